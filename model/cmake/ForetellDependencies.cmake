@@ -1,0 +1,22 @@
+# Third-party libraries, all Debian packages. Nothing is downloaded at configure time.
+find_package(PkgConfig REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(fmt REQUIRED)
+find_package(SQLite3 REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(Threads REQUIRED)
+find_package(Boost 1.74 REQUIRED)
+find_package(benchmark REQUIRED)
+
+# Debian's SystemC has no CMake package. SYSTEM: its headers are not ours to warn about.
+pkg_check_modules(systemc REQUIRED systemc)
+add_library(foretell_systemc INTERFACE)
+target_include_directories(foretell_systemc SYSTEM INTERFACE ${systemc_INCLUDE_DIRS})
+target_compile_definitions(foretell_systemc INTERFACE SC_ALLOW_DEPRECATED_IEEE_API SC_INCLUDE_DYNAMIC_PROCESSES)
+target_link_libraries(foretell_systemc INTERFACE ${systemc_LINK_LIBRARIES} Threads::Threads)
+
+if(FORETELL_TESTS)
+  find_package(GTest REQUIRED)
+endif()

@@ -1,0 +1,49 @@
+# foretell_module(<target> SOURCES a.cpp … [DEPS target …] [TESTS a_test.cpp …])
+#
+# One static library per folder, target foretell_<folder>, plus one test executable from the
+# tests that stand beside the sources. A folder without sources (headers only) becomes an
+# interface library. A test file named x_test.cpp gets the ctest label `unit`; x_laws_test.cpp,
+# x_golden_test.cpp, x_accuracy_test.cpp and x_speed_test.cpp get theirs.
+include(GoogleTest)
+
+function(foretell_module target)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;TESTS;TEST_DEPS" ${ARGN})
+  if(ARG_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "foretell_module(${target}): unknown arguments ${ARG_UNPARSED_ARGUMENTS}")
+  endif()
+  if(ARG_SOURCES)
+    add_library(${target} STATIC ${ARG_SOURCES})
+    target_link_libraries(${target} PUBLIC foretell_options ${ARG_DEPS})
+  else()
+    add_library(${target} INTERFACE)
+    target_link_libraries(${target} INTERFACE foretell_options ${ARG_DEPS})
+  endif()
+  if(FORETELL_TESTS AND ARG_TESTS)
+    foretell_tests(${target} TESTS ${ARG_TESTS} DEPS ${target} ${ARG_TEST_DEPS})
+  endif()
+endfunction()
+
+# foretell_tests(<name> TESTS x_test.cpp … DEPS target …): one executable and one ctest entry per
+# test case, so that each case has a process (and a SystemC kernel) of its own.
+function(foretell_tests name)
+  cmake_parse_arguments(ARG "" "" "TESTS;DEPS" ${ARGN})
+  foreach(label IN ITEMS unit laws golden accuracy speed)
+    set(files_${label})
+  endforeach()
+  foreach(file IN LISTS ARG_TESTS)
+    if(file MATCHES "_(laws|golden|accuracy|speed)_test\\.cpp$")
+      list(APPEND files_${CMAKE_MATCH_1} ${file})
+    else()
+      list(APPEND files_unit ${file})
+    endif()
+  endforeach()
+  foreach(label IN ITEMS unit laws golden accuracy speed)
+    if(files_${label})
+      set(test_target ${name}_${label}_tests)
+      add_executable(${test_target} ${files_${label}})
+      target_link_libraries(${test_target} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
+      target_compile_definitions(${test_target} PRIVATE FORETELL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+      gtest_discover_tests(${test_target} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${label} TIMEOUT 300)
+    endif()
+  endforeach()
+endfunction()

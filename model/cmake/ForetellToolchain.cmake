@@ -1,0 +1,27 @@
+# Language level, warnings and sanitizers: one interface target that every module links.
+set(CMAKE_CXX_STANDARD 17) # Debian's SystemC 2.3.4 links only as C++17
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+option(FORETELL_TESTS "Build the tests" ON)
+option(FORETELL_WERROR "Treat warnings as errors" ON)
+set(FORETELL_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=, for example address,undefined")
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+add_library(foretell_options INTERFACE)
+target_include_directories(foretell_options INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/generated)
+target_compile_options(foretell_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast
+  -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align -Wunused -Wnull-dereference
+  -Wdouble-promotion -Wformat=2 -Wimplicit-fallthrough
+  $<$<BOOL:${FORETELL_WERROR}>:-Werror>)
+if(FORETELL_SANITIZE)
+  target_compile_options(foretell_options INTERFACE -fsanitize=${FORETELL_SANITIZE} -fno-omit-frame-pointer
+    -fno-sanitize-recover=all)
+  target_link_options(foretell_options INTERFACE -fsanitize=${FORETELL_SANITIZE})
+endif()
