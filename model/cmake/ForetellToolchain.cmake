@@ -3,14 +3,21 @@ set(CMAKE_CXX_STANDARD 17) # Debian's SystemC 2.3.4 links only as C++17
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
-set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
 option(FORETELL_TESTS "Build the tests" ON)
 option(FORETELL_WERROR "Treat warnings as errors" ON)
+option(FORETELL_PCH "Precompile the heavy third-party headers" ON)
 set(FORETELL_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=, for example address,undefined")
 
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+# ccache where it is installed. The sloppiness is what its manual asks for with precompiled headers.
+find_program(FORETELL_CCACHE ccache)
+if(FORETELL_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+    ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${FORETELL_CCACHE})
 endif()
 
 add_library(foretell_options INTERFACE)
