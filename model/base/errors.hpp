@@ -25,14 +25,15 @@ class InternalError : public std::logic_error {
 std::string nearest_name(std::string_view given, const std::vector<std::string>& candidates);
 
 // "unknown <kind> 'given'; nearest is 'x'" plus the list of candidates when it is short.
-UserError unknown_name(std::string_view kind, std::string_view given, const std::vector<std::string>& candidates);
+UserError unknown_name(std::string_view kind, std::string_view given,
+                       const std::vector<std::string>& candidates);
 
 }  // namespace foretell
 
 // A condition that only a bug of ours can break.
-#define FORETELL_CHECK(condition, message)                                \
-  do {                                                                    \
-    if (!(condition)) {                                                   \
-      throw ::foretell::InternalError(__FILE__, __LINE__, (message));     \
-    }                                                                     \
+#define FORETELL_CHECK(condition, message)                            \
+  do {                                                                \
+    if (!(condition)) {                                               \
+      throw ::foretell::InternalError(__FILE__, __LINE__, (message)); \
+    }                                                                 \
   } while (false)

@@ -41,8 +41,12 @@ class Quantity {
     return *this;
   }
 
-  friend constexpr Quantity operator+(Quantity a, Quantity b) { return Quantity(a.value_ + b.value_); }
-  friend constexpr Quantity operator-(Quantity a, Quantity b) { return Quantity(a.value_ - b.value_); }
+  friend constexpr Quantity operator+(Quantity a, Quantity b) {
+    return Quantity(a.value_ + b.value_);
+  }
+  friend constexpr Quantity operator-(Quantity a, Quantity b) {
+    return Quantity(a.value_ - b.value_);
+  }
   friend constexpr Quantity operator-(Quantity a) { return Quantity(-a.value_); }
   friend constexpr Quantity operator*(Quantity a, double b) { return Quantity(a.value_ * b); }
   friend constexpr Quantity operator*(double a, Quantity b) { return Quantity(a * b.value_); }
@@ -100,11 +104,19 @@ constexpr Seconds operator""_ms(long double v) { return Seconds(static_cast<doub
 constexpr Seconds operator""_us(long double v) { return Seconds(static_cast<double>(v) * 1e-6); }
 constexpr Seconds operator""_ns(long double v) { return Seconds(static_cast<double>(v) * 1e-9); }
 constexpr Bytes operator""_B(unsigned long long v) { return Bytes(static_cast<double>(v)); }
-constexpr Bytes operator""_KiB(unsigned long long v) { return Bytes(static_cast<double>(v) * 1024); }
-constexpr Bytes operator""_MiB(unsigned long long v) { return Bytes(static_cast<double>(v) * 1048576); }
-constexpr Bytes operator""_GiB(unsigned long long v) { return Bytes(static_cast<double>(v) * 1073741824); }
+constexpr Bytes operator""_KiB(unsigned long long v) {
+  return Bytes(static_cast<double>(v) * 1024);
+}
+constexpr Bytes operator""_MiB(unsigned long long v) {
+  return Bytes(static_cast<double>(v) * 1048576);
+}
+constexpr Bytes operator""_GiB(unsigned long long v) {
+  return Bytes(static_cast<double>(v) * 1073741824);
+}
 constexpr Hertz operator""_GHz(long double v) { return Hertz(static_cast<double>(v) * 1e9); }
-constexpr BytesPerSecond operator""_GBps(long double v) { return BytesPerSecond(static_cast<double>(v) * 1e9); }
+constexpr BytesPerSecond operator""_GBps(long double v) {
+  return BytesPerSecond(static_cast<double>(v) * 1e9);
+}
 constexpr Cycles operator""_cycles(unsigned long long v) { return Cycles(static_cast<double>(v)); }
 }  // namespace literals
 

@@ -1,0 +1,64 @@
+#include "model/base/errors.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "model/base/text.hpp"
+
+namespace foretell {
+
+namespace {
+
+// Lists longer than this are not printed: the message would hide its point.
+constexpr std::size_t kLongestPrintedList = 24;
+
+// Edits (insert, delete, replace, swap of neighbours) that turn `a` into `b`.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before_last(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
+  std::iota(last.begin(), last.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, replaced});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) row[j] = std::min(row[j], before_last[j - 2] + 1);
+    }
+    before_last.swap(last);
+    last.swap(row);
+  }
+  return last[b.size()];
+}
+
+}  // namespace
+
+InternalError::InternalError(const char* file, int line, const std::string& what)
+    : std::logic_error(std::string(file) + ":" + std::to_string(line) + ": " + what) {}
+
+std::string nearest_name(std::string_view given, const std::vector<std::string>& candidates) {
+  const std::string wanted = to_lower(given);
+  // A third of the name may be wrong; more than that is another name.
+  std::size_t best = std::max<std::size_t>(1, wanted.size() / 3) + 1;
+  std::string nearest;
+  for (const std::string& candidate : candidates) {
+    const std::size_t distance = edit_distance(wanted, to_lower(candidate));
+    if (distance < best) {
+      best = distance;
+      nearest = candidate;
+    }
+  }
+  return nearest;
+}
+
+UserError unknown_name(std::string_view kind, std::string_view given,
+                       const std::vector<std::string>& candidates) {
+  std::string message = "unknown " + std::string(kind) + " '" + std::string(given) + "'";
+  const std::string nearest = nearest_name(given, candidates);
+  if (!nearest.empty()) message += "; nearest is '" + nearest + "'";
+  if (!candidates.empty() && candidates.size() <= kLongestPrintedList) {
+    message += "; there are: " + join(candidates, ", ");
+  }
+  return UserError(message);
+}
+
+}  // namespace foretell

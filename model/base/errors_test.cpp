@@ -1,0 +1,78 @@
+#include "model/base/errors.hpp"
+
+#include <gmock/gmock.h>
+
+namespace foretell {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const std::vector<std::string> kKeys = {"bandwidth", "capacity", "latency"};
+
+TEST(NearestName, FindsMissingSwappedAndWrongLetters) {
+  EXPECT_EQ(nearest_name("bandwith", kKeys), "bandwidth");
+  EXPECT_EQ(nearest_name("badnwidth", kKeys), "bandwidth");
+  EXPECT_EQ(nearest_name("lotency", kKeys), "latency");
+}
+
+TEST(NearestName, IgnoresCase) { EXPECT_EQ(nearest_name("CAPACITY", kKeys), "capacity"); }
+
+TEST(NearestName, ANeighbourSwapCountsAsOneEdit) {
+  // "ab" has room for one edit only; without the swap rule "ba" would be two away.
+  EXPECT_EQ(nearest_name("ab", {"ba"}), "ba");
+}
+
+TEST(NearestName, StopsAtAThirdOfTheName) {
+  EXPECT_EQ(nearest_name("bxxdwixth", {"bandwidth"}), "bandwidth");  // 3 of 9 letters
+  EXPECT_EQ(nearest_name("bxxxwixth", {"bandwidth"}), "");           // 4 of 9
+  EXPECT_EQ(nearest_name("gpu", kKeys), "");
+  EXPECT_EQ(nearest_name("x", {}), "");
+}
+
+TEST(NearestName, PrefersTheFirstOfEquallyNear) {
+  EXPECT_EQ(nearest_name("bat", {"cat", "bar"}), "cat");
+}
+
+TEST(UnknownName, NamesTheNearestAndTheShortList) {
+  EXPECT_STREQ(
+      unknown_name("parameter", "latencey", kKeys).what(),
+      "unknown parameter 'latencey'; nearest is 'latency'; there are: bandwidth, capacity, "
+      "latency");
+}
+
+TEST(UnknownName, LeavesOutAListThatIsTooLong) {
+  std::vector<std::string> many(24, "name");
+  EXPECT_THAT(unknown_name("system", "zzz", many).what(), HasSubstr("there are: name, name"));
+  many.push_back("name");
+  EXPECT_STREQ(unknown_name("system", "zzz", many).what(), "unknown system 'zzz'");
+}
+
+TEST(InternalError, SaysFileAndLine) {
+  try {
+    FORETELL_CHECK(1 == 2, "one is not two");
+    FAIL() << "the check passed";
+  } catch (const InternalError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("errors_test.cpp:"));
+    EXPECT_THAT(error.what(), EndsWith(": one is not two"));
+  }
+}
+
+TEST(InternalError, IsNoUserError) {
+  EXPECT_THROW(
+      {
+        try {
+          FORETELL_CHECK(false, "bug");
+        } catch (const UserError&) {
+        }
+      },
+      InternalError);
+}
+
+TEST(InternalError, AFulfilledConditionDoesNothing) {
+  EXPECT_NO_THROW(FORETELL_CHECK(true, "fine"));
+}
+
+}  // namespace
+}  // namespace foretell

@@ -1,0 +1,22 @@
+// Small text helpers. ASCII only: names, units and keys of this project are ASCII.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace foretell {
+
+std::string to_lower(std::string_view text);
+
+// Without white space at both ends.
+std::string_view trim(std::string_view text);
+
+// The pieces between separators, empty ones included: split("a..b", '.') is {"a", "", "b"}.
+std::vector<std::string> split(std::string_view text, char separator);
+
+std::string join(const std::vector<std::string>& parts, std::string_view separator);
+
+bool starts_with(std::string_view text, std::string_view prefix);
+
+}  // namespace foretell

@@ -1,0 +1,38 @@
+#include "model/base/text.hpp"
+
+#include <gmock/gmock.h>
+
+namespace foretell {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(Text, TrimKeepsInnerSpaceAndEmptiesBlankText) {
+  EXPECT_EQ(trim("  a b\t\r\n"), "a b");
+  EXPECT_EQ(trim(" \t "), "");
+  EXPECT_EQ(trim(""), "");
+}
+
+TEST(Text, SplitKeepsEmptyPieces) {
+  EXPECT_THAT(split("a..b", '.'), ElementsAre("a", "", "b"));
+  EXPECT_THAT(split("", '.'), ElementsAre(""));
+  EXPECT_THAT(split("a.", '.'), ElementsAre("a", ""));
+}
+
+TEST(Text, JoinIsTheInverseOfSplit) {
+  for (const char* text : {"", "a", "a.b", ".a..b."}) EXPECT_EQ(join(split(text, '.'), "."), text);
+}
+
+TEST(Text, JoinSeparatesEqualNeighbours) { EXPECT_EQ(join({"a", "a", "a"}, ", "), "a, a, a"); }
+
+TEST(Text, StartsWithNeedsTheWholePrefix) {
+  EXPECT_TRUE(starts_with("device.hbm", "device."));
+  EXPECT_FALSE(starts_with("dev", "device."));
+}
+
+TEST(Text, LowerLeavesOtherCharactersAlone) {
+  EXPECT_EQ(to_lower("BERT-Large_1.5"), "bert-large_1.5");
+}
+
+}  // namespace
+}  // namespace foretell
