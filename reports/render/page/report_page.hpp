@@ -1,0 +1,17 @@
+// The HTML report page as one string, bundled from src/ at build time.
+#pragma once
+
+#include <string_view>
+
+namespace foretell {
+
+// The element that holds the data: everything between this tag and the next "</script>" is to be
+// replaced by a JSON array of foretell.run/1 records, with "<" written as "\u003c". The tag occurs
+// exactly once.
+inline constexpr std::string_view kReportPageDataTag =
+    R"(<script type="application/json" id="foretell-records">)";
+
+// The page with an empty array in that element; empty if this build was made without npm.
+std::string_view report_page();
+
+}  // namespace foretell

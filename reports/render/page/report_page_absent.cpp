@@ -1,0 +1,7 @@
+#include "reports/render/page/report_page.hpp"
+
+namespace foretell {
+
+std::string_view report_page() { return {}; }
+
+}  // namespace foretell

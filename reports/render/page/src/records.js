@@ -1,0 +1,147 @@
+// What the page says about foretell.run/1 records. No document, no charts: tested on its own.
+import {number, seconds, usd} from './format.js';
+
+// Scenario field → option of `foretell run`, in the order they are typed.
+const kOptions = [
+  ['batch', '--batch'],
+  ['seq_len', '--seq'],
+  ['input_len', '--input-len'],
+  ['output_len', '--output-len'],
+  ['image_size', '--image-size'],
+  ['tp', '--tp'],
+  ['pp', '--pp'],
+  ['dp', '--dp'],
+  ['cores', '--cores'],
+  ['in_flight', '--in-flight'],
+];
+
+const kWords = {
+  batch: 'batch',
+  seq_len: 'sequence length',
+  input_len: 'input length',
+  output_len: 'output length',
+  image_size: 'image size',
+};
+
+function quoted(word) {
+  return /^[\w.,:/=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+// Throws an Error with a sentence for the reader when the data is not what the page draws.
+export function parseRecords(text) {
+  const records = JSON.parse(text);
+  if (!Array.isArray(records)) throw new Error('the data is not an array of records');
+  for (const record of records) {
+    if (record.schema !== 'foretell.run/1') {
+      throw new Error(`cannot draw records of schema '${record.schema}', only foretell.run/1`);
+    }
+  }
+  return records;
+}
+
+export function commandOf({context}) {
+  const scenario = context.scenario ?? {};
+  const words = ['foretell', 'run', '--on', context.system, '--workload', context.workload, '--dtype', context.dtype];
+  for (const [field, option] of kOptions) {
+    if (scenario[field] != null) words.push(option, String(scenario[field]));
+  }
+  for (const override of context.set ?? []) words.push('--set', override);
+  if (context.factors === 'none') words.push('--factors', 'none');
+  if (context.seed) words.push('--seed', String(context.seed));
+  return words.map(quoted).join(' ');
+}
+
+const flatten = ({context}) => ({
+  system: context.system,
+  workload: context.workload,
+  dtype: context.dtype,
+  ...context.scenario,
+  set: (context.set ?? []).join(', '),
+  factors: context.factors,
+});
+
+// One label per record, made of the fields that differ between records (without `except`); the
+// data type when nothing differs.
+export function labelsOf(records, except = []) {
+  const rows = records.map(flatten);
+  const fields = [...new Set(rows.flatMap(Object.keys))].filter(
+    (field) => !except.includes(field) && new Set(rows.map((row) => row[field])).size > 1);
+  const plain = ['system', 'workload', 'dtype', 'set'];
+  const word = (row, field) =>
+    plain.includes(field) ? row[field] || 'as shipped' : `${kWords[field] ?? field} ${row[field] ?? '–'}`;
+  return rows.map((row) => (fields.length ? fields.map((field) => word(row, field)).join(' · ') : row.dtype));
+}
+
+function scenarioWords({context}) {
+  const scenario = context.scenario ?? {};
+  return Object.keys(kWords)
+    .filter((field) => scenario[field] != null)
+    .map((field) => `${kWords[field]} ${scenario[field]}`)
+    .join(', ');
+}
+
+// The page's first sentence: what came out best, by throughput.
+export function answerOf(records) {
+  if (records.length === 0) return 'There are no predictions in this report.';
+  const best = records.reduce((a, b) => (b.summary.throughput > a.summary.throughput ? b : a));
+  const {context, summary} = best;
+  const unit = summary.throughput_unit ?? '';
+  const scenario = scenarioWords(best);
+  const what = `${context.workload}${scenario ? ` (${scenario})` : ''}`;
+  const lead = records.length === 1
+    ? `${context.system} runs ${what} in ${context.dtype} at`
+    : `Of ${records.length} predictions the fastest is ${what} in ${context.dtype} on ${context.system}:`;
+  const cost = summary.cost_usd_per_million == null
+    ? ''
+    : `, for ${usd(summary.cost_usd_per_million)} per million ${unit.split('/')[0]}`;
+  const limit = summary.bottleneck ? `; the limit is the ${summary.bottleneck}` : '';
+  return `${lead} ${number(summary.throughput)} ${unit}, ${seconds(summary.latency_s)} per request${cost}${limit}.`;
+}
+
+const pattern = (name) => name.replace(/\d+/g, '*');
+
+function grouped(items, keyOf) {
+  const groups = new Map();
+  for (const item of items) {
+    const key = keyOf(item);
+    if (!groups.has(key)) groups.set(key, []);
+    groups.get(key).push(item);
+  }
+  return [...groups.entries()];
+}
+
+const sum = (items, field) => items.reduce((total, item) => total + (item[field] ?? 0), 0);
+
+function mostCommon(values) {
+  const ranked = grouped(values, (value) => value ?? '').sort((a, b) => b[1].length - a[1].length);
+  return ranked.length ? ranked[0][0] : '';
+}
+
+// Operators that differ only by a number in their name (the layer) are one row; longest first.
+export function operatorRows(operators) {
+  return grouped(operators, ({name}) => pattern(name))
+    .map(([key, members]) => ({
+      name: members.length > 1 ? `${key} (×${members.length})` : members[0].name,
+      op: mostCommon(members.map(({op}) => op)),
+      engine: mostCommon(members.map(({engine}) => engine)),
+      critical: mostCommon(members.map(({critical}) => critical)),
+      duration_s: sum(members, 'duration_s'),
+      flops: sum(members, 'flops'),
+      bytes: sum(members, 'bytes'),
+    }))
+    .sort((a, b) => b.duration_s - a.duration_s);
+}
+
+// Equal resources (cores, chips, rings that differ by a number) are one row with their mean shares;
+// busiest first, idle ones left out.
+export function resourceRows(resources) {
+  return grouped(resources, ({path}) => pattern(path))
+    .map(([key, members]) => ({
+      path: members.length > 1 ? `${key} (mean of ${members.length})` : members[0].path,
+      busy: sum(members, 'busy') / members.length,
+      stalled: sum(members, 'stalled') / members.length,
+      bytes: sum(members, 'bytes'),
+    }))
+    .filter(({busy, stalled}) => busy + stalled > 0)
+    .sort((a, b) => b.busy - a.busy || b.stalled - a.stalled);
+}

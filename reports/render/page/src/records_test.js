@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import {bytes, number, percent, seconds, usd} from './format.js';
+import {answerOf, commandOf, labelsOf, operatorRows, parseRecords, resourceRows} from './records.js';
+
+function record({dtype = 'bf16', system = 'inf2.xlarge', throughput = 900, scenario = {batch: 8, seq_len: 128}} = {}) {
+  return {
+    schema: 'foretell.run/1',
+    context: {system, workload: 'bert-large-uncased', dtype, scenario, set: [], factors: 'none'},
+    summary: {
+      latency_s: 0.0169, throughput, throughput_unit: 'inferences/s', cost_usd_per_million: 0.2346,
+      bottleneck: 'tensor engine',
+    },
+    operators: [],
+    resources: [],
+  };
+}
+
+test('the answer names the record with the highest throughput', () => {
+  const answer = answerOf([record({throughput: 500, dtype: 'fp32'}), record({throughput: 945.1}), record({throughput: 7})]);
+  assert.match(answer, /^Of 3 predictions the fastest is bert-large-uncased \(batch 8, sequence length 128\) in bf16 on inf2.xlarge: /);
+  assert.match(answer, /945\.1 inferences\/s, 16\.9 ms per request, for \$0\.2346 per million inferences; the limit is the tensor engine\.$/);
+});
+
+test('the answer of one record, and of none', () => {
+  assert.match(answerOf([record()]), /^inf2\.xlarge runs bert-large-uncased .* in bf16 at 900 inferences\/s/);
+  assert.equal(answerOf([]), 'There are no predictions in this report.');
+});
+
+test('a missing cost is not written as a number', () => {
+  const one = record();
+  one.summary.cost_usd_per_million = null;
+  assert.doesNotMatch(answerOf([one]), /\$|null|NaN/);
+});
+
+test('the command repeats every scenario field and quotes what a shell would split', () => {
+  const one = record({scenario: {batch: 8, seq_len: 128, dp: 2, in_flight: 4}});
+  one.context.set = ['device.hbm.bandwidth=1 TB/s'];
+  assert.equal(commandOf(one),
+    'foretell run --on inf2.xlarge --workload bert-large-uncased --dtype bf16 --batch 8 --seq 128 --dp 2 ' +
+    "--in-flight 4 --set 'device.hbm.bandwidth=1 TB/s' --factors none");
+});
+
+test('a quote inside an override survives the shell', () => {
+  const one = record();
+  one.context.set = ["system.name=o'clock"];
+  assert.ok(commandOf(one).includes(`--set 'system.name=o'\\''clock'`));
+});
+
+test('labels hold only what differs', () => {
+  assert.deepEqual(labelsOf([record({dtype: 'fp32'}), record({dtype: 'bf16'})]), ['fp32', 'bf16']);
+  assert.deepEqual(labelsOf([record(), record()]), ['bf16', 'bf16']);
+  const batches = [1, 8].map((batch) => record({scenario: {batch, seq_len: 128}}));
+  assert.deepEqual(labelsOf(batches), ['batch 1', 'batch 8']);
+  const systems = ['a', 'b'].map((system) => record({system}));
+  assert.deepEqual(labelsOf(systems, ['system']), ['bf16', 'bf16']);
+});
+
+test('layers of one operator are added up, longest first, and no time is lost', () => {
+  const operators = [
+    {name: 'encoder.0.attention.query', op: 'MatMul', engine: 'tensor', duration_s: 1e-5, critical: 'dma'},
+    {name: 'pooler', op: 'MatMul', engine: 'tensor', duration_s: 1.5e-5, critical: 'tensor'},
+    {name: 'encoder.1.attention.query', op: 'MatMul', engine: 'tensor', duration_s: 2e-5, critical: 'dma'},
+  ];
+  const rows = operatorRows(operators);
+  assert.deepEqual(rows.map(({name}) => name), ['encoder.*.attention.query (×2)', 'pooler']);
+  assert.equal(rows[0].critical, 'dma');
+  const total = rows.reduce((all, {duration_s}) => all + duration_s, 0);
+  assert.ok(Math.abs(total - 4.5e-5) < 1e-18);
+});
+
+test('equal resources show their mean, idle ones are left out', () => {
+  const rows = resourceRows([
+    {path: 'chip0.core0.tensor', busy: 0.5, stalled: 0.1, bytes: 0},
+    {path: 'chip0.core1.tensor', busy: 0.3, stalled: 0.1, bytes: 0},
+    {path: 'chip0.core0.gpsimd', busy: 0, stalled: 0, bytes: 0},
+    {path: 'chip0.hbm', busy: 0.9, stalled: 0, bytes: 7},
+  ]);
+  assert.deepEqual(rows.map(({path}) => path), ['chip0.hbm', 'chip*.core*.tensor (mean of 2)']);
+  assert.ok(Math.abs(rows[1].busy - 0.4) < 1e-12);
+});
+
+test('data of another schema is refused by name', () => {
+  assert.throws(() => parseRecords('[{"schema":"foretell.sweep/1"}]'), /foretell\.sweep\/1/);
+  assert.throws(() => parseRecords('{}'), /not an array/);
+});
+
+test('numbers keep their leading digits and choose a unit on both sides of its limit', () => {
+  assert.equal(seconds(0.000999), '999 µs');
+  assert.equal(seconds(0.001), '1 ms');
+  assert.equal(seconds(0), '0 s');
+  assert.equal(bytes(999), '999 B');
+  assert.equal(bytes(1000), '1 kB');
+  assert.equal(number(123456.7), '123,457');
+  assert.equal(number(0.012345), '0.01235');
+  assert.equal(percent(0.4123), '41.2 %');
+  assert.equal(usd(0.2346), '$0.2346');
+  assert.equal(usd(1234.5), '$1,235');
+  for (const format of [seconds, bytes, number, percent, usd]) {
+    for (const missing of [null, undefined, NaN, Infinity, '1']) assert.equal(format(missing), '–');
+  }
+});
