@@ -1,0 +1,167 @@
+#include "model/components/engine.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "model/base/errors.hpp"
+#include "model/timing/neuron_timing.hpp"
+
+namespace foretell {
+
+EngineQueue::EngineQueue(const sc_core::sc_module_name& name, Engine engine, CoreShared& shared)
+    : sc_module(name), engine_(engine), shared_(shared), wake_("wake") {
+  shared_.execution.engines[static_cast<std::size_t>(engine)].reserve(queue().size());
+  SC_METHOD(wake);
+  sensitive << wake_;
+  dont_initialize();
+}
+
+void EngineQueue::start() {
+  free_at_ = now_ticks();
+  run();
+}
+
+void EngineQueue::wake() {
+  if (running_) {
+    running_ = false;
+    const Instruction& done = queue()[next_ - 1];
+    retired_ = next_;
+    if (done.signal != kNoSemaphore) {
+      const EntryRef self{static_cast<std::int32_t>(engine_), static_cast<std::uint32_t>(next_ - 1)};
+      shared_.semaphores.raise(done.signal, now_ticks(), self);
+    }
+  }
+  run();
+}
+
+void EngineQueue::run() {
+  registered_ = false;
+  while (!running_ && next_ < queue().size()) {
+    if (!begin_next()) return;
+  }
+  if (!running_ && retired_ < next_) {  // ran ahead to the end of the queue
+    running_ = true;
+    wake_.notify(to_sc_time(std::max<Ticks>(0, free_at_ - now_ticks())));
+  }
+}
+
+bool EngineQueue::begin_next() {
+  const Instruction& instruction = queue()[next_];
+  const auto readiness =
+      shared_.semaphores.check(shared_.program.waits.data() + instruction.first_wait, instruction.wait_count);
+  if (!readiness.ready) {
+    if (!registered_) {
+      registered_ = true;
+      shared_.semaphores.notify(readiness.blocked_on, readiness.threshold, *this);
+    }
+    return false;
+  }
+  Ticks ready = readiness.at;
+  EntryRef cause = readiness.cause;
+  SharedPort* const shared_port = port(instruction);
+  if (shared_port != nullptr) {
+    // Ask for the port when the instruction could begin, not before: others may come first.
+    const Ticks earliest = std::max({free_at_, ready, shared_port->free_at});
+    const Ticks now = now_ticks();
+    if (earliest > now) {
+      wake_.notify(to_sc_time(earliest - now));
+      return false;
+    }
+    if (shared_port->free_at > std::max(free_at_, ready)) {
+      ready = shared_port->free_at;
+      cause = shared_port->holder;
+    }
+  }
+  const Ticks idle_from = free_at_;
+  const Slot slot = schedule(instruction, ready, cause);
+  auto& execution = shared_.execution;
+  const auto e = static_cast<std::size_t>(engine_);
+  execution.engines[e].push_back({slot.begin, slot.end, slot.cause});
+  execution.busy[e] += slot.busy;
+  execution.stalled[e] += std::max<Ticks>(0, slot.begin - idle_from);
+  execution.end = std::max(execution.end, slot.end);
+  free_at_ = std::max(free_at_, slot.end);
+  if (shared_port != nullptr) {
+    *shared_port = {slot.end, {static_cast<std::int32_t>(engine_), static_cast<std::uint32_t>(next_)}};
+  }
+  ++next_;
+  if (instruction.signal != kNoSemaphore) {
+    running_ = true;
+    wake_.notify(to_sc_time(std::max<Ticks>(0, slot.end - now_ticks())));
+  }
+  return true;
+}
+
+LaneEngine::LaneEngine(const sc_core::sc_module_name& name, Engine engine, const LaneEngineSpec& spec,
+                       double time_scale, CoreShared& shared)
+    : EngineQueue(name, engine, shared),
+      engine_(engine),
+      spec_(spec),
+      ticks_per_cycle_(kTicksPerSecond / spec.clock.value() * time_scale),
+      shared_(shared) {}
+
+EngineQueue::Slot LaneEngine::schedule(const Instruction& instruction, Ticks ready, EntryRef cause) {
+  const Cycles cycles = lane_cycles(engine_, spec_, instruction) + access_overhead(spec_, instruction);
+  const Ticks duration = std::llround(cycles.value() * ticks_per_cycle_);
+  const bool waited = ready > free_at_;
+  const Ticks begin = waited ? ready : free_at_;
+  return {begin, begin + duration, duration, waited ? cause : previous()};
+}
+
+SharedPort* LaneEngine::port(const Instruction& instruction) {
+  if (engine_ == Engine::kGpSimd) return uses_sbuf(instruction) ? &shared_.sbuf_port : nullptr;
+  if (uses_psum(instruction)) return &shared_.psum_port;
+  // The SBUF port matters only where GpSimd has work.
+  const bool shares_sbuf = engine_ == Engine::kVector && uses_sbuf(instruction) &&
+                           !shared_.program.engines[static_cast<std::size_t>(Engine::kGpSimd)].empty();
+  return shares_sbuf ? &shared_.sbuf_port : nullptr;
+}
+
+TensorEngine::TensorEngine(const sc_core::sc_module_name& name, const TensorEngineSpec& spec, double time_scale,
+                           CoreShared& shared)
+    : EngineQueue(name, Engine::kTensor, shared),
+      spec_(spec),
+      ticks_per_cycle_(kTicksPerSecond / spec.clock.value() * time_scale) {
+  for (int t = 0; t < kElementTypeCount; ++t) {
+    const auto entry = spec.cycles_per_column.find(std::string(to_string(static_cast<ElementType>(t))));
+    cycles_per_column_[static_cast<std::size_t>(t)] = entry == spec.cycles_per_column.end() ? 0 : entry->second;
+  }
+}
+
+EngineQueue::Slot TensorEngine::load_stationary(const Instruction& instruction, Ticks ready, EntryRef cause) {
+  const double rate = cycles_per_column_[static_cast<std::size_t>(instruction.type)];
+  const Ticks duration = std::llround(tensor_cycles(spec_, instruction, rate).value() * ticks_per_cycle_);
+  const Ticks array_free = std::max(shadow_free_, stationary_ready_);
+  const bool waited = ready > array_free;
+  const Ticks begin = waited ? ready : array_free;
+  stationary_ready_ = begin + duration;
+  return {begin, begin + duration, 0, waited ? cause : previous()};
+}
+
+EngineQueue::Slot TensorEngine::schedule(const Instruction& instruction, Ticks ready, EntryRef cause) {
+  const double rate = cycles_per_column_[static_cast<std::size_t>(instruction.type)];
+  if (rate <= 0) {
+    throw UserError("the tensor engine does not multiply " + std::string(to_string(instruction.type)) +
+                    "; it has bf16, fp16, fp8, tf32 and fp32");
+  }
+  if (instruction.opcode == Opcode::kLoadStationary) return load_stationary(instruction, ready, cause);
+  const Ticks duration = std::llround(tensor_cycles(spec_, instruction, rate).value() * ticks_per_cycle_);
+  const unsigned mask = instruction.tile == 0 ? 0xFFFFU : instruction.tile;
+  Ticks array_free = last_begin_;
+  for (unsigned q = 0; q < quadrant_free_.size(); ++q) {
+    if ((mask >> q & 1U) != 0) array_free = std::max(array_free, quadrant_free_[q]);
+  }
+  array_free = std::max(array_free, stationary_ready_);
+  const bool waited = ready > array_free;
+  const Ticks begin = waited ? ready : array_free;
+  for (unsigned q = 0; q < quadrant_free_.size(); ++q) {
+    if ((mask >> q & 1U) != 0) quadrant_free_[q] = begin + duration;
+  }
+  last_begin_ = begin;
+  shadow_free_ = begin;
+  // Parallel tiles overlap: account only the time that extends the busy period.
+  const Ticks busy = std::max<Ticks>(0, begin + duration - std::max(begin, free_at_));
+  return {begin, begin + duration, busy, waited ? cause : previous()};
+}
+
+}  // namespace foretell

@@ -1,0 +1,132 @@
+// One engine of a NeuronCore: an in-order instruction queue that runs one instruction at a time.
+//
+// An instruction begins when the one before it has ended, its semaphores are reached and the
+// memory port it needs is free. The engine runs ahead of the SystemC clock through instructions
+// that nobody else can observe (no signal, no shared port) and synchronises at the first that
+// somebody can: one timed notification per observable instruction.
+#pragma once
+
+#include <array>
+#include <systemc>
+
+#include "hw/spec/neuron_spec.hpp"
+#include "model/components/execution.hpp"
+#include "model/components/semaphores.hpp"
+#include "model/program/program.hpp"
+
+namespace foretell {
+
+// A memory port that one engine at a time may use: Vector and Scalar share the one to PSUM, Vector
+// and GpSimd the one to SBUF [A2:596-597, 766-767].
+struct SharedPort {
+  Ticks free_at = 0;
+  EntryRef holder;
+};
+
+// What the queues of one core share. Outlives the engines.
+struct CoreShared {
+  const Program& program;
+  Semaphores semaphores;
+  SharedPort psum_port;
+  SharedPort sbuf_port;
+  CoreExecution execution;
+};
+
+class EngineQueue : public sc_core::sc_module, public SemaphoreWaiter {
+ public:
+  SC_HAS_PROCESS(EngineQueue);
+  EngineQueue(const sc_core::sc_module_name& name, Engine engine, CoreShared& shared);
+
+  void start();  // releases the queue at the current time
+  bool finished() const { return retired_ == queue().size(); }
+  // Instructions begun so far; the head of the queue when it is blocked.
+  std::size_t position() const { return next_; }
+  void semaphore_reached() override { run(); }
+
+ protected:
+  struct Slot {
+    Ticks begin = 0;
+    Ticks end = 0;
+    Ticks busy = 0;  // engine time to account
+    EntryRef cause;
+  };
+  // When the instruction begins and ends if its semaphores allow `ready`. May keep state.
+  virtual Slot schedule(const Instruction& instruction, Ticks ready, EntryRef cause) = 0;
+  // The port this instruction must hold, or nullptr.
+  virtual SharedPort* port(const Instruction& instruction) = 0;
+
+  const std::vector<Instruction>& queue() const {
+    return shared_.program.engines[static_cast<std::size_t>(engine_)];
+  }
+  EntryRef previous() const {
+    return next_ == 0 ? EntryRef{} : EntryRef{static_cast<std::int32_t>(engine_), static_cast<std::uint32_t>(next_ - 1)};
+  }
+  Ticks free_at_ = 0;  // end of the last instruction begun
+
+ private:
+  void wake();  // SC_METHOD
+  void run();
+  bool begin_next();  // false: blocked or synchronising
+
+  Engine engine_;
+  CoreShared& shared_;
+  sc_core::sc_event wake_;
+  std::size_t next_ = 0;
+  std::size_t retired_ = 0;
+  bool running_ = false;        // an observable instruction is in flight until wake_
+  bool registered_ = false;     // waiting for a semaphore
+};
+
+// Vector, Scalar and GpSimd.
+class LaneEngine final : public EngineQueue {
+ public:
+  // `time_scale`: engine time is multiplied by this (clock derating, compiler maturity).
+  LaneEngine(const sc_core::sc_module_name& name, Engine engine, const LaneEngineSpec& spec, double time_scale,
+             CoreShared& shared);
+
+ private:
+  Slot schedule(const Instruction& instruction, Ticks ready, EntryRef cause) override;
+  SharedPort* port(const Instruction& instruction) override;
+
+  Engine engine_;
+  const LaneEngineSpec& spec_;
+  double ticks_per_cycle_;
+  CoreShared& shared_;
+};
+
+// The 128x128 systolic array. LoadStationary fills a shadow copy of the weights while the running
+// MultiplyMoving goes on [A2:282-285]; matmuls in disjoint 32x32 quadrants run in parallel
+// [ISA:918-934].
+class TensorEngine final : public EngineQueue {
+ public:
+  TensorEngine(const sc_core::sc_module_name& name, const TensorEngineSpec& spec, double time_scale,
+               CoreShared& shared);
+
+ private:
+  Slot schedule(const Instruction& instruction, Ticks ready, EntryRef cause) override;
+  SharedPort* port(const Instruction&) override { return nullptr; }
+  Slot load_stationary(const Instruction& instruction, Ticks ready, EntryRef cause);
+
+  const TensorEngineSpec& spec_;
+  double ticks_per_cycle_;
+  std::array<double, kElementTypeCount> cycles_per_column_{};
+  std::array<Ticks, 16> quadrant_free_{};
+  Ticks last_begin_ = 0;        // matmuls begin in order
+  Ticks shadow_free_ = 0;       // the shadow weights were swapped in
+  Ticks stationary_ready_ = 0;  // the last LoadStationary has ended
+};
+
+// The Sync engine only waits and signals.
+class SyncEngine final : public EngineQueue {
+ public:
+  using EngineQueue::EngineQueue;
+
+ private:
+  Slot schedule(const Instruction&, Ticks ready, EntryRef cause) override {
+    const Ticks begin = std::max(ready, free_at_);
+    return {begin, begin, 0, ready > free_at_ ? cause : previous()};
+  }
+  SharedPort* port(const Instruction&) override { return nullptr; }
+};
+
+}  // namespace foretell

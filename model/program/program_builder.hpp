@@ -1,0 +1,69 @@
+// Builds a Program from instructions with dependencies; semaphores come out by themselves.
+//
+// A dependency set (Deps) is a vector clock: per queue, how many of its entries must have ended.
+// Because queues are in order, that is all there ever is to know. finish() gives every queue one
+// semaphore, numbers only the entries that somebody waits for, and drops waits that an earlier
+// wait of the same queue already implies.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/program/program.hpp"
+
+namespace foretell {
+
+inline constexpr int kRingCount = 4;
+inline constexpr int kQueueCount = kEngineCount + kRingCount;
+
+// DMA rings of a mapped program.
+enum class Ring : std::uint8_t { kWeights, kInputs, kOutputs, kSpill };
+std::string_view to_string(Ring ring);
+
+class Deps {
+ public:
+  // Position `index` of `queue` must have ended.
+  void add(int queue, std::uint32_t index) {
+    auto& slot = ends_[static_cast<std::size_t>(queue)];
+    if (index + 1 > slot) slot = index + 1;
+  }
+  void merge(const Deps& other) {
+    for (std::size_t q = 0; q < ends_.size(); ++q) {
+      if (other.ends_[q] > ends_[q]) ends_[q] = other.ends_[q];
+    }
+  }
+  // How many entries of `queue` must have ended; 0: none.
+  std::uint32_t count(int queue) const { return ends_[static_cast<std::size_t>(queue)]; }
+
+ private:
+  std::array<std::uint32_t, kQueueCount> ends_{};
+};
+
+class ProgramBuilder {
+ public:
+  explicit ProgramBuilder(std::string name);
+
+  // Index of a new operator that following entries are attributed to.
+  std::int32_t begin_operator(std::string name);
+  // Returns to an operator begun earlier (fused operators interleave).
+  void resume_operator(std::int32_t op) { current_op_ = op; }
+  std::int32_t current_operator() const { return current_op_; }
+
+  // Appends to an engine queue or a ring; the result depends on the new entry alone.
+  Deps emit(Engine engine, Instruction instruction, const Deps& deps);
+  Deps emit(Ring ring, Transfer transfer, const Deps& deps);
+
+  std::uint32_t queue_length(int queue) const;
+
+  Program finish() &&;
+
+ private:
+  Program program_;
+  std::array<std::vector<Deps>, kQueueCount> deps_;  // of each entry, in queue order
+  std::int32_t current_op_ = -1;
+};
+
+}  // namespace foretell
