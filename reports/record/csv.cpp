@@ -1,0 +1,133 @@
+#include "reports/record/csv.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <set>
+
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr int kEnd = -1;
+constexpr std::size_t kChunk = 1 << 16;
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+}  // namespace
+
+CsvReader::CsvReader(const std::string& path) : file_(path) {
+  if (!read_record(header_)) throw UserError(path + ": is empty; expected a header row");
+  if (header_[0].compare(0, kByteOrderMark.size(), kByteOrderMark) == 0) {
+    header_[0].erase(0, kByteOrderMark.size());
+  }
+  std::set<std::string> seen;
+  for (const std::string& name : header_) {
+    if (!name.empty() && !seen.insert(name).second) {
+      throw UserError(path + ":1: column '" + name + "' stands twice in the header");
+    }
+  }
+}
+
+std::optional<std::size_t> CsvReader::column(std::string_view name) const {
+  const auto found = std::find(header_.begin(), header_.end(), name);
+  if (found == header_.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - header_.begin());
+}
+
+bool CsvReader::next(CsvRow& row) {
+  if (!read_record(row)) return false;
+  if (row.size() != header_.size()) {
+    throw UserError(path() + ":" + std::to_string(row_line_) + ": " + std::to_string(row.size()) +
+                    " cells, but the header has " + std::to_string(header_.size()));
+  }
+  return true;
+}
+
+int CsvReader::get() {
+  if (position_ == buffer_.size()) {
+    buffer_.resize(kChunk);
+    buffer_.resize(file_.read(buffer_.data(), kChunk));
+    position_ = 0;
+    if (buffer_.empty()) return kEnd;
+  }
+  const int c = static_cast<unsigned char>(buffer_[position_++]);
+  if (c == '\n') ++line_;
+  return c;
+}
+
+// Reads one record; lines with nothing on them are skipped.
+bool CsvReader::read_record(CsvRow& row) {
+  row.clear();
+  std::string cell;
+  bool quoted = false;      // inside quotes
+  bool was_quoted = false;  // the cell had quotes, so "" is a cell and not an empty line
+  row_line_ = line_;
+  for (int c = get();; c = get()) {
+    if (quoted) {
+      if (c == kEnd) {
+        throw UserError(path() + ":" + std::to_string(row_line_) + ": a quoted cell is not closed");
+      }
+      if (c != '"') {
+        cell += static_cast<char>(c);
+        continue;
+      }
+      c = get();
+      if (c == '"') {
+        cell += '"';
+        continue;
+      }
+      quoted = false;
+    }
+    if (c == '"' && cell.empty() && !was_quoted) {
+      quoted = was_quoted = true;
+    } else if (c == ',') {
+      row.push_back(std::move(cell));
+      cell.clear();
+      was_quoted = false;
+    } else if (c == '\n' || c == kEnd) {
+      if (!cell.empty() && cell.back() == '\r') cell.pop_back();
+      if (!row.empty() || !cell.empty() || was_quoted) {
+        row.push_back(std::move(cell));
+        return true;
+      }
+      if (c == kEnd) return false;
+      cell.clear();
+      row_line_ = line_;
+    } else {
+      cell += static_cast<char>(c);
+    }
+  }
+}
+
+std::string to_csv(const CsvRow& row) {
+  std::string line;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (i > 0) line += ',';
+    const std::string& cell = row[i];
+    if (cell.find_first_of(",\"\r\n") == std::string::npos) {
+      // A row of one empty cell would read back as an empty line.
+      line += cell.empty() && row.size() == 1 ? "\"\"" : cell;
+      continue;
+    }
+    line += '"';
+    for (const char c : cell) {
+      if (c == '"') line += '"';
+      line += c;
+    }
+    line += '"';
+  }
+  line += '\n';
+  return line;
+}
+
+std::string to_text(double value) {
+  FORETELL_CHECK(std::isfinite(value), "a number that is written must be finite");
+  std::array<char, 32> buffer{};
+  // Adding zero turns -0 into 0.
+  const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value + 0.0);
+  return std::string(buffer.data(), result.ptr);
+}
+
+}  // namespace foretell

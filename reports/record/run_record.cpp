@@ -1,0 +1,56 @@
+#include "reports/record/run_record.hpp"
+
+#include <cmath>
+
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+void check_amount(double value, const std::string& field) {
+  FORETELL_CHECK(std::isfinite(value), "record field " + field + " is not a finite number");
+  FORETELL_CHECK(value >= 0, "record field " + field + " is negative");
+}
+
+void check_share(double value, const std::string& field) {
+  constexpr double kRounding = 1e-9;  // shares are sums of rounded times
+  check_amount(value, field);
+  FORETELL_CHECK(value <= 1 + kRounding, "record field " + field + " is above 1");
+}
+
+void check_summary(const RunSummary& summary) {
+  check_amount(summary.latency_s, "summary.latency_s");
+  check_amount(summary.throughput, "summary.throughput");
+  check_amount(summary.call_s, "summary.call_s");
+  check_amount(summary.ttft_s.value_or(0), "summary.ttft_s");
+  check_amount(summary.tpot_s.value_or(0), "summary.tpot_s");
+  check_amount(summary.cost_usd_per_million.value_or(0), "summary.cost_usd_per_million");
+  check_amount(summary.memory_used_bytes, "summary.memory_used_bytes");
+  check_amount(summary.memory_capacity_bytes, "summary.memory_capacity_bytes");
+  for (const auto& [name, interval] : summary.interval80) {
+    const std::string field = "summary.interval80." + name;
+    check_amount(interval.low, field);
+    check_amount(interval.high, field);
+    FORETELL_CHECK(interval.low <= interval.high, "record field " + field + " is upside down");
+  }
+}
+
+}  // namespace
+
+void check_record(const RunRecord& record) {
+  check_amount(record.context.scenario.in_flight, "context.scenario.in_flight");
+  check_summary(record.summary);
+  for (const OperatorRecord& op : record.operators) {
+    check_amount(op.start_s, "operators[" + op.name + "].start_s");
+    check_amount(op.duration_s, "operators[" + op.name + "].duration_s");
+    check_amount(op.flops, "operators[" + op.name + "].flops");
+    check_amount(op.bytes, "operators[" + op.name + "].bytes");
+  }
+  for (const ResourceRecord& resource : record.resources) {
+    check_share(resource.busy, "resources[" + resource.path + "].busy");
+    check_share(resource.stalled, "resources[" + resource.path + "].stalled");
+    check_amount(resource.bytes, "resources[" + resource.path + "].bytes");
+  }
+}
+
+}  // namespace foretell

@@ -1,0 +1,105 @@
+// One prediction, with everything needed to repeat it: the schema "foretell.run/1".
+//
+// Units are in the field names (_s seconds, _bytes, _usd); shares are 0…1. Optional members that
+// are empty mean "does not apply" and are written as null (numbers) or left out (scenario).
+// Records hold no wall-clock time and no host name: the same input gives the same bytes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace foretell {
+
+inline constexpr std::string_view kRunSchema = "foretell.run/1";
+
+// What was run; 0 or "" means "not stated".
+struct Scenario {
+  std::int64_t batch = 0;
+  std::int64_t seq_len = 0;
+  std::int64_t input_len = 0;
+  std::int64_t output_len = 0;
+  std::int64_t image_size = 0;
+  int tp = 0;
+  int pp = 0;
+  int dp = 0;
+  int cores = 0;
+  double in_flight = 0;
+  std::string sdk;
+};
+
+struct RunContext {
+  std::string version;
+  std::string commit;
+  std::string system;
+  std::string workload;
+  std::string dtype;
+  Scenario scenario;
+  std::vector<std::string> set;     // overrides, as typed: "device.hbm.bandwidth=1 TB/s"
+  std::string factors;              // "none", or name@hash of the fitted factors
+  std::int64_t assumed_values = 0;  // how many values of kind `assumed` the prediction rests on
+  std::uint64_t seed = 0;
+  std::vector<std::string> notes;  // defaults that were taken, limits that apply
+};
+
+struct Interval {
+  double low = 0;
+  double high = 0;
+};
+
+struct RunSummary {
+  double latency_s = 0;          // what a client sees for one request, queueing included
+  double throughput = 0;         // of the whole system
+  std::string throughput_unit;   // "inferences/s"
+  double call_s = 0;             // one core group, one batched call
+  std::optional<double> ttft_s;  // prefill until the first token
+  std::optional<double> tpot_s;  // per output token
+  std::map<std::string, Interval> interval80;  // by field name: "latency_s", "call_s", …
+  std::optional<double> cost_usd_per_million;  // per million units of throughput, on demand
+  double memory_used_bytes = 0;
+  double memory_capacity_bytes = 0;
+  std::string bottleneck;
+};
+
+struct OperatorRecord {
+  std::string name;
+  std::string op;
+  std::string engine;
+  double start_s = 0;
+  double duration_s = 0;
+  double flops = 0;
+  double bytes = 0;
+  std::string critical;
+};
+
+struct ResourceRecord {
+  std::string path;
+  double busy = 0;
+  double stalled = 0;
+  double bytes = 0;
+};
+
+struct RunRecord {
+  RunContext context;
+  RunSummary summary;
+  std::vector<OperatorRecord> operators;
+  std::vector<ResourceRecord> resources;
+};
+
+// Throws InternalError that names the first field that is NaN, infinite or negative, or a share
+// outside 0…1. Whatever writes a record calls it first.
+void check_record(const RunRecord& record);
+
+// Compact JSON on one line, keys in schema order, numbers in their shortest form that reads back
+// as the same double.
+std::string to_json(const RunRecord& record);
+
+// Reads one record; `where` ("runs.jsonl:12") starts every message. UserError when the text is no
+// JSON, has another schema, lacks a field or has one of the wrong type. Fields that this version
+// does not know are ignored.
+RunRecord run_record_from_json(std::string_view text, std::string_view where);
+
+}  // namespace foretell

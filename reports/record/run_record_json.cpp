@@ -1,0 +1,304 @@
+// JSON of the run record, both ways. Kept apart from run_record.cpp: this is the only place that
+// needs the JSON library.
+#include <cmath>
+#include <limits>
+
+#include <nlohmann/json.hpp>
+
+#include "model/base/errors.hpp"
+#include "reports/record/run_record.hpp"
+
+namespace foretell {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kExactIntegers = 9007199254740992.0;  // 2^53
+
+// Whole numbers without a fraction ("8", not "8.0"), everything else in shortest form.
+Json number(double value) {
+  if (std::trunc(value) == value && std::abs(value) < kExactIntegers) {
+    return static_cast<std::int64_t>(value);
+  }
+  return value;
+}
+
+Json optional_number(const std::optional<double>& value) {
+  return value ? number(*value) : Json(nullptr);
+}
+
+Json to_json(const Scenario& scenario) {
+  Json out = Json::object();
+  const auto put = [&out](const char* name, std::int64_t value) {
+    if (value != 0) out[name] = value;
+  };
+  put("batch", scenario.batch);
+  put("seq_len", scenario.seq_len);
+  put("input_len", scenario.input_len);
+  put("output_len", scenario.output_len);
+  put("image_size", scenario.image_size);
+  put("tp", scenario.tp);
+  put("pp", scenario.pp);
+  put("dp", scenario.dp);
+  put("cores", scenario.cores);
+  if (scenario.in_flight > 0) out["in_flight"] = number(scenario.in_flight);
+  if (!scenario.sdk.empty()) out["sdk"] = scenario.sdk;
+  return out;
+}
+
+Json to_json(const RunContext& context) {
+  return Json{{"version", context.version},
+              {"commit", context.commit},
+              {"system", context.system},
+              {"workload", context.workload},
+              {"dtype", context.dtype},
+              {"scenario", to_json(context.scenario)},
+              {"set", context.set},
+              {"factors", context.factors},
+              {"assumed_values", context.assumed_values},
+              {"seed", context.seed},
+              {"notes", context.notes}};
+}
+
+Json to_json(const RunSummary& summary) {
+  Json intervals = Json::object();
+  for (const auto& [name, interval] : summary.interval80) {
+    intervals[name] = Json::array({number(interval.low), number(interval.high)});
+  }
+  return Json{{"latency_s", number(summary.latency_s)},
+              {"throughput", number(summary.throughput)},
+              {"throughput_unit", summary.throughput_unit},
+              {"call_s", number(summary.call_s)},
+              {"ttft_s", optional_number(summary.ttft_s)},
+              {"tpot_s", optional_number(summary.tpot_s)},
+              {"interval80", intervals},
+              {"cost_usd_per_million", optional_number(summary.cost_usd_per_million)},
+              {"memory_used_bytes", number(summary.memory_used_bytes)},
+              {"memory_capacity_bytes", number(summary.memory_capacity_bytes)},
+              {"bottleneck", summary.bottleneck}};
+}
+
+Json to_json(const OperatorRecord& op) {
+  return Json{{"name", op.name},
+              {"op", op.op},
+              {"engine", op.engine},
+              {"start_s", number(op.start_s)},
+              {"duration_s", number(op.duration_s)},
+              {"flops", number(op.flops)},
+              {"bytes", number(op.bytes)},
+              {"critical", op.critical}};
+}
+
+Json to_json(const ResourceRecord& resource) {
+  return Json{{"path", resource.path},
+              {"busy", number(resource.busy)},
+              {"stalled", number(resource.stalled)},
+              {"bytes", number(resource.bytes)}};
+}
+
+// One JSON object of the input; remembers where it stands for the messages.
+class Reader {
+ public:
+  Reader(const Json& json, std::string where) : json_(json), where_(std::move(where)) {
+    if (!json_.is_object()) fail("expected an object");
+  }
+
+  Reader child(const char* key) const { return Reader(field(key), where_ + "." + key); }
+
+  std::vector<Reader> list(const char* key) const {
+    const Json& array = field(key);
+    if (!array.is_array()) fail(std::string(key) + ": expected a list");
+    std::vector<Reader> readers;
+    for (std::size_t i = 0; i < array.size(); ++i) {
+      readers.emplace_back(array[i], where_ + "." + key + "[" + std::to_string(i) + "]");
+    }
+    return readers;
+  }
+
+  template <class T>
+  void get(const char* key, T& value) const {
+    convert(field(key), key, value);
+  }
+
+  // A field that may be missing or null; `value` keeps its content then.
+  template <class T>
+  void get_optional(const char* key, T& value) const {
+    const auto found = json_.find(key);
+    if (found != json_.end() && !found->is_null()) convert(*found, key, value);
+  }
+
+  void get_optional(const char* key, std::optional<double>& value) const {
+    const auto found = json_.find(key);
+    if (found == json_.end() || found->is_null()) return;
+    double number = 0;
+    convert(*found, key, number);
+    value = number;
+  }
+
+  void intervals(const char* key, std::map<std::string, Interval>& value) const {
+    const auto found = json_.find(key);
+    if (found == json_.end() || found->is_null()) return;
+    for (const auto& [name, pair] : found->items()) {
+      std::vector<double> bounds;
+      convert(pair, key, bounds);
+      if (bounds.size() != 2) fail(std::string(key) + "." + name + ": expected [low, high]");
+      value[name] = Interval{bounds[0], bounds[1]};
+    }
+  }
+
+ private:
+  const Json& field(const char* key) const {
+    const auto found = json_.find(key);
+    if (found == json_.end()) fail(std::string("no field '") + key + "'");
+    return *found;
+  }
+
+  template <class T>
+  void convert(const Json& json, const char* key, T& value) const {
+    try {
+      value = json.get<T>();
+    } catch (const Json::exception&) {
+      fail(std::string("field '") + key + "' has the wrong type: " + json.dump());
+    }
+  }
+
+  // Whole numbers must be whole and fit: the library would cut 2.5 to 2 and wrap 1e30.
+  template <class Integer>
+  void convert_integer(const Json& json, const char* key, Integer& value) const {
+    const bool fits = json.is_number_unsigned()
+                          ? json.get<std::uint64_t>() <=
+                                static_cast<std::uint64_t>(std::numeric_limits<Integer>::max())
+                          : json.is_number_integer() && json.get<std::int64_t>() >= 0;
+    if (!fits) {
+      fail(std::string("field '") + key + "' must be a whole number, not negative: " + json.dump());
+    }
+    value = json.get<Integer>();
+  }
+  void convert(const Json& json, const char* key, int& value) const {
+    convert_integer(json, key, value);
+  }
+  void convert(const Json& json, const char* key, std::int64_t& value) const {
+    convert_integer(json, key, value);
+  }
+  void convert(const Json& json, const char* key, std::uint64_t& value) const {
+    convert_integer(json, key, value);
+  }
+
+  [[noreturn]] void fail(const std::string& what) const { throw UserError(where_ + ": " + what); }
+
+  const Json& json_;
+  std::string where_;
+};
+
+Scenario read_scenario(const Reader& in) {
+  Scenario out;
+  in.get_optional("batch", out.batch);
+  in.get_optional("seq_len", out.seq_len);
+  in.get_optional("input_len", out.input_len);
+  in.get_optional("output_len", out.output_len);
+  in.get_optional("image_size", out.image_size);
+  in.get_optional("tp", out.tp);
+  in.get_optional("pp", out.pp);
+  in.get_optional("dp", out.dp);
+  in.get_optional("cores", out.cores);
+  in.get_optional("in_flight", out.in_flight);
+  in.get_optional("sdk", out.sdk);
+  return out;
+}
+
+RunContext read_context(const Reader& in) {
+  RunContext out;
+  in.get("version", out.version);
+  in.get_optional("commit", out.commit);
+  in.get("system", out.system);
+  in.get("workload", out.workload);
+  in.get("dtype", out.dtype);
+  out.scenario = read_scenario(in.child("scenario"));
+  in.get_optional("set", out.set);
+  in.get_optional("factors", out.factors);
+  in.get_optional("assumed_values", out.assumed_values);
+  in.get_optional("seed", out.seed);
+  in.get_optional("notes", out.notes);
+  return out;
+}
+
+RunSummary read_summary(const Reader& in) {
+  RunSummary out;
+  in.get("latency_s", out.latency_s);
+  in.get("throughput", out.throughput);
+  in.get("throughput_unit", out.throughput_unit);
+  in.get("call_s", out.call_s);
+  in.get_optional("ttft_s", out.ttft_s);
+  in.get_optional("tpot_s", out.tpot_s);
+  in.intervals("interval80", out.interval80);
+  in.get_optional("cost_usd_per_million", out.cost_usd_per_million);
+  in.get("memory_used_bytes", out.memory_used_bytes);
+  in.get("memory_capacity_bytes", out.memory_capacity_bytes);
+  in.get("bottleneck", out.bottleneck);
+  return out;
+}
+
+OperatorRecord read_operator(const Reader& in) {
+  OperatorRecord out;
+  in.get("name", out.name);
+  in.get("op", out.op);
+  in.get("engine", out.engine);
+  in.get("start_s", out.start_s);
+  in.get("duration_s", out.duration_s);
+  in.get("flops", out.flops);
+  in.get("bytes", out.bytes);
+  in.get("critical", out.critical);
+  return out;
+}
+
+ResourceRecord read_resource(const Reader& in) {
+  ResourceRecord out;
+  in.get("path", out.path);
+  in.get("busy", out.busy);
+  in.get("stalled", out.stalled);
+  in.get("bytes", out.bytes);
+  return out;
+}
+
+}  // namespace
+
+std::string to_json(const RunRecord& record) {
+  check_record(record);
+  Json operators = Json::array();
+  for (const OperatorRecord& op : record.operators) operators.push_back(to_json(op));
+  Json resources = Json::array();
+  for (const ResourceRecord& resource : record.resources) resources.push_back(to_json(resource));
+  const Json out{{"schema", std::string(kRunSchema)},
+                 {"context", to_json(record.context)},
+                 {"summary", to_json(record.summary)},
+                 {"operators", operators},
+                 {"resources", resources}};
+  // Names come from the user's files: bytes that are no UTF-8 are replaced, not refused.
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+RunRecord run_record_from_json(std::string_view text, std::string_view where) {
+  Json json;
+  try {
+    json = Json::parse(text);
+  } catch (const Json::parse_error& error) {
+    throw UserError(std::string(where) + ": not JSON: " + error.what());
+  }
+  const Reader in(json, std::string(where));
+  std::string schema;
+  in.get("schema", schema);
+  if (schema != kRunSchema) {
+    throw UserError(std::string(where) + ": schema '" + schema +
+                    "' is not readable by this version, which reads '" + std::string(kRunSchema) +
+                    "'");
+  }
+  RunRecord record;
+  record.context = read_context(in.child("context"));
+  record.summary = read_summary(in.child("summary"));
+  for (const Reader& op : in.list("operators")) record.operators.push_back(read_operator(op));
+  for (const Reader& resource : in.list("resources"))
+    record.resources.push_back(read_resource(resource));
+  return record;
+}
+
+}  // namespace foretell

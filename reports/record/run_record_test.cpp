@@ -1,0 +1,98 @@
+#include "reports/record/run_record.hpp"
+
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/base/errors.hpp"
+#include "reports/record/testing/example_record.hpp"
+#include "reports/record/testing/message_of.hpp"
+
+namespace foretell {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(RunRecord, JsonReadsBackAsTheSameBytes) {
+  const std::string text = to_json(example_record());
+  EXPECT_EQ(to_json(run_record_from_json(text, "test")), text);
+}
+
+TEST(RunRecord, KeysStandInSchemaOrder) {
+  const std::string text = to_json(example_record());
+  EXPECT_EQ(text.find(R"({"schema":"foretell.run/1","context":{"version":)"), 0U);
+  EXPECT_LT(text.find("\"summary\""), text.find("\"operators\""));
+  EXPECT_LT(text.find("\"latency_s\""), text.find("\"bottleneck\""));
+  EXPECT_THAT(text, HasSubstr(R"("scenario":{"batch":8,"seq_len":128,"dp":2})"));
+  EXPECT_THAT(text, HasSubstr(R"("ttft_s":null)"));
+  EXPECT_THAT(text, HasSubstr(R"("interval80":{"latency_s":[0.0152,0.0187]})"));
+}
+
+TEST(RunRecord, NumbersKeepEveryBit) {
+  RunRecord record = example_record();
+  record.summary.call_s = 0.1 + 0.2;
+  record.summary.latency_s = std::numeric_limits<double>::denorm_min();
+  record.summary.throughput = 1e300;
+  const RunRecord back = run_record_from_json(to_json(record), "test");
+  EXPECT_EQ(back.summary.call_s, 0.1 + 0.2);
+  EXPECT_EQ(back.summary.latency_s, std::numeric_limits<double>::denorm_min());
+  EXPECT_EQ(back.summary.throughput, 1e300);
+}
+
+TEST(RunRecord, RefusesWhatIsNoNumber) {
+  RunRecord record = example_record();
+  record.summary.latency_s = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THAT(message_of<InternalError>([&] { to_json(record); }),
+              HasSubstr("summary.latency_s is not a finite"));
+  record = example_record();
+  record.resources.at(0).busy = std::numeric_limits<double>::infinity();
+  EXPECT_THAT(message_of<InternalError>([&] { to_json(record); }),
+              HasSubstr("busy is not a finite number"));
+  record = example_record();
+  record.operators.at(0).duration_s = -1e-9;
+  EXPECT_THAT(message_of<InternalError>([&] { to_json(record); }),
+              HasSubstr("duration_s is negative"));
+}
+
+TEST(RunRecord, SharesEndAtOne) {
+  RunRecord record = example_record();
+  record.resources.at(0).busy = 1;
+  EXPECT_NO_THROW(check_record(record));
+  record.resources.at(0).busy = 1.001;
+  EXPECT_THAT(message_of<InternalError>([&] { check_record(record); }), HasSubstr("above 1"));
+}
+
+TEST(RunRecord, IntervalsAreTheRightWayUp) {
+  RunRecord record = example_record();
+  record.summary.interval80["latency_s"] = {2, 1};
+  EXPECT_THAT(message_of<InternalError>([&] { check_record(record); }), HasSubstr("upside down"));
+}
+
+TEST(RunRecord, ReadErrorsSayWhereAndWhat) {
+  const auto error = [](std::string_view text) {
+    return message_of<UserError>([&] { run_record_from_json(text, "runs.jsonl:3"); });
+  };
+  EXPECT_THAT(error("{"), HasSubstr("runs.jsonl:3: not JSON"));
+  EXPECT_THAT(error("[]"), HasSubstr("runs.jsonl:3: expected an object"));
+  EXPECT_THAT(error("{}"), HasSubstr("no field 'schema'"));
+  EXPECT_THAT(error(R"({"schema":"foretell.run/9"})"), HasSubstr("reads 'foretell.run/1'"));
+  std::string text = to_json(example_record());
+  text.replace(text.find("\"batch\":8"), 9, "\"batch\":2.5");
+  EXPECT_THAT(error(text), HasSubstr("context.scenario: field 'batch' must be a whole number"));
+}
+
+TEST(RunRecord, FieldsOfALaterVersionAreIgnored) {
+  std::string text = to_json(example_record());
+  text.insert(text.find("\"context\""), "\"power_w\":75,");
+  EXPECT_EQ(to_json(run_record_from_json(text, "test")), to_json(example_record()));
+}
+
+TEST(RunRecord, NamesThatAreNoUtf8AreReplaced) {
+  RunRecord record = example_record();
+  record.context.workload = "bert\xff";
+  EXPECT_THAT(to_json(record), HasSubstr("bert\xef\xbf\xbd"));
+}
+
+}  // namespace
+}  // namespace foretell

@@ -1,0 +1,47 @@
+#include "reports/record/serving.hpp"
+
+#include <algorithm>
+
+#include "model/base/errors.hpp"
+
+namespace foretell {
+
+int default_copies(int cores, int cores_per_copy) {
+  FORETELL_CHECK(cores_per_copy >= 1 && cores >= cores_per_copy,
+                 "a copy must fit the cores of the system");
+  return cores / cores_per_copy;
+}
+
+double requests_in_flight(const Serving& serving) {
+  FORETELL_CHECK(serving.dp >= 1 && serving.batch >= 1,
+                 "serving needs at least one copy and one sample");
+  FORETELL_CHECK(serving.in_flight >= 0, "requests in flight cannot be negative");
+  return serving.in_flight > 0 ? serving.in_flight : static_cast<double>(serving.dp);
+}
+
+Seconds client_latency(Seconds call, const Serving& serving) {
+  return call * std::max(1.0, requests_in_flight(serving) / serving.dp);
+}
+
+double system_throughput(Seconds call, const Serving& serving) {
+  FORETELL_CHECK(call > Seconds(0), "a call takes time");
+  const double busy_copies = std::min(static_cast<double>(serving.dp), requests_in_flight(serving));
+  return busy_copies * static_cast<double>(serving.batch) / call.value();
+}
+
+Seconds table_call(Seconds call, const Serving& serving) {
+  return call * std::max(1.0, serving.dp / requests_in_flight(serving));
+}
+
+Usd cost_per_million(UsdPerSecond price, double throughput) {
+  FORETELL_CHECK(throughput > 0, "cost needs a throughput above zero");
+  constexpr double kMillion = 1e6;
+  return price * Seconds(kMillion / throughput);
+}
+
+UsdPerSecond hourly_price(double usd_per_hour) {
+  constexpr double kSecondsPerHour = 3600;
+  return UsdPerSecond(usd_per_hour / kSecondsPerHour);
+}
+
+}  // namespace foretell

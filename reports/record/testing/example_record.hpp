@@ -1,0 +1,39 @@
+// A small, complete record for tests of everything that reads records.
+#pragma once
+
+#include "reports/record/run_record.hpp"
+
+namespace foretell {
+
+inline RunRecord example_record() {
+  RunRecord record;
+  record.context.version = "1.2.3";
+  record.context.commit = "0123abcd";
+  record.context.system = "inf2.xlarge";
+  record.context.workload = "bert-large-uncased";
+  record.context.dtype = "bf16-matmul";
+  record.context.scenario.batch = 8;
+  record.context.scenario.seq_len = 128;
+  record.context.scenario.dp = 2;
+  record.context.factors = "none";
+  record.context.assumed_values = 3;
+  record.summary.latency_s = 0.0169;
+  record.summary.throughput = 945.1;
+  record.summary.throughput_unit = "inferences/s";
+  record.summary.call_s = 0.0169;
+  record.summary.interval80["latency_s"] = {0.0152, 0.0187};
+  record.summary.cost_usd_per_million = 0.23;
+  record.summary.memory_used_bytes = 1.4e9;
+  record.summary.memory_capacity_bytes = 3.4e10;
+  record.summary.bottleneck = "tensor engine";
+  record.operators.push_back(
+      {"encoder.0.attention.query", "MatMul", "tensor", 0, 1.1e-5, 4.3e8, 2.1e6, "dma"});
+  record.operators.push_back(
+      {"encoder.0.softmax", "Softmax", "vector", 1.1e-5, 0.9e-5, 1e6, 0, "vector"});
+  record.resources.push_back({"chip0.core0.tensor", 0.41, 0.22, 0});
+  record.resources.push_back({"chip0.core0.vector", 0.25, 0.1, 0});
+  record.resources.push_back({"chip0.hbm", 0.3, 0, 2.5e6});
+  return record;
+}
+
+}  // namespace foretell
