@@ -17,7 +17,7 @@ const colour = (name) => getComputedStyle(document.documentElement).getPropertyV
 const clipped = (text, length = 38) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
 
 // Horizontal bars: one row per category, series side by side or stacked.
-function drawBars(element, {categories, series, axis, max, legend, rows = categories.length}) {
+function drawBars(element, {categories, series, axis, max, interval, legend, rows = categories.length}) {
   element.style.height = `${rows * kRowHeight + 90}px`;
   const text = colour('ink');
   const chart = drawn.get(element) ?? echarts.init(element, null, {renderer: 'svg'});
@@ -26,8 +26,8 @@ function drawBars(element, {categories, series, axis, max, legend, rows = catego
   chart.setOption({
     animation: false,
     color: ['series-1', 'series-2', 'series-3', 'series-4', 'series-5', 'series-6'].map(colour),
-    textStyle: {color: text, fontFamily: 'inherit'},
-    legend: {show: legend, top: 0, textStyle: {color: text}, type: 'plain'},
+    textStyle: {color: text, fontFamily: 'system-ui, sans-serif'},
+    legend: {show: legend, top: 0, textStyle: {color: text}, itemGap: 20},
     grid: {left: 8, right: 70, top: legend ? 34 : 8, bottom: 8, containLabel: true},
     tooltip: {
       trigger: 'item',
@@ -41,6 +41,7 @@ function drawBars(element, {categories, series, axis, max, legend, rows = catego
       type: 'value',
       min: 0,
       max,
+      interval,
       splitNumber: 4,
       axisLabel: {color: text, formatter: axis, hideOverlap: true},
       splitLine: {lineStyle: {color: colour('line')}},
@@ -100,14 +101,12 @@ function perRecord(element, records, {value, format, interval = () => null}) {
   const intervals = single ? records.map(interval) : [];
   if (intervals.some(Boolean)) {
     series.push(whiskers(intervals.flatMap((range, row) => (range ? [[range[0], range[1], row]] : []))));
-    const furthest = Math.max(...intervals.map((range) => (range ? range[1] : 0)));
-    series[0].label.distance = 8;
     series[0].label.formatter = ({dataIndex, value: v}) => (intervals[dataIndex] ? '' : format(v));
     series[0].tooltip.formatter = ({dataIndex, value: v}) => {
       const range = intervals[dataIndex];
       return `${categories[dataIndex]}: ${format(v)}${range ? ` (${format(range[0])} to ${format(range[1])})` : ''}`;
     };
-    drawBars(element, {categories, series, axis: format, legend: false, max: furthest * 1.02});
+    drawBars(element, {categories, series, axis: format, legend: false});
     return;
   }
   drawBars(element, {
@@ -142,6 +141,7 @@ export function drawResources(element, rows) {
     series: [part('busy', 'busy'), part('stalled', 'stalled')],
     axis: (v) => percent(v),
     max: 1,
+    interval: 0.25,
     legend: true,
   });
 }

@@ -1,7 +1,7 @@
 // Fills the page from the records in its data element.
 import {drawLatency, drawOperators, drawResources, drawThroughput, resizeCharts} from './charts.js';
 import {bytes, number, seconds, usd} from './format.js';
-import {answerOf, commandOf, labelsOf, operatorRows, parseRecords, resourceRows} from './records.js';
+import {answerOf, bestOf, commandOf, labelsOf, operatorRows, parseRecords, resourceRows} from './records.js';
 
 const kChartRows = 40;
 const kOperatorRows = 20;
@@ -19,11 +19,12 @@ function element(tag, text, attributes = {}) {
 const scenarioText = ({context}) =>
   Object.entries(context.scenario ?? {}).map(([field, value]) => `${field} ${value}`).join(', ');
 
-// value: what is sorted by; text: what is shown. Numbers stand right.
+// value: what is sorted by; text: what is shown, numbers stand right. `optional` columns are left out
+// when no record has a value, `varying` ones when all records have the same (the context states it).
 const kColumns = [
   {title: 'System', value: ({context}) => context.system},
-  {title: 'Workload', value: ({context}) => context.workload},
-  {title: 'Scenario', value: scenarioText},
+  {title: 'Workload', value: ({context}) => context.workload, varying: true},
+  {title: 'Scenario', value: scenarioText, varying: true},
   {title: 'Data type', value: ({context}) => context.dtype},
   {title: 'Overrides', value: ({context}) => (context.set ?? []).join(', '), optional: true},
   {title: 'Latency', value: ({summary}) => summary.latency_s, text: seconds},
@@ -109,12 +110,17 @@ function drawTable() {
 
 function drawOverview() {
   const records = state.shown.slice(0, kChartRows);
+  const units = [...new Set(state.records.map(({summary}) => summary.throughput_unit))];
+  at('throughput-unit').textContent = units.length === 1 ? ` (${units[0]})` : '';
   drawThroughput(at('throughput'), records);
   drawLatency(at('latency'), records);
 }
 
 function drawContext({context}) {
   const rows = [
+    ['System', context.system],
+    ['Workload', context.workload],
+    ['Scenario', scenarioText({context})],
     ['Version', `${context.version ?? '–'} (commit ${context.commit ?? 'unknown'})`],
     ['Factors', context.factors || '–'],
     ['Assumed values used', number(context.assumed_values)],
@@ -152,10 +158,12 @@ function start() {
   }
   at('answer').textContent = answerOf(state.records);
   if (state.records.length === 0) return;
-  const used = ({value}) => state.records.some((record) => ![null, undefined, ''].includes(value(record)));
-  state.columns = kColumns.filter((column) => !column.optional || used(column));
+  const valuesOf = ({value}) => new Set(state.records.map(value));
+  const used = (column) => [...valuesOf(column)].some((value) => ![null, undefined, ''].includes(value));
+  state.columns = kColumns.filter((column) =>
+    (!column.optional || used(column)) && (!column.varying || valuesOf(column).size > 1));
   state.shown = [...state.records];
-  state.chosen = state.records.reduce((a, b) => (b.summary.throughput > a.summary.throughput ? b : a));
+  state.chosen = bestOf(state.records);
   at('predictions').hidden = false;
   at('details').hidden = false;
   drawTable();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 
 import {bytes, number, percent, seconds, usd} from './format.js';
-import {answerOf, commandOf, labelsOf, operatorRows, parseRecords, resourceRows} from './records.js';
+import {answerOf, bestOf, commandOf, labelsOf, operatorRows, parseRecords, resourceRows} from './records.js';
 
 function record({dtype = 'bf16', system = 'inf2.xlarge', throughput = 900, scenario = {batch: 8, seq_len: 128}} = {}) {
   return {
@@ -26,6 +26,15 @@ test('the answer names the record with the highest throughput', () => {
 test('the answer of one record, and of none', () => {
   assert.match(answerOf([record()]), /^inf2\.xlarge runs bert-large-uncased .* in bf16 at 900 inferences\/s/);
   assert.equal(answerOf([]), 'There are no predictions in this report.');
+});
+
+test('a rate that only the datasheet promises is not the answer, unless there is no other', () => {
+  const promised = record({dtype: 'int8-datasheet', throughput: 2000});
+  const slower = record({dtype: 'int8-datasheet', throughput: 1500});
+  const reached = record({throughput: 900});
+  assert.equal(bestOf([promised, reached]), reached);
+  assert.equal(bestOf([reached, promised]), reached);
+  assert.equal(bestOf([slower, promised]), promised);
 });
 
 test('a missing cost is not written as a number', () => {
