@@ -13,8 +13,8 @@ enum class DType { kInt4, kInt8, kFp8, kFp16, kBf16, kTf32, kFp32, kInt32, kInt6
 
 // Storage size of one element (TF32 is stored as FP32; INT4 is half a byte).
 Bytes size_of(DType type);
-std::string_view to_string(DType type);          // "bf16"
-DType parse_dtype(std::string_view name);        // UserError names the nearest type
-const std::vector<DType>& arithmetic_dtypes();   // int8, fp8, fp16, bf16, tf32, fp32
+std::string_view to_string(DType type);         // "bf16"
+DType parse_dtype(std::string_view name);       // UserError names the nearest type
+const std::vector<DType>& arithmetic_dtypes();  // int8, fp8, fp16, bf16, tf32, fp32
 
 }  // namespace foretell

@@ -32,8 +32,8 @@ struct Tensor {
   Shape shape;
   DType dtype = DType::kFp32;
   TensorKind kind = TensorKind::kActivation;
-  OpId producer = kNoId;          // kNoId for inputs and weights
-  std::vector<OpId> consumers;    // in topological order
+  OpId producer = kNoId;        // kNoId for inputs and weights
+  std::vector<OpId> consumers;  // in topological order
   Bytes bytes() const;
 };
 
@@ -44,13 +44,15 @@ using Attribute = std::variant<std::int64_t, double, std::vector<std::int64_t>, 
 // for example "MatMul", "Add", "Softmax", "LayerNorm", "Gelu", "Tanh", "Relu", "Transpose",
 // "Reshape", "Split", "Gather", "Slice".
 struct Op {
-  std::string name;               // "encoder.0.attention.query"
+  std::string name;  // "encoder.0.attention.query"
   std::string kind;
   std::vector<TensorId> inputs;
   std::vector<TensorId> outputs;
   std::map<std::string, Attribute> attributes;
-  std::int32_t layer = kNoId;     // which repeated block the importer put it in; kNoId: none
+  std::int32_t layer = kNoId;  // which repeated block the importer put it in; kNoId: none
 };
+
+class OpView;
 
 class Graph {
  public:
@@ -66,18 +68,25 @@ class Graph {
   TensorId add_weight(std::string name, Shape shape, DType dtype);
   // Appends an operator, infers the shapes of its outputs from the operator table and returns the
   // id of its first output. Unknown kinds, wrong arity and shapes that do not fit are UserErrors
-  // that name the operator.
+  // that name the operator. Outputs take the type of the first input; an operator with several
+  // outputs (Split) gets consecutive ids.
   TensorId add_op(std::string name, std::string_view kind, std::vector<TensorId> inputs,
                   std::map<std::string, Attribute> attributes = {}, std::int32_t layer = kNoId);
   void mark_output(TensorId id);
+  void set_dtype(TensorId id, DType dtype);  // see workloads/ir/precision.hpp
 
-  Flops flops(OpId id) const;            // 1 multiply-accumulate = 2 flops
+  Flops flops(OpId id) const;  // 1 multiply-accumulate = 2 flops
   Flops total_flops() const;
   std::int64_t parameter_count() const;  // elements of all weights, shared ones counted once
   Bytes weight_bytes() const;            // at the stored type of each weight
+  std::vector<TensorId> inputs() const;
   std::vector<TensorId> outputs() const;
 
  private:
+  TensorId add_tensor(std::string name, Shape shape, DType dtype, TensorKind kind);
+  OpView view_of(const Op& op) const;
+  std::vector<TensorId> of_kind(TensorKind kind) const;
+
   std::string name_;
   std::vector<Tensor> tensors_;
   std::vector<Op> ops_;

@@ -1,0 +1,49 @@
+// Builds the recurring pieces of a transformer on top of Graph: named operators and weights.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "workloads/import/model_config.hpp"
+#include "workloads/ir/graph.hpp"
+
+namespace foretell {
+
+class BlockBuilder {
+ public:
+  explicit BlockBuilder(std::string graph_name) : graph_(std::move(graph_name)) {}
+
+  // Prefixes of the names of the operators and of the weights that follow, without a dot at the
+  // end. Blocks that share their weights have the same weight scope.
+  void enter(std::string scope, std::string weight_scope, std::int32_t layer);
+  void enter(const std::string& scope) { enter(scope, scope, kNoId); }
+
+  Graph& graph() { return graph_; }
+  const Shape& shape(TensorId id) const { return graph_.tensor(id).shape; }
+
+  // The weight `name` of the current scope, made when it does not exist yet.
+  TensorId weight(const std::string& name, const Shape& shape);
+  TensorId op(const std::string& name, std::string_view kind, std::vector<TensorId> inputs,
+              std::map<std::string, Attribute> attributes = {});
+
+  // x [.., in] -> [.., out]: MatMul with a weight [in, out], then Add of a bias [out].
+  TensorId linear(const std::string& name, TensorId x, std::int64_t out);
+  TensorId layer_norm(const std::string& name, TensorId x);
+  TensorId activation(const std::string& name, TensorId x, Activation function);
+  // Rows of a table [rows, columns] by ids [..]: [.., columns].
+  TensorId embedding(const std::string& name, TensorId ids, std::int64_t rows,
+                     std::int64_t columns);
+  // [B, S, heads * dim] -> [B, heads, S, dim] and back.
+  TensorId split_heads(const std::string& name, TensorId x, std::int64_t heads);
+  TensorId merge_heads(const std::string& name, TensorId x);
+
+ private:
+  Graph graph_;
+  std::string scope_;
+  std::string weight_scope_;
+  std::int32_t layer_ = kNoId;
+  std::map<std::string, TensorId> weights_;
+};
+
+}  // namespace foretell

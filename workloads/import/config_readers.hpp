@@ -1,0 +1,38 @@
+// The architectures that can be imported: how each one spells its config.json.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "workloads/import/json_fields.hpp"
+#include "workloads/import/model_config.hpp"
+
+namespace foretell {
+
+// What comes after the class prefix in `architectures`: "ForMaskedLM" in "BertForMaskedLM".
+struct HeadName {
+  std::string_view suffix;
+  Head head;
+};
+
+struct ModelType {
+  std::string_view model_type;    // "bert"
+  std::string_view class_prefix;  // "Bert"
+  std::vector<HeadName> heads;    // the first is the plain model
+  void (*read)(JsonFields& fields, ModelConfig* config);
+};
+
+// Largest sizes that are accepted: far above every published network, far below what overflows.
+inline constexpr std::int64_t kMostLayers = 4096;
+inline constexpr std::int64_t kMostHeads = 4096;
+inline constexpr std::int64_t kMostWidth = 1 << 20;
+inline constexpr std::int64_t kMostVocab = 1 << 24;
+inline constexpr std::int64_t kMostPositions = 1 << 24;
+
+// encoder_config.cpp: BERT, RoBERTa, CamemBERT, XLM-RoBERTa, DistilBERT, ALBERT, ELECTRA, GPT-2.
+std::vector<ModelType> encoder_model_types();
+
+// Notes a problem unless `key` names a known activation function.
+Activation read_activation(JsonFields& fields, std::string_view key);
+
+}  // namespace foretell

@@ -1,0 +1,195 @@
+#include "workloads/import/encoder_graph.hpp"
+
+#include <cmath>
+
+#include "model/base/errors.hpp"
+#include "workloads/import/block_builder.hpp"
+
+namespace foretell {
+namespace {
+
+// Scores, softmax and context of q, k, v [B, heads, S, dim]: [B, S, heads * dim]. Without a mask
+// input every position sees the ones before it.
+TensorId attention_core(BlockBuilder* block, TensorId q, TensorId k, TensorId v, TensorId mask) {
+  const double scale = 1.0 / std::sqrt(static_cast<double>(block->shape(q).back()));
+  const TensorId scores =
+      block->op("attention.scores", "MatMul", {q, k}, {{"transpose_b", std::int64_t{1}}});
+  const TensorId scaled = block->op("attention.scale", "Mul", {scores}, {{"scalar", scale}});
+  const TensorId masked = mask == kNoId ? block->op("attention.mask", "CausalMask", {scaled},
+                                                    {{"offset", std::int64_t{0}}})
+                                        : block->op("attention.mask", "Add", {scaled, mask});
+  const TensorId weights =
+      block->op("attention.softmax", "Softmax", {masked}, {{"axis", std::int64_t{-1}}});
+  return block->merge_heads("attention.context",
+                            block->op("attention.context", "MatMul", {weights, v}));
+}
+
+// Feed-forward network: two linear layers with an activation between.
+TensorId feed_forward(BlockBuilder* block, TensorId x, const ModelConfig& config) {
+  const TensorId wide = block->linear("ffn.intermediate", x, config.intermediate);
+  const TensorId active = block->activation("ffn.activation", wide, config.activation);
+  return block->linear("ffn.output", active, config.hidden);
+}
+
+TensorId encoder_layer(BlockBuilder* block, TensorId x, TensorId mask, const ModelConfig& config) {
+  const auto project = [&](const std::string& name) {
+    return block->split_heads(name, block->linear(name, x, config.hidden), config.heads);
+  };
+  const TensorId q = project("attention.query");
+  const TensorId k = project("attention.key");
+  const TensorId v = project("attention.value");
+  const TensorId context = attention_core(block, q, k, v, mask);
+  const TensorId attended = block->linear("attention.output", context, config.hidden);
+  const TensorId middle =
+      block->layer_norm("attention.norm", block->op("attention.residual", "Add", {attended, x}));
+  const TensorId fed = feed_forward(block, middle, config);
+  return block->layer_norm("ffn.norm", block->op("ffn.residual", "Add", {fed, middle}));
+}
+
+struct EncoderInputs {
+  TensorId ids = kNoId;
+  TensorId token_types = kNoId;
+  TensorId positions = kNoId;
+  TensorId mask = kNoId;
+};
+
+EncoderInputs add_encoder_inputs(Graph* graph, const ModelConfig& config, const Binding& binding) {
+  const Shape tokens{binding.batch, binding.seq_len};
+  EncoderInputs inputs;
+  inputs.ids = graph->add_input("input_ids", tokens, DType::kInt64);
+  if (config.token_types > 1)
+    inputs.token_types = graph->add_input("token_type_ids", tokens, DType::kInt64);
+  inputs.positions = graph->add_input("position_ids", tokens, DType::kInt64);
+  inputs.mask =
+      graph->add_input("attention_mask", {binding.batch, 1, 1, binding.seq_len}, DType::kFp32);
+  return inputs;
+}
+
+TensorId encoder_embeddings(BlockBuilder* block, const EncoderInputs& inputs,
+                            const ModelConfig& config) {
+  block->enter("embeddings");
+  const std::int64_t width = config.embedding;
+  TensorId x = block->embedding("word", inputs.ids, config.vocab, width);
+  if (inputs.token_types != kNoId) {
+    const TensorId types =
+        block->embedding("token_type", inputs.token_types, config.token_types, width);
+    x = block->op("add_token_type", "Add", {x, types});
+  } else if (config.token_types == 1) {  // every token has the only type there is
+    x = block->op("add_token_type", "Add", {x, block->weight("token_type.weight", {1, width})});
+  }
+  const TensorId positions =
+      block->embedding("position", inputs.positions, config.positions, width);
+  x = block->layer_norm("norm", block->op("add_position", "Add", {x, positions}));
+  return width == config.hidden ? x : block->linear("projection", x, config.hidden);
+}
+
+TensorId first_token(BlockBuilder* block, TensorId x) {
+  const Shape shape = block->shape(x);
+  const TensorId first =
+      block->op("first_token", "Slice", {x},
+                {{"axis", std::int64_t{1}}, {"begin", std::int64_t{0}}, {"end", std::int64_t{1}}});
+  return block->op("first_token.squeeze", "Reshape", {first},
+                   {{"shape", Shape{shape[0], shape[2]}}});
+}
+
+// Logits over the vocabulary: x [.., embedding] times the transposed word table.
+TensorId vocabulary_logits(BlockBuilder* block, TensorId x, const ModelConfig& config) {
+  const Shape table_shape{config.vocab, config.embedding};
+  if (config.tied_embeddings) block->enter("head", "embeddings", kNoId);
+  const TensorId table =
+      block->weight(config.tied_embeddings ? "word.weight" : "decoder.weight", table_shape);
+  block->enter("head");
+  return block->op("decoder", "MatMul", {x, table}, {{"transpose_b", std::int64_t{1}}});
+}
+
+TensorId masked_lm_head(BlockBuilder* block, TensorId x, const ModelConfig& config) {
+  const TensorId dense = block->linear("transform", x, config.embedding);
+  const TensorId active = block->activation("transform.activation", dense, config.head_activation);
+  const TensorId logits =
+      vocabulary_logits(block, block->layer_norm("transform.norm", active), config);
+  return block->op("decoder.bias", "Add", {logits, block->weight("decoder.bias", {config.vocab})});
+}
+
+// The output of the graph, given the hidden states of the last block.
+TensorId encoder_head(BlockBuilder* block, TensorId x, const ModelConfig& config) {
+  block->enter("head");
+  const auto dense = [&](TensorId input) {
+    return block->activation("dense.activation", block->linear("dense", input, config.hidden),
+                             config.head_activation);
+  };
+  switch (config.head) {
+    case Head::kNone:
+      return x;
+    case Head::kPooler:
+      block->graph().mark_output(x);
+      return dense(first_token(block, x));
+    case Head::kSequence:
+      return block->linear("classifier", dense(first_token(block, x)), config.labels);
+    case Head::kToken:
+      return block->linear("classifier", x, config.labels);
+    case Head::kQuestion:
+      return block->linear("start_and_end", x, 2);
+    case Head::kMaskedLm:
+      return masked_lm_head(block, x, config);
+    case Head::kDiscriminator:
+      return block->linear("classifier", dense(x), 1);
+    case Head::kCausalLm:
+      return vocabulary_logits(block, x, config);
+  }
+  throw InternalError(__FILE__, __LINE__, "head without a graph");
+}
+
+TensorId gpt2_layer(BlockBuilder* block, TensorId x, const ModelConfig& config) {
+  const std::int64_t hidden = config.hidden;
+  const TensorId normed = block->layer_norm("attention.norm", x);
+  const TensorId qkv = block->linear("attention.qkv", normed, 3 * hidden);
+  const TensorId first =
+      block->op("attention.split", "Split", {qkv},
+                {{"axis", std::int64_t{-1}}, {"sizes", Shape{hidden, hidden, hidden}}});
+  const TensorId q = block->split_heads("attention.query", first, config.heads);
+  const TensorId k = block->split_heads("attention.key", first + 1, config.heads);
+  const TensorId v = block->split_heads("attention.value", first + 2, config.heads);
+  const TensorId attended =
+      block->linear("attention.output", attention_core(block, q, k, v, kNoId), hidden);
+  const TensorId middle = block->op("attention.residual", "Add", {attended, x});
+  const TensorId fed = feed_forward(block, block->layer_norm("ffn.norm", middle), config);
+  return block->op("ffn.residual", "Add", {fed, middle});
+}
+
+}  // namespace
+
+Graph build_encoder(const ModelConfig& config, const Binding& binding) {
+  BlockBuilder block(config.name);
+  const EncoderInputs inputs = add_encoder_inputs(&block.graph(), config, binding);
+  TensorId x = encoder_embeddings(&block, inputs, config);
+  for (std::int64_t i = 0; i < config.layers; ++i) {
+    const std::string scope = "encoder." + std::to_string(i);
+    block.enter(scope, config.shared_layers ? "encoder.shared" : scope,
+                static_cast<std::int32_t>(i));
+    x = encoder_layer(&block, x, inputs.mask, config);
+  }
+  block.graph().mark_output(encoder_head(&block, x, config));
+  return std::move(block.graph());
+}
+
+Graph build_gpt2(const ModelConfig& config, const Binding& binding) {
+  BlockBuilder block(config.name);
+  const Shape tokens{binding.batch, binding.seq_len};
+  const TensorId ids = block.graph().add_input("input_ids", tokens, DType::kInt64);
+  const TensorId positions = block.graph().add_input("position_ids", tokens, DType::kInt64);
+  block.enter("embeddings");
+  const TensorId words = block.embedding("word", ids, config.vocab, config.hidden);
+  const TensorId places = block.embedding("position", positions, config.positions, config.hidden);
+  TensorId x = block.op("add_position", "Add", {words, places});
+  for (std::int64_t i = 0; i < config.layers; ++i) {
+    const std::string scope = "decoder." + std::to_string(i);
+    block.enter(scope, scope, static_cast<std::int32_t>(i));
+    x = gpt2_layer(&block, x, config);
+  }
+  block.enter("decoder");
+  x = block.layer_norm("norm", x);
+  block.graph().mark_output(encoder_head(&block, x, config));
+  return std::move(block.graph());
+}
+
+}  // namespace foretell

@@ -1,0 +1,152 @@
+#include "workloads/import/json_fields.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kWhatItIs =
+    "a config.json is one JSON object, as published with the network";
+
+// The library's message without its "[json.exception…]" prefix and file-less "parse error".
+std::string syntax_message(const json::exception& error) {
+  std::string message = error.what();
+  const std::size_t start = message.find("] ");
+  return start == std::string::npos ? message : message.substr(start + 2);
+}
+
+// Refuses a second occurrence of a key within one object, which the library would let win silently.
+class DuplicateKeys {
+ public:
+  explicit DuplicateKeys(const std::string& file) : file_(file) {}
+  bool operator()(int, json::parse_event_t event, const json& value) {
+    if (event == json::parse_event_t::object_start) open_.emplace_back();
+    if (event == json::parse_event_t::object_end) open_.pop_back();
+    if (event == json::parse_event_t::key &&
+        !open_.back().insert(value.get<std::string>()).second) {
+      throw UserError(file_ + ": key '" + value.get<std::string>() +
+                      "' stands twice: keep one of them");
+    }
+    return true;
+  }
+
+ private:
+  const std::string& file_;
+  std::vector<std::set<std::string>> open_;
+};
+
+}  // namespace
+
+JsonFields::JsonFields(std::string text, std::string file)
+    : text_(std::move(text)), file_(std::move(file)) {
+  if (text_.find_first_not_of(" \t\r\n") == std::string::npos) {
+    throw UserError(file_ + ": the file is empty; " + std::string(kWhatItIs));
+  }
+  try {
+    object_ = json::parse(text_, DuplicateKeys(file_));
+  } catch (const json::exception& error) {
+    throw UserError(file_ + ": no valid JSON (truncated?): " + syntax_message(error));
+  }
+  if (!object_.is_object())
+    throw UserError(file_ + ": holds no JSON object; " + std::string(kWhatItIs));
+}
+
+const json* JsonFields::find(std::string_view key) const {
+  const auto found = object_.find(std::string(key));
+  return found == object_.end() || found->is_null() ? nullptr : &*found;
+}
+
+std::string JsonFields::shown(std::string_view key) const {
+  const json* value = find(key);
+  return value == nullptr ? "null" : value->dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+bool JsonFields::has(std::string_view key) const { return find(key) != nullptr; }
+
+std::int64_t JsonFields::integer(std::string_view key, std::int64_t least, std::int64_t most) {
+  const json* value = find(key);
+  const auto in_range = [&](std::uint64_t given) {
+    return given >= static_cast<std::uint64_t>(least) && given <= static_cast<std::uint64_t>(most);
+  };
+  if (value != nullptr && value->is_number_unsigned() && in_range(value->get<std::uint64_t>())) {
+    return value->get<std::int64_t>();
+  }
+  const std::string state = value == nullptr ? "is missing" : "is " + shown(key);
+  problem(key, state + "; it must be an integer from " + std::to_string(least) + " to " +
+                   std::to_string(most));
+  return least;
+}
+
+std::int64_t JsonFields::size(std::string_view key, std::int64_t most) {
+  return integer(key, 1, most);
+}
+
+std::int64_t JsonFields::size_or(std::string_view key, std::int64_t most,
+                                 std::int64_t when_absent) {
+  return has(key) ? size(key, most) : when_absent;
+}
+
+std::int64_t JsonFields::count_or(std::string_view key, std::int64_t most,
+                                  std::int64_t when_absent) {
+  return has(key) ? integer(key, 0, most) : when_absent;
+}
+
+bool JsonFields::flag_or(std::string_view key, bool when_absent) {
+  const json* value = find(key);
+  if (value == nullptr) return when_absent;
+  if (value->is_boolean()) return value->get<bool>();
+  problem(key, "is " + shown(key) + "; it must be true or false");
+  return when_absent;
+}
+
+std::string JsonFields::text(std::string_view key) {
+  const json* value = find(key);
+  if (value == nullptr) {
+    problem(key, "is missing; it must be text");
+    return "";
+  }
+  if (value->is_string()) return value->get<std::string>();
+  problem(key, "is " + shown(key) + "; it must be text");
+  return "";
+}
+
+std::vector<std::string> JsonFields::texts(std::string_view key) {
+  const json* value = find(key);
+  if (value == nullptr) return {};
+  const auto is_text = [](const json& entry) { return entry.is_string(); };
+  if (value->is_array() && std::all_of(value->begin(), value->end(), is_text)) {
+    return value->get<std::vector<std::string>>();
+  }
+  problem(key, "is " + shown(key) + "; it must be a list of text");
+  return {};
+}
+
+std::size_t JsonFields::entries(std::string_view key) const {
+  const json* value = find(key);
+  return value == nullptr || !value->is_structured() ? 0 : value->size();
+}
+
+void JsonFields::problem(std::string_view key, const std::string& message) {
+  const std::size_t at = text_.find("\"" + std::string(key) + "\"");
+  std::string place = file_;
+  if (at != std::string::npos) {
+    const auto end = text_.begin() + static_cast<std::ptrdiff_t>(at);
+    place += ":" + std::to_string(std::count(text_.begin(), end, '\n') + 1);
+  }
+  problems_.push_back(place + ": " + std::string(key) + ": " + message);
+}
+
+void JsonFields::check() const {
+  if (problems_.empty()) return;
+  std::string message;
+  for (const std::string& problem : problems_) message += (message.empty() ? "" : "\n") + problem;
+  throw UserError(message);
+}
+
+}  // namespace foretell

@@ -1,0 +1,47 @@
+// Checked reading of the fields of a JSON object. Problems are collected, each with file and line,
+// so that the user sees all of them at once.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace foretell {
+
+class JsonFields {
+ public:
+  // Parses `text` into an object. UserError for what is no JSON object or repeats a key.
+  JsonFields(std::string text, std::string file);
+
+  bool has(std::string_view key) const;  // present and not null
+  // Integer in [1, most]. A problem is noted when it is missing, of another type or out of range;
+  // the value is then 1 so that reading can go on.
+  std::int64_t size(std::string_view key, std::int64_t most);
+  std::int64_t size_or(std::string_view key, std::int64_t most, std::int64_t when_absent);
+  // Integer in [0, most].
+  std::int64_t count_or(std::string_view key, std::int64_t most, std::int64_t when_absent);
+  bool flag_or(std::string_view key, bool when_absent);
+  std::string text(std::string_view key);                // "" when missing, and a problem is noted
+  std::vector<std::string> texts(std::string_view key);  // empty when absent
+  std::size_t entries(std::string_view key) const;       // of an object or list; 0 when absent
+
+  // "file:line: key: message"
+  void problem(std::string_view key, const std::string& message);
+  // UserError with all problems, if there are any.
+  void check() const;
+
+ private:
+  const nlohmann::json* find(std::string_view key) const;
+  std::string shown(std::string_view key) const;
+  std::int64_t integer(std::string_view key, std::int64_t least, std::int64_t most);
+
+  std::string text_;
+  std::string file_;
+  nlohmann::json object_;
+  std::vector<std::string> problems_;
+};
+
+}  // namespace foretell

@@ -1,0 +1,108 @@
+#include "workloads/import/workload.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "workloads/import/encoder_graph.hpp"
+
+namespace foretell {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kMostBatch = 1 << 20;
+constexpr std::string_view kExtension = ".json";
+
+std::string default_folder() {
+  const char* overridden = std::getenv("FORETELL_WORKLOADS");
+  return overridden != nullptr ? overridden : FORETELL_MODELS_DIR;
+}
+
+std::string read_file(const std::string& path) {
+  if (fs::is_directory(path)) throw UserError(path + ": is a folder; give the config.json in it");
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) throw UserError(path + ": cannot be read");
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+std::string without_organisation(const std::string& name) {
+  return name.substr(name.find('/') + 1);
+}
+
+bool is_config_path(std::string_view name) {
+  return name.size() > kExtension.size() &&
+         name.substr(name.size() - kExtension.size()) == kExtension;
+}
+
+// What to call a network that is read from a file: config.json says nothing, its folder does.
+std::string name_of_file(const fs::path& path) {
+  if (path.filename() != "config.json" || !path.has_parent_path()) return path.stem().string();
+  return fs::absolute(path).parent_path().filename().string();
+}
+
+void check_size(const std::string& key, std::int64_t value, std::int64_t most,
+                const std::string& why) {
+  if (value >= 1 && value <= most) return;
+  throw UserError(key + " is " + std::to_string(value) + "; it must be from 1 to " +
+                  std::to_string(most) + why);
+}
+
+}  // namespace
+
+WorkloadLibrary::WorkloadLibrary() : WorkloadLibrary(default_folder()) {}
+
+WorkloadLibrary::WorkloadLibrary(std::string folder) : folder_(std::move(folder)) {
+  if (!fs::is_directory(folder_)) {
+    throw UserError("folder of workloads '" + folder_ +
+                    "' does not exist: set FORETELL_WORKLOADS to the folder " +
+                    "workloads/models of the project");
+  }
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder_)) {
+    if (!entry.is_regular_file() || entry.path().extension() != kExtension) continue;
+    const std::string name = fs::relative(entry.path(), folder_).generic_string();
+    names_.push_back(name.substr(0, name.size() - kExtension.size()));
+  }
+  std::sort(names_.begin(), names_.end());
+}
+
+ModelConfig WorkloadLibrary::load(std::string_view name) const {
+  if (is_config_path(name)) {
+    const std::string path(name);
+    return parse_model_config(read_file(path), name_of_file(path), path);
+  }
+  const std::string wanted = to_lower(name);
+  const auto matches = [&wanted](const std::string& candidate) {
+    const std::string lower = to_lower(candidate);
+    return lower == wanted || without_organisation(lower) == wanted;
+  };
+  const auto found = std::find_if(names_.begin(), names_.end(), matches);
+  if (found == names_.end()) {
+    throw UserError(std::string(unknown_name("workload", name, names_).what()) +
+                    " (a network of your own: give the path of its config.json)");
+  }
+  const std::string path = folder_ + "/" + *found + std::string(kExtension);
+  return parse_model_config(read_file(path), *found, path);
+}
+
+Graph build_graph(const ModelConfig& config, const Binding& binding) {
+  check_size("batch", binding.batch, kMostBatch, "");
+  check_size("seq", binding.seq_len, config.max_seq_len,
+             ", the longest sequence of " + config.name);
+  switch (config.family) {
+    case Family::kEncoder:
+      return build_encoder(config, binding);
+    case Family::kGpt2:
+      return build_gpt2(config, binding);
+  }
+  throw InternalError(__FILE__, __LINE__, "network family without a graph builder");
+}
+
+}  // namespace foretell

@@ -1,0 +1,179 @@
+#include "workloads/ir/operators.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "model/base/errors.hpp"
+#include "workloads/ir/operators/families.hpp"
+
+namespace foretell {
+
+const std::vector<OperatorInfo>& operator_table() {
+  using namespace operators;
+  // kind, fewest and most inputs, attributes, shapes, flops, summary
+  static const std::vector<OperatorInfo> table{
+      {"MatMul",
+       2,
+       2,
+       {"transpose_b"},
+       matmul_shapes,
+       matmul_flops,
+       "batched matrix product [.., M, K] x [.., K, N]; transpose_b: the second is [.., N, K]"},
+      {"Add",
+       1,
+       2,
+       {"scalar"},
+       elementwise_shapes,
+       elementwise_flops,
+       "sum with broadcasting; with one input the attribute 'scalar' is the other"},
+      {"Sub", 1, 2, {"scalar"}, elementwise_shapes, elementwise_flops, "difference, as Add"},
+      {"Mul", 1, 2, {"scalar"}, elementwise_shapes, elementwise_flops, "product, as Add"},
+      {"Div", 1, 2, {"scalar"}, elementwise_shapes, elementwise_flops, "quotient, as Add"},
+      {"CausalMask",
+       1,
+       1,
+       {"offset"},
+       causal_mask_shapes,
+       no_flops,
+       "scores [.., Q, K]: key k stays visible to query q while k <= q + offset, else -infinity"},
+      {"Softmax", 1, 1, {"axis"}, softmax_shapes, softmax_flops, "softmax along an axis"},
+      {"LayerNorm",
+       3,
+       3,
+       {"epsilon"},
+       layer_norm_shapes,
+       layer_norm_flops,
+       "x, gamma, beta: normalises the last axis to mean 0 and variance 1"},
+      {"RmsNorm",
+       2,
+       2,
+       {"epsilon"},
+       rms_norm_shapes,
+       rms_norm_flops,
+       "x, gamma: divides the last axis by its root mean square"},
+      {"Gelu",
+       1,
+       1,
+       {"approximate"},
+       unary_shapes,
+       gelu_flops,
+       "Gaussian error linear unit; approximate: 'none' (erf) or 'tanh'"},
+      {"Silu", 1, 1, {}, unary_shapes, silu_flops, "x * sigmoid(x)"},
+      {"Tanh", 1, 1, {}, unary_shapes, one_flop, "hyperbolic tangent"},
+      {"Relu", 1, 1, {}, unary_shapes, one_flop, "max(x, 0)"},
+      {"Sigmoid", 1, 1, {}, unary_shapes, one_flop, "logistic function"},
+      {"Exp", 1, 1, {}, unary_shapes, one_flop, "exponential"},
+      {"Sqrt", 1, 1, {}, unary_shapes, one_flop, "square root"},
+      {"Erf", 1, 1, {}, unary_shapes, one_flop, "error function"},
+      {"Gather", 2, 2, {}, gather_shapes, no_flops, "rows of a table [V, H] by ids: [.., H]"},
+      {"Reshape", 1, 1, {"shape"}, reshape_shapes, no_flops, "same elements, other shape; one -1"},
+      {"Transpose", 1, 1, {"perm"}, transpose_shapes, no_flops, "permutes the axes"},
+      {"Split", 1, 1, {"axis", "sizes"}, split_shapes, no_flops, "cuts an axis into pieces"},
+      {"Slice", 1, 1, {"axis", "begin", "end"}, slice_shapes, no_flops, "[begin, end) of an axis"},
+      {"Concat", 2, 64, {"axis"}, concat_shapes, no_flops, "joins tensors along an axis"},
+      {"ReduceSum", 1, 1, {"axis", "keep_dims"}, reduce_shapes, reduce_flops, "sum along an axis"},
+      {"ReduceMean",
+       1,
+       1,
+       {"axis", "keep_dims"},
+       reduce_shapes,
+       reduce_flops,
+       "mean along an axis"},
+      {"ReduceMax",
+       1,
+       1,
+       {"axis", "keep_dims"},
+       reduce_shapes,
+       reduce_flops,
+       "largest along an axis"},
+  };
+  return table;
+}
+
+const OperatorInfo& find_operator(std::string_view kind) {
+  const std::vector<OperatorInfo>& table = operator_table();
+  const auto found = std::find_if(table.begin(), table.end(),
+                                  [kind](const OperatorInfo& info) { return info.kind == kind; });
+  if (found != table.end()) return *found;
+  std::vector<std::string> kinds;
+  for (const OperatorInfo& info : table) kinds.emplace_back(info.kind);
+  throw UserError(
+      std::string(unknown_name("operator", kind, kinds).what()) +
+      "; to add one: a shape rule and a flop count under workloads/ir/operators/, a line in "
+      "workloads/ir/operators.cpp and a mapping in model/mapping");
+}
+
+bool broadcast(const Shape& a, const Shape& b, Shape* result) {
+  const Shape& longer = a.size() >= b.size() ? a : b;
+  const Shape& shorter = a.size() >= b.size() ? b : a;
+  Shape shape = longer;
+  const std::size_t offset = longer.size() - shorter.size();
+  for (std::size_t i = 0; i < shorter.size(); ++i) {
+    std::int64_t& dimension = shape[offset + i];
+    if (shorter[i] == dimension || shorter[i] == 1) continue;
+    if (dimension != 1) return false;
+    dimension = shorter[i];
+  }
+  *result = std::move(shape);
+  return true;
+}
+
+OpView::OpView(const Op& op, std::vector<const Shape*> inputs)
+    : op_(op), inputs_(std::move(inputs)) {}
+
+std::int64_t OpView::rank(std::size_t index) const {
+  return static_cast<std::int64_t>(input(index).size());
+}
+
+bool OpView::has(std::string_view attribute) const {
+  return op_.attributes.find(std::string(attribute)) != op_.attributes.end();
+}
+
+const Attribute& OpView::find(std::string_view attribute) const {
+  const auto found = op_.attributes.find(std::string(attribute));
+  if (found == op_.attributes.end()) fail("attribute '" + std::string(attribute) + "' is missing");
+  return found->second;
+}
+
+std::int64_t OpView::integer(std::string_view attribute) const {
+  const auto* value = std::get_if<std::int64_t>(&find(attribute));
+  if (value == nullptr) fail("attribute '" + std::string(attribute) + "' must be an integer");
+  return *value;
+}
+
+double OpView::number(std::string_view attribute) const {
+  const Attribute& value = find(attribute);
+  if (const auto* integer_value = std::get_if<std::int64_t>(&value))
+    return static_cast<double>(*integer_value);
+  const auto* number_value = std::get_if<double>(&value);
+  if (number_value == nullptr) fail("attribute '" + std::string(attribute) + "' must be a number");
+  return *number_value;
+}
+
+const std::vector<std::int64_t>& OpView::integers(std::string_view attribute) const {
+  const auto* value = std::get_if<std::vector<std::int64_t>>(&find(attribute));
+  if (value == nullptr)
+    fail("attribute '" + std::string(attribute) + "' must be a list of integers");
+  return *value;
+}
+
+const std::string& OpView::text(std::string_view attribute) const {
+  const auto* value = std::get_if<std::string>(&find(attribute));
+  if (value == nullptr) fail("attribute '" + std::string(attribute) + "' must be text");
+  return *value;
+}
+
+std::int64_t OpView::axis(std::string_view attribute, std::int64_t rank) const {
+  const std::int64_t given = integer(attribute);
+  if (given < -rank || given >= rank) {
+    fail("attribute '" + std::string(attribute) + "' is " + std::to_string(given) +
+         ", but the tensor has " + std::to_string(rank) + " dimensions");
+  }
+  return given < 0 ? given + rank : given;
+}
+
+void OpView::fail(const std::string& message) const {
+  throw UserError("operator '" + op_.name + "' (" + op_.kind + "): " + message);
+}
+
+}  // namespace foretell

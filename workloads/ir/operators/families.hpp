@@ -1,0 +1,51 @@
+// Shape rules and flop counts of the operator families, one source file per family. Only
+// operators.cpp (the table) and the families themselves include this.
+#pragma once
+
+#include <vector>
+
+#include "workloads/ir/operators.hpp"
+
+namespace foretell::operators {
+
+// matmul.cpp
+std::vector<Shape> matmul_shapes(const OpView& op);
+double matmul_flops(const OpView& op);
+
+// elementwise.cpp
+std::vector<Shape> elementwise_shapes(const OpView& op);
+double elementwise_flops(const OpView& op);
+std::vector<Shape> causal_mask_shapes(const OpView& op);
+
+// activation.cpp
+std::vector<Shape> unary_shapes(const OpView& op);
+double one_flop(const OpView& op);
+double gelu_flops(const OpView& op);
+double silu_flops(const OpView& op);
+
+// softmax.cpp
+std::vector<Shape> softmax_shapes(const OpView& op);
+double softmax_flops(const OpView& op);
+
+// norm.cpp
+std::vector<Shape> layer_norm_shapes(const OpView& op);
+double layer_norm_flops(const OpView& op);
+std::vector<Shape> rms_norm_shapes(const OpView& op);
+double rms_norm_flops(const OpView& op);
+
+// layout.cpp
+std::vector<Shape> reshape_shapes(const OpView& op);
+std::vector<Shape> transpose_shapes(const OpView& op);
+std::vector<Shape> split_shapes(const OpView& op);
+std::vector<Shape> slice_shapes(const OpView& op);
+std::vector<Shape> concat_shapes(const OpView& op);
+double no_flops(const OpView& op);
+
+// gather.cpp
+std::vector<Shape> gather_shapes(const OpView& op);
+
+// reduce.cpp
+std::vector<Shape> reduce_shapes(const OpView& op);
+double reduce_flops(const OpView& op);
+
+}  // namespace foretell::operators

@@ -1,0 +1,100 @@
+#include "workloads/ir/precision.hpp"
+
+#include <algorithm>
+
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+enum class Readers { kMatMulsOnly, kMatMulsAndOthers, kOthersOnly };
+
+Readers readers_of(const Graph& graph, const Tensor& tensor) {
+  const auto is_matmul = [&graph](OpId id) { return graph.op(id).kind == "MatMul"; };
+  const auto matmuls = std::count_if(tensor.consumers.begin(), tensor.consumers.end(), is_matmul);
+  if (matmuls == 0) return Readers::kOthersOnly;
+  const bool all = static_cast<std::size_t>(matmuls) == tensor.consumers.size();
+  return all ? Readers::kMatMulsOnly : Readers::kMatMulsAndOthers;
+}
+
+DType type_for(const PrecisionPolicy& policy, const Graph& graph, const Tensor& tensor) {
+  switch (tensor.kind) {
+    case TensorKind::kInput:
+    case TensorKind::kOutput:
+      return policy.io;
+    case TensorKind::kActivation:
+      return policy.vector;
+    case TensorKind::kWeight:
+      break;
+  }
+  switch (readers_of(graph, tensor)) {
+    case Readers::kMatMulsOnly:
+      return policy.weight_storage;
+    case Readers::kMatMulsAndOthers:
+      return policy.matmul_compute;
+    case Readers::kOthersOnly:
+      break;
+  }
+  return policy.vector;
+}
+
+bool is_index(DType type) {
+  return type == DType::kInt32 || type == DType::kInt64 || type == DType::kBool;
+}
+
+}  // namespace
+
+const std::vector<PrecisionPolicy>& precision_policies() {
+  // name, description, matmul operands, matmul weights in memory, everything else, host boundary
+  static const std::vector<PrecisionPolicy> policies{
+      {"int8",
+       "weights stored in INT8, converted and multiplied in BF16, as the vendor's compiler does on "
+       "NeuronCore-v2, for which it has no INT8 matmul; everything else BF16",
+       DType::kBf16, DType::kInt8, DType::kBf16, DType::kBf16},
+      {"int8-datasheet",
+       "matmuls in INT8 at the rate of the datasheet, which today's compiler does not reach on "
+       "NeuronCore-v2; everything else BF16",
+       DType::kInt8, DType::kInt8, DType::kBf16, DType::kBf16},
+      {"int8-weights", "weights stored in INT8, computed in BF16; activations BF16", DType::kBf16,
+       DType::kInt8, DType::kBf16, DType::kBf16},
+      {"fp8",
+       "matmul operands and weights in FP8 (cFP8 on NeuronCore-v2: E4M3 or E5M2); everything else "
+       "BF16",
+       DType::kFp8, DType::kFp8, DType::kBf16, DType::kBf16},
+      {"fp16", "everything in FP16", DType::kFp16, DType::kFp16, DType::kFp16, DType::kFp16},
+      {"bf16", "everything in BF16", DType::kBf16, DType::kBf16, DType::kBf16, DType::kBf16},
+      {"tf32", "matmuls in TF32, stored in 4 bytes; everything else FP32", DType::kTf32,
+       DType::kTf32, DType::kFp32, DType::kFp32},
+      {"fp32", "everything in FP32", DType::kFp32, DType::kFp32, DType::kFp32, DType::kFp32},
+      {"bf16-matmul",
+       "matmul operands and weights in BF16, everything else FP32: the compiler's auto-cast of "
+       "matmuls, "
+       "with which most published Inferentia2 rows were compiled",
+       DType::kBf16, DType::kBf16, DType::kFp32, DType::kFp32},
+  };
+  return policies;
+}
+
+const PrecisionPolicy& find_precision(std::string_view name) {
+  std::vector<std::string> names;
+  for (const PrecisionPolicy& policy : precision_policies()) {
+    if (policy.name == name) return policy;
+    names.push_back(policy.name);
+  }
+  if (name == "cfp8") {
+    throw UserError(
+        "unknown data type 'cfp8': type 'fp8', which on NeuronCore-v2 is the configurable FP8 "
+        "(cFP8)");
+  }
+  throw unknown_name("data type or precision policy", name, names);
+}
+
+void apply_precision(const PrecisionPolicy& policy, Graph* graph) {
+  for (std::size_t i = 0; i < graph->tensors().size(); ++i) {
+    const auto id = static_cast<TensorId>(i);
+    const Tensor& tensor = graph->tensor(id);
+    if (!is_index(tensor.dtype)) graph->set_dtype(id, type_for(policy, *graph, tensor));
+  }
+}
+
+}  // namespace foretell

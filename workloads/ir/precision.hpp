@@ -1,0 +1,33 @@
+// Precision policies: which data type each class of operator runs in.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "workloads/ir/dtype.hpp"
+#include "workloads/ir/graph.hpp"
+
+namespace foretell {
+
+struct PrecisionPolicy {
+  std::string name;         // what the user types: "bf16-matmul"
+  std::string description;  // one line: what runs in which type
+  DType matmul_compute;     // operands of the matrix engine
+  DType weight_storage;     // weights of matmuls in device memory
+  DType vector;             // everything else: element-wise results, biases, embedding tables
+  DType io;                 // floating-point tensors that cross the host boundary
+};
+
+// All policies, in the order in which they are listed to people.
+const std::vector<PrecisionPolicy>& precision_policies();
+
+// UserError names the nearest policy.
+const PrecisionPolicy& find_precision(std::string_view name);
+
+// Sets the type of every floating-point tensor of the graph. Weights that only matmuls read take
+// weight_storage; a weight that a matmul shares with another operator (a tied embedding) takes
+// matmul_compute; inputs and outputs take io; the rest takes vector. Ids and indices keep theirs.
+void apply_precision(const PrecisionPolicy& policy, Graph* graph);
+
+}  // namespace foretell
