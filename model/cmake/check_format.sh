@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# check_format.sh [--fix]: the C++ sources against .clang-format.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+mode=(--dry-run --Werror)
+[[ "${1:-}" == --fix ]] && mode=(-i)
+find model hw workloads calib reports -name node_modules -prune -o \( -name '*.cpp' -o -name '*.hpp' \) -print0 |
+  xargs -0 -r clang-format "${mode[@]}"

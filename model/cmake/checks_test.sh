@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# The layering and length checks find what they are for: each case plants one violation in an
+# otherwise clean tree and expects its message.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+
+plant() { mkdir -p "$tree/$(dirname "$1")" && printf '%s\n' "${@:2}" >"$tree/$1"; }
+
+clean_tree() {
+  rm -rf "${tree:?}"/*
+  mkdir -p "$tree"/{model/cmake,hw,workloads,calib,reports}
+  cp "$here/layers.txt" "$tree/model/cmake/"
+  plant model/base/units.hpp '#include <cmath>'
+  plant model/timing/x.cpp '#include "model/timing/x.hpp"' '#include "hw/spec/x.hpp"' '#include <fmt/core.h>'
+  plant model/timing/x_test.cpp '#include <gtest/gtest.h>'
+}
+
+passes() { "$here/$1" "$tree" || { echo "$1 refuses a clean tree: $2"; exit 1; }; }
+
+# finds SCRIPT TEXT: the script fails and its output has TEXT.
+finds() {
+  local output
+  if output=$("$here/$1" "$tree"); then
+    echo "$1 lets this pass: $2"
+    exit 1
+  fi
+  [[ $output == *"$2"* ]] || { echo "$1 says '$output' instead of '$2'"; exit 1; }
+}
+
+clean_tree
+passes check_layers.sh
+plant model/timing/y.cpp '' '#include "model/components/engine.hpp"'
+finds check_layers.sh 'model/timing/y.cpp:2: model/timing may not include "model/components/engine.hpp"'
+
+clean_tree
+plant model/timing/y.cpp '#include <systemc>'
+finds check_layers.sh 'model/timing/y.cpp:1: model/timing has no door for <systemc>'
+
+clean_tree
+plant model/timing/y.cpp '#include <gtest/gtest.h>'
+finds check_layers.sh 'model/timing has no door for <gtest/gtest.h>'
+
+clean_tree
+plant model/timing/y.cpp '#include "x.hpp"'
+finds check_layers.sh 'model/timing may not include "x.hpp"'
+
+clean_tree
+plant model/base/y.hpp '  #  include "hw/spec/x.hpp"'
+finds check_layers.sh 'model/base may not include "hw/spec/x.hpp"'
+
+clean_tree
+plant model/elsewhere/y.cpp 'int y;'
+finds check_layers.sh 'its folder has no row in model/cmake/layers.txt'
+
+clean_tree
+line='int x;'
+plant model/base/long.cpp $(printf 'x%.0s ' {1..500})
+passes check_lengths.sh '500 lines'
+echo "$line" >>"$tree/model/base/long.cpp"
+finds check_lengths.sh 'model/base/long.cpp: longer than 500 lines'

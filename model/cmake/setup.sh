@@ -1,0 +1,82 @@
+# Sourced by ./quickstart and ./check: what both need before they can build.
+# shellcheck shell=bash
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+say() { printf '\n== %s\n' "$*"; }
+fail() {
+  printf '\nerror: %s\n' "$*" >&2
+  exit 1
+}
+
+# What the program and the report page are built from.
+build_packages=(
+  cmake ninja-build g++ ccache git pkg-config ca-certificates
+  libsystemc-dev libboost-dev libyaml-cpp-dev nlohmann-json3-dev libcli11-dev libfmt-dev
+  libsqlite3-dev zlib1g-dev libbenchmark-dev libgtest-dev libgmock-dev
+)
+# What ./check looks at the sources with.
+check_packages=(clang-format clang-tidy)
+
+installed() { [[ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" == installed ]]; }
+
+# Node.js 18 or newer with npm, from wherever: other packages of Node.js bring npm along.
+have_npm() {
+  command -v node >/dev/null && command -v npm >/dev/null &&
+    [[ "$(node -p 'Number(process.versions.node.split(".")[0]) >= 18')" == true ]]
+}
+
+as_root() {
+  if [[ "$(id -u)" == 0 ]]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo "$@"
+  else
+    fail "no sudo here; as root, run: $*"
+  fi
+}
+
+# install_packages NAME…: asks apt only for what is not there, so that a second run needs no network.
+install_packages() {
+  local missing=() name
+  for name in "$@"; do
+    installed "$name" || missing+=("$name")
+  done
+  have_npm || missing+=(nodejs npm)
+  if [[ ${#missing[@]} == 0 ]]; then
+    say "All Debian packages are installed"
+    return
+  fi
+  command -v apt-get >/dev/null ||
+    fail "this set-up knows Debian's apt only; install by hand: ${missing[*]}"
+  say "Installing Debian packages: ${missing[*]}"
+  as_root apt-get update -q
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}"
+}
+
+# The report page's npm packages. Without a network the program is built without the page.
+install_page_packages() {
+  local page=reports/render/page
+  page_option=-DFORETELL_PAGE=ON
+  if [[ $page/node_modules/.package-lock.json -nt $page/package-lock.json ]]; then
+    say "The report page's npm packages are installed"
+    return
+  fi
+  say "Installing the report page's npm packages"
+  if (cd $page && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error); then
+    touch $page/node_modules/.package-lock.json
+  else
+    page_option=-DFORETELL_PAGE=OFF
+    echo "npm could not fetch them: building without the HTML report page; run this again to have it" >&2
+  fi
+}
+
+# build_preset PRESET [TARGET]: configures and builds build/PRESET, quietly on a pipe.
+build_preset() {
+  local options=()
+  [[ -n "${2:-}" ]] && options+=(--target "$2")
+  [[ -t 1 ]] || options+=(-- --quiet)
+  say "Building build/$1"
+  cmake --preset "$1" "$page_option" >/dev/null
+  cmake --build --preset "$1" "${options[@]}"
+}
