@@ -35,6 +35,14 @@ function(foretell_module target)
   endif()
 endfunction()
 
+# Every test includes GoogleTest's headers, which take longer to parse than most tests: parsed once.
+if(FORETELL_TESTS AND FORETELL_PCH)
+  add_library(foretell_test_headers OBJECT ${CMAKE_CURRENT_LIST_DIR}/precompiled.cpp)
+  target_link_libraries(foretell_test_headers PRIVATE foretell_options GTest::gmock)
+  target_compile_options(foretell_test_headers PRIVATE -fpch-preprocess) # ccache asks for it
+  target_precompile_headers(foretell_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+endif()
+
 # foretell_tests(<name> TESTS x_test.cpp … DEPS target …): one executable and one ctest entry per
 # test case, so that each case has a process (and a SystemC kernel) of its own.
 function(foretell_tests name)
@@ -55,7 +63,15 @@ function(foretell_tests name)
       add_executable(${test_target} ${files_${label}})
       target_link_libraries(${test_target} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
       target_compile_definitions(${test_target} PRIVATE FORETELL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-      gtest_discover_tests(${test_target} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${label} TIMEOUT 300)
+      if(FORETELL_PCH)
+        target_precompile_headers(${test_target} REUSE_FROM foretell_test_headers)
+        target_compile_options(${test_target} PRIVATE -fpch-preprocess)
+      endif()
+      set(properties LABELS ${label} TIMEOUT 300)
+      if(label STREQUAL "speed")
+        list(APPEND properties RUN_SERIAL ON) # a neighbour on the same core would be measured too
+      endif()
+      gtest_discover_tests(${test_target} DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
     endif()
   endforeach()
 endfunction()
