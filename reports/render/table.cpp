@@ -1,0 +1,154 @@
+#include "reports/render/table.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr std::size_t kGap = 2;
+constexpr std::size_t kNarrowest = 8;  // a cut column keeps at least this many characters
+
+bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+
+std::size_t width_of(const std::string& text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return !continues_character(c); }));
+}
+
+std::string cut(const std::string& text, std::size_t width) {
+  if (width_of(text) <= width) return text;
+  std::string kept;
+  std::size_t count = 0;
+  for (const char c : text) {
+    if (!continues_character(c) && ++count == width) break;
+    kept += c;
+  }
+  return kept + "~";
+}
+
+std::string padded(const std::string& text, std::size_t width, Align align) {
+  const std::size_t used = width_of(text);
+  const std::string space(width > used ? width - used : 0, ' ');
+  return align == Align::kLeft ? text + space : space + text;
+}
+
+void check_shape(const Table& table) {
+  for (const auto& row : table.rows) {
+    FORETELL_CHECK(row.size() == table.columns.size(), "a table row needs a cell per column");
+  }
+}
+
+std::vector<std::size_t> natural_widths(const Table& table) {
+  std::vector<std::size_t> widths;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    std::size_t width = width_of(table.columns[i].title);
+    for (const auto& row : table.rows) width = std::max(width, width_of(row[i]));
+    widths.push_back(width);
+  }
+  return widths;
+}
+
+// Takes characters from the widest text column, one at a time, until the line fits.
+void shrink(const Table& table, std::size_t max_width, std::vector<std::size_t>& widths) {
+  const auto total = [&widths] {
+    return std::accumulate(widths.begin(), widths.end(), (widths.size() - 1) * kGap);
+  };
+  while (total() > max_width) {
+    std::size_t widest = widths.size();
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      const bool may_shrink = table.columns[i].align == Align::kLeft && widths[i] > kNarrowest;
+      if (may_shrink && (widest == widths.size() || widths[i] > widths[widest])) widest = i;
+    }
+    if (widest == widths.size()) return;  // only numbers are left
+    --widths[widest];
+  }
+}
+
+std::string text_line(const Table& table, const std::vector<std::string>& cells,
+                      const std::vector<std::size_t>& widths) {
+  std::string line;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (i > 0) line.append(kGap, ' ');
+    line += padded(cut(cells[i], widths[i]), widths[i], table.columns[i].align);
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + "\n";
+}
+
+std::string markdown_line(const std::vector<std::string>& cells) {
+  std::string line = "|";
+  for (const std::string& cell : cells) {
+    line += ' ';
+    for (const char c : cell) {
+      if (c == '|') line += '\\';
+      line += c == '\n' ? ' ' : c;
+    }
+    line += " |";
+  }
+  return line + "\n";
+}
+
+std::vector<std::string> titles(const Table& table) {
+  std::vector<std::string> result;
+  for (const TableColumn& column : table.columns) result.push_back(column.title);
+  return result;
+}
+
+}  // namespace
+
+std::string render_text(const Table& table, int max_width) {
+  check_shape(table);
+  if (table.columns.empty()) return "";
+  std::vector<std::size_t> widths = natural_widths(table);
+  if (max_width > 0) shrink(table, static_cast<std::size_t>(max_width), widths);
+  std::vector<std::string> rule;
+  for (const std::size_t width : widths) rule.emplace_back(width, '-');
+  std::string text = text_line(table, titles(table), widths) + text_line(table, rule, widths);
+  for (const auto& row : table.rows) text += text_line(table, row, widths);
+  return text;
+}
+
+std::string render_markdown(const Table& table) {
+  check_shape(table);
+  if (table.columns.empty()) return "";
+  std::string text = markdown_line(titles(table)) + "|";
+  for (const TableColumn& column : table.columns) {
+    text += column.align == Align::kRight ? " ---: |" : " --- |";
+  }
+  text += "\n";
+  for (const auto& row : table.rows) text += markdown_line(row);
+  return text;
+}
+
+std::vector<std::size_t> constant_columns(const Table& table) {
+  std::vector<std::size_t> constant;
+  if (table.rows.size() < 2) return constant;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    const bool same = std::all_of(table.rows.begin(), table.rows.end(),
+                                  [&](const auto& row) { return row[i] == table.rows.front()[i]; });
+    if (same) constant.push_back(i);
+  }
+  return constant;
+}
+
+Table without_columns(const Table& table, const std::vector<std::size_t>& columns) {
+  const auto is_kept = [&columns](std::size_t i) {
+    return !std::binary_search(columns.begin(), columns.end(), i);
+  };
+  Table result;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    if (is_kept(i)) result.columns.push_back(table.columns[i]);
+  }
+  for (const auto& row : table.rows) {
+    auto& kept = result.rows.emplace_back();
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (is_kept(i)) kept.push_back(row[i]);
+    }
+  }
+  return result;
+}
+
+}  // namespace foretell

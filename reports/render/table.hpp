@@ -1,0 +1,34 @@
+// A table of text cells, rendered for a terminal, for a pipe or as Markdown.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace foretell {
+
+enum class Align { kLeft, kRight };
+
+struct TableColumn {
+  std::string title;
+  Align align = Align::kLeft;
+};
+
+struct Table {
+  std::vector<TableColumn> columns;
+  std::vector<std::vector<std::string>> rows;  // each as long as `columns`
+};
+
+// Plain text with two spaces between columns and a rule under the titles. A line is at most
+// `max_width` characters wide (0: any width): the widest left-aligned columns are cut, with "~" as
+// their last character. Numbers are never cut.
+std::string render_text(const Table& table, int max_width = 0);
+
+std::string render_markdown(const Table& table);
+
+// Columns in which every row says the same as the first, when there are at least two rows.
+std::vector<std::size_t> constant_columns(const Table& table);
+
+// The table without the given columns (ascending order).
+Table without_columns(const Table& table, const std::vector<std::size_t>& columns);
+
+}  // namespace foretell

@@ -1,0 +1,65 @@
+#include "reports/render/table.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+using testing::ElementsAre;
+
+Table example_table() {
+  return {{{"name"}, {"time", Align::kRight}}, {{"encoder.attention.query", "1.25"}, {"a", "10"}}};
+}
+
+TEST(Table, TextIsAlignedAndHasNoTrailingSpace) {
+  EXPECT_EQ(render_text(example_table()),
+            "name                     time\n"
+            "-----------------------  ----\n"
+            "encoder.attention.query  1.25\n"
+            "a                          10\n");
+}
+
+TEST(Table, ExactlyFittingWidthCutsNothingAndOneLessCuts) {
+  EXPECT_EQ(render_text(example_table(), 29), render_text(example_table()));
+  EXPECT_EQ(render_text(example_table(), 28),
+            "name                    time\n"
+            "----------------------  ----\n"
+            "encoder.attention.que~  1.25\n"
+            "a                         10\n");
+}
+
+TEST(Table, NumbersAreNeverCut) {
+  const std::string text = render_text(example_table(), 5);
+  EXPECT_THAT(text, testing::HasSubstr("encoder~  1.25\n"));
+}
+
+TEST(Table, WidthCountsCharactersAndNotBytes) {
+  const Table table{{{"x"}, {"n", Align::kRight}}, {{"\xc3\xa9t\xc3\xa9", "1"}, {"abc", "2"}}};
+  EXPECT_EQ(render_text(table), "x    n\n---  -\n\xc3\xa9t\xc3\xa9  1\nabc  2\n");
+}
+
+TEST(Table, MarkdownEscapesBarsAndKeepsAlignment) {
+  const Table table{{{"a"}, {"b", Align::kRight}}, {{"x|y", "1"}}};
+  EXPECT_EQ(render_markdown(table), "| a | b |\n| --- | ---: |\n| x\\|y | 1 |\n");
+}
+
+TEST(Table, ConstantColumnsNeedTwoRows) {
+  Table table{{{"a"}, {"b"}}, {{"x", "1"}}};
+  EXPECT_TRUE(constant_columns(table).empty());
+  table.rows.push_back({"x", "2"});
+  EXPECT_THAT(constant_columns(table), ElementsAre(0U));
+  EXPECT_EQ(without_columns(table, {0}).rows,
+            (std::vector<std::vector<std::string>>{{"1"}, {"2"}}));
+}
+
+TEST(Table, ARaggedRowIsOurMistake) {
+  const Table table{{{"a"}, {"b"}}, {{"x"}}};
+  EXPECT_THROW(render_text(table), InternalError);
+  EXPECT_THROW(render_markdown(table), InternalError);
+}
+
+}  // namespace
+}  // namespace foretell
