@@ -1,4 +1,5 @@
-// Typed description of a NeuronCore-v2 device (Inferentia2, Trainium1) and of what stands around it.
+// Typed description of a NeuronCore-v2 device (Inferentia2, Trainium1) and of what stands around
+// it.
 //
 // Every member is a published fact (hw/devices/*.yaml holds value, unit, source and kind) or one
 // of the few fitted factors of NeuronFactors (calib/factors/*.yaml).
@@ -14,11 +15,11 @@ namespace foretell {
 
 // 128x128 systolic array: stationary operand [rows x columns], moving operand streamed through.
 struct TensorEngineSpec {
-  Hertz clock;                     // 2.8 GHz
-  int rows = 0;                    // 128, contraction (partition) dimension
-  int columns = 0;                 // 128, output rows
-  int max_moving = 0;              // 512 columns of the moving operand per MultiplyMoving
-  Cycles min_interval;             // 64: initiation interval of the smallest MultiplyMoving
+  Hertz clock;                         // 2.8 GHz
+  int rows = 0;                        // 128, contraction (partition) dimension
+  int columns = 0;                     // 128, output rows
+  int max_moving = 0;                  // 512 columns of the moving operand per MultiplyMoving
+  Cycles min_interval;                 // 64: initiation interval of the smallest MultiplyMoving
   double load_stationary_speedup = 0;  // 4: LoadStationary of N columns takes N/4 cycles
   // Cycles per moving column by data type: 1 for bf16/fp16/fp8/tf32, 4 for fp32, 0.5 for int8 at
   // the datasheet rate. A type without an entry cannot be multiplied on this engine.
@@ -28,29 +29,29 @@ struct TensorEngineSpec {
 // Vector, Scalar and GpSimd engines: one element per lane and cycle.
 struct LaneEngineSpec {
   Hertz clock;
-  int lanes = 0;                   // 128
-  Cycles min_interval;             // 64 (MIN_II); GpSimd adds its start of ~150
-  Cycles access_overhead;          // ~60 static access cycles of an instruction
-  Cycles dependent_overhead;       // ~100 instead, when it needs the result of the one before it
+  int lanes = 0;              // 128
+  Cycles min_interval;        // 64 (MIN_II); GpSimd adds its start of ~150
+  Cycles access_overhead;     // ~60 static access cycles of an instruction
+  Cycles dependent_overhead;  // ~100 instead, when it needs the result of the one before it
 };
 
 struct SbufSpec {
-  Bytes capacity;                  // 24 MiB
-  int partitions = 0;              // 128
+  Bytes capacity;      // 24 MiB
+  int partitions = 0;  // 128
 };
 
 struct PsumSpec {
-  Bytes capacity;                  // 2 MiB
-  int partitions = 0;              // 128
-  int banks = 0;                   // 8, each 512 FP32 per partition
+  Bytes capacity;      // 2 MiB
+  int partitions = 0;  // 128
+  int banks = 0;       // 8, each 512 FP32 per partition
 };
 
 struct DmaSpec {
-  int engines = 0;                 // 16 per core
-  BytesPerSecond engine_rate;      // 17 GB/s sustained per engine (272 GB/s per core)
-  Seconds descriptor_floor;        // 146 ns: no descriptor is faster
-  Seconds descriptor_overhead;     // 8 ns + bytes/rate above the floor
-  Seconds start_latency;           // semaphore to first byte; delays, does not occupy
+  int engines = 0;              // 16 per core
+  BytesPerSecond engine_rate;   // 17 GB/s sustained per engine (272 GB/s per core)
+  Seconds descriptor_floor;     // 146 ns: no descriptor is faster
+  Seconds descriptor_overhead;  // 8 ns + bytes/rate above the floor
+  Seconds start_latency;        // semaphore to first byte; delays, does not occupy
 };
 
 struct NeuronCoreSpec {
@@ -64,46 +65,57 @@ struct NeuronCoreSpec {
 };
 
 struct HbmSpec {
-  Bytes capacity;                  // 32 GiB per device
-  BytesPerSecond bandwidth;        // 820 GB/s per device
+  Bytes capacity;            // 32 GiB per device
+  BytesPerSecond bandwidth;  // 820 GB/s per device
   Seconds latency;
 };
 
+// NeuronLink-v2 ports of one device. Collectives move data over them; the CC-cores drive the steps.
+struct LinkSpec {
+  int count = 0;             // 2 on Inferentia2 (ring), 4 on Trainium1 (torus)
+  BytesPerSecond bandwidth;  // per link
+  Seconds hop_latency;       // one step of a ring collective, without its transfer
+};
+
 struct HostSpec {
-  Seconds call_overhead;           // runtime + framework, per call of a compiled graph
-  BytesPerSecond copy_rate;        // host to device copy, per worker
+  Seconds call_overhead;     // runtime + framework, per call of a compiled graph
+  BytesPerSecond copy_rate;  // host to device copy, per worker
 };
 
 struct NeuronDeviceSpec {
-  std::string id;                  // "inferentia2"
-  std::string name;                // "AWS Inferentia2"
-  int cores = 0;                   // 2
+  std::string id;    // "inferentia2"
+  std::string name;  // "AWS Inferentia2"
+  int cores = 0;     // 2
   NeuronCoreSpec core;
   HbmSpec hbm;
-  HostSpec host;                   // call path of the runtime that drives this device
+  LinkSpec link;
+  int cc_cores = 0;  // 6: run the steps of collectives
+  HostSpec host;     // call path of the runtime that drives this device
 };
 
 // Purchase option -> USD per hour, US East: "on_demand", "reserved_1y", "reserved_3y".
 using Prices = std::map<std::string, double>;
 
 struct NeuronSystemSpec {
-  std::string id;                  // "inf2.xlarge"
+  std::string id;  // "inf2.xlarge"
   int devices = 0;
   NeuronDeviceSpec device;
   int vcpus = 0;
   Bytes host_memory;
-  std::string topology;            // "none", "ring", "torus-4x4", "chain"
+  BytesPerSecond network;  // of the instance, "up to" where the vendor says so
+  BytesPerSecond ebs;      // block storage, likewise
+  std::string topology;    // "none", "ring", "torus-4x4", "chain"
   Prices price_usd_per_hour;
 };
 
 // Fitted numbers (calib/factors/<device>.yaml). The defaults are what the published facts alone
 // say: they are what `--factors none` runs on.
 struct NeuronFactors {
-  double dma_rate_fraction = 1;        // achieved / sustained DMA rate
-  Seconds call_overhead;               // replaces HostSpec::call_overhead when > 0
-  double prefetch_window_fraction = 1; // share of SBUF that may hold weights not yet used
-  Seconds semaphore_latency;           // engine to engine
-  double clock_derate = 1;             // engine clocks are divided by this (Inferentia2 only)
+  double dma_rate_fraction = 1;         // achieved / sustained DMA rate
+  Seconds call_overhead;                // replaces HostSpec::call_overhead when > 0
+  double prefetch_window_fraction = 1;  // share of SBUF that may hold weights not yet used
+  Seconds semaphore_latency;            // engine to engine
+  double clock_derate = 1;              // engine clocks are divided by this (Inferentia2 only)
   // Compiler maturity: engine time is multiplied by this for SDK releases up to the key
   // ("2.9" -> 1.15, "2.14" -> 1.11); no entry above: 1.
   std::map<std::string, double> sdk_engine_time;

@@ -30,6 +30,11 @@ TEST(Text, StartsWithNeedsTheWholePrefix) {
   EXPECT_FALSE(starts_with("dev", "device."));
 }
 
+TEST(Text, EndsWithNeedsTheWholeSuffix) {
+  EXPECT_TRUE(ends_with("device.hbm", ".hbm"));
+  EXPECT_FALSE(ends_with("hbm", ".hbm"));
+}
+
 TEST(Text, LowerLeavesOtherCharactersAlone) {
   EXPECT_EQ(to_lower("BERT-Large_1.5"), "bert-large_1.5");
 }

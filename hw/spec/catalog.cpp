@@ -1,0 +1,232 @@
+#include "hw/spec/catalog.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+#include "hw/spec/checks.hpp"
+#include "hw/spec/neuron_fields.hpp"
+#include "hw/spec/overrides.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/hash.hpp"
+#include "model/base/text.hpp"
+
+namespace foretell {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kExtension = ".yaml";
+
+fs::path from_environment(const char* variable, const fs::path& otherwise) {
+  const char* value = std::getenv(variable);
+  return value == nullptr || *value == '\0' ? otherwise : fs::path(value);
+}
+
+std::vector<std::string> stems(const fs::path& folder) {
+  std::error_code error;
+  std::vector<std::string> names;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    if (entry.path().extension() == kExtension) names.push_back(entry.path().stem().string());
+  }
+  if (error) throw UserError(fmt::format("{}: cannot be listed", folder.string()));
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// In a device file `core` and `link` are beside `hbm`; their effective paths are short.
+std::string effective_path(const std::string& device_path) {
+  const bool is_short = starts_with(device_path, "core.") || starts_with(device_path, "link.");
+  return is_short ? device_path : "device." + device_path;
+}
+
+std::string text_of(const Node& root, std::string_view key) {
+  return root.required(key, "").as_text(key);
+}
+
+void check_id(const Node& root, const fs::path& path) {
+  const std::string id = text_of(root, "id");
+  if (id != path.stem().string()) {
+    throw UserError(
+        fmt::format("{}: id: '{}' has to be the name of the file", root.find("id")->where(), id));
+  }
+}
+
+std::vector<Parameter> describe_parameters(FieldList& list,
+                                           const std::map<std::string, Provenance>& provenance,
+                                           const std::set<std::string>& overridden,
+                                           const FactorsFile& factors) {
+  std::vector<Parameter> parameters;
+  for (const Field& field : list.all()) {
+    if (!field.has_value()) continue;
+    Parameter parameter;
+    parameter.path = field.path;
+    parameter.value = field.text();
+    parameter.meaning = field.meaning;
+    parameter.overridden = overridden.count(field.path) != 0;
+    if (const auto found = provenance.find(field.path); found != provenance.end()) {
+      const Provenance& origin = found->second;
+      if (!parameter.overridden) parameter.value = origin.chosen.value;  // as it was published
+      parameter.source = origin.chosen.source;
+      parameter.kind = origin.chosen.kind;
+      parameter.why = origin.chosen.why;
+      parameter.use = origin.use;
+      parameter.alternatives = origin.alternatives;
+    } else if (const std::string name = field.path.substr(field.path.find('.') + 1);
+               factors.provenance.count(name) != 0) {
+      const FactorProvenance& origin = factors.provenance.at(name);
+      parameter.source = factors.id;
+      parameter.kind = ValueKind::kFitted;
+      parameter.why = origin.fitted_on;
+      parameter.interval80 = origin.interval80;
+    } else {
+      parameter.source = factors.id;
+      parameter.kind = ValueKind::kNeutral;
+    }
+    if (parameter.overridden) {
+      parameter.source = "--set";
+      parameter.kind = ValueKind::kOverride;
+      parameter.why.clear();
+      parameter.use.clear();
+      parameter.interval80.clear();
+    }
+    parameters.push_back(std::move(parameter));
+  }
+  return parameters;
+}
+
+}  // namespace
+
+CatalogPaths default_catalog_paths() {
+  const fs::path root = FORETELL_DATA_ROOT;
+  return {from_environment("FORETELL_HW", root / "hw"),
+          from_environment("FORETELL_FACTORS", root / "calib" / "factors")};
+}
+
+Catalog::Catalog(CatalogPaths paths) : paths_(std::move(paths)) {
+  for (const fs::path& folder : {paths_.hw / "systems", paths_.hw / "devices", paths_.factors}) {
+    std::error_code error;
+    if (!fs::is_directory(folder, error)) {
+      throw UserError(
+          fmt::format("{}: no such folder; FORETELL_HW and FORETELL_FACTORS name the hardware data",
+                      folder.string()));
+    }
+  }
+  const fs::path sources = paths_.hw / "sources.yaml";
+  bibliography_ = Bibliography::load(load_document(sources, shown(sources)));
+}
+
+// Paths inside the project are shown from its root, all others as they are.
+std::string Catalog::shown(const fs::path& path) const {
+  const std::string root = std::string(FORETELL_DATA_ROOT) + "/";
+  const std::string text = path.lexically_normal().string();
+  return starts_with(text, root) ? text.substr(root.size()) : text;
+}
+
+fs::path Catalog::system_file(std::string_view id) const {
+  return paths_.hw / "systems" / (std::string(id) + std::string(kExtension));
+}
+
+fs::path Catalog::device_file(std::string_view id) const {
+  return paths_.hw / "devices" / (std::string(id) + std::string(kExtension));
+}
+
+std::vector<std::string> Catalog::systems() const { return stems(paths_.hw / "systems"); }
+std::vector<std::string> Catalog::devices() const { return stems(paths_.hw / "devices"); }
+std::vector<std::string> Catalog::factor_files() const { return stems(paths_.factors); }
+
+std::string Catalog::find_system(std::string_view id) const {
+  const std::vector<std::string> known = systems();
+  for (const std::string& candidate : known) {
+    if (to_lower(candidate) == to_lower(id)) return candidate;
+  }
+  throw unknown_name("system", id, known);
+}
+
+NeuronSystemSpec Catalog::read_spec(const std::string& id,
+                                    std::map<std::string, Provenance>& provenance,
+                                    std::string& bytes) const {
+  Problems problems;
+  NeuronSystemSpec spec;
+  const fs::path system_path = system_file(id);
+  bytes = read_text_file(system_path, shown(system_path));
+  const Node system = parse_document(bytes, shown(system_path));
+  check_id(system, system_path);
+  spec.id = text_of(system, "id");
+
+  const std::string device_id = text_of(system, "device");
+  const std::vector<std::string> known = devices();
+  if (std::find(known.begin(), known.end(), device_id) == known.end()) {
+    throw UserError(fmt::format("{}: device: {}", system.find("device")->where(),
+                                unknown_name("device", device_id, known).what()));
+  }
+  const fs::path device_path = device_file(device_id);
+  const std::string device_bytes = read_text_file(device_path, shown(device_path));
+  const Node device = parse_document(device_bytes, shown(device_path));
+  check_id(device, device_path);
+  spec.device.id = device_id;
+  spec.device.name = text_of(device, "name");
+  bytes += device_bytes;
+
+  const auto read = [&](const Node& root, auto& part, const std::vector<std::string>& skip,
+                        const auto& to_effective) {
+    FieldList list;
+    fields(list, part);
+    std::map<std::string, Provenance> found;
+    load_fields(root, list, skip, SourcedReader(bibliography_, found), problems);
+    for (auto& entry : found) provenance[to_effective(entry.first)] = std::move(entry.second);
+  };
+  read(system, spec, {"id", "device"}, [](const std::string& path) { return "system." + path; });
+  read(device, spec.device, {"id", "name"}, effective_path);
+  problems.throw_if_any();
+  return spec;
+}
+
+FactorsFile Catalog::read_factors(const std::string& device, const std::string& request) const {
+  const fs::path own = paths_.factors / (device + std::string(kExtension));
+  std::error_code error;
+  FactorsFile none;
+  none.id = none.status = "none";
+  if (request == "none" || (request.empty() && !fs::exists(own, error))) return none;
+  const fs::path path = request.empty() ? own : fs::path(request);
+  FactorsFile file = load_factors(path, shown(path));
+  if (file.device != device) {
+    throw UserError(
+        fmt::format("{}: fitted on '{}', but the system has '{}'; choose another file "
+                    "or 'none'",
+                    shown(path), file.device, device));
+  }
+  return file;
+}
+
+LoadedSystem Catalog::load(std::string_view system, const LoadOptions& options) const {
+  LoadedSystem loaded;
+  std::map<std::string, Provenance> provenance;
+  const std::string id = find_system(system);
+  std::string bytes;
+  loaded.spec = read_spec(id, provenance, bytes);
+  loaded.spec_id = fmt::format("{}@{}", id, content_hash(bytes));
+
+  const FactorsFile file = read_factors(loaded.spec.device.id, options.factors);
+  loaded.factors = file.factors;
+  loaded.factors_id = file.id;
+  loaded.factors_status = file.status;
+
+  FieldList list;
+  all_fields(list, loaded.spec, loaded.factors);
+  Problems problems;
+  const std::set<std::string> overridden = apply_overrides(list, options.set, provenance, problems);
+  if (problems.empty()) check_system(loaded.spec, id, problems);
+  problems.throw_if_any();
+
+  loaded.parameters = describe_parameters(list, provenance, overridden, file);
+  loaded.assumed_values = static_cast<int>(
+      std::count_if(loaded.parameters.begin(), loaded.parameters.end(),
+                    [](const Parameter& p) { return p.kind == ValueKind::kAssumed; }));
+  return loaded;
+}
+
+}  // namespace foretell

@@ -1,0 +1,158 @@
+#include "hw/spec/neuron_fields.hpp"
+
+#include "hw/spec/sdk_version.hpp"
+
+namespace foretell {
+
+using namespace literals;
+
+namespace {
+
+// What belongs to the device itself; its cores and links have paths of their own.
+struct DeviceOwnFields {
+  NeuronDeviceSpec& spec;
+};
+
+const Range<Hertz> kClock{Hertz(10e6), Hertz(10e9)};
+const Range<Cycles> kCycles{Cycles(0), Cycles(10000)};
+const Range<Seconds> kLatency{Seconds(0), Seconds(0.1)};
+
+void fields(FieldList& list, DeviceOwnFields& own) {
+  list.count("cores", own.spec.cores, {1, 1024}, "NeuronCores of a device.");
+  list.count("cc_cores", own.spec.cc_cores, {0, 1024},
+             "Cores that run the steps of collectives beside the NeuronCores.");
+  list.group("hbm", own.spec.hbm);
+  list.group("host", own.spec.host);
+}
+
+}  // namespace
+
+void fields(FieldList& list, TensorEngineSpec& spec) {
+  list.value("clock", spec.clock, kClock, "Clock of the systolic array.");
+  list.count("rows", spec.rows, {1, 4096}, "Contraction dimension: partitions read per cycle.");
+  list.count("columns", spec.columns, {1, 4096}, "Output rows: columns of the stationary operand.");
+  list.count("max_moving", spec.max_moving, {1, 65536},
+             "Columns of the moving operand per MultiplyMoving.");
+  list.value("min_interval", spec.min_interval, kCycles,
+             "Initiation interval of the smallest MultiplyMoving.");
+  list.value("load_stationary_speedup", spec.load_stationary_speedup, {0.01, 100},
+             "LoadStationary of N columns takes N / speedup cycles.");
+  list.table<double>("cycles_per_column", spec.cycles_per_column,
+                     {"bf16", "fp16", "fp8", "tf32", "fp32", "int8"}, {0.01, 100}, 1,
+                     "Cycles per moving column of this data type; without an entry the engine "
+                     "cannot multiply it.");
+}
+
+void fields(FieldList& list, LaneEngineSpec& spec) {
+  list.value("clock", spec.clock, kClock, "Clock of the engine.");
+  list.count("lanes", spec.lanes, {1, 4096}, "FP32 elements per cycle.");
+  list.value("min_interval", spec.min_interval, kCycles, "Cycles of the smallest instruction.");
+  list.value("access_overhead", spec.access_overhead, kCycles,
+             "Static cycles of every instruction to reach its operands.");
+  list.value("dependent_overhead", spec.dependent_overhead, kCycles,
+             "Static cycles instead when it needs the result of the instruction before it.");
+}
+
+void fields(FieldList& list, SbufSpec& spec) {
+  list.value("capacity", spec.capacity, {64_KiB, 64_GiB}, "On-chip memory of a core.");
+  list.count("partitions", spec.partitions, {1, 4096}, "Rows that are accessed in parallel.");
+}
+
+void fields(FieldList& list, PsumSpec& spec) {
+  list.value("capacity", spec.capacity, {4_KiB, 1_GiB}, "Accumulators of the tensor engine.");
+  list.count("partitions", spec.partitions, {1, 4096}, "Rows that are accessed in parallel.");
+  list.count("banks", spec.banks, {1, 1024}, "Accumulation groups per partition.");
+}
+
+void fields(FieldList& list, DmaSpec& spec) {
+  list.count("engines", spec.engines, {1, 1024}, "DMA engines of a core.");
+  list.value("engine_rate", spec.engine_rate, {BytesPerSecond(1e6), BytesPerSecond(10e12)},
+             "Sustained rate of one engine.");
+  list.value("descriptor_floor", spec.descriptor_floor, kLatency,
+             "Time of the smallest descriptor.");
+  list.value("descriptor_overhead", spec.descriptor_overhead, kLatency,
+             "Fixed time of a descriptor beside bytes / rate.");
+  list.value(
+      "start_latency", spec.start_latency, kLatency,
+      "From the semaphore to the first byte; delays a transfer, does not occupy the engine.");
+}
+
+void fields(FieldList& list, NeuronCoreSpec& spec) {
+  list.group("tensor", spec.tensor);
+  list.group("vector", spec.vector);
+  list.group("scalar", spec.scalar);
+  list.group("gpsimd", spec.gpsimd);
+  list.group("sbuf", spec.sbuf);
+  list.group("psum", spec.psum);
+  list.group("dma", spec.dma);
+}
+
+void fields(FieldList& list, HbmSpec& spec) {
+  list.value("capacity", spec.capacity, {1_MiB, Bytes(64e12)}, "Device memory.");
+  list.value("bandwidth", spec.bandwidth, {BytesPerSecond(1e6), BytesPerSecond(1e15)},
+             "Peak rate of the device memory, shared by the cores.");
+  list.value("latency", spec.latency, kLatency, "First byte of an access.");
+}
+
+void fields(FieldList& list, LinkSpec& spec) {
+  list.count("count", spec.count, {0, 64}, "Links of a device to its neighbours.");
+  list.value("bandwidth", spec.bandwidth, {BytesPerSecond(1e6), BytesPerSecond(1e15)},
+             "Rate of one link.");
+  list.value("hop_latency", spec.hop_latency, kLatency,
+             "One step of a ring collective, without its transfer.");
+}
+
+void fields(FieldList& list, HostSpec& spec) {
+  list.value("call_overhead", spec.call_overhead, {Seconds(0), Seconds(60)},
+             "Runtime and framework, per call of a compiled graph.");
+  list.value("copy_rate", spec.copy_rate, {BytesPerSecond(1e6), BytesPerSecond(1e13)},
+             "Copies between host and device, per worker.");
+}
+
+void fields(FieldList& list, NeuronDeviceSpec& spec) {
+  DeviceOwnFields own{spec};
+  fields(list, own);
+  list.group("core", spec.core);
+  list.group("link", spec.link);
+}
+
+void fields(FieldList& list, NeuronSystemSpec& spec) {
+  list.count("devices", spec.devices, {1, 65536}, "Devices of the instance.");
+  list.count("vcpus", spec.vcpus, {1, 65536}, "Virtual processors of the host.");
+  list.value("host_memory", spec.host_memory, {1_MiB, Bytes(1e15)}, "Memory of the host.");
+  list.value("network", spec.network, {BytesPerSecond(1e6), BytesPerSecond(1e14)},
+             "Network rate of the instance.");
+  list.value("ebs", spec.ebs, {BytesPerSecond(1e6), BytesPerSecond(1e14)},
+             "Block storage rate of the instance.");
+  list.text("topology", spec.topology, {"none", "chain", "ring", "torus-4x4"},
+            "How the devices are linked.");
+  list.table("price", spec.price_usd_per_hour, {"on_demand", "reserved_1y", "reserved_3y"},
+             Range<UsdPerSecond>{Usd(0) / Seconds(3600), Usd(1e6) / Seconds(3600)},
+             Usd(1) / Seconds(3600), "Price of the instance, US East.");
+}
+
+void fields(FieldList& list, NeuronFactors& factors) {
+  list.value("dma_rate_fraction", factors.dma_rate_fraction, {0.01, 2},
+             "Achieved share of the sustained DMA rate.");
+  list.value("call_overhead", factors.call_overhead, {Seconds(0), Seconds(60)},
+             "Runtime and framework per call; replaces device.host.call_overhead unless 0.");
+  list.value("prefetch_window_fraction", factors.prefetch_window_fraction, {0.01, 1},
+             "Share of SBUF that may hold weights that are not yet used.");
+  list.value("semaphore_latency", factors.semaphore_latency, {Seconds(0), Seconds(1e-3)},
+             "From the end of an instruction to the start of one that waits on another engine.");
+  list.value("clock_derate", factors.clock_derate, {0.1, 10},
+             "Clocks of the compute engines are divided by this; DMA is not.");
+  list.open_table("sdk_engine_time", factors.sdk_engine_time, check_sdk_version, {0.1, 10},
+                  "Engine time is multiplied by this up to and including the SDK release.");
+}
+
+void all_fields(FieldList& list, NeuronSystemSpec& spec, NeuronFactors& factors) {
+  DeviceOwnFields own{spec.device};
+  list.group("system", spec);
+  list.group("device", own);
+  list.group("core", spec.device.core);
+  list.group("link", spec.device.link);
+  list.group("factors", factors);
+}
+
+}  // namespace foretell

@@ -1,0 +1,57 @@
+#include "hw/spec/sdk_version.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+#include <vector>
+
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+
+namespace foretell {
+
+namespace {
+
+using Version = std::vector<int>;
+
+Version parse_version(std::string_view text) {
+  Version version;
+  bool valid = true;
+  for (const std::string& part : split(text, '.')) {
+    int number = 0;
+    const char* end = part.data() + part.size();
+    const auto parsed = std::from_chars(part.data(), end, number);
+    valid = valid && parsed.ec == std::errc() && parsed.ptr == end && number >= 0;
+    version.push_back(number);
+  }
+  if (!valid || version.size() < 2 || version.size() > 3) {
+    throw UserError(
+        fmt::format("'{}' is no SDK version; write for example '2.14' or '2.14.1'", text));
+  }
+  return version;
+}
+
+}  // namespace
+
+void check_sdk_version(const std::string& version) { parse_version(version); }
+
+double sdk_engine_time(const NeuronFactors& factors, std::string_view sdk) {
+  if (trim(sdk).empty()) return 1;
+  const Version wanted = parse_version(trim(sdk));
+  double multiplier = 1;
+  std::optional<Version> best;
+  for (const auto& [key, value] : factors.sdk_engine_time) {
+    const Version release = parse_version(key);
+    Version comparable = wanted;
+    if (comparable.size() > release.size()) comparable.resize(release.size());
+    const bool covers = comparable <= release;
+    if (covers && (!best || release < *best)) {
+      best = release;
+      multiplier = value;
+    }
+  }
+  return multiplier;
+}
+
+}  // namespace foretell

@@ -1,0 +1,166 @@
+// The parameters of a spec, declared once.
+//
+// Every spec struct S has one function `void fields(FieldList&, S&)` that names each member, its
+// allowed range and its meaning. Loading, validating, overriding by path, showing, the table in the
+// documentation and the dump into a record all walk the list that it fills:
+//
+//   void fields(FieldList& list, HbmSpec& hbm) {
+//     list.value("bandwidth", hbm.bandwidth, {1.0_GBps, 100e3_GBps}, "Peak rate of the device.");
+//   }
+//
+// A FieldList refers to the members of the spec it was filled from and must not outlive it.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/base/units.hpp"
+#include "model/config/problems.hpp"
+#include "model/config/unit_text.hpp"
+
+namespace foretell {
+
+struct Node;
+
+// Both ends are allowed.
+template <class Q>
+struct Range {
+  Q min;
+  Q max;
+};
+
+// One parameter. Numbers are in base units; texts are checked against `choices` when there are any.
+class Field {
+ public:
+  std::string path;     // "core.tensor.clock"
+  std::string meaning;  // one line
+  Dimension dimension;
+  bool is_text = false;
+  bool is_whole = false;     // counts
+  bool is_optional = false;  // an entry of a table, for example one data type
+  double min = -std::numeric_limits<double>::infinity();
+  double max = std::numeric_limits<double>::infinity();
+  std::vector<std::string> choices;
+
+  // Parses, checks the range and stores. UserError without location: the caller knows the place.
+  void assign(std::string_view text) const;
+
+  bool has_value() const;       // false only for an optional entry that is not there
+  std::string text() const;     // the value with its unit; "" without value
+  double number() const;        // base units; InternalError for texts
+  std::string allowed() const;  // "1 GB/s .. 100 TB/s", "whole number 1 .. 64", "none, ring"
+
+  // UserError when the stored value is not allowed.
+  void check() const;
+
+ private:
+  friend class FieldList;
+  void check_number(double value) const;
+  void check_text(const std::string& value) const;
+
+  std::function<double()> get_number_;
+  std::function<void(double)> set_number_;
+  std::function<std::string()> get_text_;
+  std::function<void(const std::string&)> set_text_;
+  std::function<bool()> has_value_;
+};
+
+class FieldList {
+ public:
+  template <int T, int D, int W, int C, int M>
+  void value(std::string_view name, Quantity<T, D, W, C, M>& member,
+             Range<Quantity<T, D, W, C, M>> range, std::string_view meaning) {
+    using Q = Quantity<T, D, W, C, M>;
+    number_field(
+        name, meaning, dimension_of<Q>::value, range.min.value(), range.max.value(),
+        [&member] { return member.value(); }, [&member](double v) { member = Q(v); });
+  }
+  void value(std::string_view name, double& member, Range<double> range, std::string_view meaning);
+  void count(std::string_view name, int& member, Range<int> range, std::string_view meaning);
+  void text(std::string_view name, std::string& member, std::vector<std::string> choices,
+            std::string_view meaning);
+
+  // A table with a fixed set of possible keys; each entry is optional. The map holds multiples of
+  // `unit`: USD per hour for `Usd(1) / Seconds(3600)`.
+  template <class Q>
+  void table(std::string_view name, std::map<std::string, double>& members,
+             const std::vector<std::string>& keys, Range<Q> range, Q unit,
+             std::string_view meaning) {
+    table_fields(name, members, keys, dimension_of<Q>::value, to_number(range.min),
+                 to_number(range.max), to_number(unit), meaning);
+  }
+  // A table whose keys the user chooses. `check_key` throws UserError for a key that cannot be.
+  void open_table(std::string_view name, std::map<std::string, double>& members,
+                  std::function<void(const std::string&)> check_key, Range<double> range,
+                  std::string_view meaning);
+
+  template <class Spec>
+  void group(std::string_view name, Spec& spec) {
+    const std::string outer = prefix_;
+    prefix_ = join_path(name);
+    fields(*this, spec);
+    prefix_ = outer;
+  }
+
+  const std::vector<Field>& all() const { return fields_; }
+
+  // The field of a path, created when it is a new entry of an open table; null when there is none.
+  const Field* find(std::string_view path);
+  // The same, or a UserError with the nearest path; a group is told from a parameter.
+  const Field& at(std::string_view path);
+
+  bool is_group(std::string_view path) const;
+  std::vector<std::string> children(std::string_view group) const;  // names inside a group
+  std::string nearest(std::string_view path) const;                 // "" when nothing is near
+
+ private:
+  struct OpenTable {
+    std::string path;
+    std::map<std::string, double>* members;
+    std::function<void(const std::string&)> check_key;
+    Range<double> range;
+    std::string meaning;
+  };
+
+  static double to_number(double value) { return value; }
+  template <int T, int D, int W, int C, int M>
+  static double to_number(Quantity<T, D, W, C, M> value) {
+    return value.value();
+  }
+
+  std::string join_path(std::string_view name) const;
+  Field& number_field(std::string_view name, std::string_view meaning, Dimension dimension,
+                      double min, double max, std::function<double()> get,
+                      std::function<void(double)> set);
+  void table_fields(std::string_view name, std::map<std::string, double>& members,
+                    const std::vector<std::string>& keys, Dimension dimension, double min,
+                    double max, double unit, std::string_view meaning);
+  void add_entry(const std::string& path, std::map<std::string, double>& members,
+                 const std::string& key, Dimension dimension, double min, double max, double unit,
+                 std::string_view meaning);
+
+  std::string prefix_;
+  std::vector<Field> fields_;
+  std::vector<OpenTable> open_tables_;
+};
+
+// Reads one parameter of a document: plain values by default, `{value: …, source: …}` in hw/.
+using LeafReader = std::function<void(const Field&, const Node&, Problems&)>;
+
+// A leaf reader for plain scalars: "bandwidth: 820 GB/s".
+void read_plain_value(const Field& field, const Node& node, Problems& problems);
+
+// Walks a mapping and the list together: unknown keys (with the nearest name), groups that are not
+// mappings, and parameters that are missing go to `problems`. Keys of the root named in `skip` are
+// the caller's own.
+void load_fields(const Node& map, FieldList& list, const std::vector<std::string>& skip,
+                 const LeafReader& read, Problems& problems);
+
+// The Markdown table of a list: path, allowed values, meaning.
+std::string markdown_table(const FieldList& list);
+
+}  // namespace foretell

@@ -1,0 +1,205 @@
+#include "model/config/unit_text.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <vector>
+
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+
+namespace foretell {
+
+namespace {
+
+struct Unit {
+  std::string_view name;
+  double scale;  // base units in one of it
+};
+
+struct DimensionUnits {
+  Dimension dimension;
+  std::string_view name;
+  std::string_view example;
+  std::vector<Unit> units;
+};
+
+constexpr double kKi = 1024.0;
+constexpr double kMi = kKi * kKi;
+constexpr double kGi = kMi * kKi;
+constexpr double kTi = kGi * kKi;
+constexpr double kHour = 3600.0;
+
+// Every unit that can be written, with one spelling each.
+const std::vector<DimensionUnits>& unit_table() {
+  static const std::vector<DimensionUnits> kTable = {
+      {{1, 0, 0, 0, 0},
+       "time",
+       "146 ns",
+       {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"ps", 1e-12}}},
+      {{0, 1, 0, 0, 0},
+       "data size",
+       "24 MiB",
+       {{"B", 1},
+        {"kB", 1e3},
+        {"MB", 1e6},
+        {"GB", 1e9},
+        {"TB", 1e12},
+        {"KiB", kKi},
+        {"MiB", kMi},
+        {"GiB", kGi},
+        {"TiB", kTi}}},
+      {{-1, 1, 0, 0, 0},
+       "data rate",
+       "820 GB/s",
+       {{"B/s", 1},
+        {"kB/s", 1e3},
+        {"MB/s", 1e6},
+        {"GB/s", 1e9},
+        {"TB/s", 1e12},
+        {"KiB/s", kKi},
+        {"MiB/s", kMi},
+        {"GiB/s", kGi},
+        {"TiB/s", kTi},
+        {"Mbit/s", 1e6 / 8},
+        {"Gbit/s", 1e9 / 8},
+        {"Tbit/s", 1e12 / 8}}},
+      {{0, 0, 0, 1, 0}, "cycle count", "64 cycles", {{"cycles", 1}}},
+      {{-1, 0, 0, 1, 0},
+       "frequency",
+       "2.8 GHz",
+       {{"Hz", 1}, {"kHz", 1e3}, {"MHz", 1e6}, {"GHz", 1e9}}},
+      {{0, 0, 1, 0, 0},
+       "amount of arithmetic",
+       "8 GFLOP",
+       {{"FLOP", 1}, {"MFLOP", 1e6}, {"GFLOP", 1e9}, {"TFLOP", 1e12}}},
+      {{-1, 0, 1, 0, 0},
+       "arithmetic rate",
+       "190 TFLOP/s",
+       {{"GFLOP/s", 1e9}, {"TFLOP/s", 1e12}, {"PFLOP/s", 1e15}}},
+      {{0, 1, 0, -1, 0}, "data rate per cycle", "64 B/cycle", {{"B/cycle", 1}}},
+      {{0, 0, 0, 0, 1}, "amount of money", "0.76 USD", {{"USD", 1}}},
+      {{-1, 0, 0, 0, 1}, "price over time", "0.76 USD/h", {{"USD/h", 1 / kHour}}},
+  };
+  return kTable;
+}
+
+const DimensionUnits& units_of(Dimension dimension) {
+  for (const DimensionUnits& entry : unit_table()) {
+    if (entry.dimension == dimension) return entry;
+  }
+  throw InternalError(__FILE__, __LINE__, "a dimension without units");
+}
+
+// The dimension that a unit belongs to, or null.
+const DimensionUnits* dimension_with_unit(std::string_view name) {
+  for (const DimensionUnits& entry : unit_table()) {
+    for (const Unit& unit : entry.units) {
+      if (unit.name == name) return &entry;
+    }
+  }
+  return nullptr;
+}
+
+std::vector<std::string> unit_names(const DimensionUnits& entry) {
+  std::vector<std::string> names;
+  for (const Unit& unit : entry.units) names.emplace_back(unit.name);
+  return names;
+}
+
+struct NumberText {
+  double number;
+  std::string_view rest;  // what follows the number, without white space at its ends
+};
+
+NumberText split_number(std::string_view text) {
+  const std::string_view trimmed = trim(text);
+  if (trimmed.empty()) throw UserError("the value is empty");
+  NumberText result{};
+  const auto [end, error] =
+      std::from_chars(trimmed.data(), trimmed.data() + trimmed.size(), result.number);
+  if (error == std::errc::result_out_of_range) {
+    throw UserError(fmt::format("'{}' is too large or too small for a number", trimmed));
+  }
+  if (error != std::errc()) throw UserError(fmt::format("'{}' is not a number", trimmed));
+  if (!std::isfinite(result.number)) {
+    throw UserError(fmt::format("'{}' is not a finite number", trimmed));
+  }
+  const auto used = static_cast<std::size_t>(end - trimmed.data());
+  result.rest = trim(trimmed.substr(used));
+  return result;
+}
+
+std::string wrong_unit(std::string_view text, std::string_view unit, const DimensionUnits& wanted) {
+  if (const DimensionUnits* other = dimension_with_unit(unit)) {
+    return fmt::format("'{}' is a {}; wanted is a {} such as '{}'", text, other->name, wanted.name,
+                       wanted.example);
+  }
+  const std::vector<std::string> names = unit_names(wanted);
+  const std::string nearest = nearest_name(unit, names);
+  std::string message = fmt::format("'{}': unknown unit '{}'", text, unit);
+  if (!nearest.empty()) message += fmt::format("; nearest is '{}'", nearest);
+  return message + fmt::format("; units of a {}: {}", wanted.name, join(names, ", "));
+}
+
+}  // namespace
+
+double parse_quantity(std::string_view text, Dimension dimension) {
+  const NumberText parsed = split_number(text);
+  if (dimension == Dimension{}) {
+    if (parsed.rest.empty()) return parsed.number;
+    throw UserError(
+        fmt::format("'{}' ends in '{}'; wanted is a plain number", trim(text), parsed.rest));
+  }
+  const DimensionUnits& wanted = units_of(dimension);
+  if (parsed.rest.empty()) {
+    throw UserError(fmt::format("'{}' has no unit; write for example '{}' (units: {})", trim(text),
+                                wanted.example, join(unit_names(wanted), ", ")));
+  }
+  for (const Unit& unit : wanted.units) {
+    if (unit.name != parsed.rest) continue;
+    const double value = parsed.number * unit.scale;
+    if (!std::isfinite(value)) {
+      throw UserError(fmt::format("'{}' is too large for a number", trim(text)));
+    }
+    return value;
+  }
+  throw UserError(wrong_unit(trim(text), parsed.rest, wanted));
+}
+
+long long parse_integer(std::string_view text) {
+  const double value = parse_quantity(text, Dimension{});
+  constexpr double kExact = 9007199254740992.0;  // 2^53: above it not every integer exists
+  if (value != std::floor(value) || std::abs(value) > kExact) {
+    throw UserError(fmt::format("'{}' is not a whole number", trim(text)));
+  }
+  return static_cast<long long>(value);
+}
+
+std::string format_quantity(double value, Dimension dimension) {
+  FORETELL_CHECK(std::isfinite(value), "a quantity that is not finite cannot be written");
+  if (dimension == Dimension{}) return fmt::format("{:.12g}", value);
+  std::string best;
+  bool best_is_handy = false;
+  for (const Unit& unit : units_of(dimension).units) {
+    const double number = value / unit.scale;
+    std::string text = fmt::format("{:.12g} {}", number, unit.name);
+    const bool is_handy = std::abs(number) >= 1 && std::abs(number) < 1000;
+    const bool is_better =
+        is_handy == best_is_handy ? text.size() < best.size() : is_handy && !best_is_handy;
+    if (best.empty() || is_better) {
+      best = std::move(text);
+      best_is_handy = is_handy;
+    }
+  }
+  return best;
+}
+
+std::string describe(Dimension dimension) {
+  if (dimension == Dimension{}) return "number";
+  const DimensionUnits& entry = units_of(dimension);
+  return fmt::format("{} ({})", entry.name, join(unit_names(entry), ", "));
+}
+
+}  // namespace foretell

@@ -1,0 +1,64 @@
+// Quantities as text: "820 GB/s", "24 MiB", "146 ns", "0.76 USD/h".
+//
+// A quantity is a finite number, optional white space and a unit; the unit is mandatory. GB is
+// 1e9 bytes, GiB is 2^30 bytes. Numbers without dimension (counts, ratios) have no unit.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "model/base/units.hpp"
+
+namespace foretell {
+
+// Exponents of second, byte, flop, cycle and dollar, as in Quantity.
+struct Dimension {
+  int time = 0;
+  int data = 0;
+  int work = 0;
+  int cycle = 0;
+  int money = 0;
+};
+constexpr bool operator==(Dimension a, Dimension b) {
+  return a.time == b.time && a.data == b.data && a.work == b.work && a.cycle == b.cycle &&
+         a.money == b.money;
+}
+constexpr bool operator!=(Dimension a, Dimension b) { return !(a == b); }
+
+template <class Q>
+struct dimension_of;
+template <int T, int D, int W, int C, int M>
+struct dimension_of<Quantity<T, D, W, C, M>> {
+  static constexpr Dimension value{T, D, W, C, M};
+};
+template <>
+struct dimension_of<double> {
+  static constexpr Dimension value{};
+};
+
+// The number in base units (seconds, bytes, …). UserError: not a number, NaN or infinite, no unit,
+// a unit that does not exist or is of another dimension; the message says what to type instead and
+// carries no location, which the caller puts in front.
+double parse_quantity(std::string_view text, Dimension dimension);
+
+template <class Q>
+Q parse_quantity(std::string_view text) {
+  return Q(parse_quantity(text, dimension_of<Q>::value));
+}
+
+// A whole number without unit; UserError otherwise.
+long long parse_integer(std::string_view text);
+
+// The shortest text of the value to 12 digits whose number is between 1 and 1000, if there is one:
+// 820e9 B/s is "820 GB/s". `value` is in base units and finite.
+std::string format_quantity(double value, Dimension dimension);
+
+template <int T, int D, int W, int C, int M>
+std::string format_quantity(Quantity<T, D, W, C, M> quantity) {
+  return format_quantity(quantity.value(), Dimension{T, D, W, C, M});
+}
+
+// "data rate (B/s, kB/s, …, GiB/s)", for messages and the documentation.
+std::string describe(Dimension dimension);
+
+}  // namespace foretell
