@@ -34,7 +34,7 @@ TensorId BlockBuilder::op(const std::string& name, std::string_view kind,
 TensorId BlockBuilder::linear(const std::string& name, TensorId x, std::int64_t out) {
   const std::int64_t in = shape(x).back();
   const TensorId product = op(name, "MatMul", {x, weight(name + ".weight", {in, out})});
-  return op(name + ".bias", "Add", {product, weight(name + ".bias", {out})});
+  return op(name + ".add_bias", "Add", {product, weight(name + ".bias", {out})});
 }
 
 TensorId BlockBuilder::layer_norm(const std::string& name, TensorId x) {

@@ -107,7 +107,8 @@ TensorId masked_lm_head(BlockBuilder* block, TensorId x, const ModelConfig& conf
   const TensorId active = block->activation("transform.activation", dense, config.head_activation);
   const TensorId logits =
       vocabulary_logits(block, block->layer_norm("transform.norm", active), config);
-  return block->op("decoder.bias", "Add", {logits, block->weight("decoder.bias", {config.vocab})});
+  return block->op("decoder.add_bias", "Add",
+                   {logits, block->weight("decoder.bias", {config.vocab})});
 }
 
 // The output of the graph, given the hidden states of the last block.

@@ -115,6 +115,7 @@ ModelConfig parse_model_config(const std::string& text, const std::string& name,
   ModelConfig config;
   config.name = name;
   config.file = file;
+  if (fields.has("published_as")) config.published_as = fields.text("published_as");
   const std::vector<std::string> architectures = fields.texts("architectures");
   if (architectures.size() > 1)
     fields.problem("architectures", "names more than one class: keep one");

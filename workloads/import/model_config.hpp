@@ -32,6 +32,7 @@ enum class Head {
 struct ModelConfig {
   std::string name;          // "bert-large-uncased"
   std::string file;          // where it was read from
+  std::string published_as;  // its name on huggingface.co; empty for a file of the user's own
   std::string model_type;    // "bert"
   std::string architecture;  // "BertModel"; empty: not stated, the plain model
   Family family = Family::kEncoder;

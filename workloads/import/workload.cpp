@@ -37,6 +37,13 @@ std::string without_organisation(const std::string& name) {
   return name.substr(name.find('/') + 1);
 }
 
+// Whether a user who types `given` means `name`.
+bool is_called(const std::string& name, std::string_view given) {
+  const std::string known = to_lower(name);
+  const std::string wanted = to_lower(given);
+  return known == wanted || without_organisation(known) == wanted;
+}
+
 bool is_config_path(std::string_view name) {
   return name.size() > kExtension.size() &&
          name.substr(name.size() - kExtension.size()) == kExtension;
@@ -78,18 +85,25 @@ ModelConfig WorkloadLibrary::load(std::string_view name) const {
     const std::string path(name);
     return parse_model_config(read_file(path), name_of_file(path), path);
   }
-  const std::string wanted = to_lower(name);
-  const auto matches = [&wanted](const std::string& candidate) {
-    const std::string lower = to_lower(candidate);
-    return lower == wanted || without_organisation(lower) == wanted;
-  };
-  const auto found = std::find_if(names_.begin(), names_.end(), matches);
-  if (found == names_.end()) {
-    throw UserError(std::string(unknown_name("workload", name, names_).what()) +
-                    " (a network of your own: give the path of its config.json)");
+  std::vector<std::string> matches;
+  for (const std::string& candidate : names_) {
+    if (is_called(candidate, name)) matches.push_back(candidate);
   }
-  const std::string path = folder_ + "/" + *found + std::string(kExtension);
-  return parse_model_config(read_file(path), *found, path);
+  if (matches.size() > 1) {
+    throw UserError("workload '" + std::string(name) + "' is ambiguous: " + join(matches, ", "));
+  }
+  if (matches.size() == 1) return load_listed(matches.front());
+  for (const std::string& candidate : names_) {
+    ModelConfig config = load_listed(candidate);
+    if (!config.published_as.empty() && is_called(config.published_as, name)) return config;
+  }
+  throw UserError(std::string(unknown_name("workload", name, names_).what()) +
+                  " (a network of your own: give the path of its config.json)");
+}
+
+ModelConfig WorkloadLibrary::load_listed(const std::string& name) const {
+  const std::string path = folder_ + "/" + name + std::string(kExtension);
+  return parse_model_config(read_file(path), name, path);
 }
 
 Graph build_graph(const ModelConfig& config, const Binding& binding) {

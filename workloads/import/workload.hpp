@@ -27,12 +27,15 @@ class WorkloadLibrary {
   // Names as they are listed: the path below the folder without ".json".
   const std::vector<std::string>& names() const { return names_; }
 
-  // `name` is a listed name in any case, with or without the organisation in front
-  // ("google/electra-base-discriminator", "Electra-Base-Discriminator"), or the path of a
-  // config.json. UserError names the nearest workload, or says what is wrong with the file.
+  // `name` is in any case a listed name with or without the organisation in front
+  // ("google/electra-base-discriminator", "Electra-Base-Discriminator"), the name under which the
+  // network is published ("google-bert/bert-large-uncased"), or the path of a config.json.
+  // UserError names the nearest workload, or says what is wrong with the file.
   ModelConfig load(std::string_view name) const;
 
  private:
+  ModelConfig load_listed(const std::string& name) const;
+
   std::string folder_;
   std::vector<std::string> names_;
 };

@@ -1,5 +1,6 @@
 // Operators that only rearrange elements.
 #include <algorithm>
+#include <numeric>
 
 #include "workloads/ir/operators/families.hpp"
 
@@ -31,15 +32,13 @@ std::vector<Shape> reshape_shapes(const OpView& op) {
 
 std::vector<Shape> transpose_shapes(const OpView& op) {
   const std::vector<std::int64_t>& perm = op.integers("perm");
-  std::vector<std::int64_t> sorted = perm;
-  std::sort(sorted.begin(), sorted.end());
-  Shape result;
-  for (std::size_t i = 0; i < sorted.size(); ++i) {
-    if (sorted.size() != op.input(0).size() || sorted[i] != static_cast<std::int64_t>(i)) {
-      op.fail("perm " + to_string(perm) + " is no permutation of the axes of " +
-              to_string(op.input(0)));
-    }
+  std::vector<std::int64_t> axes(op.input(0).size());
+  std::iota(axes.begin(), axes.end(), std::int64_t{0});
+  if (!std::is_permutation(perm.begin(), perm.end(), axes.begin(), axes.end())) {
+    op.fail("perm " + to_string(perm) + " is no permutation of the axes of " +
+            to_string(op.input(0)));
   }
+  Shape result;
   for (const std::int64_t axis : perm)
     result.push_back(op.input(0)[static_cast<std::size_t>(axis)]);
   return {result};

@@ -1,0 +1,125 @@
+#include "workloads/import/workload.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+namespace fs = std::filesystem;
+
+// A folder of workloads of its own, gone after the test.
+class WorkloadFolder : public ::testing::Test {
+ protected:
+  WorkloadFolder() { fs::create_directories(root_); }
+  ~WorkloadFolder() override {
+    unsetenv("FORETELL_WORKLOADS");
+    fs::remove_all(root_);
+  }
+
+  std::string write(const std::string& name, const std::string& text) {
+    const fs::path path = root_ / name;
+    fs::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+    return path.string();
+  }
+
+  fs::path root_ =
+      fs::path(::testing::TempDir()) /
+      ("workloads_" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
+};
+
+std::string message_of(const WorkloadLibrary& library, const std::string& name) {
+  try {
+    library.load(name);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+std::string tiny() {
+  return R"({"model_type": "gpt2", "n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 32,
+             "vocab_size": 100, "activation_function": "gelu_new"})";
+}
+
+TEST(WorkloadLibrary, NamesIgnoreCaseAndOrganisation) {
+  const WorkloadLibrary library;
+  EXPECT_EQ(library.load("BERT-Large-Uncased").name, "bert-large-uncased");
+  EXPECT_EQ(library.load("google/electra-base-discriminator").name,
+            "google/electra-base-discriminator");
+  EXPECT_EQ(library.load("Electra-base-discriminator").name, "google/electra-base-discriminator");
+  EXPECT_EQ(library.load("openai-community/gpt2").name, "gpt2");
+}
+
+TEST(WorkloadLibrary, AnotherOrganisationIsAnotherNetwork) {
+  EXPECT_THAT(message_of(WorkloadLibrary(), "someone/gpt2"),
+              HasSubstr("unknown workload 'someone/gpt2'"));
+}
+
+TEST(WorkloadLibrary, UnknownNamesTeachTheNearest) {
+  EXPECT_THAT(
+      message_of(WorkloadLibrary(), "bert-large-uncasd"),
+      AllOf(HasSubstr("nearest is 'bert-large-uncased'"), HasSubstr("path of its config.json")));
+  EXPECT_THAT(message_of(WorkloadLibrary(), ""), HasSubstr("unknown workload ''"));
+}
+
+TEST(WorkloadLibrary, EveryShippedNetworkLoadsAndSaysWhereItComesFrom) {
+  const WorkloadLibrary library;
+  ASSERT_GE(library.names().size(), 19u);
+  for (const std::string& name : library.names()) {
+    const ModelConfig config = library.load(name);
+    EXPECT_EQ(config.name, name);
+    EXPECT_FALSE(config.published_as.empty()) << name;
+    EXPECT_GT(build_graph(config, {1, 16}).ops().size(), 0u) << name;
+  }
+}
+
+TEST_F(WorkloadFolder, AFileOfTheUsersOwn) {
+  const WorkloadLibrary library;
+  EXPECT_EQ(library.load(write("my-net/config.json", tiny())).name, "my-net");
+  EXPECT_EQ(library.load(write("other.json", tiny())).name, "other");
+  EXPECT_THAT(message_of(library, (root_ / "none.json").string()),
+              HasSubstr("none.json: cannot be read"));
+  fs::create_directories(root_ / "folder.json");
+  EXPECT_THAT(message_of(library, (root_ / "folder.json").string()), HasSubstr("is a folder"));
+}
+
+TEST_F(WorkloadFolder, AFolderOfTheUsersOwn) {
+  write("org/net.json", tiny());
+  write("readme.txt", "no network");
+  ASSERT_EQ(setenv("FORETELL_WORKLOADS", root_.c_str(), 1), 0);
+  const WorkloadLibrary library;
+  EXPECT_THAT(library.names(), ::testing::ElementsAre("org/net"));
+  EXPECT_EQ(library.load("net").name, "org/net");
+  EXPECT_THAT(message_of(library, "bert-large-uncased"), HasSubstr("there are: org/net"));
+}
+
+TEST_F(WorkloadFolder, AmbiguousNamesAreRefused) {
+  write("a/net.json", tiny());
+  write("b/net.json", tiny());
+  const WorkloadLibrary library(root_.string());
+  EXPECT_THAT(message_of(library, "net"), HasSubstr("ambiguous: a/net, b/net"));
+  EXPECT_EQ(library.load("b/net").name, "b/net");
+}
+
+TEST(WorkloadLibrary, AMissingFolderIsNamed) {
+  try {
+    WorkloadLibrary library("/nowhere/at/all");
+    FAIL() << "accepted";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("/nowhere/at/all"), HasSubstr("FORETELL_WORKLOADS")));
+  }
+}
+
+}  // namespace
+}  // namespace foretell
