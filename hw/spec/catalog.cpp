@@ -20,6 +20,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kExtension = ".yaml";
+constexpr const char* kSystems = "systems";
+constexpr const char* kDevices = "devices";
+constexpr const char* kCores = "cores";
 
 fs::path from_environment(const char* variable, const fs::path& otherwise) {
   const char* value = std::getenv(variable);
@@ -37,10 +40,9 @@ std::vector<std::string> stems(const fs::path& folder) {
   return names;
 }
 
-// In a device file `core` and `link` are beside `hbm`; their effective paths are short.
-std::string effective_path(const std::string& device_path) {
-  const bool is_short = starts_with(device_path, "core.") || starts_with(device_path, "link.");
-  return is_short ? device_path : "device." + device_path;
+// In a device file `link` stands beside `hbm`; its effective path is short.
+std::string effective_device_path(const std::string& path) {
+  return starts_with(path, "link.") ? path : "device." + path;
 }
 
 std::string text_of(const Node& root, std::string_view key) {
@@ -107,7 +109,8 @@ CatalogPaths default_catalog_paths() {
 }
 
 Catalog::Catalog(CatalogPaths paths) : paths_(std::move(paths)) {
-  for (const fs::path& folder : {paths_.hw / "systems", paths_.hw / "devices", paths_.factors}) {
+  for (const fs::path& folder :
+       {paths_.hw / kSystems, paths_.hw / kDevices, paths_.hw / kCores, paths_.factors}) {
     std::error_code error;
     if (!fs::is_directory(folder, error)) {
       throw UserError(
@@ -126,16 +129,13 @@ std::string Catalog::shown(const fs::path& path) const {
   return starts_with(text, root) ? text.substr(root.size()) : text;
 }
 
-fs::path Catalog::system_file(std::string_view id) const {
-  return paths_.hw / "systems" / (std::string(id) + std::string(kExtension));
+fs::path Catalog::file(std::string_view folder, std::string_view id) const {
+  return paths_.hw / folder / (std::string(id) + std::string(kExtension));
 }
 
-fs::path Catalog::device_file(std::string_view id) const {
-  return paths_.hw / "devices" / (std::string(id) + std::string(kExtension));
-}
-
-std::vector<std::string> Catalog::systems() const { return stems(paths_.hw / "systems"); }
-std::vector<std::string> Catalog::devices() const { return stems(paths_.hw / "devices"); }
+std::vector<std::string> Catalog::systems() const { return stems(paths_.hw / kSystems); }
+std::vector<std::string> Catalog::devices() const { return stems(paths_.hw / kDevices); }
+std::vector<std::string> Catalog::cores() const { return stems(paths_.hw / kCores); }
 std::vector<std::string> Catalog::factor_files() const { return stems(paths_.factors); }
 
 std::string Catalog::find_system(std::string_view id) const {
@@ -146,43 +146,56 @@ std::string Catalog::find_system(std::string_view id) const {
   throw unknown_name("system", id, known);
 }
 
+Node Catalog::read_document(const fs::path& path, std::string& bytes) const {
+  const std::string text = read_text_file(path, shown(path));
+  bytes += text;
+  return parse_document(text, shown(path));
+}
+
 NeuronSystemSpec Catalog::read_spec(const std::string& id,
                                     std::map<std::string, Provenance>& provenance,
                                     std::string& bytes) const {
   Problems problems;
   NeuronSystemSpec spec;
-  const fs::path system_path = system_file(id);
-  bytes = read_text_file(system_path, shown(system_path));
-  const Node system = parse_document(bytes, shown(system_path));
-  check_id(system, system_path);
-  spec.id = text_of(system, "id");
-
-  const std::string device_id = text_of(system, "device");
-  const std::vector<std::string> known = devices();
-  if (std::find(known.begin(), known.end(), device_id) == known.end()) {
-    throw UserError(fmt::format("{}: device: {}", system.find("device")->where(),
-                                unknown_name("device", device_id, known).what()));
-  }
-  const fs::path device_path = device_file(device_id);
-  const std::string device_bytes = read_text_file(device_path, shown(device_path));
-  const Node device = parse_document(device_bytes, shown(device_path));
-  check_id(device, device_path);
-  spec.device.id = device_id;
-  spec.device.name = text_of(device, "name");
-  bytes += device_bytes;
-
-  const auto read = [&](const Node& root, auto& part, const std::vector<std::string>& skip,
-                        const auto& to_effective) {
+  const auto read_part = [&](const Node& root, const fs::path& path, auto& part,
+                             const std::vector<std::string>& own_keys, const auto& to_effective) {
+    problems.collect([&] { check_id(root, path); });
     FieldList list;
     fields(list, part);
     std::map<std::string, Provenance> found;
-    load_fields(root, list, skip, SourcedReader(bibliography_, found), problems);
+    load_fields(root, list, own_keys, SourcedReader(bibliography_, found), problems);
     for (auto& entry : found) provenance[to_effective(entry.first)] = std::move(entry.second);
   };
-  read(system, spec, {"id", "device"}, [](const std::string& path) { return "system." + path; });
-  read(device, spec.device, {"id", "name"}, effective_path);
+
+  const Node system = read_document(file(kSystems, id), bytes);
+  spec.id = id;
+  read_part(system, file(kSystems, id), spec, {"id", "device"},
+            [](const std::string& path) { return "system." + path; });
+
+  problems.collect([&] { spec.device.id = reference(system, "device", kDevices); });
+  if (!spec.device.id.empty()) {
+    const Node device = read_document(file(kDevices, spec.device.id), bytes);
+    problems.collect([&] { spec.device.name = text_of(device, "name"); });
+    read_part(device, file(kDevices, spec.device.id), spec.device, {"id", "name", "core"},
+              effective_device_path);
+    problems.collect([&] { spec.device.core.id = reference(device, "core", kCores); });
+  }
+  if (!spec.device.core.id.empty()) {
+    const Node core = read_document(file(kCores, spec.device.core.id), bytes);
+    read_part(core, file(kCores, spec.device.core.id), spec.device.core, {"id"},
+              [](const std::string& path) { return "core." + path; });
+  }
   problems.throw_if_any();
   return spec;
+}
+
+std::string Catalog::reference(const Node& root, const std::string& key,
+                               const std::string& folder) const {
+  const std::string id = text_of(root, key);
+  const std::vector<std::string> known = stems(paths_.hw / folder);
+  if (std::find(known.begin(), known.end(), id) != known.end()) return id;
+  throw UserError(
+      fmt::format("{}: {}: {}", root.find(key)->where(), key, unknown_name(key, id, known).what()));
 }
 
 FactorsFile Catalog::read_factors(const std::string& device, const std::string& request) const {

@@ -21,7 +21,7 @@ namespace foretell {
 // Where the data are. By default what the program was built from; the environment variables
 // FORETELL_HW and FORETELL_FACTORS name other folders.
 struct CatalogPaths {
-  std::filesystem::path hw;       // holds devices/, systems/ and sources.yaml
+  std::filesystem::path hw;       // holds systems/, devices/, cores/ and sources.yaml
   std::filesystem::path factors;  // holds <device>.yaml
 };
 CatalogPaths default_catalog_paths();
@@ -64,6 +64,7 @@ class Catalog {
 
   std::vector<std::string> systems() const;  // ids, sorted
   std::vector<std::string> devices() const;
+  std::vector<std::string> cores() const;
   std::vector<std::string> factor_files() const;  // device ids that have one
 
   // The id as the data spell it; UserError with the nearest one and the list.
@@ -76,8 +77,10 @@ class Catalog {
 
  private:
   std::string shown(const std::filesystem::path& path) const;
-  std::filesystem::path system_file(std::string_view id) const;
-  std::filesystem::path device_file(std::string_view id) const;
+  std::filesystem::path file(std::string_view folder, std::string_view id) const;
+  Node read_document(const std::filesystem::path& path, std::string& bytes) const;
+  // The id under `key` ("device") of a document, which must be a file of `folder`.
+  std::string reference(const Node& root, const std::string& key, const std::string& folder) const;
   NeuronSystemSpec read_spec(const std::string& id, std::map<std::string, Provenance>& provenance,
                              std::string& bytes) const;
   FactorsFile read_factors(const std::string& device, const std::string& request) const;

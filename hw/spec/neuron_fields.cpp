@@ -112,7 +112,6 @@ void fields(FieldList& list, HostSpec& spec) {
 void fields(FieldList& list, NeuronDeviceSpec& spec) {
   DeviceOwnFields own{spec};
   fields(list, own);
-  list.group("core", spec.core);
   list.group("link", spec.link);
 }
 

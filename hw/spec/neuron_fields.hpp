@@ -14,12 +14,13 @@ void fields(FieldList& list, LaneEngineSpec& spec);
 void fields(FieldList& list, SbufSpec& spec);
 void fields(FieldList& list, PsumSpec& spec);
 void fields(FieldList& list, DmaSpec& spec);
-void fields(FieldList& list, NeuronCoreSpec& spec);
 void fields(FieldList& list, HbmSpec& spec);
 void fields(FieldList& list, LinkSpec& spec);
 void fields(FieldList& list, HostSpec& spec);
 
-// The document hw/devices/<id>.yaml, without its `id` and `name`.
+// The document hw/cores/<id>.yaml, without its `id`.
+void fields(FieldList& list, NeuronCoreSpec& spec);
+// The document hw/devices/<id>.yaml, without its `id`, `name` and `core` (the id of its core).
 void fields(FieldList& list, NeuronDeviceSpec& spec);
 // The document hw/systems/<id>.yaml, without its `id` and `device`.
 void fields(FieldList& list, NeuronSystemSpec& spec);

@@ -55,6 +55,7 @@ struct DmaSpec {
 };
 
 struct NeuronCoreSpec {
+  std::string id;  // "neuroncore-v2"
   TensorEngineSpec tensor;
   LaneEngineSpec vector;
   LaneEngineSpec scalar;

@@ -27,18 +27,6 @@ std::string id_of(std::string_view source) {
   return std::string(trim(source.substr(0, source.find(':'))));
 }
 
-// Adds the problems that a check throws, line by line.
-template <class Check>
-bool passes(Problems& problems, const Check& check) {
-  try {
-    check();
-    return true;
-  } catch (const UserError& error) {
-    problems.add(error.what());
-    return false;
-  }
-}
-
 }  // namespace
 
 std::string_view to_string(ValueKind kind) {
@@ -136,7 +124,7 @@ bool SourcedReader::read_value(const Field& field, const std::string& path, cons
         fmt::format("wanted is {{value: …, source: …, kind: …}}; here is {}", describe(node.kind)));
     return false;
   }
-  passes(problems, [&] { node.only_keys(kValueKeys, path); });
+  problems.collect([&] { node.only_keys(kValueKeys, path); });
 
   const auto text_of = [&](const std::string& key, bool is_required, std::string& text) {
     const Node* found = node.find(key);
@@ -144,7 +132,7 @@ bool SourcedReader::read_value(const Field& field, const std::string& path, cons
       if (is_required) problems.add(node, path, "'" + key + "' is missing");
       return false;
     }
-    return passes(problems, [&] { text = found->as_text(path + "." + key); });
+    return problems.collect([&] { text = found->as_text(path + "." + key); });
   };
   if (text_of("value", true, value.value)) {
     try {
@@ -170,7 +158,7 @@ bool SourcedReader::read_value(const Field& field, const std::string& path, cons
 
 void SourcedReader::read_alternatives(const Field& field, const Node& node,
                                       Problems& problems) const {
-  passes(problems, [&] { node.only_keys({"use", "alternatives"}, field.path); });
+  problems.collect([&] { node.only_keys({"use", "alternatives"}, field.path); });
   const Node* list = node.find("alternatives");
   if (list == nullptr || !list->is_map() || list->entries.size() < 2) {
     problems.add(node, field.path, "'use' needs 'alternatives' with at least two named values");

@@ -1,6 +1,5 @@
 #include "model/config/problems.hpp"
 
-#include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
 
@@ -15,6 +14,10 @@ void Problems::add(std::string_view where, std::string_view path, std::string_vi
   if (!path.empty()) line += (line.empty() ? "" : ": ") + std::string(path);
   line += (line.empty() ? "" : ": ") + std::string(message);
   lines_.push_back(std::move(line));
+}
+
+void Problems::add_lines(std::string_view text) {
+  for (std::string& line : split(text, '\n')) lines_.push_back(std::move(line));
 }
 
 void Problems::throw_if_any() const {

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "model/base/errors.hpp"
+
 namespace foretell {
 
 struct Node;
@@ -16,6 +18,18 @@ class Problems {
   void add(std::string_view where, std::string_view path, std::string_view message);
   void add(std::string line) { lines_.push_back(std::move(line)); }
 
+  // Runs `check`; the lines of a UserError that it throws are added. True when it threw none.
+  template <class Check>
+  bool collect(const Check& check) {
+    try {
+      check();
+      return true;
+    } catch (const UserError& error) {
+      add_lines(error.what());
+      return false;
+    }
+  }
+
   bool empty() const { return lines_.empty(); }
   const std::vector<std::string>& lines() const { return lines_; }
 
@@ -23,6 +37,8 @@ class Problems {
   void throw_if_any() const;
 
  private:
+  void add_lines(std::string_view text);
+
   std::vector<std::string> lines_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <vector>
@@ -131,13 +132,23 @@ NumberText split_number(std::string_view text) {
   return result;
 }
 
+std::string nearest_unit(std::string_view unit, const std::vector<std::string>& names) {
+  constexpr std::string_view kBitsPerSecond = "bps";
+  if (ends_with(unit, kBitsPerSecond)) {  // "Gbps" looks like "GB/s", which is eight times as much
+    unit.remove_suffix(kBitsPerSecond.size());
+    const std::string bits = std::string(unit) + "bit/s";
+    if (std::find(names.begin(), names.end(), bits) != names.end()) return bits;
+  }
+  return nearest_name(unit, names);
+}
+
 std::string wrong_unit(std::string_view text, std::string_view unit, const DimensionUnits& wanted) {
   if (const DimensionUnits* other = dimension_with_unit(unit)) {
     return fmt::format("'{}' is a {}; wanted is a {} such as '{}'", text, other->name, wanted.name,
                        wanted.example);
   }
   const std::vector<std::string> names = unit_names(wanted);
-  const std::string nearest = nearest_name(unit, names);
+  const std::string nearest = nearest_unit(unit, names);
   std::string message = fmt::format("'{}': unknown unit '{}'", text, unit);
   if (!nearest.empty()) message += fmt::format("; nearest is '{}'", nearest);
   return message + fmt::format("; units of a {}: {}", wanted.name, join(names, ", "));
