@@ -1,0 +1,137 @@
+// An accuracy report as text, JSON and CSV.
+#include <fmt/format.h>
+
+#include "calib/validate/accuracy_report.hpp"
+#include "reports/record/csv.hpp"
+#include "reports/record/json_text.hpp"
+#include "reports/render/si_format.hpp"
+#include "reports/render/table.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr const char* kNotApplicable = "-";
+
+std::vector<std::string> cells_of(const AccuracyRow& row) {
+  const Accuracy& accuracy = row.accuracy;
+  return {row.quantity,
+          std::to_string(accuracy.n),
+          percent_format(accuracy.mape),
+          percent_format(accuracy.median),
+          percent_format(accuracy.p90),
+          percent_format(accuracy.bias, true),
+          accuracy.coverage ? percent_format(*accuracy.coverage) : kNotApplicable};
+}
+
+// One line per row; the total has "all" in the first group column.
+Table accuracy_table(const AccuracyReport& report) {
+  Table table;
+  for (const std::string& column : report.group_columns) table.columns.push_back({column});
+  for (const char* title : {"measured", "n", "MAPE", "median", "p90", "bias", "in 80 % interval"}) {
+    table.columns.push_back({title, Align::kRight});
+  }
+  table.columns[report.group_columns.size()].align = Align::kLeft;
+  const auto add = [&table](std::vector<std::string> group, const AccuracyRow& row) {
+    const std::vector<std::string> cells = cells_of(row);
+    group.insert(group.end(), cells.begin(), cells.end());
+    table.rows.push_back(std::move(group));
+  };
+  for (const AccuracyRow& row : report.groups) add(row.group, row);
+  for (const AccuracyRow& row : report.overall) {
+    std::vector<std::string> group(report.group_columns.size());
+    if (!group.empty()) group.front() = "all";
+    add(std::move(group), row);
+  }
+  return table;
+}
+
+Table worst_table(const std::vector<Sample>& worst) {
+  Table table;
+  table.columns = {{"row"},
+                   {"measured"},
+                   {"value", Align::kRight},
+                   {"predicted", Align::kRight},
+                   {"error", Align::kRight}};
+  for (const Sample& sample : worst) {
+    table.rows.push_back({sample.row, sample.quantity, plain_format(sample.comparison.measured, 4),
+                          plain_format(sample.comparison.predicted, 4),
+                          percent_format(relative_error(sample.comparison), true)});
+  }
+  return table;
+}
+
+std::string json_list(const std::vector<std::string>& texts) {
+  std::string json = "[";
+  for (const std::string& text : texts) json += (json.size() > 1 ? "," : "") + json_text(text);
+  return json + "]";
+}
+
+std::string json_row(const AccuracyRow& row) {
+  const Accuracy& accuracy = row.accuracy;
+  return fmt::format(
+      R"({{"group":{},"measured":{},"n":{},"mape":{},"median":{},"p90":{},"bias":{},"coverage80":{}}})",
+      json_list(row.group), json_text(row.quantity), accuracy.n, to_text(accuracy.mape),
+      to_text(accuracy.median), to_text(accuracy.p90), to_text(accuracy.bias),
+      accuracy.coverage ? to_text(*accuracy.coverage) : "null");
+}
+
+std::string json_rows(const std::vector<AccuracyRow>& rows) {
+  std::string json = "[";
+  for (const AccuracyRow& row : rows) json += (json.size() > 1 ? "," : "") + json_row(row);
+  return json + "]";
+}
+
+std::string json_worst(const std::vector<Sample>& worst) {
+  std::string json = "[";
+  for (const Sample& sample : worst) {
+    json +=
+        fmt::format(R"({}{{"row":{},"measured":{},"value":{},"predicted":{},"error":{}}})",
+                    json.size() > 1 ? "," : "", json_text(sample.row), json_text(sample.quantity),
+                    to_text(sample.comparison.measured), to_text(sample.comparison.predicted),
+                    to_text(relative_error(sample.comparison)));
+  }
+  return json + "]";
+}
+
+}  // namespace
+
+std::string accuracy_text(const AccuracyReport& report, int max_width) {
+  std::string text = render_text(accuracy_table(report), max_width);
+  if (!report.worst.empty()) {
+    text += "\nLargest errors\n\n" + render_text(worst_table(report.worst), max_width);
+  }
+  text += fmt::format("\n{} rows, {} without a prediction\n", report.rows, report.failed);
+  for (const std::string& note : report.notes) text += "note: " + note + "\n";
+  return text;
+}
+
+std::string accuracy_json(const AccuracyReport& report) {
+  return fmt::format(
+      R"({{"schema":"foretell.accuracy/1","by":{},"rows":{},"failed":{},"overall":{},"groups":{},"worst":{},"notes":{}}})"
+      "\n",
+      json_list(report.group_columns), report.rows, report.failed, json_rows(report.overall),
+      json_rows(report.groups), json_worst(report.worst), json_list(report.notes));
+}
+
+std::string accuracy_csv(const AccuracyReport& report) {
+  CsvRow header = report.group_columns;
+  for (const char* name : {"measured", "n", "mape", "median", "p90", "bias", "coverage80"}) {
+    header.emplace_back(name);
+  }
+  std::string text = to_csv(header);
+  const auto add = [&](const AccuracyRow& row) {
+    CsvRow cells = row.group;
+    cells.resize(report.group_columns.size());
+    const Accuracy& accuracy = row.accuracy;
+    cells.insert(cells.end(),
+                 {row.quantity, std::to_string(accuracy.n), to_text(accuracy.mape),
+                  to_text(accuracy.median), to_text(accuracy.p90), to_text(accuracy.bias),
+                  accuracy.coverage ? to_text(*accuracy.coverage) : ""});
+    text += to_csv(cells);
+  };
+  for (const AccuracyRow& row : report.overall) add(row);
+  for (const AccuracyRow& row : report.groups) add(row);
+  return text;
+}
+
+}  // namespace foretell

@@ -1,0 +1,43 @@
+// Accuracy of a table of predictions, by group and measured quantity.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "calib/validate/statistics.hpp"
+
+namespace foretell {
+
+// One measured value of one row.
+struct Sample {
+  std::vector<std::string> group;  // the row's values of the columns that group
+  std::string quantity;            // measured column: "call_ms"
+  std::string row;                 // what names the row to people: "N0031 bert-large-cased"
+  Comparison comparison;
+};
+
+struct AccuracyRow {
+  std::vector<std::string> group;
+  std::string quantity;
+  Accuracy accuracy;
+};
+
+struct AccuracyReport {
+  std::vector<std::string> group_columns;
+  std::vector<AccuracyRow> overall;  // one per quantity
+  std::vector<AccuracyRow> groups;   // sorted by group, then quantity; empty without group columns
+  std::vector<Sample> worst;         // largest |relative error| first
+  std::size_t rows = 0;              // rows that were asked for
+  std::size_t failed = 0;            // rows without a prediction
+  std::vector<std::string> notes;    // which rows were chosen, what failed
+};
+
+// Fills `overall`, `groups` and `worst` (at most `worst_count`).
+AccuracyReport build_report(const std::vector<Sample>& samples,
+                            const std::vector<std::string>& group_columns, std::size_t worst_count);
+
+std::string accuracy_text(const AccuracyReport& report, int max_width);
+std::string accuracy_json(const AccuracyReport& report);  // one object, "foretell.accuracy/1"
+std::string accuracy_csv(const AccuracyReport& report);   // overall rows (empty group), then groups
+
+}  // namespace foretell

@@ -1,0 +1,70 @@
+#include "calib/validate/accuracy_report.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace foretell {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::vector<Sample> samples() {
+  return {{{"bert", "1"}, "call_ms", "N1", {10, 11, Interval{9, 12}}},
+          {{"bert", "8"}, "call_ms", "N2", {10, 9, Interval{7, 9}}},
+          {{"albert", "1"}, "call_ms", "N3", {10, 15, Interval{9, 20}}},
+          {{"albert", "1"}, "throughput", "N3", {100, 80, {}}}};
+}
+
+TEST(AccuracyReport, GroupsByValuesAndQuantity) {
+  const AccuracyReport report = build_report(samples(), {"workload", "batch"}, 2);
+  ASSERT_EQ(report.overall.size(), 2U);
+  EXPECT_EQ(report.overall[0].quantity, "call_ms");
+  EXPECT_EQ(report.overall[0].accuracy.n, 3U);
+  ASSERT_EQ(report.groups.size(), 4U);
+  EXPECT_EQ(report.groups[0].group, (std::vector<std::string>{"albert", "1"}));
+  EXPECT_EQ(report.groups[2].group, (std::vector<std::string>{"bert", "1"}));
+}
+
+TEST(AccuracyReport, WorstAreTheLargestErrorsOfEitherSign) {
+  const AccuracyReport report = build_report(samples(), {}, 2);
+  ASSERT_EQ(report.worst.size(), 2U);
+  EXPECT_EQ(report.worst[0].quantity, "call_ms");
+  EXPECT_EQ(report.worst[0].row, "N3");
+  EXPECT_EQ(report.worst[1].quantity, "throughput");
+  EXPECT_TRUE(report.groups.empty());
+}
+
+TEST(AccuracyReport, TextShowsGroupsTotalAndWorst) {
+  AccuracyReport report = build_report(samples(), {"workload", "batch"}, 1);
+  report.rows = 4;
+  report.failed = 1;
+  report.notes = {"rows with use=yes"};
+  const std::string text = accuracy_text(report, 0);
+  EXPECT_THAT(text, HasSubstr("bert      8      call_ms     1  10.0 %  10.0 %  10.0 %  -10.0 %"));
+  EXPECT_THAT(text, HasSubstr("all              call_ms     3  23.3 %"));
+  EXPECT_THAT(text, HasSubstr("N3   call_ms   10.00      15.00  +50.0 %"));
+  EXPECT_THAT(text, HasSubstr("4 rows, 1 without a prediction\nnote: rows with use=yes\n"));
+}
+
+TEST(AccuracyReport, JsonAndCsvKeepEveryDigitAndEscape) {
+  std::vector<Sample> quoted = samples();
+  quoted[0].group[0] = "be\"rt, x";
+  const AccuracyReport report = build_report(quoted, {"workload", "batch"}, 1);
+  EXPECT_THAT(accuracy_json(report), HasSubstr(R"("group":["be\"rt, x","1"])"));
+  EXPECT_THAT(accuracy_json(report), HasSubstr(R"("coverage80":null)"));
+  const std::string csv = accuracy_csv(report);
+  EXPECT_EQ(csv.rfind("workload,batch,measured,n,mape,median,p90,bias,coverage80\n", 0), 0U);
+  EXPECT_THAT(csv, HasSubstr("\n,,call_ms,3,0.2333"));
+  EXPECT_THAT(csv, HasSubstr("\"be\"\"rt, x\",1,call_ms,1,0.1"));
+  EXPECT_THAT(csv, Not(HasSubstr("nan")));
+}
+
+TEST(AccuracyReport, WithoutSamplesThereIsAnEmptyReport) {
+  const AccuracyReport report = build_report({}, {"workload"}, 5);
+  EXPECT_TRUE(report.overall.empty());
+  EXPECT_THAT(accuracy_text(report, 0), HasSubstr("0 rows"));
+}
+
+}  // namespace
+}  // namespace foretell

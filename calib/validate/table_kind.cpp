@@ -1,0 +1,62 @@
+#include "calib/validate/table_kind.hpp"
+
+#include <algorithm>
+
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+
+namespace foretell {
+namespace {
+
+const std::vector<MeasuredColumn> kModelColumns = {{"call_ms", "pred_call_ms"},
+                                                   {"ttft_ms", "pred_ttft_ms"},
+                                                   {"tpot_ms", "pred_tpot_ms"},
+                                                   {"throughput", "pred_throughput"}};
+
+TableLayout kernel_layout(TableKind kind, const char* name, std::vector<std::string> required) {
+  return {kind,
+          name,
+          std::move(required),
+          {{"latency_us", "pred_us"}},
+          "pred_lo_us",
+          "pred_hi_us",
+          {"pred_us", "pred_lo_us", "pred_hi_us", "status", "message"}};
+}
+
+bool fits(const TableLayout& layout, const CsvRow& header) {
+  return std::all_of(layout.required.begin(), layout.required.end(), [&](const auto& column) {
+    return std::find(header.begin(), header.end(), column) != header.end();
+  });
+}
+
+}  // namespace
+
+const std::vector<TableLayout>& table_layouts() {
+  static const std::vector<TableLayout> kLayouts = {
+      {TableKind::kModels,
+       "models",
+       {"system", "workload"},
+       kModelColumns,
+       "pred_lo_ms",
+       "pred_hi_ms",
+       {"pred_call_ms", "pred_ttft_ms", "pred_tpot_ms", "pred_throughput", "pred_lo_ms",
+        "pred_hi_ms", "status", "message"}},
+      kernel_layout(TableKind::kAttention, "attention", {"gpu", "phase", "heads", "head_dim"}),
+      kernel_layout(TableKind::kCollective, "collective", {"op", "bytes", "dtype"}),
+      kernel_layout(TableKind::kOperator, "operator", {"op", "dtype"}),
+      kernel_layout(TableKind::kGemm, "gemm", {"gpu", "dtype", "m", "n", "k"}),
+  };
+  return kLayouts;
+}
+
+const TableLayout& recognise_table(const CsvRow& header, const std::string& path) {
+  std::string kinds;
+  for (const TableLayout& layout : table_layouts()) {
+    if (fits(layout, header)) return layout;
+    kinds += "\n  " + layout.name + ": " + join(layout.required, ", ");
+  }
+  throw UserError(path +
+                  ":1: the header fits no kind of table; a kind is told by its columns:" + kinds);
+}
+
+}  // namespace foretell

@@ -1,0 +1,34 @@
+// Which kinds of tables `predict` and `validate` read, and what they add to them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reports/record/csv.hpp"
+
+namespace foretell {
+
+enum class TableKind { kModels, kGemm, kAttention, kCollective, kOperator };
+
+struct MeasuredColumn {
+  std::string measured;   // "call_ms"
+  std::string predicted;  // "pred_call_ms"
+};
+
+struct TableLayout {
+  TableKind kind;
+  std::string name;                      // "models"
+  std::vector<std::string> required;     // columns that make a table one of this kind
+  std::vector<MeasuredColumn> measured;  // what validate compares
+  std::string low;                       // "pred_lo_ms"
+  std::string high;
+  std::vector<std::string> added;  // all columns added, in order; ends in status, message
+};
+
+const std::vector<TableLayout>& table_layouts();
+
+// The layout whose required columns all stand in the header; where several fit, the first of the
+// list, which goes from the special to the general. UserError lists the kinds with their columns.
+const TableLayout& recognise_table(const CsvRow& header, const std::string& path);
+
+}  // namespace foretell

@@ -1,0 +1,42 @@
+#include "calib/validate/table_kind.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/base/errors.hpp"
+#include "reports/record/testing/message_of.hpp"
+
+namespace foretell {
+namespace {
+
+std::string kind_of(const CsvRow& header) { return recognise_table(header, "t.csv").name; }
+
+TEST(TableKind, IsToldByTheHeader) {
+  EXPECT_EQ(kind_of({"id", "workload", "system", "batch"}), "models");
+  EXPECT_EQ(kind_of({"gpu", "framework", "dtype", "m", "n", "k", "latency_us"}), "gemm");
+  EXPECT_EQ(
+      kind_of({"gpu", "phase", "dtype", "batch", "isl", "kv_len", "heads", "kv_heads", "head_dim"}),
+      "attention");
+  EXPECT_EQ(kind_of({"gpu", "op", "n_gpus", "dtype", "bytes"}), "collective");
+  EXPECT_EQ(kind_of({"gpu", "op", "dtype", "b", "m", "n", "k", "rows", "cols"}), "operator");
+}
+
+TEST(TableKind, AnUnknownHeaderIsToldWhatIsExpected) {
+  const std::string message = message_of<UserError>([] {
+    recognise_table({"sytem", "workload"}, "t.csv");
+  });
+  EXPECT_THAT(message, testing::HasSubstr("t.csv:1: the header fits no kind of table"));
+  EXPECT_THAT(message, testing::HasSubstr("\n  models: system, workload"));
+  EXPECT_THAT(message, testing::HasSubstr("\n  gemm: gpu, dtype, m, n, k"));
+}
+
+TEST(TableKind, EveryKindEndsInStatusAndMessage) {
+  for (const TableLayout& layout : table_layouts()) {
+    ASSERT_GE(layout.added.size(), 2U) << layout.name;
+    EXPECT_EQ(layout.added.back(), "message");
+    EXPECT_EQ(layout.added[layout.added.size() - 2], "status");
+  }
+}
+
+}  // namespace
+}  // namespace foretell
