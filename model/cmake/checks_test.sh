@@ -55,8 +55,7 @@ plant model/elsewhere/y.cpp 'int y;'
 finds check_layers.sh 'its folder has no row in model/cmake/layers.txt'
 
 clean_tree
-line='int x;'
-plant model/base/long.cpp $(printf 'x%.0s ' {1..500})
+plant model/base/long.cpp "$(seq 500 | sed 's/^/int x/; s/$/;/')"
 passes check_lengths.sh '500 lines'
-echo "$line" >>"$tree/model/base/long.cpp"
+echo "int y;" >>"$tree/model/base/long.cpp"
 finds check_lengths.sh 'model/base/long.cpp: longer than 500 lines'

@@ -1,5 +1,6 @@
 # Sourced by ./quickstart and ./check: what both need before they can build.
 # shellcheck shell=bash
+# shellcheck disable=SC2034  # the lists are read by those who source this
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -49,9 +50,14 @@ install_packages() {
   fi
   command -v apt-get >/dev/null ||
     fail "this set-up knows Debian's apt only; install by hand: ${missing[*]}"
-  say "Installing Debian packages: ${missing[*]}"
-  as_root apt-get update -q
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}"
+  local log=build/setup.log
+  mkdir -p build
+  say "Installing Debian packages (log: $log): ${missing[*]}"
+  if ! { as_root apt-get update -q &&
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}"; } >$log 2>&1; then
+    tail -n 20 $log >&2
+    fail "apt could not install the packages; the end of $log is above"
+  fi
 }
 
 # The report page's npm packages. Without a network the program is built without the page.

@@ -13,6 +13,7 @@ const kOptions = [
   ['dp', '--dp'],
   ['cores', '--cores'],
   ['in_flight', '--in-flight'],
+  ['sdk', '--sdk'],
 ];
 
 const kWords = {
