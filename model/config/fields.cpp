@@ -18,10 +18,8 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
 
 }  // namespace
 
-void Field::check_number(double value) const {
+void Field::check_number(double value, std::string_view given) const {
   if (std::isfinite(value) && value >= min && value <= max) return;
-  const std::string given =
-      std::isfinite(value) ? format_quantity(value, dimension) : "a value that is not finite";
   throw UserError(fmt::format("{} is outside {}", given, allowed()));
 }
 
@@ -42,13 +40,19 @@ void Field::assign(std::string_view text) const {
   }
   const double value =
       is_whole ? static_cast<double>(parse_integer(text)) : parse_quantity(text, dimension);
-  check_number(value);
+  check_number(value, fmt::format("'{}'", trim(text)));
   set_number_(value);
 }
 
 void Field::check() const {
   if (!has_value()) return;
-  is_text ? check_text(get_text_()) : check_number(get_number_());
+  if (is_text) {
+    check_text(get_text_());
+    return;
+  }
+  const double value = get_number_();
+  check_number(value, std::isfinite(value) ? format_quantity(value, dimension)
+                                           : "a number that is not finite");
 }
 
 bool Field::has_value() const { return !has_value_ || has_value_(); }

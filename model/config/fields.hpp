@@ -59,7 +59,7 @@ class Field {
 
  private:
   friend class FieldList;
-  void check_number(double value) const;
+  void check_number(double value, std::string_view given) const;
   void check_text(const std::string& value) const;
 
   std::function<double()> get_number_;

@@ -192,16 +192,17 @@ std::string format_quantity(double value, Dimension dimension) {
   FORETELL_CHECK(std::isfinite(value), "a quantity that is not finite cannot be written");
   if (dimension == Dimension{}) return fmt::format("{:.12g}", value);
   std::string best;
-  bool best_is_handy = false;
+  std::size_t best_cost = 0;
   for (const Unit& unit : units_of(dimension).units) {
     const double number = value / unit.scale;
     std::string text = fmt::format("{:.12g} {}", number, unit.name);
     const bool is_handy = std::abs(number) >= 1 && std::abs(number) < 1000;
-    const bool is_better =
-        is_handy == best_is_handy ? text.size() < best.size() : is_handy && !best_is_handy;
-    if (best.empty() || is_better) {
+    constexpr std::size_t kLongText = 100;  // "1e+15 B/s" is for a value that no unit suits
+    const bool has_exponent = text.find("e+") != text.npos || text.find("e-") != text.npos;
+    const std::size_t cost = text.size() + (is_handy ? 0 : 1) + (has_exponent ? kLongText : 0);
+    if (best.empty() || cost < best_cost) {
       best = std::move(text);
-      best_is_handy = is_handy;
+      best_cost = cost;
     }
   }
   return best;

@@ -49,8 +49,8 @@ Q parse_quantity(std::string_view text) {
 // A whole number without unit; UserError otherwise.
 long long parse_integer(std::string_view text);
 
-// The shortest text of the value to 12 digits whose number is between 1 and 1000, if there is one:
-// 820e9 B/s is "820 GB/s". `value` is in base units and finite.
+// The shortest text of the value to 12 digits, with a number between 1 and 1000 where two are
+// equally short: 820e9 B/s is "820 GB/s". `value` is in base units and finite.
 std::string format_quantity(double value, Dimension dimension);
 
 template <int T, int D, int W, int C, int M>

@@ -1,0 +1,46 @@
+#include "hw/spec/sdk_version.hpp"
+
+#include <gtest/gtest.h>
+
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+NeuronFactors with_releases() {
+  NeuronFactors factors;
+  factors.sdk_engine_time = {{"2.9", 1.15}, {"2.14", 1.11}};
+  return factors;
+}
+
+TEST(SdkEngineTime, CoversReleasesUpToTheKey) {
+  const NeuronFactors factors = with_releases();
+  EXPECT_EQ(sdk_engine_time(factors, "2.3.0"), 1.15);
+  EXPECT_EQ(sdk_engine_time(factors, "2.9.1"), 1.15);
+  EXPECT_EQ(sdk_engine_time(factors, "2.10"), 1.11);  // ten comes after nine
+  EXPECT_EQ(sdk_engine_time(factors, "2.14.2"), 1.11);
+  EXPECT_EQ(sdk_engine_time(factors, "2.15.0"), 1);
+  EXPECT_EQ(sdk_engine_time(factors, "3.0"), 1);
+}
+
+TEST(SdkEngineTime, IsOneWhenNothingIsStated) {
+  EXPECT_EQ(sdk_engine_time(with_releases(), ""), 1);
+  EXPECT_EQ(sdk_engine_time(NeuronFactors(), "2.9"), 1);
+}
+
+TEST(SdkEngineTime, AKeyWithPatchReleaseEndsThere) {
+  NeuronFactors factors;
+  factors.sdk_engine_time = {{"2.18.0", 1.32}};
+  EXPECT_EQ(sdk_engine_time(factors, "2.18.0"), 1.32);
+  EXPECT_EQ(sdk_engine_time(factors, "2.18.1"), 1);
+}
+
+TEST(SdkEngineTime, RefusesWhatIsNoVersion) {
+  for (const char* text : {"2", "2.", "latest", "2.x", "2.9.1.0", "-2.9", "2,9", "2..9"}) {
+    EXPECT_THROW(sdk_engine_time(with_releases(), text), UserError) << text;
+    EXPECT_THROW(check_sdk_version(text), UserError) << text;
+  }
+}
+
+}  // namespace
+}  // namespace foretell
