@@ -21,6 +21,8 @@ struct TensorEngineSpec {
   int max_moving = 0;                  // 512 columns of the moving operand per MultiplyMoving
   Cycles min_interval;                 // 64: initiation interval of the smallest MultiplyMoving
   double load_stationary_speedup = 0;  // 4: LoadStationary of N columns takes N/4 cycles
+  // Share of the peak issue rate that back-to-back matmuls of a tuned kernel keep up.
+  double sustained_efficiency = 1;
   // Cycles per moving column by data type: 1 for bf16/fp16/fp8/tf32, 4 for fp32, 0.5 for int8 at
   // the datasheet rate. A type without an entry cannot be multiplied on this engine.
   std::map<std::string, double> cycles_per_column;

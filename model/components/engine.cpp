@@ -9,7 +9,7 @@
 namespace foretell {
 
 EngineQueue::EngineQueue(const sc_core::sc_module_name& name, Engine engine, CoreShared& shared)
-    : sc_module(name), engine_(engine), shared_(shared), wake_("wake") {
+    : sc_module(name), engine_(engine), shared_(shared), wake_("due") {
   shared_.execution.engines[static_cast<std::size_t>(engine)].reserve(queue().size());
   SC_METHOD(wake);
   sensitive << wake_;
@@ -145,7 +145,8 @@ EngineQueue::Slot TensorEngine::schedule(const Instruction& instruction, Ticks r
                     "; it has bf16, fp16, fp8, tf32 and fp32");
   }
   if (instruction.opcode == Opcode::kLoadStationary) return load_stationary(instruction, ready, cause);
-  const Ticks duration = std::llround(tensor_cycles(spec_, instruction, rate).value() * ticks_per_cycle_);
+  const double cycles = tensor_cycles(spec_, instruction, rate).value() / spec_.sustained_efficiency;
+  const Ticks duration = std::llround(cycles * ticks_per_cycle_);
   const unsigned mask = instruction.tile == 0 ? 0xFFFFU : instruction.tile;
   Ticks array_free = last_begin_;
   for (unsigned q = 0; q < quadrant_free_.size(); ++q) {

@@ -1,0 +1,172 @@
+#include "model/components/dma.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "model/timing/neuron_timing.hpp"
+
+namespace foretell {
+
+DmaEngines::DmaEngines(const sc_core::sc_module_name& name, const DmaSpec& spec, double rate_fraction,
+                       CoreShared& shared)
+    : sc_module(name),
+      hbm("hbm"),
+      spec_(spec),
+      rate_fraction_(rate_fraction),
+      start_latency_(to_ticks(spec.start_latency)),
+      shared_(shared),
+      rings_(shared.program.rings.size()),
+      engine_free_(static_cast<std::size_t>(spec.engines), 0),
+      wake_("due") {
+  std::uint64_t largest = 0;
+  shared_.execution.rings.resize(rings_.size());
+  for (std::size_t r = 0; r < rings_.size(); ++r) {
+    rings_[r].owner = this;
+    rings_[r].index = r;
+    const auto& transfers = shared_.program.rings[r].transfers;
+    shared_.execution.rings[r].resize(transfers.size());
+    for (const Transfer& transfer : transfers) largest = std::max(largest, transfer.bytes());
+  }
+  data_.resize(largest);
+  SC_METHOD(service);
+  sensitive << wake_;
+  dont_initialize();
+}
+
+void DmaEngines::start() {
+  std::fill(engine_free_.begin(), engine_free_.end(), now_ticks());
+  for (std::size_t r = 0; r < rings_.size(); ++r) issue(r);
+}
+
+bool DmaEngines::finished() const {
+  return std::all_of(rings_.begin(), rings_.end(), [this](const RingState& ring) {
+    return ring.completed == shared_.program.rings[ring.index].transfers.size();
+  });
+}
+
+void DmaEngines::issue(std::size_t index) {
+  RingState& ring = rings_[index];
+  const auto& transfers = shared_.program.rings[index].transfers;
+  while (ring.next < transfers.size()) {
+    const Transfer& transfer = transfers[ring.next];
+    const auto readiness =
+        shared_.semaphores.check(shared_.program.waits.data() + transfer.first_wait, transfer.wait_count);
+    if (!readiness.ready) {
+      shared_.semaphores.notify(readiness.blocked_on, readiness.threshold, ring);
+      break;
+    }
+    const Ticks at = std::max({readiness.at, ring.last_issue, now_ticks()});
+    const bool waited = readiness.at > ring.last_issue;
+    ring.last_issue = at;
+    const auto number = static_cast<std::uint32_t>(ring.next);
+    const auto queue = static_cast<std::int32_t>(static_cast<std::size_t>(kEngineCount) + index);
+    shared_.execution.rings[index][number].cause =
+        waited || number == 0 ? readiness.cause : EntryRef{queue, number - 1};
+    waiting_.push({at + start_latency_, sequence_++, index, number});
+    ++ring.next;
+  }
+  schedule_wake();
+}
+
+void DmaEngines::service() {
+  const Ticks now = now_ticks();
+  while (!in_flight_.empty() && in_flight_.top().time <= now) {
+    const Issued done = in_flight_.top();
+    in_flight_.pop();
+    complete(done);
+  }
+  while (!waiting_.empty() && waiting_.top().time <= now &&
+         *std::min_element(engine_free_.begin(), engine_free_.end()) <= now) {
+    const Issued next = waiting_.top();
+    waiting_.pop();
+    begin(next);
+  }
+  schedule_wake();
+}
+
+void DmaEngines::begin(const Issued& issued) {
+  const Transfer& transfer = shared_.program.rings[issued.ring].transfers[issued.index];
+  RingState& ring = rings_[issued.ring];
+  const Ticks now = now_ticks();
+  Ticks end = occupy_engines(transfer);
+  if (transfer.direction != TransferDirection::kOnChip) {
+    const Ticks memory_end = pass_hbm(transfer);
+    if (memory_end > end) {  // the memory is the slower one: the engines stay occupied
+      shared_.execution.dma_busy += (memory_end - end) * static_cast<Ticks>(chosen_.size()) / spec_.engines;
+      end = memory_end;
+      for (const std::size_t e : chosen_) engine_free_[e] = std::max(engine_free_[e], end);
+    }
+  }
+  end = std::max(end, ring.last_end);  // a ring completes in order
+  ring.last_end = end;
+  Execution& execution = shared_.execution.rings[issued.ring][issued.index];
+  execution.begin = now;
+  execution.end = end;
+  if (now > issued.time && issued.index > 0) {  // it was the engines that were occupied
+    execution.cause = {static_cast<std::int32_t>(static_cast<std::size_t>(kEngineCount) + issued.ring),
+                       issued.index - 1};
+  }
+  in_flight_.push({end, sequence_++, issued.ring, issued.index});
+}
+
+Ticks DmaEngines::occupy_engines(const Transfer& transfer) {
+  const Ticks now = now_ticks();
+  const std::size_t engines = std::min<std::size_t>(engine_free_.size(), transfer.descriptors);
+  chosen_.resize(engine_free_.size());
+  std::iota(chosen_.begin(), chosen_.end(), std::size_t{0});
+  if (engines < chosen_.size()) {
+    std::stable_sort(chosen_.begin(), chosen_.end(),
+                     [this](std::size_t a, std::size_t b) { return engine_free_[a] < engine_free_[b]; });
+    chosen_.resize(engines);
+  }
+  const Ticks descriptor =
+      to_ticks(descriptor_time(spec_, Bytes(transfer.descriptor_bytes), rate_fraction_));
+  Ticks end = 0;
+  Ticks work = 0;
+  for (std::size_t i = 0; i < engines; ++i) {
+    const auto descriptors = static_cast<Ticks>(transfer.descriptors / engines + (i < transfer.descriptors % engines ? 1 : 0));
+    Ticks& free = engine_free_[chosen_[i]];
+    free = std::max(free, now) + descriptors * descriptor;
+    work += descriptors * descriptor;
+    end = std::max(end, free);
+  }
+  shared_.execution.dma_busy += work / spec_.engines;
+  return end;
+}
+
+Ticks DmaEngines::pass_hbm(const Transfer& transfer) {
+  tlm::tlm_generic_payload payload;
+  const bool load = transfer.direction == TransferDirection::kLoad;
+  payload.set_command(load ? tlm::TLM_READ_COMMAND : tlm::TLM_WRITE_COMMAND);
+  payload.set_address(transfer.hbm_address);
+  payload.set_data_ptr(data_.data());
+  payload.set_data_length(static_cast<unsigned>(transfer.bytes()));
+  payload.set_streaming_width(static_cast<unsigned>(transfer.bytes()));
+  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+  hbm->b_transport(payload, delay);
+  (load ? shared_.execution.loaded_bytes : shared_.execution.stored_bytes) += transfer.bytes();
+  return now_ticks() + to_ticks(delay);
+}
+
+void DmaEngines::complete(const Issued& issued) {
+  const Transfer& transfer = shared_.program.rings[issued.ring].transfers[issued.index];
+  ++rings_[issued.ring].completed;
+  shared_.execution.end = std::max(shared_.execution.end, issued.time);
+  if (transfer.signal != kNoSemaphore) {
+    const auto queue = static_cast<std::int32_t>(static_cast<std::size_t>(kEngineCount) + issued.ring);
+    shared_.semaphores.raise(transfer.signal, now_ticks(), {queue, issued.index});
+  }
+}
+
+void DmaEngines::schedule_wake() {
+  Ticks next = -1;
+  if (!in_flight_.empty()) next = in_flight_.top().time;
+  if (!waiting_.empty()) {
+    const Ticks free = *std::min_element(engine_free_.begin(), engine_free_.end());
+    const Ticks start = std::max(waiting_.top().time, free);
+    next = next < 0 ? start : std::min(next, start);
+  }
+  if (next >= 0) wake_.notify(to_sc_time(std::max<Ticks>(0, next - now_ticks())));
+}
+
+}  // namespace foretell

@@ -1,0 +1,75 @@
+// The DMA engines of one core and the rings that feed them.
+//
+// A ring issues its transfers in order as their semaphores allow; after the start latency, which
+// delays but does not occupy, a transfer's descriptors are spread over the engines that are free
+// first. An engine works on one transfer at a time. The bytes pass the HBM over a TLM socket, so a
+// transfer ends when both the engines and the memory are done.
+#pragma once
+
+#include <queue>
+#include <systemc>
+#include <tlm_utils/simple_initiator_socket.h>
+#include <vector>
+
+#include "hw/spec/neuron_spec.hpp"
+#include "model/components/engine.hpp"
+
+namespace foretell {
+
+class DmaEngines : public sc_core::sc_module {
+ public:
+  SC_HAS_PROCESS(DmaEngines);
+  DmaEngines(const sc_core::sc_module_name& name, const DmaSpec& spec, double rate_fraction, CoreShared& shared);
+
+  tlm_utils::simple_initiator_socket<DmaEngines> hbm;
+
+  void start();
+  bool finished() const;
+  // Transfers issued so far by a ring; its head when it is blocked.
+  std::size_t position(std::size_t ring) const { return rings_[ring].next; }
+
+ private:
+  struct RingState final : public SemaphoreWaiter {
+    void semaphore_reached() override { owner->issue(index); }
+    DmaEngines* owner = nullptr;
+    std::size_t index = 0;
+    std::size_t next = 0;       // first transfer not yet issued
+    std::size_t completed = 0;
+    Ticks last_issue = 0;
+    Ticks last_end = 0;
+  };
+  struct Issued {  // ready to start, or completing, at `time`
+    Ticks time;
+    std::uint64_t sequence;
+    std::size_t ring;
+    std::uint32_t index;
+    bool operator>(const Issued& other) const {
+      return time != other.time ? time > other.time : sequence > other.sequence;
+    }
+  };
+  using TimeQueue = std::priority_queue<Issued, std::vector<Issued>, std::greater<>>;
+
+  void service();  // SC_METHOD: completes and starts what is due
+  void issue(std::size_t ring);
+  void begin(const Issued& issued);
+  void complete(const Issued& issued);
+  void schedule_wake();
+  // Occupies engines for the descriptors; returns when the last of them is done.
+  Ticks occupy_engines(const Transfer& transfer);
+  Ticks pass_hbm(const Transfer& transfer);
+
+  const DmaSpec& spec_;
+  double rate_fraction_;
+  Ticks start_latency_;
+  CoreShared& shared_;
+  std::vector<RingState> rings_;
+  std::vector<Ticks> engine_free_;
+  std::vector<std::size_t> chosen_;        // engines of the transfer being started
+  std::vector<unsigned char> data_;        // payload buffer; its contents mean nothing
+  TimeQueue waiting_;
+  TimeQueue in_flight_;
+  std::uint64_t sequence_ = 0;
+  sc_core::sc_event wake_;
+};
+
+}  // namespace foretell
