@@ -1,0 +1,216 @@
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "model/base/errors.hpp"
+#include "model/mapping/neuron/kernel.hpp"
+
+namespace foretell {
+namespace {
+
+template <std::size_t N>
+bool is_one_of(std::string_view kind, const std::array<std::string_view, N>& kinds) {
+  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+}
+
+constexpr std::array<std::string_view, 4> kLayout = {"Reshape", "Transpose", "Split", "Slice"};
+constexpr std::array<std::string_view, 6> kActivations = {"Gelu", "GeluTanh", "Tanh", "Relu", "Silu", "Sigmoid"};
+constexpr std::array<std::string_view, 4> kBinary = {"Add", "Sub", "Mul", "Div"};
+constexpr std::array<std::string_view, 2> kNorms = {"LayerNorm", "RmsNorm"};
+
+bool is_weight(const Graph& graph, TensorId id) { return graph.tensor(id).kind == TensorKind::kWeight; }
+
+// The only reader of a tensor, or kNoId when there are several or it is an output of the graph.
+OpId single_consumer(const Graph& graph, TensorId id) {
+  const Tensor& tensor = graph.tensor(id);
+  if (tensor.kind == TensorKind::kOutput || tensor.consumers.size() != 1) return kNoId;
+  return tensor.consumers.front();
+}
+
+class Fuser {
+ public:
+  explicit Fuser(const Graph& graph) : graph_(graph), taken_(graph.ops().size(), false) {}
+
+  std::vector<Kernel> run() {
+    for (OpId id = 0; id < static_cast<OpId>(graph_.ops().size()); ++id) {
+      if (graph_.op(id).kind == "Softmax") match_attention(id);
+    }
+    for (OpId id = 0; id < static_cast<OpId>(graph_.ops().size()); ++id) {
+      if (!taken_[static_cast<std::size_t>(id)]) visit(id);
+      emit_due_attention(id);
+    }
+    return std::move(kernels_);
+  }
+
+ private:
+  void take(Kernel* kernel, OpId id) {
+    kernel->ops.push_back(id);
+    taken_[static_cast<std::size_t>(id)] = true;
+  }
+
+  void visit(OpId id) {
+    const Op& op = graph_.op(id);
+    if (is_one_of(op.kind, kLayout)) return;
+    if (op.kind == "MatMul" && is_weight(graph_, op.inputs[1])) return add_linear(id);
+    Kernel kernel;
+    if (is_one_of(op.kind, kNorms)) {
+      kernel.kind = KernelKind::kNorm;
+    } else if (op.kind == "Gather") {
+      kernel.kind = KernelKind::kGather;
+    } else if (is_one_of(op.kind, kActivations) || is_one_of(op.kind, kBinary)) {
+      kernel.kind = KernelKind::kElementwise;
+    } else {
+      throw UserError("operator '" + op.name + "' (" + op.kind +
+                      ") has no mapping to NeuronCore-v2; to add one, recognise it in model/mapping/neuron/"
+                      "fuse.cpp and lower it in a file beside it");
+    }
+    take(&kernel, id);
+    kernel.output = op.outputs.front();
+    for (const TensorId input : op.inputs) {
+      if (!is_weight(graph_, input)) kernel.operands.push_back(resolve_view(graph_, input));
+    }
+    kernels_.push_back(std::move(kernel));
+  }
+
+  // MatMul by a weight, then what can ride on the eviction of its result.
+  void add_linear(OpId id) {
+    const Op& matmul = graph_.op(id);
+    Kernel kernel;
+    kernel.kind = KernelKind::kLinear;
+    kernel.matmul = id;
+    kernel.input = resolve_view(graph_, matmul.inputs[0]);
+    kernel.weight = matmul.inputs[1];
+    take(&kernel, id);
+    kernel.output = matmul.outputs.front();
+    for (OpId next = single_consumer(graph_, kernel.output); next != kNoId;
+         next = single_consumer(graph_, kernel.output)) {
+      if (taken_[static_cast<std::size_t>(next)] || !absorb(&kernel, next)) break;
+      take(&kernel, next);
+      kernel.output = graph_.op(next).outputs.front();
+    }
+    kernels_.push_back(std::move(kernel));
+  }
+
+  bool absorb(Kernel* kernel, OpId id) const {
+    const Op& op = graph_.op(id);
+    const bool open = kernel->residual_op == kNoId;
+    if (is_one_of(op.kind, kActivations)) {
+      if (!open || kernel->activation_op != kNoId) return false;
+      kernel->activation_op = id;
+      return true;
+    }
+    if (op.kind != "Add" || op.inputs.size() != 2) return false;
+    const TensorId other = op.inputs[0] == kernel->output ? op.inputs[1] : op.inputs[0];
+    const Tensor& tensor = graph_.tensor(other);
+    const Shape& shape = graph_.tensor(kernel->output).shape;
+    if (tensor.kind == TensorKind::kWeight) {
+      const bool vector = element_count(tensor.shape) == shape.back();
+      if (!vector || kernel->bias_op != kNoId || kernel->activation_op != kNoId || !open) return false;
+      kernel->bias = other;
+      kernel->bias_op = id;
+      return true;
+    }
+    // A residual must exist already: its producer comes before the matmul.
+    if (!open || tensor.shape != shape || tensor.producer > kernel->matmul) return false;
+    kernel->residual = resolve_view(graph_, other);
+    kernel->residual_op = id;
+    return true;
+  }
+
+  // Softmax with a matmul of two activations above and below it.
+  void match_attention(OpId softmax) {
+    Kernel kernel;
+    kernel.kind = KernelKind::kAttention;
+    kernel.softmax_op = softmax;
+    std::vector<OpId> ops{softmax};
+    OpId up = graph_.tensor(graph_.op(softmax).inputs[0]).producer;
+    while (up != kNoId && graph_.op(up).kind != "MatMul") {
+      const std::string_view kind = graph_.op(up).kind;
+      if (kind == "CausalMask" || kind == "Add") {
+        kernel.mask_op = up;
+      } else if (kind == "Mul" || kind == "Div") {
+        kernel.scale_op = up;
+      } else {
+        return;
+      }
+      ops.push_back(up);
+      up = graph_.tensor(graph_.op(up).inputs[0]).producer;
+    }
+    const OpId down = single_consumer(graph_, graph_.op(softmax).outputs.front());
+    if (up == kNoId || down == kNoId || graph_.op(down).kind != "MatMul") return;
+    kernel.scores_op = up;
+    kernel.context_op = down;
+    ops.push_back(up);
+    ops.push_back(down);
+    fill_attention(&kernel);
+    std::sort(ops.begin(), ops.end());
+    for (const OpId id : ops) take(&kernel, id);
+    attentions_.push_back(std::move(kernel));
+  }
+
+  void fill_attention(Kernel* kernel) const {
+    const Op& scores = graph_.op(kernel->scores_op);
+    const Op& context = graph_.op(kernel->context_op);
+    kernel->query = resolve_view(graph_, scores.inputs[0]);
+    kernel->key = resolve_view(graph_, scores.inputs[1]);
+    kernel->value = resolve_view(graph_, context.inputs[1]);
+    kernel->output = context.outputs.front();
+    const Shape& q = graph_.tensor(scores.inputs[0]).shape;
+    const Shape& p = graph_.tensor(scores.outputs.front()).shape;
+    if (q.size() != 4 || p.size() != 4) {
+      throw UserError("operator '" + scores.name + "': attention on NeuronCore-v2 takes queries [batch, heads, " +
+                      "length, head_dim]; this one has " + to_string(q));
+    }
+    kernel->batch = q[0];
+    kernel->heads = q[1];
+    kernel->head_dim = q[3];
+    kernel->queries = p[2];
+    kernel->keys = p[3];
+    kernel->kv_heads = graph_.tensor(scores.inputs[1]).shape[1];
+  }
+
+  // An attention runs where its context matmul stands.
+  void emit_due_attention(OpId id) {
+    for (Kernel& kernel : attentions_) {
+      if (kernel.context_op == id) kernels_.push_back(kernel);
+    }
+  }
+
+  const Graph& graph_;
+  std::vector<bool> taken_;
+  std::vector<Kernel> attentions_;
+  std::vector<Kernel> kernels_;
+};
+
+}  // namespace
+
+std::int64_t column_count(const Shape& shape) { return shape.empty() ? 1 : shape.back(); }
+std::int64_t row_count(const Shape& shape) {
+  return element_count(shape) / std::max<std::int64_t>(1, column_count(shape));
+}
+
+View resolve_view(const Graph& graph, TensorId id) {
+  View view{id, 0, column_count(graph.tensor(id).shape)};
+  while (true) {
+    const OpId producer = graph.tensor(view.tensor).producer;
+    if (producer == kNoId) return view;
+    const Op& op = graph.op(producer);
+    if (!is_one_of(op.kind, kLayout)) return view;
+    if (op.kind == "Split") {
+      for (const TensorId part : op.outputs) {
+        if (part == view.tensor) break;
+        view.first_column += column_count(graph.tensor(part).shape);
+      }
+      view.columns = column_count(graph.tensor(view.tensor).shape);
+      view.tensor = op.inputs.front();
+      continue;
+    }
+    view.tensor = op.inputs.front();
+    if (op.kind != "Slice") view.columns = std::max(view.columns, column_count(graph.tensor(view.tensor).shape));
+  }
+}
+
+std::vector<Kernel> fuse(const Graph& graph) { return Fuser(graph).run(); }
+
+}  // namespace foretell

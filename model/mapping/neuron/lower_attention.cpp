@@ -1,0 +1,245 @@
+#include <algorithm>
+#include <cmath>
+
+#include "model/mapping/neuron/lowering.hpp"
+
+namespace foretell {
+namespace {
+
+// One pass covers the queries of one tile (or of two short sequences) for a group of heads whose
+// scores stay in SBUF together.
+struct Pass {
+  std::int64_t sequence = 0;    // first sequence of the pass
+  std::int64_t sequences = 1;   // that share the 128 partitions
+  std::int64_t first_query = 0;
+  std::int64_t rows = 0;        // query rows per sequence
+  std::int64_t first_head = 0;
+  std::int64_t heads = 0;
+  std::int64_t partitions() const { return rows * sequences; }
+};
+
+class AttentionLowering {
+ public:
+  AttentionLowering(LoweringContext& context, const Kernel& kernel)
+      : context_(context),
+        emitter_(context.emitter),
+        k_(kernel),
+        query_(require_feature_major(context, kernel.query)),
+        key_(require_feature_major(context, kernel.key)),
+        value_(require_token_major(context, kernel.value)),
+        output_(context.emitter.value(kernel.output)) {
+    output_.rows = kernel.batch * kernel.queries;
+    output_.columns = kernel.heads * kernel.head_dim;
+    output_.feature_major.resize(static_cast<std::size_t>(output_.blocks() * output_.tiles()));
+  }
+
+  void run() {
+    // Two sequences of up to 64 queries sit side by side on the partitions (start 0 and 64).
+    const std::int64_t together = k_.queries <= kTileRows / 2 && k_.queries > kTileRows / 4 ? 2 : 1;
+    const std::int64_t group = heads_per_pass();
+    Pass pass;
+    for (pass.sequence = 0; pass.sequence < k_.batch; pass.sequence += together) {
+      pass.sequences = std::min(together, k_.batch - pass.sequence);
+      for (pass.first_query = 0; pass.first_query < k_.queries; pass.first_query += kTileRows) {
+        pass.rows = std::min(kTileRows, k_.queries - pass.first_query);
+        for (pass.first_head = 0; pass.first_head < k_.heads; pass.first_head += group) {
+          pass.heads = std::min(group, k_.heads - pass.first_head);
+          run_pass(pass);
+        }
+      }
+    }
+  }
+
+ private:
+  // As many heads as have their FP32 scores in the share of SBUF that softmax may take.
+  std::int64_t heads_per_pass() const {
+    const SbufSpec& sbuf = emitter_.core().sbuf;
+    const double partition_bytes = sbuf.capacity.value() / sbuf.partitions;
+    const double room = emitter_.scheduling().softmax_share * partition_bytes;
+    const auto fits = static_cast<std::int64_t>(room / static_cast<double>(k_.keys * emitter_.vector_bytes()));
+    return std::clamp<std::int64_t>(fits, 1, k_.heads);
+  }
+
+  void run_pass(const Pass& pass) {
+    Deps state = scores(pass);
+    state = softmax(pass, state);
+    context(pass, state);
+  }
+
+  // Rows of the flattened [batch * length] tensor -> tiles.
+  static Deps tiles_of(const std::vector<Deps>& deps, std::int64_t offset, std::int64_t first_row, std::int64_t rows) {
+    Deps result;
+    for (std::int64_t t = first_row / kTileRows; t <= (first_row + rows - 1) / kTileRows; ++t) {
+      result.merge(deps[static_cast<std::size_t>(offset + t)]);
+    }
+    return result;
+  }
+
+  Deps operand(const Value& value, const View& view, std::int64_t head, std::int64_t first_row, std::int64_t rows) const {
+    const std::int64_t block = (view.first_column + head * k_.head_dim) / kTileRows;
+    return tiles_of(value.feature_major, block * value.tiles(), first_row, rows);
+  }
+
+  std::int64_t kv_head(std::int64_t head) const { return head * k_.kv_heads / k_.heads; }
+
+  // q k^T: keys of as many heads as fit next to each other in a bank, evicted together with the
+  // scale; then the mask over all heads.
+  Deps scores(const Pass& pass) {
+    Deps all;
+    for (std::int64_t key = 0; key < k_.keys; key += kBankColumns) {
+      const std::int64_t keys = std::min(kBankColumns, k_.keys - key);
+      const std::int64_t heads_per_bank = std::max<std::int64_t>(1, kBankColumns / keys);
+      for (std::int64_t h = 0; h < pass.heads; h += heads_per_bank) {
+        const std::int64_t heads = std::min(heads_per_bank, pass.heads - h);
+        emitter_.attribute_to(context_.graph, k_.scores_op);
+        const std::uint8_t bank = emitter_.acquire_bank();
+        Deps group;
+        for (std::int64_t i = 0; i < heads; ++i) {
+          for (std::int64_t s = 0; s < pass.sequences; ++s) {
+            const std::int64_t head = pass.first_head + h + i;
+            const std::int64_t sequence = pass.sequence + s;
+            Deps deps = operand(query_, k_.query, head, sequence * k_.queries + pass.first_query, pass.rows);
+            deps.merge(operand(key_, k_.key, kv_head(head), sequence * k_.keys + key, keys));
+            group = matmuls_over_head_dim(bank, pass.rows, keys, deps);
+          }
+        }
+        if (k_.scale_op != kNoId) emitter_.attribute_to(context_.graph, k_.scale_op);
+        all.merge(emitter_.evict(bank, heads * keys, group));
+      }
+    }
+    if (k_.mask_op == kNoId) return all;
+    emitter_.attribute_to(context_.graph, k_.mask_op);
+    return vector_pass(Opcode::kTensorTensor, pass.heads * k_.keys, all);
+  }
+
+  Deps matmuls_over_head_dim(std::uint8_t bank, std::int64_t rows, std::int64_t keys, const Deps& deps) {
+    Deps group;
+    for (std::int64_t d = 0; d < k_.head_dim; d += kTileRows) {
+      const std::int64_t depth = std::min(kTileRows, k_.head_dim - d);
+      group = emitter_.matmul(bank, {depth, rows, keys}, deps, d == 0, d + kTileRows >= k_.head_dim);
+    }
+    return group;
+  }
+
+  Deps vector_pass(Opcode opcode, std::int64_t n, const Deps& deps) {
+    const auto flags = static_cast<std::uint16_t>(kReadsSbuf | kWritesSbuf | kAddMulSub | kAddOrMax);
+    return emitter_.lane(Engine::kVector, {opcode, n, flags}, deps);
+  }
+
+  // Estimated Vector + Scalar cycles of n elements in `pieces` instructions at `passes` passes.
+  double cycles(std::int64_t n, std::int64_t pieces, double passes) const {
+    const LaneEngineSpec& vector = emitter_.core().vector;
+    const double each = passes * static_cast<double>(n) / static_cast<double>(pieces);
+    return static_cast<double>(pieces) * (std::max(vector.min_interval.value(), each) + vector.access_overhead.value());
+  }
+
+  // max, exp(x - max), sum, 1/sum, normalise. Subtract and normalise run per head with a scalar
+  // per partition, or over all heads at once as a two-operand pass where that is cheaper.
+  Deps softmax(const Pass& pass, const Deps& scores) {
+    emitter_.attribute_to(context_.graph, k_.softmax_op);
+    const std::int64_t n = pass.heads * k_.keys;
+    const bool per_head = cycles(n, pass.heads, 1) * 2 <= cycles(n, 1, 2) * 2 + cycles(n, 1, 1);
+    const Deps maximum = vector_pass(Opcode::kTensorReduce, n, scores);
+    Deps exponential;
+    if (per_head) {
+      for (std::int64_t h = 0; h < pass.heads; ++h) {
+        exponential.merge(emitter_.lane(Engine::kScalar, {Opcode::kActivate, k_.keys}, maximum));
+      }
+    } else {
+      const Deps shifted = vector_pass(Opcode::kTensorTensor, n, maximum);
+      exponential = emitter_.lane(Engine::kScalar, {Opcode::kActivate, n}, shifted);
+    }
+    const Deps sum = vector_pass(Opcode::kTensorReduce, n, exponential);
+    const Deps inverse = vector_pass(Opcode::kReciprocal, pass.heads, sum);
+    if (!per_head) return vector_pass(Opcode::kTensorTensor, n, inverse);
+    Deps normalised;
+    for (std::int64_t h = 0; h < pass.heads; ++h) {
+      normalised.merge(emitter_.lane(Engine::kVector, {Opcode::kTensorScalar, k_.keys}, inverse));
+    }
+    return normalised;
+  }
+
+  // P^T by the tensor engine, then (P v)^T: features on the partitions, as many heads beside each
+  // other as 128 partitions hold.
+  void context(const Pass& pass, const Deps& probabilities) {
+    emitter_.attribute_to(context_.graph, k_.context_op);
+    const Deps transposed = transpose_probabilities(pass, probabilities);
+    const std::int64_t heads_per_block = std::max<std::int64_t>(1, kTileRows / k_.head_dim);
+    const std::int64_t columns = pass.rows * pass.sequences;
+    const std::int64_t blocks_per_bank = std::max<std::int64_t>(1, kBankColumns / columns);
+    const std::int64_t heads_per_bank = heads_per_block * blocks_per_bank;
+    for (std::int64_t h = 0; h < pass.heads; h += heads_per_bank) {
+      const std::int64_t heads = std::min(heads_per_bank, pass.heads - h);
+      const std::uint8_t bank = emitter_.acquire_bank();
+      Deps group;
+      for (std::int64_t i = 0; i < heads; ++i) {
+        for (std::int64_t s = 0; s < pass.sequences; ++s) {
+          group = context_matmuls(bank, pass, pass.sequence + s, transposed);
+        }
+      }
+      const std::int64_t blocks = (heads + heads_per_block - 1) / heads_per_block;
+      const Deps done = emitter_.evict(bank, blocks * columns, group);
+      record(pass, pass.first_head + h, heads, done);
+    }
+  }
+
+  Deps transpose_probabilities(const Pass& pass, const Deps& probabilities) {
+    const std::int64_t key_blocks = (k_.keys + kTileRows - 1) / kTileRows;
+    const std::int64_t total = pass.heads * key_blocks;
+    const std::int64_t per_bank = kBankColumns / kTileRows;
+    Deps all;
+    for (std::int64_t first = 0; first < total; first += per_bank) {
+      const std::int64_t count = std::min(per_bank, total - first);
+      const std::uint8_t bank = emitter_.acquire_bank();
+      Deps group;
+      for (std::int64_t i = 0; i < count; ++i) {
+        const std::int64_t key = (first + i) % key_blocks * kTileRows;
+        group = emitter_.transpose(bank, pass.partitions(), std::min(kTileRows, k_.keys - key), probabilities);
+      }
+      all.merge(emitter_.evict(bank, count * pass.partitions(), group));
+    }
+    return all;
+  }
+
+  Deps context_matmuls(std::uint8_t bank, const Pass& pass, std::int64_t sequence, const Deps& transposed) {
+    Deps group;
+    for (std::int64_t key = 0; key < k_.keys; key += kTileRows) {
+      const std::int64_t keys = std::min(kTileRows, k_.keys - key);
+      Deps deps = tiles_of(value_.token_major, 0, sequence * k_.keys + key, keys);
+      deps.merge(transposed);
+      group = emitter_.matmul(bank, {keys, std::min(k_.head_dim, kTileRows), pass.rows}, deps, key == 0,
+                              key + kTileRows >= k_.keys);
+    }
+    return group;
+  }
+
+  void record(const Pass& pass, std::int64_t first_head, std::int64_t heads, const Deps& done) {
+    const std::int64_t tiles = output_.tiles();
+    const std::int64_t first_row = pass.sequence * k_.queries + pass.first_query;
+    const std::int64_t last_row = (pass.sequence + pass.sequences - 1) * k_.queries + pass.first_query + pass.rows - 1;
+    const std::int64_t first_block = first_head * k_.head_dim / kTileRows;
+    const std::int64_t last_block = ((first_head + heads) * k_.head_dim - 1) / kTileRows;
+    for (std::int64_t block = first_block; block <= last_block; ++block) {
+      for (std::int64_t t = first_row / kTileRows; t <= last_row / kTileRows; ++t) {
+        output_.feature_major[static_cast<std::size_t>(block * tiles + t)].merge(done);
+      }
+    }
+  }
+
+  LoweringContext& context_;
+  Emitter& emitter_;
+  const Kernel& k_;
+  const Value& query_;
+  const Value& key_;
+  const Value& value_;
+  Value& output_;
+};
+
+}  // namespace
+
+void lower_attention(LoweringContext& context, const Kernel& kernel) {
+  context.emitter.attribute_to(context.graph, kernel.scores_op);
+  AttentionLowering(context, kernel).run();
+}
+
+}  // namespace foretell

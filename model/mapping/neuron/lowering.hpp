@@ -1,0 +1,52 @@
+// Lowering of kernels to instructions, one file per kind of kernel.
+#pragma once
+
+#include <cstdint>
+
+#include "model/mapping/neuron/emitter.hpp"
+#include "model/mapping/neuron/weights.hpp"
+
+namespace foretell {
+
+// Which layouts of a tensor its readers need, per range of columns.
+struct Demand {
+  std::int64_t first_column = 0;
+  std::int64_t columns = 0;
+  bool token_major = false;
+  bool feature_major = false;
+};
+
+struct LoweringContext {
+  const Graph& graph;
+  Emitter& emitter;
+  WeightStream& weights;
+};
+
+// x W + b with activation and residual. Where the readers want features on the partitions, weights
+// are stationary and tokens move (<= 512 at a time); otherwise tokens are stationary and weights
+// move.
+void lower_linear(LoweringContext& context, const Kernel& kernel, const std::vector<Demand>& demands);
+
+// softmax(q k^T * scale + mask) v per sequence, tile of 128 queries and head; the result comes out
+// feature-major, ready for the output projection.
+void lower_attention(LoweringContext& context, const Kernel& kernel);
+
+// LayerNorm: bn_stats, bn_aggr, rsqrt, (x - mean) * rstd, * gamma, + beta. RmsNorm likewise
+// without mean and beta.
+void lower_norm(LoweringContext& context, const Kernel& kernel);
+
+// Element-wise operators that no other kernel takes along.
+void lower_elementwise(LoweringContext& context, const Kernel& kernel);
+
+// Rows of an embedding table: one DMA descriptor per row.
+void lower_gather(LoweringContext& context, const Kernel& kernel);
+
+// The tensor transposed to feature-major by the tensor engine, unless it is already.
+Value& require_feature_major(LoweringContext& context, const View& view);
+// The tensor with rows on partitions; transposed back when only the other layout exists.
+Value& require_token_major(LoweringContext& context, const View& view);
+
+// Stores a graph output to HBM.
+void lower_output(LoweringContext& context, TensorId output);
+
+}  // namespace foretell

@@ -1,0 +1,174 @@
+#include "model/mapping/neuron/map_graph.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "model/base/errors.hpp"
+#include "model/mapping/neuron/lowering.hpp"
+
+namespace foretell {
+namespace {
+
+ElementType element_type(DType type) {
+  switch (type) {
+    case DType::kFp32: return ElementType::kFp32;
+    case DType::kTf32: return ElementType::kTf32;
+    case DType::kBf16: return ElementType::kBf16;
+    case DType::kFp16: return ElementType::kFp16;
+    case DType::kFp8: return ElementType::kFp8;
+    case DType::kInt8: return ElementType::kInt8;
+    case DType::kInt32: return ElementType::kInt32;
+    case DType::kInt4:
+    case DType::kInt64:
+    case DType::kBool: break;
+  }
+  throw UserError("NeuronCore-v2 does not compute in " + std::string(to_string(type)) + "; use bf16, fp16, fp8 or fp32");
+}
+
+using Demands = std::map<TensorId, std::vector<Demand>>;
+
+class GraphMapper {
+ public:
+  GraphMapper(const Graph& graph, const PrecisionPolicy& precision, const NeuronCoreSpec& core,
+              const SchedulingParameters& scheduling, const std::set<std::int32_t>& skipped)
+      : graph_(graph),
+        skipped_(skipped),
+        kernels_(fuse(graph)),
+        builder_(graph.name()),
+        emitter_(builder_, core, types_of(precision), scheduling),
+        weights_(emitter_, resident_weights(core)),
+        context_{graph, emitter_, weights_} {}
+
+  Program run() {
+    collect_demands();
+    std::vector<const Kernel*> layer;     // kernels of the layer being mapped
+    std::vector<const Kernel*> template_layer;
+    std::size_t skipped_position = 0;
+    std::int32_t current = kNoId;
+    for (const Kernel& kernel : kernels_) {
+      const std::int32_t in = graph_.op(kernel.ops.front()).layer;
+      if (in != current) {
+        if (current != kNoId && skipped_.count(current) == 0) template_layer = layer;
+        layer.clear();
+        skipped_position = 0;
+        current = in;
+      }
+      if (in != kNoId && skipped_.count(in) != 0) {
+        FORETELL_CHECK(skipped_position < template_layer.size(), "skipped layer without an equal one before it");
+        emitter_.alias(template_layer[skipped_position++]->output, kernel.output);
+        continue;
+      }
+      layer.push_back(&kernel);
+      lower(kernel);
+    }
+    for (const TensorId output : graph_.outputs()) lower_output(context_, output);
+    return std::move(builder_).finish();
+  }
+
+ private:
+  static MappingTypes types_of(const PrecisionPolicy& precision) {
+    MappingTypes types;
+    types.matmul = element_type(precision.matmul_compute);
+    types.vector = element_type(precision.vector);
+    types.weight_bytes = size_of(precision.weight_storage).value();
+    types.dequantise = precision.weight_storage != precision.matmul_compute &&
+                       size_of(precision.weight_storage) < size_of(precision.matmul_compute);
+    return types;
+  }
+
+  // Weights that several operators read stay in SBUF when they all fit its larger part.
+  std::set<TensorId> resident_weights(const NeuronCoreSpec& core) const {
+    std::set<TensorId> shared;
+    double bytes = 0;
+    for (TensorId id = 0; id < static_cast<TensorId>(graph_.tensors().size()); ++id) {
+      const Tensor& tensor = graph_.tensor(id);
+      if (tensor.kind != TensorKind::kWeight || tensor.shape.size() != 2) continue;
+      const auto matmuls = std::count_if(tensor.consumers.begin(), tensor.consumers.end(),
+                                         [this](OpId op) { return graph_.op(op).kind == "MatMul"; });
+      if (matmuls < 2) continue;
+      shared.insert(id);
+      bytes += static_cast<double>(element_count(tensor.shape)) * emitter_.types().weight_bytes;
+    }
+    return bytes <= emitter_.scheduling().spill_fraction * core.sbuf.capacity.value() ? shared : std::set<TensorId>{};
+  }
+
+  void demand(const View& view, bool feature_major) {
+    std::vector<Demand>& ranges = demands_[view.tensor];
+    for (Demand& range : ranges) {
+      if (range.first_column != view.first_column || range.columns != view.columns) continue;
+      (feature_major ? range.feature_major : range.token_major) = true;
+      return;
+    }
+    ranges.push_back({view.first_column, view.columns, !feature_major, feature_major});
+  }
+
+  void collect_demands() {
+    for (const Kernel& kernel : kernels_) {
+      switch (kernel.kind) {
+        case KernelKind::kLinear:
+          demand(kernel.input, true);
+          if (kernel.residual_op != kNoId) demand(kernel.residual, false);
+          break;
+        case KernelKind::kAttention:
+          demand(kernel.query, true);
+          demand(kernel.key, true);
+          demand(kernel.value, false);
+          break;
+        case KernelKind::kNorm:
+        case KernelKind::kElementwise:
+        case KernelKind::kGather:
+          for (const View& view : kernel.operands) demand(view, false);
+          break;
+      }
+    }
+    for (const TensorId output : graph_.outputs()) demand(resolve_view(graph_, output), false);
+  }
+
+  // How the readers want the output of a linear kernel, as disjoint ranges of columns that cover
+  // it. Overlapping wishes are met by one token-major result, transposed on demand.
+  std::vector<Demand> demands_of(const Kernel& kernel) const {
+    const std::int64_t columns = column_count(graph_.tensor(kernel.output).shape);
+    const auto found = demands_.find(kernel.output);
+    if (found == demands_.end()) return {{0, columns, true, false}};
+    std::vector<Demand> ranges = found->second;
+    std::sort(ranges.begin(), ranges.end(),
+              [](const Demand& a, const Demand& b) { return a.first_column < b.first_column; });
+    std::int64_t covered = 0;
+    for (const Demand& range : ranges) {
+      if (range.first_column != covered) return {{0, columns, true, false}};
+      covered += range.columns;
+    }
+    if (covered != columns) return {{0, columns, true, false}};
+    return ranges;
+  }
+
+  void lower(const Kernel& kernel) {
+    switch (kernel.kind) {
+      case KernelKind::kLinear: return lower_linear(context_, kernel, demands_of(kernel));
+      case KernelKind::kAttention: return lower_attention(context_, kernel);
+      case KernelKind::kNorm: return lower_norm(context_, kernel);
+      case KernelKind::kElementwise: return lower_elementwise(context_, kernel);
+      case KernelKind::kGather: return lower_gather(context_, kernel);
+    }
+  }
+
+  const Graph& graph_;
+  const std::set<std::int32_t>& skipped_;
+  std::vector<Kernel> kernels_;
+  ProgramBuilder builder_;
+  Emitter emitter_;
+  WeightStream weights_;
+  LoweringContext context_;
+  Demands demands_;
+};
+
+}  // namespace
+
+Program map_to_neuron_core(const Graph& graph, const PrecisionPolicy& precision, const NeuronCoreSpec& core,
+                           const SchedulingParameters& scheduling, const std::set<std::int32_t>& skipped_layers) {
+  return GraphMapper(graph, precision, core, scheduling, skipped_layers).run();
+}
+
+}  // namespace foretell

@@ -1,0 +1,87 @@
+#include "model/mapping/neuron/weights.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace foretell {
+namespace {
+
+// A descriptor of 4 KiB reaches the DMA engine's sustained rate (DBW:77-85); twice that keeps the
+// chunks short enough to start computing early.
+constexpr double kRowBytes = 8192;
+
+}  // namespace
+
+void WeightStream::load_panel(TensorId weight, std::int64_t k, std::int64_t n, std::int64_t panel,
+                              LoadedWeight* loaded) {
+  const auto index = static_cast<std::size_t>(panel);
+  const auto kept = kept_.find(weight);
+  if (kept != kept_.end() && kept->second.panel_columns == loaded->panel_columns && index < kept->second.ready.size()) {
+    loaded->ready.push_back(kept->second.ready[index]);
+    loaded->chunks.emplace_back();
+    return;
+  }
+  const std::int64_t columns = std::min(loaded->panel_columns, n - panel * loaded->panel_columns);
+  const std::int64_t blocks = (k + kTileRows - 1) / kTileRows;
+  const double row_bytes = static_cast<double>(columns) * emitter_.types().weight_bytes;
+  const auto blocks_per_chunk = std::max<std::int64_t>(1, std::llround(kRowBytes / row_bytes));
+  std::vector<Deps> ready;
+  std::vector<std::size_t> chunks;
+  for (std::int64_t first = 0; first < blocks; first += blocks_per_chunk) {
+    const std::int64_t count = std::min(blocks_per_chunk, blocks - first);
+    const std::int64_t rows = std::min(kTileRows, k - first * kTileRows);
+    const Deps done = load_chunk(rows, count * columns, &chunks);
+    ready.insert(ready.end(), static_cast<std::size_t>(count), done);
+  }
+  loaded->ready.push_back(ready);
+  if (resident_.count(weight) != 0) {
+    // It stays: its chunks count as released at once, the window is for weights that come and go.
+    loaded->chunks.push_back(chunks);
+    release_panel(*loaded, panel, {});
+    loaded->chunks.pop_back();
+    chunks.clear();
+    LoadedWeight& keep = kept_[weight];
+    keep.panel_columns = loaded->panel_columns;
+    keep.ready.push_back(std::move(ready));
+  }
+  loaded->chunks.push_back(std::move(chunks));
+}
+
+Deps WeightStream::room_for(double bytes) const {
+  const double total = (chunks_.empty() ? 0 : chunks_.back().end) + bytes;
+  const double must_leave = total - emitter_.scheduling().prefetch_window.value();
+  if (must_leave <= 0 || released_prefix_ == 0) return {};
+  const auto begin = chunks_.begin();
+  const auto known = begin + static_cast<std::ptrdiff_t>(released_prefix_);
+  auto chunk = std::lower_bound(begin, known, must_leave, [](const Chunk& c, double value) { return c.end < value; });
+  if (chunk == known) --chunk;  // the running operator needs more than the window: it takes what it needs
+  return chunk->last_use;
+}
+
+Deps WeightStream::load_chunk(std::int64_t rows, std::int64_t elements_per_row, std::vector<std::size_t>* chunks) {
+  const double row_bytes = static_cast<double>(elements_per_row) * emitter_.types().weight_bytes;
+  const double bytes = static_cast<double>(rows) * row_bytes;
+  Deps done = emitter_.transfer(Ring::kWeights, TransferDirection::kLoad, rows, std::llround(row_bytes),
+                                room_for(bytes));
+  if (emitter_.types().dequantise) {
+    // Two one-byte elements per lane and cycle: half a pass of the Vector engine.
+    const std::int64_t n = std::max<std::int64_t>(1, elements_per_row / 2);
+    done = emitter_.lane(Engine::kVector, {Opcode::kTensorCopy, n}, done);
+  }
+  chunks->push_back(chunks_.size());
+  chunks_.push_back({(chunks_.empty() ? 0 : chunks_.back().end) + bytes, {}, false});
+  return done;
+}
+
+void WeightStream::release_panel(const LoadedWeight& loaded, std::int64_t panel, const Deps& last_use) {
+  for (const std::size_t chunk : loaded.chunks[static_cast<std::size_t>(panel)]) {
+    chunks_[chunk].last_use = last_use;
+    chunks_[chunk].released = true;
+  }
+  while (released_prefix_ < chunks_.size() && chunks_[released_prefix_].released) {
+    if (released_prefix_ > 0) chunks_[released_prefix_].last_use.merge(chunks_[released_prefix_ - 1].last_use);
+    ++released_prefix_;
+  }
+}
+
+}  // namespace foretell

@@ -1,0 +1,55 @@
+// Weights of matmuls on their way from HBM to SBUF.
+//
+// Weights stream in program order through one DMA ring, chunk by chunk. A chunk may be loaded when
+// the bytes that are in SBUF and not yet released stay within the prefetch window; a chunk is
+// released by its last use. A weight that several operators share stays in SBUF.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "model/mapping/neuron/emitter.hpp"
+
+namespace foretell {
+
+// A weight [K, N] in SBUF: K in blocks of 128 rows on the partitions, N in panels of columns.
+struct LoadedWeight {
+  std::int64_t panel_columns = 0;
+  std::vector<std::vector<Deps>> ready;           // [panel][block of K]
+  std::vector<std::vector<std::size_t>> chunks;   // [panel]: chunks it came in
+
+  const Deps& at(std::int64_t panel, std::int64_t k_block) const {
+    return ready[static_cast<std::size_t>(panel)][static_cast<std::size_t>(k_block)];
+  }
+};
+
+class WeightStream {
+ public:
+  // `resident`: weights to keep in SBUF after their first load.
+  WeightStream(Emitter& emitter, std::set<TensorId> resident)
+      : emitter_(emitter), resident_(std::move(resident)) {}
+
+  // Emits the load of the next panel of `weight` [k, n] unless it is in SBUF already.
+  void load_panel(TensorId weight, std::int64_t k, std::int64_t n, std::int64_t panel, LoadedWeight* loaded);
+  // Nobody needs the chunks of the panel after `last_use`.
+  void release_panel(const LoadedWeight& loaded, std::int64_t panel, const Deps& last_use);
+
+ private:
+  struct Chunk {
+    double end = 0;  // bytes of all chunks up to and including this one
+    Deps last_use;   // of this chunk and of all before it, once the prefix is released
+    bool released = false;
+  };
+  Deps room_for(double bytes) const;
+  Deps load_chunk(std::int64_t rows, std::int64_t elements_per_row, std::vector<std::size_t>* chunks);
+
+  Emitter& emitter_;
+  std::set<TensorId> resident_;
+  std::map<TensorId, LoadedWeight> kept_;
+  std::vector<Chunk> chunks_;
+  std::size_t released_prefix_ = 0;
+};
+
+}  // namespace foretell

@@ -1,0 +1,28 @@
+// A SystemC kernel of its own for one simulation.
+//
+// The kernel keeps one global context per process. This object puts a fresh one in its place, at
+// 1 fs resolution, and removes it at the end of its scope, so that simulations can follow one
+// another in a process. At most one exists at a time.
+#pragma once
+
+#include <memory>
+#include <systemc>
+
+namespace foretell {
+
+class SimulationContext {
+ public:
+  SimulationContext();
+  ~SimulationContext();
+  SimulationContext(const SimulationContext&) = delete;
+  SimulationContext& operator=(const SimulationContext&) = delete;
+
+  // Runs until no event is left. Errors thrown inside processes come out as they were thrown.
+  void run();
+
+ private:
+  sc_core::sc_simcontext* previous_;
+  std::unique_ptr<sc_core::sc_simcontext> context_;
+};
+
+}  // namespace foretell

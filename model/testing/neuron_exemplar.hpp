@@ -1,0 +1,37 @@
+// Specs with round or published numbers that tests can calculate with, without reading files.
+#pragma once
+
+#include "hw/spec/neuron_spec.hpp"
+
+namespace foretell {
+
+// An Inferentia2 system of one device as published (inf2.xlarge).
+inline NeuronSystemSpec exemplar_inf2() {
+  using namespace literals;
+  NeuronSystemSpec system;
+  system.id = "exemplar";
+  system.devices = 1;
+  system.topology = "none";
+  NeuronDeviceSpec& device = system.device;
+  device.id = "inferentia2";
+  device.cores = 2;
+  device.hbm = {32_GiB, 820.0_GBps, 0.0_ns};
+  device.host = {28.0_us, 3.2_GBps};
+  NeuronCoreSpec& core = device.core;
+  core.tensor.clock = 2.8_GHz;
+  core.tensor.rows = 128;
+  core.tensor.columns = 128;
+  core.tensor.max_moving = 512;
+  core.tensor.min_interval = 64_cycles;
+  core.tensor.load_stationary_speedup = 4;
+  core.tensor.cycles_per_column = {{"bf16", 1}, {"fp16", 1}, {"fp8", 1}, {"tf32", 1}, {"fp32", 4}, {"int8", 0.5}};
+  core.vector = {1.12_GHz, 128, 64_cycles, 60_cycles, 100_cycles};
+  core.scalar = {1.4_GHz, 128, 64_cycles, 60_cycles, 100_cycles};
+  core.gpsimd = {1.4_GHz, 128, 64_cycles, 60_cycles, 100_cycles};
+  core.sbuf = {24_MiB, 128};
+  core.psum = {2_MiB, 128, 8};
+  core.dma = {16, 17.0_GBps, 146.0_ns, 8.0_ns, 1300.0_ns};
+  return system;
+}
+
+}  // namespace foretell
