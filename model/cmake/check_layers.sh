@@ -22,7 +22,7 @@ find model hw workloads calib reports \( -name node_modules -o -name build \) -p
       room = FILENAME
       while (sub("/[^/]*$", "", room) && !(room in ours)) {}
       if (!(room in ours)) { complain("its folder has no row in model/cmake/layers.txt"); nextfile }
-      test = FILENAME ~ /_test\.cpp$/
+      test = FILENAME ~ /_test[_.]|\/testing\//
     }
     /^[ \t]*#[ \t]*include[ \t]*[<"]/ {
       match($0, /[<"][^>"]*/); quote = substr($0, RSTART, 1); name = substr($0, RSTART + 1, RLENGTH - 1)
