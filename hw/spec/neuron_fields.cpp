@@ -36,7 +36,7 @@ void fields(FieldList& list, TensorEngineSpec& spec) {
   list.value("min_interval", spec.min_interval, kCycles,
              "Initiation interval of the smallest MultiplyMoving.");
   list.value("sustained_efficiency", spec.sustained_efficiency, {0.01, 1},
-             "share of the peak issue rate that back-to-back matmuls of a tuned kernel keep up");
+             "Share of the peak issue rate that back-to-back matmuls of a tuned kernel keep up.");
   list.value("load_stationary_speedup", spec.load_stationary_speedup, {0.01, 100},
              "LoadStationary of N columns takes N / speedup cycles.");
   list.table<double>("cycles_per_column", spec.cycles_per_column,

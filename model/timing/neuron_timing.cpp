@@ -53,7 +53,7 @@ Cycles tensor_cycles(const TensorEngineSpec& spec, const Instruction& i, double 
     case Opcode::kLoadStationary:
       return Cycles(n / spec.load_stationary_speedup * std::max(1.0, cycles_per_column));
     case Opcode::kMultiplyMoving: {
-      const double stationary = i.aux == 0 ? spec.columns : i.aux;
+      const double stationary = i.aux == 0 ? static_cast<double>(spec.columns) : static_cast<double>(i.aux);
       const double onezero = has(i, kOneZeroStationary) && cycles_per_column > 1 ? 0.5 : 1;
       return Cycles(std::max(std::min(floor, stationary), n) * cycles_per_column * onezero);
     }
