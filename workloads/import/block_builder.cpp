@@ -25,15 +25,20 @@ TensorId BlockBuilder::weight(const std::string& name, const Shape& shape) {
   return id;
 }
 
+TensorId BlockBuilder::state(const std::string& name, const Shape& shape) {
+  return graph_.add_state(scope_ + "." + name, shape, DType::kFp32);
+}
+
 TensorId BlockBuilder::op(const std::string& name, std::string_view kind,
                           std::vector<TensorId> inputs,
                           std::map<std::string, Attribute> attributes) {
   return graph_.add_op(scope_ + "." + name, kind, std::move(inputs), std::move(attributes), layer_);
 }
 
-TensorId BlockBuilder::linear(const std::string& name, TensorId x, std::int64_t out) {
+TensorId BlockBuilder::linear(const std::string& name, TensorId x, std::int64_t out, bool bias) {
   const std::int64_t in = shape(x).back();
   const TensorId product = op(name, "MatMul", {x, weight(name + ".weight", {in, out})});
+  if (!bias) return product;
   return op(name + ".add_bias", "Add", {product, weight(name + ".bias", {out})});
 }
 
@@ -41,6 +46,11 @@ TensorId BlockBuilder::layer_norm(const std::string& name, TensorId x) {
   const Shape parameter{shape(x).back()};
   return op(name, "LayerNorm",
             {x, weight(name + ".gamma", parameter), weight(name + ".beta", parameter)});
+}
+
+TensorId BlockBuilder::normalise(const std::string& name, TensorId x, Norm norm) {
+  if (norm == Norm::kLayerNorm) return layer_norm(name, x);
+  return op(name, "RmsNorm", {x, weight(name + ".gamma", {shape(x).back()})});
 }
 
 TensorId BlockBuilder::activation(const std::string& name, TensorId x, Activation function) {
@@ -77,6 +87,10 @@ TensorId BlockBuilder::merge_heads(const std::string& name, TensorId x) {
       op(name + ".transpose", "Transpose", {x}, {{"perm", Shape{0, 2, 1, 3}}});
   return op(name + ".merge_heads", "Reshape", {transposed},
             {{"shape", Shape{in[0], in[2], in[1] * in[3]}}});
+}
+
+TensorId BlockBuilder::times_table(const std::string& name, TensorId x, TensorId table) {
+  return op(name, "MatMul", {x, table}, {{"transpose_b", std::int64_t{1}}});
 }
 
 }  // namespace foretell

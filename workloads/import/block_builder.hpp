@@ -24,12 +24,14 @@ class BlockBuilder {
 
   // The weight `name` of the current scope, made when it does not exist yet.
   TensorId weight(const std::string& name, const Shape& shape);
+  TensorId state(const std::string& name, const Shape& shape);
   TensorId op(const std::string& name, std::string_view kind, std::vector<TensorId> inputs,
               std::map<std::string, Attribute> attributes = {});
 
   // x [.., in] -> [.., out]: MatMul with a weight [in, out], then Add of a bias [out].
-  TensorId linear(const std::string& name, TensorId x, std::int64_t out);
+  TensorId linear(const std::string& name, TensorId x, std::int64_t out, bool bias = true);
   TensorId layer_norm(const std::string& name, TensorId x);
+  TensorId normalise(const std::string& name, TensorId x, Norm norm);
   TensorId activation(const std::string& name, TensorId x, Activation function);
   // Rows of a table [rows, columns] by ids [..]: [.., columns].
   TensorId embedding(const std::string& name, TensorId ids, std::int64_t rows,
@@ -37,6 +39,8 @@ class BlockBuilder {
   // [B, S, heads * dim] -> [B, heads, S, dim] and back.
   TensorId split_heads(const std::string& name, TensorId x, std::int64_t heads);
   TensorId merge_heads(const std::string& name, TensorId x);
+  // x [.., hidden] times a transposed table [vocab, hidden] of its own.
+  TensorId times_table(const std::string& name, TensorId x, TensorId table);
 
  private:
   Graph graph_;

@@ -20,6 +20,7 @@ struct ModelType {
   std::string_view class_prefix;  // "Bert"
   std::vector<HeadName> heads;    // the first is the plain model
   void (*read)(JsonFields& fields, ModelConfig* config);
+  bool tied_embeddings;  // when tie_word_embeddings is not stated
 };
 
 // Largest sizes that are accepted: far above every published network, far below what overflows.
@@ -28,9 +29,14 @@ inline constexpr std::int64_t kMostHeads = 4096;
 inline constexpr std::int64_t kMostWidth = 1 << 20;
 inline constexpr std::int64_t kMostVocab = 1 << 24;
 inline constexpr std::int64_t kMostPositions = 1 << 24;
+inline constexpr std::int64_t kMostSequence = 1 << 17;  // where a network itself sets no limit
 
-// encoder_config.cpp: BERT, RoBERTa, CamemBERT, XLM-RoBERTa, DistilBERT, ALBERT, ELECTRA, GPT-2.
+// encoder_config.cpp: BERT, RoBERTa, CamemBERT, XLM-RoBERTa, DistilBERT, ALBERT, ELECTRA.
 std::vector<ModelType> encoder_model_types();
+// decoder_config.cpp: GPT-2, GPT-J, GPT-NeoX, OPT, BLOOM, Llama, Mistral, Mixtral, Qwen2, Qwen3.
+std::vector<ModelType> decoder_model_types();
+// t5_config.cpp: T5 and Flan-T5.
+std::vector<ModelType> t5_model_types();
 
 // Notes a problem unless `key` names a known activation function.
 Activation read_activation(JsonFields& fields, std::string_view key);

@@ -1,4 +1,4 @@
-// config.json of the encoders and of GPT-2. Field names and defaults are those of the transformers
+// config.json of the encoders. Field names and defaults are those of the transformers
 // library; a default is used only where the published files of these networks leave the field out.
 #include "workloads/import/config_readers.hpp"
 
@@ -93,19 +93,6 @@ void read_electra(JsonFields& fields, ModelConfig* config) {
       config->head == Head::kDiscriminator ? config->activation : Activation::kGelu;
 }
 
-void read_gpt2(JsonFields& fields, ModelConfig* config) {
-  config->family = Family::kGpt2;
-  config->layers = fields.size("n_layer", kMostLayers);
-  config->hidden = fields.size("n_embd", kMostWidth);
-  config->heads = fields.size("n_head", kMostHeads);
-  config->intermediate = fields.size_or("n_inner", kMostWidth, 4 * config->hidden);
-  config->vocab = fields.size("vocab_size", kMostVocab);
-  config->positions = fields.size("n_positions", kMostPositions);
-  config->activation = read_activation(fields, "activation_function");
-  config->embedding = config->hidden;
-  config->max_seq_len = config->positions;
-}
-
 }  // namespace
 
 std::vector<ModelType> encoder_model_types() {
@@ -113,14 +100,13 @@ std::vector<ModelType> encoder_model_types() {
   std::vector<HeadName> electra_heads = encoder_heads(Head::kNone);
   electra_heads.push_back(discriminator);
   return {
-      {"bert", "Bert", encoder_heads(Head::kPooler), read_bert},
-      {"roberta", "Roberta", encoder_heads(Head::kPooler), read_roberta},
-      {"camembert", "Camembert", encoder_heads(Head::kPooler), read_roberta},
-      {"xlm-roberta", "XLMRoberta", encoder_heads(Head::kPooler), read_roberta},
-      {"distilbert", "DistilBert", encoder_heads(Head::kNone), read_distilbert},
-      {"albert", "Albert", encoder_heads(Head::kPooler), read_albert},
-      {"electra", "Electra", electra_heads, read_electra},
-      {"gpt2", "GPT2", {{"Model", Head::kNone}, {"LMHeadModel", Head::kCausalLm}}, read_gpt2},
+      {"bert", "Bert", encoder_heads(Head::kPooler), read_bert, true},
+      {"roberta", "Roberta", encoder_heads(Head::kPooler), read_roberta, true},
+      {"camembert", "Camembert", encoder_heads(Head::kPooler), read_roberta, true},
+      {"xlm-roberta", "XLMRoberta", encoder_heads(Head::kPooler), read_roberta, true},
+      {"distilbert", "DistilBert", encoder_heads(Head::kNone), read_distilbert, true},
+      {"albert", "Albert", encoder_heads(Head::kPooler), read_albert, true},
+      {"electra", "Electra", electra_heads, read_electra, true},
   };
 }
 

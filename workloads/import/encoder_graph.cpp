@@ -1,28 +1,11 @@
 #include "workloads/import/encoder_graph.hpp"
 
-#include <cmath>
-
 #include "model/base/errors.hpp"
+#include "workloads/import/attention.hpp"
 #include "workloads/import/block_builder.hpp"
 
 namespace foretell {
 namespace {
-
-// Scores, softmax and context of q, k, v [B, heads, S, dim]: [B, S, heads * dim]. Without a mask
-// input every position sees the ones before it.
-TensorId attention_core(BlockBuilder* block, TensorId q, TensorId k, TensorId v, TensorId mask) {
-  const double scale = 1.0 / std::sqrt(static_cast<double>(block->shape(q).back()));
-  const TensorId scores =
-      block->op("attention.scores", "MatMul", {q, k}, {{"transpose_b", std::int64_t{1}}});
-  const TensorId scaled = block->op("attention.scale", "Mul", {scores}, {{"scalar", scale}});
-  const TensorId masked = mask == kNoId ? block->op("attention.mask", "CausalMask", {scaled},
-                                                    {{"offset", std::int64_t{0}}})
-                                        : block->op("attention.mask", "Add", {scaled, mask});
-  const TensorId weights =
-      block->op("attention.softmax", "Softmax", {masked}, {{"axis", std::int64_t{-1}}});
-  return block->merge_heads("attention.context",
-                            block->op("attention.context", "MatMul", {weights, v}));
-}
 
 // Feed-forward network: two linear layers with an activation between.
 TensorId feed_forward(BlockBuilder* block, TensorId x, const ModelConfig& config) {
@@ -38,7 +21,7 @@ TensorId encoder_layer(BlockBuilder* block, TensorId x, TensorId mask, const Mod
   const TensorId q = project("attention.query");
   const TensorId k = project("attention.key");
   const TensorId v = project("attention.value");
-  const TensorId context = attention_core(block, q, k, v, mask);
+  const TensorId context = attend(block, "attention", q, k, v, added_mask(mask));
   const TensorId attended = block->linear("attention.output", context, config.hidden);
   const TensorId middle =
       block->layer_norm("attention.norm", block->op("attention.residual", "Add", {attended, x}));
@@ -99,7 +82,7 @@ TensorId vocabulary_logits(BlockBuilder* block, TensorId x, const ModelConfig& c
   const TensorId table =
       block->weight(config.tied_embeddings ? "word.weight" : "decoder.weight", table_shape);
   block->enter("head");
-  return block->op("decoder", "MatMul", {x, table}, {{"transpose_b", std::int64_t{1}}});
+  return block->times_table("decoder", x, table);
 }
 
 TensorId masked_lm_head(BlockBuilder* block, TensorId x, const ModelConfig& config) {
@@ -135,26 +118,9 @@ TensorId encoder_head(BlockBuilder* block, TensorId x, const ModelConfig& config
     case Head::kDiscriminator:
       return block->linear("classifier", dense(x), 1);
     case Head::kCausalLm:
-      return vocabulary_logits(block, x, config);
+      break;  // decoders have their own builder
   }
   throw InternalError(__FILE__, __LINE__, "head without a graph");
-}
-
-TensorId gpt2_layer(BlockBuilder* block, TensorId x, const ModelConfig& config) {
-  const std::int64_t hidden = config.hidden;
-  const TensorId normed = block->layer_norm("attention.norm", x);
-  const TensorId qkv = block->linear("attention.qkv", normed, 3 * hidden);
-  const TensorId first =
-      block->op("attention.split", "Split", {qkv},
-                {{"axis", std::int64_t{-1}}, {"sizes", Shape{hidden, hidden, hidden}}});
-  const TensorId q = block->split_heads("attention.query", first, config.heads);
-  const TensorId k = block->split_heads("attention.key", first + 1, config.heads);
-  const TensorId v = block->split_heads("attention.value", first + 2, config.heads);
-  const TensorId attended =
-      block->linear("attention.output", attention_core(block, q, k, v, kNoId), hidden);
-  const TensorId middle = block->op("attention.residual", "Add", {attended, x});
-  const TensorId fed = feed_forward(block, block->layer_norm("ffn.norm", middle), config);
-  return block->op("ffn.residual", "Add", {fed, middle});
 }
 
 }  // namespace
@@ -169,26 +135,6 @@ Graph build_encoder(const ModelConfig& config, const Binding& binding) {
                 static_cast<std::int32_t>(i));
     x = encoder_layer(&block, x, inputs.mask, config);
   }
-  block.graph().mark_output(encoder_head(&block, x, config));
-  return std::move(block.graph());
-}
-
-Graph build_gpt2(const ModelConfig& config, const Binding& binding) {
-  BlockBuilder block(config.name);
-  const Shape tokens{binding.batch, binding.seq_len};
-  const TensorId ids = block.graph().add_input("input_ids", tokens, DType::kInt64);
-  const TensorId positions = block.graph().add_input("position_ids", tokens, DType::kInt64);
-  block.enter("embeddings");
-  const TensorId words = block.embedding("word", ids, config.vocab, config.hidden);
-  const TensorId places = block.embedding("position", positions, config.positions, config.hidden);
-  TensorId x = block.op("add_position", "Add", {words, places});
-  for (std::int64_t i = 0; i < config.layers; ++i) {
-    const std::string scope = "decoder." + std::to_string(i);
-    block.enter(scope, scope, static_cast<std::int32_t>(i));
-    x = gpt2_layer(&block, x, config);
-  }
-  block.enter("decoder");
-  x = block.layer_norm("norm", x);
   block.graph().mark_output(encoder_head(&block, x, config));
   return std::move(block.graph());
 }

@@ -1,4 +1,4 @@
-// Graphs of the encoders and of GPT-2 as one forward pass over [batch, seq_len] tokens.
+// Graphs of the encoders as one forward pass over [batch, seq_len] tokens.
 #pragma once
 
 #include "workloads/import/model_config.hpp"
@@ -11,8 +11,5 @@ namespace foretell {
 // position_ids (all [batch, seq_len]) and attention_mask [batch, 1, 1, seq_len], which is added to
 // the scores (0 or a large negative number).
 Graph build_encoder(const ModelConfig& config, const Binding& binding);
-
-// Pre-norm decoder without a KV cache. Inputs: input_ids, position_ids.
-Graph build_gpt2(const ModelConfig& config, const Binding& binding);
 
 }  // namespace foretell

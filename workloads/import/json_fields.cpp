@@ -97,6 +97,17 @@ std::int64_t JsonFields::count_or(std::string_view key, std::int64_t most,
   return has(key) ? integer(key, 0, most) : when_absent;
 }
 
+double JsonFields::share(std::string_view key) {
+  const json* value = find(key);
+  if (value != nullptr && value->is_number()) {
+    const double given = value->get<double>();
+    if (given > 0 && given <= 1) return given;
+  }
+  const std::string state = value == nullptr ? "is missing" : "is " + shown(key);
+  problem(key, state + "; it must be a number above 0 and at most 1");
+  return 1;
+}
+
 bool JsonFields::flag_or(std::string_view key, bool when_absent) {
   const json* value = find(key);
   if (value == nullptr) return when_absent;

@@ -3,11 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 namespace foretell {
 
@@ -23,6 +22,7 @@ class JsonFields {
   std::int64_t size_or(std::string_view key, std::int64_t most, std::int64_t when_absent);
   // Integer in [0, most].
   std::int64_t count_or(std::string_view key, std::int64_t most, std::int64_t when_absent);
+  double share(std::string_view key);  // number in (0, 1]
   bool flag_or(std::string_view key, bool when_absent);
   std::string text(std::string_view key);                // "" when missing, and a problem is noted
   std::vector<std::string> texts(std::string_view key);  // empty when absent

@@ -12,7 +12,13 @@ namespace foretell {
 namespace {
 
 const std::vector<ModelType>& model_types() {
-  static const std::vector<ModelType> types = encoder_model_types();
+  static const std::vector<ModelType> types = [] {
+    std::vector<ModelType> all = encoder_model_types();
+    for (const auto& more : {decoder_model_types(), t5_model_types()}) {
+      all.insert(all.end(), more.begin(), more.end());
+    }
+    return all;
+  }();
   return types;
 }
 
@@ -71,22 +77,28 @@ Head choose_head(JsonFields& fields, const ModelType& type, const std::string& a
   return type.heads.front().head;
 }
 
-void check_heads(JsonFields& fields, ModelConfig* config) {
+// Fills in what follows from other fields: columns per head and heads of keys and values.
+void resolve_heads(JsonFields& fields, ModelConfig* config) {
   const std::string heads = std::to_string(config->heads);
   const std::string hidden = std::to_string(config->hidden);
-  if (fields.has("head_dim")) {
-    config->head_dim = fields.size("head_dim", kMostWidth);
-    if (config->heads * config->head_dim != config->hidden) {
-      fields.problem("head_dim", "contradiction: " + heads + " heads of " +
-                                     std::to_string(config->head_dim) +
-                                     " do not make a hidden size of " + hidden);
-    }
-    return;
+  if (config->kv_heads == 0) config->kv_heads = config->heads;
+  if (config->heads % config->kv_heads != 0) {
+    throw UserError(config->file + ": contradiction: " + heads + " query heads cannot share " +
+                    std::to_string(config->kv_heads) + " key and value heads evenly");
   }
-  config->head_dim = std::max<std::int64_t>(1, config->hidden / config->heads);
-  if (config->hidden % config->heads != 0) {
-    throw UserError(config->file + ": contradiction: a hidden size of " + hidden +
-                    " is no multiple of " + heads + " heads");
+  if (fields.has("head_dim")) config->head_dim = fields.size("head_dim", kMostWidth);
+  const bool free = config->family != Family::kEncoder;  // a stated width is the network's choice
+  if (config->head_dim == 0) {
+    if (config->hidden % config->heads != 0) {
+      throw UserError(config->file + ": contradiction: a hidden size of " + hidden +
+                      " is no multiple of " + heads + " heads" +
+                      (free ? " (and no head_dim is stated)" : ""));
+    }
+    config->head_dim = config->hidden / config->heads;
+  } else if (!free && config->heads * config->head_dim != config->hidden) {
+    fields.problem("head_dim", "contradiction: " + heads + " heads of " +
+                                   std::to_string(config->head_dim) +
+                                   " do not make a hidden size of " + hidden);
   }
 }
 
@@ -126,9 +138,12 @@ ModelConfig parse_model_config(const std::string& text, const std::string& name,
   config.head = choose_head(fields, type, config.architecture);
   fields.check();
   type.read(fields, &config);
-  config.tied_embeddings = fields.flag_or("tie_word_embeddings", true);
-  fields.check();  // the consistency of missing sizes is nobody's concern
-  check_heads(fields, &config);
+  config.tied_embeddings = fields.flag_or("tie_word_embeddings", type.tied_embeddings);
+  fields.check();  // with a size missing, a contradiction means nothing
+  resolve_heads(fields, &config);
+  if (config.position_kind == Positions::kRotary && config.rotary_dim == 0) {
+    config.rotary_dim = config.head_dim;
+  }
   fields.check();
   return config;
 }

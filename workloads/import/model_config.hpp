@@ -10,9 +10,26 @@ namespace foretell {
 
 // Which graph builder a network needs.
 enum class Family {
-  kEncoder,  // post-norm encoder: BERT, RoBERTa, CamemBERT, XLM-RoBERTa, DistilBERT, ALBERT,
-             // ELECTRA
-  kGpt2,     // pre-norm decoder with fused QKV, run as one full forward pass
+  kEncoder,         // post-norm encoder: BERT, RoBERTa, DistilBERT, ALBERT, ELECTRA and their kin
+  kDecoder,         // pre-norm decoder: GPT-2, OPT, Llama, Mistral, Qwen, GPT-NeoX and their kin
+  kEncoderDecoder,  // T5
+};
+
+enum class Norm { kLayerNorm, kRmsNorm };
+
+// How a network knows the order of its tokens.
+enum class Positions {
+  kLearned,   // a table that is added to the embeddings
+  kRotary,    // queries and keys are rotated
+  kAlibi,     // scores fall with the distance
+  kRelative,  // a learned bias of the scores by bucketed distance
+};
+
+// How attention and feed-forward network follow each other in a block of a decoder.
+enum class BlockForm {
+  kSequential,       // norm, attention, residual, norm, feed-forward, residual
+  kParallel,         // both read the input, each through a norm of its own
+  kParallelOneNorm,  // both read the same normalised input
 };
 
 enum class Activation { kGelu, kGeluTanh, kRelu, kSilu, kTanh };
@@ -37,21 +54,44 @@ struct ModelConfig {
   std::string architecture;  // "BertModel"; empty: not stated, the plain model
   Family family = Family::kEncoder;
   Head head = Head::kNone;
-  std::int64_t layers = 0;
+  std::int64_t layers = 0;  // of the encoder, where there are an encoder and a decoder
   std::int64_t hidden = 0;
   std::int64_t heads = 0;
-  std::int64_t head_dim = 0;      // heads * head_dim = hidden
+  std::int64_t kv_heads = 0;  // fewer than heads: grouped queries
+  std::int64_t head_dim = 0;
   std::int64_t intermediate = 0;  // width of the feed-forward layer
   std::int64_t vocab = 0;
   std::int64_t embedding = 0;    // width of the embedding tables; unlike hidden: projected
-  std::int64_t positions = 0;    // rows of the position table
-  std::int64_t max_seq_len = 0;  // positions less the rows that are reserved for padding
-  std::int64_t token_types = 0;  // rows of the token type table; 0: no such table
-  std::int64_t labels = 0;       // of a classification head
+  std::int64_t positions = 0;    // rows of the position table; 0: no such table
+  std::int64_t max_seq_len = 0;  // longest context
   Activation activation = Activation::kGelu;
+  bool tied_embeddings = true;  // the vocabulary logits reuse the word table
+
+  // Encoders.
+  std::int64_t token_types = 0;                    // rows of the token type table; 0: no such table
+  std::int64_t labels = 0;                         // of a classification head
   Activation head_activation = Activation::kTanh;  // between the two layers of the head
   bool shared_layers = false;                      // one set of weights for all blocks (ALBERT)
-  bool tied_embeddings = true;                     // the vocabulary logits reuse the word table
+
+  // Decoders.
+  Norm norm = Norm::kLayerNorm;
+  Positions position_kind = Positions::kLearned;
+  BlockForm block_form = BlockForm::kSequential;
+  std::int64_t rotary_dim = 0;  // rotated columns of each head
+  bool fused_qkv = false;       // one projection for queries, keys and values
+  bool qkv_bias = true;
+  bool attention_bias = true;  // of the output projection
+  bool ffn_bias = true;
+  bool head_bias = false;  // of the vocabulary logits
+  bool qk_norm = false;    // queries and keys are normalised per head
+  bool gated_ffn = false;  // activation(gate) * up instead of activation(up)
+  bool embedding_norm = false;
+  std::int64_t experts = 0;  // feed-forward networks per block; 0: one, without routing
+  std::int64_t experts_per_token = 0;
+
+  // Encoder-decoders.
+  std::int64_t decoder_layers = 0;
+  std::int64_t relative_buckets = 0;
 };
 
 // Reads one config.json. `name` is what the network is called in reports, `file` stands in

@@ -9,7 +9,9 @@
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
+#include "workloads/import/decoder_graph.hpp"
 #include "workloads/import/encoder_graph.hpp"
+#include "workloads/import/t5_graph.hpp"
 
 namespace foretell {
 namespace {
@@ -62,6 +64,37 @@ void check_size(const std::string& key, std::int64_t value, std::int64_t most,
                   std::to_string(most) + why);
 }
 
+void check_phase(const ModelConfig& config, Phase phase) {
+  if (config.family == Family::kEncoder && phase != Phase::kForward) {
+    throw UserError(config.name +
+                    " is an encoder and generates no tokens: give --seq, not --input-len and "
+                    "--output-len");
+  }
+  if (config.family == Family::kEncoderDecoder && phase == Phase::kForward) {
+    throw UserError(config.name +
+                    " has an encoder and a decoder: give --input-len and --output-len, not --seq");
+  }
+}
+
+void check_binding(const ModelConfig& config, const Binding& binding) {
+  check_phase(config, binding.phase);
+  const std::string longest = ", the longest context of " + config.name;
+  check_size("batch", binding.batch, kMostBatch, "");
+  check_size("seq", binding.seq_len, config.max_seq_len, longest);
+  if (binding.phase == Phase::kForward) return;
+  const bool encodes = config.family == Family::kEncoderDecoder && binding.phase == Phase::kPrefill;
+  if (!encodes) {
+    check_size("kv_len", binding.kv_len, config.max_seq_len, longest);
+    if (binding.kv_len < binding.seq_len) {
+      throw UserError("kv_len is " + std::to_string(binding.kv_len) + "; it must hold the " +
+                      std::to_string(binding.seq_len) + " tokens of this call");
+    }
+  }
+  if (config.family == Family::kEncoderDecoder && !encodes) {
+    check_size("encoder_len", binding.encoder_len, config.max_seq_len, longest);
+  }
+}
+
 }  // namespace
 
 WorkloadLibrary::WorkloadLibrary() : WorkloadLibrary(default_folder()) {}
@@ -106,15 +139,23 @@ ModelConfig WorkloadLibrary::load_listed(const std::string& name) const {
   return parse_model_config(read_file(path), name, path);
 }
 
+std::int64_t bucketed_kv_len(std::int64_t positions, std::int64_t longest) {
+  constexpr std::int64_t kSmallestBucket = 128;
+  std::int64_t bucket = kSmallestBucket;
+  while (bucket < positions) bucket *= 2;
+  return std::min(bucket, std::max(longest, positions));
+}
+
 Graph build_graph(const ModelConfig& config, const Binding& binding) {
-  check_size("batch", binding.batch, kMostBatch, "");
-  check_size("seq", binding.seq_len, config.max_seq_len,
-             ", the longest sequence of " + config.name);
+  check_binding(config, binding);
   switch (config.family) {
     case Family::kEncoder:
       return build_encoder(config, binding);
-    case Family::kGpt2:
-      return build_gpt2(config, binding);
+    case Family::kDecoder:
+      return build_decoder(config, binding);
+    case Family::kEncoderDecoder:
+      return binding.phase == Phase::kDecode ? build_t5_decode(config, binding)
+                                             : build_t5_prefill(config, binding);
   }
   throw InternalError(__FILE__, __LINE__, "network family without a graph builder");
 }

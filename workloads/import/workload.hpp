@@ -11,11 +11,26 @@
 
 namespace foretell {
 
+// What one call of a compiled network does.
+enum class Phase {
+  kForward,  // every token at once, without a cache
+  kPrefill,  // the prompt: fills the KV cache, yields the logits of its last token
+  kDecode,   // new tokens behind what the KV cache holds
+};
+
 // What a network is run with: the sizes that its config.json leaves open.
 struct Binding {
   std::int64_t batch = 1;
-  std::int64_t seq_len = 128;  // tokens per sequence in one forward pass
+  std::int64_t seq_len = 128;  // tokens per sequence that this call computes; decode: 1, or more
+                               // when several are checked at once
+  Phase phase = Phase::kForward;
+  std::int64_t kv_len = 0;       // rows of the KV cache, these tokens included; prefill and decode
+  std::int64_t encoder_len = 0;  // encoder-decoder, decode: tokens that the encoder has read
 };
+
+// The rows for which a call is compiled that needs `positions` of them: the next power of two from
+// 128 on, as the vendor's compiler buckets contexts, but never more than `longest`.
+std::int64_t bucketed_kv_len(std::int64_t positions, std::int64_t longest);
 
 // The networks that ship with the project (workloads/models/, or the folder that the environment
 // variable FORETELL_WORKLOADS names) and config.json files of the user's own.
@@ -40,8 +55,10 @@ class WorkloadLibrary {
   std::vector<std::string> names_;
 };
 
-// Graph in FP32 (see workloads/ir/precision.hpp for the types of a run). UserError when the binding
-// does not fit the network: batch or length out of range.
+// Graph in FP32 (see workloads/ir/precision.hpp for the types of a run). Encoders run forward;
+// decoders in every phase; encoder-decoders in prefill (the encoder, and the keys and values of the
+// cross attention) and decode. UserError when the binding does not fit the network: a phase that
+// it does not have, batch or length out of range.
 Graph build_graph(const ModelConfig& config, const Binding& binding);
 
 }  // namespace foretell

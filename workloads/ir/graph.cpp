@@ -73,6 +73,10 @@ TensorId Graph::add_weight(std::string name, Shape shape, DType dtype) {
   return add_tensor(std::move(name), std::move(shape), dtype, TensorKind::kWeight);
 }
 
+TensorId Graph::add_state(std::string name, Shape shape, DType dtype) {
+  return add_tensor(std::move(name), std::move(shape), dtype, TensorKind::kState);
+}
+
 TensorId Graph::add_tensor(std::string name, Shape shape, DType dtype, TensorKind kind) {
   check_shape(name, shape);
   Tensor tensor;
@@ -106,7 +110,8 @@ TensorId Graph::add_op(std::string name, std::string_view kind, std::vector<Tens
   }
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     const std::string suffix = shapes.size() == 1 ? "" : ":" + std::to_string(i);
-    const TensorId output = add_tensor(op.name + suffix, shapes[i], dtype, TensorKind::kActivation);
+    const DType type = static_cast<int>(i) == info.index_output ? DType::kInt32 : dtype;
+    const TensorId output = add_tensor(op.name + suffix, shapes[i], type, TensorKind::kActivation);
     tensors_.back().producer = op_id;
     op.outputs.push_back(output);
   }
@@ -124,12 +129,15 @@ OpView Graph::view_of(const Op& op) const {
   return OpView(op, std::move(shapes));
 }
 
-void Graph::mark_output(TensorId id) {
+void Graph::mark(TensorId id, TensorKind kind) {
   Tensor& tensor = tensors_.at(static_cast<std::size_t>(id));
-  FORETELL_CHECK(tensor.producer != kNoId,
-                 "output '" + tensor.name + "' is produced by no operator");
-  tensor.kind = TensorKind::kOutput;
+  FORETELL_CHECK(tensor.producer != kNoId, "'" + tensor.name + "' is produced by no operator");
+  tensor.kind = kind;
 }
+
+void Graph::mark_output(TensorId id) { mark(id, TensorKind::kOutput); }
+
+void Graph::mark_state(TensorId id) { mark(id, TensorKind::kState); }
 
 void Graph::set_dtype(TensorId id, DType dtype) {
   tensors_.at(static_cast<std::size_t>(id)).dtype = dtype;

@@ -25,7 +25,8 @@ using TensorId = std::int32_t;
 using OpId = std::int32_t;
 inline constexpr std::int32_t kNoId = -1;
 
-enum class TensorKind { kInput, kWeight, kActivation, kOutput };
+// A state lives on the device from call to call, read and updated there (a KV cache).
+enum class TensorKind { kInput, kWeight, kActivation, kOutput, kState };
 
 struct Tensor {
   std::string name;
@@ -66,13 +67,15 @@ class Graph {
 
   TensorId add_input(std::string name, Shape shape, DType dtype);
   TensorId add_weight(std::string name, Shape shape, DType dtype);
+  TensorId add_state(std::string name, Shape shape, DType dtype);
   // Appends an operator, infers the shapes of its outputs from the operator table and returns the
   // id of its first output. Unknown kinds, wrong arity and shapes that do not fit are UserErrors
-  // that name the operator. Outputs take the type of the first input; an operator with several
-  // outputs (Split) gets consecutive ids.
+  // that name the operator. Outputs take the type of the first input (indices: int32); an operator
+  // with several outputs (Split) gets consecutive ids.
   TensorId add_op(std::string name, std::string_view kind, std::vector<TensorId> inputs,
                   std::map<std::string, Attribute> attributes = {}, std::int32_t layer = kNoId);
   void mark_output(TensorId id);
+  void mark_state(TensorId id);  // the new content of a state, given back by an operator
   void set_dtype(TensorId id, DType dtype);  // see workloads/ir/precision.hpp
 
   Flops flops(OpId id) const;  // 1 multiply-accumulate = 2 flops
@@ -85,6 +88,7 @@ class Graph {
  private:
   TensorId add_tensor(std::string name, Shape shape, DType dtype, TensorKind kind);
   OpView view_of(const Op& op) const;
+  void mark(TensorId id, TensorKind kind);
   std::vector<TensorId> of_kind(TensorKind kind) const;
 
   std::string name_;

@@ -55,6 +55,7 @@ struct OperatorInfo {
   // square root or an error function counts as one; moving data counts as none.
   double (*flops)(const OpView&);
   std::string_view summary;  // one line for people
+  int index_output = -1;     // which output holds indices instead of numbers; -1: none
 };
 
 // Every operator, in the order of the list in operators.cpp.

@@ -10,7 +10,9 @@ namespace {
 enum class Readers { kMatMulsOnly, kMatMulsAndOthers, kOthersOnly };
 
 Readers readers_of(const Graph& graph, const Tensor& tensor) {
-  const auto is_matmul = [&graph](OpId id) { return graph.op(id).kind == "MatMul"; };
+  const auto is_matmul = [&graph](OpId id) {
+    return graph.op(id).kind == "MatMul" || graph.op(id).kind == "ExpertMatMul";
+  };
   const auto matmuls = std::count_if(tensor.consumers.begin(), tensor.consumers.end(), is_matmul);
   if (matmuls == 0) return Readers::kOthersOnly;
   const bool all = static_cast<std::size_t>(matmuls) == tensor.consumers.size();
@@ -24,6 +26,8 @@ DType type_for(const PrecisionPolicy& policy, const Graph& graph, const Tensor& 
       return policy.io;
     case TensorKind::kActivation:
       return policy.vector;
+    case TensorKind::kState:
+      return policy.kv_cache;
     case TensorKind::kWeight:
       break;
   }
@@ -45,32 +49,34 @@ bool is_index(DType type) {
 }  // namespace
 
 const std::vector<PrecisionPolicy>& precision_policies() {
-  // name, description, matmul operands, matmul weights in memory, everything else, host boundary
+  constexpr DType kInt8 = DType::kInt8, kFp8 = DType::kFp8, kFp16 = DType::kFp16;
+  constexpr DType kBf16 = DType::kBf16, kTf32 = DType::kTf32, kFp32 = DType::kFp32;
+  // name, description; matmul operands, matmul weights in memory, everything else, host boundary,
+  // KV cache
   static const std::vector<PrecisionPolicy> policies{
       {"int8",
        "weights stored in INT8, converted and multiplied in BF16, as the vendor's compiler does on "
        "NeuronCore-v2, for which it has no INT8 matmul; everything else BF16",
-       DType::kBf16, DType::kInt8, DType::kBf16, DType::kBf16},
+       kBf16, kInt8, kBf16, kBf16, kBf16},
       {"int8-datasheet",
        "matmuls in INT8 at the rate of the datasheet, which today's compiler does not reach on "
        "NeuronCore-v2; everything else BF16",
-       DType::kInt8, DType::kInt8, DType::kBf16, DType::kBf16},
-      {"int8-weights", "weights stored in INT8, computed in BF16; activations BF16", DType::kBf16,
-       DType::kInt8, DType::kBf16, DType::kBf16},
+       kInt8, kInt8, kBf16, kBf16, kBf16},
+      {"int8-weights", "weights stored in INT8, computed in BF16; activations BF16", kBf16, kInt8,
+       kBf16, kBf16, kBf16},
       {"fp8",
        "matmul operands and weights in FP8 (cFP8 on NeuronCore-v2: E4M3 or E5M2); everything else "
        "BF16",
-       DType::kFp8, DType::kFp8, DType::kBf16, DType::kBf16},
-      {"fp16", "everything in FP16", DType::kFp16, DType::kFp16, DType::kFp16, DType::kFp16},
-      {"bf16", "everything in BF16", DType::kBf16, DType::kBf16, DType::kBf16, DType::kBf16},
-      {"tf32", "matmuls in TF32, stored in 4 bytes; everything else FP32", DType::kTf32,
-       DType::kTf32, DType::kFp32, DType::kFp32},
-      {"fp32", "everything in FP32", DType::kFp32, DType::kFp32, DType::kFp32, DType::kFp32},
+       kFp8, kFp8, kBf16, kBf16, kBf16},
+      {"fp16", "everything in FP16", kFp16, kFp16, kFp16, kFp16, kFp16},
+      {"bf16", "everything in BF16", kBf16, kBf16, kBf16, kBf16, kBf16},
+      {"tf32", "matmuls in TF32, stored in 4 bytes; everything else FP32", kTf32, kTf32, kFp32,
+       kFp32, kFp32},
+      {"fp32", "everything in FP32", kFp32, kFp32, kFp32, kFp32, kFp32},
       {"bf16-matmul",
        "matmul operands and weights in BF16, everything else FP32: the compiler's auto-cast of "
-       "matmuls, "
-       "with which most published Inferentia2 rows were compiled",
-       DType::kBf16, DType::kBf16, DType::kFp32, DType::kFp32},
+       "matmuls, with which most published Inferentia2 rows were compiled",
+       kBf16, kBf16, kFp32, kFp32, kBf16},
   };
   return policies;
 }

@@ -17,6 +17,7 @@ struct PrecisionPolicy {
   DType weight_storage;     // weights of matmuls in device memory
   DType vector;             // everything else: element-wise results, biases, embedding tables
   DType io;                 // floating-point tensors that cross the host boundary
+  DType kv_cache;           // keys and values that stay on the device
 };
 
 // All policies, in the order in which they are listed to people.
@@ -27,7 +28,8 @@ const PrecisionPolicy& find_precision(std::string_view name);
 
 // Sets the type of every floating-point tensor of the graph. Weights that only matmuls read take
 // weight_storage; a weight that a matmul shares with another operator (a tied embedding) takes
-// matmul_compute; inputs and outputs take io; the rest takes vector. Ids and indices keep theirs.
+// matmul_compute; inputs and outputs take io; states take kv_cache; the rest takes vector. Ids and
+// indices keep theirs.
 void apply_precision(const PrecisionPolicy& policy, Graph* graph);
 
 }  // namespace foretell

@@ -48,4 +48,18 @@ std::vector<Shape> gather_shapes(const OpView& op);
 std::vector<Shape> reduce_shapes(const OpView& op);
 double reduce_flops(const OpView& op);
 
+// position.cpp
+std::vector<Shape> rope_shapes(const OpView& op);
+double rope_flops(const OpView& op);
+double alibi_flops(const OpView& op);
+
+// cache.cpp
+std::vector<Shape> update_cache_shapes(const OpView& op);
+
+// mixture.cpp
+std::vector<Shape> top_k_shapes(const OpView& op);
+double top_k_flops(const OpView& op);
+std::vector<Shape> expert_matmul_shapes(const OpView& op);
+double expert_matmul_flops(const OpView& op);
+
 }  // namespace foretell::operators

@@ -1,0 +1,198 @@
+#include "workloads/import/decoder_graph.hpp"
+
+#include "workloads/import/attention.hpp"
+#include "workloads/import/block_builder.hpp"
+
+namespace foretell {
+namespace {
+
+struct Projections {
+  TensorId q;
+  TensorId k;
+  TensorId v;
+};
+
+class DecoderBuilder {
+ public:
+  DecoderBuilder(const ModelConfig& config, const Binding& binding)
+      : config_(config), binding_(binding), block_(config.name) {}
+
+  Graph build() {
+    TensorId x = embeddings();
+    for (std::int64_t i = 0; i < config_.layers; ++i) {
+      const std::string scope = "decoder." + std::to_string(i);
+      block_.enter(scope, scope, static_cast<std::int32_t>(i));
+      x = layer(x);
+    }
+    block_.graph().mark_output(head(x));
+    return std::move(block_.graph());
+  }
+
+ private:
+  TensorId embeddings() {
+    const Shape tokens{binding_.batch, binding_.seq_len};
+    const TensorId ids = block_.graph().add_input("input_ids", tokens, DType::kInt64);
+    if (config_.position_kind != Positions::kAlibi) {
+      positions_ = block_.graph().add_input("position_ids", tokens, DType::kInt64);
+    }
+    block_.enter("embeddings");
+    TensorId x = block_.embedding("word", ids, config_.vocab, config_.hidden);
+    if (config_.position_kind == Positions::kLearned) {
+      const TensorId places =
+          block_.embedding("position", positions_, config_.positions, config_.hidden);
+      x = block_.op("add_position", "Add", {x, places});
+    }
+    return config_.embedding_norm ? block_.normalise("norm", x, config_.norm) : x;
+  }
+
+  TensorId layer(TensorId x) {
+    const TensorId normed = block_.normalise("attention.norm", x, config_.norm);
+    const TensorId attended = attention(normed);
+    if (config_.block_form == BlockForm::kSequential) {
+      const TensorId middle = block_.op("attention.residual", "Add", {attended, x});
+      const TensorId fed = decoder_feed_forward(
+          &block_, block_.normalise("ffn.norm", middle, config_.norm), config_);
+      return block_.op("ffn.residual", "Add", {fed, middle});
+    }
+    const bool one_norm = config_.block_form == BlockForm::kParallelOneNorm;
+    const TensorId ffn_in = one_norm ? normed : block_.normalise("ffn.norm", x, config_.norm);
+    const TensorId fed = decoder_feed_forward(&block_, ffn_in, config_);
+    const TensorId both = block_.op("attention.residual", "Add", {attended, fed});
+    return block_.op("ffn.residual", "Add", {both, x});
+  }
+
+  TensorId attention(TensorId x) {
+    Projections now = config_.fused_qkv ? fused_projections(x) : separate_projections(x);
+    if (config_.qk_norm) {
+      now.q = block_.normalise("attention.query.norm", now.q, config_.norm);
+      now.k = block_.normalise("attention.key.norm", now.k, config_.norm);
+    }
+    if (config_.position_kind == Positions::kRotary) {
+      now.q = rotated("attention.query.rotate", now.q);
+      now.k = rotated("attention.key.rotate", now.k);
+    }
+    if (binding_.phase != Phase::kForward) {
+      const Cached cache = update_cache(&block_, "attention", now.k, now.v, binding_.kv_len);
+      if (binding_.phase == Phase::kDecode) {
+        now.k = cache.keys;
+        now.v = cache.values;
+      }
+    }
+    const TensorId context = attend(&block_, "attention", now.q, now.k, now.v, score_rule());
+    return block_.linear("attention.output", context, config_.hidden, config_.attention_bias);
+  }
+
+  ScoreRule score_rule() const {
+    ScoreRule rule;
+    rule.mask = MaskKind::kCausal;
+    rule.offset = binding_.phase == Phase::kDecode ? binding_.kv_len - binding_.seq_len : 0;
+    rule.alibi = config_.position_kind == Positions::kAlibi;
+    return rule;
+  }
+
+  Projections separate_projections(TensorId x) {
+    const auto project = [&](const std::string& name, std::int64_t heads) {
+      const TensorId y = block_.linear(name, x, heads * config_.head_dim, config_.qkv_bias);
+      return block_.split_heads(name, y, heads);
+    };
+    return {project("attention.query", config_.heads), project("attention.key", config_.kv_heads),
+            project("attention.value", config_.kv_heads)};
+  }
+
+  Projections fused_projections(TensorId x) {
+    const std::int64_t queries = config_.heads * config_.head_dim;
+    const std::int64_t keys = config_.kv_heads * config_.head_dim;
+    const TensorId qkv = block_.linear("attention.qkv", x, queries + 2 * keys, config_.qkv_bias);
+    const TensorId first =
+        block_.op("attention.split", "Split", {qkv},
+                  {{"axis", std::int64_t{-1}}, {"sizes", Shape{queries, keys, keys}}});
+    return {block_.split_heads("attention.query", first, config_.heads),
+            block_.split_heads("attention.key", first + 1, config_.kv_heads),
+            block_.split_heads("attention.value", first + 2, config_.kv_heads)};
+  }
+
+  TensorId rotated(const std::string& name, TensorId x) {
+    return block_.op(name, "Rope", {x, positions_}, {{"dim", config_.rotary_dim}});
+  }
+
+  // Generating tokens needs logits, even of a config.json that names the plain model.
+  TensorId head(TensorId x) {
+    block_.enter("decoder");
+    if (binding_.phase == Phase::kPrefill && binding_.seq_len > 1) {
+      x = block_.op(
+          "last_token", "Slice", {x},
+          {{"axis", std::int64_t{1}}, {"begin", binding_.seq_len - 1}, {"end", binding_.seq_len}});
+    }
+    x = block_.normalise("norm", x, config_.norm);
+    if (binding_.phase == Phase::kForward && config_.head == Head::kNone) return x;
+    return logits(x);
+  }
+
+  TensorId logits(TensorId x) {
+    block_.enter("head");
+    if (!config_.tied_embeddings)
+      return block_.linear("decoder", x, config_.vocab, config_.head_bias);
+    block_.enter("head", "embeddings", kNoId);
+    return block_.times_table("decoder", x,
+                              block_.weight("word.weight", {config_.vocab, config_.hidden}));
+  }
+
+  const ModelConfig& config_;
+  const Binding& binding_;
+  BlockBuilder block_;
+  TensorId positions_ = kNoId;
+};
+
+// x [B, S, H]: each token goes through the experts that the router chose for it, and their results
+// are added with the router's weights.
+TensorId mixture(BlockBuilder* block, TensorId x, const ModelConfig& config) {
+  const Shape in = block->shape(x);
+  const Shape chosen{in[0], in[1], config.experts_per_token};
+  const TensorId scores = block->linear("ffn.router", x, config.experts, false);
+  const TensorId shares =
+      block->op("ffn.router.softmax", "Softmax", {scores}, {{"axis", std::int64_t{-1}}});
+  const TensorId best = block->op("ffn.router.top", "TopK", {shares}, {{"k", chosen.back()}});
+  const TensorId choice = best + 1;
+  const TensorId sum = block->op("ffn.router.sum", "ReduceSum", {best},
+                                 {{"axis", std::int64_t{-1}}, {"keep_dims", std::int64_t{1}}});
+  const TensorId weights = block->op("ffn.router.normalise", "Div", {best, sum});
+  const auto expert = [&](const std::string& name, TensorId rows, std::int64_t out) {
+    const Shape shape{config.experts, block->shape(rows).back(), out};
+    return block->op(name, "ExpertMatMul", {rows, block->weight(name + ".weight", shape), choice});
+  };
+  const TensorId rows =
+      block->op("ffn.rows", "Reshape", {x}, {{"shape", Shape{in[0], in[1], 1, in[2]}}});
+  const TensorId gate = block->activation(
+      "ffn.activation", expert("ffn.gate", rows, config.intermediate), config.activation);
+  const TensorId wide =
+      block->op("ffn.gated", "Mul", {gate, expert("ffn.up", rows, config.intermediate)});
+  const TensorId results = expert("ffn.output", wide, config.hidden);
+  const Shape column{in[0], in[1], config.experts_per_token, 1};
+  const TensorId factors =
+      block->op("ffn.router.column", "Reshape", {weights}, {{"shape", column}});
+  const TensorId weighted = block->op("ffn.weighted", "Mul", {results, factors});
+  return block->op("ffn.combined", "ReduceSum", {weighted}, {{"axis", std::int64_t{2}}});
+}
+
+}  // namespace
+
+TensorId decoder_feed_forward(BlockBuilder* block, TensorId x, const ModelConfig& config) {
+  if (config.experts > 0) return mixture(block, x, config);
+  const bool bias = config.ffn_bias;
+  if (!config.gated_ffn) {
+    const TensorId wide = block->linear("ffn.intermediate", x, config.intermediate, bias);
+    const TensorId active = block->activation("ffn.activation", wide, config.activation);
+    return block->linear("ffn.output", active, config.hidden, bias);
+  }
+  const TensorId gate = block->linear("ffn.gate", x, config.intermediate, bias);
+  const TensorId active = block->activation("ffn.activation", gate, config.activation);
+  const TensorId up = block->linear("ffn.up", x, config.intermediate, bias);
+  return block->linear("ffn.output", block->op("ffn.gated", "Mul", {active, up}), config.hidden,
+                       bias);
+}
+
+Graph build_decoder(const ModelConfig& config, const Binding& binding) {
+  return DecoderBuilder(config, binding).build();
+}
+
+}  // namespace foretell

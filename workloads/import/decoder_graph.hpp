@@ -1,0 +1,20 @@
+// Graphs of decoders: every phase.
+#pragma once
+
+#include "workloads/import/model_config.hpp"
+#include "workloads/import/workload.hpp"
+#include "workloads/ir/graph.hpp"
+
+namespace foretell {
+
+// Inputs: input_ids and, except with ALiBi, position_ids, both [batch, seq_len]. The KV cache of
+// each block is state [batch, kv_heads, kv_len, head_dim]. Outputs: the hidden states (a plain
+// model run forward) or the logits: of all tokens in forward and decode, of the last one in
+// prefill.
+Graph build_decoder(const ModelConfig& config, const Binding& binding);
+
+// The feed-forward network of a block of a decoder or of T5: plain, gated, or a mixture of experts.
+class BlockBuilder;
+TensorId decoder_feed_forward(BlockBuilder* block, TensorId x, const ModelConfig& config);
+
+}  // namespace foretell

@@ -1,0 +1,48 @@
+// config.json of T5 (1.0: one ReLU layer, tied table) and of T5 1.1 and Flan-T5 (gated GELU, a
+// vocabulary projection of its own).
+#include "model/base/text.hpp"
+#include "workloads/import/config_readers.hpp"
+
+namespace foretell {
+namespace {
+
+void read_feed_forward(JsonFields& fields, ModelConfig* config) {
+  const std::string given = fields.text("feed_forward_proj");
+  if (given == "relu") {
+    config->activation = Activation::kRelu;
+  } else if (given == "gated-gelu") {
+    config->activation = Activation::kGeluTanh;
+    config->gated_ffn = true;
+  } else if (!given.empty()) {
+    fields.problem("feed_forward_proj",
+                   "is '" + given + "'; 'relu' and 'gated-gelu' can be imported");
+  }
+}
+
+void read_t5(JsonFields& fields, ModelConfig* config) {
+  config->family = Family::kEncoderDecoder;
+  config->layers = fields.size("num_layers", kMostLayers);
+  config->decoder_layers = fields.size_or("num_decoder_layers", kMostLayers, config->layers);
+  config->hidden = fields.size("d_model", kMostWidth);
+  config->heads = fields.size("num_heads", kMostHeads);
+  config->head_dim = fields.size("d_kv", kMostWidth);
+  config->intermediate = fields.size("d_ff", kMostWidth);
+  config->vocab = fields.size("vocab_size", kMostVocab);
+  config->embedding = config->hidden;
+  config->relative_buckets = fields.size("relative_attention_num_buckets", kMostPositions);
+  config->position_kind = Positions::kRelative;
+  // Positions are relative, so the weights set no limit; the published files name the length the
+  // network was trained at, which users exceed. What is refused is what no memory holds.
+  config->max_seq_len = kMostSequence;
+  config->norm = Norm::kRmsNorm;
+  config->qkv_bias = config->attention_bias = config->ffn_bias = false;
+  read_feed_forward(fields, config);
+}
+
+}  // namespace
+
+std::vector<ModelType> t5_model_types() {
+  return {{"t5", "T5", {{"ForConditionalGeneration", Head::kCausalLm}}, read_t5, true}};
+}
+
+}  // namespace foretell
