@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "hw/spec/hw_test_folder.hpp"
 #include "model/base/text.hpp"
+#include "model/testing/hw_test_folder.hpp"
 
 namespace foretell {
 namespace {

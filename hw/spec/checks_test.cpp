@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "hw/spec/hw_test_folder.hpp"
+#include "model/testing/hw_test_folder.hpp"
 
 namespace foretell {
 namespace {

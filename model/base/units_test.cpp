@@ -1,8 +1,8 @@
 #include "model/base/units.hpp"
 
-#include <gtest/gtest.h>
-
 #include <limits>
+
+#include <gtest/gtest.h>
 
 namespace foretell {
 namespace {

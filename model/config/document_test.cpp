@@ -1,9 +1,9 @@
 #include "model/config/document.hpp"
 
-#include <gmock/gmock.h>
-
 #include <filesystem>
 #include <fstream>
+
+#include <gmock/gmock.h>
 
 #include "model/base/errors.hpp"
 

@@ -1,11 +1,11 @@
 #include "model/config/unit_text.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"

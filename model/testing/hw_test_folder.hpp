@@ -2,10 +2,11 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <string>
 
 #include "hw/spec/catalog.hpp"
@@ -18,13 +19,13 @@ class HwTestFolder : public ::testing::Test {
  protected:
   HwTestFolder() {
     namespace fs = std::filesystem;
-    const ::testing::TestInfo& test = *::testing::UnitTest::GetInstance()->current_test_info();
-    root_ = fs::path(::testing::TempDir()) /
-            ("foretell_" + std::string(test.name()) + "_" + std::to_string(::getpid()));
+    std::string folder = (fs::path(::testing::TempDir()) / "foretell_hw_XXXXXX").string();
+    if (mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no folder for the test");
+    root_ = folder;
     const fs::path source = FORETELL_SOURCE_DIR;
-    for (const char* folder : {"systems", "devices", "cores"}) {
-      fs::create_directories(root_ / "hw" / folder);
-      fs::copy(source / "hw" / folder, root_ / "hw" / folder);
+    for (const char* part : {"systems", "devices", "cores"}) {
+      fs::create_directories(root_ / "hw" / part);
+      fs::copy(source / "hw" / part, root_ / "hw" / part);
     }
     fs::copy(source / "hw" / "sources.yaml", root_ / "hw" / "sources.yaml");
     fs::create_directories(root_ / "factors");
