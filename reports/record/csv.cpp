@@ -36,13 +36,22 @@ std::optional<std::size_t> CsvReader::column(std::string_view name) const {
   return static_cast<std::size_t>(found - header_.begin());
 }
 
-bool CsvReader::next(CsvRow& row) {
+bool CsvReader::next(CsvRow& row, std::string& problem) {
+  problem.clear();
   if (!read_record(row)) return false;
   if (row.size() != header_.size()) {
-    throw UserError(path() + ":" + std::to_string(row_line_) + ": " + std::to_string(row.size()) +
-                    " cells, but the header has " + std::to_string(header_.size()));
+    problem = path() + ":" + std::to_string(row_line_) + ": " + std::to_string(row.size()) +
+              " cells, but the header has " + std::to_string(header_.size());
+    row.resize(header_.size());
   }
   return true;
+}
+
+bool CsvReader::next(CsvRow& row) {
+  std::string problem;
+  const bool found = next(row, problem);
+  if (!problem.empty()) throw UserError(problem);
+  return found;
 }
 
 int CsvReader::get() {

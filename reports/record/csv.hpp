@@ -25,7 +25,10 @@ class CsvReader {
   std::optional<std::size_t> column(std::string_view name) const;
 
   // The next row, with exactly as many cells as the header; false at the end. UserError with
-  // file:line when a row has more or fewer cells or a quote is not closed.
+  // file:line when a quote is not closed. A row with more or fewer cells is cut or filled with
+  // empty cells, and `problem` says so; otherwise `problem` is empty.
+  bool next(CsvRow& row, std::string& problem);
+  // The same, with a UserError for such a row.
   bool next(CsvRow& row);
 
   // Line of the file on which the last row began, for messages; the first line is 1.

@@ -86,6 +86,21 @@ TEST(Csv, ErrorsNameFileAndLine) {
   EXPECT_THAT(message_of<UserError>([] { CsvReader("/tmp"); }), HasSubstr("/tmp: is a directory"));
 }
 
+TEST(Csv, ARowOfTheWrongLengthCanBeKept) {
+  const TemporaryFolder folder;
+  CsvReader reader(folder.write("t.csv", "a,b\n1\n2,3\n4,5,6\n"));
+  CsvRow row;
+  std::string problem;
+  ASSERT_TRUE(reader.next(row, problem));
+  EXPECT_EQ(row, (CsvRow{"1", ""}));
+  EXPECT_THAT(problem, HasSubstr("t.csv:2: 1 cells, but the header has 2"));
+  ASSERT_TRUE(reader.next(row, problem));
+  EXPECT_EQ(problem, "");
+  ASSERT_TRUE(reader.next(row, problem));
+  EXPECT_EQ(row, (CsvRow{"4", "5"}));
+  EXPECT_FALSE(reader.next(row, problem));
+}
+
 TEST(Csv, LineCountsThroughQuotedLineEnds) {
   const TemporaryFolder folder;
   CsvReader reader(folder.write("t.csv", "a\n\"1\n2\"\n3\n"));

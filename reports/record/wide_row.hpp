@@ -1,6 +1,9 @@
 // A record as one row of a table: context and summary, without operators and resources.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "reports/record/csv.hpp"
 #include "reports/record/run_record.hpp"
 
@@ -8,5 +11,8 @@ namespace foretell {
 
 const CsvRow& wide_header();
 CsvRow wide_row(const RunRecord& record);  // cells that do not apply are empty
+
+// Header and one row per record.
+std::string wide_csv(const std::vector<RunRecord>& records);
 
 }  // namespace foretell

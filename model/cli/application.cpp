@@ -1,0 +1,136 @@
+#include "model/cli/application.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <foretell/version.hpp>
+#include <ostream>
+
+#include "model/base/errors.hpp"
+#include "model/cli/commands.hpp"
+#include "model/cli/output.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  foretell run --on inf2.xlarge --workload bert-large-uncased --batch 8 --seq 128 "
+    "--dtype bf16-matmul\n"
+    "  foretell compare --on inf2.xlarge,inf2.8xlarge --workload bert-base-uncased --seq 128 "
+    "--dtype bf16,fp32\n"
+    "  foretell validate measured.csv --by workload\n"
+    "  foretell show inf2.xlarge\n"
+    "\n"
+    "`foretell COMMAND --help` explains a command. Exit codes: 0 good, 1 outside tolerance or "
+    "some\n"
+    "rows failed, 2 your input, 3 our bug.";
+
+void print_error(const Session& session, const std::string& message) {
+  *session.messages << "foretell: " << message << '\n';
+}
+
+// The command that was named on the command line, or the program itself.
+const CLI::App& innermost(const CLI::App& app) {
+  const auto called = app.get_subcommands();
+  return called.empty() ? app : innermost(*called.front());
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  if (app.get_parent() != nullptr) {
+    const std::vector<std::string> outer = option_names(*app.get_parent());
+    names.insert(names.end(), outer.begin(), outer.end());
+  }
+  return names;
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+// What the command line parser complains about, in the words of the other messages.
+std::string explain_parse_error(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App& command = innermost(app);
+  const std::vector<std::string> rest = app.remaining(true);
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !rest.empty()) {
+    const std::string name = rest.front().substr(0, rest.front().find('='));
+    if (name.size() > 1 && name.front() == '-') {
+      return unknown_name("option", name, option_names(command)).what();
+    }
+    if (&command == &app) return unknown_name("command", name, command_names(app)).what();
+    return "unexpected argument '" + name + "'";
+  }
+  return error.what();
+}
+
+int parse_and_run(CLI::App& app, std::vector<std::string> arguments, Session& session) {
+  std::reverse(arguments.begin(), arguments.end());  // as the parser takes them
+  try {
+    app.parse(std::move(arguments));
+  } catch (const CLI::CallForHelp&) {
+    const CLI::App& command = innermost(app);
+    write_text("-", &command == &app ? app.help() : command.help(app.get_name()));
+    return kSuccess;
+  } catch (const CLI::CallForVersion& version) {
+    write_text("-", std::string(version.what()) + "\n");
+    return kSuccess;
+  } catch (const CLI::ParseError& error) {
+    print_error(session, explain_parse_error(app, error));
+    const std::string name = &innermost(app) == &app ? "" : innermost(app).get_name() + " ";
+    *session.messages << "`foretell " << name << "--help` shows what can be given.\n";
+    return kUserMistake;
+  }
+  if (!session.action) {
+    *session.messages << app.help();
+    return kUserMistake;
+  }
+  return session.action();
+}
+
+}  // namespace
+
+void add_commands(CLI::App& app, Session& session) {
+  app.set_help_flag("-h,--help", "explain the program or a command");
+  app.set_version_flag("--version",
+                       "foretell " + std::string(kVersion) + " (" + std::string(kCommit) + ")",
+                       "print the version and the commit");
+  app.add_flag("-q,--quiet", session.quiet, "no messages but errors");
+  app.add_flag("-v,--verbose", session.verbose, "more messages");
+  app.footer(kFooter);
+  app.fallthrough();
+  app.require_subcommand(0, 1);
+  add_run_command(app, session);
+  add_compare_command(app, session);
+  add_explain_command(app, session);
+  add_predict_command(app, session);
+  add_validate_command(app, session);
+  add_report_command(app, session);
+  add_list_command(app, session);
+  add_show_command(app, session);
+  add_completion_command(app, session);
+}
+
+int run_application(std::vector<std::string> arguments, Session& session) {
+  try {
+    CLI::App app{"Foretell predicts latency, throughput and cost of neural network inference.",
+                 "foretell"};
+    add_commands(app, session);
+    return parse_and_run(app, std::move(arguments), session);
+  } catch (const UserError& error) {
+    print_error(session, error.what());
+    return kUserMistake;
+  } catch (const std::exception& error) {
+    print_error(session, std::string("internal error: ") + error.what() +
+                             "\nThis is a bug of foretell; please report it with the command.");
+    return kOurMistake;
+  }
+}
+
+}  // namespace foretell

@@ -1,0 +1,79 @@
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "model/cli/commands.hpp"
+#include "model/cli/output.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr const char* kScriptStart =
+    R"bash(# bash completion of foretell: source <(foretell completion bash)
+_foretell() {
+  local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}" kind=""
+  case "$before" in
+    --on) kind=systems ;;
+    --workload) kind=workloads ;;
+    --dtype) kind=dtypes ;;
+    show) kind="systems workloads" ;;
+    list) COMPREPLY=($(compgen -W "systems devices workloads dtypes operators factors" -- "$word")); return ;;
+    --format) COMPREPLY=($(compgen -W "table json csv" -- "$word")); return ;;
+    --factors|--trace|--store|-o|--output|predict|validate|report) COMPREPLY=($(compgen -f -- "$word")); return ;;
+  esac
+  if [[ -n "$kind" ]]; then
+    local names="" k
+    for k in $kind; do
+      names+=" $("${COMP_WORDS[0]}" list "$k" --format csv 2>/dev/null | tail -n +2 | cut -d, -f1)"
+    done
+    COMPREPLY=($(compgen -W "$names" -- "$word"))
+    return
+  fi
+  case "${COMP_WORDS[1]}" in
+)bash";
+
+constexpr const char* kScriptEnd = R"bash(  esac
+}
+complete -o default -F _foretell foretell
+)bash";
+
+std::string option_words(const CLI::App& command) {
+  std::vector<std::string> words;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
+  }
+  return join(words, " ");
+}
+
+// Written from the commands themselves, so that it cannot fall behind them.
+std::string bash_script(const CLI::App& app) {
+  std::string script = kScriptStart;
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+    script += "    " + command->get_name() + ") COMPREPLY=($(compgen -W \"" +
+              option_words(*command) + " --quiet --verbose\" -- \"$word\")) ;;\n";
+  }
+  script += "    *) COMPREPLY=($(compgen -W \"" + join(names, " ") +
+            " --help --version\" -- \"$word\")) ;;\n";
+  return script + kScriptEnd;
+}
+
+}  // namespace
+
+void add_completion_command(CLI::App& app, Session& session) {
+  const auto shell = std::make_shared<std::string>();
+  CLI::App* command = app.add_subcommand("completion", "Print the completion script of a shell");
+  command->footer("Example:\n  source <(foretell completion bash)");
+  command->add_option("shell", *shell, "bash")->required();
+  command->callback([shell, &app, &session] {
+    session.action = [shell, &app] {
+      if (*shell != "bash") throw unknown_name("shell", *shell, {"bash"});
+      write_text("-", bash_script(app));
+      return kSuccess;
+    };
+  });
+}
+
+}  // namespace foretell

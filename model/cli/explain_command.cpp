@@ -1,0 +1,49 @@
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "model/cli/commands.hpp"
+#include "model/cli/output.hpp"
+#include "model/cli/request_fields.hpp"
+#include "model/cli/request_options.hpp"
+#include "reports/render/record_text.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr std::int64_t kMaxTop = 100'000;
+
+struct ExplainOptions {
+  RequestOptions request;
+  OutputOptions output;
+  std::string top = "15";
+};
+
+int explain(const ExplainOptions& options, const Session& session) {
+  const int top = static_cast<int>(parse_count("--top", options.top, 1, kMaxTop));
+  const Request request = requests(options.request).front();
+  RecordOutput output(options.output);
+  const RunRecord record = session.predict(request);
+  output.deliver({record}, explain_text(record, top, session.result_width));
+  return kSuccess;
+}
+
+}  // namespace
+
+void add_explain_command(CLI::App& app, Session& session) {
+  const auto options = std::make_shared<ExplainOptions>();
+  CLI::App* command = app.add_subcommand("explain", "Show where the time of a prediction goes");
+  command->footer(
+      "Example:\n"
+      "  foretell explain --on inf2.xlarge --workload bert-base-uncased --seq 128 --dtype bf16\n"
+      "Busy: the share of a call that a resource works. Stalled: it has work and waits for "
+      "another.");
+  add_request_options(*command, options->request, false);
+  add_format_option(*command, options->output);
+  add_store_option(*command, options->output);
+  command->add_option("--top", options->top, "operators to show (default: 15)")->type_name("N");
+  command->callback([options, &session] {
+    session.action = [options, &session] { return explain(*options, session); };
+  });
+}
+
+}  // namespace foretell

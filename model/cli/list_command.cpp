@@ -1,0 +1,105 @@
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "hw/spec/catalog.hpp"
+#include "model/base/errors.hpp"
+#include "model/cli/commands.hpp"
+#include "model/cli/output.hpp"
+#include "model/cli/table_output.hpp"
+#include "reports/render/si_format.hpp"
+#include "workloads/import/workload.hpp"
+#include "workloads/ir/operators.hpp"
+#include "workloads/ir/precision.hpp"
+
+namespace foretell {
+namespace {
+
+std::string price_text(const Prices& prices, const char* option) {
+  const auto found = prices.find(option);
+  return found == prices.end() ? "" : plain_format(found->second);
+}
+
+Table list_systems() {
+  Table table;
+  table.columns = {{"system"},
+                   {"device"},
+                   {"devices", Align::kRight},
+                   {"cores", Align::kRight},
+                   {"device_memory", Align::kRight},
+                   {"vcpus", Align::kRight},
+                   {"usd_per_hour", Align::kRight}};
+  const Catalog catalog;
+  for (const std::string& id : catalog.systems()) {
+    const NeuronSystemSpec spec = catalog.load(id).spec;
+    table.rows.push_back({id, spec.device.name, std::to_string(spec.devices),
+                          std::to_string(spec.devices * spec.device.cores),
+                          si_format(spec.devices * spec.device.hbm.capacity.value(), "B"),
+                          std::to_string(spec.vcpus),
+                          price_text(spec.price_usd_per_hour, "on_demand")});
+  }
+  return table;
+}
+
+Table name_table(const char* title, const std::vector<std::string>& names) {
+  Table table;
+  table.columns = {{title}};
+  for (const std::string& name : names) table.rows.push_back({name});
+  return table;
+}
+
+Table list_dtypes() {
+  Table table;
+  table.columns = {{"dtype"}, {"meaning"}};
+  for (const PrecisionPolicy& policy : precision_policies()) {
+    table.rows.push_back({policy.name, policy.description});
+  }
+  return table;
+}
+
+Table list_operators() {
+  Table table;
+  table.columns = {{"operator"}, {"meaning"}};
+  for (const OperatorInfo& info : operator_table()) {
+    table.rows.push_back({std::string(info.kind), std::string(info.summary)});
+  }
+  return table;
+}
+
+Table list_things(const std::string& kind) {
+  if (kind == "systems") return list_systems();
+  if (kind == "devices") return name_table("device", Catalog().devices());
+  if (kind == "workloads") return name_table("workload", WorkloadLibrary().names());
+  if (kind == "dtypes") return list_dtypes();
+  if (kind == "operators") return list_operators();
+  if (kind == "factors") return name_table("factors", Catalog().factor_files());
+  throw unknown_name("list", kind,
+                     {"systems", "devices", "workloads", "dtypes", "operators", "factors"});
+}
+
+struct ListOptions {
+  std::string kind;
+  OutputOptions output;
+};
+
+int list(const ListOptions& options, const Session& session) {
+  write_table(list_things(options.kind), options.output, session.result_width);
+  return kSuccess;
+}
+
+}  // namespace
+
+void add_list_command(CLI::App& app, Session& session) {
+  const auto options = std::make_shared<ListOptions>();
+  CLI::App* command = app.add_subcommand("list", "List what there is");
+  command->footer("Example:\n  foretell list workloads");
+  command
+      ->add_option("kind", options->kind,
+                   "systems, devices, workloads, dtypes, operators or factors")
+      ->required();
+  add_format_option(*command, options->output);
+  command->callback([options, &session] {
+    session.action = [options, &session] { return list(*options, session); };
+  });
+}
+
+}  // namespace foretell

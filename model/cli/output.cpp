@@ -1,0 +1,58 @@
+#include "model/cli/output.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include "model/base/errors.hpp"
+#include "reports/record/json_lines.hpp"
+#include "reports/record/wide_row.hpp"
+
+namespace foretell {
+void add_format_option(CLI::App& command, OutputOptions& options) {
+  command.add_option("--format", options.format, "table (default), json or csv")->type_name("FORM");
+  command
+      .add_option("-o,--output", options.output, "file for the result (default: standard output)")
+      ->type_name("FILE");
+}
+
+void add_store_option(CLI::App& command, OutputOptions& options) {
+  command.add_option("--store", options.store, "also add the records to this SQLite file")
+      ->type_name("FILE");
+}
+
+Format parse_format(const std::string& name) {
+  if (name == "table") return Format::kTable;
+  if (name == "json") return Format::kJson;
+  if (name == "csv") return Format::kCsv;
+  throw unknown_name("format", name, {"table", "json", "csv"});
+}
+
+RecordOutput::RecordOutput(const OutputOptions& options)
+    : format_(parse_format(options.format)), output_(options.output) {
+  if (!options.store.empty()) {
+    store_ = std::make_unique<RecordStore>(options.store, RecordStore::Access::kWrite);
+  }
+}
+
+void RecordOutput::deliver(const std::vector<RunRecord>& records, const std::string& table) {
+  if (store_) store_->add(records);
+  switch (format_) {
+    case Format::kTable:
+      output_.write(table);
+      break;
+    case Format::kJson:
+      output_.write(to_json_lines(records));
+      break;
+    case Format::kCsv:
+      output_.write(wide_csv(records));
+      break;
+  }
+  output_.finish();
+}
+
+void write_text(const std::string& path, const std::string& text) {
+  OutputFile output(path);
+  output.write(text);
+  output.finish();
+}
+
+}  // namespace foretell

@@ -1,0 +1,119 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "model/base/errors.hpp"
+#include "model/cli/batch_predictor.hpp"
+#include "model/cli/commands.hpp"
+#include "model/cli/parallel_predict.hpp"
+#include "model/cli/progress.hpp"
+#include "model/cli/request_options.hpp"
+
+namespace foretell {
+namespace {
+
+struct PredictOptions {
+  std::string table;
+  std::string output = "-";
+  std::string jobs;
+  RequestOptions model;
+};
+
+// Columns of the input that pass through: all but those that this command adds, so that a table
+// it wrote can be predicted again.
+std::vector<std::size_t> passed_columns(const CsvRow& header, const TableLayout& layout) {
+  std::vector<std::size_t> columns;
+  for (std::size_t i = 0; i < header.size(); ++i) {
+    const auto& added = layout.added;
+    if (std::find(added.begin(), added.end(), header[i]) == added.end()) columns.push_back(i);
+  }
+  return columns;
+}
+
+CsvRow pick(const CsvRow& row, const std::vector<std::size_t>& columns) {
+  CsvRow cells;
+  for (const std::size_t column : columns) cells.push_back(row[column]);
+  return cells;
+}
+
+void append_prediction(const TableLayout& layout, const RowPrediction& prediction, CsvRow& row) {
+  for (const std::string& name : layout.added) {
+    if (name == "status") {
+      row.emplace_back(prediction.error.empty() ? "ok" : "error");
+    } else if (name == "message") {
+      row.push_back(prediction.error);
+    } else {
+      const auto value = prediction.values.find(name);
+      row.push_back(value == prediction.values.end() ? "" : to_text(value->second));
+    }
+  }
+}
+
+int predict_table(const PredictOptions& options, const Session& session) {
+  const int jobs = parse_jobs(options.jobs);
+  CsvReader table(options.table);
+  const TableLayout& layout = recognise_table(table.header(), options.table);
+  check_not_same_file(options.table, options.output);
+  OutputFile output(options.output);
+  const std::vector<std::size_t> passed = passed_columns(table.header(), layout);
+  CsvRow header = pick(table.header(), passed);
+  header.insert(header.end(), layout.added.begin(), layout.added.end());
+  output.write(to_csv(header));
+
+  std::size_t rows = 0;
+  std::size_t failed = 0;
+  {
+    Progress progress(session, "predicting");
+    double before_block = 0;
+    const RowReader reader(layout, table.header(), row_defaults(options.model));
+    BatchPredictor batch(
+        reader, session.predict, jobs,
+        [&](const CsvRow& row, const RowPrediction& prediction) {
+          CsvRow cells = pick(row, passed);
+          append_prediction(layout, prediction, cells);
+          output.write(to_csv(cells));
+          ++rows;
+          if (!prediction.error.empty()) ++failed;
+          before_block = table.consumed();
+        },
+        [&](double share) {
+          progress.update(before_block + share * (table.consumed() - before_block));
+        });
+    CsvRow row;
+    std::string problem;
+    while (table.next(row, problem)) batch.add(std::move(row), problem);
+    batch.finish();
+  }
+  output.finish();
+  session.detail(std::to_string(rows) + " rows of kind " + layout.name);
+  if (failed == 0) return kSuccess;
+  session.say("foretell: " + std::to_string(failed) + " of " + std::to_string(rows) +
+              " rows failed; their column 'message' says why");
+  return kOutsideTolerance;
+}
+
+}  // namespace
+
+void add_predict_command(CLI::App& app, Session& session) {
+  const auto options = std::make_shared<PredictOptions>();
+  CLI::App* command = app.add_subcommand("predict", "Predict every row of a table");
+  command->footer(
+      "The table is CSV, also compressed as .csv.gz; \"-\" is standard input. Columns are added "
+      "and\n"
+      "none are changed; a row that fails keeps its place with status=error and a message.\n"
+      "Example:\n"
+      "  printf 'system,workload,batch,seq_len,compute_dtype\\n"
+      "inf2.xlarge,bert-base-uncased,8,128,bf16\\n' | foretell predict -");
+  command->add_option("table", options->table, "the table")->required();
+  command
+      ->add_option("-o,--output", options->output, "file for the result (default: standard output)")
+      ->type_name("FILE");
+  command->add_option("--jobs", options->jobs, "processes (default: one per processor)")
+      ->type_name("N");
+  add_model_options(*command, options->model);
+  command->callback([options, &session] {
+    session.action = [options, &session] { return predict_table(*options, session); };
+  });
+}
+
+}  // namespace foretell

@@ -1,0 +1,47 @@
+// The one door from the commands to the simulator: a request in, a record out.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "reports/record/run_record.hpp"
+
+namespace foretell {
+
+// What to predict. 0 or "" means "not stated"; the defaults are resolved by predict() and written
+// into the record.
+struct Request {
+  std::string system;
+  std::string workload;  // a name, or a file: config.json, .yaml
+  std::string dtype;     // a data type or a precision policy
+  std::int64_t batch = 1;
+  std::int64_t seq_len = 0;      // one forward pass
+  std::int64_t input_len = 0;    // prefill …
+  std::int64_t output_len = 0;   // … and decode
+  std::int64_t image_size = 0;   // height and width in pixels
+  int tp = 0;                    // cores that share one copy of the model
+  int pp = 0;                    // pipeline stages of one copy
+  int dp = 0;                    // copies side by side; not stated: as many as fit the cores
+  int cores = 0;                 // cores used; not stated: all of the system
+  double in_flight = 0;          // batched requests in flight; not stated: one per copy
+  std::string sdk;               // release of the compiler and runtime, "2.21.0"
+  std::vector<std::string> set;  // "device.hbm.bandwidth=1 TB/s"
+  std::string factors;           // "": the fitted ones of the device; "none"; or a file
+  bool exact = false;            // no replay cache, no interpolation
+  std::string trace_file;        // timeline; "": none
+  std::uint64_t seed = 0;
+};
+
+// Runs the simulation in this process. Deterministic: equal requests give equal records.
+// UserError for a request that cannot be answered; the message says what to type instead.
+RunRecord predict(const Request& request);
+
+using Predictor = std::function<RunRecord(const Request&)>;
+
+// UserError for a value outside its range or a combination that contradicts itself, found
+// without looking at the hardware or the network.
+void check_request(const Request& request);
+
+}  // namespace foretell

@@ -1,0 +1,35 @@
+// A progress bar with the time that is left, on a terminal only.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include "model/cli/session.hpp"
+
+namespace foretell {
+
+class Progress {
+ public:
+  // Shows nothing when the messages do not go to a terminal or with -q.
+  Progress(const Session& session, std::string label);
+  ~Progress();  // wipes the bar
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void update(double fraction);  // 0…1; cheap, redraws at most ten times a second
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  const Session& session_;
+  std::string label_;
+  Clock::time_point start_;
+  Clock::time_point drawn_;
+  bool visible_ = false;
+};
+
+// "predicting [#####-----] 50 %, 12 s left"; no estimate before anything is done.
+std::string progress_line(std::string_view label, double fraction, double elapsed_s);
+
+}  // namespace foretell

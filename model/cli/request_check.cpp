@@ -1,0 +1,58 @@
+#include <string>
+
+#include "model/base/errors.hpp"
+#include "model/cli/prediction.hpp"
+#include "model/cli/request_fields.hpp"
+
+namespace foretell {
+namespace {
+
+void check_counts(const Request& request) {
+  FORETELL_CHECK(request.batch != 0, "a request has a batch");
+  for (const CountField& field : count_fields()) {
+    const std::int64_t value = field.get(request);
+    if (value != 0) parse_count(field.option, std::to_string(value), field.low, field.high);
+  }
+}
+
+void check_lengths(const Request& request) {
+  if (request.seq_len > 0 && (request.input_len > 0 || request.output_len > 0)) {
+    throw UserError(
+        "seq and input-len/output-len exclude each other: --seq is one forward pass, "
+        "--input-len with --output-len is prefill and decode");
+  }
+  if (request.output_len > 0 && request.input_len == 0) {
+    throw UserError("output-len needs a prompt; add --input-len with the number of its tokens");
+  }
+}
+
+void check_parallelism(const Request& request) {
+  const std::int64_t per_copy =
+      std::int64_t{request.tp > 0 ? request.tp : 1} * (request.pp > 0 ? request.pp : 1);
+  const std::int64_t needed = per_copy * (request.dp > 0 ? request.dp : 1);
+  if (request.cores > 0 && needed > request.cores) {
+    throw UserError("tp x pp x dp = " + std::to_string(needed) + " cores, but cores says " +
+                    std::to_string(request.cores) + "; lower one of them or raise --cores");
+  }
+}
+
+}  // namespace
+
+void check_request(const Request& request) {
+  if (request.system.empty())
+    throw UserError("no system; name one with --on, see `foretell list systems`");
+  if (request.workload.empty()) {
+    throw UserError("no workload; name one with --workload, see `foretell list workloads`");
+  }
+  if (request.dtype.empty()) {
+    throw UserError("no data type; name one with --dtype, see `foretell list dtypes`");
+  }
+  check_counts(request);
+  check_lengths(request);
+  check_parallelism(request);
+  if (request.in_flight < 0 || request.in_flight > kMaxInFlight) {
+    throw UserError("in-flight: must be above 0 and up to 1000000");
+  }
+}
+
+}  // namespace foretell

@@ -1,0 +1,98 @@
+#include "model/cli/request_fields.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "reports/record/csv.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr std::int64_t kMaxBatch = 1'000'000;
+constexpr std::int64_t kMaxTokens = 10'000'000;
+constexpr std::int64_t kMaxPixels = 65'536;
+constexpr std::int64_t kMaxWays = 100'000;  // cores, copies and shards of one system
+
+template <auto Member>
+std::int64_t get(const Request& request) {
+  return request.*Member;
+}
+
+template <auto Member>
+void set(Request& request, std::int64_t value) {
+  using Value = std::remove_reference_t<decltype(request.*Member)>;
+  request.*Member = static_cast<Value>(value);  // the range of every field fits its type
+}
+
+template <auto Member>
+constexpr CountField field(const char* option, const char* column, std::int64_t high,
+                           const char* help) {
+  return {option, column, help, 1, high, &get<Member>, &set<Member>};
+}
+
+// The number that the whole text spells, in any notation; nothing for anything else.
+std::optional<double> whole_text_as_number(std::string_view text) {
+  double value = 0;
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (result.ptr != text.data() + text.size() || text.empty()) return std::nullopt;
+  if (result.ec == std::errc::result_out_of_range) return HUGE_VAL;
+  if (result.ec != std::errc() || std::isnan(value)) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+const std::vector<CountField>& count_fields() {
+  static const std::vector<CountField> kFields = {
+      field<&Request::batch>("batch", "batch", kMaxBatch, "samples per call"),
+      field<&Request::seq_len>("seq", "seq_len", kMaxTokens, "tokens per sample, one forward pass"),
+      field<&Request::input_len>("input-len", "input_len", kMaxTokens, "prompt tokens (prefill)"),
+      field<&Request::output_len>("output-len", "output_len", kMaxTokens,
+                                  "generated tokens (decode)"),
+      field<&Request::image_size>("image-size", "image_size", kMaxPixels,
+                                  "height and width of images in pixels"),
+      field<&Request::tp>("tp", "tp", kMaxWays, "cores that share one copy of the model"),
+      field<&Request::pp>("pp", "pp", kMaxWays, "pipeline stages of one copy"),
+      field<&Request::dp>("dp", "dp", kMaxWays,
+                          "copies side by side (default: as many as fit the cores)"),
+      field<&Request::cores>("cores", "cores", kMaxWays, "cores to use (default: all)"),
+  };
+  return kFields;
+}
+
+const CountField& find_count_field(std::string_view option) {
+  for (const CountField& field : count_fields()) {
+    if (option == field.option) return field;
+  }
+  throw InternalError(__FILE__, __LINE__, "no count field " + std::string(option));
+}
+
+std::int64_t parse_count(std::string_view name, std::string_view text, std::int64_t low,
+                         std::int64_t high) {
+  const std::string_view word = trim(text);
+  const std::optional<double> number = whole_text_as_number(word);
+  const bool good = number && std::trunc(*number) == *number &&
+                    *number >= static_cast<double>(low) && *number <= static_cast<double>(high);
+  if (!good) {
+    throw UserError(std::string(name) + ": '" + std::string(word) +
+                    "' is not allowed; it must be a whole number from " + std::to_string(low) +
+                    " to " + std::to_string(high));
+  }
+  return static_cast<std::int64_t>(*number);
+}
+
+double parse_positive(std::string_view name, std::string_view text, double high) {
+  const std::string_view word = trim(text);
+  const std::optional<double> number = whole_text_as_number(word);
+  if (!number || !(*number > 0) || !(*number <= high)) {
+    throw UserError(std::string(name) + ": '" + std::string(word) +
+                    "' is not allowed; it must be a number above 0 and up to " + to_text(high));
+  }
+  return *number;
+}
+
+}  // namespace foretell

@@ -1,0 +1,38 @@
+// The numbers of a request: their names on the command line and in tables, and what is allowed.
+// Options, table columns and study files all walk this one list.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/cli/prediction.hpp"
+
+namespace foretell {
+
+struct CountField {
+  const char* option;  // "input-len", without the dashes
+  const char* column;  // "input_len"
+  const char* help;
+  std::int64_t low;
+  std::int64_t high;
+  std::int64_t (*get)(const Request&);  // 0: not stated
+  void (*set)(Request&, std::int64_t);
+};
+
+const std::vector<CountField>& count_fields();
+const CountField& find_count_field(std::string_view option);  // InternalError for an unknown one
+
+// Requests in flight: a number above 0, not necessarily whole (tables state averages).
+inline constexpr double kMaxInFlight = 1e6;
+
+// A whole number in [low, high]; "8.0" is whole, as spreadsheets write it. UserError: "<name>: 0 is
+// not allowed; it must be a whole number from 1 to 1000000".
+std::int64_t parse_count(std::string_view name, std::string_view text, std::int64_t low,
+                         std::int64_t high);
+
+// A number in (0, high]. UserError with the same kind of message.
+double parse_positive(std::string_view name, std::string_view text, double high);
+
+}  // namespace foretell

@@ -1,0 +1,127 @@
+#include "model/cli/request_options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <limits>
+
+#include "model/base/errors.hpp"
+#include "model/cli/request_fields.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr std::string_view kBatch = "batch";
+constexpr std::int64_t kMaxSeed = std::int64_t{1} << 53;  // exact in every JSON reader
+
+void add_list(CLI::App& command, const char* name, const char* type,
+              std::vector<std::string>& values, bool lists, const std::string& help) {
+  CLI::Option* option =
+      command.add_option(name, values, help)->allow_extra_args(false)->type_name(type);
+  if (lists) {
+    option->delimiter(',')->take_all();
+  } else {
+    option->expected(1);
+  }
+}
+
+std::vector<std::string> or_unstated(const std::vector<std::string>& values) {
+  return values.empty() ? std::vector<std::string>{""} : values;
+}
+
+}  // namespace
+
+void add_request_options(CLI::App& command, RequestOptions& options, bool lists) {
+  const std::string several = lists ? ", several with commas" : "";
+  add_list(command, "--on", "SYSTEM", options.systems, lists,
+           "system, for example inf2.xlarge" + several);
+  add_list(command, "--workload", "NAME|FILE", options.workloads, lists,
+           "network by name, or a config.json" + several);
+  add_list(command, "--dtype", "TYPE", options.dtypes, lists,
+           "data type or precision policy" + several);
+  options.counts.resize(count_fields().size());
+  for (std::size_t i = 0; i < count_fields().size(); ++i) {
+    const CountField& field = count_fields()[i];
+    const std::string name = std::string("--") + field.option;
+    if (field.option == kBatch) {
+      add_list(command, "--batch", "N", options.batches, lists,
+               std::string(field.help) + " (default: 1)" + several);
+    } else {
+      command.add_option(name, options.counts[i], field.help)->type_name("N");
+    }
+  }
+  command
+      .add_option("--in-flight", options.in_flight,
+                  "batched requests in flight (default: one per copy)")
+      ->type_name("N");
+  command.add_option("--sdk", options.sdk, "release of the vendor's compiler and runtime")
+      ->type_name("VERSION");
+  add_model_options(command, options);
+  command
+      .add_option("--trace", options.trace_file,
+                  "write a timeline that opens in Perfetto to this file")
+      ->type_name("FILE");
+  command.add_option("--seed", options.seed, "seed of everything random (default: 0)")
+      ->type_name("N");
+}
+
+void add_model_options(CLI::App& command, RequestOptions& options) {
+  command
+      .add_option("--set", options.set,
+                  "override a parameter, PATH=VALUE, for example 'device.hbm.bandwidth=1.6 TB/s'; "
+                  "repeat for more (`foretell show SYSTEM` lists the paths)")
+      ->allow_extra_args(false)
+      ->take_all()
+      ->type_name("PATH=VALUE");
+  command
+      .add_option("--factors", options.factors,
+                  "fitted factors: a file, or 'none' for published facts alone")
+      ->type_name("FILE|none");
+  command.add_flag("--exact", options.exact, "execute everything, reuse nothing");
+}
+
+Request row_defaults(const RequestOptions& options) {
+  Request request;
+  request.set = options.set;
+  request.factors = options.factors;
+  request.exact = options.exact;
+  return request;
+}
+
+std::vector<Request> requests(const RequestOptions& options) {
+  Request base = row_defaults(options);
+  for (std::size_t i = 0; i < options.counts.size(); ++i) {
+    const CountField& field = count_fields()[i];
+    if (options.counts[i].empty()) continue;
+    const std::string name = std::string("--") + field.option;
+    field.set(base, parse_count(name, options.counts[i], field.low, field.high));
+  }
+  if (!options.in_flight.empty()) {
+    base.in_flight = parse_positive("--in-flight", options.in_flight, kMaxInFlight);
+  }
+  if (!options.seed.empty()) {
+    base.seed = static_cast<std::uint64_t>(parse_count("--seed", options.seed, 0, kMaxSeed));
+  }
+  base.sdk = options.sdk;
+  base.trace_file = options.trace_file;
+
+  const CountField& batch = count_fields().front();
+  std::vector<Request> result;
+  for (const std::string& system : or_unstated(options.systems)) {
+    for (const std::string& workload : or_unstated(options.workloads)) {
+      for (const std::string& dtype : or_unstated(options.dtypes)) {
+        for (const std::string& size : or_unstated(options.batches)) {
+          Request request = base;
+          request.system = system;
+          request.workload = workload;
+          request.dtype = dtype;
+          if (!size.empty())
+            batch.set(request, parse_count("--batch", size, batch.low, batch.high));
+          check_request(request);
+          result.push_back(std::move(request));
+        }
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace foretell

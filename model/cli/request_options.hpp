@@ -1,0 +1,45 @@
+// The options that say what to predict, shared by run, compare, explain, predict and validate.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/cli/prediction.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace foretell {
+
+// Raw text of the options; requests() turns it into checked requests.
+struct RequestOptions {
+  std::vector<std::string> systems;
+  std::vector<std::string> workloads;
+  std::vector<std::string> dtypes;
+  std::vector<std::string> batches;
+  std::vector<std::string> counts;  // one per count_fields(), "" when not stated
+  std::string in_flight;
+  std::string sdk;
+  std::vector<std::string> set;
+  std::string factors;
+  bool exact = false;
+  std::string trace_file;
+  std::string seed;
+};
+
+// --on, --workload, --dtype and everything else of one scenario. With `lists`, --on, --workload,
+// --dtype and --batch take several values with commas between.
+void add_request_options(CLI::App& command, RequestOptions& options, bool lists);
+
+// --set, --factors, --exact: what applies to every row of a table.
+void add_model_options(CLI::App& command, RequestOptions& options);
+
+// All combinations, the last option varying fastest: systems, workloads, dtypes, batches.
+// UserError for values out of range. A missing --dtype is an error that lists the types.
+std::vector<Request> requests(const RequestOptions& options);
+
+// The request that every row of a table starts from.
+Request row_defaults(const RequestOptions& options);
+
+}  // namespace foretell

@@ -1,0 +1,47 @@
+// A request with its names looked up and its defaults filled in: all that the simulation needs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "hw/spec/catalog.hpp"
+#include "model/base/metrics.hpp"
+#include "model/cli/prediction.hpp"
+#include "reports/record/serving.hpp"
+#include "workloads/import/workload.hpp"
+#include "workloads/ir/graph.hpp"
+#include "workloads/ir/precision.hpp"
+
+namespace foretell {
+
+struct ResolvedRequest {
+  Request request;      // as asked for, with every default that applies filled in
+  LoadedSystem system;  // overrides and factors applied
+  ModelConfig model;
+  PrecisionPolicy precision;
+  Serving serving;
+  std::vector<std::string> notes;  // defaults taken and limits that a reader should know
+};
+
+// UserError for unknown names (with the nearest), values out of range, and parallelism that does
+// not fit the cores of the system.
+ResolvedRequest resolve(const Request& request);
+
+// UserError when the system, the workload or the data type of the request has no such name.
+void check_names(const Request& request);
+
+// Tokens that are taken when the request does not say: 128, as published tables of encoders do, or
+// the longest that the network takes.
+std::int64_t default_sequence(const ModelConfig& model);
+
+// The operator graph of one call of one copy, with the data types of the policy.
+Graph build_resolved_graph(const ResolvedRequest& resolved);
+
+// Executes one call of the request in the SystemC model. UserError when it cannot be mapped or
+// does not fit the memory.
+Metrics simulate(const ResolvedRequest& resolved);
+
+// The record of a simulation: serving formulas, cost, interval and context added.
+RunRecord make_record(const ResolvedRequest& resolved, const Metrics& metrics);
+
+}  // namespace foretell

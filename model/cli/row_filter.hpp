@@ -1,0 +1,35 @@
+// Which rows of a table count.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "reports/record/csv.hpp"
+
+namespace foretell {
+
+class RowFilter {
+ public:
+  // "COL=VALUE[,VALUE…]": the row's cell is one of the values. UserError for another form and for
+  // a column that the header does not have.
+  void require(const std::string& condition, const CsvRow& header);
+
+  bool accepts(const CsvRow& row) const;
+  std::string text() const;  // "use=yes, latest=1"; "" for no condition
+
+ private:
+  struct Condition {
+    std::size_t column;
+    std::set<std::string> values;
+    std::string text;
+  };
+  std::vector<Condition> conditions_;
+};
+
+bool has_column(const CsvRow& header, const std::string& name);
+
+// Index of a column; UserError with the nearest name.
+std::size_t find_column(const CsvRow& header, const std::string& name);
+
+}  // namespace foretell

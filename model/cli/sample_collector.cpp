@@ -1,0 +1,91 @@
+#include "model/cli/sample_collector.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "model/cli/row_filter.hpp"
+
+namespace foretell {
+namespace {
+
+// A measurement above zero; nothing for an empty cell or one that is no such number.
+std::optional<double> measurement(const std::string& cell) {
+  const std::string_view text = trim(cell);
+  double value = 0;
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = result.ec == std::errc() && result.ptr == text.data() + text.size();
+  if (!whole || !std::isfinite(value) || !(value > 0)) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+SampleCollector::SampleCollector(const TableLayout& layout, const CsvRow& header,
+                                 const std::vector<std::string>& by)
+    : layout_(layout) {
+  for (const std::string& name : by) group_columns_.push_back(find_column(header, name));
+  for (const MeasuredColumn& column : layout.measured) {
+    if (has_column(header, column.measured)) {
+      measured_.emplace_back(find_column(header, column.measured), column);
+    }
+  }
+  for (const char* name : {"id", "workload", "op", "batch"}) {
+    if (has_column(header, name)) name_columns_.push_back(find_column(header, name));
+  }
+  if (measured_.empty()) {
+    throw UserError("the table has none of the measured columns of its kind; nothing to compare");
+  }
+}
+
+bool SampleCollector::is_measured(const CsvRow& row) const {
+  return std::any_of(measured_.begin(), measured_.end(), [&row](const auto& entry) {
+    return measurement(row[entry.first]).has_value();
+  });
+}
+
+void SampleCollector::collect(const CsvRow& row, const RowPrediction& prediction) {
+  for (const auto& [index, column] : measured_) {
+    const std::optional<double> measured = measurement(row[index]);
+    const auto predicted = prediction.values.find(column.predicted);
+    if (!measured || predicted == prediction.values.end()) continue;
+    Sample sample;
+    for (const std::size_t group : group_columns_) sample.group.push_back(row[group]);
+    sample.quantity = column.measured;
+    sample.row = name_of(row);
+    sample.comparison = {*measured, predicted->second, interval_of(column, prediction)};
+    samples_.push_back(std::move(sample));
+  }
+}
+
+std::string SampleCollector::name_of(const CsvRow& row) const {
+  std::vector<std::string> parts;
+  for (const std::size_t column : name_columns_) {
+    if (!row[column].empty()) parts.push_back(row[column]);
+  }
+  return join(parts, " ");
+}
+
+// The interval of a row is that of its call, or of its token in decode rows; a throughput is the
+// inverse of a call.
+std::optional<Interval> SampleCollector::interval_of(const MeasuredColumn& column,
+                                                     const RowPrediction& prediction) const {
+  const auto low = prediction.values.find(layout_.low);
+  const auto high = prediction.values.find(layout_.high);
+  if (low == prediction.values.end() || high == prediction.values.end()) return std::nullopt;
+  const bool per_token = prediction.values.count("pred_tpot_ms") > 0;
+  const Interval interval{low->second, high->second};
+  if (column.measured == (per_token ? "tpot_ms" : "call_ms") || layout_.measured.size() == 1) {
+    return interval;
+  }
+  if (column.measured == "throughput" && !per_token) {
+    const double work =
+        prediction.values.at("pred_throughput") * prediction.values.at("pred_call_ms");
+    return Interval{work / interval.high, work / interval.low};
+  }
+  return std::nullopt;
+}
+
+}  // namespace foretell

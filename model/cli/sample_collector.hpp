@@ -1,0 +1,40 @@
+// Turns predicted rows of a table into samples of the quantities that were measured.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "calib/validate/accuracy_report.hpp"
+#include "calib/validate/table_kind.hpp"
+#include "model/cli/batch_predictor.hpp"
+#include "reports/record/csv.hpp"
+
+namespace foretell {
+
+class SampleCollector {
+ public:
+  // `by` names the columns that group. UserError when one does not exist or the table has none of
+  // the measured columns of its kind.
+  SampleCollector(const TableLayout& layout, const CsvRow& header,
+                  const std::vector<std::string>& by);
+
+  bool is_measured(const CsvRow& row) const;  // at least one measurement above zero
+  void collect(const CsvRow& row, const RowPrediction& prediction);
+
+  const std::vector<Sample>& samples() const { return samples_; }
+
+ private:
+  std::string name_of(const CsvRow& row) const;
+  std::optional<Interval> interval_of(const MeasuredColumn& column,
+                                      const RowPrediction& prediction) const;
+
+  const TableLayout& layout_;
+  std::vector<std::size_t> group_columns_;
+  std::vector<std::size_t> name_columns_;
+  std::vector<std::pair<std::size_t, MeasuredColumn>> measured_;
+  std::vector<Sample> samples_;
+};
+
+}  // namespace foretell

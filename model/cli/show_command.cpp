@@ -1,0 +1,170 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "hw/spec/catalog.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "model/cli/commands.hpp"
+#include "model/cli/output.hpp"
+#include "model/cli/request_fields.hpp"
+#include "model/cli/request_options.hpp"
+#include "model/cli/resolved_request.hpp"
+#include "model/cli/table_output.hpp"
+#include "reports/render/si_format.hpp"
+
+namespace foretell {
+namespace {
+
+struct ShowOptions {
+  std::string name;
+  OutputOptions output;
+  RequestOptions model;
+  std::string batch = "1";
+  std::string seq;
+  std::string dtype = "fp32";
+};
+
+bool contains_ignoring_case(const std::vector<std::string>& names, const std::string& name) {
+  return std::any_of(names.begin(), names.end(), [&name](const std::string& candidate) {
+    return to_lower(candidate) == to_lower(name);
+  });
+}
+
+std::string remark(const Parameter& parameter) {
+  std::string text = parameter.why;
+  for (const Alternative& other : parameter.alternatives) {
+    if (other.name == parameter.use) continue;
+    text += fmt::format("{}otherwise published: {} ({})", text.empty() ? "" : "; ",
+                        other.value.value, other.value.source);
+  }
+  if (!parameter.interval80.empty()) {
+    text += fmt::format("{}80 % interval {}", text.empty() ? "" : "; ", parameter.interval80);
+  }
+  return text;
+}
+
+Table parameter_table(const LoadedSystem& system) {
+  Table table;
+  table.columns = {{"path"},  {"value", Align::kRight}, {"kind"}, {"source"}, {"meaning"},
+                   {"remark"}};
+  for (const Parameter& parameter : system.parameters) {
+    table.rows.push_back({parameter.path, parameter.value, std::string(to_string(parameter.kind)),
+                          parameter.source, parameter.meaning, remark(parameter)});
+  }
+  return table;
+}
+
+void show_system(const ShowOptions& options, const Session& session) {
+  LoadOptions load;
+  load.set = options.model.set;
+  load.factors = options.model.factors;
+  const LoadedSystem system = Catalog().load(options.name, load);
+  const Format format = parse_format(options.output.format);
+  const std::string table = table_text(parameter_table(system), format, session.result_width);
+  if (format != Format::kTable) return write_text(options.output.output, table);
+  const std::string heading = fmt::format(
+      "{}: {} x {}, factors {} ({}), assumed values: {}\n\n", system.spec_id, system.spec.devices,
+      system.spec.device.name, system.factors_id, system.factors_status, system.assumed_values);
+  write_text(options.output.output, heading + table);
+}
+
+std::string shapes_text(const Graph& graph, const std::vector<TensorId>& ids) {
+  std::vector<std::string> texts;
+  for (const TensorId id : ids) texts.push_back(to_string(graph.tensor(id).shape));
+  return join(texts, " ");
+}
+
+Bytes bytes_of(const Graph& graph, const std::vector<TensorId>& ids) {
+  Bytes sum;
+  for (const TensorId id : ids) sum += graph.tensor(id).bytes();
+  return sum;
+}
+
+Table operator_table_of(const Graph& graph) {
+  Table table;
+  table.columns = {{"operator"},
+                   {"kind"},
+                   {"inputs"},
+                   {"output"},
+                   {"flops", Align::kRight},
+                   {"bytes", Align::kRight}};
+  for (std::size_t i = 0; i < graph.ops().size(); ++i) {
+    const Op& op = graph.ops()[i];
+    const Bytes bytes = bytes_of(graph, op.inputs) + bytes_of(graph, op.outputs);
+    table.rows.push_back(
+        {op.name, op.kind, shapes_text(graph, op.inputs), shapes_text(graph, op.outputs),
+         count_format(graph.flops(static_cast<OpId>(i)).value()), count_format(bytes.value())});
+  }
+  return table;
+}
+
+void show_workload(const ShowOptions& options, const Session& session) {
+  ResolvedRequest resolved;
+  resolved.model = WorkloadLibrary().load(options.name);
+  resolved.precision = find_precision(options.dtype);
+  const CountField& batch = find_count_field("batch");
+  const CountField& seq = find_count_field("seq");
+  resolved.request.batch = parse_count("--batch", options.batch, batch.low, batch.high);
+  resolved.request.seq_len = options.seq.empty()
+                                 ? default_sequence(resolved.model)
+                                 : parse_count("--seq", options.seq, seq.low, seq.high);
+  const Graph graph = build_resolved_graph(resolved);
+  const Format format = parse_format(options.output.format);
+  const std::string table = table_text(operator_table_of(graph), format, session.result_width);
+  if (format != Format::kTable) return write_text(options.output.output, table);
+  const std::string heading = fmt::format(
+      "{} ({}), batch {}, sequence {}, {}\n"
+      "{} operators, {} parameters, weights {}, {} per call\n\n",
+      resolved.model.name, resolved.model.model_type, resolved.request.batch,
+      resolved.request.seq_len, resolved.precision.name, graph.ops().size(),
+      count_format(static_cast<double>(graph.parameter_count())),
+      si_format(graph.weight_bytes().value(), "B"), si_format(graph.total_flops().value(), "FLOP"));
+  write_text(options.output.output, heading + table);
+}
+
+int show(const ShowOptions& options, const Session& session) {
+  const std::vector<std::string> systems = Catalog().systems();
+  if (contains_ignoring_case(systems, options.name)) {
+    show_system(options, session);
+    return kSuccess;
+  }
+  const std::vector<std::string> workloads = WorkloadLibrary().names();
+  std::error_code ignored;
+  // A name that is close to a system and to no workload is a misspelt system.
+  const bool is_file = std::filesystem::exists(options.name, ignored);
+  if (!is_file && nearest_name(options.name, workloads).empty() &&
+      !nearest_name(options.name, systems).empty()) {
+    throw unknown_name("system", options.name, systems);
+  }
+  show_workload(options, session);
+  return kSuccess;
+}
+
+}  // namespace
+
+void add_show_command(CLI::App& app, Session& session) {
+  const auto options = std::make_shared<ShowOptions>();
+  CLI::App* command =
+      app.add_subcommand("show", "Show the values of a system or the operators of a workload");
+  command->footer(
+      "Examples:\n"
+      "  foretell show inf2.xlarge --set 'device.hbm.bandwidth=1.6 TB/s'\n"
+      "  foretell show bert-large-uncased --batch 8 --seq 128 --dtype bf16");
+  command->add_option("name", options->name, "a system, a workload or a config.json")->required();
+  add_format_option(*command, options->output);
+  add_model_options(*command, options->model);
+  command->add_option("--batch", options->batch, "samples per call of a workload (default: 1)")
+      ->type_name("N");
+  command->add_option("--seq", options->seq, "tokens per sample of a workload")->type_name("N");
+  command->add_option("--dtype", options->dtype, "data type of a workload (default: fp32)")
+      ->type_name("TYPE");
+  command->callback([options, &session] {
+    session.action = [options, &session] { return show(*options, session); };
+  });
+}
+
+}  // namespace foretell

@@ -1,0 +1,28 @@
+// Work in forked processes: a SystemC kernel is one per process, and a task that crashes takes
+// nobody with it.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace foretell {
+
+struct TaskOutcome {
+  bool finished = false;  // false: the process died; `text` says how
+  std::string text;       // what the task returned
+};
+
+// Runs `task(0)` … `task(count - 1)`, each in a process of its own and at most `jobs` at a time,
+// and returns what they returned, in order: the same with any number of jobs. A task must not
+// throw. `progress` is called in this process with the number of tasks that are done.
+// InternalError when a process cannot be started.
+std::vector<TaskOutcome> run_forked(std::size_t count, int jobs,
+                                    const std::function<std::string(std::size_t)>& task,
+                                    const std::function<void(std::size_t)>& progress = {});
+
+// Processors that this process may use; the default of --jobs.
+int default_jobs();
+
+}  // namespace foretell
