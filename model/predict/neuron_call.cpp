@@ -1,0 +1,306 @@
+#include "model/predict/neuron_call.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "model/base/errors.hpp"
+#include "model/mapping/fold_layers.hpp"
+#include "model/mapping/neuron/map_graph.hpp"
+#include "model/system/critical_path.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr int kFirstTry = 4;            // layers executed before the first look for a steady state
+constexpr double kSteadyTolerance = 2e-4;  // periods of consecutive layers that count as equal
+
+// What an operator did on core 0. It begins with its first instruction; weights that were
+// prefetched before do not count, unless moving data is all that it does.
+struct OpActivity {
+  Ticks begin = -1;
+  Ticks end = 0;
+  std::array<Ticks, kEngineCount + 1> busy{};  // engines, then DMA
+  std::uint64_t bytes = 0;
+};
+
+void note(OpActivity* activity, const Execution& execution, std::size_t resource) {
+  if (activity->begin < 0 || execution.begin < activity->begin) activity->begin = execution.begin;
+  activity->end = std::max(activity->end, execution.end);
+  activity->busy[resource] += execution.end - execution.begin;
+}
+
+std::map<std::string, OpActivity> activities_of(const Program& program, const CoreExecution& core) {
+  std::vector<OpActivity> by_op(program.operators.size());
+  for (std::size_t e = 0; e < core.engines.size(); ++e) {
+    for (std::size_t i = 0; i < core.engines[e].size(); ++i) {
+      const std::int32_t op = program.engines[e][i].op;
+      if (op >= 0) note(&by_op[static_cast<std::size_t>(op)], core.engines[e][i], e);
+    }
+  }
+  std::vector<bool> computes(by_op.size());
+  for (std::size_t op = 0; op < by_op.size(); ++op) computes[op] = by_op[op].begin >= 0;
+  for (std::size_t r = 0; r < core.rings.size(); ++r) {
+    for (std::size_t i = 0; i < core.rings[r].size(); ++i) {
+      const Transfer& transfer = program.rings[r].transfers[i];
+      if (transfer.op < 0) continue;
+      OpActivity& activity = by_op[static_cast<std::size_t>(transfer.op)];
+      const Execution& execution = core.rings[r][i];
+      if (computes[static_cast<std::size_t>(transfer.op)]) {
+        activity.busy[kEngineCount] += execution.end - execution.begin;
+      } else {
+        note(&activity, execution, kEngineCount);
+      }
+      if (transfer.direction != TransferDirection::kOnChip) activity.bytes += transfer.bytes();
+    }
+  }
+  std::map<std::string, OpActivity> result;
+  for (std::size_t op = 0; op < by_op.size(); ++op) {
+    if (by_op[op].begin >= 0) result[program.operators[op]] = by_op[op];
+  }
+  return result;
+}
+
+// The layers that stand for the others, and the time each replayed one adds.
+struct Replay {
+  LayerRun run;
+  int executed = 0;       // layers of the run that were executed
+  Ticks period = 0;       // of a replayed layer
+
+  int replayed() const { return executed == 0 ? 0 : run.count - executed; }
+  std::int32_t last_executed() const { return run.first + executed - 1; }
+  bool skips(std::int32_t layer) const {
+    return replayed() > 0 && layer > last_executed() && layer < run.first + run.count;
+  }
+};
+
+class CallRunner {
+ public:
+  explicit CallRunner(const NeuronCall& call) : call_(call) {
+    scheduling_.prefetch_window = call.system.device.core.sbuf.capacity * call.factors.prefetch_window_fraction;
+  }
+
+  NeuronCallResult run() {
+    replay_.run = longest_equal_run(call_.graph);
+    int executed = call_.exact ? replay_.run.count : std::min(kFirstTry, replay_.run.count);
+    while (true) {
+      execute(executed);
+      if (executed == replay_.run.count || steady()) break;
+      executed = std::min(2 * executed, replay_.run.count);
+    }
+    fill_metrics();
+    return std::move(result_);
+  }
+
+ private:
+  void execute(int executed) {
+    std::set<std::int32_t> skipped;
+    for (int layer = executed; layer < replay_.run.count; ++layer) skipped.insert(replay_.run.first + layer);
+    replay_.executed = executed;
+    replay_.period = 0;
+    result_.program = map_to_neuron_core(call_.graph, call_.precision, call_.system.device.core, scheduling_, skipped);
+    result_.execution = foretell::simulate(call_.system, call_.factors,
+                                           {call_.copies_per_device, call_.sdk_engine_time}, result_.program);
+    activities_ = activities_of(result_.program, result_.execution.cores.front());
+  }
+
+  Ticks layer_end(std::int32_t layer) const {
+    Ticks end = 0;
+    for (const OpId id : ops_of_layer(call_.graph, layer)) {
+      const auto found = activities_.find(call_.graph.op(id).name);
+      if (found != activities_.end()) end = std::max(end, found->second.end);
+    }
+    return end;
+  }
+
+  // Equal layers behind each other take the same time once the pipeline of weights has filled.
+  bool steady() {
+    if (replay_.executed < 3) return false;
+    const std::int32_t last = replay_.last_executed();
+    const Ticks end = layer_end(last);
+    const Ticks before = layer_end(last - 1);
+    const Ticks earlier = layer_end(last - 2);
+    replay_.period = end - before;
+    const auto difference = static_cast<double>(std::abs(replay_.period - (before - earlier)));
+    return difference <= kSteadyTolerance * static_cast<double>(replay_.period);
+  }
+
+  Ticks added() const { return replay_.period * replay_.replayed(); }
+
+  void fill_metrics() {
+    Metrics& metrics = result_.metrics;
+    const ChipExecution& execution = result_.execution;
+    result_.replayed_layers = replay_.replayed();
+    const Seconds overhead = to_seconds(execution.call_begin);
+    const Seconds device = to_seconds(execution.end - execution.call_begin + added());
+    metrics.device = device;
+    metrics.call = std::max(overhead + device, host_copies());
+    metrics.instructions = execution.instructions;
+    metrics.events = execution.events;
+    fill_operators();
+    fill_resources();
+    fill_bottleneck(overhead);
+    metrics.memory_used = memory_of_copy(call_.graph) * call_.copies_per_device;
+    metrics.memory_capacity = call_.system.device.hbm.capacity;
+  }
+
+  // Inputs and outputs cross the host's bus while another call computes.
+  Seconds host_copies() const {
+    Bytes bytes(0);
+    for (const Tensor& tensor : call_.graph.tensors()) {
+      if (tensor.kind == TensorKind::kInput || tensor.kind == TensorKind::kOutput) bytes += tensor.bytes();
+    }
+    return bytes / call_.system.device.host.copy_rate;
+  }
+
+  void fill_operators() {
+    const CriticalPath path = critical_path(result_.program, result_.execution.cores.front());
+    std::map<std::string, Critical> critical;
+    for (std::size_t op = 0; op < path.by_operator.size(); ++op) {
+      critical[result_.program.operators[op]] = largest(path.by_operator[op]);
+    }
+    const std::vector<OpId> pattern = ops_of_layer(call_.graph, replay_.last_executed());
+    std::map<std::int32_t, std::size_t> position;  // within the replayed layer
+    for (OpId id = 0; id < static_cast<OpId>(call_.graph.ops().size()); ++id) {
+      const Op& op = call_.graph.op(id);
+      const bool replayed = replay_.skips(op.layer);
+      const OpId stands_for = replayed ? pattern[position[op.layer]++] : id;
+      const auto found = activities_.find(call_.graph.op(stands_for).name);
+      if (found == activities_.end()) continue;  // folded into another operator
+      Ticks shift = 0;
+      if (replayed) shift = replay_.period * (op.layer - replay_.last_executed());
+      if (!replayed && !pattern.empty() && id > pattern.back()) shift = added();
+      result_.metrics.operators.push_back(
+          operator_metrics(id, found->second, shift, critical[call_.graph.op(stands_for).name]));
+    }
+  }
+
+  OperatorMetrics operator_metrics(OpId id, const OpActivity& activity, Ticks shift, Critical critical) const {
+    static constexpr std::array<const char*, kEngineCount + 1> kNames = {"tensor", "vector", "scalar",
+                                                                         "gpsimd", "sync",   "dma"};
+    const Op& op = call_.graph.op(id);
+    OperatorMetrics metrics;
+    metrics.name = op.name;
+    metrics.op = op.kind;
+    const auto busiest = std::max_element(activity.busy.begin(), activity.busy.end()) - activity.busy.begin();
+    metrics.engine = kNames.at(static_cast<std::size_t>(busiest));
+    metrics.start = to_seconds(activity.begin + shift);
+    metrics.duration = to_seconds(activity.end - activity.begin);
+    metrics.flops = call_.graph.flops(id);
+    metrics.bytes = Bytes(static_cast<double>(activity.bytes));
+    metrics.critical = to_string(critical);
+    return metrics;
+  }
+
+  // Activity of the last executed layer, which every replayed one repeats.
+  OpActivity replayed_layer() const {
+    OpActivity sum;
+    for (const OpId id : ops_of_layer(call_.graph, replay_.last_executed())) {
+      const auto found = activities_.find(call_.graph.op(id).name);
+      if (found == activities_.end()) continue;
+      for (std::size_t r = 0; r < sum.busy.size(); ++r) sum.busy[r] += found->second.busy[r];
+      sum.bytes += found->second.bytes;
+    }
+    return sum;
+  }
+
+  void fill_resources() {
+    const ChipExecution& execution = result_.execution;
+    const OpActivity layer = replayed_layer();
+    const double layers = replay_.replayed();
+    const double total = static_cast<double>(execution.end - execution.call_begin + added());
+    const auto share = [&](Ticks time, Ticks per_layer) {
+      return std::clamp((static_cast<double>(time) + layers * static_cast<double>(per_layer)) / total, 0.0, 1.0);
+    };
+    Metrics& metrics = result_.metrics;
+    for (std::size_t c = 0; c < execution.cores.size(); ++c) {
+      const CoreExecution& core = execution.cores[c];
+      const std::string prefix = "chip0.core" + std::to_string(c) + ".";
+      for (std::size_t e = 0; e < kEngineCount; ++e) {
+        if (core.engines[e].empty()) continue;
+        ResourceMetrics resource;
+        resource.path = prefix + std::string(to_string(static_cast<Engine>(e)));
+        resource.busy = share(core.busy[e], layer.busy[e]);
+        const bool works = layer.busy[e] > 0;
+        resource.stalled = std::min(1 - resource.busy, share(core.stalled[e], works ? replay_.period - layer.busy[e] : 0));
+        metrics.resources.push_back(resource);
+      }
+      const double bytes = static_cast<double>(core.loaded_bytes + core.stored_bytes) + layers * static_cast<double>(layer.bytes);
+      const double loaded_share = core.loaded_bytes + core.stored_bytes == 0
+                                      ? 0
+                                      : bytes / static_cast<double>(core.loaded_bytes + core.stored_bytes);
+      ResourceMetrics dma;
+      dma.path = prefix + "dma";
+      dma.busy = std::clamp(static_cast<double>(core.dma_busy) * loaded_share / total, 0.0, 1.0);
+      dma.bytes = Bytes(bytes);
+      metrics.resources.push_back(dma);
+    }
+    fill_hbm(layer, total);
+  }
+
+  void fill_hbm(const OpActivity& layer, double total) {
+    const ChipExecution& execution = result_.execution;
+    const double replayed = static_cast<double>(layer.bytes) * replay_.replayed() * static_cast<double>(execution.cores.size());
+    result_.metrics.hbm_read = Bytes(static_cast<double>(execution.hbm_read) + replayed);
+    result_.metrics.hbm_written = Bytes(static_cast<double>(execution.hbm_written));
+    ResourceMetrics hbm;
+    hbm.path = "chip0.hbm";
+    hbm.bytes = result_.metrics.hbm_read + result_.metrics.hbm_written;
+    const Seconds busy = hbm.bytes / call_.system.device.hbm.bandwidth;
+    hbm.busy = std::clamp(busy.value() * kTicksPerSecond / total, 0.0, 1.0);
+    result_.metrics.resources.push_back(hbm);
+  }
+
+  void fill_bottleneck(Seconds overhead) {
+    const CriticalPath path = critical_path(result_.program, result_.execution.cores.front());
+    CriticalTimes total = path.total;
+    std::map<std::string, std::size_t> index;
+    for (std::size_t op = 0; op < result_.program.operators.size(); ++op) index[result_.program.operators[op]] = op;
+    for (const OpId id : ops_of_layer(call_.graph, replay_.last_executed())) {
+      const auto found = index.find(call_.graph.op(id).name);
+      if (found == index.end() || replay_.replayed() == 0) continue;
+      for (std::size_t r = 0; r < total.size(); ++r) {
+        total[r] += path.by_operator[found->second][r] * replay_.replayed();
+      }
+    }
+    const Critical critical = largest(total);
+    const Seconds longest = to_seconds(total[static_cast<std::size_t>(critical)]);
+    Metrics& metrics = result_.metrics;
+    metrics.bottleneck = to_string(critical);
+    if (overhead > longest) metrics.bottleneck = "host call overhead";
+    if (metrics.call > overhead + metrics.device) metrics.bottleneck = "host copy";
+  }
+
+  const NeuronCall& call_;
+  SchedulingParameters scheduling_;
+  Replay replay_;
+  NeuronCallResult result_;
+  std::map<std::string, OpActivity> activities_;
+};
+
+}  // namespace
+
+NeuronCallResult run_neuron_call(const NeuronCall& call) { return CallRunner(call).run(); }
+
+Bytes memory_of_copy(const Graph& graph) {
+  // An activation lives from its operator to its last reader.
+  std::vector<double> change(graph.ops().size() + 1, 0.0);
+  Bytes fixed = graph.weight_bytes();
+  for (const Tensor& tensor : graph.tensors()) {
+    if (tensor.kind == TensorKind::kInput || tensor.kind == TensorKind::kOutput) fixed += tensor.bytes();
+    if (tensor.kind != TensorKind::kActivation || tensor.producer == kNoId || tensor.consumers.empty()) continue;
+    change[static_cast<std::size_t>(tensor.producer)] += tensor.bytes().value();
+    change[static_cast<std::size_t>(tensor.consumers.back()) + 1] -= tensor.bytes().value();
+  }
+  double live = 0;
+  double peak = 0;
+  for (const double step : change) {
+    live += step;
+    peak = std::max(peak, live);
+  }
+  return fixed + Bytes(peak);
+}
+
+}  // namespace foretell

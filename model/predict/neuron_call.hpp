@@ -1,0 +1,39 @@
+// One batched call of a graph on a Neuron device: mapping, simulation, replay of equal layers, and
+// what came out as Metrics.
+#pragma once
+
+#include "hw/spec/neuron_spec.hpp"
+#include "model/base/metrics.hpp"
+#include "model/program/program.hpp"
+#include "model/system/simulate.hpp"
+#include "workloads/ir/graph.hpp"
+#include "workloads/ir/precision.hpp"
+
+namespace foretell {
+
+struct NeuronCall {
+  const Graph& graph;                // with the types of `precision` applied
+  const PrecisionPolicy& precision;
+  const NeuronSystemSpec& system;
+  const NeuronFactors& factors;
+  int copies_per_device = 1;         // cores of a device that each run a copy
+  double sdk_engine_time = 1;        // see NeuronFactors::sdk_engine_time
+  bool exact = false;                // execute every layer instead of replaying equal ones
+};
+
+struct NeuronCallResult {
+  Metrics metrics;
+  // What was executed; with replay, fewer layers than the graph has.
+  Program program;
+  ChipExecution execution;
+  int replayed_layers = 0;
+};
+
+// Throws UserError for operators and types without a mapping. The caller has checked the memory.
+NeuronCallResult run_neuron_call(const NeuronCall& call);
+
+// Device memory of one copy: weights at their stored types, the activations that live at the same
+// time, and inputs and outputs.
+Bytes memory_of_copy(const Graph& graph);
+
+}  // namespace foretell
