@@ -1,10 +1,13 @@
 #include "workloads/import/json_fields.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <filesystem>
 #include <set>
 #include <utility>
 
 #include "model/base/errors.hpp"
+#include "model/config/document.hpp"
 
 namespace foretell {
 namespace {
@@ -41,6 +44,48 @@ class DuplicateKeys {
   std::vector<std::set<std::string>> open_;
 };
 
+json parse_json(const std::string& text, const std::string& file) {
+  try {
+    return json::parse(text, DuplicateKeys(file));
+  } catch (const json::exception& error) {
+    throw UserError(file + ": no valid JSON (truncated?): " + syntax_message(error));
+  }
+}
+
+bool is_yaml(const std::string& file) {
+  const std::string extension = std::filesystem::path(file).extension().string();
+  return extension == ".yaml" || extension == ".yml";
+}
+
+// A scalar of YAML is what the same characters are in JSON, or else text.
+json to_json(const Node& node) {
+  json result;
+  if (node.is_scalar()) {
+    result = json::parse(node.text, nullptr, false);
+    return result.is_primitive() && !result.is_discarded() ? result : json(node.text);
+  }
+  if (node.is_list()) {
+    result = json::array();
+    for (const Node& item : node.items) result.push_back(to_json(item));
+  }
+  if (node.is_map()) {
+    result = json::object();
+    for (const MapEntry& entry : node.entries) result[entry.key] = to_json(entry.value);
+  }
+  return result;
+}
+
+// Line of the first mention of a key as a key, from 1; 0: nowhere.
+std::ptrdiff_t line_of(const std::string& text, std::string_view key) {
+  for (std::size_t at = text.find(key); at != std::string::npos; at = text.find(key, at + 1)) {
+    const bool starts = at == 0 || std::strchr(" \t\n\"'{,", text[at - 1]) != nullptr;
+    const std::size_t end = text.find_first_not_of(" \t\"'", at + key.size());
+    if (!starts || end == std::string::npos || text[end] != ':') continue;
+    return 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+  }
+  return 0;
+}
+
 }  // namespace
 
 JsonFields::JsonFields(std::string text, std::string file)
@@ -48,13 +93,10 @@ JsonFields::JsonFields(std::string text, std::string file)
   if (text_.find_first_not_of(" \t\r\n") == std::string::npos) {
     throw UserError(file_ + ": the file is empty; " + std::string(kWhatItIs));
   }
-  try {
-    object_ = json::parse(text_, DuplicateKeys(file_));
-  } catch (const json::exception& error) {
-    throw UserError(file_ + ": no valid JSON (truncated?): " + syntax_message(error));
+  object_ = is_yaml(file_) ? to_json(parse_document(text_, file_)) : parse_json(text_, file_);
+  if (!object_.is_object()) {
+    throw UserError(file_ + ": holds no object of fields; " + std::string(kWhatItIs));
   }
-  if (!object_.is_object())
-    throw UserError(file_ + ": holds no JSON object; " + std::string(kWhatItIs));
 }
 
 const json* JsonFields::find(std::string_view key) const {
@@ -144,12 +186,8 @@ std::size_t JsonFields::entries(std::string_view key) const {
 }
 
 void JsonFields::problem(std::string_view key, const std::string& message) {
-  const std::size_t at = text_.find("\"" + std::string(key) + "\"");
-  std::string place = file_;
-  if (at != std::string::npos) {
-    const auto end = text_.begin() + static_cast<std::ptrdiff_t>(at);
-    place += ":" + std::to_string(std::count(text_.begin(), end, '\n') + 1);
-  }
+  const std::ptrdiff_t line = line_of(text_, key);
+  const std::string place = line > 0 ? file_ + ":" + std::to_string(line) : file_;
   problems_.push_back(place + ": " + std::string(key) + ": " + message);
 }
 

@@ -12,7 +12,8 @@ namespace foretell {
 
 class JsonFields {
  public:
-  // Parses `text` into an object. UserError for what is no JSON object or repeats a key.
+  // Parses `text` into an object: YAML when the name of the file ends in .yaml or .yml, else JSON.
+  // UserError for what is no object or repeats a key.
   JsonFields(std::string text, std::string file);
 
   bool has(std::string_view key) const;  // present and not null

@@ -76,7 +76,7 @@ TEST(ModelConfig, FilesThatAreNoConfig) {
   EXPECT_THAT(message_of(" \n"), HasSubstr("the file is empty"));
   EXPECT_THAT(message_of(std::string(kTiny).substr(0, 150)),
               AllOf(HasSubstr("no valid JSON (truncated?)"), HasSubstr("line 7")));
-  EXPECT_THAT(message_of("[1, 2]"), HasSubstr("holds no JSON object"));
+  EXPECT_THAT(message_of("[1, 2]"), HasSubstr("holds no object"));
   EXPECT_THAT(message_of("{}"), HasSubstr("model_type: is missing"));
   EXPECT_THAT(message_of(R"({"model_type": 3})"), HasSubstr("it must be text"));
 }

@@ -47,13 +47,13 @@ bool is_called(const std::string& name, std::string_view given) {
 }
 
 bool is_config_path(std::string_view name) {
-  return name.size() > kExtension.size() &&
-         name.substr(name.size() - kExtension.size()) == kExtension;
+  const std::string extension = fs::path(name).extension().string();
+  return extension == kExtension || extension == ".yaml" || extension == ".yml";
 }
 
 // What to call a network that is read from a file: config.json says nothing, its folder does.
 std::string name_of_file(const fs::path& path) {
-  if (path.filename() != "config.json" || !path.has_parent_path()) return path.stem().string();
+  if (path.stem() != "config" || !path.has_parent_path()) return path.stem().string();
   return fs::absolute(path).parent_path().filename().string();
 }
 
@@ -130,8 +130,10 @@ ModelConfig WorkloadLibrary::load(std::string_view name) const {
     ModelConfig config = load_listed(candidate);
     if (!config.published_as.empty() && is_called(config.published_as, name)) return config;
   }
-  throw UserError(std::string(unknown_name("workload", name, names_).what()) +
-                  " (a network of your own: give the path of its config.json)");
+  throw UserError(
+      std::string(unknown_name("workload", name, names_).what()) +
+      "; `foretell list workloads` shows them all; for a network of your own give the path of its "
+      "config.json");
 }
 
 ModelConfig WorkloadLibrary::load_listed(const std::string& name) const {

@@ -44,7 +44,8 @@ class WorkloadLibrary {
 
   // `name` is in any case a listed name with or without the organisation in front
   // ("google/electra-base-discriminator", "Electra-Base-Discriminator"), the name under which the
-  // network is published ("google-bert/bert-large-uncased"), or the path of a config.json.
+  // network is published ("google-bert/bert-large-uncased"), or the path of a
+  // config.json (or the same fields as .yaml).
   // UserError names the nearest workload, or says what is wrong with the file.
   ModelConfig load(std::string_view name) const;
 

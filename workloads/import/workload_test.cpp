@@ -96,6 +96,20 @@ TEST_F(WorkloadFolder, AFileOfTheUsersOwn) {
   EXPECT_THAT(message_of(library, (root_ / "folder.json").string()), HasSubstr("is a folder"));
 }
 
+TEST_F(WorkloadFolder, TheSameFieldsAsYaml) {
+  const std::string text =
+      "model_type: gpt2  # a comment\nn_embd: 64\nn_layer: 2\nn_head: 4\nn_positions: 32\n"
+      "vocab_size: 100\nactivation_function: gelu_new\n";
+  const WorkloadLibrary library;
+  const ModelConfig from_yaml = library.load(write("net.yaml", text));
+  const ModelConfig from_json = library.load(write("net.json", tiny()));
+  EXPECT_EQ(from_yaml.name, "net");
+  EXPECT_EQ(build_graph(from_yaml, {1, 8}).parameter_count(),
+            build_graph(from_json, {1, 8}).parameter_count());
+  EXPECT_THAT(message_of(library, write("bad.yaml", text + "n_inner: -4\n")),
+              HasSubstr("bad.yaml:8: n_inner: is -4; it must be an integer from 1 to"));
+}
+
 TEST_F(WorkloadFolder, AFolderOfTheUsersOwn) {
   write("org/net.json", tiny());
   write("readme.txt", "no network");

@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include "workloads/ir/operators/operator_case.hpp"
+#include "workloads/ir/operators/operator_test_case.hpp"
 
 namespace foretell {
 namespace {

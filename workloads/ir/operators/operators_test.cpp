@@ -1,10 +1,10 @@
 #include "workloads/ir/operators.hpp"
 
-#include <set>
-
 #include <gmock/gmock.h>
 
-#include "workloads/ir/operators/operator_case.hpp"
+#include <set>
+
+#include "workloads/ir/operators/operator_test_case.hpp"
 
 namespace foretell {
 namespace {
