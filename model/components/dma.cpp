@@ -6,9 +6,16 @@
 #include "model/timing/neuron_timing.hpp"
 
 namespace foretell {
+namespace {
 
-DmaEngines::DmaEngines(const sc_core::sc_module_name& name, const DmaSpec& spec, double rate_fraction,
-                       CoreShared& shared)
+// A larger transfer passes the memory in several payloads, all issued when it begins: the length
+// of a payload is 32 bits wide, and its buffer costs real memory.
+constexpr std::uint64_t kPayloadBytes = std::uint64_t{1} << 22U;
+
+}  // namespace
+
+DmaEngines::DmaEngines(const sc_core::sc_module_name& name, const DmaSpec& spec,
+                       double rate_fraction, CoreShared& shared)
     : sc_module(name),
       hbm("hbm"),
       spec_(spec),
@@ -27,7 +34,7 @@ DmaEngines::DmaEngines(const sc_core::sc_module_name& name, const DmaSpec& spec,
     shared_.execution.rings[r].resize(transfers.size());
     for (const Transfer& transfer : transfers) largest = std::max(largest, transfer.bytes());
   }
-  data_.resize(largest);
+  data_.resize(std::min(largest, kPayloadBytes));
   SC_METHOD(service);
   sensitive << wake_;
   dont_initialize();
@@ -49,8 +56,8 @@ void DmaEngines::issue(std::size_t index) {
   const auto& transfers = shared_.program.rings[index].transfers;
   while (ring.next < transfers.size()) {
     const Transfer& transfer = transfers[ring.next];
-    const auto readiness =
-        shared_.semaphores.check(shared_.program.waits.data() + transfer.first_wait, transfer.wait_count);
+    const auto readiness = shared_.semaphores.check(
+        shared_.program.waits.data() + transfer.first_wait, transfer.wait_count);
     if (!readiness.ready) {
       shared_.semaphores.notify(readiness.blocked_on, readiness.threshold, ring);
       break;
@@ -92,7 +99,8 @@ void DmaEngines::begin(const Issued& issued) {
   if (transfer.direction != TransferDirection::kOnChip) {
     const Ticks memory_end = pass_hbm(transfer);
     if (memory_end > end) {  // the memory is the slower one: the engines stay occupied
-      shared_.execution.dma_busy += (memory_end - end) * static_cast<Ticks>(chosen_.size()) / spec_.engines;
+      shared_.execution.dma_busy +=
+          (memory_end - end) * static_cast<Ticks>(chosen_.size()) / spec_.engines;
       end = memory_end;
       for (const std::size_t e : chosen_) engine_free_[e] = std::max(engine_free_[e], end);
     }
@@ -103,8 +111,9 @@ void DmaEngines::begin(const Issued& issued) {
   execution.begin = now;
   execution.end = end;
   if (now > issued.time && issued.index > 0) {  // it was the engines that were occupied
-    execution.cause = {static_cast<std::int32_t>(static_cast<std::size_t>(kEngineCount) + issued.ring),
-                       issued.index - 1};
+    execution.cause = {
+        static_cast<std::int32_t>(static_cast<std::size_t>(kEngineCount) + issued.ring),
+        issued.index - 1};
   }
   in_flight_.push({end, sequence_++, issued.ring, issued.index});
 }
@@ -115,8 +124,9 @@ Ticks DmaEngines::occupy_engines(const Transfer& transfer) {
   chosen_.resize(engine_free_.size());
   std::iota(chosen_.begin(), chosen_.end(), std::size_t{0});
   if (engines < chosen_.size()) {
-    std::stable_sort(chosen_.begin(), chosen_.end(),
-                     [this](std::size_t a, std::size_t b) { return engine_free_[a] < engine_free_[b]; });
+    std::stable_sort(chosen_.begin(), chosen_.end(), [this](std::size_t a, std::size_t b) {
+      return engine_free_[a] < engine_free_[b];
+    });
     chosen_.resize(engines);
   }
   const Ticks descriptor =
@@ -124,7 +134,8 @@ Ticks DmaEngines::occupy_engines(const Transfer& transfer) {
   Ticks end = 0;
   Ticks work = 0;
   for (std::size_t i = 0; i < engines; ++i) {
-    const auto descriptors = static_cast<Ticks>(transfer.descriptors / engines + (i < transfer.descriptors % engines ? 1 : 0));
+    const auto descriptors = static_cast<Ticks>(transfer.descriptors / engines +
+                                                (i < transfer.descriptors % engines ? 1 : 0));
     Ticks& free = engine_free_[chosen_[i]];
     free = std::max(free, now) + descriptors * descriptor;
     work += descriptors * descriptor;
@@ -135,17 +146,23 @@ Ticks DmaEngines::occupy_engines(const Transfer& transfer) {
 }
 
 Ticks DmaEngines::pass_hbm(const Transfer& transfer) {
-  tlm::tlm_generic_payload payload;
   const bool load = transfer.direction == TransferDirection::kLoad;
-  payload.set_command(load ? tlm::TLM_READ_COMMAND : tlm::TLM_WRITE_COMMAND);
-  payload.set_address(transfer.hbm_address);
-  payload.set_data_ptr(data_.data());
-  payload.set_data_length(static_cast<unsigned>(transfer.bytes()));
-  payload.set_streaming_width(static_cast<unsigned>(transfer.bytes()));
-  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-  hbm->b_transport(payload, delay);
+  Ticks end = 0;
+  for (std::uint64_t offset = 0; offset < transfer.bytes(); offset += kPayloadBytes) {
+    const auto length =
+        static_cast<unsigned>(std::min<std::uint64_t>(kPayloadBytes, transfer.bytes() - offset));
+    tlm::tlm_generic_payload payload;
+    payload.set_command(load ? tlm::TLM_READ_COMMAND : tlm::TLM_WRITE_COMMAND);
+    payload.set_address(transfer.hbm_address + offset);
+    payload.set_data_ptr(data_.data());
+    payload.set_data_length(length);
+    payload.set_streaming_width(length);
+    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+    hbm->b_transport(payload, delay);
+    end = std::max(end, now_ticks() + to_ticks(delay));
+  }
   (load ? shared_.execution.loaded_bytes : shared_.execution.stored_bytes) += transfer.bytes();
-  return now_ticks() + to_ticks(delay);
+  return end;
 }
 
 void DmaEngines::complete(const Issued& issued) {
@@ -153,7 +170,8 @@ void DmaEngines::complete(const Issued& issued) {
   ++rings_[issued.ring].completed;
   shared_.execution.end = std::max(shared_.execution.end, issued.time);
   if (transfer.signal != kNoSemaphore) {
-    const auto queue = static_cast<std::int32_t>(static_cast<std::size_t>(kEngineCount) + issued.ring);
+    const auto queue =
+        static_cast<std::int32_t>(static_cast<std::size_t>(kEngineCount) + issued.ring);
     shared_.semaphores.raise(transfer.signal, now_ticks(), {queue, issued.index});
   }
 }

@@ -6,9 +6,10 @@
 // transfer ends when both the engines and the memory are done.
 #pragma once
 
+#include <tlm_utils/simple_initiator_socket.h>
+
 #include <queue>
 #include <systemc>
-#include <tlm_utils/simple_initiator_socket.h>
 #include <vector>
 
 #include "hw/spec/neuron_spec.hpp"
@@ -19,7 +20,8 @@ namespace foretell {
 class DmaEngines : public sc_core::sc_module {
  public:
   SC_HAS_PROCESS(DmaEngines);
-  DmaEngines(const sc_core::sc_module_name& name, const DmaSpec& spec, double rate_fraction, CoreShared& shared);
+  DmaEngines(const sc_core::sc_module_name& name, const DmaSpec& spec, double rate_fraction,
+             CoreShared& shared);
 
   tlm_utils::simple_initiator_socket<DmaEngines> hbm;
 
@@ -33,7 +35,7 @@ class DmaEngines : public sc_core::sc_module {
     void semaphore_reached() override { owner->issue(index); }
     DmaEngines* owner = nullptr;
     std::size_t index = 0;
-    std::size_t next = 0;       // first transfer not yet issued
+    std::size_t next = 0;  // first transfer not yet issued
     std::size_t completed = 0;
     Ticks last_issue = 0;
     Ticks last_end = 0;
@@ -64,8 +66,8 @@ class DmaEngines : public sc_core::sc_module {
   CoreShared& shared_;
   std::vector<RingState> rings_;
   std::vector<Ticks> engine_free_;
-  std::vector<std::size_t> chosen_;        // engines of the transfer being started
-  std::vector<unsigned char> data_;        // payload buffer; its contents mean nothing
+  std::vector<std::size_t> chosen_;  // engines of the transfer being started
+  std::vector<unsigned char> data_;  // payload buffer; its contents mean nothing
   TimeQueue waiting_;
   TimeQueue in_flight_;
   std::uint64_t sequence_ = 0;

@@ -27,7 +27,8 @@ void EngineQueue::wake() {
     const Instruction& done = queue()[next_ - 1];
     retired_ = next_;
     if (done.signal != kNoSemaphore) {
-      const EntryRef self{static_cast<std::int32_t>(engine_), static_cast<std::uint32_t>(next_ - 1)};
+      const EntryRef self{static_cast<std::int32_t>(engine_),
+                          static_cast<std::uint32_t>(next_ - 1)};
       shared_.semaphores.raise(done.signal, now_ticks(), self);
     }
   }
@@ -47,8 +48,8 @@ void EngineQueue::run() {
 
 bool EngineQueue::begin_next() {
   const Instruction& instruction = queue()[next_];
-  const auto readiness =
-      shared_.semaphores.check(shared_.program.waits.data() + instruction.first_wait, instruction.wait_count);
+  const auto readiness = shared_.semaphores.check(
+      shared_.program.waits.data() + instruction.first_wait, instruction.wait_count);
   if (!readiness.ready) {
     if (!registered_) {
       registered_ = true;
@@ -82,7 +83,8 @@ bool EngineQueue::begin_next() {
   execution.end = std::max(execution.end, slot.end);
   free_at_ = std::max(free_at_, slot.end);
   if (shared_port != nullptr) {
-    *shared_port = {slot.end, {static_cast<std::int32_t>(engine_), static_cast<std::uint32_t>(next_)}};
+    *shared_port = {slot.end,
+                    {static_cast<std::int32_t>(engine_), static_cast<std::uint32_t>(next_)}};
   }
   ++next_;
   if (instruction.signal != kNoSemaphore) {
@@ -92,16 +94,18 @@ bool EngineQueue::begin_next() {
   return true;
 }
 
-LaneEngine::LaneEngine(const sc_core::sc_module_name& name, Engine engine, const LaneEngineSpec& spec,
-                       double time_scale, CoreShared& shared)
+LaneEngine::LaneEngine(const sc_core::sc_module_name& name, Engine engine,
+                       const LaneEngineSpec& spec, double time_scale, CoreShared& shared)
     : EngineQueue(name, engine, shared),
       engine_(engine),
       spec_(spec),
       ticks_per_cycle_(kTicksPerSecond / spec.clock.value() * time_scale),
       shared_(shared) {}
 
-EngineQueue::Slot LaneEngine::schedule(const Instruction& instruction, Ticks ready, EntryRef cause) {
-  const Cycles cycles = lane_cycles(engine_, spec_, instruction) + access_overhead(spec_, instruction);
+EngineQueue::Slot LaneEngine::schedule(const Instruction& instruction, Ticks ready,
+                                       EntryRef cause) {
+  const Cycles cycles =
+      lane_cycles(engine_, spec_, instruction) + access_overhead(spec_, instruction);
   const Ticks duration = std::llround(cycles.value() * ticks_per_cycle_);
   const bool waited = ready > free_at_;
   const Ticks begin = waited ? ready : free_at_;
@@ -112,49 +116,66 @@ SharedPort* LaneEngine::port(const Instruction& instruction) {
   if (engine_ == Engine::kGpSimd) return uses_sbuf(instruction) ? &shared_.sbuf_port : nullptr;
   if (uses_psum(instruction)) return &shared_.psum_port;
   // The SBUF port matters only where GpSimd has work.
-  const bool shares_sbuf = engine_ == Engine::kVector && uses_sbuf(instruction) &&
-                           !shared_.program.engines[static_cast<std::size_t>(Engine::kGpSimd)].empty();
+  const bool shares_sbuf =
+      engine_ == Engine::kVector && uses_sbuf(instruction) &&
+      !shared_.program.engines[static_cast<std::size_t>(Engine::kGpSimd)].empty();
   return shares_sbuf ? &shared_.sbuf_port : nullptr;
 }
 
-TensorEngine::TensorEngine(const sc_core::sc_module_name& name, const TensorEngineSpec& spec, double time_scale,
-                           CoreShared& shared)
+TensorEngine::TensorEngine(const sc_core::sc_module_name& name, const TensorEngineSpec& spec,
+                           double time_scale, CoreShared& shared)
     : EngineQueue(name, Engine::kTensor, shared),
       spec_(spec),
       ticks_per_cycle_(kTicksPerSecond / spec.clock.value() * time_scale) {
   for (int t = 0; t < kElementTypeCount; ++t) {
-    const auto entry = spec.cycles_per_column.find(std::string(to_string(static_cast<ElementType>(t))));
-    cycles_per_column_[static_cast<std::size_t>(t)] = entry == spec.cycles_per_column.end() ? 0 : entry->second;
+    const auto entry =
+        spec.cycles_per_column.find(std::string(to_string(static_cast<ElementType>(t))));
+    cycles_per_column_[static_cast<std::size_t>(t)] =
+        entry == spec.cycles_per_column.end() ? 0 : entry->second;
   }
 }
 
-EngineQueue::Slot TensorEngine::load_stationary(const Instruction& instruction, Ticks ready, EntryRef cause) {
+EngineQueue::Slot TensorEngine::load_stationary(const Instruction& instruction, Ticks ready,
+                                                EntryRef cause) {
   const double rate = cycles_per_column_[static_cast<std::size_t>(instruction.type)];
-  const Ticks duration = std::llround(tensor_cycles(spec_, instruction, rate).value() * ticks_per_cycle_);
+  const Ticks duration =
+      std::llround(tensor_cycles(spec_, instruction, rate).value() * ticks_per_cycle_);
   const Ticks array_free = std::max(shadow_free_, stationary_ready_);
   const bool waited = ready > array_free;
   const Ticks begin = waited ? ready : array_free;
+  if (!waited) cause = shadow_free_ >= stationary_ready_ ? last_matmul_ : previous();
   stationary_ready_ = begin + duration;
-  return {begin, begin + duration, 0, waited ? cause : previous()};
+  return {begin, begin + duration, 0, cause};
 }
 
-EngineQueue::Slot TensorEngine::schedule(const Instruction& instruction, Ticks ready, EntryRef cause) {
+EngineQueue::Slot TensorEngine::schedule(const Instruction& instruction, Ticks ready,
+                                         EntryRef cause) {
+  if (instruction.opcode == Opcode::kSemaphoreOnly) {  // leaves the array and its weights alone
+    const bool waited = ready > free_at_;
+    const Ticks at = waited ? ready : free_at_;
+    return {at, at, 0, waited ? cause : previous()};
+  }
   const double rate = cycles_per_column_[static_cast<std::size_t>(instruction.type)];
   if (rate <= 0) {
-    throw UserError("the tensor engine does not multiply " + std::string(to_string(instruction.type)) +
+    throw UserError("the tensor engine does not multiply " +
+                    std::string(to_string(instruction.type)) +
                     "; it has bf16, fp16, fp8, tf32 and fp32");
   }
-  if (instruction.opcode == Opcode::kLoadStationary) return load_stationary(instruction, ready, cause);
-  const double cycles = tensor_cycles(spec_, instruction, rate).value() / spec_.sustained_efficiency;
+  if (instruction.opcode == Opcode::kLoadStationary)
+    return load_stationary(instruction, ready, cause);
+  const double cycles =
+      tensor_cycles(spec_, instruction, rate).value() / spec_.sustained_efficiency;
   const Ticks duration = std::llround(cycles * ticks_per_cycle_);
   const unsigned mask = instruction.tile == 0 ? 0xFFFFU : instruction.tile;
   Ticks array_free = last_begin_;
   for (unsigned q = 0; q < quadrant_free_.size(); ++q) {
     if ((mask >> q & 1U) != 0) array_free = std::max(array_free, quadrant_free_[q]);
   }
+  const bool weights_late = stationary_ready_ > array_free;
   array_free = std::max(array_free, stationary_ready_);
   const bool waited = ready > array_free;
   const Ticks begin = waited ? ready : array_free;
+  if (!waited) cause = weights_late ? previous() : last_matmul_;
   for (unsigned q = 0; q < quadrant_free_.size(); ++q) {
     if ((mask >> q & 1U) != 0) quadrant_free_[q] = begin + duration;
   }
@@ -162,7 +183,9 @@ EngineQueue::Slot TensorEngine::schedule(const Instruction& instruction, Ticks r
   shadow_free_ = begin;
   // Parallel tiles overlap: account only the time that extends the busy period.
   const Ticks busy = std::max<Ticks>(0, begin + duration - std::max(begin, free_at_));
-  return {begin, begin + duration, busy, waited ? cause : previous()};
+  last_matmul_ = {static_cast<std::int32_t>(Engine::kTensor),
+                  static_cast<std::uint32_t>(position())};
+  return {begin, begin + duration, busy, cause};
 }
 
 }  // namespace foretell

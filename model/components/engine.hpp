@@ -59,7 +59,9 @@ class EngineQueue : public sc_core::sc_module, public SemaphoreWaiter {
     return shared_.program.engines[static_cast<std::size_t>(engine_)];
   }
   EntryRef previous() const {
-    return next_ == 0 ? EntryRef{} : EntryRef{static_cast<std::int32_t>(engine_), static_cast<std::uint32_t>(next_ - 1)};
+    return next_ == 0 ? EntryRef{}
+                      : EntryRef{static_cast<std::int32_t>(engine_),
+                                 static_cast<std::uint32_t>(next_ - 1)};
   }
   Ticks free_at_ = 0;  // end of the last instruction begun
 
@@ -73,16 +75,16 @@ class EngineQueue : public sc_core::sc_module, public SemaphoreWaiter {
   sc_core::sc_event wake_;
   std::size_t next_ = 0;
   std::size_t retired_ = 0;
-  bool running_ = false;        // an observable instruction is in flight until wake_
-  bool registered_ = false;     // waiting for a semaphore
+  bool running_ = false;     // an observable instruction is in flight until wake_
+  bool registered_ = false;  // waiting for a semaphore
 };
 
 // Vector, Scalar and GpSimd.
 class LaneEngine final : public EngineQueue {
  public:
   // `time_scale`: engine time is multiplied by this (clock derating, compiler maturity).
-  LaneEngine(const sc_core::sc_module_name& name, Engine engine, const LaneEngineSpec& spec, double time_scale,
-             CoreShared& shared);
+  LaneEngine(const sc_core::sc_module_name& name, Engine engine, const LaneEngineSpec& spec,
+             double time_scale, CoreShared& shared);
 
  private:
   Slot schedule(const Instruction& instruction, Ticks ready, EntryRef cause) override;
@@ -111,7 +113,8 @@ class TensorEngine final : public EngineQueue {
   double ticks_per_cycle_;
   std::array<double, kElementTypeCount> cycles_per_column_{};
   std::array<Ticks, 16> quadrant_free_{};
-  Ticks last_begin_ = 0;        // matmuls begin in order
+  Ticks last_begin_ = 0;  // matmuls begin in order
+  EntryRef last_matmul_;
   Ticks shadow_free_ = 0;       // the shadow weights were swapped in
   Ticks stationary_ready_ = 0;  // the last LoadStationary has ended
 };

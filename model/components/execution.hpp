@@ -26,15 +26,17 @@ struct CoreExecution {
   std::array<std::vector<Execution>, kEngineCount> engines;
   std::vector<std::vector<Execution>> rings;
   std::array<Ticks, kEngineCount> busy{};
-  std::array<Ticks, kEngineCount> stalled{};  // had an instruction, waited for a semaphore or a port
-  Ticks dma_busy = 0;                         // sum over the DMA engines / their number
-  std::uint64_t loaded_bytes = 0;             // into SBUF
-  std::uint64_t stored_bytes = 0;             // out of SBUF
-  Ticks end = 0;                              // last entry
+  std::array<Ticks, kEngineCount>
+      stalled{};                   // had an instruction, waited for a semaphore or a port
+  Ticks dma_busy = 0;              // sum over the DMA engines / their number
+  std::uint64_t loaded_bytes = 0;  // into SBUF
+  std::uint64_t stored_bytes = 0;  // out of SBUF
+  Ticks end = 0;                   // last entry
 
   const Execution& at(EntryRef ref) const {
     const auto queue = static_cast<std::size_t>(ref.queue);
-    return queue < engines.size() ? engines[queue][ref.index] : rings[queue - engines.size()][ref.index];
+    return queue < engines.size() ? engines[queue][ref.index]
+                                  : rings[queue - engines.size()][ref.index];
   }
 };
 

@@ -16,7 +16,8 @@ void Hbm::b_transport(int /*id*/, tlm::tlm_generic_payload& payload, sc_core::sc
   const Ticks now = now_ticks();
   const Ticks arrival = now + to_ticks(delay);
   const Ticks begin = std::max(arrival, free_at_);
-  const Ticks service = std::llround(static_cast<double>(payload.get_data_length()) * ticks_per_byte_);
+  const Ticks service =
+      std::llround(static_cast<double>(payload.get_data_length()) * ticks_per_byte_);
   free_at_ = begin + service;
   busy_ += service;
   (payload.is_write() ? written_bytes_ : read_bytes_) += payload.get_data_length();

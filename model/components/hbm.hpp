@@ -5,9 +5,10 @@
 // delays can stand in its place.
 #pragma once
 
+#include <tlm_utils/multi_passthrough_target_socket.h>
+
 #include <systemc>
 #include <tlm>
-#include <tlm_utils/multi_passthrough_target_socket.h>
 
 #include "hw/spec/neuron_spec.hpp"
 #include "model/components/ticks.hpp"

@@ -10,7 +10,8 @@ namespace foretell {
 NeuronCore::NeuronCore(const sc_core::sc_module_name& name, const NeuronCoreSpec& spec,
                        const NeuronCoreScaling& scaling, const Program& program)
     : sc_module(name),
-      shared_{program, Semaphores(program.semaphores.size(), scaling.semaphore_latency), {}, {}, {}},
+      shared_{
+          program, Semaphores(program.semaphores.size(), scaling.semaphore_latency), {}, {}, {}},
       tensor_("tensor", spec.tensor, scaling.engine_time, shared_),
       vector_("vector", Engine::kVector, spec.vector, scaling.engine_time, shared_),
       scalar_("scalar", Engine::kScalar, spec.scalar, scaling.engine_time, shared_),
@@ -20,7 +21,8 @@ NeuronCore::NeuronCore(const sc_core::sc_module_name& name, const NeuronCoreSpec
 
 void NeuronCore::start() {
   dma_.start();
-  for (EngineQueue* queue : std::array<EngineQueue*, 5>{&tensor_, &vector_, &scalar_, &gpsimd_, &sync_}) {
+  for (EngineQueue* queue :
+       std::array<EngineQueue*, 5>{&tensor_, &vector_, &scalar_, &gpsimd_, &sync_}) {
     queue->start();
   }
 }
@@ -38,11 +40,12 @@ std::string NeuronCore::describe_blocked() const {
       const Wait& wait = program.waits[w];
       const std::uint32_t value = shared_.semaphores.value(wait.semaphore);
       if (value >= wait.threshold) continue;
-      text += "\n  " + who + " waits for semaphore '" + program.semaphores[wait.semaphore] + "' to reach " +
-              std::to_string(wait.threshold) + "; it is " + std::to_string(value);
+      text += "\n  " + who + " waits for semaphore '" + program.semaphores[wait.semaphore] +
+              "' to reach " + std::to_string(wait.threshold) + "; it is " + std::to_string(value);
     }
   };
-  const std::array<const EngineQueue*, kEngineCount> queues = {&tensor_, &vector_, &scalar_, &gpsimd_, &sync_};
+  const std::array<const EngineQueue*, kEngineCount> queues = {&tensor_, &vector_, &scalar_,
+                                                               &gpsimd_, &sync_};
   for (std::size_t e = 0; e < queues.size(); ++e) {
     const auto& instructions = program.engines[e];
     const std::size_t at = queues[e]->position();
@@ -56,7 +59,8 @@ std::string NeuronCore::describe_blocked() const {
     const std::size_t at = dma_.position(r);
     if (at >= program.rings[r].transfers.size()) continue;
     const Transfer& head = program.rings[r].transfers[at];
-    describe("dma " + program.rings[r].name + "[" + std::to_string(at) + "]", head.first_wait, head.wait_count);
+    describe("dma " + program.rings[r].name + "[" + std::to_string(at) + "]", head.first_wait,
+             head.wait_count);
   }
   return text;
 }

@@ -14,7 +14,7 @@ namespace foretell {
 
 // How fast the engines of a core run relative to their published clocks.
 struct NeuronCoreScaling {
-  double engine_time = 1;        // multiplies the time of PE, Vector, Scalar and GpSimd
+  double engine_time = 1;  // multiplies the time of PE, Vector, Scalar and GpSimd
   double dma_rate_fraction = 1;
   Ticks semaphore_latency = 0;
 };
@@ -22,8 +22,8 @@ struct NeuronCoreScaling {
 class NeuronCore : public sc_core::sc_module {
  public:
   // `spec` and `program` outlive the core. The program has passed validate().
-  NeuronCore(const sc_core::sc_module_name& name, const NeuronCoreSpec& spec, const NeuronCoreScaling& scaling,
-             const Program& program);
+  NeuronCore(const sc_core::sc_module_name& name, const NeuronCoreSpec& spec,
+             const NeuronCoreScaling& scaling, const Program& program);
 
   void start();
   bool finished() const;
@@ -47,8 +47,9 @@ class NeuronCore : public sc_core::sc_module {
 class NeuronChip : public sc_core::sc_module {
  public:
   SC_HAS_PROCESS(NeuronChip);
-  NeuronChip(const sc_core::sc_module_name& name, const NeuronDeviceSpec& spec, const NeuronCoreScaling& scaling,
-             const Program& program, int active_cores, Seconds call_overhead);
+  NeuronChip(const sc_core::sc_module_name& name, const NeuronDeviceSpec& spec,
+             const NeuronCoreScaling& scaling, const Program& program, int active_cores,
+             Seconds call_overhead);
 
   const NeuronCore& core(std::size_t index) const { return *cores_[index]; }
   std::size_t core_count() const { return cores_.size(); }

@@ -27,8 +27,8 @@ class Semaphores {
 
   struct Readiness {
     bool ready = false;
-    Ticks at = 0;              // when ready: the last threshold became visible
-    EntryRef cause;            // who raised it
+    Ticks at = 0;                  // when ready: the last threshold became visible
+    EntryRef cause;                // who raised it
     std::uint16_t blocked_on = 0;  // when not ready: the first semaphore that is short
     std::uint32_t threshold = 0;
   };

@@ -14,7 +14,9 @@ using Ticks = std::int64_t;  // femtoseconds
 inline constexpr double kTicksPerSecond = 1e15;
 
 inline Ticks to_ticks(Seconds time) { return std::llround(time.value() * kTicksPerSecond); }
-inline Seconds to_seconds(Ticks ticks) { return Seconds(static_cast<double>(ticks) / kTicksPerSecond); }
+inline Seconds to_seconds(Ticks ticks) {
+  return Seconds(static_cast<double>(ticks) / kTicksPerSecond);
+}
 
 // Requires sc_set_time_resolution(1, SC_FS), which SimulationContext does.
 inline sc_core::sc_time to_sc_time(Ticks ticks) {

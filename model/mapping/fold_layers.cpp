@@ -9,18 +9,21 @@ namespace {
 // Equal in everything that the mapping looks at. Which weights they read does not matter, but
 // whether two layers share them does: a shared weight is loaded once.
 bool equal_ops(const Graph& graph, const Op& a, const Op& b) {
-  if (a.kind != b.kind || a.inputs.size() != b.inputs.size() || a.attributes != b.attributes) return false;
+  if (a.kind != b.kind || a.inputs.size() != b.inputs.size() || a.attributes != b.attributes)
+    return false;
   for (std::size_t i = 0; i < a.inputs.size(); ++i) {
     const Tensor& x = graph.tensor(a.inputs[i]);
     const Tensor& y = graph.tensor(b.inputs[i]);
     const bool weights = x.kind == TensorKind::kWeight;
-    if (x.shape != y.shape || x.dtype != y.dtype || weights != (y.kind == TensorKind::kWeight)) return false;
+    if (x.shape != y.shape || x.dtype != y.dtype || weights != (y.kind == TensorKind::kWeight))
+      return false;
   }
   return true;
 }
 
 bool equal_layers(const Graph& graph, const std::vector<OpId>& a, const std::vector<OpId>& b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [&graph](OpId x, OpId y) {
+  return a.size() == b.size() &&
+         std::equal(a.begin(), a.end(), b.begin(), [&graph](OpId x, OpId y) {
            return equal_ops(graph, graph.op(x), graph.op(y));
          });
 }

@@ -14,7 +14,7 @@
 namespace foretell {
 namespace {
 
-constexpr int kFirstTry = 4;            // layers executed before the first look for a steady state
+constexpr int kFirstTry = 4;  // layers executed before the first look for a steady state
 constexpr double kSteadyTolerance = 2e-4;  // periods of consecutive layers that count as equal
 
 // What an operator did on core 0. It begins with its first instruction; weights that were
@@ -66,8 +66,8 @@ std::map<std::string, OpActivity> activities_of(const Program& program, const Co
 // The layers that stand for the others, and the time each replayed one adds.
 struct Replay {
   LayerRun run;
-  int executed = 0;       // layers of the run that were executed
-  Ticks period = 0;       // of a replayed layer
+  int executed = 0;  // layers of the run that were executed
+  Ticks period = 0;  // of a replayed layer
 
   int replayed() const { return executed == 0 ? 0 : run.count - executed; }
   std::int32_t last_executed() const { return run.first + executed - 1; }
@@ -79,7 +79,8 @@ struct Replay {
 class CallRunner {
  public:
   explicit CallRunner(const NeuronCall& call) : call_(call) {
-    scheduling_.prefetch_window = call.system.device.core.sbuf.capacity * call.factors.prefetch_window_fraction;
+    scheduling_.prefetch_window =
+        call.system.device.core.sbuf.capacity * call.factors.prefetch_window_fraction;
   }
 
   NeuronCallResult run() {
@@ -97,12 +98,15 @@ class CallRunner {
  private:
   void execute(int executed) {
     std::set<std::int32_t> skipped;
-    for (int layer = executed; layer < replay_.run.count; ++layer) skipped.insert(replay_.run.first + layer);
+    for (int layer = executed; layer < replay_.run.count; ++layer)
+      skipped.insert(replay_.run.first + layer);
     replay_.executed = executed;
     replay_.period = 0;
-    result_.program = map_to_neuron_core(call_.graph, call_.precision, call_.system.device.core, scheduling_, skipped);
-    result_.execution = foretell::simulate(call_.system, call_.factors,
-                                           {call_.copies_per_device, call_.sdk_engine_time}, result_.program);
+    result_.program = map_to_neuron_core(call_.graph, call_.precision, call_.system.device.core,
+                                         scheduling_, skipped);
+    result_.execution =
+        foretell::simulate(call_.system, call_.factors,
+                           {call_.copies_per_device, call_.sdk_engine_time}, result_.program);
     activities_ = activities_of(result_.program, result_.execution.cores.front());
   }
 
@@ -150,7 +154,8 @@ class CallRunner {
   Seconds host_copies() const {
     Bytes bytes(0);
     for (const Tensor& tensor : call_.graph.tensors()) {
-      if (tensor.kind == TensorKind::kInput || tensor.kind == TensorKind::kOutput) bytes += tensor.bytes();
+      if (tensor.kind == TensorKind::kInput || tensor.kind == TensorKind::kOutput)
+        bytes += tensor.bytes();
     }
     return bytes / call_.system.device.host.copy_rate;
   }
@@ -177,14 +182,16 @@ class CallRunner {
     }
   }
 
-  OperatorMetrics operator_metrics(OpId id, const OpActivity& activity, Ticks shift, Critical critical) const {
-    static constexpr std::array<const char*, kEngineCount + 1> kNames = {"tensor", "vector", "scalar",
-                                                                         "gpsimd", "sync",   "dma"};
+  OperatorMetrics operator_metrics(OpId id, const OpActivity& activity, Ticks shift,
+                                   Critical critical) const {
+    static constexpr std::array<const char*, kEngineCount + 1> kNames = {
+        "tensor", "vector", "scalar", "gpsimd", "sync", "dma"};
     const Op& op = call_.graph.op(id);
     OperatorMetrics metrics;
     metrics.name = op.name;
     metrics.op = op.kind;
-    const auto busiest = std::max_element(activity.busy.begin(), activity.busy.end()) - activity.busy.begin();
+    const auto busiest =
+        std::max_element(activity.busy.begin(), activity.busy.end()) - activity.busy.begin();
     metrics.engine = kNames.at(static_cast<std::size_t>(busiest));
     metrics.start = to_seconds(activity.begin + shift);
     metrics.duration = to_seconds(activity.end - activity.begin);
@@ -212,7 +219,8 @@ class CallRunner {
     const double layers = replay_.replayed();
     const double total = static_cast<double>(execution.end - execution.call_begin + added());
     const auto share = [&](Ticks time, Ticks per_layer) {
-      return std::clamp((static_cast<double>(time) + layers * static_cast<double>(per_layer)) / total, 0.0, 1.0);
+      return std::clamp(
+          (static_cast<double>(time) + layers * static_cast<double>(per_layer)) / total, 0.0, 1.0);
     };
     Metrics& metrics = result_.metrics;
     for (std::size_t c = 0; c < execution.cores.size(); ++c) {
@@ -224,13 +232,16 @@ class CallRunner {
         resource.path = prefix + std::string(to_string(static_cast<Engine>(e)));
         resource.busy = share(core.busy[e], layer.busy[e]);
         const bool works = layer.busy[e] > 0;
-        resource.stalled = std::min(1 - resource.busy, share(core.stalled[e], works ? replay_.period - layer.busy[e] : 0));
+        resource.stalled = std::min(
+            1 - resource.busy, share(core.stalled[e], works ? replay_.period - layer.busy[e] : 0));
         metrics.resources.push_back(resource);
       }
-      const double bytes = static_cast<double>(core.loaded_bytes + core.stored_bytes) + layers * static_cast<double>(layer.bytes);
-      const double loaded_share = core.loaded_bytes + core.stored_bytes == 0
-                                      ? 0
-                                      : bytes / static_cast<double>(core.loaded_bytes + core.stored_bytes);
+      const double bytes = static_cast<double>(core.loaded_bytes + core.stored_bytes) +
+                           layers * static_cast<double>(layer.bytes);
+      const double loaded_share =
+          core.loaded_bytes + core.stored_bytes == 0
+              ? 0
+              : bytes / static_cast<double>(core.loaded_bytes + core.stored_bytes);
       ResourceMetrics dma;
       dma.path = prefix + "dma";
       dma.busy = std::clamp(static_cast<double>(core.dma_busy) * loaded_share / total, 0.0, 1.0);
@@ -242,7 +253,8 @@ class CallRunner {
 
   void fill_hbm(const OpActivity& layer, double total) {
     const ChipExecution& execution = result_.execution;
-    const double replayed = static_cast<double>(layer.bytes) * replay_.replayed() * static_cast<double>(execution.cores.size());
+    const double replayed = static_cast<double>(layer.bytes) * replay_.replayed() *
+                            static_cast<double>(execution.cores.size());
     result_.metrics.hbm_read = Bytes(static_cast<double>(execution.hbm_read) + replayed);
     result_.metrics.hbm_written = Bytes(static_cast<double>(execution.hbm_written));
     ResourceMetrics hbm;
@@ -257,7 +269,8 @@ class CallRunner {
     const CriticalPath path = critical_path(result_.program, result_.execution.cores.front());
     CriticalTimes total = path.total;
     std::map<std::string, std::size_t> index;
-    for (std::size_t op = 0; op < result_.program.operators.size(); ++op) index[result_.program.operators[op]] = op;
+    for (std::size_t op = 0; op < result_.program.operators.size(); ++op)
+      index[result_.program.operators[op]] = op;
     for (const OpId id : ops_of_layer(call_.graph, replay_.last_executed())) {
       const auto found = index.find(call_.graph.op(id).name);
       if (found == index.end() || replay_.replayed() == 0) continue;
@@ -289,8 +302,11 @@ Bytes memory_of_copy(const Graph& graph) {
   std::vector<double> change(graph.ops().size() + 1, 0.0);
   Bytes fixed = graph.weight_bytes();
   for (const Tensor& tensor : graph.tensors()) {
-    if (tensor.kind == TensorKind::kInput || tensor.kind == TensorKind::kOutput) fixed += tensor.bytes();
-    if (tensor.kind != TensorKind::kActivation || tensor.producer == kNoId || tensor.consumers.empty()) continue;
+    if (tensor.kind == TensorKind::kInput || tensor.kind == TensorKind::kOutput)
+      fixed += tensor.bytes();
+    if (tensor.kind != TensorKind::kActivation || tensor.producer == kNoId ||
+        tensor.consumers.empty())
+      continue;
     change[static_cast<std::size_t>(tensor.producer)] += tensor.bytes().value();
     change[static_cast<std::size_t>(tensor.consumers.back()) + 1] -= tensor.bytes().value();
   }

@@ -12,13 +12,13 @@
 namespace foretell {
 
 struct NeuronCall {
-  const Graph& graph;                // with the types of `precision` applied
+  const Graph& graph;  // with the types of `precision` applied
   const PrecisionPolicy& precision;
   const NeuronSystemSpec& system;
   const NeuronFactors& factors;
-  int copies_per_device = 1;         // cores of a device that each run a copy
-  double sdk_engine_time = 1;        // see NeuronFactors::sdk_engine_time
-  bool exact = false;                // execute every layer instead of replaying equal ones
+  int copies_per_device = 1;   // cores of a device that each run a copy
+  double sdk_engine_time = 1;  // see NeuronFactors::sdk_engine_time
+  bool exact = false;          // execute every layer instead of replaying equal ones
 };
 
 struct NeuronCallResult {

@@ -1,8 +1,7 @@
 // The shortcut of replaying equal layers against executing all of them.
-#include "model/predict/neuron_call.hpp"
-
 #include <gtest/gtest.h>
 
+#include "model/predict/neuron_call.hpp"
 #include "model/testing/neuron_exemplar.hpp"
 #include "workloads/import/workload.hpp"
 
@@ -38,13 +37,14 @@ TEST_P(ReplayTest, ReplayedLayersAreWithinATenthOfAPercentOfExecutedOnes) {
     const OperatorMetrics& a = replayed.metrics.operators[i];
     const OperatorMetrics& b = executed.metrics.operators[i];
     EXPECT_EQ(a.name, b.name);
-    EXPECT_NEAR(a.start / executed.metrics.device, b.start / executed.metrics.device, 5e-3) << a.name;
+    EXPECT_NEAR(a.start / executed.metrics.device, b.start / executed.metrics.device, 5e-3)
+        << a.name;
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Networks, ReplayTest,
-                         testing::Combine(testing::Values("bert-large-uncased", "bert-base-cased", "gpt2",
-                                                          "albert-base-v2"),
+                         testing::Combine(testing::Values("bert-large-uncased", "bert-base-cased",
+                                                          "gpt2", "albert-base-v2"),
                                           testing::Values(1, 4)));
 
 TEST(NeuronCall, LayersThatAreNotSteadyAreExecuted) {

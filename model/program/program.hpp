@@ -20,10 +20,15 @@ struct Wait {
   std::uint32_t threshold = 0;  // starts when the count is >= threshold
 };
 
-enum class TransferDirection : std::uint8_t { kLoad, kStore, kOnChip };  // HBM->SBUF, SBUF->HBM, SBUF->SBUF
+enum class TransferDirection : std::uint8_t {
+  kLoad,
+  kStore,
+  kOnChip
+};  // HBM->SBUF, SBUF->HBM, SBUF->SBUF
 enum TransferFlag : std::uint8_t { kTransposes = 1U << 0U, kCasts = 1U << 1U };
 
-// One DMA transfer: `descriptors` pieces of `descriptor_bytes` each, at least one per partition row.
+// One DMA transfer: `descriptors` pieces of `descriptor_bytes` each, at least one per partition
+// row.
 struct Transfer {
   TransferDirection direction = TransferDirection::kLoad;
   std::uint8_t flags = 0;
@@ -57,7 +62,8 @@ struct Program {
 
 // Checks the limits of the instruction set that do not depend on timing: at most 128 partitions,
 // 512 moving columns, known semaphores and banks, transfers inside the memory of
-// `hbm_bytes`. Throws UserError naming the first offending instruction ("tensor[12] multiply_moving").
+// `hbm_bytes`. Throws UserError naming the first offending instruction ("tensor[12]
+// multiply_moving").
 struct ProgramLimits {
   std::uint32_t partitions = 128;
   std::uint32_t stationary_columns = 128;

@@ -14,7 +14,8 @@ EntryRef last_entry(const CoreExecution& execution) {
     last = {static_cast<std::int32_t>(queue), static_cast<std::uint32_t>(entries.size() - 1)};
   };
   for (std::size_t e = 0; e < execution.engines.size(); ++e) look(e, execution.engines[e]);
-  for (std::size_t r = 0; r < execution.rings.size(); ++r) look(kEngineCount + r, execution.rings[r]);
+  for (std::size_t r = 0; r < execution.rings.size(); ++r)
+    look(kEngineCount + r, execution.rings[r]);
   return last;
 }
 
@@ -32,13 +33,20 @@ Critical resource_of(EntryRef ref) {
 
 std::string to_string(Critical critical) {
   switch (critical) {
-    case Critical::kTensor: return "tensor engine";
-    case Critical::kVector: return "vector engine";
-    case Critical::kScalar: return "scalar engine";
-    case Critical::kGpSimd: return "gpsimd engine";
-    case Critical::kSync: return "sync engine";
-    case Critical::kDma: return "dma";
-    case Critical::kSynchronisation: break;
+    case Critical::kTensor:
+      return "tensor engine";
+    case Critical::kVector:
+      return "vector engine";
+    case Critical::kScalar:
+      return "scalar engine";
+    case Critical::kGpSimd:
+      return "gpsimd engine";
+    case Critical::kSync:
+      return "sync engine";
+    case Critical::kDma:
+      return "dma";
+    case Critical::kSynchronisation:
+      break;
   }
   return "synchronisation";
 }
@@ -54,7 +62,8 @@ CriticalPath critical_path(const Program& program, const CoreExecution& executio
     if (time <= 0) return;
     path.total[static_cast<std::size_t>(critical)] += time;
     const std::int32_t op = operator_of(program, ref);
-    if (op >= 0) path.by_operator[static_cast<std::size_t>(op)][static_cast<std::size_t>(critical)] += time;
+    if (op >= 0)
+      path.by_operator[static_cast<std::size_t>(op)][static_cast<std::size_t>(critical)] += time;
   };
   EntryRef ref = last_entry(execution);
   Ticks until = execution.end;  // the path is explained from here on
@@ -65,7 +74,8 @@ CriticalPath critical_path(const Program& program, const CoreExecution& executio
     if (entry.cause.queue < 0) break;
     const Execution& cause = execution.at(entry.cause);
     // Between the end of the cause and the begin: a semaphore, or the start latency of a transfer.
-    add(ref, ref.queue < kEngineCount ? Critical::kSynchronisation : Critical::kDma, until - cause.end);
+    add(ref, ref.queue < kEngineCount ? Critical::kSynchronisation : Critical::kDma,
+        until - cause.end);
     until = std::min(until, cause.end);
     if (entry.cause.queue == ref.queue && entry.cause.index >= ref.index) break;
     ref = entry.cause;

@@ -16,17 +16,19 @@ ProgramLimits limits_of(const NeuronDeviceSpec& device) {
   limits.moving_columns = static_cast<std::uint32_t>(core.tensor.max_moving);
   limits.psum_banks = static_cast<std::uint32_t>(core.psum.banks);
   const double bank_bytes = core.psum.capacity.value() / core.psum.partitions / core.psum.banks;
-  limits.psum_bank_columns = static_cast<std::uint32_t>(bank_bytes / element_bytes(ElementType::kFp32));
+  limits.psum_bank_columns =
+      static_cast<std::uint32_t>(bank_bytes / element_bytes(ElementType::kFp32));
   limits.hbm_bytes = static_cast<std::uint64_t>(device.hbm.capacity.value());
   return limits;
 }
 
 Seconds call_overhead(const NeuronSystemSpec& system, const NeuronFactors& factors) {
-  return factors.call_overhead > Seconds(0) ? factors.call_overhead : system.device.host.call_overhead;
+  return factors.call_overhead > Seconds(0) ? factors.call_overhead
+                                            : system.device.host.call_overhead;
 }
 
-ChipExecution simulate(const NeuronSystemSpec& system, const NeuronFactors& factors, const RunSettings& settings,
-                       const Program& program) {
+ChipExecution simulate(const NeuronSystemSpec& system, const NeuronFactors& factors,
+                       const RunSettings& settings, const Program& program) {
   validate(program, limits_of(system.device));
   NeuronCoreScaling scaling;
   scaling.engine_time = factors.clock_derate * settings.sdk_engine_time;
@@ -42,8 +44,8 @@ ChipExecution simulate(const NeuronSystemSpec& system, const NeuronFactors& fact
   result.call_begin = to_ticks(overhead);
   for (std::size_t c = 0; c < chip.core_count(); ++c) {
     if (!chip.core(c).finished()) {
-      throw UserError("program '" + program.name + "' deadlocks on core " + std::to_string(c) + ":" +
-                      chip.core(c).describe_blocked());
+      throw UserError("program '" + program.name + "' deadlocks on core " + std::to_string(c) +
+                      ":" + chip.core(c).describe_blocked());
     }
     result.cores.push_back(chip.core(c).execution());
     result.end = std::max(result.end, result.cores.back().end);
@@ -52,7 +54,8 @@ ChipExecution simulate(const NeuronSystemSpec& system, const NeuronFactors& fact
   result.hbm_read = chip.hbm().read_bytes();
   result.hbm_written = chip.hbm().written_bytes();
   result.hbm_busy = chip.hbm().busy();
-  result.instructions = (program.instruction_count() + program.transfer_count()) * chip.core_count();
+  result.instructions =
+      (program.instruction_count() + program.transfer_count()) * chip.core_count();
   result.events = sc_core::sc_delta_count();
   return result;
 }

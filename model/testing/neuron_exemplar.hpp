@@ -24,7 +24,8 @@ inline NeuronSystemSpec exemplar_inf2() {
   core.tensor.max_moving = 512;
   core.tensor.min_interval = 64_cycles;
   core.tensor.load_stationary_speedup = 4;
-  core.tensor.cycles_per_column = {{"bf16", 1}, {"fp16", 1}, {"fp8", 1}, {"tf32", 1}, {"fp32", 4}, {"int8", 0.5}};
+  core.tensor.cycles_per_column = {{"bf16", 1}, {"fp16", 1}, {"fp8", 1},
+                                   {"tf32", 1}, {"fp32", 4}, {"int8", 0.5}};
   core.vector = {1.12_GHz, 128, 64_cycles, 60_cycles, 100_cycles};
   core.scalar = {1.4_GHz, 128, 64_cycles, 60_cycles, 100_cycles};
   core.gpsimd = {1.4_GHz, 128, 64_cycles, 60_cycles, 100_cycles};

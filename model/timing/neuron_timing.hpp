@@ -16,7 +16,8 @@ namespace foretell {
 // and zeros [ISA:898-911, 938-940]. LoadStationary runs in the background at 4 columns per cycle
 // [A2:282-299, PG:677-679]. Transpose: max(P, min(64, F)) [ISA:1055].
 // `cycles_per_column` is TensorEngineSpec::cycles_per_column of the instruction's type.
-Cycles tensor_cycles(const TensorEngineSpec& spec, const Instruction& instruction, double cycles_per_column);
+Cycles tensor_cycles(const TensorEngineSpec& spec, const Instruction& instruction,
+                     double cycles_per_column);
 
 // Vector, Scalar and GpSimd engines: the cost table alone, without access overhead. Throws
 // UserError for an opcode that the engine does not run.

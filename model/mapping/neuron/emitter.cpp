@@ -29,7 +29,8 @@ std::uint8_t Emitter::acquire_bank() {
   return bank;
 }
 
-Deps Emitter::matmul(std::uint8_t bank, const MatMulShape& shape, const Deps& operands, bool first, bool last) {
+Deps Emitter::matmul(std::uint8_t bank, const MatMulShape& shape, const Deps& operands, bool first,
+                     bool last) {
   Instruction load;
   load.opcode = Opcode::kLoadStationary;
   load.type = types_.matmul;
@@ -42,11 +43,13 @@ Deps Emitter::matmul(std::uint8_t bank, const MatMulShape& shape, const Deps& op
   multiply.n = static_cast<std::uint32_t>(shape.moving);
   multiply.aux = static_cast<std::uint32_t>(shape.stationary);
   multiply.psum_bank = bank;
-  multiply.flags = static_cast<std::uint16_t>(kWritesPsum | (first ? kStartsGroup : 0) | (last ? kEndsGroup : 0));
+  multiply.flags = static_cast<std::uint16_t>(kWritesPsum | (first ? kStartsGroup : 0) |
+                                              (last ? kEndsGroup : 0));
   return builder_.emit(Engine::kTensor, multiply, first ? bank_free_[bank] : Deps{});
 }
 
-Deps Emitter::transpose(std::uint8_t bank, std::int64_t rows, std::int64_t columns, const Deps& operand) {
+Deps Emitter::transpose(std::uint8_t bank, std::int64_t rows, std::int64_t columns,
+                        const Deps& operand) {
   Instruction i;
   i.opcode = Opcode::kTranspose;
   i.type = types_.matmul;
@@ -72,13 +75,14 @@ Deps Emitter::lane(Engine engine, const Lane& lane, const Deps& deps) {
 }
 
 Deps Emitter::evict(std::uint8_t bank, std::int64_t columns, const Deps& group) {
-  const Deps done = lane(Engine::kVector, {Opcode::kTensorScalar, columns, kReadsPsum | kWritesSbuf}, group);
+  const Deps done =
+      lane(Engine::kVector, {Opcode::kTensorScalar, columns, kReadsPsum | kWritesSbuf}, group);
   release_bank(bank, done);
   return done;
 }
 
-Deps Emitter::transfer(Ring ring, TransferDirection direction, std::int64_t rows, std::int64_t row_bytes,
-                       const Deps& deps) {
+Deps Emitter::transfer(Ring ring, TransferDirection direction, std::int64_t rows,
+                       std::int64_t row_bytes, const Deps& deps) {
   Transfer t;
   t.direction = direction;
   t.descriptors = static_cast<std::uint32_t>(std::max<std::int64_t>(1, rows));

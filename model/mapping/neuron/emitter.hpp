@@ -17,8 +17,8 @@
 
 namespace foretell {
 
-inline constexpr std::int64_t kTileRows = 128;      // partitions: tokens of a tile
-inline constexpr std::int64_t kBankColumns = 512;   // FP32 columns of a PSUM bank
+inline constexpr std::int64_t kTileRows = 128;     // partitions: tokens of a tile
+inline constexpr std::int64_t kBankColumns = 512;  // FP32 columns of a PSUM bank
 
 // An activation as it lies in SBUF. Token-major: rows (tokens) on partitions, one entry per tile of
 // 128 rows. Feature-major (transposed): columns on partitions, one entry per block of 128 columns
@@ -35,10 +35,10 @@ struct Value {
 
 // Element types of a mapped graph.
 struct MappingTypes {
-  ElementType matmul = ElementType::kBf16;   // operands of the tensor engine
-  ElementType vector = ElementType::kFp32;   // everything else
-  double weight_bytes = 2;                   // per stored element of a matmul weight
-  bool dequantise = false;                   // stored type is not the operand type
+  ElementType matmul = ElementType::kBf16;  // operands of the tensor engine
+  ElementType vector = ElementType::kFp32;  // everything else
+  double weight_bytes = 2;                  // per stored element of a matmul weight
+  bool dequantise = false;                  // stored type is not the operand type
 };
 
 class Emitter {
@@ -64,7 +64,8 @@ class Emitter {
     std::int64_t moving = kBankColumns;    // columns of the moving operand
   };
   // LoadStationary and MultiplyMoving into `bank`; `first`/`last` mark the accumulation group.
-  Deps matmul(std::uint8_t bank, const MatMulShape& shape, const Deps& operands, bool first, bool last);
+  Deps matmul(std::uint8_t bank, const MatMulShape& shape, const Deps& operands, bool first,
+              bool last);
   // PE transpose of a [rows x columns] block into `bank`.
   Deps transpose(std::uint8_t bank, std::int64_t rows, std::int64_t columns, const Deps& operand);
   // Declares that `bank` is free once `evicted` has ended.
@@ -73,7 +74,7 @@ class Emitter {
   // --- lane engines --------------------------------------------------------------------------
   struct Lane {
     Opcode opcode = Opcode::kTensorCopy;
-    std::int64_t n = 0;                    // elements per partition
+    std::int64_t n = 0;  // elements per partition
     std::uint16_t flags = kReadsSbuf | kWritesSbuf;
     std::int64_t partitions = kTileRows;
   };

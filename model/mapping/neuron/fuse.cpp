@@ -15,11 +15,14 @@ bool is_one_of(std::string_view kind, const std::array<std::string_view, N>& kin
 }
 
 constexpr std::array<std::string_view, 4> kLayout = {"Reshape", "Transpose", "Split", "Slice"};
-constexpr std::array<std::string_view, 6> kActivations = {"Gelu", "GeluTanh", "Tanh", "Relu", "Silu", "Sigmoid"};
+constexpr std::array<std::string_view, 6> kActivations = {"Gelu", "GeluTanh", "Tanh",
+                                                          "Relu", "Silu",     "Sigmoid"};
 constexpr std::array<std::string_view, 4> kBinary = {"Add", "Sub", "Mul", "Div"};
 constexpr std::array<std::string_view, 2> kNorms = {"LayerNorm", "RmsNorm"};
 
-bool is_weight(const Graph& graph, TensorId id) { return graph.tensor(id).kind == TensorKind::kWeight; }
+bool is_weight(const Graph& graph, TensorId id) {
+  return graph.tensor(id).kind == TensorKind::kWeight;
+}
 
 // The only reader of a tensor, or kNoId when there are several or it is an output of the graph.
 OpId single_consumer(const Graph& graph, TensorId id) {
@@ -61,9 +64,10 @@ class Fuser {
     } else if (is_one_of(op.kind, kActivations) || is_one_of(op.kind, kBinary)) {
       kernel.kind = KernelKind::kElementwise;
     } else {
-      throw UserError("operator '" + op.name + "' (" + op.kind +
-                      ") has no mapping to NeuronCore-v2; to add one, recognise it in model/mapping/neuron/"
-                      "fuse.cpp and lower it in a file beside it");
+      throw UserError(
+          "operator '" + op.name + "' (" + op.kind +
+          ") has no mapping to NeuronCore-v2; to add one, recognise it in model/mapping/neuron/"
+          "fuse.cpp and lower it in a file beside it");
     }
     take(&kernel, id);
     kernel.output = op.outputs.front();
@@ -106,7 +110,8 @@ class Fuser {
     const Shape& shape = graph_.tensor(kernel->output).shape;
     if (tensor.kind == TensorKind::kWeight) {
       const bool vector = element_count(tensor.shape) == shape.back();
-      if (!vector || kernel->bias_op != kNoId || kernel->activation_op != kNoId || !open) return false;
+      if (!vector || kernel->bias_op != kNoId || kernel->activation_op != kNoId || !open)
+        return false;
       kernel->bias = other;
       kernel->bias_op = id;
       return true;
@@ -159,7 +164,8 @@ class Fuser {
     const Shape& q = graph_.tensor(scores.inputs[0]).shape;
     const Shape& p = graph_.tensor(scores.outputs.front()).shape;
     if (q.size() != 4 || p.size() != 4) {
-      throw UserError("operator '" + scores.name + "': attention on NeuronCore-v2 takes queries [batch, heads, " +
+      throw UserError("operator '" + scores.name +
+                      "': attention on NeuronCore-v2 takes queries [batch, heads, " +
                       "length, head_dim]; this one has " + to_string(q));
     }
     kernel->batch = q[0];
@@ -207,7 +213,8 @@ View resolve_view(const Graph& graph, TensorId id) {
       continue;
     }
     view.tensor = op.inputs.front();
-    if (op.kind != "Slice") view.columns = std::max(view.columns, column_count(graph.tensor(view.tensor).shape));
+    if (op.kind != "Slice")
+      view.columns = std::max(view.columns, column_count(graph.tensor(view.tensor).shape));
   }
 }
 

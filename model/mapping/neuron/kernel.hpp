@@ -23,7 +23,7 @@ struct View {
 
 struct Kernel {
   KernelKind kind = KernelKind::kElementwise;
-  std::vector<OpId> ops;           // every operator that is done when the kernel is done
+  std::vector<OpId> ops;  // every operator that is done when the kernel is done
   TensorId output = kNoId;
 
   // kLinear: output[rows, N] = act(input[rows, K] * weight[K, N] + bias) + residual
@@ -39,8 +39,8 @@ struct Kernel {
   // kAttention: output[B * S, heads * dim]
   View query, key, value;
   OpId scores_op = kNoId, softmax_op = kNoId, context_op = kNoId;
-  OpId scale_op = kNoId;           // a Mul or Div by a constant, folded into the eviction
-  OpId mask_op = kNoId;            // Add of a mask or CausalMask
+  OpId scale_op = kNoId;  // a Mul or Div by a constant, folded into the eviction
+  OpId mask_op = kNoId;   // Add of a mask or CausalMask
   std::int64_t batch = 0, heads = 0, kv_heads = 0, head_dim = 0, queries = 0, keys = 0;
 
   // kNorm, kElementwise, kGather: the operator itself is ops.front(); its activations as views.

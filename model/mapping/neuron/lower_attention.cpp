@@ -9,10 +9,10 @@ namespace {
 // One pass covers the queries of one tile (or of two short sequences) for a group of heads whose
 // scores stay in SBUF together.
 struct Pass {
-  std::int64_t sequence = 0;    // first sequence of the pass
-  std::int64_t sequences = 1;   // that share the 128 partitions
+  std::int64_t sequence = 0;   // first sequence of the pass
+  std::int64_t sequences = 1;  // that share the 128 partitions
   std::int64_t first_query = 0;
-  std::int64_t rows = 0;        // query rows per sequence
+  std::int64_t rows = 0;  // query rows per sequence
   std::int64_t first_head = 0;
   std::int64_t heads = 0;
   std::int64_t partitions() const { return rows * sequences; }
@@ -56,7 +56,8 @@ class AttentionLowering {
     const SbufSpec& sbuf = emitter_.core().sbuf;
     const double partition_bytes = sbuf.capacity.value() / sbuf.partitions;
     const double room = emitter_.scheduling().softmax_share * partition_bytes;
-    const auto fits = static_cast<std::int64_t>(room / static_cast<double>(k_.keys * emitter_.vector_bytes()));
+    const auto fits =
+        static_cast<std::int64_t>(room / static_cast<double>(k_.keys * emitter_.vector_bytes()));
     return std::clamp<std::int64_t>(fits, 1, k_.heads);
   }
 
@@ -67,7 +68,8 @@ class AttentionLowering {
   }
 
   // Rows of the flattened [batch * length] tensor -> tiles.
-  static Deps tiles_of(const std::vector<Deps>& deps, std::int64_t offset, std::int64_t first_row, std::int64_t rows) {
+  static Deps tiles_of(const std::vector<Deps>& deps, std::int64_t offset, std::int64_t first_row,
+                       std::int64_t rows) {
     Deps result;
     for (std::int64_t t = first_row / kTileRows; t <= (first_row + rows - 1) / kTileRows; ++t) {
       result.merge(deps[static_cast<std::size_t>(offset + t)]);
@@ -75,7 +77,8 @@ class AttentionLowering {
     return result;
   }
 
-  Deps operand(const Value& value, const View& view, std::int64_t head, std::int64_t first_row, std::int64_t rows) const {
+  Deps operand(const Value& value, const View& view, std::int64_t head, std::int64_t first_row,
+               std::int64_t rows) const {
     const std::int64_t block = (view.first_column + head * k_.head_dim) / kTileRows;
     return tiles_of(value.feature_major, block * value.tiles(), first_row, rows);
   }
@@ -98,7 +101,8 @@ class AttentionLowering {
           for (std::int64_t s = 0; s < pass.sequences; ++s) {
             const std::int64_t head = pass.first_head + h + i;
             const std::int64_t sequence = pass.sequence + s;
-            Deps deps = operand(query_, k_.query, head, sequence * k_.queries + pass.first_query, pass.rows);
+            Deps deps = operand(query_, k_.query, head, sequence * k_.queries + pass.first_query,
+                                pass.rows);
             deps.merge(operand(key_, k_.key, kv_head(head), sequence * k_.keys + key, keys));
             group = matmuls_over_head_dim(bank, pass.rows, keys, deps);
           }
@@ -112,17 +116,20 @@ class AttentionLowering {
     return vector_pass(Opcode::kTensorTensor, pass.heads * k_.keys, all);
   }
 
-  Deps matmuls_over_head_dim(std::uint8_t bank, std::int64_t rows, std::int64_t keys, const Deps& deps) {
+  Deps matmuls_over_head_dim(std::uint8_t bank, std::int64_t rows, std::int64_t keys,
+                             const Deps& deps) {
     Deps group;
     for (std::int64_t d = 0; d < k_.head_dim; d += kTileRows) {
       const std::int64_t depth = std::min(kTileRows, k_.head_dim - d);
-      group = emitter_.matmul(bank, {depth, rows, keys}, deps, d == 0, d + kTileRows >= k_.head_dim);
+      group =
+          emitter_.matmul(bank, {depth, rows, keys}, deps, d == 0, d + kTileRows >= k_.head_dim);
     }
     return group;
   }
 
   Deps vector_pass(Opcode opcode, std::int64_t n, const Deps& deps) {
-    const auto flags = static_cast<std::uint16_t>(kReadsSbuf | kWritesSbuf | kAddMulSub | kAddOrMax);
+    const auto flags =
+        static_cast<std::uint16_t>(kReadsSbuf | kWritesSbuf | kAddMulSub | kAddOrMax);
     return emitter_.lane(Engine::kVector, {opcode, n, flags}, deps);
   }
 
@@ -130,7 +137,8 @@ class AttentionLowering {
   double cycles(std::int64_t n, std::int64_t pieces, double passes) const {
     const LaneEngineSpec& vector = emitter_.core().vector;
     const double each = passes * static_cast<double>(n) / static_cast<double>(pieces);
-    return static_cast<double>(pieces) * (std::max(vector.min_interval.value(), each) + vector.access_overhead.value());
+    return static_cast<double>(pieces) *
+           (std::max(vector.min_interval.value(), each) + vector.access_overhead.value());
   }
 
   // max, exp(x - max), sum, 1/sum, normalise. Subtract and normalise run per head with a scalar
@@ -194,21 +202,23 @@ class AttentionLowering {
       Deps group;
       for (std::int64_t i = 0; i < count; ++i) {
         const std::int64_t key = (first + i) % key_blocks * kTileRows;
-        group = emitter_.transpose(bank, pass.partitions(), std::min(kTileRows, k_.keys - key), probabilities);
+        group = emitter_.transpose(bank, pass.partitions(), std::min(kTileRows, k_.keys - key),
+                                   probabilities);
       }
       all.merge(emitter_.evict(bank, count * pass.partitions(), group));
     }
     return all;
   }
 
-  Deps context_matmuls(std::uint8_t bank, const Pass& pass, std::int64_t sequence, const Deps& transposed) {
+  Deps context_matmuls(std::uint8_t bank, const Pass& pass, std::int64_t sequence,
+                       const Deps& transposed) {
     Deps group;
     for (std::int64_t key = 0; key < k_.keys; key += kTileRows) {
       const std::int64_t keys = std::min(kTileRows, k_.keys - key);
       Deps deps = tiles_of(value_.token_major, 0, sequence * k_.keys + key, keys);
       deps.merge(transposed);
-      group = emitter_.matmul(bank, {keys, std::min(k_.head_dim, kTileRows), pass.rows}, deps, key == 0,
-                              key + kTileRows >= k_.keys);
+      group = emitter_.matmul(bank, {keys, std::min(k_.head_dim, kTileRows), pass.rows}, deps,
+                              key == 0, key + kTileRows >= k_.keys);
     }
     return group;
   }
@@ -216,7 +226,8 @@ class AttentionLowering {
   void record(const Pass& pass, std::int64_t first_head, std::int64_t heads, const Deps& done) {
     const std::int64_t tiles = output_.tiles();
     const std::int64_t first_row = pass.sequence * k_.queries + pass.first_query;
-    const std::int64_t last_row = (pass.sequence + pass.sequences - 1) * k_.queries + pass.first_query + pass.rows - 1;
+    const std::int64_t last_row =
+        (pass.sequence + pass.sequences - 1) * k_.queries + pass.first_query + pass.rows - 1;
     const std::int64_t first_block = first_head * k_.head_dim / kTileRows;
     const std::int64_t last_block = ((first_head + heads) * k_.head_dim - 1) / kTileRows;
     for (std::int64_t block = first_block; block <= last_block; ++block) {

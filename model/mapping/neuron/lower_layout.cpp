@@ -10,15 +10,18 @@ namespace {
 // A tensor that nobody has computed: an input of the graph. It arrives by DMA, row by row.
 void load_input(LoweringContext& context, TensorId id) {
   const Tensor& tensor = context.graph.tensor(id);
-  FORETELL_CHECK(tensor.producer == kNoId, "activation '" + tensor.name + "' has not been computed");
+  FORETELL_CHECK(tensor.producer == kNoId,
+                 "activation '" + tensor.name + "' has not been computed");
   Emitter& emitter = context.emitter;
   Value& value = emitter.value(id);
   value.rows = row_count(tensor.shape);
   value.columns = column_count(tensor.shape);
-  const auto row_bytes = static_cast<std::int64_t>(static_cast<double>(value.columns) * size_of(tensor.dtype).value());
+  const auto row_bytes =
+      static_cast<std::int64_t>(static_cast<double>(value.columns) * size_of(tensor.dtype).value());
   for (std::int64_t t = 0; t < value.tiles(); ++t) {
     const std::int64_t rows = std::min(kTileRows, value.rows - t * kTileRows);
-    value.token_major.push_back(emitter.transfer(Ring::kInputs, TransferDirection::kLoad, rows, row_bytes, {}));
+    value.token_major.push_back(
+        emitter.transfer(Ring::kInputs, TransferDirection::kLoad, rows, row_bytes, {}));
   }
 }
 
@@ -31,7 +34,8 @@ void transpose_tile(Emitter& emitter, std::int64_t rows, std::int64_t columns, c
     const std::int64_t count = std::min(per_bank, block_count - first);
     const std::uint8_t bank = emitter.acquire_bank();
     Deps group;
-    for (std::int64_t b = 0; b < count; ++b) group = emitter.transpose(bank, rows, kTileRows, source);
+    for (std::int64_t b = 0; b < count; ++b)
+      group = emitter.transpose(bank, rows, kTileRows, source);
     const Deps done = emitter.evict(bank, count * rows, group);
     blocks->insert(blocks->end(), static_cast<std::size_t>(count), done);
   }
@@ -49,9 +53,11 @@ Value& require_feature_major(LoweringContext& context, const View& view) {
   for (std::int64_t t = 0; t < tiles; ++t) {
     std::vector<Deps> blocks;
     const std::int64_t rows = std::min(kTileRows, value.rows - t * kTileRows);
-    transpose_tile(emitter, rows, value.columns, value.token_major[static_cast<std::size_t>(t)], &blocks);
+    transpose_tile(emitter, rows, value.columns, value.token_major[static_cast<std::size_t>(t)],
+                   &blocks);
     for (std::size_t b = 0; b < blocks.size(); ++b) {
-      value.feature_major[b * static_cast<std::size_t>(tiles) + static_cast<std::size_t>(t)] = blocks[b];
+      value.feature_major[b * static_cast<std::size_t>(tiles) + static_cast<std::size_t>(t)] =
+          blocks[b];
     }
   }
   return value;

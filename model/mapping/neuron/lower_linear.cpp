@@ -35,7 +35,9 @@ class LinearLowering {
  private:
   std::int64_t tiles() const { return (rows_ + kTileRows - 1) / kTileRows; }
   std::int64_t k_blocks() const { return (k_ + kTileRows - 1) / kTileRows; }
-  std::int64_t k_rows(std::int64_t block) const { return std::min(kTileRows, k_ - block * kTileRows); }
+  std::int64_t k_rows(std::int64_t block) const {
+    return std::min(kTileRows, k_ - block * kTileRows);
+  }
 
   // Rows of the input are the tokens, except where the input is a slice of one token per sequence.
   Deps input_ready(std::int64_t block, std::int64_t first_tile, std::int64_t last_tile) const {
@@ -46,7 +48,8 @@ class LinearLowering {
       last_tile = input_tiles - 1;
     }
     for (std::int64_t t = first_tile; t <= last_tile; ++t) {
-      deps.merge(input_.feature_major[static_cast<std::size_t>((first_block_ + block) * input_tiles + t)]);
+      deps.merge(
+          input_.feature_major[static_cast<std::size_t>((first_block_ + block) * input_tiles + t)]);
     }
     return deps;
   }
@@ -64,15 +67,16 @@ class LinearLowering {
       for (std::int64_t column = panel * kBankColumns; column < end; column += kTileRows) {
         const std::int64_t columns = std::min(kTileRows, end - column);
         for (std::int64_t token = 0; token < rows_; token += kBankColumns) {
-          last_use = stationary_group(weight, panel, columns, token, (demand.first_column + column) / kTileRows);
+          last_use = stationary_group(weight, panel, columns, token,
+                                      (demand.first_column + column) / kTileRows);
         }
       }
       context_.weights.release_panel(weight, panel, last_use);
     }
   }
 
-  Deps stationary_group(const LoadedWeight& weight, std::int64_t panel, std::int64_t columns, std::int64_t token,
-                        std::int64_t block) {
+  Deps stationary_group(const LoadedWeight& weight, std::int64_t panel, std::int64_t columns,
+                        std::int64_t token, std::int64_t block) {
     const std::int64_t tokens = std::min(kBankColumns, rows_ - token);
     const std::int64_t first_tile = token / kTileRows;
     const std::int64_t last_tile = (token + tokens - 1) / kTileRows;
@@ -82,12 +86,14 @@ class LinearLowering {
     for (std::int64_t kb = 0; kb < k_blocks(); ++kb) {
       Deps operands = weight.at(panel, kb);
       operands.merge(input_ready(kb, first_tile, last_tile));
-      group = emitter_.matmul(bank, {k_rows(kb), columns, tokens}, operands, kb == 0, kb + 1 == k_blocks());
+      group = emitter_.matmul(bank, {k_rows(kb), columns, tokens}, operands, kb == 0,
+                              kb + 1 == k_blocks());
     }
     Deps done;
     if (kernel_.activation_op != kNoId) {  // function(in + bias) in one pass of the Scalar engine
       emitter_.attribute_to(context_.graph, kernel_.activation_op);
-      done = emitter_.lane(Engine::kScalar, {Opcode::kActivate, tokens, kReadsPsum | kWritesSbuf}, group);
+      done = emitter_.lane(Engine::kScalar, {Opcode::kActivate, tokens, kReadsPsum | kWritesSbuf},
+                           group);
       emitter_.release_bank(bank, done);
     } else {
       if (kernel_.bias_op != kNoId) emitter_.attribute_to(context_.graph, kernel_.bias_op);
@@ -110,7 +116,8 @@ class LinearLowering {
     // pieces to make room for the rest of itself.
     if (bytes <= emitter_.scheduling().prefetch_window.value()) {
       emitter_.attribute_to(context_.graph, kernel_.matmul);
-      for (std::int64_t p = 0; p < panels; ++p) context_.weights.load_panel(kernel_.weight, k_, demand.columns, p, &weight);
+      for (std::int64_t p = 0; p < panels; ++p)
+        context_.weights.load_panel(kernel_.weight, k_, demand.columns, p, &weight);
       Deps last_use;
       for (std::int64_t t = 0; t < tiles(); ++t) {
         for (std::int64_t p = 0; p < panels; ++p) last_use = moving_group(demand, weight, p, t);
@@ -127,7 +134,8 @@ class LinearLowering {
     }
   }
 
-  Deps moving_group(const Demand& demand, const LoadedWeight& weight, std::int64_t panel, std::int64_t tile) {
+  Deps moving_group(const Demand& demand, const LoadedWeight& weight, std::int64_t panel,
+                    std::int64_t tile) {
     const std::int64_t columns = std::min(kBankColumns, demand.columns - panel * kBankColumns);
     const std::int64_t rows = std::min(kTileRows, rows_ - tile * kTileRows);
     const std::uint8_t bank = emitter_.acquire_bank();
@@ -136,9 +144,11 @@ class LinearLowering {
     for (std::int64_t kb = 0; kb < k_blocks(); ++kb) {
       Deps operands = weight.at(panel, kb);
       operands.merge(input_ready(kb, tile, tile));
-      group = emitter_.matmul(bank, {k_rows(kb), rows, columns}, operands, kb == 0, kb + 1 == k_blocks());
+      group = emitter_.matmul(bank, {k_rows(kb), rows, columns}, operands, kb == 0,
+                              kb + 1 == k_blocks());
     }
-    output_.token_major[static_cast<std::size_t>(tile)].merge(finish_moving(bank, columns, tile, group));
+    output_.token_major[static_cast<std::size_t>(tile)].merge(
+        finish_moving(bank, columns, tile, group));
     return group;
   }
 
@@ -149,14 +159,15 @@ class LinearLowering {
       emitter_.attribute_to(context_.graph, op);
       Deps deps = done;
       deps.merge(also);
-      const auto flags = static_cast<std::uint16_t>(
-          (in_psum ? kReadsPsum : 0) | kReadsSbuf | kWritesSbuf | kAddMulSub);
+      const auto flags = static_cast<std::uint16_t>((in_psum ? kReadsPsum : 0) | kReadsSbuf |
+                                                    kWritesSbuf | kAddMulSub);
       done = emitter_.lane(engine, {opcode, columns, flags}, deps);
       if (in_psum) emitter_.release_bank(bank, done);
       in_psum = false;
     };
     if (kernel_.bias_op != kNoId) pass(kernel_.bias_op, Engine::kVector, Opcode::kTensorTensor, {});
-    if (kernel_.activation_op != kNoId) pass(kernel_.activation_op, Engine::kScalar, Opcode::kActivate, {});
+    if (kernel_.activation_op != kNoId)
+      pass(kernel_.activation_op, Engine::kScalar, Opcode::kActivate, {});
     if (kernel_.residual_op != kNoId) {
       const Value& residual = require_token_major(context_, kernel_.residual);
       pass(kernel_.residual_op, Engine::kVector, Opcode::kTensorTensor,
@@ -179,7 +190,8 @@ class LinearLowering {
 
 }  // namespace
 
-void lower_linear(LoweringContext& context, const Kernel& kernel, const std::vector<Demand>& demands) {
+void lower_linear(LoweringContext& context, const Kernel& kernel,
+                  const std::vector<Demand>& demands) {
   context.emitter.attribute_to(context.graph, kernel.matmul);
   LinearLowering(context, kernel).run(demands);
 }

@@ -44,7 +44,9 @@ void lower_norm(LoweringContext& context, const Kernel& kernel) {
     const Deps rstd = emitter.lane(Engine::kScalar, {Opcode::kRsqrt, 1}, stats);
     Deps done = emitter.lane(Engine::kVector, {Opcode::kTensorScalar, n}, rstd);
     done = emitter.lane(Engine::kVector, {Opcode::kTensorTensor, n, kSbufToSbuf}, done);  // * gamma
-    if (centred) done = emitter.lane(Engine::kVector, {Opcode::kTensorTensor, n, kSbufToSbuf}, done);  // + beta
+    if (centred)
+      done =
+          emitter.lane(Engine::kVector, {Opcode::kTensorTensor, n, kSbufToSbuf}, done);  // + beta
     output.token_major.push_back(done);
   }
 }
@@ -55,20 +57,25 @@ void lower_elementwise(LoweringContext& context, const Kernel& kernel) {
   emitter.attribute_to(context.graph, kernel.ops.front());
   const Value& first = require_token_major(context, kernel.operands.front());
   const bool binary = op.inputs.size() > 1;
-  const Value* second = kernel.operands.size() > 1 ? &require_token_major(context, kernel.operands[1]) : nullptr;
-  const bool function = op.kind == "Gelu" || op.kind == "Tanh" || op.kind == "Relu" || op.kind == "Silu" ||
-                        op.kind == "Sigmoid";
+  const Value* second =
+      kernel.operands.size() > 1 ? &require_token_major(context, kernel.operands[1]) : nullptr;
+  const bool function = op.kind == "Gelu" || op.kind == "Tanh" || op.kind == "Relu" ||
+                        op.kind == "Silu" || op.kind == "Sigmoid";
   Value& output = emitter.value(kernel.output);
   output.rows = row_count(context.graph.tensor(kernel.output).shape);
   output.columns = column_count(context.graph.tensor(kernel.output).shape);
   emitter.attribute_to(context.graph, kernel.ops.front());
   for (std::int64_t t = 0; t < output.tiles(); ++t) {
-    Deps deps = first.token_major[std::min(static_cast<std::size_t>(t), first.token_major.size() - 1)];
+    Deps deps =
+        first.token_major[std::min(static_cast<std::size_t>(t), first.token_major.size() - 1)];
     if (second != nullptr) {
-      deps.merge(second->token_major[std::min(static_cast<std::size_t>(t), second->token_major.size() - 1)]);
+      deps.merge(second->token_major[std::min(static_cast<std::size_t>(t),
+                                              second->token_major.size() - 1)]);
     }
     const Engine engine = function ? Engine::kScalar : Engine::kVector;
-    const Opcode opcode = function ? Opcode::kActivate : binary ? Opcode::kTensorTensor : Opcode::kTensorScalar;
+    const Opcode opcode = function ? Opcode::kActivate
+                          : binary ? Opcode::kTensorTensor
+                                   : Opcode::kTensorScalar;
     output.token_major.push_back(emitter.lane(engine, {opcode, output.columns, kSbufToSbuf}, deps));
   }
 }
@@ -80,7 +87,8 @@ void lower_gather(LoweringContext& context, const Kernel& kernel) {
   Value& output = emitter.value(kernel.output);
   output.rows = row_count(tensor.shape);
   output.columns = column_count(tensor.shape);
-  const auto row_bytes = static_cast<std::int64_t>(static_cast<double>(output.columns) * size_of(tensor.dtype).value());
+  const auto row_bytes = static_cast<std::int64_t>(static_cast<double>(output.columns) *
+                                                   size_of(tensor.dtype).value());
   for (std::int64_t t = 0; t < output.tiles(); ++t) {
     const std::int64_t rows = std::min(kTileRows, output.rows - t * kTileRows);
     output.token_major.push_back(

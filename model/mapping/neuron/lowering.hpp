@@ -25,7 +25,8 @@ struct LoweringContext {
 // x W + b with activation and residual. Where the readers want features on the partitions, weights
 // are stationary and tokens move (<= 512 at a time); otherwise tokens are stationary and weights
 // move.
-void lower_linear(LoweringContext& context, const Kernel& kernel, const std::vector<Demand>& demands);
+void lower_linear(LoweringContext& context, const Kernel& kernel,
+                  const std::vector<Demand>& demands);
 
 // softmax(q k^T * scale + mask) v per sequence, tile of 128 queries and head; the result comes out
 // feature-major, ready for the output projection.

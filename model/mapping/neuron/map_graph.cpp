@@ -13,18 +13,27 @@ namespace {
 
 ElementType element_type(DType type) {
   switch (type) {
-    case DType::kFp32: return ElementType::kFp32;
-    case DType::kTf32: return ElementType::kTf32;
-    case DType::kBf16: return ElementType::kBf16;
-    case DType::kFp16: return ElementType::kFp16;
-    case DType::kFp8: return ElementType::kFp8;
-    case DType::kInt8: return ElementType::kInt8;
-    case DType::kInt32: return ElementType::kInt32;
+    case DType::kFp32:
+      return ElementType::kFp32;
+    case DType::kTf32:
+      return ElementType::kTf32;
+    case DType::kBf16:
+      return ElementType::kBf16;
+    case DType::kFp16:
+      return ElementType::kFp16;
+    case DType::kFp8:
+      return ElementType::kFp8;
+    case DType::kInt8:
+      return ElementType::kInt8;
+    case DType::kInt32:
+      return ElementType::kInt32;
     case DType::kInt4:
     case DType::kInt64:
-    case DType::kBool: break;
+    case DType::kBool:
+      break;
   }
-  throw UserError("NeuronCore-v2 does not compute in " + std::string(to_string(type)) + "; use bf16, fp16, fp8 or fp32");
+  throw UserError("NeuronCore-v2 does not compute in " + std::string(to_string(type)) +
+                  "; use bf16, fp16, fp8 or fp32");
 }
 
 using Demands = std::map<TensorId, std::vector<Demand>>;
@@ -43,7 +52,7 @@ class GraphMapper {
 
   Program run() {
     collect_demands();
-    std::vector<const Kernel*> layer;     // kernels of the layer being mapped
+    std::vector<const Kernel*> layer;  // kernels of the layer being mapped
     std::vector<const Kernel*> template_layer;
     std::size_t skipped_position = 0;
     std::int32_t current = kNoId;
@@ -56,7 +65,8 @@ class GraphMapper {
         current = in;
       }
       if (in != kNoId && skipped_.count(in) != 0) {
-        FORETELL_CHECK(skipped_position < template_layer.size(), "skipped layer without an equal one before it");
+        FORETELL_CHECK(skipped_position < template_layer.size(),
+                       "skipped layer without an equal one before it");
         emitter_.alias(template_layer[skipped_position++]->output, kernel.output);
         continue;
       }
@@ -85,13 +95,16 @@ class GraphMapper {
     for (TensorId id = 0; id < static_cast<TensorId>(graph_.tensors().size()); ++id) {
       const Tensor& tensor = graph_.tensor(id);
       if (tensor.kind != TensorKind::kWeight || tensor.shape.size() != 2) continue;
-      const auto matmuls = std::count_if(tensor.consumers.begin(), tensor.consumers.end(),
-                                         [this](OpId op) { return graph_.op(op).kind == "MatMul"; });
+      const auto matmuls =
+          std::count_if(tensor.consumers.begin(), tensor.consumers.end(),
+                        [this](OpId op) { return graph_.op(op).kind == "MatMul"; });
       if (matmuls < 2) continue;
       shared.insert(id);
       bytes += static_cast<double>(element_count(tensor.shape)) * emitter_.types().weight_bytes;
     }
-    return bytes <= emitter_.scheduling().spill_fraction * core.sbuf.capacity.value() ? shared : std::set<TensorId>{};
+    return bytes <= emitter_.scheduling().spill_fraction * core.sbuf.capacity.value()
+               ? shared
+               : std::set<TensorId>{};
   }
 
   void demand(const View& view, bool feature_major) {
@@ -146,11 +159,16 @@ class GraphMapper {
 
   void lower(const Kernel& kernel) {
     switch (kernel.kind) {
-      case KernelKind::kLinear: return lower_linear(context_, kernel, demands_of(kernel));
-      case KernelKind::kAttention: return lower_attention(context_, kernel);
-      case KernelKind::kNorm: return lower_norm(context_, kernel);
-      case KernelKind::kElementwise: return lower_elementwise(context_, kernel);
-      case KernelKind::kGather: return lower_gather(context_, kernel);
+      case KernelKind::kLinear:
+        return lower_linear(context_, kernel, demands_of(kernel));
+      case KernelKind::kAttention:
+        return lower_attention(context_, kernel);
+      case KernelKind::kNorm:
+        return lower_norm(context_, kernel);
+      case KernelKind::kElementwise:
+        return lower_elementwise(context_, kernel);
+      case KernelKind::kGather:
+        return lower_gather(context_, kernel);
     }
   }
 
@@ -166,8 +184,9 @@ class GraphMapper {
 
 }  // namespace
 
-Program map_to_neuron_core(const Graph& graph, const PrecisionPolicy& precision, const NeuronCoreSpec& core,
-                           const SchedulingParameters& scheduling, const std::set<std::int32_t>& skipped_layers) {
+Program map_to_neuron_core(const Graph& graph, const PrecisionPolicy& precision,
+                           const NeuronCoreSpec& core, const SchedulingParameters& scheduling,
+                           const std::set<std::int32_t>& skipped_layers) {
   return GraphMapper(graph, precision, core, scheduling, skipped_layers).run();
 }
 

@@ -14,7 +14,8 @@ namespace foretell {
 // Maps the layers of the graph that are not in `skipped_layers` (Op::layer); the readers of a
 // skipped layer read what the last mapped layer before it has left. Skipping is for the replay of
 // equal layers, see fold_layers.hpp. Throws UserError for operators and types without a mapping.
-Program map_to_neuron_core(const Graph& graph, const PrecisionPolicy& precision, const NeuronCoreSpec& core,
-                           const SchedulingParameters& scheduling, const std::set<std::int32_t>& skipped_layers = {});
+Program map_to_neuron_core(const Graph& graph, const PrecisionPolicy& precision,
+                           const NeuronCoreSpec& core, const SchedulingParameters& scheduling,
+                           const std::set<std::int32_t>& skipped_layers = {});
 
 }  // namespace foretell

@@ -16,7 +16,8 @@ void WeightStream::load_panel(TensorId weight, std::int64_t k, std::int64_t n, s
                               LoadedWeight* loaded) {
   const auto index = static_cast<std::size_t>(panel);
   const auto kept = kept_.find(weight);
-  if (kept != kept_.end() && kept->second.panel_columns == loaded->panel_columns && index < kept->second.ready.size()) {
+  if (kept != kept_.end() && kept->second.panel_columns == loaded->panel_columns &&
+      index < kept->second.ready.size()) {
     loaded->ready.push_back(kept->second.ready[index]);
     loaded->chunks.emplace_back();
     return;
@@ -53,16 +54,19 @@ Deps WeightStream::room_for(double bytes) const {
   if (must_leave <= 0 || released_prefix_ == 0) return {};
   const auto begin = chunks_.begin();
   const auto known = begin + static_cast<std::ptrdiff_t>(released_prefix_);
-  auto chunk = std::lower_bound(begin, known, must_leave, [](const Chunk& c, double value) { return c.end < value; });
-  if (chunk == known) --chunk;  // the running operator needs more than the window: it takes what it needs
+  auto chunk = std::lower_bound(begin, known, must_leave,
+                                [](const Chunk& c, double value) { return c.end < value; });
+  if (chunk == known)
+    --chunk;  // the running operator needs more than the window: it takes what it needs
   return chunk->last_use;
 }
 
-Deps WeightStream::load_chunk(std::int64_t rows, std::int64_t elements_per_row, std::vector<std::size_t>* chunks) {
+Deps WeightStream::load_chunk(std::int64_t rows, std::int64_t elements_per_row,
+                              std::vector<std::size_t>* chunks) {
   const double row_bytes = static_cast<double>(elements_per_row) * emitter_.types().weight_bytes;
   const double bytes = static_cast<double>(rows) * row_bytes;
-  Deps done = emitter_.transfer(Ring::kWeights, TransferDirection::kLoad, rows, std::llround(row_bytes),
-                                room_for(bytes));
+  Deps done = emitter_.transfer(Ring::kWeights, TransferDirection::kLoad, rows,
+                                std::llround(row_bytes), room_for(bytes));
   if (emitter_.types().dequantise) {
     // Two one-byte elements per lane and cycle: half a pass of the Vector engine.
     const std::int64_t n = std::max<std::int64_t>(1, elements_per_row / 2);
@@ -73,13 +77,15 @@ Deps WeightStream::load_chunk(std::int64_t rows, std::int64_t elements_per_row, 
   return done;
 }
 
-void WeightStream::release_panel(const LoadedWeight& loaded, std::int64_t panel, const Deps& last_use) {
+void WeightStream::release_panel(const LoadedWeight& loaded, std::int64_t panel,
+                                 const Deps& last_use) {
   for (const std::size_t chunk : loaded.chunks[static_cast<std::size_t>(panel)]) {
     chunks_[chunk].last_use = last_use;
     chunks_[chunk].released = true;
   }
   while (released_prefix_ < chunks_.size() && chunks_[released_prefix_].released) {
-    if (released_prefix_ > 0) chunks_[released_prefix_].last_use.merge(chunks_[released_prefix_ - 1].last_use);
+    if (released_prefix_ > 0)
+      chunks_[released_prefix_].last_use.merge(chunks_[released_prefix_ - 1].last_use);
     ++released_prefix_;
   }
 }

@@ -17,8 +17,8 @@ namespace foretell {
 // A weight [K, N] in SBUF: K in blocks of 128 rows on the partitions, N in panels of columns.
 struct LoadedWeight {
   std::int64_t panel_columns = 0;
-  std::vector<std::vector<Deps>> ready;           // [panel][block of K]
-  std::vector<std::vector<std::size_t>> chunks;   // [panel]: chunks it came in
+  std::vector<std::vector<Deps>> ready;          // [panel][block of K]
+  std::vector<std::vector<std::size_t>> chunks;  // [panel]: chunks it came in
 
   const Deps& at(std::int64_t panel, std::int64_t k_block) const {
     return ready[static_cast<std::size_t>(panel)][static_cast<std::size_t>(k_block)];
@@ -32,7 +32,8 @@ class WeightStream {
       : emitter_(emitter), resident_(std::move(resident)) {}
 
   // Emits the load of the next panel of `weight` [k, n] unless it is in SBUF already.
-  void load_panel(TensorId weight, std::int64_t k, std::int64_t n, std::int64_t panel, LoadedWeight* loaded);
+  void load_panel(TensorId weight, std::int64_t k, std::int64_t n, std::int64_t panel,
+                  LoadedWeight* loaded);
   // Nobody needs the chunks of the panel after `last_use`.
   void release_panel(const LoadedWeight& loaded, std::int64_t panel, const Deps& last_use);
 
@@ -43,7 +44,8 @@ class WeightStream {
     bool released = false;
   };
   Deps room_for(double bytes) const;
-  Deps load_chunk(std::int64_t rows, std::int64_t elements_per_row, std::vector<std::size_t>* chunks);
+  Deps load_chunk(std::int64_t rows, std::int64_t elements_per_row,
+                  std::vector<std::size_t>* chunks);
 
   Emitter& emitter_;
   std::set<TensorId> resident_;
