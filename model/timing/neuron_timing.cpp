@@ -26,7 +26,7 @@ bool is_16_bit_zero(const Instruction& i) {
 // ISA:1803-1812: N when one operand comes from PSUM, or all is BF16 in SBUF with a plain ALU
 // operator on contiguous data; 2N otherwise, because SBUF delivers one FP32 operand per cycle.
 double tensor_tensor_passes(const Instruction& i) {
-  if (has(i, kReadsPsum)) return 1;
+  if (has(i, kReadsPsum) && has(i, kReadsSbuf)) return 1;
   const bool fast = is_bf16(i) && has(i, kAddMulSub) && !has(i, kWideStride);
   return fast ? 1 : 2;
 }
