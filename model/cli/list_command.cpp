@@ -16,7 +16,7 @@ namespace {
 
 std::string price_text(const Prices& prices, const char* option) {
   const auto found = prices.find(option);
-  return found == prices.end() ? "" : plain_format(found->second);
+  return found == prices.end() ? "" : plain_format(found->second, 4);
 }
 
 Table list_systems() {
@@ -33,7 +33,7 @@ Table list_systems() {
     const NeuronSystemSpec spec = catalog.load(id).spec;
     table.rows.push_back({id, spec.device.name, std::to_string(spec.devices),
                           std::to_string(spec.devices * spec.device.cores),
-                          si_format(spec.devices * spec.device.hbm.capacity.value(), "B"),
+                          memory_format(spec.devices * spec.device.hbm.capacity.value()),
                           std::to_string(spec.vcpus),
                           price_text(spec.price_usd_per_hour, "on_demand")});
   }

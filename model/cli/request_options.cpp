@@ -5,6 +5,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/cli/request_fields.hpp"
+#include "reports/record/text_file.hpp"
 
 namespace foretell {
 namespace {
@@ -55,10 +56,12 @@ void add_request_options(CLI::App& command, RequestOptions& options, bool lists)
   command.add_option("--sdk", options.sdk, "release of the vendor's compiler and runtime")
       ->type_name("VERSION");
   add_model_options(command, options);
-  command
-      .add_option("--trace", options.trace_file,
-                  "write a timeline that opens in Perfetto to this file")
-      ->type_name("FILE");
+  if (!lists) {
+    command
+        .add_option("--trace", options.trace_file,
+                    "write a timeline that opens in Perfetto to this file")
+        ->type_name("FILE");
+  }
   command.add_option("--seed", options.seed, "seed of everything random (default: 0)")
       ->type_name("N");
 }
@@ -102,6 +105,8 @@ std::vector<Request> requests(const RequestOptions& options) {
   }
   base.sdk = options.sdk;
   base.trace_file = options.trace_file;
+  // Found now and not after the work: a path that cannot be written.
+  if (!base.trace_file.empty()) OutputFile(base.trace_file).finish();
 
   const CountField& batch = count_fields().front();
   std::vector<Request> result;

@@ -29,14 +29,15 @@ struct RequestOptions {
 };
 
 // --on, --workload, --dtype and everything else of one scenario. With `lists`, --on, --workload,
-// --dtype and --batch take several values with commas between.
+// --dtype and --batch take several values with commas between, and there is no --trace.
 void add_request_options(CLI::App& command, RequestOptions& options, bool lists);
 
 // --set, --factors, --exact: what applies to every row of a table.
 void add_model_options(CLI::App& command, RequestOptions& options);
 
 // All combinations, the last option varying fastest: systems, workloads, dtypes, batches.
-// UserError for values out of range. A missing --dtype is an error that lists the types.
+// UserError for values out of range, and for a trace file that cannot be written: it is created
+// here.
 std::vector<Request> requests(const RequestOptions& options);
 
 // The request that every row of a table starts from.

@@ -122,7 +122,7 @@ void show_workload(const ShowOptions& options, const Session& session) {
       resolved.model.name, resolved.model.model_type, resolved.request.batch,
       resolved.request.seq_len, resolved.precision.name, graph.ops().size(),
       count_format(static_cast<double>(graph.parameter_count())),
-      si_format(graph.weight_bytes().value(), "B"), si_format(graph.total_flops().value(), "FLOP"));
+      memory_format(graph.weight_bytes().value()), si_format(graph.total_flops().value(), "FLOP"));
   write_text(options.output.output, heading + table);
 }
 

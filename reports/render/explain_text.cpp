@@ -1,8 +1,8 @@
 // Where the time goes, from one record.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
-
-#include <fmt/format.h>
 
 #include "reports/render/record_text.hpp"
 #include "reports/render/si_format.hpp"

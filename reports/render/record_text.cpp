@@ -1,8 +1,8 @@
 #include "reports/render/record_text.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "model/base/text.hpp"
 #include "reports/record/csv.hpp"
@@ -42,8 +42,8 @@ std::string latency_line(const RunSummary& summary) {
 }
 
 std::string memory_line(const RunSummary& summary) {
-  std::string text = si_format(summary.memory_used_bytes, "B") + " of " +
-                     si_format(summary.memory_capacity_bytes, "B") + " per device";
+  std::string text = memory_format(summary.memory_used_bytes) + " of " +
+                     memory_format(summary.memory_capacity_bytes) + " per device";
   if (summary.memory_capacity_bytes > 0) {
     text += ", " + percent_format(summary.memory_used_bytes / summary.memory_capacity_bytes);
   }

@@ -20,7 +20,7 @@ TEST(RunText, SaysWhatAPersonAsksFirst) {
       HasSubstr("latency         16.9 ms   (80 % of measurements within 15.2 ms to 18.7 ms)"));
   EXPECT_THAT(text, HasSubstr("945.1 inferences/s"));
   EXPECT_THAT(text, HasSubstr("0.230 USD per million inferences"));
-  EXPECT_THAT(text, HasSubstr("1.40 GB of 34.0 GB per device, 4.1 %"));
+  EXPECT_THAT(text, HasSubstr("1.30 GiB of 31.7 GiB per device, 4.1 %"));
   EXPECT_THAT(text, HasSubstr("assumed values: 3"));
   EXPECT_THAT(text, Not(HasSubstr("first token")));
 }

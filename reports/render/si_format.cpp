@@ -1,9 +1,9 @@
 #include "reports/render/si_format.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cmath>
-
-#include <fmt/format.h>
 
 #include "model/base/errors.hpp"
 
@@ -55,6 +55,17 @@ std::string si_format(double value, std::string_view unit) {
     return fmt::format("{} {}{}", number, prefix.symbol, unit);
   }
   return fmt::format("{:.2e}{}", value, suffix);
+}
+
+std::string memory_format(double bytes) {
+  constexpr double kStep = 1024;
+  constexpr std::array<const char*, 5> kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  while (std::abs(bytes) >= kStep && unit + 1 < kUnits.size()) {
+    bytes /= kStep;
+    ++unit;
+  }
+  return plain_format(bytes) + " " + kUnits[unit];
 }
 
 std::string plain_format(double value, int significant) {

@@ -11,6 +11,9 @@ namespace foretell {
 // Prefixes from pico to exa; beyond them and for tiny values the number is in scientific form.
 std::string si_format(double value, std::string_view unit);
 
+// Memory as it is sold: memory_format(34359738368) is "32.0 GiB". Prefixes from none to Ti.
+std::string memory_format(double bytes);
+
 // Significant digits without a prefix: "945", "12.3", "0.0123", "1.23e+06" from six digits on
 // the left of the point.
 std::string plain_format(double value, int significant = 3);

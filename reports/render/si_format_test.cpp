@@ -1,8 +1,8 @@
 #include "reports/render/si_format.hpp"
 
-#include <limits>
-
 #include <gtest/gtest.h>
+
+#include <limits>
 
 #include "model/base/errors.hpp"
 
@@ -35,6 +35,14 @@ TEST(SiFormat, ZeroAndTheEndsOfTheScale) {
 TEST(SiFormat, WhatIsNoNumberIsRefused) {
   EXPECT_THROW(si_format(std::numeric_limits<double>::quiet_NaN(), "s"), InternalError);
   EXPECT_THROW(plain_format(std::numeric_limits<double>::infinity()), InternalError);
+}
+
+TEST(MemoryFormat, StepsOf1024) {
+  EXPECT_EQ(memory_format(34359738368.0), "32.0 GiB");
+  EXPECT_EQ(memory_format(1023), "1023 B");
+  EXPECT_EQ(memory_format(1024), "1.00 KiB");
+  EXPECT_EQ(memory_format(0), "0 B");
+  EXPECT_EQ(memory_format(5e15), "4547 TiB");
 }
 
 TEST(PlainFormat, SignificantDigitsOnBothSidesOfOne) {

@@ -1,0 +1,170 @@
+#include "model/cli/application.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "model/cli/testing/command_runner.hpp"
+#include "reports/record/json_lines.hpp"
+#include "reports/record/testing/temporary_folder.hpp"
+
+namespace foretell {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+std::vector<std::string> run_line(const std::vector<std::string>& more = {}) {
+  std::vector<std::string> line = {
+      "run", "--on", "inf2.xlarge", "--workload", "bert-base-uncased", "--dtype", "bf16"};
+  line.insert(line.end(), more.begin(), more.end());
+  return line;
+}
+
+TEST(Application, HelpAndVersionGoToStandardOutput) {
+  EXPECT_THAT(run_command({"--version"}).result, StartsWith("foretell 0."));
+  const CommandResult help = run_command({"--help"});
+  EXPECT_EQ(help.code, kSuccess);
+  EXPECT_THAT(help.result, HasSubstr("Examples:"));
+  EXPECT_EQ(help.messages, "");
+  EXPECT_THAT(run_command({"run", "--help"}).result, HasSubstr("Usage: foretell run [OPTIONS]"));
+}
+
+TEST(Application, EveryCommandHasHelpWithAnExample) {
+  for (const char* command : {"run", "compare", "explain", "predict", "validate", "report", "list",
+                              "show", "completion"}) {
+    const CommandResult help = run_command({command, "--help"});
+    EXPECT_EQ(help.code, kSuccess) << command;
+    EXPECT_THAT(help.result, HasSubstr("Example")) << command;
+  }
+}
+
+TEST(Application, NoCommandIsTheUsersMistake) {
+  const CommandResult nothing = run_command({});
+  EXPECT_EQ(nothing.code, kUserMistake);
+  EXPECT_EQ(nothing.result, "");
+  EXPECT_THAT(nothing.messages, HasSubstr("Subcommands:"));
+}
+
+TEST(Application, UnknownWordsAreToldTheNearest) {
+  EXPECT_THAT(run_command({"comparre"}).messages,
+              HasSubstr("unknown command 'comparre'; nearest is 'compare'"));
+  const CommandResult option = run_command(run_line({"--bach", "8"}));
+  EXPECT_EQ(option.code, kUserMistake);
+  EXPECT_THAT(option.messages, HasSubstr("unknown option '--bach'; nearest is '--batch'"));
+  EXPECT_THAT(run_command(run_line({"--format", "jsn"})).messages, HasSubstr("nearest is 'json'"));
+}
+
+TEST(Application, QuietAndVerboseMayStandBehindTheCommand) {
+  EXPECT_EQ(run_command(run_line({"-q"})).code, kSuccess);
+  EXPECT_EQ(run_command(run_line({"-v"})).code, kSuccess);
+}
+
+TEST(Application, OurMistakesAreToldApartFromTheUsers) {
+  const CommandResult bug = run_command(run_line({"--sdk", "bug"}));
+  EXPECT_EQ(bug.code, kOurMistake);
+  EXPECT_THAT(bug.messages, HasSubstr("internal error: a table has no end"));
+  const CommandResult user = run_command(run_line({"--sdk", "fail"}));
+  EXPECT_EQ(user.code, kUserMistake);
+  EXPECT_EQ(user.messages, "foretell: sdk: 'fail' is not allowed\n");
+}
+
+TEST(Run, TableJsonAndCsv) {
+  EXPECT_THAT(run_command(run_line({"--batch", "8"})).result,
+              HasSubstr("bert-base-uncased on inf2.xlarge, bf16\n"));
+  const CommandResult json = run_command(run_line({"--format", "json"}));
+  EXPECT_THAT(json.result, StartsWith(R"({"schema":"foretell.run/1")"));
+  EXPECT_EQ(json.result.find('\n'), json.result.size() - 1);
+  EXPECT_THAT(run_command(run_line({"--format", "csv"})).result,
+              HasSubstr("\ninf2.xlarge,bert-base-uncased,bf16,1,"));
+}
+
+TEST(Run, TheSameCommandGivesTheSameBytes) {
+  EXPECT_EQ(run_command(run_line({"--format", "json"})).result,
+            run_command(run_line({"--format", "json"})).result);
+}
+
+TEST(Run, CountsOutOfRangeSayWhatIsAllowed) {
+  for (const char* batch : {"0", "-1", "1e12", "2.5", "many", "1000001"}) {
+    const CommandResult result = run_command(run_line({"--batch", batch}));
+    EXPECT_EQ(result.code, kUserMistake) << batch;
+    EXPECT_THAT(result.messages, HasSubstr("it must be a whole number from 1 to 1000000")) << batch;
+  }
+  EXPECT_EQ(run_command(run_line({"--batch", "1000000"})).code, kSuccess);
+  EXPECT_THAT(run_command(run_line({"--in-flight", "0"})).messages,
+              HasSubstr("must be a number above 0"));
+}
+
+TEST(Run, MissingAndContradictingArguments) {
+  EXPECT_THAT(run_command({"run"}).messages, HasSubstr("no system; name one with --on"));
+  EXPECT_THAT(run_command({"run", "--on", "inf2.xlarge"}).messages, HasSubstr("no workload"));
+  EXPECT_THAT(run_command({"run", "--on", "a", "--workload", "b"}).messages,
+              HasSubstr("`foretell list dtypes`"));
+  EXPECT_THAT(run_command(run_line({"--seq", "128", "--input-len", "64"})).messages,
+              HasSubstr("exclude each other"));
+  EXPECT_THAT(run_command(run_line({"--output-len", "64"})).messages, HasSubstr("add --input-len"));
+  EXPECT_THAT(run_command(run_line({"--tp", "4", "--dp", "2", "--cores", "4"})).messages,
+              HasSubstr("tp x pp x dp = 8 cores, but cores says 4"));
+}
+
+TEST(Run, PathsThatCannotBeWrittenAreFoundBeforeTheWork) {
+  // The predictor would fail with another message if it ran first.
+  for (const char* option : {"-o", "--store", "--trace"}) {
+    const CommandResult result =
+        run_command(run_line({"--sdk", "bug", option, "/no/such/folder/x"}));
+    EXPECT_EQ(result.code, kUserMistake) << option;
+    EXPECT_THAT(result.messages, HasSubstr("/no/such/folder/x: cannot be")) << option;
+  }
+}
+
+TEST(Run, AFullDiskIsReported) {
+  const CommandResult result = run_command(run_line({"-o", "/dev/full"}));
+  EXPECT_EQ(result.code, kUserMistake);
+  EXPECT_THAT(result.messages, HasSubstr("/dev/full: cannot be written: No space left on device"));
+}
+
+TEST(Run, StoreAndReport) {
+  const TemporaryFolder folder;
+  const std::string store = folder.file("runs.sqlite");
+  ASSERT_EQ(run_command(run_line({"--store", store})).code, kSuccess);
+  ASSERT_EQ(run_command(run_line({"--store", store, "--batch", "8"})).code, kSuccess);
+  EXPECT_THAT(run_command({"report", store}).result, HasSubstr("batch 8"));
+  EXPECT_EQ(run_command({"report", store, "-o", folder.file("r.md")}).code, kSuccess);
+  EXPECT_THAT(folder.read("r.md"), StartsWith("system: inf2.xlarge"));
+  EXPECT_EQ(run_command({"report", store, "-o", folder.file("r.csv")}).code, kSuccess);
+  EXPECT_THAT(folder.read("r.csv"), StartsWith("system,workload,dtype,batch"));
+  EXPECT_THAT(run_command({"report", store, "-o", folder.file("r.pdf")}).messages,
+              HasSubstr("has to end in .html, .md or .csv"));
+}
+
+TEST(Report, ReadsJsonLines) {
+  const TemporaryFolder folder;
+  const std::string runs = folder.file("runs.jsonl");
+  ASSERT_EQ(run_command(run_line({"--format", "json", "-o", runs})).code, kSuccess);
+  EXPECT_THAT(run_command({"report", runs}).result, HasSubstr("inf2.xlarge"));
+  EXPECT_THAT(run_command({"report", folder.file("none.jsonl")}).messages,
+              HasSubstr("cannot be read"));
+}
+
+TEST(Explain, ShowsResourcesAndOperators) {
+  const CommandResult result = run_command(
+      {"explain", "--on", "inf2.xlarge", "--workload", "x", "--dtype", "bf16", "--top", "1"});
+  EXPECT_EQ(result.code, kSuccess);
+  EXPECT_THAT(result.result, HasSubstr("chip0.core0.tensor"));
+  EXPECT_THAT(result.result, HasSubstr("1 of 2"));
+}
+
+TEST(Completion, NamesEveryCommandAndIsBash) {
+  const CommandResult result = run_command({"completion", "bash"});
+  EXPECT_THAT(result.result, HasSubstr("complete -o default -F _foretell foretell"));
+  EXPECT_THAT(result.result, HasSubstr("validate) COMPREPLY="));
+  EXPECT_THAT(result.result, HasSubstr("--in-flight"));
+  const TemporaryFolder folder;
+  const std::string script = folder.write("completion.bash", result.result);
+  EXPECT_EQ(std::system(("bash -n " + script).c_str()), 0);
+  EXPECT_THAT(run_command({"completion", "fish"}).messages, HasSubstr("unknown shell 'fish'"));
+}
+
+}  // namespace
+}  // namespace foretell

@@ -1,0 +1,126 @@
+#include "model/cli/resolved_request.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/base/errors.hpp"
+#include "model/cli/intervals.hpp"
+#include "reports/record/testing/message_of.hpp"
+
+namespace foretell {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+Request bert() {
+  Request request;
+  request.system = "INF2.xlarge";
+  request.workload = "BERT-large-uncased";
+  request.dtype = "bf16-matmul";
+  request.batch = 8;
+  return request;
+}
+
+std::string error_of(const Request& request) {
+  return message_of<UserError>([&] { resolve(request); });
+}
+
+TEST(Resolve, FillsInWhatIsNotStatedAndSaysSo) {
+  const ResolvedRequest resolved = resolve(bert());
+  EXPECT_EQ(resolved.request.system, "inf2.xlarge");
+  EXPECT_EQ(resolved.request.seq_len, 128);
+  EXPECT_EQ(resolved.request.dp, 2);
+  EXPECT_EQ(resolved.request.cores, 2);
+  EXPECT_EQ(resolved.serving.dp, 2);
+  EXPECT_THAT(resolved.notes, Contains(HasSubstr("128 tokens taken")));
+}
+
+TEST(Resolve, WhatIsStatedStays) {
+  Request request = bert();
+  request.seq_len = 64;
+  request.dp = 1;
+  const ResolvedRequest resolved = resolve(request);
+  EXPECT_EQ(resolved.request.seq_len, 64);
+  EXPECT_EQ(resolved.request.dp, 1);
+  EXPECT_EQ(resolved.request.cores, 1);
+  EXPECT_THAT(resolved.notes, IsEmpty());
+}
+
+TEST(Resolve, CoresLimitTheCopies) {
+  Request request = bert();
+  request.cores = 1;
+  EXPECT_EQ(resolve(request).serving.dp, 1);
+  request.cores = 3;
+  EXPECT_THAT(error_of(request), HasSubstr("inf2.xlarge has 2 cores, not 3"));
+  request.cores = 0;
+  request.dp = 3;
+  EXPECT_THAT(error_of(request),
+              HasSubstr("3 copies of 1 core need 3 cores, but inf2.xlarge has 2"));
+  request.system = "inf2.48xlarge";
+  EXPECT_EQ(resolve(request).serving.dp, 3);
+}
+
+TEST(Resolve, UnknownNamesAreToldTheNearest) {
+  Request request = bert();
+  request.system = "inf2.xlrge";
+  EXPECT_THAT(error_of(request), HasSubstr("nearest is 'inf2.xlarge'"));
+  request = bert();
+  request.workload = "bert-large-uncase";
+  EXPECT_THAT(error_of(request), HasSubstr("nearest is 'bert-large-uncased'"));
+  request = bert();
+  request.dtype = "bf16-matmull";
+  EXPECT_THAT(error_of(request), HasSubstr("nearest is 'bf16-matmul'"));
+}
+
+TEST(Resolve, GraphHasTheSizesAndTypesOfTheRequest) {
+  const Graph graph = build_resolved_graph(resolve(bert()));
+  const Tensor& input = graph.tensor(0);
+  EXPECT_EQ(input.shape, (Shape{8, 128}));
+}
+
+TEST(MakeRecord, AppliesServingCostAndInterval) {
+  Request request = bert();
+  request.in_flight = 4;
+  ResolvedRequest resolved = resolve(request);
+  Metrics metrics;
+  metrics.call = Seconds(10e-3);
+  metrics.bottleneck = "tensor";
+  const RunRecord record = make_record(resolved, metrics);
+  EXPECT_NEAR(record.summary.latency_s, 20e-3, 1e-12);
+  EXPECT_NEAR(record.summary.throughput, 2 * 8 / 10e-3, 1e-9);
+  EXPECT_NEAR(*record.summary.cost_usd_per_million, 0.76 / 3600 / 1600 * 1e6, 1e-9);
+  const Interval& interval = record.summary.interval80.at("latency_s");
+  EXPECT_LT(interval.low, record.summary.latency_s);
+  EXPECT_GT(interval.high, record.summary.latency_s);
+  EXPECT_EQ(record.context.workload, "bert-large-uncased");
+}
+
+TEST(Intervals, TheMatchingEntryElseTheDefaultWhichIsSaid) {
+  const IntervalTable table = IntervalTable::parse(
+      "default: {low: 0.5, high: 2, why: wide}\n"
+      "intervals:\n"
+      "  - {device: inferentia2, family: encoder, low: 0.9, high: 1.1, why: measured}\n",
+      "i.yaml");
+  EXPECT_EQ(table.choose("inferentia2", "encoder").ratio.low, 0.9);
+  EXPECT_EQ(table.choose("inferentia2", "encoder").note, "");
+  const IntervalChoice fallback = table.choose("trainium1", "encoder");
+  EXPECT_EQ(fallback.ratio.high, 2);
+  EXPECT_THAT(fallback.note, HasSubstr("no measured interval for encoder networks on trainium1"));
+}
+
+TEST(Intervals, BadFilesSayWhere) {
+  const auto error = [](const std::string& text) {
+    return message_of<UserError>([&] { IntervalTable::parse(text, "i.yaml"); });
+  };
+  EXPECT_THAT(error("default: {low: 1.2, high: 2, why: x}\n"),
+              HasSubstr("i.yaml:1: low: '1.2' has to be"));
+  EXPECT_THAT(error("default: {low: 0.5, high: 0.9, why: x}\n"),
+              HasSubstr("high: '0.9' has to be"));
+  EXPECT_THAT(error("default: {low: 0.5, high: 2}\n"), HasSubstr("why"));
+  EXPECT_THAT(error("defaults: {}\n"), HasSubstr("defaults"));
+}
+
+}  // namespace
+}  // namespace foretell
