@@ -57,7 +57,27 @@ void check_id(const Node& root, const fs::path& path) {
   }
 }
 
-std::vector<Parameter> describe_parameters(FieldList& list,
+void note_published(Parameter& parameter, const Provenance& origin) {
+  parameter.value = origin.chosen.value;  // as it was published
+  parameter.source = origin.chosen.source;
+  parameter.kind = origin.chosen.kind;
+  parameter.why = origin.chosen.why;
+  parameter.use = origin.use;
+  parameter.alternatives = origin.alternatives;
+}
+
+void note_fitted(Parameter& parameter, const FactorsFile& factors) {
+  parameter.source = factors.id;
+  parameter.kind = ValueKind::kNeutral;
+  const std::string name = parameter.path.substr(parameter.path.find('.') + 1);
+  if (const auto found = factors.provenance.find(name); found != factors.provenance.end()) {
+    parameter.kind = ValueKind::kFitted;
+    parameter.why = found->second.fitted_on;
+    parameter.interval80 = found->second.interval80;
+  }
+}
+
+std::vector<Parameter> describe_parameters(const FieldList& list,
                                            const std::map<std::string, Provenance>& provenance,
                                            const std::set<std::string>& overridden,
                                            const FactorsFile& factors) {
@@ -68,32 +88,14 @@ std::vector<Parameter> describe_parameters(FieldList& list,
     parameter.path = field.path;
     parameter.value = field.text();
     parameter.meaning = field.meaning;
-    parameter.overridden = overridden.count(field.path) != 0;
-    if (const auto found = provenance.find(field.path); found != provenance.end()) {
-      const Provenance& origin = found->second;
-      if (!parameter.overridden) parameter.value = origin.chosen.value;  // as it was published
-      parameter.source = origin.chosen.source;
-      parameter.kind = origin.chosen.kind;
-      parameter.why = origin.chosen.why;
-      parameter.use = origin.use;
-      parameter.alternatives = origin.alternatives;
-    } else if (const std::string name = field.path.substr(field.path.find('.') + 1);
-               factors.provenance.count(name) != 0) {
-      const FactorProvenance& origin = factors.provenance.at(name);
-      parameter.source = factors.id;
-      parameter.kind = ValueKind::kFitted;
-      parameter.why = origin.fitted_on;
-      parameter.interval80 = origin.interval80;
-    } else {
-      parameter.source = factors.id;
-      parameter.kind = ValueKind::kNeutral;
-    }
-    if (parameter.overridden) {
+    if (overridden.count(field.path) != 0) {
+      parameter.overridden = true;
       parameter.source = "--set";
       parameter.kind = ValueKind::kOverride;
-      parameter.why.clear();
-      parameter.use.clear();
-      parameter.interval80.clear();
+    } else if (const auto found = provenance.find(field.path); found != provenance.end()) {
+      note_published(parameter, found->second);
+    } else {
+      note_fitted(parameter, factors);
     }
     parameters.push_back(std::move(parameter));
   }
@@ -191,7 +193,7 @@ NeuronSystemSpec Catalog::read_spec(const std::string& id,
 
 std::string Catalog::reference(const Node& root, const std::string& key,
                                const std::string& folder) const {
-  const std::string id = text_of(root, key);
+  std::string id = text_of(root, key);
   const std::vector<std::string> known = stems(paths_.hw / folder);
   if (std::find(known.begin(), known.end(), id) != known.end()) return id;
   throw UserError(

@@ -224,7 +224,7 @@ TEST_F(CatalogTest, ErrorsOfAllFilesComeTogether) {
 
 TEST_F(CatalogTest, WithoutDataItSaysHowToNameThem) {
   try {
-    Catalog({root_ / "nowhere", root_ / "factors"});
+    const Catalog nowhere({root_ / "nowhere", root_ / "factors"});
     FAIL() << "accepted";
   } catch (const UserError& error) {
     EXPECT_THAT(error.what(), HasSubstr("no such folder; FORETELL_HW and FORETELL_FACTORS"));

@@ -7,7 +7,6 @@ namespace {
 
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 const std::vector<std::string> kKeys = {"bandwidth", "capacity", "latency"};
 
@@ -45,7 +44,7 @@ TEST(UnknownName, NamesTheNearestAndTheShortList) {
 TEST(UnknownName, LeavesOutAListThatIsTooLong) {
   std::vector<std::string> many(24, "name");
   EXPECT_THAT(unknown_name("system", "zzz", many).what(), HasSubstr("there are: name, name"));
-  many.push_back("name");
+  many.emplace_back("name");
   EXPECT_STREQ(unknown_name("system", "zzz", many).what(), "unknown system 'zzz'");
 }
 

@@ -1,8 +1,8 @@
 #include "model/base/units.hpp"
 
-#include <limits>
-
 #include <gtest/gtest.h>
+
+#include <limits>
 
 namespace foretell {
 namespace {

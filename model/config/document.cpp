@@ -1,11 +1,11 @@
 #include "model/config/document.hpp"
 
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
 #include <fstream>
 #include <map>
 #include <sstream>
-
-#include <fmt/format.h>
-#include <yaml-cpp/yaml.h>
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"

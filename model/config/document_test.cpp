@@ -1,16 +1,15 @@
 #include "model/config/document.hpp"
 
+#include <gmock/gmock.h>
+
 #include <filesystem>
 #include <fstream>
-
-#include <gmock/gmock.h>
 
 #include "model/base/errors.hpp"
 
 namespace foretell {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -126,7 +125,7 @@ TEST(Document, FilesAreReadAsTheyAre) {
   std::ofstream(path) << "a: 1\r\nb: 2\r\n";
   EXPECT_EQ(load_document(path, "shown.yaml").find("b")->where(), "shown.yaml:2");
   EXPECT_EQ(read_text_file(path), "a: 1\r\nb: 2\r\n");
-  std::ofstream(path, std::ios::trunc);
+  { const std::ofstream emptied(path, std::ios::trunc); }
   EXPECT_EQ(read_text_file(path), "");
   std::filesystem::remove(path);
 }

@@ -1,9 +1,9 @@
 #include "model/config/fields.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
-
-#include <fmt/format.h>
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"

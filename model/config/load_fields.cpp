@@ -1,7 +1,7 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
-
-#include <fmt/format.h>
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
@@ -89,7 +89,7 @@ class FieldLoader {
   std::string first_missing(const std::string& path) const {
     for (std::size_t dot = path.find('.'); dot != std::string::npos;
          dot = path.find('.', dot + 1)) {
-      const std::string group = path.substr(0, dot);
+      std::string group = path.substr(0, dot);
       if (given_.count(group) == 0) return group;
     }
     return path;

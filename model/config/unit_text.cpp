@@ -1,11 +1,11 @@
 #include "model/config/unit_text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
@@ -136,7 +136,7 @@ std::string nearest_unit(std::string_view unit, const std::vector<std::string>& 
   constexpr std::string_view kBitsPerSecond = "bps";
   if (ends_with(unit, kBitsPerSecond)) {  // "Gbps" looks like "GB/s", which is eight times as much
     unit.remove_suffix(kBitsPerSecond.size());
-    const std::string bits = std::string(unit) + "bit/s";
+    std::string bits = std::string(unit) + "bit/s";
     if (std::find(names.begin(), names.end(), bits) != names.end()) return bits;
   }
   return nearest_name(unit, names);
@@ -198,7 +198,8 @@ std::string format_quantity(double value, Dimension dimension) {
     std::string text = fmt::format("{:.12g} {}", number, unit.name);
     const bool is_handy = std::abs(number) >= 1 && std::abs(number) < 1000;
     constexpr std::size_t kLongText = 100;  // "1e+15 B/s" is for a value that no unit suits
-    const bool has_exponent = text.find("e+") != text.npos || text.find("e-") != text.npos;
+    const bool has_exponent =
+        text.find("e+") != std::string::npos || text.find("e-") != std::string::npos;
     const std::size_t cost = text.size() + (is_handy ? 0 : 1) + (has_exponent ? kLongText : 0);
     if (best.empty() || cost < best_cost) {
       best = std::move(text);
