@@ -4,7 +4,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/components/neuron_core.hpp"
-#include "model/system/simulation_context.hpp"
+#include "model/components/simulation_context.hpp"
 
 namespace foretell {
 

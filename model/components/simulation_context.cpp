@@ -1,4 +1,4 @@
-#include "model/system/simulation_context.hpp"
+#include "model/components/simulation_context.hpp"
 
 // The library asks for this entry point; the program has its own main.
 int sc_main(int /*argc*/, char** /*argv*/) { return 0; }
