@@ -42,6 +42,18 @@ TensorId BlockBuilder::linear(const std::string& name, TensorId x, std::int64_t 
   return op(name + ".add_bias", "Add", {product, weight(name + ".bias", {out})});
 }
 
+TensorId BlockBuilder::row_parallel_linear(const std::string& name, TensorId x, std::int64_t out,
+                                           bool bias) {
+  const TensorId sum = all_reduce(name, linear(name, x, out, false));
+  if (!bias) return sum;
+  return op(name + ".add_bias", "Add", {sum, weight(name + ".bias", {out})});
+}
+
+TensorId BlockBuilder::all_reduce(const std::string& name, TensorId x) {
+  if (ranks_ == 1) return x;
+  return op(name + ".all_reduce", "AllReduce", {x}, {{"ranks", std::int64_t{ranks_}}});
+}
+
 TensorId BlockBuilder::layer_norm(const std::string& name, TensorId x) {
   const Shape parameter{shape(x).back()};
   return op(name, "LayerNorm",

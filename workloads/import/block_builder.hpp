@@ -30,6 +30,11 @@ class BlockBuilder {
 
   // x [.., in] -> [.., out]: MatMul with a weight [in, out], then Add of a bias [out].
   TensorId linear(const std::string& name, TensorId x, std::int64_t out, bool bias = true);
+  // The same where the cores of a tensor-parallel copy each hold some rows of the weight: the sum
+  // over the cores comes between the product and the bias.
+  TensorId row_parallel_linear(const std::string& name, TensorId x, std::int64_t out, bool bias);
+  TensorId all_reduce(const std::string& name, TensorId x);
+  void set_ranks(int ranks) { ranks_ = ranks; }
   TensorId layer_norm(const std::string& name, TensorId x);
   TensorId normalise(const std::string& name, TensorId x, Norm norm);
   TensorId activation(const std::string& name, TensorId x, Activation function);
@@ -47,6 +52,7 @@ class BlockBuilder {
   std::string scope_;
   std::string weight_scope_;
   std::int32_t layer_ = kNoId;
+  int ranks_ = 1;
   std::map<std::string, TensorId> weights_;
 };
 

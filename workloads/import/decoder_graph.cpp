@@ -2,6 +2,7 @@
 
 #include "workloads/import/attention.hpp"
 #include "workloads/import/block_builder.hpp"
+#include "workloads/import/shard.hpp"
 
 namespace foretell {
 namespace {
@@ -15,7 +16,9 @@ struct Projections {
 class DecoderBuilder {
  public:
   DecoderBuilder(const ModelConfig& config, const Binding& binding)
-      : config_(config), binding_(binding), block_(config.name) {}
+      : config_(config), binding_(binding), block_(config.name) {
+    block_.set_ranks(binding.tensor_parallel);
+  }
 
   Graph build() {
     TensorId x = embeddings();
@@ -79,7 +82,8 @@ class DecoderBuilder {
       }
     }
     const TensorId context = attend(&block_, "attention", now.q, now.k, now.v, score_rule());
-    return block_.linear("attention.output", context, config_.hidden, config_.attention_bias);
+    return block_.row_parallel_linear("attention.output", context, config_.hidden,
+                                      config_.attention_bias);
   }
 
   ScoreRule score_rule() const {
@@ -171,7 +175,9 @@ TensorId mixture(BlockBuilder* block, TensorId x, const ModelConfig& config) {
   const TensorId factors =
       block->op("ffn.router.column", "Reshape", {weights}, {{"shape", column}});
   const TensorId weighted = block->op("ffn.weighted", "Mul", {results, factors});
-  return block->op("ffn.combined", "ReduceSum", {weighted}, {{"axis", std::int64_t{2}}});
+  const TensorId combined =
+      block->op("ffn.combined", "ReduceSum", {weighted}, {{"axis", std::int64_t{2}}});
+  return block->all_reduce("ffn.combined", combined);
 }
 
 }  // namespace
@@ -182,17 +188,18 @@ TensorId decoder_feed_forward(BlockBuilder* block, TensorId x, const ModelConfig
   if (!config.gated_ffn) {
     const TensorId wide = block->linear("ffn.intermediate", x, config.intermediate, bias);
     const TensorId active = block->activation("ffn.activation", wide, config.activation);
-    return block->linear("ffn.output", active, config.hidden, bias);
+    return block->row_parallel_linear("ffn.output", active, config.hidden, bias);
   }
   const TensorId gate = block->linear("ffn.gate", x, config.intermediate, bias);
   const TensorId active = block->activation("ffn.activation", gate, config.activation);
   const TensorId up = block->linear("ffn.up", x, config.intermediate, bias);
-  return block->linear("ffn.output", block->op("ffn.gated", "Mul", {active, up}), config.hidden,
-                       bias);
+  return block->row_parallel_linear("ffn.output", block->op("ffn.gated", "Mul", {active, up}),
+                                    config.hidden, bias);
 }
 
 Graph build_decoder(const ModelConfig& config, const Binding& binding) {
-  return DecoderBuilder(config, binding).build();
+  const ModelConfig shard = shard_of(config, binding.tensor_parallel);
+  return DecoderBuilder(shard, binding).build();
 }
 
 }  // namespace foretell

@@ -5,6 +5,7 @@
 #include "workloads/import/attention.hpp"
 #include "workloads/import/block_builder.hpp"
 #include "workloads/import/decoder_graph.hpp"
+#include "workloads/import/shard.hpp"
 
 namespace foretell {
 namespace {
@@ -12,7 +13,9 @@ namespace {
 class T5Builder {
  public:
   T5Builder(const ModelConfig& config, const Binding& binding)
-      : config_(config), binding_(binding), block_(config.name) {}
+      : config_(config), binding_(binding), block_(config.name) {
+    block_.set_ranks(binding.tensor_parallel);
+  }
 
   Graph prefill() {
     const std::int64_t tokens = binding_.seq_len;
@@ -94,8 +97,8 @@ class T5Builder {
   }
 
   TensorId add_attention(const std::string& name, TensorId context, TensorId x) {
-    const TensorId output =
-        block_.linear(name + ".output", context, config_.hidden, config_.attention_bias);
+    const TensorId output = block_.row_parallel_linear(name + ".output", context, config_.hidden,
+                                                       config_.attention_bias);
     return block_.op(name + ".residual", "Add", {output, x});
   }
 
@@ -144,11 +147,13 @@ class T5Builder {
 }  // namespace
 
 Graph build_t5_prefill(const ModelConfig& config, const Binding& binding) {
-  return T5Builder(config, binding).prefill();
+  const ModelConfig shard = shard_of(config, binding.tensor_parallel);
+  return T5Builder(shard, binding).prefill();
 }
 
 Graph build_t5_decode(const ModelConfig& config, const Binding& binding) {
-  return T5Builder(config, binding).decode();
+  const ModelConfig shard = shard_of(config, binding.tensor_parallel);
+  return T5Builder(shard, binding).decode();
 }
 
 }  // namespace foretell

@@ -26,6 +26,7 @@ struct Binding {
   Phase phase = Phase::kForward;
   std::int64_t kv_len = 0;       // rows of the KV cache, these tokens included; prefill and decode
   std::int64_t encoder_len = 0;  // encoder-decoder, decode: tokens that the encoder has read
+  int tensor_parallel = 1;       // the graph is the share of one of so many cores, see shard.hpp
 };
 
 // The rows for which a call is compiled that needs `positions` of them: the next power of two from
