@@ -10,6 +10,7 @@ namespace {
 
 // Where an entry stands; becomes text only when there is something to complain about.
 struct Place {
+  std::size_t number;  // of the queue, as in EntryError
   std::string_view queue;
   std::size_t index;
   std::string_view opcode;  // empty for a transfer
@@ -24,7 +25,7 @@ struct Place {
 };
 
 [[noreturn]] void refuse(const Place& place, const std::string& why) {
-  throw UserError(place.text() + ": " + why);
+  throw EntryError(place.number, place.index, place.text() + ": " + why);
 }
 
 void require_at_most(std::uint64_t value, std::uint64_t limit, const Place& place,
@@ -166,13 +167,15 @@ void validate(const Program& program, const ProgramLimits& limits) {
     const auto engine = static_cast<Engine>(e);
     const auto& queue = program.engines[static_cast<std::size_t>(e)];
     for (std::size_t index = 0; index < queue.size(); ++index) {
-      const Place place{to_string(engine), index, to_string(queue[index].opcode)};
+      const Place place{static_cast<std::size_t>(e), to_string(engine), index,
+                        to_string(queue[index].opcode)};
       validate_instruction(program, engine, queue[index], limits, place);
     }
   }
-  for (const DmaRing& ring : program.rings) {
+  for (std::size_t r = 0; r < program.rings.size(); ++r) {
+    const DmaRing& ring = program.rings[r];
     for (std::size_t index = 0; index < ring.transfers.size(); ++index) {
-      validate_transfer(program, ring.transfers[index], limits, {ring.name, index, {}});
+      validate_transfer(program, ring.transfers[index], limits, {kEngineCount + r, ring.name, index, {}});
     }
   }
 }

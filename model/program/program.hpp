@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "model/base/errors.hpp"
 #include "model/program/instruction.hpp"
 
 namespace foretell {
@@ -62,7 +63,7 @@ struct Program {
 
 // Checks the limits of the instruction set that do not depend on timing: at most 128 partitions,
 // 512 moving columns, known semaphores and banks, transfers inside the memory of
-// `hbm_bytes`. Throws UserError naming the first offending instruction ("tensor[12]
+// `hbm_bytes`. Throws EntryError naming the first offending instruction ("tensor[12]
 // multiply_moving").
 struct ProgramLimits {
   std::uint32_t partitions = 128;
@@ -76,5 +77,18 @@ struct ProgramLimits {
   std::uint64_t hbm_bytes = 0;
 };
 void validate(const Program& program, const ProgramLimits& limits);
+
+// A UserError about one entry of a program.
+class EntryError : public UserError {
+ public:
+  EntryError(std::size_t queue, std::size_t index, const std::string& what)
+      : UserError(what), queue_(queue), index_(index) {}
+  std::size_t queue() const { return queue_; }  // an engine, or kEngineCount + number of the ring
+  std::size_t index() const { return index_; }  // in its queue
+
+ private:
+  std::size_t queue_;
+  std::size_t index_;
+};
 
 }  // namespace foretell
