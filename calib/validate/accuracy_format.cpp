@@ -20,6 +20,7 @@ std::vector<std::string> cells_of(const AccuracyRow& row) {
           percent_format(accuracy.median),
           percent_format(accuracy.p90),
           percent_format(accuracy.bias, true),
+          plain_format(accuracy.ratio10) + " to " + plain_format(accuracy.ratio90),
           accuracy.coverage ? percent_format(*accuracy.coverage) : kNotApplicable};
 }
 
@@ -27,7 +28,8 @@ std::vector<std::string> cells_of(const AccuracyRow& row) {
 Table accuracy_table(const AccuracyReport& report) {
   Table table;
   for (const std::string& column : report.group_columns) table.columns.push_back({column});
-  for (const char* title : {"measured", "n", "MAPE", "median", "p90", "bias", "in 80 % interval"}) {
+  for (const char* title : {"measured", "n", "MAPE", "median", "p90", "bias", "measured/predicted",
+                            "in 80 % interval"}) {
     table.columns.push_back({title, Align::kRight});
   }
   table.columns[report.group_columns.size()].align = Align::kLeft;
@@ -69,9 +71,10 @@ std::string json_list(const std::vector<std::string>& texts) {
 std::string json_row(const AccuracyRow& row) {
   const Accuracy& accuracy = row.accuracy;
   return fmt::format(
-      R"({{"group":{},"measured":{},"n":{},"mape":{},"median":{},"p90":{},"bias":{},"coverage80":{}}})",
+      R"({{"group":{},"measured":{},"n":{},"mape":{},"median":{},"p90":{},"bias":{},"ratio10":{},"ratio90":{},"coverage80":{}}})",
       json_list(row.group), json_text(row.quantity), accuracy.n, to_text(accuracy.mape),
       to_text(accuracy.median), to_text(accuracy.p90), to_text(accuracy.bias),
+      to_text(accuracy.ratio10), to_text(accuracy.ratio90),
       accuracy.coverage ? to_text(*accuracy.coverage) : "null");
 }
 
@@ -115,7 +118,8 @@ std::string accuracy_json(const AccuracyReport& report) {
 
 std::string accuracy_csv(const AccuracyReport& report) {
   CsvRow header = report.group_columns;
-  for (const char* name : {"measured", "n", "mape", "median", "p90", "bias", "coverage80"}) {
+  for (const char* name :
+       {"measured", "n", "mape", "median", "p90", "bias", "ratio10", "ratio90", "coverage80"}) {
     header.emplace_back(name);
   }
   std::string text = to_csv(header);

@@ -1,11 +1,11 @@
 #include "calib/validate/accuracy_report.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <utility>
-
-#include <fmt/format.h>
 
 namespace foretell {
 namespace {

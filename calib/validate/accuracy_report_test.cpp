@@ -54,7 +54,9 @@ TEST(AccuracyReport, JsonAndCsvKeepEveryDigitAndEscape) {
   EXPECT_THAT(accuracy_json(report), HasSubstr(R"("group":["be\"rt, x","1"])"));
   EXPECT_THAT(accuracy_json(report), HasSubstr(R"("coverage80":null)"));
   const std::string csv = accuracy_csv(report);
-  EXPECT_EQ(csv.rfind("workload,batch,measured,n,mape,median,p90,bias,coverage80\n", 0), 0U);
+  EXPECT_EQ(
+      csv.rfind("workload,batch,measured,n,mape,median,p90,bias,ratio10,ratio90,coverage80\n", 0),
+      0U);
   EXPECT_THAT(csv, HasSubstr("\n,,call_ms,3,0.2333"));
   EXPECT_THAT(csv, HasSubstr("\"be\"\"rt, x\",1,call_ms,1,0.1"));
   EXPECT_THAT(csv, Not(HasSubstr("nan")));

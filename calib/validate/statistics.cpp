@@ -25,12 +25,15 @@ double quantile(std::vector<double> values, double q) {
 Accuracy accuracy_of(const std::vector<Comparison>& comparisons) {
   FORETELL_CHECK(!comparisons.empty(), "an accuracy needs comparisons");
   std::vector<double> errors;
+  std::vector<double> ratios;
   Accuracy accuracy;
   std::size_t with_interval = 0;
   std::size_t inside = 0;
   for (const Comparison& comparison : comparisons) {
     const double error = relative_error(comparison);
+    FORETELL_CHECK(comparison.predicted > 0, "a prediction must be above zero");
     errors.push_back(std::abs(error));
+    ratios.push_back(comparison.measured / comparison.predicted);
     accuracy.mape += std::abs(error);
     accuracy.bias += error;
     if (!comparison.interval80) continue;
@@ -43,6 +46,8 @@ Accuracy accuracy_of(const std::vector<Comparison>& comparisons) {
   accuracy.bias /= static_cast<double>(accuracy.n);
   accuracy.median = quantile(errors, 0.5);
   accuracy.p90 = quantile(errors, 0.9);
+  accuracy.ratio10 = quantile(ratios, 0.1);
+  accuracy.ratio90 = quantile(ratios, 0.9);
   if (with_interval > 0) {
     accuracy.coverage = static_cast<double>(inside) / static_cast<double>(with_interval);
   }

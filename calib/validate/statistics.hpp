@@ -22,10 +22,13 @@ double relative_error(const Comparison& comparison);
 // Errors are shares (0.05 is 5 %). Quantiles interpolate linearly between order statistics.
 struct Accuracy {
   std::size_t n = 0;
-  double mape = 0;                 // mean of |relative error|
-  double median = 0;               // of |relative error|
-  double p90 = 0;                  // of |relative error|
-  double bias = 0;                 // mean of the relative error, with its sign
+  double mape = 0;    // mean of |relative error|
+  double median = 0;  // of |relative error|
+  double p90 = 0;     // of |relative error|
+  double bias = 0;    // mean of the relative error, with its sign
+  double ratio10 =
+      0;  // 10th and 90th percentile of measured / predicted: the interval that 80 % of
+  double ratio90 = 0;              // these measurements lie in
   std::optional<double> coverage;  // share of the measurements inside the 80 % interval, of those
                                    // that have one
 };

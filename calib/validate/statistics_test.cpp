@@ -1,8 +1,8 @@
 #include "calib/validate/statistics.hpp"
 
-#include <cmath>
-
 #include <gtest/gtest.h>
+
+#include <cmath>
 
 #include "model/base/errors.hpp"
 
@@ -46,6 +46,14 @@ TEST(Statistics, CoverageCountsBothEndsAndOnlyRowsWithAnInterval) {
   EXPECT_NEAR(*accuracy.coverage, 0.5, 1e-12);
 }
 
+TEST(Statistics, RatioQuantilesHoldTheMiddleOfTheMeasurements) {
+  std::vector<Comparison> comparisons;
+  for (int i = 0; i <= 10; ++i) comparisons.push_back(comparison(90 + 2 * i, 100));
+  const Accuracy accuracy = accuracy_of(comparisons);
+  EXPECT_NEAR(accuracy.ratio10, 0.92, 1e-12);
+  EXPECT_NEAR(accuracy.ratio90, 1.08, 1e-12);
+}
+
 TEST(Statistics, QuantileInterpolates) {
   EXPECT_EQ(quantile({3, 1, 2}, 0.5), 2);
   EXPECT_EQ(quantile({3, 1, 2}, 0), 1);
@@ -57,6 +65,7 @@ TEST(Statistics, QuantileInterpolates) {
 TEST(Statistics, NothingToCompareIsOurMistake) {
   EXPECT_THROW(accuracy_of({}), InternalError);
   EXPECT_THROW(relative_error(comparison(0, 1)), InternalError);
+  EXPECT_THROW(accuracy_of({comparison(1, 0)}), InternalError);
 }
 
 }  // namespace

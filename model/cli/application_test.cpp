@@ -5,7 +5,9 @@
 
 #include <sstream>
 
+#include "model/base/errors.hpp"
 #include "model/cli/testing/command_runner.hpp"
+#include "model/cli/what_if.hpp"
 #include "reports/record/json_lines.hpp"
 #include "reports/record/testing/temporary_folder.hpp"
 
@@ -153,6 +155,32 @@ TEST(Explain, ShowsResourcesAndOperators) {
   EXPECT_EQ(result.code, kSuccess);
   EXPECT_THAT(result.result, HasSubstr("chip0.core0.tensor"));
   EXPECT_THAT(result.result, HasSubstr("1 of 2"));
+}
+
+TEST(Explain, TriesWhatWouldHelp) {
+  const CommandResult result =
+      run_command({"explain", "--on", "inf2.xlarge", "--workload", "x", "--dtype", "bf16"});
+  EXPECT_THAT(result.result, HasSubstr("tensor engine clock x 2    1.00 ms  0.0 %"));
+  EXPECT_THAT(result.result, HasSubstr("HBM bandwidth x 2"));
+}
+
+TEST(WhatIf, ScalesTheNumberAndKeepsTheUnit) {
+  EXPECT_EQ(scaled_value("820 GB/s", 2), "1640 GB/s");
+  EXPECT_EQ(scaled_value("225 us", 0.5), "112.5 us");
+  EXPECT_THROW(scaled_value("none", 2), UserError);
+}
+
+TEST(WhatIf, LeavesOutWhatIsZeroOrNotThere) {
+  Parameter rate;
+  rate.path = "device.hbm.bandwidth";
+  rate.value = "820 GB/s";
+  Parameter zero;
+  zero.path = "factors.call_overhead";
+  zero.value = "0 s";
+  const auto changes = what_ifs({rate, zero});
+  ASSERT_EQ(changes.size(), 1U);
+  EXPECT_EQ(changes[0].change, "HBM bandwidth x 2");
+  EXPECT_EQ(changes[0].override, "device.hbm.bandwidth=1640 GB/s");
 }
 
 TEST(Completion, NamesEveryCommandAndIsBash) {

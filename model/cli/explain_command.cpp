@@ -3,8 +3,10 @@
 
 #include "model/cli/commands.hpp"
 #include "model/cli/output.hpp"
+#include "model/cli/parallel_predict.hpp"
 #include "model/cli/request_fields.hpp"
 #include "model/cli/request_options.hpp"
+#include "model/cli/what_if.hpp"
 #include "reports/render/record_text.hpp"
 
 namespace foretell {
@@ -16,14 +18,28 @@ struct ExplainOptions {
   RequestOptions request;
   OutputOptions output;
   std::string top = "15";
+  std::string jobs;
 };
+
+std::string what_would_help(const ExplainOptions& options, const Session& session,
+                            const Request& request, const RunRecord& record) {
+  const Table table =
+      what_if_table(session.predict, request, record.summary.call_s, parse_jobs(options.jobs));
+  return "\nWhat would help: the same call with one part changed\n\n" +
+         render_text(table, session.result_width);
+}
 
 int explain(const ExplainOptions& options, const Session& session) {
   const int top = static_cast<int>(parse_count("--top", options.top, 1, kMaxTop));
   const Request request = requests(options.request).front();
   RecordOutput output(options.output);
   const RunRecord record = session.predict(request);
-  output.deliver({record}, explain_text(record, top, session.result_width));
+  std::string text;
+  if (output.format() == Format::kTable) {
+    text = explain_text(record, top, session.result_width) +
+           what_would_help(options, session, request, record);
+  }
+  output.deliver({record}, text);
   return kSuccess;
 }
 
@@ -31,7 +47,8 @@ int explain(const ExplainOptions& options, const Session& session) {
 
 void add_explain_command(CLI::App& app, Session& session) {
   const auto options = std::make_shared<ExplainOptions>();
-  CLI::App* command = app.add_subcommand("explain", "Show where the time of a prediction goes");
+  CLI::App* command =
+      app.add_subcommand("explain", "Show where the time of a prediction goes and what would help");
   command->footer(
       "Example:\n"
       "  foretell explain --on inf2.xlarge --workload bert-base-uncased --seq 128 --dtype bf16\n"
@@ -41,6 +58,8 @@ void add_explain_command(CLI::App& app, Session& session) {
   add_format_option(*command, options->output);
   add_store_option(*command, options->output);
   command->add_option("--top", options->top, "operators to show (default: 15)")->type_name("N");
+  command->add_option("--jobs", options->jobs, "processes (default: one per processor)")
+      ->type_name("N");
   command->callback([options, &session] {
     session.action = [options, &session] { return explain(*options, session); };
   });

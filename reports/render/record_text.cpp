@@ -73,12 +73,14 @@ std::string scenario_text(const Scenario& scenario) {
   add("input", scenario.input_len);
   add("output", scenario.output_len);
   add("image", scenario.image_size);
-  add("tp", scenario.tp);
-  add("pp", scenario.pp);
+  if (scenario.tp > 1) add("tp", scenario.tp);  // one core per copy needs no words
+  if (scenario.pp > 1) add("pp", scenario.pp);
   if (scenario.dp != 0) {
     parts.push_back(fmt::format("{} {}", scenario.dp, scenario.dp == 1 ? "copy" : "copies"));
   }
-  add("cores", scenario.cores);
+  if (scenario.cores != 0) {
+    parts.push_back(fmt::format("{} {}", scenario.cores, scenario.cores == 1 ? "core" : "cores"));
+  }
   if (scenario.in_flight > 0) {
     parts.push_back(plain_format(scenario.in_flight) + " requests in flight");
   }
