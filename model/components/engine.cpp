@@ -17,7 +17,8 @@ EngineQueue::EngineQueue(const sc_core::sc_module_name& name, Engine engine, Cor
 }
 
 void EngineQueue::start() {
-  free_at_ = now_ticks();
+  released_at_ = now_ticks();
+  free_at_ = released_at_;
   run();
 }
 
@@ -57,20 +58,21 @@ bool EngineQueue::begin_next() {
     }
     return false;
   }
-  Ticks ready = readiness.at;
+  Ticks ready = std::max(readiness.at, released_at_);
   EntryRef cause = readiness.cause;
-  SharedPort* const shared_port = port(instruction);
-  if (shared_port != nullptr) {
-    // Ask for the port when the instruction could begin, not before: others may come first.
-    const Ticks earliest = std::max({free_at_, ready, shared_port->free_at});
+  const HeldPorts held = ports(instruction);
+  if (held.any()) {
+    // Ask for the ports when the instruction could begin, not before: others may come first.
+    const SharedPort& last = held.last_free();
+    const Ticks earliest = std::max({free_at_, ready, last.free_at});
     const Ticks now = now_ticks();
     if (earliest > now) {
       wake_.notify(to_sc_time(earliest - now));
       return false;
     }
-    if (shared_port->free_at > std::max(free_at_, ready)) {
-      ready = shared_port->free_at;
-      cause = shared_port->holder;
+    if (last.free_at > std::max(free_at_, ready)) {
+      ready = last.free_at;
+      cause = last.holder;
     }
   }
   const Ticks idle_from = free_at_;
@@ -82,10 +84,8 @@ bool EngineQueue::begin_next() {
   execution.stalled[e] += std::max<Ticks>(0, slot.begin - idle_from);
   execution.end = std::max(execution.end, slot.end);
   free_at_ = std::max(free_at_, slot.end);
-  if (shared_port != nullptr) {
-    *shared_port = {slot.end,
-                    {static_cast<std::int32_t>(engine_), static_cast<std::uint32_t>(next_)}};
-  }
+  held.hold_until(slot.end,
+                  {static_cast<std::int32_t>(engine_), static_cast<std::uint32_t>(next_)});
   ++next_;
   if (instruction.signal != kNoSemaphore) {
     running_ = true;
@@ -112,14 +112,18 @@ EngineQueue::Slot LaneEngine::schedule(const Instruction& instruction, Ticks rea
   return {begin, begin + duration, duration, waited ? cause : previous()};
 }
 
-SharedPort* LaneEngine::port(const Instruction& instruction) {
-  if (engine_ == Engine::kGpSimd) return uses_sbuf(instruction) ? &shared_.sbuf_port : nullptr;
-  if (uses_psum(instruction)) return &shared_.psum_port;
+HeldPorts LaneEngine::ports(const Instruction& instruction) {
+  if (engine_ == Engine::kGpSimd) {
+    return {nullptr, uses_sbuf(instruction) ? &shared_.sbuf_port : nullptr};
+  }
+  HeldPorts held;
+  if (uses_psum(instruction)) held.psum = &shared_.psum_port;
   // The SBUF port matters only where GpSimd has work.
   const bool shares_sbuf =
       engine_ == Engine::kVector && uses_sbuf(instruction) &&
       !shared_.program.engines[static_cast<std::size_t>(Engine::kGpSimd)].empty();
-  return shares_sbuf ? &shared_.sbuf_port : nullptr;
+  if (shares_sbuf) held.sbuf = &shared_.sbuf_port;
+  return held;
 }
 
 TensorEngine::TensorEngine(const sc_core::sc_module_name& name, const TensorEngineSpec& spec,
@@ -132,6 +136,22 @@ TensorEngine::TensorEngine(const sc_core::sc_module_name& name, const TensorEngi
         spec.cycles_per_column.find(std::string(to_string(static_cast<ElementType>(t))));
     cycles_per_column_[static_cast<std::size_t>(t)] =
         entry == spec.cycles_per_column.end() ? 0 : entry->second;
+  }
+  require_known_types();
+}
+
+void TensorEngine::require_known_types() const {
+  for (std::size_t index = 0; index < queue().size(); ++index) {
+    const Instruction& i = queue()[index];
+    if (i.opcode == Opcode::kSemaphoreOnly) continue;
+    if (cycles_per_column_[static_cast<std::size_t>(i.type)] > 0) continue;
+    std::string types;
+    for (const auto& [type, cycles] : spec_.cycles_per_column) {
+      types += (types.empty() ? "" : ", ") + type;
+    }
+    throw UserError("tensor[" + std::to_string(index) + "] " + std::string(to_string(i.opcode)) +
+                    ": the tensor engine does not multiply " + std::string(to_string(i.type)) +
+                    "; it has " + types);
   }
 }
 
@@ -156,11 +176,6 @@ EngineQueue::Slot TensorEngine::schedule(const Instruction& instruction, Ticks r
     return {at, at, 0, waited ? cause : previous()};
   }
   const double rate = cycles_per_column_[static_cast<std::size_t>(instruction.type)];
-  if (rate <= 0) {
-    throw UserError("the tensor engine does not multiply " +
-                    std::string(to_string(instruction.type)) +
-                    "; it has bf16, fp16, fp8, tf32 and fp32");
-  }
   if (instruction.opcode == Opcode::kLoadStationary)
     return load_stationary(instruction, ready, cause);
   const double cycles =

@@ -23,6 +23,23 @@ struct SharedPort {
   EntryRef holder;
 };
 
+// The ports that one instruction holds together while it runs.
+struct HeldPorts {
+  SharedPort* psum = nullptr;
+  SharedPort* sbuf = nullptr;
+
+  bool any() const { return psum != nullptr || sbuf != nullptr; }
+  // The one that is free last; only when there is any.
+  const SharedPort& last_free() const {
+    if (psum == nullptr) return *sbuf;
+    return sbuf == nullptr || psum->free_at >= sbuf->free_at ? *psum : *sbuf;
+  }
+  void hold_until(Ticks end, EntryRef holder) const {
+    if (psum != nullptr) *psum = {end, holder};
+    if (sbuf != nullptr) *sbuf = {end, holder};
+  }
+};
+
 // What the queues of one core share. Outlives the engines.
 struct CoreShared {
   const Program& program;
@@ -52,8 +69,8 @@ class EngineQueue : public sc_core::sc_module, public SemaphoreWaiter {
   };
   // When the instruction begins and ends if its semaphores allow `ready`. May keep state.
   virtual Slot schedule(const Instruction& instruction, Ticks ready, EntryRef cause) = 0;
-  // The port this instruction must hold, or nullptr.
-  virtual SharedPort* port(const Instruction& instruction) = 0;
+  // The ports this instruction must hold.
+  virtual HeldPorts ports(const Instruction& instruction) = 0;
 
   const std::vector<Instruction>& queue() const {
     return shared_.program.engines[static_cast<std::size_t>(engine_)];
@@ -73,6 +90,7 @@ class EngineQueue : public sc_core::sc_module, public SemaphoreWaiter {
   Engine engine_;
   CoreShared& shared_;
   sc_core::sc_event wake_;
+  Ticks released_at_ = 0;
   std::size_t next_ = 0;
   std::size_t retired_ = 0;
   bool running_ = false;     // an observable instruction is in flight until wake_
@@ -88,7 +106,7 @@ class LaneEngine final : public EngineQueue {
 
  private:
   Slot schedule(const Instruction& instruction, Ticks ready, EntryRef cause) override;
-  SharedPort* port(const Instruction& instruction) override;
+  HeldPorts ports(const Instruction& instruction) override;
 
   Engine engine_;
   const LaneEngineSpec& spec_;
@@ -106,7 +124,8 @@ class TensorEngine final : public EngineQueue {
 
  private:
   Slot schedule(const Instruction& instruction, Ticks ready, EntryRef cause) override;
-  SharedPort* port(const Instruction&) override { return nullptr; }
+  HeldPorts ports(const Instruction&) override { return {}; }
+  void require_known_types() const;  // UserError for a type the array does not multiply
   Slot load_stationary(const Instruction& instruction, Ticks ready, EntryRef cause);
 
   const TensorEngineSpec& spec_;
@@ -129,7 +148,7 @@ class SyncEngine final : public EngineQueue {
     const Ticks begin = std::max(ready, free_at_);
     return {begin, begin, 0, ready > free_at_ ? cause : previous()};
   }
-  SharedPort* port(const Instruction&) override { return nullptr; }
+  HeldPorts ports(const Instruction&) override { return {}; }
 };
 
 }  // namespace foretell

@@ -17,7 +17,8 @@ class SimulationContext {
   SimulationContext(const SimulationContext&) = delete;
   SimulationContext& operator=(const SimulationContext&) = delete;
 
-  // Runs until no event is left. Errors thrown inside processes come out as they were thrown.
+  // Runs until no event is left. The kernel turns whatever a process throws into its own report, so
+  // what can be the user's fault is found before: by validate() or while modules are built.
   void run();
 
  private:
