@@ -8,7 +8,8 @@
 namespace foretell {
 
 NeuronCore::NeuronCore(const sc_core::sc_module_name& name, const NeuronCoreSpec& spec,
-                       const NeuronCoreScaling& scaling, const Program& program)
+                       const NeuronCoreScaling& scaling, const Program& program,
+                       const CollectiveSeat& seat)
     : sc_module(name),
       shared_{
           program, Semaphores(program.semaphores.size(), scaling.semaphore_latency), {}, {}, {}},
@@ -17,10 +18,12 @@ NeuronCore::NeuronCore(const sc_core::sc_module_name& name, const NeuronCoreSpec
       scalar_("scalar", Engine::kScalar, spec.scalar, scaling.engine_time, shared_),
       gpsimd_("gpsimd", Engine::kGpSimd, spec.gpsimd, scaling.engine_time, shared_),
       sync_("sync", Engine::kSync, shared_),
-      dma_("dma", spec.dma, scaling.dma_rate_fraction, shared_) {}
+      dma_("dma", spec.dma, scaling.dma_rate_fraction, shared_),
+      collectives_("collectives", seat, shared_) {}
 
 void NeuronCore::start() {
   dma_.start();
+  collectives_.start();
   for (EngineQueue* queue :
        std::array<EngineQueue*, 5>{&tensor_, &vector_, &scalar_, &gpsimd_, &sync_}) {
     queue->start();
@@ -29,7 +32,7 @@ void NeuronCore::start() {
 
 bool NeuronCore::finished() const {
   return tensor_.finished() && vector_.finished() && scalar_.finished() && gpsimd_.finished() &&
-         sync_.finished() && dma_.finished();
+         sync_.finished() && dma_.finished() && collectives_.finished();
 }
 
 std::string NeuronCore::describe_blocked() const {
@@ -62,6 +65,14 @@ std::string NeuronCore::describe_blocked() const {
     describe("dma " + program.rings[r].name + "[" + std::to_string(at) + "]", head.first_wait,
              head.wait_count);
   }
+  const std::size_t at = collectives_.position();
+  if (at < program.collectives.size()) {
+    const Collective& head = program.collectives[at];
+    const std::string who =
+        "collectives[" + std::to_string(at) + "] " + std::string(to_string(head.kind));
+    if (collectives_.joined()) text += "\n  " + who + " waits for the other cores to join";
+    describe(who, head.first_wait, head.wait_count);
+  }
   return text;
 }
 
@@ -72,7 +83,8 @@ NeuronChip::NeuronChip(const sc_core::sc_module_name& name, const NeuronDeviceSp
   FORETELL_CHECK(active_cores > 0 && active_cores <= spec.cores, "active cores beyond the device");
   for (int c = 0; c < active_cores; ++c) {
     const std::string core_name = "core" + std::to_string(c);
-    cores_.push_back(std::make_unique<NeuronCore>(core_name.c_str(), spec.core, scaling, program));
+    cores_.push_back(std::make_unique<NeuronCore>(core_name.c_str(), spec.core, scaling, program,
+                                                  CollectiveSeat{}));
     cores_.back()->dma().hbm.bind(hbm_.socket);
   }
   SC_METHOD(begin_call);

@@ -1,4 +1,5 @@
-// A NeuronCore-v2: five engine queues, its semaphores and its DMA engines; and the chip around it.
+// A NeuronCore-v2: five engine queues, its semaphores, its DMA engines and its queue of
+// collectives; and the chip around it.
 #pragma once
 
 #include <memory>
@@ -6,6 +7,7 @@
 #include <vector>
 
 #include "hw/spec/neuron_spec.hpp"
+#include "model/components/collective_queue.hpp"
 #include "model/components/dma.hpp"
 #include "model/components/engine.hpp"
 #include "model/components/hbm.hpp"
@@ -23,7 +25,7 @@ class NeuronCore : public sc_core::sc_module {
  public:
   // `spec` and `program` outlive the core. The program has passed validate().
   NeuronCore(const sc_core::sc_module_name& name, const NeuronCoreSpec& spec,
-             const NeuronCoreScaling& scaling, const Program& program);
+             const NeuronCoreScaling& scaling, const Program& program, const CollectiveSeat& seat);
 
   void start();
   bool finished() const;
@@ -40,6 +42,7 @@ class NeuronCore : public sc_core::sc_module {
   LaneEngine gpsimd_;
   SyncEngine sync_;
   DmaEngines dma_;
+  CollectiveQueue collectives_;
 };
 
 // One device: cores that share the HBM. All active cores run the same program (data parallel

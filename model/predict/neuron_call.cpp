@@ -22,9 +22,11 @@ constexpr double kSteadyTolerance = 2e-4;  // periods of consecutive layers that
 struct OpActivity {
   Ticks begin = -1;
   Ticks end = 0;
-  std::array<Ticks, kEngineCount + 1> busy{};  // engines, then DMA
+  std::array<Ticks, kEngineCount + 2> busy{};  // engines, then DMA, then collectives
   std::uint64_t bytes = 0;
 };
+constexpr std::size_t kDmaResource = kEngineCount;
+constexpr std::size_t kCollectiveResource = kEngineCount + 1;
 
 void note(OpActivity* activity, const Execution& execution, std::size_t resource) {
   if (activity->begin < 0 || execution.begin < activity->begin) activity->begin = execution.begin;
@@ -40,6 +42,11 @@ std::map<std::string, OpActivity> activities_of(const Program& program, const Co
       if (op >= 0) note(&by_op[static_cast<std::size_t>(op)], core.engines[e][i], e);
     }
   }
+  for (std::size_t i = 0; i < core.collectives.size(); ++i) {
+    const std::int32_t op = program.collectives[i].op;
+    if (op >= 0)
+      note(&by_op[static_cast<std::size_t>(op)], core.collectives[i], kCollectiveResource);
+  }
   std::vector<bool> computes(by_op.size());
   for (std::size_t op = 0; op < by_op.size(); ++op) computes[op] = by_op[op].begin >= 0;
   for (std::size_t r = 0; r < core.rings.size(); ++r) {
@@ -49,9 +56,9 @@ std::map<std::string, OpActivity> activities_of(const Program& program, const Co
       OpActivity& activity = by_op[static_cast<std::size_t>(transfer.op)];
       const Execution& execution = core.rings[r][i];
       if (computes[static_cast<std::size_t>(transfer.op)]) {
-        activity.busy[kEngineCount] += execution.end - execution.begin;
+        activity.busy[kDmaResource] += execution.end - execution.begin;
       } else {
-        note(&activity, execution, kEngineCount);
+        note(&activity, execution, kDmaResource);
       }
       if (transfer.direction != TransferDirection::kOnChip) activity.bytes += transfer.bytes();
     }
@@ -79,8 +86,8 @@ struct Replay {
 class CallRunner {
  public:
   explicit CallRunner(const NeuronCall& call) : call_(call) {
-    scheduling_.prefetch_window =
-        call.system.device.core.sbuf.capacity * call.factors.prefetch_window_fraction;
+    scheduling_.prefetch_window = call.system.device.core.sbuf.capacity *
+                                  call.factors.prefetch_window_fraction * call.window_share;
   }
 
   NeuronCallResult run() {
@@ -184,8 +191,8 @@ class CallRunner {
 
   OperatorMetrics operator_metrics(OpId id, const OpActivity& activity, Ticks shift,
                                    Critical critical) const {
-    static constexpr std::array<const char*, kEngineCount + 1> kNames = {
-        "tensor", "vector", "scalar", "gpsimd", "sync", "dma"};
+    static constexpr std::array<const char*, kEngineCount + 2> kNames = {
+        "tensor", "vector", "scalar", "gpsimd", "sync", "dma", "collectives"};
     const Op& op = call_.graph.op(id);
     OperatorMetrics metrics;
     metrics.name = op.name;
@@ -247,6 +254,11 @@ class CallRunner {
       dma.busy = std::clamp(static_cast<double>(core.dma_busy) * loaded_share / total, 0.0, 1.0);
       dma.bytes = Bytes(bytes);
       metrics.resources.push_back(dma);
+      if (core.collectives.empty()) continue;
+      ResourceMetrics collectives;
+      collectives.path = prefix + "collectives";
+      collectives.busy = share(core.collective_busy, layer.busy[kCollectiveResource]);
+      metrics.resources.push_back(collectives);
     }
     fill_hbm(layer, total);
   }
@@ -302,8 +314,10 @@ Bytes memory_of_copy(const Graph& graph) {
   std::vector<double> change(graph.ops().size() + 1, 0.0);
   Bytes fixed = graph.weight_bytes();
   for (const Tensor& tensor : graph.tensors()) {
-    if (tensor.kind == TensorKind::kInput || tensor.kind == TensorKind::kOutput)
+    const bool state = tensor.kind == TensorKind::kState && tensor.producer == kNoId;
+    if (state || tensor.kind == TensorKind::kInput || tensor.kind == TensorKind::kOutput) {
       fixed += tensor.bytes();
+    }
     if (tensor.kind != TensorKind::kActivation || tensor.producer == kNoId ||
         tensor.consumers.empty())
       continue;

@@ -148,6 +148,13 @@ void validate_transfer(const Program& program, const Transfer& t, const ProgramL
   }
 }
 
+void validate_collective(const Program& program, const Collective& c, const ProgramLimits& limits,
+                         const Place& place) {
+  validate_semaphores(program, c.first_wait, c.wait_count, c.signal, place);
+  if (c.bytes == 0) refuse(place, "moves 0 bytes; state the size of the buffer of a rank");
+  if (limits.hbm_bytes > 0) require_at_most(c.bytes, limits.hbm_bytes, place, "size in HBM");
+}
+
 }  // namespace
 
 std::size_t Program::instruction_count() const {
@@ -175,8 +182,14 @@ void validate(const Program& program, const ProgramLimits& limits) {
   for (std::size_t r = 0; r < program.rings.size(); ++r) {
     const DmaRing& ring = program.rings[r];
     for (std::size_t index = 0; index < ring.transfers.size(); ++index) {
-      validate_transfer(program, ring.transfers[index], limits, {kEngineCount + r, ring.name, index, {}});
+      validate_transfer(program, ring.transfers[index], limits,
+                        {kEngineCount + r, ring.name, index, {}});
     }
+  }
+  for (std::size_t index = 0; index < program.collectives.size(); ++index) {
+    const Collective& collective = program.collectives[index];
+    const Place place{program.collective_queue(), "collectives", index, to_string(collective.kind)};
+    validate_collective(program, collective, limits, place);
   }
 }
 

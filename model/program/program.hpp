@@ -1,5 +1,5 @@
-// The command stream of one NeuronCore: five in-order engine queues and the DMA rings, tied
-// together by semaphores.
+// The command stream of one NeuronCore: five in-order engine queues, the DMA rings and the queue of
+// collectives, tied together by semaphores.
 //
 // A semaphore counts up from 0 and never down. An instruction starts when it is at the head of
 // its queue and every semaphore it waits for has reached the threshold; it raises its own
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "model/base/errors.hpp"
+#include "model/program/collective.hpp"
 #include "model/program/instruction.hpp"
 
 namespace foretell {
@@ -53,12 +54,15 @@ struct Program {
   std::string name;
   std::array<std::vector<Instruction>, kEngineCount> engines;
   std::vector<DmaRing> rings;
+  std::vector<Collective> collectives;  // in order, one at a time
   std::vector<Wait> waits;
   std::vector<std::string> semaphores;  // names, for messages
   std::vector<std::string> operators;   // names, indexed by Instruction::op
 
   std::size_t instruction_count() const;
   std::size_t transfer_count() const;
+  // Number of the queue of collectives: it follows the rings, as those follow the engines.
+  std::size_t collective_queue() const { return kEngineCount + rings.size(); }
 };
 
 // Checks the limits of the instruction set that do not depend on timing: at most 128 partitions,
@@ -83,7 +87,8 @@ class EntryError : public UserError {
  public:
   EntryError(std::size_t queue, std::size_t index, const std::string& what)
       : UserError(what), queue_(queue), index_(index) {}
-  std::size_t queue() const { return queue_; }  // an engine, or kEngineCount + number of the ring
+  // An engine, kEngineCount + number of the ring, or Program::collective_queue().
+  std::size_t queue() const { return queue_; }
   std::size_t index() const { return index_; }  // in its queue
 
  private:

@@ -40,21 +40,57 @@ Deps ProgramBuilder::emit(Engine engine, Instruction instruction, const Deps& de
   if (index > 0 && deps.count(queue) == index) instruction.flags |= kDependsOnPrevious;
   instruction.op = current_op_;
   program_.engines[static_cast<std::size_t>(queue)].push_back(instruction);
+  return append(queue, deps);
+}
+
+Deps ProgramBuilder::emit(Ring ring, Transfer transfer, const Deps& deps) {
+  transfer.op = current_op_;
+  program_.rings[static_cast<std::size_t>(ring)].transfers.push_back(transfer);
+  return append(kEngineCount + static_cast<int>(ring), deps);
+}
+
+Deps ProgramBuilder::emit(Collective collective, const Deps& deps) {
+  collective.op = current_op_;
+  program_.collectives.push_back(collective);
+  return append(kCollectiveQueue, deps);
+}
+
+Deps ProgramBuilder::append(int queue, const Deps& deps) {
+  const std::uint32_t index = queue_length(queue);
   deps_[static_cast<std::size_t>(queue)].push_back(deps);
   Deps done;
   done.add(queue, index);
   return done;
 }
 
-Deps ProgramBuilder::emit(Ring ring, Transfer transfer, const Deps& deps) {
-  const int queue = kEngineCount + static_cast<int>(ring);
-  const std::uint32_t index = queue_length(queue);
-  transfer.op = current_op_;
-  program_.rings[static_cast<std::size_t>(ring)].transfers.push_back(transfer);
-  deps_[static_cast<std::size_t>(queue)].push_back(deps);
-  Deps done;
-  done.add(queue, index);
-  return done;
+void ProgramBuilder::set_signal(std::size_t queue, std::size_t index, std::uint16_t semaphore) {
+  if (queue < kEngineCount) {
+    program_.engines[queue][index].signal = semaphore;
+  } else if (queue < kCollectiveQueue) {
+    program_.rings[queue - kEngineCount].transfers[index].signal = semaphore;
+  } else {
+    program_.collectives[index].signal = semaphore;
+  }
+}
+
+void ProgramBuilder::set_waits(std::size_t queue, std::size_t index, std::uint32_t first,
+                               std::uint16_t count) {
+  const auto set = [&](auto& entry) {
+    entry.first_wait = first;
+    entry.wait_count = count;
+  };
+  if (queue < kEngineCount) {
+    set(program_.engines[queue][index]);
+  } else if (queue < kCollectiveQueue) {
+    set(program_.rings[queue - kEngineCount].transfers[index]);
+  } else {
+    set(program_.collectives[index]);
+  }
+}
+
+std::string ProgramBuilder::queue_name(std::size_t queue) const {
+  if (queue < kEngineCount) return std::string(to_string(static_cast<Engine>(queue)));
+  return queue < kCollectiveQueue ? program_.rings[queue - kEngineCount].name : "collectives";
 }
 
 Program ProgramBuilder::finish() && {
@@ -83,17 +119,11 @@ Program ProgramBuilder::finish() && {
       const bool signals = ordinal[q][i] != 0;
       if (signals) {
         ++count;
-        const auto semaphore = static_cast<std::uint16_t>(q);
-        if (q < kEngineCount) {
-          program_.engines[q][i].signal = semaphore;
-        } else {
-          program_.rings[q - kEngineCount].transfers[i].signal = semaphore;
-        }
+        set_signal(q, i, static_cast<std::uint16_t>(q));
       }
       ordinal[q][i] = count;
     }
-    program_.semaphores.push_back(q < kEngineCount ? std::string(to_string(static_cast<Engine>(q)))
-                                                   : program_.rings[q - kEngineCount].name);
+    program_.semaphores.push_back(queue_name(q));
   }
   // 3. Write the waits.
   for (std::size_t q = 0; q < kQueueCount; ++q) {
@@ -105,15 +135,7 @@ Program ProgramBuilder::finish() && {
         program_.waits.push_back({static_cast<std::uint16_t>(other),
                                   ordinal[static_cast<std::size_t>(other)][needed - 1]});
       }
-      const auto count = static_cast<std::uint16_t>(program_.waits.size() - first);
-      if (q < kEngineCount) {
-        program_.engines[q][i].first_wait = first;
-        program_.engines[q][i].wait_count = count;
-      } else {
-        Transfer& transfer = program_.rings[q - kEngineCount].transfers[i];
-        transfer.first_wait = first;
-        transfer.wait_count = count;
-      }
+      set_waits(q, i, first, static_cast<std::uint16_t>(program_.waits.size() - first));
     }
   }
   return std::move(program_);

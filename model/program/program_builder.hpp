@@ -17,7 +17,8 @@
 namespace foretell {
 
 inline constexpr int kRingCount = 4;
-inline constexpr int kQueueCount = kEngineCount + kRingCount;
+inline constexpr int kCollectiveQueue = kEngineCount + kRingCount;
+inline constexpr int kQueueCount = kCollectiveQueue + 1;
 
 // DMA rings of a mapped program.
 enum class Ring : std::uint8_t { kWeights, kInputs, kOutputs, kSpill };
@@ -52,15 +53,23 @@ class ProgramBuilder {
   void resume_operator(std::int32_t op) { current_op_ = op; }
   std::int32_t current_operator() const { return current_op_; }
 
-  // Appends to an engine queue or a ring; the result depends on the new entry alone.
+  // Appends to an engine queue, a ring or the collectives; the result depends on the new entry
+  // alone.
   Deps emit(Engine engine, Instruction instruction, const Deps& deps);
   Deps emit(Ring ring, Transfer transfer, const Deps& deps);
+  Deps emit(Collective collective, const Deps& deps);
 
   std::uint32_t queue_length(int queue) const;
 
   Program finish() &&;
 
  private:
+  Deps append(int queue, const Deps& deps);
+  // Positions of waits and signal of an entry, wherever it stands.
+  void set_signal(std::size_t queue, std::size_t index, std::uint16_t semaphore);
+  void set_waits(std::size_t queue, std::size_t index, std::uint32_t first, std::uint16_t count);
+  std::string queue_name(std::size_t queue) const;
+
   Program program_;
   std::array<std::vector<Deps>, kQueueCount> deps_;  // of each entry, in queue order
   std::int32_t current_op_ = -1;

@@ -16,17 +16,21 @@ EntryRef last_entry(const CoreExecution& execution) {
   for (std::size_t e = 0; e < execution.engines.size(); ++e) look(e, execution.engines[e]);
   for (std::size_t r = 0; r < execution.rings.size(); ++r)
     look(kEngineCount + r, execution.rings[r]);
+  look(kEngineCount + execution.rings.size(), execution.collectives);
   return last;
 }
 
 std::int32_t operator_of(const Program& program, EntryRef ref) {
   const auto queue = static_cast<std::size_t>(ref.queue);
-  return queue < kEngineCount ? program.engines[queue][ref.index].op
-                              : program.rings[queue - kEngineCount].transfers[ref.index].op;
+  if (queue < kEngineCount) return program.engines[queue][ref.index].op;
+  if (queue == program.collective_queue()) return program.collectives[ref.index].op;
+  return program.rings[queue - kEngineCount].transfers[ref.index].op;
 }
 
-Critical resource_of(EntryRef ref) {
-  return ref.queue < kEngineCount ? static_cast<Critical>(ref.queue) : Critical::kDma;
+Critical resource_of(const Program& program, EntryRef ref) {
+  const auto queue = static_cast<std::size_t>(ref.queue);
+  if (queue < kEngineCount) return static_cast<Critical>(ref.queue);
+  return queue == program.collective_queue() ? Critical::kCollectives : Critical::kDma;
 }
 
 }  // namespace
@@ -45,6 +49,8 @@ std::string to_string(Critical critical) {
       return "sync engine";
     case Critical::kDma:
       return "dma";
+    case Critical::kCollectives:
+      return "collectives";
     case Critical::kSynchronisation:
       break;
   }
@@ -69,12 +75,13 @@ CriticalPath critical_path(const Program& program, const CoreExecution& executio
   Ticks until = execution.end;  // the path is explained from here on
   while (ref.queue >= 0) {
     const Execution& entry = execution.at(ref);
-    add(ref, resource_of(ref), std::min(until, entry.end) - entry.begin);
+    add(ref, resource_of(program, ref), std::min(until, entry.end) - entry.begin);
     until = std::min(until, entry.begin);
     if (entry.cause.queue < 0) break;
     const Execution& cause = execution.at(entry.cause);
     // Between the end of the cause and the begin: a semaphore, or the start latency of a transfer.
-    add(ref, ref.queue < kEngineCount ? Critical::kSynchronisation : Critical::kDma,
+    const Critical resource = resource_of(program, ref);
+    add(ref, resource == Critical::kDma ? Critical::kDma : Critical::kSynchronisation,
         until - cause.end);
     until = std::min(until, cause.end);
     if (entry.cause.queue == ref.queue && entry.cause.index >= ref.index) break;

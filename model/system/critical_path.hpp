@@ -13,9 +13,19 @@
 namespace foretell {
 
 // What a piece of the critical path was spent on.
-enum class Critical { kTensor, kVector, kScalar, kGpSimd, kSync, kDma, kSynchronisation };
-inline constexpr int kCriticalCount = 7;
-std::string to_string(Critical critical);  // "tensor engine", …, "dma", "synchronisation"
+enum class Critical {
+  kTensor,
+  kVector,
+  kScalar,
+  kGpSimd,
+  kSync,
+  kDma,
+  kSynchronisation,
+  kCollectives
+};
+inline constexpr int kCriticalCount = 8;
+// "tensor engine", …, "dma", "synchronisation", "collectives"
+std::string to_string(Critical critical);
 
 using CriticalTimes = std::array<Ticks, kCriticalCount>;
 Critical largest(const CriticalTimes& times);

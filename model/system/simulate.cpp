@@ -30,6 +30,11 @@ Seconds call_overhead(const NeuronSystemSpec& system, const NeuronFactors& facto
 ChipExecution simulate(const NeuronSystemSpec& system, const NeuronFactors& factors,
                        const RunSettings& settings, const Program& program) {
   validate(program, limits_of(system.device));
+  if (!program.collectives.empty() && settings.tensor_parallel < 2) {
+    throw UserError("program '" + program.name +
+                    "' has collectives; they need a tensor-parallel "
+                    "group of at least 2 cores");
+  }
   NeuronCoreScaling scaling;
   scaling.engine_time = factors.clock_derate * settings.sdk_engine_time;
   scaling.dma_rate_fraction = factors.dma_rate_fraction;

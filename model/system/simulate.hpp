@@ -23,6 +23,7 @@ struct ChipExecution {
 struct RunSettings {
   int active_cores = 1;        // data parallel copies on the chip
   double sdk_engine_time = 1;  // compiler maturity, see NeuronFactors::sdk_engine_time
+  int tensor_parallel = 1;     // cores that run the program together, see Program::collectives
 };
 
 // Simulates one call of `program` on a device of `system`. Throws UserError when the program

@@ -1,0 +1,13 @@
+#include "model/program/collective.hpp"
+
+#include <array>
+
+namespace foretell {
+
+std::string_view to_string(CollectiveKind kind) {
+  static constexpr std::array<std::string_view, kCollectiveKindCount> kNames = {
+      "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "permute"};
+  return kNames.at(static_cast<std::size_t>(kind));
+}
+
+}  // namespace foretell

@@ -1,0 +1,38 @@
+// Collectives that the cores of a tensor-parallel group run together.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "model/program/instruction.hpp"
+
+namespace foretell {
+
+enum class CollectiveKind : std::uint8_t {
+  kAllReduce,
+  kAllGather,
+  kReduceScatter,
+  kAllToAll,
+  kPermute
+};
+inline constexpr int kCollectiveKindCount = 5;
+std::string_view to_string(CollectiveKind kind);  // "all_reduce", …
+
+// One collective among all cores of the group. Every core has the same list and joins in its
+// order; the device's CC-cores move the data, so that the engines and the DMA rings of the core
+// are free meanwhile.
+//
+// `bytes` is the size that the vendor's nccom-test and nccl-tests state: the larger buffer of one
+// rank. all_reduce: the buffer of a rank; all_gather: the gathered result; reduce_scatter: the
+// input of a rank; all_to_all: the buffer of a rank, one piece for each; permute: what each rank
+// sends.
+struct Collective {
+  CollectiveKind kind = CollectiveKind::kAllReduce;
+  std::uint64_t bytes = 0;
+  std::int32_t op = -1;          // operator it belongs to, for attribution
+  std::uint32_t first_wait = 0;  // into Program::waits
+  std::uint16_t wait_count = 0;
+  std::uint16_t signal = kNoSemaphore;  // semaphore raised by 1 at the end
+};
+
+}  // namespace foretell
