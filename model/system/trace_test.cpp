@@ -1,0 +1,185 @@
+#include "model/system/trace.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "model/base/errors.hpp"
+#include "model/program/program_builder.hpp"
+#include "model/testing/neuron_exemplar.hpp"
+
+namespace foretell {
+namespace {
+
+using Json = nlohmann::json;
+
+// A load, a matmul with weights behind it, and an activation on its result; the names need escapes.
+Program small_program() {
+  ProgramBuilder builder("small \"program\"");
+  builder.begin_operator("a \"quoted\"\\\nname");
+  Transfer transfer;
+  transfer.descriptors = 128;
+  transfer.descriptor_bytes = 4096;
+  const Deps loaded = builder.emit(Ring::kWeights, transfer, {});
+  Instruction stationary;
+  stationary.opcode = Opcode::kLoadStationary;
+  stationary.type = ElementType::kBf16;
+  stationary.n = 128;
+  Instruction multiply = stationary;
+  multiply.opcode = Opcode::kMultiplyMoving;
+  multiply.n = 512;
+  Deps multiplied;
+  for (int i = 0; i < 4; ++i) {
+    builder.emit(Engine::kTensor, stationary, loaded);
+    multiplied = builder.emit(Engine::kTensor, multiply, loaded);
+  }
+  Instruction activate;
+  activate.opcode = Opcode::kActivate;
+  activate.n = 512;
+  builder.emit(Engine::kScalar, activate, multiplied);
+  return std::move(builder).finish();
+}
+
+struct Traced {
+  Program program = small_program();
+  ChipExecution execution;
+  std::string text;
+  Json events;
+};
+
+Traced traced(int cores = 1) {
+  Traced result;
+  RunSettings settings;
+  settings.active_cores = cores;
+  result.execution = simulate(exemplar_inf2(), {}, settings, result.program);
+  std::ostringstream out;
+  write_trace(out, result.program, result.execution);
+  result.text = out.str();
+  result.events = Json::parse(result.text).at("traceEvents");
+  return result;
+}
+
+std::vector<Json> of_phase(const Json& events, const std::string& phase) {
+  std::vector<Json> found;
+  for (const Json& event : events) {
+    if (event.at("ph") == phase) found.push_back(event);
+  }
+  return found;
+}
+
+TEST(Trace, EveryInstructionAndTransferOfEveryCoreIsOneCompleteEvent) {
+  for (const int cores : {1, 2}) {
+    const Traced trace = traced(cores);
+    std::map<std::string, int> categories;
+    for (const Json& event : of_phase(trace.events, "X")) ++categories[event.at("cat")];
+    EXPECT_EQ(categories["instruction"], 9 * cores);
+    EXPECT_EQ(categories["transfer"], 1 * cores);
+    EXPECT_EQ(categories["host"], 1);
+  }
+}
+
+TEST(Trace, TimesAreThoseOfTheExecution) {
+  const Traced trace = traced();
+  for (const Json& event : of_phase(trace.events, "X")) {
+    if (event.at("name") != "activate") continue;
+    const Execution& entry =
+        trace.execution.cores[0].engines[static_cast<std::size_t>(Engine::kScalar)][0];
+    EXPECT_NEAR(event.at("ts").get<double>(), to_seconds(entry.begin).value() * 1e6, 1e-6);
+    EXPECT_NEAR(event.at("dur").get<double>(), 572 / 1.4e9 * 1e6, 2e-6);
+    EXPECT_EQ(event.at("args").at("n"), 512);
+    return;
+  }
+  FAIL() << "the activation is missing";
+}
+
+TEST(Trace, NamesAreEscaped) {
+  const Traced trace = traced();
+  EXPECT_EQ(Json::parse(trace.text).at("otherData").at("program"), "small \"program\"");
+  for (const Json& event : of_phase(trace.events, "X")) {
+    if (event.at("cat") == "host") continue;
+    EXPECT_EQ(event.at("args").at("operator"), "a \"quoted\"\\\nname");
+  }
+}
+
+TEST(Trace, BytesThatAreNoUtf8DoNotBreakTheFile) {
+  Traced trace = traced();
+  trace.program.operators[0] = "broken \xff";
+  std::ostringstream out;
+  write_trace(out, trace.program, trace.execution);
+  EXPECT_NO_THROW(Json::parse(out.str()));
+}
+
+TEST(Trace, EveryThreadHasANameAndNoTwoEventsOfAThreadOverlap) {
+  const Traced trace = traced();
+  std::map<std::pair<int, int>, std::string> names;
+  for (const Json& event : of_phase(trace.events, "M")) {
+    if (event.at("name") != "thread_name") continue;
+    names[{event.at("pid"), event.at("tid")}] = event.at("args").at("name");
+  }
+  std::map<std::pair<int, int>, double> end_of;
+  std::set<std::string> used;
+  for (const Json& event : of_phase(trace.events, "X")) {
+    const std::pair<int, int> thread = {event.at("pid"), event.at("tid")};
+    ASSERT_TRUE(names.count(thread)) << event;
+    used.insert(names[thread]);
+    EXPECT_GE(event.at("ts").get<double>(), end_of[thread] - 1e-9) << event;
+    end_of[thread] = event.at("ts").get<double>() + event.at("dur").get<double>();
+  }
+  EXPECT_THAT(used, testing::ElementsAre("dma weights", "host", "scalar", "tensor"));
+}
+
+// Weights are loaded while a matmul runs: the tensor queue needs two threads.
+TEST(Trace, OverlappingInstructionsOfAQueueAreOnDifferentThreads) {
+  const Traced trace = traced();
+  int tensor_threads = 0;
+  for (const Json& event : of_phase(trace.events, "M")) {
+    if (event.at("name") == "thread_name" && event.at("args").at("name") == "tensor")
+      ++tensor_threads;
+  }
+  EXPECT_EQ(tensor_threads, 2);
+}
+
+TEST(Trace, ArrowsLeadFromTheCauseToTheEntryThatWaited) {
+  const Traced trace = traced();
+  const auto starts = of_phase(trace.events, "s");
+  const auto ends = of_phase(trace.events, "f");
+  ASSERT_EQ(starts.size(), ends.size());
+  ASSERT_GE(starts.size(),
+            2U);  // the load and the first weights, the last matmul and the activation
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    EXPECT_EQ(starts[i].at("id"), ends[i].at("id"));
+    EXPECT_LT(starts[i].at("ts").get<double>(), ends[i].at("ts").get<double>());
+    EXPECT_NE(starts[i].at("tid"), ends[i].at("tid"));
+  }
+}
+
+TEST(Trace, TheMemoryCounterIntegratesToTheBytesAndEndsAtZero) {
+  const Traced trace = traced();
+  double bytes = 0;
+  double last_time = 0;
+  double last_rate = 0;
+  for (const Json& event : of_phase(trace.events, "C")) {
+    const double time = event.at("ts");
+    bytes += last_rate * 1e9 * (time - last_time) * 1e-6;
+    last_time = time;
+    last_rate = event.at("args").at("read");
+  }
+  EXPECT_NEAR(bytes, 128 * 4096, 128 * 4096 * 1e-4);
+  EXPECT_EQ(last_rate, 0);
+}
+
+TEST(Trace, TheSameRunGivesTheSameBytes) { EXPECT_EQ(traced().text, traced().text); }
+
+TEST(Trace, AFullDiskIsReported) {
+  const Traced trace = traced();
+  std::ostringstream out;
+  out.setstate(std::ios::badbit);
+  EXPECT_THROW(write_trace(out, trace.program, trace.execution), UserError);
+}
+
+}  // namespace
+}  // namespace foretell
