@@ -112,6 +112,8 @@ void add_commands(CLI::App& app, Session& session) {
   add_predict_command(app, session);
   add_validate_command(app, session);
   add_report_command(app, session);
+  add_diff_command(app, session);
+  add_calibrate_command(app, session);
   add_list_command(app, session);
   add_show_command(app, session);
   add_completion_command(app, session);

@@ -34,8 +34,8 @@ TEST(Application, HelpAndVersionGoToStandardOutput) {
 }
 
 TEST(Application, EveryCommandHasHelpWithAnExample) {
-  for (const char* command : {"run", "compare", "explain", "predict", "validate", "report", "list",
-                              "show", "completion"}) {
+  for (const char* command : {"run", "compare", "explain", "predict", "validate", "report", "diff",
+                              "list", "show", "completion"}) {
     const CommandResult help = run_command({command, "--help"});
     EXPECT_EQ(help.code, kSuccess) << command;
     EXPECT_THAT(help.result, HasSubstr("Example")) << command;
@@ -149,6 +149,22 @@ TEST(Report, ReadsJsonLines) {
               HasSubstr("cannot be read"));
 }
 
+TEST(Diff, SaysWhatMovedAndByExitCode) {
+  const TemporaryFolder folder;
+  const auto runs = [&folder](const std::string& name, const std::string& dp) {
+    const std::string path = folder.file(name);
+    run_command(run_line({"--format", "json", "-o", path, "--seed", "1", "--in-flight", dp}));
+    return path;
+  };
+  const std::string two = runs("two.jsonl", "2");
+  EXPECT_EQ(run_command({"diff", two, runs("same.jsonl", "2")}).code, kSuccess);
+  const CommandResult moved = run_command({"diff", two, runs("four.jsonl", "4")});
+  EXPECT_EQ(moved.code, kOutsideTolerance);
+  EXPECT_THAT(moved.result, HasSubstr("in flight 4"));
+  EXPECT_THAT(run_command({"diff", two, two, "--tolerance", "1"}).messages,
+              HasSubstr("write 0.1% or latency_s=0.1%"));
+}
+
 TEST(Explain, ShowsResourcesAndOperators) {
   const CommandResult result = run_command(
       {"explain", "--on", "inf2.xlarge", "--workload", "x", "--dtype", "bf16", "--top", "1"});
@@ -160,7 +176,7 @@ TEST(Explain, ShowsResourcesAndOperators) {
 TEST(Explain, TriesWhatWouldHelp) {
   const CommandResult result =
       run_command({"explain", "--on", "inf2.xlarge", "--workload", "x", "--dtype", "bf16"});
-  EXPECT_THAT(result.result, HasSubstr("tensor engine clock x 2    1.00 ms  0.0 %"));
+  EXPECT_THAT(result.result, HasSubstr("tensor engine clock x 2  1.00 ms  0.0 %"));
   EXPECT_THAT(result.result, HasSubstr("HBM bandwidth x 2"));
 }
 

@@ -16,6 +16,8 @@ void add_explain_command(CLI::App& app, Session& session);
 void add_predict_command(CLI::App& app, Session& session);
 void add_validate_command(CLI::App& app, Session& session);
 void add_report_command(CLI::App& app, Session& session);
+void add_diff_command(CLI::App& app, Session& session);
+void add_calibrate_command(CLI::App& app, Session& session);
 void add_list_command(CLI::App& app, Session& session);
 void add_show_command(CLI::App& app, Session& session);
 void add_completion_command(CLI::App& app, Session& session);

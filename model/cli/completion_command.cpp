@@ -20,7 +20,7 @@ _foretell() {
     show) kind="systems workloads" ;;
     list) COMPREPLY=($(compgen -W "systems devices workloads dtypes operators factors" -- "$word")); return ;;
     --format) COMPREPLY=($(compgen -W "table json csv" -- "$word")); return ;;
-    --factors|--trace|--store|-o|--output|predict|validate|report) COMPREPLY=($(compgen -f -- "$word")); return ;;
+    --factors|--trace|--store|-o|--output|predict|validate|report|diff) COMPREPLY=($(compgen -f -- "$word")); return ;;
   esac
   if [[ -n "$kind" ]]; then
     local names="" k

@@ -6,8 +6,7 @@
 #include "model/base/text.hpp"
 #include "model/cli/commands.hpp"
 #include "model/cli/output.hpp"
-#include "reports/record/json_lines.hpp"
-#include "reports/record/store.hpp"
+#include "model/cli/record_input.hpp"
 #include "reports/record/wide_row.hpp"
 #include "reports/render/html_report.hpp"
 #include "reports/render/record_text.hpp"
@@ -19,11 +18,6 @@ struct ReportOptions {
   std::string input;
   std::string output = "-";
 };
-
-std::vector<RunRecord> read_records(const std::string& path) {
-  if (is_record_store(path)) return RecordStore(path, RecordStore::Access::kRead).records();
-  return read_json_lines(path);
-}
 
 // The name of the output says what is written; standard output gets text.
 std::string render(const std::vector<RunRecord>& records, const std::string& extension, int width) {

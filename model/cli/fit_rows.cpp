@@ -1,0 +1,107 @@
+#include "model/cli/fit_rows.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+
+#include "calib/validate/table_kind.hpp"
+#include "hw/spec/catalog.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "model/cli/row_filter.hpp"
+#include "model/cli/table_request.hpp"
+#include "reports/record/csv.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr const char* kMeasured = "call_ms";
+
+double parse_time(const std::string& text, const CsvReader& table) {
+  double value = 0;
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = result.ec == std::errc() && result.ptr == text.data() + text.size();
+  if (!whole || !std::isfinite(value) || !(value > 0)) {
+    throw UserError(fmt::format("{}:{}: {}: '{}' is no measured time; it has to be above 0",
+                                table.path(), table.line(), kMeasured, text));
+  }
+  return value;
+}
+
+// Device of a system by its name; "" for a system that is not in the catalogue.
+class DeviceNames {
+ public:
+  const std::string& find(const std::string& system) {
+    const auto known = names_.find(system);
+    if (known != names_.end()) return known->second;
+    const std::vector<std::string> systems = catalog_.systems();
+    const bool exists = std::find(systems.begin(), systems.end(), system) != systems.end();
+    LoadOptions facts_only;
+    facts_only.factors = "none";
+    return names_[system] = exists ? catalog_.load(system, facts_only).spec.device.id : "";
+  }
+
+ private:
+  Catalog catalog_;
+  std::map<std::string, std::string> names_;
+};
+
+RowFilter filter_of(const CsvRow& header, const Split& split) {
+  RowFilter filter;
+  if (has_column(header, "use")) filter.require("use=yes", header);
+  if (has_column(header, "family")) filter.require("family=" + split.family(), header);
+  if (has_column(header, "phase")) filter.require("phase=forward", header);
+  return filter;
+}
+
+std::string configuration_of(const Request& request) {
+  std::string text =
+      fmt::format("{} on {}, batch {}", request.workload, request.system, request.batch);
+  if (request.seq_len > 0) text += fmt::format(", {} tokens", request.seq_len);
+  if (request.dp > 0) text += fmt::format(", {} copies", request.dp);
+  return text + ", " + request.dtype;
+}
+
+}  // namespace
+
+FitRows read_fit_rows(const std::string& path, const FitPlan& plan, const Split& split) {
+  CsvReader table(path);
+  const CsvRow& header = table.header();
+  const TableLayout& layout = recognise_table(header, path);
+  const std::size_t measured = find_column(header, kMeasured);
+  const std::size_t system = find_column(header, "system");
+  const RowFilter filter = filter_of(header, split);
+  const RowReader reader(layout, header, {});
+  DeviceNames devices;
+  FitRows rows;
+  CsvRow row;
+  while (table.next(row)) {
+    ++rows.read;
+    if (!filter.accepts(row) || trim(row[measured]).empty()) continue;
+    const std::string device = devices.find(row[system]);
+    if (std::find(plan.devices.begin(), plan.devices.end(), device) == plan.devices.end()) continue;
+    FitRow one;
+    one.measured_ms = parse_time(std::string(trim(row[measured])), table);
+    try {
+      one.request = reader.request(row);
+    } catch (const UserError& error) {
+      throw UserError(fmt::format("{}:{}: {}", path, table.line(), error.what()));
+    }
+    one.device = device;
+    one.network = one.request.workload;
+    one.side = split.find(one.network);
+    one.configuration = configuration_of(one.request);
+    rows.rows.push_back(std::move(one));
+  }
+  if (rows.rows.empty()) {
+    throw UserError(fmt::format(
+        "{}: none of {} rows is a measured forward pass of an {} network on {}, with use=yes", path,
+        rows.read, split.family(), join(plan.devices, " or ")));
+  }
+  return rows;
+}
+
+}  // namespace foretell

@@ -1,0 +1,34 @@
+// The rows of a table of measurements that a fit of a device family uses, on both sides of the
+// split.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "calib/fit/plan.hpp"
+#include "calib/fit/split.hpp"
+#include "model/cli/prediction.hpp"
+
+namespace foretell {
+
+struct FitRow {
+  Request request;
+  std::string device;
+  std::string network;
+  NetworkSide side;
+  std::string configuration;  // "gpt2 on trn1.2xlarge, batch 16, 128 tokens"
+  double measured_ms = 0;     // of one call, as tables count it
+};
+
+struct FitRows {
+  std::vector<FitRow> rows;
+  std::size_t read = 0;  // rows of the table, whatever they are
+};
+
+// One forward pass of networks of the split's family on devices of the plan, where the columns
+// `use` and `family`, if there are any, say so. Rows without a measured call are left out.
+// UserError with file:line for a time that is not above zero, and when no row is left.
+FitRows read_fit_rows(const std::string& table, const FitPlan& plan, const Split& split);
+
+}  // namespace foretell

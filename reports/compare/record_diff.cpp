@@ -1,0 +1,149 @@
+#include "reports/compare/record_diff.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "reports/record/csv.hpp"
+
+namespace foretell {
+namespace {
+
+struct NumberField {
+  const char* name;
+  std::optional<double> (*get)(const RunSummary&);
+};
+
+const std::vector<NumberField>& number_fields() {
+  using S = RunSummary;
+  using N = std::optional<double>;
+  static const std::vector<NumberField> kFields = {
+      {"latency_s", [](const S& s) { return N(s.latency_s); }},
+      {"throughput", [](const S& s) { return N(s.throughput); }},
+      {"call_s", [](const S& s) { return N(s.call_s); }},
+      {"ttft_s", [](const S& s) { return s.ttft_s; }},
+      {"tpot_s", [](const S& s) { return s.tpot_s; }},
+      {"cost_usd_per_million", [](const S& s) { return s.cost_usd_per_million; }},
+      {"memory_used_bytes", [](const S& s) { return N(s.memory_used_bytes); }},
+      {"memory_capacity_bytes", [](const S& s) { return N(s.memory_capacity_bytes); }},
+  };
+  return kFields;
+}
+
+std::vector<std::string> field_names() {
+  std::vector<std::string> names;
+  for (const NumberField& field : number_fields()) names.emplace_back(field.name);
+  return names;
+}
+
+// Names the run, to people and as the key that matches the two sides.
+std::string describe(const RunContext& context) {
+  const Scenario& scenario = context.scenario;
+  std::string text = context.workload + " on " + context.system + ", " + context.dtype;
+  const auto add = [&text](const char* name, std::int64_t value) {
+    if (value != 0) text += std::string(", ") + name + " " + std::to_string(value);
+  };
+  add("batch", scenario.batch);
+  add("sequence", scenario.seq_len);
+  add("input", scenario.input_len);
+  add("output", scenario.output_len);
+  add("image", scenario.image_size);
+  add("tp", scenario.tp);
+  add("pp", scenario.pp);
+  add("dp", scenario.dp);
+  add("cores", scenario.cores);
+  if (scenario.in_flight > 0) text += ", in flight " + to_text(scenario.in_flight);
+  if (!scenario.sdk.empty()) text += ", SDK " + scenario.sdk;
+  if (context.seed != 0) text += ", seed " + std::to_string(context.seed);
+  for (const std::string& change : context.set) text += ", " + change;
+  return text;
+}
+
+using RecordsByRun = std::map<std::string, const RunRecord*>;
+
+RecordsByRun by_run(const std::vector<RunRecord>& records) {
+  RecordsByRun result;
+  for (const RunRecord& record : records) result[describe(record.context)] = &record;
+  return result;
+}
+
+double relative_difference(double expected, double actual) {
+  if (std::fpclassify(expected) == FP_ZERO) return std::fpclassify(actual) == FP_ZERO ? 0 : 1;
+  return actual / expected - 1;
+}
+
+void diff_summaries(const std::string& run, const RunSummary& expected, const RunSummary& actual,
+                    const Tolerances& tolerances, std::vector<RecordDifference>& differences) {
+  const auto shown = [](const std::optional<double>& value) {
+    return value ? to_text(*value) : std::string();
+  };
+  for (const NumberField& field : number_fields()) {
+    const std::optional<double> before = field.get(expected);
+    const std::optional<double> after = field.get(actual);
+    const bool both = before && after;
+    const double relative = both ? relative_difference(*before, *after) : 0;
+    const bool same = both ? std::abs(relative) <= tolerances.of(field.name) : !before && !after;
+    if (!same) differences.push_back({run, field.name, shown(before), shown(after), relative});
+  }
+  const auto diff_text = [&](const char* name, const std::string& before,
+                             const std::string& after) {
+    if (before != after) differences.push_back({run, name, before, after, 0});
+  };
+  diff_text("throughput_unit", expected.throughput_unit, actual.throughput_unit);
+  diff_text("bottleneck", expected.bottleneck, actual.bottleneck);
+}
+
+}  // namespace
+
+double Tolerances::of(const std::string& field) const {
+  const auto found = fields.find(field);
+  return found == fields.end() ? otherwise : found->second;
+}
+
+void add_tolerance(std::string_view text, Tolerances& tolerances) {
+  const std::size_t equals = text.find('=');
+  const bool is_named = equals != std::string_view::npos;
+  const std::string number(trim(is_named ? text.substr(equals + 1) : text));
+  char* end = nullptr;
+  const double percent = std::strtod(number.c_str(), &end);
+  if (end == number.c_str() || trim(end) != "%" || !std::isfinite(percent) || percent < 0) {
+    throw UserError("tolerance '" + std::string(text) +
+                    "' is not understood; write 0.1% or latency_s=0.1%");
+  }
+  constexpr double kPercent = 100;
+  if (!is_named) {
+    tolerances.otherwise = percent / kPercent;
+    return;
+  }
+  const std::string name(trim(text.substr(0, equals)));
+  const std::vector<std::string> names = field_names();
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    throw unknown_name("field", name, names);
+  }
+  tolerances.fields[name] = percent / kPercent;
+}
+
+std::vector<RecordDifference> diff_records(const std::vector<RunRecord>& expected,
+                                           const std::vector<RunRecord>& actual,
+                                           const Tolerances& tolerances) {
+  const RecordsByRun before = by_run(expected);
+  const RecordsByRun after = by_run(actual);
+  std::vector<RecordDifference> differences;
+  for (const auto& [run, record] : before) {
+    const auto found = after.find(run);
+    if (found == after.end()) {
+      differences.push_back({run, "record", "present", "", 0});
+    } else {
+      diff_summaries(run, record->summary, found->second->summary, tolerances, differences);
+    }
+  }
+  for (const auto& [run, record] : after) {
+    if (before.count(run) == 0) differences.push_back({run, "record", "", "present", 0});
+  }
+  return differences;
+}
+
+}  // namespace foretell
