@@ -141,10 +141,18 @@ void fields(FieldList& list, NeuronFactors& factors) {
              "Share of SBUF that may hold weights that are not yet used.");
   list.value("semaphore_latency", factors.semaphore_latency, {Seconds(0), Seconds(1e-3)},
              "From the end of an instruction to the start of one that waits on another engine.");
+  list.value("prefill_overhead", factors.prefill_overhead, {Seconds(0), Seconds(60)},
+             "Host and runtime per prefill of a generation; call_overhead when 0.");
+  list.value("decode_window_fraction", factors.decode_window_fraction, {0.01, 1},
+             "Share of the prefetch window that decode steps use.");
   list.value("clock_derate", factors.clock_derate, {0.1, 10},
              "Clocks of the compute engines are divided by this; DMA is not.");
   list.open_table("sdk_engine_time", factors.sdk_engine_time, check_sdk_version, {0.1, 10},
                   "Engine time is multiplied by this up to and including the SDK release.");
+  list.open_table(
+      "sdk_batched_prefill_time", factors.sdk_batched_prefill_time, check_sdk_version, {0.1, 10},
+      "Prefill of more than one sequence takes so many times longer up to and including "
+      "the SDK release.");
 }
 
 void all_fields(FieldList& list, NeuronSystemSpec& spec, NeuronFactors& factors) {

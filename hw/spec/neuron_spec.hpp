@@ -118,10 +118,14 @@ struct NeuronFactors {
   Seconds call_overhead;                // replaces HostSpec::call_overhead when > 0
   double prefetch_window_fraction = 1;  // share of SBUF that may hold weights not yet used
   Seconds semaphore_latency;            // engine to engine
+  Seconds prefill_overhead;             // host, per prefill of a generation; 0: call_overhead
+  double decode_window_fraction = 1;    // share of the prefetch window that decode steps use
   double clock_derate = 1;              // engine clocks are divided by this (Inferentia2 only)
   // Compiler maturity: engine time is multiplied by this for SDK releases up to the key
   // ("2.9" -> 1.15, "2.14" -> 1.11); no entry above: 1.
   std::map<std::string, double> sdk_engine_time;
+  // The same for the prefill of more than one sequence, up to the key.
+  std::map<std::string, double> sdk_batched_prefill_time;
 };
 
 }  // namespace foretell

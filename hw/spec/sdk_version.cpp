@@ -36,12 +36,12 @@ Version parse_version(std::string_view text) {
 
 void check_sdk_version(const std::string& version) { parse_version(version); }
 
-double sdk_engine_time(const NeuronFactors& factors, std::string_view sdk) {
+double sdk_multiplier(const std::map<std::string, double>& table, std::string_view sdk) {
   if (trim(sdk).empty()) return 1;
   const Version wanted = parse_version(trim(sdk));
   double multiplier = 1;
   std::optional<Version> best;
-  for (const auto& [key, value] : factors.sdk_engine_time) {
+  for (const auto& [key, value] : table) {
     const Version release = parse_version(key);
     Version comparable = wanted;
     if (comparable.size() > release.size()) comparable.resize(release.size());
@@ -52,6 +52,14 @@ double sdk_engine_time(const NeuronFactors& factors, std::string_view sdk) {
     }
   }
   return multiplier;
+}
+
+double sdk_engine_time(const NeuronFactors& factors, std::string_view sdk) {
+  return sdk_multiplier(factors.sdk_engine_time, sdk);
+}
+
+double sdk_prefill_time(const NeuronFactors& factors, std::string_view sdk, std::int64_t batch) {
+  return batch > 1 ? sdk_multiplier(factors.sdk_batched_prefill_time, sdk) : 1;
 }
 
 }  // namespace foretell

@@ -1,6 +1,8 @@
 // Releases of the Neuron SDK and what they change.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -11,10 +13,14 @@ namespace foretell {
 // UserError unless the text is two or three numbers with dots: "2.14", "2.14.1".
 void check_sdk_version(const std::string& version);
 
-// Engine-time multiplier of an SDK release: that of the smallest key of
-// factors.sdk_engine_time that is not older. A key of two numbers covers its patch releases: with
+// What a table of SDK releases says of one release: the value of the smallest key that is not older. A key of two numbers covers its patch releases: with
 // {"2.9": 1.15, "2.14": 1.11}, "2.9.1" is 1.15, "2.10" and "2.14.2" are 1.11, "2.15.0" is 1.
 // 1 for an empty `sdk` (not stated). UserError for a text that is no version.
+double sdk_multiplier(const std::map<std::string, double>& table, std::string_view sdk);
+
+// Multiplier of engine time.
 double sdk_engine_time(const NeuronFactors& factors, std::string_view sdk);
+// Multiplier of the prefill of `batch` sequences.
+double sdk_prefill_time(const NeuronFactors& factors, std::string_view sdk, std::int64_t batch);
 
 }  // namespace foretell

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,19 @@ struct ResourceMetrics {
   Bytes bytes;         // bytes it moved (memories, DMA, links)
 };
 
+// Token generation: prefill of a prompt, then one decode step per output token.
+struct GenerationMetrics {
+  struct Step {
+    std::int64_t kv_len = 0;  // rows of the KV cache that the step is compiled for
+    std::int64_t tokens = 0;  // output tokens of the run that are generated so
+    Seconds time;
+  };
+  Seconds ttft;             // prefill until the first token
+  Seconds tpot;             // the median decode step
+  Seconds total;            // ttft and all decode steps
+  std::vector<Step> steps;  // one per compiled context length
+};
+
 struct Metrics {
   Seconds call;    // one batched call on one core group, host overhead included
   Seconds device;  // the part of it spent on the device
@@ -39,9 +53,9 @@ struct Metrics {
   Bytes memory_used;      // per device
   Bytes memory_capacity;  // per device
   std::string bottleneck;
-  std::uint64_t instructions = 0;  // executed by the simulator
-  std::uint64_t replayed_instructions = 0;
-  std::uint64_t events = 0;  // SystemC activations
+  std::optional<GenerationMetrics> generation;  // of token generation; the rest is its decode step
+  std::uint64_t instructions = 0;               // executed by the simulator
+  std::uint64_t events = 0;                     // SystemC activations
 };
 
 }  // namespace foretell

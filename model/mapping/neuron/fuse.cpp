@@ -15,8 +15,8 @@ bool is_one_of(std::string_view kind, const std::array<std::string_view, N>& kin
 }
 
 constexpr std::array<std::string_view, 4> kLayout = {"Reshape", "Transpose", "Split", "Slice"};
-constexpr std::array<std::string_view, 6> kActivations = {"Gelu", "GeluTanh", "Tanh",
-                                                          "Relu", "Silu",     "Sigmoid"};
+constexpr std::array<std::string_view, 8> kActivations = {"Gelu",    "Tanh", "Relu", "Silu",
+                                                          "Sigmoid", "Exp",  "Sqrt", "Erf"};
 constexpr std::array<std::string_view, 4> kBinary = {"Add", "Sub", "Mul", "Div"};
 constexpr std::array<std::string_view, 2> kNorms = {"LayerNorm", "RmsNorm"};
 
@@ -61,6 +61,12 @@ class Fuser {
       kernel.kind = KernelKind::kNorm;
     } else if (op.kind == "Gather") {
       kernel.kind = KernelKind::kGather;
+    } else if (op.kind == "Rope") {
+      kernel.kind = KernelKind::kRope;
+    } else if (op.kind == "UpdateCache") {
+      kernel.kind = KernelKind::kUpdateCache;
+    } else if (op.kind == "AllReduce") {
+      kernel.kind = KernelKind::kCollective;
     } else if (is_one_of(op.kind, kActivations) || is_one_of(op.kind, kBinary)) {
       kernel.kind = KernelKind::kElementwise;
     } else {
@@ -72,7 +78,9 @@ class Fuser {
     take(&kernel, id);
     kernel.output = op.outputs.front();
     for (const TensorId input : op.inputs) {
-      if (!is_weight(graph_, input)) kernel.operands.push_back(resolve_view(graph_, input));
+      const TensorKind kind = graph_.tensor(input).kind;
+      if (kind == TensorKind::kWeight || kind == TensorKind::kState) continue;
+      kernel.operands.push_back(resolve_view(graph_, input));
     }
     kernels_.push_back(std::move(kernel));
   }
@@ -132,8 +140,8 @@ class Fuser {
     OpId up = graph_.tensor(graph_.op(softmax).inputs[0]).producer;
     while (up != kNoId && graph_.op(up).kind != "MatMul") {
       const std::string_view kind = graph_.op(up).kind;
-      if (kind == "CausalMask" || kind == "Add") {
-        kernel.mask_op = up;
+      if (kind == "CausalMask" || kind == "Add" || kind == "Alibi") {
+        kernel.mask_ops.insert(kernel.mask_ops.begin(), up);
       } else if (kind == "Mul" || kind == "Div") {
         kernel.scale_op = up;
       } else {
@@ -161,19 +169,28 @@ class Fuser {
     kernel->key = resolve_view(graph_, scores.inputs[1]);
     kernel->value = resolve_view(graph_, context.inputs[1]);
     kernel->output = context.outputs.front();
-    const Shape& q = graph_.tensor(scores.inputs[0]).shape;
-    const Shape& p = graph_.tensor(scores.outputs.front()).shape;
-    if (q.size() != 4 || p.size() != 4) {
-      throw UserError("operator '" + scores.name +
-                      "': attention on NeuronCore-v2 takes queries [batch, heads, " +
-                      "length, head_dim]; this one has " + to_string(q));
+    Shape q = graph_.tensor(scores.inputs[0]).shape;
+    Shape k = graph_.tensor(scores.inputs[1]).shape;
+    if (q.size() == 5) {  // grouped queries: [batch, kv_heads, group, length, head_dim]
+      q = {q[0], q[1] * q[2], q[3], q[4]};
+      k = {k[0], k[1], k[3], k[4]};
+    }
+    if (q.size() != 4) {
+      throw UserError(
+          "operator '" + scores.name +
+          "': attention on NeuronCore-v2 takes queries [batch, heads, length, head_dim]; "
+          "this one has " +
+          to_string(q));
     }
     kernel->batch = q[0];
     kernel->heads = q[1];
+    kernel->queries = q[2];
     kernel->head_dim = q[3];
-    kernel->queries = p[2];
-    kernel->keys = p[3];
-    kernel->kv_heads = graph_.tensor(scores.inputs[1]).shape[1];
+    kernel->kv_heads = k[1];
+    kernel->keys = k[2];
+    const Tensor& keys = graph_.tensor(kernel->key.tensor);
+    kernel->cached = keys.producer == kNoId ? keys.kind == TensorKind::kState
+                                            : graph_.op(keys.producer).kind == "UpdateCache";
   }
 
   // An attention runs where its context matmul stands.
@@ -217,6 +234,8 @@ View resolve_view(const Graph& graph, TensorId id) {
       view.columns = std::max(view.columns, column_count(graph.tensor(view.tensor).shape));
   }
 }
+
+bool is_function(std::string_view kind) { return is_one_of(kind, kActivations); }
 
 std::vector<Kernel> fuse(const Graph& graph) { return Fuser(graph).run(); }
 

@@ -6,13 +6,23 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "workloads/ir/graph.hpp"
 
 namespace foretell {
 
-enum class KernelKind { kLinear, kAttention, kNorm, kElementwise, kGather };
+enum class KernelKind {
+  kLinear,
+  kAttention,
+  kNorm,
+  kElementwise,
+  kGather,
+  kRope,
+  kUpdateCache,
+  kCollective,
+};
 
 // A tensor seen through layout operators: `columns` of the rows of `tensor`, from `first_column`.
 struct View {
@@ -39,12 +49,14 @@ struct Kernel {
   // kAttention: output[B * S, heads * dim]
   View query, key, value;
   OpId scores_op = kNoId, softmax_op = kNoId, context_op = kNoId;
-  OpId scale_op = kNoId;  // a Mul or Div by a constant, folded into the eviction
-  OpId mask_op = kNoId;   // Add of a mask or CausalMask
+  OpId scale_op = kNoId;       // a Mul or Div by a constant, folded into the eviction
+  std::vector<OpId> mask_ops;  // passes over the scores: Add of a mask or bias, CausalMask, Alibi
+  bool cached = false;         // keys and values are read from the KV cache in HBM
   std::int64_t batch = 0, heads = 0, kv_heads = 0, head_dim = 0, queries = 0, keys = 0;
 
   // kNorm, kElementwise, kGather: the operator itself is ops.front(); its activations as views.
   std::vector<View> operands;
+  bool feature_major = false;  // kElementwise: computed with features on the partitions
 };
 
 // Kernels in execution order. Throws UserError for an operator that has no NeuronCore mapping.
@@ -53,6 +65,9 @@ std::vector<Kernel> fuse(const Graph& graph);
 // Follows layout operators upwards from `id` to the tensor that holds the data. Heads split into a
 // dimension of their own still count as columns of that tensor.
 View resolve_view(const Graph& graph, TensorId id);
+
+// Functions of one argument that the Scalar engine computes in one pass.
+bool is_function(std::string_view kind);
 
 // Rows and columns of a tensor on the core: the last dimension is the free one.
 std::int64_t row_count(const Shape& shape);

@@ -111,9 +111,11 @@ class AttentionLowering {
         all.merge(emitter_.evict(bank, heads * keys, group));
       }
     }
-    if (k_.mask_op == kNoId) return all;
-    emitter_.attribute_to(context_.graph, k_.mask_op);
-    return vector_pass(Opcode::kTensorTensor, pass.heads * k_.keys, all);
+    for (const OpId mask : k_.mask_ops) {
+      emitter_.attribute_to(context_.graph, mask);
+      all = vector_pass(Opcode::kTensorTensor, pass.heads * k_.keys, all);
+    }
+    return all;
   }
 
   Deps matmuls_over_head_dim(std::uint8_t bank, std::int64_t rows, std::int64_t keys,

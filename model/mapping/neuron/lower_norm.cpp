@@ -51,32 +51,75 @@ void lower_norm(LoweringContext& context, const Kernel& kernel) {
   }
 }
 
-void lower_elementwise(LoweringContext& context, const Kernel& kernel) {
+namespace {
+
+struct ElementwiseInstruction {
+  Engine engine;
+  Opcode opcode;
+};
+
+ElementwiseInstruction instruction_of(const Op& op) {
+  if (is_function(op.kind)) return {Engine::kScalar, Opcode::kActivate};
+  return {Engine::kVector, op.inputs.size() > 1 ? Opcode::kTensorTensor : Opcode::kTensorScalar};
+}
+
+// Blocks of 128 features, up to 512 tokens at a time.
+void elementwise_feature_major(LoweringContext& context, const Kernel& kernel, Value* output) {
   Emitter& emitter = context.emitter;
-  const Op& op = context.graph.op(kernel.ops.front());
-  emitter.attribute_to(context.graph, kernel.ops.front());
-  const Value& first = require_token_major(context, kernel.operands.front());
-  const bool binary = op.inputs.size() > 1;
-  const Value* second =
-      kernel.operands.size() > 1 ? &require_token_major(context, kernel.operands[1]) : nullptr;
-  const bool function = op.kind == "Gelu" || op.kind == "Tanh" || op.kind == "Relu" ||
-                        op.kind == "Silu" || op.kind == "Sigmoid";
-  Value& output = emitter.value(kernel.output);
+  const OpId op = kernel.ops.front();
+  const ElementwiseInstruction instruction = instruction_of(context.graph.op(op));
+  std::vector<const Value*> operands;
+  for (const View& view : kernel.operands)
+    operands.push_back(&require_feature_major(context, view));
+  emitter.attribute_to(context.graph, op);
+  const std::int64_t tiles = output->tiles();
+  output->feature_major.resize(static_cast<std::size_t>(output->blocks() * tiles));
+  for (std::int64_t block = 0; block < output->blocks(); ++block) {
+    for (std::int64_t row = 0; row < output->rows; row += kBankColumns) {
+      const std::int64_t n = std::min(kBankColumns, output->rows - row);
+      const auto first = static_cast<std::size_t>(block * tiles + row / kTileRows);
+      const auto last = static_cast<std::size_t>(block * tiles + (row + n - 1) / kTileRows);
+      Deps deps;
+      for (const Value* operand : operands) {
+        for (std::size_t t = first; t <= last; ++t) {
+          deps.merge(operand->feature_major[std::min(t, operand->feature_major.size() - 1)]);
+        }
+      }
+      const Deps done =
+          emitter.lane(instruction.engine, {instruction.opcode, n, kSbufToSbuf}, deps);
+      for (std::size_t t = first; t <= last; ++t) output->feature_major[t] = done;
+    }
+  }
+}
+
+void elementwise_token_major(LoweringContext& context, const Kernel& kernel, Value* output) {
+  Emitter& emitter = context.emitter;
+  const OpId op = kernel.ops.front();
+  const ElementwiseInstruction instruction = instruction_of(context.graph.op(op));
+  std::vector<const Value*> operands;
+  for (const View& view : kernel.operands) operands.push_back(&require_token_major(context, view));
+  emitter.attribute_to(context.graph, op);
+  for (std::int64_t t = 0; t < output->tiles(); ++t) {
+    Deps deps;
+    for (const Value* operand : operands) {
+      const std::size_t last = operand->token_major.size() - 1;
+      deps.merge(operand->token_major[std::min(static_cast<std::size_t>(t), last)]);
+    }
+    output->token_major.push_back(
+        emitter.lane(instruction.engine, {instruction.opcode, output->columns, kSbufToSbuf}, deps));
+  }
+}
+
+}  // namespace
+
+void lower_elementwise(LoweringContext& context, const Kernel& kernel) {
+  Value& output = context.emitter.value(kernel.output);
   output.rows = row_count(context.graph.tensor(kernel.output).shape);
   output.columns = column_count(context.graph.tensor(kernel.output).shape);
-  emitter.attribute_to(context.graph, kernel.ops.front());
-  for (std::int64_t t = 0; t < output.tiles(); ++t) {
-    Deps deps =
-        first.token_major[std::min(static_cast<std::size_t>(t), first.token_major.size() - 1)];
-    if (second != nullptr) {
-      deps.merge(second->token_major[std::min(static_cast<std::size_t>(t),
-                                              second->token_major.size() - 1)]);
-    }
-    const Engine engine = function ? Engine::kScalar : Engine::kVector;
-    const Opcode opcode = function ? Opcode::kActivate
-                          : binary ? Opcode::kTensorTensor
-                                   : Opcode::kTensorScalar;
-    output.token_major.push_back(emitter.lane(engine, {opcode, output.columns, kSbufToSbuf}, deps));
+  if (kernel.feature_major) {
+    elementwise_feature_major(context, kernel, &output);
+  } else {
+    elementwise_token_major(context, kernel, &output);
   }
 }
 

@@ -42,6 +42,25 @@ void lower_elementwise(LoweringContext& context, const Kernel& kernel);
 // Rows of an embedding table: one DMA descriptor per row.
 void lower_gather(LoweringContext& context, const Kernel& kernel);
 
+// Rotary positions: x * cos + rotate(x) * sin, feature-major.
+void lower_rope(LoweringContext& context, const Kernel& kernel);
+// New rows of the KV cache to HBM, one descriptor per row.
+void lower_update_cache(LoweringContext& context, const Kernel& kernel);
+// Attention of single tokens over the KV cache, per sequence and query head.
+void lower_cached_attention(LoweringContext& context, const Kernel& kernel);
+// Sum over the cores of a tensor-parallel copy.
+void lower_collective(LoweringContext& context, const Kernel& kernel);
+
+// The same kernels over few tokens (kNarrowRows), with features on the partitions.
+bool is_narrow(const Graph& graph, TensorId id);
+void lower_linear_narrow(LoweringContext& context, const Kernel& kernel);
+void lower_norm_narrow(LoweringContext& context, const Kernel& kernel);
+void lower_elementwise_narrow(LoweringContext& context, const Kernel& kernel);
+// When all features of the tensor are ready, feature-major.
+Deps narrow_operand(LoweringContext& context, const View& view);
+// Declares a narrow tensor, ready as a whole.
+void set_narrow(Value* value, std::int64_t rows, std::int64_t columns, const Deps& ready);
+
 // The tensor transposed to feature-major by the tensor engine, unless it is already.
 Value& require_feature_major(LoweringContext& context, const View& view);
 // The tensor with rows on partitions; transposed back when only the other layout exists.

@@ -117,26 +117,43 @@ class GraphMapper {
     ranges.push_back({view.first_column, view.columns, !feature_major, feature_major});
   }
 
+  // Readers first, so that an operator that works in either layout asks for the one in which its
+  // own result is wanted.
   void collect_demands() {
-    for (const Kernel& kernel : kernels_) {
-      switch (kernel.kind) {
+    for (const TensorId output : graph_.outputs()) demand(resolve_view(graph_, output), false);
+    for (auto kernel = kernels_.rbegin(); kernel != kernels_.rend(); ++kernel) {
+      switch (kernel->kind) {
         case KernelKind::kLinear:
-          demand(kernel.input, true);
-          if (kernel.residual_op != kNoId) demand(kernel.residual, false);
+          demand(kernel->input, true);
+          if (kernel->residual_op != kNoId) demand(kernel->residual, false);
           break;
         case KernelKind::kAttention:
-          demand(kernel.query, true);
-          demand(kernel.key, true);
-          demand(kernel.value, false);
+          demand(kernel->query, true);
+          demand(kernel->key, true);
+          demand(kernel->value, false);
+          break;
+        case KernelKind::kElementwise:
+          kernel->feature_major = only_feature_major(kernel->output);
+          for (const View& view : kernel->operands) demand(view, kernel->feature_major);
+          break;
+        case KernelKind::kRope:
+          demand(kernel->operands.front(), true);
           break;
         case KernelKind::kNorm:
-        case KernelKind::kElementwise:
+        case KernelKind::kCollective:
+          for (const View& view : kernel->operands) demand(view, false);
+          break;
         case KernelKind::kGather:
-          for (const View& view : kernel.operands) demand(view, false);
+        case KernelKind::kUpdateCache:
           break;
       }
     }
-    for (const TensorId output : graph_.outputs()) demand(resolve_view(graph_, output), false);
+  }
+
+  bool only_feature_major(TensorId id) const {
+    const auto found = demands_.find(id);
+    return found != demands_.end() && found->second.size() == 1 &&
+           found->second.front().feature_major && !found->second.front().token_major;
   }
 
   // How the readers want the output of a linear kernel, as disjoint ranges of columns that cover
@@ -158,17 +175,27 @@ class GraphMapper {
   }
 
   void lower(const Kernel& kernel) {
+    const bool narrow = is_narrow(graph_, kernel.output);
     switch (kernel.kind) {
       case KernelKind::kLinear:
-        return lower_linear(context_, kernel, demands_of(kernel));
+        return narrow ? lower_linear_narrow(context_, kernel)
+                      : lower_linear(context_, kernel, demands_of(kernel));
       case KernelKind::kAttention:
-        return lower_attention(context_, kernel);
+        return kernel.cached ? lower_cached_attention(context_, kernel)
+                             : lower_attention(context_, kernel);
       case KernelKind::kNorm:
-        return lower_norm(context_, kernel);
+        return narrow ? lower_norm_narrow(context_, kernel) : lower_norm(context_, kernel);
       case KernelKind::kElementwise:
-        return lower_elementwise(context_, kernel);
+        return narrow ? lower_elementwise_narrow(context_, kernel)
+                      : lower_elementwise(context_, kernel);
       case KernelKind::kGather:
         return lower_gather(context_, kernel);
+      case KernelKind::kRope:
+        return lower_rope(context_, kernel);
+      case KernelKind::kUpdateCache:
+        return lower_update_cache(context_, kernel);
+      case KernelKind::kCollective:
+        return lower_collective(context_, kernel);
     }
   }
 

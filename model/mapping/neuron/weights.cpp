@@ -6,9 +6,9 @@
 namespace foretell {
 namespace {
 
-// A descriptor of 4 KiB reaches the DMA engine's sustained rate (DBW:77-85); twice that keeps the
-// chunks short enough to start computing early.
-constexpr double kRowBytes = 8192;
+// A descriptor of 4 KiB reaches the DMA engine's sustained rate (DBW:77-85); more per row would
+// only make the chunks longer and the first of them late.
+constexpr double kRowBytes = 4096;
 
 }  // namespace
 
@@ -31,7 +31,7 @@ void WeightStream::load_panel(TensorId weight, std::int64_t k, std::int64_t n, s
   for (std::int64_t first = 0; first < blocks; first += blocks_per_chunk) {
     const std::int64_t count = std::min(blocks_per_chunk, blocks - first);
     const std::int64_t rows = std::min(kTileRows, k - first * kTileRows);
-    const Deps done = load_chunk(rows, count * columns, &chunks);
+    const Deps done = load_weights(rows, count * columns, &chunks);
     ready.insert(ready.end(), static_cast<std::size_t>(count), done);
   }
   loaded->ready.push_back(ready);
@@ -61,33 +61,42 @@ Deps WeightStream::room_for(double bytes) const {
   return chunk->last_use;
 }
 
-Deps WeightStream::load_chunk(std::int64_t rows, std::int64_t elements_per_row,
-                              std::vector<std::size_t>* chunks) {
-  const double row_bytes = static_cast<double>(elements_per_row) * emitter_.types().weight_bytes;
-  const double bytes = static_cast<double>(rows) * row_bytes;
-  Deps done = emitter_.transfer(Ring::kWeights, TransferDirection::kLoad, rows,
-                                std::llround(row_bytes), room_for(bytes));
-  if (emitter_.types().dequantise) {
-    // Two one-byte elements per lane and cycle: half a pass of the Vector engine.
-    const std::int64_t n = std::max<std::int64_t>(1, elements_per_row / 2);
-    done = emitter_.lane(Engine::kVector, {Opcode::kTensorCopy, n}, done);
-  }
+Deps WeightStream::load_once(std::int64_t rows, std::int64_t row_bytes,
+                             std::vector<std::size_t>* chunks) {
+  const double bytes = static_cast<double>(rows * row_bytes);
+  const Deps done =
+      emitter_.transfer(Ring::kWeights, TransferDirection::kLoad, rows, row_bytes, room_for(bytes));
   chunks->push_back(chunks_.size());
   chunks_.push_back({(chunks_.empty() ? 0 : chunks_.back().end) + bytes, {}, false});
   return done;
 }
 
-void WeightStream::release_panel(const LoadedWeight& loaded, std::int64_t panel,
-                                 const Deps& last_use) {
-  for (const std::size_t chunk : loaded.chunks[static_cast<std::size_t>(panel)]) {
+Deps WeightStream::load_weights(std::int64_t rows, std::int64_t elements_per_row,
+                                std::vector<std::size_t>* chunks) {
+  const double row_bytes = static_cast<double>(elements_per_row) * emitter_.types().weight_bytes;
+  const Deps done = load_once(rows, std::llround(row_bytes), chunks);
+  if (!emitter_.types().dequantise) return done;
+  // Two one-byte elements per lane and cycle: half a pass of the Vector engine.
+  const std::int64_t n = std::max<std::int64_t>(1, elements_per_row / 2);
+  return emitter_.lane(Engine::kVector, {Opcode::kTensorCopy, n}, done);
+}
+
+void WeightStream::release(const std::vector<std::size_t>& chunks, const Deps& last_use) {
+  for (const std::size_t chunk : chunks) {
     chunks_[chunk].last_use = last_use;
     chunks_[chunk].released = true;
   }
   while (released_prefix_ < chunks_.size() && chunks_[released_prefix_].released) {
-    if (released_prefix_ > 0)
+    if (released_prefix_ > 0) {
       chunks_[released_prefix_].last_use.merge(chunks_[released_prefix_ - 1].last_use);
+    }
     ++released_prefix_;
   }
+}
+
+void WeightStream::release_panel(const LoadedWeight& loaded, std::int64_t panel,
+                                 const Deps& last_use) {
+  release(loaded.chunks[static_cast<std::size_t>(panel)], last_use);
 }
 
 }  // namespace foretell

@@ -34,6 +34,10 @@ class WeightStream {
   // Emits the load of the next panel of `weight` [k, n] unless it is in SBUF already.
   void load_panel(TensorId weight, std::int64_t k, std::int64_t n, std::int64_t panel,
                   LoadedWeight* loaded);
+  // Emits the load of other data that is read once, in the same stream: `rows` of `row_bytes`.
+  // Appends to `chunks` what release() gives back.
+  Deps load_once(std::int64_t rows, std::int64_t row_bytes, std::vector<std::size_t>* chunks);
+  void release(const std::vector<std::size_t>& chunks, const Deps& last_use);
   // Nobody needs the chunks of the panel after `last_use`.
   void release_panel(const LoadedWeight& loaded, std::int64_t panel, const Deps& last_use);
 
@@ -44,8 +48,8 @@ class WeightStream {
     bool released = false;
   };
   Deps room_for(double bytes) const;
-  Deps load_chunk(std::int64_t rows, std::int64_t elements_per_row,
-                  std::vector<std::size_t>* chunks);
+  Deps load_weights(std::int64_t rows, std::int64_t elements_per_row,
+                    std::vector<std::size_t>* chunks);
 
   Emitter& emitter_;
   std::set<TensorId> resident_;

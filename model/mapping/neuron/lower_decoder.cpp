@@ -1,0 +1,226 @@
+// What only decoders have: rotary positions, the KV cache, attention over the cache, and the sum
+// over the cores of a tensor-parallel copy.
+#include <algorithm>
+
+#include "model/mapping/neuron/lowering.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr std::uint16_t kFromSbuf = kReadsSbuf | kWritesSbuf | kAddMulSub;
+constexpr std::uint16_t kFromPsum = kReadsPsum | kReadsSbuf | kWritesSbuf | kAddMulSub;
+
+// x * cos + rotate(x) * sin on [head_dim, n]: the tensor engine exchanges the halves.
+Deps rotate(Emitter& emitter, std::int64_t head_dim, std::int64_t n, const Deps& source) {
+  const std::uint8_t bank = emitter.acquire_bank();
+  const Deps swapped = emitter.matmul(
+      bank, {std::min(head_dim, kTileRows), std::min(head_dim, kTileRows), n}, source, true, true);
+  const Deps cosine = emitter.lane(Engine::kVector, {Opcode::kTensorTensor, n, kFromSbuf}, source);
+  Deps deps = swapped;
+  deps.merge(cosine);
+  const Deps sine = emitter.lane(Engine::kVector, {Opcode::kTensorTensor, n, kFromPsum}, deps);
+  emitter.release_bank(bank, sine);
+  return emitter.lane(Engine::kVector, {Opcode::kTensorTensor, n, kFromSbuf}, sine);
+}
+
+// One query token of one head against its keys and values in the cache. Keys lie on the
+// partitions, so scores come out as [128, keys / 128]; sums and maxima over all keys cross the
+// partitions through the tensor engine.
+class CachedAttention {
+ public:
+  CachedAttention(LoweringContext& context, const Kernel& kernel)
+      : context_(context), emitter_(context.emitter), k_(kernel) {}
+
+  void run() {
+    Deps ready;
+    for (const View& view : {k_.query, k_.key, k_.value}) {
+      if (emitter_.has_value(view.tensor)) ready.merge(narrow_operand(context_, view));
+    }
+    const double element = size_of(context_.graph.tensor(k_.key.tensor).dtype).value();
+    key_row_bytes_ = static_cast<std::int64_t>(static_cast<double>(k_.keys) * element);
+    value_row_bytes_ =
+        static_cast<std::int64_t>(static_cast<double>(key_blocks() * k_.head_dim) * element);
+    Deps all;
+    for (std::int64_t sequence = 0; sequence < k_.batch; ++sequence) {
+      for (std::int64_t head = 0; head < k_.heads; ++head) all.merge(run_head(ready));
+    }
+    set_narrow(&emitter_.value(k_.output), k_.batch * k_.queries, k_.heads * k_.head_dim, all);
+  }
+
+ private:
+  std::int64_t key_blocks() const { return (k_.keys + kTileRows - 1) / kTileRows; }
+
+  Deps run_head(const Deps& query) {
+    emitter_.attribute_to(context_.graph, k_.scores_op);
+    // Keys and values are read once per query head: neighbouring query heads do not share them.
+    std::vector<std::size_t> key_chunks;
+    std::vector<std::size_t> value_chunks;
+    const Deps keys =
+        context_.weights.load_once(std::min(k_.head_dim, kTileRows), key_row_bytes_, &key_chunks);
+    emitter_.attribute_to(context_.graph, k_.context_op);
+    const Deps values =
+        context_.weights.load_once(std::min(k_.keys, kTileRows), value_row_bytes_, &value_chunks);
+    Deps operands = query;
+    operands.merge(keys);
+    Deps last_use;
+    const Deps scores = masked_scores(operands, &last_use);
+    context_.weights.release(key_chunks, last_use);
+    Deps weights = softmax(scores);
+    weights.merge(values);
+    const Deps done = context(weights, &last_use);
+    context_.weights.release(value_chunks, last_use);
+    return done;
+  }
+
+  Deps masked_scores(const Deps& operands, Deps* last_use) {
+    emitter_.attribute_to(context_.graph, k_.scores_op);
+    const std::uint8_t bank = emitter_.acquire_bank();
+    for (std::int64_t block = 0; block < key_blocks(); ++block) {
+      const std::int64_t keys = std::min(kTileRows, k_.keys - block * kTileRows);
+      *last_use = emitter_.matmul(bank, {std::min(k_.head_dim, kTileRows), keys, k_.queries},
+                                  operands, true, true);
+    }
+    Deps scores = emitter_.evict(bank, elements(), *last_use);
+    for (const OpId mask : k_.mask_ops) {
+      emitter_.attribute_to(context_.graph, mask);
+      scores =
+          emitter_.lane(Engine::kVector, {Opcode::kTensorTensor, elements(), kFromSbuf}, scores);
+    }
+    return scores;
+  }
+
+  std::int64_t elements() const { return key_blocks() * k_.queries; }
+
+  // Reduction over the keys: the free dimension first, then the partitions by a transpose.
+  Deps maximum(const Deps& scores) {
+    const Deps partial = emitter_.lane(
+        Engine::kVector, {Opcode::kTensorReduce, elements(), kReadsSbuf | kWritesSbuf | kAddOrMax},
+        scores);
+    const std::uint8_t bank = emitter_.acquire_bank();
+    const Deps across = emitter_.transpose(bank, kTileRows, k_.queries, partial);
+    const Deps top = emitter_.lane(
+        Engine::kVector, {Opcode::kTensorReduce, kTileRows, kReadsPsum | kWritesSbuf | kAddOrMax},
+        across);
+    emitter_.release_bank(bank, top);
+    return broadcast(top);
+  }
+
+  // One number per query to all partitions: a matmul by ones.
+  Deps broadcast(const Deps& source) {
+    const std::uint8_t bank = emitter_.acquire_bank();
+    const Deps spread =
+        emitter_.matmul(bank, {kTileRows, kTileRows, k_.queries}, source, true, true);
+    return emitter_.evict(bank, k_.queries, spread);
+  }
+
+  Deps softmax(const Deps& scores) {
+    emitter_.attribute_to(context_.graph, k_.softmax_op);
+    const Deps top = maximum(scores);
+    const Deps exponential =
+        emitter_.lane(Engine::kScalar, {Opcode::kActivateReduce, elements()}, top);
+    const std::uint8_t bank = emitter_.acquire_bank();
+    const Deps sum =
+        emitter_.matmul(bank, {kTileRows, kTileRows, k_.queries}, exponential, true, true);
+    const Deps inverse = emitter_.lane(
+        Engine::kVector, {Opcode::kReciprocal, k_.queries, kReadsPsum | kWritesSbuf}, sum);
+    emitter_.release_bank(bank, inverse);
+    return emitter_.lane(Engine::kVector, {Opcode::kTensorScalar, elements()}, inverse);
+  }
+
+  Deps context(const Deps& weights, Deps* last_use) {
+    emitter_.attribute_to(context_.graph, k_.context_op);
+    const std::uint8_t bank = emitter_.acquire_bank();
+    for (std::int64_t block = 0; block < key_blocks(); ++block) {
+      const std::int64_t keys = std::min(kTileRows, k_.keys - block * kTileRows);
+      *last_use = emitter_.matmul(bank, {keys, std::min(k_.head_dim, kTileRows), k_.queries},
+                                  weights, block == 0, block + 1 == key_blocks());
+    }
+    return emitter_.evict(bank, k_.queries, *last_use);
+  }
+
+  LoweringContext& context_;
+  Emitter& emitter_;
+  const Kernel& k_;
+  std::int64_t key_row_bytes_ = 0;
+  std::int64_t value_row_bytes_ = 0;
+};
+
+}  // namespace
+
+void lower_rope(LoweringContext& context, const Kernel& kernel) {
+  Emitter& emitter = context.emitter;
+  const Value& input = require_feature_major(context, kernel.operands.front());
+  const Shape& shape = context.graph.tensor(kernel.output).shape;  // [B, heads, S, dim]
+  Value& output = emitter.value(kernel.output);
+  output.rows = shape[0] * shape[2];
+  output.columns = shape[1] * shape[3];
+  output.feature_major.resize(static_cast<std::size_t>(output.blocks() * output.tiles()));
+  emitter.attribute_to(context.graph, kernel.ops.front());
+  const std::int64_t tiles = output.tiles();
+  if (output.rows <= kNarrowRows) {  // all heads side by side
+    Deps source;
+    for (const Deps& block : input.feature_major) source.merge(block);
+    set_narrow(&output, output.rows, output.columns,
+               rotate(emitter, shape[3], shape[1] * output.rows, source));
+    return;
+  }
+  const std::int64_t first_block = kernel.operands.front().first_column / kTileRows;
+  for (std::int64_t block = 0; block < output.blocks(); ++block) {
+    for (std::int64_t row = 0; row < output.rows; row += kBankColumns) {
+      const std::int64_t n = std::min(kBankColumns, output.rows - row);
+      Deps source;
+      for (std::int64_t t = row / kTileRows; t <= (row + n - 1) / kTileRows; ++t) {
+        source.merge(input.feature_major[static_cast<std::size_t>(
+            (first_block + block) * input.tiles() + t)]);
+      }
+      const Deps done = rotate(emitter, shape[3], n, source);
+      for (std::int64_t t = row / kTileRows; t <= (row + n - 1) / kTileRows; ++t) {
+        output.feature_major[static_cast<std::size_t>(block * tiles + t)] = done;
+      }
+    }
+  }
+}
+
+void lower_update_cache(LoweringContext& context, const Kernel& kernel) {
+  Emitter& emitter = context.emitter;
+  emitter.attribute_to(context.graph, kernel.ops.front());
+  const View& view = kernel.operands.back();
+  const Value& fresh = emitter.value(view.tensor);
+  Deps ready;
+  for (const Deps& tile : fresh.token_major) ready.merge(tile);
+  for (const Deps& block : fresh.feature_major) ready.merge(block);
+  const Op& op = context.graph.op(kernel.ops.front());
+  const Tensor& rows = context.graph.tensor(op.inputs.back());  // [B, heads, S, dim]
+  const double element = size_of(context.graph.tensor(kernel.output).dtype).value();
+  const auto row_bytes =
+      static_cast<std::int64_t>(static_cast<double>(rows.shape.back()) * element);
+  const Deps stored = emitter.transfer(Ring::kOutputs, TransferDirection::kStore,
+                                       row_count(rows.shape), row_bytes, ready);
+  // Attention reads the cache with the new row in it; in prefill it reads the rows themselves.
+  set_narrow(&emitter.value(kernel.output), 1, kTileRows, stored);
+}
+
+void lower_cached_attention(LoweringContext& context, const Kernel& kernel) {
+  CachedAttention(context, kernel).run();
+}
+
+void lower_collective(LoweringContext& context, const Kernel& kernel) {
+  Emitter& emitter = context.emitter;
+  const View& view = kernel.operands.front();
+  const Value input = emitter.value(view.tensor);
+  Deps ready;
+  for (const Deps& tile : input.token_major) ready.merge(tile);
+  for (const Deps& block : input.feature_major) ready.merge(block);
+  emitter.attribute_to(context.graph, kernel.ops.front());
+  const std::int64_t elements = element_count(context.graph.tensor(kernel.output).shape);
+  Collective collective;
+  collective.kind = CollectiveKind::kAllReduce;
+  collective.bytes = static_cast<std::uint64_t>(elements * element_bytes(emitter.types().matmul));
+  const Deps done = emitter.builder().emit(collective, ready);
+  Value& output = emitter.value(kernel.output);
+  output = input;
+  std::fill(output.token_major.begin(), output.token_major.end(), done);
+  std::fill(output.feature_major.begin(), output.feature_major.end(), done);
+}
+
+}  // namespace foretell

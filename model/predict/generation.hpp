@@ -1,0 +1,42 @@
+// Token generation on a group of cores: prefill, then decode steps against a growing KV cache.
+//
+// The vendor's compiler makes one graph per context length, powers of two from 128 on, and a step
+// reads the cache up to the length it was compiled for. So a run needs as many simulated steps as
+// it passes context lengths.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "model/predict/neuron_call.hpp"
+
+namespace foretell {
+
+enum class GenerationPhase { kPrefill, kDecode };
+
+struct Generation {
+  // The graph of one core of the group for `tokens` per sequence and a cache of `kv_len` rows, with
+  // the types of the precision applied.
+  std::function<Graph(GenerationPhase phase, std::int64_t tokens, std::int64_t kv_len)> graph;
+  // The length for which a call is compiled that needs so many positions.
+  std::function<std::int64_t(std::int64_t positions)> bucket;
+  const PrecisionPolicy& precision;
+  const NeuronSystemSpec& system;
+  const NeuronFactors& factors;
+  std::int64_t input_len = 0;
+  std::int64_t output_len = 0;
+  int tensor_parallel = 1;
+  int cores_per_device = 1;     // cores of a device that take part
+  double sdk_engine_time = 1;   // see NeuronFactors
+  double sdk_prefill_time = 1;  // the prefill takes so many times longer
+  bool exact = false;
+};
+
+// Metrics of the median decode step, with Metrics::generation. Throws UserError like
+// run_neuron_call.
+Metrics run_generation(const Generation& generation);
+
+// Positions that the median decode step of a run sees: half of the output is behind it.
+std::int64_t median_positions(std::int64_t input_len, std::int64_t output_len);
+
+}  // namespace foretell
