@@ -1,11 +1,11 @@
 #include "reports/record/csv.hpp"
 
-#include <cstdlib>
-#include <limits>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
+
+#include <cstdlib>
+#include <limits>
 
 #include "model/base/errors.hpp"
 #include "reports/record/testing/message_of.hpp"

@@ -2,7 +2,6 @@
 // needs the JSON library.
 #include <cmath>
 #include <limits>
-
 #include <nlohmann/json.hpp>
 
 #include "model/base/errors.hpp"

@@ -1,9 +1,9 @@
 #include "reports/record/run_record.hpp"
 
-#include <limits>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <limits>
 
 #include "model/base/errors.hpp"
 #include "reports/record/testing/example_record.hpp"

@@ -1,10 +1,10 @@
 #include "reports/record/store.hpp"
 
+#include <sqlite3.h>
+
 #include <filesystem>
 #include <fstream>
 #include <memory>
-
-#include <sqlite3.h>
 
 #include "model/base/errors.hpp"
 

@@ -1,12 +1,12 @@
 #include "reports/record/text_file.hpp"
 
+#include <unistd.h>
+#include <zlib.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-
-#include <unistd.h>
-#include <zlib.h>
 
 #include "model/base/errors.hpp"
 
