@@ -113,7 +113,7 @@ class CallRunner {
                                          scheduling_, skipped);
     result_.execution =
         foretell::simulate(call_.system, call_.factors,
-                           {call_.copies_per_device, call_.sdk_engine_time}, result_.program);
+                           {call_.copies_per_device, call_.sdk_engine_time, call_.tensor_parallel}, result_.program);
     activities_ = activities_of(result_.program, result_.execution.cores.front());
   }
 
