@@ -175,7 +175,10 @@ Statement StatementReader::read_loop(const Node& node, const std::string& path,
   Statement loop;
   loop.kind = Statement::Kind::kLoop;
   loop.node = &node;
-  loop.count = number(node.required("repeat", path), path + ".repeat");
+  // A body without 'repeat' is a group that runs once.
+  const Node* count = node.find("repeat");
+  loop.count = count == nullptr ? FileNumber{Expression::parse("1", names_), &node}
+                                : number(*count, path + ".repeat");
   loop.takes = read_uses(node, "take", path);
   loop.gives = read_uses(node, "give", path);
   if (const Node* index = node.find("index")) {
