@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "hw/spec/group_sizes.hpp"
+#include "model/base/errors.hpp"
 #include "model/config/unit_text.hpp"
 
 namespace foretell {
@@ -43,6 +45,20 @@ void check_topology(const NeuronSystemSpec& spec, std::string_view where, Proble
   }
 }
 
+void check_collectives(const NeuronDeviceSpec& device, std::string_view where, Problems& problems) {
+  try {
+    parse_group_sizes(device.collective.group_sizes);
+  } catch (const UserError& error) {
+    problems.add(where, "device.collective.group_sizes", error.what());
+  }
+  const int needed = device.collective.rings * device.cores;
+  if (device.cc_cores < needed) {
+    problems.add(where, "device.cc_cores",
+                 fmt::format("{} rings of {} cores need {}, there are {}", device.collective.rings,
+                             device.cores, needed, device.cc_cores));
+  }
+}
+
 void check_partitions(const NeuronCoreSpec& core, std::string_view where, Problems& problems) {
   const auto same = [&](std::string_view name, int value, std::string_view other, int wanted) {
     if (value == wanted) return;
@@ -66,6 +82,7 @@ void check_psum_bank(const NeuronCoreSpec& core, std::string_view where, Problem
 
 void check_system(const NeuronSystemSpec& spec, std::string_view where, Problems& problems) {
   check_topology(spec, where, problems);
+  check_collectives(spec.device, where, problems);
   check_partitions(spec.device.core, where, problems);
   check_psum_bank(spec.device.core, where, problems);
   if (spec.device.core.tensor.cycles_per_column.empty()) {

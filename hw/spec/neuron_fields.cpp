@@ -23,6 +23,7 @@ void fields(FieldList& list, DeviceOwnFields& own) {
              "Cores that run the steps of collectives beside the NeuronCores.");
   list.group("hbm", own.spec.hbm);
   list.group("host", own.spec.host);
+  list.group("collective", own.spec.collective);
 }
 
 }  // namespace
@@ -102,6 +103,27 @@ void fields(FieldList& list, LinkSpec& spec) {
              "Rate of one link.");
   list.value("hop_latency", spec.hop_latency, kLatency,
              "One step of a ring collective, without its transfer.");
+  list.value("latency", spec.latency, kLatency,
+             "What each further link on the way to another device adds to a step.");
+}
+
+void fields(FieldList& list, CollectiveSpec& spec) {
+  list.value("rate", spec.rate, {BytesPerSecond(1e6), BytesPerSecond(1e15)},
+             "What a rank moves out on one ring.");
+  list.value("phase_overhead", spec.phase_overhead, kLatency,
+             "Start of each phase; an all-reduce has two.");
+  list.value("packet", spec.packet, {Bytes(64), 1_GiB},
+             "Pieces in which a collective passes memory and links.");
+  list.count("rings", spec.rings, {1, 2},
+             "Rings that share a collective; a second one goes in the opposite direction.");
+  list.text("algorithms", spec.algorithms, {"ring", "by-size"},
+            "Ring for every size, or mesh, recursive halving and ring by size.");
+  list.value("mesh_limit", spec.mesh_limit, {Bytes(0), Bytes(1e15)},
+             "By size: below this every rank writes to every other rank.");
+  list.value("halving_limit", spec.halving_limit, {Bytes(0), Bytes(1e15)},
+             "By size: below this recursive halving and doubling, above it the ring.");
+  list.text("group_sizes", spec.group_sizes, {},
+            "Degrees of tensor parallelism beside 1, as far as the instance has the cores.");
 }
 
 void fields(FieldList& list, HostSpec& spec) {
@@ -147,6 +169,8 @@ void fields(FieldList& list, NeuronFactors& factors) {
              "Share of the prefetch window that decode steps use.");
   list.value("clock_derate", factors.clock_derate, {0.1, 10},
              "Clocks of the compute engines are divided by this; DMA is not.");
+  list.value("hop_latency", factors.hop_latency, kLatency,
+             "One step of a ring collective; replaces link.hop_latency unless 0.");
   list.open_table("sdk_engine_time", factors.sdk_engine_time, check_sdk_version, {0.1, 10},
                   "Engine time is multiplied by this up to and including the SDK release.");
   list.open_table(

@@ -16,6 +16,7 @@ void fields(FieldList& list, PsumSpec& spec);
 void fields(FieldList& list, DmaSpec& spec);
 void fields(FieldList& list, HbmSpec& spec);
 void fields(FieldList& list, LinkSpec& spec);
+void fields(FieldList& list, CollectiveSpec& spec);
 void fields(FieldList& list, HostSpec& spec);
 
 // The document hw/cores/<id>.yaml, without its `id`.

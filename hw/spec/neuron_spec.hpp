@@ -78,6 +78,19 @@ struct LinkSpec {
   int count = 0;             // 2 on Inferentia2 (ring), 4 on Trainium1 (torus)
   BytesPerSecond bandwidth;  // per link
   Seconds hop_latency;       // one step of a ring collective, without its transfer
+  Seconds latency;           // what each further link on the way adds to a step
+};
+
+// How the CC-cores of a device run collectives.
+struct CollectiveSpec {
+  BytesPerSecond rate;      // what a rank moves out on one ring
+  Seconds phase_overhead;   // start of each phase; an all-reduce has two
+  Bytes packet;             // pieces in which it passes memory and links
+  int rings = 0;            // directed rings that share a collective: 2 go in opposite directions
+  std::string algorithms;   // "ring": always; "by-size": mesh, halving or ring, as the size says
+  Bytes mesh_limit;         // by size: below, every rank writes to every other
+  Bytes halving_limit;      // by size: below, recursive halving and doubling
+  std::string group_sizes;  // degrees of tensor parallelism beside 1: "2, 4, 8"
 };
 
 struct HostSpec {
@@ -94,6 +107,7 @@ struct NeuronDeviceSpec {
   LinkSpec link;
   int cc_cores = 0;  // 6: run the steps of collectives
   HostSpec host;     // call path of the runtime that drives this device
+  CollectiveSpec collective;
 };
 
 // Purchase option -> USD per hour, US East: "on_demand", "reserved_1y", "reserved_3y".
@@ -121,6 +135,7 @@ struct NeuronFactors {
   Seconds prefill_overhead;             // host, per prefill of a generation; 0: call_overhead
   double decode_window_fraction = 1;    // share of the prefetch window that decode steps use
   double clock_derate = 1;              // engine clocks are divided by this (Inferentia2 only)
+  Seconds hop_latency;                  // replaces LinkSpec::hop_latency when > 0
   // Compiler maturity: engine time is multiplied by this for SDK releases up to the key
   // ("2.9" -> 1.15, "2.14" -> 1.11); no entry above: 1.
   std::map<std::string, double> sdk_engine_time;
