@@ -1,0 +1,153 @@
+// Small program files against times that can be worked out by hand.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "model/base/errors.hpp"
+#include "model/program_file/program_file.hpp"
+#include "model/system/simulate.hpp"
+#include "model/testing/neuron_exemplar.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr double kVectorHertz = 1.12e9;
+constexpr double kTensorHertz = 2.8e9;
+constexpr double kStart = 1300e-9;      // of a transfer
+constexpr double kDescriptor = 146e-9;  // of up to 2 KiB
+
+// Seconds on the device.
+double run(const std::string& text) {
+  const NeuronSystemSpec system = exemplar_inf2();
+  ProgramFileOptions options;
+  options.limits = limits_of(system.device);
+  const ChipExecution execution = simulate(system, {}, {}, parse_program(text, "x.yaml", options));
+  return to_seconds(execution.end - execution.call_begin).value();
+}
+
+void expect_time(const std::string& text, double seconds) {
+  EXPECT_NEAR(run(text), seconds, 1e-13) << text;
+}
+
+TEST(SmallPrograms, WeightsLoadOnceInFrontAndThenBehindTheMatmuls) {
+  // 32 cycles to load 128 columns, 8 matmuls of 512; further weights are hidden.
+  expect_time(R"(
+program: p
+type: bf16
+queues:
+  tensor:
+    - repeat: 8
+      body:
+        - {load_stationary: 128}
+        - {multiply_moving: 512}
+)",
+              (32 + 8 * 512) / kTensorHertz);
+}
+
+TEST(SmallPrograms, Fp32TakesFourPassesAndHalfOfThemForOnesAndZeros) {
+  const std::string head =
+      "program: p\ntype: fp32\nqueues:\n  tensor:\n    - {multiply_moving: 512";
+  expect_time(head + "}\n", 4 * 512 / kTensorHertz);
+  expect_time(head + ", onezero: true}\n", 2 * 512 / kTensorHertz);
+}
+
+TEST(SmallPrograms, ADependentInstructionPaysMoreThanAnIndependentOne) {
+  const std::string head =
+      "program: p\ntype: fp32\nqueues:\n  vector:\n    - {tensor_copy: 512}\n    - {tensor_copy: "
+      "512";
+  expect_time(head + "}\n", 2 * (512 + 60) / kVectorHertz);
+  expect_time(head + ", dependent: true}\n", (2 * 512 + 60 + 100) / kVectorHertz);
+}
+
+TEST(SmallPrograms, WhereAnOperandIsAndWhatTypeItHasSelectTheRowOfTheCostTable) {
+  const auto add = [](const std::string& keys) {
+    return "program: p\nqueues:\n  vector:\n    - {tensor_tensor: 512, alu: add, " + keys + "}\n";
+  };
+  expect_time(add("type: fp32"), (2 * 512 + 60) / kVectorHertz);
+  expect_time(add("type: fp32, reads: [psum, sbuf]"), (512 + 60) / kVectorHertz);
+  expect_time(add("type: bf16"), (512 + 60) / kVectorHertz);
+  expect_time(add("type: bf16, out: fp32"), (2 * 512 + 60) / kVectorHertz);
+}
+
+TEST(SmallPrograms, ATransferTakesItsStartAndEightDescriptorsPerEngine) {
+  const auto load = [](const std::string& rows, const std::string& bytes) {
+    return "program: p\nhbm: {x: 1 GiB}\nrings:\n  in:\n    - {load: x, rows: " + rows +
+           ", row_bytes: " + bytes + "}\n";
+  };
+  expect_time(load("128", "256"), kStart + 8 * kDescriptor);
+  expect_time(load("128", "1 KiB"), kStart + 8 * kDescriptor);  // small rows cost as much
+  expect_time(load("129", "1 KiB"), kStart + 9 * kDescriptor);
+  expect_time(load("16", "1 KiB"), kStart + kDescriptor);
+}
+
+// With one buffer, loading and computing alternate; with two they overlap.
+TEST(SmallPrograms, TwoBuffersHideTheLoads) {
+  const auto pipeline = [](int buffers) {
+    return "program: p\ntype: fp32\nparameters: {buffers: " + std::to_string(buffers) + R"(}
+hbm: {x: 1 MiB}
+semaphores: {full: 0, empty: buffers}
+rings:
+  in:
+    - repeat: 6
+      body:
+        - {load: x, rows: 128, row_bytes: 1 KiB, take: empty, give: full}
+queues:
+  vector:
+    - repeat: 6
+      body:
+        - {tensor_copy: 8192, take: full, give: empty}
+)";
+  };
+  const double load = kStart + 8 * kDescriptor;
+  const double copy = (8192 + 60) / kVectorHertz;
+  expect_time(pipeline(1), 6 * (load + copy));
+  expect_time(pipeline(2), load + 6 * copy);
+}
+
+TEST(SmallPrograms, StatementsWithoutInstructionCostNothing) {
+  expect_time(R"(
+program: p
+type: fp32
+semaphores: {a: 0, b: 0, c: 0}
+queues:
+  tensor:
+    - {take: a, give: b}
+  sync:
+    - {take: b, give: c}
+  vector:
+    - {tensor_copy: 512, give: a}
+    - {take: c}
+)",
+              (512 + 60) / kVectorHertz);
+}
+
+// Every take is matched by a give, but each queue waits for the other.
+TEST(SmallPrograms, ACircleOfWaitsIsADeadlockThatSaysWhoWaitsForWhat) {
+  const std::string text = R"(
+program: circle
+type: fp32
+semaphores: {a: 0, b: 0}
+queues:
+  scalar:
+    - {activate: 512, take: a, give: b}
+  vector:
+    - {tensor_copy: 512}
+    - {tensor_copy: 512, take: b, give: a}
+)";
+  try {
+    run(text);
+    FAIL() << "the program cannot end";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("program 'circle' deadlocks on core 0"));
+    EXPECT_THAT(
+        error.what(),
+        testing::HasSubstr("scalar[0] activate waits for semaphore 'a' to reach 1; it is 0"));
+    EXPECT_THAT(
+        error.what(),
+        testing::HasSubstr("vector[1] tensor_copy waits for semaphore 'b' to reach 1; it is 0"));
+  }
+}
+
+}  // namespace
+}  // namespace foretell
