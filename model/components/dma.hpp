@@ -52,7 +52,7 @@ class DmaEngines : public sc_core::sc_module {
   using TimeQueue = std::priority_queue<Issued, std::vector<Issued>, std::greater<>>;
 
   void service();  // SC_METHOD: completes and starts what is due
-  void issue(std::size_t ring);
+  void issue(std::size_t index);  // of the ring
   void begin(const Issued& issued);
   void complete(const Issued& issued);
   void schedule_wake();

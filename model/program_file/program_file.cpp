@@ -23,9 +23,10 @@ class FileReader {
       : root_(root), options_(options) {}
 
   ProgramDraft read() {
-    if (!root_.is_map())
+    if (!root_.is_map()) {
       throw UserError(root_.where() +
                       ": wanted is a program file, a mapping with 'program', 'queues', …");
+    }
     problems_.collect([&] { root_.only_keys(kFileKeys, ""); });
     problems_.collect([&] { draft_.name = root_.required("program", "").as_text("program"); });
     read_parameters();

@@ -12,14 +12,14 @@ namespace foretell {
 namespace {
 
 const std::vector<ModelType>& model_types() {
-  static const std::vector<ModelType> types = [] {
+  static const std::vector<ModelType> kTypes = [] {
     std::vector<ModelType> all = encoder_model_types();
     for (const auto& more : {decoder_model_types(), t5_model_types()}) {
       all.insert(all.end(), more.begin(), more.end());
     }
     return all;
   }();
-  return types;
+  return kTypes;
 }
 
 struct ActivationName {

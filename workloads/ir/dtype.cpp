@@ -49,9 +49,9 @@ DType parse_dtype(std::string_view name) {
 }
 
 const std::vector<DType>& arithmetic_dtypes() {
-  static const std::vector<DType> types{DType::kInt8, DType::kFp8,  DType::kFp16,
+  static const std::vector<DType> kTypes{DType::kInt8, DType::kFp8,  DType::kFp16,
                                         DType::kBf16, DType::kTf32, DType::kFp32};
-  return types;
+  return kTypes;
 }
 
 }  // namespace foretell

@@ -11,7 +11,7 @@ namespace foretell {
 const std::vector<OperatorInfo>& operator_table() {
   using namespace operators;
   // kind, fewest and most inputs, attributes, shapes, flops, summary
-  static const std::vector<OperatorInfo> table{
+  static const std::vector<OperatorInfo> kTable{
       {"MatMul",
        2,
        2,
@@ -130,7 +130,7 @@ const std::vector<OperatorInfo>& operator_table() {
        expert_matmul_flops,
        "rows times the weights of the experts that were chosen for them"},
   };
-  return table;
+  return kTable;
 }
 
 const OperatorInfo& find_operator(std::string_view kind) {

@@ -53,7 +53,7 @@ const std::vector<PrecisionPolicy>& precision_policies() {
   constexpr DType kBf16 = DType::kBf16, kTf32 = DType::kTf32, kFp32 = DType::kFp32;
   // name, description; matmul operands, matmul weights in memory, everything else, host boundary,
   // KV cache
-  static const std::vector<PrecisionPolicy> policies{
+  static const std::vector<PrecisionPolicy> kPolicies{
       {"int8",
        "weights stored in INT8, converted and multiplied in BF16, as the vendor's compiler does on "
        "NeuronCore-v2, for which it has no INT8 matmul; everything else BF16",
@@ -78,7 +78,7 @@ const std::vector<PrecisionPolicy>& precision_policies() {
        "matmuls, with which most published Inferentia2 rows were compiled",
        kBf16, kBf16, kFp32, kFp32, kBf16},
   };
-  return policies;
+  return kPolicies;
 }
 
 const PrecisionPolicy& find_precision(std::string_view name) {

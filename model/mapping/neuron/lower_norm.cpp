@@ -44,9 +44,9 @@ void lower_norm(LoweringContext& context, const Kernel& kernel) {
     const Deps rstd = emitter.lane(Engine::kScalar, {Opcode::kRsqrt, 1}, stats);
     Deps done = emitter.lane(Engine::kVector, {Opcode::kTensorScalar, n}, rstd);
     done = emitter.lane(Engine::kVector, {Opcode::kTensorTensor, n, kSbufToSbuf}, done);  // * gamma
-    if (centred)
-      done =
-          emitter.lane(Engine::kVector, {Opcode::kTensorTensor, n, kSbufToSbuf}, done);  // + beta
+    if (centred) {  // + beta
+      done = emitter.lane(Engine::kVector, {Opcode::kTensorTensor, n, kSbufToSbuf}, done);
+    }
     output.token_major.push_back(done);
   }
 }
