@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <sstream>
 #include <string>
 
 #include "model/base/errors.hpp"
@@ -120,6 +122,22 @@ queues:
     - {take: c}
 )",
               (512 + 60) / kVectorHertz);
+}
+
+// The page explains the format with a program: it is the text between the first pair of fences that
+// begins with "program:".
+TEST(SmallPrograms, TheProgramOfTheDocumentationOverlapsLoadsAndStores) {
+  std::ostringstream page;
+  page << std::ifstream(FORETELL_SOURCE_DIR "/docs/programs.md").rdbuf();
+  const std::string text = page.str();
+  const std::size_t begin = text.find("program: square");
+  ASSERT_NE(begin, std::string::npos);
+  // Every buffer goes round through a load, an activation and a store; there are two of them,
+  // whose transfers follow one another on the same DMA engines.
+  const double transfer = kStart + 8 * kDescriptor;
+  const double activation = (512 + 60) / 1.4e9;
+  expect_time(text.substr(begin, text.find("```", begin) - begin),
+              8 * (2 * transfer + activation) + 8 * kDescriptor);
 }
 
 // Every take is matched by a give, but each queue waits for the other.
