@@ -16,6 +16,7 @@ Scenario scenario_of(const Request& request) {
   scenario.seq_len = request.seq_len;
   scenario.input_len = request.input_len;
   scenario.output_len = request.output_len;
+  scenario.context = request.context;
   scenario.image_size = request.image_size;
   scenario.tp = request.tp;
   scenario.pp = request.pp;
@@ -54,6 +55,14 @@ RunSummary summary_of(const ResolvedRequest& resolved, const Metrics& metrics,
   summary.latency_s = client_latency(metrics.call, resolved.serving).value();
   summary.throughput = system_throughput(metrics.call, resolved.serving);
   summary.throughput_unit = "inferences/s";
+  if (metrics.generation) {
+    summary.throughput *= static_cast<double>(resolved.request.output_len);
+    summary.throughput_unit = "tokens/s";
+    summary.ttft_s = metrics.generation->ttft.value();
+    summary.tpot_s = metrics.generation->tpot.value();
+    summary.interval80["ttft_s"] = scaled(ratio, *summary.ttft_s);
+    summary.interval80["tpot_s"] = scaled(ratio, *summary.tpot_s);
+  }
   summary.interval80["call_s"] = scaled(ratio, summary.call_s);
   summary.interval80["latency_s"] = scaled(ratio, summary.latency_s);
   const Prices& prices = resolved.system.spec.price_usd_per_hour;

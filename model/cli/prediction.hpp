@@ -20,6 +20,7 @@ struct Request {
   std::int64_t seq_len = 0;      // one forward pass
   std::int64_t input_len = 0;    // prefill …
   std::int64_t output_len = 0;   // … and decode
+  std::int64_t context = 0;      // longest context that the graphs are compiled for
   std::int64_t image_size = 0;   // height and width in pixels
   int tp = 0;                    // cores that share one copy of the model
   int pp = 0;                    // pipeline stages of one copy

@@ -24,6 +24,9 @@ void check_lengths(const Request& request) {
   if (request.output_len > 0 && request.input_len == 0) {
     throw UserError("output-len needs a prompt; add --input-len with the number of its tokens");
   }
+  if (request.input_len > 0 && request.output_len == 0) {
+    throw UserError("input-len needs output-len; add --output-len with the number of new tokens");
+  }
 }
 
 void check_parallelism(const Request& request) {

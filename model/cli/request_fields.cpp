@@ -53,6 +53,8 @@ const std::vector<CountField>& count_fields() {
       field<&Request::input_len>("input-len", "input_len", kMaxTokens, "prompt tokens (prefill)"),
       field<&Request::output_len>("output-len", "output_len", kMaxTokens,
                                   "generated tokens (decode)"),
+      field<&Request::context>("context", "context", kMaxTokens,
+                               "longest context that is compiled for (default: the network's)"),
       field<&Request::image_size>("image-size", "image_size", kMaxPixels,
                                   "height and width of images in pixels"),
       field<&Request::tp>("tp", "tp", kMaxWays, "cores that share one copy of the model"),

@@ -13,31 +13,52 @@ constexpr std::int64_t kDefaultSequence = 128;
 
 int cores_of(const NeuronSystemSpec& spec) { return spec.devices * spec.device.cores; }
 
+// A network with learned positions has no more of them than it was trained with; rotary ones can
+// be compiled for longer contexts, which the user has to say.
+void resolve_context(ResolvedRequest& resolved) {
+  Request& request = resolved.request;
+  ModelConfig& model = resolved.model;
+  const std::int64_t needed = request.input_len + request.output_len;
+  if (request.context > model.max_seq_len && model.position_kind == Positions::kRotary) {
+    resolved.notes.push_back(
+        fmt::format("compiled for {} positions, beyond the {} that {} is made for", request.context,
+                    model.max_seq_len, model.name));
+    model.max_seq_len = request.context;
+  }
+  const std::int64_t longest =
+      request.context > 0 ? std::min(request.context, model.max_seq_len) : model.max_seq_len;
+  if (needed > longest) {
+    throw UserError(fmt::format(
+        "{}: input-len + output-len = {} positions, but the longest context is {}; lower one of "
+        "them{}",
+        model.name, needed, longest,
+        model.position_kind == Positions::kRotary ? ", or raise --context" : ""));
+  }
+  request.context = longest;
+}
+
 void resolve_lengths(ResolvedRequest& resolved) {
   Request& request = resolved.request;
-  if (request.seq_len == 0 && request.input_len == 0) {
+  if (request.input_len > 0) return resolve_context(resolved);
+  if (request.seq_len == 0) {
     request.seq_len = default_sequence(resolved.model);
     resolved.notes.push_back(
         fmt::format("sequence length not stated: {} tokens taken", request.seq_len));
   }
 }
 
-// One forward pass on one core per copy is what this version maps.
 void check_supported(const Request& request, const ModelConfig& model) {
-  if (request.input_len > 0) {
-    throw UserError(fmt::format(
-        "{}: prefill and decode are not modelled for this network; --seq with the number of tokens "
-        "predicts one forward pass",
-        model.name));
-  }
   if (request.image_size > 0) {
     throw UserError(model.name + ": takes tokens, not images; leave --image-size out");
   }
-  if (request.tp > 1 || request.pp > 1) {
-    throw UserError(fmt::format(
-        "{}: one copy runs on one core in this version; leave --tp and --pp out and state the "
-        "number of copies with --dp",
-        model.name));
+  if (request.pp > 1) {
+    throw UserError(model.name +
+                    ": pipeline parallelism is not modelled; leave --pp out and use --tp");
+  }
+  if (request.tp > 1 && request.input_len == 0) {
+    throw UserError(model.name +
+                    ": --tp shares the generation of tokens; give --input-len and --output-len, or "
+                    "leave --tp out");
   }
 }
 
@@ -95,6 +116,26 @@ void check_names(const Request& request) {
   Catalog().find_system(request.system);
   WorkloadLibrary().load(request.workload);
   find_precision(request.dtype);
+}
+
+Graph build_generation_graph(const ResolvedRequest& resolved, Phase phase, std::int64_t tokens,
+                             std::int64_t kv_len, int tensor_parallel) {
+  Binding binding;
+  binding.batch = resolved.request.batch;
+  binding.seq_len = tokens;
+  binding.phase = phase;
+  binding.kv_len = kv_len;
+  binding.encoder_len = resolved.model.family == Family::kEncoderDecoder
+                            ? compiled_length(resolved, resolved.request.input_len)
+                            : 0;
+  binding.tensor_parallel = tensor_parallel;
+  Graph graph = build_graph(resolved.model, binding);
+  apply_precision(resolved.precision, &graph);
+  return graph;
+}
+
+std::int64_t compiled_length(const ResolvedRequest& resolved, std::int64_t positions) {
+  return bucketed_kv_len(positions, resolved.request.context);
 }
 
 Graph build_resolved_graph(const ResolvedRequest& resolved) {

@@ -37,6 +37,12 @@ std::int64_t default_sequence(const ModelConfig& model);
 // The operator graph of one call of one copy, with the data types of the policy.
 Graph build_resolved_graph(const ResolvedRequest& resolved);
 
+// The graph that one of `tensor_parallel` cores runs in prefill or decode.
+Graph build_generation_graph(const ResolvedRequest& resolved, Phase phase, std::int64_t tokens,
+                             std::int64_t kv_len, int tensor_parallel);
+// The context length of the graph that serves so many positions.
+std::int64_t compiled_length(const ResolvedRequest& resolved, std::int64_t positions);
+
 // Executes one call of the request in the SystemC model. UserError when it cannot be mapped or
 // does not fit the memory.
 Metrics simulate(const ResolvedRequest& resolved);

@@ -1,55 +1,62 @@
 // The bridge from a resolved request to mapping and system.
-#include <fmt/format.h>
+#include <algorithm>
 
 #include "hw/spec/sdk_version.hpp"
-#include "model/base/errors.hpp"
+#include "model/cli/memory_check.hpp"
 #include "model/cli/resolved_request.hpp"
+#include "model/cli/trace_file.hpp"
+#include "model/predict/generation.hpp"
 #include "model/predict/neuron_call.hpp"
 
 namespace foretell {
 namespace {
 
-constexpr double kGiB = 1024.0 * 1024 * 1024;
-
-// Copies are spread over the devices; the fullest device counts.
-int copies_per_device(const ResolvedRequest& resolved) {
-  const NeuronSystemSpec& spec = resolved.system.spec;
-  return (resolved.request.dp + spec.devices - 1) / spec.devices;
+// Every layer is executed for a timeline; the prediction itself stays what it is without one.
+void write_timeline(const std::string& path, NeuronCall call) {
+  if (path.empty()) return;
+  call.exact = true;
+  const NeuronCallResult result = run_neuron_call(call);
+  write_trace_file(path, result.program, result.execution);
 }
 
-void check_memory(const ResolvedRequest& resolved, const Graph& graph, int copies) {
-  const NeuronSystemSpec& spec = resolved.system.spec;
-  const Bytes copy = memory_of_copy(graph);
-  const Bytes capacity = spec.device.hbm.capacity;
-  if (copy * copies <= capacity) return;
-  const auto fitting = static_cast<int>(capacity / copy);
-  std::string advice;
-  if (fitting > 0) {
-    advice = fmt::format("--dp {} fits {}", fitting * spec.devices, spec.id);
-  } else {
-    advice = fmt::format(
-        "no instance has more than {:.0f} GiB per device; lower --batch or --seq, or take a "
-        "smaller weight "
-        "type, for example --dtype int8-weights",
-        capacity.value() / kGiB);
-  }
-  throw UserError(fmt::format("{}: {} on one device of {} need {:.1f} GiB, it has {:.1f} GiB; {}",
-                              resolved.model.name,
-                              copies == 1 ? "one copy" : fmt::format("{} copies", copies), spec.id,
-                              (copy * copies).value() / kGiB, capacity.value() / kGiB, advice));
+Metrics simulate_forward(const ResolvedRequest& resolved) {
+  const Graph graph = build_resolved_graph(resolved);
+  check_memory(resolved);
+  NeuronCall call{graph, resolved.precision, resolved.system.spec, resolved.system.factors};
+  call.copies_per_device = cores_per_device(resolved);
+  call.sdk_engine_time = sdk_engine_time(resolved.system.factors, resolved.request.sdk);
+  call.exact = resolved.request.exact;
+  write_timeline(resolved.request.trace_file, call);
+  return run_neuron_call(call).metrics;
+}
+
+Metrics simulate_generation(const ResolvedRequest& resolved) {
+  check_memory(resolved);
+  const Request& request = resolved.request;
+  const NeuronFactors& factors = resolved.system.factors;
+  const auto graph = [&resolved](GenerationPhase phase, std::int64_t tokens, std::int64_t kv_len) {
+    const Phase which = phase == GenerationPhase::kPrefill ? Phase::kPrefill : Phase::kDecode;
+    return build_generation_graph(resolved, which, tokens, kv_len, resolved.request.tp);
+  };
+  const auto bucket = [&resolved](std::int64_t positions) {
+    return compiled_length(resolved, positions);
+  };
+  Generation generation{graph, bucket, resolved.precision, resolved.system.spec, factors};
+  generation.input_len = request.input_len;
+  generation.output_len = request.output_len;
+  generation.tensor_parallel = request.tp;
+  generation.cores_per_device = cores_per_device(resolved);
+  // The overlay of compiler maturity was seen on encoders; generation has one of its own.
+  generation.sdk_prefill_time = sdk_prefill_time(factors, request.sdk, request.batch);
+  generation.exact = request.exact;
+  return run_generation(generation);
 }
 
 }  // namespace
 
 Metrics simulate(const ResolvedRequest& resolved) {
-  const Graph graph = build_resolved_graph(resolved);
-  const int copies = copies_per_device(resolved);
-  check_memory(resolved, graph, copies);
-  NeuronCall call{graph, resolved.precision, resolved.system.spec, resolved.system.factors};
-  call.copies_per_device = copies;
-  call.sdk_engine_time = sdk_engine_time(resolved.system.factors, resolved.request.sdk);
-  call.exact = resolved.request.exact;
-  return run_neuron_call(call).metrics;
+  return resolved.request.input_len > 0 ? simulate_generation(resolved)
+                                        : simulate_forward(resolved);
 }
 
 }  // namespace foretell

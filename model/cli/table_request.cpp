@@ -30,11 +30,10 @@ std::string square_side(const std::string& text) {
       "' is not allowed; it must be one number of pixels or two equal ones, as 224x224");
 }
 
-// Whether a column of numbers says anything in this phase: decode rows state in seq_len for which
-// context the program was compiled, which is no length that is run.
+// Whether a column of numbers says anything in this phase.
 bool applies(const CountField& field, const std::string& phase) {
   if (phase == kDecode) return std::string_view(field.column) != "seq_len";
-  return !is_one_of(field.column, {"input_len", "output_len"});
+  return !is_one_of(field.column, {"input_len", "output_len", "context"});
 }
 
 }  // namespace
@@ -75,6 +74,12 @@ void RowReader::read_lengths(const CsvRow& row, Request& request) const {
     if (text.empty() || !applies(field, phase)) continue;
     if (std::string_view(field.column) == "image_size") text = square_side(text);
     field.set(request, parse_count(field.column, text, field.low, field.high));
+  }
+  // Decode rows state in seq_len for which context the program was compiled.
+  const std::string compiled = cell(row, "seq_len");
+  if (phase == kDecode && !compiled.empty() && request.context == 0) {
+    const CountField& field = find_count_field("context");
+    field.set(request, parse_count("seq_len", compiled, field.low, field.high));
   }
   if (phase == kDecode && (request.input_len == 0 || request.output_len == 0)) {
     throw UserError("phase: decode needs input_len and output_len");

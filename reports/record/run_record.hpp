@@ -22,6 +22,7 @@ struct Scenario {
   std::int64_t seq_len = 0;
   std::int64_t input_len = 0;
   std::int64_t output_len = 0;
+  std::int64_t context = 0;  // longest context that was compiled for
   std::int64_t image_size = 0;
   int tp = 0;
   int pp = 0;

@@ -35,6 +35,7 @@ Json to_json(const Scenario& scenario) {
   put("seq_len", scenario.seq_len);
   put("input_len", scenario.input_len);
   put("output_len", scenario.output_len);
+  put("context", scenario.context);
   put("image_size", scenario.image_size);
   put("tp", scenario.tp);
   put("pp", scenario.pp);
@@ -195,6 +196,7 @@ Scenario read_scenario(const Reader& in) {
   in.get_optional("seq_len", out.seq_len);
   in.get_optional("input_len", out.input_len);
   in.get_optional("output_len", out.output_len);
+  in.get_optional("context", out.context);
   in.get_optional("image_size", out.image_size);
   in.get_optional("tp", out.tp);
   in.get_optional("pp", out.pp);

@@ -36,6 +36,7 @@ const std::vector<Column>& columns() {
       {"seq_len", [](const C& c, const S&) { return stated(c.scenario.seq_len); }},
       {"input_len", [](const C& c, const S&) { return stated(c.scenario.input_len); }},
       {"output_len", [](const C& c, const S&) { return stated(c.scenario.output_len); }},
+      {"context", [](const C& c, const S&) { return stated(c.scenario.context); }},
       {"image_size", [](const C& c, const S&) { return stated(c.scenario.image_size); }},
       {"tp", [](const C& c, const S&) { return stated(std::int64_t{c.scenario.tp}); }},
       {"pp", [](const C& c, const S&) { return stated(std::int64_t{c.scenario.pp}); }},
