@@ -81,6 +81,10 @@ void add_model_options(CLI::App& command, RequestOptions& options) {
   command.add_flag("--exact", options.exact, "execute everything, reuse nothing");
 }
 
+void check_trace_file(const std::string& path) {
+  if (!path.empty()) OutputFile(path).finish();
+}
+
 Request row_defaults(const RequestOptions& options) {
   Request request;
   request.set = options.set;
@@ -105,8 +109,7 @@ std::vector<Request> requests(const RequestOptions& options) {
   }
   base.sdk = options.sdk;
   base.trace_file = options.trace_file;
-  // Found now and not after the work: a path that cannot be written.
-  if (!base.trace_file.empty()) OutputFile(base.trace_file).finish();
+  check_trace_file(base.trace_file);
 
   const CountField& batch = count_fields().front();
   std::vector<Request> result;

@@ -40,6 +40,9 @@ void add_model_options(CLI::App& command, RequestOptions& options);
 // here.
 std::vector<Request> requests(const RequestOptions& options);
 
+// Creates the file, so that a path that cannot be written is found before the work.
+void check_trace_file(const std::string& path);
+
 // The request that every row of a table starts from.
 Request row_defaults(const RequestOptions& options);
 

@@ -1,8 +1,10 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "model/base/errors.hpp"
 #include "model/cli/commands.hpp"
 #include "model/cli/output.hpp"
+#include "model/cli/program_run.hpp"
 #include "model/cli/request_options.hpp"
 #include "reports/render/record_text.hpp"
 
@@ -12,9 +14,34 @@ namespace {
 struct RunOptions {
   RequestOptions request;
   OutputOptions output;
+  std::string program;
+  std::vector<std::string> parameters;
 };
 
+ProgramRequest program_request(const RunOptions& options) {
+  const RequestOptions& request = options.request;
+  if (!request.workloads.empty() || !request.dtypes.empty()) {
+    throw UserError(
+        "--program and --workload exclude each other: a program says itself what it computes in "
+        "which data type; leave --workload and --dtype out");
+  }
+  if (request.systems.empty()) {
+    throw UserError("no system; name one with --on, see `foretell list systems`");
+  }
+  check_trace_file(request.trace_file);
+  return {request.systems.front(), options.program, options.parameters, request.set,
+          request.factors,         request.sdk,     request.trace_file};
+}
+
 int run(const RunOptions& options, const Session& session) {
+  if (!options.program.empty()) {
+    const ProgramRequest request = program_request(options);
+    RecordOutput output(options.output);
+    const RunRecord record = run_program(request);
+    output.deliver({record}, run_text(record));
+    return kSuccess;
+  }
+  if (!options.parameters.empty()) throw UserError("--parameter belongs to --program FILE");
   const Request request = requests(options.request).front();
   RecordOutput output(options.output);
   const RunRecord record = session.predict(request);
@@ -28,10 +55,22 @@ void add_run_command(CLI::App& app, Session& session) {
   const auto options = std::make_shared<RunOptions>();
   CLI::App* command = app.add_subcommand("run", "Predict one workload on one system");
   command->footer(
-      "Example:\n"
+      "Examples:\n"
       "  foretell run --on inf2.xlarge --workload bert-large-uncased --batch 8 --seq 128 "
-      "--dtype bf16-matmul");
+      "--dtype bf16-matmul\n"
+      "  foretell run --on trn1.2xlarge --program workloads/programs/mamba-v1.yaml --factors none "
+      "--trace mamba.json");
   add_request_options(*command, options->request, false);
+  command
+      ->add_option("--program", options->program,
+                   "replay this program, written by hand, instead of a workload")
+      ->type_name("FILE");
+  command
+      ->add_option("--parameter", options->parameters,
+                   "NAME=NUMBER: replace a parameter of the program; repeat for more")
+      ->allow_extra_args(false)
+      ->take_all()
+      ->type_name("NAME=N");
   add_format_option(*command, options->output);
   add_store_option(*command, options->output);
   command->callback([options, &session] {

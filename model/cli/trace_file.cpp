@@ -1,0 +1,19 @@
+#include "model/cli/trace_file.hpp"
+
+#include <fstream>
+
+#include "model/base/errors.hpp"
+#include "model/system/trace.hpp"
+
+namespace foretell {
+
+void write_trace_file(const std::string& path, const Program& program,
+                      const ChipExecution& execution) {
+  if (path.empty()) return;
+  std::ofstream file(path, std::ios::binary);
+  if (file) write_trace(file, program, execution);
+  file.close();
+  if (!file) throw UserError(path + ": the timeline cannot be written; is the disk full?");
+}
+
+}  // namespace foretell
