@@ -40,10 +40,11 @@ void require_at_most(std::uint64_t value, std::uint64_t limit, const Place& plac
 void validate_tile(std::uint16_t tile, const Place& place) {
   if (tile == 0) return;
   constexpr unsigned kSide = 4;
+  const unsigned mask = tile;
   unsigned rows = 0;
   unsigned columns = 0;
   for (unsigned q = 0; q < kSide * kSide; ++q) {
-    if ((tile >> q & 1U) == 0) continue;
+    if ((mask >> q & 1U) == 0) continue;
     rows |= 1U << (q / kSide);
     columns |= 1U << (q % kSide);
   }
@@ -55,10 +56,10 @@ void validate_tile(std::uint16_t tile, const Place& place) {
     const unsigned lowest = bits & (0U - bits);
     return ((bits + lowest) & bits) == 0;
   };
-  if (rectangle != tile || !contiguous(rows) || !contiguous(columns)) {
+  if (rectangle != mask || !contiguous(rows) || !contiguous(columns)) {
     refuse(place, "its PE tile is no rectangle of 32x32 quadrants");
   }
-  if ((tile & (tile - 1)) == 0) {
+  if ((mask & (mask - 1)) == 0) {
     refuse(place,
            "a PE tile of 32 rows and 32 columns does not exist on this core; the "
            "smallest are 32x64 and 64x32");

@@ -49,8 +49,8 @@ class TraceWriter {
   }
 
   void write() {
-    out_ << "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"program\":" << quoted(program_.name)
-         << "},\"traceEvents\":[";
+    out_ << R"({"displayTimeUnit":"ns","otherData":{"program":)" << quoted(program_.name)
+         << R"(},"traceEvents":[)";
     for (std::size_t core = 0; core < execution_.cores.size(); ++core) write_core(core);
     write_chip();
     out_ << "\n]}\n";
