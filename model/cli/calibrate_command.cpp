@@ -49,9 +49,10 @@ std::string find_table(const std::string& given) {
   if (!given.empty()) return given;
   const char* folder = std::getenv(kDataVariable);
   if (folder == nullptr || *folder == '\0') {
-    throw UserError(fmt::format("no measurements: give --table FILE, or let {} name the folder "
-                                "that holds {}",
-                                kDataVariable, kTableName));
+    throw UserError(
+        fmt::format("no measurements: give --table FILE, or let {} name the folder "
+                    "that holds {}",
+                    kDataVariable, kTableName));
   }
   return (fs::path(folder) / kTableName).string();
 }
@@ -76,8 +77,7 @@ fs::path output_folder(const FitCommandOptions& options) {
   return folder;
 }
 
-FitProblem problem_of(const FitPlan& plan, const std::vector<FitRow>& rows,
-                      const FitForecast& forecast) {
+FitProblem problem_of(const FitPlan& plan, const std::vector<FitRow>& rows, FitForecast& forecast) {
   FitProblem problem;
   problem.factors = plan.factors;
   problem.noise = plan.noise;
@@ -98,7 +98,7 @@ std::vector<FitRow> rows_of(const std::vector<FitRow>& rows, Side side) {
 
 FitResult run_fit(const FitPlan& plan, const std::vector<FitRow>& rows, int jobs,
                   const FitCommandOptions& command, const Session& session) {
-  const FitForecast forecast(plan, rows, session.predict, jobs);
+  FitForecast forecast(plan, rows, session.predict, jobs);
   Progress progress(session, "fitting");
   FitOptions options;
   options.starts = static_cast<int>(parse_count("--starts", command.starts, 1, kMaxStarts));

@@ -2,14 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
 #include "hw/spec/sdk_version.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
-#include "model/cli/parallel_predict.hpp"
 #include "model/cli/table_request.hpp"
+#include "model/cli/worker_pool.hpp"
 #include "reports/record/csv.hpp"
 
 namespace foretell {
@@ -17,9 +18,37 @@ namespace {
 
 constexpr std::string_view kSdkTable = "sdk_engine_time.";
 
-// What the rows of one configuration have in common, but for the release.
-std::string base_key(const FitRow& row) {
-  return row.configuration + '\n' + to_text(row.request.in_flight);
+constexpr const char* kAnyRelease = "9999.0";  // a key and a release that it covers
+
+std::string key_of(const FitRow& row, const Request& request) {
+  return row.configuration + '\n' + to_text(request.in_flight) + '\n' + join(request.set, "\n");
+}
+
+// First character of a line that a worker sends.
+constexpr char kGood = '+';
+constexpr char kUserFault = 'U';
+constexpr char kOurFault = 'I';
+
+std::string one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+std::string call_as_text(const Predictor& predict, const Request& request) {
+  try {
+    return kGood + to_text(predicted_values(predict(request)).at("pred_call_ms"));
+  } catch (const UserError& error) {
+    return kUserFault + one_line(error.what());
+  } catch (const std::exception& error) {
+    return kOurFault + one_line(error.what());
+  }
+}
+
+double call_from_text(const std::string& line, const Request& request) {
+  if (line.front() == kGood) return std::stod(line.substr(1));
+  const std::string message = request.workload + " on " + request.system + ": " + line.substr(1);
+  if (line.front() == kUserFault) throw UserError(message);
+  throw InternalError(__FILE__, __LINE__, message);
 }
 
 }  // namespace
@@ -28,7 +57,7 @@ FitForecast::FitForecast(const FitPlan& plan, const std::vector<FitRow>& rows, P
                          int jobs)
     : plan_(plan), rows_(rows), predict_(std::move(predict)), jobs_(jobs) {}
 
-std::vector<double> FitForecast::operator()(const std::vector<double>& values) const {
+std::vector<double> FitForecast::operator()(const std::vector<double>& values) {
   FORETELL_CHECK(values.size() == plan_.factors.size(), "values of another plan");
   NeuronFactors releases;
   std::map<std::string, std::vector<std::string>> set_by_device;
@@ -36,49 +65,67 @@ std::vector<double> FitForecast::operator()(const std::vector<double>& values) c
     const FreeFactor& factor = plan_.factors[i];
     if (starts_with(factor.name, kSdkTable)) {
       releases.sdk_engine_time[factor.name.substr(kSdkTable.size())] = values[i];
+      continue;
     }
     const std::string assignment =
         "factors." + factor.name + "=" + format_quantity(values[i], factor.dimension);
     for (const std::string& device : factor.devices) set_by_device[device].push_back(assignment);
   }
-  return forecast([&](const FitRow& row, Request& request, std::string& key) {
+  return forecast([&](const FitRow& row, Request& request) {
     request.set = set_by_device[row.device];
-    key += '\n' + to_text(sdk_engine_time(releases, request.sdk));
+    // One entry that covers the row's release: whatever other releases cost, this row is the same.
+    const double engine_time = sdk_engine_time(releases, request.sdk);
+    request.sdk = kAnyRelease;
+    request.set.push_back("factors." + std::string(kSdkTable) + kAnyRelease + "=" +
+                          to_text(engine_time));
   });
 }
 
-std::vector<double> FitForecast::without_factors() const {
-  return forecast([](const FitRow&, Request&, std::string&) {});
+std::vector<double> FitForecast::without_factors() {
+  return forecast([](const FitRow&, Request& request) { request.sdk = ""; });
 }
 
-std::vector<double> FitForecast::forecast(const Setter& set) const {
-  std::map<std::string, std::size_t> known;
+std::vector<double> FitForecast::forecast(const Setter& set) {
+  std::vector<std::string> keys;
+  std::vector<std::string> new_keys;
   std::vector<Request> requests;
-  std::vector<std::size_t> of_row;
-  std::vector<const FitRow*> first_row;
   for (const FitRow& row : rows_) {
     Request request = row.request;
     request.factors = "none";
-    std::string key = base_key(row);
-    set(row, request, key);
-    const auto [found, is_new] = known.emplace(key, requests.size());
-    if (is_new) {
+    set(row, request);
+    keys.push_back(key_of(row, request));
+    if (calls_.emplace(keys.back(), 0).second) {
+      new_keys.push_back(keys.back());
       requests.push_back(std::move(request));
-      first_row.push_back(&row);
     }
-    of_row.push_back(found->second);
   }
-  const auto outcomes = predict_all(predict_, requests, jobs_, Detail::kSummary, {});
-  std::vector<double> calls;
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    if (!outcomes[i].record) {
-      throw UserError(first_row[i]->configuration + ": " + outcomes[i].error);
-    }
-    calls.push_back(predicted_values(*outcomes[i].record).at("pred_call_ms"));
-  }
+  const std::vector<double> calls = predict_calls(requests);
+  for (std::size_t i = 0; i < calls.size(); ++i) calls_[new_keys[i]] = calls[i];
   std::vector<double> predicted;
-  for (const std::size_t index : of_row) predicted.push_back(calls[index]);
+  for (const std::string& key : keys) predicted.push_back(calls_.at(key));
   return predicted;
+}
+
+std::vector<double> FitForecast::predict_calls(const std::vector<Request>& requests) const {
+  // Every worker takes each n-th request: neighbours in a table are of similar size.
+  const auto workers = std::min(requests.size(), static_cast<std::size_t>(jobs_));
+  const auto outcomes = run_forked(workers, jobs_, [&](std::size_t worker) {
+    std::string text;
+    for (std::size_t i = worker; i < requests.size(); i += workers) {
+      const std::string call = call_as_text(predict_, requests[i]);
+      text += call + '\n';
+    }
+    return text;
+  });
+  std::vector<double> calls(requests.size());
+  for (std::size_t worker = 0; worker < workers; ++worker) {
+    if (!outcomes[worker].finished) throw InternalError(__FILE__, __LINE__, outcomes[worker].text);
+    const std::vector<std::string> lines = split(outcomes[worker].text, '\n');
+    for (std::size_t i = worker, line = 0; i < requests.size(); i += workers, ++line) {
+      calls[i] = call_from_text(lines.at(line), requests[i]);
+    }
+  }
+  return calls;
 }
 
 }  // namespace foretell

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "calib/fit/plan.hpp"
@@ -16,21 +17,24 @@ class FitForecast {
   // `rows` have to outlive this.
   FitForecast(const FitPlan& plan, const std::vector<FitRow>& rows, Predictor predict, int jobs);
 
-  // Times of a call in ms, as tables count it, one per row. Rows that differ only in releases with
-  // the same effect are simulated once. `values` are in the order of the plan's factors, in base
-  // units. UserError when a row cannot be predicted; it names the row.
-  std::vector<double> operator()(const std::vector<double>& values) const;
+  // Times of a call in ms, as tables count it, one per row. What was simulated before is not
+  // simulated again: rows that differ only in releases with the same effect, and rows on which a
+  // changed factor has no effect. `values` are in the order of the plan's factors, in base units.
+  // UserError when a row cannot be predicted; it names the row.
+  std::vector<double> operator()(const std::vector<double>& values);
   // The same on published facts alone.
-  std::vector<double> without_factors() const;
+  std::vector<double> without_factors();
 
  private:
-  using Setter = std::function<void(const FitRow&, Request&, std::string& key)>;
-  std::vector<double> forecast(const Setter& set) const;
+  using Setter = std::function<void(const FitRow&, Request&)>;
+  std::vector<double> forecast(const Setter& set);
+  std::vector<double> predict_calls(const std::vector<Request>& requests) const;
 
   const FitPlan& plan_;
   const std::vector<FitRow>& rows_;
   Predictor predict_;
   int jobs_;
+  std::unordered_map<std::string, double> calls_;  // what was simulated, in ms
 };
 
 }  // namespace foretell

@@ -72,10 +72,9 @@ Table accuracy_table(const std::vector<JudgedRow>& rows) {
                    {"MAPE without factors", Align::kRight}};
   for (const auto& [key, group] : groups) {
     const Accuracy accuracy = accuracy_of(group.fitted);
-    table.rows.push_back({std::string(to_string(key.first)), key.second,
-                          std::to_string(accuracy.n), percent_format(accuracy.mape),
-                          percent_format(accuracy.median), percent_format(accuracy.p90),
-                          percent_format(accuracy.bias, true),
+    table.rows.push_back({std::string(to_string(key.first)), key.second, std::to_string(accuracy.n),
+                          percent_format(accuracy.mape), percent_format(accuracy.median),
+                          percent_format(accuracy.p90), percent_format(accuracy.bias, true),
                           percent_format(accuracy_of(group.unfitted).mape)});
   }
   return table;
@@ -86,7 +85,7 @@ Table accuracy_table(const std::vector<JudgedRow>& rows) {
 std::vector<JudgedRow> judge_rows(const FitPlan& plan, const FitResult& result,
                                   const std::vector<FitRow>& rows, const Predictor& predict,
                                   int jobs) {
-  const FitForecast forecast(plan, rows, predict, jobs);
+  FitForecast forecast(plan, rows, predict, jobs);
   std::vector<double> values;
   for (const FactorEstimate& estimate : result.factors) values.push_back(estimate.value);
   const std::vector<double> fitted = forecast(values);
@@ -118,8 +117,7 @@ std::vector<std::string> residual_lines(const std::vector<JudgedRow>& rows) {
   return lines;
 }
 
-std::string fit_report(const FitResult& result, const std::vector<JudgedRow>& rows,
-                       int max_width) {
+std::string fit_report(const FitResult& result, const std::vector<JudgedRow>& rows, int max_width) {
   std::string text = render_text(factor_table(result), max_width);
   for (const Correlation& pair : result.correlations) {
     text += fmt::format("{} and {} trade off against each other: correlation {:+.2f}\n", pair.first,

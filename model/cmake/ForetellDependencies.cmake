@@ -10,6 +10,13 @@ find_package(Threads REQUIRED)
 find_package(Boost 1.74 REQUIRED)
 find_package(benchmark REQUIRED)
 
+# Debian ships NLopt's C++ interface as a library of its own; its CMake package names the C one.
+find_library(FORETELL_NLOPT_CXX nlopt_cxx REQUIRED)
+find_path(FORETELL_NLOPT_INCLUDE nlopt.hpp REQUIRED)
+add_library(foretell_nlopt INTERFACE)
+target_include_directories(foretell_nlopt SYSTEM INTERFACE ${FORETELL_NLOPT_INCLUDE})
+target_link_libraries(foretell_nlopt INTERFACE ${FORETELL_NLOPT_CXX})
+
 # Debian's SystemC has no CMake package. SYSTEM: its headers are not ours to warn about.
 pkg_check_modules(systemc REQUIRED systemc)
 add_library(foretell_systemc INTERFACE)
