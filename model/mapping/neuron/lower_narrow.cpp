@@ -52,57 +52,99 @@ void set_narrow(Value* value, std::int64_t rows, std::int64_t columns, const Dep
   value->feature_major.assign(static_cast<std::size_t>(value->blocks() * value->tiles()), ready);
 }
 
-void lower_linear_narrow(LoweringContext& context, const Kernel& kernel) {
-  Emitter& emitter = context.emitter;
-  const Shape& shape = context.graph.tensor(kernel.output).shape;
-  const std::int64_t rows = row_count(shape);
-  const std::int64_t n = column_count(shape);
-  const TensorId input = context.graph.op(kernel.matmul).inputs[0];
-  const std::int64_t k = column_count(context.graph.tensor(input).shape);
-  const Deps operand = narrow_operand(context, kernel.input);
-  Deps residual;
-  if (kernel.residual_op != kNoId) residual = narrow_operand(context, kernel.residual);
+namespace {
 
-  LoadedWeight weight;
-  weight.panel_columns = kBankColumns;
-  Deps all;
-  for (std::int64_t panel = 0; panel * kBankColumns < n; ++panel) {
-    emitter.attribute_to(context.graph, kernel.matmul);
-    context.weights.load_panel(kernel.weight, k, n, panel, &weight);
-    const std::int64_t end = std::min(n, (panel + 1) * kBankColumns);
-    const std::uint8_t bank = emitter.acquire_bank();
-    Deps group;
-    for (std::int64_t column = panel * kBankColumns; column < end; column += kTileRows) {
-      for (std::int64_t kb = 0; kb * kTileRows < k; ++kb) {
-        Deps deps = weight.at(panel, kb);
-        deps.merge(operand);
-        group = emitter.matmul(
-            bank,
-            {std::min(kTileRows, k - kb * kTileRows), std::min(kTileRows, end - column), rows},
-            deps, kb == 0, (kb + 1) * kTileRows >= k);
-      }
+// Blocks of 128 weight columns at a time, stationary while the few tokens move. The weights are
+// used once: what has been used leaves SBUF at once, chunk by chunk where a panel is one block
+// wide.
+class NarrowLinear {
+ public:
+  NarrowLinear(LoweringContext& context, const Kernel& kernel)
+      : context_(context), emitter_(context.emitter), kernel_(kernel) {
+    const Shape& shape = context.graph.tensor(kernel.output).shape;
+    rows_ = row_count(shape);
+    n_ = column_count(shape);
+    k_ = column_count(context.graph.tensor(context.graph.op(kernel.matmul).inputs[0]).shape);
+    weight_.panel_columns = context.weights.panel_columns(k_, n_);
+  }
+
+  void run() {
+    operand_ = narrow_operand(context_, kernel_.input);
+    if (kernel_.residual_op != kNoId) residual_ = narrow_operand(context_, kernel_.residual);
+    const std::int64_t blocks = blocks_of(n_);
+    const std::int64_t blocks_per_bank = std::min(kBankColumns / rows_, kBlocksPerEviction);
+    Deps all;
+    for (std::int64_t first = 0; first < blocks; first += blocks_per_bank) {
+      const std::int64_t count = std::min(blocks_per_bank, blocks - first);
+      const std::uint8_t bank = emitter_.acquire_bank();
+      emitter_.attribute_to(context_.graph, kernel_.matmul);
+      Deps group;
+      for (std::int64_t block = first; block < first + count; ++block)
+        group = multiply(bank, block);
+      all.merge(finish(bank, count * rows_, group));
     }
-    context.weights.release_panel(weight, panel, group);
-    const std::int64_t elements = blocks_of(end - panel * kBankColumns) * rows;
+    set_narrow(&emitter_.value(kernel_.output), rows_, n_, all);
+  }
+
+ private:
+  static constexpr std::int64_t kBlocksPerEviction = 8;
+
+  Deps multiply(std::uint8_t bank, std::int64_t block) {
+    const std::int64_t per_panel = weight_.panel_columns / kTileRows;
+    const std::int64_t panel = block / per_panel;
+    if (block % per_panel == 0) {
+      context_.weights.load_panel(kernel_.weight, k_, n_, panel, &weight_);
+    }
+    const std::int64_t columns = std::min(kTileRows, n_ - block * kTileRows);
+    const std::int64_t k_blocks = blocks_of(k_);
+    Deps group;
+    for (std::int64_t kb = 0; kb < k_blocks; ++kb) {
+      Deps deps = weight_.at(panel, kb);
+      deps.merge(operand_);
+      group = emitter_.matmul(bank, {std::min(kTileRows, k_ - kb * kTileRows), columns, rows_},
+                              deps, kb == 0, kb + 1 == k_blocks);
+      if (per_panel == 1) context_.weights.release_block(weight_, panel, kb, k_blocks, group);
+    }
+    const bool last_of_panel = (block + 1) % per_panel == 0 || block + 1 == blocks_of(n_);
+    if (per_panel > 1 && last_of_panel) context_.weights.release_panel(weight_, panel, group);
+    return group;
+  }
+
+  Deps finish(std::uint8_t bank, std::int64_t elements, const Deps& group) {
     Deps done = group;
     bool in_psum = true;
     const auto pass = [&](OpId op, Engine engine, Opcode opcode) {
-      emitter.attribute_to(context.graph, op);
-      done = emitter.lane(engine, {opcode, elements, in_psum ? kFromPsum : kFromSbuf}, done);
-      if (in_psum) emitter.release_bank(bank, done);
+      emitter_.attribute_to(context_.graph, op);
+      done = emitter_.lane(engine, {opcode, elements, in_psum ? kFromPsum : kFromSbuf}, done);
+      if (in_psum) emitter_.release_bank(bank, done);
       in_psum = false;
     };
-    if (kernel.bias_op != kNoId) pass(kernel.bias_op, Engine::kVector, Opcode::kTensorTensor);
-    if (kernel.activation_op != kNoId)
-      pass(kernel.activation_op, Engine::kScalar, Opcode::kActivate);
-    if (kernel.residual_op != kNoId) {
-      done.merge(residual);
-      pass(kernel.residual_op, Engine::kVector, Opcode::kTensorTensor);
+    if (kernel_.bias_op != kNoId) pass(kernel_.bias_op, Engine::kVector, Opcode::kTensorTensor);
+    if (kernel_.activation_op != kNoId) {
+      pass(kernel_.activation_op, Engine::kScalar, Opcode::kActivate);
     }
-    if (in_psum) done = emitter.evict(bank, elements, group);
-    all.merge(done);
+    if (kernel_.residual_op != kNoId) {
+      done.merge(residual_);
+      pass(kernel_.residual_op, Engine::kVector, Opcode::kTensorTensor);
+    }
+    return in_psum ? emitter_.evict(bank, elements, group) : done;
   }
-  set_narrow(&emitter.value(kernel.output), rows, n, all);
+
+  LoweringContext& context_;
+  Emitter& emitter_;
+  const Kernel& kernel_;
+  LoadedWeight weight_;
+  std::int64_t rows_ = 0;
+  std::int64_t n_ = 0;
+  std::int64_t k_ = 0;
+  Deps operand_;
+  Deps residual_;
+};
+
+}  // namespace
+
+void lower_linear_narrow(LoweringContext& context, const Kernel& kernel) {
+  NarrowLinear(context, kernel).run();
 }
 
 void lower_norm_narrow(LoweringContext& context, const Kernel& kernel) {

@@ -12,6 +12,13 @@ constexpr double kRowBytes = 4096;
 
 }  // namespace
 
+std::int64_t WeightStream::panel_columns(std::int64_t k, std::int64_t n) const {
+  const std::int64_t blocks = (k + kTileRows - 1) / kTileRows;
+  const double block_row = static_cast<double>(blocks * kTileRows) * emitter_.types().weight_bytes;
+  const auto column_blocks = static_cast<std::int64_t>(std::ceil(kRowBytes / block_row));
+  return kTileRows * std::clamp<std::int64_t>(column_blocks, 1, (n + kTileRows - 1) / kTileRows);
+}
+
 void WeightStream::load_panel(TensorId weight, std::int64_t k, std::int64_t n, std::int64_t panel,
                               LoadedWeight* loaded) {
   const auto index = static_cast<std::size_t>(panel);
@@ -26,6 +33,7 @@ void WeightStream::load_panel(TensorId weight, std::int64_t k, std::int64_t n, s
   const std::int64_t blocks = (k + kTileRows - 1) / kTileRows;
   const double row_bytes = static_cast<double>(columns) * emitter_.types().weight_bytes;
   const auto blocks_per_chunk = std::max<std::int64_t>(1, std::llround(kRowBytes / row_bytes));
+  loaded->blocks_per_chunk = blocks_per_chunk;
   std::vector<Deps> ready;
   std::vector<std::size_t> chunks;
   for (std::int64_t first = 0; first < blocks; first += blocks_per_chunk) {
@@ -92,6 +100,14 @@ void WeightStream::release(const std::vector<std::size_t>& chunks, const Deps& l
     }
     ++released_prefix_;
   }
+}
+
+void WeightStream::release_block(const LoadedWeight& loaded, std::int64_t panel, std::int64_t block,
+                                 std::int64_t blocks, const Deps& last_use) {
+  const std::vector<std::size_t>& chunks = loaded.chunks[static_cast<std::size_t>(panel)];
+  const bool last_of_chunk = (block + 1) % loaded.blocks_per_chunk == 0 || block + 1 == blocks;
+  if (chunks.empty() || !last_of_chunk) return;
+  release({chunks[static_cast<std::size_t>(block / loaded.blocks_per_chunk)]}, last_use);
 }
 
 void WeightStream::release_panel(const LoadedWeight& loaded, std::int64_t panel,

@@ -19,6 +19,7 @@ struct LoadedWeight {
   std::int64_t panel_columns = 0;
   std::vector<std::vector<Deps>> ready;          // [panel][block of K]
   std::vector<std::vector<std::size_t>> chunks;  // [panel]: chunks it came in
+  std::int64_t blocks_per_chunk = 1;             // blocks of K in a chunk
 
   const Deps& at(std::int64_t panel, std::int64_t k_block) const {
     return ready[static_cast<std::size_t>(panel)][static_cast<std::size_t>(k_block)];
@@ -38,6 +39,12 @@ class WeightStream {
   // Appends to `chunks` what release() gives back.
   Deps load_once(std::int64_t rows, std::int64_t row_bytes, std::vector<std::size_t>* chunks);
   void release(const std::vector<std::size_t>& chunks, const Deps& last_use);
+  // Columns of a panel, in whole blocks of 128, whose rows are long enough for the DMA engines.
+  std::int64_t panel_columns(std::int64_t k, std::int64_t n) const;
+  // The block of the panel just loaded is not needed after `last_use`; blocks are used in order and
+  // a chunk leaves with its last one, of `blocks` in all.
+  void release_block(const LoadedWeight& loaded, std::int64_t panel, std::int64_t block,
+                     std::int64_t blocks, const Deps& last_use);
   // Nobody needs the chunks of the panel after `last_use`.
   void release_panel(const LoadedWeight& loaded, std::int64_t panel, const Deps& last_use);
 
