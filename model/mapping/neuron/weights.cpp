@@ -31,8 +31,10 @@ void WeightStream::load_panel(TensorId weight, std::int64_t k, std::int64_t n, s
   }
   const std::int64_t columns = std::min(loaded->panel_columns, n - panel * loaded->panel_columns);
   const std::int64_t blocks = (k + kTileRows - 1) / kTileRows;
-  const double row_bytes = static_cast<double>(columns) * emitter_.types().weight_bytes;
-  const auto blocks_per_chunk = std::max<std::int64_t>(1, std::llround(kRowBytes / row_bytes));
+  const double row_bytes = static_cast<double>(blocks * columns) * emitter_.types().weight_bytes;
+  // Even chunks: a short remainder would cost a whole descriptor time per row.
+  const auto chunk_count = std::max<std::int64_t>(1, std::llround(row_bytes / kRowBytes));
+  const std::int64_t blocks_per_chunk = (blocks + chunk_count - 1) / chunk_count;
   loaded->blocks_per_chunk = blocks_per_chunk;
   std::vector<Deps> ready;
   std::vector<std::size_t> chunks;
