@@ -47,7 +47,11 @@ void check_topology(const NeuronSystemSpec& spec, std::string_view where, Proble
 
 void check_collectives(const NeuronDeviceSpec& device, std::string_view where, Problems& problems) {
   try {
-    parse_group_sizes(device.collective.group_sizes);
+    for (const int size : parse_group_sizes(device.collective.group_sizes)) {
+      if (size <= device.cores || size % device.cores == 0) continue;
+      problems.add(where, "device.collective.group_sizes",
+                   fmt::format("{} ranks do not fill devices of {} cores", size, device.cores));
+    }
   } catch (const UserError& error) {
     problems.add(where, "device.collective.group_sizes", error.what());
   }

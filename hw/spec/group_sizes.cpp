@@ -40,6 +40,7 @@ std::vector<int> allowed_group_sizes(const NeuronSystemSpec& system) {
 }
 
 void require_group_size(const NeuronSystemSpec& system, int ranks) {
+  if (ranks == 1) return;
   const std::vector<int> allowed = allowed_group_sizes(system);
   if (std::find(allowed.begin(), allowed.end(), ranks) != allowed.end()) return;
   throw UserError(fmt::format("tensor parallel degree {} is not possible on {}; possible are {}",

@@ -56,7 +56,9 @@ TEST(GroupSizes, ADegreeThatIsNotAllowedNamesThoseThatAre) {
 class GroupSizesTest : public HwTestFolder {};
 
 TEST_F(GroupSizesTest, AListThatCannotBeReadIsAnErrorOfTheSystem) {
-  EXPECT_EQ(set_message("device.collective.group_sizes=2, 3"), "accepted");
+  EXPECT_EQ(set_message("device.collective.group_sizes=2, 6"), "accepted");
+  EXPECT_THAT(set_message("device.collective.group_sizes=2, 3"),
+              HasSubstr("3 ranks do not fill devices of 2 cores"));
   EXPECT_THAT(set_message("device.collective.group_sizes=many"),
               HasSubstr("inf2.xlarge: device.collective.group_sizes: 'many' is no list"));
 }

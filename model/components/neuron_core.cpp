@@ -78,13 +78,13 @@ std::string NeuronCore::describe_blocked() const {
 
 NeuronChip::NeuronChip(const sc_core::sc_module_name& name, const NeuronDeviceSpec& spec,
                        const NeuronCoreScaling& scaling, const Program& program, int active_cores,
-                       Seconds call_overhead)
+                       Seconds call_overhead, CollectiveNetwork* network, int first_rank)
     : sc_module(name), hbm_("hbm", spec.hbm), call_("call") {
   FORETELL_CHECK(active_cores > 0 && active_cores <= spec.cores, "active cores beyond the device");
   for (int c = 0; c < active_cores; ++c) {
     const std::string core_name = "core" + std::to_string(c);
     cores_.push_back(std::make_unique<NeuronCore>(core_name.c_str(), spec.core, scaling, program,
-                                                  CollectiveSeat{}));
+                                                  CollectiveSeat{network, first_rank + c}));
     cores_.back()->dma().hbm.bind(hbm_.socket);
   }
   SC_METHOD(begin_call);

@@ -46,17 +46,18 @@ class NeuronCore : public sc_core::sc_module {
 };
 
 // One device: cores that share the HBM. All active cores run the same program (data parallel
-// copies); the host starts them together.
+// copies, or ranks `first_rank` and following of a group); the host starts them together.
 class NeuronChip : public sc_core::sc_module {
  public:
   SC_HAS_PROCESS(NeuronChip);
   NeuronChip(const sc_core::sc_module_name& name, const NeuronDeviceSpec& spec,
              const NeuronCoreScaling& scaling, const Program& program, int active_cores,
-             Seconds call_overhead);
+             Seconds call_overhead, CollectiveNetwork* network = nullptr, int first_rank = 0);
 
   const NeuronCore& core(std::size_t index) const { return *cores_[index]; }
   std::size_t core_count() const { return cores_.size(); }
   const Hbm& hbm() const { return hbm_; }
+  Hbm& hbm() { return hbm_; }  // for others to bind to
 
  private:
   void begin_call();  // SC_METHOD, after the host's call overhead

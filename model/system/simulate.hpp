@@ -1,4 +1,4 @@
-// Runs a Program on a simulated chip.
+// Runs a Program on a simulated chip, or on all chips of a tensor-parallel group.
 #pragma once
 
 #include <vector>
@@ -6,28 +6,38 @@
 #include "hw/spec/neuron_spec.hpp"
 #include "model/components/execution.hpp"
 #include "model/program/program.hpp"
+#include "model/system/collective_run.hpp"
 
 namespace foretell {
 
 struct ChipExecution {
-  std::vector<CoreExecution> cores;  // times count from the call; the host's overhead is part
-  Ticks call_begin = 0;              // the cores start
-  Ticks end = 0;                     // the last core is done
-  std::uint64_t hbm_read = 0;        // bytes
+  // Times count from the call; the host's overhead is part. Of a group in lock step: one core; of a
+  // group that was executed as a whole: every rank.
+  std::vector<CoreExecution> cores;
+  Ticks call_begin = 0;        // the cores start
+  Ticks end = 0;               // the last core is done
+  std::uint64_t hbm_read = 0;  // bytes, of the first chip
   std::uint64_t hbm_written = 0;
   Ticks hbm_busy = 0;
   std::uint64_t instructions = 0;  // instructions and transfers executed
   std::uint64_t events = 0;        // SystemC activations
+  std::vector<LinkTraffic> links;  // of a group: every direction of every link of the system
 };
 
 struct RunSettings {
   int active_cores = 1;        // data parallel copies on the chip
   double sdk_engine_time = 1;  // compiler maturity, see NeuronFactors::sdk_engine_time
   int tensor_parallel = 1;     // cores that run the program together, see Program::collectives
+  // Execute every rank of the group. Otherwise one core stands for all, as they run in lock step,
+  // and a collective takes as long as it takes alone on the whole topology.
+  bool every_rank = false;
+  // Collectives found for this system, factors and group before; may be null.
+  CollectiveCosts* costs = nullptr;
 };
 
-// Simulates one call of `program` on a device of `system`. Throws UserError when the program
-// violates a limit of the device or deadlocks; the message names the instruction.
+// Simulates one call of `program` on a device of `system`, or on the devices of its group. Throws
+// UserError when the program violates a limit of the device or deadlocks (the message names the
+// instruction), when the vendor allows no such group, or when a program with collectives has none.
 ChipExecution simulate(const NeuronSystemSpec& system, const NeuronFactors& factors,
                        const RunSettings& settings, const Program& program);
 

@@ -32,6 +32,29 @@ inline NeuronSystemSpec exemplar_inf2() {
   core.sbuf = {24_MiB, 128};
   core.psum = {2_MiB, 128, 8};
   core.dma = {16, 17.0_GBps, 146.0_ns, 8.0_ns, 1300.0_ns};
+  device.link = {2, 96.0_GBps, 1.5_us, 100.0_ns};
+  device.cc_cores = 6;
+  device.collective = {50.0_GBps, 2.0_us,     64_KiB,      1,
+                       "ring",    Bytes(1e6), Bytes(56e6), "2, 4, 8, 12, 24"};
+  return system;
+}
+
+// Twelve of these devices in a ring (inf2.48xlarge).
+inline NeuronSystemSpec exemplar_inf2_ring() {
+  NeuronSystemSpec system = exemplar_inf2();
+  system.devices = 12;
+  system.topology = "ring";
+  return system;
+}
+
+// Sixteen devices with four links each in a torus (trn1.32xlarge).
+inline NeuronSystemSpec exemplar_trn1_torus() {
+  NeuronSystemSpec system = exemplar_inf2();
+  system.devices = 16;
+  system.topology = "torus-4x4";
+  system.device.id = "trainium1";
+  system.device.link.count = 4;
+  system.device.collective.group_sizes = "2, 8, 32";
   return system;
 }
 

@@ -1,0 +1,138 @@
+#include "model/system/collective_run.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hw/spec/group_sizes.hpp"
+#include "model/base/errors.hpp"
+#include "model/components/collective_fabric.hpp"
+#include "model/components/simulation_context.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr std::uint32_t kRoundsInARow = 3;
+
+// Lets all ranks join at time 0, and again as soon as they are done until they have run `rounds`.
+class Driver : public sc_core::sc_module {
+ public:
+  SC_HAS_PROCESS(Driver);
+  Driver(const sc_core::sc_module_name& name, CollectiveNetwork& network,
+         const Collective& collective, int ranks, std::uint32_t rounds)
+      : sc_module(name), network_(network), collective_(collective), rounds_(rounds) {
+    for (int r = 0; r < ranks; ++r) ranks_.push_back(std::make_unique<Rank>(*this, r));
+    SC_METHOD(begin);
+  }
+
+  // When the first and the last rank were done with a round.
+  std::pair<Ticks, Ticks> ends(std::size_t round) const {
+    std::pair<Ticks, Ticks> ends(std::numeric_limits<Ticks>::max(), 0);
+    for (const auto& rank : ranks_) {
+      FORETELL_CHECK(rank->ends.size() == rounds_, "a collective that does not end");
+      ends.first = std::min(ends.first, rank->ends[round]);
+      ends.second = std::max(ends.second, rank->ends[round]);
+    }
+    return ends;
+  }
+
+ private:
+  struct Rank final : CollectiveMember {
+    Rank(Driver& driver_, int number_) : driver(driver_), number(number_) {}
+    void collective_done() override {
+      ends.push_back(now_ticks());
+      if (ends.size() < driver.rounds_) join();
+    }
+    void join() {
+      driver.network_.join(number, static_cast<std::uint32_t>(ends.size()), driver.collective_,
+                           *this);
+    }
+    Driver& driver;
+    int number;
+    std::vector<Ticks> ends;
+  };
+
+  void begin() {
+    for (const auto& rank : ranks_) rank->join();
+  }
+
+  CollectiveNetwork& network_;
+  Collective collective_;
+  std::uint32_t rounds_;
+  std::vector<std::unique_ptr<Rank>> ranks_;
+};
+
+// What one round of `rounds` took; traffic is that of all of them.
+CollectiveExecution execute_rounds(const NeuronSystemSpec& system, const NeuronFactors& factors,
+                                   const Collective& collective, int ranks, std::uint32_t rounds) {
+  SimulationContext context;
+  CollectiveFabric fabric("collectives", system, factors, ranks);
+  std::vector<std::unique_ptr<Hbm>> memories;
+  for (std::size_t p = 0; p < fabric.placement().devices().size(); ++p) {
+    const std::string name = "hbm" + std::to_string(p);
+    memories.push_back(std::make_unique<Hbm>(name.c_str(), system.device.hbm));
+    fabric.bind_memory(static_cast<int>(p), *memories.back());
+  }
+  Driver driver("driver", fabric, collective, ranks, rounds);
+  context.run();
+
+  CollectiveExecution result;
+  const auto [first, last] = driver.ends(rounds - 1);
+  result.duration = rounds == 1 ? last : last - driver.ends(rounds - 2).second;
+  result.skew = last - first;
+  result.algorithm =
+      choose_algorithm(system.device.collective, collective.kind, ranks, collective.bytes);
+  result.links = fabric.traffic();
+  for (const int device : fabric.placement().devices()) {
+    result.sent += fabric.unit(device).sent_bytes();
+    result.received += fabric.unit(device).received_bytes();
+  }
+  result.hbm_read = memories.front()->read_bytes();
+  result.hbm_written = memories.front()->written_bytes();
+  return result;
+}
+
+}  // namespace
+
+CollectiveExecution execute_collective(const NeuronSystemSpec& system, const NeuronFactors& factors,
+                                       CollectiveKind kind, int ranks, std::uint64_t bytes) {
+  require_group_size(system, ranks);
+  if (ranks < 2) throw UserError("a collective needs at least 2 ranks");
+  if (bytes == 0)
+    throw UserError("a collective of 0 bytes; state the size of the buffer of a rank");
+  Collective collective;
+  collective.kind = kind;
+  collective.bytes = bytes;
+  return execute_rounds(system, factors, collective, ranks, 1);
+}
+
+Seconds simulate_collective(const NeuronSystemSpec& system, const NeuronFactors& factors,
+                            CollectiveKind kind, int ranks, Bytes bytes) {
+  const auto whole = static_cast<std::uint64_t>(std::ceil(bytes.value()));
+  return to_seconds(execute_collective(system, factors, kind, ranks, whole).duration);
+}
+
+const CollectiveExecution& CollectiveCosts::of(CollectiveKind kind, std::uint64_t bytes) {
+  const auto key = std::make_pair(kind, bytes);
+  const auto known = executions_.find(key);
+  if (known != executions_.end()) return known->second;
+  const auto& execution = executions_[key] =
+      execute_collective(system_, factors_, kind, ranks_, bytes);
+  Ticks duration = execution.duration;
+  if (execution.skew > 0) {
+    // Ranks that are done earlier begin the next one earlier: what counts in a row of collectives
+    // is by how much the next one ends later.
+    Collective collective;
+    collective.kind = kind;
+    collective.bytes = bytes;
+    duration = execute_rounds(system_, factors_, collective, ranks_, kRoundsInARow).duration;
+  }
+  const auto cores = static_cast<std::uint64_t>(std::min(ranks_, system_.device.cores));
+  table_[key] = {duration, execution.hbm_read / cores, execution.hbm_written / cores};
+  return execution;
+}
+
+}  // namespace foretell

@@ -1,0 +1,58 @@
+// One collective alone on the whole topology.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "hw/spec/neuron_spec.hpp"
+#include "model/components/collective_fabric.hpp"
+#include "model/components/lockstep_network.hpp"
+#include "model/components/ticks.hpp"
+#include "model/program/collective.hpp"
+#include "model/timing/collective_schedule.hpp"
+
+namespace foretell {
+
+struct CollectiveExecution {
+  Ticks duration = 0;  // all ranks join at once, until the last one is done
+  Ticks skew = 0;      // by which the last one was later than the first
+  CollectiveAlgorithm algorithm = CollectiveAlgorithm::kRing;
+  std::vector<LinkTraffic> links;  // every direction of every link of the system
+  std::uint64_t sent = 0;          // by all ranks
+  std::uint64_t received = 0;
+  std::uint64_t hbm_read = 0;  // of the first device
+  std::uint64_t hbm_written = 0;
+};
+
+// `bytes` counts as Collective::bytes does. UserError unless the vendor allows groups of `ranks`
+// on this system (at least 2) and `bytes` > 0.
+CollectiveExecution execute_collective(const NeuronSystemSpec& system, const NeuronFactors& factors,
+                                       CollectiveKind kind, int ranks, std::uint64_t bytes);
+
+// Its duration.
+Seconds simulate_collective(const NeuronSystemSpec& system, const NeuronFactors& factors,
+                            CollectiveKind kind, int ranks, Bytes bytes);
+
+// Executes each different collective of a group once. Lives longer than the simulations that use
+// it; system and factors outlive it.
+class CollectiveCosts {
+ public:
+  CollectiveCosts(const NeuronSystemSpec& system, const NeuronFactors& factors, int ranks)
+      : system_(system), factors_(factors), ranks_(ranks) {}
+
+  // Makes sure that the table has it. No simulation may be running.
+  const CollectiveExecution& of(CollectiveKind kind, std::uint64_t bytes);
+  const CollectiveCostTable& table() const { return table_; }
+  int ranks() const { return ranks_; }
+
+ private:
+  const NeuronSystemSpec& system_;
+  const NeuronFactors& factors_;
+  int ranks_;
+  std::map<std::pair<CollectiveKind, std::uint64_t>, CollectiveExecution> executions_;
+  CollectiveCostTable table_;
+};
+
+}  // namespace foretell
