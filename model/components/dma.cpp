@@ -69,7 +69,7 @@ void DmaEngines::issue(std::size_t index) {
     const auto queue = static_cast<std::int32_t>(static_cast<std::size_t>(kEngineCount) + index);
     shared_.execution.rings[index][number].cause =
         waited || number == 0 ? readiness.cause : EntryRef{queue, number - 1};
-    waiting_.push({at + start_latency_, sequence_++, index, number});
+    waiting_.push({at + start_latency_, index, number});
     ++ring.next;
   }
   schedule_wake();
@@ -115,7 +115,7 @@ void DmaEngines::begin(const Issued& issued) {
         static_cast<std::int32_t>(static_cast<std::size_t>(kEngineCount) + issued.ring),
         issued.index - 1};
   }
-  in_flight_.push({end, sequence_++, issued.ring, issued.index});
+  in_flight_.push({end, issued.ring, issued.index});
 }
 
 Ticks DmaEngines::occupy_engines(const Transfer& transfer) {

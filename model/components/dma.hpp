@@ -10,6 +10,7 @@
 
 #include <queue>
 #include <systemc>
+#include <tuple>
 #include <vector>
 
 #include "hw/spec/neuron_spec.hpp"
@@ -42,16 +43,15 @@ class DmaEngines : public sc_core::sc_module {
   };
   struct Issued {  // ready to start, or completing, at `time`
     Ticks time;
-    std::uint64_t sequence;
     std::size_t ring;
     std::uint32_t index;
     bool operator>(const Issued& other) const {
-      return time != other.time ? time > other.time : sequence > other.sequence;
+      return std::tie(time, ring, index) > std::tie(other.time, other.ring, other.index);
     }
   };
   using TimeQueue = std::priority_queue<Issued, std::vector<Issued>, std::greater<>>;
 
-  void service();  // SC_METHOD: completes and starts what is due
+  void service();                 // SC_METHOD: completes and starts what is due
   void issue(std::size_t index);  // of the ring
   void begin(const Issued& issued);
   void complete(const Issued& issued);
@@ -70,7 +70,6 @@ class DmaEngines : public sc_core::sc_module {
   std::vector<unsigned char> data_;  // payload buffer; its contents mean nothing
   TimeQueue waiting_;
   TimeQueue in_flight_;
-  std::uint64_t sequence_ = 0;
   sc_core::sc_event wake_;
 };
 

@@ -201,7 +201,7 @@ struct OwnMemoryRun {
 OwnMemoryRun run_on_own_memory(const Program& program, Ticks latency) {
   const NeuronCoreSpec spec = exemplar_inf2().device.core;
   SimulationContext context;
-  NeuronCore core("core", spec, {}, program);
+  NeuronCore core("core", spec, {}, program, {});
   FixedLatencyMemory memory("memory", latency);
   core.dma().hbm.bind(memory.socket);
   core.start();

@@ -8,6 +8,39 @@
 
 namespace foretell {
 
+const SharedPort& HeldPorts::last_free() const {
+  if (ports[0] == nullptr) return *ports[1];
+  return ports[1] == nullptr || ports[0]->free_at >= ports[1]->free_at ? *ports[0] : *ports[1];
+}
+
+void HeldPorts::claim(Engine engine, const SharedPort::Claim& claim) const {
+  for (SharedPort* port : ports) {
+    if (port != nullptr) port->claims[static_cast<std::size_t>(engine)] = claim;
+  }
+}
+
+bool HeldPorts::must_yield(Engine engine, Ticks since, Ticks now) const {
+  const auto self = static_cast<std::size_t>(engine);
+  for (const SharedPort* port : ports) {
+    if (port == nullptr) continue;
+    for (std::size_t other = 0; other < port->claims.size(); ++other) {
+      const SharedPort::Claim& claim = port->claims[other];
+      if (other == self || claim.since < 0 || claim.earliest > now) continue;
+      if (claim.since < since || (claim.since == since && other < self)) return true;
+    }
+  }
+  return false;
+}
+
+void HeldPorts::hold_until(Ticks end, Engine engine, EntryRef holder) const {
+  claim(engine, {});
+  for (SharedPort* port : ports) {
+    if (port == nullptr) continue;
+    port->free_at = end;
+    port->holder = holder;
+  }
+}
+
 EngineQueue::EngineQueue(const sc_core::sc_module_name& name, Engine engine, CoreShared& shared)
     : sc_module(name), engine_(engine), shared_(shared), wake_("due") {
   shared_.execution.engines[static_cast<std::size_t>(engine)].reserve(queue().size());
@@ -25,15 +58,18 @@ void EngineQueue::start() {
 void EngineQueue::wake() {
   if (running_) {
     running_ = false;
-    const Instruction& done = queue()[next_ - 1];
-    retired_ = next_;
-    if (done.signal != kNoSemaphore) {
-      const EntryRef self{static_cast<std::int32_t>(engine_),
-                          static_cast<std::uint32_t>(next_ - 1)};
-      shared_.semaphores.raise(done.signal, now_ticks(), self);
-    }
+    retire();
   }
   run();
+}
+
+void EngineQueue::retire() {
+  retired_ = next_;
+  const Instruction& done = queue()[next_ - 1];
+  if (done.signal == kNoSemaphore) return;
+  shared_.semaphores.raise(
+      done.signal, now_ticks(),
+      {static_cast<std::int32_t>(engine_), static_cast<std::uint32_t>(next_ - 1)});
 }
 
 void EngineQueue::run() {
@@ -64,13 +100,18 @@ bool EngineQueue::begin_next() {
   if (held.any()) {
     // Ask for the ports when the instruction could begin, not before: others may come first.
     const SharedPort& last = held.last_free();
-    const Ticks earliest = std::max({free_at_, ready, last.free_at});
+    const Ticks since = std::max(free_at_, ready);
+    const Ticks earliest = std::max(since, last.free_at);
     const Ticks now = now_ticks();
-    if (earliest > now) {
-      wake_.notify(to_sc_time(earliest - now));
+    // Whoever becomes ready at this very moment gets one delta cycle to claim it as well.
+    const bool settled = earliest <= now && settled_;
+    settled_ = earliest <= now;
+    if (!settled || held.must_yield(engine_, since, now)) {
+      held.claim(engine_, {since, earliest});
+      wake_.notify(to_sc_time(std::max<Ticks>(0, earliest - now)));
       return false;
     }
-    if (last.free_at > std::max(free_at_, ready)) {
+    if (last.free_at > since) {
       ready = last.free_at;
       cause = last.holder;
     }
@@ -84,12 +125,17 @@ bool EngineQueue::begin_next() {
   execution.stalled[e] += std::max<Ticks>(0, slot.begin - idle_from);
   execution.end = std::max(execution.end, slot.end);
   free_at_ = std::max(free_at_, slot.end);
-  held.hold_until(slot.end,
+  settled_ = false;
+  held.hold_until(slot.end, engine_,
                   {static_cast<std::int32_t>(engine_), static_cast<std::uint32_t>(next_)});
   ++next_;
-  if (instruction.signal != kNoSemaphore) {
+  if (instruction.signal == kNoSemaphore) return true;
+  // It retires in order, so not before what runs in front of it has ended.
+  if (free_at_ <= now_ticks()) {
+    retire();
+  } else {
     running_ = true;
-    wake_.notify(to_sc_time(std::max<Ticks>(0, slot.end - now_ticks())));
+    wake_.notify(to_sc_time(free_at_ - now_ticks()));
   }
   return true;
 }
@@ -114,15 +160,15 @@ EngineQueue::Slot LaneEngine::schedule(const Instruction& instruction, Ticks rea
 
 HeldPorts LaneEngine::ports(const Instruction& instruction) {
   if (engine_ == Engine::kGpSimd) {
-    return {nullptr, uses_sbuf(instruction) ? &shared_.sbuf_port : nullptr};
+    return {{nullptr, uses_sbuf(instruction) ? &shared_.sbuf_port : nullptr}};
   }
   HeldPorts held;
-  if (uses_psum(instruction)) held.psum = &shared_.psum_port;
+  if (uses_psum(instruction)) held.ports[0] = &shared_.psum_port;
   // The SBUF port matters only where GpSimd has work.
   const bool shares_sbuf =
       engine_ == Engine::kVector && uses_sbuf(instruction) &&
       !shared_.program.engines[static_cast<std::size_t>(Engine::kGpSimd)].empty();
-  if (shares_sbuf) held.sbuf = &shared_.sbuf_port;
+  if (shares_sbuf) held.ports[1] = &shared_.sbuf_port;
   return held;
 }
 

@@ -17,27 +17,29 @@
 namespace foretell {
 
 // A memory port that one engine at a time may use: Vector and Scalar share the one to PSUM, Vector
-// and GpSimd the one to SBUF [A2:596-597, 766-767].
+// and GpSimd the one to SBUF [A2:596-597, 766-767]. Who has waited longest comes first, so that two
+// engines with work for it take turns.
 struct SharedPort {
+  struct Claim {
+    Ticks since = -1;     // ready but for the ports; -1: no claim
+    Ticks earliest = -1;  // all its ports are free
+  };
   Ticks free_at = 0;
   EntryRef holder;
+  std::array<Claim, kEngineCount> claims;
 };
 
 // The ports that one instruction holds together while it runs.
 struct HeldPorts {
-  SharedPort* psum = nullptr;
-  SharedPort* sbuf = nullptr;
+  std::array<SharedPort*, 2> ports{};  // nullptr: does not need that one
 
-  bool any() const { return psum != nullptr || sbuf != nullptr; }
+  bool any() const { return ports[0] != nullptr || ports[1] != nullptr; }
   // The one that is free last; only when there is any.
-  const SharedPort& last_free() const {
-    if (psum == nullptr) return *sbuf;
-    return sbuf == nullptr || psum->free_at >= sbuf->free_at ? *psum : *sbuf;
-  }
-  void hold_until(Ticks end, EntryRef holder) const {
-    if (psum != nullptr) *psum = {end, holder};
-    if (sbuf != nullptr) *sbuf = {end, holder};
-  }
+  const SharedPort& last_free() const;
+  void claim(Engine engine, const SharedPort::Claim& claim) const;
+  // Is there another engine that asked before, and could begin at `now`?
+  bool must_yield(Engine engine, Ticks since, Ticks now) const;
+  void hold_until(Ticks end, Engine engine, EntryRef holder) const;
 };
 
 // What the queues of one core share. Outlives the engines.
@@ -86,6 +88,7 @@ class EngineQueue : public sc_core::sc_module, public SemaphoreWaiter {
   void wake();  // SC_METHOD
   void run();
   bool begin_next();  // false: blocked or synchronising
+  void retire();      // the last instruction begun has ended
 
   Engine engine_;
   CoreShared& shared_;
@@ -95,6 +98,7 @@ class EngineQueue : public sc_core::sc_module, public SemaphoreWaiter {
   std::size_t retired_ = 0;
   bool running_ = false;     // an observable instruction is in flight until wake_
   bool registered_ = false;  // waiting for a semaphore
+  bool settled_ = false;     // has claimed its ports a delta cycle ago
 };
 
 // Vector, Scalar and GpSimd.
