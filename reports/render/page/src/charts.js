@@ -14,7 +14,7 @@ const drawn = new Map();
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
-const clipped = (text, length = 38) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
+const clipped = (text, length = 44) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
 
 // Horizontal bars: one row per category, series side by side or stacked.
 function drawBars(element, {categories, series, axis, max, interval, legend, rows = categories.length}) {
@@ -69,7 +69,8 @@ function whiskers(data) {
     renderItem: (_, api) => {
       const low = api.coord([api.value(0), api.value(2)]);
       const high = api.coord([api.value(1), api.value(2)]);
-      const line = (x1, y1, x2, y2) => ({type: 'line', shape: {x1, y1, x2, y2}, style: {stroke: colour('ink'), lineWidth: 1.2}});
+      const style = {stroke: colour('ink'), lineWidth: 1.2};
+      const line = (x1, y1, x2, y2) => ({type: 'line', shape: {x1, y1, x2, y2}, style});
       return {
         type: 'group',
         children: [

@@ -13,24 +13,27 @@ export function number(value, significant = 4) {
 
 export function seconds(value) {
   if (!known(value)) return '–';
-  const [scale, unit] =
-    value === 0 || value >= 1 ? [1, 's'] : value >= 1e-3 ? [1e3, 'ms'] : value >= 1e-6 ? [1e6, 'µs'] : [1e9, 'ns'];
-  return `${digits(value * scale, 3)} ${unit}`;
+  const units = [[1, 's'], [1e-3, 'ms'], [1e-6, 'µs'], [1e-9, 'ns']];
+  const [size, unit] = value === 0 ? units[0] : units.find(([least]) => value >= least) ?? units.at(-1);
+  return `${digits(value / size, 3)} ${unit}`;
 }
 
-export function bytes(value) {
+// Memory is built in powers of two, and stated so.
+export function memory(value) {
   if (!known(value)) return '–';
-  const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   let step = 0;
-  while (step < units.length - 1 && value >= 1000) {
-    value /= 1000;
+  while (step < units.length - 1 && value >= 1024) {
+    value /= 1024;
     step += 1;
   }
   return `${digits(value, 3)} ${units[step]}`;
 }
 
 export function usd(value) {
-  return known(value) ? `$${value.toLocaleString('en-US', {minimumFractionDigits: value < 100 ? 2 : 0, maximumFractionDigits: value < 1 ? 4 : value < 100 ? 2 : 0})}` : '–';
+  if (!known(value)) return '–';
+  const [fewest, most] = value < 1 ? [2, 4] : value < 100 ? [2, 2] : [0, 0];
+  return `$${value.toLocaleString('en-US', {minimumFractionDigits: fewest, maximumFractionDigits: most})}`;
 }
 
 export function percent(share) {

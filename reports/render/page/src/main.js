@@ -1,6 +1,6 @@
 // Fills the page from the records in its data element.
 import {drawLatency, drawOperators, drawResources, drawThroughput, resizeCharts} from './charts.js';
-import {bytes, number, seconds, usd} from './format.js';
+import {memory, number, seconds, usd} from './format.js';
 import {answerOf, bestOf, commandOf, labelsOf, operatorRows, parseRecords, resourceRows} from './records.js';
 
 const kChartRows = 40;
@@ -39,7 +39,7 @@ const kColumns = [
   {
     title: 'Memory',
     value: ({summary}) => summary.memory_used_bytes,
-    text: (value, {summary}) => `${bytes(value)} of ${bytes(summary.memory_capacity_bytes)}`,
+    text: (value, {summary}) => `${memory(value)} of ${memory(summary.memory_capacity_bytes)}`,
   },
   {title: 'Bottleneck', value: ({summary}) => summary.bottleneck ?? ''},
 ];

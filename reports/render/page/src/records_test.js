@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import {bytes, number, percent, seconds, usd} from './format.js';
+import {memory, number, percent, seconds, usd} from './format.js';
 import {answerOf, bestOf, commandOf, labelsOf, operatorRows, parseRecords, resourceRows} from './records.js';
 
 function record({dtype = 'bf16', system = 'inf2.xlarge', throughput = 900, scenario = {batch: 8, seq_len: 128}} = {}) {
@@ -99,14 +99,15 @@ test('numbers keep their leading digits and choose a unit on both sides of its l
   assert.equal(seconds(0.000999), '999 µs');
   assert.equal(seconds(0.001), '1 ms');
   assert.equal(seconds(0), '0 s');
-  assert.equal(bytes(999), '999 B');
-  assert.equal(bytes(1000), '1 kB');
+  assert.equal(memory(1023), '1,023 B');
+  assert.equal(memory(1024), '1 KiB');
+  assert.equal(memory(32 * 2 ** 30), '32 GiB');
   assert.equal(number(123456.7), '123,457');
   assert.equal(number(0.012345), '0.01235');
   assert.equal(percent(0.4123), '41.2 %');
   assert.equal(usd(0.2346), '$0.2346');
   assert.equal(usd(1234.5), '$1,235');
-  for (const format of [seconds, bytes, number, percent, usd]) {
+  for (const format of [seconds, memory, number, percent, usd]) {
     for (const missing of [null, undefined, NaN, Infinity, '1']) assert.equal(format(missing), '–');
   }
 });
