@@ -44,9 +44,10 @@ class Fitter {
       fixed_.insert(free_[*weakest]);
       best.at.erase(best.at.begin() + static_cast<std::ptrdiff_t>(*weakest));
       if (best.at.empty()) break;
-      best = search(best.at);
+      best = descend(reduced(), best.at);
       samples = sample(best.at);
     }
+    if (!best.at.empty()) best = polish(reduced(), best);
     return finish(best, samples);
   }
 
@@ -119,11 +120,6 @@ class Fitter {
     return found.value < start.value ? found : start;
   }
 
-  Minimum search(const Point& start) {
-    const FitProblem problem = reduced();
-    return polish(problem, descend(problem, start));
-  }
-
   Minimum search_from_starts() {
     const Point low = lower_corner(full_);
     const Point high = upper_corner(full_);
@@ -144,7 +140,7 @@ class Fitter {
     const auto less = [](const Minimum& a, const Minimum& b) { return a.value < b.value; };
     std::sort(minima.begin(), minima.end(), less);
     for (const Minimum& minimum : minima) losses_.push_back(minimum.value);
-    return polish(problem, minima.front());
+    return minima.front();
   }
 
   std::vector<Point> sample(const Point& at) {

@@ -82,7 +82,7 @@ FitProblem problem_of(const FitPlan& plan, const std::vector<FitRow>& rows, FitF
   problem.factors = plan.factors;
   problem.noise = plan.noise;
   for (const FitRow& row : rows) {
-    problem.observations.push_back({row.network, row.configuration, row.measured_ms});
+    problem.observations.push_back({row.network, row.network + row.setting, row.measured_ms});
   }
   problem.forecast = [&forecast](const std::vector<double>& values) { return forecast(values); };
   return problem;
@@ -98,7 +98,7 @@ std::vector<FitRow> rows_of(const std::vector<FitRow>& rows, Side side) {
 
 FitResult run_fit(const FitPlan& plan, const std::vector<FitRow>& rows, int jobs,
                   const FitCommandOptions& command, const Session& session) {
-  FitForecast forecast(plan, rows, session.predict, jobs);
+  FitForecast forecast(plan, rows, session.predict, jobs, FitForecast::Detail::kOneNetwork);
   Progress progress(session, "fitting");
   FitOptions options;
   options.starts = static_cast<int>(parse_count("--starts", command.starts, 1, kMaxStarts));

@@ -20,8 +20,9 @@ constexpr std::string_view kSdkTable = "sdk_engine_time.";
 
 constexpr const char* kAnyRelease = "9999.0";  // a key and a release that it covers
 
-std::string key_of(const FitRow& row, const Request& request) {
-  return row.configuration + '\n' + to_text(request.in_flight) + '\n' + join(request.set, "\n");
+// Everything that the time of a call depends on.
+std::string key_of(const std::string& network, const FitRow& row, const Request& request) {
+  return network + row.setting + '\n' + to_text(request.in_flight) + '\n' + join(request.set, "\n");
 }
 
 // First character of a line that a worker sends.
@@ -54,8 +55,8 @@ double call_from_text(const std::string& line, const Request& request) {
 }  // namespace
 
 FitForecast::FitForecast(const FitPlan& plan, const std::vector<FitRow>& rows, Predictor predict,
-                         int jobs)
-    : plan_(plan), rows_(rows), predict_(std::move(predict)), jobs_(jobs) {}
+                         int jobs, Detail detail)
+    : plan_(plan), rows_(rows), predict_(std::move(predict)), jobs_(jobs), detail_(detail) {}
 
 std::vector<double> FitForecast::operator()(const std::vector<double>& values) {
   FORETELL_CHECK(values.size() == plan_.factors.size(), "values of another plan");
@@ -93,7 +94,8 @@ std::vector<double> FitForecast::forecast(const Setter& set) {
     Request request = row.request;
     request.factors = "none";
     set(row, request);
-    keys.push_back(key_of(row, request));
+    const bool by_network = detail_ == Detail::kEveryNetwork;
+    keys.push_back(key_of(by_network ? row.network : row.side.architecture, row, request));
     if (calls_.emplace(keys.back(), 0).second) {
       new_keys.push_back(keys.back());
       requests.push_back(std::move(request));

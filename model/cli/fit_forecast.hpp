@@ -14,8 +14,11 @@ namespace foretell {
 
 class FitForecast {
  public:
-  // `rows` have to outlive this.
-  FitForecast(const FitPlan& plan, const std::vector<FitRow>& rows, Predictor predict, int jobs);
+  // `rows` have to outlive this. kOneNetwork simulates the first network of an architecture in
+  // place of the others, whose operators are the same but for the length of the vocabulary.
+  enum class Detail { kEveryNetwork, kOneNetwork };
+  FitForecast(const FitPlan& plan, const std::vector<FitRow>& rows, Predictor predict, int jobs,
+              Detail detail);
 
   // Times of a call in ms, as tables count it, one per row. What was simulated before is not
   // simulated again: rows that differ only in releases with the same effect, and rows on which a
@@ -34,6 +37,7 @@ class FitForecast {
   const std::vector<FitRow>& rows_;
   Predictor predict_;
   int jobs_;
+  Detail detail_;
   std::unordered_map<std::string, double> calls_;  // what was simulated, in ms
 };
 

@@ -85,7 +85,7 @@ Table accuracy_table(const std::vector<JudgedRow>& rows) {
 std::vector<JudgedRow> judge_rows(const FitPlan& plan, const FitResult& result,
                                   const std::vector<FitRow>& rows, const Predictor& predict,
                                   int jobs) {
-  FitForecast forecast(plan, rows, predict, jobs);
+  FitForecast forecast(plan, rows, predict, jobs, FitForecast::Detail::kEveryNetwork);
   std::vector<double> values;
   for (const FactorEstimate& estimate : result.factors) values.push_back(estimate.value);
   const std::vector<double> fitted = forecast(values);
@@ -102,7 +102,7 @@ std::string describe_fit_rows(const FitPlan& plan, const std::vector<FitRow>& ro
   std::set<std::string> configurations;
   for (const FitRow& row : rows) {
     networks.insert(row.network);
-    configurations.insert(row.configuration);
+    configurations.insert(row.network + row.setting);
   }
   return fmt::format("{} rows ({} configurations) of {} on {}", rows.size(), configurations.size(),
                      join({networks.begin(), networks.end()}, ", "), join(plan.devices, ", "));

@@ -57,9 +57,8 @@ RowFilter filter_of(const CsvRow& header, const Split& split) {
   return filter;
 }
 
-std::string configuration_of(const Request& request) {
-  std::string text =
-      fmt::format("{} on {}, batch {}", request.workload, request.system, request.batch);
+std::string setting_of(const Request& request) {
+  std::string text = fmt::format(" on {}, batch {}", request.system, request.batch);
   if (request.seq_len > 0) text += fmt::format(", {} tokens", request.seq_len);
   if (request.dp > 0) text += fmt::format(", {} copies", request.dp);
   return text + ", " + request.dtype;
@@ -93,7 +92,7 @@ FitRows read_fit_rows(const std::string& path, const FitPlan& plan, const Split&
     one.device = device;
     one.network = one.request.workload;
     one.side = split.find(one.network);
-    one.configuration = configuration_of(one.request);
+    one.setting = setting_of(one.request);
     rows.rows.push_back(std::move(one));
   }
   if (rows.rows.empty()) {

@@ -17,8 +17,8 @@ struct FitRow {
   std::string device;
   std::string network;
   NetworkSide side;
-  std::string configuration;  // "gpt2 on trn1.2xlarge, batch 16, 128 tokens"
-  double measured_ms = 0;     // of one call, as tables count it
+  std::string setting;     // " on trn1.2xlarge, batch 16, 128 tokens": all but network and release
+  double measured_ms = 0;  // of one call, as tables count it
 };
 
 struct FitRows {
