@@ -40,8 +40,10 @@ void WeightStream::load_panel(TensorId weight, std::int64_t k, std::int64_t n, s
   std::vector<std::size_t> chunks;
   for (std::int64_t first = 0; first < blocks; first += blocks_per_chunk) {
     const std::int64_t count = std::min(blocks_per_chunk, blocks - first);
-    const std::int64_t rows = std::min(kTileRows, k - first * kTileRows);
-    const Deps done = load_weights(rows, count * columns, &chunks);
+    // A last block of fewer rows makes all rows of its chunk shorter instead of some of them.
+    const std::int64_t k_rows = std::min(count * kTileRows, k - first * kTileRows);
+    const std::int64_t rows = std::min(kTileRows, k_rows);
+    const Deps done = load_weights(rows, (k_rows * columns + rows - 1) / rows, &chunks);
     ready.insert(ready.end(), static_cast<std::size_t>(count), done);
   }
   loaded->ready.push_back(ready);
