@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "model/base/text.hpp"
+#include <map>
+
+#include "hw/spec/neuron_fields.hpp"
 
 namespace foretell {
 namespace {
-
-constexpr std::string_view kSdkTable = "sdk_engine_time.";
 
 std::string comment(const std::string& text) { return "# " + text + "\n"; }
 
@@ -22,13 +22,58 @@ std::string quoted(const std::string& text) {
 
 std::string leaf(const FactorEstimate& estimate) {
   const FreeFactor& factor = estimate.factor;
-  std::string text = fmt::format("{{value: {}, interval80: [{}, {}]", factor.text(estimate.value),
+  std::string text = fmt::format("value: {}, interval80: [{}, {}]", factor.text(estimate.value),
                                  factor.text(estimate.low80), factor.text(estimate.high80));
   if (!estimate.identified) {
-    text += ", fitted_on: " +
-            quoted("nothing: the rows do not determine it; published or assumed: " + factor.why);
+    text += ", fitted_on: " + quoted("nothing: the rows do not determine it; " + factor.why);
   }
-  return text + "}\n";
+  return "{" + text + "}";
+}
+
+std::string leaf(const CarriedFactor& factor) {
+  std::string text = "value: " + factor.value;
+  if (factor.interval80.empty()) {
+    text += ", status: provisional";
+  } else {
+    text += ", interval80: " + factor.interval80;
+  }
+  return "{" + text + ", fitted_on: " + quoted(factor.fitted_on) + "}";
+}
+
+// Factors in the order they come, those of one table ("sdk_engine_time.2.9") together.
+class Body {
+ public:
+  void add(const std::string& name, const std::string& meaning, const std::string& leaf) {
+    const std::size_t dot = name.find('.');
+    const std::string top = name.substr(0, dot);
+    if (texts_.count(top) == 0) {
+      order_.push_back(top);
+      texts_[top] = "  " + comment(meaning) + "  " + top + ":";
+      if (dot != std::string::npos) texts_[top] += "\n";
+    }
+    if (dot == std::string::npos) {
+      texts_[top] += " " + leaf + "\n";
+    } else {
+      texts_[top] += "    " + quoted(name.substr(dot + 1)) + ": " + leaf + "\n";
+    }
+  }
+
+  std::string text() const {
+    std::string text;
+    for (const std::string& top : order_) text += texts_.at(top);
+    return text;
+  }
+
+ private:
+  std::vector<std::string> order_;
+  std::map<std::string, std::string> texts_;
+};
+
+// "0.9 .. 1" as a YAML list.
+std::string as_list(const std::string& interval80) {
+  const std::size_t dots = interval80.find(" .. ");
+  if (dots == std::string::npos) return "";
+  return "[" + interval80.substr(0, dots) + ", " + interval80.substr(dots + 4) + "]";
 }
 
 std::string head(const FitResult& result, const FactorsText& text) {
@@ -45,21 +90,45 @@ std::string head(const FitResult& result, const FactorsText& text) {
 
 }  // namespace
 
-std::string factors_yaml(const FitResult& result, const FactorsText& text) {
-  std::string plain;
-  std::string by_release;
-  std::string release_meaning;
-  for (const FactorEstimate& estimate : result.factors) {
-    const FreeFactor& factor = estimate.factor;
-    if (!factor.applies_to(text.device)) continue;
-    if (starts_with(factor.name, kSdkTable)) {
-      release_meaning = "  " + comment(factor.meaning) + "  sdk_engine_time:\n";
-      by_release += "    " + quoted(factor.name.substr(kSdkTable.size())) + ": " + leaf(estimate);
-    } else {
-      plain += "  " + comment(factor.meaning) + "  " + factor.name + ": " + leaf(estimate);
+std::vector<CarriedFactor> carried_factors(const FitPlan& plan, const std::string& device,
+                                           const FactorsFile* so_far) {
+  std::map<std::string, bool> in_plan;  // and whether it applies to the device
+  for (const FreeFactor& factor : plan.factors) in_plan[factor.name] = factor.applies_to(device);
+  NeuronFactors values = so_far == nullptr ? NeuronFactors{} : so_far->factors;
+  NeuronFactors facts_alone;
+  FieldList list;
+  fields(list, values);
+  FieldList neutral;
+  fields(neutral, facts_alone);
+  std::vector<CarriedFactor> carried;
+  for (const Field& field : list.all()) {
+    const auto planned = in_plan.find(field.path);
+    if (planned != in_plan.end() && planned->second) continue;
+    CarriedFactor factor{field.path, field.text(), "", "nothing", field.meaning};
+    if (planned != in_plan.end()) {
+      factor.value = neutral.at(field.path).text();
+      factor.interval80 = "[" + factor.value + ", " + factor.value + "]";
+      factor.fitted_on = "nothing: not free on this device";
+    } else if (so_far != nullptr) {
+      const FactorProvenance& provenance = so_far->provenance.at(field.path);
+      factor.interval80 = as_list(provenance.interval80);
+      factor.fitted_on = provenance.fitted_on;
     }
+    carried.push_back(std::move(factor));
   }
-  return head(result, text) + plain + release_meaning + by_release;
+  return carried;
+}
+
+std::string factors_yaml(const FitResult& result, const FactorsText& text) {
+  Body body;
+  for (const FactorEstimate& estimate : result.factors) {
+    if (!estimate.factor.applies_to(text.device)) continue;
+    body.add(estimate.factor.name, estimate.factor.meaning, leaf(estimate));
+  }
+  for (const CarriedFactor& factor : text.carried) {
+    body.add(factor.name, factor.meaning, leaf(factor));
+  }
+  return head(result, text) + body.text();
 }
 
 }  // namespace foretell

@@ -12,22 +12,36 @@ namespace foretell {
 
 namespace {
 
+constexpr const char* kFitted = "fitted";
+constexpr const char* kProvisional = "provisional";
+
+std::string read_status(const Node& node) {
+  const std::string& status = node.as_text("status");
+  if (status != kProvisional && status != kFitted) {
+    throw UserError(fmt::format("{}: status: {}", node.where(),
+                                unknown_name("status", status, {kProvisional, kFitted}).what()));
+  }
+  return status;
+}
+
 // Reads `{value: …, interval80: […, …], fitted_on: …}`.
 class FactorReader {
  public:
-  FactorReader(FactorsFile& file, bool needs_interval)
-      : file_(file), needs_interval_(needs_interval) {}
+  explicit FactorReader(FactorsFile& file) : file_(file) {}
 
   void operator()(const Field& field, const Node& node, Problems& problems) const {
     try {
       node.required("value", field.path);
-      node.only_keys({"value", "interval80", "fitted_on"}, field.path);
+      node.only_keys({"value", "interval80", "fitted_on", "status"}, field.path);
     } catch (const UserError& error) {
       problems.add(error.what());
       return;
     }
-    FactorProvenance provenance{file_.fitted_on, ""};
+    FactorProvenance provenance{file_.fitted_on, "", file_.status};
     if (const Node* fitted_on = node.find("fitted_on")) provenance.fitted_on = fitted_on->text;
+    problems.collect([&] {
+      if (const Node* status = node.find("status")) provenance.status = read_status(*status);
+    });
     read_interval(field, node, problems, provenance);
     read_plain_value(field, *node.find("value"), problems);
     file_.provenance[field.path] = provenance;
@@ -38,7 +52,8 @@ class FactorReader {
                      FactorProvenance& provenance) const {
     const Node* interval = node.find("interval80");
     if (interval == nullptr) {
-      if (needs_interval_) problems.add(node, field.path, "a fitted factor needs an 'interval80'");
+      if (provenance.status == kFitted)
+        problems.add(node, field.path, "a fitted factor needs an 'interval80'");
       return;
     }
     if (!interval->is_list() || interval->items.size() != 2) {
@@ -58,7 +73,6 @@ class FactorReader {
   }
 
   FactorsFile& file_;
-  bool needs_interval_;
 };
 
 }  // namespace
@@ -68,21 +82,15 @@ FactorsFile parse_factors(const std::string& text, const std::string& shown_as) 
   root.only_keys({"device", "status", "fitted_on", "split", "factors"}, "");
   FactorsFile file;
   file.device = root.required("device", "").as_text("device");
-  file.status = root.required("status", "").as_text("status");
+  file.status = read_status(root.required("status", ""));
   file.fitted_on = root.required("fitted_on", "").as_text("fitted_on");
   file.split = root.required("split", "").as_text("split");
-  if (file.status != "provisional" && file.status != "fitted") {
-    throw UserError(
-        fmt::format("{}: status: {}", root.find("status")->where(),
-                    unknown_name("status", file.status, {"provisional", "fitted"}).what()));
-  }
   file.id = fmt::format("{}@{}", file.device, content_hash(text));
 
   FieldList list;
   fields(list, file.factors);
   Problems problems;
-  load_fields(root.required("factors", ""), list, {}, FactorReader(file, file.status == "fitted"),
-              problems);
+  load_fields(root.required("factors", ""), list, {}, FactorReader(file), problems);
   problems.throw_if_any();
   return file;
 }

@@ -9,8 +9,8 @@
 //     sdk_engine_time:
 //       "2.9": {value: 1.15, …}
 //
-// A fitted file states an 80 % interval for every factor; a provisional one may not know it. A
-// factor that is left out keeps its neutral value.
+// A fitted file states an 80 % interval for every factor; a provisional one may not know it. One
+// factor may say otherwise for itself, as in `{value: 1.27 us, status: provisional}`.
 #pragma once
 
 #include <filesystem>
@@ -24,6 +24,7 @@ namespace foretell {
 struct FactorProvenance {
   std::string fitted_on;
   std::string interval80;  // "0.88 .. 0.96", "" when unknown
+  std::string status;      // "provisional", "fitted": the file's, unless the factor has its own
 };
 
 struct FactorsFile {

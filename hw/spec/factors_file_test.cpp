@@ -53,6 +53,15 @@ TEST(FactorsFile, OnlyAFitNeedsIntervals) {
             "f.yaml:6: dma_rate_fraction: a fitted factor needs an 'interval80'");
 }
 
+TEST(FactorsFile, OneFactorMayBeProvisionalInAFittedFile) {
+  const FactorsFile file =
+      parse_factors(factors("fitted", "{value: 0.92, status: provisional}"), "f.yaml");
+  EXPECT_EQ(file.provenance.at("dma_rate_fraction").status, "provisional");
+  EXPECT_EQ(file.provenance.at("call_overhead").status, "fitted");
+  EXPECT_THAT(message(factors("fitted", "{value: 0.92, status: guessed}")),
+              HasSubstr("f.yaml:6: status: unknown status 'guessed'"));
+}
+
 TEST(FactorsFile, IntervalsAreTwoAllowedValuesInOrder) {
   EXPECT_THAT(message(factors("fitted", "{value: 0.92, interval80: [0.9]}")),
               HasSubstr("wanted are two values"));

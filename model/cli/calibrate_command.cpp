@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <foretell/version.hpp>
 #include <memory>
+#include <optional>
 
 #include "calib/fit/factors_yaml.hpp"
 #include "calib/fit/fit.hpp"
@@ -77,6 +78,15 @@ fs::path output_folder(const FitCommandOptions& options) {
   return folder;
 }
 
+// What the device has before the fit: in the folder that is written to, or where the program reads.
+std::optional<FactorsFile> factors_so_far(const fs::path& folder, const std::string& device) {
+  for (const fs::path& place : {folder, default_catalog_paths().factors}) {
+    const fs::path file = place / (device + ".yaml");
+    if (fs::exists(file)) return load_factors(file);
+  }
+  return std::nullopt;
+}
+
 FitProblem problem_of(const FitPlan& plan, const std::vector<FitRow>& rows, FitForecast& forecast) {
   FitProblem problem;
   problem.factors = plan.factors;
@@ -124,6 +134,8 @@ int calibrate_fit(const FitCommandOptions& options, const Session& session) {
     text.fitted_on = describe_fit_rows(plan, fit_rows);
     text.split = split.text();
     text.residuals = residual_lines(judged);
+    const std::optional<FactorsFile> so_far = factors_so_far(folder, device);
+    text.carried = carried_factors(plan, device, so_far ? &*so_far : nullptr);
     write_text((folder / (device + ".yaml")).string(), factors_yaml(result, text));
   }
   write_text("-", fit_report(result, judged, session.result_width));
