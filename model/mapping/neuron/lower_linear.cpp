@@ -24,7 +24,8 @@ class LinearLowering {
 
   void run(const std::vector<Demand>& demands) {
     for (const Demand& demand : demands) {
-      if (demand.feature_major && !demand.token_major) {
+      // A residual is added token by token; readers that want features transpose the sum.
+      if (demand.feature_major && !demand.token_major && kernel_.residual_op == kNoId) {
         weights_stationary(demand);
       } else {
         tokens_stationary(demand);
