@@ -93,7 +93,9 @@ std::string head(const FitResult& result, const FactorsText& text) {
 std::vector<CarriedFactor> carried_factors(const FitPlan& plan, const std::string& device,
                                            const FactorsFile* so_far) {
   std::map<std::string, bool> in_plan;  // and whether it applies to the device
-  for (const FreeFactor& factor : plan.factors) in_plan[factor.name] = factor.applies_to(device);
+  for (const FreeFactor& factor : plan.factors) {
+    in_plan[factor.name] = in_plan[factor.name] || factor.applies_to(device);
+  }
   NeuronFactors values = so_far == nullptr ? NeuronFactors{} : so_far->factors;
   NeuronFactors facts_alone;
   FieldList list;

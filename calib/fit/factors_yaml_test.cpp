@@ -10,7 +10,6 @@ namespace foretell {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 FactorEstimate estimate(FreeFactor factor, double value, double low, double high) {
   return {std::move(factor), value, low, high, true, 0.2};
@@ -32,12 +31,24 @@ FitResult example() {
   return result;
 }
 
-FactorsText text_for(const std::string& device) {
-  return {device, "rows of \"a\" and b", "fit on a", {"Rows fit: 12."}};
+FitPlan plan_of(const FitResult& result) {
+  FitPlan plan;
+  plan.devices = {"one", "two"};
+  for (const FactorEstimate& one : result.factors) plan.factors.push_back(one.factor);
+  return plan;
+}
+
+std::string yaml_for(const std::string& device, const FactorsFile* so_far = nullptr) {
+  const FitResult result = example();
+  return factors_yaml(result, {device,
+                               "rows of \"a\" and b",
+                               "fit on a",
+                               {"Rows fit: 12."},
+                               carried_factors(plan_of(result), device, so_far)});
 }
 
 TEST(FactorsYaml, ReadsBackAsAFittedFile) {
-  const FactorsFile file = parse_factors(factors_yaml(example(), text_for("one")), "one.yaml");
+  const FactorsFile file = parse_factors(yaml_for("one"), "one.yaml");
   EXPECT_EQ(file.device, "one");
   EXPECT_EQ(file.status, "fitted");
   EXPECT_EQ(file.fitted_on, "rows of \"a\" and b");
@@ -45,19 +56,37 @@ TEST(FactorsYaml, ReadsBackAsAFittedFile) {
   EXPECT_DOUBLE_EQ(file.factors.call_overhead.value(), 223.5e-6);
   EXPECT_DOUBLE_EQ(file.factors.sdk_engine_time.at("2.9"), 1.2);
   EXPECT_EQ(file.provenance.at("call_overhead").interval80, "200 us .. 250 us");
+  EXPECT_EQ(file.provenance.at("call_overhead").status, "fitted");
   EXPECT_THAT(file.provenance.at("sdk_engine_time.2.14").fitted_on, HasSubstr("nothing"));
 }
 
 TEST(FactorsYaml, AFactorOfAnotherDeviceStaysNeutral) {
-  const std::string text = factors_yaml(example(), text_for("one"));
-  EXPECT_THAT(text, Not(HasSubstr("  clock_derate:")));
-  EXPECT_DOUBLE_EQ(parse_factors(text, "one.yaml").factors.clock_derate, 1);
-  const FactorsFile other = parse_factors(factors_yaml(example(), text_for("two")), "two.yaml");
-  EXPECT_DOUBLE_EQ(other.factors.clock_derate, 1.123);
+  const FactorsFile one = parse_factors(yaml_for("one"), "one.yaml");
+  EXPECT_DOUBLE_EQ(one.factors.clock_derate, 1);
+  EXPECT_EQ(one.provenance.at("clock_derate").interval80, "1 .. 1");
+  EXPECT_DOUBLE_EQ(parse_factors(yaml_for("two"), "two.yaml").factors.clock_derate, 1.123);
+}
+
+// Another fit answers for them; this one may not lose them.
+TEST(FactorsYaml, FactorsThatTheFitDoesNotFreeAreCarriedOver) {
+  FactorsFile so_far = parse_factors(yaml_for("one"), "one.yaml");
+  EXPECT_EQ(so_far.provenance.at("hop_latency").status, "provisional");
+  so_far.factors.hop_latency = Seconds(1.27e-6);
+  so_far.provenance.at("hop_latency") = {"decode rows", "1.2 us .. 1.3 us", "fitted"};
+  so_far.factors.sdk_batched_prefill_time["2.18.0"] = 1.32;
+  so_far.provenance["sdk_batched_prefill_time.2.18.0"] = {"prefill rows", "", "provisional"};
+  so_far.factors.call_overhead = Seconds(1);
+  const FactorsFile file = parse_factors(yaml_for("one", &so_far), "one.yaml");
+  EXPECT_DOUBLE_EQ(file.factors.hop_latency.value(), 1.27e-6);
+  EXPECT_EQ(file.provenance.at("hop_latency").interval80, "1.2 us .. 1.3 us");
+  EXPECT_EQ(file.provenance.at("hop_latency").fitted_on, "decode rows");
+  EXPECT_DOUBLE_EQ(file.factors.sdk_batched_prefill_time.at("2.18.0"), 1.32);
+  EXPECT_EQ(file.provenance.at("sdk_batched_prefill_time.2.18.0").status, "provisional");
+  EXPECT_DOUBLE_EQ(file.factors.call_overhead.value(), 223.5e-6);
 }
 
 TEST(FactorsYaml, SaysWhatEachMeansAndWhatTradesOff) {
-  const std::string text = factors_yaml(example(), text_for("one"));
+  const std::string text = yaml_for("one");
   EXPECT_THAT(text, HasSubstr("# Meaning of call_overhead.\n  call_overhead:"));
   EXPECT_THAT(text, HasSubstr("# call_overhead and clock_derate trade off against each other: "
                               "correlation -0.91.\n"));

@@ -54,7 +54,7 @@ FreeFactor read_factor(const std::string& name, const Node& node, const FitPlan&
   } catch (const UserError& error) {
     throw UserError(fmt::format("{}: {}", node.where(), error.what()));
   }
-  node.only_keys({"prior", "width", "low", "high", "devices", "why"}, name);
+  node.only_keys({"prior", "width", "low", "high", "devices", "per_device", "why"}, name);
   factor.name = name;
   factor.dimension = field->dimension;
   factor.meaning = field->meaning;
@@ -85,6 +85,24 @@ FreeFactor read_factor(const std::string& name, const Node& node, const FitPlan&
   return factor;
 }
 
+std::string read_measured(const Node& root) {
+  const Node* node = root.find("measured");
+  if (node == nullptr) return "call_ms";
+  const std::vector<std::string> columns = {"call_ms", "tpot_ms", "ttft_ms"};
+  const std::string text = node->as_text("measured");
+  if (std::find(columns.begin(), columns.end(), text) != columns.end()) return text;
+  throw UserError(
+      fmt::format("{}: measured: {}", node->where(), unknown_name("column", text, columns).what()));
+}
+
+bool read_switch(const Node& parent, const char* key) {
+  const Node* node = parent.find(key);
+  if (node == nullptr) return false;
+  const std::string text = node->as_text(key);
+  if (text == "true" || text == "false") return text == "true";
+  throw UserError(fmt::format("{}: {}: '{}' is neither true nor false", node->where(), key, text));
+}
+
 }  // namespace
 
 bool FreeFactor::applies_to(const std::string& device) const {
@@ -103,9 +121,11 @@ std::string FreeFactor::text(double value) const {
 
 FitPlan parse_fit_plan(const std::string& text, const std::string& shown_as) {
   const Node root = parse_document(text, shown_as);
-  root.only_keys({"devices", "noise", "factors"}, "");
+  root.only_keys({"devices", "noise", "measured", "on_top", "factors"}, "");
   FitPlan plan;
   plan.devices = read_names(root.required("devices", ""), "devices");
+  plan.measured = read_measured(root);
+  plan.on_top = read_switch(root, "on_top");
   plan.noise = read_value(root, "", "noise", Dimension{});
   if (!(plan.noise > 0 && plan.noise < 1)) {
     throw UserError(
@@ -117,7 +137,15 @@ FitPlan parse_fit_plan(const std::string& text, const std::string& shown_as) {
   }
   Problems problems;
   for (const MapEntry& entry : factors.entries) {
-    problems.collect([&] { plan.factors.push_back(read_factor(entry.key, entry.value, plan)); });
+    problems.collect([&] {
+      FreeFactor factor = read_factor(entry.key, entry.value, plan);
+      const std::vector<std::string> devices = factor.devices;
+      if (!read_switch(entry.value, "per_device")) return plan.factors.push_back(factor);
+      for (const std::string& device : devices) {  // a value for each of them
+        factor.devices = {device};
+        plan.factors.push_back(factor);
+      }
+    });
   }
   problems.throw_if_any();
   return plan;

@@ -29,6 +29,11 @@ struct FreeFactor {
 struct FitPlan {
   std::vector<std::string> devices;
   double noise = 0;  // relative error of a configuration that is no news, above zero
+  // Column of the table that is compared: "call_ms" of forward passes, "tpot_ms" or "ttft_ms" of
+  // token generation.
+  std::string measured = "call_ms";
+  // The factors of the devices so far stay in force below the free ones; otherwise published facts.
+  bool on_top = false;
   std::vector<FreeFactor> factors;
 };
 

@@ -35,9 +35,10 @@ std::string one_line(std::string text) {
   return text;
 }
 
-std::string call_as_text(const Predictor& predict, const Request& request) {
+std::string time_as_text(const Predictor& predict, const Request& request,
+                         const std::string& measured) {
   try {
-    return kGood + to_text(predicted_values(predict(request)).at("pred_call_ms"));
+    return kGood + to_text(predicted_values(predict(request)).at("pred_" + measured));
   } catch (const UserError& error) {
     return kUserFault + one_line(error.what());
   } catch (const std::exception& error) {
@@ -45,7 +46,7 @@ std::string call_as_text(const Predictor& predict, const Request& request) {
   }
 }
 
-double call_from_text(const std::string& line, const Request& request) {
+double time_from_text(const std::string& line, const Request& request) {
   if (line.front() == kGood) return std::stod(line.substr(1));
   const std::string message = request.workload + " on " + request.system + ": " + line.substr(1);
   if (line.front() == kUserFault) throw UserError(message);
@@ -74,6 +75,7 @@ std::vector<double> FitForecast::operator()(const std::vector<double>& values) {
   }
   return forecast([&](const FitRow& row, Request& request) {
     request.set = set_by_device[row.device];
+    if (plan_.on_top) return;  // overlays of releases are those of the factors so far
     // One entry that covers the row's release: whatever other releases cost, this row is the same.
     const double engine_time = sdk_engine_time(releases, request.sdk);
     request.sdk = kAnyRelease;
@@ -92,7 +94,7 @@ std::vector<double> FitForecast::forecast(const Setter& set) {
   std::vector<Request> requests;
   for (const FitRow& row : rows_) {
     Request request = row.request;
-    request.factors = "none";
+    request.factors = plan_.on_top ? "" : "none";
     set(row, request);
     const bool by_network = detail_ == Detail::kEveryNetwork;
     keys.push_back(key_of(by_network ? row.network : row.side.architecture, row, request));
@@ -114,7 +116,7 @@ std::vector<double> FitForecast::predict_calls(const std::vector<Request>& reque
   const auto outcomes = run_forked(workers, jobs_, [&](std::size_t worker) {
     std::string text;
     for (std::size_t i = worker; i < requests.size(); i += workers) {
-      const std::string call = call_as_text(predict_, requests[i]);
+      const std::string call = time_as_text(predict_, requests[i], plan_.measured);
       text += call + '\n';
     }
     return text;
@@ -124,7 +126,7 @@ std::vector<double> FitForecast::predict_calls(const std::vector<Request>& reque
     if (!outcomes[worker].finished) throw InternalError(__FILE__, __LINE__, outcomes[worker].text);
     const std::vector<std::string> lines = split(outcomes[worker].text, '\n');
     for (std::size_t i = worker, line = 0; i < requests.size(); i += workers, ++line) {
-      calls[i] = call_from_text(lines.at(line), requests[i]);
+      calls[i] = time_from_text(lines.at(line), requests[i]);
     }
   }
   return calls;

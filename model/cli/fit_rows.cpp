@@ -18,15 +18,13 @@
 namespace foretell {
 namespace {
 
-constexpr const char* kMeasured = "call_ms";
-
-double parse_time(const std::string& text, const CsvReader& table) {
+double parse_time(const std::string& text, const std::string& column, const CsvReader& table) {
   double value = 0;
   const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool whole = result.ec == std::errc() && result.ptr == text.data() + text.size();
   if (!whole || !std::isfinite(value) || !(value > 0)) {
     throw UserError(fmt::format("{}:{}: {}: '{}' is no measured time; it has to be above 0",
-                                table.path(), table.line(), kMeasured, text));
+                                table.path(), table.line(), column, text));
   }
   return value;
 }
@@ -49,17 +47,23 @@ class DeviceNames {
   std::map<std::string, std::string> names_;
 };
 
-RowFilter filter_of(const CsvRow& header, const Split& split) {
+RowFilter filter_of(const CsvRow& header, const FitPlan& plan, const Split& split) {
   RowFilter filter;
   if (has_column(header, "use")) filter.require("use=yes", header);
   if (has_column(header, "family")) filter.require("family=" + split.family(), header);
-  if (has_column(header, "phase")) filter.require("phase=forward", header);
+  if (has_column(header, "phase")) {
+    filter.require(plan.measured == "call_ms" ? "phase=forward" : "phase=decode", header);
+  }
   return filter;
 }
 
 std::string setting_of(const Request& request) {
   std::string text = fmt::format(" on {}, batch {}", request.system, request.batch);
   if (request.seq_len > 0) text += fmt::format(", {} tokens", request.seq_len);
+  if (request.input_len > 0) {
+    text += fmt::format(", {} + {} tokens of {}, tp {}", request.input_len, request.output_len,
+                        request.context, request.tp);
+  }
   if (request.dp > 0) text += fmt::format(", {} copies", request.dp);
   return text + ", " + request.dtype;
 }
@@ -70,9 +74,9 @@ FitRows read_fit_rows(const std::string& path, const FitPlan& plan, const Split&
   CsvReader table(path);
   const CsvRow& header = table.header();
   const TableLayout& layout = recognise_table(header, path);
-  const std::size_t measured = find_column(header, kMeasured);
+  const std::size_t measured = find_column(header, plan.measured.c_str());
   const std::size_t system = find_column(header, "system");
-  const RowFilter filter = filter_of(header, split);
+  const RowFilter filter = filter_of(header, plan, split);
   const RowReader reader(layout, header, {});
   DeviceNames devices;
   FitRows rows;
@@ -83,7 +87,7 @@ FitRows read_fit_rows(const std::string& path, const FitPlan& plan, const Split&
     const std::string device = devices.find(row[system]);
     if (std::find(plan.devices.begin(), plan.devices.end(), device) == plan.devices.end()) continue;
     FitRow one;
-    one.measured_ms = parse_time(std::string(trim(row[measured])), table);
+    one.measured_ms = parse_time(std::string(trim(row[measured])), plan.measured, table);
     try {
       one.request = reader.request(row);
     } catch (const UserError& error) {
@@ -96,9 +100,9 @@ FitRows read_fit_rows(const std::string& path, const FitPlan& plan, const Split&
     rows.rows.push_back(std::move(one));
   }
   if (rows.rows.empty()) {
-    throw UserError(fmt::format(
-        "{}: none of {} rows is a measured forward pass of an {} network on {}, with use=yes", path,
-        rows.read, split.family(), join(plan.devices, " or ")));
+    throw UserError(fmt::format("{}: none of {} rows has {} of {} networks on {}, with use=yes",
+                                path, rows.read, plan.measured, split.family(),
+                                join(plan.devices, " or ")));
   }
   return rows;
 }

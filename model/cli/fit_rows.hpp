@@ -26,8 +26,8 @@ struct FitRows {
   std::size_t read = 0;  // rows of the table, whatever they are
 };
 
-// One forward pass of networks of the split's family on devices of the plan, where the columns
-// `use` and `family`, if there are any, say so. Rows without a measured call are left out.
+// Rows of networks of the split's family on devices of the plan that state what the plan compares,
+// where the columns `use`, `family` and `phase`, if there are any, say so.
 // UserError with file:line for a time that is not above zero, and when no row is left.
 FitRows read_fit_rows(const std::string& table, const FitPlan& plan, const Split& split);
 
