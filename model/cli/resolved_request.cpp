@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "hw/spec/group_sizes.hpp"
 #include "model/base/errors.hpp"
 
 namespace foretell {
@@ -74,6 +75,7 @@ void resolve_parallelism(ResolvedRequest& resolved) {
   }
   if (request.tp == 0) request.tp = 1;
   if (request.pp == 0) request.pp = 1;
+  require_group_size(spec, request.tp);
   const int per_copy = request.tp * request.pp;
   const int usable = request.cores > 0 ? request.cores : available;
   const int copies = request.dp > 0 ? request.dp : 1;

@@ -62,6 +62,24 @@ TEST(Resolve, CoresLimitTheCopies) {
   EXPECT_EQ(resolve(request).serving.dp, 3);
 }
 
+TEST(Resolve, AGroupHasASizeThatTheVendorAllowsOnTheSystem) {
+  Request request = bert();
+  request.system = "inf2.48xlarge";
+  request.workload = "gpt2";
+  request.batch = 1;
+  request.input_len = 128;
+  request.output_len = 16;
+  request.tp = 4;
+  EXPECT_EQ(resolve(request).request.tp, 4);
+  request.tp = 5;
+  EXPECT_EQ(error_of(request),
+            "tensor parallel degree 5 is not possible on inf2.48xlarge; possible are 1, 2, 4, 8, "
+            "12, 24");
+  request.system = "inf2.xlarge";
+  request.tp = 4;
+  EXPECT_THAT(error_of(request), HasSubstr("possible are 1, 2"));
+}
+
 TEST(Resolve, UnknownNamesAreToldTheNearest) {
   Request request = bert();
   request.system = "inf2.xlrge";
@@ -97,6 +115,67 @@ TEST(MakeRecord, AppliesServingCostAndInterval) {
   EXPECT_EQ(record.context.workload, "bert-large-uncased");
 }
 
+TEST(MakeRecord, CostsAreThoseOfEveryPurchaseOption) {
+  const ResolvedRequest resolved = resolve(bert());
+  Metrics metrics;
+  metrics.call = Seconds(10e-3);
+  const RunSummary summary = make_record(resolved, metrics).summary;
+  const Prices& prices = resolved.system.spec.price_usd_per_hour;
+  ASSERT_EQ(prices.size(), 3U);
+  for (const auto& [option, usd] : prices) {
+    EXPECT_NEAR(summary.costs_usd_per_million.at(option), usd / 3600 / 1600 * 1e6, 1e-9) << option;
+  }
+  EXPECT_EQ(summary.cost_usd_per_million, summary.costs_usd_per_million.at("on_demand"));
+}
+
+TEST(MakeRecord, GenerationCountsTokensAndKeepsEveryCompiledLength) {
+  Request request = bert();
+  request.workload = "gpt2";
+  request.batch = 2;
+  request.dp = 1;
+  request.input_len = 100;
+  request.output_len = 50;
+  Metrics metrics;
+  metrics.call = Seconds(2);
+  metrics.memory = {Bytes(8), Bytes(4), Bytes(2), Bytes(1), Bytes(16)};
+  metrics.generation =
+      GenerationMetrics{Seconds(0.5), Seconds(0.03), Seconds(2), {{128, 49, Seconds(0.03)}}};
+  const RunRecord record = make_record(resolve(request), metrics);
+  EXPECT_NEAR(record.summary.throughput, 2 * 50 / 2.0, 1e-12);
+  EXPECT_EQ(record.summary.throughput_unit, "tokens/s");
+  EXPECT_EQ(record.summary.memory_used_bytes, 31);
+  EXPECT_EQ(record.summary.memory->kv_cache_bytes, 4);
+  ASSERT_EQ(record.generation.size(), 1U);
+  EXPECT_EQ(record.generation[0].tokens, 49);
+  for (const char* field : {"ttft_s", "tpot_s", "latency_s", "throughput"}) {
+    const Interval& interval = record.summary.interval80.at(field);
+    EXPECT_LT(interval.low, interval.high) << field;
+  }
+}
+
+TEST(MakeRecord, ARequestWithoutAPredictionKeepsItsNames) {
+  Request request = bert();
+  request.tp = 8;
+  const RunRecord record = unpredicted(request);
+  EXPECT_EQ(record.context.system, "inf2.xlarge");
+  EXPECT_EQ(record.context.workload, "bert-large-uncased");
+  EXPECT_EQ(record.context.scenario.tp, 8);
+  EXPECT_EQ(record.context.scenario.dp, 0);
+}
+
+TEST(Intervals, PrefillAndDecodeStepHaveTheirOwn) {
+  const IntervalTable table = IntervalTable::parse(
+      "default: {low: 0.5, high: 2, why: wide}\n"
+      "intervals:\n"
+      "  - {device: d, family: decoder, low: 0.9, high: 1.1, why: w}\n"
+      "  - {device: d, family: decoder, quantity: tpot, low: 0.8, high: 1.2, why: w}\n",
+      "i.yaml");
+  EXPECT_EQ(table.choose("d", "decoder").ratio.low, 0.9);
+  EXPECT_EQ(table.choose("d", "decoder", IntervalQuantity::kTpot).ratio.low, 0.8);
+  EXPECT_THAT(table.choose("d", "decoder", IntervalQuantity::kTtft).note,
+              HasSubstr("no measured interval for the ttft of decoder networks on d"));
+}
+
 TEST(Intervals, TheMatchingEntryElseTheDefaultWhichIsSaid) {
   const IntervalTable table = IntervalTable::parse(
       "default: {low: 0.5, high: 2, why: wide}\n"
@@ -119,6 +198,9 @@ TEST(Intervals, BadFilesSayWhere) {
   EXPECT_THAT(error("default: {low: 0.5, high: 0.9, why: x}\n"),
               HasSubstr("high: '0.9' has to be"));
   EXPECT_THAT(error("default: {low: 0.5, high: 2}\n"), HasSubstr("why"));
+  EXPECT_THAT(error("default: {low: 0.5, high: 2, why: x}\nintervals:\n"
+                    "  - {device: d, family: f, quantity: p99, low: 0.5, high: 2, why: x}\n"),
+              HasSubstr("i.yaml:3: quantity: 'p99' has to be call, ttft or tpot"));
   EXPECT_THAT(error("defaults: {}\n"), HasSubstr("defaults"));
 }
 
