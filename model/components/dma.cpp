@@ -24,12 +24,14 @@ DmaEngines::DmaEngines(const sc_core::sc_module_name& name, const DmaSpec& spec,
       shared_(shared),
       rings_(shared.program.rings.size()),
       engine_free_(static_cast<std::size_t>(spec.engines), 0),
+      last_ring_(rings_.empty() ? 0 : rings_.size() - 1),
       wake_("due") {
   std::uint64_t largest = 0;
   shared_.execution.rings.resize(rings_.size());
   for (std::size_t r = 0; r < rings_.size(); ++r) {
     rings_[r].owner = this;
     rings_[r].index = r;
+    rings_[r].ready_at.reserve(shared_.program.rings[r].transfers.size());
     const auto& transfers = shared_.program.rings[r].transfers;
     shared_.execution.rings[r].resize(transfers.size());
     for (const Transfer& transfer : transfers) largest = std::max(largest, transfer.bytes());
@@ -69,7 +71,7 @@ void DmaEngines::issue(std::size_t index) {
     const auto queue = static_cast<std::int32_t>(static_cast<std::size_t>(kEngineCount) + index);
     shared_.execution.rings[index][number].cause =
         waited || number == 0 ? readiness.cause : EntryRef{queue, number - 1};
-    waiting_.push({at + start_latency_, index, number});
+    ring.ready_at.push_back(at + start_latency_);
     ++ring.next;
   }
   schedule_wake();
@@ -78,22 +80,29 @@ void DmaEngines::issue(std::size_t index) {
 void DmaEngines::service() {
   const Ticks now = now_ticks();
   while (!in_flight_.empty() && in_flight_.top().time <= now) {
-    const Issued done = in_flight_.top();
+    const InFlight done = in_flight_.top();
     in_flight_.pop();
     complete(done);
   }
-  while (!waiting_.empty() && waiting_.top().time <= now &&
-         *std::min_element(engine_free_.begin(), engine_free_.end()) <= now) {
-    const Issued next = waiting_.top();
-    waiting_.pop();
-    begin(next);
+  while (*std::min_element(engine_free_.begin(), engine_free_.end()) <= now) {
+    RingState* const ring = due_ring(now);
+    if (ring == nullptr) break;
+    begin(*ring);
   }
   schedule_wake();
 }
 
-void DmaEngines::begin(const Issued& issued) {
-  const Transfer& transfer = shared_.program.rings[issued.ring].transfers[issued.index];
-  RingState& ring = rings_[issued.ring];
+DmaEngines::RingState* DmaEngines::due_ring(Ticks now) {
+  for (std::size_t turn = 1; turn <= rings_.size(); ++turn) {
+    RingState& ring = rings_[(last_ring_ + turn) % rings_.size()];
+    if (ring.waiting() && ring.head() <= now) return &ring;
+  }
+  return nullptr;
+}
+
+void DmaEngines::begin(RingState& ring) {
+  const auto index = static_cast<std::uint32_t>(ring.begun);
+  const Transfer& transfer = shared_.program.rings[ring.index].transfers[index];
   const Ticks now = now_ticks();
   Ticks end = occupy_engines(transfer);
   if (transfer.direction != TransferDirection::kOnChip) {
@@ -107,15 +116,15 @@ void DmaEngines::begin(const Issued& issued) {
   }
   end = std::max(end, ring.last_end);  // a ring completes in order
   ring.last_end = end;
-  Execution& execution = shared_.execution.rings[issued.ring][issued.index];
+  Execution& execution = shared_.execution.rings[ring.index][index];
   execution.begin = now;
   execution.end = end;
-  if (now > issued.time && issued.index > 0) {  // it was the engines that were occupied
-    execution.cause = {
-        static_cast<std::int32_t>(static_cast<std::size_t>(kEngineCount) + issued.ring),
-        issued.index - 1};
-  }
-  in_flight_.push({end, issued.ring, issued.index});
+  if (now > ring.head()) execution.cause = last_begun_;  // it was the engines that were occupied
+  last_begun_ = {static_cast<std::int32_t>(static_cast<std::size_t>(kEngineCount) + ring.index),
+                 index};
+  last_ring_ = ring.index;
+  ++ring.begun;
+  in_flight_.push({end, ring.index, index});
 }
 
 Ticks DmaEngines::occupy_engines(const Transfer& transfer) {
@@ -165,24 +174,24 @@ Ticks DmaEngines::pass_hbm(const Transfer& transfer) {
   return end;
 }
 
-void DmaEngines::complete(const Issued& issued) {
-  const Transfer& transfer = shared_.program.rings[issued.ring].transfers[issued.index];
-  ++rings_[issued.ring].completed;
-  shared_.execution.end = std::max(shared_.execution.end, issued.time);
+void DmaEngines::complete(const InFlight& done) {
+  const Transfer& transfer = shared_.program.rings[done.ring].transfers[done.index];
+  ++rings_[done.ring].completed;
+  shared_.execution.end = std::max(shared_.execution.end, done.time);
   if (transfer.signal != kNoSemaphore) {
     const auto queue =
-        static_cast<std::int32_t>(static_cast<std::size_t>(kEngineCount) + issued.ring);
-    shared_.semaphores.raise(transfer.signal, now_ticks(), {queue, issued.index});
+        static_cast<std::int32_t>(static_cast<std::size_t>(kEngineCount) + done.ring);
+    shared_.semaphores.raise(transfer.signal, now_ticks(), {queue, done.index});
   }
 }
 
 void DmaEngines::schedule_wake() {
   Ticks next = -1;
-  if (!in_flight_.empty()) next = in_flight_.top().time;
-  if (!waiting_.empty()) {
-    const Ticks free = *std::min_element(engine_free_.begin(), engine_free_.end());
-    const Ticks start = std::max(waiting_.top().time, free);
-    next = next < 0 ? start : std::min(next, start);
+  const auto consider = [&next](Ticks time) { next = next < 0 ? time : std::min(next, time); };
+  if (!in_flight_.empty()) consider(in_flight_.top().time);
+  const Ticks free = *std::min_element(engine_free_.begin(), engine_free_.end());
+  for (const RingState& ring : rings_) {
+    if (ring.waiting()) consider(std::max(ring.head(), free));
   }
   if (next >= 0) wake_.notify(to_sc_time(std::max<Ticks>(0, next - now_ticks())));
 }

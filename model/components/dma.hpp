@@ -2,8 +2,9 @@
 //
 // A ring issues its transfers in order as their semaphores allow; after the start latency, which
 // delays but does not occupy, a transfer's descriptors are spread over the engines that are free
-// first. An engine works on one transfer at a time. The bytes pass the HBM over a TLM socket, so a
-// transfer ends when both the engines and the memory are done.
+// first. An engine works on one transfer at a time. Rings that have transfers ready take turns
+// [DOV:29]: inputs do not queue behind all the weights that are being prefetched. The bytes pass
+// the HBM over a TLM socket, so a transfer ends when both the engines and the memory are done.
 #pragma once
 
 #include <tlm_utils/simple_initiator_socket.h>
@@ -36,25 +37,32 @@ class DmaEngines : public sc_core::sc_module {
     void semaphore_reached() override { owner->issue(index); }
     DmaEngines* owner = nullptr;
     std::size_t index = 0;
-    std::size_t next = 0;  // first transfer not yet issued
+    std::size_t next = 0;         // first transfer not yet issued
+    std::size_t begun = 0;        // first transfer that has not begun
+    std::vector<Ticks> ready_at;  // of those issued: start latency over
     std::size_t completed = 0;
     Ticks last_issue = 0;
     Ticks last_end = 0;
+
+    bool waiting() const { return begun < next; }
+    Ticks head() const { return ready_at[begun]; }
   };
-  struct Issued {  // ready to start, or completing, at `time`
+  struct InFlight {  // completes at `time`
     Ticks time;
     std::size_t ring;
     std::uint32_t index;
-    bool operator>(const Issued& other) const {
+    bool operator>(const InFlight& other) const {
       return std::tie(time, ring, index) > std::tie(other.time, other.ring, other.index);
     }
   };
-  using TimeQueue = std::priority_queue<Issued, std::vector<Issued>, std::greater<>>;
+  using TimeQueue = std::priority_queue<InFlight, std::vector<InFlight>, std::greater<>>;
 
   void service();                 // SC_METHOD: completes and starts what is due
   void issue(std::size_t index);  // of the ring
-  void begin(const Issued& issued);
-  void complete(const Issued& issued);
+  // The ring whose turn it is among those with a transfer ready; nullptr: none.
+  RingState* due_ring(Ticks now);
+  void begin(RingState& ring);
+  void complete(const InFlight& done);
   void schedule_wake();
   // Occupies engines for the descriptors; returns when the last of them is done.
   Ticks occupy_engines(const Transfer& transfer);
@@ -68,8 +76,9 @@ class DmaEngines : public sc_core::sc_module {
   std::vector<Ticks> engine_free_;
   std::vector<std::size_t> chosen_;  // engines of the transfer being started
   std::vector<unsigned char> data_;  // payload buffer; its contents mean nothing
-  TimeQueue waiting_;
   TimeQueue in_flight_;
+  std::size_t last_ring_;  // that had its turn
+  EntryRef last_begun_;
   sc_core::sc_event wake_;
 };
 

@@ -93,6 +93,35 @@ TEST(DmaEngines, RingsDoNotWaitForEachOther) {
   EXPECT_LT(run.ring(Ring::kInputs)[0].end, run.ring(Ring::kWeights)[0].end);
 }
 
+TEST(DmaEngines, RingsWithTransfersReadyTakeTurns) {
+  ProgramBuilder builder("turns");
+  for (int i = 0; i < 8; ++i) builder.emit(Ring::kWeights, load(128, 4096), {});
+  for (int i = 0; i < 3; ++i) builder.emit(Ring::kInputs, load(128, 4096), {});
+  const BenchRun run = run_bench(std::move(builder).finish());
+  const auto& weights = run.ring(Ring::kWeights);
+  const auto& inputs = run.ring(Ring::kInputs);
+  const Ticks each = 8 * descriptor_ticks(4096);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(weights[i].begin, kStart + static_cast<Ticks>(2 * i) * each);
+    EXPECT_EQ(inputs[i].begin, weights[i].end);
+  }
+  for (std::size_t i = 4; i < 8; ++i) EXPECT_EQ(weights[i].begin, weights[i - 1].end);
+}
+
+TEST(DmaEngines, ARingThatBecomesReadyLateDoesNotGetTheTurnsItMissed) {
+  ProgramBuilder builder("late");
+  for (int i = 0; i < 6; ++i) builder.emit(Ring::kWeights, load(128, 4096), {});
+  const Deps late = builder.emit(Engine::kVector, lane(Opcode::kTensorCopy, 4096, kReadsSbuf), {});
+  for (int i = 0; i < 3; ++i) builder.emit(Ring::kInputs, load(128, 4096), late);
+  const BenchRun run = run_bench(std::move(builder).finish());
+  const auto& weights = run.ring(Ring::kWeights);
+  const auto& inputs = run.ring(Ring::kInputs);
+  ASSERT_GT(inputs[0].begin, weights[1].begin);
+  ASSERT_LT(inputs[0].begin, weights[4].begin);
+  EXPECT_GT(weights[5].begin, inputs[0].end);
+  EXPECT_GT(inputs[1].begin, inputs[0].end);  // a transfer of weights in between
+}
+
 TEST(DmaEngines, AConsumerBeginsWhenItsTransferHasEnded) {
   ProgramBuilder builder("consumer");
   builder.emit(Ring::kWeights, load(128, 4096), {});
