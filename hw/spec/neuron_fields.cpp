@@ -131,6 +131,8 @@ void fields(FieldList& list, HostSpec& spec) {
              "Runtime and framework, per call of a compiled graph.");
   list.value("copy_rate", spec.copy_rate, {BytesPerSecond(1e6), BytesPerSecond(1e13)},
              "Copies between host and device, per worker.");
+  list.value("runtime_memory", spec.runtime_memory, {Bytes(0), 64_GiB},
+             "Device memory that the runtime keeps for each core in use.");
 }
 
 void fields(FieldList& list, NeuronDeviceSpec& spec) {

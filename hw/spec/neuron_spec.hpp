@@ -96,6 +96,7 @@ struct CollectiveSpec {
 struct HostSpec {
   Seconds call_overhead;     // runtime + framework, per call of a compiled graph
   BytesPerSecond copy_rate;  // host to device copy, per worker
+  Bytes runtime_memory;      // device memory that the runtime keeps for each core
 };
 
 struct NeuronDeviceSpec {

@@ -43,6 +43,23 @@ struct GenerationMetrics {
   std::vector<Step> steps;  // one per compiled context length
 };
 
+// Device memory by what it holds.
+struct MemoryUse {
+  Bytes weights;
+  Bytes kv_cache;  // and whatever else stays on the device from call to call
+  Bytes activations;
+  Bytes inputs_outputs;
+  Bytes runtime;  // what the runtime keeps for itself
+
+  Bytes total() const { return weights + kv_cache + activations + inputs_outputs + runtime; }
+};
+
+// The memory of several equal cores.
+inline MemoryUse operator*(const MemoryUse& use, double cores) {
+  return {use.weights * cores, use.kv_cache * cores, use.activations * cores,
+          use.inputs_outputs * cores, use.runtime * cores};
+}
+
 struct Metrics {
   Seconds call;    // one batched call on one core group, host overhead included
   Seconds device;  // the part of it spent on the device
@@ -50,7 +67,7 @@ struct Metrics {
   std::vector<ResourceMetrics> resources;
   Bytes hbm_read;
   Bytes hbm_written;
-  Bytes memory_used;      // per device
+  MemoryUse memory;       // per device
   Bytes memory_capacity;  // per device
   std::string bottleneck;
   std::optional<GenerationMetrics> generation;  // of token generation; the rest is its decode step

@@ -19,8 +19,8 @@ std::string key_of(const Request& request) {
 }
 
 RowPrediction prediction_of(const PredictionOutcome& outcome) {
-  if (!outcome.record) return {{}, outcome.error};
-  return {predicted_values(*outcome.record), ""};
+  if (!outcome.record) return {{}, outcome.error, {}};
+  return {predicted_values(*outcome.record), "", predicted_intervals(*outcome.record)};
 }
 
 }  // namespace
@@ -59,7 +59,7 @@ void BatchPredictor::flush() {
     known_[keys_[i]] = prediction_of(outcomes[i]);
   }
   for (const PendingRow& row : rows_) {
-    sink_(row.row, row.key.empty() ? RowPrediction{{}, row.error} : known_.at(row.key));
+    sink_(row.row, row.key.empty() ? RowPrediction{{}, row.error, {}} : known_.at(row.key));
   }
   rows_.clear();
   requests_.clear();

@@ -15,8 +15,9 @@
 namespace foretell {
 
 struct RowPrediction {
-  std::map<std::string, double> values;  // by added column; empty when it failed
-  std::string error;                     // why there is none; empty when it is good
+  std::map<std::string, double> values;            // by added column; empty when it failed
+  std::string error;                               // why there is none; empty when it is good
+  std::map<std::string, Interval> intervals = {};  // 80 %, by measured column, in its unit
 };
 
 class BatchPredictor {

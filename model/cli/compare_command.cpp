@@ -1,7 +1,8 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
-#include <ostream>
 
+#include "hw/spec/catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/cli/commands.hpp"
 #include "model/cli/output.hpp"
@@ -18,39 +19,65 @@ struct CompareOptions {
   RequestOptions request;
   OutputOptions output;
   std::string jobs;
+  std::string price = kOnDemand;
 };
 
-std::string describe(const Request& request) {
-  return request.workload + " on " + request.system + ", " + request.dtype + ", batch " +
-         std::to_string(request.batch);
+std::string describe(const RunContext& context) {
+  return context.workload + " on " + context.system + ", " + context.dtype + ", " +
+         scenario_text(context.scenario);
 }
 
-// Combinations that cannot be predicted are reported; the others are delivered.
+// Every system of a comparison has to have a price by that name, or the name is a mistake.
+void check_price(const std::string& price, const std::vector<Request>& combinations) {
+  std::vector<std::string> options;
+  for (const Request& request : combinations) {
+    for (const auto& [option, usd] : Catalog().load(request.system).spec.price_usd_per_hour) {
+      if (option == price) return;
+      options.push_back(option);
+    }
+  }
+  std::sort(options.begin(), options.end());
+  options.erase(std::unique(options.begin(), options.end()), options.end());
+  throw unknown_name("price", price, options);
+}
+
+std::vector<PredictionOutcome> predict_combinations(const CompareOptions& options,
+                                                    const std::vector<Request>& combinations,
+                                                    const Session& session) {
+  Progress progress(session, "comparing");
+  return predict_all(session.predict, combinations, parse_jobs(options.jobs), Detail::kEverything,
+                     [&progress](double share) { progress.update(share); });
+}
+
+ComparedRun compared_run(const Request& request, PredictionOutcome&& outcome) {
+  if (outcome.record) return {std::move(*outcome.record), ""};
+  FORETELL_CHECK(!outcome.is_ours, outcome.error);
+  return {unpredicted(request), outcome.error};
+}
+
+// Combinations that cannot be predicted keep their row and say why; the others are delivered.
 int compare(const CompareOptions& options, const Session& session) {
   const std::vector<Request> combinations = requests(options.request);
   for (const Request& request : combinations) check_names(request);
-  const int jobs = parse_jobs(options.jobs);
+  check_price(options.price, combinations);
   RecordOutput output(options.output);
-  std::vector<PredictionOutcome> outcomes;
-  {
-    Progress progress(session, "comparing");
-    outcomes = predict_all(session.predict, combinations, jobs, Detail::kEverything,
-                           [&progress](double share) { progress.update(share); });
-  }
+  std::vector<PredictionOutcome> outcomes = predict_combinations(options, combinations, session);
+  std::vector<ComparedRun> runs;
   std::vector<RunRecord> records;
   std::string failures;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    if (outcomes[i].record) {
-      records.push_back(std::move(*outcomes[i].record));
+    runs.push_back(compared_run(combinations[i], std::move(outcomes[i])));
+    const ComparedRun& run = runs.back();
+    if (run.problem.empty()) {
+      records.push_back(run.record);
     } else {
-      FORETELL_CHECK(!outcomes[i].is_ours, outcomes[i].error);
-      failures += "\n  " + describe(combinations[i]) + ": " + outcomes[i].error;
+      failures += "\n  " + describe(run.record.context) + ": " + run.problem;
     }
   }
   if (records.empty()) throw UserError("nothing could be predicted:" + failures);
-  output.deliver(records, comparison_text(records, session.result_width));
+  output.deliver(records, comparison_text(runs, options.price, session.result_width));
   if (failures.empty()) return kSuccess;
-  *session.messages << "foretell: left out:" << failures << '\n';
+  session.say("foretell: without a prediction:" + failures);
   return kOutsideTolerance;
 }
 
@@ -61,14 +88,21 @@ void add_compare_command(CLI::App& app, Session& session) {
   CLI::App* command =
       app.add_subcommand("compare", "Predict every combination of systems, data types, batches");
   command->footer(
-      "Example:\n"
+      "Examples:\n"
       "  foretell compare --on inf2.xlarge,inf2.8xlarge --workload bert-large-uncased --seq 128 "
-      "--dtype fp32,bf16,fp8 --batch 1,8");
+      "--dtype fp32,bf16,fp8 --batch 1,8\n"
+      "  foretell compare --on inf2.xlarge,inf2.8xlarge,inf2.24xlarge,inf2.48xlarge --workload "
+      "llama-3-8b --input-len 1024 --output-len 256 --dtype bf16 --price reserved_1y");
   add_request_options(*command, options->request, true);
   add_format_option(*command, options->output);
   add_store_option(*command, options->output);
   command->add_option("--jobs", options->jobs, "processes (default: one per processor)")
       ->type_name("N");
+  command
+      ->add_option("--price", options->price,
+                   "purchase option of the costs shown: on_demand, reserved_1y, reserved_3y "
+                   "(default: on_demand)")
+      ->type_name("OPTION");
   command->callback([options, &session] {
     session.action = [options, &session] { return compare(*options, session); };
   });

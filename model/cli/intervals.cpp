@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <foretell/version.hpp>
+#include <utility>
 
 #include "model/base/errors.hpp"
 #include "model/config/document.hpp"
@@ -32,6 +34,28 @@ Interval read_ratio(const Node& node) {
   return {number_at(node, "low", kMinLow, 1), number_at(node, "high", 1, kMaxHigh)};
 }
 
+constexpr std::array<std::pair<std::string_view, IntervalQuantity>, 3> kQuantities = {
+    {{"call", IntervalQuantity::kCall},
+     {"ttft", IntervalQuantity::kTtft},
+     {"tpot", IntervalQuantity::kTpot}}};
+
+std::string_view name_of(IntervalQuantity wanted) {
+  for (const auto& [name, quantity] : kQuantities) {
+    if (quantity == wanted) return name;
+  }
+  throw InternalError(__FILE__, __LINE__, "a quantity without a name");
+}
+
+IntervalQuantity read_quantity(const Node& item) {
+  const Node* node = item.find("quantity");
+  if (node == nullptr) return IntervalQuantity::kCall;
+  const std::string& text = node->as_text("quantity");
+  for (const auto& [name, quantity] : kQuantities) {
+    if (name == text) return quantity;
+  }
+  throw UserError(node->where() + ": quantity: '" + text + "' has to be call, ttft or tpot");
+}
+
 }  // namespace
 
 IntervalTable IntervalTable::parse(const std::string& text, const std::string& shown_as) {
@@ -43,9 +67,10 @@ IntervalTable IntervalTable::parse(const std::string& text, const std::string& s
   table.fallback_ = read_ratio(fallback);
   if (const Node* list = root.find("intervals"); list != nullptr) {
     for (const Node& item : list->items) {
-      item.only_keys({"device", "family", "low", "high", "why"}, "intervals");
+      item.only_keys({"device", "family", "quantity", "low", "high", "why"}, "intervals");
       table.entries_.push_back({item.required("device", "").as_text("device"),
-                                item.required("family", "").as_text("family"), read_ratio(item)});
+                                item.required("family", "").as_text("family"), read_quantity(item),
+                                read_ratio(item)});
     }
   }
   return table;
@@ -55,12 +80,17 @@ IntervalTable IntervalTable::load(const std::filesystem::path& path) {
   return parse(read_text_file(path), path.filename().string());
 }
 
-IntervalChoice IntervalTable::choose(std::string_view device, std::string_view family) const {
+IntervalChoice IntervalTable::choose(std::string_view device, std::string_view family,
+                                     IntervalQuantity quantity) const {
   for (const Entry& entry : entries_) {
-    if (entry.device == device && entry.family == family) return {entry.ratio, ""};
+    if (entry.device == device && entry.family == family && entry.quantity == quantity)
+      return {entry.ratio, ""};
   }
-  return {fallback_, fmt::format("no measured interval for {} networks on {}: the default is shown",
-                                 family, device)};
+  const std::string what =
+      quantity == IntervalQuantity::kCall ? "" : fmt::format("the {} of ", name_of(quantity));
+  return {fallback_,
+          fmt::format("no measured interval for {}{} networks on {}: the default is shown", what,
+                      family, device)};
 }
 
 const IntervalTable& default_intervals() {

@@ -4,6 +4,7 @@
 //   default: {low: 0.7, high: 1.4, why: …}
 //   intervals:
 //     - {device: inferentia2, family: encoder, low: 0.92, high: 1.09, why: …}
+//     - {device: inferentia2, family: decoder, quantity: tpot, low: 0.9, high: 1.1, why: …}
 #pragma once
 
 #include <filesystem>
@@ -15,6 +16,10 @@
 #include "workloads/import/model_config.hpp"
 
 namespace foretell {
+
+// Times that are predicted with different certainty: a call of one forward pass, the prefill of a
+// generation, and its decode steps.
+enum class IntervalQuantity { kCall, kTtft, kTpot };
 
 struct IntervalChoice {
   Interval ratio;    // measured / predicted
@@ -28,12 +33,14 @@ class IntervalTable {
   static IntervalTable load(const std::filesystem::path& path);
   static IntervalTable parse(const std::string& text, const std::string& shown_as);
 
-  IntervalChoice choose(std::string_view device, std::string_view family) const;
+  IntervalChoice choose(std::string_view device, std::string_view family,
+                        IntervalQuantity quantity = IntervalQuantity::kCall) const;
 
  private:
   struct Entry {
     std::string device;
     std::string family;
+    IntervalQuantity quantity;
     Interval ratio;
   };
   Interval fallback_;

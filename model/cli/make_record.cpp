@@ -8,8 +8,6 @@
 namespace foretell {
 namespace {
 
-constexpr const char* kPriceOption = "on_demand";
-
 Scenario scenario_of(const Request& request) {
   Scenario scenario;
   scenario.batch = request.batch;
@@ -48,29 +46,70 @@ Interval scaled(const Interval& ratio, double value) {
   return {ratio.low * value, ratio.high * value};
 }
 
+void set_costs(const Prices& prices, RunSummary& summary) {
+  for (const auto& [option, usd_per_hour] : prices) {
+    const double cost = cost_per_million(hourly_price(usd_per_hour), summary.throughput).value();
+    summary.costs_usd_per_million[option] = cost;
+    if (option == kOnDemand) summary.cost_usd_per_million = cost;
+  }
+}
+
+MemoryRecord memory_record(const MemoryUse& use) {
+  return {use.weights.value(), use.kv_cache.value(), use.activations.value(),
+          use.inputs_outputs.value(), use.runtime.value()};
+}
+
+// Chooses intervals by what is predicted; the notes say where there is none of its own.
+class Intervals {
+ public:
+  Intervals(const ResolvedRequest& resolved, std::vector<std::string>& notes)
+      : device_(resolved.system.spec.device.id),
+        family_(interval_family(resolved.model.family)),
+        notes_(notes) {}
+
+  Interval ratio(IntervalQuantity quantity) {
+    const IntervalChoice choice = default_intervals().choose(device_, family_, quantity);
+    if (!choice.note.empty()) notes_.push_back(choice.note);
+    return choice.ratio;
+  }
+
+ private:
+  std::string device_;
+  std::string_view family_;
+  std::vector<std::string>& notes_;
+};
+
+void set_generation(const GenerationMetrics& generation, std::int64_t output_len,
+                    const Interval& ttft_ratio, const Interval& tpot_ratio, RunSummary& summary) {
+  summary.throughput *= static_cast<double>(output_len);
+  summary.throughput_unit = "tokens/s";
+  summary.ttft_s = generation.ttft.value();
+  summary.tpot_s = generation.tpot.value();
+  summary.interval80["ttft_s"] = scaled(ttft_ratio, *summary.ttft_s);
+  summary.interval80["tpot_s"] = scaled(tpot_ratio, *summary.tpot_s);
+}
+
 RunSummary summary_of(const ResolvedRequest& resolved, const Metrics& metrics,
-                      const Interval& ratio) {
+                      Intervals intervals) {
   RunSummary summary;
   summary.call_s = metrics.call.value();
   summary.latency_s = client_latency(metrics.call, resolved.serving).value();
   summary.throughput = system_throughput(metrics.call, resolved.serving);
   summary.throughput_unit = "inferences/s";
+  // Decode steps make up most of a generation.
+  const Interval ratio =
+      intervals.ratio(metrics.generation ? IntervalQuantity::kTpot : IntervalQuantity::kCall);
   if (metrics.generation) {
-    summary.throughput *= static_cast<double>(resolved.request.output_len);
-    summary.throughput_unit = "tokens/s";
-    summary.ttft_s = metrics.generation->ttft.value();
-    summary.tpot_s = metrics.generation->tpot.value();
-    summary.interval80["ttft_s"] = scaled(ratio, *summary.ttft_s);
-    summary.interval80["tpot_s"] = scaled(ratio, *summary.tpot_s);
+    set_generation(*metrics.generation, resolved.request.output_len,
+                   intervals.ratio(IntervalQuantity::kTtft), ratio, summary);
   }
   summary.interval80["call_s"] = scaled(ratio, summary.call_s);
   summary.interval80["latency_s"] = scaled(ratio, summary.latency_s);
-  const Prices& prices = resolved.system.spec.price_usd_per_hour;
-  if (const auto price = prices.find(kPriceOption); price != prices.end()) {
-    summary.cost_usd_per_million =
-        cost_per_million(hourly_price(price->second), summary.throughput).value();
-  }
-  summary.memory_used_bytes = metrics.memory_used.value();
+  summary.interval80["throughput"] = {summary.throughput / ratio.high,
+                                      summary.throughput / ratio.low};
+  set_costs(resolved.system.spec.price_usd_per_hour, summary);
+  summary.memory = memory_record(metrics.memory);
+  summary.memory_used_bytes = metrics.memory.total().value();
   summary.memory_capacity_bytes = metrics.memory_capacity.value();
   summary.bottleneck = metrics.bottleneck;
   return summary;
@@ -78,13 +117,27 @@ RunSummary summary_of(const ResolvedRequest& resolved, const Metrics& metrics,
 
 }  // namespace
 
+RunRecord unpredicted(const Request& request) {
+  RunRecord record;
+  record.context.version = kVersion;
+  record.context.commit = kCommit;
+  record.context.system = Catalog().find_system(request.system);
+  record.context.workload = WorkloadLibrary().load(request.workload).name;
+  record.context.dtype = request.dtype;
+  record.context.scenario = scenario_of(request);
+  record.context.set = request.set;
+  record.context.seed = request.seed;
+  return record;
+}
+
 RunRecord make_record(const ResolvedRequest& resolved, const Metrics& metrics) {
   RunRecord record;
   record.context = context_of(resolved);
-  const IntervalChoice interval = default_intervals().choose(
-      resolved.system.spec.device.id, interval_family(resolved.model.family));
-  if (!interval.note.empty()) record.context.notes.push_back(interval.note);
-  record.summary = summary_of(resolved, metrics, interval.ratio);
+  record.summary = summary_of(resolved, metrics, Intervals(resolved, record.context.notes));
+  if (metrics.generation) {
+    for (const GenerationMetrics::Step& step : metrics.generation->steps)
+      record.generation.push_back({step.kv_len, step.tokens, step.time.value()});
+  }
   for (const OperatorMetrics& op : metrics.operators) {
     record.operators.push_back({op.name, op.op, op.engine, op.start.value(), op.duration.value(),
                                 op.flops.value(), op.bytes.value(), op.critical});

@@ -3,30 +3,37 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <limits>
 #include <optional>
 
+#include "hw/spec/group_sizes.hpp"
 #include "model/base/errors.hpp"
-#include "model/predict/neuron_call.hpp"
+#include "model/predict/memory_use.hpp"
 
 namespace foretell {
 namespace {
 
 constexpr double kGiB = 1024.0 * 1024 * 1024;
-// Sizes of a tensor-parallel group that the vendor's runtime offers on one chip or another
-// [LLM:237-238].
-constexpr std::array<int, 7> kGroupSizes = {1, 2, 4, 8, 12, 24, 32};
 
-int used_cores_per_device(const NeuronSystemSpec& spec, int cores) {
-  return std::min(spec.device.cores, (cores + spec.devices - 1) / spec.devices);
+// Copies go to devices of their own as long as there are some; a copy fills a device before the
+// next.
+int used_cores_per_device(const NeuronSystemSpec& spec, int ranks, int copies) {
+  if (ranks >= spec.device.cores) return spec.device.cores;
+  const int copies_per_device = (copies + spec.devices - 1) / spec.devices;
+  return std::min(spec.device.cores, ranks * copies_per_device);
 }
 
-Bytes memory_of_core(const ResolvedRequest& resolved, int tensor_parallel) {
+MemoryUse use_of_core(const ResolvedRequest& resolved, int tensor_parallel) {
   const Request& request = resolved.request;
-  if (request.input_len == 0) return memory_of_copy(build_resolved_graph(resolved));
+  const HostSpec& host = resolved.system.spec.device.host;
+  if (request.input_len == 0) return memory_of_core(build_resolved_graph(resolved), host);
+  const std::int64_t tokens = compiled_length(resolved, request.input_len);
   const std::int64_t kv_len = compiled_length(resolved, request.input_len + request.output_len);
-  return memory_of_copy(
-      build_generation_graph(resolved, Phase::kDecode, 1, kv_len, tensor_parallel));
+  const auto use = [&](Phase phase, std::int64_t new_tokens) {
+    return memory_of_core(
+        build_generation_graph(resolved, phase, new_tokens, kv_len, tensor_parallel), host);
+  };
+  return largest(use(Phase::kPrefill, tokens), use(Phase::kDecode, 1));
 }
 
 struct Fit {
@@ -42,13 +49,16 @@ std::optional<Fit> cheapest_fit(const ResolvedRequest& resolved) {
   const Catalog catalog;
   for (const std::string& id : catalog.systems()) {
     const NeuronSystemSpec spec = catalog.load(id).spec;
-    for (const int ranks : kGroupSizes) {
-      if (ranks > spec.devices * spec.device.cores || ranks > resolved.model.heads) break;
+    for (const int ranks : allowed_group_sizes(spec)) {
+      if (ranks > resolved.model.heads) break;
       if (ranks > 1 && !shares) break;
-      const Bytes needed = memory_of_core(resolved, ranks) * used_cores_per_device(spec, ranks);
+      const Bytes needed =
+          (use_of_core(resolved, ranks) * used_cores_per_device(spec, ranks, 1)).total();
       if (needed > spec.device.hbm.capacity) continue;
       const auto price = spec.price_usd_per_hour.find("on_demand");
-      const double cost = price == spec.price_usd_per_hour.end() ? 0 : price->second;
+      const double cost = price == spec.price_usd_per_hour.end()
+                              ? std::numeric_limits<double>::infinity()  // dearer than any known
+                              : price->second;
       if (!best || cost < best->price) best = Fit{spec.id, ranks, cost};
       break;
     }
@@ -59,18 +69,15 @@ std::optional<Fit> cheapest_fit(const ResolvedRequest& resolved) {
 }  // namespace
 
 int cores_per_device(const ResolvedRequest& resolved) {
-  return used_cores_per_device(resolved.system.spec, resolved.request.dp * resolved.request.tp);
+  return used_cores_per_device(resolved.system.spec, resolved.request.tp, resolved.request.dp);
 }
 
-Bytes memory_needed(const ResolvedRequest& resolved) {
-  return memory_of_core(resolved, resolved.request.tp) * cores_per_device(resolved);
-}
-
-void check_memory(const ResolvedRequest& resolved) {
+MemoryUse check_memory(const ResolvedRequest& resolved) {
   const NeuronSystemSpec& spec = resolved.system.spec;
-  const Bytes needed = memory_needed(resolved);
+  const MemoryUse use = use_of_core(resolved, resolved.request.tp) * cores_per_device(resolved);
+  const Bytes needed = use.total();
   const Bytes capacity = spec.device.hbm.capacity;
-  if (needed <= capacity) return;
+  if (needed <= capacity) return use;
   const std::string lacks = fmt::format(
       "{}: {} cores of one device of {} need {:.1f} GiB, {:.1f} GiB more than its {:.1f} GiB",
       resolved.model.name, cores_per_device(resolved), spec.id, needed.value() / kGiB,

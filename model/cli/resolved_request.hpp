@@ -47,6 +47,10 @@ std::int64_t compiled_length(const ResolvedRequest& resolved, std::int64_t posit
 // does not fit the memory.
 Metrics simulate(const ResolvedRequest& resolved);
 
+// The record of a request without a prediction: what was asked for, without any default. The names
+// have been checked.
+RunRecord unpredicted(const Request& request);
+
 // The record of a simulation: serving formulas, cost, interval and context added.
 RunRecord make_record(const ResolvedRequest& resolved, const Metrics& metrics);
 

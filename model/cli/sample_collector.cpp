@@ -24,8 +24,7 @@ std::optional<double> measurement(const std::string& cell) {
 }  // namespace
 
 SampleCollector::SampleCollector(const TableLayout& layout, const CsvRow& header,
-                                 const std::vector<std::string>& by)
-    : layout_(layout) {
+                                 const std::vector<std::string>& by) {
   for (const std::string& name : by) group_columns_.push_back(find_column(header, name));
   for (const MeasuredColumn& column : layout.measured) {
     if (has_column(header, column.measured)) {
@@ -55,7 +54,9 @@ void SampleCollector::collect(const CsvRow& row, const RowPrediction& prediction
     for (const std::size_t group : group_columns_) sample.group.push_back(row[group]);
     sample.quantity = column.measured;
     sample.row = name_of(row);
-    sample.comparison = {*measured, predicted->second, interval_of(column, prediction)};
+    sample.comparison = {*measured, predicted->second, std::nullopt};
+    const auto interval = prediction.intervals.find(column.measured);
+    if (interval != prediction.intervals.end()) sample.comparison.interval80 = interval->second;
     samples_.push_back(std::move(sample));
   }
 }
@@ -66,26 +67,6 @@ std::string SampleCollector::name_of(const CsvRow& row) const {
     if (!row[column].empty()) parts.push_back(row[column]);
   }
   return join(parts, " ");
-}
-
-// The interval of a row is that of its call, or of its token in decode rows; a throughput is the
-// inverse of a call.
-std::optional<Interval> SampleCollector::interval_of(const MeasuredColumn& column,
-                                                     const RowPrediction& prediction) const {
-  const auto low = prediction.values.find(layout_.low);
-  const auto high = prediction.values.find(layout_.high);
-  if (low == prediction.values.end() || high == prediction.values.end()) return std::nullopt;
-  const bool per_token = prediction.values.count("pred_tpot_ms") > 0;
-  const Interval interval{low->second, high->second};
-  if (column.measured == (per_token ? "tpot_ms" : "call_ms") || layout_.measured.size() == 1) {
-    return interval;
-  }
-  if (column.measured == "throughput" && !per_token) {
-    const double work =
-        prediction.values.at("pred_throughput") * prediction.values.at("pred_call_ms");
-    return Interval{work / interval.high, work / interval.low};
-  }
-  return std::nullopt;
 }
 
 }  // namespace foretell

@@ -1,7 +1,6 @@
 // Turns predicted rows of a table into samples of the quantities that were measured.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,10 +26,7 @@ class SampleCollector {
 
  private:
   std::string name_of(const CsvRow& row) const;
-  std::optional<Interval> interval_of(const MeasuredColumn& column,
-                                      const RowPrediction& prediction) const;
 
-  const TableLayout& layout_;
   std::vector<std::size_t> group_columns_;
   std::vector<std::size_t> name_columns_;
   std::vector<std::pair<std::size_t, MeasuredColumn>> measured_;

@@ -31,7 +31,7 @@ Metrics simulate_forward(const ResolvedRequest& resolved) {
 }
 
 Metrics simulate_generation(const ResolvedRequest& resolved) {
-  check_memory(resolved);
+  const MemoryUse memory = check_memory(resolved);
   const Request& request = resolved.request;
   const NeuronFactors& factors = resolved.system.factors;
   const auto graph = [&resolved](GenerationPhase phase, std::int64_t tokens, std::int64_t kv_len) {
@@ -49,7 +49,9 @@ Metrics simulate_generation(const ResolvedRequest& resolved) {
   // The overlay of compiler maturity was seen on encoders; generation has one of its own.
   generation.sdk_prefill_time = sdk_prefill_time(factors, request.sdk, request.batch);
   generation.exact = request.exact;
-  return run_generation(generation);
+  Metrics metrics = run_generation(generation);
+  metrics.memory = memory;
+  return metrics;
 }
 
 }  // namespace

@@ -196,6 +196,17 @@ TEST_F(ValidateTest, ToleranceIsTestedOnBothSides) {
   EXPECT_EQ(run_command({"validate", path, "--max-p90", "x"}).code, kUserMistake);
 }
 
+TEST_F(ValidateTest, ThroughputHasAnIntervalToo) {
+  // Predicted are 1000 per second for any batch, 842 to 1143 in 80 % of all cases.
+  const auto row = [this](const std::string& throughput) {
+    const std::string path = folder_.write(
+        "t.csv", header_ + "A,inf2.xlarge,bert-base-uncased,forward,8,bf16,yes,1,," + throughput);
+    return run_command({"validate", path, "--format", "csv"}).result;
+  };
+  EXPECT_THAT(row("843\n"), testing::EndsWith(",1\n"));
+  EXPECT_THAT(row("841\n"), testing::EndsWith(",0\n"));
+}
+
 TEST_F(ValidateTest, FailedRowsAreCountedWithTheirReason) {
   std::string broken = line("A", "0", "yes", "10");
   const CommandResult result = run_command(
@@ -233,6 +244,28 @@ TEST(Compare, AMisspeltNameIsAMistakeOfTheWholeCommand) {
   EXPECT_EQ(result.code, kUserMistake);
   EXPECT_THAT(result.messages, HasSubstr("fp32"));
   EXPECT_EQ(result.result, "");
+}
+
+TEST(Compare, ACombinationWithoutAPredictionKeepsItsRow) {
+  const std::vector<std::string> line = {
+      "compare", "--on", "inf2.xlarge", "--workload", "bert-base-uncased",
+      "--dtype", "bf16", "--batch",     "8,1313"};
+  const CommandResult result = run_command(line);
+  EXPECT_EQ(result.code, kOutsideTolerance);
+  EXPECT_THAT(result.result, HasSubstr("8.00 ms"));
+  EXPECT_THAT(result.result, testing::ContainsRegex("batch 1313 .*needs 40.0 GiB\n"));
+  EXPECT_THAT(result.messages, HasSubstr("batch 1313: needs 40.0 GiB"));
+}
+
+TEST(Compare, CostsAreThoseOfThePrice) {
+  std::vector<std::string> line = {"compare",           "--on",    "inf2.xlarge", "--workload",
+                                   "bert-base-uncased", "--dtype", "bf16",        "--price"};
+  line.emplace_back("reserved_1y");
+  EXPECT_THAT(run_command(line).result, HasSubstr("0.140"));
+  line.back() = "reserved_1";
+  const CommandResult unknown = run_command(line);
+  EXPECT_EQ(unknown.code, kUserMistake);
+  EXPECT_THAT(unknown.messages, HasSubstr("unknown price 'reserved_1'; nearest is 'reserved_1y'"));
 }
 
 TEST(Compare, NothingPredictedIsAnError) {

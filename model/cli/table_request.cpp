@@ -107,25 +107,46 @@ Request RowReader::request(const CsvRow& row) const {
   return request;
 }
 
-std::map<std::string, double> predicted_values(const RunRecord& record) {
+namespace {
+
+// What a table calls the time of a call, in ms, per second of a call of the record.
+double table_ms(const RunRecord& record) {
   const Scenario& scenario = record.context.scenario;
-  const RunSummary& summary = record.summary;
   const Serving serving{scenario.batch, scenario.dp, scenario.in_flight};
-  const double table_scale = table_call(Seconds(1), serving).value();
+  return table_call(Seconds(1), serving).value() * kMsPerSecond;
+}
+
+}  // namespace
+
+std::map<std::string, double> predicted_values(const RunRecord& record) {
+  const RunSummary& summary = record.summary;
   std::map<std::string, double> values;
-  values["pred_call_ms"] = summary.call_s * table_scale * kMsPerSecond;
+  values["pred_call_ms"] = summary.call_s * table_ms(record);
   values["pred_throughput"] = summary.throughput;
   if (summary.ttft_s) values["pred_ttft_ms"] = *summary.ttft_s * kMsPerSecond;
   if (summary.tpot_s) values["pred_tpot_ms"] = *summary.tpot_s * kMsPerSecond;
   // The interval belongs to what the row is about: the token in decode, the call otherwise.
-  const bool per_token = summary.tpot_s.has_value();
-  const auto interval = summary.interval80.find(per_token ? "tpot_s" : "call_s");
-  if (interval != summary.interval80.end()) {
-    const double scale = kMsPerSecond * (per_token ? 1 : table_scale);
-    values["pred_lo_ms"] = interval->second.low * scale;
-    values["pred_hi_ms"] = interval->second.high * scale;
+  const std::map<std::string, Interval> intervals = predicted_intervals(record);
+  const auto interval = intervals.find(summary.tpot_s ? "tpot_ms" : "call_ms");
+  if (interval != intervals.end()) {
+    values["pred_lo_ms"] = interval->second.low;
+    values["pred_hi_ms"] = interval->second.high;
   }
   return values;
+}
+
+std::map<std::string, Interval> predicted_intervals(const RunRecord& record) {
+  std::map<std::string, Interval> intervals;
+  const auto add = [&](const char* column, const char* field, double scale) {
+    const auto found = record.summary.interval80.find(field);
+    if (found == record.summary.interval80.end()) return;
+    intervals[column] = {found->second.low * scale, found->second.high * scale};
+  };
+  add("call_ms", "call_s", table_ms(record));
+  add("ttft_ms", "ttft_s", kMsPerSecond);
+  add("tpot_ms", "tpot_s", kMsPerSecond);
+  add("throughput", "throughput", 1);
+  return intervals;
 }
 
 }  // namespace foretell

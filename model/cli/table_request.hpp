@@ -35,4 +35,7 @@ class RowReader {
 // Predicted values by the name of the column that is added, in the unit of that name.
 std::map<std::string, double> predicted_values(const RunRecord& record);
 
+// 80 % intervals by the name of the measured column that they belong to, in its unit.
+std::map<std::string, Interval> predicted_intervals(const RunRecord& record);
+
 }  // namespace foretell

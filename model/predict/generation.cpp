@@ -30,7 +30,6 @@ class GenerationRunner {
     Metrics metrics = step(g_.bucket(median_positions(g_.input_len, g_.output_len)));
     result.tpot = metrics.device;
     metrics.call = result.total;
-    metrics.memory_used = std::max(metrics.memory_used, prefill.memory_used);
     metrics.generation = result;
     return metrics;
   }

@@ -9,6 +9,7 @@
 #include "model/base/errors.hpp"
 #include "model/mapping/fold_layers.hpp"
 #include "model/mapping/neuron/map_graph.hpp"
+#include "model/predict/memory_use.hpp"
 #include "model/system/critical_path.hpp"
 
 namespace foretell {
@@ -153,7 +154,8 @@ class CallRunner {
     fill_operators();
     fill_resources();
     fill_bottleneck(overhead);
-    metrics.memory_used = memory_of_copy(call_.graph) * call_.copies_per_device;
+    metrics.memory =
+        memory_of_core(call_.graph, call_.system.device.host) * call_.copies_per_device;
     metrics.memory_capacity = call_.system.device.hbm.capacity;
   }
 
@@ -308,29 +310,5 @@ class CallRunner {
 }  // namespace
 
 NeuronCallResult run_neuron_call(const NeuronCall& call) { return CallRunner(call).run(); }
-
-Bytes memory_of_copy(const Graph& graph) {
-  // An activation lives from its operator to its last reader.
-  std::vector<double> change(graph.ops().size() + 1, 0.0);
-  Bytes fixed = graph.weight_bytes();
-  for (const Tensor& tensor : graph.tensors()) {
-    const bool state = tensor.kind == TensorKind::kState && tensor.producer == kNoId;
-    if (state || tensor.kind == TensorKind::kInput || tensor.kind == TensorKind::kOutput) {
-      fixed += tensor.bytes();
-    }
-    if (tensor.kind != TensorKind::kActivation || tensor.producer == kNoId ||
-        tensor.consumers.empty())
-      continue;
-    change[static_cast<std::size_t>(tensor.producer)] += tensor.bytes().value();
-    change[static_cast<std::size_t>(tensor.consumers.back()) + 1] -= tensor.bytes().value();
-  }
-  double live = 0;
-  double peak = 0;
-  for (const double step : change) {
-    live += step;
-    peak = std::max(peak, live);
-  }
-  return fixed + Bytes(peak);
-}
 
 }  // namespace foretell

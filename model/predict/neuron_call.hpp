@@ -34,8 +34,4 @@ struct NeuronCallResult {
 // Throws UserError for operators and types without a mapping. The caller has checked the memory.
 NeuronCallResult run_neuron_call(const NeuronCall& call);
 
-// Device memory of one copy: weights at their stored types, the activations that live at the same
-// time, and inputs and outputs.
-Bytes memory_of_copy(const Graph& graph);
-
 }  // namespace foretell

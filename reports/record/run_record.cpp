@@ -18,6 +18,14 @@ void check_share(double value, const std::string& field) {
   FORETELL_CHECK(value <= 1 + kRounding, "record field " + field + " is above 1");
 }
 
+void check_memory(const MemoryRecord& memory) {
+  check_amount(memory.weights_bytes, "summary.memory.weights_bytes");
+  check_amount(memory.kv_cache_bytes, "summary.memory.kv_cache_bytes");
+  check_amount(memory.activations_bytes, "summary.memory.activations_bytes");
+  check_amount(memory.inputs_outputs_bytes, "summary.memory.inputs_outputs_bytes");
+  check_amount(memory.runtime_bytes, "summary.memory.runtime_bytes");
+}
+
 void check_summary(const RunSummary& summary) {
   check_amount(summary.latency_s, "summary.latency_s");
   check_amount(summary.throughput, "summary.throughput");
@@ -25,8 +33,12 @@ void check_summary(const RunSummary& summary) {
   check_amount(summary.ttft_s.value_or(0), "summary.ttft_s");
   check_amount(summary.tpot_s.value_or(0), "summary.tpot_s");
   check_amount(summary.cost_usd_per_million.value_or(0), "summary.cost_usd_per_million");
+  for (const auto& [option, cost] : summary.costs_usd_per_million) {
+    check_amount(cost, "summary.costs_usd_per_million." + option);
+  }
   check_amount(summary.memory_used_bytes, "summary.memory_used_bytes");
   check_amount(summary.memory_capacity_bytes, "summary.memory_capacity_bytes");
+  if (summary.memory) check_memory(*summary.memory);
   for (const auto& [name, interval] : summary.interval80) {
     const std::string field = "summary.interval80." + name;
     check_amount(interval.low, field);
@@ -40,6 +52,9 @@ void check_summary(const RunSummary& summary) {
 void check_record(const RunRecord& record) {
   check_amount(record.context.scenario.in_flight, "context.scenario.in_flight");
   check_summary(record.summary);
+  for (const GenerationRecord& step : record.generation) {
+    check_amount(step.step_s, "generation[" + std::to_string(step.kv_len) + "].step_s");
+  }
   for (const OperatorRecord& op : record.operators) {
     check_amount(op.start_s, "operators[" + op.name + "].start_s");
     check_amount(op.duration_s, "operators[" + op.name + "].duration_s");

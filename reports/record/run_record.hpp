@@ -16,6 +16,9 @@ namespace foretell {
 
 inline constexpr std::string_view kRunSchema = "foretell.run/1";
 
+// The purchase option that cost_usd_per_million stands for.
+inline constexpr const char* kOnDemand = "on_demand";
+
 // What was run; 0 or "" means "not stated".
 struct Scenario {
   std::int64_t batch = 0;
@@ -51,6 +54,15 @@ struct Interval {
   double high = 0;
 };
 
+// Memory of a device by what it holds.
+struct MemoryRecord {
+  double weights_bytes = 0;
+  double kv_cache_bytes = 0;
+  double activations_bytes = 0;
+  double inputs_outputs_bytes = 0;
+  double runtime_bytes = 0;  // what the runtime keeps for itself
+};
+
 struct RunSummary {
   double latency_s = 0;          // what a client sees for one request, queueing included
   double throughput = 0;         // of the whole system
@@ -60,9 +72,19 @@ struct RunSummary {
   std::optional<double> tpot_s;  // per output token
   std::map<std::string, Interval> interval80;  // by field name: "latency_s", "call_s", …
   std::optional<double> cost_usd_per_million;  // per million units of throughput, on demand
-  double memory_used_bytes = 0;
+  // The same by purchase option: "on_demand", "reserved_1y", "reserved_3y".
+  std::map<std::string, double> costs_usd_per_million;
+  double memory_used_bytes = 0;  // per device, like all of memory
   double memory_capacity_bytes = 0;
+  std::optional<MemoryRecord> memory;  // by use; sums up to memory_used_bytes
   std::string bottleneck;
+};
+
+// Decode steps of a generation that are compiled for one length of the KV cache.
+struct GenerationRecord {
+  std::int64_t kv_len = 0;  // positions that the step reads
+  std::int64_t tokens = 0;  // output tokens of the run that are made by such steps
+  double step_s = 0;
 };
 
 struct OperatorRecord {
@@ -86,6 +108,7 @@ struct ResourceRecord {
 struct RunRecord {
   RunContext context;
   RunSummary summary;
+  std::vector<GenerationRecord> generation;  // by length; empty without generation
   std::vector<OperatorRecord> operators;
   std::vector<ResourceRecord> resources;
 };

@@ -60,6 +60,25 @@ Json to_json(const RunContext& context) {
               {"notes", context.notes}};
 }
 
+Json to_json(const std::optional<MemoryRecord>& memory) {
+  if (!memory) return nullptr;
+  return Json{{"weights_bytes", number(memory->weights_bytes)},
+              {"kv_cache_bytes", number(memory->kv_cache_bytes)},
+              {"activations_bytes", number(memory->activations_bytes)},
+              {"inputs_outputs_bytes", number(memory->inputs_outputs_bytes)},
+              {"runtime_bytes", number(memory->runtime_bytes)}};
+}
+
+Json to_json(const std::map<std::string, double>& numbers) {
+  Json out = Json::object();
+  for (const auto& [name, value] : numbers) out[name] = number(value);
+  return out;
+}
+
+Json to_json(const GenerationRecord& step) {
+  return Json{{"kv_len", step.kv_len}, {"tokens", step.tokens}, {"step_s", number(step.step_s)}};
+}
+
 Json to_json(const RunSummary& summary) {
   Json intervals = Json::object();
   for (const auto& [name, interval] : summary.interval80) {
@@ -73,8 +92,10 @@ Json to_json(const RunSummary& summary) {
               {"tpot_s", optional_number(summary.tpot_s)},
               {"interval80", intervals},
               {"cost_usd_per_million", optional_number(summary.cost_usd_per_million)},
+              {"costs_usd_per_million", to_json(summary.costs_usd_per_million)},
               {"memory_used_bytes", number(summary.memory_used_bytes)},
               {"memory_capacity_bytes", number(summary.memory_capacity_bytes)},
+              {"memory", to_json(summary.memory)},
               {"bottleneck", summary.bottleneck}};
 }
 
@@ -101,6 +122,11 @@ class Reader {
  public:
   Reader(const Json& json, std::string where) : json_(json), where_(std::move(where)) {
     if (!json_.is_object()) fail("expected an object");
+  }
+
+  bool has(const char* key) const {
+    const auto found = json_.find(key);
+    return found != json_.end() && !found->is_null();
   }
 
   Reader child(const char* key) const { return Reader(field(key), where_ + "." + key); }
@@ -133,6 +159,11 @@ class Reader {
     double number = 0;
     convert(*found, key, number);
     value = number;
+  }
+
+  void numbers(const char* key, std::map<std::string, double>& value) const {
+    if (!has(key)) return;
+    for (const auto& [name, number] : field(key).items()) convert(number, key, value[name]);
   }
 
   void intervals(const char* key, std::map<std::string, Interval>& value) const {
@@ -223,6 +254,16 @@ RunContext read_context(const Reader& in) {
   return out;
 }
 
+MemoryRecord read_memory(const Reader& in) {
+  MemoryRecord out;
+  in.get("weights_bytes", out.weights_bytes);
+  in.get("kv_cache_bytes", out.kv_cache_bytes);
+  in.get("activations_bytes", out.activations_bytes);
+  in.get("inputs_outputs_bytes", out.inputs_outputs_bytes);
+  in.get("runtime_bytes", out.runtime_bytes);
+  return out;
+}
+
 RunSummary read_summary(const Reader& in) {
   RunSummary out;
   in.get("latency_s", out.latency_s);
@@ -233,9 +274,19 @@ RunSummary read_summary(const Reader& in) {
   in.get_optional("tpot_s", out.tpot_s);
   in.intervals("interval80", out.interval80);
   in.get_optional("cost_usd_per_million", out.cost_usd_per_million);
+  in.numbers("costs_usd_per_million", out.costs_usd_per_million);
   in.get("memory_used_bytes", out.memory_used_bytes);
   in.get("memory_capacity_bytes", out.memory_capacity_bytes);
+  if (in.has("memory")) out.memory = read_memory(in.child("memory"));
   in.get("bottleneck", out.bottleneck);
+  return out;
+}
+
+GenerationRecord read_generation(const Reader& in) {
+  GenerationRecord out;
+  in.get("kv_len", out.kv_len);
+  in.get("tokens", out.tokens);
+  in.get("step_s", out.step_s);
   return out;
 }
 
@@ -265,6 +316,8 @@ ResourceRecord read_resource(const Reader& in) {
 
 std::string to_json(const RunRecord& record) {
   check_record(record);
+  Json generation = Json::array();
+  for (const GenerationRecord& step : record.generation) generation.push_back(to_json(step));
   Json operators = Json::array();
   for (const OperatorRecord& op : record.operators) operators.push_back(to_json(op));
   Json resources = Json::array();
@@ -272,6 +325,7 @@ std::string to_json(const RunRecord& record) {
   const Json out{{"schema", std::string(kRunSchema)},
                  {"context", to_json(record.context)},
                  {"summary", to_json(record.summary)},
+                 {"generation", generation},
                  {"operators", operators},
                  {"resources", resources}};
   // Names come from the user's files: bytes that are no UTF-8 are replaced, not refused.
@@ -296,6 +350,10 @@ RunRecord run_record_from_json(std::string_view text, std::string_view where) {
   RunRecord record;
   record.context = read_context(in.child("context"));
   record.summary = read_summary(in.child("summary"));
+  if (in.has("generation")) {
+    for (const Reader& step : in.list("generation"))
+      record.generation.push_back(read_generation(step));
+  }
   for (const Reader& op : in.list("operators")) record.operators.push_back(read_operator(op));
   for (const Reader& resource : in.list("resources"))
     record.resources.push_back(read_resource(resource));

@@ -19,6 +19,26 @@ TEST(RunRecord, JsonReadsBackAsTheSameBytes) {
   EXPECT_EQ(to_json(run_record_from_json(text, "test")), text);
 }
 
+TEST(RunRecord, GenerationReadsBackAsTheSameBytes) {
+  const std::string text = to_json(example_generation());
+  EXPECT_EQ(to_json(run_record_from_json(text, "test")), text);
+  EXPECT_THAT(text, HasSubstr(R"("generation":[{"kv_len":128,"tokens":27,"step_s":0.031},)"));
+  EXPECT_THAT(text, HasSubstr(R"("costs_usd_per_million":{"on_demand":0.23,"reserved_1y":0.138})"));
+  EXPECT_THAT(text, HasSubstr(R"("memory":{"weights_bytes":1000000000,"kv_cache_bytes":2)"));
+}
+
+TEST(RunRecord, RecordsOfEarlierVersionsHaveNoGenerationOrMemoryByUse) {
+  std::string text = to_json(example_record());
+  const auto drop = [&text](const std::string& part) {
+    ASSERT_NE(text.find(part), std::string::npos) << part;
+    text.erase(text.find(part), part.size());
+  };
+  drop(R"("generation":[],)");
+  drop(R"("memory":null,)");
+  drop(R"("costs_usd_per_million":{},)");
+  EXPECT_EQ(to_json(run_record_from_json(text, "test")), to_json(example_record()));
+}
+
 TEST(RunRecord, KeysStandInSchemaOrder) {
   const std::string text = to_json(example_record());
   EXPECT_EQ(text.find(R"({"schema":"foretell.run/1","context":{"version":)"), 0U);
@@ -53,6 +73,14 @@ TEST(RunRecord, RefusesWhatIsNoNumber) {
   record.operators.at(0).duration_s = -1e-9;
   EXPECT_THAT(message_of<InternalError>([&] { to_json(record); }),
               HasSubstr("duration_s is negative"));
+  record = example_generation();
+  record.generation.at(1).step_s = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THAT(message_of<InternalError>([&] { to_json(record); }),
+              HasSubstr("generation[256].step_s is not a finite number"));
+  record = example_generation();
+  record.summary.memory->kv_cache_bytes = -1;
+  EXPECT_THAT(message_of<InternalError>([&] { to_json(record); }),
+              HasSubstr("summary.memory.kv_cache_bytes is negative"));
 }
 
 TEST(RunRecord, SharesEndAtOne) {

@@ -3,65 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "model/base/text.hpp"
-#include "reports/record/csv.hpp"
+#include "reports/render/record_cells.hpp"
 #include "reports/render/si_format.hpp"
 
 namespace foretell {
-namespace {
-
-constexpr const char* kNotApplicable = "-";
-
-// "inferences/s" -> "inferences"
-std::string counted_thing(const std::string& unit) {
-  const auto slash = unit.rfind("/s");
-  return slash == std::string::npos ? unit : unit.substr(0, slash);
-}
-
-std::string cost_text(const std::optional<double>& cost) {
-  return cost ? plain_format(*cost) : kNotApplicable;
-}
-
-std::string time_text(const std::optional<double>& seconds) {
-  return seconds ? si_format(*seconds, "s") : kNotApplicable;
-}
-
-std::string interval_text(const RunSummary& summary, const std::string& field) {
-  const auto found = summary.interval80.find(field);
-  if (found == summary.interval80.end()) return kNotApplicable;
-  return si_format(found->second.low, "s") + " to " + si_format(found->second.high, "s");
-}
-
-std::string latency_line(const RunSummary& summary) {
-  std::string text = si_format(summary.latency_s, "s");
-  if (summary.interval80.count("latency_s") > 0) {
-    text += "   (80 % of measurements within " + interval_text(summary, "latency_s") + ")";
-  }
-  return text;
-}
-
-std::string memory_line(const RunSummary& summary) {
-  std::string text = memory_format(summary.memory_used_bytes) + " of " +
-                     memory_format(summary.memory_capacity_bytes) + " per device";
-  if (summary.memory_capacity_bytes > 0) {
-    text += ", " + percent_format(summary.memory_used_bytes / summary.memory_capacity_bytes);
-  }
-  return text;
-}
-
-std::string provenance_line(const RunContext& context) {
-  std::string text = "foretell " + context.version;
-  if (!context.factors.empty()) text += ", factors: " + context.factors;
-  text += ", assumed values: " + std::to_string(context.assumed_values);
-  return text;
-}
-
-void add_line(std::string& text, const char* label, const std::string& value) {
-  text += fmt::format("  {:<16}{}\n", label, value);
-}
-
-}  // namespace
 
 std::string scenario_text(const Scenario& scenario) {
   std::vector<std::string> parts;
@@ -88,32 +37,39 @@ std::string scenario_text(const Scenario& scenario) {
   return join(parts, ", ");
 }
 
-std::string run_text(const RunRecord& record) {
-  const RunContext& context = record.context;
-  const RunSummary& summary = record.summary;
-  std::string text = fmt::format("{} on {}, {}\n", context.workload, context.system, context.dtype);
-  const std::string scenario = scenario_text(context.scenario);
-  if (!scenario.empty()) text += scenario + "\n";
-  for (const std::string& override_text : context.set) text += "with " + override_text + "\n";
-  text += "\n";
-  add_line(text, "latency", latency_line(summary));
-  add_line(text, "throughput", plain_format(summary.throughput, 4) + " " + summary.throughput_unit);
-  add_line(text, "call", si_format(summary.call_s, "s"));
-  if (summary.ttft_s) add_line(text, "first token", time_text(summary.ttft_s));
-  if (summary.tpot_s) add_line(text, "per token", time_text(summary.tpot_s));
-  if (summary.cost_usd_per_million) {
-    add_line(text, "cost",
-             cost_text(summary.cost_usd_per_million) + " USD per million " +
-                 counted_thing(summary.throughput_unit) + " (on demand)");
-  }
-  add_line(text, "memory", memory_line(summary));
-  add_line(text, "bottleneck", summary.bottleneck);
-  text += "\n" + provenance_line(context) + "\n";
-  for (const std::string& note : context.notes) text += "note: " + note + "\n";
-  return text;
+namespace {
+
+std::optional<double> cost_of(const RunSummary& summary, const std::string& price) {
+  if (price == kOnDemand) return summary.cost_usd_per_million;
+  const auto found = summary.costs_usd_per_million.find(price);
+  if (found == summary.costs_usd_per_million.end()) return std::nullopt;
+  return found->second;
 }
 
-Table comparison_table(const std::vector<RunRecord>& records) {
+// What a run is, without what came out.
+std::vector<std::string> context_cells(const RunContext& context) {
+  const std::string set = join(context.set, "; ");
+  return {context.system, context.workload, context.dtype, scenario_text(context.scenario),
+          set.empty() ? kNotApplicable : set};
+}
+
+std::vector<std::string> result_cells(const RunSummary& summary, const std::string& price) {
+  return {si_format(summary.latency_s, "s"),   interval_cell(summary, "latency_s"),
+          plain_format(summary.throughput, 4), summary.throughput_unit,
+          time_cell(summary.ttft_s),           time_cell(summary.tpot_s),
+          cost_cell(cost_of(summary, price)),  summary.bottleneck};
+}
+
+}  // namespace
+
+std::vector<ComparedRun> compared(std::vector<RunRecord> records) {
+  std::vector<ComparedRun> runs;
+  for (RunRecord& record : records) runs.push_back({std::move(record), ""});
+  return runs;
+}
+
+Table comparison_table(const std::vector<ComparedRun>& runs, const std::string& price) {
+  const std::string cost = "USD per million";
   Table table;
   table.columns = {{"system"},
                    {"workload"},
@@ -126,17 +82,20 @@ Table comparison_table(const std::vector<RunRecord>& records) {
                    {"unit"},
                    {"first token", Align::kRight},
                    {"per token", Align::kRight},
-                   {"USD per million", Align::kRight},
-                   {"bottleneck"}};
-  for (const RunRecord& record : records) {
-    const RunSummary& summary = record.summary;
-    const std::string set = join(record.context.set, "; ");
-    table.rows.push_back(
-        {record.context.system, record.context.workload, record.context.dtype,
-         scenario_text(record.context.scenario), set.empty() ? kNotApplicable : set,
-         si_format(summary.latency_s, "s"), interval_text(summary, "latency_s"),
-         plain_format(summary.throughput, 4), summary.throughput_unit, time_text(summary.ttft_s),
-         time_text(summary.tpot_s), cost_text(summary.cost_usd_per_million), summary.bottleneck});
+                   {price == kOnDemand ? cost : cost + ", " + price_words(price), Align::kRight},
+                   {"bottleneck"},
+                   {"why there is no prediction"}};
+  for (const ComparedRun& run : runs) {
+    std::vector<std::string> row = context_cells(run.record.context);
+    if (run.problem.empty()) {
+      for (std::string& cell : result_cells(run.record.summary, price))
+        row.push_back(std::move(cell));
+      row.emplace_back(kNotApplicable);
+    } else {
+      row.resize(table.columns.size() - 1, kNotApplicable);
+      row.push_back(run.problem);
+    }
+    table.rows.push_back(std::move(row));
   }
   return table;
 }
@@ -174,10 +133,10 @@ Comparison condense(const Table& table) {
   return result;
 }
 
-std::string notes_text(const std::vector<RunRecord>& records) {
+std::string notes_text(const std::vector<ComparedRun>& runs) {
   std::vector<std::string> seen;
-  for (const RunRecord& record : records) {
-    for (const std::string& note : record.context.notes) {
+  for (const ComparedRun& run : runs) {
+    for (const std::string& note : run.record.context.notes) {
       if (std::find(seen.begin(), seen.end(), note) == seen.end()) seen.push_back(note);
     }
   }
@@ -188,17 +147,18 @@ std::string notes_text(const std::vector<RunRecord>& records) {
 
 }  // namespace
 
-std::string comparison_text(const std::vector<RunRecord>& records, int max_width) {
-  const Comparison comparison = condense(comparison_table(records));
+std::string comparison_text(const std::vector<ComparedRun>& runs, const std::string& price,
+                            int max_width) {
+  const Comparison comparison = condense(comparison_table(runs, price));
   std::string text = comparison.shared.empty() ? "" : comparison.shared + "\n\n";
   text += render_text(comparison.table, max_width);
-  const std::string notes = notes_text(records);
+  const std::string notes = notes_text(runs);
   if (!notes.empty()) text += "\n" + notes;
   return text;
 }
 
-std::string comparison_markdown(const std::vector<RunRecord>& records) {
-  const Comparison comparison = condense(comparison_table(records));
+std::string comparison_markdown(const std::vector<ComparedRun>& runs, const std::string& price) {
+  const Comparison comparison = condense(comparison_table(runs, price));
   std::string text = comparison.shared.empty() ? "" : comparison.shared + "\n\n";
   return text + render_markdown(comparison.table);
 }

@@ -12,12 +12,21 @@ namespace foretell {
 // One prediction as a short list of labelled values.
 std::string run_text(const RunRecord& record);
 
-// One row per record.
-Table comparison_table(const std::vector<RunRecord>& records);
+// One row of a comparison: a prediction, or why there is none.
+struct ComparedRun {
+  RunRecord record;     // with a problem, only its context counts
+  std::string problem;  // empty when there is a prediction
+};
 
-// The comparison with what all records share said once, above the table.
-std::string comparison_text(const std::vector<RunRecord>& records, int max_width);
-std::string comparison_markdown(const std::vector<RunRecord>& records);
+std::vector<ComparedRun> compared(std::vector<RunRecord> records);
+
+// One row per run; costs are those of the purchase option `price`.
+Table comparison_table(const std::vector<ComparedRun>& runs, const std::string& price);
+
+// The comparison with what all runs share said once, above the table.
+std::string comparison_text(const std::vector<ComparedRun>& runs, const std::string& price,
+                            int max_width);
+std::string comparison_markdown(const std::vector<ComparedRun>& runs, const std::string& price);
 
 // "batch 8, sequence 128, 2 copies"
 std::string scenario_text(const Scenario& scenario);

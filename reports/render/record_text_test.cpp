@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "reports/record/testing/example_record.hpp"
 
 namespace foretell {
@@ -37,11 +39,34 @@ TEST(RunText, ShowsTokensOverridesAndNotesWhenThereAreAny) {
   EXPECT_THAT(text, HasSubstr("note: sequence length not stated: 128 taken"));
 }
 
+TEST(RunText, GenerationHasAStepPerLengthMemoryByUseAndEveryPrice) {
+  const std::string text = run_text(example_generation());
+  EXPECT_THAT(text, HasSubstr("per token       33.0 ms   (80 % of measurements within 30.0 ms"));
+  EXPECT_THAT(text, HasSubstr("\n     128      27    31.0 ms\n     256      72    33.0 ms\n"));
+  EXPECT_THAT(text, HasSubstr("weights 954 MiB, KV cache 191 MiB, activations 95.4 MiB, inputs "
+                              "and outputs 3.81 MiB, runtime 91.6 MiB\n"));
+  EXPECT_THAT(text, HasSubstr("0.230 USD per million tokens on demand, 0.138 reserved 1 year"));
+  EXPECT_THAT(run_text(example_record()), Not(HasSubstr("KV cache")));
+}
+
+TEST(RunText, OfManyLengthsSomeAreShownTheFirstAndTheLastAmongThem) {
+  RunRecord record = example_generation();
+  record.generation.clear();
+  for (std::int64_t i = 1; i <= 1000; ++i) record.generation.push_back({i, 1, 1e-3});
+  const std::string text = run_text(record);
+  EXPECT_THAT(text, HasSubstr("(12 of 1000 lengths)"));
+  EXPECT_THAT(text, HasSubstr("\n       1       1"));
+  EXPECT_THAT(text, HasSubstr("\n    1000       1"));
+  const std::string few = run_text(example_generation());
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'),
+            std::count(few.begin(), few.end(), '\n') + 10);
+}
+
 TEST(ComparisonText, SaysSharedThingsOnce) {
   RunRecord other = example_record();
   other.context.dtype = "fp32";
   other.summary.latency_s = 0.05;
-  const std::string text = comparison_text({example_record(), other}, 0);
+  const std::string text = comparison_text(compared({example_record(), other}), kOnDemand, 0);
   EXPECT_EQ(text.find("bert-large-uncased"), text.rfind("bert-large-uncased"));
   EXPECT_THAT(text, HasSubstr("system: inf2.xlarge; workload: bert-large-uncased"));
   EXPECT_THAT(text, HasSubstr("bf16-matmul  16.9 ms"));
@@ -50,11 +75,34 @@ TEST(ComparisonText, SaysSharedThingsOnce) {
 }
 
 TEST(ComparisonText, OneRecordKeepsItsNames) {
-  EXPECT_THAT(comparison_text({example_record()}, 0), HasSubstr("inf2.xlarge"));
+  EXPECT_THAT(comparison_text(compared({example_record()}), kOnDemand, 0),
+              HasSubstr("inf2.xlarge"));
+}
+
+TEST(ComparisonText, CostsAreThoseOfThePriceAskedFor) {
+  const std::vector<ComparedRun> runs = compared({example_generation()});
+  EXPECT_THAT(comparison_text(runs, kOnDemand, 0), HasSubstr("0.230"));
+  const std::string reserved = comparison_text(runs, "reserved_1y", 0);
+  EXPECT_THAT(reserved, HasSubstr("USD per million, reserved 1 year"));
+  EXPECT_THAT(reserved, HasSubstr("0.138"));
+  EXPECT_THAT(reserved, Not(HasSubstr("0.230")));
+  EXPECT_THAT(comparison_text(runs, "reserved_3y", 0), Not(HasSubstr("USD per million")));
+}
+
+TEST(ComparisonText, ARunWithoutAPredictionKeepsItsRowAndSaysWhy) {
+  ComparedRun failed{example_record(), "needs 130 GiB"};
+  failed.record.context.system = "small";
+  const std::string text = comparison_text({{example_record(), ""}, failed}, kOnDemand, 0);
+  EXPECT_THAT(text, HasSubstr("why there is no prediction"));
+  EXPECT_THAT(text, testing::ContainsRegex("small +-.* needs 130 GiB\n"));
+  EXPECT_EQ(text.find("16.9 ms"), text.rfind("16.9 ms"));
+  EXPECT_THAT(comparison_text(compared({example_record()}), kOnDemand, 0),
+              Not(HasSubstr("why there is no prediction")));
 }
 
 TEST(ComparisonMarkdown, IsATable) {
-  EXPECT_THAT(comparison_markdown({example_record()}), HasSubstr("| system | workload |"));
+  EXPECT_THAT(comparison_markdown(compared({example_record()}), kOnDemand),
+              HasSubstr("| system | workload |"));
 }
 
 TEST(ExplainText, GroupsEqualLayersAndNamesWhatBoundsThem) {

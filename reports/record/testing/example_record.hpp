@@ -36,4 +36,21 @@ inline RunRecord example_record() {
   return record;
 }
 
+// The same of token generation.
+inline RunRecord example_generation() {
+  RunRecord record = example_record();
+  record.context.scenario.seq_len = 0;
+  record.context.scenario.input_len = 100;
+  record.context.scenario.output_len = 100;
+  record.summary.throughput_unit = "tokens/s";
+  record.summary.ttft_s = 0.077;
+  record.summary.tpot_s = 0.033;
+  record.summary.interval80["ttft_s"] = {0.07, 0.08};
+  record.summary.interval80["tpot_s"] = {0.03, 0.035};
+  record.summary.costs_usd_per_million = {{"on_demand", 0.23}, {"reserved_1y", 0.138}};
+  record.summary.memory = MemoryRecord{1e9, 2e8, 1e8, 4e6, 9.6e7};
+  record.generation = {{128, 27, 0.031}, {256, 72, 0.033}};
+  return record;
+}
+
 }  // namespace foretell

@@ -1,0 +1,17 @@
+// Device memory of a graph by what it holds.
+#pragma once
+
+#include "hw/spec/neuron_spec.hpp"
+#include "model/base/metrics.hpp"
+#include "workloads/ir/graph.hpp"
+
+namespace foretell {
+
+// Memory of one core that runs the graph: weights at their stored types, states, inputs and
+// outputs, and the most that activations hold at one time, as if none stayed in the scratchpad.
+MemoryUse memory_of_core(const Graph& graph, const HostSpec& host);
+
+// What a core needs that runs one graph and then the other with the same weights and states.
+MemoryUse largest(const MemoryUse& a, const MemoryUse& b);
+
+}  // namespace foretell

@@ -1,0 +1,115 @@
+// One prediction as a short list of labelled values.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "model/base/text.hpp"
+#include "reports/render/record_cells.hpp"
+#include "reports/render/record_text.hpp"
+#include "reports/render/si_format.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr std::size_t kMostSteps = 12;  // rows of the table of decode steps
+
+void add_line(std::string& text, const char* label, const std::string& value) {
+  text += fmt::format("  {:<16}{}\n", label, value);
+}
+
+void add_time(std::string& text, const char* label, const RunSummary& summary,
+              const std::string& field, double seconds) {
+  std::string value = si_format(seconds, "s");
+  if (summary.interval80.count(field) > 0) {
+    value += "   (80 % of measurements within " + interval_cell(summary, field) + ")";
+  }
+  add_line(text, label, value);
+}
+
+std::string costs_line(const RunSummary& summary) {
+  std::string text = cost_cell(summary.cost_usd_per_million) + " USD per million " +
+                     counted_thing(summary.throughput_unit) + " on demand";
+  for (const auto& [option, usd] : summary.costs_usd_per_million) {
+    if (option != kOnDemand) text += ", " + plain_format(usd) + " " + price_words(option);
+  }
+  return text;
+}
+
+std::string memory_line(const RunSummary& summary) {
+  std::string text = memory_format(summary.memory_used_bytes) + " of " +
+                     memory_format(summary.memory_capacity_bytes) + " per device";
+  if (summary.memory_capacity_bytes > 0) {
+    text += ", " + percent_format(summary.memory_used_bytes / summary.memory_capacity_bytes);
+  }
+  return text;
+}
+
+std::string memory_by_use_line(const MemoryRecord& memory) {
+  std::vector<std::string> parts;
+  const auto add = [&parts](const char* use, double bytes) {
+    if (bytes > 0) parts.push_back(std::string(use) + " " + memory_format(bytes));
+  };
+  add("weights", memory.weights_bytes);
+  add("KV cache", memory.kv_cache_bytes);
+  add("activations", memory.activations_bytes);
+  add("inputs and outputs", memory.inputs_outputs_bytes);
+  add("runtime", memory.runtime_bytes);
+  return join(parts, ", ");
+}
+
+// Of many lengths, some in equal distances, the first and the last among them.
+Table step_table(const std::vector<GenerationRecord>& steps) {
+  Table table;
+  table.columns = {
+      {"KV cache", Align::kRight}, {"tokens", Align::kRight}, {"per token", Align::kRight}};
+  const std::size_t shown = std::min(steps.size(), kMostSteps);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const std::size_t last = shown > 1 ? shown - 1 : 1;
+    const GenerationRecord& step = steps[i * (steps.size() - 1) / last];
+    table.rows.push_back(
+        {std::to_string(step.kv_len), std::to_string(step.tokens), si_format(step.step_s, "s")});
+  }
+  return table;
+}
+
+std::string generation_text(const std::vector<GenerationRecord>& steps) {
+  if (steps.empty()) return "";
+  const std::string some =
+      steps.size() > kMostSteps ? fmt::format(" ({} of {} lengths)", kMostSteps, steps.size()) : "";
+  return "\nDecode steps by the positions of the KV cache that they read" + some + "\n\n" +
+         render_text(step_table(steps));
+}
+
+std::string provenance_line(const RunContext& context) {
+  std::string text = "foretell " + context.version;
+  if (!context.factors.empty()) text += ", factors: " + context.factors;
+  text += ", assumed values: " + std::to_string(context.assumed_values);
+  return text;
+}
+
+}  // namespace
+
+std::string run_text(const RunRecord& record) {
+  const RunContext& context = record.context;
+  const RunSummary& summary = record.summary;
+  std::string text = fmt::format("{} on {}, {}\n", context.workload, context.system, context.dtype);
+  const std::string scenario = scenario_text(context.scenario);
+  if (!scenario.empty()) text += scenario + "\n";
+  for (const std::string& override_text : context.set) text += "with " + override_text + "\n";
+  text += "\n";
+  add_time(text, "latency", summary, "latency_s", summary.latency_s);
+  add_line(text, "throughput", plain_format(summary.throughput, 4) + " " + summary.throughput_unit);
+  add_line(text, "call", si_format(summary.call_s, "s"));
+  if (summary.ttft_s) add_time(text, "first token", summary, "ttft_s", *summary.ttft_s);
+  if (summary.tpot_s) add_time(text, "per token", summary, "tpot_s", *summary.tpot_s);
+  if (summary.cost_usd_per_million) add_line(text, "cost", costs_line(summary));
+  add_line(text, "memory", memory_line(summary));
+  if (summary.memory) add_line(text, "", memory_by_use_line(*summary.memory));
+  add_line(text, "bottleneck", summary.bottleneck);
+  text += generation_text(record.generation);
+  text += "\n" + provenance_line(context) + "\n";
+  for (const std::string& note : context.notes) text += "note: " + note + "\n";
+  return text;
+}
+
+}  // namespace foretell
