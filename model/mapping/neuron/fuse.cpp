@@ -59,6 +59,7 @@ class Fuser {
     Kernel kernel;
     if (is_one_of(op.kind, kNorms)) {
       kernel.kind = KernelKind::kNorm;
+      kernel.per_head = graph_.tensor(op.outputs.front()).shape.size() == 4;
     } else if (op.kind == "Gather") {
       kernel.kind = KernelKind::kGather;
     } else if (op.kind == "Rope") {

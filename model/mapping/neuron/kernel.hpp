@@ -57,6 +57,7 @@ struct Kernel {
   // kNorm, kElementwise, kGather: the operator itself is ops.front(); its activations as views.
   std::vector<View> operands;
   bool feature_major = false;  // kElementwise: computed with features on the partitions
+  bool per_head = false;       // kNorm: of every head by itself, [batch, heads, length, head_dim]
 };
 
 // Kernels in execution order. Throws UserError for an operator that has no NeuronCore mapping.

@@ -69,6 +69,7 @@ class NarrowLinear {
   }
 
   void run() {
+    emitter_.attribute_to(context_.graph, kernel_.matmul);
     operand_ = narrow_operand(context_, kernel_.input);
     if (kernel_.residual_op != kNoId) residual_ = narrow_operand(context_, kernel_.residual);
     const std::int64_t blocks = blocks_of(n_);
@@ -156,7 +157,6 @@ void lower_norm_narrow(LoweringContext& context, const Kernel& kernel) {
   const std::int64_t elements = blocks_of(columns) * rows;
   emitter.attribute_to(context.graph, kernel.ops.front());
   Deps x = narrow_operand(context, kernel.operands.front());
-  emitter.attribute_to(context.graph, kernel.ops.front());
   if (op.kind == "LayerNorm") {  // x - mean
     const Deps mean =
         feature_mean(emitter, elements, rows, x, Engine::kVector, Opcode::kTensorScalar);
@@ -179,8 +179,8 @@ void lower_elementwise_narrow(LoweringContext& context, const Kernel& kernel) {
   const std::int64_t rows = row_count(shape);
   const std::int64_t columns = column_count(shape);
   Deps deps;
-  for (const View& view : kernel.operands) deps.merge(narrow_operand(context, view));
   emitter.attribute_to(context.graph, kernel.ops.front());
+  for (const View& view : kernel.operands) deps.merge(narrow_operand(context, view));
   const bool binary = op.inputs.size() > 1;
   const bool function = is_function(op.kind);
   const Engine engine = function ? Engine::kScalar : Engine::kVector;

@@ -69,9 +69,9 @@ void elementwise_feature_major(LoweringContext& context, const Kernel& kernel, V
   const OpId op = kernel.ops.front();
   const ElementwiseInstruction instruction = instruction_of(context.graph.op(op));
   std::vector<const Value*> operands;
+  emitter.attribute_to(context.graph, op);
   for (const View& view : kernel.operands)
     operands.push_back(&require_feature_major(context, view));
-  emitter.attribute_to(context.graph, op);
   const std::int64_t tiles = output->tiles();
   output->feature_major.resize(static_cast<std::size_t>(output->blocks() * tiles));
   for (std::int64_t block = 0; block < output->blocks(); ++block) {
@@ -97,8 +97,8 @@ void elementwise_token_major(LoweringContext& context, const Kernel& kernel, Val
   const OpId op = kernel.ops.front();
   const ElementwiseInstruction instruction = instruction_of(context.graph.op(op));
   std::vector<const Value*> operands;
-  for (const View& view : kernel.operands) operands.push_back(&require_token_major(context, view));
   emitter.attribute_to(context.graph, op);
+  for (const View& view : kernel.operands) operands.push_back(&require_token_major(context, view));
   for (std::int64_t t = 0; t < output->tiles(); ++t) {
     Deps deps;
     for (const Value* operand : operands) {

@@ -36,6 +36,9 @@ void lower_attention(LoweringContext& context, const Kernel& kernel);
 // without mean and beta.
 void lower_norm(LoweringContext& context, const Kernel& kernel);
 
+// The same over the columns of every head, feature-major.
+void lower_head_norm(LoweringContext& context, const Kernel& kernel);
+
 // Element-wise operators that no other kernel takes along.
 void lower_elementwise(LoweringContext& context, const Kernel& kernel);
 

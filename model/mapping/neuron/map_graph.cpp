@@ -141,7 +141,7 @@ class GraphMapper {
           break;
         case KernelKind::kNorm:
         case KernelKind::kCollective:
-          for (const View& view : kernel->operands) demand(view, false);
+          for (const View& view : kernel->operands) demand(view, kernel->per_head);
           break;
         case KernelKind::kGather:
         case KernelKind::kUpdateCache:
@@ -184,6 +184,7 @@ class GraphMapper {
         return kernel.cached ? lower_cached_attention(context_, kernel)
                              : lower_attention(context_, kernel);
       case KernelKind::kNorm:
+        if (kernel.per_head) return lower_head_norm(context_, kernel);
         return narrow ? lower_norm_narrow(context_, kernel) : lower_norm(context_, kernel);
       case KernelKind::kElementwise:
         return narrow ? lower_elementwise_narrow(context_, kernel)
