@@ -149,13 +149,13 @@ class CachedAttention {
 
 void lower_rope(LoweringContext& context, const Kernel& kernel) {
   Emitter& emitter = context.emitter;
+  emitter.attribute_to(context.graph, kernel.ops.front());
   const Value& input = require_feature_major(context, kernel.operands.front());
   const Shape& shape = context.graph.tensor(kernel.output).shape;  // [B, heads, S, dim]
   Value& output = emitter.value(kernel.output);
   output.rows = shape[0] * shape[2];
   output.columns = shape[1] * shape[3];
   output.feature_major.resize(static_cast<std::size_t>(output.blocks() * output.tiles()));
-  emitter.attribute_to(context.graph, kernel.ops.front());
   const std::int64_t tiles = output.tiles();
   if (output.rows <= kNarrowRows) {  // all heads side by side
     Deps source;

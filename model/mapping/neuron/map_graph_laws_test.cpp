@@ -121,6 +121,16 @@ TEST_P(MappedNetwork, ChargesEveryOperatorThatComputes) {
   }
 }
 
+TEST_P(MappedNetwork, ATransposeBelongsToTheOperatorThatReadsItsResult) {
+  std::map<std::string, std::string> kind;
+  for (const Op& op : graph_.ops()) kind[op.name] = op.kind;
+  for (const Instruction& i : program_.engines[static_cast<std::size_t>(Engine::kTensor)]) {
+    if (i.opcode != Opcode::kTranspose) continue;
+    const std::string& name = program_.operators[static_cast<std::size_t>(i.op)];
+    EXPECT_NE(kind[name], "LayerNorm") << name;  // works on tokens, as they are
+  }
+}
+
 TEST_P(MappedNetwork, OpensAndClosesEveryGroupOfABank) {
   std::map<int, bool> open;
   for (const Instruction& i : program_.engines[static_cast<std::size_t>(Engine::kTensor)]) {
