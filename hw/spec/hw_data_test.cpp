@@ -134,6 +134,7 @@ TEST(HwData, LongerCommitmentIsNeverDearer) {
   const Catalog catalog;
   for (const std::string& id : catalog.systems()) {
     const Prices price = catalog.load(id).spec.price_usd_per_hour;
+    if (price.empty()) continue;  // not published
     EXPECT_GT(price.at("on_demand"), price.at("reserved_1y")) << id;
     EXPECT_GT(price.at("reserved_1y"), price.at("reserved_3y")) << id;
   }
