@@ -2,24 +2,18 @@
 #include <gtest/gtest.h>
 
 #include "model/predict/neuron_call.hpp"
+#include "model/testing/networks.hpp"
 #include "model/testing/neuron_exemplar.hpp"
-#include "workloads/import/workload.hpp"
 
 namespace foretell {
 namespace {
-
-Graph graph_of(const std::string& workload, std::int64_t batch, const PrecisionPolicy& precision) {
-  Graph graph = build_graph(WorkloadLibrary().load(workload), {batch, 128});
-  apply_precision(precision, &graph);
-  return graph;
-}
 
 class ReplayTest : public testing::TestWithParam<std::tuple<const char*, int>> {};
 
 TEST_P(ReplayTest, ReplayedLayersAreWithinATenthOfAPercentOfExecutedOnes) {
   const auto& [workload, batch] = GetParam();
   const PrecisionPolicy precision = find_precision("bf16-matmul");
-  const Graph graph = graph_of(workload, batch, precision);
+  const Graph graph = network(workload, batch, 128);
   const NeuronSystemSpec system = exemplar_inf2();
   NeuronFactors factors;
   factors.prefetch_window_fraction = 0.4;
@@ -50,7 +44,7 @@ INSTANTIATE_TEST_SUITE_P(Networks, ReplayTest,
 TEST(NeuronCall, LayersThatAreNotSteadyAreExecuted) {
   // A window of almost nothing still gives a result; replay may need more layers, never fewer.
   const PrecisionPolicy precision = find_precision("bf16");
-  const Graph graph = graph_of("bert-large-uncased", 1, precision);
+  const Graph graph = network("bert-large-uncased", 1, 128, "bf16");
   const NeuronSystemSpec system = exemplar_inf2();
   NeuronFactors factors;
   factors.prefetch_window_fraction = 0.02;

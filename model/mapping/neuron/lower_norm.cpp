@@ -44,7 +44,7 @@ void lower_norm(LoweringContext& context, const Kernel& kernel) {
     const Deps rstd = emitter.lane(Engine::kScalar, {Opcode::kRsqrt, 1}, stats);
     Deps done = emitter.lane(Engine::kVector, {Opcode::kTensorScalar, n}, rstd);
     done = emitter.lane(Engine::kVector, {Opcode::kTensorTensor, n, kSbufToSbuf}, done);  // * gamma
-    if (centred) {  // + beta
+    if (centred) {                                                                        // + beta
       done = emitter.lane(Engine::kVector, {Opcode::kTensorTensor, n, kSbufToSbuf}, done);
     }
     output.token_major.push_back(done);
@@ -95,7 +95,11 @@ void elementwise_feature_major(LoweringContext& context, const Kernel& kernel, V
 void elementwise_token_major(LoweringContext& context, const Kernel& kernel, Value* output) {
   Emitter& emitter = context.emitter;
   const OpId op = kernel.ops.front();
-  const ElementwiseInstruction instruction = instruction_of(context.graph.op(op));
+  ElementwiseInstruction instruction = instruction_of(context.graph.op(op));
+  for (const TensorId input : context.graph.op(op).inputs) {  // one number per token
+    if (column_count(context.graph.tensor(input).shape) == 1)
+      instruction.opcode = Opcode::kTensorScalar;
+  }
   std::vector<const Value*> operands;
   emitter.attribute_to(context.graph, op);
   for (const View& view : kernel.operands) operands.push_back(&require_token_major(context, view));
