@@ -6,12 +6,15 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 option(FORETELL_TESTS "Build the tests" ON)
 option(FORETELL_WERROR "Treat warnings as errors" ON)
+option(FORETELL_UNITY "Merge sources that include the same heavy headers" OFF)
 option(FORETELL_PCH "Precompile the heavy third-party headers" ON)
 set(FORETELL_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=, for example address,undefined")
 
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()
+
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG") # -O3 takes longer to build and is no faster here
 
 # ccache where it is installed. The sloppiness is what its manual asks for with precompiled headers.
 find_program(FORETELL_CCACHE ccache)
