@@ -207,7 +207,8 @@ TEST(CollectiveQueue, CollectivesRunInOrderAndOneAtATime) {
   OneMicrosecond network("network");
   NeuronCoreScaling scaling;
   scaling.semaphore_latency = to_ticks(50.0_ns);
-  NeuronChip chip("chip0", exemplar_inf2().device, scaling, program, 1, Seconds(0), &network);
+  const NeuronDeviceSpec device = exemplar_inf2().device;  // outlives the chip
+  NeuronChip chip("chip0", device, scaling, program, 1, Seconds(0), &network);
   context.run();
   ASSERT_TRUE(chip.core(0).finished());
   EXPECT_THAT(network.joined, ::testing::ElementsAre(0, 1, 2, 3));
