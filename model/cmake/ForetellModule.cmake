@@ -6,23 +6,11 @@
 # x_golden_test.cpp, x_accuracy_test.cpp and x_speed_test.cpp get theirs.
 include(GoogleTest)
 
-function(foretell_drop_missing list)
-  foreach(file IN LISTS ${list})
-    if(NOT IS_ABSOLUTE ${file} AND NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${file})
-      message(STATUS "not written yet: ${CMAKE_CURRENT_SOURCE_DIR}/${file}")
-      list(REMOVE_ITEM ${list} ${file})
-    endif()
-  endforeach()
-  set(${list} ${${list}} PARENT_SCOPE)
-endfunction()
-
 function(foretell_module target)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;TESTS;TEST_DEPS" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "foretell_module(${target}): unknown arguments ${ARG_UNPARSED_ARGUMENTS}")
   endif()
-  foretell_drop_missing(ARG_SOURCES) # until every folder exists
-  foretell_drop_missing(ARG_TESTS)
   if(ARG_SOURCES)
     add_library(${target} STATIC ${ARG_SOURCES})
     target_link_libraries(${target} PUBLIC foretell_options ${ARG_DEPS})
