@@ -1,0 +1,78 @@
+#include "calib/validate/interval_estimate.hpp"
+
+#include <gtest/gtest.h>
+
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+// `count` ratios, evenly spread from `low` to `high`.
+void spread(std::vector<RatioSample>& samples, const std::string& network, int count, double low,
+            double high) {
+  for (int i = 0; i < count; ++i) {
+    samples.push_back({network, low + (high - low) * i / (count - 1)});
+  }
+}
+
+TEST(IntervalEstimate, HoldsEightyPercentOfTheRowsThatMadeIt) {
+  std::vector<RatioSample> samples;
+  spread(samples, "a", 1001, 0.8, 1.3);
+  const Interval interval = estimate_interval80(samples);
+  EXPECT_NEAR(interval.low, 0.85, 1e-3);
+  EXPECT_NEAR(interval.high, 1.25, 1e-3);
+  EXPECT_NEAR(coverage_of(samples, interval), 0.8, 2e-3);
+}
+
+TEST(IntervalEstimate, NetworksCountTheSameHoweverManyRowsTheyHave) {
+  std::vector<RatioSample> few;
+  spread(few, "a", 100, 0.9, 1.0);
+  spread(few, "b", 100, 1.0, 1.2);
+  std::vector<RatioSample> many;
+  spread(many, "a", 10000, 0.9, 1.0);
+  spread(many, "b", 100, 1.0, 1.2);
+  EXPECT_NEAR(estimate_interval80(many).low, estimate_interval80(few).low, 2e-3);
+  EXPECT_NEAR(estimate_interval80(many).high, estimate_interval80(few).high, 2e-3);
+}
+
+// A prediction that is always too low still has its own value in the interval.
+TEST(IntervalEstimate, HoldsThePredictionItself) {
+  const Interval interval = estimate_interval80({{"a", 1.1}, {"a", 1.2}});
+  EXPECT_EQ(interval.low, 1);
+  EXPECT_GT(interval.high, 1.1);
+}
+
+TEST(IntervalEstimate, OneSampleIsItsOwnInterval) {
+  EXPECT_EQ(estimate_interval80({{"a", 1.5}}).high, 1.5);
+  EXPECT_EQ(estimate_interval80({{"a", 0.5}}).low, 0.5);
+}
+
+// Bounds count as inside.
+TEST(Coverage, BothEndsBelong) {
+  const std::vector<RatioSample> samples = {{"a", 0.9}, {"a", 1.1}, {"a", 1.11}, {"a", 0.89}};
+  EXPECT_DOUBLE_EQ(coverage_of(samples, {0.9, 1.1}), 0.5);
+}
+
+TEST(Coverage, ANetworkIsJudgedByTheOthersAlone) {
+  std::vector<RatioSample> samples;
+  spread(samples, "near", 100, 0.99, 1.01);
+  spread(samples, "far", 100, 1.49, 1.51);
+  // Together they hold most of both; neither holds the other. What "near" makes of "far" is 0,
+  // what "far" makes of "near" is its upper half, because an interval holds 1.
+  EXPECT_GT(coverage_of(samples, estimate_interval80(samples)), 0.75);
+  EXPECT_NEAR(leave_one_out_coverage(samples), 0.25, 0.01);
+}
+
+TEST(Coverage, OfNetworksThatAreAlikeIsEightyPercent) {
+  std::vector<RatioSample> samples;
+  for (const char* network : {"a", "b", "c"}) spread(samples, network, 500, 0.85, 1.15);
+  EXPECT_NEAR(leave_one_out_coverage(samples), 0.8, 0.01);
+}
+
+TEST(Coverage, NeedsSomebodyToLeaveOut) {
+  EXPECT_THROW(leave_one_out_coverage({{"a", 1}, {"a", 1.1}}), InternalError);
+  EXPECT_THROW(estimate_interval80({}), InternalError);
+}
+
+}  // namespace
+}  // namespace foretell
