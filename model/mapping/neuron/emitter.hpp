@@ -17,9 +17,10 @@
 
 namespace foretell {
 
-inline constexpr std::int64_t kTileRows = 128;     // partitions: tokens of a tile
-inline constexpr std::int64_t kNarrowRows = 64;    // tokens that do not fill the partitions
-inline constexpr std::int64_t kBankColumns = 512;  // FP32 columns of a PSUM bank
+inline constexpr std::int64_t kTileRows = 128;         // partitions: tokens of a tile
+inline constexpr std::int64_t kNarrowRows = 64;        // tokens that do not fill the partitions
+inline constexpr std::int64_t kBankColumns = 512;      // FP32 columns of a PSUM bank
+inline constexpr std::int64_t kFreeElements = 65'536;  // free size of a lane instruction on SBUF
 
 // An activation as it lies in SBUF. Token-major: rows (tokens) on partitions, one entry per tile of
 // 128 rows. Feature-major (transposed): columns on partitions, one entry per block of 128 columns

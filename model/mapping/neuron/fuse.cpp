@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,7 @@ constexpr std::array<std::string_view, 4> kLayout = {"Reshape", "Transpose", "Sp
 constexpr std::array<std::string_view, 8> kActivations = {"Gelu",    "Tanh", "Relu", "Silu",
                                                           "Sigmoid", "Exp",  "Sqrt", "Erf"};
 constexpr std::array<std::string_view, 4> kBinary = {"Add", "Sub", "Mul", "Div"};
+constexpr std::array<std::string_view, 3> kReductions = {"ReduceSum", "ReduceMean", "ReduceMax"};
 constexpr std::array<std::string_view, 2> kNorms = {"LayerNorm", "RmsNorm"};
 
 bool is_weight(const Graph& graph, TensorId id) {
@@ -57,25 +59,9 @@ class Fuser {
     if (is_one_of(op.kind, kLayout)) return;
     if (op.kind == "MatMul" && is_weight(graph_, op.inputs[1])) return add_linear(id);
     Kernel kernel;
-    if (is_one_of(op.kind, kNorms)) {
-      kernel.kind = KernelKind::kNorm;
+    kernel.kind = kind_of(op);
+    if (kernel.kind == KernelKind::kNorm)
       kernel.per_head = graph_.tensor(op.outputs.front()).shape.size() == 4;
-    } else if (op.kind == "Gather") {
-      kernel.kind = KernelKind::kGather;
-    } else if (op.kind == "Rope") {
-      kernel.kind = KernelKind::kRope;
-    } else if (op.kind == "UpdateCache") {
-      kernel.kind = KernelKind::kUpdateCache;
-    } else if (op.kind == "AllReduce") {
-      kernel.kind = KernelKind::kCollective;
-    } else if (is_one_of(op.kind, kActivations) || is_one_of(op.kind, kBinary)) {
-      kernel.kind = KernelKind::kElementwise;
-    } else {
-      throw UserError(
-          "operator '" + op.name + "' (" + op.kind +
-          ") has no mapping to NeuronCore-v2; to add one, recognise it in model/mapping/neuron/"
-          "fuse.cpp and lower it in a file beside it");
-    }
     take(&kernel, id);
     kernel.output = op.outputs.front();
     for (const TensorId input : op.inputs) {
@@ -83,7 +69,72 @@ class Fuser {
       if (kind == TensorKind::kWeight || kind == TensorKind::kState) continue;
       kernel.operands.push_back(resolve_view(graph_, input));
     }
+    ride_along(&kernel, id);
     kernels_.push_back(std::move(kernel));
+  }
+
+  KernelKind kind_of(const Op& op) const {
+    if (is_one_of(op.kind, kNorms)) return KernelKind::kNorm;
+    if (op.kind == "Gather") return KernelKind::kGather;
+    if (op.kind == "Rope") return KernelKind::kRope;
+    if (op.kind == "UpdateCache") return KernelKind::kUpdateCache;
+    if (op.kind == "AllReduce") return KernelKind::kCollective;
+    if (op.kind == "ExpertMatMul") return KernelKind::kExperts;
+    if (op.kind == "Softmax" || op.kind == "TopK") return KernelKind::kRowWise;
+    if (is_one_of(op.kind, kReductions)) {
+      const std::int64_t from_last = axis_from_last(op);
+      if (from_last == 0) return KernelKind::kRowWise;
+      if (from_last == 1 && op.kind == "ReduceSum") return KernelKind::kCombine;
+    }
+    if (is_one_of(op.kind, kActivations) || is_one_of(op.kind, kBinary))
+      return KernelKind::kElementwise;
+    throw UserError(
+        "operator '" + op.name + "' (" + op.kind +
+        ") has no mapping to NeuronCore-v2; to add one, recognise it in model/mapping/neuron/"
+        "fuse.cpp and lower it in a file beside it");
+  }
+
+  // 0: the last axis of the input, 1: the one before it.
+  std::int64_t axis_from_last(const Op& op) const {
+    const std::int64_t axis = std::get<std::int64_t>(op.attributes.at("axis"));
+    const auto rank = static_cast<std::int64_t>(graph_.tensor(op.inputs.front()).shape.size());
+    return axis < 0 ? -1 - axis : rank - 1 - axis;
+  }
+
+  // What the operator takes along, and what its neighbours mean for it.
+  void ride_along(Kernel* kernel, OpId id) {
+    const Op& op = graph_.op(id);
+    const OpId next = single_consumer(graph_, kernel->output);
+    switch (kernel->kind) {
+      case KernelKind::kExperts:
+        if (next == kNoId || !is_one_of(graph_.op(next).kind, kActivations)) return;
+        kernel->activation_op = next;
+        break;
+      case KernelKind::kElementwise:
+        kernel->row_wise =
+            std::any_of(kernel->operands.begin(), kernel->operands.end(),
+                        [this](const View& view) { return row_wise_.count(view.tensor) != 0; });
+        if (kernel->row_wise && scales_rows(op) && next != kNoId &&
+            graph_.op(next).kind == "ReduceSum" && axis_from_last(graph_.op(next)) == 1) {
+          kernel->kind = KernelKind::kCombine;
+          break;
+        }
+        if (kernel->row_wise) row_wise_.insert(kernel->output);
+        return;
+      case KernelKind::kRowWise:
+        row_wise_.insert(op.outputs.begin(), op.outputs.end());
+        return;
+      default:
+        return;
+    }
+    take(kernel, next);
+    kernel->output = graph_.op(next).outputs.front();
+  }
+
+  // A product of rows with one number each.
+  bool scales_rows(const Op& op) const {
+    return op.kind == "Mul" && op.inputs.size() == 2 &&
+           column_count(graph_.tensor(op.inputs.back()).shape) == 1;
   }
 
   // MatMul by a weight, then what can ride on the eviction of its result.
@@ -205,6 +256,7 @@ class Fuser {
   std::vector<bool> taken_;
   std::vector<Kernel> attentions_;
   std::vector<Kernel> kernels_;
+  std::set<TensorId> row_wise_;  // tensors that have tokens on the partitions and few columns
 };
 
 }  // namespace

@@ -111,15 +111,22 @@ TEST(Fuse, TwoMatmulsWithoutWeightsAroundASoftmaxAreAnAttention) {
   EXPECT_EQ(kernel.head_dim, 64);
 }
 
-TEST(Fuse, ASoftmaxAloneHasNoMappingAndTheErrorSaysWhatToDo) {
+TEST(Fuse, ASoftmaxAloneRunsAlongTheColumnsOfEachToken) {
   GraphWriter w;
   const TensorId x = w.input("x", {128, 256});
   const Graph graph = w.finish(w.op("probabilities", "Softmax", {x}, {{"axis", std::int64_t{-1}}}));
+  EXPECT_EQ(fuse(graph).front().kind, KernelKind::kRowWise);
+}
+
+TEST(Fuse, AnOperatorWithoutMappingIsNamedAndTheErrorSaysWhatToDo) {
+  GraphWriter w;
+  const TensorId x = w.input("x", {128, 256});
+  const Graph graph = w.finish(w.op("both", "Concat", {x, x}, {{"axis", std::int64_t{-1}}}));
   try {
     fuse(graph);
     FAIL();
   } catch (const UserError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("operator 'probabilities' (Softmax) has no mapping"));
+    EXPECT_THAT(error.what(), HasSubstr("operator 'both' (Concat) has no mapping"));
     EXPECT_THAT(error.what(), HasSubstr("model/mapping/neuron/fuse.cpp"));
   }
 }

@@ -18,6 +18,9 @@ enum class KernelKind {
   kAttention,
   kNorm,
   kElementwise,
+  kRowWise,
+  kExperts,
+  kCombine,
   kGather,
   kRope,
   kUpdateCache,
@@ -54,10 +57,13 @@ struct Kernel {
   bool cached = false;         // keys and values are read from the KV cache in HBM
   std::int64_t batch = 0, heads = 0, kv_heads = 0, head_dim = 0, queries = 0, keys = 0;
 
-  // kNorm, kElementwise, kGather: the operator itself is ops.front(); its activations as views.
+  // All others: the operator itself is ops.front(); its activations as views.
+  // kExperts: rows, then the choice of the experts. An activation may ride along.
+  // kCombine: the results of the experts, then the router's factors where there are any.
   std::vector<View> operands;
   bool feature_major = false;  // kElementwise: computed with features on the partitions
-  bool per_head = false;       // kNorm: of every head by itself, [batch, heads, length, head_dim]
+  bool row_wise = false;  // kElementwise: on results of kRowWise, with tokens on the partitions
+  bool per_head = false;  // kNorm: of every head by itself, [batch, heads, length, head_dim]
 };
 
 // Kernels in execution order. Throws UserError for an operator that has no NeuronCore mapping.

@@ -79,8 +79,13 @@ class AttentionLowering {
 
   Deps operand(const Value& value, const View& view, std::int64_t head, std::int64_t first_row,
                std::int64_t rows) const {
-    const std::int64_t block = (view.first_column + head * k_.head_dim) / kTileRows;
-    return tiles_of(value.feature_major, block * value.tiles(), first_row, rows);
+    const std::int64_t first_column = view.first_column + head * k_.head_dim;
+    Deps deps;
+    for (std::int64_t block = first_column / kTileRows;
+         block * kTileRows < first_column + k_.head_dim; ++block) {
+      deps.merge(tiles_of(value.feature_major, block * value.tiles(), first_row, rows));
+    }
+    return deps;
   }
 
   std::int64_t kv_head(std::int64_t head) const { return head * k_.kv_heads / k_.heads; }
@@ -129,10 +134,16 @@ class AttentionLowering {
     return group;
   }
 
+  // In pieces of the largest free size that an instruction takes.
   Deps vector_pass(Opcode opcode, std::int64_t n, const Deps& deps) {
     const auto flags =
         static_cast<std::uint16_t>(kReadsSbuf | kWritesSbuf | kAddMulSub | kAddOrMax);
-    return emitter_.lane(Engine::kVector, {opcode, n, flags}, deps);
+    Deps done;
+    for (std::int64_t first = 0; first < n; first += kFreeElements) {
+      done.merge(emitter_.lane(Engine::kVector, {opcode, std::min(kFreeElements, n - first), flags},
+                               deps));
+    }
+    return done;
   }
 
   // Estimated Vector + Scalar cycles of n elements in `pieces` instructions at `passes` passes.
@@ -175,9 +186,10 @@ class AttentionLowering {
     emitter_.attribute_to(context_.graph, k_.context_op);
     const Deps transposed = transpose_probabilities(pass, probabilities);
     const std::int64_t heads_per_block = std::max<std::int64_t>(1, kTileRows / k_.head_dim);
+    const std::int64_t blocks_per_head = (k_.head_dim + kTileRows - 1) / kTileRows;
     const std::int64_t columns = pass.rows * pass.sequences;
-    const std::int64_t blocks_per_bank = std::max<std::int64_t>(1, kBankColumns / columns);
-    const std::int64_t heads_per_bank = heads_per_block * blocks_per_bank;
+    const std::int64_t heads_per_bank =
+        heads_per_block * std::max<std::int64_t>(1, kBankColumns / (columns * blocks_per_head));
     for (std::int64_t h = 0; h < pass.heads; h += heads_per_bank) {
       const std::int64_t heads = std::min(heads_per_bank, pass.heads - h);
       const std::uint8_t bank = emitter_.acquire_bank();
@@ -187,7 +199,7 @@ class AttentionLowering {
           group = context_matmuls(bank, pass, pass.sequence + s, transposed);
         }
       }
-      const std::int64_t blocks = (heads + heads_per_block - 1) / heads_per_block;
+      const std::int64_t blocks = (heads + heads_per_block - 1) / heads_per_block * blocks_per_head;
       const Deps done = emitter_.evict(bank, blocks * columns, group);
       record(pass, pass.first_head + h, heads, done);
     }
@@ -215,12 +227,15 @@ class AttentionLowering {
   Deps context_matmuls(std::uint8_t bank, const Pass& pass, std::int64_t sequence,
                        const Deps& transposed) {
     Deps group;
-    for (std::int64_t key = 0; key < k_.keys; key += kTileRows) {
-      const std::int64_t keys = std::min(kTileRows, k_.keys - key);
-      Deps deps = tiles_of(value_.token_major, 0, sequence * k_.keys + key, keys);
-      deps.merge(transposed);
-      group = emitter_.matmul(bank, {keys, std::min(k_.head_dim, kTileRows), pass.rows}, deps,
-                              key == 0, key + kTileRows >= k_.keys);
+    for (std::int64_t d = 0; d < k_.head_dim; d += kTileRows) {
+      const std::int64_t columns = std::min(kTileRows, k_.head_dim - d);
+      for (std::int64_t key = 0; key < k_.keys; key += kTileRows) {
+        const std::int64_t keys = std::min(kTileRows, k_.keys - key);
+        Deps deps = tiles_of(value_.token_major, 0, sequence * k_.keys + key, keys);
+        deps.merge(transposed);
+        group = emitter_.matmul(bank, {keys, columns, pass.rows}, deps, key == 0,
+                                key + kTileRows >= k_.keys);
+      }
     }
     return group;
   }

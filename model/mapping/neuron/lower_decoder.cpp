@@ -37,9 +37,11 @@ class CachedAttention {
       if (emitter_.has_value(view.tensor)) ready.merge(narrow_operand(context_, view));
     }
     const double element = size_of(context_.graph.tensor(k_.key.tensor).dtype).value();
-    key_row_bytes_ = static_cast<std::int64_t>(static_cast<double>(k_.keys) * element);
+    key_row_bytes_ =
+        static_cast<std::int64_t>(static_cast<double>(depth_blocks() * k_.keys) * element);
     value_row_bytes_ =
         static_cast<std::int64_t>(static_cast<double>(key_blocks() * k_.head_dim) * element);
+    converts_ = element < element_bytes(emitter_.types().matmul);
     Deps all;
     for (std::int64_t sequence = 0; sequence < k_.batch; ++sequence) {
       for (std::int64_t head = 0; head < k_.heads; ++head) all.merge(run_head(ready));
@@ -49,17 +51,24 @@ class CachedAttention {
 
  private:
   std::int64_t key_blocks() const { return (k_.keys + kTileRows - 1) / kTileRows; }
+  // Blocks of 128 columns of a head.
+  std::int64_t depth_blocks() const { return (k_.head_dim + kTileRows - 1) / kTileRows; }
+  std::int64_t depth(std::int64_t block) const {
+    return std::min(kTileRows, k_.head_dim - block * kTileRows);
+  }
 
   Deps run_head(const Deps& query) {
     emitter_.attribute_to(context_.graph, k_.scores_op);
     // Keys and values are read once per query head: neighbouring query heads do not share them.
     std::vector<std::size_t> key_chunks;
     std::vector<std::size_t> value_chunks;
-    const Deps keys =
-        context_.weights.load_once(std::min(k_.head_dim, kTileRows), key_row_bytes_, &key_chunks);
+    const Deps keys = converted(
+        context_.weights.load_once(std::min(k_.head_dim, kTileRows), key_row_bytes_, &key_chunks),
+        k_.keys);
     emitter_.attribute_to(context_.graph, k_.context_op);
-    const Deps values =
-        context_.weights.load_once(std::min(k_.keys, kTileRows), value_row_bytes_, &value_chunks);
+    const Deps values = converted(
+        context_.weights.load_once(std::min(k_.keys, kTileRows), value_row_bytes_, &value_chunks),
+        key_blocks() * k_.head_dim);
     Deps operands = query;
     operands.merge(keys);
     Deps last_use;
@@ -72,15 +81,30 @@ class CachedAttention {
     return done;
   }
 
+  // A cache in a narrower type than the operands: two of its elements per lane and cycle, half a
+  // pass of the Vector engine.
+  Deps converted(const Deps& loaded, std::int64_t elements) {
+    if (!converts_) return loaded;
+    const std::int64_t n = std::max<std::int64_t>(1, elements / 2);
+    return emitter_.lane(Engine::kVector, {Opcode::kTensorCopy, n}, loaded);
+  }
+
   Deps masked_scores(const Deps& operands, Deps* last_use) {
     emitter_.attribute_to(context_.graph, k_.scores_op);
-    const std::uint8_t bank = emitter_.acquire_bank();
-    for (std::int64_t block = 0; block < key_blocks(); ++block) {
-      const std::int64_t keys = std::min(kTileRows, k_.keys - block * kTileRows);
-      *last_use = emitter_.matmul(bank, {std::min(k_.head_dim, kTileRows), keys, k_.queries},
-                                  operands, true, true);
+    Deps scores;
+    const std::int64_t per_bank = std::max<std::int64_t>(1, kBankColumns / k_.queries);
+    for (std::int64_t first = 0; first < key_blocks(); first += per_bank) {
+      const std::int64_t end = std::min(key_blocks(), first + per_bank);
+      const std::uint8_t bank = emitter_.acquire_bank();
+      for (std::int64_t block = first; block < end; ++block) {
+        const std::int64_t keys = std::min(kTileRows, k_.keys - block * kTileRows);
+        for (std::int64_t d = 0; d < depth_blocks(); ++d) {
+          *last_use = emitter_.matmul(bank, {depth(d), keys, k_.queries}, operands, d == 0,
+                                      d + 1 == depth_blocks());
+        }
+      }
+      scores.merge(emitter_.evict(bank, (end - first) * k_.queries, *last_use));
     }
-    Deps scores = emitter_.evict(bank, elements(), *last_use);
     for (const OpId mask : k_.mask_ops) {
       emitter_.attribute_to(context_.graph, mask);
       scores =
@@ -130,12 +154,14 @@ class CachedAttention {
   Deps context(const Deps& weights, Deps* last_use) {
     emitter_.attribute_to(context_.graph, k_.context_op);
     const std::uint8_t bank = emitter_.acquire_bank();
-    for (std::int64_t block = 0; block < key_blocks(); ++block) {
-      const std::int64_t keys = std::min(kTileRows, k_.keys - block * kTileRows);
-      *last_use = emitter_.matmul(bank, {keys, std::min(k_.head_dim, kTileRows), k_.queries},
-                                  weights, block == 0, block + 1 == key_blocks());
+    for (std::int64_t d = 0; d < depth_blocks(); ++d) {
+      for (std::int64_t block = 0; block < key_blocks(); ++block) {
+        const std::int64_t keys = std::min(kTileRows, k_.keys - block * kTileRows);
+        *last_use = emitter_.matmul(bank, {keys, depth(d), k_.queries}, weights, block == 0,
+                                    block + 1 == key_blocks());
+      }
     }
-    return emitter_.evict(bank, k_.queries, *last_use);
+    return emitter_.evict(bank, depth_blocks() * k_.queries, *last_use);
   }
 
   LoweringContext& context_;
@@ -143,6 +169,7 @@ class CachedAttention {
   const Kernel& k_;
   std::int64_t key_row_bytes_ = 0;
   std::int64_t value_row_bytes_ = 0;
+  bool converts_ = false;
 };
 
 }  // namespace
@@ -160,8 +187,11 @@ void lower_rope(LoweringContext& context, const Kernel& kernel) {
   if (output.rows <= kNarrowRows) {  // all heads side by side
     Deps source;
     for (const Deps& block : input.feature_major) source.merge(block);
-    set_narrow(&output, output.rows, output.columns,
-               rotate(emitter, shape[3], shape[1] * output.rows, source));
+    const std::int64_t elements = shape[1] * output.rows;
+    Deps all;
+    for (std::int64_t first = 0; first < elements; first += kBankColumns)
+      all.merge(rotate(emitter, shape[3], std::min(kBankColumns, elements - first), source));
+    set_narrow(&output, output.rows, output.columns, all);
     return;
   }
   const std::int64_t first_block = kernel.operands.front().first_column / kTileRows;

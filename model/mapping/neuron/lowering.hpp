@@ -42,6 +42,14 @@ void lower_head_norm(LoweringContext& context, const Kernel& kernel);
 // Element-wise operators that no other kernel takes along.
 void lower_elementwise(LoweringContext& context, const Kernel& kernel);
 
+// Softmax outside an attention, TopK, reductions: along the columns of each token.
+void lower_row_wise(LoweringContext& context, const Kernel& kernel);
+// Rows times the weights of the experts chosen for them; tokens on the partitions of the result or
+// features.
+void lower_experts(LoweringContext& context, const Kernel& kernel, bool token_major);
+// Sum over the experts of each token, weighted by the router.
+void lower_combine(LoweringContext& context, const Kernel& kernel);
+
 // Rows of an embedding table: one DMA descriptor per row.
 void lower_gather(LoweringContext& context, const Kernel& kernel);
 

@@ -133,7 +133,7 @@ class GraphMapper {
           demand(kernel->value, false);
           break;
         case KernelKind::kElementwise:
-          kernel->feature_major = only_feature_major(kernel->output);
+          kernel->feature_major = !kernel->row_wise && only_feature_major(kernel->output);
           for (const View& view : kernel->operands) demand(view, kernel->feature_major);
           break;
         case KernelKind::kRope:
@@ -143,11 +143,23 @@ class GraphMapper {
         case KernelKind::kCollective:
           for (const View& view : kernel->operands) demand(view, kernel->per_head);
           break;
+        case KernelKind::kRowWise:
+        case KernelKind::kCombine:
+          for (const View& view : kernel->operands) demand(view, false);
+          break;
+        case KernelKind::kExperts:  // rows that are not sorted yet are moved one by one
+          demand(kernel->operands.front(), !needs_sorting(*kernel));
+          demand(kernel->operands.back(), false);
+          break;
         case KernelKind::kGather:
         case KernelKind::kUpdateCache:
           break;
       }
     }
+  }
+
+  bool needs_sorting(const Kernel& kernel) const {
+    return kernel.operands.front().tensor != graph_.op(kernel.ops.front()).inputs.front();
   }
 
   bool only_feature_major(TensorId id) const {
@@ -187,8 +199,14 @@ class GraphMapper {
         if (kernel.per_head) return lower_head_norm(context_, kernel);
         return narrow ? lower_norm_narrow(context_, kernel) : lower_norm(context_, kernel);
       case KernelKind::kElementwise:
-        return narrow ? lower_elementwise_narrow(context_, kernel)
-                      : lower_elementwise(context_, kernel);
+        return narrow && !kernel.row_wise ? lower_elementwise_narrow(context_, kernel)
+                                          : lower_elementwise(context_, kernel);
+      case KernelKind::kRowWise:
+        return lower_row_wise(context_, kernel);
+      case KernelKind::kExperts:
+        return lower_experts(context_, kernel, !narrow && !only_feature_major(kernel.output));
+      case KernelKind::kCombine:
+        return lower_combine(context_, kernel);
       case KernelKind::kGather:
         return lower_gather(context_, kernel);
       case KernelKind::kRope:

@@ -1,213 +1,137 @@
-// Programs of small graphs, counted instruction by instruction.
+// Every network that ships with the project has a mapping, in every phase that it has.
 #include "model/mapping/neuron/map_graph.hpp"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdint>
-#include <iterator>
-#include <set>
+#include <cctype>
 #include <string>
 #include <vector>
 
-#include "model/base/errors.hpp"
 #include "model/program/program_builder.hpp"
-#include "model/testing/graphs.hpp"
 #include "model/testing/neuron_exemplar.hpp"
+#include "workloads/import/workload.hpp"
 
 namespace foretell {
 namespace {
 
-using ::testing::HasSubstr;
+constexpr std::int64_t kLayers = 2;
 
-Program map(const Graph& graph, const std::string& precision = "bf16-matmul",
-            const std::set<std::int32_t>& skipped = {}) {
-  const NeuronCoreSpec core = exemplar_inf2().device.core;
-  SchedulingParameters scheduling;
-  scheduling.prefetch_window = core.sbuf.capacity * 0.4;
-  return map_to_neuron_core(graph, find_precision(precision), core, scheduling, skipped);
+SchedulingParameters scheduling() {
+  SchedulingParameters parameters;
+  parameters.prefetch_window = Bytes(4e6);
+  return parameters;
 }
 
-std::vector<Instruction> of(const Program& program, Opcode opcode) {
-  std::vector<Instruction> result;
-  for (const auto& queue : program.engines) {
-    std::copy_if(queue.begin(), queue.end(), std::back_inserter(result),
-                 [opcode](const Instruction& i) { return i.opcode == opcode; });
+// The first layers of a network.
+ModelConfig few_layers(const std::string& name) {
+  ModelConfig config = WorkloadLibrary().load(name);
+  config.layers = std::min(config.layers, kLayers);
+  config.decoder_layers = std::min(config.decoder_layers, kLayers);
+  return config;
+}
+
+Program map(const ModelConfig& config, const Binding& binding, const std::string& types = "bf16") {
+  const PrecisionPolicy precision = find_precision(types);
+  Graph graph = build_graph(config, binding);
+  apply_precision(precision, &graph);
+  return map_to_neuron_core(graph, precision, exemplar_inf2().device.core, scheduling());
+}
+
+Binding binding_of(Phase phase, std::int64_t batch, std::int64_t length, int ranks) {
+  Binding binding;
+  binding.batch = batch;
+  binding.seq_len = phase == Phase::kDecode ? 1 : length;
+  binding.phase = phase;
+  binding.kv_len = phase == Phase::kForward ? 0 : length;
+  binding.encoder_len = length;
+  binding.tensor_parallel = ranks;
+  return binding;
+}
+
+std::vector<Binding> bindings_of(const ModelConfig& config) {
+  std::vector<Binding> bindings;
+  if (config.family != Family::kEncoderDecoder)
+    bindings.push_back(binding_of(Phase::kForward, 1, 64, 1));
+  if (config.family == Family::kEncoder) return bindings;
+  for (const int ranks : {1, 8}) {
+    for (const std::int64_t batch : {1, 96}) {
+      bindings.push_back(binding_of(Phase::kDecode, batch, 64, ranks));
+    }
+    bindings.push_back(binding_of(Phase::kPrefill, 1, 64, ranks));
+    bindings.push_back(binding_of(Phase::kPrefill, 2, 200, ranks));
   }
-  return result;
+  return bindings;
 }
 
-std::uint64_t bytes_of(const Program& program, Ring ring) {
+void expect_valid(const Program& program) {
+  EXPECT_GT(program.instruction_count(), 0U);
+  ProgramLimits limits;
+  limits.hbm_bytes = std::uint64_t{32} << 30U;
+  EXPECT_NO_THROW(validate(program, limits)) << program.name;
+}
+
+class ShippedWorkload : public testing::TestWithParam<std::string> {};
+
+TEST_P(ShippedWorkload, MapsInEveryPhase) {
+  const ModelConfig config = few_layers(GetParam());
+  for (const Binding& binding : bindings_of(config)) {
+    SCOPED_TRACE("phase " + std::to_string(static_cast<int>(binding.phase)) + ", batch " +
+                 std::to_string(binding.batch) + ", ranks " +
+                 std::to_string(binding.tensor_parallel));
+    expect_valid(map(config, binding));
+  }
+}
+
+std::string test_name(const testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ShippedWorkload, testing::ValuesIn(WorkloadLibrary().names()),
+                         test_name);
+
+std::uint64_t weight_bytes(const Program& program) {
   std::uint64_t bytes = 0;
-  for (const Transfer& t : program.rings[static_cast<std::size_t>(ring)].transfers) {
+  for (const Transfer& t : program.rings[static_cast<std::size_t>(Ring::kWeights)].transfers)
     bytes += t.bytes();
-  }
   return bytes;
 }
 
-// y [512, 1024] = x [512, 1024] w: 4 tiles of tokens, 8 blocks of K, 2 panels of 512 columns.
-TEST(MapLinear, TokensAreStationaryWhereTheyAreWantedOnThePartitions) {
-  const Program program = map(linear_graph(512, 1024, 1024));
-  const std::vector<Instruction> multiplies = of(program, Opcode::kMultiplyMoving);
-  EXPECT_EQ(multiplies.size(), 4U * 8U * 2U);
-  for (const Instruction& i : multiplies) {
-    EXPECT_EQ(i.partitions, 128);
-    EXPECT_EQ(i.aux, 128U);
-    EXPECT_EQ(i.n, 512U);
-    EXPECT_EQ(i.type, ElementType::kBf16);
+TEST(Mixture, ReadsTheWeightsOfActiveExpertsOnly) {
+  const ModelConfig config = few_layers("Mixtral-8x7B-v0.1");
+  ASSERT_EQ(config.experts, 8);
+  ASSERT_EQ(config.experts_per_token, 2);
+  const double expert = 3.0 * static_cast<double>(config.hidden * config.intermediate) * 2;
+  const auto loaded = [&](std::int64_t batch) {
+    return static_cast<double>(
+        weight_bytes(map(config, binding_of(Phase::kDecode, batch, 128, 1))));
+  };
+  // Two layers; the cache that further sequences read is small against an expert.
+  const double two = loaded(1);
+  EXPECT_NEAR((loaded(2) - two) / (kLayers * expert), 2, 0.05);  // four of eight
+  EXPECT_NEAR((loaded(4) - two) / (kLayers * expert), 6, 0.05);  // all eight
+  EXPECT_NEAR((loaded(5) - two) / (kLayers * expert), 6, 0.05);
+}
+
+std::uint64_t multiplied_columns(const Program& program) {
+  std::uint64_t columns = 0;
+  for (const Instruction& i : program.engines[static_cast<std::size_t>(Engine::kTensor)]) {
+    if (i.opcode == Opcode::kMultiplyMoving) columns += std::uint64_t{i.n} * i.partitions * i.aux;
   }
-  EXPECT_EQ(of(program, Opcode::kLoadStationary).size(), multiplies.size());
+  return columns;
 }
 
-TEST(MapLinear, EveryBlockOfTheInputIsTransposedOnce) {
-  const Program program = map(linear_graph(512, 1024, 1024));
-  EXPECT_EQ(of(program, Opcode::kTranspose).size(), 4U * 8U);
-}
-
-TEST(MapLinear, EveryGroupIsEvictedOnceAndFourTransposesTogether) {
-  const Program program = map(linear_graph(512, 1024, 1024));
-  const auto& vector = program.engines[static_cast<std::size_t>(Engine::kVector)];
-  EXPECT_EQ(vector.size(), 4U * 2U + 4U * 8U / 4U);
-  for (const Instruction& i : vector) {
-    EXPECT_NE(i.flags & kReadsPsum, 0);
-    EXPECT_NE(i.flags & kWritesSbuf, 0);
-    EXPECT_EQ(i.n, 512U);
-  }
-}
-
-TEST(MapLinear, MovesItsBytes) {
-  const Program program = map(linear_graph(512, 1024, 768));
-  EXPECT_EQ(bytes_of(program, Ring::kInputs), 512U * 1024U * 4U);   // FP32 at the host boundary
-  EXPECT_EQ(bytes_of(program, Ring::kWeights), 1024U * 768U * 2U);  // BF16
-  EXPECT_EQ(bytes_of(program, Ring::kOutputs), 512U * 768U * 4U);
-  EXPECT_EQ(bytes_of(program, Ring::kSpill), 0U);
-}
-
-TEST(MapLinear, WeightsAreStationaryWhereTheNextLayerWantsFeaturesOnThePartitions) {
-  GraphWriter w;
-  const TensorId x = w.input("x", {512, 1024});
-  const Program program = map(w.finish(w.matmul("second", w.matmul("first", x, 1024), 1024)));
-  int first = 0;
-  for (const Instruction& i : of(program, Opcode::kMultiplyMoving)) {
-    if (program.operators[static_cast<std::size_t>(i.op)] != "first") continue;
-    ++first;
-    EXPECT_EQ(i.n, 512U);  // tokens
-  }
-  EXPECT_EQ(first, 8 * 8);                                     // blocks of N and K
-  EXPECT_EQ(of(program, Opcode::kTranspose).size(), 4U * 8U);  // of x alone
-}
-
-TEST(MapLinear, PsumBanksAreUsedInTurn) {
-  const Program program = map(linear_graph(512, 1024, 1024));
-  std::vector<std::uint8_t> banks;
-  for (const Instruction& i : of(program, Opcode::kMultiplyMoving)) {
-    if ((i.flags & kStartsGroup) != 0) banks.push_back(i.psum_bank);
-  }
-  ASSERT_EQ(banks.size(), 8U);
-  EXPECT_EQ(std::set<std::uint8_t>(banks.begin(), banks.end()).size(), 8U);
-}
-
-TEST(MapLinear, AResidualIsAddedInEitherLayout) {
-  for (const bool followed : {false, true}) {
-    GraphWriter w;
-    const TensorId x = w.input("x", {512, 256});
-    TensorId y = w.op("residual", "Add", {w.matmul("mm", x, 256), x});
-    if (followed) y = w.matmul("next", y, 256);  // wants features on the partitions
-    const Program program = map(w.finish(y));
-    EXPECT_EQ(std::count(program.operators.begin(), program.operators.end(), "residual"), 1)
-        << followed;
-  }
-}
-
-struct Types {
-  const char* precision;
-  ElementType matmul;
-  std::uint64_t weight_bytes;
-  bool converts;
-};
-
-class MapTypes : public ::testing::TestWithParam<Types> {};
-
-TEST_P(MapTypes, ChooseOperandsAndBytes) {
-  const Types& types = GetParam();
-  const Program program = map(linear_graph(128, 512, 512, types.precision), types.precision);
-  for (const Instruction& i : of(program, Opcode::kMultiplyMoving)) EXPECT_EQ(i.type, types.matmul);
-  EXPECT_EQ(bytes_of(program, Ring::kWeights), 512U * 512U * types.weight_bytes);
-  EXPECT_EQ(!of(program, Opcode::kTensorCopy).empty(), types.converts);
-}
-
-INSTANTIATE_TEST_SUITE_P(Policies, MapTypes,
-                         ::testing::Values(Types{"fp32", ElementType::kFp32, 4, false},
-                                           Types{"tf32", ElementType::kTf32, 4, false},
-                                           Types{"bf16", ElementType::kBf16, 2, false},
-                                           Types{"fp16", ElementType::kFp16, 2, false},
-                                           Types{"bf16-matmul", ElementType::kBf16, 2, false},
-                                           Types{"fp8", ElementType::kFp8, 1, false},
-                                           Types{"int8-weights", ElementType::kBf16, 1, true},
-                                           Types{"int8", ElementType::kBf16, 1, true},
-                                           Types{"int8-datasheet", ElementType::kInt8, 1, false}),
-                         [](const auto& types) {
-                           std::string name = types.param.precision;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
-
-TEST(MapNorm, LayerNormOfTwoTilesIsSevenInstructionsPerTile) {
-  GraphWriter w;
-  const TensorId x = w.input("x", {256, 1024});
-  const Program program = map(w.finish(w.norm("norm", x)));
-  EXPECT_EQ(of(program, Opcode::kBnStats).size(), 2U * 2U);  // 512 elements at a time
-  const std::vector<Instruction> combine = of(program, Opcode::kBnAggr);
-  ASSERT_EQ(combine.size(), 2U);
-  EXPECT_EQ(combine[0].n, 12U);  // six values of two chunks
-  EXPECT_EQ(of(program, Opcode::kRsqrt).size(), 2U);
-  EXPECT_EQ(of(program, Opcode::kTensorScalar).size(), 2U);       // (x - mean) * rstd
-  EXPECT_EQ(of(program, Opcode::kTensorTensor).size(), 2U * 2U);  // gamma, beta
-}
-
-TEST(MapGather, OneDescriptorPerToken) {
-  GraphWriter w;
-  const TensorId ids = w.graph().add_input("ids", {4, 100}, DType::kInt32);
-  const TensorId table = w.weight("table", {30000, 768});
-  const Program program = map(w.finish(w.op("word", "Gather", {table, ids})));
-  std::uint64_t rows = 0;
-  for (const DmaRing& ring : program.rings) {
-    for (const Transfer& t : ring.transfers) {
-      if (t.direction == TransferDirection::kLoad && t.descriptor_bytes == 768 * 4) {
-        rows += t.descriptors;
-      }
-    }
-  }
-  EXPECT_EQ(rows, 400U);
-}
-
-TEST(MapGraph, SkippedLayersLeaveNothing) {
-  GraphWriter w;
-  TensorId x = w.input("x", {128, 256});
-  for (std::int32_t layer = 0; layer < 3; ++layer) {
-    const std::string name = "layer" + std::to_string(layer);
-    const TensorId weight = w.weight(name + ".weight", {256, 256});
-    x = w.graph().add_op(name, "MatMul", {x, weight}, {}, layer);
-  }
-  const Graph graph = w.finish(x);
-  const Program all = map(graph);
-  const Program two = map(graph, "bf16-matmul", {1});
-  EXPECT_EQ(std::count(all.operators.begin(), all.operators.end(), "layer1"), 1);
-  EXPECT_EQ(std::count(two.operators.begin(), two.operators.end(), "layer1"), 0);
-  EXPECT_EQ(bytes_of(two, Ring::kWeights) * 3, bytes_of(all, Ring::kWeights) * 2);
-}
-
-TEST(MapGraph, AnOperatorWithoutMappingIsNamed) {
-  GraphWriter w;
-  const TensorId x = w.input("x", {128, 256});
-  const Graph graph = w.finish(w.op("joined", "Concat", {x, x}, {{"axis", std::int64_t{1}}}));
-  try {
-    map(graph);
-    FAIL();
-  } catch (const UserError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("operator 'joined' (Concat) has no mapping"));
-  }
+TEST(Mixture, MultipliesEveryRowByItsExpertsOnly) {
+  const ModelConfig config = few_layers("Mixtral-8x7B-v0.1");
+  Binding binding = binding_of(Phase::kPrefill, 1, 1024, 8);
+  const Graph graph = build_graph(config, binding);
+  const auto multiplied = static_cast<double>(multiplied_columns(map(config, binding)));
+  // Padding of tiles and sums over partitions are extra.
+  EXPECT_GT(2 * multiplied, graph.total_flops().value() * 0.97);
+  EXPECT_LT(2 * multiplied, graph.total_flops().value() * 1.15);
 }
 
 }  // namespace

@@ -76,8 +76,10 @@ Deps WeightStream::room_for(double bytes) const {
 Deps WeightStream::load_once(std::int64_t rows, std::int64_t row_bytes,
                              std::vector<std::size_t>* chunks) {
   const double bytes = static_cast<double>(rows * row_bytes);
+  Deps deps = room_for(bytes);
+  deps.merge(not_before_);
   const Deps done =
-      emitter_.transfer(Ring::kWeights, TransferDirection::kLoad, rows, row_bytes, room_for(bytes));
+      emitter_.transfer(Ring::kWeights, TransferDirection::kLoad, rows, row_bytes, deps);
   chunks->push_back(chunks_.size());
   chunks_.push_back({(chunks_.empty() ? 0 : chunks_.back().end) + bytes, {}, false});
   return done;

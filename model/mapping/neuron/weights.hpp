@@ -38,6 +38,8 @@ class WeightStream {
   // Emits the load of other data that is read once, in the same stream: `rows` of `row_bytes`.
   // Appends to `chunks` what release() gives back.
   Deps load_once(std::int64_t rows, std::int64_t row_bytes, std::vector<std::size_t>* chunks);
+  // Loads that follow begin when `deps` are met: which data it is was not known before.
+  void wait_for(const Deps& deps) { not_before_ = deps; }
   void release(const std::vector<std::size_t>& chunks, const Deps& last_use);
   // Columns of a panel, in whole blocks of 128, whose rows are long enough for the DMA engines.
   std::int64_t panel_columns(std::int64_t k, std::int64_t n) const;
@@ -62,6 +64,7 @@ class WeightStream {
   std::set<TensorId> resident_;
   std::map<TensorId, LoadedWeight> kept_;
   std::vector<Chunk> chunks_;
+  Deps not_before_;
   std::size_t released_prefix_ = 0;
 };
 
