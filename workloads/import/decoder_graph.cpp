@@ -21,17 +21,29 @@ class DecoderBuilder {
   }
 
   Graph build() {
-    TensorId x = embeddings();
-    for (std::int64_t i = 0; i < config_.layers; ++i) {
+    TensorId x = binding_.first_layer == 0 ? embeddings() : hidden_states();
+    const std::int64_t last =
+        binding_.last_layer == kLastLayer ? config_.layers - 1 : binding_.last_layer;
+    for (std::int64_t i = binding_.first_layer; i <= last; ++i) {
       const std::string scope = "decoder." + std::to_string(i);
       block_.enter(scope, scope, static_cast<std::int32_t>(i));
       x = layer(x);
     }
-    block_.graph().mark_output(head(x));
+    block_.graph().mark_output(last == config_.layers - 1 ? head(x) : x);
     return std::move(block_.graph());
   }
 
  private:
+  // What the stage before has made.
+  TensorId hidden_states() {
+    const Shape tokens{binding_.batch, binding_.seq_len};
+    if (config_.position_kind == Positions::kRotary) {
+      positions_ = block_.graph().add_input("position_ids", tokens, DType::kInt64);
+    }
+    return block_.graph().add_input(
+        "hidden_states", {binding_.batch, binding_.seq_len, config_.hidden}, DType::kFp32);
+  }
+
   TensorId embeddings() {
     const Shape tokens{binding_.batch, binding_.seq_len};
     const TensorId ids = block_.graph().add_input("input_ids", tokens, DType::kInt64);

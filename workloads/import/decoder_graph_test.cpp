@@ -217,5 +217,70 @@ TEST(DecoderGraph, BindingsOutOfRangeAreTaught) {
               HasSubstr("is an encoder and generates no tokens"));
 }
 
+Graph stage(const std::string& name, Phase phase, std::int64_t first, std::int64_t last) {
+  Binding binding{2, phase == Phase::kDecode ? 1 : 64, phase, 128};
+  binding.first_layer = first;
+  binding.last_layer = last;
+  return build_graph(load(name), binding);
+}
+
+class PipelineStages : public ::testing::TestWithParam<Phase> {};
+
+TEST_P(PipelineStages, HaveTheArithmeticAndTheCacheOfTheWholeNetwork) {
+  const Phase phase = GetParam();
+  const Graph whole = stage("Llama-3-8B", phase, 0, kLastLayer);
+  const Graph first = stage("Llama-3-8B", phase, 0, 9);
+  const Graph middle = stage("Llama-3-8B", phase, 10, 20);
+  const Graph last = stage("Llama-3-8B", phase, 21, 31);
+  const auto sum = [&](const auto& value) { return value(first) + value(middle) + value(last); };
+  EXPECT_DOUBLE_EQ(sum([](const Graph& g) { return g.total_flops().value(); }),
+                   whole.total_flops().value());
+  EXPECT_DOUBLE_EQ(sum(cache_bytes), cache_bytes(whole));
+  // Llama-3-8B does not share its two tables, so that nothing is there twice.
+  EXPECT_EQ(sum([](const Graph& g) { return g.parameter_count(); }), whole.parameter_count());
+}
+
+INSTANTIATE_TEST_SUITE_P(Phases, PipelineStages,
+                         ::testing::Values(Phase::kPrefill, Phase::kDecode));
+
+TEST(PipelineStage, TakesAndGivesHiddenStates) {
+  const Graph middle = stage("Llama-3-8B", Phase::kPrefill, 10, 20);
+  ASSERT_EQ(middle.outputs().size(), 1U);
+  EXPECT_EQ(middle.tensor(middle.outputs().front()).shape, (Shape{2, 64, 4096}));
+  EXPECT_EQ(find_op(middle, "embeddings.word"), nullptr);
+  EXPECT_EQ(find_op(middle, "head.decoder"), nullptr);
+  EXPECT_NE(find_op(middle, "decoder.10.attention.query"), nullptr);
+  EXPECT_EQ(find_op(middle, "decoder.21.attention.query"), nullptr);
+  std::vector<std::string> names;
+  for (const TensorId id : middle.inputs()) names.push_back(middle.tensor(id).name);
+  EXPECT_THAT(names, ::testing::UnorderedElementsAre("hidden_states", "position_ids"));
+}
+
+TEST(PipelineStage, WithTiedTableTheLastOneHasItAgain) {
+  const Graph last = stage("gpt2", Phase::kDecode, 6, 11);
+  const Graph first = stage("gpt2", Phase::kDecode, 0, 5);
+  const std::int64_t table = 50257 * 768;
+  EXPECT_EQ(first.parameter_count() + last.parameter_count(),
+            stage("gpt2", Phase::kDecode, 0, kLastLayer).parameter_count() + table);
+}
+
+void expect_no_stage(const std::string& name, std::int64_t first, std::int64_t last,
+                     const std::string& message) {
+  try {
+    stage(name, Phase::kPrefill, first, last);
+    FAIL() << "built";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr(message));
+  }
+}
+
+TEST(PipelineStage, LayersThatTheNetworkDoesNotHaveAreRefused) {
+  expect_no_stage("gpt2", 6, 12,
+                  "layers 6 to 12 are no pipeline stage of gpt2, whose layers are 0 to 11");
+  expect_no_stage("gpt2", 4, 3, "layers 4 to 3 are no pipeline stage");
+  expect_no_stage("gpt2", 12, kLastLayer, "layers 12 to 11 are no pipeline stage");
+  expect_no_stage("google/flan-t5-xl", 0, 3, "only decoders are cut into pipeline stages");
+}
+
 }  // namespace
 }  // namespace foretell

@@ -76,8 +76,22 @@ void check_phase(const ModelConfig& config, Phase phase) {
   }
 }
 
+void check_stage(const ModelConfig& config, const Binding& binding) {
+  const bool whole = binding.first_layer == 0 && binding.last_layer == kLastLayer;
+  if (whole) return;
+  if (config.family != Family::kDecoder)
+    throw UserError(config.name + ": only decoders are cut into pipeline stages; leave --pp out");
+  const std::int64_t last =
+      binding.last_layer == kLastLayer ? config.layers - 1 : binding.last_layer;
+  if (binding.first_layer >= 0 && binding.first_layer <= last && last < config.layers) return;
+  throw UserError("layers " + std::to_string(binding.first_layer) + " to " + std::to_string(last) +
+                  " are no pipeline stage of " + config.name + ", whose layers are 0 to " +
+                  std::to_string(config.layers - 1));
+}
+
 void check_binding(const ModelConfig& config, const Binding& binding) {
   check_phase(config, binding.phase);
+  check_stage(config, binding);
   const std::string longest = ", the longest context of " + config.name;
   check_size("batch", binding.batch, kMostBatch, "");
   check_size("seq", binding.seq_len, config.max_seq_len, longest);

@@ -18,6 +18,8 @@ enum class Phase {
   kDecode,   // new tokens behind what the KV cache holds
 };
 
+inline constexpr std::int64_t kLastLayer = -1;  // whichever number it has
+
 // What a network is run with: the sizes that its config.json leaves open.
 struct Binding {
   std::int64_t batch = 1;
@@ -27,6 +29,10 @@ struct Binding {
   std::int64_t kv_len = 0;       // rows of the KV cache, these tokens included; prefill and decode
   std::int64_t encoder_len = 0;  // encoder-decoder, decode: tokens that the encoder has read
   int tensor_parallel = 1;       // the graph is the share of one of so many cores, see shard.hpp
+  // The blocks of a pipeline stage, both included; decoders only. The first stage has the
+  // embeddings and the last one the head, the others take and give hidden states.
+  std::int64_t first_layer = 0;
+  std::int64_t last_layer = kLastLayer;
 };
 
 // The rows for which a call is compiled that needs `positions` of them: the next power of two from
