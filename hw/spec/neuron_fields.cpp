@@ -78,6 +78,8 @@ void fields(FieldList& list, DmaSpec& spec) {
   list.value(
       "start_latency", spec.start_latency, kLatency,
       "From the semaphore to the first byte; delays a transfer, does not occupy the engine.");
+  list.value("transpose_passes", spec.transpose_passes, {1, 1000},
+             "Times that the bytes of a transposing transfer pass a DMA engine.");
 }
 
 void fields(FieldList& list, NeuronCoreSpec& spec) {

@@ -54,6 +54,7 @@ struct DmaSpec {
   Seconds descriptor_floor;     // 146 ns: no descriptor is faster
   Seconds descriptor_overhead;  // 8 ns + bytes/rate above the floor
   Seconds start_latency;        // semaphore to first byte; delays, does not occupy
+  double transpose_passes = 2;  // times that the bytes of a transposing transfer pass an engine
 };
 
 struct NeuronCoreSpec {

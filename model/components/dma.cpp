@@ -139,7 +139,7 @@ Ticks DmaEngines::occupy_engines(const Transfer& transfer) {
     chosen_.resize(engines);
   }
   const Ticks descriptor =
-      to_ticks(descriptor_time(spec_, Bytes(transfer.descriptor_bytes), rate_fraction_));
+      to_ticks(descriptor_time(spec_, engine_bytes(spec_, transfer), rate_fraction_));
   Ticks end = 0;
   Ticks work = 0;
   for (std::size_t i = 0; i < engines; ++i) {

@@ -112,9 +112,10 @@ class CallRunner {
     replay_.period = 0;
     result_.program = map_to_neuron_core(call_.graph, call_.precision, call_.system.device.core,
                                          scheduling_, skipped);
-    result_.execution =
-        foretell::simulate(call_.system, call_.factors,
-                           {call_.copies_per_device, call_.sdk_engine_time, call_.tensor_parallel}, result_.program);
+    result_.execution = foretell::simulate(
+        call_.system, call_.factors,
+        {call_.copies_per_device, call_.sdk_engine_time, call_.tensor_parallel, call_.exact},
+        result_.program);
     activities_ = activities_of(result_.program, result_.execution.cores.front());
   }
 

@@ -144,6 +144,13 @@ Seconds descriptor_time(const DmaSpec& spec, Bytes size, double rate_fraction) {
                   spec.descriptor_overhead + size / (spec.engine_rate * rate_fraction));
 }
 
+Bytes engine_bytes(const DmaSpec& spec, const Transfer& transfer) {
+  double bytes = transfer.descriptor_bytes;
+  if ((transfer.flags & kCasts) != 0) bytes *= 2;
+  if ((transfer.flags & kTransposes) != 0) bytes *= spec.transpose_passes;
+  return Bytes(bytes);
+}
+
 Seconds transfer_time(const DmaSpec& spec, double descriptors, Bytes descriptor, int engines,
                       double rate_fraction) {
   const double per_engine = std::ceil(descriptors / std::max(1, engines));

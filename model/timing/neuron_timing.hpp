@@ -7,7 +7,7 @@
 
 #include "hw/spec/neuron_spec.hpp"
 #include "model/base/units.hpp"
-#include "model/program/instruction.hpp"
+#include "model/program/program.hpp"
 
 namespace foretell {
 
@@ -33,10 +33,12 @@ bool uses_sbuf(const Instruction& instruction);
 
 // Time one DMA engine needs for one descriptor of `size`: max(floor, overhead + size / rate).
 // Digitised from the vendor's bandwidth-against-size plot [DOV:34-40]. `rate_fraction` scales the
-// sustained rate (NeuronFactors::dma_rate_fraction). Transposing moves one element of
-// `element` bytes per descriptor step and is therefore bounded by the floor per row; casting goes
-// through FP32 [DOV:19] and moves the wider of the two types.
+// sustained rate (NeuronFactors::dma_rate_fraction).
 Seconds descriptor_time(const DmaSpec& spec, Bytes size, double rate_fraction);
+
+// Bytes of a descriptor as they pass an engine: casting goes through FP32 [DOV:19], which doubles
+// 16-bit data; a transposing transfer passes DmaSpec::transpose_passes times.
+Bytes engine_bytes(const DmaSpec& spec, const Transfer& transfer);
 
 // Same for a whole transfer of equal descriptors spread over `engines` engines, each engine taking
 // ceil(descriptors / engines) of them one after another [A2:613-616].

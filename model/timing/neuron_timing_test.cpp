@@ -369,6 +369,17 @@ TEST(DescriptorTime, IsTheFloorUpToTheKneeAndLinearAboveIt) {
   EXPECT_NEAR(descriptor_ns(65536), 8 + 65536 / 17.0, 1e-9);
 }
 
+TEST(DescriptorTime, CastsAndTransposesPassMoreBytes) {
+  Transfer transfer;
+  transfer.descriptors = 1;
+  transfer.descriptor_bytes = 4096;
+  EXPECT_EQ(engine_bytes(core().dma, transfer).value(), 4096);
+  transfer.flags = kCasts;
+  EXPECT_EQ(engine_bytes(core().dma, transfer).value(), 8192);
+  transfer.flags = kCasts | kTransposes;
+  EXPECT_EQ(engine_bytes(core().dma, transfer).value(), 8192 * core().dma.transpose_passes);
+}
+
 TEST(DescriptorTime, FractionScalesTheRateAndNotTheFloor) {
   EXPECT_DOUBLE_EQ(descriptor_ns(512, 0.5), 146);
   EXPECT_NEAR(descriptor_ns(4096, 0.5), 8 + 4096 / 8.5, 1e-9);
