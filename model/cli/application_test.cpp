@@ -110,6 +110,20 @@ TEST(Run, MissingAndContradictingArguments) {
               HasSubstr("tp x pp x dp = 8 cores, but cores says 4"));
 }
 
+TEST(Run, ChoicesOfAGenerationNeedOne) {
+  for (const char* option : {"--kv", "--sampling", "--kv-dtype"}) {
+    const std::string word = option == std::string("--kv")         ? "exact"
+                             : option == std::string("--sampling") ? "host"
+                                                                   : "fp8";
+    const CommandResult without = run_command(run_line({option, word}));
+    EXPECT_EQ(without.code, kUserMistake) << option;
+    EXPECT_THAT(without.messages, HasSubstr("add --input-len and --output-len")) << option;
+    EXPECT_EQ(run_command(run_line({option, word, "--input-len", "8", "--output-len", "8"})).code,
+              kSuccess)
+        << option;
+  }
+}
+
 TEST(Run, PathsThatCannotBeWrittenAreFoundBeforeTheWork) {
   // The predictor would fail with another message if it ran first.
   for (const char* option : {"-o", "--store", "--trace"}) {

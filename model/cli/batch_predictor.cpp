@@ -15,6 +15,7 @@ std::string key_of(const Request& request) {
   std::string key = request.system + '\n' + request.workload + '\n' + request.dtype + '\n' +
                     request.sdk + '\n' + to_text(request.in_flight);
   for (const CountField& field : count_fields()) key += '\n' + std::to_string(field.get(request));
+  for (const ChoiceField& field : choice_fields()) key += '\n' + request.*field.member;
   return key;
 }
 

@@ -16,6 +16,9 @@ Scenario scenario_of(const Request& request) {
   scenario.output_len = request.output_len;
   scenario.context = request.context;
   scenario.image_size = request.image_size;
+  scenario.kv = request.kv;
+  scenario.kv_dtype = request.kv_dtype;
+  scenario.sampling = request.sampling;
   scenario.tp = request.tp;
   scenario.pp = request.pp;
   scenario.dp = request.dp;

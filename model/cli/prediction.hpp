@@ -22,6 +22,9 @@ struct Request {
   std::int64_t output_len = 0;   // … and decode
   std::int64_t context = 0;      // longest context that the graphs are compiled for
   std::int64_t image_size = 0;   // height and width in pixels
+  std::string kv;                // how far decode steps read the KV cache: "bucket", "exact"
+  std::string kv_dtype;          // type of the KV cache; not stated: that of the precision policy
+  std::string sampling;          // where the next token is chosen: "device", "host"
   int tp = 0;                    // cores that share one copy of the model
   int pp = 0;                    // pipeline stages of one copy
   int dp = 0;                    // copies side by side; not stated: as many as fit the cores

@@ -1,5 +1,6 @@
 #include "model/cli/request_fields.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -71,6 +72,35 @@ const CountField& find_count_field(std::string_view option) {
     if (option == field.option) return field;
   }
   throw InternalError(__FILE__, __LINE__, "no count field " + std::string(option));
+}
+
+const std::vector<ChoiceField>& choice_fields() {
+  static const std::vector<ChoiceField> kFields = {
+      {"kv",
+       "kv",
+       "KV cache that decode steps read: 'bucket', the compiled length, or 'exact', the positions "
+       "so far (default: bucket)",
+       {"bucket", "exact"},
+       &Request::kv},
+      {"kv-dtype",
+       "kv_dtype",
+       "data type of the KV cache (default: that of --dtype)",
+       {"int8", "fp8", "fp16", "bf16", "fp32"},
+       &Request::kv_dtype},
+      {"sampling",
+       "sampling",
+       "where the next token is chosen: device or host (default: device)",
+       {"device", "host"},
+       &Request::sampling},
+  };
+  return kFields;
+}
+
+std::string parse_choice(const ChoiceField& field, std::string_view text) {
+  const std::string word(trim(text));
+  if (std::find(field.choices.begin(), field.choices.end(), word) == field.choices.end())
+    throw unknown_name(field.option, word, field.choices);
+  return word;
 }
 
 std::int64_t parse_count(std::string_view name, std::string_view text, std::int64_t low,

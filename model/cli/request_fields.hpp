@@ -24,6 +24,20 @@ struct CountField {
 const std::vector<CountField>& count_fields();
 const CountField& find_count_field(std::string_view option);  // InternalError for an unknown one
 
+// Words of a request out of a fixed set.
+struct ChoiceField {
+  const char* option;  // "kv-dtype", without the dashes
+  const char* column;  // "kv_dtype"
+  const char* help;
+  std::vector<std::string> choices;
+  std::string Request::*member;  // "": not stated
+};
+
+const std::vector<ChoiceField>& choice_fields();
+
+// `text` if it is one of the choices; UserError with the nearest one if not.
+std::string parse_choice(const ChoiceField& field, std::string_view text);
+
 // Requests in flight: a number above 0, not necessarily whole (tables state averages).
 inline constexpr double kMaxInFlight = 1e6;
 

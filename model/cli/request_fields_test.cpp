@@ -44,5 +44,15 @@ TEST(CountFields, SetAndGetAgreeAndRangesFitTheirType) {
   EXPECT_THROW(find_count_field("bach"), InternalError);
 }
 
+TEST(Choices, ArePartOfTheirListOrNameTheNearest) {
+  const ChoiceField& kv = choice_fields().front();
+  EXPECT_EQ(parse_choice(kv, " exact "), "exact");
+  EXPECT_THAT(message_of<UserError>([&] { parse_choice(kv, "exat"); }),
+              testing::HasSubstr("unknown kv 'exat'; nearest is 'exact'"));
+  for (const ChoiceField& field : choice_fields()) {
+    for (const std::string& choice : field.choices) EXPECT_EQ(parse_choice(field, choice), choice);
+  }
+}
+
 }  // namespace
 }  // namespace foretell

@@ -49,6 +49,12 @@ void add_request_options(CLI::App& command, RequestOptions& options, bool lists)
       command.add_option(name, options.counts[i], field.help)->type_name("N");
     }
   }
+  options.choices.resize(choice_fields().size());
+  for (std::size_t i = 0; i < choice_fields().size(); ++i) {
+    const ChoiceField& field = choice_fields()[i];
+    command.add_option(std::string("--") + field.option, options.choices[i], field.help)
+        ->type_name("WORD");
+  }
   command
       .add_option("--in-flight", options.in_flight,
                   "batched requests in flight (default: one per copy)")
@@ -100,6 +106,11 @@ std::vector<Request> requests(const RequestOptions& options) {
     if (options.counts[i].empty()) continue;
     const std::string name = std::string("--") + field.option;
     field.set(base, parse_count(name, options.counts[i], field.low, field.high));
+  }
+  for (std::size_t i = 0; i < options.choices.size(); ++i) {
+    if (options.choices[i].empty()) continue;
+    const ChoiceField& field = choice_fields()[i];
+    base.*field.member = parse_choice(field, options.choices[i]);
   }
   if (!options.in_flight.empty()) {
     base.in_flight = parse_positive("--in-flight", options.in_flight, kMaxInFlight);

@@ -18,7 +18,8 @@ struct RequestOptions {
   std::vector<std::string> workloads;
   std::vector<std::string> dtypes;
   std::vector<std::string> batches;
-  std::vector<std::string> counts;  // one per count_fields(), "" when not stated
+  std::vector<std::string> counts;   // one per count_fields(), "" when not stated
+  std::vector<std::string> choices;  // one per choice_fields(), likewise
   std::string in_flight;
   std::string sdk;
   std::vector<std::string> set;

@@ -104,6 +104,7 @@ ResolvedRequest resolve(const Request& request) {
   resolved.model = WorkloadLibrary().load(request.workload);
   resolved.precision = find_precision(request.dtype);
   resolved.request.dtype = resolved.precision.name;
+  if (!request.kv_dtype.empty()) resolved.precision.kv_cache = parse_dtype(request.kv_dtype);
   check_supported(request, resolved.model);
   resolve_lengths(resolved);
   resolve_parallelism(resolved);

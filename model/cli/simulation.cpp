@@ -48,6 +48,8 @@ Metrics simulate_generation(const ResolvedRequest& resolved) {
   generation.cores_per_device = cores_per_device(resolved);
   // The overlay of compiler maturity was seen on encoders; generation has one of its own.
   generation.sdk_prefill_time = sdk_prefill_time(factors, request.sdk, request.batch);
+  generation.exact_kv = request.kv == "exact";
+  generation.host_sampling = request.sampling == "host";
   generation.exact = request.exact;
   Metrics metrics = run_generation(generation);
   metrics.memory = memory;

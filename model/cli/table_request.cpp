@@ -75,6 +75,10 @@ void RowReader::read_lengths(const CsvRow& row, Request& request) const {
     if (std::string_view(field.column) == "image_size") text = square_side(text);
     field.set(request, parse_count(field.column, text, field.low, field.high));
   }
+  for (const ChoiceField& field : choice_fields()) {
+    const std::string text = cell(row, field.column);
+    if (!text.empty() && phase == kDecode) request.*field.member = parse_choice(field, text);
+  }
   // Decode rows state in seq_len for which context the program was compiled.
   const std::string compiled = cell(row, "seq_len");
   if (phase == kDecode && !compiled.empty() && request.context == 0) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "model/predict/decode_steps.hpp"
 #include "model/system/simulate.hpp"
 
 namespace foretell {
@@ -14,47 +15,99 @@ class GenerationRunner {
 
   Metrics run() {
     GenerationMetrics result;
-    const Metrics prefill = run_prefill();
-    result.ttft = prefill_overhead() + prefill.device * g_.sdk_prefill_time;
+    result.ttft = time_to_first_token();
+    result.steps = decode_steps();
     result.total = result.ttft;
-    // The first output token comes from the prefill, every other from a step of its own.
-    for (std::int64_t made = 1; made < g_.output_len;) {
-      const std::int64_t kv_len = g_.bucket(g_.input_len + made + 1);
-      const std::int64_t until =
-          std::clamp(kv_len - g_.input_len, made + 1, std::max(made + 1, g_.output_len));
-      const Seconds time = step(kv_len).device;
-      result.steps.push_back({kv_len, until - made, time});
-      result.total += static_cast<double>(until - made) * time;
-      made = until;
-    }
-    Metrics metrics = step(g_.bucket(median_positions(g_.input_len, g_.output_len)));
-    result.tpot = metrics.device;
+    Seconds decode;
+    for (const GenerationMetrics::Step& made : result.steps)
+      decode += static_cast<double>(made.tokens) * made.time;
+    result.total += decode;
+    const std::int64_t median = median_positions(g_.input_len, g_.output_len);
+    const std::int64_t kv_len = g_.exact_kv ? median : g_.bucket(median);
+    Metrics metrics = step(kv_len).metrics;
+    result.tpot = step_time(kv_len);
+    result.slowest_stage =
+        g_.pipeline.stages == 1
+            ? result.total
+            : slowest_prefill_ + decode * (step(kv_len).slowest / metrics.device);
     metrics.call = result.total;
     metrics.generation = result;
     return metrics;
   }
 
  private:
+  Seconds time_to_first_token() {
+    const Metrics prefill = run_prefill().metrics;
+    return prefill_overhead() + prefill.device * g_.sdk_prefill_time +
+           (g_.host_sampling ? logits_copy_ : Seconds(0));
+  }
+
   // Launching a prefill costs the host; the steps behind it are launched by the device.
   Seconds prefill_overhead() const {
     return g_.factors.prefill_overhead > Seconds(0) ? g_.factors.prefill_overhead
                                                     : call_overhead(g_.system, g_.factors);
   }
 
-  Metrics run_prefill() const {
+  // The first output token comes from the prefill, every other from a step of its own, which reads
+  // the prompt, the tokens before it and its own.
+  std::vector<GenerationMetrics::Step> decode_steps() {
+    const std::int64_t first = g_.input_len + 2;
+    const std::int64_t last = g_.input_len + g_.output_len;
+    if (!g_.exact_kv) return bucketed_steps(first, last);
+    const StepTime time = [this](std::int64_t positions) { return step_time(positions); };
+    return g_.exact ? executed_steps(first, last, time)
+                    : interpolated_steps(first, last, g_.system.device.core.sbuf.partitions, time);
+  }
+
+  std::vector<GenerationMetrics::Step> bucketed_steps(std::int64_t first, std::int64_t last) {
+    std::vector<GenerationMetrics::Step> steps;
+    while (first <= last) {
+      const std::int64_t kv_len = g_.bucket(first);
+      const std::int64_t until = std::clamp(kv_len, first, last);
+      steps.push_back({kv_len, until - first + 1, step_time(kv_len)});
+      first = until + 1;
+    }
+    return steps;
+  }
+
+  // Sampled on the host, a step is a call: it is launched there and gives its logits back.
+  Seconds step_time(std::int64_t kv_len) {
+    const Seconds device = step(kv_len).metrics.device;
+    return g_.host_sampling ? device + logits_copy_ + call_overhead(g_.system, g_.factors) : device;
+  }
+
+  PipelinePass run_prefill() {
     const std::int64_t tokens = g_.bucket(g_.input_len);
     const std::int64_t kv_len = std::max(tokens, g_.bucket(g_.input_len + g_.output_len));
-    return run(g_.graph(GenerationPhase::kPrefill, tokens, kv_len), 1.0);
+    PipelinePass pass = run({GenerationPhase::kPrefill, tokens, kv_len}, 1.0);
+    logits_copy_ = pass.output * g_.tensor_parallel / g_.system.device.host.copy_rate;
+    slowest_prefill_ = pass.slowest * g_.sdk_prefill_time;
+    return pass;
   }
 
-  const Metrics& step(std::int64_t kv_len) {
+  const PipelinePass& step(std::int64_t kv_len) {
     const auto known = steps_.find(kv_len);
     if (known != steps_.end()) return known->second;
-    const Graph graph = g_.graph(GenerationPhase::kDecode, 1, kv_len);
-    return steps_[kv_len] = run(graph, g_.factors.decode_window_fraction);
+    return steps_[kv_len] =
+               run({GenerationPhase::kDecode, 1, kv_len}, g_.factors.decode_window_fraction);
   }
 
-  Metrics run(const Graph& graph, double window_share) const {
+  struct Pass {
+    GenerationPhase phase;
+    std::int64_t tokens;
+    std::int64_t kv_len;
+  };
+
+  PipelinePass run(const Pass& pass, double window_share) const {
+    return run_pipeline(
+        g_.pipeline, g_.system, g_.factors,
+        [&](const LayerRange& layers) {
+          return g_.graph(pass.phase, pass.tokens, pass.kv_len, layers);
+        },
+        [&](const Graph& graph) { return run_stage(graph, window_share); });
+  }
+
+  Metrics run_stage(const Graph& graph, double window_share) const {
     NeuronCall call{graph, g_.precision, g_.system, g_.factors};
     call.copies_per_device = g_.cores_per_device;
     call.tensor_parallel = g_.tensor_parallel;
@@ -65,7 +118,9 @@ class GenerationRunner {
   }
 
   const Generation& g_;
-  std::map<std::int64_t, Metrics> steps_;
+  std::map<std::int64_t, PipelinePass> steps_;  // by the rows of the cache that they read
+  Seconds slowest_prefill_;                     // of one stage
+  Seconds logits_copy_;                         // of all cores to the host, after each token
 };
 
 }  // namespace

@@ -51,12 +51,19 @@ std::string describe(const RunContext& context) {
   add("input", scenario.input_len);
   add("output", scenario.output_len);
   add("image", scenario.image_size);
+  const auto add_text = [&text](const char* name, const std::string& value) {
+    if (!value.empty()) text += std::string(", ") + name + " " + value;
+  };
+  add("context", scenario.context);
+  add_text("KV cache", scenario.kv);
+  add_text("KV cache in", scenario.kv_dtype);
+  add_text("sampling on the", scenario.sampling);
   add("tp", scenario.tp);
   add("pp", scenario.pp);
   add("dp", scenario.dp);
   add("cores", scenario.cores);
   if (scenario.in_flight > 0) text += ", in flight " + to_text(scenario.in_flight);
-  if (!scenario.sdk.empty()) text += ", SDK " + scenario.sdk;
+  add_text("SDK", scenario.sdk);
   if (context.seed != 0) text += ", seed " + std::to_string(context.seed);
   for (const std::string& change : context.set) text += ", " + change;
   return text;

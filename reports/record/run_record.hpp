@@ -27,6 +27,9 @@ struct Scenario {
   std::int64_t output_len = 0;
   std::int64_t context = 0;  // longest context that was compiled for
   std::int64_t image_size = 0;
+  std::string kv;        // "exact": decode steps read the cache up to their own position
+  std::string kv_dtype;  // of the KV cache, where it is not that of the precision policy
+  std::string sampling;  // "host": logits go to the host, which chooses the next token
   int tp = 0;
   int pp = 0;
   int dp = 0;

@@ -37,12 +37,18 @@ Json to_json(const Scenario& scenario) {
   put("output_len", scenario.output_len);
   put("context", scenario.context);
   put("image_size", scenario.image_size);
+  const auto put_text = [&out](const char* name, const std::string& value) {
+    if (!value.empty()) out[name] = value;
+  };
+  put_text("kv", scenario.kv);
+  put_text("kv_dtype", scenario.kv_dtype);
+  put_text("sampling", scenario.sampling);
   put("tp", scenario.tp);
   put("pp", scenario.pp);
   put("dp", scenario.dp);
   put("cores", scenario.cores);
   if (scenario.in_flight > 0) out["in_flight"] = number(scenario.in_flight);
-  if (!scenario.sdk.empty()) out["sdk"] = scenario.sdk;
+  put_text("sdk", scenario.sdk);
   return out;
 }
 
@@ -229,6 +235,9 @@ Scenario read_scenario(const Reader& in) {
   in.get_optional("output_len", out.output_len);
   in.get_optional("context", out.context);
   in.get_optional("image_size", out.image_size);
+  in.get_optional("kv", out.kv);
+  in.get_optional("kv_dtype", out.kv_dtype);
+  in.get_optional("sampling", out.sampling);
   in.get_optional("tp", out.tp);
   in.get_optional("pp", out.pp);
   in.get_optional("dp", out.dp);

@@ -27,6 +27,16 @@ TEST(RunRecord, GenerationReadsBackAsTheSameBytes) {
   EXPECT_THAT(text, HasSubstr(R"("memory":{"weights_bytes":1000000000,"kv_cache_bytes":2)"));
 }
 
+TEST(RunRecord, ChoicesOfAGenerationReadBack) {
+  RunRecord record = example_generation();
+  record.context.scenario.kv = "exact";
+  record.context.scenario.kv_dtype = "fp8";
+  record.context.scenario.sampling = "host";
+  const std::string text = to_json(record);
+  EXPECT_THAT(text, HasSubstr(R"("kv":"exact","kv_dtype":"fp8","sampling":"host")"));
+  EXPECT_EQ(to_json(run_record_from_json(text, "test")), text);
+}
+
 TEST(RunRecord, RecordsOfEarlierVersionsHaveNoGenerationOrMemoryByUse) {
   std::string text = to_json(example_record());
   const auto drop = [&text](const std::string& part) {

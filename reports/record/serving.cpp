@@ -5,6 +5,15 @@
 #include "model/base/errors.hpp"
 
 namespace foretell {
+namespace {
+
+// Requests that all copies together can work on.
+double most_at_work(const Serving& serving) {
+  FORETELL_CHECK(serving.overlap >= 1, "a copy works on one request at least");
+  return serving.dp * serving.overlap;
+}
+
+}  // namespace
 
 int default_copies(int cores, int cores_per_copy) {
   FORETELL_CHECK(cores_per_copy >= 1 && cores >= cores_per_copy,
@@ -20,17 +29,17 @@ double requests_in_flight(const Serving& serving) {
 }
 
 Seconds client_latency(Seconds call, const Serving& serving) {
-  return call * std::max(1.0, requests_in_flight(serving) / serving.dp);
+  return call * std::max(1.0, requests_in_flight(serving) / most_at_work(serving));
 }
 
 double system_throughput(Seconds call, const Serving& serving) {
   FORETELL_CHECK(call > Seconds(0), "a call takes time");
-  const double busy_copies = std::min(static_cast<double>(serving.dp), requests_in_flight(serving));
-  return busy_copies * static_cast<double>(serving.batch) / call.value();
+  const double at_work = std::min(most_at_work(serving), requests_in_flight(serving));
+  return at_work * static_cast<double>(serving.batch) / call.value();
 }
 
 Seconds table_call(Seconds call, const Serving& serving) {
-  return call * std::max(1.0, serving.dp / requests_in_flight(serving));
+  return call * std::max(1.0 / serving.overlap, serving.dp / requests_in_flight(serving));
 }
 
 Usd cost_per_million(UsdPerSecond price, double throughput) {

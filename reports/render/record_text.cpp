@@ -22,6 +22,9 @@ std::string scenario_text(const Scenario& scenario) {
   add("input", scenario.input_len);
   add("output", scenario.output_len);
   add("image", scenario.image_size);
+  if (!scenario.kv.empty()) parts.push_back("KV cache " + scenario.kv);
+  if (!scenario.kv_dtype.empty()) parts.push_back("KV cache in " + scenario.kv_dtype);
+  if (!scenario.sampling.empty()) parts.push_back("sampling on the " + scenario.sampling);
   if (scenario.tp > 1) add("tp", scenario.tp);  // one core per copy needs no words
   if (scenario.pp > 1) add("pp", scenario.pp);
   if (scenario.dp != 0) {

@@ -64,6 +64,8 @@ const std::vector<PrecisionPolicy>& precision_policies() {
        kInt8, kInt8, kBf16, kBf16, kBf16},
       {"int8-weights", "weights stored in INT8, computed in BF16; activations BF16", kBf16, kInt8,
        kBf16, kBf16, kBf16},
+      {"fp8-weights", "weights stored in FP8, computed in BF16; activations BF16", kBf16, kFp8,
+       kBf16, kBf16, kBf16},
       {"fp8",
        "matmul operands and weights in FP8 (cFP8 on NeuronCore-v2: E4M3 or E5M2); everything else "
        "BF16",
