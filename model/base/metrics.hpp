@@ -40,6 +40,9 @@ struct GenerationMetrics {
   Seconds ttft;             // prefill until the first token
   Seconds tpot;             // the median decode step
   Seconds total;            // ttft and all decode steps
+  // How long the busiest pipeline stage works on a run: with enough of them in flight, one run
+  // ends after each such time. Without a pipeline the same as `total`.
+  Seconds slowest_stage;
   std::vector<Step> steps;  // one per compiled context length
 };
 

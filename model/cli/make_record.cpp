@@ -1,4 +1,5 @@
 // From the metrics of one call to the record that is shown and stored.
+#include <algorithm>
 #include <foretell/version.hpp>
 
 #include "model/base/errors.hpp"
@@ -96,8 +97,11 @@ RunSummary summary_of(const ResolvedRequest& resolved, const Metrics& metrics,
                       Intervals intervals) {
   RunSummary summary;
   summary.call_s = metrics.call.value();
-  summary.latency_s = client_latency(metrics.call, resolved.serving).value();
-  summary.throughput = system_throughput(metrics.call, resolved.serving);
+  Serving serving = resolved.serving;
+  if (metrics.generation)
+    serving.overlap = std::max(1.0, metrics.generation->total / metrics.generation->slowest_stage);
+  summary.latency_s = client_latency(metrics.call, serving).value();
+  summary.throughput = system_throughput(metrics.call, serving);
   summary.throughput_unit = "inferences/s";
   // Decode steps make up most of a generation.
   const Interval ratio =

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -15,25 +16,40 @@ namespace {
 
 constexpr double kGiB = 1024.0 * 1024 * 1024;
 
-// Copies go to devices of their own as long as there are some; a copy fills a device before the
-// next.
+// Copies and the stages of each go to devices of their own as long as there are some; a group of
+// cores fills a device before the next.
 int used_cores_per_device(const NeuronSystemSpec& spec, int ranks, int copies) {
   if (ranks >= spec.device.cores) return spec.device.cores;
   const int copies_per_device = (copies + spec.devices - 1) / spec.devices;
   return std::min(spec.device.cores, ranks * copies_per_device);
 }
 
+// Batches that a copy holds a cache of: with a pipeline up to one per stage.
+double batches_at_work(const ResolvedRequest& resolved) {
+  const double per_copy = std::ceil(requests_in_flight(resolved.serving) / resolved.serving.dp);
+  return std::clamp(per_copy, 1.0, static_cast<double>(resolved.request.pp));
+}
+
+// Of the pipeline stage that needs most.
 MemoryUse use_of_core(const ResolvedRequest& resolved, int tensor_parallel) {
   const Request& request = resolved.request;
   const HostSpec& host = resolved.system.spec.device.host;
   if (request.input_len == 0) return memory_of_core(build_resolved_graph(resolved), host);
   const std::int64_t tokens = compiled_length(resolved, request.input_len);
   const std::int64_t kv_len = compiled_length(resolved, request.input_len + request.output_len);
-  const auto use = [&](Phase phase, std::int64_t new_tokens) {
-    return memory_of_core(
-        build_generation_graph(resolved, phase, new_tokens, kv_len, tensor_parallel), host);
-  };
-  return largest(use(Phase::kPrefill, tokens), use(Phase::kDecode, 1));
+  MemoryUse most;
+  for (int stage = 0; stage < request.pp; ++stage) {
+    const LayerRange layers = stage_layers(resolved.model.layers, request.pp, stage);
+    const auto use = [&](Phase phase, std::int64_t new_tokens) {
+      return memory_of_core(
+          build_generation_graph(resolved, phase, new_tokens, kv_len, tensor_parallel, layers),
+          host);
+    };
+    MemoryUse both = largest(use(Phase::kPrefill, tokens), use(Phase::kDecode, 1));
+    both.kv_cache = both.kv_cache * batches_at_work(resolved);
+    if (both.total() > most.total()) most = both;
+  }
+  return most;
 }
 
 struct Fit {
@@ -45,15 +61,16 @@ struct Fit {
 // The cheapest system that holds one copy, with the smallest group on it.
 std::optional<Fit> cheapest_fit(const ResolvedRequest& resolved) {
   const bool shares = resolved.request.input_len > 0;
+  const int stages = resolved.request.pp;
   std::optional<Fit> best;
   const Catalog catalog;
   for (const std::string& id : catalog.systems()) {
     const NeuronSystemSpec spec = catalog.load(id).spec;
     for (const int ranks : allowed_group_sizes(spec)) {
-      if (ranks > resolved.model.heads) break;
+      if (ranks > resolved.model.heads || ranks * stages > spec.devices * spec.device.cores) break;
       if (ranks > 1 && !shares) break;
       const Bytes needed =
-          (use_of_core(resolved, ranks) * used_cores_per_device(spec, ranks, 1)).total();
+          (use_of_core(resolved, ranks) * used_cores_per_device(spec, ranks, stages)).total();
       if (needed > spec.device.hbm.capacity) continue;
       const auto price = spec.price_usd_per_hour.find("on_demand");
       const double cost = price == spec.price_usd_per_hour.end()
@@ -69,7 +86,8 @@ std::optional<Fit> cheapest_fit(const ResolvedRequest& resolved) {
 }  // namespace
 
 int cores_per_device(const ResolvedRequest& resolved) {
-  return used_cores_per_device(resolved.system.spec, resolved.request.tp, resolved.request.dp);
+  const Request& request = resolved.request;
+  return used_cores_per_device(resolved.system.spec, request.tp, request.dp * request.pp);
 }
 
 MemoryUse check_memory(const ResolvedRequest& resolved) {
@@ -85,7 +103,8 @@ MemoryUse check_memory(const ResolvedRequest& resolved) {
   const std::optional<Fit> fit = cheapest_fit(resolved);
   if (fit) {
     const std::string group =
-        fit->tensor_parallel > 1 ? fmt::format(" --tp {}", fit->tensor_parallel) : " --dp 1";
+        (fit->tensor_parallel > 1 ? fmt::format(" --tp {}", fit->tensor_parallel) : " --dp 1") +
+        (resolved.request.pp > 1 ? fmt::format(" --pp {}", resolved.request.pp) : "");
     throw UserError(
         fmt::format("{}; the smallest system that holds it: --on {}{}", lacks, fit->system, group));
   }

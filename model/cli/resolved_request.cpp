@@ -48,14 +48,26 @@ void resolve_lengths(ResolvedRequest& resolved) {
   }
 }
 
+void check_pipeline(const Request& request, const ModelConfig& model) {
+  if (model.family != Family::kDecoder) {
+    throw UserError(model.name + ": only decoders are cut into pipeline stages; leave --pp out");
+  }
+  if (request.input_len == 0) {
+    throw UserError(model.name +
+                    ": --pp shares the generation of tokens; give --input-len and --output-len, or "
+                    "leave --pp out");
+  }
+  if (request.pp > model.layers) {
+    throw UserError(fmt::format("{}: its {} layers make no {} pipeline stages; lower --pp",
+                                model.name, model.layers, request.pp));
+  }
+}
+
 void check_supported(const Request& request, const ModelConfig& model) {
   if (request.image_size > 0) {
     throw UserError(model.name + ": takes tokens, not images; leave --image-size out");
   }
-  if (request.pp > 1) {
-    throw UserError(model.name +
-                    ": pipeline parallelism is not modelled; leave --pp out and use --tp");
-  }
+  if (request.pp > 1) check_pipeline(request, model);
   if (request.tp > 1 && request.input_len == 0) {
     throw UserError(model.name +
                     ": --tp shares the generation of tokens; give --input-len and --output-len, or "
@@ -80,14 +92,19 @@ void resolve_parallelism(ResolvedRequest& resolved) {
   const int usable = request.cores > 0 ? request.cores : available;
   const int copies = request.dp > 0 ? request.dp : 1;
   if (std::int64_t{per_copy} * copies > usable) {
-    throw UserError(fmt::format("{} {} of {} {} need {} cores, but {} has {}; lower --dp or --tp",
+    throw UserError(fmt::format("{} {} of {} {} need {} cores, but {} has {}; lower --dp or --tp{}",
                                 copies, copies == 1 ? "copy" : "copies", per_copy,
                                 per_copy == 1 ? "core" : "cores", per_copy * copies, spec.id,
-                                usable));
+                                usable, request.pp > 1 ? " or --pp" : ""));
   }
   if (request.dp == 0) request.dp = default_copies(usable, per_copy);
   if (request.cores == 0) request.cores = request.dp * per_copy;
   resolved.serving = Serving{request.batch, request.dp, request.in_flight};
+  if (request.pp > 1 && requests_in_flight(resolved.serving) <= request.dp) {
+    resolved.notes.push_back(
+        "one request in flight per copy: its pipeline stages work one after the other; --in-flight "
+        "keeps them busy");
+  }
 }
 
 }  // namespace
@@ -122,7 +139,7 @@ void check_names(const Request& request) {
 }
 
 Graph build_generation_graph(const ResolvedRequest& resolved, Phase phase, std::int64_t tokens,
-                             std::int64_t kv_len, int tensor_parallel) {
+                             std::int64_t kv_len, int tensor_parallel, const LayerRange& layers) {
   Binding binding;
   binding.batch = resolved.request.batch;
   binding.seq_len = tokens;
@@ -132,6 +149,8 @@ Graph build_generation_graph(const ResolvedRequest& resolved, Phase phase, std::
                             ? compiled_length(resolved, resolved.request.input_len)
                             : 0;
   binding.tensor_parallel = tensor_parallel;
+  binding.first_layer = layers.first;
+  binding.last_layer = layers.last;
   Graph graph = build_graph(resolved.model, binding);
   apply_precision(resolved.precision, &graph);
   return graph;

@@ -7,6 +7,7 @@
 #include "hw/spec/catalog.hpp"
 #include "model/base/metrics.hpp"
 #include "model/cli/prediction.hpp"
+#include "model/predict/pipeline.hpp"
 #include "reports/record/serving.hpp"
 #include "workloads/import/workload.hpp"
 #include "workloads/ir/graph.hpp"
@@ -37,9 +38,11 @@ std::int64_t default_sequence(const ModelConfig& model);
 // The operator graph of one call of one copy, with the data types of the policy.
 Graph build_resolved_graph(const ResolvedRequest& resolved);
 
-// The graph that one of `tensor_parallel` cores runs in prefill or decode.
+// The graph that one of `tensor_parallel` cores runs in prefill or decode, of all layers or those
+// of a pipeline stage.
 Graph build_generation_graph(const ResolvedRequest& resolved, Phase phase, std::int64_t tokens,
-                             std::int64_t kv_len, int tensor_parallel);
+                             std::int64_t kv_len, int tensor_parallel,
+                             const LayerRange& layers = {});
 // The context length of the graph that serves so many positions.
 std::int64_t compiled_length(const ResolvedRequest& resolved, std::int64_t positions);
 

@@ -34,9 +34,10 @@ Metrics simulate_generation(const ResolvedRequest& resolved) {
   const MemoryUse memory = check_memory(resolved);
   const Request& request = resolved.request;
   const NeuronFactors& factors = resolved.system.factors;
-  const auto graph = [&resolved](GenerationPhase phase, std::int64_t tokens, std::int64_t kv_len) {
+  const auto graph = [&resolved](GenerationPhase phase, std::int64_t tokens, std::int64_t kv_len,
+                                 const LayerRange& layers) {
     const Phase which = phase == GenerationPhase::kPrefill ? Phase::kPrefill : Phase::kDecode;
-    return build_generation_graph(resolved, which, tokens, kv_len, resolved.request.tp);
+    return build_generation_graph(resolved, which, tokens, kv_len, resolved.request.tp, layers);
   };
   const auto bucket = [&resolved](std::int64_t positions) {
     return compiled_length(resolved, positions);
@@ -46,6 +47,8 @@ Metrics simulate_generation(const ResolvedRequest& resolved) {
   generation.output_len = request.output_len;
   generation.tensor_parallel = request.tp;
   generation.cores_per_device = cores_per_device(resolved);
+  generation.pipeline = {resolved.model.layers, request.pp,
+                         std::max(1, generation.cores_per_device / request.tp)};
   // The overlay of compiler maturity was seen on encoders; generation has one of its own.
   generation.sdk_prefill_time = sdk_prefill_time(factors, request.sdk, request.batch);
   generation.exact_kv = request.kv == "exact";

@@ -30,7 +30,7 @@ struct Generation {
   std::int64_t input_len = 0;
   std::int64_t output_len = 0;
   int tensor_parallel = 1;
-  Pipeline pipeline;            // stages of a copy, each on a group of so many cores
+  Pipeline pipeline{};          // stages of a copy, each on a group of so many cores
   int cores_per_device = 1;     // cores of a device that take part
   double sdk_engine_time = 1;   // see NeuronFactors
   double sdk_prefill_time = 1;  // the prefill takes so many times longer

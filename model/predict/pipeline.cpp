@@ -1,0 +1,110 @@
+#include "model/predict/pipeline.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+// Stages are equal when they have the same number of layers and neither the embeddings nor the
+// head.
+bool inner(const Pipeline& pipeline, int stage) { return stage > 0 && stage + 1 < pipeline.stages; }
+
+struct Stage {
+  Metrics metrics;
+  Bytes output;
+};
+
+class PipelineRunner {
+ public:
+  PipelineRunner(const Pipeline& pipeline, const NeuronSystemSpec& system,
+                 const NeuronFactors& factors)
+      : pipeline_(pipeline), system_(system), factors_(factors) {}
+
+  PipelinePass run(const std::function<Graph(const LayerRange&)>& graph_of,
+                   const std::function<Metrics(const Graph&)>& run_stage) {
+    PipelinePass pass;
+    Seconds way;
+    std::vector<OperatorMetrics> operators;
+    for (int s = 0; s < pipeline_.stages; ++s) {
+      const LayerRange layers = stage_layers(pipeline_.layers, pipeline_.stages, s);
+      if (!can_reuse(layers, s)) last_ = execute(graph_of(layers), run_stage, s, layers);
+      const Seconds time = last_.metrics.device + handover(s);
+      for (OperatorMetrics op : last_.metrics.operators) {
+        op.start += way;
+        operators.push_back(std::move(op));
+      }
+      way += time;
+      if (s > 0 && time <= pass.slowest) continue;
+      pass.slowest = time;
+      pass.metrics = last_.metrics;
+    }
+    pass.output = last_.output;
+    pass.metrics.instructions = instructions_;
+    pass.metrics.events = events_;
+    pass.metrics.operators = std::move(operators);
+    pass.metrics.call += way - pass.metrics.device;
+    pass.metrics.device = way;
+    return pass;
+  }
+
+ private:
+  bool can_reuse(const LayerRange& layers, int stage) const {
+    return inner(pipeline_, stage) && inner(pipeline_, executed_) &&
+           layers.last - layers.first == layers_.last - layers_.first;
+  }
+
+  Stage execute(const Graph& graph, const std::function<Metrics(const Graph&)>& run_stage,
+                int stage, const LayerRange& layers) {
+    Stage result{run_stage(graph), Bytes(0)};
+    for (const TensorId output : graph.outputs()) result.output += graph.tensor(output).bytes();
+    instructions_ += result.metrics.instructions;
+    events_ += result.metrics.events;
+    executed_ = stage;
+    layers_ = layers;
+    return result;
+  }
+
+  Seconds handover(int stage) const {
+    const bool last = stage + 1 == pipeline_.stages;
+    const bool same_device = (stage + 1) % pipeline_.stages_per_device != 0;
+    return last || same_device ? Seconds(0) : handover_time(system_, factors_, last_.output);
+  }
+
+  const Pipeline& pipeline_;
+  const NeuronSystemSpec& system_;
+  const NeuronFactors& factors_;
+  Stage last_;  // executed
+  int executed_ = -1;
+  LayerRange layers_;
+  std::uint64_t instructions_ = 0;
+  std::uint64_t events_ = 0;
+};
+
+}  // namespace
+
+LayerRange stage_layers(std::int64_t layers, int stages, int stage) {
+  if (stages == 1) return {};
+  FORETELL_CHECK(stage >= 0 && stage < stages && stages <= layers, "no such pipeline stage");
+  const std::int64_t each = layers / stages;
+  const std::int64_t longer = layers % stages;
+  const std::int64_t first = stage * each + std::min<std::int64_t>(stage, longer);
+  return {first, first + each + (stage < longer ? 1 : 0) - 1};
+}
+
+Seconds handover_time(const NeuronSystemSpec& system, const NeuronFactors& factors, Bytes bytes) {
+  const LinkSpec& link = system.device.link;
+  const Seconds hop = factors.hop_latency > Seconds(0) ? factors.hop_latency : link.hop_latency;
+  return hop + bytes / link.bandwidth;
+}
+
+PipelinePass run_pipeline(const Pipeline& pipeline, const NeuronSystemSpec& system,
+                          const NeuronFactors& factors,
+                          const std::function<Graph(const LayerRange&)>& graph_of,
+                          const std::function<Metrics(const Graph&)>& run) {
+  return PipelineRunner(pipeline, system, factors).run(graph_of, run);
+}
+
+}  // namespace foretell

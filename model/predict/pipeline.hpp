@@ -1,0 +1,51 @@
+// A network cut into stages of consecutive layers, each on cores of its own.
+//
+// The stages stand on the devices in order. The activations that one hands to the next,
+// [tokens x hidden], are stored to HBM and loaded from there as part of the two stages; between
+// devices they also cross one link, once for all cores of a stage, which hold the same. A token
+// goes through all stages one after the other. As soon as there are as many batches in flight as
+// stages, the slowest stage decides how many come out per second.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "hw/spec/neuron_spec.hpp"
+#include "model/base/metrics.hpp"
+#include "workloads/ir/graph.hpp"
+
+namespace foretell {
+
+// Layers of a stage, both included. The default is every layer of a network that is not cut.
+struct LayerRange {
+  std::int64_t first = 0;
+  std::int64_t last = -1;
+};
+
+// As even as possible: the first stages have one layer more where the layers do not divide. Caller
+// promises 0 <= stage < stages <= layers.
+LayerRange stage_layers(std::int64_t layers, int stages, int stage);
+
+struct Pipeline {
+  std::int64_t layers = 0;    // of the network; of no meaning with one stage
+  int stages = 1;             // of one copy
+  int stages_per_device = 1;  // more than one: neighbours that share a device hand over in its HBM
+};
+
+struct PipelinePass {
+  Metrics metrics;  // device: the way through all stages; resources and HBM: of the slowest stage
+  Seconds slowest;  // its time, with handing over
+  Bytes output;     // of the last stage
+};
+
+// One pass of a batch. `graph_of` builds the graph of a stage, `run` executes it; equal stages are
+// executed once.
+PipelinePass run_pipeline(const Pipeline& pipeline, const NeuronSystemSpec& system,
+                          const NeuronFactors& factors,
+                          const std::function<Graph(const LayerRange&)>& graph_of,
+                          const std::function<Metrics(const Graph&)>& run);
+
+// Activations of `bytes` to the next device.
+Seconds handover_time(const NeuronSystemSpec& system, const NeuronFactors& factors, Bytes bytes);
+
+}  // namespace foretell
