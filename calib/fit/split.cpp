@@ -74,14 +74,19 @@ NetworkSide Split::find(const std::string& network) const {
   return found == networks_.end() ? NetworkSide{Side::kHeldOut, network} : found->second;
 }
 
-std::string Split::text() const {
-  std::map<Side, std::vector<std::string>> names;
-  for (const auto& [network, side] : networks_) names[side.side].push_back(network);
-  std::string text = "fit on " + join(names[Side::kFit], ", ") + "; held out " +
-                     join(names[Side::kHeldOut], ", ") + " and every other network";
-  if (!names[Side::kApart].empty()) {
-    text += "; neither: " + join(names[Side::kApart], ", ");
+std::vector<std::string> Split::networks(Side side) const {
+  std::vector<std::string> names;
+  for (const auto& [network, its] : networks_) {
+    if (its.side == side) names.push_back(network);
   }
+  return names;
+}
+
+std::string Split::text() const {
+  std::string text = "fit on " + join(networks(Side::kFit), ", ") + "; held out " +
+                     join(networks(Side::kHeldOut), ", ") + " and every other network";
+  const std::vector<std::string> apart = networks(Side::kApart);
+  if (!apart.empty()) text += "; neither: " + join(apart, ", ");
   return text;
 }
 

@@ -12,6 +12,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace foretell {
 
@@ -31,6 +32,7 @@ class Split {
   static Split parse(const std::string& text, const std::string& shown_as);
 
   NetworkSide find(const std::string& network) const;
+  std::vector<std::string> networks(Side side) const;  // those that are named, sorted
   const std::string& family() const { return family_; }
   // "fit on bert-large-cased, gpt2; held out …", for the header of a factors file.
   std::string text() const;
