@@ -68,6 +68,17 @@ void check_supported(const Request& request, const ModelConfig& model) {
     throw UserError(model.name + ": takes tokens, not images; leave --image-size out");
   }
   if (request.pp > 1) check_pipeline(request, model);
+  if (model.family == Family::kEncoder && request.tp > 1) {
+    throw UserError(
+        model.name +
+        ": encoders run on one core per copy; leave --tp out, --dp says how many copies "
+        "run side by side");
+  }
+  if (model.family == Family::kEncoder && request.input_len > 0) {
+    throw UserError(model.name +
+                    ": is an encoder, which generates no tokens; give --seq instead of --input-len "
+                    "and --output-len");
+  }
   if (request.tp > 1 && request.input_len == 0) {
     throw UserError(model.name +
                     ": --tp shares the generation of tokens; give --input-len and --output-len, or "
@@ -88,17 +99,18 @@ void resolve_parallelism(ResolvedRequest& resolved) {
   if (request.tp == 0) request.tp = 1;
   if (request.pp == 0) request.pp = 1;
   require_group_size(spec, request.tp);
-  const int per_copy = request.tp * request.pp;
+  const std::int64_t per_copy = std::int64_t{request.tp} * request.pp;
   const int usable = request.cores > 0 ? request.cores : available;
   const int copies = request.dp > 0 ? request.dp : 1;
-  if (std::int64_t{per_copy} * copies > usable) {
+  if (per_copy * copies > usable) {
     throw UserError(fmt::format("{} {} of {} {} need {} cores, but {} has {}; lower --dp or --tp{}",
                                 copies, copies == 1 ? "copy" : "copies", per_copy,
                                 per_copy == 1 ? "core" : "cores", per_copy * copies, spec.id,
                                 usable, request.pp > 1 ? " or --pp" : ""));
   }
-  if (request.dp == 0) request.dp = default_copies(usable, per_copy);
-  if (request.cores == 0) request.cores = request.dp * per_copy;
+  const int cores_per_copy = static_cast<int>(per_copy);  // no more than the cores there are
+  if (request.dp == 0) request.dp = default_copies(usable, cores_per_copy);
+  if (request.cores == 0) request.cores = request.dp * cores_per_copy;
   resolved.serving = Serving{request.batch, request.dp, request.in_flight};
   if (request.pp > 1 && requests_in_flight(resolved.serving) <= request.dp) {
     resolved.notes.push_back(

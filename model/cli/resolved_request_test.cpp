@@ -138,8 +138,12 @@ TEST(MakeRecord, GenerationCountsTokensAndKeepsEveryCompiledLength) {
   Metrics metrics;
   metrics.call = Seconds(2);
   metrics.memory = {Bytes(8), Bytes(4), Bytes(2), Bytes(1), Bytes(16)};
-  metrics.generation =
-      GenerationMetrics{Seconds(0.5), Seconds(0.03), Seconds(2), {{128, 49, Seconds(0.03)}}};
+  GenerationMetrics generation;
+  generation.ttft = Seconds(0.5);
+  generation.tpot = Seconds(0.03);
+  generation.total = Seconds(2);
+  generation.steps = {{128, 49, Seconds(0.03)}};
+  metrics.generation = generation;
   const RunRecord record = make_record(resolve(request), metrics);
   EXPECT_NEAR(record.summary.throughput, 2 * 50 / 2.0, 1e-12);
   EXPECT_EQ(record.summary.throughput_unit, "tokens/s");
