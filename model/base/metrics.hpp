@@ -37,9 +37,9 @@ struct GenerationMetrics {
     std::int64_t tokens = 0;  // output tokens of the run that are generated so
     Seconds time;
   };
-  Seconds ttft;             // prefill until the first token
-  Seconds tpot;             // the median decode step
-  Seconds total;            // ttft and all decode steps
+  Seconds ttft;   // prefill until the first token
+  Seconds tpot;   // the median decode step
+  Seconds total;  // ttft and all decode steps
   // How long the busiest pipeline stage works on a run: with enough of them in flight, one run
   // ends after each such time. Without a pipeline the same as `total`.
   Seconds slowest_stage;
