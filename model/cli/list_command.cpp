@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "hw/spec/catalog.hpp"
+#include "hw/spec/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/cli/commands.hpp"
 #include "model/cli/output.hpp"
@@ -37,7 +38,21 @@ Table list_systems() {
                           std::to_string(spec.vcpus),
                           price_text(spec.price_usd_per_hour, "on_demand")});
   }
+  const GpuCatalog gpus;
+  for (const std::string& id : gpus.systems()) {
+    const GpuSystemSpec spec = gpus.load(id).spec;
+    table.rows.push_back({id, spec.device.name, std::to_string(spec.devices),
+                          std::to_string(spec.devices * spec.device.sms),
+                          memory_format(spec.devices * spec.device.hbm.capacity.value()), "",
+                          price_text(spec.price_usd_per_hour, "on_demand")});
+  }
   return table;
+}
+
+std::vector<std::string> device_names() {
+  std::vector<std::string> names = Catalog().devices();
+  for (std::string& gpu : GpuCatalog().devices()) names.push_back(std::move(gpu));
+  return names;
 }
 
 Table name_table(const char* title, const std::vector<std::string>& names) {
@@ -67,7 +82,7 @@ Table list_operators() {
 
 Table list_things(const std::string& kind) {
   if (kind == "systems") return list_systems();
-  if (kind == "devices") return name_table("device", Catalog().devices());
+  if (kind == "devices") return name_table("device", device_names());
   if (kind == "workloads") return name_table("workload", WorkloadLibrary().names());
   if (kind == "dtypes") return list_dtypes();
   if (kind == "operators") return list_operators();

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "hw/spec/catalog.hpp"
+#include "hw/spec/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/cli/commands.hpp"
@@ -47,11 +48,11 @@ std::string remark(const Parameter& parameter) {
   return text;
 }
 
-Table parameter_table(const LoadedSystem& system) {
+Table parameter_table(const std::vector<Parameter>& parameters) {
   Table table;
   table.columns = {{"path"},  {"value", Align::kRight}, {"kind"}, {"source"}, {"meaning"},
                    {"remark"}};
-  for (const Parameter& parameter : system.parameters) {
+  for (const Parameter& parameter : parameters) {
     table.rows.push_back({parameter.path, parameter.value, std::string(to_string(parameter.kind)),
                           parameter.source, parameter.meaning, remark(parameter)});
   }
@@ -64,11 +65,24 @@ void show_system(const ShowOptions& options, const Session& session) {
   load.factors = options.model.factors;
   const LoadedSystem system = Catalog().load(options.name, load);
   const Format format = parse_format(options.output.format);
-  const std::string table = table_text(parameter_table(system), format, session.result_width);
+  const std::string table =
+      table_text(parameter_table(system.parameters), format, session.result_width);
   if (format != Format::kTable) return write_text(options.output.output, table);
   const std::string heading = fmt::format(
       "{}: {} x {}, factors {} ({}), assumed values: {}\n\n", system.spec_id, system.spec.devices,
       system.spec.device.name, system.factors_id, system.factors_status, system.assumed_values);
+  write_text(options.output.output, heading + table);
+}
+
+void show_gpu(const ShowOptions& options, const Session& session) {
+  const LoadedGpuSystem system = GpuCatalog().load(options.name, options.model.set);
+  const Format format = parse_format(options.output.format);
+  const std::string table =
+      table_text(parameter_table(system.parameters), format, session.result_width);
+  if (format != Format::kTable) return write_text(options.output.output, table);
+  const std::string heading =
+      fmt::format("{}: {} x {}, assumed values: {}\n\n", system.spec_id, system.spec.devices,
+                  system.spec.device.name, system.assumed_values);
   write_text(options.output.output, heading + table);
 }
 
@@ -130,6 +144,10 @@ int show(const ShowOptions& options, const Session& session) {
   const std::vector<std::string> systems = Catalog().systems();
   if (contains_ignoring_case(systems, options.name)) {
     show_system(options, session);
+    return kSuccess;
+  }
+  if (GpuCatalog().has_system(options.name)) {
+    show_gpu(options, session);
     return kSuccess;
   }
   const std::vector<std::string> workloads = WorkloadLibrary().names();

@@ -1,0 +1,220 @@
+#include "hw/spec/gpu_catalog.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "hw/spec/gpu_fields.hpp"
+#include "hw/spec/overrides.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/hash.hpp"
+#include "model/base/text.hpp"
+#include "model/config/document.hpp"
+
+namespace foretell {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kExtension = ".yaml";
+
+const std::vector<std::string> kArchitectures = {
+    "pascal", "volta", "turing", "ampere", "ada", "hopper", "blackwell", "blackwell-sm120"};
+
+std::vector<std::string> stems(const fs::path& folder) {
+  std::error_code error;
+  std::vector<std::string> names;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    if (entry.path().extension() == kExtension) names.push_back(entry.path().stem().string());
+  }
+  if (error) throw UserError(fmt::format("{}: cannot be listed", folder.string()));
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string normal(std::string_view id) {
+  std::string name = to_lower(id);
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+std::string find_in(const std::vector<std::string>& known, const char* kind, std::string_view id) {
+  const std::string wanted = normal(id);
+  for (const std::string& candidate : known) {
+    if (normal(candidate) == wanted) return candidate;
+  }
+  throw unknown_name(kind, id, known);
+}
+
+std::string text_of(const Node& root, std::string_view key) {
+  return root.required(key, "").as_text(key);
+}
+
+std::string read_architecture(const Node& root) {
+  std::string name = text_of(root, "architecture");
+  if (std::find(kArchitectures.begin(), kArchitectures.end(), name) != kArchitectures.end()) {
+    return name;
+  }
+  throw UserError(fmt::format("{}: architecture: {}", root.find("architecture")->where(),
+                              unknown_name("architecture", name, kArchitectures).what()));
+}
+
+void check_id(const Node& root, const fs::path& path) {
+  const std::string id = text_of(root, "id");
+  if (id != path.stem().string()) {
+    throw UserError(
+        fmt::format("{}: id: '{}' has to be the name of the file", root.find("id")->where(), id));
+  }
+}
+
+void check_gpu(const GpuSystemSpec& spec, std::string_view where, Problems& problems) {
+  const GpuDeviceSpec& device = spec.device;
+  if (device.clock.base > device.clock.boost) {
+    problems.add(where, "device.clock.base", "is above device.clock.boost");
+  }
+  if (device.sm.shared_memory_per_cta > device.sm.shared_memory) {
+    problems.add(where, "device.sm.shared_memory_per_cta", "is more than an SM has");
+  }
+  if (device.matrix_rate.empty() && device.vector_rate.empty()) {
+    problems.add(where, "device.matrix_rate", "names no data type, nor does device.vector_rate");
+  }
+  if (spec.devices > 1 && spec.interconnect == "none") {
+    problems.add(where, "system.interconnect", "several GPUs need one: nvlink or pcie");
+  }
+  if (spec.interconnect == "nvlink" && !(device.nvlink.bandwidth > BytesPerSecond(0))) {
+    problems.add(where, "system.interconnect", device.name + " has no NVLink; use pcie");
+  }
+}
+
+std::vector<Parameter> describe(const FieldList& list,
+                                const std::map<std::string, Provenance>& provenance,
+                                const std::set<std::string>& overridden) {
+  std::vector<Parameter> parameters;
+  for (const Field& field : list.all()) {
+    if (!field.has_value()) continue;
+    Parameter parameter;
+    parameter.path = field.path;
+    parameter.value = field.text();
+    parameter.meaning = field.meaning;
+    const auto found = provenance.find(field.path);
+    if (overridden.count(field.path) != 0) {
+      parameter.overridden = true;
+      parameter.source = "--set";
+      parameter.kind = ValueKind::kOverride;
+    } else if (found != provenance.end()) {
+      const Provenance& origin = found->second;
+      parameter.value = origin.chosen.value;
+      parameter.source = origin.chosen.source;
+      parameter.kind = origin.chosen.kind;
+      parameter.why = origin.chosen.why;
+      parameter.use = origin.use;
+      parameter.alternatives = origin.alternatives;
+    } else {
+      parameter.kind = ValueKind::kNeutral;  // of a device taken as a system of one GPU
+    }
+    parameters.push_back(std::move(parameter));
+  }
+  return parameters;
+}
+
+}  // namespace
+
+GpuCatalog::GpuCatalog(CatalogPaths paths) : paths_(std::move(paths)) {
+  const fs::path sources = paths_.hw / "sources.yaml";
+  bibliography_ = Bibliography::load(load_document(sources, shown(sources)));
+}
+
+std::string GpuCatalog::shown(const fs::path& path) const {
+  const std::string root = paths_.hw.parent_path().string() + "/";
+  const std::string text = path.lexically_normal().string();
+  return starts_with(text, root) ? text.substr(root.size()) : text;
+}
+
+std::vector<std::string> GpuCatalog::devices() const {
+  return stems(paths_.hw / "devices" / "gpu");
+}
+
+std::vector<std::string> GpuCatalog::systems() const {
+  std::vector<std::string> names = devices();
+  for (std::string& node : stems(paths_.hw / "systems" / "gpu")) names.push_back(std::move(node));
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+bool GpuCatalog::has_system(std::string_view id) const {
+  const std::vector<std::string> known = systems();
+  return std::any_of(known.begin(), known.end(),
+                     [&](const std::string& name) { return normal(name) == normal(id); });
+}
+
+std::string GpuCatalog::find_system(std::string_view id) const {
+  return find_in(systems(), "system", id);
+}
+
+std::string GpuCatalog::find_device(std::string_view id) const {
+  return find_in(devices(), "gpu", id);
+}
+
+GpuSystemSpec GpuCatalog::read_spec(const std::string& id,
+                                    std::map<std::string, Provenance>& provenance,
+                                    std::string& bytes) const {
+  Problems problems;
+  GpuSystemSpec spec;
+  spec.id = id;
+  spec.interconnect = "none";
+  const auto read = [&](const fs::path& path) {
+    const std::string text = read_text_file(path, shown(path));
+    bytes += text;
+    Node root = parse_document(text, shown(path));
+    problems.collect([&] { check_id(root, path); });
+    return root;
+  };
+  const auto read_part = [&](const Node& root, auto& part, const std::vector<std::string>& own_keys,
+                             const std::string& prefix) {
+    FieldList list;
+    fields(list, part);
+    std::map<std::string, Provenance> found;
+    load_fields(root, list, own_keys, SourcedReader(bibliography_, found), problems);
+    for (auto& entry : found) provenance[prefix + entry.first] = std::move(entry.second);
+  };
+  std::string device_id = id;
+  const std::vector<std::string> known = devices();
+  if (std::find(known.begin(), known.end(), id) == known.end()) {
+    const Node node = read(paths_.hw / "systems" / "gpu" / (id + kExtension));
+    read_part(node, spec, {"id", "device"}, "system.");
+    problems.collect([&] { device_id = find_in(known, "gpu", text_of(node, "device")); });
+    problems.throw_if_any();
+  }
+  const Node device = read(paths_.hw / "devices" / "gpu" / (device_id + kExtension));
+  spec.device.id = device_id;
+  problems.collect([&] { spec.device.name = text_of(device, "name"); });
+  problems.collect([&] { spec.device.architecture = read_architecture(device); });
+  read_part(device, spec.device, {"id", "name", "architecture"}, "device.");
+  problems.throw_if_any();
+  return spec;
+}
+
+LoadedGpuSystem GpuCatalog::load(std::string_view system,
+                                 const std::vector<std::string>& set) const {
+  const std::string id = find_system(system);
+  LoadedGpuSystem loaded;
+  std::map<std::string, Provenance> provenance;
+  std::string bytes;
+  loaded.spec = read_spec(id, provenance, bytes);
+  loaded.spec_id = fmt::format("{}@{}", id, content_hash(bytes));
+  FieldList list;
+  all_fields(list, loaded.spec);
+  Problems problems;
+  const std::set<std::string> overridden = apply_overrides(list, set, provenance, problems);
+  if (problems.empty()) check_gpu(loaded.spec, id, problems);
+  problems.throw_if_any();
+  loaded.parameters = describe(list, provenance, overridden);
+  loaded.assumed_values = static_cast<int>(
+      std::count_if(loaded.parameters.begin(), loaded.parameters.end(),
+                    [](const Parameter& p) { return p.kind == ValueKind::kAssumed; }));
+  return loaded;
+}
+
+}  // namespace foretell

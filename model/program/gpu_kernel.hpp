@@ -1,0 +1,70 @@
+// The command stream of a GPU: kernels that run one after another on one stream.
+//
+// How a mapping fills it, for one operator:
+//   1. Decide the tile shape; ask ctas_per_sm() (model/timing/occupancy.hpp) how many thread blocks
+//      of it an SM holds. That throws when none fits.
+//   2. `ctas`: the thread blocks in the order in which the hardware issues them, equal neighbours
+//      as one run {count, duration}. A duration is what one thread block takes on its SM when
+//      nothing outside the SM holds it up: prologue + steps x step time + epilogue, from a formula
+//      of model/timing. Causal attention is one run per block of queries, q-block-major, so that
+//      runs are long; a GEMM has interior tiles and edge tiles. The scheduler finds waves and
+//      tails: do not multiply by waves, do not average.
+//   3. `dram_bytes` at `dram_rate`, and `l2_bytes` at `l2_rate`: what all thread blocks together
+//      move past the SMs, after L2 hits were taken off, and the rate that this kind of kernel
+//      reaches alone on the chip. Both servers work in parallel; the slower one counts. They start
+//      `memory_latency` after the kernel.
+//   4. `overlap`: exponent q of (compute^q + memory^q)^(1/q): 1 is no overlap of computing with
+//      memory, infinity is max(compute, memory).
+//   5. `launch`: from the end of the kernel before to the first thread block, by LaunchKind of the
+//      run. `tail`: what follows the last thread block (a reduction of split results).
+//      `stretch` multiplies all of it (clocks under a power limit).
+//   A pass without thread blocks worth counting (quantise, copy) leaves `ctas` empty: it takes
+//   launch + memory_latency + bytes / rate. Separate launches are separate kernels.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/base/units.hpp"
+
+namespace foretell {
+
+enum class LaunchKind { kGraph, kStream };
+
+// Equal thread blocks, issued one after another.
+struct CtaRun {
+  std::int64_t count = 0;
+  Seconds duration;
+};
+
+struct GpuKernel {
+  std::string name;  // of the operator it belongs to, or what it does: "gemm 128x256"
+  std::vector<CtaRun> ctas;
+  int ctas_per_sm = 1;
+  Seconds memory_latency;
+  Bytes dram_bytes;
+  BytesPerSecond dram_rate;  // above zero when there are bytes
+  Bytes l2_bytes;
+  BytesPerSecond l2_rate;
+  double overlap = 1;
+  Seconds launch;
+  Seconds tail;
+  double stretch = 1;
+};
+
+struct GpuProgram {
+  std::vector<GpuKernel> kernels;
+};
+
+// Appends thread blocks; equal neighbours become one run.
+inline void add_ctas(GpuKernel& kernel, std::int64_t count, Seconds duration) {
+  if (count <= 0) return;
+  if (!kernel.ctas.empty() && kernel.ctas.back().duration == duration) {
+    kernel.ctas.back().count += count;
+  } else {
+    kernel.ctas.push_back({count, duration});
+  }
+}
+
+}  // namespace foretell
