@@ -10,6 +10,7 @@
 #include "model/mapping/fold_layers.hpp"
 #include "model/mapping/neuron/map_graph.hpp"
 #include "model/predict/memory_use.hpp"
+#include "model/program/program_builder.hpp"
 #include "model/system/critical_path.hpp"
 
 namespace foretell {
@@ -23,6 +24,7 @@ constexpr double kSteadyTolerance = 2e-4;  // periods of consecutive layers that
 struct OpActivity {
   Ticks begin = -1;
   Ticks end = 0;
+  Ticks loaded = 0;                            // its last weights have arrived
   std::array<Ticks, kEngineCount + 2> busy{};  // engines, then DMA, then collectives
   std::uint64_t bytes = 0;
 };
@@ -56,6 +58,8 @@ std::map<std::string, OpActivity> activities_of(const Program& program, const Co
       if (transfer.op < 0) continue;
       OpActivity& activity = by_op[static_cast<std::size_t>(transfer.op)];
       const Execution& execution = core.rings[r][i];
+      if (r == static_cast<std::size_t>(Ring::kWeights))
+        activity.loaded = std::max(activity.loaded, execution.end);
       if (computes[static_cast<std::size_t>(transfer.op)]) {
         activity.busy[kDmaResource] += execution.end - execution.begin;
       } else {
@@ -86,7 +90,8 @@ struct Replay {
 
 class CallRunner {
  public:
-  explicit CallRunner(const NeuronCall& call) : call_(call) {
+  explicit CallRunner(const NeuronCall& call)
+      : call_(call), own_costs_(call.system, call.factors, call.tensor_parallel) {
     scheduling_.prefetch_window = call.system.device.core.sbuf.capacity *
                                   call.factors.prefetch_window_fraction * call.window_share;
   }
@@ -112,32 +117,40 @@ class CallRunner {
     replay_.period = 0;
     result_.program = map_to_neuron_core(call_.graph, call_.precision, call_.system.device.core,
                                          scheduling_, skipped);
-    result_.execution = foretell::simulate(
-        call_.system, call_.factors,
-        {call_.copies_per_device, call_.sdk_engine_time, call_.tensor_parallel, call_.exact},
-        result_.program);
+    const RunSettings settings{call_.copies_per_device, call_.sdk_engine_time,
+                               call_.tensor_parallel, call_.exact,
+                               call_.costs == nullptr ? &own_costs_ : call_.costs};
+    result_.execution = foretell::simulate(call_.system, call_.factors, settings, result_.program);
     activities_ = activities_of(result_.program, result_.execution.cores.front());
   }
 
-  Ticks layer_end(std::int32_t layer) const {
+  Ticks layer_end(std::int32_t layer, Ticks OpActivity::*when) const {
     Ticks end = 0;
     for (const OpId id : ops_of_layer(call_.graph, layer)) {
       const auto found = activities_.find(call_.graph.op(id).name);
-      if (found != activities_.end()) end = std::max(end, found->second.end);
+      if (found != activities_.end()) end = std::max(end, found->second.*when);
     }
     return end;
   }
 
-  // Equal layers behind each other take the same time once the pipeline of weights has filled.
+  // By how much later than the layer before.
+  Ticks period(std::int32_t layer, Ticks OpActivity::*when) const {
+    return layer_end(layer, when) - layer_end(layer - 1, when);
+  }
+
+  // Equal layers behind each other take the same time once the pipeline of weights has filled:
+  // their loads neither run further ahead of the computation nor lose what they are ahead.
   bool steady() {
     if (replay_.executed < 3) return false;
     const std::int32_t last = replay_.last_executed();
-    const Ticks end = layer_end(last);
-    const Ticks before = layer_end(last - 1);
-    const Ticks earlier = layer_end(last - 2);
-    replay_.period = end - before;
-    const auto difference = static_cast<double>(std::abs(replay_.period - (before - earlier)));
-    return difference <= kSteadyTolerance * static_cast<double>(replay_.period);
+    replay_.period = period(last, &OpActivity::end);
+    const auto is_period = [this](Ticks time) {
+      const auto difference = static_cast<double>(std::abs(replay_.period - time));
+      return difference <= kSteadyTolerance * static_cast<double>(replay_.period);
+    };
+    const bool loads = layer_end(last, &OpActivity::loaded) > 0;
+    return is_period(period(last - 1, &OpActivity::end)) &&
+           (!loads || is_period(period(last, &OpActivity::loaded)));
   }
 
   Ticks added() const { return replay_.period * replay_.replayed(); }
@@ -302,6 +315,7 @@ class CallRunner {
   }
 
   const NeuronCall& call_;
+  CollectiveCosts own_costs_;
   SchedulingParameters scheduling_;
   Replay replay_;
   NeuronCallResult result_;

@@ -16,11 +16,12 @@ struct NeuronCall {
   const PrecisionPolicy& precision;
   const NeuronSystemSpec& system;
   const NeuronFactors& factors;
-  int copies_per_device = 1;   // cores of a device that each run a copy
-  double sdk_engine_time = 1;  // see NeuronFactors::sdk_engine_time
-  int tensor_parallel = 1;     // cores that share this copy; the graph is the share of one
-  double window_share = 1;     // of the prefetch window
-  bool exact = false;          // execute every layer instead of replaying equal ones
+  int copies_per_device = 1;         // cores of a device that each run a copy
+  double sdk_engine_time = 1;        // see NeuronFactors::sdk_engine_time
+  int tensor_parallel = 1;           // cores that share this copy; the graph is the share of one
+  double window_share = 1;           // of the prefetch window
+  bool exact = false;                // execute every layer instead of replaying equal ones
+  CollectiveCosts* costs = nullptr;  // found before for the same system, factors and group
 };
 
 struct NeuronCallResult {

@@ -15,7 +15,10 @@
 namespace foretell {
 namespace {
 
-constexpr std::uint32_t kRoundsInARow = 3;
+// Ranks that do not end together: how many rounds the mean of a round in a row is taken from, and
+// by which share of its time they must differ to make that worth it.
+constexpr std::uint32_t kRoundsInARow = 9;
+constexpr double kSkewThatCounts = 2e-4;
 
 // Lets all ranks join at time 0, and again as soon as they are done until they have run `rounds`.
 class Driver : public sc_core::sc_module {
@@ -65,7 +68,7 @@ class Driver : public sc_core::sc_module {
   std::vector<std::unique_ptr<Rank>> ranks_;
 };
 
-// What one round of `rounds` took; traffic is that of all of them.
+// What one round took; of several, the mean of those after the first. Traffic is that of all.
 CollectiveExecution execute_rounds(const NeuronSystemSpec& system, const NeuronFactors& factors,
                                    const Collective& collective, int ranks, std::uint32_t rounds) {
   SimulationContext context;
@@ -81,7 +84,7 @@ CollectiveExecution execute_rounds(const NeuronSystemSpec& system, const NeuronF
 
   CollectiveExecution result;
   const auto [first, last] = driver.ends(rounds - 1);
-  result.duration = rounds == 1 ? last : last - driver.ends(rounds - 2).second;
+  result.duration = rounds == 1 ? last : (last - driver.ends(0).second) / (rounds - 1);
   result.skew = last - first;
   result.algorithm =
       choose_algorithm(system.device.collective, collective.kind, ranks, collective.bytes);
@@ -122,7 +125,7 @@ const CollectiveExecution& CollectiveCosts::of(CollectiveKind kind, std::uint64_
   const auto& execution = executions_[key] =
       execute_collective(system_, factors_, kind, ranks_, bytes);
   Ticks duration = execution.duration;
-  if (execution.skew > 0) {
+  if (static_cast<double>(execution.skew) > kSkewThatCounts * static_cast<double>(duration)) {
     // Ranks that are done earlier begin the next one earlier: what counts in a row of collectives
     // is by how much the next one ends later.
     Collective collective;
