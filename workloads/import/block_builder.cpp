@@ -44,14 +44,27 @@ TensorId BlockBuilder::linear(const std::string& name, TensorId x, std::int64_t 
 
 TensorId BlockBuilder::row_parallel_linear(const std::string& name, TensorId x, std::int64_t out,
                                            bool bias) {
-  const TensorId sum = all_reduce(name, linear(name, x, out, false));
+  const TensorId sum = sum_over_ranks(name, linear(name, x, out, false));
   if (!bias) return sum;
   return op(name + ".add_bias", "Add", {sum, weight(name + ".bias", {out})});
 }
 
-TensorId BlockBuilder::all_reduce(const std::string& name, TensorId x) {
+TensorId BlockBuilder::sum_over_ranks(const std::string& name, TensorId x) {
   if (ranks_ == 1) return x;
-  return op(name + ".all_reduce", "AllReduce", {x}, {{"ranks", std::int64_t{ranks_}}});
+  if (spread_tokens_ == 0)
+    return op(name + ".all_reduce", "AllReduce", {x}, {{"ranks", std::int64_t{ranks_}}});
+  return op(name + ".reduce_scatter", "ReduceScatter", {x},
+            {{"axis", std::int64_t{1}}, {"ranks", std::int64_t{ranks_}}});
+}
+
+TensorId BlockBuilder::all_tokens(const std::string& name, TensorId x) {
+  if (spread_tokens_ == 0) return x;
+  return op(name + ".all_gather", "AllGather", {x},
+            {{"axis", std::int64_t{1}}, {"ranks", std::int64_t{ranks_}}, {"size", spread_tokens_}});
+}
+
+std::int64_t BlockBuilder::share_of(std::int64_t tokens) const {
+  return spread_tokens_ == 0 ? tokens : (tokens + ranks_ - 1) / ranks_;
 }
 
 TensorId BlockBuilder::layer_norm(const std::string& name, TensorId x) {

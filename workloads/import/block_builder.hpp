@@ -33,8 +33,15 @@ class BlockBuilder {
   // The same where the cores of a tensor-parallel copy each hold some rows of the weight: the sum
   // over the cores comes between the product and the bias.
   TensorId row_parallel_linear(const std::string& name, TensorId x, std::int64_t out, bool bias);
-  TensorId all_reduce(const std::string& name, TensorId x);
+  // x [B, S, ..] summed over the cores: on all of them, or, with spread tokens, each has its share.
+  TensorId sum_over_ranks(const std::string& name, TensorId x);
+  // x of all tokens; with spread tokens, from the shares of the cores.
+  TensorId all_tokens(const std::string& name, TensorId x);
+  // Tokens of a call that one core has.
+  std::int64_t share_of(std::int64_t tokens) const;
   void set_ranks(int ranks) { ranks_ = ranks; }
+  // From here on `tokens` are spread over the cores (sequence parallel).
+  void spread_tokens(std::int64_t tokens) { spread_tokens_ = ranks_ > 1 ? tokens : 0; }
   TensorId layer_norm(const std::string& name, TensorId x);
   TensorId normalise(const std::string& name, TensorId x, Norm norm);
   TensorId activation(const std::string& name, TensorId x, Activation function);
@@ -53,6 +60,7 @@ class BlockBuilder {
   std::string weight_scope_;
   std::int32_t layer_ = kNoId;
   int ranks_ = 1;
+  std::int64_t spread_tokens_ = 0;  // 0: every core has all
   std::map<std::string, TensorId> weights_;
 };
 

@@ -18,6 +18,7 @@ class DecoderBuilder {
   DecoderBuilder(const ModelConfig& config, const Binding& binding)
       : config_(config), binding_(binding), block_(config.name) {
     block_.set_ranks(binding.tensor_parallel);
+    if (binding.sequence_parallel) block_.spread_tokens(binding.seq_len);
   }
 
   Graph build() {
@@ -41,14 +42,17 @@ class DecoderBuilder {
       positions_ = block_.graph().add_input("position_ids", tokens, DType::kInt64);
     }
     return block_.graph().add_input(
-        "hidden_states", {binding_.batch, binding_.seq_len, config_.hidden}, DType::kFp32);
+        "hidden_states", {binding_.batch, block_.share_of(binding_.seq_len), config_.hidden},
+        DType::kFp32);
   }
 
   TensorId embeddings() {
-    const Shape tokens{binding_.batch, binding_.seq_len};
+    const Shape tokens{binding_.batch, block_.share_of(binding_.seq_len)};
     const TensorId ids = block_.graph().add_input("input_ids", tokens, DType::kInt64);
-    if (config_.position_kind != Positions::kAlibi) {
-      positions_ = block_.graph().add_input("position_ids", tokens, DType::kInt64);
+    if (config_.position_kind != Positions::kAlibi) {  // heads are rotated with all tokens
+      const bool rotary = config_.position_kind == Positions::kRotary;
+      positions_ = block_.graph().add_input(
+          "position_ids", rotary ? Shape{binding_.batch, binding_.seq_len} : tokens, DType::kInt64);
     }
     block_.enter("embeddings");
     TensorId x = block_.embedding("word", ids, config_.vocab, config_.hidden);
@@ -60,18 +64,22 @@ class DecoderBuilder {
     return config_.embedding_norm ? block_.normalise("norm", x, config_.norm) : x;
   }
 
+  // The normalised x of all tokens: what attention and feed-forward network start with.
+  TensorId normed(const std::string& name, TensorId x) {
+    return block_.all_tokens(name, block_.normalise(name, x, config_.norm));
+  }
+
   TensorId layer(TensorId x) {
-    const TensorId normed = block_.normalise("attention.norm", x, config_.norm);
-    const TensorId attended = attention(normed);
+    const TensorId first = normed("attention.norm", x);
+    const TensorId attended = attention(first);
     if (config_.block_form == BlockForm::kSequential) {
       const TensorId middle = block_.op("attention.residual", "Add", {attended, x});
-      const TensorId fed = decoder_feed_forward(
-          &block_, block_.normalise("ffn.norm", middle, config_.norm), config_);
+      const TensorId fed = decoder_feed_forward(&block_, normed("ffn.norm", middle), config_);
       return block_.op("ffn.residual", "Add", {fed, middle});
     }
     const bool one_norm = config_.block_form == BlockForm::kParallelOneNorm;
-    const TensorId ffn_in = one_norm ? normed : block_.normalise("ffn.norm", x, config_.norm);
-    const TensorId fed = decoder_feed_forward(&block_, ffn_in, config_);
+    const TensorId fed =
+        decoder_feed_forward(&block_, one_norm ? first : normed("ffn.norm", x), config_);
     const TensorId both = block_.op("attention.residual", "Add", {attended, fed});
     return block_.op("ffn.residual", "Add", {both, x});
   }
@@ -134,14 +142,23 @@ class DecoderBuilder {
   // Generating tokens needs logits, even of a config.json that names the plain model.
   TensorId head(TensorId x) {
     block_.enter("decoder");
-    if (binding_.phase == Phase::kPrefill && binding_.seq_len > 1) {
-      x = block_.op(
-          "last_token", "Slice", {x},
-          {{"axis", std::int64_t{1}}, {"begin", binding_.seq_len - 1}, {"end", binding_.seq_len}});
-    }
+    if (binding_.phase == Phase::kPrefill && binding_.seq_len > 1) x = last_token(x);
     x = block_.normalise("norm", x, config_.norm);
     if (binding_.phase == Phase::kForward && config_.head == Head::kNone) return x;
     return logits(x);
+  }
+
+  // With spread tokens every core gives the last of its own, and the last of those is taken.
+  TensorId last_token(TensorId x) {
+    const std::int64_t tokens = block_.share_of(binding_.seq_len);
+    const auto last_of = [&](const std::string& name, TensorId from, std::int64_t size) {
+      return block_.op(name, "Slice", {from},
+                       {{"axis", std::int64_t{1}}, {"begin", size - 1}, {"end", size}});
+    };
+    x = last_of("last_token", x, tokens);
+    if (tokens == binding_.seq_len) return x;
+    block_.spread_tokens(binding_.tensor_parallel);
+    return last_of("last_rank", block_.all_tokens("last_token", x), binding_.tensor_parallel);
   }
 
   TensorId logits(TensorId x) {
@@ -189,7 +206,7 @@ TensorId mixture(BlockBuilder* block, TensorId x, const ModelConfig& config) {
   const TensorId weighted = block->op("ffn.weighted", "Mul", {results, factors});
   const TensorId combined =
       block->op("ffn.combined", "ReduceSum", {weighted}, {{"axis", std::int64_t{2}}});
-  return block->all_reduce("ffn.combined", combined);
+  return block->sum_over_ranks("ffn.combined", combined);
 }
 
 }  // namespace

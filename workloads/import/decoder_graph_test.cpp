@@ -282,5 +282,43 @@ TEST(PipelineStage, LayersThatTheNetworkDoesNotHaveAreRefused) {
   expect_no_stage("google/flan-t5-xl", 0, 3, "only decoders are cut into pipeline stages");
 }
 
+Graph spread_prefill(const std::string& name, std::int64_t tokens, int ranks) {
+  Binding binding{1, tokens, Phase::kPrefill, 512};
+  binding.tensor_parallel = ranks;
+  binding.sequence_parallel = true;
+  return build_graph(load(name), binding);
+}
+
+TEST(SequenceParallel, NormsAndResidualsHaveTheShareOfACore) {
+  const Graph graph = spread_prefill("Llama-3-8B", 200, 8);
+  const auto shape = [&](const std::string& op) {
+    return graph.tensor(find_op(graph, op)->outputs.front()).shape;
+  };
+  EXPECT_EQ(shape("decoder.3.attention.norm"), (Shape{1, 25, 4096}));
+  EXPECT_EQ(shape("decoder.3.attention.norm.all_gather"), (Shape{1, 200, 4096}));
+  EXPECT_EQ(shape("decoder.3.attention.output.reduce_scatter"), (Shape{1, 25, 4096}));
+  EXPECT_EQ(shape("decoder.3.ffn.residual"), (Shape{1, 25, 4096}));
+  EXPECT_EQ(graph.tensor(graph.outputs().front()).shape[1], 1);  // logits of one token
+}
+
+TEST(SequenceParallel, SharesThatDoNotDivideArePadded) {
+  const Graph graph = spread_prefill("opt-13b", 100, 8);  // 8 x 13 = 104
+  const Op* sum = find_op(graph, "decoder.0.ffn.output.reduce_scatter");
+  EXPECT_EQ(graph.tensor(sum->inputs.front()).shape[1], 100);
+  EXPECT_EQ(graph.tensor(sum->outputs.front()).shape[1], 13);
+}
+
+TEST(SequenceParallel, OneCoreHasNothingToSpread) {
+  const Graph graph = spread_prefill("Llama-3-8B", 200, 1);
+  EXPECT_EQ(graph.ops().size(), prefill("Llama-3-8B", 200, 512).ops().size());
+}
+
+TEST(SequenceParallel, IsForThePrefillOfDecoders) {
+  Binding binding{1, 1, Phase::kDecode, 128};
+  binding.tensor_parallel = 8;
+  binding.sequence_parallel = true;
+  EXPECT_THROW(build_graph(load("Llama-3-8B"), binding), UserError);
+}
+
 }  // namespace
 }  // namespace foretell

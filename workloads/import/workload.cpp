@@ -92,6 +92,12 @@ void check_stage(const ModelConfig& config, const Binding& binding) {
 void check_binding(const ModelConfig& config, const Binding& binding) {
   check_phase(config, binding.phase);
   check_stage(config, binding);
+  if (binding.sequence_parallel &&
+      (config.family != Family::kDecoder || binding.phase != Phase::kPrefill)) {
+    throw UserError(config.name +
+                    ": tokens are spread over the cores in the prefill of decoders only; leave "
+                    "--sequence-parallel out");
+  }
   const std::string longest = ", the longest context of " + config.name;
   check_size("batch", binding.batch, kMostBatch, "");
   check_size("seq", binding.seq_len, config.max_seq_len, longest);

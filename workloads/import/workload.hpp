@@ -29,6 +29,9 @@ struct Binding {
   std::int64_t kv_len = 0;       // rows of the KV cache, these tokens included; prefill and decode
   std::int64_t encoder_len = 0;  // encoder-decoder, decode: tokens that the encoder has read
   int tensor_parallel = 1;       // the graph is the share of one of so many cores, see shard.hpp
+  // Prefill with tensor_parallel: norms and residuals work on the share of the tokens that a core
+  // has; sums over the cores leave that share, and tokens are gathered where all are needed.
+  bool sequence_parallel = false;
   // The blocks of a pipeline stage, both included; decoders only. The first stage has the
   // embeddings and the last one the head, the others take and give hidden states.
   std::int64_t first_layer = 0;

@@ -20,6 +20,8 @@ constexpr std::array<std::string_view, 8> kActivations = {"Gelu",    "Tanh", "Re
                                                           "Sigmoid", "Exp",  "Sqrt", "Erf"};
 constexpr std::array<std::string_view, 4> kBinary = {"Add", "Sub", "Mul", "Div"};
 constexpr std::array<std::string_view, 3> kReductions = {"ReduceSum", "ReduceMean", "ReduceMax"};
+constexpr std::array<std::string_view, 3> kCollectives = {"AllReduce", "ReduceScatter",
+                                                          "AllGather"};
 constexpr std::array<std::string_view, 2> kNorms = {"LayerNorm", "RmsNorm"};
 
 bool is_weight(const Graph& graph, TensorId id) {
@@ -78,7 +80,7 @@ class Fuser {
     if (op.kind == "Gather") return KernelKind::kGather;
     if (op.kind == "Rope") return KernelKind::kRope;
     if (op.kind == "UpdateCache") return KernelKind::kUpdateCache;
-    if (op.kind == "AllReduce") return KernelKind::kCollective;
+    if (is_one_of(op.kind, kCollectives)) return KernelKind::kCollective;
     if (op.kind == "ExpertMatMul") return KernelKind::kExperts;
     if (op.kind == "Softmax" || op.kind == "TopK") return KernelKind::kRowWise;
     if (is_one_of(op.kind, kReductions)) {

@@ -234,23 +234,45 @@ void lower_cached_attention(LoweringContext& context, const Kernel& kernel) {
   CachedAttention(context, kernel).run();
 }
 
+namespace {
+
+CollectiveKind collective_kind(const Op& op) {
+  if (op.kind == "ReduceScatter") return CollectiveKind::kReduceScatter;
+  if (op.kind == "AllGather") return CollectiveKind::kAllGather;
+  return CollectiveKind::kAllReduce;
+}
+
+// Elements of the larger buffer of a core, with the padding of shares.
+std::int64_t collective_elements(const Graph& graph, const Op& op) {
+  const std::int64_t in = element_count(graph.tensor(op.inputs.front()).shape);
+  const std::int64_t out = element_count(graph.tensor(op.outputs.front()).shape);
+  if (op.kind == "AllReduce") return out;
+  return std::min(in, out) * std::get<std::int64_t>(op.attributes.at("ranks"));
+}
+
+}  // namespace
+
 void lower_collective(LoweringContext& context, const Kernel& kernel) {
   Emitter& emitter = context.emitter;
-  const View& view = kernel.operands.front();
-  const Value input = emitter.value(view.tensor);
+  const Op& op = context.graph.op(kernel.ops.front());
+  const Value& input = emitter.value(kernel.operands.front().tensor);
   Deps ready;
   for (const Deps& tile : input.token_major) ready.merge(tile);
   for (const Deps& block : input.feature_major) ready.merge(block);
   emitter.attribute_to(context.graph, kernel.ops.front());
-  const std::int64_t elements = element_count(context.graph.tensor(kernel.output).shape);
   Collective collective;
-  collective.kind = CollectiveKind::kAllReduce;
-  collective.bytes = static_cast<std::uint64_t>(elements * element_bytes(emitter.types().matmul));
+  collective.kind = collective_kind(op);
+  collective.bytes = static_cast<std::uint64_t>(collective_elements(context.graph, op) *
+                                                element_bytes(emitter.types().matmul));
   const Deps done = emitter.builder().emit(collective, ready);
   Value& output = emitter.value(kernel.output);
-  output = input;
-  std::fill(output.token_major.begin(), output.token_major.end(), done);
-  std::fill(output.feature_major.begin(), output.feature_major.end(), done);
+  const Shape& shape = context.graph.tensor(kernel.output).shape;
+  output.rows = row_count(shape);
+  output.columns = column_count(shape);
+  const auto tiles = static_cast<std::size_t>(output.tiles());
+  if (!input.token_major.empty()) output.token_major.assign(tiles, done);
+  if (!input.feature_major.empty())
+    output.feature_major.assign(static_cast<std::size_t>(output.blocks()) * tiles, done);
 }
 
 }  // namespace foretell

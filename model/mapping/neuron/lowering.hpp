@@ -59,7 +59,7 @@ void lower_rope(LoweringContext& context, const Kernel& kernel);
 void lower_update_cache(LoweringContext& context, const Kernel& kernel);
 // Attention of single tokens over the KV cache, per sequence and query head.
 void lower_cached_attention(LoweringContext& context, const Kernel& kernel);
-// Sum over the cores of a tensor-parallel copy.
+// Sums over the cores of a tensor-parallel copy, and what they have together.
 void lower_collective(LoweringContext& context, const Kernel& kernel);
 
 // The same kernels over few tokens (kNarrowRows), with features on the partitions.

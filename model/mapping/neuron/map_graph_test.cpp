@@ -60,6 +60,7 @@ std::vector<Binding> bindings_of(const ModelConfig& config) {
     }
     bindings.push_back(binding_of(Phase::kPrefill, 1, 64, ranks));
     bindings.push_back(binding_of(Phase::kPrefill, 2, 200, ranks));
+    bindings.back().sequence_parallel = ranks > 1 && config.family == Family::kDecoder;
   }
   return bindings;
 }
@@ -132,6 +133,54 @@ TEST(Mixture, MultipliesEveryRowByItsExpertsOnly) {
   // Padding of tiles and sums over partitions are extra.
   EXPECT_GT(2 * multiplied, graph.total_flops().value() * 0.97);
   EXPECT_LT(2 * multiplied, graph.total_flops().value() * 1.15);
+}
+
+struct Exchanged {
+  std::uint64_t count = 0;
+  double bytes_per_rank = 0;  // sent by each of the ranks around a ring
+};
+
+Exchanged exchanged(const Program& program, CollectiveKind kind, double ranks) {
+  Exchanged result;
+  for (const Collective& c : program.collectives) {
+    if (c.kind != kind) continue;
+    ++result.count;
+    const double passes = kind == CollectiveKind::kAllReduce ? 2 : 1;
+    result.bytes_per_rank += passes * static_cast<double>(c.bytes) * (ranks - 1) / ranks;
+  }
+  return result;
+}
+
+TEST(SequenceParallel, MovesWhatTheSumsMovedInTwoHalves) {
+  const ModelConfig config = few_layers("Llama-2-7b");
+  Binding binding = binding_of(Phase::kPrefill, 1, 1024, 8);
+  const Exchanged sums = exchanged(map(config, binding), CollectiveKind::kAllReduce, 8);
+  binding.sequence_parallel = true;
+  const Program spread = map(config, binding);
+  expect_valid(spread);
+  EXPECT_EQ(exchanged(spread, CollectiveKind::kAllReduce, 8).count, 0U);
+  const Exchanged scattered = exchanged(spread, CollectiveKind::kReduceScatter, 8);
+  const Exchanged gathered = exchanged(spread, CollectiveKind::kAllGather, 8);
+  EXPECT_EQ(scattered.count, sums.count);
+  EXPECT_EQ(gathered.count, sums.count + 1);  // and the last token
+  const double last_token = static_cast<double>(7 * config.hidden * 2);
+  EXPECT_DOUBLE_EQ(scattered.bytes_per_rank + gathered.bytes_per_rank - last_token,
+                   sums.bytes_per_rank);
+}
+
+TEST(SequenceParallel, NormalisesTheShareOfACore) {
+  const ModelConfig config = few_layers("Llama-2-7b");
+  const auto squares = [&](bool spread) {
+    Binding binding = binding_of(Phase::kPrefill, 1, 2048, 8);
+    binding.sequence_parallel = spread;
+    std::uint64_t columns = 0;
+    const Program program = map(config, binding);
+    for (const Instruction& i : program.engines[static_cast<std::size_t>(Engine::kScalar)]) {
+      if (i.opcode == Opcode::kActivateReduce) columns += i.n;
+    }
+    return columns;
+  };
+  EXPECT_EQ(squares(false), 8 * squares(true));
 }
 
 }  // namespace

@@ -62,5 +62,27 @@ TEST(ExpertMatMul, ComputesTheChosenExpertsOnly) {
               HasSubstr("do not fit"));
 }
 
+std::map<std::string, Attribute> spread(std::int64_t ranks) {
+  return {{"axis", std::int64_t{1}}, {"ranks", ranks}};
+}
+
+TEST(ReduceScatter, LeavesTheShareOfACoreRoundedUp) {
+  EXPECT_THAT(run_operator("ReduceScatter", {{2, 128, 64}}, spread(8)).shapes,
+              ElementsAre(Shape{2, 16, 64}));
+  EXPECT_THAT(run_operator("ReduceScatter", {{2, 130, 64}}, spread(8)).shapes,
+              ElementsAre(Shape{2, 17, 64}));
+  EXPECT_THAT(run_operator("ReduceScatter", {{2, 128, 64}}, spread(0)).error,
+              HasSubstr("'ranks' is 0"));
+}
+
+TEST(AllGather, PutsSharesTogetherWithoutThePadding) {
+  auto attributes = spread(8);
+  attributes["size"] = std::int64_t{130};
+  EXPECT_THAT(run_operator("AllGather", {{2, 17, 64}}, attributes).shapes,
+              ElementsAre(Shape{2, 130, 64}));
+  EXPECT_THAT(run_operator("AllGather", {{2, 16, 64}}, attributes).error,
+              HasSubstr("shares of 16 do not make 130 on 8 cores"));
+}
+
 }  // namespace
 }  // namespace foretell

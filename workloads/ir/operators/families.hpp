@@ -56,6 +56,10 @@ double alibi_flops(const OpView& op);
 // cache.cpp
 std::vector<Shape> update_cache_shapes(const OpView& op);
 
+// collective.cpp
+std::vector<Shape> reduce_scatter_shapes(const OpView& op);
+std::vector<Shape> all_gather_shapes(const OpView& op);
+
 // mixture.cpp
 std::vector<Shape> top_k_shapes(const OpView& op);
 double top_k_flops(const OpView& op);
