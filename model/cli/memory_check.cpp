@@ -1,11 +1,14 @@
 #include "model/cli/memory_check.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "hw/spec/group_sizes.hpp"
 #include "model/base/errors.hpp"
@@ -36,7 +39,7 @@ MemoryUse use_of_core(const ResolvedRequest& resolved, int tensor_parallel) {
   const HostSpec& host = resolved.system.spec.device.host;
   if (request.input_len == 0) return memory_of_core(build_resolved_graph(resolved), host);
   const std::int64_t tokens = compiled_length(resolved, request.input_len);
-  const std::int64_t kv_len = compiled_length(resolved, request.input_len + request.output_len);
+  const std::int64_t kv_len = compiled_length(resolved, cached_positions(resolved));
   MemoryUse most;
   for (int stage = 0; stage < request.pp; ++stage) {
     const LayerRange layers = stage_layers(resolved.model.layers, request.pp, stage);
@@ -45,42 +48,70 @@ MemoryUse use_of_core(const ResolvedRequest& resolved, int tensor_parallel) {
           build_generation_graph(resolved, phase, new_tokens, kv_len, tensor_parallel, layers),
           host);
     };
-    MemoryUse both = largest(use(Phase::kPrefill, tokens), use(Phase::kDecode, 1));
+    const MemoryUse prefill = use(Phase::kPrefill, tokens);
+    const MemoryUse decode = use(Phase::kDecode, 1);
+    MemoryUse both = largest(prefill, decode);
+    if (resolved.model.family == Family::kEncoderDecoder)  // two programs, each with its weights
+      both.weights = prefill.weights + decode.weights;
     both.kv_cache = both.kv_cache * batches_at_work(resolved);
     if (both.total() > most.total()) most = both;
   }
   return most;
 }
 
+// A system that holds one copy, on groups of these sizes.
 struct Fit {
   std::string system;
-  int tensor_parallel;
-  double price;
+  std::vector<int> degrees;  // ascending
+  double price = 0;
 };
 
-// The cheapest system that holds one copy, with the smallest group on it.
-std::optional<Fit> cheapest_fit(const ResolvedRequest& resolved) {
-  const bool shares = resolved.request.input_len > 0;
+std::vector<int> degrees_that_fit(const ResolvedRequest& resolved, const NeuronSystemSpec& spec,
+                                  std::map<int, MemoryUse>* uses) {
   const int stages = resolved.request.pp;
-  std::optional<Fit> best;
+  std::vector<int> degrees;
+  for (const int ranks : allowed_group_sizes(spec)) {
+    if (ranks > resolved.model.heads || ranks * stages > spec.devices * spec.device.cores) break;
+    if (ranks > 1 && resolved.request.input_len == 0) break;
+    if (uses->count(ranks) == 0) (*uses)[ranks] = use_of_core(resolved, ranks);
+    const MemoryUse needed = uses->at(ranks) * used_cores_per_device(spec, ranks, stages);
+    if (needed.total() <= spec.device.hbm.capacity) degrees.push_back(ranks);
+  }
+  return degrees;
+}
+
+// The cheapest first.
+std::vector<Fit> systems_that_fit(const ResolvedRequest& resolved) {
+  std::vector<Fit> fits;
+  std::map<int, MemoryUse> uses;  // of a core, by the size of its group
   const Catalog catalog;
   for (const std::string& id : catalog.systems()) {
     const NeuronSystemSpec spec = catalog.load(id).spec;
-    for (const int ranks : allowed_group_sizes(spec)) {
-      if (ranks > resolved.model.heads || ranks * stages > spec.devices * spec.device.cores) break;
-      if (ranks > 1 && !shares) break;
-      const Bytes needed =
-          (use_of_core(resolved, ranks) * used_cores_per_device(spec, ranks, stages)).total();
-      if (needed > spec.device.hbm.capacity) continue;
-      const auto price = spec.price_usd_per_hour.find("on_demand");
-      const double cost = price == spec.price_usd_per_hour.end()
-                              ? std::numeric_limits<double>::infinity()  // dearer than any known
-                              : price->second;
-      if (!best || cost < best->price) best = Fit{spec.id, ranks, cost};
-      break;
-    }
+    Fit fit{spec.id, degrees_that_fit(resolved, spec, &uses),
+            std::numeric_limits<double>::infinity()};  // dearer than any known
+    if (fit.degrees.empty()) continue;
+    const auto price = spec.price_usd_per_hour.find("on_demand");
+    if (price != spec.price_usd_per_hour.end()) fit.price = price->second;
+    fits.push_back(std::move(fit));
   }
-  return best;
+  std::stable_sort(fits.begin(), fits.end(),
+                   [](const Fit& a, const Fit& b) { return a.price < b.price; });
+  return fits;
+}
+
+std::string advice(const std::vector<Fit>& fits, const Request& request) {
+  const Fit& smallest = fits.front();
+  const int ranks = smallest.degrees.front();
+  std::string text = "the smallest system that holds it: --on " + smallest.system +
+                     (ranks > 1 ? fmt::format(" --tp {}", ranks) : " --dp 1") +
+                     (request.pp > 1 ? fmt::format(" --pp {}", request.pp) : "");
+  if (request.input_len == 0) return text;
+  text += "; all that do, with --tp:";
+  for (const Fit& fit : fits) {
+    text += fmt::format("{} {} {}", &fit == &smallest ? "" : ";", fit.system,
+                        fmt::join(fit.degrees, ", "));
+  }
+  return text;
 }
 
 }  // namespace
@@ -100,14 +131,8 @@ MemoryUse check_memory(const ResolvedRequest& resolved) {
       "{}: {} cores of one device of {} need {:.1f} GiB, {:.1f} GiB more than its {:.1f} GiB",
       resolved.model.name, cores_per_device(resolved), spec.id, needed.value() / kGiB,
       (needed - capacity).value() / kGiB, capacity.value() / kGiB);
-  const std::optional<Fit> fit = cheapest_fit(resolved);
-  if (fit) {
-    const std::string group =
-        (fit->tensor_parallel > 1 ? fmt::format(" --tp {}", fit->tensor_parallel) : " --dp 1") +
-        (resolved.request.pp > 1 ? fmt::format(" --pp {}", resolved.request.pp) : "");
-    throw UserError(
-        fmt::format("{}; the smallest system that holds it: --on {}{}", lacks, fit->system, group));
-  }
+  const std::vector<Fit> fits = systems_that_fit(resolved);
+  if (!fits.empty()) throw UserError(lacks + "; " + advice(fits, resolved.request));
   throw UserError(
       lacks +
       "; no system here holds it: lower --batch or the lengths, or take a smaller weight "
