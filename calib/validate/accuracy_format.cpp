@@ -127,10 +127,11 @@ std::string accuracy_csv(const AccuracyReport& report) {
     CsvRow cells = row.group;
     cells.resize(report.group_columns.size());
     const Accuracy& accuracy = row.accuracy;
-    cells.insert(cells.end(),
-                 {row.quantity, std::to_string(accuracy.n), to_text(accuracy.mape),
-                  to_text(accuracy.median), to_text(accuracy.p90), to_text(accuracy.bias),
-                  accuracy.coverage ? to_text(*accuracy.coverage) : ""});
+    cells.insert(
+        cells.end(),
+        {row.quantity, std::to_string(accuracy.n), to_text(accuracy.mape), to_text(accuracy.median),
+         to_text(accuracy.p90), to_text(accuracy.bias), to_text(accuracy.ratio10),
+         to_text(accuracy.ratio90), accuracy.coverage ? to_text(*accuracy.coverage) : ""});
     text += to_csv(cells);
   };
   for (const AccuracyRow& row : report.overall) add(row);

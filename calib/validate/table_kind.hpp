@@ -8,11 +8,18 @@
 
 namespace foretell {
 
+// Tokens of prompts and answers per second.
+inline constexpr const char* kThroughputAllTokens = "throughput (input+output)";
+
 enum class TableKind { kModels, kGemm, kAttention, kCollective, kOperator };
 
+// A quantity that `validate` compares.
 struct MeasuredColumn {
   std::string measured;   // "call_ms"
   std::string predicted;  // "pred_call_ms"
+  std::string quantity;   // "call_ms"; as people are shown it
+  // A reading of the column that only some rows allow: those whose `throughput_unit` contains this.
+  std::string unit_part;
 };
 
 struct TableLayout {

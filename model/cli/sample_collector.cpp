@@ -31,6 +31,7 @@ SampleCollector::SampleCollector(const TableLayout& layout, const CsvRow& header
       measured_.emplace_back(find_column(header, column.measured), column);
     }
   }
+  if (has_column(header, "throughput_unit")) unit_column_ = find_column(header, "throughput_unit");
   for (const char* name : {"id", "workload", "op", "batch"}) {
     if (has_column(header, name)) name_columns_.push_back(find_column(header, name));
   }
@@ -49,16 +50,21 @@ void SampleCollector::collect(const CsvRow& row, const RowPrediction& prediction
   for (const auto& [index, column] : measured_) {
     const std::optional<double> measured = measurement(row[index]);
     const auto predicted = prediction.values.find(column.predicted);
-    if (!measured || predicted == prediction.values.end()) continue;
+    if (!measured || predicted == prediction.values.end() || !allows(row, column)) continue;
     Sample sample;
     for (const std::size_t group : group_columns_) sample.group.push_back(row[group]);
-    sample.quantity = column.measured;
+    sample.quantity = column.quantity;
     sample.row = name_of(row);
     sample.comparison = {*measured, predicted->second, std::nullopt};
-    const auto interval = prediction.intervals.find(column.measured);
+    const auto interval = prediction.intervals.find(column.quantity);
     if (interval != prediction.intervals.end()) sample.comparison.interval80 = interval->second;
     samples_.push_back(std::move(sample));
   }
+}
+
+bool SampleCollector::allows(const CsvRow& row, const MeasuredColumn& column) const {
+  if (column.unit_part.empty()) return true;
+  return unit_column_ && row[*unit_column_].find(column.unit_part) != std::string::npos;
 }
 
 std::string SampleCollector::name_of(const CsvRow& row) const {

@@ -1,6 +1,7 @@
 // Turns predicted rows of a table into samples of the quantities that were measured.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,11 +26,13 @@ class SampleCollector {
   const std::vector<Sample>& samples() const { return samples_; }
 
  private:
+  bool allows(const CsvRow& row, const MeasuredColumn& column) const;
   std::string name_of(const CsvRow& row) const;
 
   std::vector<std::size_t> group_columns_;
   std::vector<std::size_t> name_columns_;
   std::vector<std::pair<std::size_t, MeasuredColumn>> measured_;
+  std::optional<std::size_t> unit_column_;
   std::vector<Sample> samples_;
 };
 

@@ -79,6 +79,10 @@ void RowReader::read_lengths(const CsvRow& row, Request& request) const {
     const std::string text = cell(row, field.column);
     if (!text.empty() && phase == kDecode) request.*field.member = parse_choice(field, text);
   }
+  const std::string spread = cell(row, "sequence_parallel");
+  if (!is_one_of(spread, {"", "yes", "no"}))
+    throw unknown_name("sequence_parallel", spread, {"yes", "no"});
+  request.sequence_parallel = spread == "yes";
   // Decode rows state in seq_len for which context the program was compiled.
   const std::string compiled = cell(row, "seq_len");
   if (phase == kDecode && !compiled.empty() && request.context == 0) {
@@ -120,6 +124,14 @@ double table_ms(const RunRecord& record) {
   return table_call(Seconds(1), serving).value() * kMsPerSecond;
 }
 
+// Tokens of prompt and answer per token of the answer; 1 for a forward pass.
+double all_tokens(const RunRecord& record) {
+  const Scenario& scenario = record.context.scenario;
+  if (scenario.output_len == 0) return 1;
+  const auto output = static_cast<double>(scenario.output_len);
+  return (static_cast<double>(scenario.input_len) + output) / output;
+}
+
 }  // namespace
 
 std::map<std::string, double> predicted_values(const RunRecord& record) {
@@ -127,6 +139,7 @@ std::map<std::string, double> predicted_values(const RunRecord& record) {
   std::map<std::string, double> values;
   values["pred_call_ms"] = summary.call_s * table_ms(record);
   values["pred_throughput"] = summary.throughput;
+  if (summary.tpot_s) values[kThroughputAllTokens] = summary.throughput * all_tokens(record);
   if (summary.ttft_s) values["pred_ttft_ms"] = *summary.ttft_s * kMsPerSecond;
   if (summary.tpot_s) values["pred_tpot_ms"] = *summary.tpot_s * kMsPerSecond;
   // The interval belongs to what the row is about: the token in decode, the call otherwise.
@@ -150,6 +163,7 @@ std::map<std::string, Interval> predicted_intervals(const RunRecord& record) {
   add("ttft_ms", "ttft_s", kMsPerSecond);
   add("tpot_ms", "tpot_s", kMsPerSecond);
   add("throughput", "throughput", 1);
+  add(kThroughputAllTokens, "throughput", all_tokens(record));
   return intervals;
 }
 
