@@ -66,6 +66,14 @@ TEST(BadInput, AContextBeyondWhatTheNetworkTakes) {
                     HasSubstr("raise --context")));
 }
 
+// The decoder of an encoder-decoder has a context of its own.
+TEST(BadInput, AnEncoderDecoderNeedsTheLongerOfItsTwoContexts) {
+  EXPECT_THAT(
+      run_mistake("inf2.24xlarge", "t5-3b",
+                  {"--input-len", "100", "--output-len", "129", "--tp", "8", "--context", "128"}),
+      HasSubstr("the longer of input-len and output-len = 129 positions"));
+}
+
 TEST(BadInput, AContextThatIsTooShortForTheTokensAskedFor) {
   EXPECT_THAT(
       run_mistake("inf2.48xlarge", "llama-3-8b", generation({"--tp", "8", "--context", "159"})),
@@ -78,6 +86,38 @@ TEST(BadInput, LengthsOfZeroOrLeftOut) {
               HasSubstr("--output-len: '0' is not allowed; it must be a whole number from 1"));
   EXPECT_THAT(run_mistake("inf2.xlarge", "gpt2", {"--input-len", "8"}),
               HasSubstr("add --output-len"));
+}
+
+TEST(BadInput, TokensAreSpreadOverTheCoresOfADecoder) {
+  const std::string asks = "add --input-len, --output-len and --tp above 1";
+  EXPECT_THAT(run_mistake("inf2.xlarge", "gpt2", generation({"--sequence-parallel"})),
+              HasSubstr(asks));
+  EXPECT_THAT(run_mistake("inf2.xlarge", "gpt2", {"--seq", "128", "--sequence-parallel"}),
+              HasSubstr(asks));
+  EXPECT_THAT(
+      run_mistake("inf2.24xlarge", "t5-3b", generation({"--tp", "8", "--sequence-parallel"})),
+      HasSubstr("in decoders only; leave --sequence-parallel out"));
+}
+
+TEST(BadInput, StagesThatTheNetworkDoesNotMakeUp) {
+  EXPECT_THAT(run_mistake("inf2.48xlarge", "gpt2", generation({"--pp", "13"})),
+              HasSubstr("its 12 layers make no 13 pipeline stages; lower --pp"));
+  EXPECT_THAT(run_mistake("inf2.48xlarge", "gpt2", generation({"--tp", "8", "--pp", "4"})),
+              AllOf(HasSubstr("1 copy of 32 cores need 32 cores, but inf2.48xlarge has 24"),
+                    HasSubstr("lower --dp or --tp or --pp")));
+  EXPECT_THAT(run_mistake("inf2.48xlarge", "gpt2", {"--seq", "128", "--pp", "2"}),
+              HasSubstr("give --input-len and --output-len, or leave --pp out"));
+  EXPECT_THAT(run_mistake("inf2.24xlarge", "t5-3b", generation({"--pp", "2"})),
+              HasSubstr("only decoders are cut into pipeline stages; leave --pp out"));
+}
+
+TEST(BadInput, AModelThatDoesNotFitSaysByHowMuchAndWhatHoldsIt) {
+  const std::string message =
+      run_mistake("inf2.24xlarge", "llama-3-70b", generation({"--tp", "2"}));
+  EXPECT_THAT(message, AllOf(HasSubstr("GiB more than its 32.0 GiB"),
+                             HasSubstr("the smallest system that holds it: --on inf2.24xlarge --tp "
+                                       "12; all that do, with --tp: inf2.24xlarge 12;"),
+                             HasSubstr("inf2.48xlarge 12, 24"), HasSubstr("trn1.32xlarge 32")));
 }
 
 TEST(BadInput, AnEncoderHasNoShardsAndMakesNoTokens) {

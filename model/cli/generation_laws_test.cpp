@@ -58,6 +58,23 @@ TEST(GenerationLaws, InterpolatedStepsAreWithinATenthOfAPercentOfExecutedOnes) {
   EXPECT_NEAR(*interpolated.summary.tpot_s / *executed.summary.tpot_s, 1, 1e-3);
 }
 
+// One core stands for its group and a few layers for all of them; --exact executes every layer on
+// every core, with the collectives on the links.
+TEST(GenerationLaws, AGroupOfCoresIsWithinATenthOfAPercentOfAllOfThem) {
+  for (const int tp : {2, 8, 12}) {
+    Request request = gpt2();
+    request.system = "inf2.48xlarge";
+    request.tp = tp;
+    request.sequence_parallel = tp == 8;
+    const RunSummary one = predict(request).summary;
+    request.exact = true;
+    const RunSummary all = predict(request).summary;
+    EXPECT_NEAR(one.call_s / all.call_s, 1, 1e-3) << tp;
+    EXPECT_NEAR(*one.ttft_s / *all.ttft_s, 1, 1e-3) << tp;
+    EXPECT_NEAR(*one.tpot_s / *all.tpot_s, 1, 1e-3) << tp;
+  }
+}
+
 TEST(GenerationLaws, ReadingLessOfTheCacheIsNeverSlower) {
   Request request = gpt2();
   const RunRecord bucket = predict(request);
@@ -97,6 +114,55 @@ TEST(GenerationLaws, WeightsOfOneByteTakeLessMemoryThanTwo) {
     request.dtype = policy;
     EXPECT_LT(predict(request).summary.memory->weights_bytes, bf16) << policy;
   }
+}
+
+Request llama(bool spread) {
+  Request request;
+  request.system = "inf2.48xlarge";
+  request.workload = "llama-3-8b";
+  request.dtype = "bf16";
+  request.tp = 8;
+  request.dp = 1;
+  request.input_len = 2048;
+  request.output_len = 2;
+  request.sequence_parallel = spread;
+  return request;
+}
+
+TEST(GenerationLaws, SpreadTokensChangeThePrefillAlone) {
+  const RunRecord whole = predict(llama(false));
+  const RunRecord spread = predict(llama(true));
+  EXPECT_TRUE(spread.context.scenario.sequence_parallel);
+  EXPECT_LT(*spread.summary.ttft_s, *whole.summary.ttft_s);
+  EXPECT_EQ(*spread.summary.tpot_s, *whole.summary.tpot_s);
+  EXPECT_LT(spread.summary.memory->activations_bytes, whole.summary.memory->activations_bytes);
+  EXPECT_EQ(spread.summary.memory->weights_bytes, whole.summary.memory->weights_bytes);
+}
+
+Request t5(std::int64_t input_len, std::int64_t output_len) {
+  Request request;
+  request.system = "inf2.24xlarge";
+  request.workload = "t5-3b";
+  request.dtype = "bf16";
+  request.tp = 8;
+  request.input_len = input_len;
+  request.output_len = output_len;
+  return request;
+}
+
+// The encoder gives no token: all of them, the first too, come from steps of the decoder, whose
+// cache holds the answer alone.
+TEST(GenerationLaws, EveryTokenOfAnEncoderDecoderTakesAStep) {
+  const RunRecord record = predict(t5(128, 84));
+  EXPECT_EQ(made_tokens(record), 83);
+  ASSERT_EQ(record.generation.size(), 1U);
+  EXPECT_EQ(record.generation[0].kv_len, 128);
+  EXPECT_NEAR((*record.summary.ttft_s + decode_seconds(record)) / record.summary.call_s, 1, 1e-12);
+  EXPECT_GT(*record.summary.ttft_s, *record.summary.tpot_s);
+  const RunRecord longer = predict(t5(512, 84));
+  EXPECT_GT(*longer.summary.ttft_s, *record.summary.ttft_s);
+  EXPECT_GT(*longer.summary.tpot_s, *record.summary.tpot_s);  // reads more of the prompt
+  EXPECT_EQ(longer.generation[0].kv_len, 128);
 }
 
 }  // namespace

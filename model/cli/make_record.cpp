@@ -21,6 +21,7 @@ Scenario scenario_of(const Request& request) {
   scenario.kv_dtype = request.kv_dtype;
   scenario.sampling = request.sampling;
   scenario.tp = request.tp;
+  scenario.sequence_parallel = request.sequence_parallel;
   scenario.pp = request.pp;
   scenario.dp = request.dp;
   scenario.cores = request.cores;

@@ -17,24 +17,25 @@ struct Request {
   std::string workload;  // a name, or a file: config.json, .yaml
   std::string dtype;     // a data type or a precision policy
   std::int64_t batch = 1;
-  std::int64_t seq_len = 0;      // one forward pass
-  std::int64_t input_len = 0;    // prefill …
-  std::int64_t output_len = 0;   // … and decode
-  std::int64_t context = 0;      // longest context that the graphs are compiled for
-  std::int64_t image_size = 0;   // height and width in pixels
-  std::string kv;                // how far decode steps read the KV cache: "bucket", "exact"
-  std::string kv_dtype;          // type of the KV cache; not stated: that of the precision policy
-  std::string sampling;          // where the next token is chosen: "device", "host"
-  int tp = 0;                    // cores that share one copy of the model
-  int pp = 0;                    // pipeline stages of one copy
-  int dp = 0;                    // copies side by side; not stated: as many as fit the cores
-  int cores = 0;                 // cores used; not stated: all of the system
-  double in_flight = 0;          // batched requests in flight; not stated: one per copy
-  std::string sdk;               // release of the compiler and runtime, "2.21.0"
-  std::vector<std::string> set;  // "device.hbm.bandwidth=1 TB/s"
-  std::string factors;           // "": the fitted ones of the device; "none"; or a file
-  bool exact = false;            // no replay cache, no interpolation
-  std::string trace_file;        // timeline; "": none
+  std::int64_t seq_len = 0;        // one forward pass
+  std::int64_t input_len = 0;      // prefill …
+  std::int64_t output_len = 0;     // … and decode
+  std::int64_t context = 0;        // longest context that the graphs are compiled for
+  std::int64_t image_size = 0;     // height and width in pixels
+  std::string kv;                  // how far decode steps read the KV cache: "bucket", "exact"
+  std::string kv_dtype;            // type of the KV cache; not stated: that of the precision policy
+  std::string sampling;            // where the next token is chosen: "device", "host"
+  int tp = 0;                      // cores that share one copy of the model
+  bool sequence_parallel = false;  // they share the tokens of norms and residuals, too; prefill
+  int pp = 0;                      // pipeline stages of one copy
+  int dp = 0;                      // copies side by side; not stated: as many as fit the cores
+  int cores = 0;                   // cores used; not stated: all of the system
+  double in_flight = 0;            // batched requests in flight; not stated: one per copy
+  std::string sdk;                 // release of the compiler and runtime, "2.21.0"
+  std::vector<std::string> set;    // "device.hbm.bandwidth=1 TB/s"
+  std::string factors;             // "": the fitted ones of the device; "none"; or a file
+  bool exact = false;              // no replay cache, no interpolation
+  std::string trace_file;          // timeline; "": none
   std::uint64_t seed = 0;
 };
 

@@ -36,6 +36,11 @@ void check_lengths(const Request& request) {
 }
 
 void check_parallelism(const Request& request) {
+  if (request.sequence_parallel && (request.input_len == 0 || request.tp < 2)) {
+    throw UserError(
+        "sequence-parallel spreads the tokens of a prefill over the cores of a copy; add "
+        "--input-len, --output-len and --tp above 1, or leave it out");
+  }
   const std::int64_t per_copy =
       std::int64_t{request.tp > 0 ? request.tp : 1} * (request.pp > 0 ? request.pp : 1);
   const std::int64_t needed = per_copy * (request.dp > 0 ? request.dp : 1);

@@ -55,6 +55,8 @@ void add_request_options(CLI::App& command, RequestOptions& options, bool lists)
     command.add_option(std::string("--") + field.option, options.choices[i], field.help)
         ->type_name("WORD");
   }
+  command.add_flag("--sequence-parallel", options.sequence_parallel,
+                   "in prefill the cores of a copy share the tokens of norms and residuals, too");
   command
       .add_option("--in-flight", options.in_flight,
                   "batched requests in flight (default: one per copy)")
@@ -112,6 +114,7 @@ std::vector<Request> requests(const RequestOptions& options) {
     const ChoiceField& field = choice_fields()[i];
     base.*field.member = parse_choice(field, options.choices[i]);
   }
+  base.sequence_parallel = options.sequence_parallel;
   if (!options.in_flight.empty()) {
     base.in_flight = parse_positive("--in-flight", options.in_flight, kMaxInFlight);
   }

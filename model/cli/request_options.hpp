@@ -20,6 +20,7 @@ struct RequestOptions {
   std::vector<std::string> batches;
   std::vector<std::string> counts;   // one per count_fields(), "" when not stated
   std::vector<std::string> choices;  // one per choice_fields(), likewise
+  bool sequence_parallel = false;
   std::string in_flight;
   std::string sdk;
   std::vector<std::string> set;

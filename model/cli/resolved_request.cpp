@@ -19,7 +19,9 @@ int cores_of(const NeuronSystemSpec& spec) { return spec.devices * spec.device.c
 void resolve_context(ResolvedRequest& resolved) {
   Request& request = resolved.request;
   ModelConfig& model = resolved.model;
-  const std::int64_t needed = request.input_len + request.output_len;
+  const bool encodes = model.family == Family::kEncoderDecoder;
+  const std::int64_t cached = cached_positions(resolved);
+  const std::int64_t needed = encodes ? std::max(request.input_len, cached) : cached;
   if (request.context > model.max_seq_len && model.position_kind == Positions::kRotary) {
     resolved.notes.push_back(
         fmt::format("compiled for {} positions, beyond the {} that {} is made for", request.context,
@@ -30,10 +32,9 @@ void resolve_context(ResolvedRequest& resolved) {
       request.context > 0 ? std::min(request.context, model.max_seq_len) : model.max_seq_len;
   if (needed > longest) {
     throw UserError(fmt::format(
-        "{}: input-len + output-len = {} positions, but the longest context is {}; lower one of "
-        "them{}",
-        model.name, needed, longest,
-        model.position_kind == Positions::kRotary ? ", or raise --context" : ""));
+        "{}: {} = {} positions, but the longest context is {}; lower one of them{}", model.name,
+        encodes ? "the longer of input-len and output-len" : "input-len + output-len", needed,
+        longest, model.position_kind == Positions::kRotary ? ", or raise --context" : ""));
   }
   request.context = longest;
 }
@@ -78,6 +79,11 @@ void check_supported(const Request& request, const ModelConfig& model) {
     throw UserError(model.name +
                     ": is an encoder, which generates no tokens; give --seq instead of --input-len "
                     "and --output-len");
+  }
+  if (request.sequence_parallel && model.family != Family::kDecoder) {
+    throw UserError(model.name +
+                    ": tokens are spread over the cores of a copy in decoders only; leave "
+                    "--sequence-parallel out");
   }
   if (request.tp > 1 && request.input_len == 0) {
     throw UserError(model.name +
@@ -161,11 +167,20 @@ Graph build_generation_graph(const ResolvedRequest& resolved, Phase phase, std::
                             ? compiled_length(resolved, resolved.request.input_len)
                             : 0;
   binding.tensor_parallel = tensor_parallel;
+  binding.sequence_parallel = resolved.request.sequence_parallel && phase == Phase::kPrefill;
   binding.first_layer = layers.first;
   binding.last_layer = layers.last;
   Graph graph = build_graph(resolved.model, binding);
   apply_precision(resolved.precision, &graph);
   return graph;
+}
+
+// The decoder of an encoder-decoder reads the prompt from a cache of its own, which is compiled for
+// the encoder's length.
+std::int64_t cached_positions(const ResolvedRequest& resolved) {
+  const Request& request = resolved.request;
+  const bool encodes = resolved.model.family == Family::kEncoderDecoder;
+  return (encodes ? 0 : request.input_len) + request.output_len;
 }
 
 std::int64_t compiled_length(const ResolvedRequest& resolved, std::int64_t positions) {

@@ -43,6 +43,8 @@ Graph build_resolved_graph(const ResolvedRequest& resolved);
 Graph build_generation_graph(const ResolvedRequest& resolved, Phase phase, std::int64_t tokens,
                              std::int64_t kv_len, int tensor_parallel,
                              const LayerRange& layers = {});
+// Rows of the KV cache that the whole generation needs.
+std::int64_t cached_positions(const ResolvedRequest& resolved);
 // The context length of the graph that serves so many positions.
 std::int64_t compiled_length(const ResolvedRequest& resolved, std::int64_t positions);
 

@@ -45,10 +45,13 @@ Metrics simulate_generation(const ResolvedRequest& resolved) {
   Generation generation{graph, bucket, resolved.precision, resolved.system.spec, factors};
   generation.input_len = request.input_len;
   generation.output_len = request.output_len;
+  generation.prompt_in_cache = resolved.model.family != Family::kEncoderDecoder;
   generation.tensor_parallel = request.tp;
   generation.cores_per_device = cores_per_device(resolved);
-  generation.pipeline = {resolved.model.layers, request.pp,
-                         std::max(1, generation.cores_per_device / request.tp)};
+  generation.sequence_parallel = request.sequence_parallel;
+  generation.pipeline.layers = resolved.model.layers;
+  generation.pipeline.stages = request.pp;
+  generation.pipeline.stages_per_device = std::max(1, generation.cores_per_device / request.tp);
   // The overlay of compiler maturity was seen on encoders; generation has one of its own.
   generation.sdk_prefill_time = sdk_prefill_time(factors, request.sdk, request.batch);
   generation.exact_kv = request.kv == "exact";

@@ -11,7 +11,8 @@ namespace {
 
 class GenerationRunner {
  public:
-  explicit GenerationRunner(const Generation& generation) : g_(generation) {}
+  explicit GenerationRunner(const Generation& generation)
+      : g_(generation), costs_(generation.system, generation.factors, generation.tensor_parallel) {}
 
   Metrics run() {
     GenerationMetrics result;
@@ -22,7 +23,7 @@ class GenerationRunner {
     for (const GenerationMetrics::Step& made : result.steps)
       decode += static_cast<double>(made.tokens) * made.time;
     result.total += decode;
-    const std::int64_t median = median_positions(g_.input_len, g_.output_len);
+    const std::int64_t median = median_positions(cached_prompt(), g_.output_len);
     const std::int64_t kv_len = g_.exact_kv ? median : g_.bucket(median);
     Metrics metrics = step(kv_len).metrics;
     result.tpot = step_time(kv_len);
@@ -37,9 +38,20 @@ class GenerationRunner {
 
  private:
   Seconds time_to_first_token() {
-    const Metrics prefill = run_prefill().metrics;
-    return prefill_overhead() + prefill.device * g_.sdk_prefill_time +
-           (g_.host_sampling ? logits_copy_ : Seconds(0));
+    const PipelinePass prefill = run_prefill();
+    const Seconds encoded = prefill_overhead() + prefill.metrics.device * g_.sdk_prefill_time;
+    return encoded + (g_.prompt_in_cache ? logits_copy(prefill) : first_step());
+  }
+
+  Seconds first_step() { return step_time(g_.exact_kv ? 1 : g_.bucket(1)); }
+
+  // Tokens of the prompt that decode steps read keys and values of.
+  std::int64_t cached_prompt() const { return g_.prompt_in_cache ? g_.input_len : 0; }
+
+  // To the host, which samples there: from all cores of the last stage.
+  Seconds logits_copy(const PipelinePass& pass) const {
+    if (!g_.host_sampling) return Seconds(0);
+    return pass.output * g_.tensor_parallel / g_.system.device.host.copy_rate;
   }
 
   // Launching a prefill costs the host; the steps behind it are launched by the device.
@@ -48,11 +60,11 @@ class GenerationRunner {
                                                     : call_overhead(g_.system, g_.factors);
   }
 
-  // The first output token comes from the prefill, every other from a step of its own, which reads
-  // the prompt, the tokens before it and its own.
+  // Of all output tokens but the first. A step reads the prompt, the tokens before its own and its
+  // own.
   std::vector<GenerationMetrics::Step> decode_steps() {
-    const std::int64_t first = g_.input_len + 2;
-    const std::int64_t last = g_.input_len + g_.output_len;
+    const std::int64_t first = cached_prompt() + 2;
+    const std::int64_t last = cached_prompt() + g_.output_len;
     if (!g_.exact_kv) return bucketed_steps(first, last);
     const StepTime time = [this](std::int64_t positions) { return step_time(positions); };
     return g_.exact ? executed_steps(first, last, time)
@@ -72,16 +84,16 @@ class GenerationRunner {
 
   // Sampled on the host, a step is a call: it is launched there and gives its logits back.
   Seconds step_time(std::int64_t kv_len) {
-    const Seconds device = step(kv_len).metrics.device;
-    return g_.host_sampling ? device + logits_copy_ + call_overhead(g_.system, g_.factors) : device;
+    const PipelinePass& pass = step(kv_len);
+    const Seconds launch = g_.host_sampling ? call_overhead(g_.system, g_.factors) : Seconds(0);
+    return pass.metrics.device + logits_copy(pass) + launch;
   }
 
   PipelinePass run_prefill() {
     const std::int64_t tokens = g_.bucket(g_.input_len);
-    const std::int64_t kv_len = std::max(tokens, g_.bucket(g_.input_len + g_.output_len));
+    const std::int64_t kv_len = std::max(tokens, g_.bucket(cached_prompt() + g_.output_len));
     PipelinePass pass = run({GenerationPhase::kPrefill, tokens, kv_len}, 1.0);
-    logits_copy_ = pass.output * g_.tensor_parallel / g_.system.device.host.copy_rate;
-    slowest_prefill_ = pass.slowest * g_.sdk_prefill_time;
+    slowest_prefill_ = prefill_overhead() + pass.slowest * g_.sdk_prefill_time;
     return pass;
   }
 
@@ -98,29 +110,33 @@ class GenerationRunner {
     std::int64_t kv_len;
   };
 
-  PipelinePass run(const Pass& pass, double window_share) const {
+  PipelinePass run(const Pass& pass, double window_share) {
+    Pipeline pipeline = g_.pipeline;
+    if (pass.phase == GenerationPhase::kPrefill && g_.sequence_parallel)
+      pipeline.shares = g_.tensor_parallel;
     return run_pipeline(
-        g_.pipeline, g_.system, g_.factors,
+        pipeline, g_.system, g_.factors,
         [&](const LayerRange& layers) {
           return g_.graph(pass.phase, pass.tokens, pass.kv_len, layers);
         },
         [&](const Graph& graph) { return run_stage(graph, window_share); });
   }
 
-  Metrics run_stage(const Graph& graph, double window_share) const {
+  Metrics run_stage(const Graph& graph, double window_share) {
     NeuronCall call{graph, g_.precision, g_.system, g_.factors};
     call.copies_per_device = g_.cores_per_device;
     call.tensor_parallel = g_.tensor_parallel;
     call.sdk_engine_time = g_.sdk_engine_time;
     call.window_share = window_share;
     call.exact = g_.exact;
+    call.costs = &costs_;
     return run_neuron_call(call).metrics;
   }
 
   const Generation& g_;
+  CollectiveCosts costs_;                       // prefill and decode have many in common
   std::map<std::int64_t, PipelinePass> steps_;  // by the rows of the cache that they read
-  Seconds slowest_prefill_;                     // of one stage
-  Seconds logits_copy_;                         // of all cores to the host, after each token
+  Seconds slowest_prefill_;                     // of one stage, which waits for its launch
 };
 
 }  // namespace

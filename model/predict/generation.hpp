@@ -29,14 +29,18 @@ struct Generation {
   const NeuronFactors& factors;
   std::int64_t input_len = 0;
   std::int64_t output_len = 0;
+  // The prompt is in the KV cache of the decode steps. Of an encoder-decoder it is not: the prefill
+  // runs the encoder, and every output token needs a step, the first one too.
+  bool prompt_in_cache = true;
   int tensor_parallel = 1;
-  Pipeline pipeline{};          // stages of a copy, each on a group of so many cores
-  int cores_per_device = 1;     // cores of a device that take part
-  double sdk_engine_time = 1;   // see NeuronFactors
-  double sdk_prefill_time = 1;  // the prefill takes so many times longer
-  bool exact_kv = false;        // steps read the cache up to their own position
-  bool host_sampling = false;   // after each token, its logits go to the host, which goes on
-  bool exact = false;           // execute every layer, and with exact_kv every step
+  bool sequence_parallel = false;  // prefill leaves each core its share of the activations
+  Pipeline pipeline{};             // stages of a copy, each on a group of so many cores
+  int cores_per_device = 1;        // cores of a device that take part
+  double sdk_engine_time = 1;      // see NeuronFactors
+  double sdk_prefill_time = 1;     // the prefill takes so many times longer
+  bool exact_kv = false;           // steps read the cache up to their own position
+  bool host_sampling = false;      // after each token, its logits go to the host, which goes on
+  bool exact = false;              // execute every layer, and with exact_kv every step
 };
 
 // Metrics of the median decode step, with Metrics::generation. Throws UserError like

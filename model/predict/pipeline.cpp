@@ -70,7 +70,8 @@ class PipelineRunner {
   Seconds handover(int stage) const {
     const bool last = stage + 1 == pipeline_.stages;
     const bool same_device = (stage + 1) % pipeline_.stages_per_device != 0;
-    return last || same_device ? Seconds(0) : handover_time(system_, factors_, last_.output);
+    return last || same_device ? Seconds(0)
+                               : handover_time(system_, factors_, last_.output * pipeline_.shares);
   }
 
   const Pipeline& pipeline_;

@@ -30,6 +30,7 @@ struct Pipeline {
   std::int64_t layers = 0;    // of the network; of no meaning with one stage
   int stages = 1;             // of one copy
   int stages_per_device = 1;  // more than one: neighbours that share a device hand over in its HBM
+  int shares = 1;  // more than one: each core of a stage has only its share of the activations
 };
 
 struct PipelinePass {

@@ -59,6 +59,7 @@ std::string describe(const RunContext& context) {
   add_text("KV cache in", scenario.kv_dtype);
   add_text("sampling on the", scenario.sampling);
   add("tp", scenario.tp);
+  if (scenario.sequence_parallel) text += ", sequence parallel";
   add("pp", scenario.pp);
   add("dp", scenario.dp);
   add("cores", scenario.cores);

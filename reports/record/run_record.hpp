@@ -31,6 +31,7 @@ struct Scenario {
   std::string kv_dtype;  // of the KV cache, where it is not that of the precision policy
   std::string sampling;  // "host": logits go to the host, which chooses the next token
   int tp = 0;
+  bool sequence_parallel = false;  // in prefill, norms and residuals work on shares of the tokens
   int pp = 0;
   int dp = 0;
   int cores = 0;

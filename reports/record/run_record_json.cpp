@@ -44,6 +44,7 @@ Json to_json(const Scenario& scenario) {
   put_text("kv_dtype", scenario.kv_dtype);
   put_text("sampling", scenario.sampling);
   put("tp", scenario.tp);
+  if (scenario.sequence_parallel) out["sequence_parallel"] = true;
   put("pp", scenario.pp);
   put("dp", scenario.dp);
   put("cores", scenario.cores);
@@ -239,6 +240,7 @@ Scenario read_scenario(const Reader& in) {
   in.get_optional("kv_dtype", out.kv_dtype);
   in.get_optional("sampling", out.sampling);
   in.get_optional("tp", out.tp);
+  in.get_optional("sequence_parallel", out.sequence_parallel);
   in.get_optional("pp", out.pp);
   in.get_optional("dp", out.dp);
   in.get_optional("cores", out.cores);

@@ -32,8 +32,11 @@ TEST(RunRecord, ChoicesOfAGenerationReadBack) {
   record.context.scenario.kv = "exact";
   record.context.scenario.kv_dtype = "fp8";
   record.context.scenario.sampling = "host";
+  record.context.scenario.sequence_parallel = true;
   const std::string text = to_json(record);
-  EXPECT_THAT(text, HasSubstr(R"("kv":"exact","kv_dtype":"fp8","sampling":"host")"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(R"("kv":"exact","kv_dtype":"fp8","sampling":"host","sequence_parallel":true)"));
   EXPECT_EQ(to_json(run_record_from_json(text, "test")), text);
 }
 

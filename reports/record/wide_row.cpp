@@ -42,6 +42,8 @@ const std::vector<Column>& columns() {
       {"kv_dtype", [](const C& c, const S&) { return c.scenario.kv_dtype; }},
       {"sampling", [](const C& c, const S&) { return c.scenario.sampling; }},
       {"tp", [](const C& c, const S&) { return stated(std::int64_t{c.scenario.tp}); }},
+      {"sequence_parallel",
+       [](const C& c, const S&) { return c.scenario.sequence_parallel ? "yes" : ""; }},
       {"pp", [](const C& c, const S&) { return stated(std::int64_t{c.scenario.pp}); }},
       {"dp", [](const C& c, const S&) { return stated(std::int64_t{c.scenario.dp}); }},
       {"cores", [](const C& c, const S&) { return stated(std::int64_t{c.scenario.cores}); }},

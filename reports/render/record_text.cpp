@@ -26,6 +26,7 @@ std::string scenario_text(const Scenario& scenario) {
   if (!scenario.kv_dtype.empty()) parts.push_back("KV cache in " + scenario.kv_dtype);
   if (!scenario.sampling.empty()) parts.push_back("sampling on the " + scenario.sampling);
   if (scenario.tp > 1) add("tp", scenario.tp);  // one core per copy needs no words
+  if (scenario.sequence_parallel) parts.emplace_back("sequence parallel");
   if (scenario.pp > 1) add("pp", scenario.pp);
   if (scenario.dp != 0) {
     parts.push_back(fmt::format("{} {}", scenario.dp, scenario.dp == 1 ? "copy" : "copies"));
