@@ -1,0 +1,35 @@
+// What matrix-product kernels reach of a GPU's facts: fitted per device, kernel library and data
+// type (calib/factors/gpu/gemm/<device>.yaml).
+//
+// Latencies are cycles of the boost clock and rates of an SM bytes per such cycle, so that they
+// carry over to a chip that was not measured; only what scales with nothing is in seconds.
+#pragma once
+
+#include "model/base/units.hpp"
+#include "model/config/fields.hpp"
+
+namespace foretell {
+
+struct GemmFactors {
+  double mma_efficiency = 1;   // of the dense rate, in the loop over k
+  double dram_efficiency = 1;  // of the DRAM peak
+  Seconds launch;              // from the kernel before to the first thread block
+  Cycles prologue;             // of a thread block, and before the first byte from memory
+  Cycles step;                 // least time of one stage of the pipeline over k
+  BytesPerCycle sm_feed;       // operands into one SM
+  BytesPerCycle l2_feed;       // L2 to all SMs together, per SM
+  double l2_share = 1;         // of the L2 capacity that data stay in until their next use
+  double overlap = 1;          // exponent of compute with memory, less 1, for a kernel of 20 us
+  BytesPerCycle epilogue;      // results out of one SM
+  double power_drop = 0;       // longer by this share per decade of time above 500 us
+  Cycles split;                // reduction of split results, without its bytes
+  Seconds quantise_launch;     // of the pass over the activations that goes ahead
+  double quantise_passes = 0;  // times that this pass moves its three bytes per element
+  Cycles padded_row;           // longest delay of a stage of a tile that is not full
+  Seconds gemv_launch;         // of the kernel that takes over for few rows
+  Cycles gemv_step;            // of that kernel, per element of k
+};
+
+void fields(FieldList& list, GemmFactors& factors);
+
+}  // namespace foretell

@@ -1,0 +1,137 @@
+#include "model/timing/gemm_library.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr std::int64_t kAnyRows = std::numeric_limits<std::int64_t>::max();
+
+// Rows of C in steps of 16, columns (weights) in the widths that the matrix pipe takes; at most
+// `area` elements, which is what accumulators have room for.
+std::vector<GemmTile> fine_tiles(const std::vector<int>& columns, int area) {
+  std::vector<GemmTile> tiles;
+  for (const int n : columns) {
+    for (int m = 16; m <= 256; m += 16) {
+      if (m * n <= area) tiles.push_back({m, n});
+    }
+  }
+  return tiles;
+}
+
+std::vector<GemmTile> power_of_two_tiles() {
+  std::vector<GemmTile> tiles;
+  for (int m = 16; m <= 256; m *= 2) {
+    for (int n = 16; n <= 256; n *= 2) {
+      if (m * n <= 256 * 128) tiles.push_back({m, n});
+    }
+  }
+  return tiles;
+}
+
+// Kernels that copy with cp.async, before the tensor memory accelerator.
+std::vector<GemmTile> ampere_tiles() {
+  return {{256, 128}, {128, 256}, {128, 128}, {256, 64}, {128, 64}, {64, 128}, {64, 64}};
+}
+
+std::vector<GemmTile> plugin_tiles() {
+  return {{256, 128}, {128, 256}, {128, 128}, {256, 64}, {64, 256}, {128, 64}, {64, 128},
+          {64, 64},   {32, 128},  {32, 64},   {64, 32},  {128, 32}, {16, 64}};
+}
+
+bool has_tma(const std::string& architecture) {
+  return architecture == "hopper" || architecture == "blackwell";
+}
+
+bool is_plugin(const std::string& type) {
+  return type == "int8_sq" || type == "int8_wo" || type == "int4_wo";
+}
+
+GemmLibrary plugin_library(const std::string& type) {
+  GemmLibrary library;
+  library.tiles = plugin_tiles();
+  const bool weights_only = type != "int8_sq";
+  library.max_split = weights_only ? 32 : 1;
+  library.gemv_rows = weights_only ? 8 : 4;
+  return library;
+}
+
+GemmLibrary cublas(const std::string& architecture) {
+  GemmLibrary library;
+  if (architecture == "hopper") {
+    library.tiles = fine_tiles({64, 128, 192, 256}, 32768);
+  } else if (architecture == "blackwell") {
+    library.tiles = fine_tiles({64, 128, 256}, 65536);  // pairs of thread blocks share a tile
+  } else {
+    library.tiles = ampere_tiles();
+    library.stage = 0.5;
+  }
+  return library;
+}
+
+}  // namespace
+
+const std::vector<GemmType>& gemm_types() {
+  static const std::vector<GemmType> kTypes = {
+      {"fp32", "fp32", 4, 4, 32, false},
+      {"tf32", "tf32", 4, 4, 32, false},
+      {"bf16", "bf16", 2, 2, 64, false},
+      {"fp16", "fp16", 2, 2, 64, false},
+      {"fp8", "fp8", 1, 1, 128, true},
+      {"fp8_static", "fp8", 1, 1, 128, false},
+      {"fp8_block", "fp8", 1, 1, 128, true},
+      {"nvfp4", "fp4", 0.5625, 0.5625, 256, true},  // one scale of a byte per 16 elements
+      {"int8", "int8", 1, 1, 128, false},
+      {"int8_sq", "int8", 1, 1, 128, false},
+      {"int8_wo", "bf16", 2, 1, 64, false},
+      {"int4_wo", "bf16", 2, 0.5, 64, false},
+  };
+  return kTypes;
+}
+
+const GemmType& gemm_type(const std::string& name) {
+  std::vector<std::string> names;
+  for (const GemmType& type : gemm_types()) {
+    if (type.name == name) return type;
+    names.push_back(type.name);
+  }
+  throw unknown_name("data type", name, names);
+}
+
+GemmLibrary gemm_library(const std::string& architecture, const std::string& framework,
+                         const std::string& type) {
+  if (is_plugin(type)) return plugin_library(type);
+  GemmLibrary library = cublas(architecture);
+  if (!has_tma(architecture)) return library;
+  const bool hopper = architecture == "hopper";
+  if (type == "nvfp4") {
+    library.tiles = power_of_two_tiles();
+    library.max_split = 1;
+  } else if (type == "fp8_block") {
+    library.max_split = 1;
+    if (hopper && framework == "trtllm") {  // CUTLASS, 128 wide
+      library.dispatch = {{64, {{64, 128}, {32, 128}, {16, 128}}}, {kAnyRows, {{128, 128}}}};
+      library.padded_rows = 64;
+    }
+  } else if (type == "fp8" && framework != "trtllm") {  // CUTLASS, by rows
+    library.max_split = 1;
+    library.dispatch = {{64, {{64, 64}}}, {128, {{64, 128}}}, {kAnyRows, {{128, 128}}}};
+  }
+  return library;
+}
+
+GemmL2State collector_l2_state(const std::string& framework, const std::string& version,
+                               const std::string& type, double l2_bytes, double weight_bytes) {
+  if (is_plugin(type)) return {1, false};
+  if (framework == "sglang") return {6, true};
+  if (framework == "vllm") return {6, false};
+  if (starts_with(version, "1.0.") || starts_with(version, "1.2.")) return {5, false};
+  return {static_cast<int>(std::clamp(std::ceil(l2_bytes / weight_bytes), 1.0, 5.0)), false};
+}
+
+}  // namespace foretell

@@ -1,0 +1,197 @@
+#include "model/timing/gemm_timing.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr double kOutputBytes = 2;
+constexpr double kPartialBytes = 4;     // partial results of a split are FP32
+constexpr double kQuantiseBytes = 3;    // read as two bytes, written as one
+constexpr double kL2Softness = 0.6;     // share of the capacity over which hits become misses
+constexpr double kOverlapTime = 20e-6;  // where `overlap` is stated
+constexpr double kOverlapGrowth = 0.25;
+constexpr double kMaxOverlap = 12;  // beyond, the exponent changes nothing
+constexpr double kPowerTime = 500e-6;
+constexpr double kMinStagesPerSplit = 4;
+constexpr int kTileOfFourSplits = 16384;  // largest tile that is split into four and more
+constexpr int kTileOfManySplits = 8192;   // … and sixteen and more
+constexpr double kPaddedTile = 128;       // rows of the tiles with the slow path
+constexpr double kPaddedReach = 50;       // missing rows after which the delay is mostly there
+constexpr double kPaddedTiles = 2.5;      // tiles along m among which a partial one shows fully
+constexpr double kPaddedColumns = 1024;
+constexpr double kGemvRows = 2;  // rows that the kernel without tiles takes at once
+
+double missing(double footprint, double capacity) {
+  return std::clamp((footprint / capacity - 1) / kL2Softness, 0.0, 1.0);
+}
+
+}  // namespace
+
+// What all candidates of a shape share, in bytes and seconds.
+struct GemmTiming::Work {
+  double m, n, k;
+  double weights;
+  double stages;  // of k, by whole and half stages
+  double dram;
+  double dram_time;
+};
+
+GemmTiming::GemmTiming(const GpuDeviceSpec& device, const GemmType& type,
+                       const GemmLibrary& library, const GemmFactors& factors)
+    : type_(type), library_(library), factors_(factors), sms_(device.sms) {
+  const double clock = device.clock.boost.value();
+  const auto per_sm = [&](BytesPerCycle rate) { return rate.value() * clock; };
+  const auto latency = [&](Cycles cycles) { return cycles.value() / clock; };
+  sm_rate_ = dense_rate(device, type.rate).value() * factors.mma_efficiency / sms_;
+  dram_rate_ = device.hbm.bandwidth.value() * factors.dram_efficiency;
+  l2_capacity_ = device.l2.capacity.value() * factors.l2_share;
+  sm_feed_ = per_sm(factors.sm_feed);
+  l2_rate_ = per_sm(factors.l2_feed) * sms_;
+  epilogue_ = per_sm(factors.epilogue);
+  prologue_ = latency(factors.prologue);
+  step_ = latency(factors.step);
+  split_ = latency(factors.split);
+  padded_row_ = latency(factors.padded_row);
+  gemv_step_ = latency(factors.gemv_step);
+}
+
+GemmTiming::Work GemmTiming::prepare(const GemmShape& shape, const GemmL2State& l2) const {
+  FORETELL_CHECK(shape.m > 0 && shape.n > 0 && shape.k > 0, "a matrix product without elements");
+  Work work{};
+  work.m = static_cast<double>(shape.m);
+  work.n = static_cast<double>(shape.n);
+  work.k = static_cast<double>(shape.k);
+  work.weights = work.n * work.k * type_.weight_bytes;
+  const double activations = work.m * work.k * type_.activation_bytes;
+  const double results = work.m * work.n * kOutputBytes;
+  const double copies = l2.weight_copies;
+  const double between_weights =
+      copies * work.weights + (l2.own_activations ? copies : 1) * activations + results;
+  const double between_activations =
+      l2.own_activations ? between_weights : work.weights + activations + results;
+  work.dram = missing(between_weights, l2_capacity_) * work.weights +
+              missing(between_activations, l2_capacity_) * activations + results;
+  work.dram_time = work.dram / dram_rate_;
+  const double stage = library_.stage;
+  work.stages = std::ceil(work.k / type_.step / stage) * stage;
+  return work;
+}
+
+// A tile with missing rows delays its stages. With tiles in raster order every wave has a partial
+// tile as long as there are few along m; beyond, only some have.
+double GemmTiming::padding_delay(const Work& work, const GemmTile& tile) const {
+  if (library_.padded_rows == 0 || work.m <= static_cast<double>(library_.padded_rows)) return 0;
+  if (work.n < kPaddedColumns) return 0;
+  const double tiles = std::ceil(work.m / tile.m);
+  const double missing_rows = tiles * kPaddedTile - work.m;
+  return padded_row_ * (1 - std::exp(-missing_rows / kPaddedReach)) *
+         std::min(1.0, kPaddedTiles / tiles);
+}
+
+double GemmTiming::stage_time(const Work& work, const GemmTile& tile, double rows,
+                              double columns) const {
+  const double load = (rows * type_.activation_bytes + columns * type_.weight_bytes) * type_.step;
+  const double multiply = 2.0 * tile.m * tile.n * type_.step / sm_rate_;
+  return std::max({multiply, load / sm_feed_, step_}) + padding_delay(work, tile);
+}
+
+void GemmTiming::consider(const Work& work, const GemmTile& tile, GemmTimes& best) const {
+  const double tiles_m = std::ceil(work.m / tile.m);
+  const double tiles_n = std::ceil(work.n / tile.n);
+  const double rows = std::min<double>(tile.m, work.m);
+  const double columns = std::min<double>(tile.n, work.n);
+  const double stage = stage_time(work, tile, rows, columns);
+  const double store = rows * columns * kOutputBytes / epilogue_;
+  const double l2_bytes =
+      (tiles_n * work.m * type_.activation_bytes + tiles_m * work.n * type_.weight_bytes) * work.k;
+  const double memory = prologue_ + std::max(work.dram_time, l2_bytes / l2_rate_);
+  const int area = tile.m * tile.n;
+  for (int s = 1; s <= library_.max_split; s *= 2) {
+    if (s > 1 && work.k < kMinStagesPerSplit * type_.step * s) break;
+    if (s >= 4 && area > kTileOfFourSplits) break;
+    if (s >= 16 && area > kTileOfManySplits) break;
+    const double thread_blocks = tiles_m * tiles_n * s;
+    const double waves = std::ceil(thread_blocks / sms_);
+    const double stages =
+        s == 1 ? work.stages : std::ceil(work.stages / s / library_.stage) * library_.stage;
+    const double compute = waves * (prologue_ + stages * stage + (s > 1 ? 2 : 1) * store);
+    const double tail = s > 1 ? split_ + 2 * kPartialBytes * s * work.m * work.n / l2_rate_ : 0.0;
+    const double longer = std::max(compute, memory);
+    if (longer + tail >= best.total.value()) continue;
+    const double overlap = std::min(
+        kMaxOverlap, 1 + factors_.overlap * std::pow(longer / kOverlapTime, kOverlapGrowth));
+    const double shorter = std::min(compute, memory);
+    const double total =
+        longer * std::pow(1 + std::pow(shorter / longer, overlap), 1 / overlap) + tail;
+    if (total >= best.total.value()) continue;
+    best.tile = tile;
+    best.split = s;
+    best.thread_blocks = thread_blocks;
+    best.waves = waves;
+    best.compute = Seconds(compute);
+    best.memory = Seconds(memory);
+    best.tail = Seconds(tail);
+    best.overlap = overlap;
+    best.l2 = Bytes(l2_bytes);
+    best.total = Seconds(total);
+  }
+}
+
+GemmTimes GemmTiming::gemv(const Work& work) const {
+  GemmTimes times;
+  times.gemv = true;
+  times.thread_blocks = sms_;
+  times.waves = 1;
+  times.compute = Seconds(work.k * gemv_step_ * std::sqrt(std::max(1.0, work.m / kGemvRows)));
+  times.dram = Bytes(work.weights);
+  times.memory = Seconds(work.weights / dram_rate_);
+  times.overlap = 2;
+  times.total =
+      factors_.gemv_launch + Seconds(std::hypot(times.compute.value(), times.memory.value()));
+  return times;
+}
+
+GemmTimes GemmTiming::fastest(const GemmShape& shape, const GemmL2State& l2) const {
+  const Work work = prepare(shape, l2);
+  if (shape.m <= library_.gemv_rows) return gemv(work);
+  GemmTimes best;
+  best.total = Seconds(std::numeric_limits<double>::infinity());
+  const std::vector<GemmTile>* tiles = &library_.tiles;
+  for (const GemmLibrary::Dispatch& entry : library_.dispatch) {
+    tiles = &entry.tiles;
+    if (shape.m <= entry.up_to) break;
+  }
+  for (const GemmTile& tile : *tiles) consider(work, tile, best);
+  best.dram = Bytes(work.dram);
+  best.total += factors_.launch;
+  best.stretch =
+      1 + factors_.power_drop * std::max(0.0, std::log10(best.total.value() / kPowerTime));
+  best.total *= best.stretch;
+  if (type_.quantises) {
+    best.quantise = factors_.quantise_launch + Seconds(work.m * work.k * kQuantiseBytes *
+                                                       factors_.quantise_passes / dram_rate_);
+    best.total += best.quantise;
+  }
+  return best;
+}
+
+Seconds GemmTiming::thread_block(const GemmShape& shape, const GemmTimes& chosen, std::int64_t rows,
+                                 std::int64_t columns) const {
+  if (chosen.gemv) return chosen.compute;
+  const Work work = prepare(shape, {});
+  const auto r = static_cast<double>(rows);
+  const auto c = static_cast<double>(columns);
+  const double stages =
+      chosen.split == 1 ? work.stages
+                        : std::ceil(work.stages / chosen.split / library_.stage) * library_.stage;
+  const double store = r * c * kOutputBytes / epilogue_;
+  return Seconds(prologue_ + stages * stage_time(work, chosen.tile, r, c) +
+                 (chosen.split > 1 ? 2 : 1) * store);
+}
+
+}  // namespace foretell

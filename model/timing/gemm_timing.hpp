@@ -1,0 +1,91 @@
+// What a matrix product costs on the SMs of a GPU: C[m,n] = A[m,k] B[k,n], A activations, B
+// weights.
+//
+// A candidate is a tile shape and a number of parts into which k is split. Its thread blocks each
+// walk their part of k in stages of 128 bytes. A stage takes as long as the slowest of: the matrix
+// pipe on the whole tile, padding included; the operands through the port of the SM; the latency
+// of the pipeline. Beside that the chip moves through DRAM what misses L2, and all operands
+// through L2. The two overlap imperfectly: (compute^q + memory^q)^(1/q), where a longer kernel
+// hides more of its ramps: q = 1 + overlap * (longer / 20 us)^0.25.
+// The library takes the candidate that is fastest by this formula, unless it dispatches by m.
+#pragma once
+
+#include <cstdint>
+
+#include "hw/spec/gemm_factors.hpp"
+#include "hw/spec/gpu_spec.hpp"
+#include "model/base/units.hpp"
+#include "model/timing/gemm_library.hpp"
+
+namespace foretell {
+
+struct GemmShape {
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+};
+
+struct GemmTimes {
+  bool gemv = false;  // the kernel without tiles
+  GemmTile tile;
+  int split = 1;
+  double thread_blocks = 0;
+  double waves = 0;
+  Seconds compute;     // all waves
+  Seconds memory;      // until the last byte, from DRAM or L2, whichever takes longer
+  Seconds tail;        // reduction of split results
+  double overlap = 1;  // exponent q
+  double stretch = 1;  // of a long kernel under the power limit
+  Seconds quantise;    // the pass over the activations
+  Bytes dram;
+  Bytes l2;
+  Seconds total;  // from the kernel before to the end, with everything
+};
+
+// Refers to the library and the type; both outlive it.
+class GemmTiming {
+ public:
+  // UserError when the chip has no pipe for the type; it names those that it has.
+  GemmTiming(const GpuDeviceSpec& device, const GemmType& type, const GemmLibrary& library,
+             const GemmFactors& factors);
+
+  // The candidate that the library takes. Sizes are positive.
+  GemmTimes fastest(const GemmShape& shape, const GemmL2State& l2) const;
+
+  // One thread block of the chosen candidate that holds `rows` x `columns` of the result, at most
+  // those of its tile.
+  Seconds thread_block(const GemmShape& shape, const GemmTimes& chosen, std::int64_t rows,
+                       std::int64_t columns) const;
+
+  BytesPerSecond dram_rate() const { return BytesPerSecond(dram_rate_); }
+  BytesPerSecond l2_rate() const { return BytesPerSecond(l2_rate_); }
+  Seconds prologue() const { return Seconds(prologue_); }
+  const GemmFactors& factors() const { return factors_; }
+
+ private:
+  struct Work;
+
+  Work prepare(const GemmShape& shape, const GemmL2State& l2) const;
+  double padding_delay(const Work& work, const GemmTile& tile) const;
+  double stage_time(const Work& work, const GemmTile& tile, double rows, double columns) const;
+  void consider(const Work& work, const GemmTile& tile, GemmTimes& best) const;
+  GemmTimes gemv(const Work& work) const;
+
+  const GemmType& type_;
+  const GemmLibrary& library_;
+  GemmFactors factors_;
+  double sms_;
+  double sm_rate_;  // FLOP/s of one SM that stages reach
+  double dram_rate_;
+  double l2_capacity_;  // bytes in which data stay
+  double sm_feed_;      // B/s of one SM
+  double l2_rate_;      // B/s of the chip
+  double epilogue_;     // B/s of one SM
+  double prologue_;     // the rest in seconds
+  double step_;
+  double split_;
+  double padded_row_;
+  double gemv_step_;
+};
+
+}  // namespace foretell
