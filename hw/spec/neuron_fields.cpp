@@ -82,6 +82,16 @@ void fields(FieldList& list, DmaSpec& spec) {
              "Times that the bytes of a transposing transfer pass a DMA engine.");
 }
 
+void fields(FieldList& list, SchedulingSpec& spec) {
+  list.value("activation_share", spec.activation_share, {0.01, 1},
+             "Share of SBUF for activations; what exceeds it goes to HBM and comes back. Weights "
+             "are prefetched into the rest.");
+  list.value("softmax_share", spec.softmax_share, {0.01, 1},
+             "Share of SBUF, within that of the activations, for the scores of one softmax.");
+  list.value("resident_share", spec.resident_share, {0.01, 1},
+             "Weights that several operators use stay in SBUF when they fit into this share.");
+}
+
 void fields(FieldList& list, NeuronCoreSpec& spec) {
   list.group("tensor", spec.tensor);
   list.group("vector", spec.vector);
@@ -90,6 +100,7 @@ void fields(FieldList& list, NeuronCoreSpec& spec) {
   list.group("sbuf", spec.sbuf);
   list.group("psum", spec.psum);
   list.group("dma", spec.dma);
+  list.group("scheduling", spec.scheduling);
 }
 
 void fields(FieldList& list, HbmSpec& spec) {

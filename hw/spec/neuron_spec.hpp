@@ -57,6 +57,14 @@ struct DmaSpec {
   double transpose_passes = 2;  // times that the bytes of a transposing transfer pass an engine
 };
 
+// What the vendor's compiler does with SBUF, as far as it has to be assumed. Shares of the
+// capacity.
+struct SchedulingSpec {
+  double activation_share = 0.6;  // activations; what exceeds it goes to HBM and comes back
+  double softmax_share = 0.25;    // scores that one softmax works on, out of the share above
+  double resident_share = 0.8;    // weights used by several operators stay when they fit into this
+};
+
 struct NeuronCoreSpec {
   std::string id;  // "neuroncore-v2"
   TensorEngineSpec tensor;
@@ -66,6 +74,7 @@ struct NeuronCoreSpec {
   SbufSpec sbuf;
   PsumSpec psum;
   DmaSpec dma;
+  SchedulingSpec scheduling;
 };
 
 struct HbmSpec {

@@ -26,7 +26,10 @@ struct OpActivity {
   Ticks end = 0;
   Ticks loaded = 0;                            // its last weights have arrived
   std::array<Ticks, kEngineCount + 2> busy{};  // engines, then DMA, then collectives
-  std::uint64_t bytes = 0;
+  std::uint64_t read = 0;                      // bytes of HBM
+  std::uint64_t written = 0;
+
+  std::uint64_t bytes() const { return read + written; }
 };
 constexpr std::size_t kDmaResource = kEngineCount;
 constexpr std::size_t kCollectiveResource = kEngineCount + 1;
@@ -65,7 +68,8 @@ std::map<std::string, OpActivity> activities_of(const Program& program, const Co
       } else {
         note(&activity, execution, kDmaResource);
       }
-      if (transfer.direction != TransferDirection::kOnChip) activity.bytes += transfer.bytes();
+      if (transfer.direction == TransferDirection::kLoad) activity.read += transfer.bytes();
+      if (transfer.direction == TransferDirection::kStore) activity.written += transfer.bytes();
     }
   }
   std::map<std::string, OpActivity> result;
@@ -92,8 +96,10 @@ class CallRunner {
  public:
   explicit CallRunner(const NeuronCall& call)
       : call_(call), own_costs_(call.system, call.factors, call.tensor_parallel) {
-    scheduling_.prefetch_window = call.system.device.core.sbuf.capacity *
-                                  call.factors.prefetch_window_fraction * call.window_share;
+    const NeuronCoreSpec& core = call.system.device.core;
+    const double window =
+        std::min(call.factors.prefetch_window_fraction, 1 - core.scheduling.activation_share);
+    scheduling_.prefetch_window = core.sbuf.capacity * window * call.window_share;
   }
 
   NeuronCallResult run() {
@@ -219,7 +225,7 @@ class CallRunner {
     metrics.start = to_seconds(activity.begin + shift);
     metrics.duration = to_seconds(activity.end - activity.begin);
     metrics.flops = call_.graph.flops(id);
-    metrics.bytes = Bytes(static_cast<double>(activity.bytes));
+    metrics.bytes = Bytes(static_cast<double>(activity.bytes()));
     metrics.critical = to_string(critical);
     return metrics;
   }
@@ -231,7 +237,8 @@ class CallRunner {
       const auto found = activities_.find(call_.graph.op(id).name);
       if (found == activities_.end()) continue;
       for (std::size_t r = 0; r < sum.busy.size(); ++r) sum.busy[r] += found->second.busy[r];
-      sum.bytes += found->second.bytes;
+      sum.read += found->second.read;
+      sum.written += found->second.written;
     }
     return sum;
   }
@@ -260,7 +267,7 @@ class CallRunner {
         metrics.resources.push_back(resource);
       }
       const double bytes = static_cast<double>(core.loaded_bytes + core.stored_bytes) +
-                           layers * static_cast<double>(layer.bytes);
+                           layers * static_cast<double>(layer.bytes());
       const double loaded_share =
           core.loaded_bytes + core.stored_bytes == 0
               ? 0
@@ -281,10 +288,11 @@ class CallRunner {
 
   void fill_hbm(const OpActivity& layer, double total) {
     const ChipExecution& execution = result_.execution;
-    const double replayed = static_cast<double>(layer.bytes) * replay_.replayed() *
-                            static_cast<double>(execution.cores.size());
-    result_.metrics.hbm_read = Bytes(static_cast<double>(execution.hbm_read) + replayed);
-    result_.metrics.hbm_written = Bytes(static_cast<double>(execution.hbm_written));
+    const double replayed = replay_.replayed() * static_cast<double>(execution.cores.size());
+    result_.metrics.hbm_read =
+        Bytes(static_cast<double>(execution.hbm_read) + replayed * static_cast<double>(layer.read));
+    result_.metrics.hbm_written = Bytes(static_cast<double>(execution.hbm_written) +
+                                        replayed * static_cast<double>(layer.written));
     ResourceMetrics hbm;
     hbm.path = "chip0.hbm";
     hbm.bytes = result_.metrics.hbm_read + result_.metrics.hbm_written;

@@ -8,7 +8,7 @@ namespace foretell {
 namespace {
 
 constexpr std::array<std::string_view, kRingCount> kRingNames = {"weights", "inputs", "outputs",
-                                                                 "spill"};
+                                                                 "spill", "reload"};
 
 // Per queue and entry: how many waited-for entries there are up to and including it.
 using Ordinals = std::array<std::vector<std::uint32_t>, kQueueCount>;

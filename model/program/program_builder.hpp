@@ -16,12 +16,12 @@
 
 namespace foretell {
 
-inline constexpr int kRingCount = 4;
+inline constexpr int kRingCount = 5;
 inline constexpr int kCollectiveQueue = kEngineCount + kRingCount;
 inline constexpr int kQueueCount = kCollectiveQueue + 1;
 
 // DMA rings of a mapped program.
-enum class Ring : std::uint8_t { kWeights, kInputs, kOutputs, kSpill };
+enum class Ring : std::uint8_t { kWeights, kInputs, kOutputs, kSpill, kReload };
 std::string_view to_string(Ring ring);
 
 class Deps {
@@ -36,6 +36,7 @@ class Deps {
       if (other.ends_[q] > ends_[q]) ends_[q] = other.ends_[q];
     }
   }
+  bool empty() const { return ends_ == decltype(ends_){}; }
   // How many entries of `queue` must have ended; 0: none.
   std::uint32_t count(int queue) const { return ends_[static_cast<std::size_t>(queue)]; }
 

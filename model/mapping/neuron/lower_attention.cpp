@@ -51,18 +51,24 @@ class AttentionLowering {
   }
 
  private:
-  // As many heads as have their FP32 scores in the share of SBUF that softmax may take.
-  std::int64_t heads_per_pass() const {
+  // Bytes of a partition that the scores of a pass may take, and that those of a head take.
+  std::int64_t score_room() const {
     const SbufSpec& sbuf = emitter_.core().sbuf;
-    const double partition_bytes = sbuf.capacity.value() / sbuf.partitions;
-    const double room = emitter_.scheduling().softmax_share * partition_bytes;
-    const auto fits =
-        static_cast<std::int64_t>(room / static_cast<double>(k_.keys * emitter_.vector_bytes()));
-    return std::clamp<std::int64_t>(fits, 1, k_.heads);
+    return static_cast<std::int64_t>(emitter_.core().scheduling.softmax_share *
+                                     sbuf.capacity.value() / sbuf.partitions);
+  }
+  std::int64_t head_bytes() const { return k_.keys * emitter_.vector_bytes(); }
+
+  std::int64_t heads_per_pass() const {
+    return std::clamp<std::int64_t>(score_room() / head_bytes(), 1, k_.heads);
   }
 
   void run_pass(const Pass& pass) {
+    const std::int64_t bytes = std::min(pass.heads * head_bytes(), score_room());
+    context_.residency.need_scratch(static_cast<double>(bytes * kTileRows));
     Deps state = scores(pass);
+    const std::int64_t excess = pass.heads * head_bytes() - bytes;  // not even one head fits
+    if (excess > 0) state = context_.residency.through_hbm(pass.partitions(), excess, state);
     state = softmax(pass, state);
     context(pass, state);
   }

@@ -172,6 +172,13 @@ class CachedAttention {
   bool converts_ = false;
 };
 
+// A tensor that is read in whatever layout it has.
+void use_all(LoweringContext& context, TensorId tensor) {
+  const Value& value = context.emitter.value(tensor);
+  if (!value.token_major.empty()) context.residency.use(tensor, Layout::kTokenMajor);
+  if (!value.feature_major.empty()) context.residency.use(tensor, Layout::kFeatureMajor);
+}
+
 }  // namespace
 
 void lower_rope(LoweringContext& context, const Kernel& kernel) {
@@ -216,6 +223,7 @@ void lower_update_cache(LoweringContext& context, const Kernel& kernel) {
   emitter.attribute_to(context.graph, kernel.ops.front());
   const View& view = kernel.operands.back();
   const Value& fresh = emitter.value(view.tensor);
+  use_all(context, view.tensor);
   Deps ready;
   for (const Deps& tile : fresh.token_major) ready.merge(tile);
   for (const Deps& block : fresh.feature_major) ready.merge(block);
@@ -255,6 +263,7 @@ std::int64_t collective_elements(const Graph& graph, const Op& op) {
 void lower_collective(LoweringContext& context, const Kernel& kernel) {
   Emitter& emitter = context.emitter;
   const Op& op = context.graph.op(kernel.ops.front());
+  use_all(context, kernel.operands.front().tensor);
   const Value& input = emitter.value(kernel.operands.front().tensor);
   Deps ready;
   for (const Deps& tile : input.token_major) ready.merge(tile);

@@ -41,25 +41,47 @@ void transpose_tile(Emitter& emitter, std::int64_t rows, std::int64_t columns, c
   }
 }
 
+void transpose_to_feature_major(Emitter& emitter, Value* value) {
+  const std::int64_t tiles = value->tiles();
+  value->feature_major.resize(static_cast<std::size_t>(value->blocks() * tiles));
+  for (std::int64_t t = 0; t < tiles; ++t) {
+    std::vector<Deps> blocks;
+    const std::int64_t rows = std::min(kTileRows, value->rows - t * kTileRows);
+    transpose_tile(emitter, rows, value->columns, value->token_major[static_cast<std::size_t>(t)],
+                   &blocks);
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+      value->feature_major[b * static_cast<std::size_t>(tiles) + static_cast<std::size_t>(t)] =
+          blocks[b];
+    }
+  }
+}
+
+void transpose_to_token_major(Emitter& emitter, Value* value) {
+  const std::int64_t tiles = value->tiles();
+  for (std::int64_t t = 0; t < tiles; ++t) {
+    Deps source;
+    for (std::int64_t b = 0; b < value->blocks(); ++b) {
+      source.merge(value->feature_major[static_cast<std::size_t>(b * tiles + t)]);
+    }
+    std::vector<Deps> blocks;
+    transpose_tile(emitter, kTileRows, value->columns, source, &blocks);
+    Deps all;
+    for (const Deps& block : blocks) all.merge(block);
+    value->token_major.push_back(all);
+  }
+}
+
 }  // namespace
 
 Value& require_feature_major(LoweringContext& context, const View& view) {
   Emitter& emitter = context.emitter;
   if (!emitter.has_value(view.tensor)) load_input(context, view.tensor);
   Value& value = emitter.value(view.tensor);
-  if (!value.feature_major.empty()) return value;
-  const std::int64_t tiles = value.tiles();
-  value.feature_major.resize(static_cast<std::size_t>(value.blocks() * tiles));
-  for (std::int64_t t = 0; t < tiles; ++t) {
-    std::vector<Deps> blocks;
-    const std::int64_t rows = std::min(kTileRows, value.rows - t * kTileRows);
-    transpose_tile(emitter, rows, value.columns, value.token_major[static_cast<std::size_t>(t)],
-                   &blocks);
-    for (std::size_t b = 0; b < blocks.size(); ++b) {
-      value.feature_major[b * static_cast<std::size_t>(tiles) + static_cast<std::size_t>(t)] =
-          blocks[b];
-    }
+  if (value.feature_major.empty()) {
+    context.residency.use(view.tensor, Layout::kTokenMajor);
+    transpose_to_feature_major(emitter, &value);
   }
+  context.residency.use(view.tensor, Layout::kFeatureMajor);
   return value;
 }
 
@@ -67,19 +89,11 @@ Value& require_token_major(LoweringContext& context, const View& view) {
   Emitter& emitter = context.emitter;
   if (!emitter.has_value(view.tensor)) load_input(context, view.tensor);
   Value& value = emitter.value(view.tensor);
-  if (!value.token_major.empty()) return value;
-  const std::int64_t tiles = value.tiles();
-  for (std::int64_t t = 0; t < tiles; ++t) {
-    Deps source;
-    for (std::int64_t b = 0; b < value.blocks(); ++b) {
-      source.merge(value.feature_major[static_cast<std::size_t>(b * tiles + t)]);
-    }
-    std::vector<Deps> blocks;
-    transpose_tile(emitter, kTileRows, value.columns, source, &blocks);
-    Deps all;
-    for (const Deps& block : blocks) all.merge(block);
-    value.token_major.push_back(all);
+  if (value.token_major.empty()) {
+    context.residency.use(view.tensor, Layout::kFeatureMajor);
+    transpose_to_token_major(emitter, &value);
   }
+  context.residency.use(view.tensor, Layout::kTokenMajor);
   return value;
 }
 

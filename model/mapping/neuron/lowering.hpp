@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "model/mapping/neuron/emitter.hpp"
+#include "model/mapping/neuron/residency.hpp"
 #include "model/mapping/neuron/weights.hpp"
 
 namespace foretell {
@@ -20,6 +21,7 @@ struct LoweringContext {
   const Graph& graph;
   Emitter& emitter;
   WeightStream& weights;
+  Residency& residency;
 };
 
 // x W + b with activation and residual. Where the readers want features on the partitions, weights

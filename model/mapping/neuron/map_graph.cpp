@@ -41,14 +41,17 @@ using Demands = std::map<TensorId, std::vector<Demand>>;
 class GraphMapper {
  public:
   GraphMapper(const Graph& graph, const PrecisionPolicy& precision, const NeuronCoreSpec& core,
-              const SchedulingParameters& scheduling, const std::set<std::int32_t>& skipped)
+              const SchedulingParameters& scheduling, const std::set<std::int32_t>& skipped,
+              SpillPlan plan = {})
       : graph_(graph),
         skipped_(skipped),
         kernels_(fuse(graph)),
         builder_(graph.name()),
         emitter_(builder_, core, types_of(precision), scheduling),
-        weights_(emitter_, resident_weights(core)),
-        context_{graph, emitter_, weights_} {}
+        plan_(std::move(plan)),
+        weights_(emitter_, resident_weights()),
+        residency_(emitter_, graph, plan_, reload_ahead()),
+        context_{graph, emitter_, weights_, residency_} {}
 
   Program run() {
     collect_demands();
@@ -67,14 +70,23 @@ class GraphMapper {
       if (in != kNoId && skipped_.count(in) != 0) {
         FORETELL_CHECK(skipped_position < template_layer.size(),
                        "skipped layer without an equal one before it");
-        emitter_.alias(template_layer[skipped_position++]->output, kernel.output);
+        const Kernel* like = template_layer[skipped_position++];
+        emitter_.alias(like->output, kernel.output);
+        residency_.skip(kernel, *like, static_cast<std::size_t>(like - kernels_.data()));
         continue;
       }
       layer.push_back(&kernel);
+      residency_.begin(kernel);
       lower(kernel);
+      residency_.end(kernel);
     }
     for (const TensorId output : graph_.outputs()) lower_output(context_, output);
     return std::move(builder_).finish();
+  }
+
+  // After run(): what of its activations does not fit.
+  SpillPlan spill_plan() const {
+    return residency_.plan_for(emitter_.core().scheduling.activation_share * free_bytes());
   }
 
  private:
@@ -89,7 +101,7 @@ class GraphMapper {
   }
 
   // Weights that several operators read stay in SBUF when they all fit its larger part.
-  std::set<TensorId> resident_weights(const NeuronCoreSpec& core) const {
+  std::set<TensorId> resident_weights() {
     std::set<TensorId> shared;
     double bytes = 0;
     for (TensorId id = 0; id < static_cast<TensorId>(graph_.tensors().size()); ++id) {
@@ -102,9 +114,19 @@ class GraphMapper {
       shared.insert(id);
       bytes += static_cast<double>(element_count(tensor.shape)) * emitter_.types().weight_bytes;
     }
-    return bytes <= emitter_.scheduling().spill_fraction * core.sbuf.capacity.value()
-               ? shared
-               : std::set<TensorId>{};
+    const NeuronCoreSpec& core = emitter_.core();
+    if (bytes > core.scheduling.resident_share * core.sbuf.capacity.value()) return {};
+    resident_bytes_ = bytes;
+    return shared;
+  }
+
+  // Of SBUF, beside the weights that stay.
+  double free_bytes() const { return emitter_.core().sbuf.capacity.value() - resident_bytes_; }
+
+  // What is left for activations that come back early.
+  double reload_ahead() const {
+    const double others = (1 - emitter_.core().scheduling.activation_share) * free_bytes();
+    return std::max(0.0, others - emitter_.scheduling().prefetch_window.value());
   }
 
   void demand(const View& view, bool feature_major) {
@@ -223,7 +245,10 @@ class GraphMapper {
   std::vector<Kernel> kernels_;
   ProgramBuilder builder_;
   Emitter emitter_;
+  double resident_bytes_ = 0;
+  SpillPlan plan_;
   WeightStream weights_;
+  Residency residency_;
   LoweringContext context_;
   Demands demands_;
 };
@@ -233,7 +258,11 @@ class GraphMapper {
 Program map_to_neuron_core(const Graph& graph, const PrecisionPolicy& precision,
                            const NeuronCoreSpec& core, const SchedulingParameters& scheduling,
                            const std::set<std::int32_t>& skipped_layers) {
-  return GraphMapper(graph, precision, core, scheduling, skipped_layers).run();
+  GraphMapper mapper(graph, precision, core, scheduling, skipped_layers);
+  Program program = mapper.run();
+  SpillPlan plan = mapper.spill_plan();
+  if (plan.empty()) return program;
+  return GraphMapper(graph, precision, core, scheduling, skipped_layers, std::move(plan)).run();
 }
 
 }  // namespace foretell

@@ -1,0 +1,79 @@
+// Activations in SBUF while kernels are lowered: who uses which copy, and the transfers that take
+// copies out and bring them back as the plan says.
+//
+// A copy leaves tile by tile, its last tiles first, as soon as they have been computed, and stays
+// in HBM as well as what is left of it in SBUF. It comes back tile by tile for each kernel that
+// reads it: what fits beside the other activations while the kernel before is at work, the rest
+// when that has ended. A kernel does not begin before what was spilled two kernels earlier has
+// left.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "model/mapping/neuron/emitter.hpp"
+#include "model/mapping/neuron/spill_plan.hpp"
+
+namespace foretell {
+
+class Residency {
+ public:
+  // `ahead`: bytes that may come back before the kernel in front of their reader has ended.
+  Residency(Emitter& emitter, const Graph& graph, const SpillPlan& plan, double ahead)
+      : emitter_(emitter), graph_(graph), plan_(plan), ahead_(ahead) {}
+
+  // Around the lowering of each kernel, in order.
+  void begin(const Kernel& kernel);
+  void end(const Kernel& kernel);
+  // A kernel that is not lowered does what `like` did, the kernel at `position`.
+  void skip(const Kernel& kernel, const Kernel& like, std::size_t position);
+
+  // The running kernel reads this copy: what has left SBUF comes back.
+  void use(TensorId tensor, Layout layout);
+  // It needs so many bytes beside its operands and results.
+  void need_scratch(double bytes);
+  // Data that is larger than the running kernel's room goes out and comes back.
+  Deps through_hbm(std::int64_t rows, std::int64_t row_bytes, const Deps& ready);
+
+  // What would have to leave if activations had `budget` bytes.
+  SpillPlan plan_for(double budget) const { return {uses_, bytes_, budget}; }
+
+ private:
+  struct Tiles {
+    std::int64_t count = 0;
+    std::int64_t rows = 0;  // partitions of a tile
+    std::int64_t row_bytes = 0;
+  };
+  Tiles tiles_of(const ActivationCopy& copy) const;
+  std::int64_t first_absent(const Tiles& tiles, double absent) const;
+  std::vector<Deps>& copy_deps(const ActivationCopy& copy);
+  // Index of the parts of tile `t` in the dependencies of the copy.
+  std::vector<std::size_t> parts(const ActivationCopy& copy, std::int64_t tile);
+  Deps ready(const ActivationCopy& copy, std::int64_t tile);
+  void delay(const ActivationCopy& copy, std::int64_t tile, const Deps& deps);
+  void note_made(TensorId tensor, bool is_result, std::vector<ActivationCopy>* made);
+  void store(const Kernel& kernel, const ActivationCopy& copy);
+  void reload(const ActivationCopy& copy, double absent);
+
+  Emitter& emitter_;
+  const Graph& graph_;
+  const SpillPlan& plan_;
+  double ahead_;
+  std::vector<KernelUse> uses_;
+  std::map<ActivationCopy, double> bytes_;
+  std::map<ActivationCopy, std::int64_t> columns_;
+  std::set<ActivationCopy> running_;                    // used by the running kernel
+  std::map<ActivationCopy, std::vector<Deps>> in_hbm_;  // per tile, once it has been stored
+  bool is_running_ = false;
+  double came_back_ = 0;  // bytes for the running kernel
+  Deps before_;           // everything in front of the running kernel has ended
+  Deps earlier_;          // everything in front of the kernel before it
+  Deps leaving_;          // what the kernel before the running one has spilled
+  Deps left_;             // what was spilled before that
+};
+
+}  // namespace foretell

@@ -1,0 +1,131 @@
+// Activations that do not fit SBUF, in mapped programs: which bytes leave, when they come back.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "model/mapping/neuron/map_graph.hpp"
+#include "model/program/program_builder.hpp"
+#include "model/testing/graphs.hpp"
+#include "model/testing/networks.hpp"
+#include "model/testing/neuron_exemplar.hpp"
+
+namespace foretell {
+namespace {
+
+using namespace literals;
+
+Program map(const Graph& graph, Bytes capacity) {
+  NeuronCoreSpec core = exemplar_inf2().device.core;
+  core.sbuf.capacity = capacity;
+  SchedulingParameters scheduling;
+  scheduling.prefetch_window = capacity * 0.3;
+  return map_to_neuron_core(graph, find_precision("bf16-matmul"), core, scheduling);
+}
+
+const std::vector<Transfer>& ring(const Program& program, Ring which) {
+  return program.rings[static_cast<std::size_t>(which)].transfers;
+}
+
+std::map<std::string, std::uint64_t> bytes_by_operator(const Program& program, Ring which) {
+  std::map<std::string, std::uint64_t> bytes;
+  for (const Transfer& t : ring(program, which))
+    bytes[program.operators[static_cast<std::size_t>(t.op)]] += t.bytes();
+  return bytes;
+}
+
+std::uint64_t sum(const std::map<std::string, std::uint64_t>& bytes) {
+  std::uint64_t total = 0;
+  for (const auto& entry : bytes) total += entry.second;
+  return total;
+}
+
+// 4096 tokens, 1024 features, 4096 in between: 32 MiB of BF16 between the two layers.
+Graph two_layers() {
+  GraphWriter g;
+  const TensorId x = g.input("x", {4096, 1024});
+  return g.finish(g.matmul("second", g.gelu("gelu", g.matmul("first", x, 4096)), 1024));
+}
+
+constexpr std::uint64_t kTile = 128 * 4096 * 2;  // 128 tokens
+
+TEST(Spill, NothingLeavesASbufThatIsLargeEnough) {
+  const Program program = map(two_layers(), 64_MiB);
+  EXPECT_TRUE(ring(program, Ring::kSpill).empty());
+  EXPECT_TRUE(ring(program, Ring::kReload).empty());
+}
+
+TEST(Spill, TheTilesThatDoNotFitLeaveTheirProducerAndComeBackForTheirReader) {
+  const Program program = map(two_layers(), 24_MiB);
+  // 60 % of 24 MiB hold 14 of the 32 tiles of 1 MiB.
+  const std::uint64_t expected = (32 - 14) * kTile;
+  const std::map<std::string, std::uint64_t> out = {{"gelu", expected}};
+  const std::map<std::string, std::uint64_t> back = {{"second", expected}};
+  EXPECT_EQ(bytes_by_operator(program, Ring::kSpill), out);
+  EXPECT_EQ(bytes_by_operator(program, Ring::kReload), back);
+}
+
+TEST(Spill, WhatHasOneReaderComesBackOnceAndNotBeforeItHasLeft) {
+  const Program program = map(two_layers(), 4_MiB);
+  const auto& out = ring(program, Ring::kSpill);
+  const auto& back = ring(program, Ring::kReload);
+  ASSERT_EQ(out.size(), back.size());
+  ASSERT_GT(out.size(), 18U);
+  for (std::size_t i = 0; i < back.size(); ++i) {
+    EXPECT_EQ(out[i].direction, TransferDirection::kStore);
+    EXPECT_EQ(back[i].direction, TransferDirection::kLoad);
+    EXPECT_EQ(back[i].bytes(), out[i].bytes());
+    ASSERT_NE(out[i].signal, kNoSemaphore);
+    bool waits = false;  // a ring is in order, so a wait of an earlier entry counts as well
+    for (std::size_t j = 0; j <= i; ++j) {
+      for (std::uint32_t w = 0; w < back[j].wait_count; ++w) {
+        const Wait& wait = program.waits[back[j].first_wait + w];
+        waits = waits || (wait.semaphore == out[i].signal && wait.threshold > i);
+      }
+    }
+    EXPECT_TRUE(waits) << i;
+  }
+}
+
+TEST(Spill, EngineInstructionsStayTheSame) {
+  EXPECT_EQ(map(two_layers(), 24_MiB).instruction_count(),
+            map(two_layers(), 64_MiB).instruction_count());
+}
+
+TEST(Spill, PublishedEncodersOfFewTokensFit) {
+  for (const char* name : {"bert-large-uncased", "distilbert-base-uncased", "gpt2"}) {
+    const Program program = map(network(name, 4, 128), 24_MiB);
+    EXPECT_TRUE(ring(program, Ring::kSpill).empty()) << name;
+  }
+}
+
+TEST(Spill, ASmallerSbufMovesMoreBytesAndNeverReloadsWhatHasNotLeft) {
+  const Graph graph = network("distilbert-base-uncased", 16, 128);
+  std::uint64_t last = 0;
+  for (const double mib : {32, 24, 16, 12, 8, 4, 2, 1}) {
+    const Program program = map(graph, Bytes(mib * 1024 * 1024));
+    validate(program, {});
+    const std::uint64_t out = sum(bytes_by_operator(program, Ring::kSpill));
+    const std::uint64_t back = sum(bytes_by_operator(program, Ring::kReload));
+    EXPECT_GE(out, last) << mib;
+    EXPECT_GE(back, out) << mib;  // what has several readers comes back for each
+    EXPECT_LE(back, 3 * out) << mib;
+    last = out;
+  }
+  EXPECT_GT(last, 0U);
+}
+
+TEST(Spill, ScoresOfOneHeadThatDoNotFitPassThroughHbm) {
+  // 1024 keys are 4 KiB of scores per partition; a quarter of a partition of 8 KiB holds half.
+  const Graph graph = network("gpt2", 1, 1024);
+  const Program program = map(graph, 1_MiB);
+  std::uint64_t scores = 0;
+  for (const auto& [name, bytes] : bytes_by_operator(program, Ring::kSpill)) {
+    if (name.find("mask") != std::string::npos) scores += bytes;
+  }
+  EXPECT_EQ(scores, 12U * 12U * 8U * 128U * 2048U);  // layers, heads, tiles, partitions, bytes
+}
+
+}  // namespace
+}  // namespace foretell
