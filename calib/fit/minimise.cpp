@@ -9,6 +9,7 @@ namespace foretell {
 namespace {
 
 constexpr double kBlindTolerance = 1e-3;  // of the function; a simulator moves in small steps
+constexpr double kRoughTolerance = 1e-4;  // relative
 constexpr double kSmoothTolerance = 1e-9;
 constexpr int kSmoothEvaluations = 500;
 
@@ -63,6 +64,19 @@ Minimum minimise_blind(const std::function<double(const std::vector<double>&)>& 
   nlopt::opt optimiser(nlopt::LN_BOBYQA, static_cast<unsigned>(start.size()));
   optimiser.set_initial_step(first_step);
   optimiser.set_ftol_abs(kBlindTolerance);
+  optimiser.set_maxeval(max_evaluations);
+  const Function ignoring_gradient = [&](const std::vector<double>& x, std::vector<double>&) {
+    return function(x);
+  };
+  return run(optimiser, ignoring_gradient, box, start);
+}
+
+Minimum minimise_rough(const std::function<double(const std::vector<double>&)>& function,
+                       const Box& box, const std::vector<double>& start, double first_step,
+                       int max_evaluations) {
+  nlopt::opt optimiser(nlopt::LN_SBPLX, static_cast<unsigned>(start.size()));
+  optimiser.set_initial_step(first_step);
+  optimiser.set_ftol_rel(kRoughTolerance);
   optimiser.set_maxeval(max_evaluations);
   const Function ignoring_gradient = [&](const std::vector<double>& x, std::vector<double>&) {
     return function(x);

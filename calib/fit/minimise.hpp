@@ -1,4 +1,4 @@
-// The two minimisers that a fit needs, both inside a box and both deterministic (NLopt).
+// The minimisers that fits need, all inside a box and deterministic (NLopt).
 #pragma once
 
 #include <functional>
@@ -20,6 +20,12 @@ struct Box {
 // `first_step` is the distance of the first trials from `start`. What `function` throws comes
 // through.
 Minimum minimise_blind(const std::function<double(const std::vector<double>&)>& function,
+                       const Box& box, const std::vector<double>& start, double first_step,
+                       int max_evaluations);
+
+// The same for a function with kinks and many variables, as absolute errors have: a simplex in one
+// subspace after another.
+Minimum minimise_rough(const std::function<double(const std::vector<double>&)>& function,
                        const Box& box, const std::vector<double>& start, double first_step,
                        int max_evaluations);
 

@@ -58,6 +58,10 @@ void fields(FieldList& list, GpuDeviceSpec& spec) {
   list.group("hbm", spec.hbm);
   list.group("nvlink", spec.nvlink);
   list.group("pcie", spec.pcie);
+  list.value("launch_floor", spec.launch_floor, {Seconds(0), Seconds(1e-3)},
+             "Time of the smallest kernel inside a graph.");
+  list.value("reachable_rate", spec.reachable_rate, {0.01, 1},
+             "Largest share of the dense rate that a matrix product was seen at.");
   list.value("power_watts", spec.power_watts, {1, 1e5}, "Power limit of the board, in watts.");
 }
 

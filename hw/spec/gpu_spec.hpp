@@ -55,7 +55,9 @@ struct GpuDeviceSpec {
   HbmSpec hbm;  // or GDDR
   NvlinkSpec nvlink;
   PcieSpec pcie;
-  double power_watts = 0;  // limit of the board
+  Seconds launch_floor;       // of the smallest kernel inside a graph
+  double reachable_rate = 1;  // largest share of the dense rate that a matrix product was seen at
+  double power_watts = 0;     // limit of the board
 };
 
 struct GpuSystemSpec {

@@ -10,7 +10,9 @@
 #include "calib/fit/factors_yaml.hpp"
 #include "calib/fit/fit.hpp"
 #include "hw/spec/catalog.hpp"
+#include "hw/spec/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
+#include "model/cli/calibrate_gemm.hpp"
 #include "model/cli/commands.hpp"
 #include "model/cli/fit_forecast.hpp"
 #include "model/cli/fit_report.hpp"
@@ -39,6 +41,8 @@ struct FitCommandOptions {
   std::string starts = "4";
   std::string seed = "1";
   std::string jobs;
+  std::string framework;  // of GPUs
+  std::string dtype;
 };
 
 std::string fit_file(const std::string& given, const char* name) {
@@ -118,6 +122,11 @@ FitResult run_fit(const FitPlan& plan, const std::vector<FitRow>& rows, int jobs
 }
 
 int calibrate_fit(const FitCommandOptions& options, const Session& session) {
+  if (GpuCatalog().has_system(options.device)) {
+    return calibrate_gemm({options.device, options.table, options.plan, options.output,
+                           options.framework, options.dtype, options.seed},
+                          session);
+  }
   const FitPlan plan = plan_for(options);
   const Split split = Split::load(fit_file(options.split, "neuron_split.yaml"));
   const int jobs = parse_jobs(options.jobs);
@@ -173,6 +182,10 @@ void add_fit_command(CLI::App& calibrate, Session& session) {
       ->type_name("N");
   command->add_option("--seed", options->seed, "of starts and resamples (default: 1)")
       ->type_name("N");
+  command->add_option("--framework", options->framework, "GPUs: only tables of this kernel library")
+      ->type_name("NAME");
+  command->add_option("--dtype", options->dtype, "GPUs: only tables of this type")
+      ->type_name("TYPE");
   command->add_option("--jobs", options->jobs, "processes (default: one per processor)")
       ->type_name("N");
   command->callback([options, &session] {

@@ -5,6 +5,7 @@
 #include "model/base/errors.hpp"
 #include "model/cli/batch_predictor.hpp"
 #include "model/cli/commands.hpp"
+#include "model/cli/kernel_batch.hpp"
 #include "model/cli/parallel_predict.hpp"
 #include "model/cli/progress.hpp"
 #include "model/cli/request_options.hpp"
@@ -17,6 +18,7 @@ struct PredictOptions {
   std::string output = "-";
   std::string jobs;
   RequestOptions model;
+  KernelOptions kernels;
 };
 
 // Columns of the input that pass through: all but those that this command adds, so that a table
@@ -65,24 +67,31 @@ int predict_table(const PredictOptions& options, const Session& session) {
   {
     Progress progress(session, "predicting");
     double before_block = 0;
-    const RowReader reader(layout, table.header(), row_defaults(options.model));
-    BatchPredictor batch(
-        reader, session.predict, jobs,
-        [&](const CsvRow& row, const RowPrediction& prediction) {
-          CsvRow cells = pick(row, passed);
-          append_prediction(layout, prediction, cells);
-          output.write(to_csv(cells));
-          ++rows;
-          if (!prediction.error.empty()) ++failed;
-          before_block = table.consumed();
-        },
-        [&](double share) {
-          progress.update(before_block + share * (table.consumed() - before_block));
-        });
-    CsvRow row;
-    std::string problem;
-    while (table.next(row, problem)) batch.add(std::move(row), problem);
-    batch.finish();
+    const auto sink = [&](const CsvRow& row, const RowPrediction& prediction) {
+      CsvRow cells = pick(row, passed);
+      append_prediction(layout, prediction, cells);
+      output.write(to_csv(cells));
+      ++rows;
+      if (!prediction.error.empty()) ++failed;
+      before_block = table.consumed();
+    };
+    const auto show = [&](double share) {
+      progress.update(before_block + share * (table.consumed() - before_block));
+    };
+    const auto predict_rows = [&table](auto&& batch) {
+      CsvRow row;
+      std::string problem;
+      while (table.next(row, problem)) batch.add(std::move(row), problem);
+      batch.finish();
+    };
+    if (layout.kind == TableKind::kModels) {
+      const RowReader reader(layout, table.header(), row_defaults(options.model));
+      predict_rows(BatchPredictor(reader, session.predict, jobs, sink, show));
+    } else {
+      predict_rows(
+          KernelBatch(kernel_answer(layout, table.header(), options.kernels, options.model.set),
+                      jobs, sink, show));
+    }
   }
   output.finish();
   session.detail(std::to_string(rows) + " rows of kind " + layout.name);
@@ -111,6 +120,7 @@ void add_predict_command(CLI::App& app, Session& session) {
   command->add_option("--jobs", options->jobs, "processes (default: one per processor)")
       ->type_name("N");
   add_model_options(*command, options->model);
+  add_kernel_options(*command, options->kernels);
   command->callback([options, &session] {
     session.action = [options, &session] { return predict_table(*options, session); };
   });

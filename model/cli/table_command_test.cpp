@@ -99,14 +99,14 @@ TEST(Predict, ManyEqualRowsAreQuickAndInOrder) {
   EXPECT_EQ(count, kRows);
 }
 
-TEST(Predict, TablesOfKernelsAreRecognisedAndAnsweredRowByRow) {
+TEST(Predict, RowsOfKernelsThatNoModelAnswersKeepTheirPlace) {
   const TemporaryFolder folder;
   const std::string path =
-      folder.write("t.csv", "gpu,framework,dtype,m,n,k,latency_us\na100_sxm,x,bf16,1,32,32,2.4\n");
+      folder.write("t.csv", "op,bytes,dtype,latency_us\nall_reduce,1024,fp16,2.4\n");
   const CommandResult result = run_command({"predict", path});
   EXPECT_EQ(result.code, kOutsideTolerance);
-  EXPECT_THAT(result.result, HasSubstr("a100_sxm,x,bf16,1,32,32,2.4,,,,error,"));
-  EXPECT_THAT(result.result, HasSubstr("tables of kind gemm"));
+  EXPECT_THAT(result.result, HasSubstr("all_reduce,1024,fp16,2.4,,,,error,"));
+  EXPECT_THAT(result.result, HasSubstr("tables of kind collective"));
 }
 
 TEST(Predict, BadTablesAndPaths) {

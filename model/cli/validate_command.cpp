@@ -9,6 +9,7 @@
 #include "model/base/errors.hpp"
 #include "model/cli/batch_predictor.hpp"
 #include "model/cli/commands.hpp"
+#include "model/cli/kernel_batch.hpp"
 #include "model/cli/output.hpp"
 #include "model/cli/parallel_predict.hpp"
 #include "model/cli/progress.hpp"
@@ -32,12 +33,14 @@ struct ValidateOptions {
   std::vector<std::string> where;
   bool latest = false;
   bool all_rows = false;
+  bool held_out = false;
   std::string worst = "10";
   std::string max_mape;
   std::string max_p90;
   std::string max_bias;
   std::string jobs;
   RequestOptions model;
+  KernelOptions kernels;
 };
 
 RowFilter make_filter(const ValidateOptions& options, const CsvRow& header) {
@@ -101,36 +104,46 @@ AccuracyReport compare_with_table(const ValidateOptions& options, int jobs, CsvR
                                   const Session& session) {
   const TableLayout& layout = recognise_table(table.header(), options.table);
   const RowFilter filter = make_filter(options, table.header());
+  const RowTest held_out =
+      options.held_out ? held_out_test(layout, table.header()) : [](const CsvRow&) { return true; };
   SampleCollector collector(layout, table.header(), options.by);
-  const RowReader reader(layout, table.header(), row_defaults(options.model));
   Counts counts;
   std::map<std::string, std::size_t> failures;
   Progress progress(session, "validating");
   double before_block = 0;
-  BatchPredictor batch(
-      reader, session.predict, jobs,
-      [&](const CsvRow& row, const RowPrediction& prediction) {
-        if (prediction.error.empty()) {
-          collector.collect(row, prediction);
-        } else {
-          ++counts.failed;
-          ++failures[prediction.error];
-        }
-        before_block = table.consumed();
-      },
-      [&](double share) {
-        progress.update(before_block + share * (table.consumed() - before_block));
-      });
-  CsvRow row;
-  std::string problem;
-  while (table.next(row, problem)) {
-    ++counts.read;
-    if (!problem.empty() || (filter.accepts(row) && collector.is_measured(row))) {
-      ++counts.asked;
-      batch.add(std::move(row), problem);
+  const auto sink = [&](const CsvRow& row, const RowPrediction& prediction) {
+    if (prediction.error.empty()) {
+      collector.collect(row, prediction);
+    } else {
+      ++counts.failed;
+      ++failures[prediction.error];
     }
+    before_block = table.consumed();
+  };
+  const auto show = [&](double share) {
+    progress.update(before_block + share * (table.consumed() - before_block));
+  };
+  const auto predict_rows = [&](auto&& batch) {
+    CsvRow row;
+    std::string problem;
+    while (table.next(row, problem)) {
+      ++counts.read;
+      if (!problem.empty() ||
+          (filter.accepts(row) && collector.is_measured(row) && held_out(row))) {
+        ++counts.asked;
+        batch.add(std::move(row), problem);
+      }
+    }
+    batch.finish();
+  };
+  if (layout.kind == TableKind::kModels) {
+    const RowReader reader(layout, table.header(), row_defaults(options.model));
+    predict_rows(BatchPredictor(reader, session.predict, jobs, sink, show));
+  } else {
+    predict_rows(
+        KernelBatch(kernel_answer(layout, table.header(), options.kernels, options.model.set), jobs,
+                    sink, show));
   }
-  batch.finish();
 
   const auto worst = static_cast<std::size_t>(parse_count("--worst", options.worst, 0, kMaxWorst));
   AccuracyReport report = build_report(collector.samples(), options.by, worst);
@@ -188,6 +201,8 @@ void add_validate_command(CLI::App& app, Session& session) {
       ->allow_extra_args(false)
       ->take_all();
   command->add_flag("--latest", options->latest, "the same as --where latest=1");
+  command->add_flag("--held-out", options->held_out,
+                    "GPU kernels: only shape families that no factor was fitted to");
   command->add_flag("--all-rows", options->all_rows, "also rows whose 'use' is not yes");
   command
       ->add_option("--worst", options->worst, "rows with the largest error to list (default: 10)")
@@ -202,6 +217,7 @@ void add_validate_command(CLI::App& app, Session& session) {
       ->type_name("N");
   add_format_option(*command, options->output);
   add_model_options(*command, options->model);
+  add_kernel_options(*command, options->kernels);
   command->callback([options, &session] {
     session.action = [options, &session] { return validate(*options, session); };
   });

@@ -1,0 +1,162 @@
+#include "hw/spec/gemm_factors_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "hw/spec/gpu_catalog.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/hash.hpp"
+#include "model/base/text.hpp"
+#include "model/config/document.hpp"
+
+namespace foretell {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kWiden = 2;  // of the interval, on a chip that was not measured
+
+double ratio_at(const Node& list, std::size_t index) {
+  if (!list.is_list() || list.items.size() != 2) {
+    throw UserError(list.where() + ": interval80: wanted are two numbers: [low, high]");
+  }
+  return parse_quantity(list.items[index].text, Dimension{});
+}
+
+GemmFactorSet read_set(const Node& node, Problems& problems) {
+  node.only_keys(
+      {"framework", "version", "dtype", "fitted_on", "held_out", "interval80", "factors"},
+      "tables");
+  GemmFactorSet set;
+  const auto text = [&](const char* key) { return node.required(key, "tables").as_text(key); };
+  set.framework = text("framework");
+  set.version = text("version");
+  set.dtype = text("dtype");
+  set.fitted_on = text("fitted_on");
+  set.held_out = text("held_out");
+  const Node& interval = node.required("interval80", "tables");
+  set.interval_low = ratio_at(interval, 0);
+  set.interval_high = ratio_at(interval, 1);
+  FieldList list;
+  fields(list, set.factors);
+  load_fields(node.required("factors", "tables"), list, {}, read_plain_value, problems);
+  return set;
+}
+
+// Types whose kernels are the same but for the name, or nearly.
+std::vector<std::string> like(const std::string& dtype) {
+  if (dtype == "fp16") return {"fp16", "bf16"};
+  if (dtype == "tf32" || dtype == "fp32") return {dtype, "bf16"};
+  if (dtype == "int8" || dtype == "fp8_static") return {dtype, "fp8", "int8_sq", "bf16"};
+  if (dtype == "fp8_block") return {dtype, "fp8"};
+  if (dtype == "nvfp4") return {dtype, "fp8_block", "fp8"};
+  if (dtype == "int4_wo") return {dtype, "int8_wo"};
+  return {dtype};
+}
+
+// Devices to learn from, the nearest generation first: chips with the tensor memory accelerator
+// and chips without it have different kernels.
+std::vector<std::string> teachers(const std::string& architecture) {
+  if (architecture == "hopper") return {"h100-sxm", "h200-sxm", "b200-sxm", "a100-sxm"};
+  if (architecture == "blackwell") return {"b200-sxm", "h200-sxm", "h100-sxm", "a100-sxm"};
+  return {"a100-sxm", "h100-sxm", "h200-sxm", "b200-sxm"};
+}
+
+bool has_no_quantising_pass(const std::string& dtype) {
+  return dtype == "int8" || dtype == "fp8_static";
+}
+
+void adapt(GemmFactors& factors, const GpuDeviceSpec& teacher, const GpuDeviceSpec& device) {
+  const Seconds difference = device.launch_floor - teacher.launch_floor;
+  factors.launch = std::max(Seconds(0), factors.launch + difference);
+  factors.mma_efficiency *= device.reachable_rate / teacher.reachable_rate;
+}
+
+}  // namespace
+
+GemmFactorsFile parse_gemm_factors(const std::string& text, const std::string& shown_as) {
+  const Node root = parse_document(text, shown_as);
+  root.only_keys({"device", "split", "tables"}, "");
+  GemmFactorsFile file;
+  file.device = root.required("device", "").as_text("device");
+  file.split = root.required("split", "").as_text("split");
+  file.id = fmt::format("{}@{}", file.device, content_hash(text));
+  Problems problems;
+  for (const Node& node : root.required("tables", "").items) {
+    problems.collect([&] { file.sets.push_back(read_set(node, problems)); });
+  }
+  problems.throw_if_any();
+  return file;
+}
+
+GemmFactorsLibrary::GemmFactorsLibrary(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> paths;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    if (entry.path().extension() == ".yaml") paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());
+  for (const fs::path& path : paths) {
+    files_.push_back(parse_gemm_factors(read_text_file(path), path.string()));
+  }
+}
+
+void GemmFactorsLibrary::hold_out(const std::string& device) {
+  files_.erase(std::remove_if(files_.begin(), files_.end(),
+                              [&](const GemmFactorsFile& file) { return file.device == device; }),
+               files_.end());
+}
+
+const GemmFactorSet* GemmFactorsLibrary::find(const std::string& device,
+                                              const std::string& framework,
+                                              const std::string& dtype) const {
+  const GemmFactorSet* any = nullptr;
+  for (const GemmFactorsFile& file : files_) {
+    if (file.device != device) continue;
+    for (const GemmFactorSet& set : file.sets) {
+      if (set.dtype != dtype) continue;
+      if (set.framework == framework) return &set;
+      if (any == nullptr || set.framework == "trtllm") any = &set;
+    }
+  }
+  return any;
+}
+
+ChosenGemmFactors GemmFactorsLibrary::choose(const GpuDeviceSpec& device,
+                                             const std::string& framework,
+                                             const std::string& dtype) const {
+  std::vector<std::string> devices = {device.id};
+  for (std::string& teacher : teachers(device.architecture)) {
+    if (teacher != device.id) devices.push_back(std::move(teacher));
+  }
+  for (const std::string& similar : like(dtype)) {
+    for (const std::string& from : devices) {
+      const GemmFactorSet* found = find(from, framework, similar);
+      if (found == nullptr) continue;
+      ChosenGemmFactors chosen{*found, ""};
+      if (has_no_quantising_pass(dtype)) {
+        chosen.set.factors.quantise_launch = Seconds(0);
+        chosen.set.factors.quantise_passes = 0;
+      }
+      const bool other_kernels = !framework.empty() && found->framework != framework;
+      if (from != device.id) {
+        adapt(chosen.set.factors, GpuCatalog().load(from).spec.device, device);
+        chosen.set.interval_low = 1 - kWiden * (1 - found->interval_low);
+        chosen.set.interval_high = 1 + kWiden * (found->interval_high - 1);
+      }
+      if (from != device.id || similar != dtype || other_kernels) {
+        chosen.note = fmt::format("factors of {} {} on {}", found->framework, found->dtype, from);
+      }
+      return chosen;
+    }
+  }
+  throw UserError(
+      fmt::format("no factors of matrix products in {} are known for {} or a chip "
+                  "like it; `foretell calibrate fit` makes them",
+                  dtype, device.name));
+}
+
+fs::path gemm_factors_folder(const CatalogPaths& paths) { return paths.factors / "gpu" / "gemm"; }
+
+}  // namespace foretell

@@ -1,0 +1,81 @@
+// Measured matrix products of shape families that no factor was fitted to, against thresholds.
+// Skipped without the published tables (FORETELL_DATA).
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include "model/cli/testing/command_runner.hpp"
+#include "reports/record/csv.hpp"
+#include "reports/record/testing/temporary_folder.hpp"
+
+namespace foretell {
+namespace {
+
+struct Limit {
+  const char* gpu;
+  const char* framework;
+  const char* dtype;
+  double mape;  // per cent
+};
+
+std::string table_path() {
+  const char* folder = std::getenv("FORETELL_DATA");
+  if (folder == nullptr) return "";
+  const std::string path = std::string(folder) + "/gpu_gemm.csv.gz";
+  return std::filesystem::exists(path) ? path : "";
+}
+
+CommandResult validate(const Limit& limit, std::vector<std::string> options) {
+  std::vector<std::string> line = {"validate", table_path(), "--held-out", "--worst", "0"};
+  for (const auto& [column, value] :
+       {std::pair{"gpu", limit.gpu}, {"framework", limit.framework}, {"dtype", limit.dtype}}) {
+    line.insert(line.end(), {"--where", std::string(column) + "=" + value});
+  }
+  line.insert(line.end(), {"--max-mape", std::to_string(limit.mape)});
+  line.insert(line.end(), options.begin(), options.end());
+  return run_command(line);
+}
+
+class GemmAccuracy : public ::testing::TestWithParam<Limit> {};
+
+TEST_P(GemmAccuracy, HeldOutFamiliesAreWithinTheLimit) {
+  if (table_path().empty()) GTEST_SKIP() << "skipped, no data";
+  const CommandResult result = validate(GetParam(), {});
+  EXPECT_EQ(result.code, kSuccess) << result.result << result.messages;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Tables, GemmAccuracy,
+    ::testing::Values(
+        Limit{"h100_sxm", "trtllm", "bf16", 4.7}, Limit{"h200_sxm", "trtllm", "bf16", 4.7},
+        Limit{"a100_sxm", "trtllm", "bf16", 7}, Limit{"b200_sxm", "trtllm", "bf16", 7.4},
+        Limit{"h100_sxm", "trtllm", "fp8", 3.8}, Limit{"h200_sxm", "trtllm", "fp8", 3.8},
+        Limit{"b200_sxm", "trtllm", "fp8", 4.7}, Limit{"h100_sxm", "trtllm", "fp8_block", 6.9},
+        Limit{"h200_sxm", "trtllm", "fp8_block", 6.2},
+        Limit{"b200_sxm", "trtllm", "fp8_block", 5.4}, Limit{"b200_sxm", "trtllm", "nvfp4", 3.9},
+        Limit{"a100_sxm", "trtllm", "int8_sq", 8.5}, Limit{"a100_sxm", "trtllm", "int8_wo", 8.5},
+        Limit{"a100_sxm", "trtllm", "int4_wo", 10.2}, Limit{"h200_sxm", "trtllm", "int8_sq", 9.2},
+        Limit{"h200_sxm", "trtllm", "int8_wo", 12}, Limit{"h200_sxm", "trtllm", "int4_wo", 13.4},
+        Limit{"h100_sxm", "sglang", "fp8", 9.2}, Limit{"h200_sxm", "sglang", "fp8", 10.1},
+        Limit{"h100_sxm", "sglang", "fp8_block", 10.6},
+        Limit{"h200_sxm", "sglang", "fp8_block", 11.9}));
+
+class GemmTransfer : public ::testing::TestWithParam<Limit> {};
+
+TEST_P(GemmTransfer, AGpuThatWasNeverMeasuredIsWithinTheLimit) {
+  if (table_path().empty()) GTEST_SKIP() << "skipped, no data";
+  const CommandResult result = validate(GetParam(), {"--without-factors-of", GetParam().gpu});
+  EXPECT_EQ(result.code, kSuccess) << result.result << result.messages;
+}
+
+INSTANTIATE_TEST_SUITE_P(Gpus, GemmTransfer,
+                         ::testing::Values(Limit{"h200_sxm", "trtllm", "bf16", 5.5},
+                                           Limit{"h100_sxm", "trtllm", "bf16", 5.5},
+                                           Limit{"b200_sxm", "trtllm", "bf16", 18},
+                                           Limit{"b200_sxm", "trtllm", "fp8", 18},
+                                           Limit{"a100_sxm", "trtllm", "bf16", 18}));
+
+}  // namespace
+}  // namespace foretell

@@ -1,0 +1,81 @@
+// Tables of matrix products on GPUs, through the commands.
+#include <gmock/gmock.h>
+
+#include "model/cli/testing/command_runner.hpp"
+#include "reports/record/csv.hpp"
+#include "reports/record/testing/temporary_folder.hpp"
+
+namespace foretell {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* kHeader = "gpu,framework,version,dtype,m,n,k\n";
+
+std::vector<CsvRow> predicted(const std::string& rows, std::vector<std::string> options = {}) {
+  const TemporaryFolder folder;
+  std::vector<std::string> line = {"predict", folder.write("t.csv", kHeader + rows), "-o",
+                                   folder.file("o.csv")};
+  line.insert(line.end(), options.begin(), options.end());
+  run_command(line);
+  CsvReader out(folder.file("o.csv"));
+  std::vector<CsvRow> table;
+  CsvRow row;
+  while (out.next(row)) table.push_back(row);
+  return table;
+}
+
+double time_of(const std::string& row, std::vector<std::string> options = {}) {
+  return std::stod(predicted(row + "\n", std::move(options)).at(0).at(7));
+}
+
+TEST(GemmTable, EveryRowKeepsItsPlaceAndBadOnesSayWhatWouldBeRight) {
+  const std::vector<CsvRow> rows = predicted(
+      "h100_sxm,trtllm,1.3.0rc20,bf16,128,4096,4096\n"
+      "t4,trtllm,,bf16,128,4096,4096\n"
+      "h100_sx,trtllm,,bf16,128,4096,4096\n"
+      "h100_sxm,trtllm,,bf61,128,4096,4096\n"
+      "h100_sxm,trtllm,,bf16,0,4096,4096\n"
+      "H100-SXM,,,bf16,128,4096,4096\n");
+  ASSERT_EQ(rows.size(), 6U);
+  EXPECT_EQ(rows[0][10], "ok");
+  EXPECT_LT(std::stod(rows[0][8]), std::stod(rows[0][7]));
+  EXPECT_GT(std::stod(rows[0][9]), std::stod(rows[0][7]));
+  EXPECT_THAT(rows[1][11], HasSubstr("nearest that works is 'fp16'"));
+  EXPECT_THAT(rows[2][11], HasSubstr("nearest is 'h100-sxm'"));
+  EXPECT_THAT(rows[3][11], HasSubstr("nearest is 'bf16'"));
+  EXPECT_THAT(rows[4][11], HasSubstr("m: '0'"));
+  EXPECT_EQ(rows[5][10], "ok");
+}
+
+TEST(GemmTable, TheNumberOfWorkersChangesNothing) {
+  std::string rows;
+  for (int m = 1; m < 300; ++m)
+    rows += "b200_sxm,sglang,0.5.14,fp8," + std::to_string(m) + ",4096,512\n";
+  EXPECT_EQ(predicted(rows, {"--jobs", "1"}), predicted(rows, {"--jobs", "3"}));
+}
+
+TEST(GemmTable, WarmL2IsFasterAndOverridesReachTheDevice) {
+  const std::string row = "h200_sxm,trtllm,1.3.0rc20,bf16,16,2048,4096";
+  EXPECT_LT(time_of(row, {"--l2", "warm"}), time_of(row, {"--l2", "rotate:100"}));
+  EXPECT_GT(time_of(row, {"--set", "device.hbm.bandwidth=1 TB/s", "--l2", "rotate:100"}),
+            time_of(row, {"--l2", "rotate:100"}));
+  const TemporaryFolder folder;
+  const CommandResult bad =
+      run_command({"predict", folder.write("t.csv", kHeader + row + "\n"), "--l2", "hot"});
+  EXPECT_EQ(bad.code, kUserMistake);
+  EXPECT_THAT(bad.messages, HasSubstr("write warm, or rotate:N"));
+}
+
+TEST(GemmTable, AGpuThatWasNeverMeasuredIsPredictedWithAWiderInterval) {
+  const std::vector<CsvRow> rows = predicted(
+      "h100_sxm,trtllm,1.3.0rc20,bf16,128,4096,4096\nl40s,trtllm,1.3.0rc20,bf16,128,4096,4096\n");
+  const auto width = [&](const CsvRow& row) {
+    return (std::stod(row[9]) - std::stod(row[8])) / std::stod(row[7]);
+  };
+  EXPECT_EQ(rows[1][10], "ok");
+  EXPECT_GT(width(rows[1]), width(rows[0]));
+}
+
+}  // namespace
+}  // namespace foretell

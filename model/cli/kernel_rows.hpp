@@ -1,0 +1,42 @@
+// From rows of a table of kernels to what the GPU models answer.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/cli/kernel_batch.hpp"
+#include "model/predict/gemm_rows.hpp"
+#include "reports/record/csv.hpp"
+
+namespace foretell {
+
+inline constexpr std::int64_t kMaxGemmSide = std::int64_t{1} << 24;
+
+// The cells of a row by the name of their column; columns that are not there are empty.
+class NamedCells {
+ public:
+  explicit NamedCells(const CsvRow& header);
+  std::string text(const CsvRow& row, const std::string& column) const;
+  // UserError that names the column unless the cell is a whole number from `low` to `high`.
+  std::int64_t count(const CsvRow& row, const std::string& column, std::int64_t low,
+                     std::int64_t high) const;
+
+ private:
+  std::map<std::string, std::size_t> columns_;
+};
+
+class GemmTableRows {
+ public:
+  GemmTableRows(const CsvRow& header, const KernelOptions& options,
+                const std::vector<std::string>& set);
+
+  std::vector<RowTime> answer(const std::vector<CsvRow>& rows);
+  GemmRow read(const CsvRow& row) const;  // UserError for a cell that is wrong
+
+ private:
+  NamedCells cells_;
+  GemmRowPredictor predictor_;
+};
+
+}  // namespace foretell

@@ -1,0 +1,141 @@
+#include "model/predict/gemm_rows.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "model/config/unit_text.hpp"
+#include "model/mapping/gpu/gemm.hpp"
+#include "model/system/gpu_run.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr std::string_view kRotate = "rotate:";
+constexpr long long kMaxCopies = 1000000;
+
+// The type of the table as one that the chip has, or an error that names the nearest that works.
+void check_type(const GpuDeviceSpec& device, const GemmType& type) {
+  try {
+    dense_rate(device, type.rate);
+  } catch (const UserError& error) {
+    std::string working;
+    for (const GemmType& other : gemm_types()) {
+      if (device.matrix_rate.count(other.rate) == 0) continue;
+      if (working.empty() || other.activation_bytes == type.activation_bytes) working = other.name;
+    }
+    throw UserError(std::string(error.what()) +
+                    (working.empty() ? "" : "; nearest that works is '" + working + "'"));
+  }
+}
+
+}  // namespace
+
+L2Choice parse_l2_choice(const std::string& text) {
+  if (text.empty()) return {};
+  if (text == "warm") return {L2Choice::Kind::kWarm, 1};
+  if (starts_with(text, kRotate)) {
+    const long long copies = parse_integer(std::string_view(text).substr(kRotate.size()));
+    if (copies >= 1 && copies <= kMaxCopies) {
+      return {L2Choice::Kind::kRotate, static_cast<int>(copies)};
+    }
+  }
+  throw UserError("--l2: '" + text +
+                  "' is not allowed; write warm, or rotate:N for N copies of "
+                  "the weights that are used in turn");
+}
+
+struct GemmRowPredictor::Kernels {
+  Kernels(const GpuDeviceSpec& gpu, const std::string& framework, const GemmType& kind,
+          ChosenGemmFactors factors)
+      : device(gpu),
+        type(kind),
+        chosen(std::move(factors)),
+        library(gemm_library(gpu.architecture, framework, kind.name)),
+        timing(gpu, type, library, chosen.set.factors) {}
+
+  const GpuDeviceSpec& device;
+  const GemmType& type;
+  ChosenGemmFactors chosen;
+  GemmLibrary library;
+  GemmTiming timing;
+};
+
+GemmRowPredictor::GemmRowPredictor(GemmRowOptions options)
+    : options_(std::move(options)), factors_(gemm_factors_folder()) {
+  if (!options_.held_out_device.empty()) {
+    factors_.hold_out(catalog_.find_device(options_.held_out_device));
+  }
+}
+
+GemmRowPredictor::~GemmRowPredictor() = default;
+
+const GpuDeviceSpec& GemmRowPredictor::device(const std::string& gpu) {
+  std::unique_ptr<GpuDeviceSpec>& device = devices_[gpu];
+  if (device == nullptr) {
+    device = std::make_unique<GpuDeviceSpec>(
+        catalog_.load(catalog_.find_device(gpu), options_.set).spec.device);
+  }
+  return *device;
+}
+
+GemmRowPredictor::Kernels& GemmRowPredictor::kernels_of(const GemmRow& row) {
+  const std::string key = row.gpu + '\n' + row.framework + '\n' + row.dtype;
+  if (const auto found = kernels_.find(key); found != kernels_.end()) return *found->second;
+  const GpuDeviceSpec& gpu = device(row.gpu);
+  const GemmType& type = gemm_type(row.dtype);
+  check_type(gpu, type);
+  auto kernels = std::make_unique<Kernels>(gpu, row.framework.empty() ? "trtllm" : row.framework,
+                                           type, factors_.choose(gpu, row.framework, row.dtype));
+  return *kernels_.emplace(key, std::move(kernels)).first->second;
+}
+
+GemmL2State GemmRowPredictor::l2_state(const GemmRow& row, const Kernels& kernels) const {
+  if (options_.l2.kind == L2Choice::Kind::kAsCollected) {
+    const double weights = static_cast<double>(row.shape.n) * static_cast<double>(row.shape.k) *
+                           kernels.type.weight_bytes;
+    return collector_l2_state(row.framework, row.version, row.dtype,
+                              kernels.device.l2.capacity.value(), weights);
+  }
+  return {options_.l2.copies, false};
+}
+
+GemmTimes GemmRowPredictor::estimate(const GemmRow& row) {
+  const Kernels& kernels = kernels_of(row);
+  return kernels.timing.fastest(row.shape, l2_state(row, kernels));
+}
+
+std::vector<RowTime> GemmRowPredictor::predict(const std::vector<GemmRow>& rows) {
+  struct Batch {
+    std::vector<GpuProgram> programs;
+    std::vector<std::size_t> rows;
+  };
+  std::map<const GpuDeviceSpec*, Batch> batches;
+  std::vector<RowTime> times(rows.size());
+  std::vector<const GemmFactorSet*> sets(rows.size(), nullptr);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    try {
+      const Kernels& kernels = kernels_of(rows[i]);
+      const GemmTimes chosen = kernels.timing.fastest(rows[i].shape, l2_state(rows[i], kernels));
+      Batch& batch = batches[&kernels.device];
+      batch.programs.push_back(gemm_program(kernels.timing, rows[i].shape, chosen));
+      batch.rows.push_back(i);
+      sets[i] = &kernels.chosen.set;
+    } catch (const UserError& error) {
+      times[i].error = error.what();
+    }
+  }
+  for (const auto& [gpu, batch] : batches) {
+    const std::vector<Seconds> simulated = simulate_gpu(*gpu, batch.programs);
+    for (std::size_t i = 0; i < simulated.size(); ++i) {
+      const std::size_t row = batch.rows[i];
+      times[row] = {simulated[i], simulated[i] * sets[row]->interval_low,
+                    simulated[i] * sets[row]->interval_high, ""};
+    }
+  }
+  return times;
+}
+
+}  // namespace foretell

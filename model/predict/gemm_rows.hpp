@@ -1,0 +1,67 @@
+// Predictions of matrix products on GPUs, many at a time.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hw/spec/gemm_factors_file.hpp"
+#include "hw/spec/gpu_catalog.hpp"
+#include "model/predict/row_time.hpp"
+#include "model/program/gpu_kernel.hpp"
+#include "model/timing/gemm_timing.hpp"
+
+namespace foretell {
+
+// One product, as a table states it.
+struct GemmRow {
+  std::string gpu;
+  std::string framework;  // "": trtllm
+  std::string version;    // "": the newest
+  std::string dtype;
+  GemmShape shape;
+};
+
+// What a kernel finds in L2.
+struct L2Choice {
+  enum class Kind { kAsCollected, kWarm, kRotate };
+  Kind kind = Kind::kAsCollected;  // as the collector of the tables ran the framework of the row
+  int copies = 1;                  // of kRotate
+};
+// "", "warm", "rotate:5"; UserError for anything else.
+L2Choice parse_l2_choice(const std::string& text);
+
+struct GemmRowOptions {
+  L2Choice l2;
+  std::vector<std::string> set;  // overrides of every device
+  std::string held_out_device;   // do without what was fitted on it
+};
+
+class GemmRowPredictor {
+ public:
+  explicit GemmRowPredictor(GemmRowOptions options);
+  ~GemmRowPredictor();
+
+  // One answer per row, in order: simulated, all rows of a device in one simulation. A row that
+  // cannot be predicted has an error. At most one at a time in a process.
+  std::vector<RowTime> predict(const std::vector<GemmRow>& rows);
+
+  // The closed form alone. UserError when the row cannot be predicted.
+  GemmTimes estimate(const GemmRow& row);
+
+ private:
+  struct Kernels;  // of one device, framework and type
+
+  const GpuDeviceSpec& device(const std::string& gpu);
+  Kernels& kernels_of(const GemmRow& row);
+  GemmL2State l2_state(const GemmRow& row, const Kernels& kernels) const;
+
+  GemmRowOptions options_;
+  GpuCatalog catalog_;
+  GemmFactorsLibrary factors_;
+  std::map<std::string, std::unique_ptr<GpuDeviceSpec>> devices_;  // by the name in the row
+  std::map<std::string, std::unique_ptr<Kernels>> kernels_;
+};
+
+}  // namespace foretell

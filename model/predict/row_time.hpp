@@ -1,0 +1,17 @@
+// The answer to one row of a table of kernels.
+#pragma once
+
+#include <string>
+
+#include "model/base/units.hpp"
+
+namespace foretell {
+
+struct RowTime {
+  Seconds time;
+  Seconds low;  // 80 % interval
+  Seconds high;
+  std::string error;  // why there is no time; "" when there is one
+};
+
+}  // namespace foretell
