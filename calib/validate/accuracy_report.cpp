@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
+
+#include "calib/validate/interval_estimate.hpp"
 
 namespace foretell {
 namespace {
@@ -33,6 +36,27 @@ std::vector<Sample> worst_of(std::vector<Sample> samples, std::size_t count) {
   return samples;
 }
 
+std::vector<std::string> interval_notes(const std::vector<Sample>& samples) {
+  std::map<std::string, std::vector<RatioSample>> ratios;
+  std::map<std::string, std::set<std::string>> networks;
+  for (const Sample& sample : samples) {
+    if (sample.network.empty()) continue;
+    ratios[sample.quantity].push_back(
+        {sample.network, sample.comparison.measured / sample.comparison.predicted});
+    networks[sample.quantity].insert(sample.network);
+  }
+  std::vector<std::string> notes;
+  for (const auto& [quantity, of_quantity] : ratios) {
+    if (networks[quantity].size() < 2) continue;
+    const Interval interval = estimate_interval80(of_quantity);
+    notes.push_back(fmt::format(
+        "{}: 80 % of these measurements are {:.3f} to {:.3f} times the prediction, every network "
+        "counting the same; such an interval made without a network holds {:.1f} % of its rows",
+        quantity, interval.low, interval.high, 100 * leave_one_out_coverage(of_quantity)));
+  }
+  return notes;
+}
+
 }  // namespace
 
 AccuracyReport build_report(const std::vector<Sample>& samples,
@@ -43,6 +67,7 @@ AccuracyReport build_report(const std::vector<Sample>& samples,
   report.overall = rows_by(samples, false);
   if (!group_columns.empty()) report.groups = rows_by(samples, true);
   report.worst = worst_of(samples, worst_count);
+  report.notes = interval_notes(samples);
   return report;
 }
 

@@ -14,6 +14,7 @@ struct Sample {
   std::string quantity;            // measured column: "call_ms"
   std::string row;                 // what names the row to people: "N0031 bert-large-cased"
   Comparison comparison;
+  std::string network = "";  // empty where the table does not say
 };
 
 struct AccuracyRow {
@@ -32,7 +33,9 @@ struct AccuracyReport {
   std::vector<std::string> notes;    // which rows were chosen, what failed
 };
 
-// Fills `overall`, `groups` and `worst` (at most `worst_count`).
+// Fills `overall`, `groups` and `worst` (at most `worst_count`). Where the samples are of two
+// networks or more, a note per quantity says which 80 % interval they support and how often one
+// that is made without a network holds on it.
 AccuracyReport build_report(const std::vector<Sample>& samples,
                             const std::vector<std::string>& group_columns, std::size_t worst_count);
 

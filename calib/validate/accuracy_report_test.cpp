@@ -26,6 +26,18 @@ TEST(AccuracyReport, GroupsByValuesAndQuantity) {
   EXPECT_EQ(report.groups[2].group, (std::vector<std::string>{"bert", "1"}));
 }
 
+TEST(AccuracyReport, NotesSayWhichIntervalTheRowsSupport) {
+  std::vector<Sample> both = samples();
+  both[0].network = "bert";
+  both[2].network = "albert";
+  const AccuracyReport report = build_report(both, {}, 0);
+  ASSERT_EQ(report.notes.size(), 1U);
+  // 10 / 11 and 10 / 15; each network alone makes an interval that misses the other.
+  EXPECT_THAT(report.notes[0], HasSubstr("call_ms: 80 % of these measurements are 0.667 to 1.000"));
+  EXPECT_THAT(report.notes[0], HasSubstr("made without a network holds 50.0 % of its rows"));
+  EXPECT_TRUE(build_report(samples(), {}, 0).notes.empty());
+}
+
 TEST(AccuracyReport, WorstAreTheLargestErrorsOfEitherSign) {
   const AccuracyReport report = build_report(samples(), {}, 2);
   ASSERT_EQ(report.worst.size(), 2U);

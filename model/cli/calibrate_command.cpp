@@ -30,7 +30,6 @@ namespace fs = std::filesystem;
 constexpr const char* kDataVariable = "FORETELL_DATA";
 constexpr const char* kTableName = "neuron_models_measured.csv";
 constexpr std::int64_t kMaxStarts = 1000;
-constexpr std::int64_t kMaxSeed = std::int64_t{1} << 53;
 
 struct FitCommandOptions {
   std::string device;

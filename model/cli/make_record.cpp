@@ -68,7 +68,8 @@ MemoryRecord memory_record(const MemoryUse& use) {
 class Intervals {
  public:
   Intervals(const ResolvedRequest& resolved, std::vector<std::string>& notes)
-      : device_(resolved.system.spec.device.id),
+      : device_(resolved.system.factors_id == "none" ? "published facts alone"
+                                                     : resolved.system.spec.device.id),
         family_(interval_family(resolved.model.family)),
         notes_(notes) {}
 

@@ -11,6 +11,8 @@
 
 namespace foretell {
 
+inline constexpr std::int64_t kMaxSeed = std::int64_t{1} << 53;  // exact in every JSON reader
+
 struct CountField {
   const char* option;  // "input-len", without the dashes
   const char* column;  // "input_len"

@@ -11,7 +11,6 @@ namespace foretell {
 namespace {
 
 constexpr std::string_view kBatch = "batch";
-constexpr std::int64_t kMaxSeed = std::int64_t{1} << 53;  // exact in every JSON reader
 
 void add_list(CLI::App& command, const char* name, const char* type,
               std::vector<std::string>& values, bool lists, const std::string& help) {

@@ -167,6 +167,20 @@ TEST(MakeRecord, ARequestWithoutAPredictionKeepsItsNames) {
   EXPECT_EQ(record.context.scenario.dp, 0);
 }
 
+TEST(Intervals, FittedFactorsHaveANarrowOneAndFactsAloneTheDefault) {
+  Metrics metrics;
+  metrics.call = Seconds(10e-3);
+  metrics.bottleneck = "tensor";
+  Request request = bert();
+  const Interval fitted = make_record(resolve(request), metrics).summary.interval80.at("call_s");
+  request.factors = "none";
+  const RunRecord facts = make_record(resolve(request), metrics);
+  EXPECT_LT(facts.summary.interval80.at("call_s").low, fitted.low);
+  EXPECT_GT(facts.summary.interval80.at("call_s").high, fitted.high);
+  EXPECT_THAT(facts.context.notes,
+              testing::Contains(HasSubstr("encoder networks on published facts alone")));
+}
+
 TEST(Intervals, PrefillAndDecodeStepHaveTheirOwn) {
   const IntervalTable table = IntervalTable::parse(
       "default: {low: 0.5, high: 2, why: wide}\n"

@@ -35,6 +35,7 @@ SampleCollector::SampleCollector(const TableLayout& layout, const CsvRow& header
   for (const char* name : {"id", "workload", "op", "batch"}) {
     if (has_column(header, name)) name_columns_.push_back(find_column(header, name));
   }
+  if (has_column(header, "workload")) network_ = find_column(header, "workload");
   if (measured_.empty()) {
     throw UserError("the table has none of the measured columns of its kind; nothing to compare");
   }
@@ -55,6 +56,7 @@ void SampleCollector::collect(const CsvRow& row, const RowPrediction& prediction
     for (const std::size_t group : group_columns_) sample.group.push_back(row[group]);
     sample.quantity = column.quantity;
     sample.row = name_of(row);
+    if (network_) sample.network = row[*network_];
     sample.comparison = {*measured, predicted->second, std::nullopt};
     const auto interval = prediction.intervals.find(column.quantity);
     if (interval != prediction.intervals.end()) sample.comparison.interval80 = interval->second;

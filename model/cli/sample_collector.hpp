@@ -33,6 +33,7 @@ class SampleCollector {
   std::vector<std::size_t> name_columns_;
   std::vector<std::pair<std::size_t, MeasuredColumn>> measured_;
   std::optional<std::size_t> unit_column_;
+  std::optional<std::size_t> network_;
   std::vector<Sample> samples_;
 };
 
