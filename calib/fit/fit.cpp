@@ -31,7 +31,8 @@ class Fitter {
   Fitter(const FitProblem& problem, const FitOptions& options)
       : full_(problem), options_(options), weights_(weights_of(problem.observations)) {
     const auto factors = static_cast<int>(problem.factors.size());
-    expected_ = (options.starts + 1) * kMaxRounds / 2 * factors + 2 * options.evaluations;
+    const int rounds = (options.starts + 1) * kMaxRounds / 2;
+    expected_ = rounds * factors + 2 * options.evaluations;
   }
 
   FitResult run() {

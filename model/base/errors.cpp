@@ -30,6 +30,19 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
+// The shortest name that has the given one in it: "bert" finds "bert-base-uncased".
+std::string shortest_holding(const std::string& wanted,
+                             const std::vector<std::string>& candidates) {
+  constexpr std::size_t kTellingPart = 3;
+  std::string shortest;
+  if (wanted.size() < kTellingPart) return shortest;
+  for (const std::string& candidate : candidates) {
+    if (to_lower(candidate).find(wanted) == std::string::npos) continue;
+    if (shortest.empty() || candidate.size() < shortest.size()) shortest = candidate;
+  }
+  return shortest;
+}
+
 }  // namespace
 
 InternalError::InternalError(const char* file, int line, const std::string& what)
@@ -47,7 +60,7 @@ std::string nearest_name(std::string_view given, const std::vector<std::string>&
       nearest = candidate;
     }
   }
-  return nearest;
+  return nearest.empty() ? shortest_holding(wanted, candidates) : nearest;
 }
 
 UserError unknown_name(std::string_view kind, std::string_view given,

@@ -21,7 +21,7 @@ class InternalError : public std::logic_error {
 };
 
 // The candidate that is closest to `given` (edit distance, case-insensitive), or "" when none is
-// near enough to be what the user meant.
+// near enough to be what the user meant; then the shortest that has `given` in it ("bert").
 std::string nearest_name(std::string_view given, const std::vector<std::string>& candidates);
 
 // "unknown <kind> 'given'; nearest is 'x'" plus the list of candidates when it is short.

@@ -30,6 +30,13 @@ TEST(NearestName, StopsAtAThirdOfTheName) {
   EXPECT_EQ(nearest_name("x", {}), "");
 }
 
+TEST(NearestName, APartOfANameFindsTheShortestThatHasIt) {
+  const std::vector<std::string> networks = {"bert-large-uncased", "bert-base-uncased", "gpt2"};
+  EXPECT_EQ(nearest_name("bert", networks), "bert-base-uncased");
+  EXPECT_EQ(nearest_name("BERT-LARG", networks), "bert-large-uncased");
+  EXPECT_EQ(nearest_name("be", networks), "");  // too short to tell
+}
+
 TEST(NearestName, PrefersTheFirstOfEquallyNear) {
   EXPECT_EQ(nearest_name("bat", {"cat", "bar"}), "cat");
 }

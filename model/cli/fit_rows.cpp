@@ -74,7 +74,7 @@ FitRows read_fit_rows(const std::string& path, const FitPlan& plan, const Split&
   CsvReader table(path);
   const CsvRow& header = table.header();
   const TableLayout& layout = recognise_table(header, path);
-  const std::size_t measured = find_column(header, plan.measured.c_str());
+  const std::size_t measured = find_column(header, plan.measured);
   const std::size_t system = find_column(header, "system");
   const RowFilter filter = filter_of(header, plan, split);
   const RowReader reader(layout, header, {});

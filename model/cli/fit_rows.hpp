@@ -29,6 +29,6 @@ struct FitRows {
 // Rows of networks of the split's family on devices of the plan that state what the plan compares,
 // where the columns `use`, `family` and `phase`, if there are any, say so.
 // UserError with file:line for a time that is not above zero, and when no row is left.
-FitRows read_fit_rows(const std::string& table, const FitPlan& plan, const Split& split);
+FitRows read_fit_rows(const std::string& path, const FitPlan& plan, const Split& split);
 
 }  // namespace foretell

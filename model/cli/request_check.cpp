@@ -58,9 +58,6 @@ void check_request(const Request& request) {
   if (request.workload.empty()) {
     throw UserError("no workload; name one with --workload, see `foretell list workloads`");
   }
-  if (request.dtype.empty()) {
-    throw UserError("no data type; name one with --dtype, see `foretell list dtypes`");
-  }
   check_counts(request);
   check_lengths(request);
   check_parallelism(request);

@@ -36,7 +36,7 @@ void add_request_options(CLI::App& command, RequestOptions& options, bool lists)
   add_list(command, "--workload", "NAME|FILE", options.workloads, lists,
            "network by name, or a config.json" + several);
   add_list(command, "--dtype", "TYPE", options.dtypes, lists,
-           "data type or precision policy" + several);
+           "data type or precision policy, bf16 when not stated" + several);
   options.counts.resize(count_fields().size());
   for (std::size_t i = 0; i < count_fields().size(); ++i) {
     const CountField& field = count_fields()[i];

@@ -11,6 +11,7 @@ namespace foretell {
 namespace {
 
 constexpr std::int64_t kDefaultSequence = 128;
+constexpr const char* kDefaultDtype = "bf16";
 
 int cores_of(const NeuronSystemSpec& spec) { return spec.devices * spec.device.cores; }
 
@@ -119,7 +120,7 @@ void resolve_parallelism(ResolvedRequest& resolved) {
   if (request.cores == 0) request.cores = request.dp * cores_per_copy;
   resolved.serving = Serving{request.batch, request.dp, request.in_flight};
   if (request.pp > 1 && requests_in_flight(resolved.serving) <= request.dp) {
-    resolved.notes.push_back(
+    resolved.notes.emplace_back(
         "one request in flight per copy: its pipeline stages work one after the other; --in-flight "
         "keeps them busy");
   }
@@ -137,7 +138,11 @@ ResolvedRequest resolve(const Request& request) {
   resolved.system = Catalog().load(request.system, options);
   resolved.request.system = resolved.system.spec.id;
   resolved.model = WorkloadLibrary().load(request.workload);
-  resolved.precision = find_precision(request.dtype);
+  if (request.dtype.empty()) {
+    resolved.notes.push_back(
+        fmt::format("data type not stated: {} taken; --dtype names another", kDefaultDtype));
+  }
+  resolved.precision = find_precision(request.dtype.empty() ? kDefaultDtype : request.dtype);
   resolved.request.dtype = resolved.precision.name;
   if (!request.kv_dtype.empty()) resolved.precision.kv_cache = parse_dtype(request.kv_dtype);
   check_supported(request, resolved.model);
@@ -153,7 +158,7 @@ std::int64_t default_sequence(const ModelConfig& model) {
 void check_names(const Request& request) {
   Catalog().find_system(request.system);
   WorkloadLibrary().load(request.workload);
-  find_precision(request.dtype);
+  if (!request.dtype.empty()) find_precision(request.dtype);
 }
 
 Graph build_generation_graph(const ResolvedRequest& resolved, Phase phase, std::int64_t tokens,

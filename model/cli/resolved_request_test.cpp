@@ -37,6 +37,14 @@ TEST(Resolve, FillsInWhatIsNotStatedAndSaysSo) {
   EXPECT_THAT(resolved.notes, Contains(HasSubstr("128 tokens taken")));
 }
 
+TEST(Resolve, WithoutADataTypeItIsBf16AndSaysSo) {
+  Request request = bert();
+  request.dtype.clear();
+  const ResolvedRequest resolved = resolve(request);
+  EXPECT_EQ(resolved.request.dtype, "bf16");
+  EXPECT_THAT(resolved.notes, Contains(HasSubstr("bf16 taken")));
+}
+
 TEST(Resolve, WhatIsStatedStays) {
   Request request = bert();
   request.seq_len = 64;

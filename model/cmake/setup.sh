@@ -79,9 +79,10 @@ install_page_packages() {
 
 # build_preset PRESET [TARGET]: configures and builds build/PRESET, quietly on a pipe.
 build_preset() {
-  local options=()
-  [[ -n "${2:-}" ]] && options+=(--target "$2")
-  [[ -t 1 ]] || options+=(-- --quiet)
+  local options=(--)
+  [[ -n "${2:-}" ]] && options=(--target "$2" --)
+  [[ -t 1 ]] || options+=(--quiet)
+  [[ "$1" == tidy ]] && options+=(-k 0) # all findings in one go
   say "Building build/$1"
   cmake --preset "$1" "$page_option" >/dev/null
   cmake --build --preset "$1" "${options[@]}"

@@ -42,7 +42,7 @@ class CollectivePort {
  public:
   virtual ~CollectivePort() = default;
   // Reads the packet and puts it on its way now; returns when the sender may send the next one.
-  virtual Ticks send(const OutgoingPacket& packet) = 0;
+  virtual Ticks send(const OutgoingPacket& outgoing) = 0;
   // `rank` has done its part in `lane`.
   virtual void lane_done(int rank) = 0;
 };

@@ -44,7 +44,7 @@ class CollectiveUnit : public sc_core::sc_module, public CollectivePort {
   std::uint64_t sent_bytes() const { return sent_; }          // by ranks of this device
   std::uint64_t received_bytes() const { return received_; }  // by them
 
-  Ticks send(const OutgoingPacket& packet) override;
+  Ticks send(const OutgoingPacket& outgoing) override;
   void lane_done(int rank) override;
 
  private:

@@ -44,7 +44,7 @@ class Driver : public sc_core::sc_module {
 
  private:
   struct Rank final : CollectiveMember {
-    Rank(Driver& driver_, int number_) : driver(driver_), number(number_) {}
+    Rank(Driver& its_driver, int its_number) : driver(its_driver), number(its_number) {}
     void collective_done() override {
       ends.push_back(now_ticks());
       if (ends.size() < driver.rounds_) join();
