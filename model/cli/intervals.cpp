@@ -67,9 +67,10 @@ IntervalTable IntervalTable::parse(const std::string& text, const std::string& s
   table.fallback_ = read_ratio(fallback);
   if (const Node* list = root.find("intervals"); list != nullptr) {
     for (const Node& item : list->items) {
-      item.only_keys({"device", "family", "quantity", "low", "high", "why"}, "intervals");
+      item.only_keys({"device", "family", "matmul", "quantity", "low", "high", "why"}, "intervals");
       table.entries_.push_back({item.required("device", "").as_text("device"),
-                                item.required("family", "").as_text("family"), read_quantity(item),
+                                item.required("family", "").as_text("family"),
+                                item.required("matmul", "").as_text("matmul"), read_quantity(item),
                                 read_ratio(item)});
     }
   }
@@ -81,16 +82,19 @@ IntervalTable IntervalTable::load(const std::filesystem::path& path) {
 }
 
 IntervalChoice IntervalTable::choose(std::string_view device, std::string_view family,
-                                     IntervalQuantity quantity) const {
+                                     std::string_view matmul, IntervalQuantity quantity) const {
   for (const Entry& entry : entries_) {
-    if (entry.device == device && entry.family == family && entry.quantity == quantity)
+    if (entry.device == device && entry.family == family && entry.matmul == matmul &&
+        entry.quantity == quantity)
       return {entry.ratio, ""};
   }
   const std::string what =
       quantity == IntervalQuantity::kCall ? "" : fmt::format("the {} of ", name_of(quantity));
-  return {fallback_,
-          fmt::format("no measured interval for {}{} networks on {}: the default is shown", what,
-                      family, device)};
+  return {
+      fallback_,
+      fmt::format("no measured interval for {}{} networks with matmuls in {} on {}: the default is "
+                  "shown",
+                  what, family, matmul, device)};
 }
 
 const IntervalTable& default_intervals() {

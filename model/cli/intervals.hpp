@@ -1,10 +1,11 @@
-// The 80 % interval of a prediction: which multiples of it held 80 % of the measurements on data
-// that no factor was fitted to. The numbers are data (calib/validate/intervals.yaml):
+// The 80 % interval of a prediction: which multiples of it held 80 % of the measurements. The
+// numbers are data (calib/validate/intervals.yaml), each for the type that matmuls were measured
+// in:
 //
 //   default: {low: 0.7, high: 1.4, why: …}
 //   intervals:
-//     - {device: inferentia2, family: encoder, low: 0.92, high: 1.09, why: …}
-//     - {device: inferentia2, family: decoder, quantity: tpot, low: 0.9, high: 1.1, why: …}
+//     - {device: inferentia2, family: encoder, matmul: bf16, low: 0.92, high: 1.09, why: …}
+//     - {device: inferentia2, family: decoder, matmul: bf16, quantity: tpot, low: 0.9, …}
 #pragma once
 
 #include <filesystem>
@@ -33,13 +34,14 @@ class IntervalTable {
   static IntervalTable load(const std::filesystem::path& path);
   static IntervalTable parse(const std::string& text, const std::string& shown_as);
 
-  IntervalChoice choose(std::string_view device, std::string_view family,
+  IntervalChoice choose(std::string_view device, std::string_view family, std::string_view matmul,
                         IntervalQuantity quantity = IntervalQuantity::kCall) const;
 
  private:
   struct Entry {
     std::string device;
     std::string family;
+    std::string matmul;
     IntervalQuantity quantity;
     Interval ratio;
   };

@@ -71,10 +71,11 @@ class Intervals {
       : device_(resolved.system.factors_id == "none" ? "published facts alone"
                                                      : resolved.system.spec.device.id),
         family_(interval_family(resolved.model.family)),
+        matmul_(to_string(resolved.precision.matmul_compute)),
         notes_(notes) {}
 
   Interval ratio(IntervalQuantity quantity) {
-    const IntervalChoice choice = default_intervals().choose(device_, family_, quantity);
+    const IntervalChoice choice = default_intervals().choose(device_, family_, matmul_, quantity);
     if (!choice.note.empty()) notes_.push_back(choice.note);
     return choice.ratio;
   }
@@ -82,6 +83,7 @@ class Intervals {
  private:
   std::string device_;
   std::string_view family_;
+  std::string matmul_;
   std::vector<std::string>& notes_;
 };
 

@@ -186,33 +186,40 @@ TEST(Intervals, FittedFactorsHaveANarrowOneAndFactsAloneTheDefault) {
   EXPECT_LT(facts.summary.interval80.at("call_s").low, fitted.low);
   EXPECT_GT(facts.summary.interval80.at("call_s").high, fitted.high);
   EXPECT_THAT(facts.context.notes,
-              testing::Contains(HasSubstr("encoder networks on published facts alone")));
+              testing::Contains(
+                  HasSubstr("encoder networks with matmuls in bf16 on published facts alone")));
 }
 
 TEST(Intervals, PrefillAndDecodeStepHaveTheirOwn) {
   const IntervalTable table = IntervalTable::parse(
       "default: {low: 0.5, high: 2, why: wide}\n"
       "intervals:\n"
-      "  - {device: d, family: decoder, low: 0.9, high: 1.1, why: w}\n"
-      "  - {device: d, family: decoder, quantity: tpot, low: 0.8, high: 1.2, why: w}\n",
+      "  - {device: d, family: decoder, matmul: bf16, low: 0.9, high: 1.1, why: w}\n"
+      "  - {device: d, family: decoder, matmul: bf16, quantity: tpot, low: 0.8, high: 1.2, why: "
+      "w}\n",
       "i.yaml");
-  EXPECT_EQ(table.choose("d", "decoder").ratio.low, 0.9);
-  EXPECT_EQ(table.choose("d", "decoder", IntervalQuantity::kTpot).ratio.low, 0.8);
-  EXPECT_THAT(table.choose("d", "decoder", IntervalQuantity::kTtft).note,
-              HasSubstr("no measured interval for the ttft of decoder networks on d"));
+  EXPECT_EQ(table.choose("d", "decoder", "bf16").ratio.low, 0.9);
+  EXPECT_EQ(table.choose("d", "decoder", "bf16", IntervalQuantity::kTpot).ratio.low, 0.8);
+  EXPECT_THAT(
+      table.choose("d", "decoder", "bf16", IntervalQuantity::kTtft).note,
+      HasSubstr("no measured interval for the ttft of decoder networks with matmuls in bf16 on d"));
 }
 
 TEST(Intervals, TheMatchingEntryElseTheDefaultWhichIsSaid) {
   const IntervalTable table = IntervalTable::parse(
       "default: {low: 0.5, high: 2, why: wide}\n"
       "intervals:\n"
-      "  - {device: inferentia2, family: encoder, low: 0.9, high: 1.1, why: measured}\n",
+      "  - {device: inferentia2, family: encoder, matmul: bf16, low: 0.9, high: 1.1, why: "
+      "measured}\n",
       "i.yaml");
-  EXPECT_EQ(table.choose("inferentia2", "encoder").ratio.low, 0.9);
-  EXPECT_EQ(table.choose("inferentia2", "encoder").note, "");
-  const IntervalChoice fallback = table.choose("trainium1", "encoder");
+  EXPECT_EQ(table.choose("inferentia2", "encoder", "bf16").ratio.low, 0.9);
+  EXPECT_EQ(table.choose("inferentia2", "encoder", "bf16").note, "");
+  const IntervalChoice fallback = table.choose("trainium1", "encoder", "bf16");
   EXPECT_EQ(fallback.ratio.high, 2);
-  EXPECT_THAT(fallback.note, HasSubstr("no measured interval for encoder networks on trainium1"));
+  EXPECT_THAT(
+      fallback.note,
+      HasSubstr("no measured interval for encoder networks with matmuls in bf16 on trainium1"));
+  EXPECT_EQ(table.choose("inferentia2", "encoder", "fp32").ratio.high, 2);
 }
 
 TEST(Intervals, BadFilesSayWhere) {
@@ -224,9 +231,10 @@ TEST(Intervals, BadFilesSayWhere) {
   EXPECT_THAT(error("default: {low: 0.5, high: 0.9, why: x}\n"),
               HasSubstr("high: '0.9' has to be"));
   EXPECT_THAT(error("default: {low: 0.5, high: 2}\n"), HasSubstr("why"));
-  EXPECT_THAT(error("default: {low: 0.5, high: 2, why: x}\nintervals:\n"
-                    "  - {device: d, family: f, quantity: p99, low: 0.5, high: 2, why: x}\n"),
-              HasSubstr("i.yaml:3: quantity: 'p99' has to be call, ttft or tpot"));
+  EXPECT_THAT(
+      error("default: {low: 0.5, high: 2, why: x}\nintervals:\n"
+            "  - {device: d, family: f, matmul: bf16, quantity: p99, low: 0.5, high: 2, why: x}\n"),
+      HasSubstr("i.yaml:3: quantity: 'p99' has to be call, ttft or tpot"));
   EXPECT_THAT(error("defaults: {}\n"), HasSubstr("defaults"));
 }
 
