@@ -173,6 +173,7 @@ Graph build_generation_graph(const ResolvedRequest& resolved, Phase phase, std::
                             : 0;
   binding.tensor_parallel = tensor_parallel;
   binding.sequence_parallel = resolved.request.sequence_parallel && phase == Phase::kPrefill;
+  binding.gather_logits = resolved.request.sampling != "host";
   binding.first_layer = layers.first;
   binding.last_layer = layers.last;
   Graph graph = build_graph(resolved.model, binding);

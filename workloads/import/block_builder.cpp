@@ -63,6 +63,14 @@ TensorId BlockBuilder::all_tokens(const std::string& name, TensorId x) {
             {{"axis", std::int64_t{1}}, {"ranks", std::int64_t{ranks_}}, {"size", spread_tokens_}});
 }
 
+TensorId BlockBuilder::all_columns(const std::string& name, TensorId x) {
+  if (ranks_ == 1) return x;
+  return op(name + ".all_gather", "AllGather", {x},
+            {{"axis", std::int64_t{-1}},
+             {"ranks", std::int64_t{ranks_}},
+             {"size", shape(x).back() * ranks_}});
+}
+
 std::int64_t BlockBuilder::share_of(std::int64_t tokens) const {
   return spread_tokens_ == 0 ? tokens : (tokens + ranks_ - 1) / ranks_;
 }

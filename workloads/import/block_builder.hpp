@@ -37,6 +37,8 @@ class BlockBuilder {
   TensorId sum_over_ranks(const std::string& name, TensorId x);
   // x of all tokens; with spread tokens, from the shares of the cores.
   TensorId all_tokens(const std::string& name, TensorId x);
+  // The columns of all cores, of which each has as many as `x`.
+  TensorId all_columns(const std::string& name, TensorId x);
   // Tokens of a call that one core has.
   std::int64_t share_of(std::int64_t tokens) const;
   void set_ranks(int ranks) { ranks_ = ranks; }

@@ -47,15 +47,17 @@ class DecoderBuilder {
   }
 
   TensorId embeddings() {
+    const Shape all{binding_.batch, binding_.seq_len};
     const Shape tokens{binding_.batch, block_.share_of(binding_.seq_len)};
-    const TensorId ids = block_.graph().add_input("input_ids", tokens, DType::kInt64);
+    const TensorId ids = block_.graph().add_input("input_ids", all, DType::kInt64);
     if (config_.position_kind != Positions::kAlibi) {  // heads are rotated with all tokens
       const bool rotary = config_.position_kind == Positions::kRotary;
-      positions_ = block_.graph().add_input(
-          "position_ids", rotary ? Shape{binding_.batch, binding_.seq_len} : tokens, DType::kInt64);
+      positions_ = block_.graph().add_input("position_ids", rotary ? all : tokens, DType::kInt64);
     }
     block_.enter("embeddings");
-    TensorId x = block_.embedding("word", ids, config_.vocab, config_.hidden);
+    // Each core has the rows of its share of the vocabulary, and zeros for the other tokens.
+    TensorId x =
+        block_.sum_over_ranks("word", block_.embedding("word", ids, config_.vocab, config_.hidden));
     if (config_.position_kind == Positions::kLearned) {
       const TensorId places =
           block_.embedding("position", positions_, config_.positions, config_.hidden);
@@ -145,7 +147,7 @@ class DecoderBuilder {
     if (binding_.phase == Phase::kPrefill && binding_.seq_len > 1) x = last_token(x);
     x = block_.normalise("norm", x, config_.norm);
     if (binding_.phase == Phase::kForward && config_.head == Head::kNone) return x;
-    return logits(x);
+    return binding_.gather_logits ? block_.all_columns("logits", logits(x)) : logits(x);
   }
 
   // With spread tokens every core gives the last of its own, and the last of those is taken.

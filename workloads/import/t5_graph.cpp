@@ -57,7 +57,8 @@ class T5Builder {
       x = feed_forward_block(x);
     }
     block_.enter("decoder");
-    block_.graph().mark_output(logits(normalise("norm", x)));
+    x = logits(normalise("norm", x));
+    block_.graph().mark_output(binding_.gather_logits ? block_.all_columns("logits", x) : x);
     return std::move(block_.graph());
   }
 
@@ -71,7 +72,8 @@ class T5Builder {
     const TensorId ids =
         block_.graph().add_input("input_ids", {binding_.batch, binding_.seq_len}, DType::kInt64);
     block_.enter("embeddings");
-    return block_.embedding("word", ids, config_.vocab, config_.hidden);
+    return block_.sum_over_ranks("word",
+                                 block_.embedding("word", ids, config_.vocab, config_.hidden));
   }
 
   // The bias that all blocks of a stack add to their scores: [1, heads, queries, keys].

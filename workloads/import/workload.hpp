@@ -32,6 +32,8 @@ struct Binding {
   // Prefill with tensor_parallel: norms and residuals work on the share of the tokens that a core
   // has; sums over the cores leave that share, and tokens are gathered where all are needed.
   bool sequence_parallel = false;
+  // With tensor_parallel: every core gets the logits of all, to choose the next token itself.
+  bool gather_logits = false;
   // The blocks of a pipeline stage, both included; decoders only. The first stage has the
   // embeddings and the last one the head, the others take and give hidden states.
   std::int64_t first_layer = 0;
