@@ -18,6 +18,7 @@ std::string factors(const std::string& status, const std::string& first,
          "  semaphore_latency: {value: 55 ns, interval80: [0 ns, 100 ns]}\n"
          "  clock_derate: {value: 1.12, interval80: [1.0, 1.2]}\n"
          "  prefill_overhead: {value: 17 ms, interval80: [15 ms, 19 ms]}\n"
+         "  decode_dma_rate_fraction: {value: 0.96, interval80: [0.9, 1]}\n"
          "  decode_window_fraction: {value: 0.4, interval80: [0.3, 0.5]}\n"
          "  hop_latency: {value: 1.27 us, interval80: [1.23 us, 1.31 us]}\n" +
          more;

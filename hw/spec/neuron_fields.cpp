@@ -180,6 +180,8 @@ void fields(FieldList& list, NeuronFactors& factors) {
              "From the end of an instruction to the start of one that waits on another engine.");
   list.value("prefill_overhead", factors.prefill_overhead, {Seconds(0), Seconds(60)},
              "Host and runtime per prefill of a generation; call_overhead when 0.");
+  list.value("decode_dma_rate_fraction", factors.decode_dma_rate_fraction, {0.01, 2},
+             "Achieved share of the sustained DMA rate in decode steps, which stream weights.");
   list.value("decode_window_fraction", factors.decode_window_fraction, {0.01, 1},
              "Share of the prefetch window that decode steps use.");
   list.value("clock_derate", factors.clock_derate, {0.1, 10},

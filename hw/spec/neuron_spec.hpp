@@ -144,6 +144,7 @@ struct NeuronFactors {
   double prefetch_window_fraction = 1;  // share of SBUF that may hold weights not yet used
   Seconds semaphore_latency;            // engine to engine
   Seconds prefill_overhead;             // host, per prefill of a generation; 0: call_overhead
+  double decode_dma_rate_fraction = 1;  // dma_rate_fraction of decode steps
   double decode_window_fraction = 1;    // share of the prefetch window that decode steps use
   double clock_derate = 1;              // engine clocks are divided by this (Inferentia2 only)
   Seconds hop_latency;                  // replaces LinkSpec::hop_latency when > 0

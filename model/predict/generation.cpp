@@ -12,7 +12,11 @@ namespace {
 class GenerationRunner {
  public:
   explicit GenerationRunner(const Generation& generation)
-      : g_(generation), costs_(generation.system, generation.factors, generation.tensor_parallel) {}
+      : g_(generation),
+        decode_factors_(generation.factors),
+        costs_(generation.system, generation.factors, generation.tensor_parallel) {
+    decode_factors_.dma_rate_fraction = g_.factors.decode_dma_rate_fraction;
+  }
 
   Metrics run() {
     GenerationMetrics result;
@@ -92,7 +96,7 @@ class GenerationRunner {
   PipelinePass run_prefill() {
     const std::int64_t tokens = g_.bucket(g_.input_len);
     const std::int64_t kv_len = std::max(tokens, g_.bucket(cached_prompt() + g_.output_len));
-    PipelinePass pass = run({GenerationPhase::kPrefill, tokens, kv_len}, 1.0);
+    PipelinePass pass = run({GenerationPhase::kPrefill, tokens, kv_len});
     slowest_prefill_ = prefill_overhead() + pass.slowest * g_.sdk_prefill_time;
     return pass;
   }
@@ -100,8 +104,7 @@ class GenerationRunner {
   const PipelinePass& step(std::int64_t kv_len) {
     const auto known = steps_.find(kv_len);
     if (known != steps_.end()) return known->second;
-    return steps_[kv_len] =
-               run({GenerationPhase::kDecode, 1, kv_len}, g_.factors.decode_window_fraction);
+    return steps_[kv_len] = run({GenerationPhase::kDecode, 1, kv_len});
   }
 
   struct Pass {
@@ -110,7 +113,7 @@ class GenerationRunner {
     std::int64_t kv_len;
   };
 
-  PipelinePass run(const Pass& pass, double window_share) {
+  PipelinePass run(const Pass& pass) {
     Pipeline pipeline = g_.pipeline;
     if (pass.phase == GenerationPhase::kPrefill && g_.sequence_parallel)
       pipeline.shares = g_.tensor_parallel;
@@ -119,21 +122,23 @@ class GenerationRunner {
         [&](const LayerRange& layers) {
           return g_.graph(pass.phase, pass.tokens, pass.kv_len, layers);
         },
-        [&](const Graph& graph) { return run_stage(graph, window_share); });
+        [&](const Graph& graph) { return run_stage(graph, pass.phase); });
   }
 
-  Metrics run_stage(const Graph& graph, double window_share) {
-    NeuronCall call{graph, g_.precision, g_.system, g_.factors};
+  Metrics run_stage(const Graph& graph, GenerationPhase phase) {
+    const bool decodes = phase == GenerationPhase::kDecode;
+    NeuronCall call{graph, g_.precision, g_.system, decodes ? decode_factors_ : g_.factors};
     call.copies_per_device = g_.cores_per_device;
     call.tensor_parallel = g_.tensor_parallel;
     call.sdk_engine_time = g_.sdk_engine_time;
-    call.window_share = window_share;
+    if (decodes) call.window_share = g_.factors.decode_window_fraction;
     call.exact = g_.exact;
     call.costs = &costs_;
     return run_neuron_call(call).metrics;
   }
 
   const Generation& g_;
+  NeuronFactors decode_factors_;
   CollectiveCosts costs_;                       // prefill and decode have many in common
   std::map<std::int64_t, PipelinePass> steps_;  // by the rows of the cache that they read
   Seconds slowest_prefill_;                     // of one stage, which waits for its launch
