@@ -79,7 +79,7 @@ TEST(FactorsFile, BadValuesAndKeys) {
   EXPECT_THAT(message(factors("provisional", "{value: 0.9, why: x}")),
               HasSubstr("why: no such key"));
   EXPECT_THAT(message(factors("provisional", "{value: 0.9}", "  clock_rate: {value: 1}\n")),
-              HasSubstr("f.yaml:14: clock_rate: no such parameter; nearest is 'clock_derate'"));
+              HasSubstr("f.yaml:15: clock_rate: no such parameter; nearest is 'clock_derate'"));
   EXPECT_THAT(
       message(factors("provisional", "{value: 0.9}", "  sdk_engine_time: {x: {value: 1}}\n")),
       HasSubstr("'x' is no SDK version"));

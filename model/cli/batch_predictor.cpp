@@ -16,6 +16,7 @@ std::string key_of(const Request& request) {
                     request.sdk + '\n' + to_text(request.in_flight);
   for (const CountField& field : count_fields()) key += '\n' + std::to_string(field.get(request));
   for (const ChoiceField& field : choice_fields()) key += '\n' + request.*field.member;
+  if (request.sequence_parallel) key += "\nsequence parallel";
   return key;
 }
 
