@@ -10,10 +10,10 @@ using testing::HasSubstr;
 using testing::Not;
 
 std::vector<Sample> samples() {
-  return {{{"bert", "1"}, "call_ms", "N1", {10, 11, Interval{9, 12}}},
-          {{"bert", "8"}, "call_ms", "N2", {10, 9, Interval{7, 9}}},
-          {{"albert", "1"}, "call_ms", "N3", {10, 15, Interval{9, 20}}},
-          {{"albert", "1"}, "throughput", "N3", {100, 80, {}}}};
+  return {{{"bert", "1"}, "call_ms", "N1", {10, 11, Interval{9, 12}}, ""},
+          {{"bert", "8"}, "call_ms", "N2", {10, 9, Interval{7, 9}}, ""},
+          {{"albert", "1"}, "call_ms", "N3", {10, 15, Interval{9, 20}}, ""},
+          {{"albert", "1"}, "throughput", "N3", {100, 80, {}}, ""}};
 }
 
 TEST(AccuracyReport, GroupsByValuesAndQuantity) {
