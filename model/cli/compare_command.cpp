@@ -2,14 +2,14 @@
 #include <algorithm>
 #include <memory>
 
-#include "hw/spec/catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/cli/commands.hpp"
+#include "model/cli/device_family.hpp"
+#include "model/cli/make_record.hpp"
 #include "model/cli/output.hpp"
 #include "model/cli/parallel_predict.hpp"
 #include "model/cli/progress.hpp"
 #include "model/cli/request_options.hpp"
-#include "model/cli/resolved_request.hpp"
 #include "reports/render/record_text.hpp"
 
 namespace foretell {
@@ -31,11 +31,12 @@ std::string describe(const RunContext& context) {
 void check_price(const std::string& price, const std::vector<Request>& combinations) {
   std::vector<std::string> options;
   for (const Request& request : combinations) {
-    for (const auto& [option, usd] : Catalog().load(request.system).spec.price_usd_per_hour) {
+    for (const auto& [option, usd] : family_of(request.system).prices(request)) {
       if (option == price) return;
       options.push_back(option);
     }
   }
+  if (options.empty() && price == kOnDemand) return;  // no price is known at all
   std::sort(options.begin(), options.end());
   options.erase(std::unique(options.begin(), options.end()), options.end());
   throw unknown_name("price", price, options);
@@ -52,7 +53,8 @@ std::vector<PredictionOutcome> predict_combinations(const CompareOptions& option
 ComparedRun compared_run(const Request& request, PredictionOutcome&& outcome) {
   if (outcome.record) return {std::move(*outcome.record), ""};
   FORETELL_CHECK(!outcome.is_ours, outcome.error);
-  return {unpredicted(request), outcome.error};
+  return {unpredicted(request, family_of(request.system).find_system(request.system)),
+          outcome.error};
 }
 
 // Combinations that cannot be predicted keep their row and say why; the others are delivered.

@@ -1,4 +1,5 @@
-// From the metrics of one call to the record that is shown and stored.
+#include "model/cli/make_record.hpp"
+
 #include <algorithm>
 #include <foretell/version.hpp>
 
@@ -27,21 +28,24 @@ Scenario scenario_of(const Request& request) {
   scenario.cores = request.cores;
   scenario.in_flight = request.in_flight;
   scenario.sdk = request.sdk;
+  scenario.l2 = request.l2;
+  scenario.launch = request.launch;
+  scenario.clock = request.clock;
   return scenario;
 }
 
-RunContext context_of(const ResolvedRequest& resolved) {
+RunContext context_of(const ResolvedWorkload& resolved, const SystemFacts& facts) {
   const Request& request = resolved.request;
   RunContext context;
   context.version = kVersion;
   context.commit = kCommit;
-  context.system = resolved.system.spec.id;
+  context.system = facts.system;
   context.workload = resolved.model.name;
   context.dtype = resolved.precision.name;
   context.scenario = scenario_of(request);
   context.set = request.set;
-  context.factors = resolved.system.factors_id;
-  context.assumed_values = resolved.system.assumed_values;
+  context.factors = facts.factors;
+  context.assumed_values = facts.assumed_values;
   context.seed = request.seed;
   context.notes = resolved.notes;
   return context;
@@ -67,9 +71,9 @@ MemoryRecord memory_record(const MemoryUse& use) {
 // Chooses intervals by what is predicted; the notes say where there is none of its own.
 class Intervals {
  public:
-  Intervals(const ResolvedRequest& resolved, std::vector<std::string>& notes)
-      : device_(resolved.system.factors_id == "none" ? "published facts alone"
-                                                     : resolved.system.spec.device.id),
+  Intervals(const ResolvedWorkload& resolved, const SystemFacts& facts,
+            std::vector<std::string>& notes)
+      : device_(facts.factors == "none" ? "published facts alone" : facts.device),
         family_(interval_family(resolved.model.family)),
         matmul_(to_string(resolved.precision.matmul_compute)),
         notes_(notes) {}
@@ -97,8 +101,8 @@ void set_generation(const GenerationMetrics& generation, std::int64_t output_len
   summary.interval80["tpot_s"] = scaled(tpot_ratio, *summary.tpot_s);
 }
 
-RunSummary summary_of(const ResolvedRequest& resolved, const Metrics& metrics,
-                      Intervals intervals) {
+RunSummary summary_of(const ResolvedWorkload& resolved, const SystemFacts& facts,
+                      const Metrics& metrics, Intervals intervals) {
   RunSummary summary;
   summary.call_s = metrics.call.value();
   Serving serving = resolved.serving;
@@ -118,7 +122,7 @@ RunSummary summary_of(const ResolvedRequest& resolved, const Metrics& metrics,
   summary.interval80["latency_s"] = scaled(ratio, summary.latency_s);
   summary.interval80["throughput"] = {summary.throughput / ratio.high,
                                       summary.throughput / ratio.low};
-  set_costs(resolved.system.spec.price_usd_per_hour, summary);
+  set_costs(facts.prices, summary);
   summary.memory = memory_record(metrics.memory);
   summary.memory_used_bytes = metrics.memory.total().value();
   summary.memory_capacity_bytes = metrics.memory_capacity.value();
@@ -128,11 +132,11 @@ RunSummary summary_of(const ResolvedRequest& resolved, const Metrics& metrics,
 
 }  // namespace
 
-RunRecord unpredicted(const Request& request) {
+RunRecord unpredicted(const Request& request, const std::string& system) {
   RunRecord record;
   record.context.version = kVersion;
   record.context.commit = kCommit;
-  record.context.system = Catalog().find_system(request.system);
+  record.context.system = system;
   record.context.workload = WorkloadLibrary().load(request.workload).name;
   record.context.dtype = request.dtype;
   record.context.scenario = scenario_of(request);
@@ -142,16 +146,27 @@ RunRecord unpredicted(const Request& request) {
 }
 
 RunRecord make_record(const ResolvedRequest& resolved, const Metrics& metrics) {
+  const LoadedSystem& system = resolved.system;
+  return make_record(resolved,
+                     {system.spec.id, system.spec.device.id, system.factors_id,
+                      system.assumed_values, system.spec.price_usd_per_hour},
+                     metrics);
+}
+
+RunRecord make_record(const ResolvedWorkload& resolved, const SystemFacts& facts,
+                      const Metrics& metrics) {
   RunRecord record;
-  record.context = context_of(resolved);
-  record.summary = summary_of(resolved, metrics, Intervals(resolved, record.context.notes));
+  record.context = context_of(resolved, facts);
+  record.summary =
+      summary_of(resolved, facts, metrics, Intervals(resolved, facts, record.context.notes));
   if (metrics.generation) {
     for (const GenerationMetrics::Step& step : metrics.generation->steps)
       record.generation.push_back({step.kv_len, step.tokens, step.time.value()});
   }
   for (const OperatorMetrics& op : metrics.operators) {
     record.operators.push_back({op.name, op.op, op.engine, op.start.value(), op.duration.value(),
-                                op.flops.value(), op.bytes.value(), op.critical});
+                                op.flops.value(), op.bytes.value(), op.critical, op.kernel,
+                                op.waves, op.occupancy});
   }
   for (const ResourceMetrics& resource : metrics.resources) {
     record.resources.push_back(

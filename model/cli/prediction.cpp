@@ -1,12 +1,12 @@
 #include "model/cli/prediction.hpp"
 
-#include "model/cli/resolved_request.hpp"
+#include "model/cli/device_family.hpp"
 
 namespace foretell {
 
 RunRecord predict(const Request& request) {
-  const ResolvedRequest resolved = resolve(request);
-  return make_record(resolved, simulate(resolved));
+  check_request(request);
+  return family_of(request.system).predict(request);
 }
 
 }  // namespace foretell

@@ -31,6 +31,9 @@ struct Request {
   int dp = 0;                      // copies side by side; not stated: as many as fit the cores
   int cores = 0;                   // cores used; not stated: all of the system
   double in_flight = 0;            // batched requests in flight; not stated: one per copy
+  std::string l2;                  // of GPUs: "warm", "rotate:5"
+  std::string launch;              // of GPUs: "graph", "stream"
+  std::string clock;               // of GPUs: "burst", "sustained"
   std::string sdk;                 // release of the compiler and runtime, "2.21.0"
   std::vector<std::string> set;    // "device.hbm.bandwidth=1 TB/s"
   std::string factors;             // "": the fitted ones of the device; "none"; or a file

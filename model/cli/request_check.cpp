@@ -28,7 +28,7 @@ void check_lengths(const Request& request) {
     throw UserError("input-len needs output-len; add --output-len with the number of new tokens");
   }
   for (const ChoiceField& field : choice_fields()) {
-    if (request.input_len > 0 || (request.*field.member).empty()) continue;
+    if (!field.of_generation || request.input_len > 0 || (request.*field.member).empty()) continue;
     throw UserError(std::string(field.option) +
                     " is about the generation of tokens; add --input-len and --output-len, or "
                     "leave it out");

@@ -92,6 +92,18 @@ const std::vector<ChoiceField>& choice_fields() {
        "where the next token is chosen: device or host (default: device)",
        {"device", "host"},
        &Request::sampling},
+      {"launch",
+       "launch",
+       "of GPUs: kernels as one 'graph', or one by one in a 'stream' (default: graph)",
+       {"graph", "stream"},
+       &Request::launch,
+       false},
+      {"clock",
+       "clock",
+       "of GPUs: 'burst', as long as the power limit lets it, or 'sustained' (default: burst)",
+       {"burst", "sustained"},
+       &Request::clock,
+       false},
   };
   return kFields;
 }

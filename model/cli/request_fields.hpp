@@ -33,6 +33,7 @@ struct ChoiceField {
   const char* help;
   std::vector<std::string> choices;
   std::string Request::*member;  // "": not stated
+  bool of_generation = true;     // says nothing about one forward pass
 };
 
 const std::vector<ChoiceField>& choice_fields();

@@ -57,6 +57,11 @@ void add_request_options(CLI::App& command, RequestOptions& options, bool lists)
   command.add_flag("--sequence-parallel", options.sequence_parallel,
                    "in prefill the cores of a copy share the tokens of norms and residuals, too");
   command
+      .add_option(
+          "--l2", options.l2,
+          "of GPUs: 'warm', or rotate:N for N copies of the network in turn (default: warm)")
+      ->type_name("STATE");
+  command
       .add_option("--in-flight", options.in_flight,
                   "batched requests in flight (default: one per copy)")
       ->type_name("N");
@@ -121,6 +126,7 @@ std::vector<Request> requests(const RequestOptions& options) {
     base.seed = static_cast<std::uint64_t>(parse_count("--seed", options.seed, 0, kMaxSeed));
   }
   base.sdk = options.sdk;
+  base.l2 = options.l2;
   base.trace_file = options.trace_file;
   check_trace_file(base.trace_file);
 

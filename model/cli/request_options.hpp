@@ -22,6 +22,7 @@ struct RequestOptions {
   std::vector<std::string> choices;  // one per choice_fields(), likewise
   bool sequence_parallel = false;
   std::string in_flight;
+  std::string l2;
   std::string sdk;
   std::vector<std::string> set;
   std::string factors;

@@ -168,7 +168,7 @@ TEST(MakeRecord, GenerationCountsTokensAndKeepsEveryCompiledLength) {
 TEST(MakeRecord, ARequestWithoutAPredictionKeepsItsNames) {
   Request request = bert();
   request.tp = 8;
-  const RunRecord record = unpredicted(request);
+  const RunRecord record = unpredicted(request, "inf2.xlarge");
   EXPECT_EQ(record.context.system, "inf2.xlarge");
   EXPECT_EQ(record.context.workload, "bert-large-uncased");
   EXPECT_EQ(record.context.scenario.tp, 8);

@@ -77,7 +77,8 @@ void RowReader::read_lengths(const CsvRow& row, Request& request) const {
   }
   for (const ChoiceField& field : choice_fields()) {
     const std::string text = cell(row, field.column);
-    if (!text.empty() && phase == kDecode) request.*field.member = parse_choice(field, text);
+    if (!text.empty() && (phase == kDecode || !field.of_generation))
+      request.*field.member = parse_choice(field, text);
   }
   const std::string spread = cell(row, "sequence_parallel");
   if (!is_one_of(spread, {"", "yes", "no"}))

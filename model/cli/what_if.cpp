@@ -1,7 +1,6 @@
 #include "model/cli/what_if.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <utility>
 
@@ -12,21 +11,6 @@
 
 namespace foretell {
 namespace {
-
-struct Part {
-  const char* path;
-  const char* name;
-  double factor;
-};
-
-constexpr std::array<Part, 8> kParts = {{{"core.tensor.clock", "tensor engine clock", 2},
-                                         {"core.vector.clock", "vector engine clock", 2},
-                                         {"core.scalar.clock", "scalar engine clock", 2},
-                                         {"core.gpsimd.clock", "GpSimd engine clock", 2},
-                                         {"core.dma.engine_rate", "DMA engine rate", 2},
-                                         {"device.hbm.bandwidth", "HBM bandwidth", 2},
-                                         {"factors.semaphore_latency", "semaphore latency", 0.5},
-                                         {"factors.call_overhead", "call overhead", 0.5}}};
 
 // The number that the text begins with, and what follows it.
 std::pair<double, std::string> split_value(const std::string& value) {
@@ -43,9 +27,10 @@ std::string scaled_value(const std::string& value, double factor) {
   return to_text(number * factor) + unit;
 }
 
-std::vector<WhatIf> what_ifs(const std::vector<Parameter>& parameters) {
+std::vector<WhatIf> what_ifs(const std::vector<Parameter>& parameters,
+                             const std::vector<ImprovedPart>& parts) {
   std::vector<WhatIf> changes;
-  for (const Part& part : kParts) {
+  for (const ImprovedPart& part : parts) {
     const auto found =
         std::find_if(parameters.begin(), parameters.end(),
                      [&part](const Parameter& parameter) { return parameter.path == part.path; });
@@ -57,10 +42,8 @@ std::vector<WhatIf> what_ifs(const std::vector<Parameter>& parameters) {
 }
 
 Table what_if_table(const Predictor& predict, const Request& request, double call_s, int jobs) {
-  LoadOptions options;
-  options.set = request.set;
-  options.factors = request.factors;
-  const std::vector<WhatIf> changes = what_ifs(Catalog().load(request.system, options).parameters);
+  const DeviceFamily& family = family_of(request.system);
+  const std::vector<WhatIf> changes = what_ifs(family.parameters(request), family.improved_parts());
   std::vector<Request> requests;
   for (const WhatIf& change : changes) {
     Request changed = request;

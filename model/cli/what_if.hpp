@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "hw/spec/catalog.hpp"
+#include "model/cli/device_family.hpp"
 #include "model/cli/prediction.hpp"
 #include "reports/render/table.hpp"
 
@@ -15,9 +16,10 @@ struct WhatIf {
   std::string override;  // "core.tensor.clock=5.6 GHz"
 };
 
-// One per part that the system has and that is not zero. Parts: engines, DMA, device memory, call
-// overhead. `parameters` are the effective ones, overrides of the user included.
-std::vector<WhatIf> what_ifs(const std::vector<Parameter>& parameters);
+// One per part that the system has and that is not zero. `parameters` are the effective ones,
+// overrides of the user included.
+std::vector<WhatIf> what_ifs(const std::vector<Parameter>& parameters,
+                             const std::vector<ImprovedPart>& parts);
 
 // The value with its number multiplied: scaled_value("820 GB/s", 2) is "1640 GB/s". UserError when
 // it does not begin with a number.

@@ -37,6 +37,9 @@ struct Scenario {
   int cores = 0;
   double in_flight = 0;
   std::string sdk;
+  std::string l2;      // of GPUs: "rotate:5": so many copies of the network are called in turn
+  std::string launch;  // of GPUs: "stream": kernels are launched one by one
+  std::string clock;   // of GPUs: "sustained": under the power limit
 };
 
 struct RunContext {
@@ -100,6 +103,10 @@ struct OperatorRecord {
   double flops = 0;
   double bytes = 0;
   std::string critical;
+  // Of operators that run as thread blocks; left out where it does not apply.
+  std::string kernel = {};  // the largest one
+  double waves = 0;         // its thread blocks per place that the chip has for them
+  double occupancy = 0;     // share of the places that is taken while it runs
 };
 
 struct ResourceRecord {

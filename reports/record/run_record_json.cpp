@@ -50,6 +50,9 @@ Json to_json(const Scenario& scenario) {
   put("cores", scenario.cores);
   if (scenario.in_flight > 0) out["in_flight"] = number(scenario.in_flight);
   put_text("sdk", scenario.sdk);
+  put_text("l2", scenario.l2);
+  put_text("launch", scenario.launch);
+  put_text("clock", scenario.clock);
   return out;
 }
 
@@ -107,14 +110,19 @@ Json to_json(const RunSummary& summary) {
 }
 
 Json to_json(const OperatorRecord& op) {
-  return Json{{"name", op.name},
-              {"op", op.op},
-              {"engine", op.engine},
-              {"start_s", number(op.start_s)},
-              {"duration_s", number(op.duration_s)},
-              {"flops", number(op.flops)},
-              {"bytes", number(op.bytes)},
-              {"critical", op.critical}};
+  Json out{{"name", op.name},
+           {"op", op.op},
+           {"engine", op.engine},
+           {"start_s", number(op.start_s)},
+           {"duration_s", number(op.duration_s)},
+           {"flops", number(op.flops)},
+           {"bytes", number(op.bytes)},
+           {"critical", op.critical}};
+  if (op.kernel.empty()) return out;
+  out["kernel"] = op.kernel;
+  out["waves"] = number(op.waves);
+  out["occupancy"] = number(op.occupancy);
+  return out;
 }
 
 Json to_json(const ResourceRecord& resource) {
@@ -246,6 +254,9 @@ Scenario read_scenario(const Reader& in) {
   in.get_optional("cores", out.cores);
   in.get_optional("in_flight", out.in_flight);
   in.get_optional("sdk", out.sdk);
+  in.get_optional("l2", out.l2);
+  in.get_optional("launch", out.launch);
+  in.get_optional("clock", out.clock);
   return out;
 }
 
@@ -311,6 +322,9 @@ OperatorRecord read_operator(const Reader& in) {
   in.get("flops", out.flops);
   in.get("bytes", out.bytes);
   in.get("critical", out.critical);
+  in.get_optional("kernel", out.kernel);
+  in.get_optional("waves", out.waves);
+  in.get_optional("occupancy", out.occupancy);
   return out;
 }
 

@@ -38,6 +38,9 @@ std::string scenario_text(const Scenario& scenario) {
     parts.push_back(plain_format(scenario.in_flight) + " requests in flight");
   }
   if (!scenario.sdk.empty()) parts.push_back("SDK " + scenario.sdk);
+  if (!scenario.l2.empty()) parts.push_back("L2 " + scenario.l2);
+  if (!scenario.launch.empty()) parts.push_back("launched as a " + scenario.launch);
+  if (!scenario.clock.empty()) parts.push_back(scenario.clock + " clock");
   return join(parts, ", ");
 }
 

@@ -1,0 +1,40 @@
+// The fitted factors that a network on a GPU runs with: those of the matrix products by data type,
+// from which memory-bound kernels take what they reach of DRAM and L2.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "hw/spec/gemm_factors.hpp"
+#include "hw/spec/gpu_spec.hpp"
+
+namespace foretell {
+
+class GpuFactors {
+ public:
+  // `which`: "" are the fitted ones of the device, or of its nearest neighbour where it has none;
+  // "none": published facts alone; else a folder with files like those in calib/factors/gpu/gemm.
+  // UserError when there is no such folder.
+  GpuFactors(const GpuDeviceSpec& device, const std::string& which);
+
+  // For a type of gemm_library.hpp. UserError when no chip has factors for one like it.
+  GemmFactors gemm(const std::string& type) const;
+
+  const std::string& id() const { return id_; }  // "h100-sxm@<content hash>", or "none"
+  const std::string& status() const { return status_; }
+
+  // Where the factors of a type are from, when not fitted for it on this device; "" if they are.
+  std::string note(const std::string& type) const;
+
+ private:
+  GpuDeviceSpec device_;
+  std::string folder_;  // "": none
+  std::string id_ = "none";
+  std::string status_ = "none";
+};
+
+// What is left without any fitted number: full rates, no latency but the smallest kernel's time.
+GemmFactors ideal_gemm_factors(const GpuDeviceSpec& device);
+
+}  // namespace foretell

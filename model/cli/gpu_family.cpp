@@ -1,0 +1,55 @@
+// GPUs as a family of devices.
+#include "hw/spec/gpu_catalog.hpp"
+#include "model/cli/device_family.hpp"
+#include "model/cli/gpu_request.hpp"
+#include "model/cli/make_record.hpp"
+
+namespace foretell {
+namespace {
+
+class GpuFamily : public DeviceFamily {
+ public:
+  std::vector<std::string> systems() const override { return GpuCatalog().systems(); }
+  bool has_system(std::string_view id) const override { return GpuCatalog().has_system(id); }
+  std::string find_system(std::string_view id) const override {
+    return GpuCatalog().find_system(id);
+  }
+
+  RunRecord predict(const Request& request) const override {
+    const GpuRequest resolved = resolve_gpu(request);
+    const GpuSystemSpec& spec = resolved.system.spec;
+    const GpuFactors factors(spec.device, request.factors);
+    const Metrics metrics = simulate_gpu_request(resolved, factors);
+    return make_record(resolved,
+                       {spec.id, spec.device.id, factors.id(), resolved.system.assumed_values,
+                        spec.price_usd_per_hour},
+                       metrics);
+  }
+
+  std::vector<Parameter> parameters(const Request& request) const override {
+    return GpuCatalog().load(request.system, request.set).parameters;
+  }
+
+  Prices prices(const Request& request) const override {
+    return GpuCatalog().load(request.system, request.set).spec.price_usd_per_hour;
+  }
+
+  const std::vector<ImprovedPart>& improved_parts() const override {
+    static const std::vector<ImprovedPart> kParts = {
+        {"device.sms", "SMs with their pipes", 2},
+        {"device.hbm.bandwidth", "memory bandwidth", 2},
+        {"device.l2.capacity", "L2 capacity", 2},
+        {"device.launch_floor", "kernel launch", 0.5},
+        {"device.nvlink.bandwidth", "NVLink bandwidth", 2}};
+    return kParts;
+  }
+};
+
+}  // namespace
+
+const DeviceFamily& gpu_family() {
+  static const GpuFamily kFamily;
+  return kFamily;
+}
+
+}  // namespace foretell

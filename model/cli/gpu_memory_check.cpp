@@ -1,0 +1,86 @@
+// Does a network fit the memory of a GPU, and where would it?
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "model/base/errors.hpp"
+#include "model/cli/gpu_request.hpp"
+#include "model/predict/memory_use.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr double kGiB = 1024.0 * 1024 * 1024;
+
+MemoryUse use_of_gpu(const GpuRequest& resolved, int tensor_parallel) {
+  const Request& request = resolved.request;
+  const HostSpec host;  // what the driver keeps is not counted
+  if (request.input_len == 0) return memory_of_core(build_resolved_graph(resolved), host);
+  const std::int64_t positions = cached_positions(resolved);
+  const auto use = [&](Phase phase, std::int64_t tokens, std::int64_t kv_len) {
+    return memory_of_core(
+        build_gpu_generation_graph(resolved, phase, tokens, kv_len, tensor_parallel), host);
+  };
+  const MemoryUse prefill =
+      use(Phase::kPrefill, request.input_len, std::max(request.input_len, positions));
+  const MemoryUse decode = use(Phase::kDecode, 1, positions);
+  MemoryUse both = largest(prefill, decode);
+  if (resolved.model.family == Family::kEncoderDecoder)  // two programs, each with its weights
+    both.weights = prefill.weights + decode.weights;
+  return both;
+}
+
+struct Fit {
+  std::string system;
+  int tensor_parallel = 1;
+  Bytes memory;  // of all the GPUs that take part
+};
+
+// Those that hold one copy, the least memory first.
+std::vector<Fit> systems_that_fit(const GpuRequest& resolved) {
+  const bool shares = resolved.request.input_len > 0;
+  std::vector<Fit> fits;
+  const GpuCatalog catalog;
+  for (int ranks = 1; ranks <= (shares ? 8 : 1); ranks *= 2) {
+    if (ranks > resolved.model.heads) break;
+    const Bytes needed = use_of_gpu(resolved, ranks).total();
+    for (const std::string& id : catalog.systems()) {
+      const GpuSystemSpec spec = catalog.load(id).spec;
+      if (spec.devices < ranks || (ranks == 1 && spec.devices > 1)) continue;
+      if (needed > spec.device.hbm.capacity) continue;
+      fits.push_back({id, ranks, spec.device.hbm.capacity * spec.devices});
+    }
+    if (!fits.empty()) break;
+  }
+  std::stable_sort(fits.begin(), fits.end(),
+                   [](const Fit& a, const Fit& b) { return a.memory < b.memory; });
+  return fits;
+}
+
+}  // namespace
+
+MemoryUse check_gpu_memory(const GpuRequest& resolved) {
+  const GpuSystemSpec& spec = resolved.system.spec;
+  const MemoryUse use = use_of_gpu(resolved, resolved.request.tp);
+  const Bytes capacity = spec.device.hbm.capacity;
+  if (use.total() <= capacity) return use;
+  const std::string lacks = fmt::format(
+      "{}: each GPU of {} needs {:.1f} GiB (weights {:.1f}, KV cache {:.1f}, activations {:.1f}), "
+      "{:.1f} GiB more than its {:.1f} GiB",
+      resolved.model.name, spec.id, use.total().value() / kGiB, use.weights.value() / kGiB,
+      use.kv_cache.value() / kGiB, use.activations.value() / kGiB,
+      (use.total() - capacity).value() / kGiB, capacity.value() / kGiB);
+  const std::vector<Fit> fits = systems_that_fit(resolved);
+  if (fits.empty()) {
+    throw UserError(lacks +
+                    "; no GPU system here holds it: lower --batch or the lengths, or take a "
+                    "smaller weight type, for example --dtype int8-weights");
+  }
+  const Fit& smallest = fits.front();
+  throw UserError(
+      lacks + "; the smallest GPU system that holds it: --on " + smallest.system +
+      (smallest.tensor_parallel > 1 ? fmt::format(" --tp {}", smallest.tensor_parallel) : ""));
+}
+
+}  // namespace foretell

@@ -1,0 +1,86 @@
+#include "model/cli/gpu_request.hpp"
+
+#include <fmt/format.h>
+
+#include "model/base/errors.hpp"
+#include "model/mapping/gpu/gpu_precision.hpp"
+#include "model/predict/gemm_rows.hpp"
+
+namespace foretell {
+namespace {
+
+void refuse(const Request& request, bool given, const char* option, const char* why) {
+  if (given) throw UserError(fmt::format("{}: {} {}", request.system, option, why));
+}
+
+void check_options(const Request& request) {
+  refuse(request, request.pp > 1, "--pp",
+         "is not modelled on GPUs; share a copy with --tp, or leave it out");
+  refuse(request, !request.sdk.empty(), "--sdk", "is about NeuronCores; leave it out");
+  refuse(request, request.kv == "bucket", "--kv bucket",
+         "is about NeuronCores: GPUs read the cache up to the position; leave it out");
+  refuse(request, request.sampling == "host", "--sampling host",
+         "is about NeuronCores: GPUs sample on the device; leave it out");
+}
+
+void resolve_gpus(GpuRequest& resolved) {
+  Request& request = resolved.request;
+  const GpuSystemSpec& spec = resolved.system.spec;
+  if (request.cores > spec.devices) {
+    throw UserError(
+        fmt::format("cores: {} has {} GPUs, not {}; lower --cores or name a larger "
+                    "system",
+                    spec.id, spec.devices, request.cores));
+  }
+  if (request.tp == 0) request.tp = 1;
+  if (request.pp == 0) request.pp = 1;
+  const int usable = request.cores > 0 ? request.cores : spec.devices;
+  const int copies = request.dp > 0 ? request.dp : 1;
+  const std::int64_t needed = std::int64_t{request.tp} * copies;
+  if (needed > usable) {
+    throw UserError(
+        fmt::format("{} {} of {} {} need {} GPUs, but {} has {}; lower --dp or --tp, "
+                    "or name a larger system",
+                    copies, copies == 1 ? "copy" : "copies", request.tp,
+                    request.tp == 1 ? "GPU" : "GPUs", needed, spec.id, usable));
+  }
+  if (request.dp == 0) request.dp = default_copies(usable, request.tp);
+  if (request.cores == 0) request.cores = request.dp * request.tp;
+  resolved.serving = Serving{request.batch, request.dp, request.in_flight};
+}
+
+}  // namespace
+
+GpuRequest resolve_gpu(const Request& request) {
+  check_request(request);
+  check_options(request);
+  GpuRequest resolved;
+  resolved.system = GpuCatalog().load(request.system, request.set);
+  resolve_workload(request, default_dtype_on_gpu(resolved.system.spec.device), resolved);
+  resolved.request.system = resolved.system.spec.id;
+  const DType kv_cache = resolved.precision.kv_cache;
+  resolved.precision = precision_on_gpu(resolved.precision, resolved.system.spec.device);
+  if (!request.kv_dtype.empty()) resolved.precision.kv_cache = kv_cache;
+  if (request.launch == "stream") resolved.launch = LaunchKind::kStream;
+  if (!request.l2.empty()) resolved.rotated_copies = parse_l2_choice(request.l2).copies;
+  resolve_gpus(resolved);
+  return resolved;
+}
+
+Graph build_gpu_generation_graph(const GpuRequest& resolved, Phase phase, std::int64_t tokens,
+                                 std::int64_t kv_len, int tensor_parallel) {
+  const Request& request = resolved.request;
+  Binding binding;
+  binding.batch = request.batch;
+  binding.seq_len = tokens;
+  binding.phase = phase;
+  binding.kv_len = kv_len;
+  if (resolved.model.family == Family::kEncoderDecoder) binding.encoder_len = request.input_len;
+  binding.tensor_parallel = tensor_parallel;
+  binding.sequence_parallel = request.sequence_parallel && phase == Phase::kPrefill;
+  Graph graph = build_graph(resolved.model, binding);
+  apply_precision(resolved.precision, &graph);
+  return graph;
+}
+
+}  // namespace foretell

@@ -1,0 +1,41 @@
+// What a request asks to run, with its names looked up and its lengths filled in, before any
+// machine is looked at. Families of devices add theirs (resolved_request.hpp, gpu_request.hpp).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/cli/prediction.hpp"
+#include "reports/record/serving.hpp"
+#include "workloads/import/workload.hpp"
+#include "workloads/ir/graph.hpp"
+#include "workloads/ir/precision.hpp"
+
+namespace foretell {
+
+struct ResolvedWorkload {
+  Request request;  // as asked for, with every default that applies filled in
+  ModelConfig model;
+  PrecisionPolicy precision;
+  Serving serving;
+  std::vector<std::string> notes;  // defaults taken and limits that a reader should know
+};
+
+// Looks up the network and the data type, `default_dtype` where none is stated, and fills in the
+// lengths. UserError for unknown names (with the nearest), and for what the network does not do on
+// any machine.
+void resolve_workload(const Request& request, const std::string& default_dtype,
+                      ResolvedWorkload& resolved);
+
+// Tokens that are taken when the request does not say: 128, as published tables of encoders do, or
+// the longest that the network takes.
+std::int64_t default_sequence(const ModelConfig& model);
+
+// The operator graph of one forward pass of one copy, with the data types of the policy.
+Graph build_resolved_graph(const ResolvedWorkload& resolved);
+
+// Rows of the KV cache that the whole generation needs. The decoder of an encoder-decoder reads the
+// prompt from a cache of its own.
+std::int64_t cached_positions(const ResolvedWorkload& resolved);
+
+}  // namespace foretell

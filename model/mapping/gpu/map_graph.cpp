@@ -1,0 +1,235 @@
+#include "model/mapping/gpu/map_graph.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "model/base/errors.hpp"
+#include "model/mapping/gpu/fuse.hpp"
+#include "model/mapping/gpu/l2_residency.hpp"
+#include "model/mapping/gpu/product_kernels.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr int kMostCopies = 1'000'000;
+
+Bytes sum_of(const std::vector<TensorAccess>& accesses) {
+  Bytes sum;
+  for (const TensorAccess& access : accesses) sum += access.bytes;
+  return sum;
+}
+
+// Everything that a call touches, each access once.
+Bytes footprint(const std::vector<FusedOp>& ops) {
+  Bytes sum;
+  for (const FusedOp& op : ops) sum += sum_of(op.reads) + sum_of(op.writes);
+  return sum;
+}
+
+// A type of weights is computed in what it is stored in unless it is storage alone.
+DType activation_compute(const PrecisionPolicy& precision) {
+  const bool narrow = size_of(precision.matmul_compute) < Bytes(2);
+  return narrow ? precision.vector : precision.matmul_compute;
+}
+
+class GraphMapper {
+ public:
+  explicit GraphMapper(const GpuMapping& mapping)
+      : mapping_(mapping),
+        graph_(mapping.graph),
+        products_(mapping.system.device, mapping.factors),
+        fused_(fuse_for_gpu(mapping.graph)),
+        between_calls_(footprint(fused_) * mapping.rotated_copies),
+        pass_type_(product_type(activation_compute(mapping.precision),
+                                activation_compute(mapping.precision))),
+        l2_(mapping.system.device.l2.capacity * products_.timing(pass_type_).factors().l2_share,
+            between_calls_) {}
+
+  std::vector<MappedOp> run() {
+    for (const FusedOp& fused : fused_) {
+      MappedOp op;
+      op.main = fused.main;
+      for (const OpId id : fused.ops) op.flops += graph_.flops(id);
+      map(fused, op);
+      for (const TensorAccess& read : fused.reads) l2_.touch(read.tensor, read.bytes);
+      for (const TensorAccess& write : fused.writes) l2_.touch(write.tensor, write.bytes);
+      mapped_.push_back(std::move(op));
+    }
+    return std::move(mapped_);
+  }
+
+ private:
+  void map(const FusedOp& fused, MappedOp& op) {
+    switch (fused.kind) {
+      case GpuOpKind::kLinear:
+        return linear(fused, op);
+      case GpuOpKind::kProduct:
+        return product(fused, op);
+      case GpuOpKind::kAttention:
+        return attention(fused, op);
+      case GpuOpKind::kExperts:
+        return experts(fused, op);
+      case GpuOpKind::kPass:
+        return pass(fused, op);
+      case GpuOpKind::kCollective:
+        return collective(fused, op);
+    }
+  }
+
+  // What comes from DRAM: reads that miss L2, and every result.
+  Bytes dram_of(const FusedOp& fused) const {
+    Bytes bytes = sum_of(fused.writes);
+    for (const TensorAccess& read : fused.reads) {
+      bytes += read.bytes * l2_.missing(read.tensor, read.bytes);
+    }
+    return bytes;
+  }
+
+  int copies_between(Bytes weights) const {
+    const double copies = std::ceil(between_calls_ / weights);
+    return static_cast<int>(std::clamp(copies, 1.0, static_cast<double>(kMostCopies)));
+  }
+
+  void linear(const FusedOp& fused, MappedOp& op) {
+    const Op& main = graph_.op(fused.main);
+    const Tensor& input = graph_.tensor(main.inputs[0]);
+    Product product;
+    product.k = input.shape.back();
+    product.m = element_count(input.shape) / product.k;
+    Bytes weight_bytes;
+    for (const TensorId weight : fused.weights) {
+      product.n += element_count(graph_.tensor(weight).shape) / product.k;
+      weight_bytes += graph_.tensor(weight).bytes();
+    }
+    product.type =
+        product_type(mapping_.precision.matmul_compute, graph_.tensor(fused.weights.front()).dtype);
+    product.copies = copies_between(weight_bytes);
+    product.dram = dram_of(fused);
+    const TensorId data = data_of(graph_, main.inputs[0]);
+    const Bytes element(products_.type(product.type).activation_bytes);
+    if (size_of(graph_.tensor(data).dtype) > element) {
+      const Bytes narrow = static_cast<double>(element_count(input.shape)) * element;
+      convert(data, input.bytes(), narrow, op);
+      product.dram -= input.bytes() * l2_.missing(data, input.bytes());
+    }
+    products_.add(product, op);
+  }
+
+  // The activation in the type of the product, written once for all that read it so.
+  void convert(TensorId data, Bytes from, Bytes to, MappedOp& op) {
+    if (!converted_.insert(data).second) return;
+    GpuKernel kernel = pass_kernel(from * l2_.missing(data, from) + to, from + to);
+    kernel.name = "quantise";
+    add_pass(std::move(kernel), op);
+  }
+
+  GpuKernel pass_kernel(Bytes dram, Bytes all) {
+    const GemmTiming& timing = products_.timing(pass_type_);
+    GpuKernel kernel;
+    kernel.launch = timing.factors().launch;
+    kernel.memory_latency = timing.prologue();
+    kernel.dram_bytes = dram;
+    kernel.dram_rate = timing.dram_rate();
+    kernel.l2_bytes = all;
+    kernel.l2_rate = timing.l2_rate();
+    return kernel;
+  }
+
+  void add_pass(GpuKernel kernel, MappedOp& op) {
+    op.bounds["launch"] += kernel.launch + kernel.memory_latency;
+    op.bounds["DRAM"] += kernel.dram_bytes / kernel.dram_rate;
+    op.bounds["L2"] += kernel.l2_bytes / kernel.l2_rate;
+    op.dram += kernel.dram_bytes;
+    op.program.kernels.push_back(std::move(kernel));
+  }
+
+  void pass(const FusedOp& fused, MappedOp& op) {
+    op.engine = "memory";
+    GpuKernel kernel = pass_kernel(dram_of(fused), sum_of(fused.reads) + sum_of(fused.writes));
+    kernel.name = graph_.op(fused.main).kind;
+    add_pass(std::move(kernel), op);
+  }
+
+  void product(const FusedOp& fused, MappedOp& op) {
+    const Op& main = graph_.op(fused.main);
+    const Shape& a = graph_.tensor(main.inputs[0]).shape;
+    const Shape& c = graph_.tensor(main.outputs.front()).shape;
+    Product product;
+    product.k = a.back();
+    product.n = c.back();
+    product.m = c[c.size() - 2];
+    product.batch = element_count(c) / (product.m * product.n);
+    product.type = pass_type_;
+    product.dram = dram_of(fused);
+    products_.add(product, op);
+  }
+
+  // Scores, softmax and context behind each other; the scores go through memory.
+  void attention(const FusedOp& fused, MappedOp& op) {
+    const AttentionDimensions& a = fused.attention;
+    const Bytes element = size_of(mapping_.precision.vector);
+    const std::int64_t groups = a.batch * a.kv_heads;
+    const std::int64_t rows = a.queries * (a.heads / a.kv_heads);
+    const Bytes scores = static_cast<double>(groups * rows) * static_cast<double>(a.keys) * element;
+    const Bytes inputs = dram_of(fused) - sum_of(fused.writes);
+    const double missing = missing_at_once(scores);
+    Product product{pass_type_, groups, rows, a.keys, a.head_dim, inputs + scores, 1};
+    products_.add(product, op);
+    GpuKernel softmax = pass_kernel(scores * missing + scores, scores * 2.0);
+    softmax.name = "softmax";
+    add_pass(std::move(softmax), op);
+    product = {
+        pass_type_, groups, rows, a.head_dim, a.keys, scores * missing + sum_of(fused.writes), 1};
+    products_.add(product, op);
+  }
+
+  // Of data that were written just before.
+  double missing_at_once(Bytes bytes) const {
+    L2Residency fresh = l2_;
+    fresh.touch(kNoId, bytes);
+    return fresh.missing(kNoId, bytes);
+  }
+
+  // Every token goes to its experts; tokens spread evenly, so few tokens reach few experts.
+  void experts(const FusedOp& fused, MappedOp& op) {
+    const Op& main = graph_.op(fused.main);
+    const Tensor& weights = graph_.tensor(fused.weights.front());
+    const Shape& result = graph_.tensor(main.outputs.front()).shape;
+    const double all = static_cast<double>(weights.shape[0]);
+    const double rows = static_cast<double>(element_count(result) / result.back());
+    const double active = std::round(all * (1 - std::pow(1 - 1 / all, rows)));
+    Product product;
+    product.batch = static_cast<std::int64_t>(std::max(1.0, active));
+    product.k = weights.shape[1];
+    product.n = weights.shape[2];
+    product.m = static_cast<std::int64_t>(std::ceil(rows / static_cast<double>(product.batch)));
+    product.type = product_type(mapping_.precision.matmul_compute, weights.dtype);
+    const Bytes idle = weights.bytes() * (1 - static_cast<double>(product.batch) / all);
+    product.copies = copies_between(weights.bytes());
+    product.dram = dram_of(fused) - idle * l2_.missing(fused.weights.front(), weights.bytes());
+    products_.add(product, op);
+  }
+
+  void collective(const FusedOp& fused, MappedOp& op) {
+    throw UserError("operator '" + graph_.op(fused.main).name + "' (" + graph_.op(fused.main).kind +
+                    ") has no mapping to GPUs");
+    op.engine = "link";
+  }
+
+  const GpuMapping& mapping_;
+  const Graph& graph_;
+  ProductKernels products_;
+  std::vector<FusedOp> fused_;
+  Bytes between_calls_;
+  std::string pass_type_;
+  L2Residency l2_;
+  std::set<TensorId> converted_;
+  std::vector<MappedOp> mapped_;
+};
+
+}  // namespace
+
+std::vector<MappedOp> map_to_gpu(const GpuMapping& mapping) { return GraphMapper(mapping).run(); }
+
+}  // namespace foretell

@@ -1,0 +1,27 @@
+// Graph -> kernels of one GPU.
+#pragma once
+
+#include <vector>
+
+#include "hw/spec/gpu_factors.hpp"
+#include "hw/spec/gpu_spec.hpp"
+#include "model/mapping/gpu/mapped_op.hpp"
+#include "workloads/ir/graph.hpp"
+#include "workloads/ir/precision.hpp"
+
+namespace foretell {
+
+struct GpuMapping {
+  const Graph& graph;  // with the types of `precision` applied
+  const PrecisionPolicy& precision;
+  const GpuSystemSpec& system;
+  const GpuFactors& factors;
+  LaunchKind launch = LaunchKind::kGraph;
+  int rotated_copies = 1;  // of the network, each with its own weights, that are called in turn
+};
+
+// One entry per fused operation, in execution order. UserError for an operator without a mapping
+// and a type without a pipe.
+std::vector<MappedOp> map_to_gpu(const GpuMapping& mapping);
+
+}  // namespace foretell

@@ -1,0 +1,28 @@
+// An operation of a graph as kernels, with what an architect asks about it.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "model/base/units.hpp"
+#include "model/program/gpu_kernel.hpp"
+#include "workloads/ir/graph.hpp"
+
+namespace foretell {
+
+struct MappedOp {
+  OpId main = kNoId;
+  GpuProgram program;
+  std::string engine;  // "tensor", "vector", "memory", "link"
+  Flops flops;
+  Bytes dram;
+  // Of the largest kernel: its name, thread blocks per slot of the chip, and the share of the
+  // slots that is at work while it runs. Empty and 0 for kernels without thread blocks.
+  std::string kernel;
+  double waves = 0;
+  double occupancy = 0;
+  // How long each part would take alone: "tensor pipe", "operand feed", "DRAM", …
+  std::map<std::string, Seconds> bounds;
+};
+
+}  // namespace foretell

@@ -1,0 +1,125 @@
+#include "model/mapping/gpu/product_kernels.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/mapping/gpu/gemm.hpp"
+#include "model/timing/gemm_library.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr const char* kLibrary = "trtllm";  // whose kernels a network runs
+
+// The runs of one product behind each other, `batch` times.
+void repeat(std::vector<CtaRun>& ctas, std::int64_t batch) {
+  if (batch == 1) return;
+  GpuKernel all;
+  if (ctas.size() == 1) {
+    add_ctas(all, ctas.front().count * batch, ctas.front().duration);
+  } else {
+    for (std::int64_t i = 0; i < batch; ++i) {
+      for (const CtaRun& run : ctas) add_ctas(all, run.count, run.duration);
+    }
+  }
+  ctas = std::move(all.ctas);
+}
+
+void add_bound(Seconds time, const char* name, MappedOp& op) { op.bounds[name] += time; }
+
+}  // namespace
+
+struct ProductKernels::Kernels {
+  Kernels(const GpuDeviceSpec& device, const GemmType& kind, const GemmFactors& factors)
+      : type(kind),
+        library(gemm_library(device.architecture, kLibrary, kind.name)),
+        timing(device, type, library, factors) {}
+
+  const GemmType& type;
+  GemmLibrary library;
+  GemmTiming timing;
+};
+
+ProductKernels::ProductKernels(const GpuDeviceSpec& device, const GpuFactors& factors)
+    : device_(device), factors_(factors) {}
+
+ProductKernels::~ProductKernels() = default;
+
+ProductKernels::Kernels& ProductKernels::kernels_of(const std::string& type) {
+  std::unique_ptr<Kernels>& kernels = kernels_[type];
+  if (kernels == nullptr) {
+    kernels = std::make_unique<Kernels>(device_, gemm_type(type), factors_.gemm(type));
+  }
+  return *kernels;
+}
+
+const GemmTiming& ProductKernels::timing(const std::string& type) {
+  return kernels_of(type).timing;
+}
+
+const GemmType& ProductKernels::type(const std::string& type) { return kernels_of(type).type; }
+
+void ProductKernels::add(const Product& product, MappedOp& op) {
+  const Kernels& kernels = kernels_of(product.type);
+  const GemmTiming& timing = kernels.timing;
+  const GemmShape all{product.m, product.n * product.batch, product.k};
+  GemmTimes chosen = timing.fastest(all, {product.copies, false});
+  chosen.quantise = Seconds(0);  // a kernel of its own, once for all readers of the activation
+  chosen.dram = product.dram;
+  GpuKernel kernel = gemm_program(timing, {product.m, product.n, product.k}, chosen).kernels.back();
+  repeat(kernel.ctas, product.batch);
+  op.dram += kernel.dram_bytes;
+  note_bounds(kernels, product, chosen, op);
+  op.program.kernels.push_back(std::move(kernel));
+}
+
+void ProductKernels::note_bounds(const Kernels& kernels, const Product& product,
+                                 const GemmTimes& chosen, MappedOp& op) const {
+  const GpuKernel kernel =
+      gemm_program(kernels.timing, {product.m, product.n, product.k}, chosen).kernels.back();
+  double blocks = 0;
+  for (const CtaRun& run : kernel.ctas) blocks += static_cast<double>(run.count);
+  blocks *= static_cast<double>(product.batch);
+  const double slots = static_cast<double>(device_.sms) * kernel.ctas_per_sm;
+  const double waves = blocks / slots;
+  if (op.kernel.empty() || waves > op.waves) {
+    op.kernel = kernel.name;
+    op.waves = waves;
+    op.occupancy = waves / std::ceil(waves);
+  }
+  const GemmFactors& factors = kernels.timing.factors();
+  const double clock = device_.clock.boost.value();
+  const double rounds = std::ceil(waves);
+  add_bound(kernel.launch, "launch", op);
+  add_bound(product.dram / kernels.timing.dram_rate(), "DRAM", op);
+  add_bound(chosen.l2 / kernels.timing.l2_rate(), "L2", op);
+  add_bound(chosen.tail, "reduction", op);
+  if (chosen.gemv) return add_bound(chosen.compute, "vector pipe", op);
+  const double stages =
+      std::ceil(static_cast<double>(product.k) / kernels.type.step / chosen.split);
+  const GemmTile tile = chosen.tile;
+  const double rate =
+      dense_rate(device_, kernels.type.rate).value() * factors.mma_efficiency / device_.sms;
+  const double load =
+      (static_cast<double>(std::min<std::int64_t>(tile.m, product.m)) *
+           kernels.type.activation_bytes +
+       static_cast<double>(std::min<std::int64_t>(tile.n, product.n)) * kernels.type.weight_bytes) *
+      kernels.type.step;
+  const bool matrix = device_.matrix_rate.count(kernels.type.rate) > 0;
+  op.engine = matrix ? "tensor" : "vector";
+  add_bound(Seconds(rounds * stages * 2.0 * tile.m * tile.n * kernels.type.step / rate),
+            matrix ? "tensor pipe" : "vector pipe", op);
+  add_bound(Seconds(rounds * stages * load / (factors.sm_feed.value() * clock)), "operand feed",
+            op);
+  add_bound(Seconds(rounds * stages * factors.step.value() / clock), "pipeline latency", op);
+}
+
+std::string product_type(DType compute, DType weights) {
+  if (compute == DType::kInt8) return "int8";
+  if (compute == DType::kFp8) return "fp8";
+  const bool narrow = size_of(weights) < Bytes(2);
+  if (narrow) return weights == DType::kInt4 ? "int4_wo" : "int8_wo";
+  return std::string(to_string(compute));
+}
+
+}  // namespace foretell

@@ -1,0 +1,55 @@
+// Kernels of products on the pipes of a GPU: one or many of the same shape.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "hw/spec/gpu_factors.hpp"
+#include "hw/spec/gpu_spec.hpp"
+#include "model/mapping/gpu/mapped_op.hpp"
+#include "model/timing/gemm_timing.hpp"
+#include "workloads/ir/precision.hpp"
+
+namespace foretell {
+
+// `batch` products [m,k] x [k,n] that one kernel does together.
+struct Product {
+  std::string type;  // of gemm_library.hpp
+  std::int64_t batch = 1;
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  Bytes dram;      // that misses L2, results included
+  int copies = 1;  // of weights like these that are used until these are used again
+};
+
+class ProductKernels {
+ public:
+  // Both outlive it.
+  ProductKernels(const GpuDeviceSpec& device, const GpuFactors& factors);
+  ~ProductKernels();
+
+  // Appends the kernel and what bounds it. UserError when the chip has no pipe for the type.
+  void add(const Product& product, MappedOp& op);
+
+  // The timing of a type, for what memory-bound kernels have in common with products.
+  const GemmTiming& timing(const std::string& type);
+  const GemmType& type(const std::string& type);
+
+ private:
+  struct Kernels;
+  Kernels& kernels_of(const std::string& type);
+  void note_bounds(const Kernels& kernels, const Product& product, const GemmTimes& chosen,
+                   MappedOp& op) const;
+
+  const GpuDeviceSpec& device_;
+  const GpuFactors& factors_;
+  std::map<std::string, std::unique_ptr<Kernels>> kernels_;
+};
+
+// The type of a product whose operands are multiplied as `compute` and whose weights are stored as
+// `weights`.
+std::string product_type(DType compute, DType weights);
+
+}  // namespace foretell

@@ -1,0 +1,135 @@
+#include "model/predict/gpu_call.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "model/mapping/gpu/map_graph.hpp"
+#include "model/system/gpu_run.hpp"
+
+namespace foretell {
+namespace {
+
+// Everything that the time of a kernel depends on.
+std::string key_of(const GpuKernel& kernel) {
+  std::string key =
+      fmt::format("{} {} {} {} {} {} {} {} {} {}", kernel.ctas_per_sm,
+                  kernel.memory_latency.value(), kernel.dram_bytes.value(),
+                  kernel.dram_rate.value(), kernel.l2_bytes.value(), kernel.l2_rate.value(),
+                  kernel.overlap, kernel.launch.value(), kernel.tail.value(), kernel.stretch);
+  for (const CtaRun& run : kernel.ctas) {
+    key += fmt::format(" {}x{}", run.count, run.duration.value());
+  }
+  return key;
+}
+
+// The time of every kernel of the operations, in order.
+std::vector<Seconds> kernel_times(const GpuCall& call, const std::vector<MappedOp>& ops) {
+  std::vector<GpuProgram> programs;
+  std::vector<std::size_t> program_of;  // by kernel
+  std::map<std::string, std::size_t> known;
+  for (const MappedOp& op : ops) {
+    for (const GpuKernel& kernel : op.program.kernels) {
+      const std::size_t next = programs.size();
+      const std::size_t index =
+          call.exact ? next : known.try_emplace(key_of(kernel), next).first->second;
+      if (index == next) programs.push_back({{kernel}});
+      program_of.push_back(index);
+    }
+  }
+  const std::vector<Seconds> simulated = simulate_gpu(call.system.device, programs);
+  std::vector<Seconds> times;
+  times.reserve(program_of.size());
+  for (const std::size_t index : program_of) times.push_back(simulated[index]);
+  return times;
+}
+
+class CallRunner {
+ public:
+  explicit CallRunner(const GpuCall& call) : call_(call) {}
+
+  GpuCallResult run() {
+    const std::vector<MappedOp> ops =
+        map_to_gpu({call_.graph, call_.precision, call_.system, call_.factors, call_.launch,
+                    call_.rotated_copies});
+    const std::vector<Seconds> times = kernel_times(call_, ops);
+    std::size_t kernel = 0;
+    for (const MappedOp& op : ops) {
+      const Seconds start = end_;
+      for (const GpuKernel& part : op.program.kernels) {
+        result_.kernels.push_back(
+            {call_.graph.op(op.main).name, part.name, op.engine, end_, times[kernel]});
+        end_ += times[kernel++];
+      }
+      add_operator(op, start);
+    }
+    fill(ops);
+    return std::move(result_);
+  }
+
+ private:
+  void add_operator(const MappedOp& op, Seconds start) {
+    const Op& main = call_.graph.op(op.main);
+    OperatorMetrics metrics;
+    metrics.name = main.name;
+    metrics.op = main.kind;
+    metrics.engine = op.engine;
+    metrics.start = start;
+    metrics.duration = end_ - start;
+    metrics.flops = op.flops;
+    metrics.bytes = op.dram;
+    metrics.critical = longest(op.bounds);
+    metrics.kernel = op.kernel;
+    metrics.waves = op.waves;
+    metrics.occupancy = op.occupancy;
+    critical_[metrics.critical] += metrics.duration;
+    result_.metrics.operators.push_back(std::move(metrics));
+  }
+
+  static std::string longest(const std::map<std::string, Seconds>& times) {
+    const auto most =
+        std::max_element(times.begin(), times.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
+    return most == times.end() ? "" : most->first;
+  }
+
+  void fill(const std::vector<MappedOp>& ops) {
+    Metrics& metrics = result_.metrics;
+    metrics.device = end_;
+    metrics.call = end_;
+    metrics.bottleneck = longest(critical_);
+    metrics.instructions = result_.kernels.size();
+    metrics.memory_capacity = call_.system.device.hbm.capacity;
+    std::map<std::string, Seconds> busy;
+    Bytes l2;
+    for (const MappedOp& op : ops) {
+      for (const auto& [name, time] : op.bounds) busy[name] += time;
+      for (const GpuKernel& kernel : op.program.kernels) l2 += kernel.l2_bytes;
+      metrics.hbm_read += op.dram;
+    }
+    const auto add = [&](const char* path, const char* bound, Bytes bytes) {
+      ResourceMetrics resource;
+      resource.path = std::string("gpu0.") + path;
+      resource.busy = std::clamp(busy[bound] / end_, 0.0, 1.0);
+      resource.bytes = bytes;
+      metrics.resources.push_back(std::move(resource));
+    };
+    add("tensor", "tensor pipe", Bytes(0));
+    add("vector", "vector pipe", Bytes(0));
+    add("l2", "L2", l2);
+    add("dram", "DRAM", metrics.hbm_read);
+    add("launch", "launch", Bytes(0));
+  }
+
+  const GpuCall& call_;
+  Seconds end_;
+  std::map<std::string, Seconds> critical_;
+  GpuCallResult result_;
+};
+
+}  // namespace
+
+GpuCallResult run_gpu_call(const GpuCall& call) { return CallRunner(call).run(); }
+
+}  // namespace foretell

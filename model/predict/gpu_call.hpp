@@ -1,0 +1,44 @@
+// One batched call of a graph on a GPU: mapping to kernels, simulation, and what came out as
+// Metrics.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "hw/spec/gpu_factors.hpp"
+#include "hw/spec/gpu_spec.hpp"
+#include "model/base/metrics.hpp"
+#include "model/program/gpu_kernel.hpp"
+#include "workloads/ir/graph.hpp"
+#include "workloads/ir/precision.hpp"
+
+namespace foretell {
+
+struct GpuCall {
+  const Graph& graph;  // with the types of `precision` applied
+  const PrecisionPolicy& precision;
+  const GpuSystemSpec& system;
+  const GpuFactors& factors;
+  LaunchKind launch = LaunchKind::kGraph;
+  int rotated_copies = 1;  // see GpuMapping
+  bool exact = false;      // simulate every kernel instead of equal ones once
+};
+
+// A kernel on the timeline of the call.
+struct KernelRun {
+  std::string op;      // "encoder.0.attention.query"
+  std::string kernel;  // "gemm 128x256"
+  std::string engine;
+  Seconds start;
+  Seconds duration;
+};
+
+struct GpuCallResult {
+  Metrics metrics;
+  std::vector<KernelRun> kernels;
+};
+
+// Throws UserError for operators and types without a mapping. The caller has checked the memory.
+GpuCallResult run_gpu_call(const GpuCall& call);
+
+}  // namespace foretell

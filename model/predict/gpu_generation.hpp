@@ -1,0 +1,29 @@
+// Token generation on one or more GPUs: prefill, then decode steps against a growing KV cache.
+//
+// A step reads the cache up to its own position. Steps are executed at a few positions and
+// interpolated; `exact` executes every one.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "model/base/metrics.hpp"
+#include "model/predict/gpu_call.hpp"
+
+namespace foretell {
+
+struct GpuGeneration {
+  std::function<GpuCallResult()> prefill;
+  std::function<GpuCallResult(std::int64_t kv_len)> decode;
+  std::int64_t input_len = 0;
+  std::int64_t output_len = 0;
+  // Of an encoder-decoder the prompt is not in the cache of the decode steps, and the first output
+  // token needs a step, too.
+  bool prompt_in_cache = true;
+  bool exact = false;
+};
+
+// Metrics of the median decode step, with Metrics::generation.
+Metrics run_gpu_generation(const GpuGeneration& generation);
+
+}  // namespace foretell
