@@ -62,6 +62,7 @@ GpuRequest resolve_gpu(const Request& request) {
   resolved.precision = precision_on_gpu(resolved.precision, resolved.system.spec.device);
   if (!request.kv_dtype.empty()) resolved.precision.kv_cache = kv_cache;
   if (request.launch == "stream") resolved.launch = LaunchKind::kStream;
+  resolved.sustained_clock = request.clock == "sustained";
   if (!request.l2.empty()) resolved.rotated_copies = parse_l2_choice(request.l2).copies;
   resolve_gpus(resolved);
   return resolved;

@@ -13,6 +13,7 @@ struct GpuRequest : ResolvedWorkload {
   LoadedGpuSystem system;  // overrides applied
   LaunchKind launch = LaunchKind::kGraph;
   int rotated_copies = 1;
+  bool sustained_clock = false;
 };
 
 // UserError for what GPUs do not do, types without a pipe, and parallelism that does not fit the

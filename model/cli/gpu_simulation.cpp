@@ -1,49 +1,100 @@
 // The bridge from a resolved request to the model of a GPU.
+#include <fstream>
+
+#include "hw/spec/gpu_run_factors.hpp"
+#include "model/base/errors.hpp"
 #include "model/cli/gpu_request.hpp"
 #include "model/predict/gpu_call.hpp"
 #include "model/predict/gpu_generation.hpp"
+#include "model/system/gpu_trace.hpp"
 
 namespace foretell {
 namespace {
 
-GpuCallResult run(const GpuRequest& resolved, const GpuFactors& factors, const Graph& graph) {
-  GpuCall call{graph, resolved.precision, resolved.system.spec, factors};
-  call.launch = resolved.launch;
-  call.rotated_copies = resolved.rotated_copies;
-  call.exact = resolved.request.exact;
-  return run_gpu_call(call);
-}
+class Simulation {
+ public:
+  Simulation(const GpuRequest& resolved, const GpuFactors& factors)
+      : resolved_(resolved), factors_(factors) {
+    if (resolved.request.factors != "none") run_factors_ = load_gpu_run_factors();
+  }
 
-Metrics generate(const GpuRequest& resolved, const GpuFactors& factors) {
-  const Request& request = resolved.request;
-  const bool encodes = resolved.model.family == Family::kEncoderDecoder;
-  GpuGeneration generation;
-  generation.prefill = [&] {
-    return run(resolved, factors,
-               build_gpu_generation_graph(resolved, Phase::kPrefill, request.input_len,
-                                          encodes ? cached_positions(resolved) : request.input_len,
-                                          request.tp));
-  };
-  generation.decode = [&](std::int64_t kv_len) {
-    return run(resolved, factors,
-               build_gpu_generation_graph(resolved, Phase::kDecode, 1, kv_len, request.tp));
-  };
-  generation.input_len = request.input_len;
-  generation.output_len = request.output_len;
-  generation.prompt_in_cache = !encodes;
-  generation.exact = request.exact;
-  return run_gpu_generation(generation);
-}
+  Metrics run() {
+    const MemoryUse memory = check_gpu_memory(resolved_);
+    Metrics metrics = resolved_.request.input_len > 0 ? generation() : forward();
+    metrics.memory = memory;
+    write_timeline();
+    return metrics;
+  }
+
+ private:
+  GpuCallResult call(const Graph& graph) const {
+    GpuCall call{graph, resolved_.precision, resolved_.system.spec, factors_};
+    call.run = run_factors_;
+    call.launch = resolved_.launch;
+    call.sustained_clock = resolved_.sustained_clock;
+    call.rotated_copies = resolved_.rotated_copies;
+    call.exact = resolved_.request.exact;
+    return run_gpu_call(call);
+  }
+
+  Metrics forward() {
+    GpuCallResult result = call(build_resolved_graph(resolved_));
+    timeline_ = std::move(result.kernels);
+    return result.metrics;
+  }
+
+  Metrics generation() {
+    const Request& request = resolved_.request;
+    const bool encodes = resolved_.model.family == Family::kEncoderDecoder;
+    const auto graph = [&](Phase phase, std::int64_t tokens, std::int64_t kv_len) {
+      return build_gpu_generation_graph(resolved_, phase, tokens, kv_len, request.tp);
+    };
+    GpuGeneration generation;
+    generation.prefill = [&] {
+      const std::int64_t kv_len = encodes ? cached_positions(resolved_) : request.input_len;
+      GpuCallResult result = call(graph(Phase::kPrefill, request.input_len, kv_len));
+      timeline_ = std::move(result.kernels);
+      return result.metrics;
+    };
+    generation.decode = [&](std::int64_t kv_len) {
+      GpuCallResult result = call(graph(Phase::kDecode, 1, kv_len));
+      step_ = std::move(result.kernels);
+      return result.metrics;
+    };
+    generation.input_len = request.input_len;
+    generation.output_len = request.output_len;
+    generation.prompt_in_cache = !encodes;
+    generation.exact = request.exact;
+    return run_gpu_generation(generation);
+  }
+
+  // Of a generation: the prefill and, behind it, the median decode step.
+  void write_timeline() {
+    const std::string& path = resolved_.request.trace_file;
+    if (path.empty()) return;
+    const Seconds end =
+        timeline_.empty() ? Seconds(0) : timeline_.back().start + timeline_.back().duration;
+    for (KernelRun run : step_) {
+      run.start += end;
+      timeline_.push_back(std::move(run));
+    }
+    std::ofstream file(path, std::ios::binary);
+    if (file) write_gpu_trace(file, resolved_.system.spec.device.name, timeline_);
+    file.close();
+    if (!file) throw UserError(path + ": the timeline cannot be written; is the disk full?");
+  }
+
+  const GpuRequest& resolved_;
+  const GpuFactors& factors_;
+  GpuRunFactors run_factors_;
+  std::vector<KernelRun> timeline_;
+  std::vector<KernelRun> step_;  // the last decode step
+};
 
 }  // namespace
 
 Metrics simulate_gpu_request(const GpuRequest& resolved, const GpuFactors& factors) {
-  const MemoryUse memory = check_gpu_memory(resolved);
-  Metrics metrics = resolved.request.input_len > 0
-                        ? generate(resolved, factors)
-                        : run(resolved, factors, build_resolved_graph(resolved)).metrics;
-  metrics.memory = memory;
-  return metrics;
+  return Simulation(resolved, factors).run();
 }
 
 }  // namespace foretell

@@ -5,6 +5,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/cli/intervals.hpp"
+#include "model/cli/make_record.hpp"
 #include "reports/record/testing/message_of.hpp"
 
 namespace foretell {

@@ -50,18 +50,16 @@ class CallRunner {
   explicit CallRunner(const GpuCall& call) : call_(call) {}
 
   GpuCallResult run() {
-    const std::vector<MappedOp> ops =
-        map_to_gpu({call_.graph, call_.precision, call_.system, call_.factors, call_.launch,
-                    call_.rotated_copies});
+    GpuMapping mapping{call_.graph, call_.precision, call_.system, call_.factors};
+    mapping.rotated_copies = call_.rotated_copies;
+    if (streams()) mapping.launch_gap = call_.run.stream_gap;
+    if (call_.sustained_clock) mapping.clock_share = call_.run.sustained_clock;
+    const std::vector<MappedOp> ops = map_to_gpu(mapping);
     const std::vector<Seconds> times = kernel_times(call_, ops);
     std::size_t kernel = 0;
     for (const MappedOp& op : ops) {
       const Seconds start = end_;
-      for (const GpuKernel& part : op.program.kernels) {
-        result_.kernels.push_back(
-            {call_.graph.op(op.main).name, part.name, op.engine, end_, times[kernel]});
-        end_ += times[kernel++];
-      }
+      for (const GpuKernel& part : op.program.kernels) add_kernel(op, part, times[kernel++]);
       add_operator(op, start);
     }
     fill(ops);
@@ -69,6 +67,22 @@ class CallRunner {
   }
 
  private:
+  bool streams() const { return call_.launch == LaunchKind::kStream; }
+
+  // A kernel begins when the one before has ended, and in a stream not before the host, which
+  // launches one after the other, has come to it.
+  void add_kernel(const MappedOp& op, const GpuKernel& kernel, Seconds time) {
+    if (streams()) {
+      issued_ += call_.run.stream_issue;
+      if (issued_ > end_) {
+        waited_ += issued_ - end_;
+        end_ = issued_;
+      }
+    }
+    result_.kernels.push_back({call_.graph.op(op.main).name, kernel.name, op.engine, end_, time});
+    end_ += time;
+  }
+
   void add_operator(const MappedOp& op, Seconds start) {
     const Op& main = call_.graph.op(op.main);
     OperatorMetrics metrics;
@@ -98,6 +112,7 @@ class CallRunner {
     Metrics& metrics = result_.metrics;
     metrics.device = end_;
     metrics.call = end_;
+    if (waited_ > end_ / 2) critical_["host that launches"] = waited_;
     metrics.bottleneck = longest(critical_);
     metrics.instructions = result_.kernels.size();
     metrics.memory_capacity = call_.system.device.hbm.capacity;
@@ -119,11 +134,15 @@ class CallRunner {
     add("vector", "vector pipe", Bytes(0));
     add("l2", "L2", l2);
     add("dram", "DRAM", metrics.hbm_read);
+    busy["launch"] += waited_;
     add("launch", "launch", Bytes(0));
+    add("link", "link", Bytes(0));
   }
 
   const GpuCall& call_;
   Seconds end_;
+  Seconds issued_;  // the host has launched so far
+  Seconds waited_;  // for the host
   std::map<std::string, Seconds> critical_;
   GpuCallResult result_;
 };

@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "hw/spec/gpu_factors.hpp"
+#include "hw/spec/gpu_run_factors.hpp"
 #include "hw/spec/gpu_spec.hpp"
 #include "model/base/metrics.hpp"
 #include "model/program/gpu_kernel.hpp"
+#include "model/system/gpu_trace.hpp"
 #include "workloads/ir/graph.hpp"
 #include "workloads/ir/precision.hpp"
 
@@ -19,18 +21,11 @@ struct GpuCall {
   const PrecisionPolicy& precision;
   const GpuSystemSpec& system;
   const GpuFactors& factors;
+  GpuRunFactors run{};
   LaunchKind launch = LaunchKind::kGraph;
+  bool sustained_clock = false;
   int rotated_copies = 1;  // see GpuMapping
   bool exact = false;      // simulate every kernel instead of equal ones once
-};
-
-// A kernel on the timeline of the call.
-struct KernelRun {
-  std::string op;      // "encoder.0.attention.query"
-  std::string kernel;  // "gemm 128x256"
-  std::string engine;
-  Seconds start;
-  Seconds duration;
 };
 
 struct GpuCallResult {

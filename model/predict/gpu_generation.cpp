@@ -17,13 +17,13 @@ Metrics run_gpu_generation(const GpuGeneration& generation) {
   const StepTime time = [&](std::int64_t kv_len) {
     const auto found = known.find(kv_len);
     if (found != known.end()) return found->second;
-    return known[kv_len] = generation.decode(kv_len).metrics.call;
+    return known[kv_len] = generation.decode(kv_len).call;
   };
   const std::int64_t prompt = generation.prompt_in_cache ? generation.input_len : 0;
   const std::int64_t first = prompt + 2;
   const std::int64_t last = prompt + generation.output_len;
   GenerationMetrics result;
-  result.ttft = generation.prefill().metrics.call;
+  result.ttft = generation.prefill().call;
   if (!generation.prompt_in_cache) result.ttft += time(1);
   result.steps = generation.exact ? executed_steps(first, last, time)
                                   : interpolated_steps(first, last, kBlock, time);
@@ -32,7 +32,7 @@ Metrics run_gpu_generation(const GpuGeneration& generation) {
     result.total += static_cast<double>(step.tokens) * step.time;
   }
   result.slowest_stage = result.total;
-  Metrics metrics = generation.decode(median_positions(prompt, generation.output_len)).metrics;
+  Metrics metrics = generation.decode(median_positions(prompt, generation.output_len));
   result.tpot = metrics.call;
   metrics.call = result.total;
   metrics.generation = std::move(result);

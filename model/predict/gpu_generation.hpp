@@ -8,13 +8,12 @@
 #include <functional>
 
 #include "model/base/metrics.hpp"
-#include "model/predict/gpu_call.hpp"
 
 namespace foretell {
 
 struct GpuGeneration {
-  std::function<GpuCallResult()> prefill;
-  std::function<GpuCallResult(std::int64_t kv_len)> decode;
+  std::function<Metrics()> prefill;
+  std::function<Metrics(std::int64_t kv_len)> decode;  // the last one is the median step
   std::int64_t input_len = 0;
   std::int64_t output_len = 0;
   // Of an encoder-decoder the prompt is not in the cache of the decode steps, and the first output

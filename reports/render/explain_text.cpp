@@ -32,6 +32,9 @@ struct OperatorGroup {
   double seconds = 0;
   double flops = 0;
   double bytes = 0;
+  double waves = 0;  // sums over the operators of the group
+  double occupancy = 0;
+  std::map<std::string, double> kernel_seconds;
   std::map<std::string, double> engine_seconds;
   std::map<std::string, double> critical_seconds;
 };
@@ -53,6 +56,9 @@ std::vector<OperatorGroup> group_operators(const RunRecord& record) {
     group.seconds += op.duration_s;
     group.flops += op.flops;
     group.bytes += op.bytes;
+    group.waves += op.waves;
+    group.occupancy += op.occupancy;
+    group.kernel_seconds[op.kernel] += op.duration_s;
     group.engine_seconds[op.engine] += op.duration_s;
     group.critical_seconds[op.critical] += op.duration_s;
   }
@@ -65,6 +71,23 @@ std::vector<OperatorGroup> group_operators(const RunRecord& record) {
 
 std::string rate_text(double amount, double seconds, const char* unit) {
   return seconds > 0 && amount > 0 ? si_format(amount / seconds, unit) : "-";
+}
+
+// Of machines that run thread blocks.
+void add_kernel_columns(const std::vector<OperatorGroup>& groups, Table& table) {
+  const bool any = std::any_of(groups.begin(), groups.end(),
+                               [](const OperatorGroup& group) { return group.waves > 0; });
+  if (!any) return;
+  table.columns.push_back({"kernel"});
+  table.columns.push_back({"waves", Align::kRight});
+  table.columns.push_back({"occupied", Align::kRight});
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    const OperatorGroup& group = groups[i];
+    const bool blocks = group.waves > 0;
+    table.rows[i].push_back(blocks ? longest(group.kernel_seconds) : "-");
+    table.rows[i].push_back(blocks ? plain_format(group.waves / group.count) : "-");
+    table.rows[i].push_back(blocks ? percent_format(group.occupancy / group.count) : "-");
+  }
 }
 
 // Operators overlap, so the sum of their durations is more than the call; shares are of that sum.
@@ -90,6 +113,7 @@ Table operator_table(const std::vector<OperatorGroup>& groups, int top) {
                           rate_text(group.bytes, group.seconds, "B/s"),
                           longest(group.engine_seconds), longest(group.critical_seconds)});
   }
+  add_kernel_columns(groups, table);
   return table;
 }
 

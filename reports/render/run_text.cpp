@@ -102,7 +102,7 @@ std::string run_text(const RunRecord& record) {
   add_line(text, "call", si_format(summary.call_s, "s"));
   if (summary.ttft_s) add_time(text, "first token", summary, "ttft_s", *summary.ttft_s);
   if (summary.tpot_s) add_time(text, "per token", summary, "tpot_s", *summary.tpot_s);
-  if (summary.cost_usd_per_million) add_line(text, "cost", costs_line(summary));
+  add_line(text, "cost", summary.cost_usd_per_million ? costs_line(summary) : "no price is known");
   add_line(text, "memory", memory_line(summary));
   if (summary.memory) add_line(text, "", memory_by_use_line(*summary.memory));
   add_line(text, "bottleneck", summary.bottleneck);

@@ -13,6 +13,7 @@ namespace foretell {
 namespace {
 
 constexpr int kMostCopies = 1'000'000;
+constexpr Seconds kHop(1e-6);  // from a GPU to its neighbour, a flag and its data
 
 Bytes sum_of(const std::vector<TensorAccess>& accesses) {
   Bytes sum;
@@ -38,7 +39,7 @@ class GraphMapper {
   explicit GraphMapper(const GpuMapping& mapping)
       : mapping_(mapping),
         graph_(mapping.graph),
-        products_(mapping.system.device, mapping.factors),
+        products_(mapping.system.device, mapping.factors, mapping.clock_share),
         fused_(fuse_for_gpu(mapping.graph)),
         between_calls_(footprint(fused_) * mapping.rotated_copies),
         pass_type_(product_type(activation_compute(mapping.precision),
@@ -52,6 +53,10 @@ class GraphMapper {
       op.main = fused.main;
       for (const OpId id : fused.ops) op.flops += graph_.flops(id);
       map(fused, op);
+      for (GpuKernel& kernel : op.program.kernels) {
+        kernel.launch += mapping_.launch_gap;
+        op.bounds["launch"] += mapping_.launch_gap;
+      }
       for (const TensorAccess& read : fused.reads) l2_.touch(read.tensor, read.bytes);
       for (const TensorAccess& write : fused.writes) l2_.touch(write.tensor, write.bytes);
       mapped_.push_back(std::move(op));
@@ -211,10 +216,30 @@ class GraphMapper {
     products_.add(product, op);
   }
 
+  // A ring over the GPUs of the group: every step passes a share of the data to the neighbour
+  // [PATARASUK09]; a sum takes one round to reduce and one to gather.
   void collective(const FusedOp& fused, MappedOp& op) {
-    throw UserError("operator '" + graph_.op(fused.main).name + "' (" + graph_.op(fused.main).kind +
-                    ") has no mapping to GPUs");
+    const Op& main = graph_.op(fused.main);
+    const auto ranks = static_cast<double>(std::get<std::int64_t>(main.attributes.at("ranks")));
+    const bool sums = main.kind == "AllReduce";
+    const Bytes whole = std::max(graph_.tensor(main.inputs.front()).bytes(),
+                                 graph_.tensor(main.outputs.front()).bytes());
+    const double steps = (sums ? 2 : 1) * (ranks - 1);
+    const Seconds moving = steps / ranks * whole / link_rate();
+    GpuKernel kernel;
+    kernel.name = main.kind;
+    kernel.launch = products_.timing(pass_type_).factors().launch;
+    kernel.memory_latency = steps * kHop + moving;
     op.engine = "link";
+    op.bounds["launch"] += kernel.launch + steps * kHop;
+    op.bounds["link"] += moving;
+    op.program.kernels.push_back(std::move(kernel));
+  }
+
+  BytesPerSecond link_rate() const {
+    const GpuDeviceSpec& device = mapping_.system.device;
+    return mapping_.system.interconnect == "nvlink" ? device.nvlink.bandwidth
+                                                    : device.pcie.bandwidth;
   }
 
   const GpuMapping& mapping_;

@@ -25,23 +25,33 @@ void repeat(std::vector<CtaRun>& ctas, std::int64_t batch) {
   ctas = std::move(all.ctas);
 }
 
+// Where only the weights are narrow, chips without BF16 compute in FP16.
+GemmType on_device(GemmType type, const GpuDeviceSpec& device) {
+  const bool weights_only = type.weight_bytes < type.activation_bytes;
+  if (weights_only && type.rate == "bf16" && device.matrix_rate.count("bf16") == 0) {
+    type.rate = "fp16";
+  }
+  return type;
+}
+
 void add_bound(Seconds time, const char* name, MappedOp& op) { op.bounds[name] += time; }
 
 }  // namespace
 
 struct ProductKernels::Kernels {
   Kernels(const GpuDeviceSpec& device, const GemmType& kind, const GemmFactors& factors)
-      : type(kind),
+      : type(on_device(kind, device)),
         library(gemm_library(device.architecture, kLibrary, kind.name)),
         timing(device, type, library, factors) {}
 
-  const GemmType& type;
+  GemmType type;
   GemmLibrary library;
   GemmTiming timing;
 };
 
-ProductKernels::ProductKernels(const GpuDeviceSpec& device, const GpuFactors& factors)
-    : device_(device), factors_(factors) {}
+ProductKernels::ProductKernels(const GpuDeviceSpec& device, const GpuFactors& factors,
+                               double clock_share)
+    : device_(device), factors_(factors), clock_share_(clock_share) {}
 
 ProductKernels::~ProductKernels() = default;
 
@@ -69,12 +79,14 @@ void ProductKernels::add(const Product& product, MappedOp& op) {
   GpuKernel kernel = gemm_program(timing, {product.m, product.n, product.k}, chosen).kernels.back();
   repeat(kernel.ctas, product.batch);
   op.dram += kernel.dram_bytes;
-  note_bounds(kernels, product, chosen, op);
+  const Seconds pipe = note_bounds(kernels, product, chosen, op);
+  const double at_work = std::min(1.0, pipe / chosen.total);
+  kernel.stretch = std::max(kernel.stretch, 1 + (1 / clock_share_ - 1) * at_work);
   op.program.kernels.push_back(std::move(kernel));
 }
 
-void ProductKernels::note_bounds(const Kernels& kernels, const Product& product,
-                                 const GemmTimes& chosen, MappedOp& op) const {
+Seconds ProductKernels::note_bounds(const Kernels& kernels, const Product& product,
+                                    const GemmTimes& chosen, MappedOp& op) const {
   const GpuKernel kernel =
       gemm_program(kernels.timing, {product.m, product.n, product.k}, chosen).kernels.back();
   double blocks = 0;
@@ -94,7 +106,11 @@ void ProductKernels::note_bounds(const Kernels& kernels, const Product& product,
   add_bound(product.dram / kernels.timing.dram_rate(), "DRAM", op);
   add_bound(chosen.l2 / kernels.timing.l2_rate(), "L2", op);
   add_bound(chosen.tail, "reduction", op);
-  if (chosen.gemv) return add_bound(chosen.compute, "vector pipe", op);
+  if (chosen.gemv) {
+    op.engine = "vector";
+    add_bound(chosen.compute, "vector pipe", op);
+    return Seconds(0);
+  }
   const double stages =
       std::ceil(static_cast<double>(product.k) / kernels.type.step / chosen.split);
   const GemmTile tile = chosen.tile;
@@ -107,11 +123,12 @@ void ProductKernels::note_bounds(const Kernels& kernels, const Product& product,
       kernels.type.step;
   const bool matrix = device_.matrix_rate.count(kernels.type.rate) > 0;
   op.engine = matrix ? "tensor" : "vector";
-  add_bound(Seconds(rounds * stages * 2.0 * tile.m * tile.n * kernels.type.step / rate),
-            matrix ? "tensor pipe" : "vector pipe", op);
+  const Seconds pipe(rounds * stages * 2.0 * tile.m * tile.n * kernels.type.step / rate);
+  add_bound(pipe, matrix ? "tensor pipe" : "vector pipe", op);
   add_bound(Seconds(rounds * stages * load / (factors.sm_feed.value() * clock)), "operand feed",
             op);
   add_bound(Seconds(rounds * stages * factors.step.value() / clock), "pipeline latency", op);
+  return matrix ? pipe : Seconds(0);
 }
 
 std::string product_type(DType compute, DType weights) {

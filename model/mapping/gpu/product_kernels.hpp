@@ -26,8 +26,9 @@ struct Product {
 
 class ProductKernels {
  public:
-  // Both outlive it.
-  ProductKernels(const GpuDeviceSpec& device, const GpuFactors& factors);
+  // Both outlive it. `clock_share` of the boost clock is left where the matrix pipe is always at
+  // work.
+  ProductKernels(const GpuDeviceSpec& device, const GpuFactors& factors, double clock_share);
   ~ProductKernels();
 
   // Appends the kernel and what bounds it. UserError when the chip has no pipe for the type.
@@ -40,11 +41,13 @@ class ProductKernels {
  private:
   struct Kernels;
   Kernels& kernels_of(const std::string& type);
-  void note_bounds(const Kernels& kernels, const Product& product, const GemmTimes& chosen,
-                   MappedOp& op) const;
+  // Returns the time of the matrix pipe.
+  Seconds note_bounds(const Kernels& kernels, const Product& product, const GemmTimes& chosen,
+                      MappedOp& op) const;
 
   const GpuDeviceSpec& device_;
   const GpuFactors& factors_;
+  double clock_share_;
   std::map<std::string, std::unique_ptr<Kernels>> kernels_;
 };
 

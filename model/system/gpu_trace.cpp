@@ -1,0 +1,49 @@
+#include "model/system/gpu_trace.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr double kMicroseconds = 1e6;
+
+std::string quoted(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string name_event(const char* what, int thread, const std::string& name) {
+  return fmt::format(R"({{"ph":"M","pid":0,"tid":{},"name":"{}","args":{{"name":{}}}}})", thread,
+                     what, quoted(name));
+}
+
+}  // namespace
+
+void write_gpu_trace(std::ostream& out, const std::string& gpu,
+                     const std::vector<KernelRun>& kernels) {
+  std::map<std::string, int> threads;
+  for (const KernelRun& run : kernels) {
+    threads.try_emplace(run.engine, static_cast<int>(threads.size()));
+  }
+  out << R"({"displayTimeUnit":"ns","traceEvents":[)" << '\n' << name_event("process_name", 0, gpu);
+  for (const auto& [engine, thread] : threads) {
+    out << ",\n" << name_event("thread_name", thread, engine);
+  }
+  for (const KernelRun& run : kernels) {
+    out << ",\n"
+        << fmt::format(
+               R"({{"ph":"X","pid":0,"tid":{},"ts":{:.6f},"dur":{:.6f},"name":{},"args":{{"operator":{}}}}})",
+               threads.at(run.engine), run.start.value() * kMicroseconds,
+               run.duration.value() * kMicroseconds, quoted(run.kernel), quoted(run.op));
+  }
+  out << "\n]}\n";
+  out.flush();
+  if (!out) throw UserError("the timeline cannot be written; is the disk full?");
+}
+
+}  // namespace foretell
