@@ -49,7 +49,6 @@ GpuFactors::GpuFactors(const GpuDeviceSpec& device, const std::string& which) : 
   }
   folder_ = folder.string();
   id_ = "gpu@" + hash_of_folder(folder);
-  status_ = "fitted";
 }
 
 GemmFactors GpuFactors::gemm(const std::string& type) const {

@@ -22,7 +22,6 @@ class GpuFactors {
   GemmFactors gemm(const std::string& type) const;
 
   const std::string& id() const { return id_; }  // "h100-sxm@<content hash>", or "none"
-  const std::string& status() const { return status_; }
 
   // Where the factors of a type are from, when not fitted for it on this device; "" if they are.
   std::string note(const std::string& type) const;
@@ -31,7 +30,6 @@ class GpuFactors {
   GpuDeviceSpec device_;
   std::string folder_;  // "": none
   std::string id_ = "none";
-  std::string status_ = "none";
 };
 
 // What is left without any fitted number: full rates, no latency but the smallest kernel's time.

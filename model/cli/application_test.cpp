@@ -206,7 +206,7 @@ TEST(WhatIf, LeavesOutWhatIsZeroOrNotThere) {
   Parameter zero;
   zero.path = "factors.call_overhead";
   zero.value = "0 s";
-  const auto changes = what_ifs({rate, zero}, neuron_family().improved_parts());
+  const auto changes = what_ifs({rate, zero}, neuron_family().improved_parts({}));
   ASSERT_EQ(changes.size(), 1U);
   EXPECT_EQ(changes[0].change, "HBM bandwidth x 2");
   EXPECT_EQ(changes[0].override, "device.hbm.bandwidth=1640 GB/s");

@@ -14,8 +14,8 @@ namespace foretell {
 
 // A part of the machine that `explain` improves to see what it would gain.
 struct ImprovedPart {
-  const char* path;  // of the parameter
-  const char* name;
+  std::string path;  // of the parameter
+  std::string name;
   double factor;
 };
 
@@ -37,7 +37,7 @@ class DeviceFamily {
   // Of the system of a request, with its overrides and factors.
   virtual std::vector<Parameter> parameters(const Request& request) const = 0;
   virtual Prices prices(const Request& request) const = 0;
-  virtual const std::vector<ImprovedPart>& improved_parts() const = 0;
+  virtual std::vector<ImprovedPart> improved_parts(const Request& request) const = 0;
 };
 
 const DeviceFamily& neuron_family();

@@ -3,6 +3,7 @@
 #include "model/cli/device_family.hpp"
 #include "model/cli/gpu_request.hpp"
 #include "model/cli/make_record.hpp"
+#include "model/mapping/gpu/product_kernels.hpp"
 
 namespace foretell {
 namespace {
@@ -16,10 +17,14 @@ class GpuFamily : public DeviceFamily {
   }
 
   RunRecord predict(const Request& request) const override {
-    const GpuRequest resolved = resolve_gpu(request);
+    GpuRequest resolved = resolve_gpu(request);
     const GpuSystemSpec& spec = resolved.system.spec;
     const GpuFactors factors(spec.device, request.factors);
     const Metrics metrics = simulate_gpu_request(resolved, factors);
+    const PrecisionPolicy& precision = resolved.precision;
+    const std::string from =
+        factors.note(product_type(precision.matmul_compute, precision.weight_storage));
+    if (!from.empty()) resolved.notes.push_back(from);
     return make_record(resolved,
                        {spec.id, spec.device.id, factors.id(), resolved.system.assumed_values,
                         spec.price_usd_per_hour},
@@ -34,14 +39,17 @@ class GpuFamily : public DeviceFamily {
     return GpuCatalog().load(request.system, request.set).spec.price_usd_per_hour;
   }
 
-  const std::vector<ImprovedPart>& improved_parts() const override {
-    static const std::vector<ImprovedPart> kParts = {
-        {"device.sms", "SMs with their pipes", 2},
-        {"device.hbm.bandwidth", "memory bandwidth", 2},
-        {"device.l2.capacity", "L2 capacity", 2},
-        {"device.launch_floor", "kernel launch", 0.5},
-        {"device.nvlink.bandwidth", "NVLink bandwidth", 2}};
-    return kParts;
+  std::vector<ImprovedPart> improved_parts(const Request& request) const override {
+    const GpuRequest resolved = resolve_gpu(request);
+    const GpuDeviceSpec& device = resolved.system.spec.device;
+    const std::string type(to_string(resolved.precision.matmul_compute));
+    const bool matrix = device.matrix_rate.count(type) > 0;
+    return {{(matrix ? "device.matrix_rate." : "device.vector_rate.") + type,
+             (matrix ? "matrix pipe of " : "vector pipe of ") + type, 2},
+            {"device.clock.boost", "clock of SMs and L2, but the pipes", 2},
+            {"device.hbm.bandwidth", "memory bandwidth", 2},
+            {"device.l2.capacity", "L2 capacity", 2},
+            {"device.nvlink.bandwidth", "NVLink bandwidth", 2}};
   }
 };
 

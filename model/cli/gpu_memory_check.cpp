@@ -6,6 +6,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/cli/gpu_request.hpp"
+#include "model/predict/gpu_memory.hpp"
 #include "model/predict/memory_use.hpp"
 
 namespace foretell {
@@ -15,12 +16,11 @@ constexpr double kGiB = 1024.0 * 1024 * 1024;
 
 MemoryUse use_of_gpu(const GpuRequest& resolved, int tensor_parallel) {
   const Request& request = resolved.request;
-  const HostSpec host;  // what the driver keeps is not counted
-  if (request.input_len == 0) return memory_of_core(build_resolved_graph(resolved), host);
+  if (request.input_len == 0) return memory_of_gpu(build_resolved_graph(resolved));
   const std::int64_t positions = cached_positions(resolved);
   const auto use = [&](Phase phase, std::int64_t tokens, std::int64_t kv_len) {
-    return memory_of_core(
-        build_gpu_generation_graph(resolved, phase, tokens, kv_len, tensor_parallel), host);
+    return memory_of_gpu(
+        build_gpu_generation_graph(resolved, phase, tokens, kv_len, tensor_parallel));
   };
   const MemoryUse prefill =
       use(Phase::kPrefill, request.input_len, std::max(request.input_len, positions));

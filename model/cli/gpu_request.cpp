@@ -45,7 +45,6 @@ void resolve_gpus(GpuRequest& resolved) {
                     request.tp == 1 ? "GPU" : "GPUs", needed, spec.id, usable));
   }
   if (request.dp == 0) request.dp = default_copies(usable, request.tp);
-  if (request.cores == 0) request.cores = request.dp * request.tp;
   resolved.serving = Serving{request.batch, request.dp, request.in_flight};
 }
 

@@ -42,17 +42,15 @@ class NeuronFamily : public DeviceFamily {
     return load(request).spec.price_usd_per_hour;
   }
 
-  const std::vector<ImprovedPart>& improved_parts() const override {
-    static const std::vector<ImprovedPart> kParts = {
-        {"core.tensor.clock", "tensor engine clock", 2},
-        {"core.vector.clock", "vector engine clock", 2},
-        {"core.scalar.clock", "scalar engine clock", 2},
-        {"core.gpsimd.clock", "GpSimd engine clock", 2},
-        {"core.dma.engine_rate", "DMA engine rate", 2},
-        {"device.hbm.bandwidth", "HBM bandwidth", 2},
-        {"factors.semaphore_latency", "semaphore latency", 0.5},
-        {"factors.call_overhead", "call overhead", 0.5}};
-    return kParts;
+  std::vector<ImprovedPart> improved_parts(const Request& /*request*/) const override {
+    return {{"core.tensor.clock", "tensor engine clock", 2},
+            {"core.vector.clock", "vector engine clock", 2},
+            {"core.scalar.clock", "scalar engine clock", 2},
+            {"core.gpsimd.clock", "GpSimd engine clock", 2},
+            {"core.dma.engine_rate", "DMA engine rate", 2},
+            {"device.hbm.bandwidth", "HBM bandwidth", 2},
+            {"factors.semaphore_latency", "semaphore latency", 0.5},
+            {"factors.call_overhead", "call overhead", 0.5}};
   }
 };
 

@@ -43,7 +43,8 @@ std::vector<WhatIf> what_ifs(const std::vector<Parameter>& parameters,
 
 Table what_if_table(const Predictor& predict, const Request& request, double call_s, int jobs) {
   const DeviceFamily& family = family_of(request.system);
-  const std::vector<WhatIf> changes = what_ifs(family.parameters(request), family.improved_parts());
+  const std::vector<WhatIf> changes =
+      what_ifs(family.parameters(request), family.improved_parts(request));
   std::vector<Request> requests;
   for (const WhatIf& change : changes) {
     Request changed = request;

@@ -1,0 +1,190 @@
+// Networks on GPUs from a request to its record, on the real model.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "model/cli/prediction.hpp"
+#include "reports/record/testing/temporary_folder.hpp"
+#include "workloads/ir/precision.hpp"
+
+namespace foretell {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+Request bert() {
+  Request request;
+  request.system = "H100_SXM";
+  request.workload = "bert-large-uncased";
+  request.dtype = "bf16";
+  request.batch = 8;
+  request.seq_len = 128;
+  return request;
+}
+
+Request llama() {
+  Request request;
+  request.system = "h100-sxm-x8";
+  request.workload = "llama-3-8b";
+  request.dtype = "bf16";
+  request.tp = 2;
+  request.input_len = 512;
+  request.output_len = 300;
+  return request;
+}
+
+double call_of(const Request& request) { return predict(request).summary.call_s; }
+
+TEST(GpuLaws, ARecordSaysWhatItRestsOn) {
+  const RunRecord record = predict(bert());
+  EXPECT_EQ(record.context.system, "h100-sxm");
+  EXPECT_THAT(record.context.factors, HasSubstr("gpu@"));
+  EXPECT_FALSE(record.summary.cost_usd_per_million);
+  EXPECT_TRUE(record.summary.costs_usd_per_million.empty());
+  EXPECT_EQ(record.context.scenario.dp, 1);
+  EXPECT_LT(record.summary.memory_used_bytes, record.summary.memory_capacity_bytes);
+  EXPECT_THAT(record.context.notes, Contains(HasSubstr("the default is shown")));
+}
+
+TEST(GpuLaws, OperatorsSayWavesAndOccupancy) {
+  const RunRecord record = predict(bert());
+  int products = 0;
+  for (const OperatorRecord& op : record.operators) {
+    EXPECT_FALSE(op.critical.empty()) << op.name;
+    if (op.kernel.empty()) continue;
+    ++products;
+    EXPECT_GT(op.waves, 0) << op.name;
+    EXPECT_GT(op.occupancy, 0) << op.name;
+    EXPECT_LE(op.occupancy, 1) << op.name;
+  }
+  EXPECT_GE(products, 24 * 4);
+}
+
+TEST(GpuLaws, BertLargeIsAFewMillisecondsOnAnA100) {
+  Request request = bert();
+  request.system = "a100-sxm";
+  EXPECT_GT(call_of(request), 2.2e-3);  // its products at the full dense rate
+  EXPECT_LT(call_of(request), 8e-3);
+}
+
+TEST(GpuLaws, AnH200IsNeverSlowerThanAnH100) {
+  for (const std::int64_t batch : {1, 32}) {
+    Request request = bert();
+    request.batch = batch;
+    const double h100 = call_of(request);
+    request.system = "h200-sxm";
+    EXPECT_LT(call_of(request), 1.1 * h100) << batch;  // each has factors of its own
+  }
+}
+
+TEST(GpuLaws, AStreamASustainedClockAndAColdCacheAreNeverFaster) {
+  const double before = call_of(bert());
+  Request request = bert();
+  request.launch = "stream";
+  EXPECT_GT(call_of(request), before);
+  request = bert();
+  request.clock = "sustained";
+  EXPECT_GT(call_of(request), before);
+  request = bert();
+  request.l2 = "rotate:8";
+  EXPECT_GE(call_of(request), before);
+}
+
+TEST(GpuLaws, ManySmallKernelsInAStreamWaitForTheHost) {
+  Request request = bert();
+  request.workload = "bert-base-uncased";
+  request.batch = 1;
+  request.seq_len = 16;
+  request.launch = "stream";
+  const RunRecord record = predict(request);
+  EXPECT_GE(record.summary.call_s, 2.2e-6 * static_cast<double>(record.operators.size()));
+}
+
+TEST(GpuLaws, PrefillAndStepsAddUpToTheCall) {
+  const RunRecord record = predict(llama());
+  double tokens = 0;
+  double seconds = *record.summary.ttft_s;
+  for (const GenerationRecord& step : record.generation) {
+    tokens += static_cast<double>(step.tokens);
+    seconds += static_cast<double>(step.tokens) * step.step_s;
+  }
+  EXPECT_EQ(tokens, 299);  // the first token comes from the prefill
+  EXPECT_NEAR(seconds / record.summary.call_s, 1, 1e-12);
+  EXPECT_EQ(record.context.scenario.dp, 4);
+}
+
+TEST(GpuLaws, InterpolatedStepsAreCloseToExecutedOnes) {
+  Request request = llama();
+  request.output_len = 150;
+  const RunRecord interpolated = predict(request);
+  request.exact = true;
+  const RunRecord executed = predict(request);
+  EXPECT_EQ(executed.generation.size(), 149U);
+  EXPECT_LT(interpolated.generation.size(), 8U);
+  EXPECT_NEAR(interpolated.summary.call_s / executed.summary.call_s, 1, 1e-3);
+}
+
+TEST(GpuLaws, MoreGpusMakeATokenFasterButNeverByTheirNumber) {
+  Request request = llama();
+  double before = 0;
+  for (const int ranks : {1, 2, 4, 8}) {
+    request.tp = ranks;
+    const RunSummary summary = predict(request).summary;
+    if (before > 0) {
+      EXPECT_LT(*summary.tpot_s, before) << ranks;
+      EXPECT_GT(*summary.tpot_s, before / 2) << ranks;
+    }
+    before = *summary.tpot_s;
+  }
+}
+
+TEST(GpuLaws, ATokenReadsTheWeightsAtLeastOnce) {
+  Request request = llama();
+  request.tp = 1;
+  const RunSummary summary = predict(request).summary;
+  const double weights = summary.memory->weights_bytes - 2.0 * 128256 * 4096;  // rows of a table
+  EXPECT_GT(*summary.tpot_s, weights / 3.35e12);
+}
+
+TEST(GpuLaws, EveryDataTypeRunsOnAChipThatHasThemAll) {
+  for (const PrecisionPolicy& policy : precision_policies()) {
+    Request request = bert();
+    request.dtype = policy.name;
+    EXPECT_GT(call_of(request), 0) << policy.name;
+  }
+}
+
+TEST(GpuLaws, NarrowWeightsMakeATokenFaster) {
+  Request request = llama();
+  request.tp = 1;
+  const double bf16 = *predict(request).summary.tpot_s;
+  for (const char* narrow : {"fp8", "int8", "int8-weights", "fp8-weights"}) {
+    request.dtype = narrow;
+    EXPECT_LT(*predict(request).summary.tpot_s, bf16) << narrow;
+  }
+}
+
+TEST(GpuLaws, ATimelineHasEveryKernelInOrder) {
+  const TemporaryFolder folder;
+  Request request = bert();
+  request.trace_file = folder.file("trace.json");
+  const RunRecord record = predict(request);
+  std::ifstream file(request.trace_file);
+  const nlohmann::json trace = nlohmann::json::parse(file);
+  double end = 0;
+  std::size_t kernels = 0;
+  for (const nlohmann::json& event : trace.at("traceEvents")) {
+    if (event.at("ph") != "X") continue;
+    ++kernels;
+    EXPECT_GE(event.at("ts").get<double>(), end - 1e-5);
+    end = event.at("ts").get<double>() + event.at("dur").get<double>();
+  }
+  EXPECT_GE(kernels, record.operators.size());
+  EXPECT_NEAR(end, record.summary.call_s * 1e6, 1e-3);
+}
+
+}  // namespace
+}  // namespace foretell
