@@ -5,6 +5,7 @@
 #include <set>
 
 #include "model/base/errors.hpp"
+#include "model/mapping/gpu/attention_kernels.hpp"
 #include "model/mapping/gpu/fuse.hpp"
 #include "model/mapping/gpu/l2_residency.hpp"
 #include "model/mapping/gpu/product_kernels.hpp"
@@ -57,8 +58,8 @@ class GraphMapper {
         kernel.launch += mapping_.launch_gap;
         op.bounds["launch"] += mapping_.launch_gap;
       }
-      for (const TensorAccess& read : fused.reads) l2_.touch(read.tensor, read.bytes);
-      for (const TensorAccess& write : fused.writes) l2_.touch(write.tensor, write.bytes);
+      for (const TensorAccess& read : fused.reads) touch(read);
+      for (const TensorAccess& write : fused.writes) touch(write);
       mapped_.push_back(std::move(op));
     }
     return std::move(mapped_);
@@ -80,6 +81,12 @@ class GraphMapper {
       case GpuOpKind::kCollective:
         return collective(fused, op);
     }
+  }
+
+  // A few rows of a table or a cache say nothing about the others.
+  void touch(const TensorAccess& access) {
+    const bool whole = access.bytes >= graph_.tensor(access.tensor).bytes() / 2;
+    l2_.touch(whole ? access.tensor : kNoId, access.bytes);
   }
 
   // What comes from DRAM: reads that miss L2, and every result.
@@ -170,30 +177,9 @@ class GraphMapper {
     products_.add(product, op);
   }
 
-  // Scores, softmax and context behind each other; the scores go through memory.
   void attention(const FusedOp& fused, MappedOp& op) {
-    const AttentionDimensions& a = fused.attention;
-    const Bytes element = size_of(mapping_.precision.vector);
-    const std::int64_t groups = a.batch * a.kv_heads;
-    const std::int64_t rows = a.queries * (a.heads / a.kv_heads);
-    const Bytes scores = static_cast<double>(groups * rows) * static_cast<double>(a.keys) * element;
-    const Bytes inputs = dram_of(fused) - sum_of(fused.writes);
-    const double missing = missing_at_once(scores);
-    Product product{pass_type_, groups, rows, a.keys, a.head_dim, inputs + scores, 1};
-    products_.add(product, op);
-    GpuKernel softmax = pass_kernel(scores * missing + scores, scores * 2.0);
-    softmax.name = "softmax";
-    add_pass(std::move(softmax), op);
-    product = {
-        pass_type_, groups, rows, a.head_dim, a.keys, scores * missing + sum_of(fused.writes), 1};
-    products_.add(product, op);
-  }
-
-  // Of data that were written just before.
-  double missing_at_once(Bytes bytes) const {
-    L2Residency fresh = l2_;
-    fresh.touch(kNoId, bytes);
-    return fresh.missing(kNoId, bytes);
+    add_attention(mapping_.system.device, products_.timing(pass_type_), products_.type(pass_type_),
+                  fused.attention, dram_of(fused), sum_of(fused.reads) + sum_of(fused.writes), op);
   }
 
   // Every token goes to its experts; tokens spread evenly, so few tokens reach few experts.
