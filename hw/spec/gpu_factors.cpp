@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "hw/spec/gemm_factors_file.hpp"
+#include "hw/spec/overrides.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
 #include "model/config/document.hpp"
@@ -39,7 +41,11 @@ const GemmFactorsLibrary& library_in(const std::string& folder) {
 
 }  // namespace
 
-GpuFactors::GpuFactors(const GpuDeviceSpec& device, const std::string& which) : device_(device) {
+GpuFactors::GpuFactors(const GpuDeviceSpec& device, const std::string& which,
+                       std::vector<std::string> set)
+    : device_(device), set_(std::move(set)) {
+  GemmFactors any;
+  apply_set(any);  // finds mistakes before the work
   if (which == "none") return;
   const fs::path folder = which.empty() ? gemm_factors_folder() : fs::path(which);
   if (!fs::is_directory(folder)) {
@@ -51,9 +57,37 @@ GpuFactors::GpuFactors(const GpuDeviceSpec& device, const std::string& which) : 
   id_ = "gpu@" + hash_of_folder(folder);
 }
 
+void GpuFactors::apply_set(GemmFactors& factors) const {
+  FieldList list;
+  list.group("factors", factors);
+  std::map<std::string, Provenance> provenance;
+  Problems problems;
+  apply_overrides(list, set_, provenance, problems);
+  problems.throw_if_any();
+}
+
 GemmFactors GpuFactors::gemm(const std::string& type) const {
-  if (folder_.empty()) return ideal_gemm_factors(device_);
-  return library_in(folder_).choose(device_, "", type).set.factors;
+  GemmFactors factors = folder_.empty() ? ideal_gemm_factors(device_)
+                                        : library_in(folder_).choose(device_, "", type).set.factors;
+  apply_set(factors);
+  return factors;
+}
+
+std::vector<Parameter> GpuFactors::parameters(const std::string& type) const {
+  GemmFactors factors = gemm(type);
+  FieldList list;
+  list.group("factors", factors);
+  std::vector<Parameter> parameters;
+  for (const Field& field : list.all()) {
+    Parameter parameter;
+    parameter.path = field.path;
+    parameter.value = field.text();
+    parameter.source = id_;
+    parameter.kind = folder_.empty() ? ValueKind::kNeutral : ValueKind::kFitted;
+    parameter.meaning = field.meaning;
+    parameters.push_back(std::move(parameter));
+  }
+  return parameters;
 }
 
 std::string GpuFactors::note(const std::string& type) const {

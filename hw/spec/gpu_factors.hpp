@@ -2,10 +2,10 @@
 // from which memory-bound kernels take what they reach of DRAM and L2.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
+#include "hw/spec/catalog.hpp"
 #include "hw/spec/gemm_factors.hpp"
 #include "hw/spec/gpu_spec.hpp"
 
@@ -15,19 +15,27 @@ class GpuFactors {
  public:
   // `which`: "" are the fitted ones of the device, or of its nearest neighbour where it has none;
   // "none": published facts alone; else a folder with files like those in calib/factors/gpu/gemm.
-  // UserError when there is no such folder.
-  GpuFactors(const GpuDeviceSpec& device, const std::string& which);
+  // UserError when there is no such folder. `set` are overrides of factors of every type,
+  // "factors.launch=1 us"; UserError for what cannot be set.
+  GpuFactors(const GpuDeviceSpec& device, const std::string& which,
+             std::vector<std::string> set = {});
 
   // For a type of gemm_library.hpp. UserError when no chip has factors for one like it.
   GemmFactors gemm(const std::string& type) const;
 
   const std::string& id() const { return id_; }  // "h100-sxm@<content hash>", or "none"
 
+  // Those of a type with path, value and meaning.
+  std::vector<Parameter> parameters(const std::string& type) const;
+
   // Where the factors of a type are from, when not fitted for it on this device; "" if they are.
   std::string note(const std::string& type) const;
 
  private:
+  void apply_set(GemmFactors& factors) const;
+
   GpuDeviceSpec device_;
+  std::vector<std::string> set_;
   std::string folder_;  // "": none
   std::string id_ = "none";
 };

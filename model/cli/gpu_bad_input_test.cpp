@@ -90,6 +90,8 @@ TEST(GpuBadInput, FactorsThatAreNoFolderAndOverridesThatMatchNothing) {
   request.factors = "";
   request.set = {"device.hbm.bandwith=1 TB/s"};
   EXPECT_THAT(message(request), HasSubstr("bandwidth"));
+  request.set = {"factors.lunch=1 us"};
+  EXPECT_THAT(message(request), HasSubstr("factors.launch"));
 }
 
 TEST(GpuBadInput, ASystemOfNoFamilyIsToldTheNearest) {

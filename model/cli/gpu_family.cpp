@@ -8,6 +8,10 @@
 namespace foretell {
 namespace {
 
+std::string type_of(const GpuRequest& resolved) {
+  return product_type(resolved.precision.matmul_compute, resolved.precision.weight_storage);
+}
+
 class GpuFamily : public DeviceFamily {
  public:
   std::vector<std::string> systems() const override { return GpuCatalog().systems(); }
@@ -19,11 +23,9 @@ class GpuFamily : public DeviceFamily {
   RunRecord predict(const Request& request) const override {
     GpuRequest resolved = resolve_gpu(request);
     const GpuSystemSpec& spec = resolved.system.spec;
-    const GpuFactors factors(spec.device, request.factors);
+    const GpuFactors factors = factors_of(resolved);
     const Metrics metrics = simulate_gpu_request(resolved, factors);
-    const PrecisionPolicy& precision = resolved.precision;
-    const std::string from =
-        factors.note(product_type(precision.matmul_compute, precision.weight_storage));
+    const std::string from = factors.note(type_of(resolved));
     if (!from.empty()) resolved.notes.push_back(from);
     return make_record(resolved,
                        {spec.id, spec.device.id, factors.id(), resolved.system.assumed_values,
@@ -32,11 +34,16 @@ class GpuFamily : public DeviceFamily {
   }
 
   std::vector<Parameter> parameters(const Request& request) const override {
-    return GpuCatalog().load(request.system, request.set).parameters;
+    const GpuRequest resolved = resolve_gpu(request);
+    std::vector<Parameter> parameters = resolved.system.parameters;
+    for (Parameter& factor : factors_of(resolved).parameters(type_of(resolved))) {
+      parameters.push_back(std::move(factor));
+    }
+    return parameters;
   }
 
   Prices prices(const Request& request) const override {
-    return GpuCatalog().load(request.system, request.set).spec.price_usd_per_hour;
+    return GpuCatalog().load(request.system).spec.price_usd_per_hour;
   }
 
   std::vector<ImprovedPart> improved_parts(const Request& request) const override {
@@ -49,6 +56,8 @@ class GpuFamily : public DeviceFamily {
             {"device.clock.boost", "clock of SMs and L2, but the pipes", 2},
             {"device.hbm.bandwidth", "memory bandwidth", 2},
             {"device.l2.capacity", "L2 capacity", 2},
+            {"factors.sm_feed", "operands into an SM", 2},
+            {"factors.launch", "kernel launch", 0.5},
             {"device.nvlink.bandwidth", "NVLink bandwidth", 2}};
   }
 };

@@ -103,6 +103,15 @@ TEST(GpuLaws, ManySmallKernelsInAStreamWaitForTheHost) {
   EXPECT_GE(record.summary.call_s, 2.2e-6 * static_cast<double>(record.operators.size()));
 }
 
+TEST(GpuLaws, AFactorCanBeSet) {
+  Request request = bert();
+  const double before = call_of(request);
+  request.set = {"factors.launch=0.1 us"};
+  EXPECT_LT(call_of(request), before);
+  request.set = {"factors.mma_efficiency=0.3"};
+  EXPECT_GT(call_of(request), before);
+}
+
 TEST(GpuLaws, PrefillAndStepsAddUpToTheCall) {
   const RunRecord record = predict(llama());
   double tokens = 0;

@@ -72,6 +72,12 @@ MemoryUse check_gpu_memory(const GpuRequest& resolved) {
       use.kv_cache.value() / kGiB, use.activations.value() / kGiB,
       (use.total() - capacity).value() / kGiB, capacity.value() / kGiB);
   const std::vector<Fit> fits = systems_that_fit(resolved);
+  if (fits.empty() && resolved.request.input_len == 0) {
+    throw UserError(lacks +
+                    "; no GPU here holds it alone: generation of tokens is shared with --tp, give "
+                    "--input-len and --output-len, or take a smaller weight type, for example "
+                    "--dtype int8-weights");
+  }
   if (fits.empty()) {
     throw UserError(lacks +
                     "; no GPU system here holds it: lower --batch or the lengths, or take a "

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 #include "model/mapping/gpu/gpu_precision.hpp"
 #include "model/predict/gemm_rows.hpp"
 
@@ -50,11 +51,20 @@ void resolve_gpus(GpuRequest& resolved) {
 
 }  // namespace
 
+GpuFactors factors_of(const GpuRequest& resolved) {
+  return GpuFactors(resolved.system.spec.device, resolved.request.factors, resolved.factors_set);
+}
+
 GpuRequest resolve_gpu(const Request& request) {
   check_request(request);
   check_options(request);
   GpuRequest resolved;
-  resolved.system = GpuCatalog().load(request.system, request.set);
+  std::vector<std::string> system_set;
+  for (const std::string& assignment : request.set) {
+    const bool is_factor = starts_with(trim(assignment), "factors.");
+    (is_factor ? resolved.factors_set : system_set).push_back(assignment);
+  }
+  resolved.system = GpuCatalog().load(request.system, system_set);
   resolve_workload(request, default_dtype_on_gpu(resolved.system.spec.device), resolved);
   resolved.request.system = resolved.system.spec.id;
   const DType kv_cache = resolved.precision.kv_cache;

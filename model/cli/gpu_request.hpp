@@ -14,7 +14,11 @@ struct GpuRequest : ResolvedWorkload {
   LaunchKind launch = LaunchKind::kGraph;
   int rotated_copies = 1;
   bool sustained_clock = false;
+  std::vector<std::string> factors_set;  // overrides of factors, apart from those of the system
 };
+
+// The factors of the request, with its overrides.
+GpuFactors factors_of(const GpuRequest& resolved);
 
 // UserError for what GPUs do not do, types without a pipe, and parallelism that does not fit the
 // GPUs of the system.

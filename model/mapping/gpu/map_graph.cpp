@@ -203,7 +203,8 @@ class GraphMapper {
   }
 
   // A ring over the GPUs of the group: every step passes a share of the data to the neighbour
-  // [PATARASUK09]; a sum takes one round to reduce and one to gather.
+  // (Patarasuk and Yuan, 2009); a sum takes one round to reduce and one to gather. Small sums over
+  // NVLink are faster when every GPU reads what all the others have, behind a barrier.
   void collective(const FusedOp& fused, MappedOp& op) {
     const Op& main = graph_.op(fused.main);
     const auto ranks = static_cast<double>(std::get<std::int64_t>(main.attributes.at("ranks")));
@@ -211,21 +212,29 @@ class GraphMapper {
     const Bytes whole = std::max(graph_.tensor(main.inputs.front()).bytes(),
                                  graph_.tensor(main.outputs.front()).bytes());
     const double steps = (sums ? 2 : 1) * (ranks - 1);
-    const Seconds moving = steps / ranks * whole / link_rate();
+    Seconds hops = steps * kHop;
+    Seconds moving = steps / ranks * whole / link_rate();
     GpuKernel kernel;
-    kernel.name = main.kind;
+    kernel.name = main.kind + " ring";
+    const Seconds at_once = (ranks - 1) * whole / link_rate();
+    if (sums && has_nvlink() && 2 * kHop + at_once < hops + moving) {
+      kernel.name = main.kind + " one-shot";
+      hops = 2 * kHop;
+      moving = at_once;
+    }
     kernel.launch = products_.timing(pass_type_).factors().launch;
-    kernel.memory_latency = steps * kHop + moving;
+    kernel.memory_latency = hops + moving;
     op.engine = "link";
-    op.bounds["launch"] += kernel.launch + steps * kHop;
+    op.bounds["launch"] += kernel.launch + hops;
     op.bounds["link"] += moving;
     op.program.kernels.push_back(std::move(kernel));
   }
 
+  bool has_nvlink() const { return mapping_.system.interconnect == "nvlink"; }
+
   BytesPerSecond link_rate() const {
     const GpuDeviceSpec& device = mapping_.system.device;
-    return mapping_.system.interconnect == "nvlink" ? device.nvlink.bandwidth
-                                                    : device.pcie.bandwidth;
+    return has_nvlink() ? device.nvlink.bandwidth : device.pcie.bandwidth;
   }
 
   const GpuMapping& mapping_;
