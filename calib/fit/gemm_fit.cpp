@@ -16,6 +16,7 @@ namespace {
 
 constexpr double kReach = 3;  // how far a factor may go from its start, in powers of e
 constexpr double kFirstStep = 0.15;
+constexpr double kLongStep = 0.5;
 
 bool contains(const Node* list, const std::string& name) {
   if (list == nullptr) return true;  // an entry that does not say holds for all
@@ -117,10 +118,13 @@ GemmFitResult fit_gemm(const GpuDeviceSpec& device, const GemmType& type,
   int done = 0;
   const auto loss = [&](const std::vector<double>& x) {
     assign(x);
-    if (options.progress) options.progress(static_cast<double>(++done) / options.evaluations);
+    if (options.progress) options.progress(0.5 * ++done / options.evaluations);
     return loss_of(device, type, library, result.factors, samples);
   };
-  const Minimum best = minimise_rough(loss, box, at, kFirstStep, options.evaluations);
+  Minimum best = minimise_rough(loss, box, at, kFirstStep, options.evaluations);
+  // Once more from there with long steps: the loss has poor local minima.
+  const Minimum again = minimise_rough(loss, box, best.at, kLongStep, options.evaluations);
+  if (again.value < best.value) best = again;
   assign(best.at);
   result.loss = best.value;
   return result;

@@ -35,7 +35,7 @@ GemmStart load_gemm_start(const std::string& path, const std::string& architectu
 
 struct GemmFitOptions {
   std::size_t rows = 2400;  // drawn from those given
-  int evaluations = 1500;
+  int evaluations = 1000;   // of each of two searches
   std::uint64_t seed = 1;
   std::function<void(double)> progress;  // share that is done
 };

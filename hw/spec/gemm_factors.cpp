@@ -37,6 +37,8 @@ void fields(FieldList& list, GemmFactors& factors) {
              "Times that the quantising pass moves three bytes per element.");
   list.value("padded_row", factors.padded_row, kLatency,
              "Longest delay of one stage in a tile that is not full.");
+  list.value("short_k", factors.short_k, kLaunch,
+             "More time for a depth that the fast kernels do not take.");
   list.value("gemv_launch", factors.gemv_launch, kLaunch,
              "Launch of the kernel without tiles that takes over for few rows.");
   list.value("gemv_step", factors.gemv_step, kLatency,

@@ -71,6 +71,9 @@ void adapt(GemmFactors& factors, const GpuDeviceSpec& teacher, const GpuDeviceSp
   const Seconds difference = device.launch_floor - teacher.launch_floor;
   factors.launch = std::max(Seconds(0), factors.launch + difference);
   factors.mma_efficiency *= device.reachable_rate / teacher.reachable_rate;
+  // Finding the largest element is no matter of DRAM: it takes no longer where DRAM is slower.
+  factors.quantise_passes *= std::min(1.0, device.hbm.bandwidth / teacher.hbm.bandwidth);
+  factors.l2_share *= device.l2.resident_share / teacher.l2.resident_share;
 }
 
 }  // namespace

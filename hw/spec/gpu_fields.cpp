@@ -35,6 +35,8 @@ void fields(FieldList& list, GpuSmSpec& spec) {
 
 void fields(FieldList& list, GpuL2Spec& spec) {
   list.value("capacity", spec.capacity, {64_KiB, 64_GiB}, "Second-level cache of the chip.");
+  list.value("resident_share", spec.resident_share, {0.01, 1},
+             "Share of L2 in which data are found again.");
 }
 
 void fields(FieldList& list, NvlinkSpec& spec) {
@@ -60,6 +62,10 @@ void fields(FieldList& list, GpuDeviceSpec& spec) {
   list.group("pcie", spec.pcie);
   list.value("launch_floor", spec.launch_floor, {Seconds(0), Seconds(1e-3)},
              "Time of the smallest kernel inside a graph.");
+  list.value("stream_floor", spec.stream_floor, {Seconds(0), Seconds(1e-3)},
+             "Time of the smallest kernel that the host launches by itself.");
+  list.value("sustained_rate", spec.sustained_rate, {0.01, 1},
+             "Rate of matrix products under the power limit, against a short burst.");
   list.value("reachable_rate", spec.reachable_rate, {0.01, 1},
              "Largest share of the dense rate that a matrix product was seen at.");
   list.value("power_watts", spec.power_watts, {1, 1e5}, "Power limit of the board, in watts.");

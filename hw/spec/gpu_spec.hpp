@@ -29,6 +29,7 @@ struct GpuSmSpec {
 
 struct GpuL2Spec {
   Bytes capacity;
+  double resident_share = 1;  // of it, in which data are found again; of chips not measured alone
 };
 
 struct NvlinkSpec {
@@ -55,6 +56,8 @@ struct GpuDeviceSpec {
   HbmSpec hbm;  // or GDDR
   NvlinkSpec nvlink;
   PcieSpec pcie;
+  Seconds stream_floor;       // of the smallest kernel that the host launches by itself
+  double sustained_rate = 1;  // of matrix products under the power limit, against a short burst
   Seconds launch_floor;       // of the smallest kernel inside a graph
   double reachable_rate = 1;  // largest share of the dense rate that a matrix product was seen at
   double power_watts = 0;     // limit of the board

@@ -190,7 +190,8 @@ int calibrate_gemm(const GemmFitCommand& command, const Session& session) {
   const std::map<TableKey, Rows> tables = read_tables(command, device);
   if (tables.empty()) throw UserError("no row of the table is for " + device.id);
   GemmFactorsFile file;
-  if (fs::exists(path)) file = parse_gemm_factors(read_text_file(path), path.string());
+  const bool some = !command.framework.empty() || !command.dtype.empty();
+  if (some && fs::exists(path)) file = parse_gemm_factors(read_text_file(path), path.string());
   file.device = device.id;
   file.split = kSplit;
   for (const auto& [key, rows] : tables) {

@@ -67,6 +67,15 @@ TEST(GemmTable, WarmL2IsFasterAndOverridesReachTheDevice) {
   EXPECT_THAT(bad.messages, HasSubstr("write warm, or rotate:N"));
 }
 
+TEST(GemmTable, StreamsAndSustainedClocksTakeLonger) {
+  const std::string small = "h200_sxm,trtllm,1.3.0rc20,bf16,1,128,128";
+  const std::string large = "h200_sxm,trtllm,1.3.0rc20,bf16,4096,8192,8192";
+  EXPECT_GT(time_of(small, {"--launch", "stream"}), 1.5 * time_of(small));
+  EXPECT_NEAR(time_of(small, {"--clock", "sustained"}), time_of(small), 0.3);
+  EXPECT_GT(time_of(large, {"--clock", "sustained"}), 1.05 * time_of(large));
+  EXPECT_LT(time_of(large, {"--clock", "sustained"}), 1.2 * time_of(large));
+}
+
 TEST(GemmTable, AGpuThatWasNeverMeasuredIsPredictedWithAWiderInterval) {
   const std::vector<CsvRow> rows = predicted(
       "h100_sxm,trtllm,1.3.0rc20,bf16,128,4096,4096\nl40s,trtllm,1.3.0rc20,bf16,128,4096,4096\n");

@@ -51,6 +51,14 @@ void add_kernel_options(CLI::App& command, KernelOptions& options) {
                   "(default: as the tables were measured)")
       ->type_name("STATE");
   command
+      .add_option("--launch", options.launch,
+                  "how kernels are launched: graph or stream (default: graph)")
+      ->type_name("KIND");
+  command
+      .add_option("--clock", options.clock,
+                  "clocks of a short burst, or sustained under the power limit (default: burst)")
+      ->type_name("KIND");
+  command
       .add_option("--without-factors-of", options.held_out_device,
                   "predict this GPU from its neighbours, as one that was never measured")
       ->type_name("GPU");

@@ -20,10 +20,12 @@ namespace foretell {
 // Raw text of the options that kernels depend on beside their row.
 struct KernelOptions {
   std::string l2;               // "", "warm", "rotate:5"
+  std::string launch;           // "", "graph", "stream"
+  std::string clock;            // "", "burst", "sustained"
   std::string held_out_device;  // predicted without what was fitted on it
 };
 
-// --l2 and --without-factors-of.
+// --l2, --launch, --clock and --without-factors-of.
 void add_kernel_options(CLI::App& command, KernelOptions& options);
 
 // Answers rows of one header, in order.

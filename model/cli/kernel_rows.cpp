@@ -8,7 +8,8 @@ namespace foretell {
 namespace {
 
 GemmRowOptions gemm_options(const KernelOptions& options, const std::vector<std::string>& set) {
-  return {parse_l2_choice(options.l2), set, options.held_out_device};
+  return {parse_l2_choice(options.l2), parse_launch(options.launch), parse_sustained(options.clock),
+          set, options.held_out_device};
 }
 
 }  // namespace

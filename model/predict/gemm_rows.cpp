@@ -47,6 +47,36 @@ L2Choice parse_l2_choice(const std::string& text) {
                   "the weights that are used in turn");
 }
 
+LaunchKind parse_launch(const std::string& text) {
+  if (text.empty() || text == "graph") return LaunchKind::kGraph;
+  if (text == "stream") return LaunchKind::kStream;
+  throw unknown_name("--launch", text, {"graph", "stream"});
+}
+
+bool parse_sustained(const std::string& text) {
+  if (text.empty() || text == "burst") return false;
+  if (text == "sustained") return true;
+  throw unknown_name("--clock", text, {"burst", "sustained"});
+}
+
+namespace {
+
+// The factors are those of short runs inside a graph.
+void apply_conditions(const GemmRowOptions& options, const GpuDeviceSpec& device,
+                      GemmFactors& factors) {
+  if (options.launch == LaunchKind::kStream) {
+    const Seconds longer = device.stream_floor - device.launch_floor;
+    factors.launch += longer;
+    if (factors.quantise_launch > Seconds(0)) factors.quantise_launch += longer;
+  }
+  if (options.sustained) {
+    factors.mma_efficiency *= device.sustained_rate;
+    factors.power_drop = 0;  // the clock has dropped from the start
+  }
+}
+
+}  // namespace
+
 struct GemmRowPredictor::Kernels {
   Kernels(const GpuDeviceSpec& gpu, const std::string& framework, const GemmType& kind,
           ChosenGemmFactors factors)
@@ -87,8 +117,10 @@ GemmRowPredictor::Kernels& GemmRowPredictor::kernels_of(const GemmRow& row) {
   const GpuDeviceSpec& gpu = device(row.gpu);
   const GemmType& type = gemm_type(row.dtype);
   check_type(gpu, type);
+  ChosenGemmFactors chosen = factors_.choose(gpu, row.framework, row.dtype);
+  apply_conditions(options_, gpu, chosen.set.factors);
   auto kernels = std::make_unique<Kernels>(gpu, row.framework.empty() ? "trtllm" : row.framework,
-                                           type, factors_.choose(gpu, row.framework, row.dtype));
+                                           type, std::move(chosen));
   return *kernels_.emplace(key, std::move(kernels)).first->second;
 }
 

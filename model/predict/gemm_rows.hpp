@@ -32,8 +32,15 @@ struct L2Choice {
 // "", "warm", "rotate:5"; UserError for anything else.
 L2Choice parse_l2_choice(const std::string& text);
 
+// "graph" or "stream": how kernels are launched; "burst" or "sustained": a short run, or clocks
+// under the power limit. UserError with the nearest one otherwise.
+LaunchKind parse_launch(const std::string& text);
+bool parse_sustained(const std::string& text);
+
 struct GemmRowOptions {
   L2Choice l2;
+  LaunchKind launch = LaunchKind::kGraph;
+  bool sustained = false;
   std::vector<std::string> set;  // overrides of every device
   std::string held_out_device;   // do without what was fitted on it
 };

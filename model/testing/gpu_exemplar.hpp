@@ -18,6 +18,9 @@ inline GpuDeviceSpec exemplar_gpu() {
   gpu.matrix_rate = {{"bf16", 100e12}, {"fp8", 200e12}};
   gpu.l2.capacity = Bytes(10e6);
   gpu.hbm = {Bytes(16e9), BytesPerSecond(1e12), Seconds(0)};
+  gpu.stream_floor = Seconds(5e-6);
+  gpu.sustained_rate = 0.9;
+  gpu.l2.resident_share = 0.5;
   gpu.launch_floor = Seconds(2e-6);
   gpu.power_watts = 300;
   return gpu;

@@ -39,6 +39,12 @@ std::vector<GemmTile> ampere_tiles() {
   return {{256, 128}, {128, 256}, {128, 128}, {256, 64}, {128, 64}, {64, 128}, {64, 64}};
 }
 
+// Products of blockwise FP8 with the scales applied by the vector pipe.
+std::vector<GemmTile> deep_gemm_tiles() {
+  return {{64, 16},  {64, 32},  {64, 64},   {64, 96},   {64, 128},  {64, 160},
+          {128, 64}, {128, 96}, {128, 112}, {128, 128}, {128, 144}, {128, 160}};
+}
+
 std::vector<GemmTile> plugin_tiles() {
   return {{256, 128}, {128, 256}, {128, 128}, {256, 64}, {64, 256}, {128, 64}, {64, 128},
           {64, 64},   {32, 128},  {32, 64},   {64, 32},  {128, 32}, {16, 64}};
@@ -58,6 +64,8 @@ GemmLibrary plugin_library(const std::string& type) {
   const bool weights_only = type != "int8_sq";
   library.max_split = weights_only ? 32 : 1;
   library.gemv_rows = weights_only ? 8 : 4;
+  library.fast_depth = weights_only ? 128 : 0;
+  library.tunes_by_power_of_two = true;  // the profiler of the plugins rounds rows up
   return library;
 }
 
@@ -117,10 +125,19 @@ GemmLibrary gemm_library(const std::string& architecture, const std::string& fra
     if (hopper && framework == "trtllm") {  // CUTLASS, 128 wide
       library.dispatch = {{64, {{64, 128}, {32, 128}, {16, 128}}}, {kAnyRows, {{128, 128}}}};
       library.padded_rows = 64;
+    } else if (hopper) {
+      library.tiles = deep_gemm_tiles();
     }
   } else if (type == "fp8" && framework != "trtllm") {  // CUTLASS, by rows
     library.max_split = 1;
-    library.dispatch = {{64, {{64, 64}}}, {128, {{64, 128}}}, {kAnyRows, {{128, 128}}}};
+    if (hopper) {
+      library.dispatch = {{64, {{64, 64}}}, {128, {{64, 128}}}, {kAnyRows, {{128, 128}}}};
+      library.cluster_rows = 2;
+      library.cluster_from = 128;
+    } else {
+      library.dispatch = {
+          {64, {{64, 64}}}, {128, {{64, 128}}}, {256, {{128, 128}}}, {kAnyRows, {{256, 128}}}};
+    }
   }
   return library;
 }

@@ -38,8 +38,12 @@ struct GemmLibrary {
     std::vector<GemmTile> tiles;
   };
   std::vector<Dispatch> dispatch;
-  std::int64_t gemv_rows = 0;    // a kernel without tiles takes over up to so many rows
-  std::int64_t padded_rows = 0;  // rows above which tiles that are not full are slow; 0: none
+  std::int64_t gemv_rows = 0;          // a kernel without tiles takes over up to so many rows
+  std::int64_t fast_depth = 0;         // least k that the fast kernels take; 0: any
+  bool tunes_by_power_of_two = false;  // tile and split are those of the next power of two of rows
+  int cluster_rows = 1;  // tiles along m that run together: their number is rounded up to it
+  std::int64_t cluster_from = 0;  // … for more rows than this
+  std::int64_t padded_rows = 0;   // rows above which tiles that are not full are slow; 0: none
 };
 
 // What `framework` ("trtllm", "sglang", "vllm") calls on `architecture` for the type.

@@ -24,7 +24,8 @@ constexpr double kPaddedTile = 128;       // rows of the tiles with the slow pat
 constexpr double kPaddedReach = 50;       // missing rows after which the delay is mostly there
 constexpr double kPaddedTiles = 2.5;      // tiles along m among which a partial one shows fully
 constexpr double kPaddedColumns = 1024;
-constexpr double kGemvRows = 2;  // rows that the kernel without tiles takes at once
+constexpr std::int64_t kGemvAnyDepth = 4;  // rows up to which it takes any depth
+constexpr double kGemvRows = 2;            // rows that the kernel without tiles takes at once
 
 double missing(double footprint, double capacity) {
   return std::clamp((footprint / capacity - 1) / kL2Softness, 0.0, 1.0);
@@ -100,8 +101,11 @@ double GemmTiming::stage_time(const Work& work, const GemmTile& tile, double row
   return std::max({multiply, load / sm_feed_, step_}) + padding_delay(work, tile);
 }
 
-void GemmTiming::consider(const Work& work, const GemmTile& tile, GemmTimes& best) const {
+void GemmTiming::consider(const Work& work, const GemmTile& tile, int split,
+                          GemmTimes& best) const {
   const double tiles_m = std::ceil(work.m / tile.m);
+  const double cluster =
+      work.m > static_cast<double>(library_.cluster_from) ? library_.cluster_rows : 1;
   const double tiles_n = std::ceil(work.n / tile.n);
   const double rows = std::min<double>(tile.m, work.m);
   const double columns = std::min<double>(tile.n, work.n);
@@ -115,7 +119,8 @@ void GemmTiming::consider(const Work& work, const GemmTile& tile, GemmTimes& bes
     if (s > 1 && work.k < kMinStagesPerSplit * type_.step * s) break;
     if (s >= 4 && area > kTileOfFourSplits) break;
     if (s >= 16 && area > kTileOfManySplits) break;
-    const double thread_blocks = tiles_m * tiles_n * s;
+    if (split != 0 && s != split) continue;
+    const double thread_blocks = std::ceil(tiles_m / cluster) * cluster * tiles_n * s;
     const double waves = std::ceil(thread_blocks / sms_);
     const double stages =
         s == 1 ? work.stages : std::ceil(work.stages / s / library_.stage) * library_.stage;
@@ -156,19 +161,43 @@ GemmTimes GemmTiming::gemv(const Work& work) const {
   return times;
 }
 
-GemmTimes GemmTiming::fastest(const GemmShape& shape, const GemmL2State& l2) const {
-  const Work work = prepare(shape, l2);
-  if (shape.m <= library_.gemv_rows) return gemv(work);
+GemmTimes GemmTiming::fastest_tile(const Work& work) const {
   GemmTimes best;
   best.total = Seconds(std::numeric_limits<double>::infinity());
   const std::vector<GemmTile>* tiles = &library_.tiles;
   for (const GemmLibrary::Dispatch& entry : library_.dispatch) {
     tiles = &entry.tiles;
-    if (shape.m <= entry.up_to) break;
+    if (work.m <= static_cast<double>(entry.up_to)) break;
   }
-  for (const GemmTile& tile : *tiles) consider(work, tile, best);
+  for (const GemmTile& tile : *tiles) consider(work, tile, 0, best);
+  return best;
+}
+
+GemmTimes GemmTiming::fastest(const GemmShape& shape, const GemmL2State& l2) const {
+  const Work work = prepare(shape, l2);
+  const Seconds extra = shape.k < library_.fast_depth ? factors_.short_k : Seconds(0);
+  if (shape.m <= library_.gemv_rows) {
+    GemmTimes times = gemv(work);
+    if (shape.m <= kGemvAnyDepth) return times;
+    times.extra_launch = extra;
+    times.total += extra;
+    return times;
+  }
+  GemmTimes best;
+  if (library_.tunes_by_power_of_two) {
+    GemmShape tuned = shape;
+    tuned.m = 1;
+    while (tuned.m < shape.m) tuned.m *= 2;
+    const GemmTimes choice = fastest_tile(prepare(tuned, l2));
+    best.total = Seconds(std::numeric_limits<double>::infinity());
+    consider(work, choice.tile, choice.split, best);
+  } else {
+    best = fastest_tile(work);
+  }
   best.dram = Bytes(work.dram);
   best.total += factors_.launch;
+  best.extra_launch = extra;
+  best.total += extra;
   best.stretch =
       1 + factors_.power_drop * std::max(0.0, std::log10(best.total.value() / kPowerTime));
   best.total *= best.stretch;

@@ -31,12 +31,13 @@ struct GemmTimes {
   int split = 1;
   double thread_blocks = 0;
   double waves = 0;
-  Seconds compute;     // all waves
-  Seconds memory;      // until the last byte, from DRAM or L2, whichever takes longer
-  Seconds tail;        // reduction of split results
-  double overlap = 1;  // exponent q
-  double stretch = 1;  // of a long kernel under the power limit
-  Seconds quantise;    // the pass over the activations
+  Seconds compute;       // all waves
+  Seconds memory;        // until the last byte, from DRAM or L2, whichever takes longer
+  Seconds extra_launch;  // of a depth that the fast kernels do not take
+  Seconds tail;          // reduction of split results
+  double overlap = 1;    // exponent q
+  double stretch = 1;    // of a long kernel under the power limit
+  Seconds quantise;      // the pass over the activations
   Bytes dram;
   Bytes l2;
   Seconds total;  // from the kernel before to the end, with everything
@@ -68,7 +69,9 @@ class GemmTiming {
   Work prepare(const GemmShape& shape, const GemmL2State& l2) const;
   double padding_delay(const Work& work, const GemmTile& tile) const;
   double stage_time(const Work& work, const GemmTile& tile, double rows, double columns) const;
-  void consider(const Work& work, const GemmTile& tile, GemmTimes& best) const;
+  // Takes over `best` where this tile is faster; with `split`, only split so often.
+  void consider(const Work& work, const GemmTile& tile, int split, GemmTimes& best) const;
+  GemmTimes fastest_tile(const Work& work) const;
   GemmTimes gemv(const Work& work) const;
 
   const GemmType& type_;

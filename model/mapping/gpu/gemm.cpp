@@ -59,12 +59,12 @@ GpuProgram gemm_program(const GemmTiming& timing, const GemmShape& shape, const 
   kernel.overlap = chosen.overlap;
   if (chosen.gemv) {
     kernel.name = "gemv";
-    kernel.launch = timing.factors().gemv_launch;
+    kernel.launch = timing.factors().gemv_launch + chosen.extra_launch;
     add_ctas(kernel, std::llround(chosen.thread_blocks), chosen.compute);
   } else {
     kernel.name = "gemm " + std::to_string(chosen.tile.m) + "x" + std::to_string(chosen.tile.n);
     if (chosen.split > 1) kernel.name += " split " + std::to_string(chosen.split);
-    kernel.launch = timing.factors().launch;
+    kernel.launch = timing.factors().launch + chosen.extra_launch;
     kernel.memory_latency = timing.prologue();
     kernel.l2_bytes = chosen.l2;
     kernel.l2_rate = timing.l2_rate();
