@@ -115,6 +115,7 @@ GemmLibrary gemm_library(const std::string& architecture, const std::string& fra
                          const std::string& type) {
   if (is_plugin(type)) return plugin_library(type);
   GemmLibrary library = cublas(architecture);
+  library.fills_gradually = gemm_type(type).activation_bytes >= 2;
   if (!has_tma(architecture)) return library;
   const bool hopper = architecture == "hopper";
   if (type == "nvfp4") {
@@ -122,8 +123,11 @@ GemmLibrary gemm_library(const std::string& architecture, const std::string& fra
     library.max_split = 1;
   } else if (type == "fp8_block") {
     library.max_split = 1;
-    if (hopper && framework == "trtllm") {  // CUTLASS, 128 wide
-      library.dispatch = {{64, {{64, 128}, {32, 128}, {16, 128}}}, {kAnyRows, {{128, 128}}}};
+    if (hopper && framework == "trtllm") {  // 128 rows, narrower where that fills a wave
+      library.dispatch = {
+          {64, {{64, 128}, {32, 128}, {16, 128}}},
+          {kAnyRows,
+           {{128, 32}, {128, 48}, {128, 64}, {128, 80}, {128, 96}, {128, 112}, {128, 128}}}};
       library.padded_rows = 64;
     } else if (hopper) {
       library.tiles = deep_gemm_tiles();

@@ -32,6 +32,7 @@ struct GemmLibrary {
   std::vector<GemmTile> tiles;
   int max_split = 32;  // parts of k; 1: never split
   double stage = 1;    // smallest part of a stage that is walked: 0.5 when half stages are
+  bool fills_gradually = false;  // a product of few stages pays less of the prologue
   // The tile is taken by m alone, from the first entry whose `up_to` holds m. Empty: the fastest.
   struct Dispatch {
     std::int64_t up_to;

@@ -101,6 +101,11 @@ double GemmTiming::stage_time(const Work& work, const GemmTile& tile, double row
   return std::max({multiply, load / sm_feed_, step_}) + padding_delay(work, tile);
 }
 
+// The pipeline over k fills as far as there are stages.
+double GemmTiming::filling(double stages) const {
+  return library_.fills_gradually ? prologue_ * (1 - std::exp(-stages)) : prologue_;
+}
+
 void GemmTiming::consider(const Work& work, const GemmTile& tile, int split,
                           GemmTimes& best) const {
   const double tiles_m = std::ceil(work.m / tile.m);
@@ -113,7 +118,7 @@ void GemmTiming::consider(const Work& work, const GemmTile& tile, int split,
   const double store = rows * columns * kOutputBytes / epilogue_;
   const double l2_bytes =
       (tiles_n * work.m * type_.activation_bytes + tiles_m * work.n * type_.weight_bytes) * work.k;
-  const double memory = prologue_ + std::max(work.dram_time, l2_bytes / l2_rate_);
+  const double transfer = std::max(work.dram_time, l2_bytes / l2_rate_);
   const int area = tile.m * tile.n;
   for (int s = 1; s <= library_.max_split; s *= 2) {
     if (s > 1 && work.k < kMinStagesPerSplit * type_.step * s) break;
@@ -124,7 +129,9 @@ void GemmTiming::consider(const Work& work, const GemmTile& tile, int split,
     const double waves = std::ceil(thread_blocks / sms_);
     const double stages =
         s == 1 ? work.stages : std::ceil(work.stages / s / library_.stage) * library_.stage;
-    const double compute = waves * (prologue_ + stages * stage + (s > 1 ? 2 : 1) * store);
+    const double prologue = filling(stages);
+    const double compute = waves * (prologue + stages * stage + (s > 1 ? 2 : 1) * store);
+    const double memory = prologue + transfer;
     const double tail = s > 1 ? split_ + 2 * kPartialBytes * s * work.m * work.n / l2_rate_ : 0.0;
     const double longer = std::max(compute, memory);
     if (longer + tail >= best.total.value()) continue;
@@ -140,6 +147,7 @@ void GemmTiming::consider(const Work& work, const GemmTile& tile, int split,
     best.waves = waves;
     best.compute = Seconds(compute);
     best.memory = Seconds(memory);
+    best.prologue = Seconds(prologue);
     best.tail = Seconds(tail);
     best.overlap = overlap;
     best.l2 = Bytes(l2_bytes);
@@ -219,7 +227,7 @@ Seconds GemmTiming::thread_block(const GemmShape& shape, const GemmTimes& chosen
       chosen.split == 1 ? work.stages
                         : std::ceil(work.stages / chosen.split / library_.stage) * library_.stage;
   const double store = r * c * kOutputBytes / epilogue_;
-  return Seconds(prologue_ + stages * stage_time(work, chosen.tile, r, c) +
+  return Seconds(filling(stages) + stages * stage_time(work, chosen.tile, r, c) +
                  (chosen.split > 1 ? 2 : 1) * store);
 }
 

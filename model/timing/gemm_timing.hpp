@@ -33,6 +33,7 @@ struct GemmTimes {
   double waves = 0;
   Seconds compute;       // all waves
   Seconds memory;        // until the last byte, from DRAM or L2, whichever takes longer
+  Seconds prologue;      // of a thread block, and until the first byte
   Seconds extra_launch;  // of a depth that the fast kernels do not take
   Seconds tail;          // reduction of split results
   double overlap = 1;    // exponent q
@@ -60,7 +61,7 @@ class GemmTiming {
 
   BytesPerSecond dram_rate() const { return BytesPerSecond(dram_rate_); }
   BytesPerSecond l2_rate() const { return BytesPerSecond(l2_rate_); }
-  Seconds prologue() const { return Seconds(prologue_); }
+  Seconds prologue() const { return Seconds(prologue_); }  // of a pipeline that is full
   const GemmFactors& factors() const { return factors_; }
 
  private:
@@ -68,6 +69,7 @@ class GemmTiming {
 
   Work prepare(const GemmShape& shape, const GemmL2State& l2) const;
   double padding_delay(const Work& work, const GemmTile& tile) const;
+  double filling(double stages) const;
   double stage_time(const Work& work, const GemmTile& tile, double rows, double columns) const;
   // Takes over `best` where this tile is faster; with `split`, only split so often.
   void consider(const Work& work, const GemmTile& tile, int split, GemmTimes& best) const;

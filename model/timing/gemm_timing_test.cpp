@@ -27,7 +27,8 @@ TEST(GemmTiming, TheLoopOverKIsBoundByTheMatrixPipe) {
   const GemmTimes times = timing.fastest({1280, 1280, 6400}, {});
   EXPECT_EQ(times.thread_blocks, 100);
   EXPECT_EQ(times.waves, 1);
-  // 100 stages of 2 x 128 x 128 x 64 FLOP at 1 TFLOP/s x 0.8 per SM, prologue of 500 cycles,
+  // 100 stages of 2 x 128 x 128 x 64 FLOP at 1 TFLOP/s x 0.8 per SM, prologue of 500 cycles that
+  // fills them all,
   // 128 x 128 x 2 bytes out at 32 B/cycle; 1 GHz.
   EXPECT_NEAR(times.compute.value(), 0.5e-6 + 100 * 2 * 128 * 128 * 64 / 0.8e12 + 1.024e-6, 1e-12);
 }

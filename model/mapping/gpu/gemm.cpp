@@ -65,7 +65,7 @@ GpuProgram gemm_program(const GemmTiming& timing, const GemmShape& shape, const 
     kernel.name = "gemm " + std::to_string(chosen.tile.m) + "x" + std::to_string(chosen.tile.n);
     if (chosen.split > 1) kernel.name += " split " + std::to_string(chosen.split);
     kernel.launch = timing.factors().launch + chosen.extra_launch;
-    kernel.memory_latency = timing.prologue();
+    kernel.memory_latency = chosen.prologue;
     kernel.l2_bytes = chosen.l2;
     kernel.l2_rate = timing.l2_rate();
     kernel.tail = chosen.tail;
