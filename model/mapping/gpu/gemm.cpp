@@ -13,6 +13,15 @@ std::int64_t last_of(std::int64_t length, int tile) {
   return length - (tiles_of(length, tile) - 1) * tile;
 }
 
+// Thread blocks that have no tile and only complete a cluster: they hold their SM as long as those
+// of the last tiles do.
+void add_idle(const GemmTimes& chosen, GpuKernel& kernel) {
+  std::int64_t placed = 0;
+  for (const CtaRun& run : kernel.ctas) placed += run.count;
+  const std::int64_t all = std::llround(chosen.thread_blocks);
+  if (all > placed) add_ctas(kernel, all - placed, kernel.ctas.back().duration);
+}
+
 void add_tiles(const GemmTiming& timing, const GemmShape& shape, const GemmTimes& chosen,
                GpuKernel& kernel) {
   const GemmTile tile = chosen.tile;
@@ -71,6 +80,7 @@ GpuProgram gemm_program(const GemmTiming& timing, const GemmShape& shape, const 
     kernel.tail = chosen.tail;
     kernel.stretch = chosen.stretch;
     add_tiles(timing, shape, chosen, kernel);
+    add_idle(chosen, kernel);
   }
   program.kernels.push_back(std::move(kernel));
   return program;
