@@ -9,9 +9,12 @@
 
 #include "calib/fit/factors_yaml.hpp"
 #include "calib/fit/fit.hpp"
+#include "calib/validate/table_kind.hpp"
 #include "hw/spec/catalog.hpp"
 #include "hw/spec/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
+#include "model/cli/calibrate_attention.hpp"
+#include "model/cli/calibrate_collective.hpp"
 #include "model/cli/calibrate_gemm.hpp"
 #include "model/cli/commands.hpp"
 #include "model/cli/fit_forecast.hpp"
@@ -21,6 +24,7 @@
 #include "model/cli/parallel_predict.hpp"
 #include "model/cli/progress.hpp"
 #include "model/cli/request_fields.hpp"
+#include "reports/record/csv.hpp"
 
 namespace foretell {
 namespace {
@@ -122,9 +126,20 @@ FitResult run_fit(const FitPlan& plan, const std::vector<FitRow>& rows, int jobs
 
 int calibrate_fit(const FitCommandOptions& options, const Session& session) {
   if (GpuCatalog().has_system(options.device)) {
-    return calibrate_gemm({options.device, options.table, options.plan, options.output,
-                           options.framework, options.dtype, options.seed},
-                          session);
+    const GemmFitCommand command{options.device,    options.table, options.plan, options.output,
+                                 options.framework, options.dtype, options.seed};
+    if (!options.table.empty()) {
+      const CsvReader table(options.table);
+      switch (recognise_table(table.header(), options.table).kind) {
+        case TableKind::kAttention:
+          return calibrate_attention(command, session);
+        case TableKind::kCollective:
+          return calibrate_collective(command, session);
+        default:
+          break;
+      }
+    }
+    return calibrate_gemm(command, session);
   }
   const FitPlan plan = plan_for(options);
   const Split split = Split::load(fit_file(options.split, "neuron_split.yaml"));

@@ -5,8 +5,10 @@
 #include <memory>
 
 #include "calib/fit/gemm_fit.hpp"
+#include "calib/fit/kernel_fit.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
+#include "model/cli/calibrate_collective.hpp"
 #include "model/cli/kernel_rows.hpp"
 #include "model/cli/worker_pool.hpp"
 
@@ -71,6 +73,14 @@ KernelAnswer kernel_answer(const TableLayout& layout, const CsvRow& header,
       const auto reader = std::make_shared<GemmTableRows>(header, options, set);
       return [reader](const std::vector<CsvRow>& rows) { return reader->answer(rows); };
     }
+    case TableKind::kAttention: {
+      const auto reader = std::make_shared<AttentionTableRows>(header, options, set);
+      return [reader](const std::vector<CsvRow>& rows) { return reader->answer(rows); };
+    }
+    case TableKind::kCollective: {
+      const auto reader = std::make_shared<CollectiveTableRows>(header, options, set);
+      return [reader](const std::vector<CsvRow>& rows) { return reader->answer(rows); };
+    }
     default: {
       const RowTime unanswered{{}, {}, {}, "no GPU model answers tables of kind " + layout.name};
       return [unanswered](const std::vector<CsvRow>& rows) {
@@ -87,6 +97,19 @@ RowTest held_out_test(const TableLayout& layout, const CsvRow& header) {
       return [cells](const CsvRow& row) {
         return is_held_out_family(cells.count(row, "n", 1, kMaxGemmSide),
                                   cells.count(row, "k", 1, kMaxGemmSide));
+      };
+    }
+    case TableKind::kAttention: {
+      const NamedCells cells(header);
+      return [cells](const CsvRow& row) {
+        const AttentionShape shape = read_attention_row(cells, row).shape;
+        return is_held_out_heads(shape.heads, shape.key_heads, shape.head_dim);
+      };
+    }
+    case TableKind::kCollective: {
+      const NamedCells cells(header);
+      return [cells](const CsvRow& row) {
+        return is_held_out_collective(read_collective_row(cells, row).shape.ranks);
       };
     }
     default:

@@ -12,6 +12,26 @@ GemmRowOptions gemm_options(const KernelOptions& options, const std::vector<std:
           set, options.held_out_device};
 }
 
+// Predicts those of `rows` that `read` takes; the others say what is wrong.
+template <class Row, class Read, class Predictor>
+std::vector<RowTime> answer_rows(const std::vector<CsvRow>& rows, const Read& read,
+                                 Predictor& predictor) {
+  std::vector<RowTime> times(rows.size());
+  std::vector<Row> good;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    try {
+      good.push_back(read(rows[i]));
+      places.push_back(i);
+    } catch (const UserError& error) {
+      times[i].error = error.what();
+    }
+  }
+  const std::vector<RowTime> answers = predictor.predict(good);
+  for (std::size_t i = 0; i < answers.size(); ++i) times[places[i]] = answers[i];
+  return times;
+}
+
 }  // namespace
 
 NamedCells::NamedCells(const CsvRow& header) {
@@ -47,20 +67,75 @@ GemmRow GemmTableRows::read(const CsvRow& row) const {
 }
 
 std::vector<RowTime> GemmTableRows::answer(const std::vector<CsvRow>& rows) {
-  std::vector<RowTime> times(rows.size());
-  std::vector<GemmRow> products;
-  std::vector<std::size_t> places;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    try {
-      products.push_back(read(rows[i]));
-      places.push_back(i);
-    } catch (const UserError& error) {
-      times[i].error = error.what();
-    }
+  return answer_rows<GemmRow>(
+      rows, [&](const CsvRow& row) { return read(row); }, predictor_);
+}
+
+AttentionRow read_attention_row(const NamedCells& cells, const CsvRow& row) {
+  constexpr std::int64_t kMaxTokens = std::int64_t{1} << 24;
+  AttentionRow call;
+  call.gpu = cells.text(row, "gpu");
+  call.framework = cells.text(row, "framework");
+  call.dtype = cells.text(row, "dtype");
+  call.cache_dtype = cells.text(row, "kv_dtype");
+  if (call.gpu.empty()) throw UserError("gpu: is empty; see `foretell list devices`");
+  if (call.dtype.empty()) throw UserError("dtype: is empty; write bf16, fp16 or fp8");
+  AttentionShape& shape = call.shape;
+  shape.phase = attention_phase(cells.text(row, "phase"));
+  const auto count = [&](const char* column, std::int64_t low, std::int64_t high,
+                         std::int64_t otherwise) {
+    return cells.text(row, column).empty() ? otherwise : cells.count(row, column, low, high);
+  };
+  shape.batch = count("batch", 1, kMaxTokens, 1);
+  shape.heads = cells.count(row, "heads", 1, kMaxHeads);
+  shape.key_heads = count("kv_heads", 1, kMaxHeads, shape.heads);
+  shape.head_dim = cells.count(row, "head_dim", 1, kMaxHeads);
+  shape.window = count("window", 0, kMaxTokens, 0);
+  if (shape.phase == AttentionPhase::kGeneration) {
+    shape.keys = cells.count(row, "kv_len", 1, kMaxTokens);
+  } else {
+    shape.queries = cells.count(row, "isl", 1, kMaxTokens);
+    shape.keys = count("kv_len", 1, kMaxTokens, shape.queries);
   }
-  const std::vector<RowTime> answers = predictor_.predict(products);
-  for (std::size_t i = 0; i < answers.size(); ++i) times[places[i]] = answers[i];
-  return times;
+  return call;
+}
+
+AttentionTableRows::AttentionTableRows(const CsvRow& header, const KernelOptions& options,
+                                       const std::vector<std::string>& set)
+    : cells_(header), predictor_({set, options.held_out_device}) {
+  if (!options.l2.empty()) {
+    throw UserError("--l2: attention finds its cache as the call before left it; leave it out");
+  }
+}
+
+std::vector<RowTime> AttentionTableRows::answer(const std::vector<CsvRow>& rows) {
+  return answer_rows<AttentionRow>(
+      rows, [&](const CsvRow& row) { return read_attention_row(cells_, row); }, predictor_);
+}
+
+CollectiveRow read_collective_row(const NamedCells& cells, const CsvRow& row) {
+  constexpr std::int64_t kMaxRanks = 8;
+  constexpr std::int64_t kMaxBytes = std::int64_t{1} << 42;
+  CollectiveRow call;
+  call.gpu = cells.text(row, "gpu");
+  if (call.gpu.empty()) call.gpu = cells.text(row, "system");
+  if (call.gpu.empty()) throw UserError("gpu: is empty; see `foretell list devices`");
+  call.library = cells.text(row, "backend");
+  call.mode = cells.text(row, "mode");
+  call.shape.op = gpu_collective(cells.text(row, "op"));
+  const char* ranks = cells.text(row, "n_ranks").empty() ? "n_gpus" : "n_ranks";
+  call.shape.ranks = static_cast<int>(cells.count(row, ranks, 2, kMaxRanks));
+  call.shape.bytes = Bytes(static_cast<double>(cells.count(row, "bytes", 1, kMaxBytes)));
+  return call;
+}
+
+CollectiveTableRows::CollectiveTableRows(const CsvRow& header, const KernelOptions& options,
+                                         const std::vector<std::string>& set)
+    : cells_(header), predictor_(set, options.held_out_device) {}
+
+std::vector<RowTime> CollectiveTableRows::answer(const std::vector<CsvRow>& rows) {
+  return answer_rows<CollectiveRow>(
+      rows, [&](const CsvRow& row) { return read_collective_row(cells_, row); }, predictor_);
 }
 
 }  // namespace foretell

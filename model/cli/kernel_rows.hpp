@@ -6,12 +6,15 @@
 #include <vector>
 
 #include "model/cli/kernel_batch.hpp"
+#include "model/predict/attention_rows.hpp"
+#include "model/predict/collective_rows.hpp"
 #include "model/predict/gemm_rows.hpp"
 #include "reports/record/csv.hpp"
 
 namespace foretell {
 
 inline constexpr std::int64_t kMaxGemmSide = std::int64_t{1} << 24;
+inline constexpr std::int64_t kMaxHeads = 4096;
 
 // The cells of a row by the name of their column; columns that are not there are empty.
 class NamedCells {
@@ -37,6 +40,36 @@ class GemmTableRows {
  private:
   NamedCells cells_;
   GemmRowPredictor predictor_;
+};
+
+// UserError for a cell that is wrong.
+AttentionRow read_attention_row(const NamedCells& cells, const CsvRow& row);
+
+class AttentionTableRows {
+ public:
+  AttentionTableRows(const CsvRow& header, const KernelOptions& options,
+                     const std::vector<std::string>& set);
+
+  std::vector<RowTime> answer(const std::vector<CsvRow>& rows);
+
+ private:
+  NamedCells cells_;
+  AttentionRowPredictor predictor_;
+};
+
+// UserError for a cell that is wrong. The number of GPUs stands in `n_ranks` or `n_gpus`.
+CollectiveRow read_collective_row(const NamedCells& cells, const CsvRow& row);
+
+class CollectiveTableRows {
+ public:
+  CollectiveTableRows(const CsvRow& header, const KernelOptions& options,
+                      const std::vector<std::string>& set);
+
+  std::vector<RowTime> answer(const std::vector<CsvRow>& rows);
+
+ private:
+  NamedCells cells_;
+  CollectiveRowPredictor predictor_;
 };
 
 }  // namespace foretell

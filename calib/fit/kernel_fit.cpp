@@ -1,0 +1,106 @@
+#include "calib/fit/kernel_fit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "calib/fit/minimise.hpp"
+#include "calib/fit/random.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "model/config/document.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr double kReach = 3;  // how far a factor may go from its start, in powers of e
+constexpr double kFirstStep = 0.15;
+
+bool names(const Node* list, const std::string& text) {
+  if (list == nullptr) return true;  // an entry that does not say holds for all
+  return std::any_of(list->items.begin(), list->items.end(),
+                     [&](const Node& item) { return starts_with(text, item.text); });
+}
+
+}  // namespace
+
+bool is_held_out_heads(std::int64_t heads, std::int64_t key_heads, std::int64_t head_dim) {
+  constexpr std::int64_t kResidues = 11;
+  return (heads + 3 * key_heads + 7 * head_dim / 64) % kResidues < 3;
+}
+
+std::vector<std::string> load_kernel_start(const std::string& path, const std::string& architecture,
+                                           const std::string& table, FieldList& fields) {
+  const Node root = load_document(path);
+  root.only_keys({"starts"}, "");
+  for (const Node& entry : root.required("starts", "").items) {
+    entry.only_keys({"architectures", "tables", "why", "fixed", "factors"}, "starts");
+    if (!names(entry.find("architectures"), architecture) || !names(entry.find("tables"), table)) {
+      continue;
+    }
+    Problems problems;
+    for (const MapEntry& factor : entry.required("factors", "starts").entries) {
+      const Field* field = fields.find(factor.key);
+      if (field == nullptr) {
+        problems.add(factor.value, factor.key,
+                     "no such factor; nearest is '" + fields.nearest(factor.key) + "'");
+      } else {
+        read_plain_value(*field, factor.value, problems);
+      }
+    }
+    problems.throw_if_any();
+    std::vector<std::string> fixed;
+    if (const Node* list = entry.find("fixed")) {
+      for (const Node& name : list->items) fixed.push_back(fields.at(name.text).path);
+    }
+    return fixed;
+  }
+  throw UserError(fmt::format("{}: no start for {} on {}; add one", path, table, architecture));
+}
+
+KernelFit fit_kernel(FieldList& fields, const std::vector<std::string>& fixed, int evaluations,
+                     const std::function<double()>& loss) {
+  KernelFit fit;
+  std::vector<const Field*> free;
+  std::vector<double> at;
+  Box box;
+  for (const Field& field : fields.all()) {
+    if (!(field.number() > 0) || std::count(fixed.begin(), fixed.end(), field.path) > 0) continue;
+    free.push_back(&field);
+    fit.free.push_back(field.path);
+    at.push_back(std::log(field.number()));
+    box.low.push_back(std::max(at.back() - kReach, field.min > 0 ? std::log(field.min) : -1e3));
+    box.high.push_back(std::min(at.back() + kReach, std::log(field.max)));
+  }
+  const auto assign = [&](const std::vector<double>& x) {
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const double value = std::clamp(std::exp(x[i]), free[i]->min, free[i]->max);
+      free[i]->assign(format_quantity(value, free[i]->dimension));
+    }
+  };
+  const Minimum best = minimise_rough(
+      [&](const std::vector<double>& x) {
+        assign(x);
+        return loss();
+      },
+      box, at, kFirstStep, evaluations);
+  assign(best.at);
+  fit.loss = best.value;
+  return fit;
+}
+
+std::vector<std::size_t> draw_rows(std::size_t size, std::size_t wanted, std::uint64_t seed) {
+  std::vector<std::size_t> places(size);
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  Random random(seed);
+  const std::size_t count = std::min(wanted, size);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::swap(places[i], places[i + random.index(size - i)]);
+  }
+  places.resize(count);
+  return places;
+}
+
+}  // namespace foretell

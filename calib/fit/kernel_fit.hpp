@@ -1,0 +1,37 @@
+// The search for the factors of GPU kernels, whatever their kind: which factors are free, where the
+// search starts, and a descent on the mean relative error of a closed form.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "model/config/fields.hpp"
+
+namespace foretell {
+
+// Head counts and widths that are held out: 3 of 11 residues of a sum of the three. No factor is
+// fitted to a row of such a configuration, on any device, in any phase.
+bool is_held_out_heads(std::int64_t heads, std::int64_t key_heads, std::int64_t head_dim);
+
+// The first entry of calib/fit/gpu_<kind>_plan.yaml whose `architectures` and `tables` (beginnings
+// of the table's name) fit: starts: [{architectures: […], tables: […], fixed: […], factors: {…}}].
+// Writes its factors into `fields` and returns the names of those that stay as they are. UserError
+// with file:line.
+std::vector<std::string> load_kernel_start(const std::string& path, const std::string& architecture,
+                                           const std::string& table, FieldList& fields);
+
+struct KernelFit {
+  std::vector<std::string> free;  // what was fitted
+  double loss = 0;
+};
+
+// Moves the factors of `fields` that are not zero and not `fixed` to where `loss` is least.
+KernelFit fit_kernel(FieldList& fields, const std::vector<std::string>& fixed, int evaluations,
+                     const std::function<double()>& loss);
+
+// `wanted` of `size` places, drawn without repetition, in the order of the draw.
+std::vector<std::size_t> draw_rows(std::size_t size, std::size_t wanted, std::uint64_t seed);
+
+}  // namespace foretell

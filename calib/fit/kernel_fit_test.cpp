@@ -1,0 +1,60 @@
+#include "calib/fit/kernel_fit.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "hw/spec/link_factors.hpp"
+
+namespace foretell {
+namespace {
+
+TEST(KernelFit, FindsTheFactorsThatMadeTheTimesAndLeavesTheFixedOnes) {
+  LinkFactors factors;
+  factors.launch = Seconds(3e-6);
+  factors.local_rate = BytesPerSecond(3e11);
+  factors.peer = Seconds(1e-6);
+  FieldList list;
+  fields(list, factors);
+  const auto time = [](Seconds launch, BytesPerSecond rate, double bytes) {
+    return (launch + Bytes(bytes) / rate).value();
+  };
+  const KernelFit fit = fit_kernel(list, {"peer"}, 2000, [&] {
+    double sum = 0;
+    for (double bytes = 1e3; bytes < 1e9; bytes *= 3) {
+      const double truth = time(Seconds(5e-6), BytesPerSecond(8e11), bytes);
+      sum += std::abs(time(factors.launch, factors.local_rate, bytes) / truth - 1);
+    }
+    return sum / 13;
+  });
+  EXPECT_EQ(fit.free, (std::vector<std::string>{"launch", "local_rate"}));
+  EXPECT_LT(fit.loss, 1e-3);
+  EXPECT_NEAR(factors.launch.value(), 5e-6, 5e-8);
+  EXPECT_NEAR(factors.local_rate.value(), 8e11, 8e9);
+  EXPECT_DOUBLE_EQ(factors.peer.value(), 1e-6);
+}
+
+TEST(KernelFit, AboutAQuarterOfTheHeadConfigurationsIsHeldOut) {
+  int held_out = 0;
+  int all = 0;
+  for (const int heads : {1, 2, 4, 8, 16, 24, 32, 40, 48, 64, 96, 128}) {
+    for (int key_heads = 1; key_heads <= heads; key_heads *= 2) {
+      for (const int head_dim : {64, 128, 256}) {
+        ++all;
+        held_out += is_held_out_heads(heads, key_heads, head_dim) ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_NEAR(static_cast<double>(held_out) / all, 0.27, 0.06);
+}
+
+TEST(KernelFit, RowsAreDrawnOnceAndTheSameForASeed) {
+  const std::vector<std::size_t> drawn = draw_rows(100, 30, 7);
+  EXPECT_EQ(std::set<std::size_t>(drawn.begin(), drawn.end()).size(), 30U);
+  EXPECT_EQ(drawn, draw_rows(100, 30, 7));
+  EXPECT_EQ(draw_rows(5, 30, 7).size(), 5U);
+}
+
+}  // namespace
+}  // namespace foretell

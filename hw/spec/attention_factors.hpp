@@ -1,0 +1,40 @@
+// What attention kernels reach of a GPU's facts: fitted per device, framework, phase and data types
+// (calib/factors/gpu/attention/<device>.yaml). A factor that is zero does not apply.
+//
+// As for matrix products, latencies are cycles of the boost clock and rates of an SM bytes per such
+// cycle; only what scales with nothing is in seconds.
+#pragma once
+
+#include "model/base/units.hpp"
+#include "model/config/fields.hpp"
+
+namespace foretell {
+
+struct AttentionFactors {
+  // Every phase.
+  Seconds launch;              // of all kernels of the operator together
+  double dram_efficiency = 0;  // of the DRAM peak
+  double overlap = 0;          // exponent of compute with memory, less 1
+  double l2_share = 0;         // of the L2 capacity that data stay in until the next call
+  BytesPerCycle l2_feed;       // L2 to all SMs together, per SM
+  Cycles prologue;             // of a thread block
+  BytesPerCycle sm_feed;       // queries, keys and values into one SM
+  // Prompts.
+  double mma_efficiency = 0;   // of the dense rate, in the loop over keys
+  Cycles score;                // of 64 scores: exponential, maximum, sum
+  Cycles masked_score;         // more for 64 scores of a step that crosses an edge of the mask
+  BytesPerCycle prepare_feed;  // of an SM, in the pass that writes keys and values to the cache
+  Seconds other_head;          // more per call when a head is not 128 wide
+  Cycles special_block;        // more per thread block: attention sinks, or packed queries
+  // Tokens.
+  Cycles step;          // least time of a step of 128 keys
+  Cycles split;         // combination of the parts of a sequence
+  Cycles head;          // of every query head, spread over the SMs
+  Seconds cold_stream;  // a stream from DRAM reaches its rate so much later …
+  Bytes cold_bytes;     // … once it is much longer than this
+  Cycles window_block;  // more per thread block when a window cuts the sequence
+};
+
+void fields(FieldList& list, AttentionFactors& factors);
+
+}  // namespace foretell

@@ -1,0 +1,108 @@
+// Measured attention of head configurations, and collectives of numbers of GPUs, that no factor was
+// fitted to, against thresholds. Skipped without the published tables (FORETELL_DATA).
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "model/cli/testing/command_runner.hpp"
+
+namespace foretell {
+namespace {
+
+struct Limit {
+  const char* where;
+  double mape;  // per cent
+};
+
+std::string data(const std::string& name) {
+  const char* folder = std::getenv("FORETELL_DATA");
+  if (folder == nullptr) return "";
+  const std::string path = std::string(folder) + '/' + name;
+  return std::filesystem::exists(path) ? path : "";
+}
+
+CommandResult validate(const std::string& table, const Limit& limit,
+                       const std::vector<std::string>& options) {
+  std::vector<std::string> line = {"validate", table,        "--worst",
+                                   "0",        "--max-mape", std::to_string(limit.mape)};
+  std::string conditions = limit.where;
+  for (std::size_t begin = 0; begin < conditions.size();) {
+    const std::size_t end = std::min(conditions.find(' ', begin), conditions.size());
+    line.insert(line.end(), {"--where", conditions.substr(begin, end - begin)});
+    begin = end + 1;
+  }
+  line.insert(line.end(), options.begin(), options.end());
+  return run_command(line);
+}
+
+class AttentionAccuracy : public ::testing::TestWithParam<Limit> {};
+
+TEST_P(AttentionAccuracy, HeldOutConfigurationsAreWithinTheLimit) {
+  const std::string table = data("gpu_attention.csv.gz");
+  if (table.empty()) GTEST_SKIP() << "skipped, no data";
+  const CommandResult result = validate(table, GetParam(), {"--held-out"});
+  EXPECT_EQ(result.code, kSuccess) << result.result << result.messages;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Tables, AttentionAccuracy,
+    ::testing::Values(
+        Limit{"gpu=h200_sxm framework=trtllm phase=context dtype=bf16", 5.3},
+        Limit{"gpu=h100_sxm framework=trtllm phase=context dtype=bf16", 5.6},
+        Limit{"gpu=h200_sxm framework=trtllm phase=context dtype=fp8", 6.8},
+        Limit{"gpu=h100_sxm framework=trtllm phase=context dtype=fp8", 7},
+        Limit{"gpu=h200_sxm framework=sglang phase=context dtype=bf16 kv_dtype=bf16", 11.2},
+        Limit{"gpu=h200_sxm framework=vllm phase=context dtype=bf16 kv_dtype=bf16", 11.2},
+        Limit{"gpu=a100_sxm framework=trtllm phase=context", 6.9},
+        Limit{"gpu=a100_sxm framework=sglang phase=context", 7.2},
+        Limit{"gpu=b200_sxm framework=trtllm phase=context dtype=bf16 kv_dtype=bf16", 9.5},
+        Limit{"gpu=h100_sxm framework=sglang phase=generation kv_dtype=bf16", 8},
+        Limit{"gpu=h200_sxm framework=sglang phase=generation kv_dtype=bf16", 8.8},
+        Limit{"gpu=h200_sxm framework=trtllm phase=generation kv_dtype=bf16", 9.3},
+        Limit{"gpu=h200_sxm framework=vllm phase=generation kv_dtype=bf16", 9.2},
+        Limit{"gpu=h200_sxm framework=trtllm phase=generation kv_dtype=fp8", 8.4},
+        Limit{"gpu=h200_sxm framework=vllm phase=generation kv_dtype=fp8", 10},
+        Limit{"gpu=a100_sxm framework=sglang phase=generation", 9.6},
+        Limit{"gpu=b200_sxm framework=vllm phase=generation kv_dtype=bf16", 7.4},
+        Limit{"gpu=b200_sxm framework=trtllm phase=generation kv_dtype=bf16", 8.4}));
+
+class AttentionTransfer : public ::testing::TestWithParam<std::pair<const char*, Limit>> {};
+
+TEST_P(AttentionTransfer, AGpuThatWasNeverMeasuredIsWithinTheLimit) {
+  const std::string table = data("gpu_attention.csv.gz");
+  if (table.empty()) GTEST_SKIP() << "skipped, no data";
+  const CommandResult result =
+      validate(table, GetParam().second, {"--held-out", "--without-factors-of", GetParam().first});
+  EXPECT_EQ(result.code, kSuccess) << result.result << result.messages;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Gpus, AttentionTransfer,
+    ::testing::Values(std::pair{"h200_sxm", Limit{"gpu=h200_sxm", 10.2}},
+                      std::pair{"h100_sxm", Limit{"gpu=h100_sxm", 10.2}},
+                      std::pair{"a100_sxm", Limit{"gpu=a100_sxm", 25}},
+                      std::pair{"b200_sxm",
+                                Limit{"gpu=b200_sxm phase=context framework=trtllm", 25}}));
+
+class CollectiveAccuracy : public ::testing::TestWithParam<Limit> {};
+
+TEST_P(CollectiveAccuracy, HeldOutNumbersOfGpusAreWithinTheLimit) {
+  const std::string table = data("gpu_collectives.csv.gz");
+  if (table.empty()) GTEST_SKIP() << "skipped, no data";
+  const CommandResult result = validate(table, GetParam(), {"--held-out"});
+  EXPECT_EQ(result.code, kSuccess) << result.result << result.messages;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Tables, CollectiveAccuracy,
+    ::testing::Values(Limit{"gpu=a100_sxm backend=nccl", 8},
+                      Limit{"gpu=h100_sxm version=2.29.2", 8},
+                      Limit{"gpu=a100_sxm backend=vllm_custom mode=graph", 10},
+                      Limit{"gpu=h100_sxm backend=vllm_custom mode=graph", 10},
+                      Limit{"gpu=h100_sxm backend=sglang_custom version=0.5.14 mode=graph", 10},
+                      Limit{"gpu=a100_sxm backend=trtllm_custom", 10},
+                      Limit{"gpu=h100_sxm backend=trtllm_custom version=1.3.0rc20", 10}));
+
+}  // namespace
+}  // namespace foretell

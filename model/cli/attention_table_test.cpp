@@ -1,0 +1,100 @@
+// Tables of attention and of collectives on GPUs, through the commands.
+#include <gmock/gmock.h>
+
+#include "model/cli/testing/command_runner.hpp"
+#include "reports/record/csv.hpp"
+#include "reports/record/testing/temporary_folder.hpp"
+
+namespace foretell {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* kAttention =
+    "gpu,framework,phase,dtype,kv_dtype,batch,isl,kv_len,heads,kv_heads,head_dim,window\n";
+constexpr const char* kCollective = "gpu,backend,op,n_ranks,bytes,dtype\n";
+
+std::vector<CsvRow> predicted(const std::string& table, std::vector<std::string> options = {}) {
+  const TemporaryFolder folder;
+  std::vector<std::string> line = {"predict", folder.write("t.csv", table), "-o",
+                                   folder.file("o.csv")};
+  line.insert(line.end(), options.begin(), options.end());
+  run_command(line);
+  CsvReader out(folder.file("o.csv"));
+  std::vector<CsvRow> rows;
+  CsvRow row;
+  while (out.next(row)) rows.push_back(row);
+  return rows;
+}
+
+const std::string& status(const CsvRow& row) { return row.at(row.size() - 2); }
+const std::string& message(const CsvRow& row) { return row.back(); }
+double time_of(const CsvRow& row) { return std::stod(row.at(row.size() - 5)); }
+
+TEST(AttentionTable, EveryRowKeepsItsPlaceAndBadOnesSayWhatWouldBeRight) {
+  const std::vector<CsvRow> rows = predicted(std::string(kAttention) +
+                                             "h100_sxm,trtllm,context,bf16,,1,4096,,32,8,128,\n"
+                                             "h100_sxm,,generation,bf16,fp8,8,,4096,32,8,128,0\n"
+                                             "t4,trtllm,context,bf16,,1,4096,,32,8,128,\n"
+                                             "h100_sxm,trtllm,prefill,bf16,,1,4096,,32,8,128,\n"
+                                             "h100_sxm,trtllm,context,bf16,,1,4096,,32,5,128,\n"
+                                             "h100_sxm,trtllm,context,int3,,1,4096,,32,8,128,\n"
+                                             "h100_sxm,trtllm,context,bf16,,1,,,32,8,128,\n");
+  ASSERT_EQ(rows.size(), 7U);
+  EXPECT_EQ(status(rows[0]), "ok");
+  EXPECT_EQ(status(rows[1]), "ok");
+  EXPECT_THAT(message(rows[2]), HasSubstr("bf16"));
+  EXPECT_THAT(message(rows[3]), HasSubstr("write context, generation or encoder"));
+  EXPECT_THAT(message(rows[4]), HasSubstr("multiple"));
+  EXPECT_THAT(message(rows[5]), HasSubstr("write bf16, fp16 or fp8"));
+  EXPECT_THAT(message(rows[6]), HasSubstr("isl"));
+}
+
+// The simulator and the closed form that the factors were fitted with.
+TEST(AttentionTable, TheNumberOfWorkersChangesNothing) {
+  std::string table = kAttention;
+  for (int tokens = 1; tokens < 3000; tokens += 37) {
+    const std::string length = std::to_string(tokens);
+    table += "h200_sxm,vllm,context,bf16,bf16,2," + length + ",,24,8,128,128\n";
+    table += "a100_sxm,sglang,generation,bf16,bf16,64,," + length + ",32,8,128,0\n";
+  }
+  EXPECT_EQ(predicted(table, {"--jobs", "1"}), predicted(table, {"--jobs", "3"}));
+}
+
+TEST(AttentionTable, AFasterMemoryHelpsTokensAndALargerBatchCosts) {
+  const std::string few = "h200_sxm,trtllm,generation,bf16,bf16,64,,16384,32,8,128,0\n";
+  const std::string many = "h200_sxm,trtllm,generation,bf16,bf16,128,,16384,32,8,128,0\n";
+  const std::vector<CsvRow> rows = predicted(kAttention + few + many);
+  EXPECT_GT(time_of(rows[1]), 1.6 * time_of(rows[0]));
+  const std::vector<CsvRow> slow =
+      predicted(kAttention + few, {"--set", "device.hbm.bandwidth=1 TB/s"});
+  EXPECT_GT(time_of(slow[0]), 2 * time_of(rows[0]));
+}
+
+TEST(AttentionTable, AGpuThatWasNeverMeasuredIsPredictedFromItsNeighbours) {
+  const std::string row = ",trtllm,context,bf16,bf16,4,4096,,32,8,128,0\n";
+  const std::vector<CsvRow> rows = predicted(kAttention + ("h100-sxm" + row) + ("l40s" + row));
+  EXPECT_EQ(status(rows[1]), "ok");
+  EXPECT_GT(time_of(rows[1]), time_of(rows[0]));
+}
+
+TEST(CollectiveTable, RowsAreAnsweredAndBadOnesSayWhatWouldBeRight) {
+  const std::vector<CsvRow> rows = predicted(std::string(kCollective) +
+                                             "h100_sxm,nccl,all_reduce,8,1048576,bf16\n"
+                                             "h100_sxm,,all_gather,4,1048576,bf16\n"
+                                             "h100_sxm,vllm_custom,all_reduce,8,65536,bf16\n"
+                                             "a100_sxm,nccl,all_reduce,8,1048576,bf16\n"
+                                             "h100_sxm,nccl,all_sum,8,1048576,bf16\n"
+                                             "h100_sxm,nccl,all_reduce,1,1048576,bf16\n"
+                                             "l4,nccl,all_reduce,2,1048576,bf16\n");
+  ASSERT_EQ(rows.size(), 7U);
+  for (std::size_t good = 0; good < 4; ++good) EXPECT_EQ(status(rows[good]), "ok");
+  EXPECT_GT(time_of(rows[0]), time_of(rows[2]));
+  EXPECT_GT(time_of(rows[3]), time_of(rows[0]));
+  EXPECT_THAT(message(rows[4]), HasSubstr("all_sum"));
+  EXPECT_THAT(message(rows[5]), HasSubstr("n_ranks"));
+  EXPECT_THAT(message(rows[6]), HasSubstr("no NVLink"));
+}
+
+}  // namespace
+}  // namespace foretell

@@ -1,0 +1,164 @@
+#include "model/predict/attention_rows.hpp"
+
+#include <algorithm>
+
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "model/system/gpu_run.hpp"
+
+namespace foretell {
+namespace {
+
+const char* phase_name(AttentionPhase phase) {
+  switch (phase) {
+    case AttentionPhase::kContext:
+      return "context";
+    case AttentionPhase::kEncoder:
+      return "encoder";
+    case AttentionPhase::kGeneration:
+      break;
+  }
+  return "generation";
+}
+
+void check_shape(const AttentionShape& shape) {
+  if (shape.heads % shape.key_heads != 0) {
+    throw UserError("kv_heads: heads have to be a multiple of it");
+  }
+  if (shape.phase != AttentionPhase::kGeneration && shape.queries > shape.keys)
+    throw UserError("kv_len: is less than isl");
+}
+
+// Factors of another chip: what is in seconds follows the launch floor of the chip, the matrix pipe
+// its reachable rate.
+void adapt(AttentionFactors& factors, const GpuDeviceSpec& teacher, const GpuDeviceSpec& device) {
+  factors.launch =
+      std::max(Seconds(0), factors.launch + device.launch_floor - teacher.launch_floor);
+  factors.mma_efficiency *= device.reachable_rate / teacher.reachable_rate;
+}
+
+}  // namespace
+
+AttentionPhase attention_phase(const std::string& name) {
+  if (name == "context") return AttentionPhase::kContext;
+  if (name == "encoder") return AttentionPhase::kEncoder;
+  if (name == "generation") return AttentionPhase::kGeneration;
+  throw UserError("phase: '" + name + "' is not known; write context, generation or encoder");
+}
+
+AttentionType attention_type(const std::string& dtype, const std::string& cache_dtype) {
+  const auto bytes = [](const std::string& column, const std::string& type) {
+    if (type == "bf16" || type == "fp16") return 2.0;
+    if (type == "fp8") return 1.0;
+    throw UserError(column + ": '" + type + "' is not known; write bf16, fp16 or fp8");
+  };
+  AttentionType type;
+  type.rate = dtype;
+  type.query_bytes = bytes("dtype", dtype);
+  type.key_bytes = cache_dtype.empty() ? type.query_bytes : bytes("kv_dtype", cache_dtype);
+  return type;
+}
+
+std::string attention_table(const AttentionRow& row, const std::string& architecture) {
+  const auto dtype = [](const std::string& type) { return type == "fp16" ? "bf16" : type; };
+  const AttentionType type = attention_type(row.dtype, row.cache_dtype);
+  return attention_kernels(architecture, row.framework, type, row.shape) + ' ' +
+         phase_name(row.shape.phase) + ' ' + dtype(row.dtype) + ' ' +
+         dtype(row.cache_dtype.empty() ? row.dtype : row.cache_dtype);
+}
+
+AttentionLibrary attention_library_of(const std::string& table, const std::string& architecture) {
+  return attention_library(architecture, table.substr(0, table.find(' ')));
+}
+
+struct AttentionRowPredictor::Kernels {
+  const GpuDeviceSpec& device;
+  AttentionLibrary library;
+  AttentionType type;
+  AttentionFactors factors;
+  double low;
+  double high;
+};
+
+AttentionRowPredictor::AttentionRowPredictor(AttentionRowOptions options)
+    : options_(std::move(options)), factors_(attention_factors_folder()) {
+  if (!options_.held_out_device.empty()) {
+    factors_.hold_out(catalog_.find_device(options_.held_out_device));
+  }
+}
+
+AttentionRowPredictor::~AttentionRowPredictor() = default;
+
+const GpuDeviceSpec& AttentionRowPredictor::device(const std::string& gpu) {
+  std::unique_ptr<GpuDeviceSpec>& device = devices_[gpu];
+  if (device == nullptr) {
+    device = std::make_unique<GpuDeviceSpec>(
+        catalog_.load(catalog_.find_device(gpu), options_.set).spec.device);
+  }
+  return *device;
+}
+
+const AttentionRowPredictor::Kernels& AttentionRowPredictor::kernels_of(const AttentionRow& row) {
+  const GpuDeviceSpec& gpu = device(row.gpu);
+  const std::string table = attention_table(row, gpu.architecture);
+  const std::string key = row.gpu + '\n' + row.dtype + '\n' + table;
+  if (const auto found = kernels_.find(key); found != kernels_.end()) return *found->second;
+  const AttentionType type = attention_type(row.dtype, row.cache_dtype);
+  dense_rate(gpu, type.rate);
+  std::vector<std::string> tables = {table};
+  const std::string rest = table.substr(table.find(' '));
+  const std::string plain = table.substr(0, table.find_first_of("- ")) + rest;
+  tables.push_back(plain);
+  for (const char* other : {"trtllm", "vllm", "sglang"}) tables.push_back(other + rest);
+  const ChosenFactorSet chosen = factors_.choose(gpu, tables);
+  AttentionFactors factors;
+  FieldList list;
+  fields(list, factors);
+  read_factor_set(chosen.set, list);
+  if (chosen.device != gpu.id) adapt(factors, catalog_.load(chosen.device).spec.device, gpu);
+  const Kernels kernels{gpu,
+                        attention_library_of(chosen.set.table, gpu.architecture),
+                        type,
+                        factors,
+                        chosen.set.interval_low,
+                        chosen.set.interval_high};
+  return *kernels_.emplace(key, std::make_unique<Kernels>(kernels)).first->second;
+}
+
+std::vector<RowTime> AttentionRowPredictor::predict(const std::vector<AttentionRow>& rows) {
+  struct Batch {
+    std::vector<GpuProgram> programs;
+    std::vector<std::size_t> rows;
+  };
+  std::map<const GpuDeviceSpec*, Batch> batches;
+  std::vector<RowTime> times(rows.size());
+  std::vector<const Kernels*> used(rows.size(), nullptr);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    try {
+      check_shape(rows[i].shape);
+      const Kernels& kernels = kernels_of(rows[i]);
+      Batch& batch = batches[&kernels.device];
+      batch.programs.push_back(attention_program(kernels.device, kernels.library, kernels.type,
+                                                 kernels.factors, rows[i].shape));
+      batch.rows.push_back(i);
+      used[i] = &kernels;
+    } catch (const UserError& error) {
+      times[i].error = error.what();
+    }
+  }
+  for (const auto& [gpu, batch] : batches) {
+    const std::vector<Seconds> simulated = simulate_gpu(*gpu, batch.programs);
+    for (std::size_t i = 0; i < simulated.size(); ++i) {
+      const std::size_t row = batch.rows[i];
+      times[row] = {simulated[i], simulated[i] * used[row]->low, simulated[i] * used[row]->high,
+                    ""};
+    }
+  }
+  return times;
+}
+
+std::filesystem::path attention_factors_folder() {
+  return default_catalog_paths().factors / "gpu" / "attention";
+}
+
+}  // namespace foretell

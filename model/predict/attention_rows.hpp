@@ -1,0 +1,64 @@
+// Predictions of attention on GPUs, many at a time.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hw/spec/gpu_catalog.hpp"
+#include "hw/spec/kernel_factors_file.hpp"
+#include "model/predict/row_time.hpp"
+#include "model/timing/attention_timing.hpp"
+
+namespace foretell {
+
+// One call, as a table states it.
+struct AttentionRow {
+  std::string gpu;
+  std::string framework;    // "": trtllm
+  std::string dtype;        // of the products: bf16, fp16, fp8
+  std::string cache_dtype;  // "": the same
+  AttentionShape shape;
+};
+
+// "context", "generation", "encoder"; UserError for anything else.
+AttentionPhase attention_phase(const std::string& name);
+// UserError that names the types that there are.
+AttentionType attention_type(const std::string& dtype, const std::string& cache_dtype);
+// The table that the kernels of a row are measured in: "sglang context bf16 fp8". Heads or windows
+// for which a framework calls other kernels have a table of their own.
+std::string attention_table(const AttentionRow& row, const std::string& architecture);
+// The kernels of such a table.
+AttentionLibrary attention_library_of(const std::string& table, const std::string& architecture);
+
+struct AttentionRowOptions {
+  std::vector<std::string> set;  // overrides of every device
+  std::string held_out_device;   // do without what was fitted on it
+};
+
+class AttentionRowPredictor {
+ public:
+  explicit AttentionRowPredictor(AttentionRowOptions options);
+  ~AttentionRowPredictor();
+
+  // One answer per row, in order: simulated, all rows of a device in one simulation. A row that
+  // cannot be predicted has an error. At most one at a time in a process.
+  std::vector<RowTime> predict(const std::vector<AttentionRow>& rows);
+
+ private:
+  struct Kernels;  // of one device and table
+
+  const GpuDeviceSpec& device(const std::string& gpu);
+  const Kernels& kernels_of(const AttentionRow& row);
+
+  AttentionRowOptions options_;
+  GpuCatalog catalog_;
+  KernelFactorsLibrary factors_;
+  std::map<std::string, std::unique_ptr<GpuDeviceSpec>> devices_;  // by the name in the row
+  std::map<std::string, std::unique_ptr<Kernels>> kernels_;
+};
+
+std::filesystem::path attention_factors_folder();
+
+}  // namespace foretell

@@ -1,0 +1,74 @@
+#include "model/predict/collective_rows.hpp"
+
+#include "model/base/errors.hpp"
+
+namespace foretell {
+
+std::string collective_table(const CollectiveRow& row) {
+  if (row.library.empty() || row.library == "nccl") return "nccl";
+  return row.library + (row.mode == "eager" ? " eager" : " graph");
+}
+
+bool is_custom(const CollectiveRow& row) {
+  return !row.library.empty() && row.library != "nccl" &&
+         row.shape.op == GpuCollective::kAllReduce && row.shape.bytes < kCustomLimit;
+}
+
+CollectiveRowPredictor::CollectiveRowPredictor(std::vector<std::string> set,
+                                               const std::string& held_out_device)
+    : set_(std::move(set)), factors_(collective_factors_folder()) {
+  if (!held_out_device.empty()) factors_.hold_out(catalog_.find_device(held_out_device));
+}
+
+const GpuDeviceSpec& CollectiveRowPredictor::device(const std::string& gpu) {
+  std::unique_ptr<GpuDeviceSpec>& device = devices_[gpu];
+  if (device == nullptr) {
+    device =
+        std::make_unique<GpuDeviceSpec>(catalog_.load(catalog_.find_device(gpu), set_).spec.device);
+  }
+  return *device;
+}
+
+const CollectiveRowPredictor::Links& CollectiveRowPredictor::links(const GpuDeviceSpec& device,
+                                                                   const std::string& table) {
+  const auto [place, is_new] = links_.emplace(device.id + '\n' + table, Links{});
+  if (!is_new) return place->second;
+  const std::string mode = table.substr(std::min(table.size(), table.find(' ')));
+  const ChosenFactorSet chosen =
+      table == "nccl" ? factors_.choose(device, {table})
+                      : factors_.choose(device, {table, "vllm_custom" + mode, "vllm_custom graph"});
+  FieldList list;
+  fields(list, place->second.factors);
+  read_factor_set(chosen.set, list);
+  place->second.low = chosen.set.interval_low;
+  place->second.high = chosen.set.interval_high;
+  return place->second;
+}
+
+RowTime CollectiveRowPredictor::time_of(const CollectiveRow& row) {
+  const GpuDeviceSpec& gpu = device(row.gpu);
+  const bool custom = is_custom(row);
+  const Links& used = links(gpu, custom ? collective_table(row) : "nccl");
+  const Seconds time = custom ? custom_time(gpu, used.factors, row.shape).time
+                              : nccl_time(gpu, used.factors, row.shape).time;
+  return {time, time * used.low, time * used.high, ""};
+}
+
+std::vector<RowTime> CollectiveRowPredictor::predict(const std::vector<CollectiveRow>& rows) {
+  std::vector<RowTime> times;
+  times.reserve(rows.size());
+  for (const CollectiveRow& row : rows) {
+    try {
+      times.push_back(time_of(row));
+    } catch (const UserError& error) {
+      times.push_back({{}, {}, {}, error.what()});
+    }
+  }
+  return times;
+}
+
+std::filesystem::path collective_factors_folder() {
+  return default_catalog_paths().factors / "gpu" / "collective";
+}
+
+}  // namespace foretell

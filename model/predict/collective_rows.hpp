@@ -1,0 +1,54 @@
+// Predictions of collectives between the GPUs of a node.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hw/spec/gpu_catalog.hpp"
+#include "hw/spec/kernel_factors_file.hpp"
+#include "model/predict/row_time.hpp"
+#include "model/timing/gpu_collective_timing.hpp"
+
+namespace foretell {
+
+struct CollectiveRow {
+  std::string gpu;
+  std::string library;  // "nccl", "vllm_custom", …; "": nccl
+  std::string mode;     // "eager": launched by the host one at a time; else from a graph
+  GpuCollectiveShape shape;
+};
+
+// "nccl", "vllm_custom graph", "vllm_custom eager".
+std::string collective_table(const CollectiveRow& row);
+// Does the library's own kernel serve the row? Otherwise NCCL does.
+bool is_custom(const CollectiveRow& row);
+
+class CollectiveRowPredictor {
+ public:
+  CollectiveRowPredictor(std::vector<std::string> set, const std::string& held_out_device);
+
+  // One answer per row, in order; a row that cannot be predicted has an error.
+  std::vector<RowTime> predict(const std::vector<CollectiveRow>& rows);
+
+ private:
+  struct Links {
+    LinkFactors factors;
+    double low = 1;
+    double high = 1;
+  };
+  const GpuDeviceSpec& device(const std::string& gpu);
+  const Links& links(const GpuDeviceSpec& device, const std::string& table);
+  RowTime time_of(const CollectiveRow& row);
+
+  std::vector<std::string> set_;
+  GpuCatalog catalog_;
+  KernelFactorsLibrary factors_;
+  std::map<std::string, std::unique_ptr<GpuDeviceSpec>> devices_;
+  std::map<std::string, Links> links_;
+};
+
+std::filesystem::path collective_factors_folder();
+
+}  // namespace foretell

@@ -1,0 +1,356 @@
+#include "model/timing/attention_timing.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "model/base/text.hpp"
+#include "model/timing/cta_schedule.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr double kScores = 64;      // unit of score and masked_score
+constexpr double kStoredBytes = 2;  // per element of queries and results in memory
+constexpr double kGenerationKeys = 128;
+constexpr double kLargestSplit = 128;
+constexpr double kTritonSplits = 8;
+constexpr int kOneHeadBlocks = 3;  // thread blocks of one query head that an SM holds
+constexpr std::int64_t kWideHead = 256;
+constexpr std::int64_t kMostShared = 32;  // query heads for one head of keys in one thread block
+constexpr double kSoftCapacity = 0.6;     // of L2: from all hits to all misses over such a range
+
+struct Tile {
+  double rows;
+  double keys;
+};
+
+Tile context_tile(const AttentionLibrary& library, std::int64_t head_dim) {
+  if (!library.wide_tiles) return {128, 64};
+  const double rows = head_dim <= 64 ? 192 : 128;
+  return {rows, head_dim <= 128 ? 128.0 : 80.0};
+}
+
+double overlapped(double a, double b, double exponent) {
+  const double longer = std::max(a, b);
+  if (!(longer > 0)) return 0;
+  return longer * std::pow(1 + std::pow(std::min(a, b) / longer, exponent), 1 / exponent);
+}
+
+double kernel_time(const GpuKernel& kernel, const GpuDeviceSpec& device) {
+  const auto moved = [](Bytes bytes, BytesPerSecond rate) {
+    return bytes > Bytes(0) ? (bytes / rate).value() : 0.0;
+  };
+  const double memory =
+      kernel.memory_latency.value() +
+      std::max(moved(kernel.dram_bytes, kernel.dram_rate), moved(kernel.l2_bytes, kernel.l2_rate));
+  const double compute =
+      kernel.ctas.empty()
+          ? 0.0
+          : cta_makespan(kernel.ctas, static_cast<std::int64_t>(device.sms) * kernel.ctas_per_sm)
+                .value();
+  return (kernel.launch.value() + kernel.tail.value() +
+          overlapped(compute, memory, kernel.overlap)) *
+         kernel.stretch;
+}
+
+// One call, with the factors in seconds and bytes per second.
+class Call {
+ public:
+  Call(const GpuDeviceSpec& device, const AttentionLibrary& library, const AttentionType& type,
+       const AttentionFactors& factors, const AttentionShape& shape)
+      : device_(device),
+        library_(library),
+        type_(type),
+        factors_(factors),
+        batch_(static_cast<double>(shape.batch)),
+        queries_(static_cast<double>(shape.queries)),
+        keys_(static_cast<double>(shape.keys)),
+        heads_(static_cast<double>(shape.heads)),
+        key_heads_(static_cast<double>(shape.key_heads)),
+        share_(heads_ / key_heads_),
+        width_(static_cast<double>(shape.head_dim)),
+        window_(static_cast<double>(shape.window)),
+        phase_(shape.phase),
+        sms_(device.sms),
+        clock_(device.clock.boost.value()) {}
+
+  GpuKernel prepare() const;
+  GpuKernel context() const;
+  GpuKernel generation() const;
+
+ private:
+  double seconds(Cycles cycles) const { return cycles.value() / clock_; }
+  double sm_rate(BytesPerCycle feed) const { return feed.value() * clock_; }
+  // Share of data of such a size that has left L2 since the call before.
+  double missing(double bytes) const {
+    const double capacity = factors_.l2_share * device_.l2.capacity.value();
+    return std::clamp((bytes / capacity - 1) / kSoftCapacity, 0.0, 1.0);
+  }
+  void set_memory(GpuKernel& kernel, double dram, double l2, BytesPerCycle feed) const {
+    kernel.dram_bytes = Bytes(dram);
+    kernel.dram_rate = device_.hbm.bandwidth * factors_.dram_efficiency;
+    kernel.l2_bytes = Bytes(l2);
+    kernel.l2_rate = BytesPerSecond(sm_rate(feed) * sms_);
+  }
+  struct Walk {
+    double steps;
+    double edges;  // steps in which the mask has an edge
+  };
+  Walk walk(double first_query, double last_query, double keys) const;
+  struct Parts {
+    double count;    // of one sequence and head
+    double working;  // those that have keys inside the window
+    double steps;    // of each that works
+  };
+  Parts parts(double count, double blocks) const;
+  double split_count(double groups, double blocks) const;
+  GpuKernel split_kernel(const Parts& parts, double groups) const;
+  void set_cache_reads(GpuKernel& kernel) const;
+
+  const GpuDeviceSpec& device_;
+  const AttentionLibrary& library_;
+  const AttentionType& type_;
+  const AttentionFactors& factors_;
+  double batch_, queries_, keys_, heads_, key_heads_, share_, width_, window_;
+  AttentionPhase phase_;
+  double sms_, clock_;
+};
+
+GpuKernel Call::prepare() const {
+  const double written = 2 * batch_ * queries_ * key_heads_ * width_;
+  const double rotated = library_.prepare == AttentionLibrary::Prepare::kSplitAndRotate
+                             ? batch_ * queries_ * heads_ * width_
+                             : 0;
+  const double bytes = 2 * kStoredBytes * (written + rotated);  // read and written
+  GpuKernel kernel;
+  kernel.name = "write keys and values";
+  set_memory(kernel, missing(bytes) * bytes, bytes, factors_.prepare_feed);
+  return kernel;
+}
+
+// Queries from `first_query` up to `last_query`, counted from the start of what is asked.
+Call::Walk Call::walk(double first_query, double last_query, double keys) const {
+  const double before = keys_ - queries_;
+  const bool causal = phase_ == AttentionPhase::kContext;
+  const double high = causal ? std::min(keys_, last_query + before) : keys_;
+  const double low =
+      window_ > 0 && library_.skips_window ? std::max(0.0, first_query + before - window_) : 0;
+  const double steps = std::ceil(high / keys) - std::floor(low / keys);
+  double edges = 0;
+  if (causal && !(library_.packs_queries && queries_ == 1)) {
+    edges = std::ceil(high / keys) - std::floor(std::min(keys_, first_query + before + 1) / keys);
+  }
+  if (window_ > 0 && high > window_) {
+    edges += std::max(0.0, std::ceil(std::max(0.0, last_query + before - window_) / keys) -
+                               std::floor(low / keys));
+  }
+  return {steps, std::min(steps, edges)};
+}
+
+GpuKernel Call::context() const {
+  const Tile tile = context_tile(library_, static_cast<std::int64_t>(width_));
+  const bool packed = library_.packs_queries;
+  const double packed_heads = packed ? share_ : 1;
+  const double groups = packed ? batch_ * key_heads_ : batch_ * heads_;
+  const double rows = queries_ * packed_heads;
+  const auto tiles = static_cast<std::int64_t>(std::ceil(rows / tile.rows));
+  const double scores = tile.rows * tile.keys;
+  const double rate = factors_.mma_efficiency * dense_rate(device_, type_.rate).value() / sms_;
+  const double step = 4 * scores * width_ / rate + scores / kScores * seconds(factors_.score);
+  const double masked = scores / kScores * seconds(factors_.masked_score);
+  const bool special = library_.special_small_heads ? width_ < 128 : packed && share_ > 1;
+  const double fixed = seconds(factors_.prologue) +
+                       (special ? seconds(factors_.special_block) : 0) +
+                       (tile.rows * type_.query_bytes + 2 * tile.keys * type_.key_bytes) * width_ /
+                           sm_rate(factors_.sm_feed);
+  GpuKernel kernel;
+  kernel.name = "attention";
+  for (std::int64_t i = 0; i < tiles; ++i) {
+    const auto place = static_cast<double>(library_.longest_first ? tiles - 1 - i : i);
+    const double first_row = place * tile.rows;
+    const double last_row = std::min(rows, first_row + tile.rows);
+    const Walk steps =
+        walk(std::floor(first_row / packed_heads),
+             std::min(queries_, std::ceil((first_row + tile.rows) / packed_heads)), tile.keys);
+    const double store = (last_row - first_row) * width_ * kStoredBytes / sm_rate(factors_.sm_feed);
+    add_ctas(kernel, static_cast<std::int64_t>(groups),
+             Seconds(fixed + steps.steps * step + steps.edges * masked + store));
+  }
+  const double asked = batch_ * queries_ * heads_ * width_;
+  const double bytes = asked * (type_.query_bytes + kStoredBytes) +
+                       2 * batch_ * keys_ * key_heads_ * width_ * type_.key_bytes;
+  set_memory(kernel, missing(bytes) * bytes, bytes, factors_.l2_feed);
+  kernel.overlap = 1 + factors_.overlap;
+  kernel.launch = factors_.launch + (width_ != 128 ? factors_.other_head : Seconds(0));
+  return kernel;
+}
+
+Call::Parts Call::parts(double count, double blocks) const {
+  if (library_.split != AttentionLibrary::Split::kXqa) {
+    return {count, count, std::ceil(blocks / count)};
+  }
+  // The whole sequence is divided, the window notwithstanding.
+  const double each = std::ceil(std::ceil(keys_ / kGenerationKeys) / count);
+  return {count, std::min(count, std::ceil(blocks / each)), std::min(each, blocks)};
+}
+
+// Parts of a sequence by the rule of the library; 0: the fastest.
+double Call::split_count(double groups, double blocks) const {
+  switch (library_.split) {
+    case AttentionLibrary::Split::kXqa: {
+      // One part per 128 keys, fewer for long sequences, up to 8 waves of thread blocks.
+      constexpr double kWaves = 8;
+      double count = std::floor(keys_ / kGenerationKeys);
+      count = std::max(1.0, std::min(count, std::round(std::sqrt(8 * count))));
+      const double waves = groups * count / sms_ / kWaves;
+      return std::max(1.0, waves > 1 ? std::floor(count / waves) : count);
+    }
+    case AttentionLibrary::Split::kFlash3: {
+      // None when the chip is nearly full or the sequence short; else the smallest that fills its
+      // waves nearly as well as the best.
+      constexpr double kNearlyFull = 0.8;
+      constexpr double kNearlyBest = 0.85;
+      if (groups >= kNearlyFull * sms_ || blocks <= 4) return 1;
+      const double limit = std::min({kLargestSplit, sms_, blocks});
+      const auto filled = [&](double count) {
+        const double waves = groups * count / sms_;
+        return waves / std::ceil(waves);
+      };
+      double best = 0;
+      for (double count = 1; count <= limit; ++count) best = std::max(best, filled(count));
+      double count = 1;
+      while (filled(count) < kNearlyBest * best) ++count;
+      return count;
+    }
+    case AttentionLibrary::Split::kFastest:
+      break;
+  }
+  return 0;
+}
+
+GpuKernel Call::split_kernel(const Parts& parts, double groups) const {
+  const double rows = library_.one_head ? 1 : share_;
+  const double step = seconds(factors_.step) +
+                      kGenerationKeys * 2 * width_ * type_.key_bytes / sm_rate(factors_.sm_feed) +
+                      rows * kGenerationKeys / kScores * seconds(factors_.score);
+  const bool cut = window_ > 0 && keys_ > window_;
+  const double start = seconds(factors_.prologue);
+  GpuKernel kernel;
+  kernel.name = "attention";
+  kernel.ctas_per_sm = library_.blocks_per_sm;
+  add_ctas(kernel, static_cast<std::int64_t>(groups * parts.working),
+           Seconds(start + parts.steps * step + (cut ? seconds(factors_.window_block) : 0)));
+  add_ctas(kernel, static_cast<std::int64_t>(groups * (parts.count - parts.working)),
+           Seconds(start));
+  kernel.tail = Seconds(seconds(factors_.head) * batch_ * heads_ / sms_ +
+                        (parts.count > 1 ? seconds(factors_.split) : 0));
+  return kernel;
+}
+
+void Call::set_cache_reads(GpuKernel& kernel) const {
+  const double keys = window_ > 0 ? std::min(keys_, window_) : keys_;
+  const double bytes = 2 * batch_ * key_heads_ * keys * width_ * type_.key_bytes;
+  set_memory(kernel, missing(bytes) * bytes, bytes * (library_.one_head ? share_ : 1),
+             factors_.l2_feed);
+  if (factors_.cold_bytes > Bytes(0)) {
+    kernel.memory_latency =
+        factors_.cold_stream * (1 - std::exp(-bytes / factors_.cold_bytes.value()));
+  }
+  kernel.overlap = 1 + factors_.overlap;
+  kernel.launch = factors_.launch;
+}
+
+GpuKernel Call::generation() const {
+  const double groups =
+      batch_ * (library_.one_head ? heads_ : key_heads_ * std::ceil(share_ / kGenerationKeys));
+  double blocks = std::ceil(keys_ / kGenerationKeys);
+  if (window_ > 0 && keys_ > window_) {
+    blocks -= std::floor((keys_ - 1 - window_) / kGenerationKeys);
+  }
+  const double rule = split_count(groups, blocks);
+  GpuKernel best;
+  if (rule > 0) {
+    best = split_kernel(parts(rule, blocks), groups);
+    set_cache_reads(best);
+    return best;
+  }
+  double fastest = std::numeric_limits<double>::infinity();
+  for (double count = 1; count <= std::min(library_.max_split, blocks); count *= 2) {
+    GpuKernel kernel = split_kernel(parts(count, blocks), groups);
+    set_cache_reads(kernel);
+    const double time = kernel_time(kernel, device_);
+    if (time < fastest) {
+      fastest = time;
+      best = std::move(kernel);
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+std::string attention_kernels(const std::string& architecture, const std::string& framework,
+                              const AttentionType& type, const AttentionShape& shape) {
+  const std::int64_t share = shape.heads / shape.key_heads;
+  const bool generation = shape.phase == AttentionPhase::kGeneration;
+  if (framework == "trtllm" || framework.empty()) {
+    if (!generation) return "trtllm";
+    if (share == 1 || share > kMostShared) return "trtllm-one-head";
+    const bool hopper = architecture == "hopper";
+    return hopper && type.key_bytes < 2 && shape.head_dim >= 128 ? "trtllm-fp8" : "trtllm";
+  }
+  // Kernels written in Triton serve what the hand-written ones do not.
+  const bool wide_window = framework == "sglang" && architecture == "hopper" &&
+                           shape.head_dim == kWideHead && shape.window > 0;
+  if (wide_window) return framework + "-triton";
+  return shape.head_dim > kWideHead ? framework + "-wide" : framework;
+}
+
+AttentionLibrary attention_library(const std::string& architecture, const std::string& kernels) {
+  AttentionLibrary library;
+  if (starts_with(kernels, "trtllm")) {
+    library.prepare = AttentionLibrary::Prepare::kSplitAndRotate;
+    library.special_small_heads = true;
+    library.one_head = kernels == "trtllm-one-head";
+    library.split =
+        library.one_head ? AttentionLibrary::Split::kFastest : AttentionLibrary::Split::kXqa;
+    library.blocks_per_sm = library.one_head ? kOneHeadBlocks : kernels == "trtllm-fp8" ? 2 : 1;
+    return library;
+  }
+  const bool hopper = architecture == "hopper";
+  const bool triton = kernels == "sglang-triton";
+  const bool wide = triton || kernels.find("-wide") != std::string::npos;
+  library.skips_window = !triton;
+  library.max_split = wide ? kTritonSplits : kLargestSplit;
+  library.packs_queries = architecture != "blackwell";
+  library.longest_first = hopper;
+  library.wide_tiles = hopper && !wide;
+  library.split =
+      hopper && !wide ? AttentionLibrary::Split::kFlash3 : AttentionLibrary::Split::kFastest;
+  return library;
+}
+
+GpuProgram attention_program(const GpuDeviceSpec& device, const AttentionLibrary& library,
+                             const AttentionType& type, const AttentionFactors& factors,
+                             const AttentionShape& shape) {
+  const Call call(device, library, type, factors, shape);
+  GpuProgram program;
+  if (shape.phase == AttentionPhase::kGeneration) {
+    program.kernels.push_back(call.generation());
+    return program;
+  }
+  if (shape.phase == AttentionPhase::kContext && factors.prepare_feed > BytesPerCycle(0)) {
+    program.kernels.push_back(call.prepare());
+  }
+  program.kernels.push_back(call.context());
+  return program;
+}
+
+Seconds program_time(const GpuProgram& program, const GpuDeviceSpec& device) {
+  double time = 0;
+  for (const GpuKernel& kernel : program.kernels) time += kernel_time(kernel, device);
+  return Seconds(time);
+}
+
+}  // namespace foretell
