@@ -7,6 +7,7 @@
 #include <set>
 
 #include "hw/spec/checks.hpp"
+#include "hw/spec/data_folder.hpp"
 #include "hw/spec/neuron_fields.hpp"
 #include "hw/spec/overrides.hpp"
 #include "model/base/errors.hpp"
@@ -19,7 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kExtension = ".yaml";
 constexpr const char* kSystems = "systems";
 constexpr const char* kDevices = "devices";
 constexpr const char* kCores = "cores";
@@ -29,32 +29,9 @@ fs::path from_environment(const char* variable, const fs::path& otherwise) {
   return value == nullptr || *value == '\0' ? otherwise : fs::path(value);
 }
 
-std::vector<std::string> stems(const fs::path& folder) {
-  std::error_code error;
-  std::vector<std::string> names;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    if (entry.path().extension() == kExtension) names.push_back(entry.path().stem().string());
-  }
-  if (error) throw UserError(fmt::format("{}: cannot be listed", folder.string()));
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 // In a device file `link` stands beside `hbm`; its effective path is short.
 std::string effective_device_path(const std::string& path) {
   return starts_with(path, "link.") ? path : "device." + path;
-}
-
-std::string text_of(const Node& root, std::string_view key) {
-  return root.required(key, "").as_text(key);
-}
-
-void check_id(const Node& root, const fs::path& path) {
-  const std::string id = text_of(root, "id");
-  if (id != path.stem().string()) {
-    throw UserError(
-        fmt::format("{}: id: '{}' has to be the name of the file", root.find("id")->where(), id));
-  }
 }
 
 void note_published(Parameter& parameter, const Provenance& origin) {
@@ -132,13 +109,13 @@ std::string Catalog::shown(const fs::path& path) const {
 }
 
 fs::path Catalog::file(std::string_view folder, std::string_view id) const {
-  return paths_.hw / folder / (std::string(id) + std::string(kExtension));
+  return file_of(paths_.hw / folder, id);
 }
 
-std::vector<std::string> Catalog::systems() const { return stems(paths_.hw / kSystems); }
-std::vector<std::string> Catalog::devices() const { return stems(paths_.hw / kDevices); }
-std::vector<std::string> Catalog::cores() const { return stems(paths_.hw / kCores); }
-std::vector<std::string> Catalog::factor_files() const { return stems(paths_.factors); }
+std::vector<std::string> Catalog::systems() const { return ids_in(paths_.hw / kSystems); }
+std::vector<std::string> Catalog::devices() const { return ids_in(paths_.hw / kDevices); }
+std::vector<std::string> Catalog::cores() const { return ids_in(paths_.hw / kCores); }
+std::vector<std::string> Catalog::factor_files() const { return ids_in(paths_.factors); }
 
 std::string Catalog::find_system(std::string_view id) const {
   const std::vector<std::string> known = systems();
@@ -194,14 +171,14 @@ NeuronSystemSpec Catalog::read_spec(const std::string& id,
 std::string Catalog::reference(const Node& root, const std::string& key,
                                const std::string& folder) const {
   std::string id = text_of(root, key);
-  const std::vector<std::string> known = stems(paths_.hw / folder);
+  const std::vector<std::string> known = ids_in(paths_.hw / folder);
   if (std::find(known.begin(), known.end(), id) != known.end()) return id;
   throw UserError(
       fmt::format("{}: {}: {}", root.find(key)->where(), key, unknown_name(key, id, known).what()));
 }
 
 FactorsFile Catalog::read_factors(const std::string& device, const std::string& request) const {
-  const fs::path own = paths_.factors / (device + std::string(kExtension));
+  const fs::path own = file_of(paths_.factors, device);
   std::error_code error;
   FactorsFile none;
   none.id = none.status = "none";

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "hw/spec/data_folder.hpp"
 #include "hw/spec/gpu_fields.hpp"
 #include "hw/spec/overrides.hpp"
 #include "model/base/errors.hpp"
@@ -18,21 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kExtension = ".yaml";
-
 const std::vector<std::string> kArchitectures = {
     "pascal", "volta", "turing", "ampere", "ada", "hopper", "blackwell", "blackwell-sm120"};
-
-std::vector<std::string> stems(const fs::path& folder) {
-  std::error_code error;
-  std::vector<std::string> names;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    if (entry.path().extension() == kExtension) names.push_back(entry.path().stem().string());
-  }
-  if (error) throw UserError(fmt::format("{}: cannot be listed", folder.string()));
-  std::sort(names.begin(), names.end());
-  return names;
-}
 
 std::string normal(std::string_view id) {
   std::string name = to_lower(id);
@@ -48,10 +36,6 @@ std::string find_in(const std::vector<std::string>& known, const char* kind, std
   throw unknown_name(kind, id, known);
 }
 
-std::string text_of(const Node& root, std::string_view key) {
-  return root.required(key, "").as_text(key);
-}
-
 std::string read_architecture(const Node& root) {
   std::string name = text_of(root, "architecture");
   if (std::find(kArchitectures.begin(), kArchitectures.end(), name) != kArchitectures.end()) {
@@ -59,14 +43,6 @@ std::string read_architecture(const Node& root) {
   }
   throw UserError(fmt::format("{}: architecture: {}", root.find("architecture")->where(),
                               unknown_name("architecture", name, kArchitectures).what()));
-}
-
-void check_id(const Node& root, const fs::path& path) {
-  const std::string id = text_of(root, "id");
-  if (id != path.stem().string()) {
-    throw UserError(
-        fmt::format("{}: id: '{}' has to be the name of the file", root.find("id")->where(), id));
-  }
 }
 
 void check_gpu(const GpuSystemSpec& spec, std::string_view where, Problems& problems) {
@@ -133,12 +109,12 @@ std::string GpuCatalog::shown(const fs::path& path) const {
 }
 
 std::vector<std::string> GpuCatalog::devices() const {
-  return stems(paths_.hw / "devices" / "gpu");
+  return ids_in(paths_.hw / "devices" / "gpu");
 }
 
 std::vector<std::string> GpuCatalog::systems() const {
   std::vector<std::string> names = devices();
-  for (std::string& node : stems(paths_.hw / "systems" / "gpu")) names.push_back(std::move(node));
+  for (std::string& node : ids_in(paths_.hw / "systems" / "gpu")) names.push_back(std::move(node));
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -182,12 +158,12 @@ GpuSystemSpec GpuCatalog::read_spec(const std::string& id,
   std::string device_id = id;
   const std::vector<std::string> known = devices();
   if (std::find(known.begin(), known.end(), id) == known.end()) {
-    const Node node = read(paths_.hw / "systems" / "gpu" / (id + kExtension));
+    const Node node = read(file_of(paths_.hw / "systems" / "gpu", id));
     read_part(node, spec, {"id", "device"}, "system.");
     problems.collect([&] { device_id = find_in(known, "gpu", text_of(node, "device")); });
     problems.throw_if_any();
   }
-  const Node device = read(paths_.hw / "devices" / "gpu" / (device_id + kExtension));
+  const Node device = read(file_of(paths_.hw / "devices" / "gpu", device_id));
   spec.device.id = device_id;
   problems.collect([&] { spec.device.name = text_of(device, "name"); });
   problems.collect([&] { spec.device.architecture = read_architecture(device); });
