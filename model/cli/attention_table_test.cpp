@@ -71,6 +71,18 @@ TEST(AttentionTable, AFasterMemoryHelpsTokensAndALargerBatchCosts) {
   EXPECT_GT(time_of(slow[0]), 2 * time_of(rows[0]));
 }
 
+TEST(AttentionTable, OptionsThatItCannotFollowAreRefused) {
+  const TemporaryFolder folder;
+  const std::string table = folder.write(
+      "t.csv", kAttention + std::string("h100_sxm,trtllm,context,bf16,,1,4096,,32,8,128,\n"));
+  for (const auto& [option, value] :
+       {std::pair{"--l2", "rotate:5"}, {"--launch", "stream"}, {"--clock", "sustained"}}) {
+    const CommandResult result = run_command({"predict", table, option, value});
+    EXPECT_EQ(result.code, kUserMistake);
+    EXPECT_THAT(result.messages, HasSubstr("leave it out"));
+  }
+}
+
 TEST(AttentionTable, AGpuThatWasNeverMeasuredIsPredictedFromItsNeighbours) {
   const std::string row = ",trtllm,context,bf16,bf16,4,4096,,32,8,128,0\n";
   const std::vector<CsvRow> rows = predicted(kAttention + ("h100-sxm" + row) + ("l40s" + row));

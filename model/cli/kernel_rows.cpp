@@ -12,6 +12,18 @@ GemmRowOptions gemm_options(const KernelOptions& options, const std::vector<std:
           set, options.held_out_device};
 }
 
+// Kinds whose rows are only known as they were measured.
+void check_as_measured(const KernelOptions& options, const std::string& kind) {
+  const auto refuse = [&](const char* option, const std::string& given, const char* measured) {
+    if (given.empty() || given == measured) return;
+    throw UserError(std::string(option) + ": " + kind +
+                    " of tables is only predicted as measured, '" + measured + "'; leave it out");
+  };
+  refuse("--l2", options.l2, "warm");
+  refuse("--launch", options.launch, "graph");
+  refuse("--clock", options.clock, "burst");
+}
+
 // Predicts those of `rows` that `read` takes; the others say what is wrong.
 template <class Row, class Read, class Predictor>
 std::vector<RowTime> answer_rows(const std::vector<CsvRow>& rows, const Read& read,
@@ -103,9 +115,7 @@ AttentionRow read_attention_row(const NamedCells& cells, const CsvRow& row) {
 AttentionTableRows::AttentionTableRows(const CsvRow& header, const KernelOptions& options,
                                        const std::vector<std::string>& set)
     : cells_(header), predictor_({set, options.held_out_device}) {
-  if (!options.l2.empty()) {
-    throw UserError("--l2: attention finds its cache as the call before left it; leave it out");
-  }
+  check_as_measured(options, "attention");
 }
 
 std::vector<RowTime> AttentionTableRows::answer(const std::vector<CsvRow>& rows) {
@@ -131,7 +141,9 @@ CollectiveRow read_collective_row(const NamedCells& cells, const CsvRow& row) {
 
 CollectiveTableRows::CollectiveTableRows(const CsvRow& header, const KernelOptions& options,
                                          const std::vector<std::string>& set)
-    : cells_(header), predictor_(set, options.held_out_device) {}
+    : cells_(header), predictor_(set, options.held_out_device) {
+  check_as_measured(options, "collectives");
+}
 
 std::vector<RowTime> CollectiveTableRows::answer(const std::vector<CsvRow>& rows) {
   return answer_rows<CollectiveRow>(
