@@ -188,7 +188,8 @@ class GraphMapper {
     const Tensor& weights = graph_.tensor(fused.weights.front());
     const Shape& result = graph_.tensor(main.outputs.front()).shape;
     const double all = static_cast<double>(weights.shape[0]);
-    const double rows = static_cast<double>(element_count(result) / result.back());
+    const std::int64_t routed = element_count(result) / result.back();
+    const auto rows = static_cast<double>(routed);
     const double active = std::round(all * (1 - std::pow(1 - 1 / all, rows)));
     Product product;
     product.batch = static_cast<std::int64_t>(std::max(1.0, active));

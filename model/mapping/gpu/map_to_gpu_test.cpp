@@ -1,0 +1,107 @@
+// Kernels of graphs on a GPU: types, passes that quantise, experts, collectives, what L2 holds.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "hw/spec/gpu_catalog.hpp"
+#include "model/base/errors.hpp"
+#include "model/mapping/gpu/l2_residency.hpp"
+#include "model/mapping/gpu/map_graph.hpp"
+#include "model/testing/graphs.hpp"
+
+namespace foretell {
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<MappedOp> map(const Graph& graph, const std::string& precision,
+                          const std::string& system = "h100-sxm-x8") {
+  const GpuSystemSpec spec = GpuCatalog().load(system).spec;
+  const GpuFactors facts(spec.device, "none");
+  return map_to_gpu({graph, find_precision(precision), spec, facts});
+}
+
+std::vector<std::string> kernels_of(const std::vector<MappedOp>& ops) {
+  std::vector<std::string> names;
+  for (const MappedOp& op : ops) {
+    for (const GpuKernel& kernel : op.program.kernels) {
+      names.push_back(kernel.name.substr(0, kernel.name.find(' ')));
+    }
+  }
+  return names;
+}
+
+TEST(MapToGpu, AnActivationIsQuantisedOnceForAllThatReadIt) {
+  GraphWriter w;
+  const TensorId x = w.input("x", {4096, 1024});
+  const TensorId wide = w.gelu("gelu", w.matmul("wide", x, 4096));
+  w.graph().mark_output(w.matmul("other", x, 1024));
+  const Graph graph = w.finish(w.matmul("down", wide, 1024), "fp8");
+  EXPECT_THAT(kernels_of(map(graph, "fp8")),
+              testing::ElementsAre("quantise", "gemm", "gemm", "quantise", "gemm"));
+  EXPECT_THAT(kernels_of(map(graph, "fp8-weights")), testing::Each("gemm"));
+}
+
+TEST(MapToGpu, BytesOfAProductAreThoseOfItsOperandsAndResult) {
+  // 400 MB of weights do not stay in L2 until the next call.
+  const Graph graph = linear_graph(64, 16384, 12288, "bf16");
+  const MappedOp op = map(graph, "bf16").front();
+  const double weights = 2.0 * 16384 * 12288;
+  const double results = 2.0 * 64 * 12288;
+  const double operands = 2.0 * 64 * 16384;
+  EXPECT_NEAR(op.dram.value(), weights + results + operands, 1);
+}
+
+TEST(MapToGpu, FewTokensReachFewExperts) {
+  const auto dram_of = [](std::int64_t tokens) {
+    GraphWriter w;
+    const TensorId x = w.input("x", {1, tokens, 1, 1024});
+    const TensorId choice = w.graph().add_input("choice", {1, tokens, 2}, DType::kInt32);
+    const TensorId y =
+        w.op("experts", "ExpertMatMul", {x, w.weight("experts.weight", {8, 1024, 8192}), choice});
+    return map(w.finish(y, "bf16"), "bf16").front().dram.value();
+  };
+  const double expert = 2.0 * 1024 * 8192;
+  EXPECT_NEAR(dram_of(1) / expert, 2, 0.1);
+  EXPECT_GT(dram_of(512) / expert, 8);
+}
+
+TEST(MapToGpu, ALargeSumTakesTwoRoundsAroundTheRingAndASmallOneNone) {
+  const auto time_of = [](std::int64_t rows) {
+    GraphWriter w;
+    const TensorId x = w.input("x", {rows, 8192});
+    const TensorId sum = w.op("sum", "AllReduce", {x}, {{"ranks", std::int64_t{8}}});
+    return map(w.finish(sum, "bf16"), "bf16").front().program.kernels.front();
+  };
+  const GpuKernel large = time_of(16384);
+  const double bytes = 2.0 * 16384 * 8192;
+  EXPECT_NEAR(large.memory_latency.value(), 14e-6 + 14.0 / 8 * bytes / 450e9, 1e-9);
+  EXPECT_THAT(large.name, HasSubstr("ring"));
+  const GpuKernel small = time_of(1);
+  EXPECT_THAT(small.name, HasSubstr("one-shot"));
+  EXPECT_LT(small.memory_latency.value(), 3e-6);
+}
+
+TEST(MapToGpu, Fp32UsesTheVectorPipe) {
+  const Graph graph = linear_graph(4096, 4096, 4096, "fp32");
+  EXPECT_EQ(map(graph, "fp32").front().engine, "vector");
+  const Graph narrow = linear_graph(4096, 4096, 4096, "tf32");
+  EXPECT_EQ(map(narrow, "tf32").front().engine, "tensor");
+}
+
+TEST(L2Residency, DataStayUntilTheShareIsTouched) {
+  L2Residency l2(Bytes(100), Bytes(1000));
+  EXPECT_EQ(l2.missing(1, Bytes(10)), 1);  // from the call before
+  l2.touch(1, Bytes(10));
+  EXPECT_EQ(l2.missing(1, Bytes(10)), 0);
+  l2.touch(2, Bytes(120));
+  EXPECT_NEAR(l2.missing(1, Bytes(10)), 0.5, 1e-12);  // 130 of 100, softened over 60
+  l2.touch(3, Bytes(100));
+  EXPECT_EQ(l2.missing(1, Bytes(10)), 1);
+}
+
+TEST(L2Residency, ASmallNetworkIsStillThereInTheNextCall) {
+  EXPECT_EQ(L2Residency(Bytes(100), Bytes(90)).missing(1, Bytes(10)), 0);
+}
+
+}  // namespace
+}  // namespace foretell
