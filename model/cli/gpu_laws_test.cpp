@@ -100,7 +100,7 @@ TEST(GpuLaws, ManySmallKernelsInAStreamWaitForTheHost) {
   request.seq_len = 16;
   request.launch = "stream";
   const RunRecord record = predict(request);
-  EXPECT_GE(record.summary.call_s, 2.2e-6 * static_cast<double>(record.operators.size()));
+  EXPECT_GE(record.summary.call_s, 5e-6 * static_cast<double>(record.operators.size()));
 }
 
 TEST(GpuLaws, AFactorCanBeSet) {

@@ -1,7 +1,6 @@
 // The bridge from a resolved request to the model of a GPU.
 #include <fstream>
 
-#include "hw/spec/gpu_run_factors.hpp"
 #include "model/base/errors.hpp"
 #include "model/cli/gpu_request.hpp"
 #include "model/predict/gpu_call.hpp"
@@ -14,9 +13,7 @@ namespace {
 class Simulation {
  public:
   Simulation(const GpuRequest& resolved, const GpuFactors& factors)
-      : resolved_(resolved), factors_(factors) {
-    if (resolved.request.factors != "none") run_factors_ = load_gpu_run_factors();
-  }
+      : resolved_(resolved), factors_(factors) {}
 
   Metrics run() {
     const MemoryUse memory = check_gpu_memory(resolved_);
@@ -29,7 +26,6 @@ class Simulation {
  private:
   GpuCallResult call(const Graph& graph) const {
     GpuCall call{graph, resolved_.precision, resolved_.system.spec, factors_};
-    call.run = run_factors_;
     call.launch = resolved_.launch;
     call.sustained_clock = resolved_.sustained_clock;
     call.rotated_copies = resolved_.rotated_copies;
@@ -86,7 +82,6 @@ class Simulation {
 
   const GpuRequest& resolved_;
   const GpuFactors& factors_;
-  GpuRunFactors run_factors_;
   std::vector<KernelRun> timeline_;
   std::vector<KernelRun> step_;  // the last decode step
 };

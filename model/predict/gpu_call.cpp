@@ -52,8 +52,7 @@ class CallRunner {
   GpuCallResult run() {
     GpuMapping mapping{call_.graph, call_.precision, call_.system, call_.factors};
     mapping.rotated_copies = call_.rotated_copies;
-    if (streams()) mapping.launch_gap = call_.run.stream_gap;
-    if (call_.sustained_clock) mapping.clock_share = call_.run.sustained_clock;
+    if (call_.sustained_clock) mapping.clock_share = call_.system.device.sustained_rate;
     const std::vector<MappedOp> ops = map_to_gpu(mapping);
     const std::vector<Seconds> times = kernel_times(call_, ops);
     std::size_t kernel = 0;
@@ -73,7 +72,7 @@ class CallRunner {
   // launches one after the other, has come to it.
   void add_kernel(const MappedOp& op, const GpuKernel& kernel, Seconds time) {
     if (streams()) {
-      issued_ += call_.run.stream_issue;
+      issued_ += call_.system.device.stream_floor;
       if (issued_ > end_) {
         waited_ += issued_ - end_;
         end_ = issued_;

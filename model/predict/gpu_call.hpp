@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "hw/spec/gpu_factors.hpp"
-#include "hw/spec/gpu_run_factors.hpp"
 #include "hw/spec/gpu_spec.hpp"
 #include "model/base/metrics.hpp"
 #include "model/program/gpu_kernel.hpp"
@@ -21,7 +20,6 @@ struct GpuCall {
   const PrecisionPolicy& precision;
   const GpuSystemSpec& system;
   const GpuFactors& factors;
-  GpuRunFactors run{};
   LaunchKind launch = LaunchKind::kGraph;
   bool sustained_clock = false;
   int rotated_copies = 1;  // see GpuMapping

@@ -54,10 +54,6 @@ class GraphMapper {
       op.main = fused.main;
       for (const OpId id : fused.ops) op.flops += graph_.flops(id);
       map(fused, op);
-      for (GpuKernel& kernel : op.program.kernels) {
-        kernel.launch += mapping_.launch_gap;
-        op.bounds["launch"] += mapping_.launch_gap;
-      }
       for (const TensorAccess& read : fused.reads) touch(read);
       for (const TensorAccess& write : fused.writes) touch(write);
       mapped_.push_back(std::move(op));

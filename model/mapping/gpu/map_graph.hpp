@@ -16,7 +16,6 @@ struct GpuMapping {
   const PrecisionPolicy& precision;
   const GpuSystemSpec& system;
   const GpuFactors& factors;
-  Seconds launch_gap{};    // between kernels, beyond that in a graph
   double clock_share = 1;  // of the boost clock, where the matrix pipe is always at work
   int rotated_copies = 1;  // of the network, each with its own weights, that are called in turn
 };

@@ -75,6 +75,7 @@ void ProductKernels::add(const Product& product, MappedOp& op) {
   const GemmShape all{product.m, product.n * product.batch, product.k};
   GemmTimes chosen = timing.fastest(all, {product.copies, false});
   chosen.quantise = Seconds(0);  // a kernel of its own, once for all readers of the activation
+  if (product.batch > 1 && !chosen.gemv) chosen.thread_blocks = 0;  // those of one product count
   chosen.dram = product.dram;
   GpuKernel kernel = gemm_program(timing, {product.m, product.n, product.k}, chosen).kernels.back();
   repeat(kernel.ctas, product.batch);
