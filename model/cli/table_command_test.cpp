@@ -102,11 +102,11 @@ TEST(Predict, ManyEqualRowsAreQuickAndInOrder) {
 TEST(Predict, RowsOfKernelsThatNoModelAnswersKeepTheirPlace) {
   const TemporaryFolder folder;
   const std::string path =
-      folder.write("t.csv", "op,bytes,dtype,latency_us\nall_reduce,1024,fp16,2.4\n");
+      folder.write("t.csv", "op,rows,dtype,latency_us\nsoftmax,1024,fp32,2.4\n");
   const CommandResult result = run_command({"predict", path});
   EXPECT_EQ(result.code, kOutsideTolerance);
-  EXPECT_THAT(result.result, HasSubstr("all_reduce,1024,fp16,2.4,,,,error,"));
-  EXPECT_THAT(result.result, HasSubstr("tables of kind collective"));
+  EXPECT_THAT(result.result, HasSubstr("softmax,1024,fp32,2.4,,,,error,"));
+  EXPECT_THAT(result.result, HasSubstr("tables of kind operator"));
 }
 
 TEST(Predict, BadTablesAndPaths) {
