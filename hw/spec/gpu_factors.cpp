@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 
+#include "hw/spec/data_folder.hpp"
 #include "hw/spec/gemm_factors_file.hpp"
 #include "hw/spec/overrides.hpp"
 #include "model/base/errors.hpp"
@@ -20,15 +21,18 @@ constexpr double kL2Port = 64;             // bytes per cycle of an SM [NVA100W]
 constexpr double kHardMaximum = 100;       // exponent at which overlap is perfect
 
 // One hash of all files, so that a record says with which numbers it was made.
-std::string hash_of_folder(const fs::path& folder) {
-  std::vector<fs::path> paths;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    if (entry.path().extension() == ".yaml") paths.push_back(entry.path());
-  }
-  std::sort(paths.begin(), paths.end());
+std::string hash_of_folders(const std::vector<fs::path>& folders) {
   std::string bytes;
-  for (const fs::path& path : paths) bytes += read_text_file(path);
+  for (const fs::path& folder : folders) {
+    for (const std::string& id : ids_in(folder)) bytes += read_text_file(file_of(folder, id));
+  }
   return content_hash(bytes);
+}
+
+CollectiveFactors choose_collectives(const GpuDeviceSpec& device) {
+  static const KernelFactorsLibrary library(collective_factors_folder());
+  return {link_factors(library.choose(device, {"nccl"}).set),
+          link_factors(library.choose(device, {"vllm_custom graph"}).set)};
 }
 
 const GemmFactorsLibrary& library_in(const std::string& folder) {
@@ -54,7 +58,8 @@ GpuFactors::GpuFactors(const GpuDeviceSpec& device, const std::string& which,
                     "calib/factors/gpu/gemm");
   }
   folder_ = folder.string();
-  id_ = "gpu@" + hash_of_folder(folder);
+  id_ = "gpu@" + hash_of_folders({folder, collective_factors_folder()});
+  collectives_ = choose_collectives(device);
 }
 
 void GpuFactors::apply_set(GemmFactors& factors) const {
@@ -104,6 +109,10 @@ GemmFactors ideal_gemm_factors(const GpuDeviceSpec& device) {
   factors.epilogue = BytesPerCycle(kL2Port);
   factors.overlap = kHardMaximum;
   return factors;
+}
+
+fs::path collective_factors_folder() {
+  return default_catalog_paths().factors / "gpu" / "collective";
 }
 
 }  // namespace foretell

@@ -1,15 +1,24 @@
 // The fitted factors that a network on a GPU runs with: those of the matrix products by data type,
-// from which memory-bound kernels take what they reach of DRAM and L2.
+// from which memory-bound kernels take what they reach of DRAM and L2, and those of collectives.
 #pragma once
 
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "hw/spec/catalog.hpp"
 #include "hw/spec/gemm_factors.hpp"
 #include "hw/spec/gpu_spec.hpp"
+#include "hw/spec/link_factors.hpp"
 
 namespace foretell {
+
+// What collectives between the GPUs of a node run with.
+struct CollectiveFactors {
+  LinkFactors nccl;
+  LinkFactors custom;  // kernels of inference libraries for small sums
+};
 
 class GpuFactors {
  public:
@@ -22,6 +31,9 @@ class GpuFactors {
 
   // For a type of gemm_library.hpp. UserError when no chip has factors for one like it.
   GemmFactors gemm(const std::string& type) const;
+
+  // Those of the device or of its nearest neighbour; nothing with "none".
+  const std::optional<CollectiveFactors>& collectives() const { return collectives_; }
 
   const std::string& id() const { return id_; }  // "h100-sxm@<content hash>", or "none"
 
@@ -38,7 +50,10 @@ class GpuFactors {
   std::vector<std::string> set_;
   std::string folder_;  // "": none
   std::string id_ = "none";
+  std::optional<CollectiveFactors> collectives_;
 };
+
+std::filesystem::path collective_factors_folder();
 
 // What is left without any fitted number: full rates, no latency but the smallest kernel's time.
 GemmFactors ideal_gemm_factors(const GpuDeviceSpec& device);

@@ -30,4 +30,12 @@ void fields(FieldList& list, LinkFactors& factors) {
              "More for a sum that is scattered and gathered in one kernel.");
 }
 
+LinkFactors link_factors(const KernelFactorSet& set) {
+  LinkFactors factors;
+  FieldList list;
+  fields(list, factors);
+  read_factor_set(set, list);
+  return factors;
+}
+
 }  // namespace foretell

@@ -2,6 +2,7 @@
 // (calib/factors/gpu/collective/<device>.yaml). A factor that is zero does not apply.
 #pragma once
 
+#include "hw/spec/kernel_factors_file.hpp"
 #include "model/base/units.hpp"
 #include "model/config/fields.hpp"
 
@@ -26,5 +27,8 @@ struct LinkFactors {
 };
 
 void fields(FieldList& list, LinkFactors& factors);
+
+// Those that a set of a file names; the others stay zero.
+LinkFactors link_factors(const KernelFactorSet& set);
 
 }  // namespace foretell

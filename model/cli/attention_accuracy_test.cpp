@@ -1,11 +1,11 @@
 // Measured attention of head configurations, and collectives of numbers of GPUs, that no factor was
-// fitted to, against thresholds. Skipped without the published tables (FORETELL_DATA).
+// fitted to, against thresholds. Skipped without the published tables.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
+#include <ostream>
 
 #include "model/cli/testing/command_runner.hpp"
+#include "model/cli/testing/published_table.hpp"
 
 namespace foretell {
 namespace {
@@ -15,12 +15,7 @@ struct Limit {
   double mape;  // per cent
 };
 
-std::string data(const std::string& name) {
-  const char* folder = std::getenv("FORETELL_DATA");
-  if (folder == nullptr) return "";
-  const std::string path = std::string(folder) + '/' + name;
-  return std::filesystem::exists(path) ? path : "";
-}
+void PrintTo(const Limit& limit, std::ostream* stream) { *stream << limit.where; }
 
 CommandResult validate(const std::string& table, const Limit& limit,
                        const std::vector<std::string>& options) {
@@ -39,7 +34,7 @@ CommandResult validate(const std::string& table, const Limit& limit,
 class AttentionAccuracy : public ::testing::TestWithParam<Limit> {};
 
 TEST_P(AttentionAccuracy, HeldOutConfigurationsAreWithinTheLimit) {
-  const std::string table = data("gpu_attention.csv.gz");
+  const std::string table = published_table("gpu_attention.csv.gz");
   if (table.empty()) GTEST_SKIP() << "skipped, no data";
   const CommandResult result = validate(table, GetParam(), {"--held-out"});
   EXPECT_EQ(result.code, kSuccess) << result.result << result.messages;
@@ -70,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(
 class AttentionTransfer : public ::testing::TestWithParam<std::pair<const char*, Limit>> {};
 
 TEST_P(AttentionTransfer, AGpuThatWasNeverMeasuredIsWithinTheLimit) {
-  const std::string table = data("gpu_attention.csv.gz");
+  const std::string table = published_table("gpu_attention.csv.gz");
   if (table.empty()) GTEST_SKIP() << "skipped, no data";
   const CommandResult result =
       validate(table, GetParam().second, {"--held-out", "--without-factors-of", GetParam().first});
@@ -88,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(
 class CollectiveAccuracy : public ::testing::TestWithParam<Limit> {};
 
 TEST_P(CollectiveAccuracy, HeldOutNumbersOfGpusAreWithinTheLimit) {
-  const std::string table = data("gpu_collectives.csv.gz");
+  const std::string table = published_table("gpu_collectives.csv.gz");
   if (table.empty()) GTEST_SKIP() << "skipped, no data";
   const CommandResult result = validate(table, GetParam(), {"--held-out"});
   EXPECT_EQ(result.code, kSuccess) << result.result << result.messages;

@@ -11,6 +11,7 @@
 #include "calib/fit/kernel_fit.hpp"
 #include "calib/validate/statistics.hpp"
 #include "hw/spec/gpu_catalog.hpp"
+#include "hw/spec/gpu_factors.hpp"
 #include "hw/spec/kernel_factors_file.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"

@@ -1,12 +1,12 @@
 // Measured matrix products of shape families that no factor was fitted to, against thresholds.
-// Skipped without the published tables (FORETELL_DATA).
+// Skipped without the published tables.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
+#include <ostream>
 #include <sstream>
 
 #include "model/cli/testing/command_runner.hpp"
+#include "model/cli/testing/published_table.hpp"
 #include "reports/record/csv.hpp"
 #include "reports/record/testing/temporary_folder.hpp"
 
@@ -20,12 +20,11 @@ struct Limit {
   double mape;  // per cent
 };
 
-std::string table_path() {
-  const char* folder = std::getenv("FORETELL_DATA");
-  if (folder == nullptr) return "";
-  const std::string path = std::string(folder) + "/gpu_gemm.csv.gz";
-  return std::filesystem::exists(path) ? path : "";
+void PrintTo(const Limit& limit, std::ostream* stream) {
+  *stream << limit.gpu << ' ' << limit.framework << ' ' << limit.dtype;
 }
+
+std::string table_path() { return published_table("gpu_gemm.csv.gz"); }
 
 CommandResult validate(const Limit& limit, std::vector<std::string> options) {
   std::vector<std::string> line = {"validate", table_path(), "--held-out", "--worst", "0"};

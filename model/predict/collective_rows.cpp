@@ -1,5 +1,6 @@
 #include "model/predict/collective_rows.hpp"
 
+#include "hw/spec/gpu_factors.hpp"
 #include "model/base/errors.hpp"
 
 namespace foretell {
@@ -37,9 +38,7 @@ const CollectiveRowPredictor::Links& CollectiveRowPredictor::links(const GpuDevi
   const ChosenFactorSet chosen =
       table == "nccl" ? factors_.choose(device, {table})
                       : factors_.choose(device, {table, "vllm_custom" + mode, "vllm_custom graph"});
-  FieldList list;
-  fields(list, place->second.factors);
-  read_factor_set(chosen.set, list);
+  place->second.factors = link_factors(chosen.set);
   place->second.low = chosen.set.interval_low;
   place->second.high = chosen.set.interval_high;
   return place->second;
@@ -65,10 +64,6 @@ std::vector<RowTime> CollectiveRowPredictor::predict(const std::vector<Collectiv
     }
   }
   return times;
-}
-
-std::filesystem::path collective_factors_folder() {
-  return default_catalog_paths().factors / "gpu" / "collective";
 }
 
 }  // namespace foretell

@@ -49,6 +49,4 @@ class CollectiveRowPredictor {
   std::map<std::string, Links> links_;
 };
 
-std::filesystem::path collective_factors_folder();
-
 }  // namespace foretell

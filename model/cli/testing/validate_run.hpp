@@ -3,11 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "model/cli/application.hpp"
+#include "model/cli/testing/published_table.hpp"
 #include "reports/record/csv.hpp"
 #include "reports/record/testing/temporary_folder.hpp"
 
@@ -25,9 +25,8 @@ struct ValidatedErrors {
 class PublishedNeuronRows : public ::testing::Test {
  protected:
   void SetUp() override {
-    const char* folder = std::getenv("FORETELL_DATA");
-    if (folder == nullptr) GTEST_SKIP() << "skipped, no data: FORETELL_DATA is not set";
-    table_ = std::string(folder) + "/neuron_models_measured.csv";
+    table_ = published_table("neuron_models_measured.csv");
+    if (table_.empty()) GTEST_SKIP() << "skipped, no data";
   }
 
   // Errors of one measured quantity over the rows that `arguments` choose.

@@ -9,6 +9,7 @@
 #include "model/mapping/gpu/fuse.hpp"
 #include "model/mapping/gpu/l2_residency.hpp"
 #include "model/mapping/gpu/product_kernels.hpp"
+#include "model/timing/gpu_collective_timing.hpp"
 
 namespace foretell {
 namespace {
@@ -34,6 +35,20 @@ DType activation_compute(const PrecisionPolicy& precision) {
   const bool narrow = size_of(precision.matmul_compute) < Bytes(2);
   return narrow ? precision.vector : precision.matmul_compute;
 }
+
+GpuCollective collective_of(const std::string& kind) {
+  if (kind == "AllReduce") return GpuCollective::kAllReduce;
+  if (kind == "AllGather") return GpuCollective::kAllGather;
+  FORETELL_CHECK(kind == "ReduceScatter", "a collective that graphs have");
+  return GpuCollective::kReduceScatter;
+}
+
+// A collective without its launch.
+struct LinkTime {
+  std::string algorithm;
+  Seconds latency;  // of its steps
+  Seconds moving;   // of the bytes
+};
 
 class GraphMapper {
  public:
@@ -199,32 +214,55 @@ class GraphMapper {
     products_.add(product, op);
   }
 
-  // A ring over the GPUs of the group: every step passes a share of the data to the neighbour
-  // (Patarasuk and Yuan, 2009); a sum takes one round to reduce and one to gather. Small sums over
-  // NVLink are faster when every GPU reads what all the others have, behind a barrier.
   void collective(const FusedOp& fused, MappedOp& op) {
     const Op& main = graph_.op(fused.main);
-    const auto ranks = static_cast<double>(std::get<std::int64_t>(main.attributes.at("ranks")));
-    const bool sums = main.kind == "AllReduce";
-    const Bytes whole = std::max(graph_.tensor(main.inputs.front()).bytes(),
-                                 graph_.tensor(main.outputs.front()).bytes());
-    const double steps = (sums ? 2 : 1) * (ranks - 1);
-    Seconds hops = steps * kHop;
-    Seconds moving = steps / ranks * whole / link_rate();
+    GpuCollectiveShape shape;
+    shape.op = collective_of(main.kind);
+    shape.ranks = static_cast<int>(std::get<std::int64_t>(main.attributes.at("ranks")));
+    shape.bytes = std::max(graph_.tensor(main.inputs.front()).bytes(),
+                           graph_.tensor(main.outputs.front()).bytes());
+    const bool fitted = has_nvlink() && mapping_.factors.collectives();
+    const LinkTime time = fitted ? fitted_link_time(shape) : published_link_time(shape);
     GpuKernel kernel;
-    kernel.name = main.kind + " ring";
-    const Seconds at_once = (ranks - 1) * whole / link_rate();
-    if (sums && has_nvlink() && 2 * kHop + at_once < hops + moving) {
-      kernel.name = main.kind + " one-shot";
-      hops = 2 * kHop;
-      moving = at_once;
-    }
+    kernel.name = main.kind + " " + time.algorithm;
     kernel.launch = products_.timing(pass_type_).factors().launch;
-    kernel.memory_latency = hops + moving;
+    kernel.memory_latency = time.latency + time.moving;
     op.engine = "link";
-    op.bounds["launch"] += kernel.launch + hops;
-    op.bounds["link"] += moving;
+    op.bounds["launch"] += kernel.launch + time.latency;
+    op.bounds["link"] += time.moving;
     op.program.kernels.push_back(std::move(kernel));
+  }
+
+  // By published facts alone, a ring over the GPUs of the group: every step passes a share of the
+  // data to the neighbour (Patarasuk and Yuan, 2009); a sum takes one round to reduce and one to
+  // gather. Small sums over NVLink are faster when every GPU reads what all the others have, behind
+  // a barrier.
+  LinkTime published_link_time(const GpuCollectiveShape& shape) const {
+    const bool sums = shape.op == GpuCollective::kAllReduce;
+    const double ranks = shape.ranks;
+    const double steps = (sums ? 2 : 1) * (ranks - 1);
+    const LinkTime ring{"ring", steps * kHop, steps / ranks * shape.bytes / link_rate()};
+    const LinkTime at_once{"one-shot", 2 * kHop, (ranks - 1) * shape.bytes / link_rate()};
+    const bool is_faster = at_once.latency + at_once.moving < ring.latency + ring.moving;
+    return sums && has_nvlink() && is_faster ? at_once : ring;
+  }
+
+  // What the fastest of the libraries' protocols takes, without the launch, which is that of a
+  // kernel among others.
+  LinkTime fitted_link_time(const GpuCollectiveShape& shape) const {
+    const CollectiveFactors& factors = *mapping_.factors.collectives();
+    const GpuDeviceSpec& device = mapping_.system.device;
+    const auto without_launch = [&](const auto& protocol_time, const LinkFactors& links) {
+      GpuCollectiveShape empty = shape;
+      empty.bytes = Bytes(0);
+      const GpuCollectiveTime whole = protocol_time(device, links, shape);
+      const Seconds latency = protocol_time(device, links, empty).time - links.launch;
+      return LinkTime{to_string(whole.protocol), latency, whole.time - links.launch - latency};
+    };
+    const LinkTime nccl = without_launch(nccl_time, factors.nccl);
+    if (shape.op != GpuCollective::kAllReduce || shape.bytes >= kCustomLimit) return nccl;
+    const LinkTime custom = without_launch(custom_time, factors.custom);
+    return custom.latency + custom.moving < nccl.latency + nccl.moving ? custom : nccl;
   }
 
   bool has_nvlink() const { return mapping_.system.interconnect == "nvlink"; }

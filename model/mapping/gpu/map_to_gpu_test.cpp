@@ -14,9 +14,10 @@ namespace {
 using testing::HasSubstr;
 
 std::vector<MappedOp> map(const Graph& graph, const std::string& precision,
-                          const std::string& system = "h100-sxm-x8") {
+                          const std::string& system = "h100-sxm-x8",
+                          const std::string& factors = "none") {
   const GpuSystemSpec spec = GpuCatalog().load(system).spec;
-  const GpuFactors facts(spec.device, "none");
+  const GpuFactors facts(spec.device, factors);
   return map_to_gpu({graph, find_precision(precision), spec, facts});
 }
 
@@ -79,6 +80,24 @@ TEST(MapToGpu, ALargeSumTakesTwoRoundsAroundTheRingAndASmallOneNone) {
   const GpuKernel small = time_of(1);
   EXPECT_THAT(small.name, HasSubstr("one-shot"));
   EXPECT_LT(small.memory_latency.value(), 3e-6);
+}
+
+TEST(MapToGpu, FittedSumsTakeTheFastestProtocolAndMoreBytesMoreTime) {
+  const auto kernel_of = [](std::int64_t rows) {
+    GraphWriter w;
+    const TensorId x = w.input("x", {rows, 8192});
+    const TensorId sum = w.op("sum", "AllReduce", {x}, {{"ranks", std::int64_t{8}}});
+    return map(w.finish(sum, "bf16"), "bf16", "h100-sxm-x8", "").front().program.kernels.front();
+  };
+  EXPECT_THAT(kernel_of(1).name, HasSubstr("one-shot"));
+  EXPECT_THAT(kernel_of(64).name, HasSubstr("two-shot"));
+  EXPECT_THAT(kernel_of(16384).name, HasSubstr("Simple"));
+  Seconds before;
+  for (std::int64_t rows = 1; rows <= 16384; rows *= 2) {
+    const Seconds time = kernel_of(rows).memory_latency;
+    EXPECT_GT(time, before) << rows;
+    before = time;
+  }
 }
 
 TEST(MapToGpu, Fp32UsesTheVectorPipe) {
