@@ -30,9 +30,9 @@ std::string hash_of_folders(const std::vector<fs::path>& folders) {
 }
 
 CollectiveFactors choose_collectives(const GpuDeviceSpec& device) {
-  static const KernelFactorsLibrary library(collective_factors_folder());
-  return {link_factors(library.choose(device, {"nccl"}).set),
-          link_factors(library.choose(device, {"vllm_custom graph"}).set)};
+  static const KernelFactorsLibrary kLibrary(collective_factors_folder());
+  return {link_factors(kLibrary.choose(device, {"nccl"}).set),
+          link_factors(kLibrary.choose(device, {"vllm_custom graph"}).set)};
 }
 
 const GemmFactorsLibrary& library_in(const std::string& folder) {
