@@ -70,8 +70,9 @@ GemmStart load_gemm_start(const std::string& path, const std::string& architectu
     for (const MapEntry& factor : entry.required("factors", "starts").entries) {
       const Field* field = list.find(factor.key);
       if (field == nullptr) {
+        const std::string nearest = list.nearest(factor.key);
         problems.add(factor.value, factor.key,
-                     "no such factor; nearest is '" + list.nearest(factor.key) + "'");
+                     "no such factor" + (nearest.empty() ? "" : "; nearest is '" + nearest + "'"));
       } else {
         read_plain_value(*field, factor.value, problems);
       }

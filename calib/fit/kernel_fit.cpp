@@ -44,8 +44,9 @@ std::vector<std::string> load_kernel_start(const std::string& path, const std::s
     for (const MapEntry& factor : entry.required("factors", "starts").entries) {
       const Field* field = fields.find(factor.key);
       if (field == nullptr) {
+        const std::string nearest = fields.nearest(factor.key);
         problems.add(factor.value, factor.key,
-                     "no such factor; nearest is '" + fields.nearest(factor.key) + "'");
+                     "no such factor" + (nearest.empty() ? "" : "; nearest is '" + nearest + "'"));
       } else {
         read_plain_value(*field, factor.value, problems);
       }

@@ -70,7 +70,9 @@ FitPlan plan_for(const FitCommandOptions& options) {
   for (const std::string& device : plan.devices) {
     if (device == options.device) return plan;
   }
-  throw unknown_name("device", options.device, plan.devices);
+  std::vector<std::string> known = GpuCatalog().devices();
+  known.insert(known.begin(), plan.devices.begin(), plan.devices.end());
+  throw unknown_name("device", options.device, known);
 }
 
 // A folder that the result cannot go to is found before the work.
