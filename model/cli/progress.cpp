@@ -1,25 +1,15 @@
 #include "model/cli/progress.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
 #include <ostream>
+
+#include "model/base/progress_line.hpp"
 
 namespace foretell {
 namespace {
 
 constexpr double kPatience = 0.5;        // seconds before the bar appears
 constexpr double kRedrawInterval = 0.1;  // seconds
-constexpr int kBarWidth = 30;
 constexpr const char* kWipe = "\r\x1b[K";
-
-std::string duration_text(double seconds) {
-  const long whole = std::lround(seconds);
-  if (whole < 60) return fmt::format("{} s", whole);
-  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
-  return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
-}
 
 }  // namespace
 
@@ -40,15 +30,6 @@ void Progress::update(double fraction) {
   *session_.messages << kWipe << progress_line(label_, fraction, since(start_)) << std::flush;
   drawn_ = now;
   visible_ = true;
-}
-
-std::string progress_line(std::string_view label, double fraction, double elapsed_s) {
-  const double share = std::clamp(fraction, 0.0, 1.0);
-  const auto filled = static_cast<std::size_t>(std::lround(share * kBarWidth));
-  std::string line = fmt::format("{} [{}{}] {:.0f} %", label, std::string(filled, '#'),
-                                 std::string(kBarWidth - filled, '-'), share * 100);
-  if (share > 0) line += fmt::format(", {} left", duration_text(elapsed_s * (1 - share) / share));
-  return line;
 }
 
 }  // namespace foretell

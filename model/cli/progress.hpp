@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <string>
-#include <string_view>
 
 #include "model/cli/session.hpp"
 
@@ -28,8 +27,5 @@ class Progress {
   Clock::time_point drawn_;
   bool visible_ = false;
 };
-
-// "predicting [#####-----] 50 %, 12 s left"; no estimate before anything is done.
-std::string progress_line(std::string_view label, double fraction, double elapsed_s);
 
 }  // namespace foretell

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "model/base/errors.hpp"
+#include "model/base/progress_line.hpp"
 #include "model/cli/progress.hpp"
 #include "model/cli/worker_pool.hpp"
 

@@ -1,0 +1,48 @@
+#include "calib/measurements/record_log.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "model/base/errors.hpp"
+
+namespace foretell {
+
+RecordLog::RecordLog(std::string path) : path_(std::move(path)) {
+  read();
+  file_ = std::fopen(path_.c_str(), "ab");
+  if (file_ == nullptr) throw UserError(path_ + ": " + std::strerror(errno));
+}
+
+RecordLog::~RecordLog() { std::fclose(file_); }
+
+void RecordLog::read() {
+  std::ifstream file(path_, std::ios::binary);
+  if (!file) return;
+  std::ostringstream content;
+  content << file.rdbuf();
+  const std::string text = content.str();
+  std::size_t begin = 0;
+  for (int number = 1; begin < text.size(); ++number) {
+    const std::size_t end = text.find('\n', begin);
+    if (end == std::string::npos) break;
+    const std::string line = text.substr(begin, end - begin);
+    keys_.insert(measurement_key(parse_measurement(line, path_ + ":" + std::to_string(number))));
+    begin = end + 1;
+  }
+  if (begin == text.size()) return;
+  std::error_code error;
+  std::filesystem::resize_file(path_, begin, error);
+  if (error) throw UserError(path_ + ": " + error.message());
+}
+
+void RecordLog::append(const Measurement& measurement) {
+  const std::string line = to_line(measurement) + "\n";
+  const bool written = std::fwrite(line.data(), 1, line.size(), file_) == line.size();
+  if (!written || std::fflush(file_) != 0) throw UserError(path_ + ": " + std::strerror(errno));
+  keys_.insert(measurement_key(measurement));
+}
+
+}  // namespace foretell

@@ -1,0 +1,36 @@
+#include "calib/measurements/samples.hpp"
+
+#include <gtest/gtest.h>
+
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+TEST(Samples, MedianAndSpread) {
+  const SampleSummary summary = summarise({10, 11, 9, 10.5, 9.5, 100, 10, 10, 10, 10, 10});
+  EXPECT_EQ(summary.median, 10);
+  EXPECT_DOUBLE_EQ(summary.spread, (11 - 9.5) / 10);
+  EXPECT_EQ(summary.repeats, 11);
+}
+
+TEST(Samples, OneSampleHasNoSpread) {
+  const SampleSummary summary = summarise({3});
+  EXPECT_EQ(summary.median, 3);
+  EXPECT_EQ(summary.spread, 0);
+}
+
+TEST(Samples, QuantilesLieBetweenOrderStatistics) {
+  EXPECT_DOUBLE_EQ(quantile({1, 2}, 0.5), 1.5);
+  EXPECT_DOUBLE_EQ(quantile({5, 1, 3}, 0.25), 2);
+  EXPECT_EQ(quantile({5, 1, 3}, 1), 5);
+}
+
+TEST(Samples, NothingAndTimesThatCannotBeAreOurMistake) {
+  EXPECT_THROW(summarise({}), InternalError);
+  EXPECT_THROW(summarise({1, 0}), InternalError);
+  EXPECT_THROW(summarise({1, -2}), InternalError);
+}
+
+}  // namespace
+}  // namespace foretell
