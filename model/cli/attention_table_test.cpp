@@ -43,7 +43,7 @@ TEST(AttentionTable, EveryRowKeepsItsPlaceAndBadOnesSayWhatWouldBeRight) {
   ASSERT_EQ(rows.size(), 7U);
   EXPECT_EQ(status(rows[0]), "ok");
   EXPECT_EQ(status(rows[1]), "ok");
-  EXPECT_THAT(message(rows[2]), HasSubstr("bf16"));
+  EXPECT_THAT(message(rows[2]), HasSubstr("nearest that works is 'fp16'"));
   EXPECT_THAT(message(rows[3]), HasSubstr("write context, generation or encoder"));
   EXPECT_THAT(message(rows[4]), HasSubstr("multiple"));
   EXPECT_THAT(message(rows[5]), HasSubstr("write bf16, fp16 or fp8"));

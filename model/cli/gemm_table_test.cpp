@@ -48,6 +48,15 @@ TEST(GemmTable, EveryRowKeepsItsPlaceAndBadOnesSayWhatWouldBeRight) {
   EXPECT_EQ(rows[5][10], "ok");
 }
 
+TEST(GemmTable, ATileThatFitsNoSmIsNoCandidateAndWithoutOneTheRowSaysSo) {
+  const std::string row = "h100_sxm,trtllm,1.3.0rc20,bf16,4096,4096,4096";
+  EXPECT_GT(time_of(row, {"--set", "device.sm.shared_memory_per_cta=32KiB"}), 1.2 * time_of(row));
+  const CsvRow none =
+      predicted(row + "\n", {"--set", "device.sm.shared_memory_per_cta=1KiB"}).at(0);
+  EXPECT_EQ(none[10], "error");
+  EXPECT_THAT(none[11], HasSubstr("device.sm.shared_memory_per_cta=20KiB"));
+}
+
 TEST(GemmTable, TheNumberOfWorkersChangesNothing) {
   std::string rows;
   for (int m = 1; m < 300; ++m)

@@ -40,6 +40,17 @@ TEST(GpuBadInput, WhatIsNamedAsNearestWorks) {
   EXPECT_GT(predict(request_on("v100-sxm-16gb", "fp32")).summary.call_s, 0);
 }
 
+TEST(GpuBadInput, AKernelThatFitsNoSmNamesTheLimitAndWhatWorks) {
+  Request request = request_on("h100-sxm", "bf16");
+  request.set = {"device.sm.shared_memory_per_cta=1KiB"};
+  EXPECT_THAT(message(request), AllOf(HasSubstr("16x64"), HasSubstr("shared memory"),
+                                      HasSubstr("device.sm.shared_memory_per_cta=20KiB")));
+  request.set = {"device.sm.registers=2048"};
+  EXPECT_THAT(message(request), HasSubstr("--set device.sm.registers=6144"));
+  request.set = {"device.sm.shared_memory_per_cta=64KiB", "device.sm.registers=49152"};
+  EXPECT_GT(predict(request).summary.call_s, 0);
+}
+
 TEST(GpuBadInput, WithoutATypeAChipWithoutBf16TakesFp16AndSaysSo) {
   const RunRecord record = predict(request_on("t4", ""));
   EXPECT_EQ(record.context.dtype, "fp16");

@@ -29,6 +29,20 @@ void check_shape(const AttentionShape& shape) {
     throw UserError("kv_len: is less than isl");
 }
 
+// UserError with the nearest type that works when the chip has no pipe for the products.
+void check_type(const GpuDeviceSpec& device, const AttentionType& type) {
+  try {
+    dense_rate(device, type.rate);
+  } catch (const UserError& error) {
+    std::string advice;
+    for (const char* other : {"fp16", "bf16"}) {
+      const bool works = device.matrix_rate.count(other) + device.vector_rate.count(other) > 0;
+      if (works) advice = std::string("; nearest that works is '") + other + "'";
+    }
+    throw UserError(error.what() + advice);
+  }
+}
+
 // Factors of another chip: what is in seconds follows the launch floor of the chip, the matrix pipe
 // its reachable rate.
 void adapt(AttentionFactors& factors, const GpuDeviceSpec& teacher, const GpuDeviceSpec& device) {
@@ -104,7 +118,7 @@ const AttentionRowPredictor::Kernels& AttentionRowPredictor::kernels_of(const At
   const std::string key = row.gpu + '\n' + row.dtype + '\n' + table;
   if (const auto found = kernels_.find(key); found != kernels_.end()) return *found->second;
   const AttentionType type = attention_type(row.dtype, row.cache_dtype);
-  dense_rate(gpu, type.rate);
+  check_type(gpu, type);
   std::vector<std::string> tables = {table};
   const std::string rest = table.substr(table.find(' '));
   const std::string plain = table.substr(0, table.find_first_of("- ")) + rest;

@@ -9,6 +9,7 @@
 #include "model/config/unit_text.hpp"
 #include "model/mapping/gpu/gemm.hpp"
 #include "model/system/gpu_run.hpp"
+#include "model/timing/tile_fit.hpp"
 
 namespace foretell {
 namespace {
@@ -83,7 +84,8 @@ struct GemmRowPredictor::Kernels {
       : device(gpu),
         type(kind),
         chosen(std::move(factors)),
-        library(gemm_library(gpu.architecture, framework, kind.name)),
+        library(
+            with_fitting_tiles(gpu, kind, gemm_library(gpu.architecture, framework, kind.name))),
         timing(gpu, type, library, chosen.set.factors) {}
 
   const GpuDeviceSpec& device;

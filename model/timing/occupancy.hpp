@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "hw/spec/gpu_spec.hpp"
 
@@ -14,9 +15,23 @@ struct CtaResources {
   Bytes shared_memory;
 };
 
-// The least of what threads, registers, shared memory and the limit on thread blocks allow [CUDAPG,
-// technical specifications per compute capability]. UserError that names the limit when not even
-// one fits; `kernel` is how the message calls it.
+// A limit of an SM that is less than what a thread block asks for.
+struct SmShortage {
+  std::string text;   // "65536 registers, of which an SM gives it 32768 (device.sm.registers)"
+  std::string least;  // the setting with which the thread block fits: "device.sm.registers=65536"
+};
+
+// Every limit that the thread block exceeds; none when an SM holds it. Limits: [CUDAPG, technical
+// specifications per compute capability].
+std::vector<SmShortage> shortages(const GpuDeviceSpec& device, const CtaResources& cta);
+
+// The least of what threads, registers, shared memory and the limit on thread blocks allow.
+// UserError that names every limit, what is needed and what would do when not even one fits;
+// `kernel` is how the message calls it.
 int ctas_per_sm(const GpuDeviceSpec& device, const CtaResources& cta, const std::string& kernel);
+
+// The error of a kernel that fits no SM.
+[[noreturn]] void refuse_kernel(const GpuDeviceSpec& device, const std::string& kernel,
+                                const std::vector<SmShortage>& shortages);
 
 }  // namespace foretell

@@ -38,7 +38,7 @@ TEST(Occupancy, TheScarcestResourceDecides) {
 }
 
 TEST(Occupancy, AKernelThatFitsNoSmIsRefusedByTheLimit) {
-  EXPECT_THAT(refusal({256, 255, 164_KiB}), HasSubstr("bytes of shared memory"));
+  EXPECT_THAT(refusal({256, 255, 164_KiB}), HasSubstr("of shared memory"));
   EXPECT_THAT(refusal({512, 255, 1_KiB}), HasSubstr("registers"));
   EXPECT_THAT(refusal({4096, 16, 1_KiB}), HasSubstr("threads"));
   EXPECT_EQ(refusal({256, 255, 163_KiB}), "accepted");

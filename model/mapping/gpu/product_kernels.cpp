@@ -5,6 +5,7 @@
 
 #include "model/mapping/gpu/gemm.hpp"
 #include "model/timing/gemm_library.hpp"
+#include "model/timing/tile_fit.hpp"
 
 namespace foretell {
 namespace {
@@ -41,7 +42,8 @@ void add_bound(Seconds time, const char* name, MappedOp& op) { op.bounds[name] +
 struct ProductKernels::Kernels {
   Kernels(const GpuDeviceSpec& device, const GemmType& kind, const GemmFactors& factors)
       : type(on_device(kind, device)),
-        library(gemm_library(device.architecture, kLibrary, kind.name)),
+        library(with_fitting_tiles(device, type,
+                                   gemm_library(device.architecture, kLibrary, kind.name))),
         timing(device, type, library, factors) {}
 
   GemmType type;
