@@ -10,8 +10,12 @@ namespace {
 enum class Readers { kMatMulsOnly, kMatMulsAndOthers, kOthersOnly };
 
 Readers readers_of(const Graph& graph, const Tensor& tensor) {
-  const auto is_matmul = [&graph](OpId id) {
-    return graph.op(id).kind == "MatMul" || graph.op(id).kind == "ExpertMatMul";
+  const auto is_matmul = [&](OpId id) {
+    const Op& op = graph.op(id);
+    if (op.kind == "MatMul" || op.kind == "ExpertMatMul") return true;
+    // A convolution is one, too; its bias is added to the result.
+    if (op.kind != "Conv" && op.kind != "ConvTranspose") return false;
+    return op.inputs.size() < 3 || &graph.tensor(op.inputs[2]) != &tensor;
   };
   const auto matmuls = std::count_if(tensor.consumers.begin(), tensor.consumers.end(), is_matmul);
   if (matmuls == 0) return Readers::kOthersOnly;

@@ -32,6 +32,22 @@ std::vector<Shape> layer_norm_shapes(const OpView& op);
 double layer_norm_flops(const OpView& op);
 std::vector<Shape> rms_norm_shapes(const OpView& op);
 double rms_norm_flops(const OpView& op);
+std::vector<Shape> channel_norm_shapes(const OpView& op);
+double batch_norm_flops(const OpView& op);
+
+// convolution.cpp
+std::vector<Shape> conv_shapes(const OpView& op);
+double conv_flops(const OpView& op);
+std::vector<Shape> conv_transpose_shapes(const OpView& op);
+double conv_transpose_flops(const OpView& op);
+
+// pooling.cpp
+std::vector<Shape> pool_shapes(const OpView& op);
+double pool_flops(const OpView& op);
+std::vector<Shape> global_pool_shapes(const OpView& op);
+std::vector<Shape> resize_shapes(const OpView& op);
+double resize_flops(const OpView& op);
+std::vector<Shape> pad_shapes(const OpView& op);
 
 // layout.cpp
 std::vector<Shape> reshape_shapes(const OpView& op);
