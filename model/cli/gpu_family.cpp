@@ -2,6 +2,7 @@
 #include "hw/spec/gpu_catalog.hpp"
 #include "model/cli/device_family.hpp"
 #include "model/cli/gpu_request.hpp"
+#include "model/cli/machine_facts.hpp"
 #include "model/cli/make_record.hpp"
 #include "model/mapping/gpu/product_kernels.hpp"
 
@@ -10,6 +11,14 @@ namespace {
 
 std::string type_of(const GpuRequest& resolved) {
   return product_type(resolved.precision.matmul_compute, resolved.precision.weight_storage);
+}
+
+std::vector<Parameter> parameters_of(const GpuRequest& resolved, const GpuFactors& factors) {
+  std::vector<Parameter> parameters = resolved.system.parameters;
+  for (Parameter& factor : factors.parameters(type_of(resolved))) {
+    parameters.push_back(std::move(factor));
+  }
+  return parameters;
 }
 
 class GpuFamily : public DeviceFamily {
@@ -29,17 +38,14 @@ class GpuFamily : public DeviceFamily {
     if (!from.empty()) resolved.notes.push_back(from);
     return make_record(resolved,
                        {spec.id, spec.device.id, factors.id(), resolved.system.assumed_values,
-                        spec.price_usd_per_hour},
+                        spec.price_usd_per_hour, parameters_of(resolved, factors),
+                        gpu_machine(resolved.system, resolved.precision.matmul_compute)},
                        metrics);
   }
 
   std::vector<Parameter> parameters(const Request& request) const override {
     const GpuRequest resolved = resolve_gpu(request);
-    std::vector<Parameter> parameters = resolved.system.parameters;
-    for (Parameter& factor : factors_of(resolved).parameters(type_of(resolved))) {
-      parameters.push_back(std::move(factor));
-    }
-    return parameters;
+    return parameters_of(resolved, factors_of(resolved));
   }
 
   Prices prices(const Request& request) const override {

@@ -5,6 +5,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/cli/intervals.hpp"
+#include "model/cli/machine_facts.hpp"
 #include "model/cli/resolved_request.hpp"
 
 namespace foretell {
@@ -66,6 +67,24 @@ void set_costs(const Prices& prices, RunSummary& summary) {
 MemoryRecord memory_record(const MemoryUse& use) {
   return {use.weights.value(), use.kv_cache.value(), use.activations.value(),
           use.inputs_outputs.value(), use.runtime.value()};
+}
+
+// Prices are published, but a reader of costs asks for their source.
+bool is_kept(const Parameter& parameter) {
+  return parameter.kind == ValueKind::kAssumed || parameter.kind == ValueKind::kFitted ||
+         parameter.kind == ValueKind::kOverride || parameter.overridden ||
+         parameter.path.rfind("system.price.", 0) == 0;
+}
+
+std::vector<ValueRecord> values_of(const std::vector<Parameter>& parameters) {
+  std::vector<ValueRecord> values;
+  for (const Parameter& parameter : parameters) {
+    if (!is_kept(parameter)) continue;
+    const ValueKind kind = parameter.overridden ? ValueKind::kOverride : parameter.kind;
+    values.push_back({parameter.path, parameter.value, std::string(to_string(kind)),
+                      parameter.source, parameter.why});
+  }
+  return values;
 }
 
 // Chooses intervals by what is predicted; the notes say where there is none of its own.
@@ -149,7 +168,8 @@ RunRecord make_record(const ResolvedRequest& resolved, const Metrics& metrics) {
   const LoadedSystem& system = resolved.system;
   return make_record(resolved,
                      {system.spec.id, system.spec.device.id, system.factors_id,
-                      system.assumed_values, system.spec.price_usd_per_hour},
+                      system.assumed_values, system.spec.price_usd_per_hour, system.parameters,
+                      neuron_machine(system, resolved.precision.matmul_compute)},
                      metrics);
 }
 
@@ -157,6 +177,8 @@ RunRecord make_record(const ResolvedWorkload& resolved, const SystemFacts& facts
                       const Metrics& metrics) {
   RunRecord record;
   record.context = context_of(resolved, facts);
+  record.values = values_of(facts.parameters);
+  record.machine = facts.machine;
   record.summary =
       summary_of(resolved, facts, metrics, Intervals(resolved, facts, record.context.notes));
   if (metrics.generation) {

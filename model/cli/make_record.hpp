@@ -1,9 +1,11 @@
 // From the metrics of one call to the record that is shown and stored, for every family of devices.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
-#include "hw/spec/neuron_spec.hpp"
+#include "hw/spec/catalog.hpp"
 #include "model/base/metrics.hpp"
 #include "model/cli/resolved_workload.hpp"
 #include "reports/record/run_record.hpp"
@@ -17,6 +19,8 @@ struct SystemFacts {
   std::string factors;
   int assumed_values = 0;
   Prices prices;
+  std::vector<Parameter> parameters;     // of all kinds
+  std::optional<MachineRecord> machine;  // what bounds operators, where it is known
 };
 
 // Serving formulas, cost, interval and context added.

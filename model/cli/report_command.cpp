@@ -20,10 +20,10 @@ struct ReportOptions {
 };
 
 // The name of the output says what is written; standard output gets text.
-std::string render(const std::vector<RunRecord>& records, const std::string& extension, int width) {
-  if (extension.empty()) return comparison_text(compared(records), kOnDemand, width);
-  if (extension == ".html") return html_report(records);
-  if (extension == ".md") return comparison_markdown(compared(records), kOnDemand);
+std::string render(std::vector<RunRecord> records, const std::string& extension, int width) {
+  if (extension.empty()) return comparison_text(compared(std::move(records)), kOnDemand, width);
+  if (extension == ".html") return html_report({"", std::move(records), ""});
+  if (extension == ".md") return comparison_markdown(compared(std::move(records)), kOnDemand);
   return wide_csv(records);
 }
 

@@ -16,8 +16,8 @@ build_packages=(
   libsystemc-dev libboost-dev libyaml-cpp-dev nlohmann-json3-dev libcli11-dev libfmt-dev
   libsqlite3-dev zlib1g-dev libnlopt-cxx-dev libbenchmark-dev libgtest-dev libgmock-dev
 )
-# What ./check looks at the sources with.
-check_packages=(clang-format clang-tidy)
+# What ./check looks at the sources and at the report page with.
+check_packages=(clang-format clang-tidy chromium fonts-dejavu-core)
 
 installed() { [[ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" == installed ]]; }
 

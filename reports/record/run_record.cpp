@@ -47,10 +47,20 @@ void check_summary(const RunSummary& summary) {
   }
 }
 
+void check_machine(const MachineRecord& machine) {
+  for (const PeakRecord& peak : machine.compute) {
+    check_amount(peak.per_s, "machine.compute[" + peak.name + "].per_s");
+  }
+  for (const PeakRecord& peak : machine.bandwidths) {
+    check_amount(peak.per_s, "machine.bandwidths[" + peak.name + "].per_s");
+  }
+}
+
 }  // namespace
 
 void check_record(const RunRecord& record) {
   check_amount(record.context.scenario.in_flight, "context.scenario.in_flight");
+  if (record.machine) check_machine(*record.machine);
   check_summary(record.summary);
   for (const GenerationRecord& step : record.generation) {
     check_amount(step.step_s, "generation[" + std::to_string(step.kv_len) + "].step_s");

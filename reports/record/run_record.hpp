@@ -116,8 +116,34 @@ struct ResourceRecord {
   double bytes = 0;
 };
 
+// A rate that no operator exceeds.
+struct PeakRecord {
+  std::string name;  // "tensor engine, bf16"
+  double per_s = 0;  // FLOP/s, or bytes/s of a bandwidth
+  std::string source;
+};
+
+// What runs the operators of the record; a roofline is drawn from it.
+struct MachineRecord {
+  std::string device;                  // "AWS Inferentia2"
+  std::string part;                    // that the peaks are of: "NeuronCore", "GPU"
+  std::vector<PeakRecord> compute;     // FLOP/s
+  std::vector<PeakRecord> bandwidths;  // of the way to device memory
+};
+
+// A parameter that the prediction rests on and that no publication states.
+struct ValueRecord {
+  std::string path;   // "device.hbm.latency"
+  std::string value;  // "150 ns"
+  std::string kind;   // "assumed", "fitted", "override"
+  std::string source;
+  std::string why;
+};
+
 struct RunRecord {
   RunContext context;
+  std::optional<MachineRecord> machine;
+  std::vector<ValueRecord> values;  // assumed, fitted and overridden ones
   RunSummary summary;
   std::vector<GenerationRecord> generation;  // by length; empty without generation
   std::vector<OperatorRecord> operators;

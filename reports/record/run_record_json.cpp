@@ -85,6 +85,30 @@ Json to_json(const std::map<std::string, double>& numbers) {
   return out;
 }
 
+Json to_json(const std::vector<PeakRecord>& peaks) {
+  Json out = Json::array();
+  for (const PeakRecord& peak : peaks) {
+    out.push_back({{"name", peak.name}, {"per_s", number(peak.per_s)}, {"source", peak.source}});
+  }
+  return out;
+}
+
+Json to_json(const std::optional<MachineRecord>& machine) {
+  if (!machine) return nullptr;
+  return Json{{"device", machine->device},
+              {"part", machine->part},
+              {"compute", to_json(machine->compute)},
+              {"bandwidths", to_json(machine->bandwidths)}};
+}
+
+Json to_json(const ValueRecord& value) {
+  return Json{{"path", value.path},
+              {"value", value.value},
+              {"kind", value.kind},
+              {"source", value.source},
+              {"why", value.why}};
+}
+
 Json to_json(const GenerationRecord& step) {
   return Json{{"kv_len", step.kv_len}, {"tokens", step.tokens}, {"step_s", number(step.step_s)}};
 }
@@ -304,6 +328,36 @@ RunSummary read_summary(const Reader& in) {
   return out;
 }
 
+std::vector<PeakRecord> read_peaks(const std::vector<Reader>& list) {
+  std::vector<PeakRecord> peaks;
+  for (const Reader& in : list) {
+    PeakRecord& peak = peaks.emplace_back();
+    in.get("name", peak.name);
+    in.get("per_s", peak.per_s);
+    in.get_optional("source", peak.source);
+  }
+  return peaks;
+}
+
+MachineRecord read_machine(const Reader& in) {
+  MachineRecord out;
+  in.get("device", out.device);
+  in.get("part", out.part);
+  out.compute = read_peaks(in.list("compute"));
+  out.bandwidths = read_peaks(in.list("bandwidths"));
+  return out;
+}
+
+ValueRecord read_value(const Reader& in) {
+  ValueRecord out;
+  in.get("path", out.path);
+  in.get("value", out.value);
+  in.get("kind", out.kind);
+  in.get_optional("source", out.source);
+  in.get_optional("why", out.why);
+  return out;
+}
+
 GenerationRecord read_generation(const Reader& in) {
   GenerationRecord out;
   in.get("kv_len", out.kv_len);
@@ -341,6 +395,8 @@ ResourceRecord read_resource(const Reader& in) {
 
 std::string to_json(const RunRecord& record) {
   check_record(record);
+  Json values = Json::array();
+  for (const ValueRecord& value : record.values) values.push_back(to_json(value));
   Json generation = Json::array();
   for (const GenerationRecord& step : record.generation) generation.push_back(to_json(step));
   Json operators = Json::array();
@@ -350,6 +406,8 @@ std::string to_json(const RunRecord& record) {
   const Json out{{"schema", std::string(kRunSchema)},
                  {"context", to_json(record.context)},
                  {"summary", to_json(record.summary)},
+                 {"machine", to_json(record.machine)},
+                 {"values", values},
                  {"generation", generation},
                  {"operators", operators},
                  {"resources", resources}};
@@ -375,6 +433,10 @@ RunRecord run_record_from_json(std::string_view text, std::string_view where) {
   RunRecord record;
   record.context = read_context(in.child("context"));
   record.summary = read_summary(in.child("summary"));
+  if (in.has("machine")) record.machine = read_machine(in.child("machine"));
+  if (in.has("values")) {
+    for (const Reader& value : in.list("values")) record.values.push_back(read_value(value));
+  }
   if (in.has("generation")) {
     for (const Reader& step : in.list("generation"))
       record.generation.push_back(read_generation(step));

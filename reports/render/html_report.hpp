@@ -1,18 +1,17 @@
-// Records inside the report page: one HTML file that needs nothing else.
+// The report page: one HTML file that needs nothing else.
 #pragma once
 
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "reports/record/run_record.hpp"
+#include "reports/render/page_data.hpp"
 
 namespace foretell {
 
 // Fills the page of this build. UserError when it was built without the page.
-std::string html_report(const std::vector<RunRecord>& records);
+std::string html_report(const ReportContent& content);
 
-// The same with another page; InternalError when it has no place for the records.
-std::string fill_page(std::string_view page, const std::vector<RunRecord>& records);
+// The same with another page; InternalError when it has no place for the data.
+std::string fill_page(std::string_view page, const std::string& data);
 
 }  // namespace foretell

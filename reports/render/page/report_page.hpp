@@ -6,12 +6,12 @@
 namespace foretell {
 
 // The element that holds the data: everything between this tag and the next "</script>" is to be
-// replaced by a JSON array of foretell.run/1 records, with "<" written as "\u003c". The tag occurs
-// exactly once.
+// replaced by an object of schema foretell.report/1, see page_data.hpp. The tag occurs exactly
+// once.
 inline constexpr std::string_view kReportPageDataTag =
-    R"(<script type="application/json" id="foretell-records">)";
+    R"(<script type="application/json" id="foretell-data">)";
 
-// The page with an empty array in that element; empty if this build was made without npm.
+// The page without records; empty if this build was made without npm.
 std::string_view report_page();
 
 }  // namespace foretell

@@ -2,10 +2,19 @@
 
 const known = (value) => typeof value === 'number' && Number.isFinite(value);
 
+const formats = new Map();
+
+// Making a format is slow, using one is not.
+function formatOf(options) {
+  const key = JSON.stringify(options);
+  if (!formats.has(key)) formats.set(key, new Intl.NumberFormat('en-US', options));
+  return formats.get(key);
+}
+
 const digits = (value, significant) =>
-  value.toLocaleString('en-US', {
+  formatOf({
     maximumSignificantDigits: Math.max(significant, Math.ceil(Math.log10(Math.abs(value) + 1))),
-  });
+  }).format(value);
 
 export function number(value, significant = 4) {
   return known(value) ? digits(value, significant) : '–';
@@ -30,12 +39,24 @@ export function memory(value) {
   return `${digits(value, 3)} ${units[step]}`;
 }
 
+// Rates and amounts in powers of ten: si(2.72e11, 'B/s') is "272 GB/s".
+export function si(value, unit = '') {
+  if (!known(value)) return '–';
+  const steps = [[1e18, 'E'], [1e15, 'P'], [1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k'], [1, '']];
+  const [size, prefix] = steps.find(([least]) => value >= least) ?? steps.at(-1);
+  return `${digits(value / size, 3)} ${prefix}${unit}`.trimEnd();
+}
+
 export function usd(value) {
   if (!known(value)) return '–';
   const [fewest, most] = value < 1 ? [2, 4] : value < 100 ? [2, 2] : [0, 0];
-  return `$${value.toLocaleString('en-US', {minimumFractionDigits: fewest, maximumFractionDigits: most})}`;
+  return `$${formatOf({minimumFractionDigits: fewest, maximumFractionDigits: most}).format(value)}`;
 }
 
 export function percent(share) {
   return known(share) ? `${digits(share * 100, 3)} %` : '–';
+}
+
+export function signedPercent(share) {
+  return known(share) ? `${share > 0 ? '+' : share < 0 ? '−' : ''}${percent(Math.abs(share))}` : '–';
 }

@@ -1,175 +1,139 @@
-// Fills the page from the records in its data element.
-import {drawLatency, drawOperators, drawResources, drawThroughput, resizeCharts} from './charts.js';
-import {memory, number, seconds, usd} from './format.js';
-import {answerOf, bestOf, commandOf, labelsOf, operatorRows, parseRecords, resourceRows} from './records.js';
+// Fills the page from the data in its data element: one section after the other, those that apply.
+import {forgetFigures, redrawCharts} from './charts.js';
+import {choice, element} from './dom.js';
+import {answerOf, bestOf, labelsOf, parseReport} from './records.js';
+import {assumptions} from './sections/assumptions.js';
+import {cost} from './sections/cost.js';
+import {dataTypes} from './sections/data_types.js';
+import {memory} from './sections/memory.js';
+import {roofline} from './sections/roofline.js';
+import {summary} from './sections/summary.js';
+import {time} from './sections/time.js';
 
-const kChartRows = 40;
-const kOperatorRows = 20;
-const kResourceRows = 20;
+const kSections = [summary, dataTypes, cost, memory, roofline, time, assumptions];
+const kMaxChoices = 500;
 
 const at = (id) => document.getElementById(id);
 
-function element(tag, text, attributes = {}) {
-  const made = document.createElement(tag);
-  made.textContent = text;
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  return made;
+class Report {
+  constructor(data) {
+    this.data = data;
+    this.records = data.records;
+    this.chosen = data.records.length ? bestOf(data.records) : null;
+    this.listeners = [];
+  }
+
+  whenChosen(listener) {
+    this.listeners.push(listener);
+  }
+
+  choose(record) {
+    if (record === this.chosen) return;
+    this.chosen = record;
+    for (const listener of this.listeners) listener(record);
+  }
 }
 
-const scenarioText = ({context}) =>
-  Object.entries(context.scenario ?? {}).map(([field, value]) => `${field} ${value}`).join(', ');
+function frame({id, title}) {
+  const body = element('div', {class: 'body'});
+  return {body, section: element('section', {id, 'aria-labelledby': `${id}-title`}, element('h2', {id: `${id}-title`}, title), body)};
+}
 
-// value: what is sorted by; text: what is shown, numbers stand right. `optional` columns are left out
-// when no record has a value, `varying` ones when all records have the same (the context states it).
-const kColumns = [
-  {title: 'System', value: ({context}) => context.system},
-  {title: 'Workload', value: ({context}) => context.workload, varying: true},
-  {title: 'Scenario', value: scenarioText, varying: true},
-  {title: 'Data type', value: ({context}) => context.dtype},
-  {title: 'Overrides', value: ({context}) => (context.set ?? []).join(', '), optional: true},
-  {title: 'Latency', value: ({summary}) => summary.latency_s, text: seconds},
-  {title: 'First token', value: ({summary}) => summary.ttft_s, text: seconds, optional: true},
-  {title: 'Per token', value: ({summary}) => summary.tpot_s, text: seconds, optional: true},
-  {
-    title: 'Throughput',
-    value: ({summary}) => summary.throughput,
-    text: (value, {summary}) => `${number(value)} ${summary.throughput_unit ?? ''}`,
-  },
-  {title: 'USD per million', value: ({summary}) => summary.cost_usd_per_million, text: usd},
-  {
-    title: 'Memory',
-    value: ({summary}) => summary.memory_used_bytes,
-    text: (value, {summary}) => `${memory(value)} of ${memory(summary.memory_capacity_bytes)}`,
-  },
-  {title: 'Bottleneck', value: ({summary}) => summary.bottleneck ?? ''},
-];
-
-const state = {records: [], shown: [], columns: [], chosen: null, sortedBy: null, descending: false};
-
-function compareBy(column) {
-  return (left, right) => {
-    const a = column.value(left);
-    const b = column.value(right);
-    if (a == null || b == null) return Number(a == null) - Number(b == null); // unknown goes last
-    const order = typeof a === 'string' ? a.localeCompare(b, 'en', {numeric: true}) : a - b;
-    return state.descending ? -order : order;
+// The bar over the sections that are about one prediction.
+function chooser(report) {
+  const labels = labelsOf(report.records);
+  const listed = report.records.slice(0, kMaxChoices);
+  const bar = element('div', {id: 'chooser'});
+  const draw = () => {
+    const options = listed.map((record, index) => ({label: labels[index], value: record}));
+    if (!listed.includes(report.chosen)) {
+      options.push({label: labels[report.records.indexOf(report.chosen)], value: report.chosen});
+    }
+    bar.replaceChildren(choice('In detail:', options, report.chosen, (record) => report.choose(record)));
   };
+  draw();
+  report.whenChosen(draw);
+  return bar;
 }
 
-function sortBy(column) {
-  state.descending = state.sortedBy === column ? !state.descending : false;
-  state.sortedBy = column;
-  state.shown = [...state.records].sort(compareBy(column));
-  drawTable();
-  drawOverview();
-}
-
-function choose(record) {
-  state.chosen = record;
-  drawTable();
-  drawDetails();
-}
-
-function headRow() {
-  const row = document.createElement('tr');
-  for (const column of state.columns) {
-    const cell = element('th', '', {scope: 'col'});
-    if (column.text) cell.className = 'number';
-    const sorted = state.sortedBy === column;
-    if (sorted) cell.setAttribute('aria-sort', state.descending ? 'descending' : 'ascending');
-    const button = element('button', column.title, {type: 'button'});
-    button.addEventListener('click', () => sortBy(column));
-    cell.append(button);
-    row.append(cell);
+function drawSections(report) {
+  const shown = kSections.filter((section) => section.applies(report));
+  const main = at('sections');
+  let withChooser = report.records.length > 1;
+  for (const section of shown) {
+    if (section.ofRecord && withChooser) {
+      main.append(chooser(report));
+      withChooser = false;
+    }
+    const {body, section: box} = frame(section);
+    main.append(box);
+    section.draw(body, report);
+    if (section.ofRecord) {
+      report.whenChosen(() => {
+        forgetFigures(body);
+        body.replaceChildren();
+        section.draw(body, report);
+      });
+    }
   }
-  return row;
+  at('contents').append(...shown.map(({id, title}) =>
+    element('li', {}, element('a', {href: `#${id}`}, title))));
 }
 
-function bodyRow(record) {
-  const row = document.createElement('tr');
-  if (record === state.chosen) row.setAttribute('aria-selected', 'true');
-  row.tabIndex = 0;
-  row.addEventListener('click', () => choose(record));
-  row.addEventListener('keydown', ({key}) => {
-    if (key === 'Enter') choose(record);
+function listenToTheme() {
+  const root = document.documentElement;
+  const dark = matchMedia('(prefers-color-scheme: dark)');
+  const button = at('theme');
+  const isDark = () => (root.dataset.theme ?? (dark.matches ? 'dark' : 'light')) === 'dark';
+  const show = () => {
+    button.textContent = isDark() ? 'Light' : 'Dark';
+    redrawCharts({themeChanged: true});
+  };
+  button.addEventListener('click', () => {
+    root.dataset.theme = isDark() ? 'light' : 'dark';
+    show();
   });
-  for (const {value, text} of state.columns) {
-    const raw = value(record);
-    row.append(element('td', text ? text(raw, record) : raw, text ? {class: 'number'} : {}));
-  }
-  return row;
-}
-
-function drawTable() {
-  const head = document.createElement('thead');
-  head.append(headRow());
-  const body = document.createElement('tbody');
-  body.append(...state.shown.map(bodyRow));
-  at('table').replaceChildren(head, body);
-}
-
-function drawOverview() {
-  const records = state.shown.slice(0, kChartRows);
-  const units = [...new Set(state.records.map(({summary}) => summary.throughput_unit))];
-  at('throughput-unit').textContent = units.length === 1 ? ` (${units[0]})` : '';
-  drawThroughput(at('throughput'), records);
-  drawLatency(at('latency'), records);
-}
-
-function drawContext({context}) {
-  const rows = [
-    ['System', context.system],
-    ['Workload', context.workload],
-    ['Scenario', scenarioText({context})],
-    ['Version', `${context.version ?? '–'} (commit ${context.commit ?? 'unknown'})`],
-    ['Factors', context.factors || '–'],
-    ['Assumed values used', number(context.assumed_values)],
-    ...(context.notes ?? []).map((note) => ['Note', note]),
-  ];
-  at('context').replaceChildren(...rows.flatMap(([name, value]) => [element('dt', name), element('dd', value)]));
-}
-
-function drawDetails() {
-  const record = state.chosen;
-  at('details-of').textContent =
-    state.records.length > 1 ? labelsOf(state.records)[state.records.indexOf(record)] : record.context.dtype;
-  drawResources(at('resources'), resourceRows(record.resources ?? []).slice(0, kResourceRows));
-  const operators = operatorRows(record.operators ?? []);
-  drawOperators(at('operators'), operators.slice(0, kOperatorRows));
-  const left = operators.length - kOperatorRows;
-  at('operators-note').textContent =
-    `Operators overlap in time, so their sum may exceed the latency.${left > 0 ? ` ${left} shorter ones are not shown.` : ''}`;
-  at('command').textContent = commandOf(record);
-  drawContext(record);
-}
-
-function drawCharts() {
-  drawOverview();
-  drawDetails();
+  dark.addEventListener('change', show);
+  let before;
+  addEventListener('beforeprint', () => {
+    before = root.dataset.theme;
+    root.dataset.theme = 'light';
+    redrawCharts({themeChanged: true, all: true});
+  });
+  addEventListener('afterprint', () => {
+    if (before) root.dataset.theme = before;
+    else delete root.dataset.theme;
+    show();
+  });
+  show();
 }
 
 function start() {
+  let report;
   try {
-    state.records = parseRecords(at('foretell-records').textContent);
+    report = new Report(parseReport(at('foretell-data').textContent));
   } catch (problem) {
     at('problem').textContent = `This report cannot be drawn: ${problem.message}`;
     at('problem').hidden = false;
     return;
   }
-  at('answer').textContent = answerOf(state.records);
-  if (state.records.length === 0) return;
-  const valuesOf = ({value}) => new Set(state.records.map(value));
-  const used = (column) => [...valuesOf(column)].some((value) => ![null, undefined, ''].includes(value));
-  state.columns = kColumns.filter((column) =>
-    (!column.optional || used(column)) && (!column.varying || valuesOf(column).size > 1));
-  state.shown = [...state.records];
-  state.chosen = bestOf(state.records);
-  at('predictions').hidden = false;
-  at('details').hidden = false;
-  drawTable();
-  drawCharts();
-  window.addEventListener('resize', resizeCharts);
-  window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawCharts);
+  const {title, left_out: leftOut} = report.data;
+  if (title) {
+    at('title').textContent = title;
+    document.title = `${title} – Foretell`;
+  }
+  at('answer').textContent = answerOf(report.records);
+  if (leftOut) {
+    at('left-out').textContent = `Operators and resources of ${leftOut.toLocaleString('en-US')} predictions were ` +
+      'left out to keep this file small.';
+  }
+  listenToTheme();
+  drawSections(report);
+  let pending;
+  addEventListener('resize', () => {
+    cancelAnimationFrame(pending);
+    pending = requestAnimationFrame(() => redrawCharts());
+  });
 }
 
 start();

@@ -13,7 +13,13 @@ const kOptions = [
   ['dp', '--dp'],
   ['cores', '--cores'],
   ['in_flight', '--in-flight'],
+  ['kv', '--kv'],
+  ['kv_dtype', '--kv-dtype'],
+  ['sampling', '--sampling'],
   ['sdk', '--sdk'],
+  ['l2', '--l2'],
+  ['launch', '--launch'],
+  ['clock', '--clock'],
 ];
 
 const kWords = {
@@ -22,23 +28,66 @@ const kWords = {
   input_len: 'input length',
   output_len: 'output length',
   image_size: 'image size',
+  kv_dtype: 'KV cache',
+  in_flight: 'in flight',
+  dp: 'copies',
 };
+
+// Scenario fields that say what is asked for, rather than how it is run.
+const kQuestion = ['batch', 'seq_len', 'input_len', 'output_len', 'image_size'];
 
 function quoted(word) {
   return /^[\w.,:/=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
+// Scenario fields that differ between the records.
+export function varyingScenario(records) {
+  const scenarios = records.map(({context}) => context.scenario ?? {});
+  return [...new Set(scenarios.flatMap(Object.keys))].filter(
+    (field) => new Set(scenarios.map((scenario) => scenario[field])).size > 1);
+}
+
+// RFC 7396; `base` stays as it is.
+function patched(base, patch) {
+  if (patch === null || typeof patch !== 'object' || Array.isArray(patch)) return patch;
+  const made = base !== null && typeof base === 'object' && !Array.isArray(base) ? {...base} : {};
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) delete made[name];
+    else made[name] = patched(made[name], value);
+  }
+  return made;
+}
+
+// Members that many records have in common stand once, in the list `shared`, and are numbers elsewhere.
+function inflate(record, shared) {
+  const whole = (value) => (typeof value === 'number' ? shared[value] : value);
+  record.machine = whole(record.machine) ?? null;
+  record.values = whole(record.values) ?? [];
+  record.context = {...record.context, notes: whole(record.context?.notes) ?? []};
+}
+
 // Throws an Error with a sentence for the reader when the data is not what the page draws.
-export function parseRecords(text) {
-  const records = JSON.parse(text);
-  if (!Array.isArray(records)) throw new Error('the data is not an array of records');
-  for (const record of records) {
+export function parseReport(text) {
+  const report = JSON.parse(text);
+  if (report?.schema !== 'foretell.report/1') {
+    throw new Error(`cannot draw data of schema '${report?.schema}', only foretell.report/1`);
+  }
+  report.records = report.records.map((patch) => patched(report.base ?? {}, patch));
+  for (const record of report.records) {
     if (record.schema !== 'foretell.run/1') {
       throw new Error(`cannot draw records of schema '${record.schema}', only foretell.run/1`);
     }
+    inflate(record, report.shared ?? []);
   }
-  return records;
+  return report;
 }
+
+// Of all fields, or of those named.
+export const scenarioText = ({context}, fields) =>
+  Object.entries(context.scenario ?? {})
+    .filter(([field]) => !fields || fields.includes(field))
+    .map(([field, value]) => `${kWords[field] ?? field} ${value}`)
+    .join(', ');
 
 export function commandOf({context}) {
   const scenario = context.scenario ?? {};
@@ -46,6 +95,7 @@ export function commandOf({context}) {
   for (const [field, option] of kOptions) {
     if (scenario[field] != null) words.push(option, String(scenario[field]));
   }
+  if (scenario.sequence_parallel) words.push('--sequence-parallel');
   for (const override of context.set ?? []) words.push('--set', override);
   if (context.factors === 'none') words.push('--factors', 'none');
   if (context.seed) words.push('--seed', String(context.seed));
@@ -61,12 +111,26 @@ const flatten = ({context}) => ({
   factors: context.factors,
 });
 
-// One label per record, made of the fields that differ between records (without `except`); the
-// data type when nothing differs.
+// Fields that tell the rows apart; one that follows from those before it is left out.
+function tellingFields(rows, except = []) {
+  const fields = [];
+  let classes = 1;
+  for (const field of new Set(rows.flatMap(Object.keys))) {
+    if (except.includes(field)) continue;
+    const finer = new Set(rows.map((row) => JSON.stringify([...fields, field].map((name) => row[name])))).size;
+    if (finer > classes) {
+      fields.push(field);
+      classes = finer;
+    }
+  }
+  return fields;
+}
+
+// One label per record, made of the fields that tell them apart (without `except`); the data type
+// when nothing differs.
 export function labelsOf(records, except = []) {
   const rows = records.map(flatten);
-  const fields = [...new Set(rows.flatMap(Object.keys))].filter(
-    (field) => !except.includes(field) && new Set(rows.map((row) => row[field])).size > 1);
+  const fields = tellingFields(rows, except);
   const plain = ['system', 'workload', 'dtype', 'set'];
   const word = (row, field) =>
     plain.includes(field) ? row[field] || 'as shipped' : `${kWords[field] ?? field} ${row[field] ?? '–'}`;
@@ -75,7 +139,7 @@ export function labelsOf(records, except = []) {
 
 function scenarioWords({context}) {
   const scenario = context.scenario ?? {};
-  return Object.keys(kWords)
+  return kQuestion
     .filter((field) => scenario[field] != null)
     .map((field) => `${kWords[field]} ${scenario[field]}`)
     .join(', ');
@@ -140,6 +204,15 @@ export function operatorRows(operators) {
       bytes: sum(members, 'bytes'),
     }))
     .sort((a, b) => b.duration_s - a.duration_s);
+}
+
+// Share of the operators' time that each resource limits; largest first.
+export function criticalShares(operators) {
+  const total = sum(operators, 'duration_s');
+  return grouped(operators, ({critical}) => critical || 'nothing in particular')
+    .map(([name, members]) => ({name, share: sum(members, 'duration_s') / total}))
+    .filter(({share}) => share > 0)
+    .sort((a, b) => b.share - a.share);
 }
 
 // Equal resources (cores, chips, rings that differ by a number) are one row with their mean shares;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 
 import {memory, number, percent, seconds, usd} from './format.js';
-import {answerOf, bestOf, commandOf, labelsOf, operatorRows, parseRecords, resourceRows} from './records.js';
+import {answerOf, bestOf, commandOf, labelsOf, operatorRows, parseReport, resourceRows} from './records.js';
 
 function record({dtype = 'bf16', system = 'inf2.xlarge', throughput = 900, scenario = {batch: 8, seq_len: 128}} = {}) {
   return {
@@ -91,8 +91,35 @@ test('equal resources show their mean, idle ones are left out', () => {
 });
 
 test('data of another schema is refused by name', () => {
-  assert.throws(() => parseRecords('[{"schema":"foretell.sweep/1"}]'), /foretell\.sweep\/1/);
-  assert.throws(() => parseRecords('{}'), /not an array/);
+  const report = (records) => JSON.stringify({schema: 'foretell.report/1', records});
+  assert.throws(() => parseReport(report([{schema: 'foretell.sweep/1'}])), /foretell\.sweep\/1/);
+  assert.throws(() => parseReport('{}'), /undefined/);
+  assert.throws(() => parseReport('[]'), /schema/);
+  assert.throws(() => parseReport('{"schema":"foretell.report/2"}'), /foretell\.report\/2/);
+});
+
+test('a record is a patch onto the first, which stays as it is', () => {
+  const base = record();
+  const {records} = parseReport(JSON.stringify({
+    schema: 'foretell.report/1', base,
+    records: [{}, {context: {dtype: 'fp32', scenario: {batch: null, seq_len: 7}}}, {operators: [{name: 'a'}]}],
+  }));
+  assert.deepEqual(records.map(({context}) => context.dtype), ['bf16', 'fp32', 'bf16']);
+  assert.deepEqual(records[1].context.scenario, {seq_len: 7});
+  assert.deepEqual(records[2].context.scenario, base.context.scenario);
+  assert.deepEqual(records.map(({operators}) => operators.length), [0, 0, 1]);
+});
+
+test('what records share is given back to each of them', () => {
+  const one = record();
+  one.values = 1;
+  one.machine = 0;
+  one.context.notes = [];
+  const {records} = parseReport(JSON.stringify(
+    {schema: 'foretell.report/1', records: [one, one], shared: [{device: 'd'}, [{path: 'p'}]]}));
+  assert.deepEqual(records[1].machine, {device: 'd'});
+  assert.deepEqual(records[0].values, [{path: 'p'}]);
+  assert.deepEqual(records[0].context.notes, []);
 });
 
 test('numbers keep their leading digits and choose a unit on both sides of its limit', () => {

@@ -1,0 +1,137 @@
+// Pieces of ECharts options that several sections share. Pure: from numbers and a theme to data.
+
+const kRowHeight = 24;
+const kBarSpace = 0.62; // of a row
+const kLabelWidth = 0.38; // of the chart, at most
+
+export const clipped = (text, length = 44) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
+
+// Long names are cut to what a chart of that width can spare.
+export const labelLength = (width) => Math.max(12, Math.floor((width * kLabelWidth) / 7));
+
+export function valueAxis(theme, format, extra = {}) {
+  return {
+    type: 'value',
+    splitNumber: 4,
+    axisLabel: {color: theme.ink, formatter: format, hideOverlap: true, fontSize: 12},
+    splitLine: {lineStyle: {color: theme.line}},
+    nameTextStyle: {color: theme.muted, fontSize: 12},
+    ...extra,
+  };
+}
+
+export function categoryAxis(theme, categories, width, extra = {}) {
+  const length = labelLength(width);
+  return {
+    type: 'category',
+    inverse: true,
+    data: categories.map((name) => clipped(name, length)),
+    axisLabel: {color: theme.ink, interval: 0, fontSize: 12},
+    axisLine: {lineStyle: {color: theme.line}},
+    axisTick: {show: false},
+    ...extra,
+  };
+}
+
+export const legendOf = (theme, extra = {}) =>
+  ({show: true, type: 'scroll', top: 0, textStyle: {color: theme.ink}, itemGap: 18, pageTextStyle: {color: theme.ink},
+    pageIconColor: theme.ink, pageIconInactiveColor: theme.line, ...extra});
+
+// The interval of each bar as a line with ends; data are [low, high, row]. `place` says which of
+// `count` bars that share a row carries it; textOf(row) stands at the end.
+export function whiskers(theme, name, data, place = 0, count = 1, textOf = () => '') {
+  return {
+    name,
+    type: 'custom',
+    silent: true,
+    z: 10,
+    encode: {x: [0, 1], y: 2},
+    data,
+    renderItem: (_, api) => {
+      const low = api.coord([api.value(0), api.value(2)]);
+      const high = api.coord([api.value(1), api.value(2)]);
+      const band = api.size([0, 1])[1] * kBarSpace;
+      const y = low[1] + band * ((place + 0.5) / count - 0.5);
+      const end = Math.min(4, band / count / 2);
+      const style = {stroke: theme.ink, lineWidth: 1.3};
+      const line = (x1, y1, x2, y2) => ({type: 'line', shape: {x1, y1, x2, y2}, style});
+      return {
+        type: 'group',
+        children: [
+          line(low[0], y, high[0], y),
+          line(low[0], y - end, low[0], y + end),
+          line(high[0], y - end, high[0], y + end),
+          {type: 'text', style: {
+            text: textOf(api.value(2)), x: high[0] + 6, y, fill: theme.ink, fontSize: 12, verticalAlign: 'middle',
+          }},
+        ],
+      };
+    },
+  };
+}
+
+// Horizontal bars, one row per category; series side by side, each {name, values, intervals?}.
+export function groupedBars(theme, width, {categories, series: given, format, note = () => ''}) {
+  const series = given.filter(({values}) => values.some((value) => value != null));
+  const many = series.length > 1;
+  const bars = series.map(({name, values, intervals = []}, at) => ({
+    name,
+    type: 'bar',
+    barGap: '0%',
+    barCategoryGap: `${(1 - kBarSpace) * 100}%`,
+    data: values,
+    label: {
+      show: true,
+      position: 'right',
+      color: theme.ink,
+      fontSize: 12,
+      distance: 6,
+      formatter: ({dataIndex, value}) => (value == null || intervals[dataIndex] ? '' : format(value)),
+    },
+    itemStyle: {color: theme.series[at % theme.series.length]},
+    tooltip: {
+      formatter: ({dataIndex, value}) => {
+        const range = intervals[dataIndex];
+        const about = range ? `\n80 % interval: ${format(range[0])} to ${format(range[1])}` : '';
+        return `${categories[dataIndex]}${many ? `\n${name}` : ''}: ${format(value)}${about}${note(at, dataIndex)}`;
+      },
+    },
+  }));
+  const lines = series.flatMap(({name, values, intervals = []}, at) => {
+    const data = intervals.flatMap((range, row) => (range ? [[range[0], range[1], row]] : []));
+    return data.length ? [whiskers(theme, name, data, at, series.length, (row) => format(values[row]))] : [];
+  });
+  const rowHeight = Math.max(kRowHeight, 15 * series.length / kBarSpace);
+  return {
+    height: categories.length * rowHeight + (many ? 90 : 56),
+    option: {
+      legend: many ? legendOf(theme, {data: series.map(({name}) => name)}) : {show: false},
+      grid: {left: 8, right: 76, top: many ? 36 : 8, bottom: 8, containLabel: true},
+      xAxis: valueAxis(theme, format, {min: 0}),
+      yAxis: categoryAxis(theme, categories, width),
+      series: [...bars, ...lines],
+    },
+  };
+}
+
+// Horizontal bars on top of each other: series are {name, values}.
+export function stackedBars(theme, width, {categories, series, format, max, interval, marks = []}) {
+  return {
+    height: categories.length * kRowHeight + 90,
+    option: {
+      legend: legendOf(theme),
+      grid: {left: 8, right: 40, top: 36, bottom: 8, containLabel: true},
+      xAxis: valueAxis(theme, format, {min: 0, max, interval}),
+      yAxis: categoryAxis(theme, categories, width),
+      series: [...series.map(({name, values, colour}, at) => ({
+        name,
+        type: 'bar',
+        stack: 'all',
+        barMaxWidth: 16,
+        data: values,
+        itemStyle: {color: colour ?? theme.series[at % theme.series.length]},
+        tooltip: {formatter: ({dataIndex, value}) => `${categories[dataIndex]}\n${name}: ${format(value)}`},
+      })), ...marks],
+    },
+  };
+}

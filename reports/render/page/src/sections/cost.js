@@ -1,0 +1,76 @@
+// USD per million, on demand and reserved.
+import {figure} from '../charts.js';
+import {paragraph} from '../dom.js';
+import {number, usd} from '../format.js';
+import {groupedBars} from '../options.js';
+import {labelsOf} from '../records.js';
+import {makeTable} from '../table.js';
+
+const kBars = 24;
+
+const words = (option) =>
+  ({on_demand: 'on demand', reserved_1y: 'reserved 1 year', reserved_3y: 'reserved 3 years'})[option] ??
+  option.replaceAll('_', ' ');
+
+export function optionsOf(records) {
+  return [...new Set(records.flatMap(({summary}) => Object.keys(summary.costs_usd_per_million ?? {})))].sort();
+}
+
+export function costOption(theme, width, records) {
+  const labels = labelsOf(records);
+  return groupedBars(theme, width, {
+    categories: labels,
+    format: usd,
+    series: optionsOf(records).map((option) => ({
+      name: words(option),
+      values: records.map(({summary}) => summary.costs_usd_per_million?.[option] ?? null),
+    })),
+  });
+}
+
+// USD per hour that the cost of an option came from.
+export const hourly = ({summary}, option) => {
+  const cost = summary.costs_usd_per_million?.[option];
+  return cost == null ? null : cost * summary.throughput * 3600 / 1e6;
+};
+
+export const cost = {
+  id: 'cost',
+  title: 'Cost',
+  applies: ({records}) => optionsOf(records).length > 0,
+  draw(root, {records}) {
+    const priced = records.filter(({summary}) => Object.keys(summary.costs_usd_per_million ?? {}).length);
+    const options = optionsOf(priced);
+    const labels = labelsOf(priced);
+    const cheapest = [...priced].sort((a, b) => a.summary.cost_usd_per_million - b.summary.cost_usd_per_million);
+    const shown = cheapest.slice(0, kBars);
+    const unit = (priced[0].summary.throughput_unit ?? '').split('/')[0];
+    const source = ({values = []}, option) => values.find(({path}) => path === `system.price.${option}`);
+    root.append(
+      paragraph('Price of the whole instance over its throughput, fully used; cheapest first.' +
+        (priced.length < records.length ? ' Systems without a price are left out.' : '') +
+        (priced.length > kBars ? ` The chart shows the ${kBars} cheapest of ${priced.length}.` : '')),
+      figure(`USD per million ${unit} by purchase option, shorter is better`,
+        (theme, width) => costOption(theme, width, shown), {marks: shown.length * options.length}),
+      makeTable({
+        name: 'Cost by purchase option',
+        rows: priced,
+        fileName: 'cost.csv',
+        columns: [
+          {title: 'System', value: ({context}) => context.system},
+          {title: 'Prediction', value: (record) => labels[priced.indexOf(record)]},
+          {title: 'Throughput', value: ({summary}) => summary.throughput,
+            text: (v, {summary}) => `${number(v)} ${summary.throughput_unit}`, largestFirst: true},
+          ...options.flatMap((option) => [
+            {title: `USD per hour, ${words(option)}`, value: (record) => hourly(record, option), text: usd,
+              source: (record) => {
+                const found = source(record, option);
+                return found ? `Source: ${found.source}` : '';
+              }},
+            {title: `USD per million, ${words(option)}`, value: ({summary}) => summary.costs_usd_per_million?.[option],
+              text: usd},
+          ]),
+        ],
+      }).element);
+  },
+};

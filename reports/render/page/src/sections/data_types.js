@@ -1,0 +1,111 @@
+// Throughput, latency and cost from INT8 to FP32, system by system.
+import {figure, forgetFigures} from '../charts.js';
+import {choice, element, paragraph} from '../dom.js';
+import {number, seconds, usd} from '../format.js';
+import {groupedBars} from '../options.js';
+import {bestOf, scenarioText} from '../records.js';
+
+// Narrow to wide; other names follow in their own order.
+const kOrder = ['int4-weights', 'int4', 'int8-datasheet', 'int8', 'int8-weights', 'fp8-weights', 'fp8', 'fp16', 'bf16',
+  'bf16-matmul', 'tf32', 'fp32'];
+
+const rank = (dtype) => {
+  const at = kOrder.indexOf(dtype);
+  return at < 0 ? kOrder.length : at;
+};
+
+export function dtypesOf(records) {
+  return [...new Set(records.map(({context}) => context.dtype))]
+    .sort((a, b) => rank(a) - rank(b) || a.localeCompare(b, 'en', {numeric: true}));
+}
+
+// What has to be equal for two data types to be compared.
+const questionOf = (record) => {
+  const {batch, seq_len, input_len, output_len, image_size} = record.context.scenario ?? {};
+  return JSON.stringify([record.context.workload, batch, seq_len, input_len, output_len, image_size, record.context.set]);
+};
+
+export function questionsOf(records) {
+  const questions = new Map();
+  for (const record of records) {
+    const key = questionOf(record);
+    if (!questions.has(key)) questions.set(key, []);
+    questions.get(key).push(record);
+  }
+  return [...questions.values()];
+}
+
+// Records by system and data type; of several, the one with the highest throughput.
+export function gridOf(records) {
+  const dtypes = dtypesOf(records);
+  const systems = [...new Set(records.map(({context}) => context.system))];
+  const cell = (system, dtype) => {
+    const found = records.filter(({context}) => context.system === system && context.dtype === dtype);
+    return found.length ? bestOf(found) : null;
+  };
+  return {dtypes, systems, rows: systems.map((system) => dtypes.map((dtype) => cell(system, dtype)))};
+}
+
+export function dtypeBars(theme, width, records, {value, interval = () => null, format}) {
+  const {dtypes, systems, rows} = gridOf(records);
+  return groupedBars(theme, width, {
+    categories: dtypes,
+    format,
+    series: systems.map((name, at) => ({
+      name,
+      values: rows[at].map((record) => (record ? value(record) : null)),
+      intervals: rows[at].map((record) => (record ? interval(record) : null)),
+    })),
+  });
+}
+
+const kCharts = [
+  {
+    caption: (unit) => `Throughput (${unit}), longer is better; the line is the 80 % interval`,
+    value: ({summary}) => summary.throughput,
+    interval: ({summary}) => summary.interval80?.throughput,
+    format: (v) => number(v),
+  },
+  {
+    caption: () => 'Latency of one request, shorter is better; the line is the 80 % interval',
+    value: ({summary}) => summary.latency_s,
+    interval: ({summary}) => summary.interval80?.latency_s,
+    format: seconds,
+  },
+  {
+    caption: (unit) => `Cost in USD per million ${unit.split('/')[0]}, on demand, shorter is better`,
+    value: ({summary}) => summary.cost_usd_per_million,
+    format: usd,
+  },
+];
+
+export const dataTypes = {
+  id: 'data-types',
+  title: 'Data types',
+  applies: ({records}) => new Set(records.map(({context}) => context.dtype)).size > 1,
+  draw(root, {records}) {
+    const questions = questionsOf(records).sort((a, b) => dtypesOf(b).length - dtypesOf(a).length);
+    const charts = element('div', {class: 'pair'});
+    const show = (question) => {
+      forgetFigures(charts);
+      const unit = question[0].summary.throughput_unit ?? '';
+      charts.replaceChildren(...kCharts
+        .filter(({value}) => question.some((record) => value(record) != null))
+        .map((chart) => figure(chart.caption(unit), (theme, width) => dtypeBars(theme, width, question, chart))));
+    };
+    if (questions.length > 1) {
+      root.append(choice('Of', questions.slice(0, 200).map((question) => ({
+        label: [question[0].context.workload, scenarioText(question[0]), ...(question[0].context.set ?? [])]
+          .filter(Boolean).join(', '),
+        value: question,
+      })), questions[0], show));
+    }
+    const promised = records.some(({context}) => context.dtype.endsWith('-datasheet'));
+    root.append(charts);
+    if (promised) {
+      root.append(paragraph('Names that end in -datasheet stand for rates that a data sheet promises and that ' +
+        'today’s software does not reach.'));
+    }
+    show(questions[0]);
+  },
+};

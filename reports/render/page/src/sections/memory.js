@@ -1,0 +1,67 @@
+// What each device's memory holds.
+import {figure} from '../charts.js';
+import {paragraph} from '../dom.js';
+import {memory as bytes, percent} from '../format.js';
+import {stackedBars} from '../options.js';
+import {labelsOf} from '../records.js';
+import {makeTable} from '../table.js';
+
+const kUses = [
+  ['weights_bytes', 'weights'],
+  ['kv_cache_bytes', 'KV cache'],
+  ['activations_bytes', 'activations'],
+  ['inputs_outputs_bytes', 'inputs and outputs'],
+  ['runtime_bytes', 'runtime'],
+];
+const kBars = 24;
+
+// One row per distinct use of memory: data types and batches differ, repeated runs do not.
+export function memoryRows(records) {
+  const labels = labelsOf(records);
+  const rows = new Map();
+  records.forEach(({summary}, at) => {
+    if (!summary.memory) return;
+    const row = {label: labels[at], capacity: summary.memory_capacity_bytes, used: summary.memory_used_bytes, ...summary.memory};
+    const key = JSON.stringify(row);
+    if (!rows.has(key)) rows.set(key, row);
+  });
+  return [...rows.values()];
+}
+
+export function memoryOption(theme, width, rows) {
+  const uses = kUses.filter(([field]) => rows.some((row) => row[field] > 0));
+  const free = {name: 'free', values: rows.map(({capacity, used}) => Math.max(0, capacity - used)), colour: theme.line};
+  return stackedBars(theme, width, {
+    categories: rows.map(({label}) => label),
+    series: [...uses.map(([field, name]) => ({name, values: rows.map((row) => row[field])})), free],
+    format: bytes,
+  });
+}
+
+export const memory = {
+  id: 'memory',
+  title: 'Memory',
+  applies: ({records}) => records.some(({summary}) => summary.memory),
+  draw(root, {records}) {
+    const rows = memoryRows(records);
+    const shown = rows.slice(0, kBars);
+    root.append(
+      paragraph('Per device. Activations are counted as if none stayed on the chip.' +
+        (rows.length > kBars ? ` The chart shows the first ${kBars} of ${rows.length}.` : '')),
+      figure('Device memory by use, of what the device has',
+        (theme, width) => memoryOption(theme, width, shown)),
+      makeTable({
+        name: 'Memory by use',
+        rows,
+        fileName: 'memory.csv',
+        columns: [
+          {title: 'Prediction', value: ({label}) => label},
+          ...kUses.map(([field, name]) => (
+            {title: name[0].toUpperCase() + name.slice(1), unit: 'bytes', value: (row) => row[field], text: bytes})),
+          {title: 'Used', unit: 'bytes', value: ({used}) => used, text: bytes},
+          {title: 'Capacity', unit: 'bytes', value: ({capacity}) => capacity, text: bytes},
+          {title: 'Share', value: ({used, capacity}) => (capacity ? used / capacity : null), text: percent},
+        ],
+      }).element);
+  },
+};

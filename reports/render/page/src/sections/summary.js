@@ -1,0 +1,75 @@
+// The predictions side by side: the table that everything else is chosen from.
+import {element} from '../dom.js';
+import {memory, number, seconds, usd} from '../format.js';
+import {scenarioText, varyingScenario} from '../records.js';
+import {makeTable} from '../table.js';
+
+const range = ({summary}, field, format) => {
+  const found = summary.interval80?.[field];
+  return found ? `80 % interval: ${format(found[0])} to ${format(found[1])}` : '';
+};
+
+const kColumns = [
+  {title: 'System', value: ({context}) => context.system},
+  {title: 'Workload', value: ({context}) => context.workload, varying: true},
+  {title: 'Data type', value: ({context}) => context.dtype},
+  {title: 'Overrides', value: ({context}) => (context.set ?? []).join(', '), optional: true, wide: true},
+  {
+    title: 'Latency',
+    unit: 's',
+    value: ({summary}) => summary.latency_s,
+    text: seconds,
+    source: (record) => range(record, 'latency_s', seconds),
+    hint: 'What a client sees for one request, waiting for a free copy included',
+  },
+  {title: 'First token', unit: 's', value: ({summary}) => summary.ttft_s, text: seconds, optional: true,
+    source: (record) => range(record, 'ttft_s', seconds)},
+  {title: 'Per token', unit: 's', value: ({summary}) => summary.tpot_s, text: seconds, optional: true,
+    source: (record) => range(record, 'tpot_s', seconds)},
+  {
+    title: 'Throughput',
+    value: ({summary}) => summary.throughput,
+    text: (value, {summary}) => `${number(value)} ${summary.throughput_unit ?? ''}`,
+    source: (record) => range(record, 'throughput', number),
+    hint: 'Of the whole system, all copies together',
+    largestFirst: true,
+  },
+  {title: 'USD per million', unit: 'USD', value: ({summary}) => summary.cost_usd_per_million, text: usd, optional: true,
+    hint: 'At the on-demand price, fully used'},
+  {
+    title: 'Memory',
+    unit: 'bytes',
+    value: ({summary}) => summary.memory_used_bytes,
+    text: (value, {summary}) => `${memory(value)} of ${memory(summary.memory_capacity_bytes)}`,
+    hint: 'Used of what each device has',
+  },
+  {title: 'Bottleneck', value: ({summary}) => summary.bottleneck ?? ''},
+];
+
+export const summary = {
+  id: 'summary',
+  title: 'Summary',
+  applies: ({records}) => records.length > 0,
+  draw(root, report) {
+    const {records} = report;
+    const fields = varyingScenario(records);
+    const scenario = {title: 'Scenario', value: (record) => scenarioText(record, fields), optional: true};
+    const columns = [...kColumns.slice(0, 2), scenario, ...kColumns.slice(2)];
+    const varies = ({value}) => new Set(records.map(value)).size > 1;
+    const table = makeTable({
+      name: 'Predictions',
+      columns: columns.filter((column) => !column.varying || varies(column)),
+      rows: records,
+      onChoose: records.length > 1 ? (record) => report.choose(record) : null,
+      fileName: 'predictions.csv',
+    });
+    if (records.length > 1) table.choose(report.chosen);
+    report.whenChosen((record) => table.choose(record));
+    root.append(
+      element('p', {class: 'note'}, records.length > 1
+        ? 'A heading sorts, a row chooses the prediction that the sections below take apart. ' +
+          'Pointing at a number shows its 80 % interval where there is one.'
+        : 'Pointing at a number shows its 80 % interval where there is one.'),
+      table.element);
+  },
+};

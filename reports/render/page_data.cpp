@@ -1,0 +1,161 @@
+#include "reports/render/page_data.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
+#include <utility>
+
+namespace foretell {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kDigits = 7;
+
+// More digits than anybody reads would double the size of a page.
+void round_numbers(Json& json) {
+  if (json.is_number_float()) {
+    const double value = json.get<double>();
+    if (value == 0) return;
+    const int exponent = static_cast<int>(std::floor(std::log10(std::abs(value))));
+    const double scale = std::pow(10.0, kDigits - 1 - exponent);
+    if (std::isfinite(scale)) json = std::round(value * scale) / scale;
+    return;
+  }
+  if (json.is_structured()) {
+    for (Json& member : json) round_numbers(member);
+  }
+}
+
+// Equal texts get equal numbers.
+class SharedList {
+ public:
+  // Replaces `json` by its place in the list; null and empty lists stay.
+  void share(Json& json) {
+    if (json.is_null() || json.empty()) return;
+    const auto [place, added] = places_.try_emplace(json.dump(), places_.size());
+    if (added) list_.push_back(json);
+    json = place->second;
+  }
+
+  const Json& list() const { return list_; }
+
+ private:
+  std::map<std::string, std::size_t> places_;
+  Json list_ = Json::array();
+};
+
+// Which records to show in detail when not all can be: the fastest of every system and data type,
+// then the others in their order.
+std::vector<std::size_t> by_interest(const std::vector<RunRecord>& records) {
+  std::vector<std::size_t> order(records.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<std::size_t> fastest = order;
+  std::stable_sort(fastest.begin(), fastest.end(), [&records](std::size_t a, std::size_t b) {
+    return records[a].summary.throughput > records[b].summary.throughput;
+  });
+  std::set<std::pair<std::string, std::string>> seen;
+  std::vector<bool> first(records.size(), false);
+  for (const std::size_t index : fastest) {
+    const RunContext& context = records[index].context;
+    first[index] = seen.emplace(context.system, context.dtype).second;
+  }
+  std::stable_partition(order.begin(), order.end(),
+                        [&first](std::size_t index) { return first[index]; });
+  return order;
+}
+
+std::size_t detail_size(const RunRecord& record) {
+  constexpr std::size_t kOperatorBytes = 190;  // about, in the page
+  constexpr std::size_t kResourceBytes = 80;
+  return record.operators.size() * kOperatorBytes + record.resources.size() * kResourceBytes;
+}
+
+// What turns `base` into `json` as a merge patch (RFC 7396); null takes a member away.
+Json patch_of(const Json& base, const Json& json) {
+  if (!base.is_object() || !json.is_object()) return json;
+  Json patch = Json::object();
+  for (const auto& [name, value] : json.items()) {
+    const auto found = base.find(name);
+    if (found == base.end()) {
+      if (!value.is_null()) patch[name] = value;
+    } else if (*found != value) {
+      patch[name] = patch_of(*found, value);
+    }
+  }
+  for (const auto& [name, value] : base.items()) {
+    if (!json.contains(name)) patch[name] = nullptr;
+  }
+  return patch;
+}
+
+void append_escaped(std::string& out, const std::string& json) {
+  for (const char c : json) {
+    if (c == '<') {
+      out += "\\u003c";
+    } else {
+      out += c;
+    }
+  }
+}
+
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string page_data(const ReportContent& content, std::size_t detail_bytes) {
+  const std::vector<RunRecord>& records = content.records;
+  std::vector<bool> detailed(records.size(), false);
+  std::size_t left = detail_bytes;
+  for (const std::size_t index : by_interest(records)) {
+    const std::size_t size = detail_size(records[index]);
+    if (size > left) continue;
+    detailed[index] = true;
+    left -= size;
+  }
+  SharedList shared;
+  Json base = Json::object();
+  std::string out = R"({"schema":"foretell.report/1","title":)";
+  append_escaped(out, dump(content.title));
+  out += R"(,"left_out":)" + std::to_string(std::count(detailed.begin(), detailed.end(), false));
+  std::string list;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    RunRecord record = records[i];
+    if (!detailed[i]) {
+      record.operators.clear();
+      record.resources.clear();
+    }
+    Json json = Json::parse(to_json(record));
+    shared.share(json["machine"]);
+    shared.share(json["values"]);
+    shared.share(json["context"]["notes"]);
+    round_numbers(json);
+    if (i == 0) {
+      base = json;
+      for (const char* member : {"generation", "operators", "resources"}) base.erase(member);
+    } else {
+      list += ",\n";
+    }
+    for (const char* member : {"generation", "operators", "resources"}) {
+      if (json[member].empty()) json.erase(member);
+    }
+    append_escaped(list, dump(patch_of(base, json)));
+  }
+  out += ",\"base\":";
+  append_escaped(out, dump(base));
+  out += ",\"records\":[" + list + "],\"shared\":";
+  append_escaped(out, dump(shared.list()));
+  if (!content.accuracy.empty()) {
+    out += ",\"accuracy\":";
+    append_escaped(out, content.accuracy);
+  }
+  out += '}';
+  return out;
+}
+
+}  // namespace foretell

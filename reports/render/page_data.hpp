@@ -1,0 +1,29 @@
+// What the report page draws, as one JSON object of schema "foretell.report/1".
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "reports/record/run_record.hpp"
+
+namespace foretell {
+
+struct ReportContent {
+  std::string title;
+  std::vector<RunRecord> records;
+  std::string accuracy;  // an object of schema "foretell.accuracy/1", or empty
+};
+
+// A page with thousands of records stays below ten megabytes with this much of what is listed per
+// operator and resource.
+inline constexpr std::size_t kDetailBytes = 3'000'000;
+
+// The records with their operators and resources as far as `detail_bytes` allow, the fastest of
+// each system and data type first; how many go without is said. What records have in common
+// (notes, machines, assumed values) stands once: a record is a merge patch onto the member `base`,
+// and a number in place of a list or machine is a place in the list `shared`. Numbers keep seven
+// digits. The text holds no "<".
+std::string page_data(const ReportContent& content, std::size_t detail_bytes = kDetailBytes);
+
+}  // namespace foretell
