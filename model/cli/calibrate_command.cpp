@@ -16,6 +16,7 @@
 #include "model/cli/calibrate_attention.hpp"
 #include "model/cli/calibrate_collective.hpp"
 #include "model/cli/calibrate_gemm.hpp"
+#include "model/cli/calibrate_measure.hpp"
 #include "model/cli/commands.hpp"
 #include "model/cli/fit_forecast.hpp"
 #include "model/cli/fit_report.hpp"
@@ -215,6 +216,7 @@ void add_calibrate_command(CLI::App& app, Session& session) {
   CLI::App* command =
       app.add_subcommand("calibrate", "From measurements to the free factors of a device");
   command->require_subcommand(1);
+  add_measure_command(*command, session);
   add_fit_command(*command, session);
 }
 

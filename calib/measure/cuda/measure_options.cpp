@@ -1,0 +1,126 @@
+#include "calib/measure/cuda/measure_options.hpp"
+
+#include <cctype>
+
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr int kMaxRepeats = 1000;
+constexpr int kMaxGpus = 64;
+constexpr double kGigabyte = 1e9;
+
+int whole_number(const std::string& option, const std::string& text, int low, int high) {
+  const bool digits =
+      !text.empty() && text.size() < 9 && text.find_first_not_of("0123456789") == std::string::npos;
+  const int value = digits ? std::stoi(text) : -1;
+  if (value < low || value > high) {
+    throw UserError(option + ": '" + text + "' is no whole number from " + std::to_string(low) +
+                    " to " + std::to_string(high));
+  }
+  return value;
+}
+
+bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+std::string slug(const std::string& chip) {
+  std::string id;
+  for (const char c : to_lower(chip)) {
+    const bool kept = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.';
+    if (kept) {
+      id += c;
+    } else if (!id.empty() && id.back() != '-') {
+      id += '-';
+    }
+  }
+  while (!id.empty() && id.back() == '-') id.pop_back();
+  return id;
+}
+
+}  // namespace
+
+MeasureOptions parse_measure_options(const std::vector<std::string>& arguments) {
+  MeasureOptions options;
+  const std::vector<std::string> known = {"--output",      "--quick",   "--ops",  "--dtypes",
+                                          "--gpu",         "--repeats", "--list", "--check",
+                                          "--device-name", "--help"};
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& option = arguments[i];
+    const auto value = [&]() -> const std::string& {
+      if (i + 1 >= arguments.size()) throw UserError(option + " wants a value");
+      return arguments[++i];
+    };
+    if (option == "--output" || option == "-o") {
+      options.output = value();
+    } else if (option == "--quick") {
+      options.plan.quick = true;
+    } else if (option == "--ops") {
+      options.plan.ops = split(value(), ',');
+    } else if (option == "--dtypes") {
+      options.plan.dtypes = split(value(), ',');
+    } else if (option == "--gpu") {
+      options.gpu = whole_number(option, value(), 0, kMaxGpus);
+    } else if (option == "--repeats") {
+      options.repeats = whole_number(option, value(), 3, kMaxRepeats);
+    } else if (option == "--device-name") {
+      options.device_name = slug(value());
+      if (options.device_name.empty()) throw UserError("--device-name: the name is empty");
+    } else if (option == "--list") {
+      options.list = true;
+    } else if (option == "--check") {
+      options.check_only = true;
+    } else if (option == "--help" || option == "-h") {
+      options.help = true;
+    } else {
+      throw unknown_name("option", option, known);
+    }
+  }
+  return options;
+}
+
+std::string measure_help() {
+  return "Measures operators on an NVIDIA GPU, one line of JSON each.\n\n"
+         "  --output, -o FILE    where the records go (default: measurements.jsonl); points that\n"
+         "                       are in it are not measured again\n"
+         "  --quick              about a tenth of the points\n"
+         "  --ops LIST           only these: " +
+         join(measured_ops(), ", ") +
+         "\n  --dtypes LIST        only these: " + join(measured_dtypes(), ", ") +
+         "\n  --gpu N              which GPU (default: 0)\n"
+         "  --repeats N          of each point (default: 15)\n"
+         "  --device-name ID     of the records (default: by the name of the chip)\n"
+         "  --check              only check results against the CPU\n"
+         "  --list               only print the points; needs no GPU\n"
+         "Exit code: 0 good, 1 a kernel gave wrong results and was not timed, 2 your input or no "
+         "GPU.\n";
+}
+
+std::string device_id_of(const std::string& chip, double memory_bytes) {
+  const std::string name = to_lower(chip);
+  const double gigabytes = memory_bytes / kGigabyte;
+  const bool pcie = has(name, "pcie");
+  if (has(name, "gb300")) return "gb300";
+  if (has(name, "gb200")) return "gb200";
+  if (has(name, "b300")) return "b300-sxm";
+  if (has(name, "b200")) return "b200-sxm";
+  if (has(name, "h200") && !has(name, "nvl")) return "h200-sxm";
+  if (has(name, "h100") && !has(name, "nvl")) return pcie ? "h100-pcie" : "h100-sxm";
+  if (has(name, "a100")) {
+    if (pcie) return gigabytes < 60 ? "a100-pcie-40gb" : "a100-pcie-80gb";
+    return gigabytes < 60 ? "a100-sxm-40gb" : "a100-sxm";
+  }
+  if (has(name, "rtx pro 6000")) return "rtx-pro-6000-server";
+  if (has(name, "l40s")) return "l40s";
+  if (has(name, " l4")) return "l4";
+  if (has(name, "v100")) {
+    if (pcie && gigabytes > 20) return "v100-pcie-32gb";
+    if (!pcie) return gigabytes < 20 ? "v100-sxm-16gb" : "v100-sxm-32gb";
+  }
+  if (has(name, "p100") && pcie && gigabytes > 14) return "p100-pcie-16gb";
+  if (has(name, " t4") || ends_with(name, "tesla t4")) return "t4";
+  return slug(chip);
+}
+
+}  // namespace foretell
