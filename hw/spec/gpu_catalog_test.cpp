@@ -87,5 +87,18 @@ TEST(GpuCatalog, ATypeWithoutAPipeNamesTheOnesThereAre) {
   }
 }
 
+TEST(GpuCatalog, InstancesCarryTheirGpusAndAPrice) {
+  const GpuCatalog catalog;
+  const GpuSystemSpec p5 = catalog.load("p5.48xlarge").spec;
+  EXPECT_EQ(p5.devices, 8);
+  EXPECT_EQ(p5.device.id, "h100-sxm");
+  EXPECT_EQ(p5.interconnect, "nvlink");
+  EXPECT_NEAR(p5.price_usd_per_hour.at("on_demand"), 55.04, 1e-9);
+  for (const std::string& id : catalog.systems()) {
+    if (id.find("xlarge") == std::string::npos) continue;
+    EXPECT_GT(catalog.load(id).spec.price_usd_per_hour.at("on_demand"), 0.5) << id;
+  }
+}
+
 }  // namespace
 }  // namespace foretell

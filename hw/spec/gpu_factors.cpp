@@ -48,8 +48,9 @@ const GemmFactorsLibrary& library_in(const std::string& folder) {
 GpuFactors::GpuFactors(const GpuDeviceSpec& device, const std::string& which,
                        std::vector<std::string> set)
     : device_(device), set_(std::move(set)) {
-  GemmFactors any;
-  apply_set(any);  // finds mistakes before the work
+  GemmFactors products;
+  AttentionFactors attention;
+  apply_set(products, attention);  // finds mistakes before the work
   if (which == "none") return;
   const fs::path folder = which.empty() ? gemm_factors_folder() : fs::path(which);
   if (!fs::is_directory(folder)) {
@@ -58,13 +59,14 @@ GpuFactors::GpuFactors(const GpuDeviceSpec& device, const std::string& which,
                     "calib/factors/gpu/gemm");
   }
   folder_ = folder.string();
-  id_ = "gpu@" + hash_of_folders({folder, collective_factors_folder()});
+  id_ = "gpu@" + hash_of_folders({folder, attention_factors_folder(), collective_factors_folder()});
   collectives_ = choose_collectives(device);
 }
 
-void GpuFactors::apply_set(GemmFactors& factors) const {
+void GpuFactors::apply_set(GemmFactors& products, AttentionFactors& attention) const {
   FieldList list;
-  list.group("factors", factors);
+  list.group("factors", products);
+  list.group("factors.attention", attention);
   std::map<std::string, Provenance> provenance;
   Problems problems;
   apply_overrides(list, set_, provenance, problems);
@@ -74,8 +76,19 @@ void GpuFactors::apply_set(GemmFactors& factors) const {
 GemmFactors GpuFactors::gemm(const std::string& type) const {
   GemmFactors factors = folder_.empty() ? ideal_gemm_factors(device_)
                                         : library_in(folder_).choose(device_, "", type).set.factors;
-  apply_set(factors);
+  AttentionFactors attention;
+  apply_set(factors, attention);
   return factors;
+}
+
+std::optional<ChosenAttentionFactors> GpuFactors::attention(
+    const std::vector<std::string>& tables) const {
+  if (folder_.empty()) return std::nullopt;
+  static const AttentionFactorsLibrary kLibrary(attention_factors_folder());
+  ChosenAttentionFactors chosen = kLibrary.choose(device_, tables);
+  GemmFactors products;
+  apply_set(products, chosen.factors);
+  return chosen;
 }
 
 std::vector<Parameter> GpuFactors::parameters(const std::string& type) const {

@@ -1,5 +1,6 @@
 // The fitted factors that a network on a GPU runs with: those of the matrix products by data type,
-// from which memory-bound kernels take what they reach of DRAM and L2, and those of collectives.
+// from which memory-bound kernels take what they reach of DRAM and L2, those of attention kernels,
+// and those of collectives.
 #pragma once
 
 #include <filesystem>
@@ -7,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "hw/spec/attention_factors_library.hpp"
 #include "hw/spec/catalog.hpp"
 #include "hw/spec/gemm_factors.hpp"
 #include "hw/spec/gpu_spec.hpp"
@@ -24,13 +26,18 @@ class GpuFactors {
  public:
   // `which`: "" are the fitted ones of the device, or of its nearest neighbour where it has none;
   // "none": published facts alone; else a folder with files like those in calib/factors/gpu/gemm.
-  // UserError when there is no such folder. `set` are overrides of factors of every type,
-  // "factors.launch=1 us"; UserError for what cannot be set.
+  // UserError when there is no such folder. `set` are overrides of factors of every type of
+  // products, "factors.launch=1 us", and of attention, "factors.attention.score=2 cycles";
+  // UserError for what cannot be set.
   GpuFactors(const GpuDeviceSpec& device, const std::string& which,
              std::vector<std::string> set = {});
 
   // For a type of gemm_library.hpp. UserError when no chip has factors for one like it.
   GemmFactors gemm(const std::string& type) const;
+
+  // Of the first of `tables` (attention_library.hpp) that was fitted on the device, else on the
+  // nearest chip; nothing with "none". UserError when no chip has one of them.
+  std::optional<ChosenAttentionFactors> attention(const std::vector<std::string>& tables) const;
 
   // Those of the device or of its nearest neighbour; nothing with "none".
   const std::optional<CollectiveFactors>& collectives() const { return collectives_; }
@@ -44,7 +51,7 @@ class GpuFactors {
   std::string note(const std::string& type) const;
 
  private:
-  void apply_set(GemmFactors& factors) const;
+  void apply_set(GemmFactors& products, AttentionFactors& attention) const;
 
   GpuDeviceSpec device_;
   std::vector<std::string> set_;

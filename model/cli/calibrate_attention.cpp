@@ -11,6 +11,7 @@
 
 #include "calib/fit/kernel_fit.hpp"
 #include "calib/validate/statistics.hpp"
+#include "hw/spec/attention_factors_library.hpp"
 #include "hw/spec/gpu_catalog.hpp"
 #include "hw/spec/kernel_factors_file.hpp"
 #include "model/base/errors.hpp"
@@ -85,7 +86,7 @@ KernelFactorSet fit_table(const GpuDeviceSpec& device, const std::string& name, 
       command.plan.empty()
           ? (fs::path(kSourceDir) / "calib" / "fit" / "gpu_attention_plan.yaml").string()
           : command.plan;
-  const AttentionLibrary library = attention_library_of(name, device.architecture);
+  const AttentionLibrary library = library_of_table(device.architecture, name);
   AttentionFactors factors;
   FieldList list;
   fields(list, factors);

@@ -33,9 +33,11 @@ class GpuFamily : public DeviceFamily {
     GpuRequest resolved = resolve_gpu(request);
     const GpuSystemSpec& spec = resolved.system.spec;
     const GpuFactors factors = factors_of(resolved);
-    const Metrics metrics = simulate_gpu_request(resolved, factors);
     const std::string from = factors.note(type_of(resolved));
     if (!from.empty()) resolved.notes.push_back(from);
+    std::vector<std::string> notes;
+    const Metrics metrics = simulate_gpu_request(resolved, factors, notes);
+    for (std::string& note : notes) resolved.notes.push_back(std::move(note));
     return make_record(resolved,
                        {spec.id, spec.device.id, factors.id(), resolved.system.assumed_values,
                         spec.price_usd_per_hour, parameters_of(resolved, factors),

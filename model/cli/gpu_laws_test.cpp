@@ -195,5 +195,17 @@ TEST(GpuLaws, ATimelineHasEveryKernelInOrder) {
   EXPECT_NEAR(end, record.summary.call_s * 1e6, 1e-3);
 }
 
+TEST(GpuLaws, CostIsThePriceOfTheInstanceOverItsThroughput) {
+  Request request = bert();
+  request.system = "h100-sxm-x8";
+  const RunRecord node = predict(request);
+  EXPECT_FALSE(node.summary.cost_usd_per_million.has_value());
+  request.system = "p5.48xlarge";
+  const RunRecord instance = predict(request);
+  EXPECT_EQ(instance.summary.call_s, node.summary.call_s);
+  EXPECT_NEAR(*instance.summary.cost_usd_per_million,
+              55.04 / 3600 / instance.summary.throughput * 1e6, 1e-9);
+}
+
 }  // namespace
 }  // namespace foretell

@@ -33,7 +33,9 @@ Graph build_gpu_generation_graph(const GpuRequest& resolved, Phase phase, std::i
 MemoryUse check_gpu_memory(const GpuRequest& resolved);
 
 // Executes one call of the request in the SystemC model. UserError when it cannot be mapped or
-// does not fit the memory.
-Metrics simulate_gpu_request(const GpuRequest& resolved, const GpuFactors& factors);
+// does not fit the memory. Appends to `notes` where factors are from that were not fitted on the
+// chip.
+Metrics simulate_gpu_request(const GpuRequest& resolved, const GpuFactors& factors,
+                             std::vector<std::string>& notes);
 
 }  // namespace foretell

@@ -1,4 +1,5 @@
 // The bridge from a resolved request to the model of a GPU.
+#include <algorithm>
 #include <fstream>
 
 #include "model/base/errors.hpp"
@@ -12,8 +13,8 @@ namespace {
 
 class Simulation {
  public:
-  Simulation(const GpuRequest& resolved, const GpuFactors& factors)
-      : resolved_(resolved), factors_(factors) {}
+  Simulation(const GpuRequest& resolved, const GpuFactors& factors, std::vector<std::string>& notes)
+      : resolved_(resolved), factors_(factors), notes_(notes) {}
 
   Metrics run() {
     const MemoryUse memory = check_gpu_memory(resolved_);
@@ -24,13 +25,18 @@ class Simulation {
   }
 
  private:
-  GpuCallResult call(const Graph& graph) const {
+  GpuCallResult call(const Graph& graph) {
     GpuCall call{graph, resolved_.precision, resolved_.system.spec, factors_};
     call.launch = resolved_.launch;
     call.sustained_clock = resolved_.sustained_clock;
     call.rotated_copies = resolved_.rotated_copies;
     call.exact = resolved_.request.exact;
-    return run_gpu_call(call);
+    GpuCallResult result = run_gpu_call(call);
+    for (std::string& note : result.notes) {
+      const bool is_known = std::find(notes_.begin(), notes_.end(), note) != notes_.end();
+      if (!is_known) notes_.push_back(std::move(note));
+    }
+    return result;
   }
 
   Metrics forward() {
@@ -82,14 +88,16 @@ class Simulation {
 
   const GpuRequest& resolved_;
   const GpuFactors& factors_;
+  std::vector<std::string>& notes_;
   std::vector<KernelRun> timeline_;
   std::vector<KernelRun> step_;  // the last decode step
 };
 
 }  // namespace
 
-Metrics simulate_gpu_request(const GpuRequest& resolved, const GpuFactors& factors) {
-  return Simulation(resolved, factors).run();
+Metrics simulate_gpu_request(const GpuRequest& resolved, const GpuFactors& factors,
+                             std::vector<std::string>& notes) {
+  return Simulation(resolved, factors, notes).run();
 }
 
 }  // namespace foretell

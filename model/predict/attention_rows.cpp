@@ -9,18 +9,6 @@
 namespace foretell {
 namespace {
 
-const char* phase_name(AttentionPhase phase) {
-  switch (phase) {
-    case AttentionPhase::kContext:
-      return "context";
-    case AttentionPhase::kEncoder:
-      return "encoder";
-    case AttentionPhase::kGeneration:
-      break;
-  }
-  return "generation";
-}
-
 void check_shape(const AttentionShape& shape) {
   if (shape.heads % shape.key_heads != 0) {
     throw UserError("kv_heads: heads have to be a multiple of it");
@@ -41,14 +29,6 @@ void check_type(const GpuDeviceSpec& device, const AttentionType& type) {
     }
     throw UserError(error.what() + advice);
   }
-}
-
-// Factors of another chip: what is in seconds follows the launch floor of the chip, the matrix pipe
-// its reachable rate.
-void adapt(AttentionFactors& factors, const GpuDeviceSpec& teacher, const GpuDeviceSpec& device) {
-  factors.launch =
-      std::max(Seconds(0), factors.launch + device.launch_floor - teacher.launch_floor);
-  factors.mma_efficiency *= device.reachable_rate / teacher.reachable_rate;
 }
 
 }  // namespace
@@ -74,15 +54,9 @@ AttentionType attention_type(const std::string& dtype, const std::string& cache_
 }
 
 std::string attention_table(const AttentionRow& row, const std::string& architecture) {
-  const auto dtype = [](const std::string& type) { return type == "fp16" ? "bf16" : type; };
-  const AttentionType type = attention_type(row.dtype, row.cache_dtype);
-  return attention_kernels(architecture, row.framework, type, row.shape) + ' ' +
-         phase_name(row.shape.phase) + ' ' + dtype(row.dtype) + ' ' +
-         dtype(row.cache_dtype.empty() ? row.dtype : row.cache_dtype);
-}
-
-AttentionLibrary attention_library_of(const std::string& table, const std::string& architecture) {
-  return attention_library(architecture, table.substr(0, table.find(' ')));
+  return attention_tables(architecture, row.framework, attention_type(row.dtype, row.cache_dtype),
+                          row.shape)
+      .front();
 }
 
 struct AttentionRowPredictor::Kernels {
@@ -119,23 +93,14 @@ const AttentionRowPredictor::Kernels& AttentionRowPredictor::kernels_of(const At
   if (const auto found = kernels_.find(key); found != kernels_.end()) return *found->second;
   const AttentionType type = attention_type(row.dtype, row.cache_dtype);
   check_type(gpu, type);
-  std::vector<std::string> tables = {table};
-  const std::string rest = table.substr(table.find(' '));
-  const std::string plain = table.substr(0, table.find_first_of("- ")) + rest;
-  tables.push_back(plain);
-  for (const char* other : {"trtllm", "vllm", "sglang"}) tables.push_back(other + rest);
-  const ChosenFactorSet chosen = factors_.choose(gpu, tables);
-  AttentionFactors factors;
-  FieldList list;
-  fields(list, factors);
-  read_factor_set(chosen.set, list);
-  if (chosen.device != gpu.id) adapt(factors, catalog_.load(chosen.device).spec.device, gpu);
+  const ChosenAttentionFactors chosen =
+      factors_.choose(gpu, attention_tables(gpu.architecture, row.framework, type, row.shape));
   const Kernels kernels{gpu,
-                        attention_library_of(chosen.set.table, gpu.architecture),
+                        library_of_table(gpu.architecture, chosen.table),
                         type,
-                        factors,
-                        chosen.set.interval_low,
-                        chosen.set.interval_high};
+                        chosen.factors,
+                        chosen.interval_low,
+                        chosen.interval_high};
   return *kernels_.emplace(key, std::make_unique<Kernels>(kernels)).first->second;
 }
 
@@ -169,10 +134,6 @@ std::vector<RowTime> AttentionRowPredictor::predict(const std::vector<AttentionR
     }
   }
   return times;
-}
-
-std::filesystem::path attention_factors_folder() {
-  return default_catalog_paths().factors / "gpu" / "attention";
 }
 
 }  // namespace foretell

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "hw/spec/attention_factors_library.hpp"
 #include "hw/spec/gpu_catalog.hpp"
-#include "hw/spec/kernel_factors_file.hpp"
 #include "model/predict/row_time.hpp"
 #include "model/timing/attention_timing.hpp"
 
@@ -29,8 +29,6 @@ AttentionType attention_type(const std::string& dtype, const std::string& cache_
 // The table that the kernels of a row are measured in: "sglang context bf16 fp8". Heads or windows
 // for which a framework calls other kernels have a table of their own.
 std::string attention_table(const AttentionRow& row, const std::string& architecture);
-// The kernels of such a table.
-AttentionLibrary attention_library_of(const std::string& table, const std::string& architecture);
 
 struct AttentionRowOptions {
   std::vector<std::string> set;  // overrides of every device
@@ -54,11 +52,9 @@ class AttentionRowPredictor {
 
   AttentionRowOptions options_;
   GpuCatalog catalog_;
-  KernelFactorsLibrary factors_;
+  AttentionFactorsLibrary factors_;
   std::map<std::string, std::unique_ptr<GpuDeviceSpec>> devices_;  // by the name in the row
   std::map<std::string, std::unique_ptr<Kernels>> kernels_;
 };
-
-std::filesystem::path attention_factors_folder();
 
 }  // namespace foretell

@@ -97,6 +97,9 @@ class CallRunner {
     metrics.waves = op.waves;
     metrics.occupancy = op.occupancy;
     critical_[metrics.critical] += metrics.duration;
+    std::vector<std::string>& notes = result_.notes;
+    const bool is_known = std::find(notes.begin(), notes.end(), op.note) != notes.end();
+    if (!op.note.empty() && !is_known) notes.push_back(op.note);
     result_.metrics.operators.push_back(std::move(metrics));
   }
 

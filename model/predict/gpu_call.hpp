@@ -29,6 +29,7 @@ struct GpuCall {
 struct GpuCallResult {
   Metrics metrics;
   std::vector<KernelRun> kernels;
+  std::vector<std::string> notes;  // where factors are from, when not fitted on this chip
 };
 
 // Throws UserError for operators and types without a mapping. The caller has checked the memory.

@@ -8,7 +8,7 @@
 namespace foretell {
 namespace {
 
-constexpr std::int64_t kBlock = 64;  // positions of the KV cache that kernels read together
+constexpr std::int64_t kBlock = 128;  // positions of the KV cache that kernels walk together
 
 }  // namespace
 

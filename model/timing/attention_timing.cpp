@@ -1,11 +1,14 @@
 #include "model/timing/attention_timing.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
-#include "model/base/text.hpp"
 #include "model/timing/cta_schedule.hpp"
+#include "model/timing/occupancy.hpp"
 
 namespace foretell {
 namespace {
@@ -14,21 +17,52 @@ constexpr double kScores = 64;      // unit of score and masked_score
 constexpr double kStoredBytes = 2;  // per element of queries and results in memory
 constexpr double kGenerationKeys = 128;
 constexpr double kLargestSplit = 128;
-constexpr double kTritonSplits = 8;
-constexpr int kOneHeadBlocks = 3;  // thread blocks of one query head that an SM holds
-constexpr std::int64_t kWideHead = 256;
-constexpr std::int64_t kMostShared = 32;  // query heads for one head of keys in one thread block
-constexpr double kSoftCapacity = 0.6;     // of L2: from all hits to all misses over such a range
+constexpr double kSoftCapacity = 0.6;  // of L2: from all hits to all misses over such a range
+
+constexpr double kLeastTile = 16;  // rows and keys that the matrix pipe takes at least
+constexpr double kLeastThreads = 128;
+constexpr double kThreadsPerRow = 2;
+constexpr double kOtherRegisters = 40;  // of a thread, beside its sums and scores
+constexpr double kSummedWidth = 256;    // columns of the result at a time; wider heads take turns
 
 struct Tile {
   double rows;
   double keys;
 };
 
-Tile context_tile(const AttentionLibrary& library, std::int64_t head_dim) {
-  if (!library.wide_tiles) return {128, 64};
-  const double rows = head_dim <= 64 ? 192 : 128;
-  return {rows, head_dim <= 128 ? 128.0 : 80.0};
+// The queries of a tile stay in shared memory, where a tile of keys and one of values take turns;
+// scores and sums are in registers. Libraries that have the room hold more.
+CtaResources resources(const Tile& tile, double width, const AttentionType& type) {
+  CtaResources cta;
+  cta.shared_memory = Bytes(width * (tile.rows * type.query_bytes + tile.keys * type.key_bytes));
+  const double threads = std::max(kLeastThreads, kThreadsPerRow * tile.rows);
+  const double sums = tile.rows * (std::min(width, kSummedWidth) + tile.keys);
+  cta.threads = static_cast<int>(threads);
+  cta.registers_per_thread = static_cast<int>(kOtherRegisters + std::ceil(sums / threads));
+  return cta;
+}
+
+std::string kernel_name(const Tile& tile, double width) {
+  return fmt::format("attention with heads of {:.0f}, tile of {:.0f} queries and {:.0f} keys",
+                     width, tile.rows, tile.keys);
+}
+
+// The tile of the library, halved until an SM has room for it.
+Tile context_tile(const GpuDeviceSpec& device, const AttentionLibrary& library,
+                  const AttentionType& type, double width) {
+  Tile tile{128, 64};
+  if (library.wide_tiles) tile = {width <= 64 ? 192.0 : 128.0, width <= 128 ? 128.0 : 80.0};
+  while (true) {
+    const std::vector<SmShortage> lacking = shortages(device, resources(tile, width, type));
+    if (lacking.empty()) return tile;
+    if (tile.rows > kLeastTile) {
+      tile.rows = std::max(kLeastTile, tile.rows / 2);
+    } else if (tile.keys > kLeastTile) {
+      tile.keys = std::max(kLeastTile, tile.keys / 2);
+    } else {
+      refuse_kernel(device, kernel_name(tile, width), lacking);
+    }
+  }
 }
 
 double overlapped(double a, double b, double exponent) {
@@ -54,6 +88,12 @@ double kernel_time(const GpuKernel& kernel, const GpuDeviceSpec& device) {
          kernel.stretch;
 }
 
+// A kernel and what its thread blocks do, in SM seconds until it is finished.
+struct Kernel {
+  GpuKernel kernel;
+  AttentionWork work;
+};
+
 // One call, with the factors in seconds and bytes per second.
 class Call {
  public:
@@ -76,8 +116,8 @@ class Call {
         clock_(device.clock.boost.value()) {}
 
   GpuKernel prepare() const;
-  GpuKernel context() const;
-  GpuKernel generation() const;
+  Kernel context() const;
+  Kernel generation() const;
 
  private:
   double seconds(Cycles cycles) const { return cycles.value() / clock_; }
@@ -105,8 +145,9 @@ class Call {
   };
   Parts parts(double count, double blocks) const;
   double split_count(double groups, double blocks) const;
-  GpuKernel split_kernel(const Parts& parts, double groups) const;
+  Kernel split_kernel(const Parts& parts, double groups) const;
   void set_cache_reads(GpuKernel& kernel) const;
+  int blocks_per_sm() const;
 
   const GpuDeviceSpec& device_;
   const AttentionLibrary& library_;
@@ -148,8 +189,8 @@ Call::Walk Call::walk(double first_query, double last_query, double keys) const 
   return {steps, std::min(steps, edges)};
 }
 
-GpuKernel Call::context() const {
-  const Tile tile = context_tile(library_, static_cast<std::int64_t>(width_));
+Kernel Call::context() const {
+  const Tile tile = context_tile(device_, library_, type_, width_);
   const bool packed = library_.packs_queries;
   const double packed_heads = packed ? share_ : 1;
   const double groups = packed ? batch_ * key_heads_ : batch_ * heads_;
@@ -157,14 +198,16 @@ GpuKernel Call::context() const {
   const auto tiles = static_cast<std::int64_t>(std::ceil(rows / tile.rows));
   const double scores = tile.rows * tile.keys;
   const double rate = factors_.mma_efficiency * dense_rate(device_, type_.rate).value() / sms_;
-  const double step = 4 * scores * width_ / rate + scores / kScores * seconds(factors_.score);
+  const double products = 4 * scores * width_ / rate;
+  const double softmax = scores / kScores * seconds(factors_.score);
   const double masked = scores / kScores * seconds(factors_.masked_score);
   const bool special = library_.special_small_heads ? width_ < 128 : packed && share_ > 1;
-  const double fixed = seconds(factors_.prologue) +
-                       (special ? seconds(factors_.special_block) : 0) +
-                       (tile.rows * type_.query_bytes + 2 * tile.keys * type_.key_bytes) * width_ /
-                           sm_rate(factors_.sm_feed);
-  GpuKernel kernel;
+  const double latency =
+      seconds(factors_.prologue) + (special ? seconds(factors_.special_block) : 0);
+  const double feed = (tile.rows * type_.query_bytes + 2 * tile.keys * type_.key_bytes) * width_ /
+                      sm_rate(factors_.sm_feed);
+  Kernel result;
+  GpuKernel& kernel = result.kernel;
   kernel.name = "attention";
   for (std::int64_t i = 0; i < tiles; ++i) {
     const auto place = static_cast<double>(library_.longest_first ? tiles - 1 - i : i);
@@ -175,7 +218,13 @@ GpuKernel Call::context() const {
              std::min(queries_, std::ceil((first_row + tile.rows) / packed_heads)), tile.keys);
     const double store = (last_row - first_row) * width_ * kStoredBytes / sm_rate(factors_.sm_feed);
     add_ctas(kernel, static_cast<std::int64_t>(groups),
-             Seconds(fixed + steps.steps * step + steps.edges * masked + store));
+             Seconds(latency + feed + steps.steps * (products + softmax) + steps.edges * masked +
+                     store));
+    const double share = groups / sms_;
+    result.work.products += Seconds(share * steps.steps * products);
+    result.work.softmax += Seconds(share * (steps.steps * softmax + steps.edges * masked));
+    result.work.feed += Seconds(share * (feed + store));
+    result.work.latency += Seconds(share * latency);
   }
   const double asked = batch_ * queries_ * heads_ * width_;
   const double bytes = asked * (type_.query_bytes + kStoredBytes) +
@@ -183,7 +232,7 @@ GpuKernel Call::context() const {
   set_memory(kernel, missing(bytes) * bytes, bytes, factors_.l2_feed);
   kernel.overlap = 1 + factors_.overlap;
   kernel.launch = factors_.launch + (width_ != 128 ? factors_.other_head : Seconds(0));
-  return kernel;
+  return result;
 }
 
 Call::Parts Call::parts(double count, double blocks) const {
@@ -201,7 +250,7 @@ double Call::split_count(double groups, double blocks) const {
     case AttentionLibrary::Split::kXqa: {
       // One part per 128 keys, fewer for long sequences, up to 8 waves of thread blocks.
       constexpr double kWaves = 8;
-      double count = std::floor(keys_ / kGenerationKeys);
+      double count = std::ceil(keys_ / kGenerationKeys);
       count = std::max(1.0, std::min(count, std::round(std::sqrt(8 * count))));
       const double waves = groups * count / sms_ / kWaves;
       return std::max(1.0, waves > 1 ? std::floor(count / waves) : count);
@@ -229,23 +278,40 @@ double Call::split_count(double groups, double blocks) const {
   return 0;
 }
 
-GpuKernel Call::split_kernel(const Parts& parts, double groups) const {
+// As many as the library means to, where there is room for them: keys and values pass through in
+// pieces.
+int Call::blocks_per_sm() const {
+  const double rows = library_.one_head ? 1 : std::min(share_, kGenerationKeys);
+  const Tile tile{std::ceil(rows / kLeastTile) * kLeastTile, kLeastTile};
+  return std::min(library_.blocks_per_sm,
+                  ctas_per_sm(device_, resources(tile, width_, type_), kernel_name(tile, width_)));
+}
+
+Kernel Call::split_kernel(const Parts& parts, double groups) const {
   const double rows = library_.one_head ? 1 : share_;
-  const double step = seconds(factors_.step) +
-                      kGenerationKeys * 2 * width_ * type_.key_bytes / sm_rate(factors_.sm_feed) +
-                      rows * kGenerationKeys / kScores * seconds(factors_.score);
+  const double latency = seconds(factors_.step);
+  const double feed = kGenerationKeys * 2 * width_ * type_.key_bytes / sm_rate(factors_.sm_feed);
+  const double softmax = rows * kGenerationKeys / kScores * seconds(factors_.score);
+  const double step = latency + feed + softmax;
   const bool cut = window_ > 0 && keys_ > window_;
   const double start = seconds(factors_.prologue);
-  GpuKernel kernel;
+  Kernel result;
+  GpuKernel& kernel = result.kernel;
   kernel.name = "attention";
-  kernel.ctas_per_sm = library_.blocks_per_sm;
+  if (parts.count > 1) kernel.name += fmt::format(" split {:.0f}", parts.count);
+  kernel.ctas_per_sm = blocks_per_sm();
   add_ctas(kernel, static_cast<std::int64_t>(groups * parts.working),
            Seconds(start + parts.steps * step + (cut ? seconds(factors_.window_block) : 0)));
   add_ctas(kernel, static_cast<std::int64_t>(groups * (parts.count - parts.working)),
            Seconds(start));
   kernel.tail = Seconds(seconds(factors_.head) * batch_ * heads_ / sms_ +
                         (parts.count > 1 ? seconds(factors_.split) : 0));
-  return kernel;
+  const double share = groups / sms_ / kernel.ctas_per_sm;
+  const double steps = share * parts.working * parts.steps;
+  result.work.softmax = Seconds(steps * softmax);
+  result.work.feed = Seconds(steps * feed);
+  result.work.latency = Seconds(steps * latency + share * parts.count * start);
+  return result;
 }
 
 void Call::set_cache_reads(GpuKernel& kernel) const {
@@ -261,7 +327,7 @@ void Call::set_cache_reads(GpuKernel& kernel) const {
   kernel.launch = factors_.launch;
 }
 
-GpuKernel Call::generation() const {
+Kernel Call::generation() const {
   const double groups =
       batch_ * (library_.one_head ? heads_ : key_heads_ * std::ceil(share_ / kGenerationKeys));
   double blocks = std::ceil(keys_ / kGenerationKeys);
@@ -269,20 +335,20 @@ GpuKernel Call::generation() const {
     blocks -= std::floor((keys_ - 1 - window_) / kGenerationKeys);
   }
   const double rule = split_count(groups, blocks);
-  GpuKernel best;
+  Kernel best;
   if (rule > 0) {
     best = split_kernel(parts(rule, blocks), groups);
-    set_cache_reads(best);
+    set_cache_reads(best.kernel);
     return best;
   }
   double fastest = std::numeric_limits<double>::infinity();
   for (double count = 1; count <= std::min(library_.max_split, blocks); count *= 2) {
-    GpuKernel kernel = split_kernel(parts(count, blocks), groups);
-    set_cache_reads(kernel);
-    const double time = kernel_time(kernel, device_);
+    Kernel split = split_kernel(parts(count, blocks), groups);
+    set_cache_reads(split.kernel);
+    const double time = kernel_time(split.kernel, device_);
     if (time < fastest) {
       fastest = time;
-      best = std::move(kernel);
+      best = std::move(split);
     }
   }
   return best;
@@ -290,61 +356,25 @@ GpuKernel Call::generation() const {
 
 }  // namespace
 
-std::string attention_kernels(const std::string& architecture, const std::string& framework,
-                              const AttentionType& type, const AttentionShape& shape) {
-  const std::int64_t share = shape.heads / shape.key_heads;
-  const bool generation = shape.phase == AttentionPhase::kGeneration;
-  if (framework == "trtllm" || framework.empty()) {
-    if (!generation) return "trtllm";
-    if (share == 1 || share > kMostShared) return "trtllm-one-head";
-    const bool hopper = architecture == "hopper";
-    return hopper && type.key_bytes < 2 && shape.head_dim >= 128 ? "trtllm-fp8" : "trtllm";
+AttentionPlan plan_attention(const GpuDeviceSpec& device, const AttentionLibrary& library,
+                             const AttentionType& type, const AttentionFactors& factors,
+                             const AttentionShape& shape) {
+  const Call call(device, library, type, factors, shape);
+  AttentionPlan plan;
+  const bool writes = shape.phase == AttentionPhase::kContext;
+  if (writes && factors.prepare_feed > BytesPerCycle(0)) {
+    plan.program.kernels.push_back(call.prepare());
   }
-  // Kernels written in Triton serve what the hand-written ones do not.
-  const bool wide_window = framework == "sglang" && architecture == "hopper" &&
-                           shape.head_dim == kWideHead && shape.window > 0;
-  if (wide_window) return framework + "-triton";
-  return shape.head_dim > kWideHead ? framework + "-wide" : framework;
-}
-
-AttentionLibrary attention_library(const std::string& architecture, const std::string& kernels) {
-  AttentionLibrary library;
-  if (starts_with(kernels, "trtllm")) {
-    library.prepare = AttentionLibrary::Prepare::kSplitAndRotate;
-    library.special_small_heads = true;
-    library.one_head = kernels == "trtllm-one-head";
-    library.split =
-        library.one_head ? AttentionLibrary::Split::kFastest : AttentionLibrary::Split::kXqa;
-    library.blocks_per_sm = library.one_head ? kOneHeadBlocks : kernels == "trtllm-fp8" ? 2 : 1;
-    return library;
-  }
-  const bool hopper = architecture == "hopper";
-  const bool triton = kernels == "sglang-triton";
-  const bool wide = triton || kernels.find("-wide") != std::string::npos;
-  library.skips_window = !triton;
-  library.max_split = wide ? kTritonSplits : kLargestSplit;
-  library.packs_queries = architecture != "blackwell";
-  library.longest_first = hopper;
-  library.wide_tiles = hopper && !wide;
-  library.split =
-      hopper && !wide ? AttentionLibrary::Split::kFlash3 : AttentionLibrary::Split::kFastest;
-  return library;
+  Kernel kernel = shape.phase == AttentionPhase::kGeneration ? call.generation() : call.context();
+  plan.program.kernels.push_back(std::move(kernel.kernel));
+  plan.work = kernel.work;
+  return plan;
 }
 
 GpuProgram attention_program(const GpuDeviceSpec& device, const AttentionLibrary& library,
                              const AttentionType& type, const AttentionFactors& factors,
                              const AttentionShape& shape) {
-  const Call call(device, library, type, factors, shape);
-  GpuProgram program;
-  if (shape.phase == AttentionPhase::kGeneration) {
-    program.kernels.push_back(call.generation());
-    return program;
-  }
-  if (shape.phase == AttentionPhase::kContext && factors.prepare_feed > BytesPerCycle(0)) {
-    program.kernels.push_back(call.prepare());
-  }
-  program.kernels.push_back(call.context());
-  return program;
+  return plan_attention(device, library, type, factors, shape).program;
 }
 
 Seconds program_time(const GpuProgram& program, const GpuDeviceSpec& device) {

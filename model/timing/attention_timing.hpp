@@ -16,59 +16,35 @@
 // there from the call before.
 #pragma once
 
-#include <cstdint>
-#include <string>
-
 #include "hw/spec/attention_factors.hpp"
 #include "hw/spec/gpu_spec.hpp"
 #include "model/program/gpu_kernel.hpp"
+#include "model/timing/attention_library.hpp"
 
 namespace foretell {
 
-enum class AttentionPhase { kContext, kEncoder, kGeneration };
-
-struct AttentionShape {
-  AttentionPhase phase = AttentionPhase::kContext;
-  std::int64_t batch = 1;
-  std::int64_t queries = 1;  // tokens of one sequence that ask
-  std::int64_t keys = 1;     // tokens of one sequence that answer, the asking ones included
-  std::int64_t heads = 1;
-  std::int64_t key_heads = 1;
-  std::int64_t head_dim = 128;
-  std::int64_t window = 0;  // tokens a query looks back, itself not counted; 0: all
+// What the thread blocks of the attention itself do, each part alone and spread over all SMs.
+struct AttentionWork {
+  Seconds products;
+  Seconds softmax;
+  Seconds feed;  // operands into the SMs, results out of them
+  Seconds latency;
 };
 
-struct AttentionType {
-  std::string rate = "bf16";  // rate of the chip that counts
-  double query_bytes = 2;     // per element, in the products
-  double key_bytes = 2;       // per element, in the cache
+// One call: its kernels in order, of which the last is the attention itself.
+struct AttentionPlan {
+  GpuProgram program;
+  AttentionWork work;
 };
 
-// What is known of a kernel library without a measurement.
-struct AttentionLibrary {
-  enum class Split { kFastest, kXqa, kFlash3 };
-  enum class Prepare { kNone, kCacheWrite, kSplitAndRotate };
-  bool longest_first = false;
-  bool packs_queries = false;  // all heads that share keys in one tile
-  bool wide_tiles = false;     // of queries and keys, by head width
-  Split split = Split::kFastest;
-  Prepare prepare = Prepare::kCacheWrite;
-  double max_split = 128;            // parts of a sequence, where the rule knows no other limit
-  bool skips_window = true;          // prompts: keys outside the window are not walked
-  bool one_head = false;             // a thread block serves one query head
-  int blocks_per_sm = 1;             // thread blocks that an SM holds, of generation
-  bool special_small_heads = false;  // special_block is of heads narrower than 128
-};
+// Shapes are positive; `heads` is a multiple of `key_heads`. Where an SM has no room for the tile
+// of the library, that is halved until it fits: first its queries, then its keys. UserError when
+// the chip has no pipe for the type, and when no tile fits.
+AttentionPlan plan_attention(const GpuDeviceSpec& device, const AttentionLibrary& library,
+                             const AttentionType& type, const AttentionFactors& factors,
+                             const AttentionShape& shape);
 
-// Which kernels `framework` calls for a shape: its name, with an addition where heads, windows or
-// types make it call others.
-std::string attention_kernels(const std::string& architecture, const std::string& framework,
-                              const AttentionType& type, const AttentionShape& shape);
-// The library of such a name.
-AttentionLibrary attention_library(const std::string& architecture, const std::string& kernels);
-
-// The kernels of one call, in order. Shapes are positive; `heads` is a multiple of `key_heads`.
-// UserError when the chip has no pipe for the type.
+// The kernels of the plan.
 GpuProgram attention_program(const GpuDeviceSpec& device, const AttentionLibrary& library,
                              const AttentionType& type, const AttentionFactors& factors,
                              const AttentionShape& shape);

@@ -200,5 +200,75 @@ TEST(AttentionTiming, ATypeThatTheChipLacksIsRefused) {
                UserError);
 }
 
+GpuDeviceSpec with_limits(const std::vector<std::string>& set) {
+  return GpuCatalog().load("h100-sxm", set).spec.device;
+}
+
+double us_on(const GpuDeviceSpec& device, const std::string& kernels, const AttentionShape& shape) {
+  const GpuProgram program =
+      attention_program(device, attention_library("hopper", kernels), {}, plain_factors(), shape);
+  return program_time(program, device).value() * 1e6;
+}
+
+TEST(AttentionTiming, LessRoomHalvesTheTile) {
+  const auto blocks_with = [](const std::string& room) {
+    const GpuDeviceSpec tight = with_limits({"device.sm.shared_memory_per_cta=" + room});
+    return thread_blocks(attention_program(tight, attention_library("hopper", "trtllm"), {},
+                                           plain_factors(), prompt(4, 4096))
+                             .kernels.back());
+  };
+  const std::int64_t tiles = 4 * 32 * 4096 / 128;
+  EXPECT_EQ(blocks_with("227KiB"), tiles);
+  EXPECT_EQ(blocks_with("48KiB"), tiles);  // 128 queries and 64 keys of 256 bytes
+  EXPECT_EQ(blocks_with("47KiB"), 2 * tiles);
+  EXPECT_EQ(blocks_with("24KiB"), 4 * tiles);
+  const double whole = us("trtllm", plain_factors(), prompt(4, 4096));
+  EXPECT_GT(
+      us_on(with_limits({"device.sm.shared_memory_per_cta=32KiB"}), "trtllm", prompt(4, 4096)),
+      whole);
+}
+
+TEST(AttentionTiming, AKernelThatFitsNoSmNamesTheLimitAndWhatWorks) {
+  const auto refusal = [](const std::string& set, const AttentionShape& shape) -> std::string {
+    try {
+      us_on(with_limits({set}), "trtllm", shape);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  const std::string small = "device.sm.shared_memory_per_cta=1KiB";
+  EXPECT_THAT(refusal(small, prompt(1, 4096)),
+              ::testing::HasSubstr("--set device.sm.shared_memory_per_cta=8KiB"));
+  EXPECT_THAT(refusal(small, token(1, 4096)), ::testing::HasSubstr("heads of 128"));
+  EXPECT_EQ(refusal("device.sm.shared_memory_per_cta=8KiB", prompt(1, 4096)), "accepted");
+  EXPECT_EQ(refusal("device.sm.shared_memory_per_cta=8KiB", token(1, 4096)), "accepted");
+  EXPECT_THAT(refusal("device.sm.registers=1024", token(1, 4096)),
+              ::testing::HasSubstr("device.sm.registers="));
+}
+
+// What was measured ran, so tiles keep the size that the factors were fitted with.
+TEST(AttentionTiming, TheTilesOfTheLibrariesFitTheChipsThatWereMeasured) {
+  for (const char* id : {"a100-sxm", "h100-sxm", "h200-sxm", "b200-sxm"}) {
+    const GpuDeviceSpec device = GpuCatalog().load(id).spec.device;
+    GpuDeviceSpec roomy = device;
+    roomy.sm.shared_memory_per_cta = roomy.sm.shared_memory = Bytes(1e9);
+    roomy.sm.registers = 1 << 24;
+    const std::int64_t widest = device.architecture == "ampere" ? 256 : 512;
+    for (const char* kernels : {"trtllm", "trtllm-fp8", "trtllm-one-head", "vllm", "sglang-wide"}) {
+      const AttentionLibrary library = attention_library(device.architecture, kernels);
+      for (std::int64_t width = 64; width <= widest; width *= 2) {
+        for (AttentionShape shape : {prompt(2, 2000), token(64, 2000)}) {
+          shape.head_dim = width;
+          const auto time = [&](const GpuDeviceSpec& on) {
+            return program_time(attention_program(on, library, {}, plain_factors(), shape), on);
+          };
+          EXPECT_EQ(time(device), time(roomy)) << id << ' ' << kernels << ' ' << width;
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace foretell

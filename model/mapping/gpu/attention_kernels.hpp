@@ -1,23 +1,49 @@
-// Attention as one kernel: scores stay in the SM.
+// Attention of a graph as one kernel: scores stay in the SM.
 //
-// A thread block takes a tile of 128 queries of one head and walks the keys that the mask leaves in
-// steps of 64; a step multiplies twice on the matrix pipe and takes one exponential per score from
-// the special function units [CUDAPG]. Tiles of queries are issued in ascending order, so causal
-// attention ends with its longest. Where there are fewer rows, all query heads that share keys are
-// one tile, and the keys of a sequence are cut into parts as long as there are SMs for them.
-// Efficiencies, prologue, feed of an SM and cost of combining parts are those of matrix products.
+// Thread blocks, their order and their bytes are those of model/timing/attention_timing.hpp with
+// the factors fitted to the tables of attention. Two things differ from a row of such a table. It
+// was measured alone in a CUDA graph, whose launch is in its factor; in a network only the gap
+// between two kernels of a graph is left. And a row of a prompt includes the kernel that splits,
+// rotates and stores queries, keys and values, which a graph has as operations of its own.
 #pragma once
 
+#include <map>
+#include <string>
+
+#include "hw/spec/gpu_factors.hpp"
 #include "hw/spec/gpu_spec.hpp"
 #include "model/mapping/gpu/fuse.hpp"
 #include "model/mapping/gpu/mapped_op.hpp"
-#include "model/timing/gemm_timing.hpp"
+#include "model/timing/attention_timing.hpp"
 
 namespace foretell {
 
-// Appends the kernel and what bounds it. `dram`: what comes from and goes to DRAM; `all`: what is
-// read and written. `timing` is that of products of the type.
-void add_attention(const GpuDeviceSpec& device, const GemmTiming& timing, const GemmType& type,
-                   const AttentionDimensions& attention, Bytes dram, Bytes all, MappedOp& op);
+class AttentionKernels {
+ public:
+  // All outlive it. `launch`: from the kernel before to the first thread block, in a graph.
+  AttentionKernels(const GpuDeviceSpec& device, const GpuFactors& factors, Seconds launch)
+      : device_(device), factors_(factors), launch_(launch) {}
+
+  // Appends the kernel, what bounds it, and a note when its factors are not those of this chip for
+  // the library. `dram`: what comes from and goes to DRAM. UserError when it fits no SM.
+  void add(const AttentionDimensions& attention, const AttentionType& type, Bytes dram,
+           MappedOp& op);
+
+ private:
+  struct Chosen {
+    AttentionFactors factors;
+    AttentionLibrary library;
+    std::string note;
+  };
+  Chosen choose(const AttentionShape& shape, const AttentionType& type) const;
+
+  const GpuDeviceSpec& device_;
+  const GpuFactors& factors_;
+  Seconds launch_;
+  std::map<std::string, Chosen> chosen_;  // by table and width of a head
+};
+
+// A few queries behind a cache are generation; so many queries are heads that share keys.
+AttentionShape shape_of(const AttentionDimensions& attention);
 
 }  // namespace foretell

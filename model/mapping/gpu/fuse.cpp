@@ -299,6 +299,7 @@ class Fuser {
     dimensions.head_dim = q[3];
     dimensions.kv_heads = k[1];
     dimensions.keys = k[2];
+    dimensions.key = graph_.op(scores).inputs[1];
     return true;
   }
 

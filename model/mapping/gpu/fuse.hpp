@@ -35,7 +35,9 @@ struct AttentionDimensions {
   std::int64_t queries = 0;
   std::int64_t keys = 0;
   std::int64_t head_dim = 0;
-  bool causal = false;  // query q sees keys up to keys - queries + q, and no score beyond
+  bool causal = false;      // query q sees keys up to keys - queries + q, and no score beyond
+  std::int64_t window = 0;  // … and no more than so many keys before itself; 0: all
+  TensorId key = kNoId;     // the keys
 };
 
 struct FusedOp {

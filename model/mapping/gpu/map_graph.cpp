@@ -60,6 +60,8 @@ class GraphMapper {
         between_calls_(footprint(fused_) * mapping.rotated_copies),
         pass_type_(product_type(activation_compute(mapping.precision),
                                 activation_compute(mapping.precision))),
+        attention_(mapping.system.device, mapping.factors,
+                   products_.timing(pass_type_).factors().launch),
         l2_(mapping.system.device.l2.capacity * products_.timing(pass_type_).factors().l2_share,
             between_calls_) {}
 
@@ -189,8 +191,13 @@ class GraphMapper {
   }
 
   void attention(const FusedOp& fused, MappedOp& op) {
-    add_attention(mapping_.system.device, products_.timing(pass_type_), products_.type(pass_type_),
-                  fused.attention, dram_of(fused), sum_of(fused.reads) + sum_of(fused.writes), op);
+    const GemmType& products = products_.type(pass_type_);
+    AttentionType type;
+    type.rate = products.rate;
+    type.query_bytes = products.activation_bytes;
+    const DType cached = graph_.tensor(data_of(graph_, fused.attention.key)).dtype;
+    type.key_bytes = std::min(type.query_bytes, size_of(cached).value());
+    attention_.add(fused.attention, type, dram_of(fused), op);
   }
 
   // Every token goes to its experts; tokens spread evenly, so few tokens reach few experts.
@@ -278,6 +285,7 @@ class GraphMapper {
   std::vector<FusedOp> fused_;
   Bytes between_calls_;
   std::string pass_type_;
+  AttentionKernels attention_;
   L2Residency l2_;
   std::set<TensorId> converted_;
   std::vector<MappedOp> mapped_;

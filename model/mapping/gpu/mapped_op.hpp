@@ -23,6 +23,7 @@ struct MappedOp {
   double occupancy = 0;
   // How long each part would take alone: "tensor pipe", "operand feed", "DRAM", …
   std::map<std::string, Seconds> bounds;
+  std::string note;  // what a reader should know of its factors; "" when there is nothing
 };
 
 }  // namespace foretell

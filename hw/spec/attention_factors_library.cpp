@@ -1,0 +1,68 @@
+#include "hw/spec/attention_factors_library.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "hw/spec/data_folder.hpp"
+#include "hw/spec/gpu_catalog.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr double kSharedMemoryPort = 128;  // bytes per cycle of an SM [CUDAPG]
+constexpr double kL2Port = 64;             // bytes per cycle of an SM [NVA100W]
+constexpr double kHardMaximum = 100;       // exponent at which overlap is perfect
+constexpr double kSpecialFunctions = 16;   // exponentials of an SM per cycle [CUDAPG]
+constexpr double kScores = 64;             // unit of AttentionFactors::score
+
+const GpuDeviceSpec& teacher_spec(const std::string& id) {
+  static std::map<std::string, GpuDeviceSpec> known;
+  const auto found = known.find(id);
+  if (found != known.end()) return found->second;
+  return known.emplace(id, GpuCatalog().load(id).spec.device).first->second;
+}
+
+void adapt(AttentionFactors& factors, const GpuDeviceSpec& teacher, const GpuDeviceSpec& device) {
+  factors.launch =
+      std::max(Seconds(0), factors.launch + device.launch_floor - teacher.launch_floor);
+  factors.mma_efficiency *= device.reachable_rate / teacher.reachable_rate;
+}
+
+}  // namespace
+
+ChosenAttentionFactors AttentionFactorsLibrary::choose(
+    const GpuDeviceSpec& device, const std::vector<std::string>& tables) const {
+  const ChosenFactorSet found = files_.choose(device, tables);
+  ChosenAttentionFactors chosen;
+  FieldList list;
+  fields(list, chosen.factors);
+  read_factor_set(found.set, list);
+  if (found.device != device.id) adapt(chosen.factors, teacher_spec(found.device), device);
+  chosen.table = found.set.table;
+  chosen.device = found.device;
+  chosen.interval_low = found.set.interval_low;
+  chosen.interval_high = found.set.interval_high;
+  return chosen;
+}
+
+std::filesystem::path attention_factors_folder() {
+  return default_catalog_paths().factors / "gpu" / "attention";
+}
+
+AttentionFactors ideal_attention_factors(const GpuDeviceSpec& device, const std::string& type,
+                                         double head_dim) {
+  AttentionFactors factors;
+  factors.dram_efficiency = 1;
+  factors.overlap = kHardMaximum;
+  factors.l2_share = 1;
+  factors.l2_feed = BytesPerCycle(kL2Port);
+  factors.sm_feed = BytesPerCycle(kSharedMemoryPort);
+  factors.mma_efficiency = 1;
+  const double per_cycle =
+      dense_rate(device, type).value() / device.sms / device.clock.boost.value();
+  const double products = 4 * kScores * head_dim / per_cycle;
+  factors.score = Cycles(std::max(0.0, kScores / kSpecialFunctions - products));
+  return factors;
+}
+
+}  // namespace foretell

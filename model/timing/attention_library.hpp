@@ -1,0 +1,65 @@
+// What is known of attention kernels without a measurement: which kernels a library calls for a
+// shape, and how they divide the work. Public knowledge, kept as data.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace foretell {
+
+enum class AttentionPhase { kContext, kEncoder, kGeneration };
+
+struct AttentionShape {
+  AttentionPhase phase = AttentionPhase::kContext;
+  std::int64_t batch = 1;
+  std::int64_t queries = 1;  // tokens of one sequence that ask
+  std::int64_t keys = 1;     // tokens of one sequence that answer, the asking ones included
+  std::int64_t heads = 1;
+  std::int64_t key_heads = 1;
+  std::int64_t head_dim = 128;
+  std::int64_t window = 0;  // tokens a query looks back, itself not counted; 0: all
+};
+
+struct AttentionType {
+  std::string rate = "bf16";  // rate of the chip that counts
+  double query_bytes = 2;     // per element, in the products
+  double key_bytes = 2;       // per element, in the cache
+};
+
+// What is known of a kernel library without a measurement.
+struct AttentionLibrary {
+  enum class Split { kFastest, kXqa, kFlash3 };
+  enum class Prepare { kNone, kCacheWrite, kSplitAndRotate };
+  bool longest_first = false;
+  bool packs_queries = false;  // all heads that share keys in one tile
+  bool wide_tiles = false;     // of queries and keys, by head width
+  Split split = Split::kFastest;
+  Prepare prepare = Prepare::kCacheWrite;
+  double max_split = 128;            // parts of a sequence, where the rule knows no other limit
+  bool skips_window = true;          // prompts: keys outside the window are not walked
+  bool one_head = false;             // a thread block serves one query head
+  int blocks_per_sm = 1;             // thread blocks that an SM holds, of generation
+  bool special_small_heads = false;  // special_block is of heads narrower than 128
+};
+
+// Which kernels `framework` ("": trtllm) calls for a shape: its name, with an addition where heads,
+// windows or types make it call others.
+std::string attention_kernels(const std::string& architecture, const std::string& framework,
+                              const AttentionType& type, const AttentionShape& shape);
+// The library of such a name.
+AttentionLibrary attention_library(const std::string& architecture, const std::string& kernels);
+
+// "context", "encoder", "generation".
+std::string_view to_string(AttentionPhase phase);
+
+// Tables of measured kernels that can stand for a call, the best first: "trtllm context bf16 fp8"
+// is kernels, phase, type of the products and type of the cache. After those of `framework` those
+// of its plain kernels, then those of the other libraries.
+std::vector<std::string> attention_tables(const std::string& architecture,
+                                          const std::string& framework, const AttentionType& type,
+                                          const AttentionShape& shape);
+// The library of the kernels of such a table.
+AttentionLibrary library_of_table(const std::string& architecture, const std::string& table);
+
+}  // namespace foretell
