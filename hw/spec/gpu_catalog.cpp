@@ -8,6 +8,7 @@
 #include "hw/spec/data_folder.hpp"
 #include "hw/spec/gpu_fields.hpp"
 #include "hw/spec/overrides.hpp"
+#include "hw/spec/parameter_list.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
 #include "model/base/text.hpp"
@@ -62,37 +63,6 @@ void check_gpu(const GpuSystemSpec& spec, std::string_view where, Problems& prob
   if (spec.interconnect == "nvlink" && !(device.nvlink.bandwidth > BytesPerSecond(0))) {
     problems.add(where, "system.interconnect", device.name + " has no NVLink; use pcie");
   }
-}
-
-std::vector<Parameter> describe(const FieldList& list,
-                                const std::map<std::string, Provenance>& provenance,
-                                const std::set<std::string>& overridden) {
-  std::vector<Parameter> parameters;
-  for (const Field& field : list.all()) {
-    if (!field.has_value()) continue;
-    Parameter parameter;
-    parameter.path = field.path;
-    parameter.value = field.text();
-    parameter.meaning = field.meaning;
-    const auto found = provenance.find(field.path);
-    if (overridden.count(field.path) != 0) {
-      parameter.overridden = true;
-      parameter.source = "--set";
-      parameter.kind = ValueKind::kOverride;
-    } else if (found != provenance.end()) {
-      const Provenance& origin = found->second;
-      parameter.value = origin.chosen.value;
-      parameter.source = origin.chosen.source;
-      parameter.kind = origin.chosen.kind;
-      parameter.why = origin.chosen.why;
-      parameter.use = origin.use;
-      parameter.alternatives = origin.alternatives;
-    } else {
-      parameter.kind = ValueKind::kNeutral;  // of a device taken as a system of one GPU
-    }
-    parameters.push_back(std::move(parameter));
-  }
-  return parameters;
 }
 
 }  // namespace
@@ -186,10 +156,8 @@ LoadedGpuSystem GpuCatalog::load(std::string_view system,
   const std::set<std::string> overridden = apply_overrides(list, set, provenance, problems);
   if (problems.empty()) check_gpu(loaded.spec, id, problems);
   problems.throw_if_any();
-  loaded.parameters = describe(list, provenance, overridden);
-  loaded.assumed_values = static_cast<int>(
-      std::count_if(loaded.parameters.begin(), loaded.parameters.end(),
-                    [](const Parameter& p) { return p.kind == ValueKind::kAssumed; }));
+  loaded.parameters = parameters_of(list, provenance, overridden);
+  loaded.assumed_values = assumed_values_in(loaded.parameters);
   return loaded;
 }
 

@@ -9,7 +9,8 @@
 namespace foretell {
 
 const DeviceFamily& family_of(const std::string& system) {
-  const std::array<const DeviceFamily*, 2> families = {&neuron_family(), &gpu_family()};
+  const std::array<const DeviceFamily*, 3> families = {&neuron_family(), &gpu_family(),
+                                                       &cpu_family()};
   std::vector<std::string> names;
   for (const DeviceFamily* family : families) {
     if (family->has_system(system)) return *family;

@@ -42,6 +42,7 @@ class DeviceFamily {
 
 const DeviceFamily& neuron_family();
 const DeviceFamily& gpu_family();
+const DeviceFamily& cpu_family();
 
 // The family that has the system. UserError with the nearest name of all families.
 const DeviceFamily& family_of(const std::string& system);

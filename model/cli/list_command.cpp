@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "hw/spec/catalog.hpp"
+#include "hw/spec/cpu_catalog.hpp"
 #include "hw/spec/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/cli/commands.hpp"
@@ -46,12 +47,21 @@ Table list_systems() {
                           memory_format(spec.devices * spec.device.hbm.capacity.value()), "",
                           price_text(spec.price_usd_per_hour, "on_demand")});
   }
+  const CpuCatalog cpus;
+  for (const std::string& id : cpus.systems()) {
+    const CpuSystemSpec spec = cpus.load(id).spec;
+    table.rows.push_back({id, spec.device.name, std::to_string(spec.sockets),
+                          std::to_string(spec.cores), memory_format(spec.memory.value()),
+                          std::to_string(spec.vcpus),
+                          price_text(spec.price_usd_per_hour, "on_demand")});
+  }
   return table;
 }
 
 std::vector<std::string> device_names() {
   std::vector<std::string> names = Catalog().devices();
   for (std::string& gpu : GpuCatalog().devices()) names.push_back(std::move(gpu));
+  for (std::string& cpu : CpuCatalog().devices()) names.push_back(std::move(cpu));
   return names;
 }
 

@@ -6,6 +6,8 @@
 #include <memory>
 
 #include "hw/spec/catalog.hpp"
+#include "hw/spec/cpu_catalog.hpp"
+#include "hw/spec/cpu_factors.hpp"
 #include "hw/spec/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
@@ -86,6 +88,26 @@ void show_gpu(const ShowOptions& options, const Session& session) {
   write_text(options.output.output, heading + table);
 }
 
+void show_cpu(const ShowOptions& options, const Session& session) {
+  std::vector<std::string> system_set;
+  std::vector<std::string> factors_set;
+  for (const std::string& assignment : options.model.set) {
+    (starts_with(trim(assignment), "factors.") ? factors_set : system_set).push_back(assignment);
+  }
+  const LoadedCpuSystem system = CpuCatalog().load(options.name, system_set);
+  const ChosenCpuFactors factors =
+      choose_cpu_factors(system.spec.device, options.model.factors, factors_set);
+  std::vector<Parameter> parameters = system.parameters;
+  parameters.insert(parameters.end(), factors.parameters.begin(), factors.parameters.end());
+  const Format format = parse_format(options.output.format);
+  const std::string table = table_text(parameter_table(parameters), format, session.result_width);
+  if (format != Format::kTable) return write_text(options.output.output, table);
+  const std::string heading =
+      fmt::format("{}: {} cores of {}, factors {}, assumed values: {}\n\n", system.spec_id,
+                  system.spec.cores, system.spec.device.name, factors.id, system.assumed_values);
+  write_text(options.output.output, heading + table);
+}
+
 std::string shapes_text(const Graph& graph, const std::vector<TensorId>& ids) {
   std::vector<std::string> texts;
   for (const TensorId id : ids) texts.push_back(to_string(graph.tensor(id).shape));
@@ -148,6 +170,10 @@ int show(const ShowOptions& options, const Session& session) {
   }
   if (GpuCatalog().has_system(options.name)) {
     show_gpu(options, session);
+    return kSuccess;
+  }
+  if (CpuCatalog().has_system(options.name)) {
+    show_cpu(options, session);
     return kSuccess;
   }
   const std::vector<std::string> workloads = WorkloadLibrary().names();

@@ -1,0 +1,62 @@
+// What kernels reach of a CPU's facts: few numbers, each with a physical meaning, fitted on
+// measurements of a machine (calib/factors/cpu/<device>.yaml).
+//
+// Costs are cycles and shares, so that they carry over to a CPU that was not measured; only what
+// scales with nothing is in seconds.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "hw/spec/catalog.hpp"
+#include "hw/spec/cpu_spec.hpp"
+#include "model/config/fields.hpp"
+
+namespace foretell {
+
+struct CpuFactors {
+  std::map<std::string, double> product_efficiency;  // of the peak in the inner loop, by type
+  Cycles tile;               // start and end of one register block of a product
+  double l1_efficiency = 1;  // of the bandwidth of each cache
+  double l2_efficiency = 1;
+  double l3_efficiency = 1;
+  double l3_hold = 1;          // share of the third cache in which data are found again
+  double dram_efficiency = 1;  // of the peak of the channels, all cores together
+  double core_dram = 1;        // bytes per cycle that one core draws from memory
+  double overlap = 1;          // exponent of computing with moving, less 1
+  Seconds call;                // of a primitive, before its loop
+  double fork_join = 1;        // times the published fork and join
+  // Cycles per vector register of fp32 values:
+  double add = 1;
+  double gelu = 1;
+  double softmax = 1;
+  double norm = 1;
+  double reduce = 1;
+  double convert = 1;  // of a narrow type to fp32 or back, in addition
+  Cycles row;          // per row of a softmax, norm or reduction
+};
+
+void fields(FieldList& list, CpuFactors& factors);
+
+// What is left without any fitted number: full rates, and the least work per value.
+CpuFactors ideal_cpu_factors();
+
+struct ChosenCpuFactors {
+  CpuFactors factors;
+  std::string id = "none";  // "epyc-9r14@<content hash>"
+  std::string note;         // "" when fitted on this CPU
+  // measured / predicted on rows that were held out, by op class ("product", "row", "block");
+  // 80 % of them lay between. Empty without a fit.
+  std::map<std::string, std::pair<double, double>> interval80;
+  std::vector<Parameter> parameters;
+};
+
+// `which`: "" is the file of the device in calib/factors/cpu, or of its nearest neighbour; "none":
+// published facts alone; else a file. `set` are overrides, "factors.call=1 us". UserError for what
+// cannot be read or set.
+ChosenCpuFactors choose_cpu_factors(const CpuDeviceSpec& device, const std::string& which,
+                                    const std::vector<std::string>& set = {},
+                                    const CatalogPaths& paths = default_catalog_paths());
+
+}  // namespace foretell

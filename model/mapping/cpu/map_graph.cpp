@@ -1,0 +1,320 @@
+#include "model/mapping/cpu/map_graph.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string_view>
+
+#include "model/base/errors.hpp"
+#include "model/mapping/gpu/fuse.hpp"
+#include "model/mapping/gpu/l2_residency.hpp"
+
+namespace foretell {
+namespace {
+
+Bytes bytes_of(const std::vector<TensorAccess>& accesses) {
+  Bytes sum;
+  for (const TensorAccess& access : accesses) sum += access.bytes;
+  return sum;
+}
+
+Bytes footprint(const std::vector<FusedOp>& ops) {
+  Bytes sum;
+  for (const FusedOp& op : ops) sum += bytes_of(op.reads) + bytes_of(op.writes);
+  return sum;
+}
+
+bool is_polynomial(std::string_view kind) {
+  static const std::set<std::string_view> kKinds = {"Gelu", "Tanh", "Silu", "Sigmoid",
+                                                    "Exp",  "Erf",  "Rope"};
+  return kKinds.count(kind) > 0;
+}
+
+CpuRowOp row_op(std::string_view kind) {
+  if (kind == "Softmax") return CpuRowOp::kSoftmax;
+  if (kind == "LayerNorm" || kind == "RmsNorm") return CpuRowOp::kNorm;
+  if (kind == "ReduceSum" || kind == "ReduceMean" || kind == "ReduceMax" || kind == "TopK") {
+    return CpuRowOp::kReduce;
+  }
+  return is_polynomial(kind) ? CpuRowOp::kGelu : CpuRowOp::kAdd;
+}
+
+bool moves_only(std::string_view kind) {
+  return kind == "Gather" || kind == "Concat" || kind == "Transpose" || kind == "UpdateCache";
+}
+
+void add_traffic(CpuTraffic& sum, const CpuTraffic& more) {
+  sum.l2 += more.l2;
+  sum.l3 += more.l3;
+  sum.dram += more.dram;
+}
+
+class GraphMapper {
+ public:
+  explicit GraphMapper(const CpuMapping& mapping)
+      : mapping_(mapping),
+        graph_(mapping.graph),
+        timing_(mapping.timing),
+        fused_(fuse_for_gpu(mapping.graph)),
+        l2_(timing_.l2_capacity(), footprint(fused_)),
+        l3_(timing_.l3_capacity(), footprint(fused_)) {}
+
+  std::vector<MappedCpuOp> run() {
+    for (const FusedOp& fused : fused_) {
+      MappedCpuOp op;
+      op.main = fused.main;
+      op.engine = "cores";
+      for (const OpId id : fused.ops) op.flops += graph_.flops(id);
+      map(fused, op);
+      for (const TensorAccess& read : fused.reads) touch(read);
+      for (const TensorAccess& write : fused.writes) touch(write);
+      mapped_.push_back(std::move(op));
+    }
+    return std::move(mapped_);
+  }
+
+ private:
+  void map(const FusedOp& fused, MappedCpuOp& op) {
+    switch (fused.kind) {
+      case GpuOpKind::kLinear:
+        return linear(fused, op);
+      case GpuOpKind::kProduct:
+        return product(fused, op);
+      case GpuOpKind::kAttention:
+        return attention(fused, op);
+      case GpuOpKind::kExperts:
+        return experts(fused, op);
+      case GpuOpKind::kPass:
+        return pass(fused, op);
+      case GpuOpKind::kCollective:
+        throw UserError("operator '" + graph_.op(fused.main).name +
+                        "': collectives are not modelled on CPUs; leave --tp out");
+    }
+  }
+
+  // A few rows of a table or a cache say nothing about the others.
+  void touch(const TensorAccess& access) {
+    const bool whole = access.bytes >= graph_.tensor(access.tensor).bytes() / 2;
+    const TensorId id = whole ? access.tensor : kNoId;
+    l2_.touch(id, access.bytes);
+    l3_.touch(id, access.bytes);
+  }
+
+  CpuTraffic found(const TensorAccess& access) const {
+    const double beyond_l2 = l2_.missing(access.tensor, access.bytes);
+    const double beyond_l3 = std::min(beyond_l2, l3_.missing(access.tensor, access.bytes));
+    return {access.bytes * (1 - beyond_l2), access.bytes * (beyond_l2 - beyond_l3),
+            access.bytes * beyond_l3};
+  }
+
+  // Results are new lines of a buffer that was used last one call ago.
+  CpuTraffic written(const TensorAccess& access) const {
+    CpuTraffic traffic = timing_.found(access.bytes, footprint(fused_));
+    traffic.dram *= 2;
+    return traffic;
+  }
+
+  CpuTraffic reads_without(const FusedOp& fused, const std::vector<TensorId>& others) const {
+    CpuTraffic sum;
+    for (const TensorAccess& read : fused.reads) {
+      if (std::count(others.begin(), others.end(), read.tensor) == 0) add_traffic(sum, found(read));
+    }
+    for (const TensorAccess& write : fused.writes) add_traffic(sum, written(write));
+    return sum;
+  }
+
+  CpuTraffic weights_of(const FusedOp& fused) const {
+    CpuTraffic sum;
+    for (const TensorAccess& read : fused.reads) {
+      if (std::count(fused.weights.begin(), fused.weights.end(), read.tensor) > 0) {
+        add_traffic(sum, found(read));
+      }
+    }
+    return sum;
+  }
+
+  std::string product_dtype() const {
+    return std::string(to_string(mapping_.precision.matmul_compute));
+  }
+
+  // A type of weights alone is no type to multiply activations in.
+  std::string activation_dtype() const {
+    const PrecisionPolicy& precision = mapping_.precision;
+    const bool narrow = size_of(precision.matmul_compute) < Bytes(2);
+    return std::string(to_string(narrow ? precision.vector : precision.matmul_compute));
+  }
+
+  bool narrow_values() const { return size_of(mapping_.precision.vector) < Bytes(4); }
+
+  void add(CpuLoop loop, MappedCpuOp& op) {
+    op.bounds["calls"] += loop.call;
+    op.bounds["fork and join"] += loop.fork_join;
+    for (const CpuChunkRun& run : loop.chunks) {
+      const double share = static_cast<double>(run.count) / loop.threads;
+      op.bounds["arithmetic"] += share * run.compute;
+      op.bounds["caches"] += share * run.feed;
+      const Bytes dram = static_cast<double>(run.count) * run.dram;
+      if (dram > Bytes(0)) {
+        op.bounds["DRAM"] += dram / std::min(loop.dram, loop.core_dram * loop.threads);
+      }
+      op.dram += dram;
+    }
+    op.program.loops.push_back(std::move(loop));
+  }
+
+  double epilogue_vectors(const FusedOp& fused) const {
+    double vectors = 0;
+    for (const OpId id : fused.ops) {
+      const Op& op = graph_.op(id);
+      if (!is_polynomial(op.kind)) continue;
+      vectors += static_cast<double>(element_count(graph_.tensor(op.outputs.front()).shape)) /
+                 static_cast<double>(timing_.lanes());
+    }
+    return vectors;
+  }
+
+  void linear(const FusedOp& fused, MappedCpuOp& op) {
+    const Op& main = graph_.op(fused.main);
+    const Tensor& input = graph_.tensor(main.inputs[0]);
+    CpuProduct product;
+    product.k = input.shape.back();
+    product.m = element_count(input.shape) / product.k;
+    product.n = 0;
+    for (const TensorId weight : fused.weights) {
+      product.n += element_count(graph_.tensor(weight).shape) / product.k;
+    }
+    product.dtype = product_dtype();
+    product.weights = weights_of(fused);
+    product.others = reads_without(fused, fused.weights);
+    product.epilogue = epilogue_vectors(fused);
+    const TensorId data = data_of(graph_, main.inputs[0]);
+    if (size_of(graph_.tensor(data).dtype) > size_of(mapping_.precision.matmul_compute)) {
+      quantise(data, input, op);
+    }
+    add(timing_.product(product), op);
+  }
+
+  // The activation in the type of the product, written once for all that read it so.
+  void quantise(TensorId data, const Tensor& input, MappedCpuOp& op) {
+    if (!converted_.insert(data).second) return;
+    CpuRows rows;
+    rows.rows = 1;
+    rows.cols = element_count(input.shape);
+    rows.narrow = true;
+    rows.traffic = found({data, input.bytes()});
+    CpuLoop loop = timing_.rows(rows);
+    loop.name = "quantise";
+    add(std::move(loop), op);
+  }
+
+  void product(const FusedOp& fused, MappedCpuOp& op) {
+    const Op& main = graph_.op(fused.main);
+    const Shape& a = graph_.tensor(main.inputs[0]).shape;
+    const Shape& c = graph_.tensor(main.outputs.front()).shape;
+    CpuProduct product;
+    product.k = a.back();
+    product.n = c.back();
+    product.m = c[c.size() - 2];
+    product.batch = element_count(c) / (product.m * product.n);
+    product.dtype = activation_dtype();
+    product.others = reads_without(fused, {});
+    add(timing_.product(product), op);
+  }
+
+  void attention(const FusedOp& fused, MappedCpuOp& op) {
+    const AttentionDimensions& shape = fused.attention;
+    const Bytes value = size_of(mapping_.precision.vector);
+    const auto scores = static_cast<double>(shape.batch * shape.heads * shape.queries * shape.keys);
+    const CpuTraffic once = timing_.found(scores * value, 2 * scores * value);
+    const CpuTraffic outer = reads_without(fused, {});
+    const CpuTraffic half = {outer.l2 / 2, outer.l3 / 2, outer.dram / 2};
+    CpuProduct product;
+    product.batch = shape.batch * shape.heads;
+    product.m = shape.queries;
+    product.n = shape.keys;
+    product.k = shape.head_dim;
+    product.dtype = activation_dtype();
+    product.others = half;
+    add_traffic(product.others, once);
+    CpuLoop loop = timing_.product(product);
+    loop.name = "scores";
+    add(std::move(loop), op);
+    CpuRows rows;
+    rows.op = CpuRowOp::kSoftmax;
+    rows.rows = product.batch * product.m;
+    rows.cols = shape.keys;
+    rows.narrow = narrow_values();
+    rows.traffic = once;
+    add_traffic(rows.traffic, once);
+    add(timing_.rows(rows), op);
+    product.n = shape.head_dim;
+    product.k = shape.keys;
+    loop = timing_.product(product);
+    loop.name = "context";
+    add(std::move(loop), op);
+  }
+
+  // Every token goes to its experts; tokens spread evenly, so few tokens reach few experts.
+  void experts(const FusedOp& fused, MappedCpuOp& op) {
+    const Op& main = graph_.op(fused.main);
+    const Tensor& weights = graph_.tensor(fused.weights.front());
+    const Shape& result = graph_.tensor(main.outputs.front()).shape;
+    const auto all = static_cast<double>(weights.shape[0]);
+    const auto routed = static_cast<double>(element_count(result) / result.back());
+    const double active = std::max(1.0, std::round(all * (1 - std::pow(1 - 1 / all, routed))));
+    CpuProduct product;
+    product.batch = static_cast<std::int64_t>(active);
+    product.k = weights.shape[1];
+    product.n = weights.shape[2];
+    product.m = static_cast<std::int64_t>(std::ceil(routed / active));
+    product.dtype = product_dtype();
+    const CpuTraffic traffic = weights_of(fused);
+    const double share = active / all;
+    product.weights = {traffic.l2 * share, traffic.l3 * share, traffic.dram * share};
+    product.others = reads_without(fused, fused.weights);
+    product.epilogue = epilogue_vectors(fused);
+    add(timing_.product(product), op);
+  }
+
+  void pass(const FusedOp& fused, MappedCpuOp& op) {
+    const CpuTraffic traffic = reads_without(fused, {});
+    const std::string& first = graph_.op(fused.main).kind;
+    if (moves_only(first)) {
+      op.engine = "memory";
+      CpuLoop loop = timing_.copy(traffic);
+      loop.name = first;
+      return add(std::move(loop), op);
+    }
+    // The work of all operators of the chain happens on values that are loaded once.
+    const OpId heaviest = *std::max_element(
+        fused.ops.begin(), fused.ops.end(),
+        [this](OpId a, OpId b) { return row_op(graph_.op(a).kind) < row_op(graph_.op(b).kind); });
+    const Shape& shape = graph_.tensor(graph_.op(heaviest).inputs.front()).shape;
+    CpuRows rows;
+    rows.op = row_op(graph_.op(heaviest).kind);
+    rows.cols = shape.empty() ? 1 : shape.back();
+    rows.rows = element_count(shape) / rows.cols;
+    rows.narrow = narrow_values();
+    rows.traffic = traffic;
+    CpuLoop loop = timing_.rows(rows);
+    loop.name = graph_.op(heaviest).kind;
+    add(std::move(loop), op);
+  }
+
+  const CpuMapping& mapping_;
+  const Graph& graph_;
+  const CpuTiming& timing_;
+  std::vector<FusedOp> fused_;
+  L2Residency l2_;
+  L2Residency l3_;
+  std::set<TensorId> converted_;
+  std::vector<MappedCpuOp> mapped_;
+};
+
+}  // namespace
+
+std::vector<MappedCpuOp> map_to_cpu(const CpuMapping& mapping) {
+  return GraphMapper(mapping).run();
+}
+
+}  // namespace foretell

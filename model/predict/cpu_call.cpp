@@ -1,0 +1,123 @@
+#include "model/predict/cpu_call.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "model/mapping/cpu/map_graph.hpp"
+#include "model/system/cpu_run.hpp"
+
+namespace foretell {
+namespace {
+
+// Everything that the time of a loop depends on.
+std::string key_of(const CpuLoop& loop) {
+  std::string key =
+      fmt::format("{} {} {} {} {} {}", loop.threads, loop.overlap, loop.core_dram.value(),
+                  loop.dram.value(), loop.call.value(), loop.fork_join.value());
+  for (const CpuChunkRun& run : loop.chunks) {
+    key += fmt::format(" {}x{}/{}/{}", run.count, run.compute.value(), run.feed.value(),
+                       run.dram.value());
+  }
+  return key;
+}
+
+// The time of every loop of the operations, in order.
+std::vector<Seconds> loop_times(const CpuCall& call, const std::vector<MappedCpuOp>& ops) {
+  std::vector<CpuProgram> programs;
+  std::vector<std::size_t> program_of;  // by loop
+  std::map<std::string, std::size_t> known;
+  for (const MappedCpuOp& op : ops) {
+    for (const CpuLoop& loop : op.program.loops) {
+      const std::size_t next = programs.size();
+      const std::size_t index =
+          call.exact ? next : known.try_emplace(key_of(loop), next).first->second;
+      if (index == next) programs.push_back({{loop}});
+      program_of.push_back(index);
+    }
+  }
+  const std::vector<Seconds> simulated = simulate_cpu(call.system, programs);
+  std::vector<Seconds> times;
+  times.reserve(program_of.size());
+  for (const std::size_t index : program_of) times.push_back(simulated[index]);
+  return times;
+}
+
+std::string longest(const std::map<std::string, Seconds>& times) {
+  const auto most = std::max_element(
+      times.begin(), times.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == times.end() ? "" : most->first;
+}
+
+class CallRunner {
+ public:
+  explicit CallRunner(const CpuCall& call) : call_(call) {}
+
+  CpuCallResult run() {
+    const CpuTiming timing(call_.system, call_.factors, call_.threads);
+    const std::vector<MappedCpuOp> ops = map_to_cpu({call_.graph, call_.precision, timing});
+    const std::vector<Seconds> times = loop_times(call_, ops);
+    std::size_t next = 0;
+    for (const MappedCpuOp& op : ops) {
+      const Seconds start = end_;
+      for (const CpuLoop& loop : op.program.loops) {
+        const Seconds time = times[next++];
+        result_.loops.push_back({call_.graph.op(op.main).name, loop.name, op.engine, end_, time});
+        end_ += time;
+      }
+      add_operator(op, start);
+    }
+    fill(ops);
+    return std::move(result_);
+  }
+
+ private:
+  void add_operator(const MappedCpuOp& op, Seconds start) {
+    const Op& main = call_.graph.op(op.main);
+    OperatorMetrics metrics;
+    metrics.name = main.name;
+    metrics.op = main.kind;
+    metrics.engine = op.engine;
+    metrics.start = start;
+    metrics.duration = end_ - start;
+    metrics.flops = op.flops;
+    metrics.bytes = op.dram;
+    metrics.critical = longest(op.bounds);
+    critical_[metrics.critical] += metrics.duration;
+    result_.metrics.operators.push_back(std::move(metrics));
+  }
+
+  void fill(const std::vector<MappedCpuOp>& ops) {
+    Metrics& metrics = result_.metrics;
+    metrics.device = end_;
+    metrics.call = end_;
+    metrics.bottleneck = longest(critical_);
+    metrics.instructions = result_.loops.size();
+    metrics.memory_capacity = call_.system.memory;
+    std::map<std::string, Seconds> busy;
+    for (const MappedCpuOp& op : ops) {
+      for (const auto& [name, time] : op.bounds) busy[name] += time;
+      metrics.hbm_read += op.dram;
+    }
+    for (const auto& [name, time] : busy) {
+      ResourceMetrics resource;
+      resource.path = "cpu0." + name;
+      std::replace(resource.path.begin(), resource.path.end(), ' ', '_');
+      resource.busy = std::clamp(time / end_, 0.0, 1.0);
+      if (name == "DRAM") resource.bytes = metrics.hbm_read;
+      metrics.resources.push_back(std::move(resource));
+    }
+  }
+
+  const CpuCall& call_;
+  Seconds end_;
+  std::map<std::string, Seconds> critical_;
+  CpuCallResult result_;
+};
+
+}  // namespace
+
+CpuCallResult run_cpu_call(const CpuCall& call) { return CallRunner(call).run(); }
+
+}  // namespace foretell

@@ -1,0 +1,69 @@
+// The command stream of a CPU: parallel loops, one after another.
+//
+// A loop is a primitive of a kernel library: one thread prepares the call, the loop forks, every
+// core works through its part of the chunks, and the loop joins when the last core is done. Chunks
+// are dealt to the threads beforehand in contiguous parts as equal as possible, as OpenMP's static
+// schedule and oneDNN's balance211 do.
+//
+// How a mapping fills it, for one operator:
+//   1. `chunks`: what one turn of the loop body takes on one core, equal neighbours as one run.
+//      `compute` is the arithmetic alone, `feed` the time to move its operands out of caches
+//      that other cores do not disturb, `dram` the bytes that come from or go to memory.
+//   2. Computing and moving overlap with exponent `overlap`: (compute^q + moving^q)^(1/q).
+//   3. Memory bytes pass at `core_dram` at most per core and at `dram` for all cores together.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/base/units.hpp"
+
+namespace foretell {
+
+// Equal chunks, one after another.
+struct CpuChunkRun {
+  std::int64_t count = 0;
+  Seconds compute;
+  Seconds feed;
+  Bytes dram;
+};
+
+struct CpuLoop {
+  std::string name;
+  std::vector<CpuChunkRun> chunks;
+  int threads = 1;
+  double overlap = 1;        // exponent q >= 1; 1: no overlap
+  BytesPerSecond core_dram;  // above zero when there are bytes
+  BytesPerSecond dram;
+  Seconds call;       // on one thread, before the fork
+  Seconds fork_join;  // 0 with one thread
+};
+
+struct CpuProgram {
+  std::vector<CpuLoop> loops;
+};
+
+// What thread `thread` of the loop works on: its part of every run, in order.
+inline std::vector<CpuChunkRun> part_of(const CpuLoop& loop, int thread) {
+  std::int64_t all = 0;
+  for (const CpuChunkRun& run : loop.chunks) all += run.count;
+  const std::int64_t share = all / loop.threads;
+  const std::int64_t longer = all % loop.threads;  // the first threads take one chunk more
+  const std::int64_t first = thread * share + (thread < longer ? thread : longer);
+  const std::int64_t last = first + share + (thread < longer ? 1 : 0);
+  std::vector<CpuChunkRun> part;
+  std::int64_t at = 0;
+  for (const CpuChunkRun& run : loop.chunks) {
+    const std::int64_t begin = first > at ? first : at;
+    const std::int64_t end = last < at + run.count ? last : at + run.count;
+    if (end > begin) {
+      part.push_back(run);
+      part.back().count = end - begin;
+    }
+    at += run.count;
+  }
+  return part;
+}
+
+}  // namespace foretell

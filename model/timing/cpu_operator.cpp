@@ -1,0 +1,228 @@
+#include "model/timing/cpu_operator.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr std::int64_t kHidden = 768;  // of an encoder layer of BERT-base
+constexpr std::int64_t kHeads = 12;
+constexpr std::int64_t kFeedForward = 4 * kHidden;
+
+double value_bytes(const std::string& dtype) {
+  if (dtype == "int8") return 1;
+  return dtype == "fp32" ? 4 : 2;
+}
+
+CpuTraffic sum(const CpuTraffic& a, const CpuTraffic& b) {
+  return {a.l2 + b.l2, a.l3 + b.l3, a.dram + b.dram};
+}
+
+class Operators {
+ public:
+  Operators(const CpuTiming& timing, const CpuOperator& op)
+      : timing_(timing), op_(op), dtype_(op.dtype), each_(value_bytes(op.dtype)) {}
+
+  std::vector<CpuLoop> run() {
+    if (op_.op == "gemm") {
+      product(1, size("m"), size("n"), size("k"));
+    } else if (op_.op == "batched_gemm") {
+      product(size("b"), size("m"), size("n"), size("k"));
+    } else if (op_.op == "conv") {
+      convolution(size("b"), size("channels"), size("height"), size("filters"), size("kernel"),
+                  size("stride"), size("padding"));
+    } else if (op_.op == "fork_join") {
+      loops_.push_back(timing_.fork());
+    } else if (op_.op == "bert_layer") {
+      encoder_layer(size("b"), size("seq"));
+    } else if (op_.op == "resnet_block") {
+      bottleneck(size("b"), size("channels"), size("filters"), size("height"));
+    } else if (op_.op.rfind("stream_", 0) == 0) {
+      stream();
+    } else {
+      row_wise(size("rows"), size("cols"));
+    }
+    return std::move(loops_);
+  }
+
+ private:
+  std::int64_t size(const char* name) const {
+    const auto found = op_.sizes.find(name);
+    if (found == op_.sizes.end() || found->second < 0) {
+      throw UserError(op_.op + ": the size " + name + " is missing");
+    }
+    return found->second;
+  }
+
+  // Of operands that are read, or results that are written, of an operator that touches
+  // `footprint` in all.
+  CpuTraffic found(double bytes, double footprint) const {
+    if (op_.cold) return {Bytes(0), Bytes(0), Bytes(bytes)};
+    return timing_.found(Bytes(bytes), Bytes(std::max(footprint, block_footprint_)));
+  }
+  CpuTraffic written(double bytes, double footprint) const {
+    CpuTraffic traffic = found(bytes, footprint);
+    traffic.dram *= 2;
+    return traffic;
+  }
+
+  void product(std::int64_t b, std::int64_t m, std::int64_t n, std::int64_t k, double extra = 0,
+               bool gelu = false) {
+    const auto count = [](std::int64_t x, std::int64_t y, std::int64_t z) {
+      return static_cast<double>(x) * static_cast<double>(y) * static_cast<double>(z);
+    };
+    const double source = each_ * count(b, m, k);
+    const double weights = each_ * count(b, k, n);
+    const double result = (result_bytes_ > 0 ? result_bytes_ : each_) * count(b, m, n);
+    const double all = source + weights + result + extra;
+    CpuProduct shape;
+    shape.batch = b;
+    shape.m = m;
+    shape.n = n;
+    shape.k = k;
+    shape.dtype = dtype_;
+    shape.packed_weights = b == 1;
+    shape.weights = found(weights, all);
+    shape.others = sum(found(source + extra, all), written(result, all));
+    if (gelu) shape.epilogue = count(b, m, n) / static_cast<double>(timing_.lanes());
+    loops_.push_back(timing_.product(shape));
+  }
+
+  void convolution(std::int64_t b, std::int64_t channels, std::int64_t side, std::int64_t filters,
+                   std::int64_t kernel, std::int64_t stride, std::int64_t padding,
+                   bool adds = false) {
+    const std::int64_t out = (side + 2 * padding - kernel) / stride + 1;
+    CpuConvolution shape;
+    shape.batch = b;
+    shape.channels = channels;
+    shape.filters = filters;
+    shape.kernel = kernel;
+    shape.out_height = shape.out_width = out;
+    shape.dtype = dtype_;
+    const double source = each_ * static_cast<double>(b * channels * side * side);
+    const double weights = each_ * static_cast<double>(filters * channels * kernel * kernel);
+    const double result = each_ * static_cast<double>(b * filters * out * out);
+    const double all = source + weights + result;
+    shape.weights = found(weights, all);
+    shape.others = sum(found(source + (adds ? result : 0), all), written(result, all));
+    loops_.push_back(timing_.convolution(shape));
+  }
+
+  void row_wise(std::int64_t rows, std::int64_t cols) { row_wise(op_.op, dtype_, rows, cols); }
+
+  void row_wise(const std::string& op, const std::string& dtype, std::int64_t rows,
+                std::int64_t cols) {
+    static const std::map<std::string, CpuRowOp> kOps = {
+        {"softmax", CpuRowOp::kSoftmax}, {"layer_norm", CpuRowOp::kNorm},
+        {"reduce", CpuRowOp::kReduce},   {"add", CpuRowOp::kAdd},
+        {"gelu", CpuRowOp::kGelu},       {"copy", CpuRowOp::kCopy},
+        {"convert", CpuRowOp::kConvert}};
+    const auto known = kOps.find(op);
+    if (known == kOps.end()) {
+      std::vector<std::string> names = {"gemm", "batched_gemm", "conv"};
+      for (const auto& entry : kOps) names.push_back(entry.first);
+      throw unknown_name("operator", op, names);
+    }
+    const auto values = static_cast<double>(rows) * static_cast<double>(cols);
+    const double each = value_bytes(dtype);
+    const double read = op == "convert" ? 4 * values : each * values * (op == "add" ? 2 : 1);
+    const double result = op == "reduce" ? each * static_cast<double>(rows) : each * values;
+    CpuRows shape;
+    shape.op = known->second;
+    shape.rows = rows;
+    shape.cols = cols;
+    shape.narrow = each < 4 && op != "copy" && op != "convert";
+    shape.traffic = sum(found(read, read + result), written(result, read + result));
+    loops_.push_back(timing_.rows(shape));
+  }
+
+  void stream() {
+    const auto bytes = static_cast<double>(size("bytes"));
+    const bool writes_all = op_.op == "stream_write";
+    const double share = writes_all                 ? 1
+                         : op_.op == "stream_copy"  ? 1.0 / 2
+                         : op_.op == "stream_triad" ? 1.0 / 3
+                                                    : 0;
+    CpuLoop loop =
+        timing_.copy(sum(found(bytes * (1 - share), bytes), written(bytes * share, bytes)));
+    loop.call = Seconds(0);  // a loop of our own is no primitive
+    loops_.push_back(std::move(loop));
+  }
+
+  // What a layer touches from one call to the next decides where its weights are found.
+  void encoder_layer(std::int64_t b, std::int64_t seq) {
+    const std::int64_t tokens = b * seq;
+    const bool int8 = dtype_ == "int8";
+    const std::string wide = int8 ? "fp32" : dtype_;
+    const double wide_bytes = value_bytes(wide);
+    const auto t = static_cast<double>(tokens);
+    block_footprint_ = each_ * static_cast<double>(12 * kHidden * kHidden) +
+                       wide_bytes * t * static_cast<double>(14 * kHidden) +
+                       2 * wide_bytes * static_cast<double>(b * kHeads * seq * seq);
+    const auto linear = [&](std::int64_t n, std::int64_t k, bool adds, bool gelu) {
+      if (int8) row_wise("convert", "int8", tokens, k);
+      result_bytes_ = wide_bytes;
+      product(1, tokens, n, k, adds ? wide_bytes * t * static_cast<double>(n) : 0, gelu);
+      result_bytes_ = 0;
+    };
+    linear(3 * kHidden, kHidden, false, false);
+    dtype_ = wide;
+    each_ = wide_bytes;
+    product(b * kHeads, seq, seq, kHidden / kHeads);
+    row_wise("softmax", wide, b * kHeads * seq, seq);
+    product(b * kHeads, seq, kHidden / kHeads, seq);
+    dtype_ = op_.dtype;
+    each_ = value_bytes(dtype_);
+    linear(kHidden, kHidden, true, false);
+    row_wise("layer_norm", wide, tokens, kHidden);
+    linear(kFeedForward, kHidden, false, true);
+    linear(kHidden, kFeedForward, true, false);
+    row_wise("layer_norm", wide, tokens, kHidden);
+  }
+
+  void bottleneck(std::int64_t b, std::int64_t channels, std::int64_t filters, std::int64_t side) {
+    const auto pixels = static_cast<double>(b * side * side);
+    block_footprint_ =
+        each_ * (static_cast<double>(2 * channels * filters + 9 * filters * filters) +
+                 pixels * static_cast<double>(2 * channels + 2 * filters));
+    convolution(b, channels, side, filters, 1, 1, 0);
+    convolution(b, filters, side, filters, 3, 1, 1);
+    convolution(b, filters, side, channels, 1, 1, 0, true);
+  }
+
+  const CpuTiming& timing_;
+  const CpuOperator& op_;
+  std::string dtype_;
+  double each_;
+  double result_bytes_ = 0;  // of a value of a result; 0: like the operands
+  double block_footprint_ = 0;
+  std::vector<CpuLoop> loops_;
+};
+
+}  // namespace
+
+std::vector<CpuLoop> loops_of(const CpuTiming& timing, const CpuOperator& op) {
+  return Operators(timing, op).run();
+}
+
+Seconds operator_time(const CpuTiming& timing, const CpuOperator& op) {
+  Seconds sum;
+  for (const CpuLoop& loop : loops_of(timing, op)) sum += loop_time(loop);
+  return sum;
+}
+
+std::string operator_class(const CpuOperator& op) {
+  if (op.op == "gemm" || op.op == "batched_gemm") return "product " + op.dtype;
+  if (op.op == "conv") return "convolution " + op.dtype;
+  if (op.op == "bert_layer" || op.op == "resnet_block") return "block";
+  if (op.op == "fork_join") return "fork and join";
+  if (op.op.rfind("stream_", 0) == 0) return "stream";
+  if (op.op == "softmax" || op.op == "layer_norm" || op.op == "reduce") return op.op;
+  return "element-wise";
+}
+
+}  // namespace foretell

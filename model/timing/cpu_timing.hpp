@@ -1,0 +1,88 @@
+// What primitives of a CPU kernel library take: pure formulas from shapes to the chunks of a
+// parallel loop, and from the loop to its time.
+//
+// Products (matrix products, convolutions by implicit matrices) follow Goto and van de Geijn,
+// "Anatomy of high-performance matrix multiplication" (2008): the columns are cut into panels of
+// four vector registers, the rows into register blocks, and the inner loop over k runs at the rate
+// of the multiply-add unit on whole vectors, with a start and an end per register block.
+// Everything that works row by row takes cycles per vector register and moves its bytes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "hw/spec/cpu_factors.hpp"
+#include "hw/spec/cpu_spec.hpp"
+#include "model/program/cpu_loop.hpp"
+
+namespace foretell {
+
+// Bytes of an operation by where they are found.
+struct CpuTraffic {
+  Bytes l2;  // and nearer
+  Bytes l3;
+  Bytes dram;  // written lines count twice: they are read before
+  Bytes all() const { return l2 + l3 + dram; }
+};
+
+struct CpuProduct {
+  std::int64_t batch = 1;
+  std::int64_t m = 1, n = 1, k = 1;
+  std::string dtype;    // of the operands: "fp32", "bf16", "fp16", "int8"
+  CpuTraffic weights;   // k x n, of all of the batch
+  CpuTraffic others;    // activations and results, and what an epilogue reads
+  double epilogue = 0;  // vector registers of fp32 results that an epilogue works on, "gelu" each
+};
+
+enum class CpuRowOp { kAdd, kGelu, kSoftmax, kNorm, kReduce };
+
+struct CpuRows {
+  CpuRowOp op = CpuRowOp::kAdd;
+  std::int64_t rows = 1, cols = 1;
+  bool narrow = false;  // stored in less than four bytes, worked on as fp32
+  double passes = 1;    // operations on each value
+  CpuTraffic traffic;
+};
+
+class CpuTiming {
+ public:
+  // UserError for a number of threads that the system does not have.
+  CpuTiming(const CpuSystemSpec& system, const CpuFactors& factors, int threads);
+
+  // UserError for a type that the CPU does not multiply.
+  CpuLoop product(const CpuProduct& product) const;
+  CpuLoop rows(const CpuRows& rows) const;
+  // Moves bytes and does no arithmetic.
+  CpuLoop copy(const CpuTraffic& traffic) const;
+
+  // Where `bytes` are found when `footprint` is touched between two uses of them.
+  CpuTraffic found(Bytes bytes, Bytes footprint) const;
+  Bytes l2_capacity() const;  // of all threads together
+  Bytes l3_capacity() const;  // in which data are found again
+
+  const CpuFactors& factors() const { return factors_; }
+  const CpuSystemSpec& system() const { return system_; }
+  int threads() const { return threads_; }
+  // Values of four bytes that a vector register holds.
+  std::int64_t lanes() const { return lanes_; }
+
+ private:
+  CpuLoop empty_loop() const;
+  Seconds cycles(double count) const { return Cycles(count) / system_.device.clock.all_core; }
+  Seconds feed(const CpuTraffic& traffic) const;
+
+  CpuSystemSpec system_;
+  CpuFactors factors_;
+  int threads_;
+  std::int64_t lanes_;
+};
+
+// The share of bytes that a cache of `capacity` does not hold when `footprint` is touched between
+// two uses of them: none up to the capacity, all above 1.6 times it.
+double missing_share(Bytes footprint, Bytes capacity);
+
+// The time of a loop on cores that share the memory evenly: what model/components executes, for
+// fits. Cores that are done leave their share to the others there, so this is never shorter.
+Seconds loop_time(const CpuLoop& loop);
+
+}  // namespace foretell
