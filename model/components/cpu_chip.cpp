@@ -11,12 +11,6 @@ namespace {
 constexpr std::int64_t kPieces = 8;          // of a run of equal chunks on one core
 constexpr double kLargestPayload = 1 << 30;  // a payload counts its bytes in 32 bits
 
-HbmSpec server_of(BytesPerSecond bandwidth) {
-  HbmSpec server;
-  server.bandwidth = bandwidth;
-  return server;
-}
-
 double overlapped(double a, double b, double exponent) {
   const double longer = std::max(a, b);
   if (!(longer > 0)) return 0;
@@ -41,6 +35,8 @@ std::vector<CpuChunkRun> in_pieces(const std::vector<CpuChunkRun>& runs) {
 
 CpuCore::CpuCore(const sc_core::sc_module_name& name, BytesPerSecond peak)
     : sc_module(name), memory("memory"), peak_(peak) {
+  memory.register_nb_transport_bw(this, &CpuCore::nb_transport_bw);
+  payload_.set_command(tlm::TLM_READ_COMMAND);
   SC_METHOD(step);
   sensitive << step_;
   dont_initialize();
@@ -58,37 +54,53 @@ void CpuCore::step() {
     done.notify(sc_core::SC_ZERO_TIME);
     return;
   }
-  const CpuChunkRun& piece = pieces_[next_++];
-  const auto count = static_cast<double>(piece.count);
-  const Ticks moving = to_ticks(count * piece.feed) + fetch(count * piece.dram);
-  const Ticks compute = to_ticks(count * piece.compute);
+  piece_begin_ = now_ticks();
+  // The memory serves at its peak, so a loop that reaches less of it occupies it longer.
+  const Bytes bytes = static_cast<double>(piece().count) * piece().dram;
+  left_ = bytes > Bytes(0) ? std::max(1.0, std::round(bytes.value() * (peak_ / loop_->dram))) : 0;
+  if (left_ > 0) {
+    request();
+  } else {
+    end_piece();
+  }
+}
+
+void CpuCore::request() {
+  const double now = std::min(left_, kLargestPayload);
+  left_ -= now;
+  payload_.set_data_length(static_cast<unsigned>(now));
+  payload_.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
+  tlm::tlm_phase phase = tlm::BEGIN_REQ;
+  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+  memory->nb_transport_fw(payload_, phase, delay);
+}
+
+tlm::tlm_sync_enum CpuCore::nb_transport_bw(tlm::tlm_generic_payload& /*payload*/,
+                                            tlm::tlm_phase& phase, sc_core::sc_time& /*delay*/) {
+  FORETELL_CHECK(phase == tlm::BEGIN_RESP, "a core waits for its bytes");
+  if (left_ > 0) {
+    request();
+  } else {
+    end_piece();
+  }
+  return tlm::TLM_COMPLETED;
+}
+
+void CpuCore::end_piece() {
+  const auto count = static_cast<double>(piece().count);
+  Ticks moving = now_ticks() - piece_begin_;
+  if (moving > 0) moving = std::max(moving, to_ticks(count * piece().dram / loop_->core_dram));
+  moving += to_ticks(count * piece().feed);
+  const Ticks compute = to_ticks(count * piece().compute);
   const Ticks time = std::llround(
       overlapped(static_cast<double>(compute), static_cast<double>(moving), loop_->overlap));
   busy_ += time;
-  step_.notify(to_sc_time(time));
-}
-
-Ticks CpuCore::fetch(Bytes bytes) {
-  if (!(bytes > Bytes(0))) return 0;
-  FORETELL_CHECK(loop_->core_dram > BytesPerSecond(0), "bytes without a rate");
-  // The server takes bytes at its peak, so a loop that reaches less of it occupies it longer.
-  double left = std::max(1.0, std::round(bytes.value() * (peak_ / loop_->dram)));
-  Ticks delay = 0;
-  tlm::tlm_generic_payload payload;
-  payload.set_command(tlm::TLM_READ_COMMAND);
-  while (left > 0) {
-    const double piece = std::min(left, kLargestPayload);
-    payload.set_data_length(static_cast<unsigned>(piece));
-    sc_core::sc_time until = sc_core::SC_ZERO_TIME;
-    memory->b_transport(payload, until);
-    delay = to_ticks(until);
-    left -= piece;
-  }
-  return std::max(delay, to_ticks(bytes / loop_->core_dram));
+  ++next_;
+  step_.notify(to_sc_time(std::max<Ticks>(0, piece_begin_ + time - now_ticks())));
 }
 
 CpuChip::CpuChip(const sc_core::sc_module_name& name, int cores, BytesPerSecond bandwidth)
-    : sc_module(name), memory_spec_(server_of(bandwidth)), memory_("memory", memory_spec_) {
+    : sc_module(name), memory_("memory", bandwidth) {
   for (int i = 0; i < cores; ++i) {
     const std::string core = "core" + std::to_string(i);
     cores_.push_back(std::make_unique<CpuCore>(core.c_str(), bandwidth));

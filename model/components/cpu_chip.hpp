@@ -1,7 +1,8 @@
 // The cores of a CPU system that run parallel loops, and the memory that they share.
 //
 // A core works through its chunks in a few pieces. At the beginning of a piece it asks the memory
-// (TLM-2.0) for the bytes of the piece, then works as long as computing and moving overlapped take.
+// (TLM-2.0, base protocol) for the bytes of the piece; when they have passed, it is known how long
+// computing and moving overlapped take.
 // The dispatcher forks a loop over the cores and joins when the last of them is done.
 #pragma once
 
@@ -12,7 +13,7 @@
 #include <tlm>
 #include <vector>
 
-#include "model/components/hbm.hpp"
+#include "model/components/fair_memory.hpp"
 #include "model/components/ticks.hpp"
 #include "model/program/cpu_loop.hpp"
 
@@ -34,13 +35,19 @@ class CpuCore : public sc_core::sc_module {
 
  private:
   void step();  // SC_METHOD: the next piece, or the end
-  // When the bytes have passed, from now; no faster than the core can draw them.
-  Ticks fetch(Bytes bytes);
+  tlm::tlm_sync_enum nb_transport_bw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                     sc_core::sc_time& delay);
+  const CpuChunkRun& piece() const { return pieces_[next_]; }
+  void request();    // the bytes that are left of the piece
+  void end_piece();  // all bytes have passed
 
   BytesPerSecond peak_;
   const CpuLoop* loop_ = nullptr;
   std::vector<CpuChunkRun> pieces_;
   std::size_t next_ = 0;
+  Ticks piece_begin_ = 0;
+  double left_ = 0;  // bytes of the piece that were not asked for yet
+  tlm::tlm_generic_payload payload_;
   sc_core::sc_event step_;
   Ticks busy_ = 0;
 };
@@ -61,7 +68,7 @@ class CpuChip : public sc_core::sc_module {
   void run(const std::vector<CpuProgram>& programs);
 
   const std::vector<CpuProgramExecution>& executions() const { return executions_; }
-  Hbm& memory() { return memory_; }
+  const FairMemory& memory() const { return memory_; }
   Ticks busy() const;  // cores x time with work
 
  private:
@@ -71,8 +78,7 @@ class CpuChip : public sc_core::sc_module {
   void begin_loop();
   const CpuLoop& loop() const { return (*programs_)[program_].loops[loop_]; }
 
-  HbmSpec memory_spec_;
-  Hbm memory_;
+  FairMemory memory_;
   std::vector<std::unique_ptr<CpuCore>> cores_;
   const std::vector<CpuProgram>* programs_ = nullptr;
   std::size_t program_ = 0;

@@ -62,10 +62,11 @@ TEST(CpuCallLaws, NeverFasterThanTheRoofline) {
     for (const OperatorMetrics& op : metrics.operators) {
       if (op.op == "MatMul") products += op.flops;
     }
+    // Attention is not multiplied in INT8; at its rate, the bound holds all the more.
     const Seconds compute = products / (core_rate(system.device, dtype) * 4.0);
     const Seconds memory = metrics.hbm_read / dram_bandwidth(system);
     EXPECT_GE(metrics.call * (1 + 1e-9), memory) << dtype;
-    if (std::string(dtype) != "int8") EXPECT_GE(metrics.call, compute) << dtype;
+    EXPECT_GE(metrics.call, compute) << dtype;
   }
 }
 
@@ -97,7 +98,6 @@ TEST(CpuCallLaws, EqualLoopsExecutedOnceGiveTheSameTime) {
   EXPECT_NEAR(time_of(setting) / once, 1, 1e-9);
 }
 
-// The memory server counts the very bytes of the program, scaled by nothing at full efficiency.
 TEST(CpuCallLaws, BytesOfOperatorsAreBytesOfTheCall) {
   const CpuCallResult result = call_of({});
   Bytes sum;
