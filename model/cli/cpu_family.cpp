@@ -190,6 +190,42 @@ class CpuSimulation {
   std::vector<KernelRun> timeline_;  // of a generation: its prefill
 };
 
+std::vector<Parameter> parameters_of_request(const CpuRequest& resolved) {
+  std::vector<Parameter> parameters = resolved.system.parameters;
+  for (const Parameter& factor : resolved.factors.parameters) parameters.push_back(factor);
+  return parameters;
+}
+
+std::string source_of(const CpuRequest& resolved, const std::string& path) {
+  for (const Parameter& parameter : resolved.system.parameters) {
+    if (parameter.path == path) return parameter.source;
+  }
+  return "";
+}
+
+// The rates of what one copy of the network has.
+MachineRecord machine_of(const CpuRequest& resolved) {
+  const CpuSystemSpec spec = part_of_copy(resolved);
+  const std::string type(to_string(resolved.precision.matmul_compute));
+  MachineRecord machine;
+  machine.device = spec.device.name;
+  machine.part = std::to_string(spec.cores) + (spec.cores == 1 ? " core" : " cores");
+  machine.compute.push_back({machine.part + ", " + type,
+                             core_rate(spec.device, type).value() * spec.cores,
+                             source_of(resolved, "device.flops_per_cycle." + type)});
+  machine.bandwidths.push_back({"memory channels", dram_bandwidth(spec).value(),
+                                source_of(resolved, "device.dram.channel_bandwidth")});
+  return machine;
+}
+
+// Measured on the very CPU: what whole blocks of networks showed. On others there is nothing to go
+// by, and the default of all machines is shown.
+std::optional<Interval> interval_of(const CpuRequest& resolved) {
+  const auto found = resolved.factors.interval80.find("block");
+  if (found == resolved.factors.interval80.end() || !resolved.factors.note.empty()) return {};
+  return Interval{found->second.first, found->second.second};
+}
+
 class CpuFamily : public DeviceFamily {
  public:
   std::vector<std::string> systems() const override { return CpuCatalog().systems(); }
@@ -201,17 +237,20 @@ class CpuFamily : public DeviceFamily {
   RunRecord predict(const Request& request) const override {
     const CpuRequest resolved = resolve_cpu(request);
     const CpuSystemSpec& spec = resolved.system.spec;
-    return make_record(resolved,
-                       {spec.id, spec.device.id, resolved.factors.id,
-                        resolved.system.assumed_values, spec.price_usd_per_hour},
-                       CpuSimulation(resolved).run());
+    SystemFacts facts;
+    facts.system = spec.id;
+    facts.device = spec.device.id;
+    facts.factors = resolved.factors.id;
+    facts.assumed_values = resolved.system.assumed_values;
+    facts.prices = spec.price_usd_per_hour;
+    facts.parameters = parameters_of_request(resolved);
+    facts.machine = machine_of(resolved);
+    facts.interval80 = interval_of(resolved);
+    return make_record(resolved, facts, CpuSimulation(resolved).run());
   }
 
   std::vector<Parameter> parameters(const Request& request) const override {
-    const CpuRequest resolved = resolve_cpu(request);
-    std::vector<Parameter> parameters = resolved.system.parameters;
-    for (const Parameter& factor : resolved.factors.parameters) parameters.push_back(factor);
-    return parameters;
+    return parameters_of_request(resolve_cpu(request));
   }
 
   Prices prices(const Request& request) const override {

@@ -95,9 +95,11 @@ class Intervals {
       : device_(facts.factors == "none" ? "published facts alone" : facts.device),
         family_(interval_family(resolved.model.family)),
         matmul_(to_string(resolved.precision.matmul_compute)),
+        own_(facts.interval80),
         notes_(notes) {}
 
   Interval ratio(IntervalQuantity quantity) {
+    if (own_) return *own_;
     const IntervalChoice choice = default_intervals().choose(device_, family_, matmul_, quantity);
     if (!choice.note.empty()) notes_.push_back(choice.note);
     return choice.ratio;
@@ -107,6 +109,7 @@ class Intervals {
   std::string device_;
   std::string_view family_;
   std::string matmul_;
+  std::optional<Interval> own_;  // of the machine itself
   std::vector<std::string>& notes_;
 };
 

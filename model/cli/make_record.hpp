@@ -21,6 +21,8 @@ struct SystemFacts {
   Prices prices;
   std::vector<Parameter> parameters;     // of all kinds
   std::optional<MachineRecord> machine;  // what bounds operators, where it is known
+  // measured / predicted on the machine itself, in place of the table of intervals.
+  std::optional<Interval> interval80 = {};
 };
 
 // Serving formulas, cost, interval and context added.
