@@ -112,11 +112,13 @@ ChosenCpuFactors nearest_factors(const CpuDeviceSpec& device, const fs::path& fo
 }  // namespace
 
 void fields(FieldList& list, CpuFactors& factors) {
-  list.table("product_efficiency", factors.product_efficiency, {"fp32", "bf16", "fp16", "int8"},
-             kShare, 1.0, "Share of the peak that the inner loop of a product reaches.");
+  const std::vector<std::string> types = {"fp32", "bf16", "fp16", "int8"};
+  list.table("product_efficiency", factors.product_efficiency, types, kShare, 1.0,
+             "Share of the peak that the inner loop of a product reaches.");
+  list.table("convolution_efficiency", factors.convolution_efficiency, types, kShare, 1.0,
+             "Share of the peak that the inner loop of a convolution reaches.");
   list.value("tile", factors.tile, {Cycles(0), Cycles(1e5)},
              "Start and end of one register block of a product.");
-  list.value("l1_efficiency", factors.l1_efficiency, kShare, "Of the first cache's bandwidth.");
   list.value("l2_efficiency", factors.l2_efficiency, kShare, "Of the second cache's bandwidth.");
   list.value("l3_efficiency", factors.l3_efficiency, kShare, "Of the third cache's bandwidth.");
   list.value("l3_hold", factors.l3_hold, {0.05, 4},
@@ -130,13 +132,17 @@ void fields(FieldList& list, CpuFactors& factors) {
   list.value("call", factors.call, {Seconds(0), Seconds(1e-3)},
              "Of a primitive, before its loop begins.");
   list.value("fork_join", factors.fork_join, {0, 100}, "Times the published fork and join.");
-  list.value("add", factors.add, kPerVector, "Cycles per vector of sums and copies.");
+  list.value("copy", factors.copy, kPerVector, "Cycles per vector of a copy.");
+  list.value("convert", factors.convert, kPerVector, "Cycles per vector brought to another type.");
+  list.value("add", factors.add, kPerVector, "Cycles per vector of a sum.");
   list.value("gelu", factors.gelu, kPerVector, "Cycles per vector of functions by polynomials.");
   list.value("softmax", factors.softmax, kPerVector, "Cycles per vector of a softmax.");
   list.value("norm", factors.norm, kPerVector, "Cycles per vector of a norm.");
   list.value("reduce", factors.reduce, kPerVector, "Cycles per vector of a reduction.");
-  list.value("convert", factors.convert, kPerVector,
-             "Cycles per vector of a narrow type, in addition.");
+  list.value("pack", factors.pack, kPerVector,
+             "Cycles per vector of weights that a product lays out anew.");
+  list.value("narrow", factors.narrow, kPerVector,
+             "Cycles per vector of values in less than four bytes, in addition.");
   list.value("row", factors.row, {Cycles(0), Cycles(1e5)},
              "Per row of a softmax, norm or reduction.");
 }
@@ -144,7 +150,10 @@ void fields(FieldList& list, CpuFactors& factors) {
 CpuFactors ideal_cpu_factors() {
   constexpr double kHardMaximum = 100;  // exponent at which overlap is perfect
   CpuFactors factors;
-  for (const char* type : {"fp32", "bf16", "fp16", "int8"}) factors.product_efficiency[type] = 1;
+  for (const char* type : {"fp32", "bf16", "fp16", "int8"}) {
+    factors.product_efficiency[type] = 1;
+    factors.convolution_efficiency[type] = 1;
+  }
   factors.core_dram = 1000;
   factors.overlap = kHardMaximum;
   return factors;

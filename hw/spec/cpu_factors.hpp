@@ -16,25 +16,29 @@
 namespace foretell {
 
 struct CpuFactors {
-  std::map<std::string, double> product_efficiency;  // of the peak in the inner loop, by type
+  // Of the peak in the inner loop, by type.
+  std::map<std::string, double> product_efficiency;
+  std::map<std::string, double> convolution_efficiency;
   Cycles tile;               // start and end of one register block of a product
-  double l1_efficiency = 1;  // of the bandwidth of each cache
-  double l2_efficiency = 1;
+  double l2_efficiency = 1;  // of the bandwidth of each cache
   double l3_efficiency = 1;
   double l3_hold = 1;          // share of the third cache in which data are found again
   double dram_efficiency = 1;  // of the peak of the channels, all cores together
   double core_dram = 1;        // bytes per cycle that one core draws from memory
-  double overlap = 1;          // exponent of computing with moving, less 1
+  double overlap = 1;          // exponent of computing with moving; 1: none
   Seconds call;                // of a primitive, before its loop
   double fork_join = 1;        // times the published fork and join
   // Cycles per vector register of fp32 values:
+  double copy = 1;
+  double convert = 1;
   double add = 1;
   double gelu = 1;
   double softmax = 1;
   double norm = 1;
   double reduce = 1;
-  double convert = 1;  // of a narrow type to fp32 or back, in addition
-  Cycles row;          // per row of a softmax, norm or reduction
+  double pack = 1;    // of weights that a product lays out anew
+  double narrow = 1;  // of values in less than four bytes, in addition to the above
+  Cycles row;         // per row of a softmax, norm or reduction
 };
 
 void fields(FieldList& list, CpuFactors& factors);

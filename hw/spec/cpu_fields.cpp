@@ -28,7 +28,6 @@ void fields(FieldList& list, CpuCacheSpec& spec) {
   list.value("l2", spec.l2, {16_KiB, 1_GiB}, "Second-level cache of a core.");
   list.value("l3", spec.l3, {64_KiB, 64_GiB}, "Third-level cache of a group of cores.");
   list.count("l3_cores", spec.l3_cores, {1, 65536}, "Cores that share one third-level cache.");
-  list.value("l1_bandwidth", spec.l1_bandwidth, kPort, "Loads of a core from its first cache.");
   list.value("l2_bandwidth", spec.l2_bandwidth, kPort, "From the second cache to its core.");
   list.value("l3_bandwidth", spec.l3_bandwidth, kPort, "From the third cache to one core.");
 }

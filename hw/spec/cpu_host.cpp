@@ -76,25 +76,25 @@ struct Architecture {
   double fp16;
   double int8;
   int vector_bytes;
-  double l1, l2, l3;  // bytes per cycle
+  double l2, l3;  // bytes per cycle
   int channels;
   double channel_gbps;
 };
 
 const std::map<std::string, Architecture>& architectures() {
   static const std::map<std::string, Architecture> kAll = {
-      {"haswell", {2.8, 32, 0, 0, 42.7, 32, 64, 32, 8, 4, 19.2}},
-      {"skylake", {2.8, 64, 0, 0, 85.3, 64, 128, 48, 8, 6, 21.3}},
-      {"cascade-lake", {3.0, 64, 0, 0, 256, 64, 128, 48, 8, 6, 23.5}},
-      {"ice-lake", {3.2, 64, 0, 0, 256, 64, 128, 48, 10, 8, 25.6}},
-      {"sapphire-rapids", {3.0, 64, 1024, 128, 2048, 64, 128, 48, 10, 8, 38.4}},
-      {"zen2", {3.2, 32, 0, 0, 42.7, 32, 64, 32, 32, 8, 25.6}},
-      {"zen3", {3.4, 32, 0, 0, 42.7, 32, 64, 32, 32, 8, 25.6}},
-      {"zen4", {3.7, 32, 64, 0, 128, 64, 64, 32, 32, 12, 38.4}},
-      {"zen5", {3.9, 64, 128, 0, 256, 64, 128, 64, 32, 12, 51.2}},
-      {"neoverse-v1", {2.6, 32, 128, 64, 256, 32, 96, 32, 10, 8, 38.4}},
-      {"neoverse-n1", {2.5, 16, 0, 32, 64, 16, 32, 32, 10, 8, 25.6}},
-      {"unknown", {2.5, 32, 0, 0, 42.7, 32, 64, 32, 8, 4, 19.2}}};
+      {"haswell", {2.8, 32, 0, 0, 42.7, 32, 32, 8, 4, 19.2}},
+      {"skylake", {2.8, 64, 0, 0, 85.3, 64, 48, 8, 6, 21.3}},
+      {"cascade-lake", {3.0, 64, 0, 0, 256, 64, 48, 8, 6, 23.5}},
+      {"ice-lake", {3.2, 64, 0, 0, 256, 64, 48, 10, 8, 25.6}},
+      {"sapphire-rapids", {3.0, 64, 1024, 128, 2048, 64, 48, 10, 8, 38.4}},
+      {"zen2", {3.2, 32, 0, 0, 42.7, 32, 32, 32, 8, 25.6}},
+      {"zen3", {3.4, 32, 0, 0, 42.7, 32, 32, 32, 8, 25.6}},
+      {"zen4", {3.7, 32, 64, 0, 128, 64, 32, 32, 12, 38.4}},
+      {"zen5", {3.9, 64, 128, 0, 256, 64, 64, 32, 12, 51.2}},
+      {"neoverse-v1", {2.6, 32, 128, 64, 256, 32, 32, 10, 8, 38.4}},
+      {"neoverse-n1", {2.5, 16, 0, 32, 64, 16, 32, 10, 8, 25.6}},
+      {"unknown", {2.5, 32, 0, 0, 42.7, 32, 32, 8, 4, 19.2}}};
   return kAll;
 }
 
@@ -229,7 +229,6 @@ std::string host_device_yaml(const HostFacts& facts) {
   const auto port = [&](const char* key, double bytes) {
     text += "  " + entry(key, fmt::format("{} B/cycle", bytes), "assumed", by_isa);
   };
-  port("l1_bandwidth", known.l1);
   port("l2_bandwidth", known.l2);
   port("l3_bandwidth", known.l3);
   text += "dram:\n";

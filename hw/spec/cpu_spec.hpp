@@ -23,7 +23,6 @@ struct CpuCacheSpec {
   Bytes l2;                    // of a core
   Bytes l3;                    // of a group of cores
   int l3_cores = 1;            // cores that share one
-  BytesPerCycle l1_bandwidth;  // loads of a core out of its own first cache
   BytesPerCycle l2_bandwidth;  // of a core out of its own second cache
   BytesPerCycle l3_bandwidth;  // of a core out of the shared cache
 };

@@ -11,10 +11,12 @@
 #include "calib/fit/fit.hpp"
 #include "calib/validate/table_kind.hpp"
 #include "hw/spec/catalog.hpp"
+#include "hw/spec/cpu_catalog.hpp"
 #include "hw/spec/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/cli/calibrate_attention.hpp"
 #include "model/cli/calibrate_collective.hpp"
+#include "model/cli/calibrate_cpu.hpp"
 #include "model/cli/calibrate_gemm.hpp"
 #include "model/cli/calibrate_measure.hpp"
 #include "model/cli/commands.hpp"
@@ -39,6 +41,7 @@ constexpr std::int64_t kMaxStarts = 1000;
 struct FitCommandOptions {
   std::string device;
   std::string table;
+  std::string measurements;  // of CPUs
   std::string plan;
   std::string split;
   std::string output;
@@ -128,6 +131,11 @@ FitResult run_fit(const FitPlan& plan, const std::vector<FitRow>& rows, int jobs
 }
 
 int calibrate_fit(const FitCommandOptions& options, const Session& session) {
+  if (CpuCatalog().has_system(options.device)) {
+    return calibrate_cpu(
+        {options.device, options.measurements, options.output, options.starts, options.seed},
+        session);
+  }
   if (GpuCatalog().has_system(options.device)) {
     const GemmFitCommand command{options.device,    options.table, options.plan, options.output,
                                  options.framework, options.dtype, options.seed};
@@ -178,11 +186,16 @@ void add_fit_command(CLI::App& calibrate, Session& session) {
       "Devices of one family share their factors: all of them are fitted and written at once.\n"
       "Networks are divided by the split; rows of held-out networks only judge the result.\n"
       "Example:\n"
-      "  foretell calibrate fit --device inferentia2 --table measured.csv -o calib/factors");
+      "  foretell calibrate fit --device inferentia2 --table measured.csv -o calib/factors\n"
+      "  foretell calibrate fit --device host --measurements measurements.jsonl");
   command->add_option("--device", options->device, "device, for example inferentia2")->required();
   command
       ->add_option("--table", options->table,
                    "CSV of measured rows (default: the one in the folder FORETELL_DATA)")
+      ->type_name("FILE");
+  command
+      ->add_option("--measurements", options->measurements,
+                   "CPUs: records of `foretell calibrate measure`, a line of JSON each")
       ->type_name("FILE");
   command
       ->add_option("--plan", options->plan, "the free factors (default: calib/fit of this program)")

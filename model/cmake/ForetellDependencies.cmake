@@ -17,6 +17,21 @@ add_library(foretell_nlopt INTERFACE)
 target_include_directories(foretell_nlopt SYSTEM INTERFACE ${FORETELL_NLOPT_INCLUDE})
 target_link_libraries(foretell_nlopt INTERFACE ${FORETELL_NLOPT_CXX})
 
+# oneDNN is what CPUs are measured with; without it, that program alone is left out. Debian's CMake
+# package of it asks for OpenCL, which its CPU kernels do not need.
+find_library(FORETELL_DNNL dnnl)
+find_path(FORETELL_DNNL_INCLUDE oneapi/dnnl/dnnl.hpp)
+find_package(OpenMP QUIET COMPONENTS CXX)
+if(FORETELL_DNNL AND FORETELL_DNNL_INCLUDE AND OpenMP_CXX_FOUND)
+  set(FORETELL_ONEDNN ON)
+  add_library(foretell_onednn INTERFACE)
+  target_include_directories(foretell_onednn SYSTEM INTERFACE ${FORETELL_DNNL_INCLUDE})
+  target_link_libraries(foretell_onednn INTERFACE ${FORETELL_DNNL} OpenMP::OpenMP_CXX)
+else()
+  set(FORETELL_ONEDNN OFF)
+  message(STATUS "oneDNN is not here: building without the program that measures CPUs")
+endif()
+
 # Debian's SystemC has no CMake package. SYSTEM: its headers are not ours to warn about.
 pkg_check_modules(systemc REQUIRED systemc)
 add_library(foretell_systemc INTERFACE)

@@ -31,6 +31,15 @@ std::int64_t packed(const std::string& dtype) {
   return dtype == "fp32" ? 1 : 2;
 }
 
+double whole_packs(std::int64_t k, const std::string& dtype) {
+  return static_cast<double>(pieces(k, packed(dtype)) * packed(dtype));
+}
+
+double efficiency_of(const std::map<std::string, double>& table, const std::string& dtype) {
+  const auto found = table.find(dtype);
+  return found == table.end() ? 1 : found->second;
+}
+
 CpuTraffic part(const CpuTraffic& traffic, double share) {
   return {traffic.l2 * share, traffic.l3 * share, traffic.dram * share};
 }
@@ -92,48 +101,97 @@ Seconds CpuTiming::feed(const CpuTraffic& traffic) const {
          traffic.l3 / (cache.l3_bandwidth * clock * factors_.l3_efficiency);
 }
 
-CpuLoop CpuTiming::product(const CpuProduct& product) const {
-  CpuLoop loop = empty_loop();
-  loop.name = fmt::format("product {}x{}x{} {}", product.m, product.n, product.k, product.dtype);
-  const auto known = factors_.product_efficiency.find(product.dtype);
-  const double efficiency = known == factors_.product_efficiency.end() ? 1 : known->second;
-  const FlopsPerSecond rate = core_rate(system_.device, product.dtype) * efficiency;
+// Products of equal shape beside each other, cut into panels of columns and blocks of rows.
+struct CpuTiming::Block {
+  std::int64_t count = 1;  // products
+  std::int64_t m = 1, n = 1;
+  double depth = 1;     // multiply-adds per result, whole packs
+  FlopsPerSecond rate;  // in the inner loop
+  double packing = 0;   // cycles of laying weights out, of all products together
+  double epilogue = 0;  // cycles, likewise
+  CpuTraffic traffic;   // likewise
+};
+
+// Operands, results and what is done once are charged to the chunks by the results that they yield.
+void CpuTiming::add_blocks(const Block& block, std::int64_t rows_of_one, CpuLoop& loop) const {
   const std::int64_t panel = kPanelVectors * lanes_;
-  const std::int64_t panels = pieces(product.n, panel);
-  std::int64_t block = std::min(product.m, kBlockRows);
-  while (product.batch * panels * pieces(product.m, block) < threads_ && block >= 2 * kLeastRows) {
-    block = pieces(block, 2);
-  }
-  const std::int64_t blocks = pieces(product.m, block);
-  const double depth =
-      static_cast<double>(pieces(product.k, packed(product.dtype)) * packed(product.dtype));
-  const double all_columns = static_cast<double>(product.batch * product.m * product.n);
-  // Operands and results are charged to the chunks by the results that they yield; a panel of
-  // weights that is worked on again lies in the second cache by then.
+  const std::int64_t panels = pieces(block.n, panel);
+  const std::int64_t blocks = pieces(block.m, rows_of_one);
+  const double all = static_cast<double>(block.count) * static_cast<double>(block.m) *
+                     static_cast<double>(block.n);
   const auto add = [&](std::int64_t count, std::int64_t rows, std::int64_t columns) {
     if (count == 0) return;
     const double padded = static_cast<double>(pieces(columns, lanes_) * lanes_);
     const double tiles = static_cast<double>(pieces(rows, kRegisterRows));
-    const double results = static_cast<double>(rows * columns);
+    const double share = static_cast<double>(rows * columns) / all;
     CpuChunkRun run;
     run.count = count;
-    run.compute = Flops(2 * static_cast<double>(rows) * padded * depth) / rate +
-                  cycles(tiles * factors_.tile.value() +
-                         product.epilogue * factors_.gelu * results / all_columns);
-    const CpuTraffic traffic = part(sum(product.weights, product.others), results / all_columns);
+    run.compute = Flops(2 * static_cast<double>(rows) * padded * block.depth) / block.rate +
+                  cycles(tiles * factors_.tile.value() + share * (block.packing + block.epilogue));
+    const CpuTraffic traffic = part(block.traffic, share);
     run.feed = feed(traffic);
     run.dram = traffic.dram;
     loop.chunks.push_back(run);
   };
-  const std::int64_t last_columns = product.n - (panels - 1) * panel;
-  const std::int64_t last_rows = product.m - (blocks - 1) * block;
-  for (std::int64_t row_block = 0; row_block < std::min<std::int64_t>(blocks, 2); ++row_block) {
-    const bool is_last = row_block + 1 == std::min<std::int64_t>(blocks, 2);
-    const std::int64_t rows = is_last ? last_rows : block;
-    const std::int64_t count = product.batch * (is_last ? 1 : blocks - 1);
-    add(count * (panels - 1), rows, panel);
-    add(count, rows, last_columns);
+  const std::int64_t last_columns = block.n - (panels - 1) * panel;
+  const std::int64_t last_rows = block.m - (blocks - 1) * rows_of_one;
+  add(block.count * (blocks - 1) * (panels - 1), rows_of_one, panel);
+  add(block.count * (blocks - 1), rows_of_one, last_columns);
+  add(block.count * (panels - 1), last_rows, panel);
+  add(block.count, last_rows, last_columns);
+}
+
+CpuLoop CpuTiming::product(const CpuProduct& product) const {
+  CpuLoop loop = empty_loop();
+  loop.name = fmt::format("product {}x{}x{} {}", product.m, product.n, product.k, product.dtype);
+  const std::int64_t panels = pieces(product.n, kPanelVectors * lanes_);
+  std::int64_t rows = std::min(product.m, kBlockRows);
+  while (product.batch * panels * pieces(product.m, rows) < threads_ && rows >= 2 * kLeastRows) {
+    rows = pieces(rows, 2);
   }
+  Block block;
+  block.count = product.batch;
+  block.m = product.m;
+  block.n = product.n;
+  block.depth = whole_packs(product.k, product.dtype);
+  block.rate = core_rate(system_.device, product.dtype) *
+               efficiency_of(factors_.product_efficiency, product.dtype);
+  if (!product.packed_weights) {
+    const double values = static_cast<double>(product.batch) * static_cast<double>(product.n) *
+                          static_cast<double>(product.k);
+    block.packing = factors_.pack * values / static_cast<double>(lanes_);
+  }
+  block.epilogue = product.epilogue * factors_.gelu;
+  block.traffic = sum(product.weights, product.others);
+  add_blocks(block, rows, loop);
+  return loop;
+}
+
+CpuLoop CpuTiming::convolution(const CpuConvolution& convolution) const {
+  CpuLoop loop = empty_loop();
+  loop.name =
+      fmt::format("convolution {}x{} of {} to {} {}", convolution.kernel, convolution.kernel,
+                  convolution.channels, convolution.filters, convolution.dtype);
+  // A row of pixels at a time, but with kernels of one pixel rows follow each other without a gap.
+  const bool is_flat = convolution.kernel == 1;
+  const std::int64_t lines = convolution.batch * convolution.out_height;
+  Block block;
+  block.count = is_flat ? 1 : lines;
+  block.m = is_flat ? lines * convolution.out_width : convolution.out_width;
+  block.n = convolution.filters;
+  block.depth = whole_packs(convolution.channels, convolution.dtype) *
+                static_cast<double>(convolution.kernel * convolution.kernel);
+  block.rate = core_rate(system_.device, convolution.dtype) *
+               efficiency_of(factors_.convolution_efficiency, convolution.dtype);
+  block.traffic = sum(convolution.weights, convolution.others);
+  add_blocks(block, is_flat ? std::min(block.m, kBlockRows) : block.m, loop);
+  return loop;
+}
+
+CpuLoop CpuTiming::fork() const {
+  CpuLoop loop = empty_loop();
+  loop.name = "fork and join";
+  loop.call = Seconds(0);
   return loop;
 }
 
@@ -143,6 +201,14 @@ CpuLoop CpuTiming::rows(const CpuRows& rows) const {
       rows.op == CpuRowOp::kSoftmax || rows.op == CpuRowOp::kNorm || rows.op == CpuRowOp::kReduce;
   double per_vector = factors_.add;
   switch (rows.op) {
+    case CpuRowOp::kCopy:
+      loop.name = "copy";
+      per_vector = factors_.copy;
+      break;
+    case CpuRowOp::kConvert:
+      loop.name = "convert";
+      per_vector = factors_.convert;
+      break;
     case CpuRowOp::kAdd:
       loop.name = "add";
       break;
@@ -164,7 +230,7 @@ CpuLoop CpuTiming::rows(const CpuRows& rows) const {
       break;
   }
   per_vector *= rows.passes;
-  if (rows.narrow) per_vector += factors_.convert;
+  if (rows.narrow) per_vector += factors_.narrow;
   // Rows are not cut; work without rows is cut anywhere.
   const std::int64_t values = rows.rows * rows.cols;
   const std::int64_t units = by_row ? rows.rows : pieces(values, lanes_);

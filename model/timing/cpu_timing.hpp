@@ -28,13 +28,24 @@ struct CpuTraffic {
 struct CpuProduct {
   std::int64_t batch = 1;
   std::int64_t m = 1, n = 1, k = 1;
-  std::string dtype;    // of the operands: "fp32", "bf16", "fp16", "int8"
-  CpuTraffic weights;   // k x n, of all of the batch
-  CpuTraffic others;    // activations and results, and what an epilogue reads
+  std::string dtype;           // of the operands: "fp32", "bf16", "fp16", "int8"
+  bool packed_weights = true;  // laid out ahead as the inner loop reads them
+  CpuTraffic weights;          // k x n, of all of the batch
+  CpuTraffic others;           // activations and results, and what an epilogue reads
   double epilogue = 0;  // vector registers of fp32 results that an epilogue works on, "gelu" each
 };
 
-enum class CpuRowOp { kAdd, kGelu, kSoftmax, kNorm, kReduce };
+// Square kernels; each pixel of a result is a row of an implicit product.
+struct CpuConvolution {
+  std::int64_t batch = 1;
+  std::int64_t channels = 1, filters = 1, kernel = 1;
+  std::int64_t out_height = 1, out_width = 1;
+  std::string dtype;
+  CpuTraffic weights;
+  CpuTraffic others;
+};
+
+enum class CpuRowOp { kCopy, kConvert, kAdd, kGelu, kReduce, kNorm, kSoftmax };
 
 struct CpuRows {
   CpuRowOp op = CpuRowOp::kAdd;
@@ -51,9 +62,12 @@ class CpuTiming {
 
   // UserError for a type that the CPU does not multiply.
   CpuLoop product(const CpuProduct& product) const;
+  CpuLoop convolution(const CpuConvolution& convolution) const;
   CpuLoop rows(const CpuRows& rows) const;
   // Moves bytes and does no arithmetic.
   CpuLoop copy(const CpuTraffic& traffic) const;
+  // Threads that fork and join and do nothing.
+  CpuLoop fork() const;
 
   // Where `bytes` are found when `footprint` is touched between two uses of them.
   CpuTraffic found(Bytes bytes, Bytes footprint) const;
@@ -67,7 +81,9 @@ class CpuTiming {
   std::int64_t lanes() const { return lanes_; }
 
  private:
+  struct Block;
   CpuLoop empty_loop() const;
+  void add_blocks(const Block& block, std::int64_t rows_of_one, CpuLoop& loop) const;
   Seconds cycles(double count) const { return Cycles(count) / system_.device.clock.all_core; }
   Seconds feed(const CpuTraffic& traffic) const;
 

@@ -200,7 +200,7 @@ class GraphMapper {
     CpuRows rows;
     rows.rows = 1;
     rows.cols = element_count(input.shape);
-    rows.narrow = true;
+    rows.op = CpuRowOp::kConvert;
     rows.traffic = found({data, input.bytes()});
     CpuLoop loop = timing_.rows(rows);
     loop.name = "quantise";
@@ -218,6 +218,7 @@ class GraphMapper {
     product.batch = element_count(c) / (product.m * product.n);
     product.dtype = activation_dtype();
     product.others = reads_without(fused, {});
+    product.packed_weights = false;
     add(timing_.product(product), op);
   }
 
@@ -233,6 +234,7 @@ class GraphMapper {
     product.m = shape.queries;
     product.n = shape.keys;
     product.k = shape.head_dim;
+    product.packed_weights = false;
     product.dtype = activation_dtype();
     product.others = half;
     add_traffic(product.others, once);
