@@ -191,12 +191,17 @@ CpuFit fit_cpu(const CpuSystemSpec& system, const std::vector<CpuRow>& rows,
     assign(problem.factors, logs, factors);
     std::vector<double> forecast;
     forecast.reserve(used.size());
-    for (const CpuRow* row : used) forecast.push_back(predicted_us(system, factors, *row));
+    std::map<int, CpuTiming> timings;
+    for (const CpuRow* row : used) {
+      const auto timing = timings.try_emplace(row->threads, system, factors, row->threads).first;
+      forecast.push_back(operator_time(timing->second, row->op).value() * 1e6);
+    }
     return forecast;
   };
   FitOptions fit_options;
   fit_options.starts = options.starts;
   fit_options.seed = options.seed;
+  fit_options.resamples = options.resamples;
   fit_options.progress = options.progress;
   CpuFit done;
   done.factors = belief();

@@ -36,6 +36,7 @@ CpuRowTable cpu_rows_of(const std::vector<Measurement>& measurements);
 
 struct CpuFitOptions {
   int starts = 3;
+  int resamples = 200;  // of the bootstrap
   std::uint64_t seed = 1;
   std::function<void(double)> progress;
 };

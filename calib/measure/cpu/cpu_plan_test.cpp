@@ -90,7 +90,7 @@ TEST(CpuPlan, ColdAndWarmPointsHaveDifferentKeys) {
     record.shape = task.shape;
     record.states = task.states;
     keys.insert(measurement_key(record));
-    cold += task.state("cache") == "cold" ? 1 : 0;
+    if (task.state("cache") == "cold") ++cold;
   }
   EXPECT_EQ(keys.size(), tasks.size());
   EXPECT_GT(cold, 10U);
@@ -107,7 +107,7 @@ TEST(CpuPlan, EveryOperatorAndTypeHasACheckThatIsSmall) {
               1)
         << task_text(task);
   }
-  for (const MeasureTask& check : checks) EXPECT_LT(task_flops(check), 1e6) << task_text(check);
+  for (const MeasureTask& check : checks) EXPECT_LT(task_flops(check), 1e7) << task_text(check);
 }
 
 TEST(CpuPlan, CountsWorkAndBytes) {
