@@ -18,6 +18,7 @@
 #include "model/cli/calibrate_collective.hpp"
 #include "model/cli/calibrate_cpu.hpp"
 #include "model/cli/calibrate_gemm.hpp"
+#include "model/cli/calibrate_import.hpp"
 #include "model/cli/calibrate_measure.hpp"
 #include "model/cli/commands.hpp"
 #include "model/cli/fit_forecast.hpp"
@@ -230,6 +231,7 @@ void add_calibrate_command(CLI::App& app, Session& session) {
       app.add_subcommand("calibrate", "From measurements to the free factors of a device");
   command->require_subcommand(1);
   add_measure_command(*command, session);
+  add_calibrate_import_command(*command, session);
   add_fit_command(*command, session);
 }
 

@@ -1,0 +1,217 @@
+#include "calib/import/check_measurements.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "hw/spec/gpu_catalog.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "model/timing/gemm_library.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr double kMicro = 1e-6;
+constexpr double kFarBelow = 1.3;      // faster than the peak by more than clocks explain
+constexpr double kFarAbove = 300;      // slower than a whole table of large operators can be
+constexpr double kLarge = 5e-6;        // seconds at the peak from which an operator is large
+constexpr double kLeastKernel = 2e-7;  // seconds; no GPU starts and ends a kernel faster
+
+std::optional<double> number(const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != '\0' || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+const TableLayout& layout_of(const MeasuredTable& table) {
+  for (const TableLayout& layout : table_layouts()) {
+    if (layout.kind == table.kind) return layout;
+  }
+  throw InternalError(__FILE__, __LINE__, "a kind of table without a layout");
+}
+
+std::vector<std::string> measured_columns(const MeasuredTable& table) {
+  std::vector<std::string> columns;
+  for (const MeasuredColumn& column : layout_of(table).measured) {
+    const CsvRow& header = table.header;
+    const bool there = std::find(header.begin(), header.end(), column.measured) != header.end();
+    const bool is_new = std::find(columns.begin(), columns.end(), column.measured) == columns.end();
+    if (there && is_new) columns.push_back(column.measured);
+  }
+  return columns;
+}
+
+// Columns that say nothing about what was measured.
+bool is_outcome(const std::string& column, const std::vector<std::string>& measured) {
+  static const std::set<std::string> kOutcomes = {
+      "spread", "repeats", "clock_mhz", "power_w", "temperature_c",   "load_average", "notes",
+      "flags",  "id",      "use",       "latest",  "throughput_unit", "status",       "message"};
+  return kOutcomes.count(column) > 0 || starts_with(column, "latency_") ||
+         starts_with(column, "pred_") || starts_with(column, "measured_") ||
+         std::find(measured.begin(), measured.end(), column) != measured.end();
+}
+
+double size_of(const MeasuredTable& table, std::size_t row, const char* column, double otherwise) {
+  const std::optional<double> size = number(table.cell(row, column));
+  return size && *size > 0 ? *size : otherwise;
+}
+
+// Floating-point operations that a row cannot do without.
+double flops_of(const MeasuredTable& table, std::size_t row) {
+  const auto size = [&](const char* column, double otherwise) {
+    return size_of(table, row, column, otherwise);
+  };
+  if (table.kind == TableKind::kAttention) {
+    const bool context = table.cell(row, "phase") == "context";
+    const double queries = context ? size("isl", 0) : 1;
+    double keys = size("kv_len", context ? size("isl", 0) : 0);
+    const double window = size("window", 0);
+    if (window > 0) keys = std::min(keys, window);
+    const double share = context ? 0.5 : 1;  // what a causal mask leaves at least
+    return share * 4 * size("batch", 1) * size("heads", 0) * size("head_dim", 0) * queries * keys;
+  }
+  return 2 * size("b", 1) * size("m", 0) * size("n", 0) * size("k", 0);
+}
+
+class Checker {
+ public:
+  Checker(const MeasuredTable& table, const std::string& path, const ImportRules& rules)
+      : table_(table), path_(path), rules_(rules), measured_(measured_columns(table)) {}
+
+  std::vector<std::string> problems() {
+    check_times();
+    if (problems_.empty()) check_units();
+    check_contradictions();
+    if (table_.rows.size() < rules_.least_rows) {
+      problems_.push_back(fmt::format("{}: {} has {} rows; fewer than {} determine no factor",
+                                      path_, table_.name, table_.rows.size(), rules_.least_rows));
+    }
+    return std::move(problems_);
+  }
+
+ private:
+  void report(std::size_t row, const std::string& column, const std::string& problem) {
+    problems_.push_back(fmt::format("{}:{}: {}: {}", path_, table_.lines[row], column, problem));
+  }
+
+  void check_times() {
+    for (std::size_t row = 0; row < table_.rows.size(); ++row) {
+      for (const std::string& column : measured_) {
+        const std::string cell = table_.cell(row, column);
+        if (cell.empty()) continue;
+        const std::optional<double> value = number(cell);
+        if (!value || !(*value > 0)) {
+          report(row, column, "'" + cell + "' is no measurement; it has to be above 0");
+        }
+      }
+    }
+  }
+
+  void check_units() {
+    if (layout_of(table_).measured.front().measured != "latency_us") return;
+    std::vector<double> ratios;  // of large operators
+    for (std::size_t row = 0; row < table_.rows.size(); ++row) {
+      const std::optional<double> us = number(table_.cell(row, "latency_us"));
+      if (!us) continue;
+      const double seconds = *us * kMicro;
+      const double least = least_seconds(table_, row);
+      if (seconds * kFarBelow < least) {
+        report(row, "latency_us",
+               fmt::format("{} us cannot be: at its peak the chip takes {:.3g} us; wanted are "
+                           "microseconds",
+                           *us, least / kMicro));
+      } else if (least > 0 && seconds < kLeastKernel) {
+        report(row, "latency_us", fmt::format("{} us cannot be: no kernel is that short", *us));
+      }
+      if (least > kLarge) ratios.push_back(seconds / least);
+    }
+    if (ratios.empty()) return;
+    std::sort(ratios.begin(), ratios.end());
+    const double middle = ratios[ratios.size() / 2];
+    if (middle > kFarAbove) {
+      problems_.push_back(fmt::format(
+          "{}: large operators of {} take {:.0f} times as long as the chip needs at its "
+          "peak; are these nanoseconds? wanted are microseconds",
+          path_, table_.name, middle));
+    }
+  }
+
+  void check_contradictions() {
+    std::vector<std::size_t> keys;
+    for (std::size_t i = 0; i < table_.header.size(); ++i) {
+      if (!is_outcome(table_.header[i], measured_)) keys.push_back(i);
+    }
+    for (const std::string& column : measured_) {
+      std::map<std::string, std::size_t> first;  // row of each shape
+      for (std::size_t row = 0; row < table_.rows.size(); ++row) {
+        const std::optional<double> value = number(table_.cell(row, column));
+        if (!value || !(*value > 0)) continue;
+        std::string key;
+        for (const std::size_t i : keys) key += table_.rows[row][i] + '\x1f';
+        const auto [known, is_new] = first.emplace(std::move(key), row);
+        if (is_new) continue;
+        const double before = *number(table_.cell(known->second, column));
+        if (std::max(*value, before) <= (1 + rules_.tolerance) * std::min(*value, before)) continue;
+        report(row, column,
+               fmt::format("{} contradicts line {}, which has {} for the same", *value,
+                           table_.lines[known->second], before));
+      }
+    }
+  }
+
+  const MeasuredTable& table_;
+  const std::string& path_;
+  const ImportRules& rules_;
+  std::vector<std::string> measured_;
+  std::vector<std::string> problems_;
+};
+
+const GpuDeviceSpec* device_of(const std::string& name) {
+  static const GpuCatalog kCatalog;
+  static std::map<std::string, std::optional<GpuDeviceSpec>> known;
+  const auto [entry, is_new] = known.emplace(name, std::nullopt);
+  if (is_new && kCatalog.has_system(name)) entry->second = kCatalog.load(name).spec.device;
+  return entry->second ? &*entry->second : nullptr;
+}
+
+// FLOP/s; 0 when the chip or the type is not known.
+double rate_of(const GpuDeviceSpec& device, const std::string& dtype) {
+  for (const GemmType& type : gemm_types()) {
+    if (type.name != dtype) continue;
+    const auto matrix = device.matrix_rate.find(type.rate);
+    const auto vector = device.vector_rate.find(type.rate);
+    return std::max(matrix == device.matrix_rate.end() ? 0 : matrix->second,
+                    vector == device.vector_rate.end() ? 0 : vector->second);
+  }
+  return 0;
+}
+
+}  // namespace
+
+double least_seconds(const MeasuredTable& table, std::size_t row) {
+  const GpuDeviceSpec* device = device_of(table.cell(row, "gpu"));
+  if (device == nullptr) return 0;
+  if (table.kind == TableKind::kCollective) {
+    const double ranks = size_of(table, row, "n_ranks", size_of(table, row, "n_gpus", 1));
+    const double rate = device->nvlink.bandwidth.value();
+    if (!(rate > 0) || ranks < 2) return 0;
+    // Each GPU has to receive what it does not have, at least its part of it.
+    return size_of(table, row, "bytes", 0) / ranks / rate;
+  }
+  const double rate = rate_of(*device, table.cell(row, "dtype"));
+  return rate > 0 ? flops_of(table, row) / rate : 0;
+}
+
+std::vector<std::string> measurement_problems(const MeasuredTable& table, const std::string& path,
+                                              const ImportRules& rules) {
+  return Checker(table, path, rules).problems();
+}
+
+}  // namespace foretell

@@ -1,0 +1,199 @@
+#include "calib/import/read_measurements.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "calib/import/record_tables.hpp"
+#include "hw/spec/gpu_catalog.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "model/config/document.hpp"
+
+namespace foretell {
+namespace {
+
+struct TimeUnit {
+  const char* column;
+  double in_us;
+};
+constexpr TimeUnit kTimeUnits[] = {{"latency_ns", 1e-3}, {"latency_ms", 1e3}, {"latency_s", 1e6}};
+constexpr const char* kMicroseconds = "latency_us";
+
+std::size_t place_of(const CsvRow& header, const std::string& column) {
+  return static_cast<std::size_t>(std::find(header.begin(), header.end(), column) - header.begin());
+}
+
+bool starts_json(const std::string& path) {
+  InputFile file(path);
+  char first = 0;
+  while (file.read(&first, 1) == 1) {
+    if (first != ' ' && first != '\n' && first != '\r' && first != '\t') return first == '{';
+  }
+  return false;
+}
+
+// "latency_ms" as "latency_us": which column, and by what its cells are multiplied.
+struct TimeColumn {
+  std::size_t place = 0;
+  double in_us = 1;
+};
+
+TimeColumn rename_time(CsvRow& header, const std::string& path) {
+  TimeColumn found{header.size(), 1};
+  for (const TimeUnit& unit : kTimeUnits) {
+    const std::size_t place = place_of(header, unit.column);
+    if (place == header.size()) continue;
+    if (found.place < header.size() || place_of(header, kMicroseconds) < header.size()) {
+      throw UserError(path + ":1: two columns of times; keep one of them");
+    }
+    found = {place, unit.in_us};
+    header[place] = kMicroseconds;
+  }
+  return found;
+}
+
+std::string scaled(const std::string& cell, double by, const std::string& where) {
+  if (cell.empty() || by == 1) return cell;
+  char* end = nullptr;
+  const double value = std::strtod(cell.c_str(), &end);
+  if (*end != '\0' || !std::isfinite(value)) {
+    throw UserError(where + ": '" + cell + "' is no measured time");
+  }
+  return to_text(value * by);
+}
+
+// Fills a column, adding it at the end where it is not there, with `given` where it is empty.
+void fill(MeasuredTable& table, const std::string& column, const std::string& given) {
+  const std::size_t place = place_of(table.header, column);
+  if (place == table.header.size()) {
+    table.header.push_back(column);
+    for (CsvRow& row : table.rows) row.emplace_back();
+  }
+  for (CsvRow& row : table.rows) {
+    if (row[place].empty()) row[place] = given;
+  }
+}
+
+void fill_provenance(MeasuredTable& table, const MeasurementProvenance& given,
+                     const std::string& path) {
+  fill(table, kMeasuredBy, given.source);
+  fill(table, kMeasuredOn, given.machine);
+  fill(table, kMeasuredDate, given.date);
+  fill(table, kMeasuredWith, given.software);
+  std::vector<std::string> missing;
+  const auto require = [&](const char* column, const char* what) {
+    for (std::size_t i = 0; i < table.rows.size(); ++i) {
+      if (!table.cell(i, column).empty()) continue;
+      missing.emplace_back(what);
+      return;
+    }
+  };
+  require(kMeasuredBy, "--source (who measured)");
+  require(kMeasuredOn, "--machine (on what)");
+  require(kMeasuredDate, "--date (when)");
+  if (!missing.empty()) {
+    throw UserError(path + ": no provenance; give " + join(missing, ", ") +
+                    ", or a YAML file with these keys by --provenance");
+  }
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    const std::string date = table.cell(i, kMeasuredDate);
+    if (is_date(date)) continue;
+    throw UserError(path + ":" + std::to_string(table.lines[i]) + ": '" + date +
+                    "' is no date like 2026-01-31");
+  }
+}
+
+void spell_devices(MeasuredTable& table) {
+  const std::size_t place = place_of(table.header, "gpu");
+  if (place == table.header.size()) return;
+  const GpuCatalog catalog;
+  std::map<std::string, std::string> spelled;
+  for (CsvRow& row : table.rows) {
+    const auto [known, is_new] = spelled.emplace(row[place], row[place]);
+    if (is_new && catalog.has_system(row[place])) known->second = catalog.find_system(row[place]);
+    row[place] = known->second;
+  }
+}
+
+MeasuredTable read_csv(const std::string& path) {
+  CsvReader csv(path);
+  MeasuredTable table;
+  table.header = csv.header();
+  const TimeColumn time = rename_time(table.header, path);
+  const TableLayout& layout = recognise_table(table.header, path);
+  table.kind = layout.kind;
+  table.name = layout.name;
+  CsvRow row;
+  while (csv.next(row)) {
+    const std::string where = path + ":" + std::to_string(csv.line());
+    if (time.place < row.size()) row[time.place] = scaled(row[time.place], time.in_us, where);
+    table.rows.push_back(row);
+    table.lines.push_back(csv.line());
+  }
+  return table;
+}
+
+void require_measurements(const MeasuredTable& table, const std::string& path) {
+  std::vector<std::string> columns;
+  for (const TableLayout& layout : table_layouts()) {
+    if (layout.kind != table.kind) continue;
+    for (const MeasuredColumn& column : layout.measured) columns.push_back(column.measured);
+  }
+  if (std::none_of(columns.begin(), columns.end(), [&](const std::string& column) {
+        return place_of(table.header, column) < table.header.size();
+      })) {
+    throw UserError(path + ":1: nothing is measured; wanted is a column " + columns.front());
+  }
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    const bool any = std::any_of(columns.begin(), columns.end(), [&](const std::string& column) {
+      return !table.cell(i, column).empty();
+    });
+    if (!any) {
+      throw UserError(path + ":" + std::to_string(table.lines[i]) +
+                      ": the row has no measurement; leave it out");
+    }
+  }
+}
+
+}  // namespace
+
+std::string MeasuredTable::cell(std::size_t row, const std::string& column) const {
+  const std::size_t place = place_of(header, column);
+  return place == header.size() ? "" : rows[row][place];
+}
+
+std::vector<MeasuredTable> read_measurements(const std::string& path,
+                                             const MeasurementProvenance& given) {
+  std::vector<MeasuredTable> tables;
+  if (starts_json(path)) {
+    tables = record_tables(path);
+  } else {
+    tables.push_back(read_csv(path));
+  }
+  for (MeasuredTable& table : tables) {
+    require_measurements(table, path);
+    fill_provenance(table, given, path);
+    spell_devices(table);
+  }
+  return tables;
+}
+
+std::string measured_table_text(const MeasuredTable& table) {
+  std::string text = to_csv(table.header);
+  for (const CsvRow& row : table.rows) text += to_csv(row);
+  return text;
+}
+
+MeasurementProvenance load_provenance(const std::string& path) {
+  const Node root = load_document(path);
+  root.only_keys({"source", "machine", "date", "software"}, "");
+  const auto text = [&root](const char* key) { return root.required(key, "").as_text(key); };
+  MeasurementProvenance provenance{text("source"), text("machine"), text("date"), ""};
+  if (const Node* software = root.find("software")) {
+    provenance.software = software->as_text("software");
+  }
+  return provenance;
+}
+
+}  // namespace foretell

@@ -1,0 +1,43 @@
+// Measurements of others as tables that predict, validate and calibrate fit read: CSV of one of the
+// kinds in calib/validate/table_kind.hpp, or records of calib/measurements, one a line.
+//
+// What comes out has names of devices as the project spells them, times in the column of its kind
+// (`latency_ms`, `latency_ns` and `latency_s` become `latency_us`), and where each row is from in
+// the columns measured_by, measured_on, measured_date and measured_with.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "calib/measurements/measurement.hpp"
+#include "calib/validate/table_kind.hpp"
+#include "reports/record/csv.hpp"
+
+namespace foretell {
+
+struct MeasuredTable {
+  std::string name;  // of the part: "gemm", "gemm.warm", "operator"
+  TableKind kind = TableKind::kOperator;
+  CsvRow header;
+  std::vector<CsvRow> rows;
+  std::vector<std::size_t> lines;  // of the file that each row was read from
+
+  // The cell of a column; "" where there is no such column.
+  std::string cell(std::size_t row, const std::string& column) const;
+};
+
+// A file of JSON lines is told by its first character. Records are divided by kind and by the
+// conditions that a whole table is predicted under: warm weights, launches by the host, sustained
+// load. UserError with file:line for what is not understood, for a row without a measurement, and,
+// naming what is missing, when neither `given` nor the file says who measured, on what, and when.
+// What the file says goes before `given`.
+std::vector<MeasuredTable> read_measurements(const std::string& path,
+                                             const MeasurementProvenance& given);
+
+// The same text for the same tables; read_measurements() reads it back.
+std::string measured_table_text(const MeasuredTable& table);
+
+// source, machine, date and, if it is there, software from a YAML file.
+MeasurementProvenance load_provenance(const std::string& path);
+
+}  // namespace foretell
