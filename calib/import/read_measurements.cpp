@@ -94,7 +94,8 @@ void fill_provenance(MeasuredTable& table, const MeasurementProvenance& given,
   require(kMeasuredDate, "--date (when)");
   if (!missing.empty()) {
     throw UserError(path + ": no provenance; give " + join(missing, ", ") +
-                    ", or a YAML file with these keys by --provenance");
+                    ", or a YAML file with these keys by --provenance, to `foretell calibrate "
+                    "import`");
   }
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     const std::string date = table.cell(i, kMeasuredDate);

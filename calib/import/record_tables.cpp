@@ -75,6 +75,8 @@ class Sorter {
       part = "gemm";
       cells["framework"] = kCublasLt;
       cells["version"] = library_version(record.provenance.software);
+      // Tables call products whose activations are quantised in a pass of their own fp8.
+      if (record.dtype == "fp8") cells["dtype"] = "fp8_static";
       sizes(record, cells);
     } else if (record.op == "conv" && size_of(record, "groups", where) == 1) {
       cells["op"] = "conv";

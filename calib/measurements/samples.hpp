@@ -15,7 +15,4 @@ struct SampleSummary {
 // is not above zero.
 SampleSummary summarise(std::vector<double> samples);
 
-// The value that a share `q` of the samples lies below.
-double quantile(std::vector<double> samples, double q);
-
 }  // namespace foretell

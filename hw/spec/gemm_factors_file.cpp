@@ -25,9 +25,9 @@ double ratio_at(const Node& list, std::size_t index) {
 }
 
 GemmFactorSet read_set(const Node& node, Problems& problems) {
-  node.only_keys(
-      {"framework", "version", "dtype", "fitted_on", "held_out", "interval80", "factors"},
-      "tables");
+  node.only_keys({"framework", "version", "dtype", "fitted_on", "held_out", "interval80", "factors",
+                  "evidence"},
+                 "tables");
   GemmFactorSet set;
   const auto text = [&](const char* key) { return node.required(key, "tables").as_text(key); };
   set.framework = text("framework");
@@ -41,6 +41,7 @@ GemmFactorSet read_set(const Node& node, Problems& problems) {
   FieldList list;
   fields(list, set.factors);
   load_fields(node.required("factors", "tables"), list, {}, read_plain_value, problems);
+  if (const Node* evidence = node.find("evidence")) set.evidence = read_gemm_evidence(*evidence);
   return set;
 }
 

@@ -11,6 +11,7 @@
 //       held_out: 4358 rows of 121 families, MAPE 4.5 %, median 3.4 %, p90 9.7 %
 //       interval80: [0.95, 1.08]      # measured / predicted on the rows held out
 //       factors: {mma_efficiency: 0.9, step: 160 cycles, …}
+//       evidence: {…}                 # how sure: gemm_evidence.hpp; not in every file
 #pragma once
 
 #include <filesystem>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "hw/spec/catalog.hpp"
+#include "hw/spec/gemm_evidence.hpp"
 #include "hw/spec/gemm_factors.hpp"
 #include "hw/spec/gpu_spec.hpp"
 
@@ -32,6 +34,7 @@ struct GemmFactorSet {
   double interval_low = 1;  // measured / predicted
   double interval_high = 1;
   GemmFactors factors;
+  GemmEvidence evidence;
 };
 
 struct GemmFactorsFile {
@@ -43,6 +46,10 @@ struct GemmFactorsFile {
 
 // All errors of the file in one UserError.
 GemmFactorsFile parse_gemm_factors(const std::string& text, const std::string& shown_as);
+// The text that parse_gemm_factors reads.
+std::string gemm_factors_text(const GemmFactorsFile& file);
+// Replaces the set of the same framework and type, or adds it.
+void put_gemm_factors(GemmFactorsFile& file, GemmFactorSet set);
 
 // The factors of a product, and where they are from.
 struct ChosenGemmFactors {

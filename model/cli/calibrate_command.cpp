@@ -20,6 +20,7 @@
 #include "model/cli/calibrate_gemm.hpp"
 #include "model/cli/calibrate_import.hpp"
 #include "model/cli/calibrate_measure.hpp"
+#include "model/cli/calibrate_measured.hpp"
 #include "model/cli/commands.hpp"
 #include "model/cli/fit_forecast.hpp"
 #include "model/cli/fit_report.hpp"
@@ -42,7 +43,7 @@ constexpr std::int64_t kMaxStarts = 1000;
 struct FitCommandOptions {
   std::string device;
   std::string table;
-  std::string measurements;  // of CPUs
+  std::string measurements;  // of CPUs and GPUs
   std::string plan;
   std::string split;
   std::string output;
@@ -137,6 +138,16 @@ int calibrate_fit(const FitCommandOptions& options, const Session& session) {
         {options.device, options.measurements, options.output, options.starts, options.seed},
         session);
   }
+  if (!options.measurements.empty()) {
+    if (!options.table.empty()) throw UserError("give --table or --measurements, not both");
+    if (!GpuCatalog().has_system(options.device)) {
+      throw UserError("--measurements: '" + options.device +
+                      "' is neither a CPU nor a GPU; `foretell list devices` shows them");
+    }
+    return calibrate_measured({options.device, options.measurements, "", options.output,
+                               options.framework, options.dtype, options.seed},
+                              session);
+  }
   if (GpuCatalog().has_system(options.device)) {
     const GemmFitCommand command{options.device,    options.table, options.plan, options.output,
                                  options.framework, options.dtype, options.seed};
@@ -188,7 +199,8 @@ void add_fit_command(CLI::App& calibrate, Session& session) {
       "Networks are divided by the split; rows of held-out networks only judge the result.\n"
       "Example:\n"
       "  foretell calibrate fit --device inferentia2 --table measured.csv -o calib/factors\n"
-      "  foretell calibrate fit --device host --measurements measurements.jsonl");
+      "  foretell calibrate fit --device host --measurements measurements.jsonl\n"
+      "  foretell calibrate fit --device l40s --measurements l40s.jsonl");
   command->add_option("--device", options->device, "device, for example inferentia2")->required();
   command
       ->add_option("--table", options->table,
@@ -196,7 +208,8 @@ void add_fit_command(CLI::App& calibrate, Session& session) {
       ->type_name("FILE");
   command
       ->add_option("--measurements", options->measurements,
-                   "CPUs: records of `foretell calibrate measure`, a line of JSON each")
+                   "CPUs and GPUs: records of calibrate measure; GPUs: also a table of "
+                   "calibrate import")
       ->type_name("FILE");
   command
       ->add_option("--plan", options->plan, "the free factors (default: calib/fit of this program)")

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "calib/fit/gemm_fit.hpp"
+#include "calib/fit/measured_gemm_fit.hpp"
 #include "calib/validate/statistics.hpp"
 #include "hw/spec/gemm_factors_file.hpp"
 #include "hw/spec/gpu_catalog.hpp"
@@ -102,45 +103,6 @@ Accuracy judge(const GpuDeviceSpec& device, const GemmType& type, const GemmLibr
   return accuracy_of(comparisons);
 }
 
-// Four significant digits, with the unit.
-std::string short_text(const Field& field) {
-  const double value = std::stod(fmt::format("{:.4g}", field.number()));
-  return format_quantity(value, field.dimension);
-}
-
-std::string set_text(const GemmFactorSet& set) {
-  std::string text = fmt::format(
-      "  - framework: {}\n    version: {}\n    dtype: {}\n    fitted_on: \"{}\"\n"
-      "    held_out: \"{}\"\n    interval80: [{:.3f}, {:.3f}]\n    factors:\n",
-      set.framework, set.version, set.dtype, set.fitted_on, set.held_out, set.interval_low,
-      set.interval_high);
-  GemmFactors factors = set.factors;
-  FieldList list;
-  fields(list, factors);
-  for (const Field& field : list.all()) {
-    text += fmt::format("      {}: {}\n", field.path, short_text(field));
-  }
-  return text;
-}
-
-std::string file_text(const GemmFactorsFile& file) {
-  std::string text =
-      "# Written by `foretell calibrate fit`; do not edit. What each factor means stands in\n"
-      "# hw/spec/gemm_factors.cpp; cycles are of the boost clock, B/cycle are of one SM.\n";
-  text += fmt::format("device: {}\nsplit: \"{}\"\ntables:\n", file.device, file.split);
-  for (const GemmFactorSet& set : file.sets) text += set_text(set);
-  return text;
-}
-
-void put(GemmFactorsFile& file, GemmFactorSet set) {
-  for (GemmFactorSet& known : file.sets) {
-    if (known.framework != set.framework || known.dtype != set.dtype) continue;
-    known = std::move(set);
-    return;
-  }
-  file.sets.push_back(std::move(set));
-}
-
 GemmFactorSet fit_table(const GpuDeviceSpec& device, const TableKey& key, const Rows& rows,
                         const GemmFitCommand& command, const Session& session) {
   const auto& [framework, dtype, version] = key;
@@ -164,6 +126,10 @@ GemmFactorSet fit_table(const GpuDeviceSpec& device, const TableKey& key, const 
   set.fitted_on =
       fmt::format("{} of {} rows of {} families, MAPE {:.2f} %, {} free factors", result.rows,
                   rows.fit.size(), rows.fit_families.size(), result.loss * 100, result.free.size());
+  MeasuredGemmOptions evidence;
+  evidence.seed = options.seed;
+  set.evidence =
+      evidence_around(device, type, library, result.factors, result.free, rows.fit, evidence);
   const Accuracy judged = judge(device, type, library, result.factors, rows.held_out);
   set.held_out = fmt::format(
       "{} rows of {} families, MAPE {:.2f} %, median {:.2f} %, p90 {:.2f} %, bias {:+.2f} %",
@@ -198,8 +164,8 @@ int calibrate_gemm(const GemmFitCommand& command, const Session& session) {
     if (rows.fit.empty() || rows.held_out.empty()) {
       throw UserError("a table needs rows of families on both sides of the split");
     }
-    put(file, fit_table(device, key, rows, command, session));
-    write_text(path.string(), file_text(file));
+    put_gemm_factors(file, fit_table(device, key, rows, command, session));
+    write_text(path.string(), gemm_factors_text(file));
   }
   return kSuccess;
 }

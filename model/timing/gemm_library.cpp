@@ -151,6 +151,10 @@ GemmL2State collector_l2_state(const std::string& framework, const std::string& 
   if (is_plugin(type)) return {1, false};
   if (framework == "sglang") return {6, true};
   if (framework == "vllm") return {6, false};
+  if (framework == "cublaslt") {  // calib/measure/cuda: weights that fill L2 twice
+    const double copies = std::ceil(2 * l2_bytes / weight_bytes) + 1;
+    return {static_cast<int>(std::clamp(copies, 1.0, 64.0)), false};
+  }
   if (starts_with(version, "1.0.") || starts_with(version, "1.2.")) return {5, false};
   return {static_cast<int>(std::clamp(std::ceil(l2_bytes / weight_bytes), 1.0, 5.0)), false};
 }
