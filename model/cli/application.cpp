@@ -111,6 +111,7 @@ void add_commands(CLI::App& app, Session& session) {
   add_explain_command(app, session);
   add_predict_command(app, session);
   add_validate_command(app, session);
+  add_sweep_command(app, session);
   add_report_command(app, session);
   add_diff_command(app, session);
   add_calibrate_command(app, session);

@@ -20,14 +20,15 @@ Progress::~Progress() {
   if (visible_) *session_.messages << kWipe << std::flush;
 }
 
-void Progress::update(double fraction) {
+void Progress::update(double fraction, std::string_view note) {
   if (!session_.terminal || session_.quiet || session_.messages == nullptr) return;
   const Clock::time_point now = Clock::now();
   const auto since = [now](Clock::time_point then) {
     return std::chrono::duration<double>(now - then).count();
   };
   if (since(start_) < kPatience || (visible_ && since(drawn_) < kRedrawInterval)) return;
-  *session_.messages << kWipe << progress_line(label_, fraction, since(start_)) << std::flush;
+  *session_.messages << kWipe << progress_line(label_, fraction, since(start_)) << note
+                     << std::flush;
   drawn_ = now;
   visible_ = true;
 }

@@ -16,7 +16,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  void update(double fraction);  // 0…1; cheap, redraws at most ten times a second
+  // 0…1; cheap, redraws at most ten times a second. `note` stands behind the bar.
+  void update(double fraction, std::string_view note = "");
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -4,9 +4,11 @@
 
 #include <functional>
 #include <iosfwd>
+#include <memory>
 #include <string_view>
 
 #include "model/cli/prediction.hpp"
+#include "model/sweep/cluster.hpp"
 
 namespace foretell {
 
@@ -23,7 +25,9 @@ struct Session {
   int result_width = 0;              // columns of the terminal that shows the result; 0: none
   bool quiet = false;                // -q
   bool verbose = false;              // -v
-  std::function<int()> action;       // what the command line asked for, set while parsing
+  // Joins the processes that a launcher such as mpirun started; empty when there are none.
+  std::function<std::unique_ptr<Cluster>()> cluster;
+  std::function<int()> action;  // what the command line asked for, set while parsing
 
   void say(std::string_view message) const;     // unless -q
   void detail(std::string_view message) const;  // only with -v

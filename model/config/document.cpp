@@ -6,6 +6,7 @@
 #include <fstream>
 #include <map>
 #include <sstream>
+#include <unordered_map>
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
@@ -153,7 +154,9 @@ void Node::only_keys(const std::vector<std::string>& known, std::string_view pat
   problems.throw_if_any();
 }
 
-Node parse_document(const std::string& text, const std::string& shown_as) {
+namespace {
+
+Node parse_anew(const std::string& text, const std::string& shown_as) {
   std::vector<YAML::Node> documents;
   try {
     documents = YAML::LoadAll(text);
@@ -171,6 +174,19 @@ Node parse_document(const std::string& text, const std::string& shown_as) {
   Problems problems;
   Node root = Converter(shown_as, problems).convert(documents.front(), "", 0);
   problems.throw_if_any();
+  return root;
+}
+
+}  // namespace
+
+// What was parsed before is kept: a study reads the same few files for every one of its points.
+Node parse_document(const std::string& text, const std::string& shown_as) {
+  constexpr std::size_t kMostKept = 64;
+  static std::unordered_map<std::string, Node> kept;
+  std::string key = shown_as + '\n' + text;
+  if (const auto found = kept.find(key); found != kept.end()) return found->second;
+  Node root = parse_anew(text, shown_as);
+  if (kept.size() < kMostKept) kept.emplace(std::move(key), root);
   return root;
 }
 

@@ -179,6 +179,37 @@ double parse_quantity(std::string_view text, Dimension dimension) {
   throw UserError(wrong_unit(trim(text), parsed.rest, wanted));
 }
 
+std::optional<AnyQuantity> find_unit(std::string_view name) {
+  for (const DimensionUnits& entry : unit_table()) {
+    for (const Unit& unit : entry.units) {
+      if (unit.name == name) return AnyQuantity{unit.scale, entry.dimension};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<AnyQuantity> parse_any_quantity(std::string_view text) {
+  const std::string_view trimmed = trim(text);
+  double number = 0;
+  const auto [end, error] =
+      std::from_chars(trimmed.data(), trimmed.data() + trimmed.size(), number);
+  if (error != std::errc() || !std::isfinite(number)) return std::nullopt;
+  const std::string_view rest =
+      trim(trimmed.substr(static_cast<std::size_t>(end - trimmed.data())));
+  if (rest.empty()) return AnyQuantity{number, {}};
+  const std::optional<AnyQuantity> unit = find_unit(rest);
+  if (!unit || !std::isfinite(number * unit->value)) return std::nullopt;
+  return AnyQuantity{number * unit->value, unit->dimension};
+}
+
+bool has_unit(Dimension dimension) {
+  const auto& table = unit_table();
+  return dimension == Dimension{} ||
+         std::any_of(table.begin(), table.end(), [dimension](const DimensionUnits& entry) {
+           return entry.dimension == dimension;
+         });
+}
+
 long long parse_integer(std::string_view text) {
   const double value = parse_quantity(text, Dimension{});
   constexpr double kExact = 9007199254740992.0;  // 2^53: above it not every integer exists
@@ -207,6 +238,13 @@ std::string format_quantity(double value, Dimension dimension) {
     }
   }
   return best;
+}
+
+std::string short_quantity(double value, Dimension dimension) {
+  std::string exact = format_quantity(value, dimension);
+  std::string rounded = format_quantity(std::stod(fmt::format("{:.6g}", value)), dimension);
+  const bool is_count = dimension == Dimension{} && value == std::round(value);
+  return is_count || exact.size() <= rounded.size() ? exact : rounded;
 }
 
 std::string describe(Dimension dimension) {

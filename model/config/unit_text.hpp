@@ -4,6 +4,7 @@
 // 1e9 bytes, GiB is 2^30 bytes. Numbers without dimension (counts, ratios) have no unit.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -46,12 +47,30 @@ Q parse_quantity(std::string_view text) {
   return Q(parse_quantity(text, dimension_of<Q>::value));
 }
 
+// A number with whatever unit is known, or without one: "820 GB/s", "0.5".
+struct AnyQuantity {
+  double value = 0;  // in base units
+  Dimension dimension;
+};
+// Nothing when the text is no finite number, or what follows it is no unit.
+std::optional<AnyQuantity> parse_any_quantity(std::string_view text);
+
+// What one of a unit is in base units: "GB/s" is 1e9 B/s; nothing for an unknown name.
+std::optional<AnyQuantity> find_unit(std::string_view name);
+
+// Whether quantities of this dimension can be written; plain numbers can.
+bool has_unit(Dimension dimension);
+
 // A whole number without unit; UserError otherwise.
 long long parse_integer(std::string_view text);
 
 // The shortest text of the value to 12 digits, with a number between 1 and 1000 where two are
 // equally short: 820e9 B/s is "820 GB/s". `value` is in base units and finite.
 std::string format_quantity(double value, Dimension dimension);
+
+// The same to six digits where that is shorter: what is calculated has digits that nobody wants,
+// but 24 MiB stays 24 MiB.
+std::string short_quantity(double value, Dimension dimension);
 
 template <int T, int D, int W, int C, int M>
 std::string format_quantity(Quantity<T, D, W, C, M> quantity) {

@@ -93,7 +93,7 @@ TEST(RecordStore, RefusesWhatItCannotReadAndSaysWhy) {
   RecordStore(newer, Access::kWrite).add(example_record());
   run_sql(newer, "PRAGMA user_version = 99");
   EXPECT_THAT(error(newer, Access::kRead),
-              HasSubstr("written by a newer foretell (schema 99, this one knows 1)"));
+              HasSubstr("written by a newer foretell (schema 99, this one knows 2)"));
 }
 
 TEST(JsonLines, ReadsWhatItWrote) {

@@ -1,0 +1,205 @@
+// `foretell sweep` with a stand-in for the simulator: what is stored, whatever happens on the way.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <sstream>
+
+#include "model/base/errors.hpp"
+#include "model/cli/application.hpp"
+#include "model/cli/testing/command_runner.hpp"
+#include "model/config/document.hpp"
+#include "reports/record/study_store.hpp"
+#include "reports/record/testing/temporary_folder.hpp"
+
+namespace foretell {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kBase = "base: {on: inf2.xlarge, workload: bert-base-uncased, seq: 128}\n";
+
+class SweepTest : public testing::Test {
+ protected:
+  std::string study(const std::string& text, const std::string& name = "study.yaml") {
+    const std::string path = folder_.file(name);
+    std::ofstream(path) << "study: s\n" << text;
+    return path;
+  }
+  std::string store(const std::string& name = "store.sqlite") { return folder_.file(name); }
+
+  // Every row of the first study of a store, as text.
+  std::string rows(const std::string& path) {
+    const StudyStore store(path, StoreAccess::kRead);
+    std::string text;
+    store.read(store.studies().front(), [&text](const StudyRow& row) {
+      text += std::to_string(row.point.number) + row.point.hash + row.point.skipped_by +
+              row.point.values + (row.point.inside ? "+" : "-") + row.result.status +
+              row.result.message + row.result.context +
+              (row.result.record ? to_json(*row.result.record) : "") + '\n';
+    });
+    return text;
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(SweepTest, ShowsTheFrontAndStoresEveryPoint) {
+  const std::string path = study(std::string(kBase) +
+                                 "vary: {batch: [1, 2, 4], dp: [1, 2]}\nwhere: [\"${batch} * "
+                                 "${dp} < 8\"]\nobjectives: [latency, throughput]\n");
+  const CommandResult result = run_command({"sweep", path, "--store", store(), "--jobs", "2"});
+  EXPECT_EQ(result.code, kSuccess) << result.messages;
+  EXPECT_THAT(result.result, AllOf(HasSubstr("6 of 6 points, 5 predicted, 1 skipped"),
+                                   HasSubstr("low latency, high throughput")));
+  const CommandResult csv =
+      run_command({"sweep", path, "--store", store(), "--format", "csv", "--resume"});
+  EXPECT_THAT(csv.result, HasSubstr("s,0,1,1,ok,yes,no,0.001,"));
+  EXPECT_THAT(csv.result, HasSubstr("s,5,4,2,skipped,no,no,"));
+  EXPECT_THAT(csv.messages, AllOf(HasSubstr("6 known before"), Not(HasSubstr("computed now"))));
+}
+
+TEST_F(SweepTest, TheNumberOfWorkersDoesNotShow) {
+  const std::string path =
+      study(std::string(kBase) + "vary: {batch: {range: [1, 30], steps: 30}, sdk: [a, fail]}\n");
+  EXPECT_EQ(run_command({"sweep", path, "--store", store("1"), "--jobs", "1"}).code,
+            kOutsideTolerance);
+  EXPECT_EQ(run_command({"sweep", path, "--store", store("3"), "--jobs", "3"}).code,
+            kOutsideTolerance);
+  EXPECT_EQ(rows(store("1")), rows(store("3")));
+  EXPECT_THAT(rows(store("1")), HasSubstr("'fail' is not allowed"));
+}
+
+TEST_F(SweepTest, APointThatCrashesIsARowWithItsReason) {
+  const std::string path = study(std::string(kBase) + "vary: {sdk: [a, crash, bug, b]}\n");
+  const CommandResult result = run_command({"sweep", path, "--store", store(), "--jobs", "2"});
+  EXPECT_EQ(result.code, kOutsideTolerance);
+  EXPECT_THAT(rows(store()),
+              AllOf(HasSubstr("crashedits process was ended: Killed"),
+                    HasSubstr("crashedinternal error: a table has no end"), HasSubstr("ok")));
+  EXPECT_THAT(result.messages, HasSubstr("2 failed"));
+}
+
+TEST_F(SweepTest, EqualPointsAreComputedOnceAcrossStudies) {
+  const std::string first = study(std::string(kBase) + "vary: {batch: [1, 2, 4]}\n", "a.yaml");
+  const std::string second = study(std::string(kBase) + "vary: {batch: [2, 4, 8]}\n", "b.yaml");
+  run_command({"sweep", first, "--store", store()});
+  EXPECT_THAT(run_command({"sweep", second, "--store", store()}).messages,
+              AllOf(HasSubstr("1 computed now"), HasSubstr("2 known before")));
+  // Zipped keys may name one point twice: it is one prediction.
+  const std::string twice = study(std::string(kBase) + "zip: {batch: [16, 16.0]}\n", "c.yaml");
+  EXPECT_THAT(run_command({"sweep", twice, "--store", store()}).messages,
+              AllOf(HasSubstr("2 of 2 points"), HasSubstr("1 computed now")));
+}
+
+RunRecord slow_predict(const Request& request) {
+  usleep(2000);
+  return fake_predict(request);
+}
+
+// A process that runs the study; killed by `signal` when it has stored something.
+int run_and_kill(const std::string& study, const std::string& store, int signal) {
+  const pid_t process = fork();
+  if (process == 0) {
+    std::ostringstream messages;
+    Session session;
+    session.predict = slow_predict;
+    session.messages = &messages;
+    const int code =
+        run_application({"sweep", study, "--store", store, "--jobs", "2", "-q"}, session);
+    _exit(code);
+  }
+  for (int i = 0; i < 2000; ++i) {
+    usleep(1000);
+    try {
+      const StudyStore reader(store, StoreAccess::kRead);  // readable while running
+      if (!reader.studies().empty() && reader.finished(reader.studies().front()).size() > 5) break;
+    } catch (const UserError&) {  // not yet there
+    }
+  }
+  kill(process, signal);
+  int status = 0;
+  waitpid(process, &status, 0);
+  return status;
+}
+
+TEST_F(SweepTest, KilledAndResumedGivesTheSameRows) {
+  const std::string path =
+      study(std::string(kBase) + "vary: {batch: {range: [1, 200], steps: 200}}\n");
+  run_command({"sweep", path, "--store", store("whole")});
+  for (const int signal : {SIGKILL, SIGTERM, SIGINT}) {
+    const std::string killed = store("killed" + std::to_string(signal));
+    const int status = run_and_kill(path, killed, signal);
+    if (signal == SIGKILL) {
+      EXPECT_TRUE(WIFSIGNALED(status));
+    } else {
+      EXPECT_EQ(WEXITSTATUS(status), 128 + signal);
+    }
+    {
+      const StudyStore reader(killed, StoreAccess::kRead);
+      const std::size_t done = reader.finished(reader.studies().front()).size();
+      EXPECT_GT(done, 0U);
+      EXPECT_LT(done, 200U);
+    }
+    EXPECT_EQ(run_command({"sweep", path, "--store", killed, "--resume"}).code, kSuccess);
+    EXPECT_EQ(rows(killed), rows(store("whole"))) << signal;
+  }
+}
+
+TEST_F(SweepTest, ALogForBatchJobs) {
+  const std::string path = study(std::string(kBase) + "vary: {batch: [1, 1313]}\n");
+  run_command({"sweep", path, "--log", folder_.file("log")});
+  const std::string text = read_text_file(folder_.file("log"));
+  EXPECT_THAT(text, AllOf(HasSubstr("point 1 failed: needs 40.0 GiB"),
+                          HasSubstr("2 of 2 points stored, 2 computed now, 1 failed")));
+}
+
+TEST_F(SweepTest, MistakesAreFoundBeforeAnythingRuns) {
+  const auto mistake = [this](const std::string& text) {
+    const CommandResult result = run_command({"sweep", study(text), "--store", store("none")});
+    EXPECT_EQ(result.code, kUserMistake) << text;
+    return result.messages;
+  };
+  const std::string base = kBase;
+  EXPECT_THAT(mistake(base + "vary: {device.hbm.bandwith: [1 TB/s]}\n"),
+              AllOf(HasSubstr("study.yaml:3"), HasSubstr("no such parameter"),
+                    HasSubstr("'device.hbm.bandwidth'")));
+  EXPECT_THAT(mistake(base + "vary: {batchs: [1]}\n"),
+              AllOf(HasSubstr("study.yaml:3"), HasSubstr("nearest is 'batch'")));
+  EXPECT_THAT(mistake(base + "vary: {batch: [0]}\n"), HasSubstr("'0' is not allowed"));
+  EXPECT_THAT(mistake(base + "vary: {batch: []}\n"), HasSubstr("no values"));
+  EXPECT_THAT(mistake(base + "vary: {dtype: [bf17]}\n"), HasSubstr("nearest is 'bf16'"));
+  EXPECT_THAT(mistake(base + "vary: {device.hbm.bandwidth: [820]}\n"), HasSubstr("has no unit"));
+  EXPECT_THAT(mistake(base + "vary: {device.cores: [2, 0]}\n"), HasSubstr("device.cores"));
+  EXPECT_THAT(mistake("base: {workload: gpt2}\n"), HasSubstr("names no system"));
+  EXPECT_THAT(mistake("base: {on: inf2.xlage, workload: gpt2}\n"),
+              HasSubstr("nearest is 'inf2.xlarge'"));
+  EXPECT_THAT(mistake(base + "where: [\"${device.hbm.bandwith} > 1 TB/s\"]\n"),
+              HasSubstr("nearest is 'device.hbm.bandwidth'"));
+  EXPECT_THAT(mistake(base + "where: [\"${device.hbm.bandwidth} > 1 ms\"]\n"),
+              HasSubstr("study.yaml:3"));
+  EXPECT_THAT(mistake(base + "where: [\"${latency}\"]\n"), HasSubstr("is no condition"));
+  EXPECT_THAT(mistake(base + "derive: {core.dma.engine_rate: \"2 ms\"}\n"),
+              AllOf(HasSubstr("study.yaml:3"), HasSubstr("is a time; wanted is a data rate")));
+}
+
+TEST_F(SweepTest, MistakesOnTheCommandLine) {
+  const std::string path = study(kBase);
+  EXPECT_THAT(run_command({"sweep", "nothing.yaml"}).messages, HasSubstr("no such file"));
+  EXPECT_THAT(run_command({"sweep", path, "--jobs", "0"}).messages, HasSubstr("--jobs"));
+  EXPECT_THAT(run_command({"sweep", path, "--time-limit", "0"}).messages,
+              HasSubstr("--time-limit"));
+  EXPECT_THAT(run_command({"sweep", path, "--resume"}).messages, HasSubstr("--store"));
+  EXPECT_THAT(run_command({"sweep", path, "--resume", "--store", store()}).messages,
+              HasSubstr("holds nothing of this study"));
+  EXPECT_THAT(run_command({"sweep", path, "--store", "/proc/no.sqlite"}).messages,
+              HasSubstr("cannot be opened"));
+}
+
+}  // namespace
+}  // namespace foretell

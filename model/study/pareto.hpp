@@ -1,0 +1,21 @@
+// What is best by several objectives at once.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace foretell {
+
+// Positions of the points that no other point beats: none is at least as good in everything and
+// better in something. Of equal points the first counts. `maximise` has one entry per objective.
+// O(n log n) for two objectives, O(n · front) for more.
+std::vector<std::size_t> pareto_front(const std::vector<std::vector<double>>& points,
+                                      const std::vector<bool>& maximise);
+
+// The volume that points dominate up to `reference`, which they all are to be better than
+// (parts of points beyond it do not count). Exact, by slicing; for a few objectives and some
+// hundred points.
+double hypervolume(const std::vector<std::vector<double>>& points,
+                   const std::vector<bool>& maximise, const std::vector<double>& reference);
+
+}  // namespace foretell

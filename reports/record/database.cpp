@@ -1,0 +1,182 @@
+#include "reports/record/database.hpp"
+
+#include <sqlite3.h>
+
+#include <array>
+#include <filesystem>
+
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr int kApplicationId = 0x46544C31;  // "FTL1" tells our files from other databases
+constexpr int kPatienceMs = 20'000;         // of a writer that waits for another one
+
+// What each schema number adds to the one before it. A change of a table is a new entry.
+constexpr std::array<const char*, 2> kSchemas = {
+    R"(
+CREATE TABLE IF NOT EXISTS run (
+  id INTEGER PRIMARY KEY,
+  system TEXT NOT NULL,
+  workload TEXT NOT NULL,
+  dtype TEXT NOT NULL,
+  batch INTEGER NOT NULL,
+  latency_s REAL NOT NULL,
+  throughput REAL NOT NULL,
+  cost_usd_per_million REAL,
+  record TEXT NOT NULL UNIQUE
+);
+CREATE INDEX IF NOT EXISTS run_key ON run (system, workload, dtype, batch);
+)",
+    // A point is what was predicted, once; design points of studies refer to it.
+    R"(
+CREATE TABLE study (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL,
+  hash TEXT NOT NULL UNIQUE,
+  version TEXT NOT NULL,
+  points INTEGER NOT NULL,
+  keys TEXT NOT NULL,
+  definition TEXT NOT NULL
+);
+CREATE TABLE point (
+  hash TEXT PRIMARY KEY,
+  status TEXT NOT NULL,
+  message TEXT NOT NULL,
+  latency_s REAL,
+  call_s REAL,
+  throughput REAL,
+  cost_usd_per_million REAL,
+  ttft_s REAL,
+  tpot_s REAL,
+  memory_used_bytes REAL,
+  memory_capacity_bytes REAL,
+  bottleneck TEXT,
+  context TEXT NOT NULL,
+  record TEXT
+) WITHOUT ROWID;
+CREATE TABLE study_point (
+  study INTEGER NOT NULL REFERENCES study (id),
+  number INTEGER NOT NULL,
+  hash TEXT,
+  skipped_by TEXT NOT NULL,
+  inside INTEGER NOT NULL,
+  "values" TEXT NOT NULL,
+  PRIMARY KEY (study, number)
+) WITHOUT ROWID;
+CREATE VIEW study_row AS
+  SELECT study.name AS study, study_point.number, study_point."values",
+         coalesce(point.status, 'skipped') AS status,
+         coalesce(point.message, study_point.skipped_by) AS message, study_point.inside,
+         latency_s, call_s, throughput, cost_usd_per_million, ttft_s, tpot_s, memory_used_bytes,
+         memory_capacity_bytes, bottleneck, context, record, study_point.study AS study_id
+  FROM study_point JOIN study ON study.id = study_point.study
+  LEFT JOIN point ON point.hash = study_point.hash;
+)"};
+constexpr int kSchemaVersion = static_cast<int>(kSchemas.size());
+
+}  // namespace
+
+Database::Database(const std::string& path, StoreAccess access) : path_(path) {
+  if (access == StoreAccess::kRead && !std::filesystem::exists(path)) {
+    throw UserError(path + ": no such file; `--store " + path +
+                    "` of a command that predicts writes one");
+  }
+  const int flags = access == StoreAccess::kRead ? SQLITE_OPEN_READONLY
+                                                 : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  try {
+    if (sqlite3_open_v2(path.c_str(), &database_, flags, nullptr) != SQLITE_OK)
+      fail("cannot be opened");
+    sqlite3_busy_timeout(database_, kPatienceMs);
+    check_schema(access);
+  } catch (...) {
+    sqlite3_close(database_);
+    throw;
+  }
+}
+
+Database::~Database() { sqlite3_close(database_); }
+
+void Database::check_schema(StoreAccess access) {
+  schema_ = number("PRAGMA user_version");
+  const int application = number("PRAGMA application_id");
+  const int objects = number("SELECT count(*) FROM sqlite_master");
+  const bool fresh = objects == 0 && schema_ == 0;
+  if (!fresh && application != kApplicationId) {
+    throw UserError(path_ + ": is a database, but not one of foretell records; name another file");
+  }
+  if (schema_ > kSchemaVersion) {
+    throw UserError(path_ + ": was written by a newer foretell (schema " + std::to_string(schema_) +
+                    ", this one knows " + std::to_string(kSchemaVersion) +
+                    "); use that version or another file");
+  }
+  if (access == StoreAccess::kRead) {
+    if (fresh) throw UserError(path_ + ": holds no records");
+    return;
+  }
+  execute("PRAGMA journal_mode = WAL");
+  execute("PRAGMA synchronous = NORMAL");
+  transaction([&] {
+    // Looked at again: somebody else may have brought the file up in between.
+    for (schema_ = number("PRAGMA user_version"); schema_ < kSchemaVersion; ++schema_)
+      execute(kSchemas.at(static_cast<std::size_t>(schema_)));
+    execute(("PRAGMA application_id = " + std::to_string(kApplicationId)).c_str());
+    execute(("PRAGMA user_version = " + std::to_string(kSchemaVersion)).c_str());
+  });
+}
+
+void Database::roll_back() const { sqlite3_exec(database_, "ROLLBACK", nullptr, nullptr, nullptr); }
+
+Database::Statement Database::prepare(const char* sql) const {
+  sqlite3_stmt* statement = nullptr;
+  if (sqlite3_prepare_v2(database_, sql, -1, &statement, nullptr) != SQLITE_OK)
+    fail("cannot be read");
+  return {statement, &sqlite3_finalize};
+}
+
+void Database::execute(const char* sql) const {
+  if (sqlite3_exec(database_, sql, nullptr, nullptr, nullptr) != SQLITE_OK)
+    fail("cannot be written");
+}
+
+void Database::run(const Statement& statement) const {
+  if (sqlite3_step(statement.get()) != SQLITE_DONE) fail("cannot be written");
+  sqlite3_reset(statement.get());
+}
+
+bool Database::next(const Statement& statement) const {
+  const int result = sqlite3_step(statement.get());
+  if (result != SQLITE_ROW && result != SQLITE_DONE) fail("cannot be read");
+  return result == SQLITE_ROW;
+}
+
+void Database::limit_pages(int pages) const {
+  number(("PRAGMA max_page_count = " + std::to_string(pages)).c_str());
+}
+
+int Database::number(const char* sql) const {
+  const Statement statement = prepare(sql);
+  if (!next(statement)) fail("cannot be read");
+  return sqlite3_column_int(statement.get(), 0);
+}
+
+void Database::fail(const std::string& doing) const {
+  const bool foreign = database_ != nullptr && sqlite3_errcode(database_) == SQLITE_NOTADB;
+  const std::string reason = foreign                ? "it is not a SQLite database"
+                             : database_ != nullptr ? sqlite3_errmsg(database_)
+                                                    : "out of memory";
+  throw UserError(path_ + ": " + doing + ": " + reason);
+}
+
+void bind_text(const Database::Statement& statement, int index, const std::string& text) {
+  sqlite3_bind_text(statement.get(), index, text.c_str(), static_cast<int>(text.size()), nullptr);
+}
+
+std::string text_column(const Database::Statement& statement, int column) {
+  const void* text = sqlite3_column_blob(statement.get(), column);
+  const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement.get(), column));
+  return size == 0 ? "" : std::string(static_cast<const char*>(text), size);
+}
+
+}  // namespace foretell
