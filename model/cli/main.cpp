@@ -1,29 +1,44 @@
-#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <string>
 #include <vector>
 
-#include "model/cli/application.hpp"
-#include "model/cli/prediction.hpp"
+#include "model/cli/program.hpp"
+#include "model/cli/session.hpp"
 
 namespace {
 
-// Columns of the terminal on standard output; 0 when it is none.
-int terminal_width() {
-  winsize size{};
-  if (isatty(STDOUT_FILENO) == 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
-  return size.ws_col;
+// Processes that mpirun or srun started together; 1 without them.
+int launched_together() {
+  for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
+    if (const char* size = std::getenv(variable)) return std::atoi(size);
+  }
+  return 1;
+}
+
+// A sweep on several ranks is done by the program beside this one, which alone is linked to MPI:
+// MPI would cost every other command some ten milliseconds. Returns only when it is not there.
+void hand_over(char** argv) {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::string other = (self.parent_path() / "foretell-mpi").string();
+  execv(other.c_str(), argv);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  foretell::Session session;
-  session.predict = foretell::predict;
-  session.messages = &std::cerr;
-  session.terminal = isatty(STDERR_FILENO) != 0;
-  session.result_width = terminal_width();
-  return foretell::run_application(std::vector<std::string>(argv + 1, argv + argc), session);
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  const bool sweeps = std::find(arguments.begin(), arguments.end(), "sweep") != arguments.end();
+  if (sweeps && launched_together() > 1) {
+    hand_over(argv);
+    std::cerr << "foretell: built without MPI, but started as several ranks; install "
+                 "libboost-mpi-dev and openmpi-bin and build again, or use --jobs\n";
+    return foretell::kUserMistake;
+  }
+  return foretell::run_program(arguments, {}, false);
 }

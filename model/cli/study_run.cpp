@@ -52,6 +52,8 @@ std::string answer_point(const Study& study, const DefaultValue& defaults, const
     RunRecord record = predict(study_request(plan_point(study, number, defaults).values));
     record.operators.clear();
     record.resources.clear();
+    record.machine.reset();
+    record.values.clear();
     return kRecord + to_json(record);
   } catch (const UserError& error) {
     return kUserFault + std::string(error.what());

@@ -10,6 +10,16 @@ find_package(Threads REQUIRED)
 find_package(Boost 1.74 REQUIRED)
 find_package(benchmark REQUIRED)
 
+# For sweeps over several machines; without it the program is built for one.
+find_package(MPI QUIET COMPONENTS CXX)
+find_package(Boost 1.74 QUIET OPTIONAL_COMPONENTS mpi serialization)
+set(FORETELL_MPI FALSE)
+if(MPI_CXX_FOUND AND Boost_MPI_FOUND AND Boost_SERIALIZATION_FOUND)
+  set(FORETELL_MPI TRUE)
+  add_library(foretell_mpi INTERFACE)
+  target_link_libraries(foretell_mpi INTERFACE Boost::mpi Boost::serialization MPI::MPI_CXX)
+endif()
+
 # Debian ships NLopt's C++ interface as a library of its own; its CMake package names the C one.
 find_library(FORETELL_NLOPT_CXX nlopt_cxx REQUIRED)
 find_path(FORETELL_NLOPT_INCLUDE nlopt.hpp REQUIRED)

@@ -1,7 +1,9 @@
 #include "model/sweep/sweep.hpp"
 
+#include <chrono>
 #include <cstring>
 #include <string>
+#include <thread>
 
 #include "model/base/errors.hpp"
 
@@ -17,6 +19,9 @@ constexpr char kReady = 'R';    // to rank 0: room for so many tasks
 constexpr char kTasks = 'T';    // from rank 0: numbers
 constexpr char kAnswers = 'A';  // to rank 0
 constexpr char kDone = 'D';     // from rank 0: no more
+constexpr char kBye = 'B';      // to rank 0: the last message
+
+constexpr double kFarewell = 2;  // s that rank 0 waits for the others at the end
 
 void put(std::string& text, std::uint64_t number) {
   text.append(reinterpret_cast<const char*>(&number), sizeof number);
@@ -78,8 +83,10 @@ class OtherRanks {
     if (cluster_ != nullptr) room_.resize(static_cast<std::size_t>(cluster_->size()));
   }
   ~OtherRanks() {
-    for (std::size_t rank = 1; rank < room_.size(); ++rank)
-      cluster_->send(static_cast<int>(rank), std::string(1, kDone));
+    try {
+      release();
+    } catch (const std::exception&) {  // a rank that is gone needs no release
+    }
   }
   OtherRanks(const OtherRanks&) = delete;
   OtherRanks& operator=(const OtherRanks&) = delete;
@@ -117,6 +124,21 @@ class OtherRanks {
   }
 
  private:
+  // What the others still send is received, or they could not end.
+  void release() {
+    for (std::size_t rank = 1; rank < room_.size(); ++rank)
+      cluster_->send(static_cast<int>(rank), std::string(1, kDone));
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point start = Clock::now();
+    for (std::size_t there = room_.empty() ? 0 : room_.size() - 1; there > 0;) {
+      if (std::chrono::duration<double>(Clock::now() - start).count() > kFarewell) return;
+      while (const std::optional<ClusterMessage> message = cluster_->receive()) {
+        if (message->text.front() == kBye) --there;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(kClusterPatienceMs));
+    }
+  }
+
   Cluster* cluster_;
   std::vector<std::size_t> room_;  // by rank
   std::size_t in_work_ = 0;
@@ -149,7 +171,7 @@ void serve_sweep(WorkerGroup& workers, Cluster& cluster) {
   std::deque<std::uint64_t> waiting;
   while (true) {
     while (const std::optional<ClusterMessage> message = cluster.receive()) {
-      if (message->text.front() == kDone) return;
+      if (message->text.front() == kDone) return cluster.send(0, std::string(1, kBye));
       for (Reader reader(message->text); reader.more();) waiting.push_back(reader.number());
     }
     for (; !waiting.empty() && workers.room() > 0; waiting.pop_front())

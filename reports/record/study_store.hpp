@@ -37,7 +37,7 @@ struct PointResult {
   std::string status;
   std::string message;              // why there is no record
   std::string context;              // what was asked for, as JSON
-  std::optional<RunRecord> record;  // without operators and resources
+  std::optional<RunRecord> record;  // without operators, resources and sources
 };
 
 struct StudyPointRow {
