@@ -16,19 +16,23 @@ using Kinds = std::set<std::string_view>;
 const Kinds kViews = {"Reshape", "Split", "Slice"};
 const Kinds kActivations = {"Gelu", "Tanh", "Relu", "Silu", "Sigmoid", "Exp", "Sqrt", "Erf"};
 const Kinds kBinary = {"Add", "Sub", "Mul", "Div"};
+constexpr std::string_view kChannelFactors = "BatchNorm";
 const Kinds kScoreRules = {"CausalMask", "Alibi"};
 // What ends a chain of element-wise operators in the same pass: they work row by row.
-const Kinds kRowWise = {"Softmax",   "LayerNorm",  "RmsNorm",  "TopK",
-                        "ReduceSum", "ReduceMean", "ReduceMax"};
+const Kinds kRowWise = {"Softmax",    "LayerNorm", "RmsNorm",           "TopK",         "ReduceSum",
+                        "ReduceMean", "ReduceMax", "GlobalAveragePool", "GlobalMaxPool"};
+const Kinds kConvolutions = {"Conv", "ConvTranspose"};
 const Kinds kCollectives = {"AllReduce", "ReduceScatter", "AllGather"};
-const Kinds kAlone = {"Gather", "Concat", "Transpose"};
+const Kinds kAlone = {"Gather",  "Concat",      "Transpose", "GroupNorm",
+                      "MaxPool", "AveragePool", "Resize",    "Pad"};
 // Between the projections and an attention.
 const Kinds kHeadWork = {"Rope", "UpdateCache"};
 // Kernels that read their operands with strides.
 const Kinds kStridedReaders = {"MatMul", "Rope", "UpdateCache", "ExpertMatMul"};
 
 bool is_elementwise(std::string_view kind) {
-  return kActivations.count(kind) + kBinary.count(kind) + kScoreRules.count(kind) > 0;
+  return kActivations.count(kind) + kBinary.count(kind) + kScoreRules.count(kind) > 0 ||
+         kind == kChannelFactors;
 }
 
 class Fuser {
@@ -117,6 +121,10 @@ class Fuser {
     if (op.kind == "MatMul") {
       fused.kind = GpuOpKind::kProduct;
       absorb_scale(fused);
+    } else if (kConvolutions.count(op.kind) > 0 && is_weight(op.inputs[1])) {
+      fused.kind = GpuOpKind::kConvolution;
+      fused.weights = {op.inputs[1]};
+      absorb_around_convolution(fused);
     } else if (op.kind == "ExpertMatMul") {
       fused.kind = GpuOpKind::kExperts;
       fused.weights = {op.inputs[1]};
@@ -249,6 +257,17 @@ class Fuser {
         return;
       }
       take(fused, next);
+    }
+  }
+
+  void absorb_around_convolution(FusedOp& fused) {
+    for (OpId next = single_consumer(output_of(fused)); next != kNoId && !is_taken(next);
+         next = single_consumer(output_of(fused))) {
+      const std::string& kind = graph_.op(next).kind;
+      const bool activation = kActivations.count(kind) > 0;
+      if (kind != kChannelFactors && !activation && !is_residual(fused, next)) return;
+      take(fused, next);
+      if (activation) return;
     }
   }
 

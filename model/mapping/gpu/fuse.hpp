@@ -5,6 +5,8 @@
 //   * a product with weights takes bias, activation and residual into its epilogue;
 //   * products of one input with several weights (queries, keys and values; gate and up) are one
 //     product, whose bias rides along; an activation behind it is then a pass of its own;
+//   * a convolution takes the norm of its channels, which is part of its weights then, residual and
+//     activation;
 //   * scores, scale, mask, softmax and context are one attention;
 //   * element-wise operators behind each other are one pass, with the norm, softmax or reduction
 //     that ends them; rotations, norms of heads and cache updates next to each other likewise;
@@ -20,7 +22,7 @@
 
 namespace foretell {
 
-enum class GpuOpKind { kLinear, kProduct, kAttention, kExperts, kPass, kCollective };
+enum class GpuOpKind { kLinear, kProduct, kConvolution, kAttention, kExperts, kPass, kCollective };
 
 // What an operation touches of a tensor that has data of its own.
 struct TensorAccess {
@@ -46,7 +48,7 @@ struct FusedOp {
   std::vector<OpId> ops;  // every operator that is done when this is done
   std::vector<TensorAccess> reads;
   std::vector<TensorAccess> writes;
-  std::vector<TensorId> weights;  // kLinear: of the products that are one; kExperts: the only one
+  std::vector<TensorId> weights;  // kLinear: of the products that are one; else the only one
   AttentionDimensions attention;
 };
 

@@ -6,6 +6,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/mapping/gpu/attention_kernels.hpp"
+#include "model/mapping/gpu/convolution.hpp"
 #include "model/mapping/gpu/fuse.hpp"
 #include "model/mapping/gpu/l2_residency.hpp"
 #include "model/mapping/gpu/product_kernels.hpp"
@@ -85,6 +86,8 @@ class GraphMapper {
         return linear(fused, op);
       case GpuOpKind::kProduct:
         return product(fused, op);
+      case GpuOpKind::kConvolution:
+        return convolution(fused, op);
       case GpuOpKind::kAttention:
         return attention(fused, op);
       case GpuOpKind::kExperts:
@@ -131,14 +134,38 @@ class GraphMapper {
         product_type(mapping_.precision.matmul_compute, graph_.tensor(fused.weights.front()).dtype);
     product.copies = copies_between(weight_bytes);
     product.dram = dram_of(fused);
-    const TensorId data = data_of(graph_, main.inputs[0]);
-    const Bytes element(products_.type(product.type).activation_bytes);
-    if (size_of(graph_.tensor(data).dtype) > element) {
-      const Bytes narrow = static_cast<double>(element_count(input.shape)) * element;
-      convert(data, input.bytes(), narrow, op);
-      product.dram -= input.bytes() * l2_.missing(data, input.bytes());
-    }
+    read_activation(main.inputs[0], product, op);
     products_.add(product, op);
+  }
+
+  // One that is wider than the product wants it is converted first.
+  void read_activation(TensorId id, Product& product, MappedOp& op) {
+    const Tensor& input = graph_.tensor(id);
+    const TensorId data = data_of(graph_, id);
+    const Bytes element(products_.type(product.type).activation_bytes);
+    if (!(size_of(graph_.tensor(data).dtype) > element)) return;
+    const Bytes narrow = static_cast<double>(element_count(input.shape)) * element;
+    convert(data, input.bytes(), narrow, op);
+    product.dram -= input.bytes() * l2_.missing(data, input.bytes());
+  }
+
+  void convolution(const FusedOp& fused, MappedOp& op) {
+    const Op& main = graph_.op(fused.main);
+    const ImplicitGemm gemm = implicit_gemm(graph_, main);
+    if (gemm.is_depthwise()) return pass(fused, op);
+    const Tensor& weight = graph_.tensor(fused.weights.front());
+    Product product;
+    product.batch = gemm.groups;
+    product.m = gemm.m;
+    product.n = gemm.n;
+    product.k = gemm.k;
+    product.type = product_type(mapping_.precision.matmul_compute, weight.dtype);
+    product.copies = copies_between(weight.bytes());
+    product.dram = dram_of(fused);
+    read_activation(main.inputs[0], product, op);
+    products_.add(product, op);
+    op.kernel = "implicit " + op.kernel;
+    op.program.kernels.back().name = op.kernel;
   }
 
   // The activation in the type of the product, written once for all that read it so.

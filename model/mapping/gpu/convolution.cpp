@@ -1,0 +1,33 @@
+#include "model/mapping/gpu/convolution.hpp"
+
+#include <variant>
+
+#include "model/base/errors.hpp"
+
+namespace foretell {
+
+ImplicitGemm implicit_gemm(const Graph& graph, const Op& op) {
+  const bool transposed = op.kind == "ConvTranspose";
+  FORETELL_CHECK(transposed || op.kind == "Conv", "a convolution");
+  const Shape& weight = graph.tensor(op.inputs[1]).shape;
+  const Shape& x = graph.tensor(op.inputs[0]).shape;
+  const Shape& y = graph.tensor(op.outputs.front()).shape;
+  const std::int64_t filter = element_count(weight) / weight[0] / weight[1];
+  ImplicitGemm gemm;
+  const auto group = op.attributes.find("group");
+  if (group != op.attributes.end()) gemm.groups = std::get<std::int64_t>(group->second);
+  if (transposed) {
+    gemm.m = element_count(x) / x[1];
+    gemm.n = weight[1] * filter;
+    gemm.k_channels = weight[0] / gemm.groups;
+    gemm.k = gemm.k_channels;
+  } else {
+    gemm.m = element_count(y) / y[1];
+    gemm.n = weight[0] / gemm.groups;
+    gemm.k_channels = weight[1];
+    gemm.k = gemm.k_channels * filter;
+  }
+  return gemm;
+}
+
+}  // namespace foretell
