@@ -60,11 +60,12 @@ GpuRequest resolve_gpu(const Request& request) {
   check_options(request);
   GpuRequest resolved;
   std::vector<std::string> system_set;
-  for (const std::string& assignment : request.set) {
+  for (const std::string& assignment : machine_set(request)) {
     const bool is_factor = starts_with(trim(assignment), "factors.");
     (is_factor ? resolved.factors_set : system_set).push_back(assignment);
   }
   resolved.system = GpuCatalog().load(request.system, system_set);
+  resolved.masks_windows = true;
   resolve_workload(request, default_dtype_on_gpu(resolved.system.spec.device), resolved);
   resolved.request.system = resolved.system.spec.id;
   const DType kv_cache = resolved.precision.kv_cache;

@@ -11,7 +11,7 @@ namespace {
 
 LoadedSystem load(const Request& request) {
   LoadOptions options;
-  options.set = request.set;
+  options.set = machine_set(request);
   options.factors = request.factors;
   return Catalog().load(request.system, options);
 }

@@ -58,7 +58,7 @@ ResolvedRequest resolve(const Request& request) {
   ResolvedRequest resolved;
   resolve_workload(request, kDefaultDtype, resolved);
   LoadOptions options;
-  options.set = request.set;
+  options.set = machine_set(request);
   options.factors = request.factors;
   resolved.system = Catalog().load(request.system, options);
   resolved.request.system = resolved.system.spec.id;

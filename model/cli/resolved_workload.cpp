@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "model/base/errors.hpp"
+#include "workloads/import/workload_set.hpp"
 
 namespace foretell {
 namespace {
@@ -44,6 +45,14 @@ void resolve_lengths(ResolvedWorkload& resolved) {
     resolved.notes.push_back(
         fmt::format("sequence length not stated: {} tokens taken", request.seq_len));
   }
+}
+
+// Without kernels that leave out what is outside, attention is modelled up to the length of the
+// window, where it is the same as full attention.
+void limit_to_window(ResolvedWorkload& resolved) {
+  ModelConfig& model = resolved.model;
+  if (resolved.masks_windows || model.window == 0) return;
+  model.max_seq_len = std::min(model.max_seq_len, model.window);
 }
 
 void check_pipeline(const Request& request, const ModelConfig& model) {
@@ -95,6 +104,8 @@ void resolve_workload(const Request& request, const std::string& default_dtype,
                       ResolvedWorkload& resolved) {
   resolved.request = request;
   resolved.model = WorkloadLibrary().load(request.workload);
+  override_workload(request.set, resolved.model);
+  limit_to_window(resolved);
   if (request.dtype.empty()) {
     resolved.notes.push_back(
         fmt::format("data type not stated: {} taken; --dtype names another", default_dtype));
@@ -104,6 +115,14 @@ void resolve_workload(const Request& request, const std::string& default_dtype,
   if (!request.kv_dtype.empty()) resolved.precision.kv_cache = parse_dtype(request.kv_dtype);
   check_supported(request, resolved.model);
   resolve_lengths(resolved);
+}
+
+std::vector<std::string> machine_set(const Request& request) {
+  std::vector<std::string> set;
+  for (const std::string& assignment : request.set) {
+    if (!is_workload_setting(assignment)) set.push_back(assignment);
+  }
+  return set;
 }
 
 std::int64_t default_sequence(const ModelConfig& model) {

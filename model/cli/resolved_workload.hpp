@@ -18,6 +18,7 @@ struct ResolvedWorkload {
   ModelConfig model;
   PrecisionPolicy precision;
   Serving serving;
+  bool masks_windows = false;      // the machine's attention leaves out what a window hides
   std::vector<std::string> notes;  // defaults taken and limits that a reader should know
 };
 
@@ -26,6 +27,9 @@ struct ResolvedWorkload {
 // any machine.
 void resolve_workload(const Request& request, const std::string& default_dtype,
                       ResolvedWorkload& resolved);
+
+// Overrides of the machine; those of the network left out.
+std::vector<std::string> machine_set(const Request& request);
 
 // Tokens that are taken when the request does not say: 128, as published tables of encoders do, or
 // the longest that the network takes.

@@ -1,6 +1,9 @@
 #include "workloads/import/attention.hpp"
 
 #include <cmath>
+#include <map>
+#include <string>
+#include <utility>
 
 namespace foretell {
 namespace {
@@ -22,8 +25,12 @@ TensorId masked_scores(BlockBuilder* block, const std::string& name, TensorId sc
       break;
     case MaskKind::kAdded:
       return block->op(name + ".mask", "Add", {scores, rule.added});
-    case MaskKind::kCausal:
-      return block->op(name + ".mask", "CausalMask", {scores}, {{"offset", rule.offset}});
+    case MaskKind::kCausal: {
+      std::map<std::string, Attribute> attributes{{"offset", rule.offset}};
+      const bool hides = rule.window > 0 && block->shape(scores).back() > rule.window;
+      if (hides) attributes["window"] = rule.window;
+      return block->op(name + ".mask", "CausalMask", {scores}, std::move(attributes));
+    }
   }
   return scores;
 }

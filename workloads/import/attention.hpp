@@ -14,6 +14,7 @@ struct ScoreRule {
   MaskKind mask = MaskKind::kNone;
   TensorId added = kNoId;   // kAdded: what to add to the scores
   std::int64_t offset = 0;  // kCausal: keys that come before the first query
+  std::int64_t window = 0;  // kCausal: keys that a query sees, its own included; 0: all
   bool scaled = true;       // by 1 / sqrt(columns of a head)
   bool alibi = false;       // a penalty for distance
   TensorId bias = kNoId;    // added to the scores: a learned function of the distance

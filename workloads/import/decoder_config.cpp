@@ -86,17 +86,16 @@ void read_llama(JsonFields& fields, ModelConfig* config) {
   config->ffn_bias = fields.flag_or("mlp_bias", false);
 }
 
-// Attention that looks back no further than a window is modelled up to the length of the window,
-// where it is the same as full attention.
-void limit_to_window(JsonFields& fields, ModelConfig* config) {
+// How far attention looks back; up to that context it is the same as full attention.
+void read_window(JsonFields& fields, ModelConfig* config) {
   if (!fields.has("sliding_window") || !fields.flag_or("use_sliding_window", true)) return;
-  config->max_seq_len =
-      std::min(config->max_seq_len, fields.size("sliding_window", kMostPositions));
+  const std::int64_t window = fields.size("sliding_window", kMostPositions);
+  if (window < config->max_seq_len) config->window = window;
 }
 
 void read_mistral(JsonFields& fields, ModelConfig* config) {
   read_llama(fields, config);
-  limit_to_window(fields, config);
+  read_window(fields, config);
 }
 
 void read_mixtral(JsonFields& fields, ModelConfig* config) {
@@ -112,13 +111,13 @@ void read_mixtral(JsonFields& fields, ModelConfig* config) {
 void read_qwen2(JsonFields& fields, ModelConfig* config) {
   read_llama(fields, config);
   config->qkv_bias = true;
-  if (fields.has("use_sliding_window")) limit_to_window(fields, config);
+  if (fields.has("use_sliding_window")) read_window(fields, config);
 }
 
 void read_qwen3(JsonFields& fields, ModelConfig* config) {
   read_llama(fields, config);
   config->qk_norm = true;
-  if (fields.has("use_sliding_window")) limit_to_window(fields, config);
+  if (fields.has("use_sliding_window")) read_window(fields, config);
 }
 
 void read_opt(JsonFields& fields, ModelConfig* config) {

@@ -61,12 +61,13 @@ TEST(DecoderConfig, BiasesOfTheFamilies) {
   EXPECT_TRUE(parse(llama_with("qwen3", "")).qk_norm);
 }
 
-TEST(DecoderConfig, ASlidingWindowLimitsTheContext) {
-  EXPECT_EQ(parse(llama_with("mistral", R"("sliding_window": 256)")).max_seq_len, 256);
-  EXPECT_EQ(parse(llama_with("mistral", R"("sliding_window": null)")).max_seq_len, 1024);
-  EXPECT_EQ(parse(llama_with("qwen2", R"("sliding_window": 256, "use_sliding_window": false)"))
-                .max_seq_len,
-            1024);
+TEST(DecoderConfig, ASlidingWindowCountsWhereTheContextIsLonger) {
+  EXPECT_EQ(parse(llama_with("mistral", R"("sliding_window": 256)")).window, 256);
+  EXPECT_EQ(parse(llama_with("mistral", R"("sliding_window": 4096)")).window, 0);
+  EXPECT_EQ(parse(llama_with("mistral", R"("sliding_window": null)")).window, 0);
+  EXPECT_EQ(
+      parse(llama_with("qwen2", R"("sliding_window": 256, "use_sliding_window": false)")).window,
+      0);
 }
 
 TEST(DecoderConfig, ExpertsAreChosenFromThoseThereAre) {

@@ -112,6 +112,7 @@ class DecoderBuilder {
     ScoreRule rule;
     rule.mask = MaskKind::kCausal;
     rule.offset = binding_.phase == Phase::kDecode ? binding_.kv_len - binding_.seq_len : 0;
+    rule.window = config_.window;
     rule.alibi = config_.position_kind == Positions::kAlibi;
     return rule;
   }

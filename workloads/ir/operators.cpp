@@ -53,10 +53,11 @@ const std::vector<OperatorInfo>& operator_table() {
       {"CausalMask",
        1,
        1,
-       {"offset"},
+       {"offset", "window"},
        causal_mask_shapes,
        no_flops,
-       "scores [.., Q, K]: key k stays visible to query q while k <= q + offset, else -infinity"},
+       "scores [.., Q, K]: key k stays visible to query q while k <= q + offset, else -infinity; "
+       "window: and while k > q + offset - window"},
       {"Softmax", 1, 1, {"axis"}, softmax_shapes, softmax_flops, "softmax along an axis"},
       {"LayerNorm",
        3,

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "model/base/errors.hpp"
 
@@ -290,7 +291,13 @@ class Fuser {
          up = graph_.tensor(graph_.op(up).inputs[0]).producer) {
       const std::string& kind = graph_.op(up).kind;
       if (kBinary.count(kind) + kScoreRules.count(kind) == 0) return;
-      if (kind == "CausalMask") fused.attention.causal = true;
+      if (kind == "CausalMask") {
+        fused.attention.causal = true;
+        const auto window = graph_.op(up).attributes.find("window");
+        if (window != graph_.op(up).attributes.end()) {
+          fused.attention.window = std::get<std::int64_t>(window->second) - 1;
+        }
+      }
       ops.push_back(up);
     }
     const OpId down = single_consumer(graph_.op(softmax).outputs.front());

@@ -194,6 +194,11 @@ class Fuser {
     OpId up = graph_.tensor(graph_.op(softmax).inputs[0]).producer;
     while (up != kNoId && graph_.op(up).kind != "MatMul") {
       const std::string_view kind = graph_.op(up).kind;
+      if (graph_.op(up).attributes.count("window") > 0) {
+        throw UserError("operator '" + graph_.op(up).name +
+                        "' (CausalMask): a sliding window has no mapping to NeuronCores; keep the "
+                        "context within it");
+      }
       if (kind == "CausalMask" || kind == "Add" || kind == "Alibi") {
         kernel.mask_ops.insert(kernel.mask_ops.begin(), up);
       } else if (kind == "Mul" || kind == "Div") {

@@ -31,6 +31,9 @@ std::vector<Shape> causal_mask_shapes(const OpView& op) {
     op.fail("offset " + std::to_string(offset) + " places " + std::to_string(queries) +
             " queries outside the " + std::to_string(keys) + " keys");
   }
+  if (op.has("window") && op.integer("window") < 1) {
+    op.fail("window is " + std::to_string(op.integer("window")) + ", needs to hold a key");
+  }
   return {scores};
 }
 
