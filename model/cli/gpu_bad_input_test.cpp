@@ -82,6 +82,22 @@ TEST(GpuBadInput, MoreGpusThanTheSystemHas) {
   EXPECT_THAT(message(request), HasSubstr("has 1 GPUs, not 4"));
 }
 
+TEST(GpuBadInput, StagesHaveToFitTheGpusAndTheLayers) {
+  Request request = request_on("h100-sxm-x8", "bf16");
+  request.workload = "llama-3-8b";
+  request.input_len = 128;
+  request.output_len = 16;
+  request.tp = 4;
+  request.pp = 4;
+  EXPECT_THAT(message(request), AllOf(HasSubstr("need 16 GPUs"), HasSubstr("--pp")));
+  request.tp = 1;
+  request.set = {"workload.layers=2"};
+  EXPECT_THAT(message(request), HasSubstr("its 2 layers make no 4 pipeline stages"));
+  request.pp = 2;
+  request.trace_file = "timeline.json";
+  EXPECT_THAT(message(request), HasSubstr("--trace"));
+}
+
 TEST(GpuBadInput, OptionsOfOtherMachinesAreRefused) {
   Request request = request_on("h100-sxm", "bf16");
   request.sdk = "2.21.0";

@@ -207,5 +207,47 @@ TEST(GpuLaws, CostIsThePriceOfTheInstanceOverItsThroughput) {
               55.04 / 3600 / instance.summary.throughput * 1e6, 1e-9);
 }
 
+Request staged(int stages) {
+  Request request = llama();
+  request.system = "h100-sxm-x8";
+  request.dp = 1;
+  request.pp = stages;
+  return request;
+}
+
+TEST(GpuLaws, StagesOneAfterTheOtherTakeAsLongAsOneGpuAndTheWayBetweenThem) {
+  const RunRecord whole = predict(staged(1));
+  const RunRecord cut = predict(staged(4));
+  EXPECT_GT(*cut.summary.tpot_s, *whole.summary.tpot_s);
+  EXPECT_LT(*cut.summary.tpot_s, 1.1 * *whole.summary.tpot_s);
+  EXPECT_LT(cut.summary.memory_used_bytes, 0.4 * whole.summary.memory_used_bytes);
+  EXPECT_THAT(cut.context.notes, testing::Contains(testing::HasSubstr("in-flight")));
+}
+
+TEST(GpuLaws, RequestsInFlightKeepTheStagesBusyButNoFasterThanTheirNumber) {
+  Request request = staged(4);
+  const double alone = predict(request).summary.throughput;
+  request.in_flight = 4;
+  const double four = predict(request).summary.throughput;
+  EXPECT_GT(four, 3 * alone);
+  EXPECT_LE(four, 4 * alone * (1 + 1e-9));
+}
+
+TEST(GpuLaws, AWindowSavesTimeInLongContextsAndNothingInShortOnes) {
+  Request request = llama();
+  request.set = {"workload.context=40000", "workload.layers=2"};
+  request.input_len = 30000;
+  request.output_len = 4;
+  const RunSummary full = predict(request).summary;
+  request.set.emplace_back("workload.window=1024");
+  const RunSummary cut = predict(request).summary;
+  EXPECT_LT(*cut.ttft_s, 0.8 * *full.ttft_s);
+  EXPECT_LT(*cut.tpot_s, *full.tpot_s);
+  request.input_len = 512;
+  const double within = predict(request).summary.call_s;
+  request.set.pop_back();
+  EXPECT_EQ(predict(request).summary.call_s, within);
+}
+
 }  // namespace
 }  // namespace foretell

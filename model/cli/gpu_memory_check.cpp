@@ -14,13 +14,12 @@ namespace {
 
 constexpr double kGiB = 1024.0 * 1024 * 1024;
 
-MemoryUse use_of_gpu(const GpuRequest& resolved, int tensor_parallel) {
+MemoryUse use_of_stage(const GpuRequest& resolved, int tensor_parallel, const LayerRange& layers) {
   const Request& request = resolved.request;
-  if (request.input_len == 0) return memory_of_gpu(build_resolved_graph(resolved));
   const std::int64_t positions = cached_positions(resolved);
   const auto use = [&](Phase phase, std::int64_t tokens, std::int64_t kv_len) {
     return memory_of_gpu(
-        build_gpu_generation_graph(resolved, phase, tokens, kv_len, tensor_parallel));
+        build_gpu_generation_graph(resolved, phase, tokens, kv_len, tensor_parallel, layers));
   };
   const MemoryUse prefill =
       use(Phase::kPrefill, request.input_len, std::max(request.input_len, positions));
@@ -29,6 +28,20 @@ MemoryUse use_of_gpu(const GpuRequest& resolved, int tensor_parallel) {
   if (resolved.model.family == Family::kEncoderDecoder)  // two programs, each with its weights
     both.weights = prefill.weights + decode.weights;
   return both;
+}
+
+// Of the GPU of the stage that needs most: the first has the embeddings, the last the head, and the
+// first ones one layer more where the layers do not divide.
+MemoryUse use_of_gpu(const GpuRequest& resolved, int tensor_parallel, int stages) {
+  if (resolved.request.input_len == 0) return memory_of_gpu(build_resolved_graph(resolved));
+  MemoryUse most;
+  for (const int stage : {0, 1, stages - 1}) {
+    if (stage >= stages) continue;
+    const MemoryUse use =
+        use_of_stage(resolved, tensor_parallel, stage_layers(resolved.model.layers, stages, stage));
+    if (use.total() > most.total()) most = use;
+  }
+  return most;
 }
 
 struct Fit {
@@ -44,7 +57,7 @@ std::vector<Fit> systems_that_fit(const GpuRequest& resolved) {
   const GpuCatalog catalog;
   for (int ranks = 1; ranks <= (shares ? 8 : 1); ranks *= 2) {
     if (ranks > resolved.model.heads) break;
-    const Bytes needed = use_of_gpu(resolved, ranks).total();
+    const Bytes needed = use_of_gpu(resolved, ranks, 1).total();
     for (const std::string& id : catalog.systems()) {
       const GpuSystemSpec spec = catalog.load(id).spec;
       if (spec.devices < ranks || (ranks == 1 && spec.devices > 1)) continue;
@@ -62,7 +75,7 @@ std::vector<Fit> systems_that_fit(const GpuRequest& resolved) {
 
 MemoryUse check_gpu_memory(const GpuRequest& resolved) {
   const GpuSystemSpec& spec = resolved.system.spec;
-  const MemoryUse use = use_of_gpu(resolved, resolved.request.tp);
+  const MemoryUse use = use_of_gpu(resolved, resolved.request.tp, resolved.request.pp);
   const Bytes capacity = spec.device.hbm.capacity;
   if (use.total() <= capacity) return use;
   const std::string lacks = fmt::format(

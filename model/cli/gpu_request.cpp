@@ -15,8 +15,8 @@ void refuse(const Request& request, bool given, const char* option, const char* 
 }
 
 void check_options(const Request& request) {
-  refuse(request, request.pp > 1, "--pp",
-         "is not modelled on GPUs; share a copy with --tp, or leave it out");
+  refuse(request, request.pp > 1 && !request.trace_file.empty(), "--trace",
+         "shows one GPU, not the stages of a pipeline; leave it or --pp out");
   refuse(request, !request.sdk.empty(), "--sdk", "is about NeuronCores; leave it out");
   refuse(request, request.kv == "bucket", "--kv bucket",
          "is about NeuronCores: GPUs read the cache up to the position; leave it out");
@@ -37,16 +37,22 @@ void resolve_gpus(GpuRequest& resolved) {
   if (request.pp == 0) request.pp = 1;
   const int usable = request.cores > 0 ? request.cores : spec.devices;
   const int copies = request.dp > 0 ? request.dp : 1;
-  const std::int64_t needed = std::int64_t{request.tp} * copies;
+  const std::int64_t per_copy = std::int64_t{request.tp} * request.pp;
+  const std::int64_t needed = per_copy * copies;
   if (needed > usable) {
-    throw UserError(
-        fmt::format("{} {} of {} {} need {} GPUs, but {} has {}; lower --dp or --tp, "
-                    "or name a larger system",
-                    copies, copies == 1 ? "copy" : "copies", request.tp,
-                    request.tp == 1 ? "GPU" : "GPUs", needed, spec.id, usable));
+    throw UserError(fmt::format(
+        "{} {} of {} {} need {} GPUs, but {} has {}; lower --dp{} or --tp, "
+        "or name a larger system",
+        copies, copies == 1 ? "copy" : "copies", per_copy, per_copy == 1 ? "GPU" : "GPUs", needed,
+        spec.id, usable, request.pp > 1 ? ", --pp" : ""));
   }
-  if (request.dp == 0) request.dp = default_copies(usable, request.tp);
+  if (request.dp == 0) request.dp = default_copies(usable, static_cast<int>(per_copy));
   resolved.serving = Serving{request.batch, request.dp, request.in_flight};
+  if (request.pp > 1 && requests_in_flight(resolved.serving) <= request.dp) {
+    resolved.notes.emplace_back(
+        "one request in flight per copy: its pipeline stages work one after the other; --in-flight "
+        "keeps them busy");
+  }
 }
 
 }  // namespace
@@ -79,7 +85,8 @@ GpuRequest resolve_gpu(const Request& request) {
 }
 
 Graph build_gpu_generation_graph(const GpuRequest& resolved, Phase phase, std::int64_t tokens,
-                                 std::int64_t kv_len, int tensor_parallel) {
+                                 std::int64_t kv_len, int tensor_parallel,
+                                 const LayerRange& layers) {
   const Request& request = resolved.request;
   Binding binding;
   binding.batch = request.batch;
@@ -89,6 +96,8 @@ Graph build_gpu_generation_graph(const GpuRequest& resolved, Phase phase, std::i
   if (resolved.model.family == Family::kEncoderDecoder) binding.encoder_len = request.input_len;
   binding.tensor_parallel = tensor_parallel;
   binding.sequence_parallel = request.sequence_parallel && phase == Phase::kPrefill;
+  binding.first_layer = layers.first;
+  binding.last_layer = layers.last;
   Graph graph = build_graph(resolved.model, binding);
   apply_precision(resolved.precision, &graph);
   return graph;

@@ -5,6 +5,7 @@
 #include "hw/spec/gpu_factors.hpp"
 #include "model/base/metrics.hpp"
 #include "model/cli/resolved_workload.hpp"
+#include "model/predict/pipeline.hpp"
 #include "model/program/gpu_kernel.hpp"
 
 namespace foretell {
@@ -24,9 +25,10 @@ GpuFactors factors_of(const GpuRequest& resolved);
 // GPUs of the system.
 GpuRequest resolve_gpu(const Request& request);
 
-// The graph that one GPU runs in prefill or decode.
+// The graph that one GPU of a stage runs in prefill or decode.
 Graph build_gpu_generation_graph(const GpuRequest& resolved, Phase phase, std::int64_t tokens,
-                                 std::int64_t kv_len, int tensor_parallel);
+                                 std::int64_t kv_len, int tensor_parallel,
+                                 const LayerRange& layers = {});
 
 // Memory that the request needs on each GPU. UserError when it is more than there is, with the
 // smallest GPU system that holds it.

@@ -48,26 +48,38 @@ class Simulation {
   Metrics generation() {
     const Request& request = resolved_.request;
     const bool encodes = resolved_.model.family == Family::kEncoderDecoder;
-    const auto graph = [&](Phase phase, std::int64_t tokens, std::int64_t kv_len) {
-      return build_gpu_generation_graph(resolved_, phase, tokens, kv_len, request.tp);
-    };
     GpuGeneration generation;
     generation.prefill = [&] {
       const std::int64_t kv_len = encodes ? cached_positions(resolved_) : request.input_len;
-      GpuCallResult result = call(graph(Phase::kPrefill, request.input_len, kv_len));
-      timeline_ = std::move(result.kernels);
-      return result.metrics;
+      return pass(Phase::kPrefill, request.input_len, kv_len, timeline_);
     };
-    generation.decode = [&](std::int64_t kv_len) {
-      GpuCallResult result = call(graph(Phase::kDecode, 1, kv_len));
-      step_ = std::move(result.kernels);
-      return result.metrics;
-    };
+    generation.decode = [&](std::int64_t kv_len) { return pass(Phase::kDecode, 1, kv_len, step_); };
+    generation.stages = request.pp;
     generation.input_len = request.input_len;
     generation.output_len = request.output_len;
     generation.prompt_in_cache = !encodes;
     generation.exact = request.exact;
     return run_gpu_generation(generation);
+  }
+
+  // Through all stages; `kernels` are those of the last one.
+  PipelinePass pass(Phase phase, std::int64_t tokens, std::int64_t kv_len,
+                    std::vector<KernelRun>& kernels) {
+    const Request& request = resolved_.request;
+    Pipeline pipeline;
+    pipeline.layers = resolved_.model.layers;
+    pipeline.stages = request.pp;
+    return run_pipeline(
+        pipeline,
+        [&](Bytes bytes) { return handover_time(resolved_.system.spec, factors_, bytes); },
+        [&](const LayerRange& layers) {
+          return build_gpu_generation_graph(resolved_, phase, tokens, kv_len, request.tp, layers);
+        },
+        [&](const Graph& graph) {
+          GpuCallResult result = call(graph);
+          kernels = std::move(result.kernels);
+          return result.metrics;
+        });
   }
 
   // Of a generation: the prefill and, behind it, the median decode step.

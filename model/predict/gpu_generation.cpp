@@ -1,5 +1,6 @@
 #include "model/predict/gpu_generation.hpp"
 
+#include <algorithm>
 #include <map>
 
 #include "model/predict/decode_steps.hpp"
@@ -8,31 +9,51 @@
 namespace foretell {
 namespace {
 
+constexpr Seconds kHop(1e-6);
 constexpr std::int64_t kBlock = 128;  // positions of the KV cache that kernels walk together
 
 }  // namespace
+
+Seconds handover_time(const GpuSystemSpec& system, const GpuFactors& factors, Bytes bytes) {
+  const GpuDeviceSpec& device = system.device;
+  const bool nvlink = system.interconnect == "nvlink";
+  if (!nvlink || !factors.collectives()) {
+    const BytesPerSecond rate = nvlink ? device.nvlink.bandwidth : device.pcie.bandwidth;
+    return device.launch_floor + kHop + bytes / rate;
+  }
+  const LinkFactors& nccl = factors.collectives()->nccl;
+  const Seconds payload = bytes / (device.nvlink.bandwidth * nccl.link_efficiency);
+  return device.launch_floor +
+         std::min({nccl.hop_ll + nccl.cost_ll * payload, nccl.hop_ll128 + nccl.cost_ll128 * payload,
+                   nccl.start_simple + nccl.hop_simple + payload});
+}
 
 Metrics run_gpu_generation(const GpuGeneration& generation) {
   std::map<std::int64_t, Seconds> known;
   const StepTime time = [&](std::int64_t kv_len) {
     const auto found = known.find(kv_len);
     if (found != known.end()) return found->second;
-    return known[kv_len] = generation.decode(kv_len).call;
+    return known[kv_len] = generation.decode(kv_len).metrics.call;
   };
   const std::int64_t prompt = generation.prompt_in_cache ? generation.input_len : 0;
   const std::int64_t first = prompt + 2;
   const std::int64_t last = prompt + generation.output_len;
   GenerationMetrics result;
-  result.ttft = generation.prefill().call;
+  const PipelinePass prefill = generation.prefill();
+  result.ttft = prefill.metrics.call;
   if (!generation.prompt_in_cache) result.ttft += time(1);
   result.steps = generation.exact ? executed_steps(first, last, time)
                                   : interpolated_steps(first, last, kBlock, time);
-  result.total = result.ttft;
+  Seconds decode = result.ttft - prefill.metrics.call;
   for (const GenerationMetrics::Step& step : result.steps) {
-    result.total += static_cast<double>(step.tokens) * step.time;
+    decode += static_cast<double>(step.tokens) * step.time;
   }
-  result.slowest_stage = result.total;
-  Metrics metrics = generation.decode(median_positions(prompt, generation.output_len));
+  result.total = prefill.metrics.call + decode;
+  const PipelinePass median = generation.decode(median_positions(prompt, generation.output_len));
+  Metrics metrics = median.metrics;
+  result.slowest_stage = generation.stages == 1
+                             ? result.total
+                             : prefill.slowest + decode * (median.slowest / metrics.call);
   result.tpot = metrics.call;
   metrics.call = result.total;
   metrics.generation = std::move(result);

@@ -19,9 +19,8 @@ struct Stage {
 
 class PipelineRunner {
  public:
-  PipelineRunner(const Pipeline& pipeline, const NeuronSystemSpec& system,
-                 const NeuronFactors& factors)
-      : pipeline_(pipeline), system_(system), factors_(factors) {}
+  PipelineRunner(const Pipeline& pipeline, const Handover& handover)
+      : pipeline_(pipeline), handover_(handover) {}
 
   PipelinePass run(const std::function<Graph(const LayerRange&)>& graph_of,
                    const std::function<Metrics(const Graph&)>& run_stage) {
@@ -70,13 +69,11 @@ class PipelineRunner {
   Seconds handover(int stage) const {
     const bool last = stage + 1 == pipeline_.stages;
     const bool same_device = (stage + 1) % pipeline_.stages_per_device != 0;
-    return last || same_device ? Seconds(0)
-                               : handover_time(system_, factors_, last_.output * pipeline_.shares);
+    return last || same_device ? Seconds(0) : handover_(last_.output * pipeline_.shares);
   }
 
   const Pipeline& pipeline_;
-  const NeuronSystemSpec& system_;
-  const NeuronFactors& factors_;
+  const Handover& handover_;
   Stage last_;  // executed
   int executed_ = -1;
   LayerRange layers_;
@@ -105,7 +102,14 @@ PipelinePass run_pipeline(const Pipeline& pipeline, const NeuronSystemSpec& syst
                           const NeuronFactors& factors,
                           const std::function<Graph(const LayerRange&)>& graph_of,
                           const std::function<Metrics(const Graph&)>& run) {
-  return PipelineRunner(pipeline, system, factors).run(graph_of, run);
+  const Handover handover = [&](Bytes bytes) { return handover_time(system, factors, bytes); };
+  return run_pipeline(pipeline, handover, graph_of, run);
+}
+
+PipelinePass run_pipeline(const Pipeline& pipeline, const Handover& handover,
+                          const std::function<Graph(const LayerRange&)>& graph_of,
+                          const std::function<Metrics(const Graph&)>& run) {
+  return PipelineRunner(pipeline, handover).run(graph_of, run);
 }
 
 }  // namespace foretell

@@ -39,10 +39,17 @@ struct PipelinePass {
   Bytes output;     // of the last stage
 };
 
+// How long the next stage waits for activations of so many bytes from a device before it.
+using Handover = std::function<Seconds(Bytes)>;
+
 // One pass of a batch. `graph_of` builds the graph of a stage, `run` executes it; equal stages are
 // executed once.
 PipelinePass run_pipeline(const Pipeline& pipeline, const NeuronSystemSpec& system,
                           const NeuronFactors& factors,
+                          const std::function<Graph(const LayerRange&)>& graph_of,
+                          const std::function<Metrics(const Graph&)>& run);
+
+PipelinePass run_pipeline(const Pipeline& pipeline, const Handover& handover,
                           const std::function<Graph(const LayerRange&)>& graph_of,
                           const std::function<Metrics(const Graph&)>& run);
 
