@@ -62,7 +62,7 @@ CpuRequest resolve_cpu(const Request& request) {
   CpuRequest resolved;
   std::vector<std::string> system_set;
   std::vector<std::string> factors_set;
-  for (const std::string& assignment : request.set) {
+  for (const std::string& assignment : machine_set(request)) {
     (starts_with(trim(assignment), "factors.") ? factors_set : system_set).push_back(assignment);
   }
   resolved.system = CpuCatalog().load(request.system, system_set);

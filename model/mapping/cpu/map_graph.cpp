@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "model/base/errors.hpp"
+#include "model/mapping/gpu/convolution.hpp"
 #include "model/mapping/gpu/fuse.hpp"
 #include "model/mapping/gpu/l2_residency.hpp"
 
@@ -80,6 +81,8 @@ class GraphMapper {
         return linear(fused, op);
       case GpuOpKind::kProduct:
         return product(fused, op);
+      case GpuOpKind::kConvolution:
+        return convolution(fused, op);
       case GpuOpKind::kAttention:
         return attention(fused, op);
       case GpuOpKind::kExperts:
@@ -187,10 +190,32 @@ class GraphMapper {
     product.weights = weights_of(fused);
     product.others = reads_without(fused, fused.weights);
     product.epilogue = epilogue_vectors(fused);
-    const TensorId data = data_of(graph_, main.inputs[0]);
+    narrow_activation(main.inputs[0], op);
+    add(timing_.product(product), op);
+  }
+
+  void narrow_activation(TensorId id, MappedCpuOp& op) {
+    const TensorId data = data_of(graph_, id);
     if (size_of(graph_.tensor(data).dtype) > size_of(mapping_.precision.matmul_compute)) {
-      quantise(data, input, op);
+      quantise(data, graph_.tensor(id), op);
     }
+  }
+
+  // The pixels under the filter are gathered while they are packed.
+  void convolution(const FusedOp& fused, MappedCpuOp& op) {
+    const Op& main = graph_.op(fused.main);
+    const ImplicitGemm gemm = implicit_gemm(graph_, main);
+    if (gemm.is_depthwise()) return pass(fused, op);
+    CpuProduct product;
+    product.batch = gemm.groups;
+    product.m = gemm.m;
+    product.n = gemm.n;
+    product.k = gemm.k;
+    product.dtype = product_dtype();
+    product.weights = weights_of(fused);
+    product.others = reads_without(fused, fused.weights);
+    product.epilogue = epilogue_vectors(fused);
+    narrow_activation(main.inputs[0], op);
     add(timing_.product(product), op);
   }
 
