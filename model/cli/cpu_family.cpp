@@ -149,6 +149,12 @@ class CpuSimulation {
     return run_cpu_call(call);
   }
 
+  // A network that is not cut into stages.
+  static PipelinePass whole(Metrics metrics) {
+    const Seconds time = metrics.call;
+    return {std::move(metrics), time, Bytes(0)};
+  }
+
   Metrics forward() {
     CpuCallResult result = call(build_resolved_graph(resolved_));
     timeline_ = std::move(result.loops);
@@ -164,10 +170,10 @@ class CpuSimulation {
       CpuCallResult result =
           call(generation_graph(resolved_, Phase::kPrefill, request.input_len, kv_len));
       timeline_ = std::move(result.loops);
-      return result.metrics;
+      return whole(std::move(result.metrics));
     };
     generation.decode = [&](std::int64_t kv_len) {
-      return call(generation_graph(resolved_, Phase::kDecode, 1, kv_len)).metrics;
+      return whole(call(generation_graph(resolved_, Phase::kDecode, 1, kv_len)).metrics);
     };
     generation.input_len = request.input_len;
     generation.output_len = request.output_len;
