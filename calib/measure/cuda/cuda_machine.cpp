@@ -108,7 +108,6 @@ class Batch {
 class CudaMachine : public MeasuredMachine {
  public:
   CudaMachine(int gpu, const std::string& device_name, int repeats) : repeats_(repeats) {
-    check_cuda(cudaSetDevice(gpu), "cudaSetDevice");
     check_cuda(cudaGetDeviceProperties(&properties_, gpu), "cudaGetDeviceProperties");
     char bus[32] = {};
     check_cuda(cudaDeviceGetPCIBusId(bus, sizeof bus, gpu), "cudaDeviceGetPCIBusId");
@@ -215,6 +214,7 @@ std::unique_ptr<MeasuredMachine> open_cuda_machine(int gpu, const std::string& d
   if (gpu >= count) {
     throw UserError("--gpu: there are " + std::to_string(count) + " GPUs, the first is 0");
   }
+  check_cuda(cudaSetDevice(gpu), "cudaSetDevice");  // before its streams and events are made
   return std::make_unique<CudaMachine>(gpu, device_name, repeats);
 }
 

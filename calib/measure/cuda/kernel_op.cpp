@@ -64,6 +64,7 @@ class MatrixOp : public DeviceOp {
   }
 
   CheckOutcome check() override {
+    check_cuda(cudaMemset(out_[0].get(), 0xFF, out_[0].bytes()), "cudaMemset");
     launch(0, nullptr);
     check_cuda(cudaGetLastError(), "launching the kernel");
     const Values actual = to_values(out_[0].download(), type_);

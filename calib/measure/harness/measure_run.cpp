@@ -51,23 +51,30 @@ class Run {
     return record;
   }
 
-  // Runs the checks of a kernel the first time that it is asked for.
+  // Runs the checks of a kernel the first time that it is asked for. Shapes that the machine has no
+  // kernel for are passed over; Unavailable when that is all of them.
   bool is_right(const MeasureTask& task) {
     const std::string kernel = kernel_of(task);
     if (const auto known = right_.find(kernel); known != right_.end()) return known->second;
     bool any = false;
-    bool& right = right_[kernel] = true;
+    bool checked = false;
+    std::string missing;
     for (const MeasureTask& check : checks_) {
       if (kernel_of(check) != kernel) continue;
       any = true;
-      const CheckOutcome outcome = machine_.check(check);
-      if (outcome.error <= 1) continue;  // false for NaN, too
-      right = false;
-      result_.wrong[kernel] = task_text(check) + ": " + outcome.detail;
-      break;
+      try {
+        const CheckOutcome outcome = machine_.check(check);
+        checked = true;
+        if (outcome.error <= 1) continue;  // false for NaN, too
+        result_.wrong[kernel] = task_text(check) + ": " + outcome.detail;
+        break;
+      } catch (const Unavailable& reason) {
+        missing = reason.what();
+      }
     }
     FORETELL_CHECK(any, kernel + " has no check");
-    return right;
+    if (!checked) throw Unavailable(missing);
+    return right_[kernel] = result_.wrong.count(kernel) == 0;
   }
 
   void measure(const MeasureTask& task) {

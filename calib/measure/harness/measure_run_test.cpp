@@ -17,6 +17,8 @@ MeasureTask task_of(const std::string& op, const std::string& dtype, std::int64_
   return {op, dtype, {{"rows", rows}}, {{"load", "burst"}}};
 }
 
+constexpr std::int64_t kNoKernel = 3;
+
 // Takes one microsecond per row. "fp8" is wrong, "tf32" is not there, "huge" does not fit.
 class FakeMachine : public MeasuredMachine {
  public:
@@ -24,6 +26,7 @@ class FakeMachine : public MeasuredMachine {
   CheckOutcome check(const MeasureTask& task) override {
     ++checks;
     if (task.dtype == "tf32") throw Unavailable("the chip has no such type");
+    if (task.size("rows") == kNoKernel) throw Unavailable("no kernel for it");
     return {task.dtype == "fp8" ? 7.0 : 0.1, "element 3 is 1, not 2"};
   }
   TimedTask time(const MeasureTask& task) override {
@@ -92,6 +95,14 @@ TEST_F(MeasureRun, AWrongKernelIsNotTimed) {
   EXPECT_EQ(result.measured, 0U);
   EXPECT_THAT(result_text(result), HasSubstr("not timed, its results are wrong: sum fp8: sum fp8 "
                                              "rows=2 (burst): element 3 is 1, not 2"));
+}
+
+// The second check of fp32 has a shape that there is no kernel for.
+TEST_F(MeasureRun, AShapeWithoutAKernelIsNoReasonToLeaveOutTheOthers) {
+  const MeasureRunResult result = run({task_of("sum", "fp32", 5)});
+  EXPECT_EQ(machine.checks, 2);
+  EXPECT_EQ(result.measured, 1U);
+  EXPECT_TRUE(result.left_out.empty());
 }
 
 TEST_F(MeasureRun, ATypeWithoutACheckIsOurMistake) {
