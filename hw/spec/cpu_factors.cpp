@@ -131,9 +131,12 @@ void fields(FieldList& list, CpuFactors& factors) {
              "Exponent at which computing and moving overlap; 1: not at all.");
   list.value("call", factors.call, {Seconds(0), Seconds(1e-3)},
              "Of a primitive, before its loop begins.");
+  list.value("cold_call", factors.cold_call, {Seconds(0), Seconds(1e-2)},
+             "More of a primitive whose code, page tables and operands have left the caches.");
   list.value("fork_join", factors.fork_join, {0, 100}, "Times the published fork and join.");
   list.value("copy", factors.copy, kPerVector, "Cycles per vector of a copy.");
-  list.value("convert", factors.convert, kPerVector, "Cycles per vector brought to another type.");
+  list.table("convert", factors.convert, {"bf16", "fp16", "int8"}, kPerVector, 1.0,
+             "Cycles per vector brought to another type.");
   list.value("add", factors.add, kPerVector, "Cycles per vector of a sum.");
   list.value("gelu", factors.gelu, kPerVector, "Cycles per vector of functions by polynomials.");
   list.value("softmax", factors.softmax, kPerVector, "Cycles per vector of a softmax.");
@@ -143,8 +146,8 @@ void fields(FieldList& list, CpuFactors& factors) {
              "Cycles per vector of weights that a product lays out anew.");
   list.value("narrow", factors.narrow, kPerVector,
              "Cycles per vector of values in less than four bytes, in addition.");
-  list.value("row", factors.row, {Cycles(0), Cycles(1e5)},
-             "Per row of a softmax, norm or reduction.");
+  list.table("row", factors.row, {"softmax", "norm", "reduce"}, Range<double>{0, 1e5}, 1.0,
+             "Cycles per row of a softmax, norm or reduction.");
 }
 
 CpuFactors ideal_cpu_factors() {
@@ -154,6 +157,7 @@ CpuFactors ideal_cpu_factors() {
     factors.product_efficiency[type] = 1;
     factors.convolution_efficiency[type] = 1;
   }
+  for (const char* type : {"bf16", "fp16", "int8"}) factors.convert[type] = 1;
   factors.core_dram = 1000;
   factors.overlap = kHardMaximum;
   return factors;

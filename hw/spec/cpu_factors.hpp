@@ -27,10 +27,11 @@ struct CpuFactors {
   double core_dram = 1;        // bytes per cycle that one core draws from memory
   double overlap = 1;          // exponent of computing with moving; 1: none
   Seconds call;                // of a primitive, before its loop
+  Seconds cold_call;           // more when code, page tables and operands have left the caches
   double fork_join = 1;        // times the published fork and join
   // Cycles per vector register of fp32 values:
   double copy = 1;
-  double convert = 1;
+  std::map<std::string, double> convert;  // to the type
   double add = 1;
   double gelu = 1;
   double softmax = 1;
@@ -38,7 +39,8 @@ struct CpuFactors {
   double reduce = 1;
   double pack = 1;    // of weights that a product lays out anew
   double narrow = 1;  // of values in less than four bytes, in addition to the above
-  Cycles row;         // per row of a softmax, norm or reduction
+  // Cycles per row of "softmax", "norm", "reduce".
+  std::map<std::string, double> row;
 };
 
 void fields(FieldList& list, CpuFactors& factors);

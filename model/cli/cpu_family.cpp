@@ -229,7 +229,7 @@ MachineRecord machine_of(const CpuRequest& resolved) {
 std::optional<Interval> interval_of(const CpuRequest& resolved) {
   const auto found = resolved.factors.interval80.find("block");
   if (found == resolved.factors.interval80.end() || !resolved.factors.note.empty()) return {};
-  return Interval{found->second.first, found->second.second};
+  return Interval{std::min(1.0, found->second.first), std::max(1.0, found->second.second)};
 }
 
 class CpuFamily : public DeviceFamily {

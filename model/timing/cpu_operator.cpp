@@ -64,11 +64,6 @@ class Operators {
     if (op_.cold) return {Bytes(0), Bytes(0), Bytes(bytes)};
     return timing_.found(Bytes(bytes), Bytes(std::max(footprint, block_footprint_)));
   }
-  CpuTraffic written(double bytes, double footprint) const {
-    CpuTraffic traffic = found(bytes, footprint);
-    traffic.dram *= 2;
-    return traffic;
-  }
 
   void product(std::int64_t b, std::int64_t m, std::int64_t n, std::int64_t k, double extra = 0,
                bool gelu = false) {
@@ -87,9 +82,10 @@ class Operators {
     shape.dtype = dtype_;
     shape.packed_weights = b == 1;
     shape.weights = found(weights, all);
-    shape.others = sum(found(source + extra, all), written(result, all));
+    shape.others = sum(found(source + extra, all), found(result, all));
     if (gelu) shape.epilogue = count(b, m, n) / static_cast<double>(timing_.lanes());
     loops_.push_back(timing_.product(shape));
+    if (op_.cold) loops_.back().call += timing_.factors().cold_call;
   }
 
   void convolution(std::int64_t b, std::int64_t channels, std::int64_t side, std::int64_t filters,
@@ -108,7 +104,8 @@ class Operators {
     const double result = each_ * static_cast<double>(b * filters * out * out);
     const double all = source + weights + result;
     shape.weights = found(weights, all);
-    shape.others = sum(found(source + (adds ? result : 0), all), written(result, all));
+    shape.others = sum(found(source + (adds ? result : 0), all), found(result, all));
+    if (adds) shape.epilogue = 2 * result / each_ / static_cast<double>(timing_.lanes());
     loops_.push_back(timing_.convolution(shape));
   }
 
@@ -135,20 +132,19 @@ class Operators {
     shape.op = known->second;
     shape.rows = rows;
     shape.cols = cols;
+    shape.dtype = dtype;
     shape.narrow = each < 4 && op != "copy" && op != "convert";
-    shape.traffic = sum(found(read, read + result), written(result, read + result));
+    shape.traffic = sum(found(read, read + result), found(result, read + result));
     loops_.push_back(timing_.rows(shape));
   }
 
   void stream() {
     const auto bytes = static_cast<double>(size("bytes"));
-    const bool writes_all = op_.op == "stream_write";
-    const double share = writes_all                 ? 1
-                         : op_.op == "stream_copy"  ? 1.0 / 2
-                         : op_.op == "stream_triad" ? 1.0 / 3
-                                                    : 0;
-    CpuLoop loop =
-        timing_.copy(sum(found(bytes * (1 - share), bytes), written(bytes * share, bytes)));
+    CpuRows shape;
+    shape.op = CpuRowOp::kCopy;
+    shape.cols = std::max<std::int64_t>(1, size("bytes") / 4);
+    shape.traffic = found(bytes, bytes);
+    CpuLoop loop = timing_.rows(shape);
     loop.call = Seconds(0);  // a loop of our own is no primitive
     loops_.push_back(std::move(loop));
   }
@@ -216,6 +212,7 @@ Seconds operator_time(const CpuTiming& timing, const CpuOperator& op) {
 }
 
 std::string operator_class(const CpuOperator& op) {
+  if (op.cold) return "product, cold";
   if (op.op == "gemm" || op.op == "batched_gemm") return "product " + op.dtype;
   if (op.op == "conv") return "convolution " + op.dtype;
   if (op.op == "bert_layer" || op.op == "resnet_block") return "block";

@@ -35,9 +35,10 @@ double whole_packs(std::int64_t k, const std::string& dtype) {
   return static_cast<double>(pieces(k, packed(dtype)) * packed(dtype));
 }
 
-double efficiency_of(const std::map<std::string, double>& table, const std::string& dtype) {
-  const auto found = table.find(dtype);
-  return found == table.end() ? 1 : found->second;
+double value_or(const std::map<std::string, double>& table, const std::string& key,
+                double otherwise) {
+  const auto found = table.find(key);
+  return found == table.end() ? otherwise : found->second;
 }
 
 CpuTraffic part(const CpuTraffic& traffic, double share) {
@@ -74,9 +75,11 @@ Bytes CpuTiming::l3_capacity() const {
 }
 
 CpuTraffic CpuTiming::found(Bytes bytes, Bytes footprint) const {
-  const double beyond_l2 = missing_share(footprint, l2_capacity());
+  const double beyond_l1 = missing_share(footprint, system_.device.cache.l1 * threads_);
+  const double beyond_l2 = std::min(beyond_l1, missing_share(footprint, l2_capacity()));
   const double beyond_l3 = std::min(beyond_l2, missing_share(footprint, l3_capacity()));
-  return {bytes * (1 - beyond_l2), bytes * (beyond_l2 - beyond_l3), bytes * beyond_l3};
+  return {bytes * (beyond_l1 - beyond_l2), bytes * (beyond_l2 - beyond_l3), bytes * beyond_l3,
+          bytes * (1 - beyond_l1)};
 }
 
 CpuLoop CpuTiming::empty_loop() const {
@@ -139,6 +142,7 @@ void CpuTiming::add_blocks(const Block& block, std::int64_t rows_of_one, CpuLoop
   add(block.count * (blocks - 1), rows_of_one, last_columns);
   add(block.count * (panels - 1), last_rows, panel);
   add(block.count, last_rows, last_columns);
+  if (loop.chunks.size() == 1 && loop.chunks.front().count == 1) loop.fork_join = Seconds(0);
 }
 
 CpuLoop CpuTiming::product(const CpuProduct& product) const {
@@ -155,7 +159,7 @@ CpuLoop CpuTiming::product(const CpuProduct& product) const {
   block.n = product.n;
   block.depth = whole_packs(product.k, product.dtype);
   block.rate = core_rate(system_.device, product.dtype) *
-               efficiency_of(factors_.product_efficiency, product.dtype);
+               value_or(factors_.product_efficiency, product.dtype, 1);
   if (!product.packed_weights) {
     const double values = static_cast<double>(product.batch) * static_cast<double>(product.n) *
                           static_cast<double>(product.k);
@@ -182,7 +186,8 @@ CpuLoop CpuTiming::convolution(const CpuConvolution& convolution) const {
   block.depth = whole_packs(convolution.channels, convolution.dtype) *
                 static_cast<double>(convolution.kernel * convolution.kernel);
   block.rate = core_rate(system_.device, convolution.dtype) *
-               efficiency_of(factors_.convolution_efficiency, convolution.dtype);
+               value_or(factors_.convolution_efficiency, convolution.dtype, 1);
+  block.epilogue = convolution.epilogue * factors_.add;
   block.traffic = sum(convolution.weights, convolution.others);
   add_blocks(block, is_flat ? std::min(block.m, kBlockRows) : block.m, loop);
   return loop;
@@ -203,11 +208,11 @@ CpuLoop CpuTiming::rows(const CpuRows& rows) const {
   switch (rows.op) {
     case CpuRowOp::kCopy:
       loop.name = "copy";
-      per_vector = factors_.copy;
+      per_vector = factors_.copy / static_cast<double>(packed(rows.dtype));
       break;
     case CpuRowOp::kConvert:
       loop.name = "convert";
-      per_vector = factors_.convert;
+      per_vector = value_or(factors_.convert, rows.dtype, 1);
       break;
     case CpuRowOp::kAdd:
       loop.name = "add";
@@ -234,9 +239,9 @@ CpuLoop CpuTiming::rows(const CpuRows& rows) const {
   // Rows are not cut; work without rows is cut anywhere.
   const std::int64_t values = rows.rows * rows.cols;
   const std::int64_t units = by_row ? rows.rows : pieces(values, lanes_);
-  const double unit_cycles =
-      by_row ? static_cast<double>(pieces(rows.cols, lanes_)) * per_vector + factors_.row.value()
-             : per_vector;
+  const double unit_cycles = by_row ? static_cast<double>(pieces(rows.cols, lanes_)) * per_vector +
+                                          value_or(factors_.row, loop.name, 0)
+                                    : per_vector;
   const std::int64_t chunk = std::max<std::int64_t>(1, units / (threads_ * kRowChunks));
   const std::int64_t chunks = units / chunk;
   const auto add = [&](std::int64_t count, std::int64_t size) {

@@ -19,10 +19,11 @@ namespace foretell {
 
 // Bytes of an operation by where they are found.
 struct CpuTraffic {
-  Bytes l2;  // and nearer
+  Bytes l2;
   Bytes l3;
-  Bytes dram;  // written lines count twice: they are read before
-  Bytes all() const { return l2 + l3 + dram; }
+  Bytes dram;
+  Bytes l1 = Bytes(0);  // for free
+  Bytes all() const { return l1 + l2 + l3 + dram; }
 };
 
 struct CpuProduct {
@@ -43,6 +44,7 @@ struct CpuConvolution {
   std::string dtype;
   CpuTraffic weights;
   CpuTraffic others;
+  double epilogue = 0;  // vector registers of results that an epilogue works on, an "add" each
 };
 
 enum class CpuRowOp { kCopy, kConvert, kAdd, kGelu, kReduce, kNorm, kSoftmax };
@@ -50,8 +52,9 @@ enum class CpuRowOp { kCopy, kConvert, kAdd, kGelu, kReduce, kNorm, kSoftmax };
 struct CpuRows {
   CpuRowOp op = CpuRowOp::kAdd;
   std::int64_t rows = 1, cols = 1;
-  bool narrow = false;  // stored in less than four bytes, worked on as fp32
-  double passes = 1;    // operations on each value
+  std::string dtype = "fp32";  // of a copy, or that values are brought to
+  bool narrow = false;         // stored in less than four bytes, worked on as fp32
+  double passes = 1;           // operations on each value
   CpuTraffic traffic;
 };
 

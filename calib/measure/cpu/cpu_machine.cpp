@@ -20,17 +20,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kBatchSeconds = 100e-6;  // that calls are timed together for
-constexpr double kRepeatSeconds = 3e-3;   // of work in one repeat
-constexpr double kLeastSweep = 64e6;      // bytes
-constexpr double kLeastTicks = 5;         // below, the share of others is not told
+constexpr double kBatchSeconds = 100e-6;   // that calls are timed together for
+constexpr double kRepeatSeconds = 1.5e-3;  // of work in one repeat
+constexpr double kLeastSweep = 64e6;       // bytes
+constexpr double kLeastTicks = 5;          // below, the share of others is not told
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
 // Processors that this process may use, one for each core.
-std::vector<std::size_t> processors() {
+std::vector<std::size_t> find_processors() {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
   sched_getaffinity(0, sizeof(allowed), &allowed);
@@ -43,9 +43,17 @@ std::vector<std::size_t> processors() {
   return all;
 }
 
-// Thread i of OpenMP stays on the i-th processor.
+// As found before any thread was pinned: a pinned one may use only its own.
+const std::vector<std::size_t>& processors() {
+  static const std::vector<std::size_t> kAll = find_processors();
+  return kAll;
+}
+
+// Thread i of OpenMP stays on the i-th processor. OpenMP makes threads anew when their number
+// changes, and those begin where the first one is, so this is done before every point.
 void pin_threads(int threads) {
-  const std::vector<std::size_t> all = processors();
+  omp_set_num_threads(threads);
+  const std::vector<std::size_t>& all = processors();
 #pragma omp parallel num_threads(threads)
   {
     cpu_set_t own;
@@ -139,7 +147,7 @@ std::vector<double> CpuMachine::samples(const MeasureTask& task, CpuWork& work) 
 }
 
 TimedTask CpuMachine::time(const MeasureTask& task) {
-  omp_set_num_threads(std::stoi(task.state("threads")));
+  pin_threads(std::stoi(task.state("threads")));
   const std::unique_ptr<CpuWork> work = prepare_work(task);
   for (int i = 0; i < 3; ++i) work->run();
   double foreign = 0;

@@ -15,7 +15,7 @@ namespace foretell {
 struct CpuMachineOptions {
   std::string device;  // of the records; "": by the name of the CPU
   int threads = 1;     // all that there are, pinned one to a core
-  int repeats = 11;
+  int repeats = 9;
   double most_foreign = 0.04;  // share of the processors that others may take during a point
   int patience = 20;           // times that a point is measured again under load before giving up
 };

@@ -15,7 +15,7 @@ struct CpuPlanOptions {
   std::vector<std::string> dtypes;  // empty: all
 };
 
-// In the order of measurement: what predictions depend on most comes first.
+// In the order of measurement: first the quick plan, which has every operator, then the rest.
 std::vector<MeasureTask> cpu_plan(const CpuPlanOptions& options);
 
 // One small task for each operator and type of the plan, to compare with a reference.

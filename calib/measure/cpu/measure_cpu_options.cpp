@@ -109,7 +109,7 @@ std::string measure_cpu_help() {
          join(cpu_dtypes(), ",") +
          "\n"
          "  --threads N         all that are used (default: one per physical core)\n"
-         "  --repeats N         of each point (default: 11); the median counts\n"
+         "  --repeats N         of each point (default: 9); the median counts\n"
          "  --max-load SHARE    of the processors that others may take during a point (default:\n"
          "                      0.04); a point under more load is measured again\n"
          "  --patience N        times that a point is measured again before giving up (default: "

@@ -12,7 +12,7 @@ struct MeasureCpuOptions {
   std::string output = "measurements.jsonl";
   CpuPlanOptions plan;      // threads: 0 are all cores
   std::string device_name;  // of the records; "": by the name of the CPU
-  int repeats = 11;
+  int repeats = 9;
   double most_foreign = 0.04;
   int patience = 20;
   bool list = false;  // only print the plan

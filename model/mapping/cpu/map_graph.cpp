@@ -112,9 +112,7 @@ class GraphMapper {
 
   // Results are new lines of a buffer that was used last one call ago.
   CpuTraffic written(const TensorAccess& access) const {
-    CpuTraffic traffic = timing_.found(access.bytes, footprint(fused_));
-    traffic.dram *= 2;
-    return traffic;
+    return timing_.found(access.bytes, footprint(fused_));
   }
 
   CpuTraffic reads_without(const FusedOp& fused, const std::vector<TensorId>& others) const {
@@ -226,6 +224,7 @@ class GraphMapper {
     rows.rows = 1;
     rows.cols = element_count(input.shape);
     rows.op = CpuRowOp::kConvert;
+    rows.dtype = product_dtype();
     rows.traffic = found({data, input.bytes()});
     CpuLoop loop = timing_.rows(rows);
     loop.name = "quantise";
