@@ -27,11 +27,17 @@ void fields(FieldList& list, AttentionFactors& factors) {
              "More for 64 scores where the mask has an edge.");
   list.value("prepare_feed", factors.prepare_feed, kFeed,
              "Of one SM, in the pass that writes keys and values to the cache.");
+  list.value("prepare_block", factors.prepare_block, kLatency,
+             "Of a thread block of that pass, where each writes one token.");
   list.value("other_head", factors.other_head, kTime, "More per call when heads are not 128 wide.");
   list.value("special_block", factors.special_block, kLatency,
              "More per thread block with attention sinks or packed queries.");
-  list.value("step", factors.step, kLatency, "Least time of a step of 128 keys.");
+  list.value("step", factors.step, kLatency,
+             "Least time of a step of 128 keys; of prompts the wait of each step.");
   list.value("split", factors.split, kLatency, "Combination of the parts of a sequence.");
+  list.value("part", factors.part, kLatency, "Combination, more for each part.");
+  list.value("regroup", factors.regroup, kTime,
+             "More per call when kernels of their own bring the query heads of keys together.");
   list.value("head", factors.head, kLatency, "Of every query head, spread over the SMs.");
   list.value("cold_stream", factors.cold_stream, kTime,
              "A stream from DRAM reaches its rate so much later.");

@@ -24,11 +24,15 @@ struct AttentionFactors {
   Cycles score;                // of 64 scores: exponential, maximum, sum
   Cycles masked_score;         // more for 64 scores of a step that crosses an edge of the mask
   BytesPerCycle prepare_feed;  // of an SM, in the pass that writes keys and values to the cache
+  Cycles prepare_block;        // of a thread block of that pass, where each writes one token
   Seconds other_head;          // more per call when a head is not 128 wide
   Cycles special_block;        // more per thread block: attention sinks, or packed queries
+  // Steps and parts.
+  Cycles step;   // least time of a step of 128 keys; of prompts the wait of each step
+  Cycles split;  // combination of the parts of a sequence …
+  Cycles part;   // … and of each part of them
   // Tokens.
-  Cycles step;          // least time of a step of 128 keys
-  Cycles split;         // combination of the parts of a sequence
+  Seconds regroup;      // more per call when kernels of their own bring query heads together
   Cycles head;          // of every query head, spread over the SMs
   Seconds cold_stream;  // a stream from DRAM reaches its rate so much later …
   Bytes cold_bytes;     // … once it is much longer than this

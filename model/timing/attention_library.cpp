@@ -1,18 +1,117 @@
 #include "model/timing/attention_library.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "model/base/text.hpp"
 
 namespace foretell {
 namespace {
 
+// Tables are of types of two bytes or one; the others run like those of two.
+std::string table_type(double bytes) { return bytes < 2 ? "fp8" : "bf16"; }
+
+constexpr double kXqaKeys = 128;
 constexpr double kLargestSplit = 128;
 constexpr double kTritonSplits = 8;
 constexpr int kOneHeadBlocks = 3;  // thread blocks of one query head that an SM holds
 constexpr std::int64_t kWideHead = 256;
 constexpr std::int64_t kMostShared = 32;  // query heads for one head of keys in one thread block
 
-// Tables are of types of two bytes or one; the others run like those of two.
-std::string table_type(double bytes) { return bytes < 2 ? "fp8" : "bf16"; }
+AttentionTile flash2_tile(std::int64_t width) {
+  // The kernels for a paged cache.
+  return {64, width <= 64 ? 256.0 : width <= 128 ? 128.0 : 64.0};
+}
+
+AttentionTile flash3_tile(const AttentionType& type, const AttentionShape& shape) {
+  const std::int64_t width = shape.head_dim;
+  const bool local = shape.window > 0;
+  const bool paged = shape.phase != AttentionPhase::kEncoder;
+  const bool causal =
+      shape.phase == AttentionPhase::kContext && !local;  // of more than one query, that is
+  const bool few = shape.queries * (shape.heads / shape.key_heads) <= 64;
+  if (type.query_bytes < 2) {
+    if (width <= 96) return {192, width <= 64 ? 160.0 : 128.0};
+    if (width <= 128) return {few ? 64.0 : 128.0, few ? 96.0 : paged ? 160.0 : 224.0};
+    if (width <= 192) return {128, 160};
+    return {128, local ? 64.0 : 128.0};
+  }
+  if (width <= 64) return {192, causal ? 128.0 : local || paged ? 160.0 : 192.0};
+  if (width <= 96) return {192, local || paged ? 128.0 : 144.0};
+  if (width <= 128) return {few ? 64.0 : 128.0, causal || local || paged ? 128.0 : 176.0};
+  if (width <= 192) return {128, paged || local ? 96.0 : 112.0};
+  return {128, local ? 64.0 : 80.0};
+}
+
+// The smallest number of parts that fills its waves nearly as well as the best.
+double fewest_parts(double tiles, double blocks, double slots, bool only_distinct) {
+  constexpr double kNearlyBest = 0.85;
+  const double limit = std::min({kLargestSplit, slots, blocks});
+  const auto filled = [&](double parts) {
+    const bool same_as_fewer =
+        only_distinct && parts > 1 && std::ceil(blocks / parts) == std::ceil(blocks / (parts - 1));
+    if (same_as_fewer) return 0.0;
+    const double waves = tiles * parts / slots;
+    return waves / std::ceil(waves);
+  };
+  double best = 0;
+  for (double parts = 1; parts <= limit; ++parts) best = std::max(best, filled(parts));
+  double parts = 1;
+  while (filled(parts) < kNearlyBest * best) ++parts;
+  return parts;
+}
+
+constexpr double kNearlyFull = 0.8;  // share of a wave above which FlashAttention divides nothing
+
+AttentionSplit flash3_split(const AttentionType& type, const AttentionShape& shape, double sms) {
+  const AttentionTile tile = flash3_tile(type, shape);
+  const auto groups = static_cast<double>(shape.key_heads);
+  const double tiles =
+      std::ceil(static_cast<double>(shape.queries * (shape.heads / shape.key_heads)) / tile.rows);
+  const auto keys = static_cast<double>(shape.keys);
+  const double seen =
+      shape.window > 0 ? std::min(keys, static_cast<double>(shape.window) + 1 + tile.rows) : keys;
+  const double blocks = std::ceil(seen / tile.keys);
+  constexpr double kFewBlocks = 4;
+  if (groups * tiles >= kNearlyFull * sms || blocks <= kFewBlocks) return {};
+  // The most, as for one sequence; a kernel that goes ahead then divides the work of all sequences
+  // evenly over the SMs.
+  const double most = fewest_parts(groups * tiles, blocks, sms, false);
+  constexpr double kMargin = 1.1;
+  const double all_blocks = std::ceil(keys / tile.keys);
+  const double each =
+      std::ceil(kMargin * static_cast<double>(shape.batch) * tiles * all_blocks * groups / sms);
+  return {std::clamp(std::ceil(all_blocks / each), 1.0, most), most > 1};
+}
+
+// FlashAttention-2 makes rows of the heads that share keys only for one query without a window.
+bool flash2_packs(const AttentionShape& shape) {
+  return shape.queries == 1 && shape.heads > shape.key_heads && shape.window == 0;
+}
+
+AttentionSplit flash2_split(const AttentionShape& shape, double sms) {
+  if (!flash2_packs(shape)) return {};
+  const std::int64_t share = shape.heads / shape.key_heads;
+  const AttentionTile tile = flash2_tile(shape.head_dim);
+  const double blocks = std::ceil(static_cast<double>(shape.keys) / tile.keys);
+  const double tiles = static_cast<double>(shape.batch * shape.key_heads) *
+                       std::ceil(static_cast<double>(share) / tile.rows);
+  const double slots = 2 * sms;
+  if (tiles >= kNearlyFull * slots) return {};
+  const double parts = fewest_parts(tiles, blocks, slots, true);
+  return {parts, parts > 1};
+}
+
+AttentionSplit xqa_split(const AttentionShape& shape, double sms) {
+  // One part per 128 keys, fewer for long sequences, up to 8 waves of thread blocks.
+  constexpr double kWaves = 8;
+  const double groups = static_cast<double>(shape.batch * shape.key_heads);
+  double parts = std::ceil(static_cast<double>(shape.keys) / kXqaKeys);
+  parts = std::max(1.0, std::min(parts, std::round(std::sqrt(8 * parts))));
+  const double waves = groups * parts / sms / kWaves;
+  parts = std::max(1.0, waves > 1 ? std::floor(parts / waves) : parts);
+  return {parts, parts > 1};
+}
 
 }  // namespace
 
@@ -45,16 +144,69 @@ AttentionLibrary attention_library(const std::string& architecture, const std::s
     return library;
   }
   const bool hopper = architecture == "hopper";
-  const bool triton = kernels == "sglang-triton";
+  const bool blackwell = architecture == "blackwell";
+  const bool triton = starts_with(kernels, "sglang-") && hopper;
   const bool wide = triton || kernels.find("-wide") != std::string::npos;
-  library.skips_window = !triton;
   library.max_split = wide ? kTritonSplits : kLargestSplit;
-  library.packs_queries = architecture != "blackwell";
+  library.packs_queries = !blackwell;
   library.longest_first = hopper;
-  library.wide_tiles = hopper && !wide;
-  library.split =
-      hopper && !wide ? AttentionLibrary::Split::kFlash3 : AttentionLibrary::Split::kFastest;
+  if (triton) {
+    library.tiles = AttentionLibrary::Tiles::kTriton;
+    library.skips_window = false;
+    library.packs_queries = false;
+    library.longest_first = false;
+  } else if (hopper && !wide) {
+    library.tiles = AttentionLibrary::Tiles::kFlash3;
+    library.split = AttentionLibrary::Split::kFlash3;
+  } else if (!hopper && !blackwell && starts_with(kernels, "vllm")) {
+    library.tiles = AttentionLibrary::Tiles::kFlash2;
+    library.split = AttentionLibrary::Split::kFlash2;
+    library.packs_queries = false;
+  }
   return library;
+}
+
+AttentionTile attention_tile(const AttentionLibrary& library, const AttentionType& type,
+                             const AttentionShape& shape) {
+  switch (library.tiles) {
+    case AttentionLibrary::Tiles::kFlash2:
+      return flash2_tile(shape.head_dim);
+    case AttentionLibrary::Tiles::kFlash3:
+      return flash3_tile(type, shape);
+    case AttentionLibrary::Tiles::kTriton:
+      return {shape.head_dim <= kWideHead ? 128.0 : 32.0, 64};
+    case AttentionLibrary::Tiles::kPlain:
+      break;
+  }
+  return {128, 64};
+}
+
+bool packs_queries(const AttentionLibrary& library, const AttentionShape& shape) {
+  if (library.split == AttentionLibrary::Split::kFlash2) return flash2_packs(shape);
+  return shape.phase == AttentionPhase::kGeneration ? !library.one_head : library.packs_queries;
+}
+
+bool regroups(const AttentionLibrary& library, const AttentionShape& shape) {
+  // With one sequence, or one head of keys, the same memory only has another shape.
+  return library.split == AttentionLibrary::Split::kFlash2 && flash2_packs(shape) &&
+         shape.batch > 1 && shape.key_heads > 1;
+}
+
+AttentionSplit attention_split(const AttentionLibrary& library, const AttentionType& type,
+                               const AttentionShape& shape, double sms) {
+  switch (library.split) {
+    case AttentionLibrary::Split::kXqa:
+      if (shape.phase != AttentionPhase::kGeneration) return {};
+      return xqa_split(shape, sms);
+    case AttentionLibrary::Split::kFlash2:
+      return flash2_split(shape, sms);
+    case AttentionLibrary::Split::kFlash3:
+      return flash3_split(type, shape, sms);
+    case AttentionLibrary::Split::kFastest:
+      break;
+  }
+  if (shape.phase != AttentionPhase::kGeneration) return {};
+  return {0, false};
 }
 
 std::string_view to_string(AttentionPhase phase) {

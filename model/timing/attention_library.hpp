@@ -1,9 +1,11 @@
-// What is known of attention kernels without a measurement: which kernels a library calls for a
-// shape, and how they divide the work. Public knowledge, kept as data.
+// What is known of attention kernels without a measurement: which library a framework calls, its
+// tiles, the order in which it issues them, and into how many parts it divides a sequence. Public
+// knowledge, kept as rules (docs/decisions.md names where each is published).
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace foretell {
@@ -27,13 +29,18 @@ struct AttentionType {
   double key_bytes = 2;       // per element, in the cache
 };
 
-// What is known of a kernel library without a measurement.
+struct AttentionTile {
+  double rows = 128;  // of queries
+  double keys = 64;
+};
+
 struct AttentionLibrary {
-  enum class Split { kFastest, kXqa, kFlash3 };
+  enum class Tiles { kPlain, kFlash2, kFlash3, kTriton };
+  enum class Split { kFastest, kXqa, kFlash2, kFlash3 };
   enum class Prepare { kNone, kCacheWrite, kSplitAndRotate };
+  Tiles tiles = Tiles::kPlain;
   bool longest_first = false;
   bool packs_queries = false;  // all heads that share keys in one tile
-  bool wide_tiles = false;     // of queries and keys, by head width
   Split split = Split::kFastest;
   Prepare prepare = Prepare::kCacheWrite;
   double max_split = 128;            // parts of a sequence, where the rule knows no other limit
@@ -49,6 +56,25 @@ std::string attention_kernels(const std::string& architecture, const std::string
                               const AttentionType& type, const AttentionShape& shape);
 // The library of such a name.
 AttentionLibrary attention_library(const std::string& architecture, const std::string& kernels);
+
+// Of prompts.
+AttentionTile attention_tile(const AttentionLibrary& library, const AttentionType& type,
+                             const AttentionShape& shape);
+
+// Whether a thread block serves all query heads that share keys.
+bool packs_queries(const AttentionLibrary& library, const AttentionShape& shape);
+
+// Whether the query heads that share keys have to be brought together, before and after.
+bool regroups(const AttentionLibrary& library, const AttentionShape& shape);
+
+struct AttentionSplit {
+  double parts = 1;       // into which the keys of one tile of queries are divided
+  bool combines = false;  // a reduction follows, be there one part or more
+};
+
+// By the rule of the library on a chip of so many SMs; parts 0 where the rule is not known.
+AttentionSplit attention_split(const AttentionLibrary& library, const AttentionType& type,
+                               const AttentionShape& shape, double sms);
 
 // "context", "encoder", "generation".
 std::string_view to_string(AttentionPhase phase);

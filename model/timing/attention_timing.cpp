@@ -16,8 +16,9 @@ namespace {
 constexpr double kScores = 64;      // unit of score and masked_score
 constexpr double kStoredBytes = 2;  // per element of queries and results in memory
 constexpr double kGenerationKeys = 128;
-constexpr double kLargestSplit = 128;
 constexpr double kSoftCapacity = 0.6;  // of L2: from all hits to all misses over such a range
+constexpr double kFullOverlap = 12;
+constexpr double kCopyThreads = 512;  // most of a thread block that writes one token to the cache
 
 constexpr double kLeastTile = 16;  // rows and keys that the matrix pipe takes at least
 constexpr double kLeastThreads = 128;
@@ -25,14 +26,9 @@ constexpr double kThreadsPerRow = 2;
 constexpr double kOtherRegisters = 40;  // of a thread, beside its sums and scores
 constexpr double kSummedWidth = 256;    // columns of the result at a time; wider heads take turns
 
-struct Tile {
-  double rows;
-  double keys;
-};
-
 // The queries of a tile stay in shared memory, where a tile of keys and one of values take turns;
 // scores and sums are in registers. Libraries that have the room hold more.
-CtaResources resources(const Tile& tile, double width, const AttentionType& type) {
+CtaResources resources(const AttentionTile& tile, double width, const AttentionType& type) {
   CtaResources cta;
   cta.shared_memory = Bytes(width * (tile.rows * type.query_bytes + tile.keys * type.key_bytes));
   const double threads = std::max(kLeastThreads, kThreadsPerRow * tile.rows);
@@ -42,16 +38,16 @@ CtaResources resources(const Tile& tile, double width, const AttentionType& type
   return cta;
 }
 
-std::string kernel_name(const Tile& tile, double width) {
+std::string kernel_name(const AttentionTile& tile, double width) {
   return fmt::format("attention with heads of {:.0f}, tile of {:.0f} queries and {:.0f} keys",
                      width, tile.rows, tile.keys);
 }
 
 // The tile of the library, halved until an SM has room for it.
-Tile context_tile(const GpuDeviceSpec& device, const AttentionLibrary& library,
-                  const AttentionType& type, double width) {
-  Tile tile{128, 64};
-  if (library.wide_tiles) tile = {width <= 64 ? 192.0 : 128.0, width <= 128 ? 128.0 : 80.0};
+AttentionTile context_tile(const GpuDeviceSpec& device, const AttentionLibrary& library,
+                           const AttentionType& type, const AttentionShape& shape) {
+  AttentionTile tile = attention_tile(library, type, shape);
+  const auto width = static_cast<double>(shape.head_dim);
   while (true) {
     const std::vector<SmShortage> lacking = shortages(device, resources(tile, width, type));
     if (lacking.empty()) return tile;
@@ -103,6 +99,7 @@ class Call {
         library_(library),
         type_(type),
         factors_(factors),
+        shape_(shape),
         batch_(static_cast<double>(shape.batch)),
         queries_(static_cast<double>(shape.queries)),
         keys_(static_cast<double>(shape.keys)),
@@ -121,6 +118,9 @@ class Call {
 
  private:
   double seconds(Cycles cycles) const { return cycles.value() / clock_; }
+  double combination(double parts) const {
+    return seconds(factors_.split) + parts * seconds(factors_.part);
+  }
   double sm_rate(BytesPerCycle feed) const { return feed.value() * clock_; }
   // Share of data of such a size that has left L2 since the call before.
   double missing(double bytes) const {
@@ -135,7 +135,9 @@ class Call {
   }
   struct Walk {
     double steps;
-    double edges;  // steps in which the mask has an edge
+    double edges;    // steps in which the causal mask has an edge
+    double skipped;  // steps before the window that are looked at all the same
+    bool cut;        // the window hides keys from some query
   };
   Walk walk(double first_query, double last_query, double keys) const;
   struct Parts {
@@ -144,8 +146,7 @@ class Call {
     double steps;    // of each that works
   };
   Parts parts(double count, double blocks) const;
-  double split_count(double groups, double blocks) const;
-  Kernel split_kernel(const Parts& parts, double groups) const;
+  Kernel split_kernel(const Parts& parts, double groups, bool combines) const;
   void set_cache_reads(GpuKernel& kernel) const;
   int blocks_per_sm() const;
 
@@ -153,6 +154,7 @@ class Call {
   const AttentionLibrary& library_;
   const AttentionType& type_;
   const AttentionFactors& factors_;
+  const AttentionShape& shape_;
   double batch_, queries_, keys_, heads_, key_heads_, share_, width_, window_;
   AttentionPhase phase_;
   double sms_, clock_;
@@ -163,10 +165,19 @@ GpuKernel Call::prepare() const {
   const double rotated = library_.prepare == AttentionLibrary::Prepare::kSplitAndRotate
                              ? batch_ * queries_ * heads_ * width_
                              : 0;
-  const double bytes = 2 * kStoredBytes * (written + rotated);  // read and written
+  const double bytes = (kStoredBytes + type_.key_bytes) * written +  // read and written
+                       (kStoredBytes + type_.query_bytes) * rotated;
   GpuKernel kernel;
   kernel.name = "write keys and values";
   set_memory(kernel, missing(bytes) * bytes, bytes, factors_.prepare_feed);
+  if (factors_.prepare_block > Cycles(0)) {  // one thread block per token
+    const double threads = std::min(kCopyThreads, key_heads_ * width_);
+    kernel.ctas_per_sm = static_cast<int>(
+        std::min<double>(device_.sm.max_ctas, std::floor(device_.sm.max_threads / threads)));
+    add_ctas(kernel, static_cast<std::int64_t>(batch_ * queries_),
+             Seconds(seconds(factors_.prepare_block)));
+    kernel.overlap = kFullOverlap;
+  }
   return kernel;
 }
 
@@ -175,23 +186,21 @@ Call::Walk Call::walk(double first_query, double last_query, double keys) const 
   const double before = keys_ - queries_;
   const bool causal = phase_ == AttentionPhase::kContext;
   const double high = causal ? std::min(keys_, last_query + before) : keys_;
-  const double low =
-      window_ > 0 && library_.skips_window ? std::max(0.0, first_query + before - window_) : 0;
+  const double low = window_ > 0 ? std::max(0.0, first_query + before - window_) : 0;
+  const double skipped = library_.skips_window ? 0 : std::floor(low / keys);
   const double steps = std::ceil(high / keys) - std::floor(low / keys);
   double edges = 0;
-  if (causal && !(library_.packs_queries && queries_ == 1)) {
+  if (causal && queries_ > 1) {
     edges = std::ceil(high / keys) - std::floor(std::min(keys_, first_query + before + 1) / keys);
   }
-  if (window_ > 0 && high > window_) {
-    edges += std::max(0.0, std::ceil(std::max(0.0, last_query + before - window_) / keys) -
-                               std::floor(low / keys));
-  }
-  return {steps, std::min(steps, edges)};
+  const bool cut = window_ > 0 && last_query + before - 1 > window_;
+  return {steps, std::min(steps, edges), skipped, cut};
 }
 
 Kernel Call::context() const {
-  const Tile tile = context_tile(device_, library_, type_, width_);
-  const bool packed = library_.packs_queries;
+  const AttentionTile tile = context_tile(device_, library_, type_, shape_);
+  const AttentionSplit split = attention_split(library_, type_, shape_, sms_);
+  const bool packed = packs_queries(library_, shape_);
   const double packed_heads = packed ? share_ : 1;
   const double groups = packed ? batch_ * key_heads_ : batch_ * heads_;
   const double rows = queries_ * packed_heads;
@@ -201,94 +210,79 @@ Kernel Call::context() const {
   const double products = 4 * scores * width_ / rate;
   const double softmax = scores / kScores * seconds(factors_.score);
   const double masked = scores / kScores * seconds(factors_.masked_score);
+  const double window_edge = seconds(factors_.window_block);
   const bool special = library_.special_small_heads ? width_ < 128 : packed && share_ > 1;
   const double latency =
       seconds(factors_.prologue) + (special ? seconds(factors_.special_block) : 0);
-  const double feed = (tile.rows * type_.query_bytes + 2 * tile.keys * type_.key_bytes) * width_ /
-                      sm_rate(factors_.sm_feed);
+  // Kernels with one stage load, wait and compute in turn.
+  const bool one_stage = library_.tiles == AttentionLibrary::Tiles::kTriton;
+  const double wait = one_stage ? seconds(factors_.step) : 0;
+  const double load = 2 * tile.keys * type_.key_bytes * width_ / sm_rate(factors_.sm_feed);
+  const double step_load = one_stage ? load : 0;
+  const double step = products + softmax + wait + step_load;
+  const double first_load =
+      tile.rows * type_.query_bytes * width_ / sm_rate(factors_.sm_feed) + (one_stage ? 0 : load);
+  const double stored = split.combines ? 2 * kStoredBytes : kStoredBytes;  // parts are FP32
   Kernel result;
   GpuKernel& kernel = result.kernel;
   kernel.name = "attention";
+  if (split.parts > 1) kernel.name += fmt::format(" split {:.0f}", split.parts);
   for (std::int64_t i = 0; i < tiles; ++i) {
     const auto place = static_cast<double>(library_.longest_first ? tiles - 1 - i : i);
     const double first_row = place * tile.rows;
     const double last_row = std::min(rows, first_row + tile.rows);
-    const Walk steps =
+    const Walk walked =
         walk(std::floor(first_row / packed_heads),
              std::min(queries_, std::ceil((first_row + tile.rows) / packed_heads)), tile.keys);
-    const double store = (last_row - first_row) * width_ * kStoredBytes / sm_rate(factors_.sm_feed);
+    const double store = (last_row - first_row) * width_ * stored / sm_rate(factors_.sm_feed);
+    const double every = latency + first_load + store;
+    const double each = std::ceil(walked.steps / split.parts);
+    const double whole = std::ceil(walked.steps / each) - 1;  // parts beside the last
+    const double edges = walked.edges * masked + (walked.cut ? window_edge : 0);
+    add_ctas(kernel, static_cast<std::int64_t>(groups * whole), Seconds(every + each * step));
     add_ctas(kernel, static_cast<std::int64_t>(groups),
-             Seconds(latency + feed + steps.steps * (products + softmax) + steps.edges * masked +
-                     store));
+             Seconds(every + (walked.steps - whole * each) * step + walked.skipped * wait + edges));
     const double share = groups / sms_;
-    result.work.products += Seconds(share * steps.steps * products);
-    result.work.softmax += Seconds(share * (steps.steps * softmax + steps.edges * masked));
-    result.work.feed += Seconds(share * (feed + store));
-    result.work.latency += Seconds(share * latency);
+    result.work.products += Seconds(share * walked.steps * products);
+    result.work.softmax += Seconds(share * (walked.steps * softmax + edges));
+    result.work.feed +=
+        Seconds(share * ((whole + 1) * (first_load + store) + walked.steps * step_load));
+    result.work.latency +=
+        Seconds(share * ((whole + 1) * latency + (walked.steps + walked.skipped) * wait));
   }
   const double asked = batch_ * queries_ * heads_ * width_;
   const double bytes = asked * (type_.query_bytes + kStoredBytes) +
                        2 * batch_ * keys_ * key_heads_ * width_ * type_.key_bytes;
   set_memory(kernel, missing(bytes) * bytes, bytes, factors_.l2_feed);
   kernel.overlap = 1 + factors_.overlap;
-  kernel.launch = factors_.launch + (width_ != 128 ? factors_.other_head : Seconds(0));
+  kernel.launch = factors_.launch + (width_ != 128 ? factors_.other_head : Seconds(0)) +
+                  (regroups(library_, shape_) ? factors_.regroup : Seconds(0));
+  if (split.combines) kernel.tail = Seconds(combination(split.parts));
   return result;
 }
 
 Call::Parts Call::parts(double count, double blocks) const {
-  if (library_.split != AttentionLibrary::Split::kXqa) {
-    return {count, count, std::ceil(blocks / count)};
+  if (library_.split == AttentionLibrary::Split::kXqa) {
+    // The whole sequence is divided, the window notwithstanding.
+    const double each = std::ceil(std::ceil(keys_ / kGenerationKeys) / count);
+    return {count, std::min(count, std::ceil(blocks / each)), std::min(each, blocks)};
   }
-  // The whole sequence is divided, the window notwithstanding.
-  const double each = std::ceil(std::ceil(keys_ / kGenerationKeys) / count);
-  return {count, std::min(count, std::ceil(blocks / each)), std::min(each, blocks)};
-}
-
-// Parts of a sequence by the rule of the library; 0: the fastest.
-double Call::split_count(double groups, double blocks) const {
-  switch (library_.split) {
-    case AttentionLibrary::Split::kXqa: {
-      // One part per 128 keys, fewer for long sequences, up to 8 waves of thread blocks.
-      constexpr double kWaves = 8;
-      double count = std::ceil(keys_ / kGenerationKeys);
-      count = std::max(1.0, std::min(count, std::round(std::sqrt(8 * count))));
-      const double waves = groups * count / sms_ / kWaves;
-      return std::max(1.0, waves > 1 ? std::floor(count / waves) : count);
-    }
-    case AttentionLibrary::Split::kFlash3: {
-      // None when the chip is nearly full or the sequence short; else the smallest that fills its
-      // waves nearly as well as the best.
-      constexpr double kNearlyFull = 0.8;
-      constexpr double kNearlyBest = 0.85;
-      if (groups >= kNearlyFull * sms_ || blocks <= 4) return 1;
-      const double limit = std::min({kLargestSplit, sms_, blocks});
-      const auto filled = [&](double count) {
-        const double waves = groups * count / sms_;
-        return waves / std::ceil(waves);
-      };
-      double best = 0;
-      for (double count = 1; count <= limit; ++count) best = std::max(best, filled(count));
-      double count = 1;
-      while (filled(count) < kNearlyBest * best) ++count;
-      return count;
-    }
-    case AttentionLibrary::Split::kFastest:
-      break;
-  }
-  return 0;
+  const double each = std::ceil(blocks / count);
+  if (library_.split == AttentionLibrary::Split::kFastest) return {count, count, each};
+  return {count, std::ceil(blocks / each), each};
 }
 
 // As many as the library means to, where there is room for them: keys and values pass through in
 // pieces.
 int Call::blocks_per_sm() const {
-  const double rows = library_.one_head ? 1 : std::min(share_, kGenerationKeys);
-  const Tile tile{std::ceil(rows / kLeastTile) * kLeastTile, kLeastTile};
+  const double rows = packs_queries(library_, shape_) ? std::min(share_, kGenerationKeys) : 1;
+  const AttentionTile tile{std::ceil(rows / kLeastTile) * kLeastTile, kLeastTile};
   return std::min(library_.blocks_per_sm,
                   ctas_per_sm(device_, resources(tile, width_, type_), kernel_name(tile, width_)));
 }
 
-Kernel Call::split_kernel(const Parts& parts, double groups) const {
-  const double rows = library_.one_head ? 1 : share_;
+Kernel Call::split_kernel(const Parts& parts, double groups, bool combines) const {
+  const double rows = packs_queries(library_, shape_) ? share_ : 1;
   const double latency = seconds(factors_.step);
   const double feed = kGenerationKeys * 2 * width_ * type_.key_bytes / sm_rate(factors_.sm_feed);
   const double softmax = rows * kGenerationKeys / kScores * seconds(factors_.score);
@@ -305,7 +299,7 @@ Kernel Call::split_kernel(const Parts& parts, double groups) const {
   add_ctas(kernel, static_cast<std::int64_t>(groups * (parts.count - parts.working)),
            Seconds(start));
   kernel.tail = Seconds(seconds(factors_.head) * batch_ * heads_ / sms_ +
-                        (parts.count > 1 ? seconds(factors_.split) : 0));
+                        (combines ? combination(parts.count) : 0));
   const double share = groups / sms_ / kernel.ctas_per_sm;
   const double steps = share * parts.working * parts.steps;
   result.work.softmax = Seconds(steps * softmax);
@@ -317,33 +311,34 @@ Kernel Call::split_kernel(const Parts& parts, double groups) const {
 void Call::set_cache_reads(GpuKernel& kernel) const {
   const double keys = window_ > 0 ? std::min(keys_, window_) : keys_;
   const double bytes = 2 * batch_ * key_heads_ * keys * width_ * type_.key_bytes;
-  set_memory(kernel, missing(bytes) * bytes, bytes * (library_.one_head ? share_ : 1),
+  set_memory(kernel, missing(bytes) * bytes, bytes * (packs_queries(library_, shape_) ? 1 : share_),
              factors_.l2_feed);
   if (factors_.cold_bytes > Bytes(0)) {
     kernel.memory_latency =
         factors_.cold_stream * (1 - std::exp(-bytes / factors_.cold_bytes.value()));
   }
   kernel.overlap = 1 + factors_.overlap;
-  kernel.launch = factors_.launch;
+  kernel.launch = factors_.launch + (regroups(library_, shape_) ? factors_.regroup : Seconds(0));
 }
 
 Kernel Call::generation() const {
   const double groups =
-      batch_ * (library_.one_head ? heads_ : key_heads_ * std::ceil(share_ / kGenerationKeys));
+      batch_ *
+      (packs_queries(library_, shape_) ? key_heads_ * std::ceil(share_ / kGenerationKeys) : heads_);
   double blocks = std::ceil(keys_ / kGenerationKeys);
   if (window_ > 0 && keys_ > window_) {
     blocks -= std::floor((keys_ - 1 - window_) / kGenerationKeys);
   }
-  const double rule = split_count(groups, blocks);
+  const AttentionSplit rule = attention_split(library_, type_, shape_, sms_);
   Kernel best;
-  if (rule > 0) {
-    best = split_kernel(parts(rule, blocks), groups);
+  if (rule.parts > 0) {
+    best = split_kernel(parts(rule.parts, blocks), groups, rule.combines);
     set_cache_reads(best.kernel);
     return best;
   }
   double fastest = std::numeric_limits<double>::infinity();
   for (double count = 1; count <= std::min(library_.max_split, blocks); count *= 2) {
-    Kernel split = split_kernel(parts(count, blocks), groups);
+    Kernel split = split_kernel(parts(count, blocks), groups, count > 1);
     set_cache_reads(split.kernel);
     const double time = kernel_time(split.kernel, device_);
     if (time < fastest) {
