@@ -17,6 +17,7 @@ namespace {
 
 constexpr double kReach = 3;  // how far a factor may go from its start, in powers of e
 constexpr double kFirstStep = 0.15;
+constexpr double kLongStep = 0.5;
 
 bool names(const Node* list, const std::string& text) {
   if (list == nullptr) return true;  // an entry that does not say holds for all
@@ -62,7 +63,7 @@ std::vector<std::string> load_kernel_start(const std::string& path, const std::s
 }
 
 KernelFit fit_kernel(FieldList& fields, const std::vector<std::string>& fixed, int evaluations,
-                     const std::function<double()>& loss) {
+                     int starts, const std::function<double()>& loss) {
   KernelFit fit;
   std::vector<const Field*> free;
   std::vector<double> at;
@@ -81,12 +82,16 @@ KernelFit fit_kernel(FieldList& fields, const std::vector<std::string>& fixed, i
       free[i]->assign(format_quantity(value, free[i]->dimension));
     }
   };
-  const Minimum best = minimise_rough(
-      [&](const std::vector<double>& x) {
-        assign(x);
-        return loss();
-      },
-      box, at, kFirstStep, evaluations);
+  const auto loss_at = [&](const std::vector<double>& x) {
+    assign(x);
+    return loss();
+  };
+  Minimum best = minimise_rough(loss_at, box, at, kFirstStep, evaluations);
+  // Again from there with long steps: such losses have poor local minima.
+  for (int start = 1; start < starts; ++start) {
+    const Minimum other = minimise_rough(loss_at, box, best.at, start * kLongStep, evaluations);
+    if (other.value < best.value) best = other;
+  }
   assign(best.at);
   fit.loss = best.value;
   return fit;

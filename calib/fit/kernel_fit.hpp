@@ -29,7 +29,7 @@ struct KernelFit {
 
 // Moves the factors of `fields` that are not zero and not `fixed` to where `loss` is least.
 KernelFit fit_kernel(FieldList& fields, const std::vector<std::string>& fixed, int evaluations,
-                     const std::function<double()>& loss);
+                     int starts, const std::function<double()>& loss);
 
 // `wanted` of `size` places, drawn without repetition, in the order of the draw.
 std::vector<std::size_t> draw_rows(std::size_t size, std::size_t wanted, std::uint64_t seed);

@@ -20,7 +20,7 @@ TEST(KernelFit, FindsTheFactorsThatMadeTheTimesAndLeavesTheFixedOnes) {
   const auto time = [](Seconds launch, BytesPerSecond rate, double bytes) {
     return (launch + Bytes(bytes) / rate).value();
   };
-  const KernelFit fit = fit_kernel(list, {"peer"}, 2000, [&] {
+  const KernelFit fit = fit_kernel(list, {"peer"}, 2000, 1, [&] {
     double sum = 0;
     for (double bytes = 1e3; bytes < 1e9; bytes *= 3) {
       const double truth = time(Seconds(5e-6), BytesPerSecond(8e11), bytes);

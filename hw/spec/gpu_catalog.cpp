@@ -29,12 +29,20 @@ std::string normal(std::string_view id) {
   return name;
 }
 
-std::string find_in(const std::vector<std::string>& known, const char* kind, std::string_view id) {
-  const std::string wanted = normal(id);
-  for (const std::string& candidate : known) {
-    if (normal(candidate) == wanted) return candidate;
+// The known name that is meant; a chip that is named alone is its SXM board. "" when there is none.
+std::string meant(const std::vector<std::string>& known, std::string_view id) {
+  for (const std::string& wanted : {normal(id), normal(id) + "-sxm"}) {
+    for (const std::string& candidate : known) {
+      if (normal(candidate) == wanted) return candidate;
+    }
   }
-  throw unknown_name(kind, id, known);
+  return "";
+}
+
+std::string find_in(const std::vector<std::string>& known, const char* kind, std::string_view id) {
+  std::string name = meant(known, id);
+  if (name.empty()) throw unknown_name(kind, id, known);
+  return name;
 }
 
 std::string read_architecture(const Node& root) {
@@ -89,11 +97,7 @@ std::vector<std::string> GpuCatalog::systems() const {
   return names;
 }
 
-bool GpuCatalog::has_system(std::string_view id) const {
-  const std::vector<std::string> known = systems();
-  return std::any_of(known.begin(), known.end(),
-                     [&](const std::string& name) { return normal(name) == normal(id); });
-}
+bool GpuCatalog::has_system(std::string_view id) const { return !meant(systems(), id).empty(); }
 
 std::string GpuCatalog::find_system(std::string_view id) const {
   return find_in(systems(), "system", id);

@@ -2,6 +2,7 @@
 //
 // A device is also a system of one GPU under its own id, so a new GPU is one file. Ids are read
 // without regard to case, and `_` stands for `-`: tables write h100_sxm.
+// A chip without its board, "h100", is the SXM one.
 #pragma once
 
 #include <map>

@@ -31,6 +31,8 @@ TEST(GpuCatalog, NamesOfTablesAreAccepted) {
   const GpuCatalog catalog;
   EXPECT_EQ(catalog.find_device("h100_sxm"), "h100-sxm");
   EXPECT_EQ(catalog.find_device("A100_PCIE_40GB"), "a100-pcie-40gb");
+  EXPECT_EQ(catalog.find_device("a100"), "a100-sxm");
+  EXPECT_FALSE(catalog.has_system("v100"));  // whose SXM boards are two
   EXPECT_EQ(catalog.load("H200_SXM").spec.id, "h200-sxm");
 }
 

@@ -68,6 +68,9 @@ void fields(FieldList& list, GpuDeviceSpec& spec) {
              "Rate of matrix products under the power limit, against a short burst.");
   list.value("reachable_rate", spec.reachable_rate, {0.01, 1},
              "Largest share of the dense rate that a matrix product was seen at.");
+  list.value("vector_limit", spec.vector_limit, {0.01, 1},
+             "Share of the FP32 rate that long products on the vector pipe keep under the power "
+             "limit.");
   list.value("power_watts", spec.power_watts, {1, 1e5}, "Power limit of the board, in watts.");
 }
 

@@ -60,7 +60,8 @@ struct GpuDeviceSpec {
   double sustained_rate = 1;  // of matrix products under the power limit, against a short burst
   Seconds launch_floor;       // of the smallest kernel inside a graph
   double reachable_rate = 1;  // largest share of the dense rate that a matrix product was seen at
-  double power_watts = 0;     // limit of the board
+  double vector_limit = 1;  // share of the FP32 rate that long products keep under the power limit
+  double power_watts = 0;   // limit of the board
 };
 
 struct GpuSystemSpec {

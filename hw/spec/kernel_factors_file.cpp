@@ -38,15 +38,26 @@ KernelFactorSet read_set(const Node& node) {
   return set;
 }
 
+// Measured chips, the nearest generation first.
 std::vector<std::string> nearest_devices(const GpuDeviceSpec& device) {
+  static const std::vector<std::string> kHopper = {"h100-sxm", "h200-sxm",       "b200-sxm",
+                                                   "a100-sxm", "a100-pcie-40gb", "v100-pcie-32gb"};
+  static const std::vector<std::string> kBlackwell = {
+      "b200-sxm", "h200-sxm", "h100-sxm", "a100-sxm", "a100-pcie-40gb", "v100-pcie-32gb"};
+  static const std::vector<std::string> kOlder = {
+      "v100-pcie-32gb", "a100-pcie-40gb", "p100-pcie-16gb", "t4",
+      "a100-sxm",       "h100-sxm",       "h200-sxm",       "b200-sxm"};
+  static const std::vector<std::string> kOthers = {
+      "a100-sxm",       "a100-pcie-40gb", "l40s",     "v100-pcie-32gb", "t4",
+      "p100-pcie-16gb", "h100-sxm",       "h200-sxm", "b200-sxm"};
+  const std::string& architecture = device.architecture;
+  const bool older =
+      architecture == "pascal" || architecture == "volta" || architecture == "turing";
   std::vector<std::string> order = {device.id};
-  const std::vector<std::string> teachers =
-      device.architecture == "hopper"
-          ? std::vector<std::string>{"h100-sxm", "h200-sxm", "b200-sxm", "a100-sxm"}
-      : device.architecture == "blackwell"
-          ? std::vector<std::string>{"b200-sxm", "h200-sxm", "h100-sxm", "a100-sxm"}
-          : std::vector<std::string>{"a100-sxm", "h100-sxm", "h200-sxm", "b200-sxm"};
-  for (const std::string& teacher : teachers) {
+  for (const std::string& teacher : architecture == "hopper"      ? kHopper
+                                    : architecture == "blackwell" ? kBlackwell
+                                    : older                       ? kOlder
+                                                                  : kOthers) {
     if (teacher != device.id) order.push_back(teacher);
   }
   return order;
@@ -126,22 +137,34 @@ void KernelFactorsLibrary::hold_out(const std::string& device) {
                files_.end());
 }
 
+const KernelFactorSet* KernelFactorsLibrary::find(const std::string& device,
+                                                  const std::string& table) const {
+  for (const KernelFactorsFile& file : files_) {
+    if (file.device != device) continue;
+    for (const KernelFactorSet& set : file.sets) {
+      if (set.table == table) return &set;
+    }
+  }
+  return nullptr;
+}
+
+bool KernelFactorsLibrary::knows(const std::string& table) const {
+  return std::any_of(files_.begin(), files_.end(),
+                     [&](const auto& file) { return find(file.device, table) != nullptr; });
+}
+
 ChosenFactorSet KernelFactorsLibrary::choose(const GpuDeviceSpec& device,
                                              const std::vector<std::string>& tables) const {
   for (const std::string& from : nearest_devices(device)) {
     for (const std::string& table : tables) {
-      for (const KernelFactorsFile& file : files_) {
-        if (file.device != from) continue;
-        for (const KernelFactorSet& set : file.sets) {
-          if (set.table != table) continue;
-          ChosenFactorSet chosen{set, from};
-          if (from != device.id) {
-            chosen.set.interval_low = 1 - kWiden * (1 - set.interval_low);
-            chosen.set.interval_high = 1 + kWiden * (set.interval_high - 1);
-          }
-          return chosen;
-        }
+      const KernelFactorSet* set = find(from, table);
+      if (set == nullptr) continue;
+      ChosenFactorSet chosen{*set, from};
+      if (from != device.id) {
+        chosen.set.interval_low = std::max(0.0, 1 - kWiden * (1 - set->interval_low));
+        chosen.set.interval_high = 1 + kWiden * (set->interval_high - 1);
       }
+      return chosen;
     }
   }
   throw UserError(fmt::format(

@@ -60,6 +60,11 @@ class KernelFactorsLibrary {
  public:
   explicit KernelFactorsLibrary(const std::filesystem::path& folder);
 
+  // The set that was fitted on just this device to just this table; null when there is none.
+  const KernelFactorSet* find(const std::string& device, const std::string& table) const;
+
+  bool knows(const std::string& table) const;  // of any device
+
   // The first of `tables` that was fitted on the device; else on the nearest chip: of the same
   // generation first. On another chip the interval is twice as wide. UserError when there is none.
   ChosenFactorSet choose(const GpuDeviceSpec& device, const std::vector<std::string>& tables) const;

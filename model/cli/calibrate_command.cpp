@@ -21,6 +21,7 @@
 #include "model/cli/calibrate_import.hpp"
 #include "model/cli/calibrate_measure.hpp"
 #include "model/cli/calibrate_measured.hpp"
+#include "model/cli/calibrate_operator.hpp"
 #include "model/cli/commands.hpp"
 #include "model/cli/fit_forecast.hpp"
 #include "model/cli/fit_report.hpp"
@@ -158,6 +159,8 @@ int calibrate_fit(const FitCommandOptions& options, const Session& session) {
           return calibrate_attention(command, session);
         case TableKind::kCollective:
           return calibrate_collective(command, session);
+        case TableKind::kOperator:
+          return calibrate_operator(command, session);
         default:
           break;
       }

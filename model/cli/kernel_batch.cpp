@@ -9,6 +9,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/cli/calibrate_collective.hpp"
+#include "model/cli/calibrate_operator.hpp"
 #include "model/cli/kernel_rows.hpp"
 #include "model/cli/worker_pool.hpp"
 
@@ -81,13 +82,14 @@ KernelAnswer kernel_answer(const TableLayout& layout, const CsvRow& header,
       const auto reader = std::make_shared<CollectiveTableRows>(header, options, set);
       return [reader](const std::vector<CsvRow>& rows) { return reader->answer(rows); };
     }
-    default: {
-      const RowTime unanswered{{}, {}, {}, "no GPU model answers tables of kind " + layout.name};
-      return [unanswered](const std::vector<CsvRow>& rows) {
-        return std::vector<RowTime>(rows.size(), unanswered);
-      };
+    case TableKind::kOperator: {
+      const auto reader = std::make_shared<OperatorTableRows>(header, options, set);
+      return [reader](const std::vector<CsvRow>& rows) { return reader->answer(rows); };
     }
+    case TableKind::kModels:
+      break;
   }
+  throw InternalError(__FILE__, __LINE__, "a table that is not of kernels");
 }
 
 RowTest held_out_test(const TableLayout& layout, const CsvRow& header) {
@@ -110,6 +112,12 @@ RowTest held_out_test(const TableLayout& layout, const CsvRow& header) {
       const NamedCells cells(header);
       return [cells](const CsvRow& row) {
         return is_held_out_collective(read_collective_row(cells, row).shape.ranks);
+      };
+    }
+    case TableKind::kOperator: {
+      const NamedCells cells(header);
+      return [cells](const CsvRow& row) {
+        return is_held_out_operator(read_operator_row(cells, row));
       };
     }
     default:

@@ -1,5 +1,7 @@
 #include "model/cli/kernel_rows.hpp"
 
+#include <algorithm>
+
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/cli/request_fields.hpp"
@@ -11,6 +13,8 @@ GemmRowOptions gemm_options(const KernelOptions& options, const std::vector<std:
   return {parse_l2_choice(options.l2), parse_launch(options.launch), parse_sustained(options.clock),
           set, options.held_out_device};
 }
+
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
 
 // Kinds whose rows are only known as they were measured.
 void check_as_measured(const KernelOptions& options, const std::string& kind) {
@@ -148,6 +152,79 @@ CollectiveTableRows::CollectiveTableRows(const CsvRow& header, const KernelOptio
 std::vector<RowTime> CollectiveTableRows::answer(const std::vector<CsvRow>& rows) {
   return answer_rows<CollectiveRow>(
       rows, [&](const CsvRow& row) { return read_collective_row(cells_, row); }, predictor_);
+}
+
+namespace {
+
+// The columns of an operator without matrices: of its own, or those of the layer that it is in.
+std::int64_t pass_columns(const NamedCells& cells, const CsvRow& row, const OperatorInfo& op) {
+  const auto has = [&](const char* column) { return !cells.text(row, column).empty(); };
+  for (const char* column : {"cols", "k"}) {
+    if (has(column)) return cells.count(row, column, 1, kMaxElements);
+  }
+  const std::int64_t parts = has("tp") ? cells.count(row, "tp", 1, kMaxHeads) : 1;
+  if (op.family == "activation" && has("n_ffn")) {
+    return std::max<std::int64_t>(1, cells.count(row, "n_ffn", 1, kMaxGemmSide) / parts);
+  }
+  if (!has("n_embd")) throw UserError("cols: is empty; state rows and cols");
+  const std::int64_t width = cells.count(row, "n_embd", 1, kMaxGemmSide);
+  // Queries and as many keys, divided between the devices.
+  return op.family == "rope" ? std::max<std::int64_t>(1, 2 * width / parts) : width;
+}
+
+}  // namespace
+
+OperatorRow read_operator_row(const NamedCells& cells, const CsvRow& row) {
+  OperatorRow call;
+  call.gpu = cells.text(row, "gpu");
+  if (call.gpu.empty()) call.gpu = cells.text(row, "system");
+  if (call.gpu.empty()) throw UserError("gpu: is empty; see `foretell list devices`");
+  call.framework = cells.text(row, "framework");
+  if (call.framework.empty()) call.framework = cells.text(row, "source");
+  call.dtype = cells.text(row, "dtype");
+  if (call.dtype.empty()) throw UserError("dtype: is empty; write fp32, fp16, fp8 …");
+  const std::string op = cells.text(row, "op");
+  if (op.empty()) throw UserError("op: is empty; write linear, bmm, add, softmax …");
+  call.op = &operator_info(op);
+  const auto has = [&](const char* column) { return !cells.text(row, column).empty(); };
+  const std::int64_t batch = has("b") ? cells.count(row, "b", 1, kMaxGemmSide) : 1;
+  switch (call.op->kind) {
+    case OperatorKind::kConvolution:
+      if (!has("conv"))
+        throw UserError("conv: is empty; write for example 'ci3 co64 k7 s224 st2 p3'");
+      call.product = implicit_product(parse_convolution(cells.text(row, "conv"), batch));
+      break;
+    case OperatorKind::kLinear:
+    case OperatorKind::kBatched:
+      call.product.m = cells.count(row, "m", 1, kMaxGemmSide);
+      call.product.n = cells.count(row, "n", 1, kMaxGemmSide);
+      call.product.k = cells.count(row, "k", 1, kMaxGemmSide);
+      if (call.op->kind == OperatorKind::kBatched) {
+        call.product.batch = batch;
+      } else {
+        call.product.m *= batch;  // with the same weights
+      }
+      break;
+    case OperatorKind::kPass:
+      call.rows = cells.count(row, has("rows") ? "rows" : "m", 1, kMaxElements);
+      call.columns = pass_columns(cells, row, *call.op);
+      break;
+  }
+  return call;
+}
+
+OperatorTableRows::OperatorTableRows(const CsvRow& header, const KernelOptions& options,
+                                     const std::vector<std::string>& set)
+    : cells_(header), predictor_({options.launch, set, options.held_out_device}) {
+  parse_launch(options.launch);
+  KernelOptions others = options;
+  others.launch.clear();
+  check_as_measured(others, "operators");
+}
+
+std::vector<RowTime> OperatorTableRows::answer(const std::vector<CsvRow>& rows) {
+  return answer_rows<OperatorRow>(
+      rows, [&](const CsvRow& row) { return read_operator_row(cells_, row); }, predictor_);
 }
 
 }  // namespace foretell

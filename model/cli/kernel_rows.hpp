@@ -9,6 +9,7 @@
 #include "model/predict/attention_rows.hpp"
 #include "model/predict/collective_rows.hpp"
 #include "model/predict/gemm_rows.hpp"
+#include "model/predict/operator_rows.hpp"
 #include "reports/record/csv.hpp"
 
 namespace foretell {
@@ -70,6 +71,23 @@ class CollectiveTableRows {
  private:
   NamedCells cells_;
   CollectiveRowPredictor predictor_;
+};
+
+// UserError for a cell that is wrong. What states the shape depends on the operator: m, n and k
+// (and b) of products, b and conv of convolutions, rows and cols of all others, or m with the width
+// of the model.
+OperatorRow read_operator_row(const NamedCells& cells, const CsvRow& row);
+
+class OperatorTableRows {
+ public:
+  OperatorTableRows(const CsvRow& header, const KernelOptions& options,
+                    const std::vector<std::string>& set);
+
+  std::vector<RowTime> answer(const std::vector<CsvRow>& rows);
+
+ private:
+  NamedCells cells_;
+  OperatorRowPredictor predictor_;
 };
 
 }  // namespace foretell

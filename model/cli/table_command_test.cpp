@@ -99,14 +99,14 @@ TEST(Predict, ManyEqualRowsAreQuickAndInOrder) {
   EXPECT_EQ(count, kRows);
 }
 
-TEST(Predict, RowsOfKernelsThatNoModelAnswersKeepTheirPlace) {
+TEST(Predict, RowsOfKernelsWithoutAGpuKeepTheirPlace) {
   const TemporaryFolder folder;
   const std::string path =
       folder.write("t.csv", "op,rows,dtype,latency_us\nsoftmax,1024,fp32,2.4\n");
   const CommandResult result = run_command({"predict", path});
   EXPECT_EQ(result.code, kOutsideTolerance);
   EXPECT_THAT(result.result, HasSubstr("softmax,1024,fp32,2.4,,,,error,"));
-  EXPECT_THAT(result.result, HasSubstr("tables of kind operator"));
+  EXPECT_THAT(result.result, HasSubstr("gpu: is empty"));
 }
 
 TEST(Predict, BadTablesAndPaths) {

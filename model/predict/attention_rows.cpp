@@ -4,7 +4,6 @@
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
-#include "model/system/gpu_run.hpp"
 
 namespace foretell {
 namespace {
@@ -69,25 +68,16 @@ struct AttentionRowPredictor::Kernels {
 };
 
 AttentionRowPredictor::AttentionRowPredictor(AttentionRowOptions options)
-    : options_(std::move(options)), factors_(attention_factors_folder()) {
+    : options_(std::move(options)), devices_(options_.set), factors_(attention_factors_folder()) {
   if (!options_.held_out_device.empty()) {
-    factors_.hold_out(catalog_.find_device(options_.held_out_device));
+    factors_.hold_out(devices_.catalog().find_device(options_.held_out_device));
   }
 }
 
 AttentionRowPredictor::~AttentionRowPredictor() = default;
 
-const GpuDeviceSpec& AttentionRowPredictor::device(const std::string& gpu) {
-  std::unique_ptr<GpuDeviceSpec>& device = devices_[gpu];
-  if (device == nullptr) {
-    device = std::make_unique<GpuDeviceSpec>(
-        catalog_.load(catalog_.find_device(gpu), options_.set).spec.device);
-  }
-  return *device;
-}
-
 const AttentionRowPredictor::Kernels& AttentionRowPredictor::kernels_of(const AttentionRow& row) {
-  const GpuDeviceSpec& gpu = device(row.gpu);
+  const GpuDeviceSpec& gpu = devices_.find(row.gpu);
   const std::string table = attention_table(row, gpu.architecture);
   const std::string key = row.gpu + '\n' + row.dtype + '\n' + table;
   if (const auto found = kernels_.find(key); found != kernels_.end()) return *found->second;
@@ -105,34 +95,21 @@ const AttentionRowPredictor::Kernels& AttentionRowPredictor::kernels_of(const At
 }
 
 std::vector<RowTime> AttentionRowPredictor::predict(const std::vector<AttentionRow>& rows) {
-  struct Batch {
-    std::vector<GpuProgram> programs;
-    std::vector<std::size_t> rows;
-  };
-  std::map<const GpuDeviceSpec*, Batch> batches;
+  RowPrograms programs;
   std::vector<RowTime> times(rows.size());
-  std::vector<const Kernels*> used(rows.size(), nullptr);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     try {
       check_shape(rows[i].shape);
       const Kernels& kernels = kernels_of(rows[i]);
-      Batch& batch = batches[&kernels.device];
-      batch.programs.push_back(attention_program(kernels.device, kernels.library, kernels.type,
-                                                 kernels.factors, rows[i].shape));
-      batch.rows.push_back(i);
-      used[i] = &kernels;
+      programs.add(i, kernels.device,
+                   attention_program(kernels.device, kernels.library, kernels.type, kernels.factors,
+                                     rows[i].shape),
+                   kernels.low, kernels.high);
     } catch (const UserError& error) {
       times[i].error = error.what();
     }
   }
-  for (const auto& [gpu, batch] : batches) {
-    const std::vector<Seconds> simulated = simulate_gpu(*gpu, batch.programs);
-    for (std::size_t i = 0; i < simulated.size(); ++i) {
-      const std::size_t row = batch.rows[i];
-      times[row] = {simulated[i], simulated[i] * used[row]->low, simulated[i] * used[row]->high,
-                    ""};
-    }
-  }
+  programs.simulate(times);
   return times;
 }
 

@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "hw/spec/attention_factors_library.hpp"
-#include "hw/spec/gpu_catalog.hpp"
-#include "model/predict/row_time.hpp"
+#include "model/predict/row_programs.hpp"
 #include "model/timing/attention_timing.hpp"
 
 namespace foretell {
@@ -47,13 +46,11 @@ class AttentionRowPredictor {
  private:
   struct Kernels;  // of one device and table
 
-  const GpuDeviceSpec& device(const std::string& gpu);
   const Kernels& kernels_of(const AttentionRow& row);
 
   AttentionRowOptions options_;
-  GpuCatalog catalog_;
+  RowDevices devices_;
   AttentionFactorsLibrary factors_;
-  std::map<std::string, std::unique_ptr<GpuDeviceSpec>> devices_;  // by the name in the row
   std::map<std::string, std::unique_ptr<Kernels>> kernels_;
 };
 

@@ -17,17 +17,8 @@ bool is_custom(const CollectiveRow& row) {
 
 CollectiveRowPredictor::CollectiveRowPredictor(std::vector<std::string> set,
                                                const std::string& held_out_device)
-    : set_(std::move(set)), factors_(collective_factors_folder()) {
-  if (!held_out_device.empty()) factors_.hold_out(catalog_.find_device(held_out_device));
-}
-
-const GpuDeviceSpec& CollectiveRowPredictor::device(const std::string& gpu) {
-  std::unique_ptr<GpuDeviceSpec>& device = devices_[gpu];
-  if (device == nullptr) {
-    device =
-        std::make_unique<GpuDeviceSpec>(catalog_.load(catalog_.find_device(gpu), set_).spec.device);
-  }
-  return *device;
+    : devices_(std::move(set)), factors_(collective_factors_folder()) {
+  if (!held_out_device.empty()) factors_.hold_out(devices_.catalog().find_device(held_out_device));
 }
 
 const CollectiveRowPredictor::Links& CollectiveRowPredictor::links(const GpuDeviceSpec& device,
@@ -45,7 +36,7 @@ const CollectiveRowPredictor::Links& CollectiveRowPredictor::links(const GpuDevi
 }
 
 RowTime CollectiveRowPredictor::time_of(const CollectiveRow& row) {
-  const GpuDeviceSpec& gpu = device(row.gpu);
+  const GpuDeviceSpec& gpu = devices_.find(row.gpu);
   const bool custom = is_custom(row);
   const Links& used = links(gpu, custom ? collective_table(row) : "nccl");
   const Seconds time = custom ? custom_time(gpu, used.factors, row.shape).time

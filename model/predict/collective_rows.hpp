@@ -2,13 +2,11 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "hw/spec/gpu_catalog.hpp"
 #include "hw/spec/kernel_factors_file.hpp"
-#include "model/predict/row_time.hpp"
+#include "model/predict/row_programs.hpp"
 #include "model/timing/gpu_collective_timing.hpp"
 
 namespace foretell {
@@ -38,14 +36,11 @@ class CollectiveRowPredictor {
     double low = 1;
     double high = 1;
   };
-  const GpuDeviceSpec& device(const std::string& gpu);
   const Links& links(const GpuDeviceSpec& device, const std::string& table);
   RowTime time_of(const CollectiveRow& row);
 
-  std::vector<std::string> set_;
-  GpuCatalog catalog_;
+  RowDevices devices_;
   KernelFactorsLibrary factors_;
-  std::map<std::string, std::unique_ptr<GpuDeviceSpec>> devices_;
   std::map<std::string, Links> links_;
 };
 

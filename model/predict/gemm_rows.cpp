@@ -8,7 +8,6 @@
 #include "model/base/text.hpp"
 #include "model/config/unit_text.hpp"
 #include "model/mapping/gpu/gemm.hpp"
-#include "model/system/gpu_run.hpp"
 #include "model/timing/tile_fit.hpp"
 
 namespace foretell {
@@ -96,27 +95,18 @@ struct GemmRowPredictor::Kernels {
 };
 
 GemmRowPredictor::GemmRowPredictor(GemmRowOptions options)
-    : options_(std::move(options)), factors_(gemm_factors_folder()) {
+    : options_(std::move(options)), devices_(options_.set), factors_(gemm_factors_folder()) {
   if (!options_.held_out_device.empty()) {
-    factors_.hold_out(catalog_.find_device(options_.held_out_device));
+    factors_.hold_out(devices_.catalog().find_device(options_.held_out_device));
   }
 }
 
 GemmRowPredictor::~GemmRowPredictor() = default;
 
-const GpuDeviceSpec& GemmRowPredictor::device(const std::string& gpu) {
-  std::unique_ptr<GpuDeviceSpec>& device = devices_[gpu];
-  if (device == nullptr) {
-    device = std::make_unique<GpuDeviceSpec>(
-        catalog_.load(catalog_.find_device(gpu), options_.set).spec.device);
-  }
-  return *device;
-}
-
 GemmRowPredictor::Kernels& GemmRowPredictor::kernels_of(const GemmRow& row) {
   const std::string key = row.gpu + '\n' + row.framework + '\n' + row.dtype;
   if (const auto found = kernels_.find(key); found != kernels_.end()) return *found->second;
-  const GpuDeviceSpec& gpu = device(row.gpu);
+  const GpuDeviceSpec& gpu = devices_.find(row.gpu);
   const GemmType& type = gemm_type(row.dtype);
   check_type(gpu, type);
   ChosenGemmFactors chosen = factors_.choose(gpu, row.framework, row.dtype);
@@ -142,33 +132,19 @@ GemmTimes GemmRowPredictor::estimate(const GemmRow& row) {
 }
 
 std::vector<RowTime> GemmRowPredictor::predict(const std::vector<GemmRow>& rows) {
-  struct Batch {
-    std::vector<GpuProgram> programs;
-    std::vector<std::size_t> rows;
-  };
-  std::map<const GpuDeviceSpec*, Batch> batches;
+  RowPrograms programs;
   std::vector<RowTime> times(rows.size());
-  std::vector<const GemmFactorSet*> sets(rows.size(), nullptr);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     try {
       const Kernels& kernels = kernels_of(rows[i]);
       const GemmTimes chosen = kernels.timing.fastest(rows[i].shape, l2_state(rows[i], kernels));
-      Batch& batch = batches[&kernels.device];
-      batch.programs.push_back(gemm_program(kernels.timing, rows[i].shape, chosen));
-      batch.rows.push_back(i);
-      sets[i] = &kernels.chosen.set;
+      programs.add(i, kernels.device, gemm_program(kernels.timing, rows[i].shape, chosen),
+                   kernels.chosen.set.interval_low, kernels.chosen.set.interval_high);
     } catch (const UserError& error) {
       times[i].error = error.what();
     }
   }
-  for (const auto& [gpu, batch] : batches) {
-    const std::vector<Seconds> simulated = simulate_gpu(*gpu, batch.programs);
-    for (std::size_t i = 0; i < simulated.size(); ++i) {
-      const std::size_t row = batch.rows[i];
-      times[row] = {simulated[i], simulated[i] * sets[row]->interval_low,
-                    simulated[i] * sets[row]->interval_high, ""};
-    }
-  }
+  programs.simulate(times);
   return times;
 }
 

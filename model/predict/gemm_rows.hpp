@@ -7,9 +7,7 @@
 #include <vector>
 
 #include "hw/spec/gemm_factors_file.hpp"
-#include "hw/spec/gpu_catalog.hpp"
-#include "model/predict/row_time.hpp"
-#include "model/program/gpu_kernel.hpp"
+#include "model/predict/row_programs.hpp"
 #include "model/timing/gemm_timing.hpp"
 
 namespace foretell {
@@ -60,14 +58,12 @@ class GemmRowPredictor {
  private:
   struct Kernels;  // of one device, framework and type
 
-  const GpuDeviceSpec& device(const std::string& gpu);
   Kernels& kernels_of(const GemmRow& row);
   GemmL2State l2_state(const GemmRow& row, const Kernels& kernels) const;
 
   GemmRowOptions options_;
-  GpuCatalog catalog_;
+  RowDevices devices_;
   GemmFactorsLibrary factors_;
-  std::map<std::string, std::unique_ptr<GpuDeviceSpec>> devices_;  // by the name in the row
   std::map<std::string, std::unique_ptr<Kernels>> kernels_;
 };
 

@@ -82,12 +82,18 @@ GemmLibrary cublas(const std::string& architecture) {
   return library;
 }
 
+// Tiles by rows of C and columns of C, with the thread blocks whose registers an SM holds.
+std::vector<GemmTile> vector_tiles() {
+  return {{128, 128, 2}, {64, 128, 4}, {64, 64, 8}, {32, 128, 4},
+          {128, 32, 4},  {32, 64, 4},  {32, 32, 8}};
+}
+
 }  // namespace
 
 const std::vector<GemmType>& gemm_types() {
   static const std::vector<GemmType> kTypes = {
-      {"fp32", "fp32", 4, 4, 32, false},
-      {"tf32", "tf32", 4, 4, 32, false},
+      {"fp32", "fp32", 4, 4, 32, false, 4},
+      {"tf32", "tf32", 4, 4, 32, false, 4},
       {"bf16", "bf16", 2, 2, 64, false},
       {"fp16", "fp16", 2, 2, 64, false},
       {"fp8", "fp8", 1, 1, 128, true},
@@ -142,6 +148,28 @@ GemmLibrary gemm_library(const std::string& architecture, const std::string& fra
       library.dispatch = {
           {64, {{64, 64}}}, {128, {{64, 128}}}, {256, {{128, 128}}}, {kAnyRows, {{256, 128}}}};
     }
+  }
+  return library;
+}
+
+GemmLibrary vector_library(const std::string& architecture, bool batched) {
+  GemmLibrary library;
+  library.vector_pipe = true;
+  library.stage = 0.25;  // eight elements of k
+  library.tiles = vector_tiles();
+  if (architecture == "pascal") {
+    library.tiles = {{128, 32, 4}, {64, 64, 8}, {32, 128, 4}};
+  }
+  if (!batched) return library;
+  library.max_split = 1;
+  if (architecture == "pascal") {
+    library.tiles = {{64, 128, 4}};
+  } else if (architecture == "volta") {
+    library.tiles = {{64, 64, 8}, {128, 32, 4}};
+  } else if (architecture == "turing") {
+    library.tiles = {{64, 64, 8}, {64, 128, 4}, {32, 128, 4}};
+  } else {
+    library.tiles = {{128, 128, 2}};
   }
   return library;
 }

@@ -11,6 +11,7 @@ namespace foretell {
 struct GemmTile {
   int m = 0;
   int n = 0;
+  int resident = 1;  // thread blocks of it that an SM runs at a time, of kernels on the vector pipe
 };
 
 // How one data type of a table or an operator is stored and computed.
@@ -21,6 +22,7 @@ struct GemmType {
   double weight_bytes = 2;      // per element, scales included
   int step = 64;                // elements of k in one stage of the pipeline
   bool quantises = false;       // a pass over the activations goes ahead
+  double output_bytes = 2;      // per element
 };
 
 const std::vector<GemmType>& gemm_types();
@@ -45,11 +47,16 @@ struct GemmLibrary {
   int cluster_rows = 1;  // tiles along m that run together: their number is rounded up to it
   std::int64_t cluster_from = 0;  // … for more rows than this
   std::int64_t padded_rows = 0;   // rows above which tiles that are not full are slow; 0: none
+  bool vector_pipe = false;       // multiplied by the threads themselves, out of shared memory
 };
 
 // What `framework` ("trtllm", "sglang", "vllm") calls on `architecture` for the type.
 GemmLibrary gemm_library(const std::string& architecture, const std::string& framework,
                          const std::string& type);
+
+// The FP32 kernels of cuBLAS that do without the matrix pipe: of one product, or of many of the
+// same shape in one launch, which other tiles serve.
+GemmLibrary vector_library(const std::string& architecture, bool batched);
 
 // How much of its operands a kernel finds in L2 from the call before: in between, this many copies
 // of the weights were used, each with activations of its own or all with the same.

@@ -9,7 +9,6 @@
 namespace foretell {
 namespace {
 
-constexpr double kOutputBytes = 2;
 constexpr double kPartialBytes = 4;     // partial results of a split are FP32
 constexpr double kQuantiseBytes = 3;    // read as two bytes, written as one
 constexpr double kL2Softness = 0.6;     // share of the capacity over which hits become misses
@@ -17,6 +16,9 @@ constexpr double kOverlapTime = 20e-6;  // where `overlap` is stated
 constexpr double kOverlapGrowth = 0.25;
 constexpr double kMaxOverlap = 12;  // beyond, the exponent changes nothing
 constexpr double kPowerTime = 500e-6;
+constexpr double kPage = 512;      // bytes of a row of operands up to which DRAM pages are shared
+constexpr double kFarRow = 32768;  // … and beyond which addresses are translated anew
+constexpr double kPowerDelay = 2e-3;  // after which half of a drop of the vector pipe is there
 constexpr double kMinStagesPerSplit = 4;
 constexpr int kTileOfFourSplits = 16384;  // largest tile that is split into four and more
 constexpr int kTileOfManySplits = 8192;   // … and sixteen and more
@@ -35,11 +37,12 @@ double missing(double footprint, double capacity) {
 
 // What all candidates of a shape share, in bytes and seconds.
 struct GemmTiming::Work {
-  double m, n, k;
+  double m, n, k, batch;
   double weights;
   double stages;  // of k, by whole and half stages
   double dram;
   double dram_time;
+  double far;  // stages are so much longer
 };
 
 GemmTiming::GemmTiming(const GpuDeviceSpec& device, const GemmType& type,
@@ -48,6 +51,7 @@ GemmTiming::GemmTiming(const GpuDeviceSpec& device, const GemmType& type,
   const double clock = device.clock.boost.value();
   const auto per_sm = [&](BytesPerCycle rate) { return rate.value() * clock; };
   const auto latency = [&](Cycles cycles) { return cycles.value() / clock; };
+  burst_limit_ = std::sqrt(device.vector_limit);
   sm_rate_ = dense_rate(device, type.rate).value() * factors.mma_efficiency / sms_;
   dram_rate_ = device.hbm.bandwidth.value() * factors.dram_efficiency;
   l2_capacity_ = device.l2.capacity.value() * factors.l2_share;
@@ -62,22 +66,28 @@ GemmTiming::GemmTiming(const GpuDeviceSpec& device, const GemmType& type,
 }
 
 GemmTiming::Work GemmTiming::prepare(const GemmShape& shape, const GemmL2State& l2) const {
-  FORETELL_CHECK(shape.m > 0 && shape.n > 0 && shape.k > 0, "a matrix product without elements");
+  FORETELL_CHECK(shape.m > 0 && shape.n > 0 && shape.k > 0 && shape.batch > 0,
+                 "a matrix product without elements");
   Work work{};
   work.m = static_cast<double>(shape.m);
   work.n = static_cast<double>(shape.n);
   work.k = static_cast<double>(shape.k);
-  work.weights = work.n * work.k * type_.weight_bytes;
-  const double activations = work.m * work.k * type_.activation_bytes;
-  const double results = work.m * work.n * kOutputBytes;
+  work.batch = static_cast<double>(shape.batch);
+  work.weights = work.batch * work.n * work.k * type_.weight_bytes;
+  const double activations = work.batch * work.m * work.k * type_.activation_bytes;
+  const double results = work.batch * work.m * work.n * type_.output_bytes;
   const double copies = l2.weight_copies;
   const double between_weights =
       copies * work.weights + (l2.own_activations ? copies : 1) * activations + results;
   const double between_activations =
       l2.own_activations ? between_weights : work.weights + activations + results;
-  work.dram = missing(between_weights, l2_capacity_) * work.weights +
-              missing(between_activations, l2_capacity_) * activations + results;
-  work.dram_time = work.dram / dram_rate_;
+  const double operands = missing(between_weights, l2_capacity_) * work.weights +
+                          missing(between_activations, l2_capacity_) * activations;
+  work.dram = operands + results;
+  const double row = work.k * type_.activation_bytes;
+  const double kept = 1 - factors_.long_rows * std::clamp((row / kPage - 1) / 2, 0.0, 1.0);
+  work.dram_time = (operands / kept + results) / dram_rate_;
+  work.far = 1 + factors_.far_rows * std::max(0.0, std::log2(row / kFarRow));
   const double stage = library_.stage;
   work.stages = std::ceil(work.k / type_.step / stage) * stage;
   return work;
@@ -94,10 +104,17 @@ double GemmTiming::padding_delay(const Work& work, const GemmTile& tile) const {
          std::min(1.0, kPaddedTiles / tiles);
 }
 
-double GemmTiming::stage_time(const Work& work, const GemmTile& tile, double rows,
-                              double columns) const {
-  const double load = (rows * type_.activation_bytes + columns * type_.weight_bytes) * type_.step;
+double GemmTiming::stage_time(const Work& work, const GemmTile& tile, double rows, double columns,
+                              double resident) const {
   const double multiply = 2.0 * tile.m * tile.n * type_.step / sm_rate_;
+  if (library_.vector_pipe) {
+    const double fetch =
+        (tile.m * type_.activation_bytes + tile.n * type_.weight_bytes) * type_.step;
+    return work.far *
+           std::max({multiply + fetch / sm_feed_, multiply * factors_.mma_efficiency / burst_limit_,
+                     step_ / resident});
+  }
+  const double load = (rows * type_.activation_bytes + columns * type_.weight_bytes) * type_.step;
   return std::max({multiply, load / sm_feed_, step_}) + padding_delay(work, tile);
 }
 
@@ -114,10 +131,10 @@ void GemmTiming::consider(const Work& work, const GemmTile& tile, int split,
   const double tiles_n = std::ceil(work.n / tile.n);
   const double rows = std::min<double>(tile.m, work.m);
   const double columns = std::min<double>(tile.n, work.n);
-  const double stage = stage_time(work, tile, rows, columns);
-  const double store = rows * columns * kOutputBytes / epilogue_;
+  const double store = rows * columns * type_.output_bytes / epilogue_;
   const double l2_bytes =
-      (tiles_n * work.m * type_.activation_bytes + tiles_m * work.n * type_.weight_bytes) * work.k;
+      (tiles_n * work.m * type_.activation_bytes + tiles_m * work.n * type_.weight_bytes) * work.k *
+      work.batch;
   const double transfer = std::max(work.dram_time, l2_bytes / l2_rate_);
   const int area = tile.m * tile.n;
   for (int s = 1; s <= library_.max_split; s *= 2) {
@@ -125,12 +142,14 @@ void GemmTiming::consider(const Work& work, const GemmTile& tile, int split,
     if (s >= 4 && area > kTileOfFourSplits) break;
     if (s >= 16 && area > kTileOfManySplits) break;
     if (split != 0 && s != split) continue;
-    const double thread_blocks = std::ceil(tiles_m / cluster) * cluster * tiles_n * s;
+    const double thread_blocks = std::ceil(tiles_m / cluster) * cluster * tiles_n * s * work.batch;
     const double waves = std::ceil(thread_blocks / sms_);
+    const double resident = std::min<double>(tile.resident, waves);
     const double stages =
         s == 1 ? work.stages : std::ceil(work.stages / s / library_.stage) * library_.stage;
     const double prologue = filling(stages);
-    const double compute = waves * (prologue + stages * stage + (s > 1 ? 2 : 1) * store);
+    const double stage = stage_time(work, tile, rows, columns, resident);
+    const double compute = waves * (prologue / resident + stages * stage + (s > 1 ? 2 : 1) * store);
     const double memory = prologue + transfer;
     const double tail = s > 1 ? split_ + 2 * kPartialBytes * s * work.m * work.n / l2_rate_ : 0.0;
     const double longer = std::max(compute, memory);
@@ -143,6 +162,7 @@ void GemmTiming::consider(const Work& work, const GemmTile& tile, int split,
     if (total >= best.total.value()) continue;
     best.tile = tile;
     best.split = s;
+    best.resident = resident;
     best.thread_blocks = thread_blocks;
     best.waves = waves;
     best.compute = Seconds(compute);
@@ -162,6 +182,7 @@ GemmTimes GemmTiming::gemv(const Work& work) const {
   times.waves = 1;
   times.compute = Seconds(work.k * gemv_step_ * std::sqrt(std::max(1.0, work.m / kGemvRows)));
   times.dram = Bytes(work.weights);
+  times.dram_rate = dram_rate();
   times.memory = Seconds(work.weights / dram_rate_);
   times.overlap = 2;
   times.total =
@@ -179,6 +200,16 @@ GemmTimes GemmTiming::fastest_tile(const Work& work) const {
   }
   for (const GemmTile& tile : *tiles) consider(work, tile, 0, best);
   return best;
+}
+
+// Clocks under the power limit: the matrix pipe loses more the longer it works, the vector pipe
+// comes to a lower clock after a few milliseconds.
+double GemmTiming::stretch(Seconds time) const {
+  if (library_.vector_pipe) {
+    const double reached = time.value() / (time.value() + kPowerDelay);
+    return 1 + (factors_.power_drop + 1 / burst_limit_ - 1) * reached;
+  }
+  return 1 + factors_.power_drop * std::max(0.0, std::log10(time.value() / kPowerTime));
 }
 
 GemmTimes GemmTiming::fastest(const GemmShape& shape, const GemmL2State& l2) const {
@@ -203,11 +234,11 @@ GemmTimes GemmTiming::fastest(const GemmShape& shape, const GemmL2State& l2) con
     best = fastest_tile(work);
   }
   best.dram = Bytes(work.dram);
+  best.dram_rate = BytesPerSecond(work.dram / work.dram_time);
   best.total += factors_.launch;
   best.extra_launch = extra;
   best.total += extra;
-  best.stretch =
-      1 + factors_.power_drop * std::max(0.0, std::log10(best.total.value() / kPowerTime));
+  best.stretch = stretch(best.total);
   best.total *= best.stretch;
   if (type_.quantises) {
     best.quantise = factors_.quantise_launch + Seconds(work.m * work.k * kQuantiseBytes *
@@ -226,8 +257,9 @@ Seconds GemmTiming::thread_block(const GemmShape& shape, const GemmTimes& chosen
   const double stages =
       chosen.split == 1 ? work.stages
                         : std::ceil(work.stages / chosen.split / library_.stage) * library_.stage;
-  const double store = r * c * kOutputBytes / epilogue_;
-  return Seconds(filling(stages) + stages * stage_time(work, chosen.tile, r, c) +
+  const double store = r * c * type_.output_bytes / epilogue_;
+  return Seconds(filling(stages) / chosen.resident +
+                 stages * stage_time(work, chosen.tile, r, c, chosen.resident) +
                  (chosen.split > 1 ? 2 : 1) * store);
 }
 

@@ -8,6 +8,9 @@
 // through L2. The two overlap imperfectly: (compute^q + memory^q)^(1/q), where a longer kernel
 // hides more of its ramps: q = 1 + overlap * (longer / 20 us)^0.25.
 // The library takes the candidate that is fastest by this formula, unless it dispatches by m.
+//
+// On the vector pipe the threads that multiply also fetch operands from shared memory, so that the
+// two add up; and thread blocks that share an SM hide each other's latencies.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +26,14 @@ struct GemmShape {
   std::int64_t m = 0;
   std::int64_t n = 0;
   std::int64_t k = 0;
+  std::int64_t batch = 1;  // products of this shape that one kernel does, each with its own B
 };
 
 struct GemmTimes {
   bool gemv = false;  // the kernel without tiles
   GemmTile tile;
   int split = 1;
+  double resident = 1;  // thread blocks that share an SM
   double thread_blocks = 0;
   double waves = 0;
   Seconds compute;       // all waves
@@ -40,6 +45,7 @@ struct GemmTimes {
   double stretch = 1;    // of a long kernel under the power limit
   Seconds quantise;      // the pass over the activations
   Bytes dram;
+  BytesPerSecond dram_rate;  // at which they move
   Bytes l2;
   Seconds total;  // from the kernel before to the end, with everything
 };
@@ -63,6 +69,7 @@ class GemmTiming {
   BytesPerSecond l2_rate() const { return BytesPerSecond(l2_rate_); }
   Seconds prologue() const { return Seconds(prologue_); }  // of a pipeline that is full
   const GemmFactors& factors() const { return factors_; }
+  const GemmLibrary& library() const { return library_; }
 
  private:
   struct Work;
@@ -70,7 +77,9 @@ class GemmTiming {
   Work prepare(const GemmShape& shape, const GemmL2State& l2) const;
   double padding_delay(const Work& work, const GemmTile& tile) const;
   double filling(double stages) const;
-  double stage_time(const Work& work, const GemmTile& tile, double rows, double columns) const;
+  double stage_time(const Work& work, const GemmTile& tile, double rows, double columns,
+                    double resident) const;
+  double stretch(Seconds time) const;
   // Takes over `best` where this tile is faster; with `split`, only split so often.
   void consider(const Work& work, const GemmTile& tile, int split, GemmTimes& best) const;
   GemmTimes fastest_tile(const Work& work) const;
@@ -80,7 +89,8 @@ class GemmTiming {
   const GemmLibrary& library_;
   GemmFactors factors_;
   double sms_;
-  double sm_rate_;  // FLOP/s of one SM that stages reach
+  double burst_limit_;  // share of the rate that the power limit leaves the vector pipe at first
+  double sm_rate_;      // FLOP/s of one SM that stages reach
   double dram_rate_;
   double l2_capacity_;  // bytes in which data stay
   double sm_feed_;      // B/s of one SM

@@ -1,5 +1,6 @@
 #include "model/mapping/gpu/gemm.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -31,6 +32,11 @@ void add_tiles(const GemmTiming& timing, const GemmShape& shape, const GemmTimes
     if (count == 0) return;
     add_ctas(kernel, count * chosen.split, timing.thread_block(shape, chosen, rows, columns));
   };
+  if (timing.library().vector_pipe) {  // edges take as long as whole tiles
+    add(tiles_m * tiles_n * shape.batch, std::min<std::int64_t>(tile.m, shape.m),
+        std::min<std::int64_t>(tile.n, shape.n));
+    return;
+  }
   const std::int64_t last_columns = last_of(shape.n, tile.n);
   const std::int64_t last_rows = last_of(shape.m, tile.m);
   if (last_columns == tile.n) {
@@ -64,7 +70,7 @@ GpuProgram gemm_program(const GemmTiming& timing, const GemmShape& shape, const 
   if (chosen.quantise > Seconds(0)) program.kernels.push_back(quantise_kernel(timing, chosen));
   GpuKernel kernel;
   kernel.dram_bytes = chosen.dram;
-  kernel.dram_rate = timing.dram_rate();
+  kernel.dram_rate = chosen.dram_rate;
   kernel.overlap = chosen.overlap;
   if (chosen.gemv) {
     kernel.name = "gemv";

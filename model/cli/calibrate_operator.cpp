@@ -1,0 +1,88 @@
+#include "model/cli/calibrate_operator.hpp"
+
+#include <fmt/format.h>
+
+#include "calib/fit/gemm_fit.hpp"
+#include "hw/spec/gpu_catalog.hpp"
+#include "model/base/errors.hpp"
+#include "model/cli/kernel_calibration.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr const char* kSplit =
+    "families of equal (n, k), channels or columns; a quarter of them, by hash, is held out on "
+    "every device";
+
+constexpr std::size_t kLeastRows = 100;
+
+using Table = KernelTable<OperatorRow>;
+
+// The two lengths that rows of a family share.
+std::pair<std::int64_t, std::int64_t> family_of(const OperatorRow& row) {
+  if (row.op->kind == OperatorKind::kPass) return {row.columns, 1};
+  return {row.product.n, row.product.k};
+}
+
+std::map<std::string, Table> read_tables(const GemmFitCommand& command,
+                                         const GpuDeviceSpec& device) {
+  CsvReader csv(command.table);
+  const NamedCells cells(csv.header());
+  DeviceNames names(device.id);
+  std::map<std::string, Table> tables;
+  CsvRow row;
+  while (csv.next(row)) {
+    if (!names.is_device(cells.text(row, "gpu"))) continue;
+    const OperatorRow call = read_operator_row(cells, row);
+    if (!command.framework.empty() && call.framework != command.framework) continue;
+    if (!command.dtype.empty() && call.dtype != command.dtype) continue;
+    if (cells.text(row, "latency_us") == "0") continue;  // shorter than the clock shows
+    Table& table = tables[operator_table(call)];
+    table.version = cells.text(row, "version");
+    if (table.version.empty()) table.version = "unknown";
+    const auto [a, b] = family_of(call);
+    const bool held_out = is_held_out_operator(call);
+    (held_out ? table.held_out_families : table.fit_families).insert(fmt::format("{} {}", a, b));
+    (held_out ? table.held_out : table.fit).push_back({call, measured_time(cells, row)});
+  }
+  return tables;
+}
+
+}  // namespace
+
+bool is_held_out_operator(const OperatorRow& row) {
+  constexpr std::int64_t kUnit = 32;  // of the hash
+  const auto [a, b] = family_of(row);
+  return row.op->kind == OperatorKind::kPass ? is_held_out_family(a * kUnit, b * kUnit)
+                                             : is_held_out_family(a, b);
+}
+
+int calibrate_operator(const GemmFitCommand& command, const Session&) {
+  const GpuCatalog catalog;
+  const GpuDeviceSpec device = catalog.load(catalog.find_device(command.device)).spec.device;
+  const std::map<std::string, Table> tables = read_tables(command, device);
+  if (tables.empty()) throw UserError("no row of the table is for " + device.id);
+  FactorsOutput output(command, operator_factors_folder(), device, kSplit);
+  for (const auto& [name, table] : tables) {
+    if (table.fit.size() < kLeastRows) continue;
+    OperatorFactors factors;
+    FieldList list;
+    fields(list, *table.fit.front().row.op, factors);
+    KernelFitTask task;
+    task.name = name;
+    task.families = "families";
+    task.fields = &list;
+    const Table& rows = table;
+    fill_task(rows, task);
+    task.predictor = [&]() -> KernelFitTask::Predict {
+      const auto kernels = std::make_shared<OperatorKernels>(device, rows.fit.front().row, factors);
+      return [&rows, kernels](bool held_out, std::size_t row) {
+        return kernels->time((held_out ? rows.held_out : rows.fit)[row].row);
+      };
+    };
+    output.put(fit_kernel_task(task, device, command, {"gpu_operator_plan.yaml", 1500, 1500, 3}));
+  }
+  return kSuccess;
+}
+
+}  // namespace foretell

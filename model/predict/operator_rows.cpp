@@ -1,0 +1,227 @@
+#include "model/predict/operator_rows.hpp"
+
+#include <algorithm>
+
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "model/config/unit_text.hpp"
+#include "model/mapping/gpu/gemm.hpp"
+#include "model/timing/attention_timing.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr const char* kEager = "pytorch";
+constexpr const char* kVectorType = "fp32";  // the type whose products do without the matrix pipe
+constexpr std::int64_t kMaxSide = std::int64_t{1} << 24;
+constexpr int kColdCopies = 1'000'000;
+
+std::string framework_of(const OperatorRow& row) {
+  return row.framework.empty() ? kEager : row.framework;
+}
+
+bool is_product(const OperatorInfo& info) { return info.kind != OperatorKind::kPass; }
+
+bool on_vector_pipe(const OperatorRow& row) {
+  return is_product(*row.op) && row.dtype == kVectorType;
+}
+
+GemmLibrary library_of(const GpuDeviceSpec& device, const OperatorRow& row) {
+  return on_vector_pipe(row)
+             ? vector_library(device.architecture, row.op->kind == OperatorKind::kBatched)
+             : gemm_library(device.architecture, "", row.dtype);
+}
+
+// Bytes of an element of the operands of a pass.
+double element_bytes_of(const OperatorRow& row) {
+  if (row.op->family == "quantise" || row.op->family == "amax") return 1;  // of the result
+  return gemm_type(row.dtype).activation_bytes;
+}
+
+// Factors of another chip. Times of the host follow its stream floor, which with_host() knows.
+void adapt(OperatorFactors& factors, const GpuDeviceSpec& teacher, const GpuDeviceSpec& device) {
+  const double resident = device.l2.resident_share / teacher.l2.resident_share;
+  factors.product.gemm.l2_share *= resident;
+  factors.pass.l2_share *= resident;
+}
+
+}  // namespace
+
+ConvolutionShape parse_convolution(const std::string& text, std::int64_t images) {
+  ConvolutionShape shape;
+  shape.images = images;
+  shape.size = 0;
+  const std::vector<std::pair<std::string, std::int64_t*>> keys = {
+      {"ci", &shape.channels_in}, {"co", &shape.channels_out}, {"st", &shape.stride},
+      {"k", &shape.kernel},       {"s", &shape.size},          {"p", &shape.padding}};
+  const auto wrong = [&](const std::string& what) {
+    return UserError("conv: '" + text + "' " + what +
+                     "; write for example 'ci3 co64 k7 s224 st2 p3'");
+  };
+  for (const std::string& word : split(text, ' ')) {
+    if (word.empty()) continue;
+    const auto key = std::find_if(keys.begin(), keys.end(), [&](const auto& entry) {
+      return starts_with(word, entry.first);
+    });
+    if (key == keys.end()) throw wrong("has '" + word + "', which is not known");
+    const long long value = parse_integer(std::string_view(word).substr(key->first.size()));
+    const long long least = key->first == "p" ? 0 : 1;
+    if (value < least || value > kMaxSide) throw wrong("has '" + word + "', which is not allowed");
+    *key->second = value;
+  }
+  if (shape.size == 0) throw wrong("does not state the size of the image");
+  if (shape.size + 2 * shape.padding < shape.kernel) throw wrong("has a kernel beyond its image");
+  return shape;
+}
+
+std::string operator_table(const OperatorRow& row) {
+  return framework_of(row) + ' ' + row.op->family + ' ' + row.dtype;
+}
+
+void fields(FieldList& list, const OperatorInfo& info, OperatorFactors& factors) {
+  if (is_product(info)) {
+    fields(list, factors.product);
+  } else {
+    fields(list, factors.pass);
+  }
+}
+
+struct OperatorKernels::Products {
+  Products(const GpuDeviceSpec& device, const OperatorRow& row, const GemmFactors& factors)
+      : type(gemm_type(row.dtype)),
+        library(library_of(device, row)),
+        timing(device, type, library, factors) {}
+
+  GemmType type;
+  GemmLibrary library;
+  GemmTiming timing;
+};
+
+OperatorKernels::OperatorKernels(const GpuDeviceSpec& device, const OperatorRow& like,
+                                 const OperatorFactors& factors)
+    : device_(device),
+      factors_(factors),
+      element_bytes_(element_bytes_of(like)),
+      copies_(like.framework == "vidur" ? kColdCopies : 1) {
+  if (is_product(*like.op)) {
+    products_ = std::make_unique<Products>(device, like, factors.product.gemm);
+  }
+}
+
+OperatorKernels::~OperatorKernels() = default;
+
+GpuProgram OperatorKernels::program(const OperatorRow& row) const {
+  if (products_ != nullptr) {
+    const GemmTiming& timing = products_->timing;
+    return gemm_program(timing, row.product, timing.fastest(row.product, {copies_, false}));
+  }
+  GpuProgram program;
+  for (const PassOperand& kernel : row.op->kernels) {
+    program.kernels.push_back(
+        pass_kernel(device_, factors_.pass,
+                    pass_shape(*row.op, kernel, row.rows, row.columns, element_bytes_)));
+    program.kernels.back().name = row.op->name;
+  }
+  return program;
+}
+
+Seconds OperatorKernels::time(const OperatorRow& row) const {
+  if (products_ != nullptr) {
+    return with_host(products_->timing.fastest(row.product, {copies_, false}).total);
+  }
+  return with_host(program_time(program(row), device_));
+}
+
+Seconds OperatorKernels::with_host(Seconds kernels) const {
+  const HostFactors& host = products_ != nullptr ? factors_.product.host : factors_.pass.host;
+  return foretell::with_host(host, device_.stream_floor, kernels);
+}
+
+OperatorRowPredictor::OperatorRowPredictor(OperatorRowOptions options)
+    : options_(std::move(options)),
+      devices_(options_.set),
+      factors_(operator_factors_folder()),
+      products_(gemm_factors_folder()) {
+  if (!options_.held_out_device.empty()) {
+    const std::string held_out = devices_.catalog().find_device(options_.held_out_device);
+    factors_.hold_out(held_out);
+    products_.hold_out(held_out);
+  }
+}
+
+ChosenFactorSet OperatorRowPredictor::choose(const GpuDeviceSpec& device,
+                                             const OperatorRow& row) const {
+  const std::string exact = operator_table(row);
+  std::vector<std::string> tables = {exact};
+  if (on_vector_pipe(row)) {
+    for (const char* family : {"linear", "bmm"}) {
+      tables.push_back(std::string(kEager) + ' ' + family + ' ' + kVectorType);
+    }
+  } else {
+    for (const char* framework : {kEager, "vidur", "trtllm", "vllm", "sglang"}) {
+      for (const char* dtype : {kVectorType, "fp16", "fp8"}) {
+        tables.push_back(std::string(framework) + ' ' + row.op->family + ' ' + dtype);
+      }
+    }
+  }
+  // Another chip with the same table is nearer than another library on the same chip.
+  for (const std::string& table : tables) {
+    if (factors_.knows(table)) return factors_.choose(device, {table});
+  }
+  return factors_.choose(device, tables);
+}
+
+const OperatorRowPredictor::Kernels& OperatorRowPredictor::kernels_of(const OperatorRow& row) {
+  const std::string table = operator_table(row);
+  const std::string key = row.gpu + '\n' + table;
+  if (const auto found = kernels_.find(key); found != kernels_.end()) return found->second;
+  const GpuDeviceSpec& gpu = devices_.find(row.gpu);
+  OperatorFactors factors;
+  double low = 1;
+  double high = 1;
+  if (is_product(*row.op) && !on_vector_pipe(row) && factors_.find(gpu.id, table) == nullptr) {
+    const ChosenGemmFactors chosen = products_.choose(gpu, row.framework, row.dtype);
+    factors.product.gemm = chosen.set.factors;
+    low = chosen.set.interval_low;
+    high = chosen.set.interval_high;
+  } else {
+    const ChosenFactorSet chosen = choose(gpu, row);
+    FieldList list;
+    fields(list, *row.op, factors);
+    read_factor_set(chosen.set, list);
+    if (chosen.device != gpu.id) {
+      adapt(factors, devices_.catalog().load(chosen.device).spec.device, gpu);
+    }
+    low = chosen.set.interval_low;
+    high = chosen.set.interval_high;
+  }
+  for (HostFactors* host : {&factors.product.host, &factors.pass.host}) {
+    if (options_.launch == "graph") host->call = 0;
+    if (options_.launch == "stream" && !(host->call > 0)) host->call = 1;
+  }
+  Kernels kernels{gpu, std::make_unique<OperatorKernels>(gpu, row, factors), low, high};
+  return kernels_.emplace(key, std::move(kernels)).first->second;
+}
+
+std::vector<RowTime> OperatorRowPredictor::predict(const std::vector<OperatorRow>& rows) {
+  RowPrograms programs;
+  std::vector<RowTime> times(rows.size());
+  std::vector<const Kernels*> used(rows.size(), nullptr);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    try {
+      used[i] = &kernels_of(rows[i]);
+      programs.add(i, used[i]->device, used[i]->kernels->program(rows[i]), 1, 1);
+    } catch (const UserError& error) {
+      times[i].error = error.what();
+    }
+  }
+  programs.simulate(times);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (used[i] == nullptr) continue;
+    const Seconds time = used[i]->kernels->with_host(times[i].time);
+    times[i] = {time, time * used[i]->low, time * used[i]->high, ""};
+  }
+  return times;
+}
+
+}  // namespace foretell

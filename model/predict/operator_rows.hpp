@@ -1,0 +1,98 @@
+// Predictions of single operators on GPUs, many at a time.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hw/spec/gemm_factors_file.hpp"
+#include "hw/spec/kernel_factors_file.hpp"
+#include "hw/spec/operator_factors.hpp"
+#include "model/predict/row_programs.hpp"
+#include "model/timing/operator_library.hpp"
+
+namespace foretell {
+
+// One call of an operator, as a table states it.
+struct OperatorRow {
+  std::string gpu;
+  std::string framework;  // "": eager PyTorch, called by the host
+  std::string dtype;
+  const OperatorInfo* op = nullptr;
+  GemmShape product;      // of products and convolutions
+  std::int64_t rows = 1;  // of passes
+  std::int64_t columns = 1;
+};
+
+// "ci3 co64 k7 s224 st2 p3". UserError for what is not so, or has no output.
+ConvolutionShape parse_convolution(const std::string& text, std::int64_t images);
+
+// "pytorch linear fp32": the table whose factors a row has.
+std::string operator_table(const OperatorRow& row);
+
+// The factors of a table, of which those of products or those of passes apply.
+struct OperatorFactors {
+  ProductFactors product;
+  PassFactors pass;
+};
+
+// Those of the two that operators like `info` have.
+void fields(FieldList& list, const OperatorInfo& info, OperatorFactors& factors);
+
+// The kernels of one device and table.
+class OperatorKernels {
+ public:
+  // UserError for a type that is not known, or that the device has no pipe for. The device outlives
+  // it.
+  OperatorKernels(const GpuDeviceSpec& device, const OperatorRow& like,
+                  const OperatorFactors& factors);
+  ~OperatorKernels();
+
+  GpuProgram program(const OperatorRow& row) const;
+  Seconds time(const OperatorRow& row) const;  // the closed form
+  Seconds with_host(Seconds kernels) const;
+
+ private:
+  struct Products;
+
+  const GpuDeviceSpec& device_;
+  OperatorFactors factors_;
+  double element_bytes_;
+  int copies_;  // of the weights, in turn
+  std::unique_ptr<Products> products_;
+};
+
+struct OperatorRowOptions {
+  std::string launch;            // "graph": without the host; "stream": with it; "": as measured
+  std::vector<std::string> set;  // overrides of every device
+  std::string held_out_device;   // do without what was fitted on it
+};
+
+class OperatorRowPredictor {
+ public:
+  explicit OperatorRowPredictor(OperatorRowOptions options);
+
+  // One answer per row, in order: simulated, all rows of a device in one simulation. A row that
+  // cannot be predicted has an error. At most one at a time in a process.
+  std::vector<RowTime> predict(const std::vector<OperatorRow>& rows);
+
+ private:
+  struct Kernels {
+    const GpuDeviceSpec& device;
+    std::unique_ptr<OperatorKernels> kernels;
+    double low;
+    double high;
+  };
+
+  const Kernels& kernels_of(const OperatorRow& row);
+  ChosenFactorSet choose(const GpuDeviceSpec& device, const OperatorRow& row) const;
+
+  OperatorRowOptions options_;
+  RowDevices devices_;
+  KernelFactorsLibrary factors_;
+  GemmFactorsLibrary products_;
+  std::map<std::string, Kernels> kernels_;
+};
+
+}  // namespace foretell

@@ -1,0 +1,49 @@
+// What predictors of tables of kernels share: the devices of the rows, and the simulation of all
+// rows of a device in one go.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hw/spec/gpu_catalog.hpp"
+#include "model/predict/row_time.hpp"
+#include "model/program/gpu_kernel.hpp"
+
+namespace foretell {
+
+// Devices by the names that tables give them, with overrides; each is read once.
+class RowDevices {
+ public:
+  explicit RowDevices(std::vector<std::string> set) : set_(std::move(set)) {}
+
+  // UserError for a name that is not known and for overrides that are wrong.
+  const GpuDeviceSpec& find(const std::string& name);
+  const GpuCatalog& catalog() const { return catalog_; }
+
+ private:
+  std::vector<std::string> set_;
+  GpuCatalog catalog_;
+  std::map<std::string, std::unique_ptr<GpuDeviceSpec>> devices_;
+};
+
+class RowPrograms {
+ public:
+  // `low` and `high`: the 80 % interval as shares of the time. The device outlives it.
+  void add(std::size_t row, const GpuDeviceSpec& device, GpuProgram program, double low,
+           double high);
+
+  // Writes the times of the rows that were added. At most one at a time in a process.
+  void simulate(std::vector<RowTime>& times) const;
+
+ private:
+  struct Batch {
+    std::vector<GpuProgram> programs;
+    std::vector<std::size_t> rows;
+    std::vector<std::pair<double, double>> intervals;
+  };
+  std::map<const GpuDeviceSpec*, Batch> batches_;
+};
+
+}  // namespace foretell

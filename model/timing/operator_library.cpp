@@ -1,0 +1,119 @@
+#include "model/timing/operator_library.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr std::int64_t kWarp = 32;
+constexpr std::int64_t kWarpSoftmax = 1024;  // longest row that a warp holds in its registers
+constexpr std::int64_t kTwoRows = 128;       // longest row of which a warp takes two
+
+OperatorInfo product(const char* name, const char* family, OperatorKind kind) {
+  return {name, family, kind, PassLayout::kElements, {}};
+}
+
+OperatorInfo pass(const char* name, const char* family, PassLayout layout,
+                  std::vector<PassOperand> kernels) {
+  return {name, family, OperatorKind::kPass, layout, std::move(kernels)};
+}
+
+std::map<std::string, OperatorInfo> make_operators() {
+  std::map<std::string, OperatorInfo> all;
+  const auto add = [&](const OperatorInfo& info, std::initializer_list<const char*> others) {
+    all.emplace(info.name, info);
+    for (const char* other : others) all.emplace(other, info);
+  };
+  add(product("linear", "linear", OperatorKind::kLinear),
+      {"addmm", "attn_pre_proj", "attn_post_proj", "mlp_up_proj", "mlp_down_proj"});
+  add(product("bmm", "bmm", OperatorKind::kBatched), {"matmul", "baddbmm"});
+  add(product("conv", "conv", OperatorKind::kConvolution), {"conv2d"});
+  const auto elements = [&](const char* name, double read) {
+    add(pass(name, "element-wise", PassLayout::kElements, {{read, 1}}), {});
+  };
+  for (const char* name : {"add", "sub", "mul", "div", "pow", "max", "min"}) elements(name, 2);
+  for (const char* name : {"addu", "subu", "mulu", "divu", "powu", "relu", "gelu", "tanh", "silu",
+                           "sigmoid", "exp", "log", "sqrt", "rsqrt", "neg", "abs", "copy"}) {
+    elements(name, 1);
+  }
+  add(pass("softmax", "softmax", PassLayout::kSoftmax, {{1, 1}}), {"log_softmax"});
+  add(pass("ln", "norm", PassLayout::kNorm, {{1, 1}}), {"layer_norm", "layernorm"});
+  add(pass("rms_norm", "norm", PassLayout::kTokenNorm, {{1, 1}}),
+      {"rmsnorm", "input_layernorm", "post_attention_layernorm"});
+  // x * sigmoid(x), and its product with the other half, which are two calls.
+  add(pass("gated_act", "activation", PassLayout::kElements, {{1, 1}, {2, 1}}),
+      {"mlp_act", "silu_and_mul"});
+  add(pass("rope", "rope", PassLayout::kElements, {{1, 1}}), {"attn_rope"});
+  add(pass("emb", "gather", PassLayout::kElements, {{1, 1}}), {"embedding", "gather"});
+  // From two bytes to one, and the largest element ahead of it.
+  add(pass("scale_matrix", "quantise", PassLayout::kElements, {{2, 1}}), {"quantise", "quantize"});
+  add(pass("compute_scale", "amax", PassLayout::kElements, {{2, 0}}), {"amax"});
+  return all;
+}
+
+const std::map<std::string, OperatorInfo>& operators() {
+  static const std::map<std::string, OperatorInfo> kOperators = make_operators();
+  return kOperators;
+}
+
+}  // namespace
+
+std::vector<std::string> operator_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, info] : operators()) names.push_back(name);
+  return names;
+}
+
+const OperatorInfo& operator_info(const std::string& name) {
+  const auto found = operators().find(name);
+  if (found == operators().end()) throw unknown_name("op", name, operator_names());
+  return found->second;
+}
+
+PassShape pass_shape(const OperatorInfo& info, const PassOperand& kernel, std::int64_t rows,
+                     std::int64_t columns, double element_bytes) {
+  PassShape shape;
+  shape.rows = rows;
+  shape.columns = columns;
+  shape.read_bytes = kernel.read * element_bytes;
+  shape.write_bytes = kernel.written * element_bytes;
+  shape.rows_per_block = 0;
+  switch (info.layout) {
+    case PassLayout::kElements:
+      break;
+    case PassLayout::kNorm:
+      shape.rows_per_block = 1;
+      break;
+    case PassLayout::kTokenNorm:
+      shape.rows_per_block = 1;
+      shape.vector = 1;
+      shape.threads = std::clamp((columns + kWarp - 1) / kWarp * kWarp, kWarp, kWarpSoftmax);
+      break;
+    case PassLayout::kSoftmax:
+      if (columns <= kWarpSoftmax) {
+        const std::int64_t warps = shape.threads / kWarp;
+        shape.rows_per_block = static_cast<double>(columns <= kTwoRows ? 2 * warps : warps);
+        shape.vector = 1;
+      } else {
+        shape.rows_per_block = 1;
+        shape.threads = 4 * kTwoRows;
+        shape.vector = 1;
+      }
+      break;
+  }
+  return shape;
+}
+
+GemmShape implicit_product(const ConvolutionShape& shape) {
+  const std::int64_t side = (shape.size + 2 * shape.padding - shape.kernel) / shape.stride + 1;
+  GemmShape product;
+  product.m = shape.images * side * side;
+  product.n = shape.channels_out;
+  product.k = shape.channels_in * shape.kernel * shape.kernel;
+  return product;
+}
+
+}  // namespace foretell
