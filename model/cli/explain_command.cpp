@@ -1,11 +1,14 @@
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <optional>
 
 #include "model/cli/commands.hpp"
 #include "model/cli/output.hpp"
 #include "model/cli/parallel_predict.hpp"
+#include "model/cli/progress.hpp"
 #include "model/cli/request_fields.hpp"
 #include "model/cli/request_options.hpp"
+#include "model/cli/sensitivity.hpp"
 #include "model/cli/what_if.hpp"
 #include "reports/render/record_text.hpp"
 
@@ -19,6 +22,8 @@ struct ExplainOptions {
   OutputOptions output;
   std::string top = "15";
   std::string jobs;
+  bool sensitivity = false;
+  std::string target;
 };
 
 std::string what_would_help(const ExplainOptions& options, const Session& session,
@@ -29,15 +34,37 @@ std::string what_would_help(const ExplainOptions& options, const Session& sessio
          render_text(table, session.result_width);
 }
 
+std::string tornado(const Session& session, const Request& request, const RunRecord& record,
+                    int jobs, int top) {
+  Progress progress(session, "changing one parameter at a time");
+  const auto rows = sensitivities(session.predict, request, record.summary, jobs,
+                                  [&progress](double share) { progress.update(share); });
+  return "\nSensitivity: latency and throughput with one parameter changed, the rest as it is\n\n" +
+         render_text(tornado_table(rows, static_cast<std::size_t>(top)), session.result_width);
+}
+
+std::string way_to_target(const Session& session, const Request& request, const RunRecord& record,
+                          int jobs, const Target& target) {
+  Progress progress(session, "looking for the target");
+  const auto changes = changes_that_reach(session.predict, request, record.summary, target, jobs,
+                                          [&progress](double share) { progress.update(share); });
+  return target_text(target, record.summary, changes, session.result_width);
+}
+
 int explain(const ExplainOptions& options, const Session& session) {
   const int top = static_cast<int>(parse_count("--top", options.top, 1, kMaxTop));
   const Request request = requests(options.request).front();
+  std::optional<Target> target;
+  if (!options.target.empty()) target = parse_target(options.target);
   RecordOutput output(options.output);
   const RunRecord record = session.predict(request);
   std::string text;
   if (output.format() == Format::kTable) {
     text = explain_text(record, top, session.result_width) +
            what_would_help(options, session, request, record);
+    const int jobs = parse_jobs(options.jobs);
+    if (options.sensitivity) text += tornado(session, request, record, jobs, top);
+    if (target) text += way_to_target(session, request, record, jobs, *target);
   }
   output.deliver({record}, text);
   return kSuccess;
@@ -50,13 +77,21 @@ void add_explain_command(CLI::App& app, Session& session) {
   CLI::App* command =
       app.add_subcommand("explain", "Show where the time of a prediction goes and what would help");
   command->footer(
-      "Example:\n"
+      "Examples:\n"
       "  foretell explain --on inf2.xlarge --workload bert-base-uncased --seq 128 --dtype bf16\n"
+      "  foretell explain --on inf2.xlarge --workload bert-base-uncased --sensitivity --target "
+      "latency=2ms\n"
       "Busy: the share of a call that a resource works. Stalled: it has work and waits for "
       "another.");
   add_request_options(*command, options->request, false);
   add_format_option(*command, options->output);
   add_store_option(*command, options->output);
+  command->add_flag("--sensitivity", options->sensitivity,
+                    "what 10 % less, 10 % more and twice of each hardware parameter do");
+  command
+      ->add_option("--target", options->target,
+                   "METRIC=VALUE, such as tpot=20ms: the smallest single change that reaches it")
+      ->type_name("METRIC=VALUE");
   command->add_option("--top", options->top, "operators to show (default: 15)")->type_name("N");
   command->add_option("--jobs", options->jobs, "processes (default: one per processor)")
       ->type_name("N");

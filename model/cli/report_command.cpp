@@ -7,6 +7,7 @@
 #include "model/cli/commands.hpp"
 #include "model/cli/output.hpp"
 #include "model/cli/record_input.hpp"
+#include "model/cli/study_report.hpp"
 #include "reports/record/wide_row.hpp"
 #include "reports/render/html_report.hpp"
 #include "reports/render/record_text.hpp"
@@ -16,6 +17,7 @@ namespace {
 
 struct ReportOptions {
   std::string input;
+  std::string study;
   std::string output = "-";
 };
 
@@ -36,6 +38,12 @@ std::string checked_extension(const std::string& output) {
 
 int report(const ReportOptions& options, const Session& session) {
   const std::string extension = checked_extension(options.output);
+  if (const auto text =
+          study_report(options.input, options.study, extension, session.result_width)) {
+    check_not_same_file(options.input, options.output);
+    write_text(options.output, *text);
+    return kSuccess;
+  }
   const std::vector<RunRecord> records = read_records(options.input);
   check_not_same_file(options.input, options.output);
   write_text(options.output, render(records, extension, session.result_width));
@@ -53,12 +61,17 @@ void add_report_command(CLI::App& app, Session& session) {
   command->footer(
       "Examples:\n"
       "  foretell run … --store runs.sqlite && foretell report runs.sqlite -o runs.html\n"
-      "  foretell run … --format json > runs.jsonl && foretell report runs.jsonl -o runs.md");
+      "  foretell run … --format json > runs.jsonl && foretell report runs.jsonl -o runs.md\n"
+      "  foretell sweep study.yaml --store s.sqlite && foretell report s.sqlite -o study.csv");
   command->add_option("records", options->input, "SQLite file or JSON lines")->required();
   command
       ->add_option("-o,--output", options->output,
                    "file to write: .html, .md or .csv (default: a table on standard output)")
       ->type_name("FILE");
+  command
+      ->add_option("--study", options->study,
+                   "a stored study by name (default: the newest, when there is nothing else)")
+      ->type_name("NAME");
   command->callback([options, &session] {
     session.action = [options, &session] { return report(*options, session); };
   });

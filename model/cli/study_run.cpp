@@ -103,6 +103,7 @@ bool StudyRun::plan_one(std::uint64_t number) {
     if (!point.skipped_by.empty()) {
       planned.row.skipped_by = point.skipped_by;
       planned.row.inside = false;
+      if (row_) row_(number, {});
       rows_.push_back(std::move(planned.row));
       ++counts_.skipped;
       ++counts_.done;
@@ -140,11 +141,12 @@ bool StudyRun::plan_one(std::uint64_t number) {
 }
 
 void StudyRun::add_row(Planned planned, const PointResult& result) {
+  JudgedPoint judged;
   if (result.record) {
     try {
-      planned.row.inside =
-          judge_point(study_, planned.values, point_metrics(result.record->summary), defaults_)
-              .inside;
+      judged =
+          judge_point(study_, planned.values, point_metrics(result.record->summary), defaults_);
+      planned.row.inside = judged.inside;
     } catch (const UserError&) {  // a constraint on what this point does not have
       planned.row.inside = false;
     }
@@ -154,6 +156,8 @@ void StudyRun::add_row(Planned planned, const PointResult& result) {
     if (failed_) failed_(planned.row.number, result.message);
   }
   ++counts_.done;
+  if (row_)
+    row_(planned.row.number, planned.row.inside ? judged.objectives : std::vector<double>());
   rows_.push_back(std::move(planned.row));
 }
 

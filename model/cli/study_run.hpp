@@ -48,6 +48,10 @@ class StudyRun {
   void on_progress(Report report) { report_ = std::move(report); }
   void on_failure(FailureSink sink) { failed_ = std::move(sink); }
 
+  // Called for every row with its objectives; none for a point that is not to be had.
+  using RowSink = std::function<void(std::uint64_t number, const std::vector<double>& objectives)>;
+  void on_row(RowSink sink) { row_ = std::move(sink); }
+
   // The next points of `numbers` that have to be computed; rows of the others are stored here.
   // `next` gives a number at a time, false at the end.
   std::vector<std::uint64_t> plan(const std::function<bool(std::uint64_t&)>& next, std::size_t most,
@@ -76,6 +80,7 @@ class StudyRun {
   StudyHead head_;
   Report report_;
   FailureSink failed_;
+  RowSink row_;
   StudyCounts counts_;
   std::unordered_map<std::uint64_t, std::string> hashes_;          // of points in work
   std::unordered_map<std::string, std::string> contexts_;          // by hash, of points in work

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <functional>
+#include <map>
 #include <memory>
 
 #include "model/base/errors.hpp"
@@ -13,6 +15,7 @@
 #include "model/cli/study_progress.hpp"
 #include "model/cli/study_run.hpp"
 #include "model/cli/study_table.hpp"
+#include "model/search/front_search.hpp"
 #include "reports/record/text_file.hpp"
 
 namespace foretell {
@@ -65,6 +68,8 @@ class OpenNumbers {
  public:
   OpenNumbers(std::uint64_t points, std::vector<std::uint64_t> finished)
       : points_(points), finished_(std::move(finished)) {}
+
+  std::size_t finished() const { return finished_.size(); }
 
   bool next(std::uint64_t& number) {
     for (; at_ < finished_.size() && finished_[at_] == number_; ++at_) ++number_;
@@ -122,17 +127,14 @@ class SweepCommand {
     study_run.on_progress([&](const StudyCounts& counts) { progress.update(counts); });
     study_run.on_failure(
         [&](std::uint64_t number, const std::string& why) { progress.failed(number, why); });
-    std::vector<std::uint64_t> finished = store.finished(head);
-    study_run.counts().points = head.points;
-    study_run.counts().done = finished.size();
-    study_run.counts().reused = finished.size();
-
-    OpenNumbers numbers(head.points, std::move(finished));
-    const auto next = [&](std::uint64_t& number) { return numbers.next(number); };
-    const auto stop = [] { return stop_signal != 0; };
-    runner.run([&](std::size_t most) { return study_run.plan(next, most, stop); },
-               [&](const std::vector<SweepAnswer>& answers) { study_run.store(answers); }, stop);
-    study_run.flush();
+    if (study_.search) {
+      search(runner, study_run);
+    } else {
+      OpenNumbers numbers(head.points, store.finished(head));
+      study_run.counts().points = head.points;
+      study_run.counts().done = study_run.counts().reused = numbers.finished();
+      run_all(runner, study_run, [&](std::uint64_t& number) { return numbers.next(number); });
+    }
     progress.finish(study_run.counts());
     session_.say("foretell: " + counts_text(study_run.counts()));
     if (stop_signal != 0) {
@@ -142,6 +144,48 @@ class SweepCommand {
     const StudyResults results = study_results(store, head);
     deliver(store, results, output);
     return results.failed > 0 ? kOutsideTolerance : kSuccess;
+  }
+
+  static void run_all(SweepRunner& runner, StudyRun& study_run,
+                      const std::function<bool(std::uint64_t&)>& next) {
+    const auto stop = [] { return stop_signal != 0; };
+    runner.run([&](std::size_t most) { return study_run.plan(next, most, stop); },
+               [&](const std::vector<SweepAnswer>& answers) { study_run.store(answers); }, stop);
+    study_run.flush();
+  }
+
+  // The points that the search asks for; those that are stored cost nothing, so that a search that
+  // was stopped takes the same way again.
+  void search(SweepRunner& runner, StudyRun& study_run) const {
+    FrontSearch search;
+    for (const StudyAxis& axis : study_.axes) search.sizes.push_back(axis.rows.size());
+    search.objectives = study_.objectives.size();
+    search.evaluations =
+        std::min(static_cast<std::uint64_t>(study_.search->evaluations), study_.points());
+    search.seed = study_.search->seed;
+    study_run.counts().points = search.evaluations;
+    std::map<std::uint64_t, std::vector<double>> known;
+    study_run.on_row([&](std::uint64_t number, const std::vector<double>& objectives) {
+      std::vector<double>& costs = known[number] = objectives;
+      for (std::size_t d = 0; d < costs.size(); ++d) {
+        if (study_.objectives[d].maximise) costs[d] = -costs[d];
+      }
+    });
+    search.evaluate = [&](const std::vector<GridPoint>& points) {
+      std::vector<std::uint64_t> numbers;
+      for (const GridPoint& point : points) numbers.push_back(point_number(study_, point));
+      std::size_t at = 0;
+      run_all(runner, study_run, [&](std::uint64_t& number) {
+        if (at == numbers.size()) return false;
+        number = numbers[at++];
+        return true;
+      });
+      std::vector<std::vector<double>> objectives;
+      if (stop_signal != 0) return objectives;
+      for (const std::uint64_t number : numbers) objectives.push_back(known.at(number));
+      return objectives;
+    };
+    search_front(search);
   }
 
   StudyHead begin(StudyStore& store) {

@@ -188,6 +188,35 @@ TEST_F(SweepTest, MistakesAreFoundBeforeAnythingRuns) {
               AllOf(HasSubstr("study.yaml:3"), HasSubstr("is a time; wanted is a data rate")));
 }
 
+TEST_F(SweepTest, ASearchKeepsToItsEvaluationsAndRepeatsItself) {
+  const std::string path = study(std::string(kBase) +
+                                 "vary: {batch: {range: [1, 40], steps: 40}, dp: {range: [1, 10], "
+                                 "steps: 10}}\nobjectives: [latency, throughput]\n"
+                                 "search: {evaluations: 40, seed: 3}\n");
+  EXPECT_THAT(run_command({"sweep", path, "--store", store("a"), "--jobs", "2"}).messages,
+              HasSubstr("of 40 points stored"));
+  run_command({"sweep", path, "--store", store("b"), "--jobs", "1"});
+  EXPECT_EQ(rows(store("a")), rows(store("b")));
+  const StudyStore reader(store("a"), StoreAccess::kRead);
+  EXPECT_LE(reader.finished(reader.studies().front()).size(), 40U);
+  // Everything is known the second time.
+  EXPECT_THAT(run_command({"sweep", path, "--store", store("a")}).messages,
+              Not(HasSubstr("computed now")));
+}
+
+TEST_F(SweepTest, AStoredStudyCanBeReported) {
+  const std::string path = study(std::string(kBase) + "vary: {batch: [1, 2]}\n");
+  run_command({"sweep", path, "--store", store()});
+  const std::string csv = folder_.file("study.csv");
+  EXPECT_EQ(run_command({"report", store(), "-o", csv}).code, kSuccess);
+  EXPECT_EQ(read_text_file(csv),
+            run_command({"sweep", path, "--store", store(), "--format", "csv"}).result);
+  EXPECT_THAT(run_command({"report", store(), "--study", "s"}).result,
+              HasSubstr("2 of 2 points, 2 predicted"));
+  EXPECT_THAT(run_command({"report", store(), "--study", "z"}).messages,
+              HasSubstr("unknown study 'z'"));
+}
+
 TEST_F(SweepTest, MistakesOnTheCommandLine) {
   const std::string path = study(kBase);
   EXPECT_THAT(run_command({"sweep", "nothing.yaml"}).messages, HasSubstr("no such file"));

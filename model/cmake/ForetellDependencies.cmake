@@ -10,6 +10,15 @@ find_package(Threads REQUIRED)
 find_package(Boost 1.74 REQUIRED)
 find_package(benchmark REQUIRED)
 
+# NSGA-II for searches. SYSTEM: its headers are not ours to warn about.
+find_library(FORETELL_PAGMO pagmo REQUIRED)
+find_path(FORETELL_PAGMO_INCLUDE pagmo/problem.hpp REQUIRED)
+find_package(TBB REQUIRED)
+find_package(Boost 1.74 REQUIRED COMPONENTS serialization)
+add_library(foretell_pagmo INTERFACE)
+target_include_directories(foretell_pagmo SYSTEM INTERFACE ${FORETELL_PAGMO_INCLUDE})
+target_link_libraries(foretell_pagmo INTERFACE ${FORETELL_PAGMO} Boost::serialization TBB::tbb)
+
 # For sweeps over several machines; without it the program is built for one.
 find_package(MPI QUIET COMPONENTS CXX)
 find_package(Boost 1.74 QUIET OPTIONAL_COMPONENTS mpi serialization)

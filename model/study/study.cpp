@@ -116,6 +116,13 @@ std::vector<std::string> Study::keys() const {
   return keys;
 }
 
+std::uint64_t point_number(const Study& study, const std::vector<std::uint64_t>& positions) {
+  std::uint64_t number = 0;
+  for (std::size_t a = 0; a < study.axes.size(); ++a)
+    number = number * study.axes[a].rows.size() + positions[a];
+  return number;
+}
+
 PointValues varied_values(const Study& study, std::uint64_t number) {
   PointValues values = study.base;
   for (auto axis = study.axes.rbegin(); axis != study.axes.rend(); ++axis) {

@@ -76,6 +76,7 @@ Study load_study(const std::string& path);
 Study parse_study(const std::string& text, const std::string& shown_as);
 
 // Base and varied values of a point. The number counts combinations, the last axis fastest.
+std::uint64_t point_number(const Study& study, const std::vector<std::uint64_t>& positions);
 using PointValues = std::map<std::string, std::string>;
 PointValues varied_values(const Study& study, std::uint64_t number);
 

@@ -1,0 +1,100 @@
+#include "model/cli/sensitivity.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "model/cli/testing/fake_predictor.hpp"
+#include "reports/record/testing/message_of.hpp"
+
+namespace foretell {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr const char* kBandwidth = "device.hbm.bandwidth";
+
+// A machine whose memory alone matters: 10 ms at the 820 GB/s that are published.
+RunRecord memory_bound(const Request& request) {
+  double bandwidth = 820e9;
+  for (const std::string& assignment : request.set) {
+    const std::string prefix = std::string(kBandwidth) + "=";
+    if (starts_with(assignment, prefix))
+      bandwidth = parse_any_quantity(assignment.substr(prefix.size()))->value;
+  }
+  RunRecord record = fake_predict(request);
+  record.summary.latency_s = record.summary.call_s = 8.2e9 / bandwidth;
+  record.summary.throughput = 1 / record.summary.latency_s;
+  return record;
+}
+
+Request request() {
+  Request request;
+  request.system = "inf2.xlarge";
+  request.workload = "bert-base-uncased";
+  return request;
+}
+
+TEST(Sensitivity, OnlyWhatMattersIsShown) {
+  const RunSummary unchanged = memory_bound(request()).summary;
+  const auto rows = sensitivities(memory_bound, request(), unchanged, 2, {});
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].path, kBandwidth);
+  EXPECT_NEAR(rows[0].latency_less, 1 / 0.9, 1e-5);
+  EXPECT_NEAR(rows[0].latency_more, 1 / 1.1, 1e-5);
+  EXPECT_NEAR(rows[0].latency_twice, 0.5, 1e-5);
+  EXPECT_NEAR(rows[0].throughput_twice, 2, 1e-5);
+  const Table table = tornado_table(rows, 10);
+  EXPECT_EQ(table.rows[0][2], "+11.1 %");
+  EXPECT_EQ(table.rows[0].back(), "  ##########|############");
+}
+
+TEST(Sensitivity, TheUsersOwnChangeIsTheStartingPoint) {
+  Request faster = request();
+  faster.set = {std::string(kBandwidth) + "=1.64 TB/s"};
+  const RunSummary unchanged = memory_bound(faster).summary;
+  const auto rows = sensitivities(memory_bound, faster, unchanged, 2, {});
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].value, "1.64 TB/s");
+  EXPECT_NEAR(rows[0].latency_twice, 0.5, 1e-5);
+}
+
+TEST(Sensitivity, TheSmallestChangeThatReachesATarget) {
+  const RunSummary unchanged = memory_bound(request()).summary;
+  const Target target = parse_target("latency=5 ms");
+  const auto changes = changes_that_reach(memory_bound, request(), unchanged, target, 2, {});
+  ASSERT_EQ(changes.size(), 1U);
+  EXPECT_EQ(changes[0].path, kBandwidth);
+  EXPECT_GE(changes[0].factor, 2);
+  EXPECT_LE(changes[0].factor, 2.02);
+  EXPECT_LE(changes[0].reached, 0.005);
+  EXPECT_THAT(target_text(target, unchanged, changes, 0),
+              AllOf(HasSubstr("latency of at most 5.00 ms, now 10.0 ms"), HasSubstr(kBandwidth)));
+
+  const Target far = parse_target("throughput=1e6");
+  EXPECT_THAT(target_text(far, unchanged,
+                          changes_that_reach(memory_bound, request(), unchanged, far, 2, {}), 0),
+              HasSubstr("no single parameter reaches it"));
+  const Target near = parse_target("latency=1 s");
+  EXPECT_THAT(target_text(near, unchanged, {}, 0), HasSubstr("reached as it is"));
+}
+
+TEST(Sensitivity, MistakesInATarget) {
+  const auto mistake = [](const std::string& text) {
+    return message_of<UserError>([&] { parse_target(text); });
+  };
+  EXPECT_THAT(mistake("tpot"), HasSubstr("METRIC=VALUE"));
+  EXPECT_THAT(mistake("tpt=1ms"), HasSubstr("nearest is 'tpot'"));
+  EXPECT_THAT(mistake("tpot=20"), HasSubstr("has no unit"));
+  EXPECT_THAT(mistake("tpot=20 GB/s"), HasSubstr("wanted is a time"));
+  EXPECT_THAT(message_of<UserError>([] {
+                changes_that_reach(memory_bound, request(), memory_bound(request()).summary,
+                                   parse_target("tpot=20ms"), 1, {});
+              }),
+              HasSubstr("tpot does not apply"));
+}
+
+}  // namespace
+}  // namespace foretell
