@@ -117,6 +117,7 @@ void add_commands(CLI::App& app, Session& session) {
   add_calibrate_command(app, session);
   add_list_command(app, session);
   add_show_command(app, session);
+  add_import_command(app, session);
   add_completion_command(app, session);
 }
 

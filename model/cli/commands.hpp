@@ -21,6 +21,7 @@ void add_diff_command(CLI::App& app, Session& session);
 void add_calibrate_command(CLI::App& app, Session& session);
 void add_list_command(CLI::App& app, Session& session);
 void add_show_command(CLI::App& app, Session& session);
+void add_import_command(CLI::App& app, Session& session);
 void add_completion_command(CLI::App& app, Session& session);
 
 }  // namespace foretell

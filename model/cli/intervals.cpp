@@ -111,6 +111,10 @@ std::string_view interval_family(Family family) {
       return "decoder";
     case Family::kEncoderDecoder:
       return "encoder-decoder";
+    case Family::kVision:
+      return "vision";
+    case Family::kOnnx:
+      return "onnx";
   }
   throw InternalError(__FILE__, __LINE__, "a network family without a name");
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,11 +18,12 @@ struct Request {
   std::string workload;  // a name, or a file: config.json, .yaml
   std::string dtype;     // a data type or a precision policy
   std::int64_t batch = 1;
-  std::int64_t seq_len = 0;        // one forward pass
-  std::int64_t input_len = 0;      // prefill …
-  std::int64_t output_len = 0;     // … and decode
-  std::int64_t context = 0;        // longest context that the graphs are compiled for
-  std::int64_t image_size = 0;     // height and width in pixels
+  std::int64_t seq_len = 0;     // one forward pass
+  std::int64_t input_len = 0;   // prefill …
+  std::int64_t output_len = 0;  // … and decode
+  std::int64_t context = 0;     // longest context that the graphs are compiled for
+  std::int64_t image_size = 0;  // height and width in pixels
+  std::map<std::string, std::int64_t> dimensions = {};  // of an ONNX file that leaves them open
   std::string kv;                  // how far decode steps read the KV cache: "bucket", "exact"
   std::string kv_dtype;            // type of the KV cache; not stated: that of the precision policy
   std::string sampling;            // where the next token is chosen: "device", "host"

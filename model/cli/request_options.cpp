@@ -11,6 +11,7 @@ namespace foretell {
 namespace {
 
 constexpr std::string_view kBatch = "batch";
+constexpr std::int64_t kMostDimension = 1'000'000'000;
 
 void add_list(CLI::App& command, const char* name, const char* type,
               std::vector<std::string>& values, bool lists, const std::string& help) {
@@ -29,12 +30,37 @@ std::vector<std::string> or_unstated(const std::vector<std::string>& values) {
 
 }  // namespace
 
+void add_dimension_option(CLI::App& command, std::vector<std::string>& dimensions) {
+  command
+      .add_option("--dim", dimensions,
+                  "size of a dimension that an ONNX file leaves open, NAME=SIZE; repeat for more")
+      ->allow_extra_args(false)
+      ->take_all()
+      ->type_name("NAME=SIZE");
+}
+
+std::map<std::string, std::int64_t> parse_dimensions(const std::vector<std::string>& texts) {
+  std::map<std::string, std::int64_t> dimensions;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.rfind('=');
+    if (equals == std::string::npos || equals == 0)
+      throw UserError("--dim: '" + text + "' is not allowed; it must be NAME=SIZE");
+    const std::string name = text.substr(0, equals);
+    const std::int64_t size =
+        parse_count("--dim " + name, text.substr(equals + 1), 1, kMostDimension);
+    if (!dimensions.emplace(name, size).second)
+      throw UserError("--dim " + name + ": is given twice");
+  }
+  return dimensions;
+}
+
 void add_request_options(CLI::App& command, RequestOptions& options, bool lists) {
   const std::string several = lists ? ", several with commas" : "";
   add_list(command, "--on", "SYSTEM", options.systems, lists,
            "system, for example inf2.xlarge" + several);
   add_list(command, "--workload", "NAME|FILE", options.workloads, lists,
-           "network by name, or a config.json" + several);
+           "network by name, a config.json or an ONNX file" + several);
+  add_dimension_option(command, options.dimensions);
   add_list(command, "--dtype", "TYPE", options.dtypes, lists,
            "data type or precision policy, bf16 when not stated" + several);
   options.counts.resize(count_fields().size());
@@ -118,6 +144,7 @@ std::vector<Request> requests(const RequestOptions& options) {
     const ChoiceField& field = choice_fields()[i];
     base.*field.member = parse_choice(field, options.choices[i]);
   }
+  base.dimensions = parse_dimensions(options.dimensions);
   base.sequence_parallel = options.sequence_parallel;
   if (!options.in_flight.empty()) {
     base.in_flight = parse_positive("--in-flight", options.in_flight, kMaxInFlight);

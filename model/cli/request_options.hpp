@@ -1,6 +1,8 @@
 // The options that say what to predict, shared by run, compare, explain, predict and validate.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -25,6 +27,7 @@ struct RequestOptions {
   std::string l2;
   std::string sdk;
   std::vector<std::string> set;
+  std::vector<std::string> dimensions;  // NAME=SIZE
   std::string factors;
   bool exact = false;
   std::string trace_file;
@@ -37,6 +40,10 @@ void add_request_options(CLI::App& command, RequestOptions& options, bool lists)
 
 // --set, --factors, --exact: what applies to every row of a table.
 void add_model_options(CLI::App& command, RequestOptions& options);
+
+// --dim NAME=SIZE, and what was given so: UserError for what is no such pair.
+void add_dimension_option(CLI::App& command, std::vector<std::string>& dimensions);
+std::map<std::string, std::int64_t> parse_dimensions(const std::vector<std::string>& texts);
 
 // All combinations, the last option varying fastest: systems, workloads, dtypes, batches.
 // UserError for values out of range, and for a trace file that cannot be written: it is created

@@ -39,6 +39,11 @@ void resolve_context(ResolvedWorkload& resolved) {
 
 void resolve_lengths(ResolvedWorkload& resolved) {
   Request& request = resolved.request;
+  if (resolved.model.family == Family::kOnnx) return;
+  if (resolved.model.family == Family::kVision) {
+    if (request.image_size == 0) request.image_size = resolved.model.vision.image_size;
+    return;
+  }
   if (request.input_len > 0) return resolve_context(resolved);
   if (request.seq_len == 0) {
     request.seq_len = default_sequence(resolved.model);
@@ -71,21 +76,31 @@ void check_pipeline(const Request& request, const ModelConfig& model) {
 }
 
 void check_supported(const Request& request, const ModelConfig& model) {
-  if (request.image_size > 0) {
-    throw UserError(model.name + ": takes tokens, not images; leave --image-size out");
+  if (request.image_size > 0 && model.family != Family::kVision) {
+    throw UserError(model.name + (model.family == Family::kOnnx
+                                      ? ": give the sizes that its file leaves open by name: --dim"
+                                      : ": takes tokens, not images; leave --image-size out"));
   }
+  if (request.seq_len > 0 && model.family == Family::kVision) {
+    throw UserError(model.name +
+                    ": takes images, not tokens; leave --seq out, --image-size is "
+                    "the side of the images");
+  }
+  if (!request.dimensions.empty() && model.family != Family::kOnnx)
+    throw UserError(model.name + ": --dim is about ONNX files; leave it out");
   if (request.pp > 1) check_pipeline(request, model);
-  if (model.family == Family::kEncoder && request.tp > 1) {
+  if (runs_forward(model.family) && request.tp > 1) {
     throw UserError(
-        model.name +
-        ": encoders run on one core per copy; leave --tp out, --dp says how many copies "
-        "run side by side");
+        model.name + ": " + (model.family == Family::kEncoder ? "encoders run" : "runs") +
+        " on one core per copy; leave --tp out, --dp says how many copies run side by side");
   }
   if (model.family == Family::kEncoder && request.input_len > 0) {
     throw UserError(model.name +
                     ": is an encoder, which generates no tokens; give --seq instead of --input-len "
                     "and --output-len");
   }
+  if (runs_forward(model.family) && request.input_len > 0)
+    throw UserError(model.name + ": generates no tokens; leave --input-len and --output-len out");
   if (request.sequence_parallel && model.family != Family::kDecoder) {
     throw UserError(model.name +
                     ": tokens are spread over the cores of a copy in decoders only; leave "
@@ -126,6 +141,7 @@ std::vector<std::string> machine_set(const Request& request) {
 }
 
 std::int64_t default_sequence(const ModelConfig& model) {
+  if (model.family == Family::kVision || model.family == Family::kOnnx) return 0;
   return std::min(kDefaultSequence, model.max_seq_len);
 }
 
@@ -138,8 +154,10 @@ std::int64_t cached_positions(const ResolvedWorkload& resolved) {
 }
 
 Graph build_resolved_graph(const ResolvedWorkload& resolved) {
-  Graph graph =
-      build_graph(resolved.model, Binding{resolved.request.batch, resolved.request.seq_len});
+  Binding binding{resolved.request.batch, resolved.request.seq_len};
+  binding.image_size = resolved.request.image_size;
+  binding.dimensions = resolved.request.dimensions;
+  Graph graph = build_graph(resolved.model, binding);
   apply_precision(resolved.precision, &graph);
   return graph;
 }

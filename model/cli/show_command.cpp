@@ -28,6 +28,7 @@ struct ShowOptions {
   RequestOptions model;
   std::string batch = "1";
   std::string seq;
+  std::string image_size;
   std::string dtype = "fp32";
 };
 
@@ -144,10 +145,16 @@ void show_workload(const ShowOptions& options, const Session& session) {
   resolved.precision = find_precision(options.dtype);
   const CountField& batch = find_count_field("batch");
   const CountField& seq = find_count_field("seq");
+  const CountField& image = find_count_field("image-size");
   resolved.request.batch = parse_count("--batch", options.batch, batch.low, batch.high);
   resolved.request.seq_len = options.seq.empty()
                                  ? default_sequence(resolved.model)
                                  : parse_count("--seq", options.seq, seq.low, seq.high);
+  resolved.request.dimensions = parse_dimensions(options.model.dimensions);
+  resolved.request.image_size =
+      options.image_size.empty()
+          ? resolved.model.vision.image_size
+          : parse_count("--image-size", options.image_size, image.low, image.high);
   const Graph graph = build_resolved_graph(resolved);
   const Format format = parse_format(options.output.format);
   const std::string table = table_text(operator_table_of(graph), format, session.result_width);
@@ -198,12 +205,18 @@ void add_show_command(CLI::App& app, Session& session) {
       "Examples:\n"
       "  foretell show inf2.xlarge --set 'device.hbm.bandwidth=1.6 TB/s'\n"
       "  foretell show bert-large-uncased --batch 8 --seq 128 --dtype bf16");
-  command->add_option("name", options->name, "a system, a workload or a config.json")->required();
+  command->add_option("name", options->name, "a system, a workload, a config.json or an ONNX file")
+      ->required();
   add_format_option(*command, options->output);
   add_model_options(*command, options->model);
   command->add_option("--batch", options->batch, "samples per call of a workload (default: 1)")
       ->type_name("N");
   command->add_option("--seq", options->seq, "tokens per sample of a workload")->type_name("N");
+  command
+      ->add_option("--image-size", options->image_size,
+                   "side of the images of a workload in pixels")
+      ->type_name("N");
+  add_dimension_option(*command, options->model.dimensions);
   command->add_option("--dtype", options->dtype, "data type of a workload (default: fp32)")
       ->type_name("TYPE");
   command->callback([options, &session] {

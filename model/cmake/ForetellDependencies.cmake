@@ -58,6 +58,17 @@ target_include_directories(foretell_systemc SYSTEM INTERFACE ${systemc_INCLUDE_D
 target_compile_definitions(foretell_systemc INTERFACE SC_ALLOW_DEPRECATED_IEEE_API SC_INCLUDE_DYNAMIC_PROCESSES)
 target_link_libraries(foretell_systemc INTERFACE ${systemc_LINK_LIBRARIES} Threads::Threads)
 
+# The ONNX format and the shape rules of its operators. Debian's CMake package wants the static
+# libraries of optional parts, too.
+find_package(Protobuf REQUIRED)
+find_library(FORETELL_ONNX onnx REQUIRED)
+find_library(FORETELL_ONNX_PROTO onnx_proto REQUIRED)
+find_path(FORETELL_ONNX_INCLUDE onnx/onnx_pb.h REQUIRED)
+add_library(foretell_onnx INTERFACE)
+target_include_directories(foretell_onnx SYSTEM INTERFACE ${FORETELL_ONNX_INCLUDE})
+target_compile_definitions(foretell_onnx INTERFACE ONNX_NAMESPACE=onnx ONNX_ML=1)
+target_link_libraries(foretell_onnx INTERFACE ${FORETELL_ONNX} ${FORETELL_ONNX_PROTO} protobuf::libprotobuf)
+
 if(FORETELL_TESTS)
   find_package(GTest REQUIRED)
 endif()

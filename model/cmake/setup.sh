@@ -14,7 +14,9 @@ fail() {
 build_packages=(
   cmake ninja-build g++ ccache git pkg-config ca-certificates
   libsystemc-dev libboost-dev libyaml-cpp-dev nlohmann-json3-dev libcli11-dev libfmt-dev
-  libsqlite3-dev zlib1g-dev libnlopt-cxx-dev libpagmo-dev libboost-mpi-dev openmpi-bin libbenchmark-dev libdnnl-dev libgtest-dev libgmock-dev
+  libsqlite3-dev zlib1g-dev libnlopt-cxx-dev libpagmo-dev libboost-mpi-dev openmpi-bin
+  libonnx-dev libonnx-testdata libprotobuf-dev protobuf-compiler libdnnl-dev
+  libbenchmark-dev libgtest-dev libgmock-dev
 )
 # What ./check looks at the sources and at the report page with.
 check_packages=(clang-format clang-tidy chromium fonts-dejavu-core)

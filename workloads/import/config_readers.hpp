@@ -38,6 +38,9 @@ std::vector<ModelType> decoder_model_types();
 // t5_config.cpp: T5 and Flan-T5.
 std::vector<ModelType> t5_model_types();
 
+// vision_config.cpp: ResNet, VGG, U-Net, YOLO v4.
+std::vector<ModelType> vision_model_types();
+
 // Notes a problem unless `key` names a known activation function.
 Activation read_activation(JsonFields& fields, std::string_view key);
 

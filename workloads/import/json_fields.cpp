@@ -139,6 +139,20 @@ std::int64_t JsonFields::count_or(std::string_view key, std::int64_t most,
   return has(key) ? integer(key, 0, most) : when_absent;
 }
 
+std::vector<std::int64_t> JsonFields::sizes(std::string_view key, std::int64_t most) {
+  const json* value = find(key);
+  const auto is_size = [most](const json& entry) {
+    return entry.is_number_integer() && entry.get<std::int64_t>() >= 1 &&
+           entry.get<std::int64_t>() <= most;
+  };
+  if (value != nullptr && value->is_array() && !value->empty() &&
+      std::all_of(value->begin(), value->end(), is_size))
+    return value->get<std::vector<std::int64_t>>();
+  problem(key, (value == nullptr ? "is missing" : "is " + shown(key)) +
+                   "; it must be a list of integers from 1 to " + std::to_string(most));
+  return {1};
+}
+
 double JsonFields::share(std::string_view key) {
   const json* value = find(key);
   if (value != nullptr && value->is_number()) {

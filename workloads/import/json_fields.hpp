@@ -23,6 +23,8 @@ class JsonFields {
   std::int64_t size_or(std::string_view key, std::int64_t most, std::int64_t when_absent);
   // Integer in [0, most].
   std::int64_t count_or(std::string_view key, std::int64_t most, std::int64_t when_absent);
+  // List of integers in [1, most]; a problem is noted when it is missing, empty or holds others.
+  std::vector<std::int64_t> sizes(std::string_view key, std::int64_t most);
   double share(std::string_view key);  // number in (0, 1]
   bool flag_or(std::string_view key, bool when_absent);
   std::string text(std::string_view key);                // "" when missing, and a problem is noted

@@ -14,7 +14,7 @@ namespace {
 const std::vector<ModelType>& model_types() {
   static const std::vector<ModelType> kTypes = [] {
     std::vector<ModelType> all = encoder_model_types();
-    for (const auto& more : {decoder_model_types(), t5_model_types()}) {
+    for (const auto& more : {decoder_model_types(), t5_model_types(), vision_model_types()}) {
       all.insert(all.end(), more.begin(), more.end());
     }
     return all;

@@ -13,7 +13,14 @@ enum class Family {
   kEncoder,         // post-norm encoder: BERT, RoBERTa, DistilBERT, ALBERT, ELECTRA and their kin
   kDecoder,         // pre-norm decoder: GPT-2, OPT, Llama, Mistral, Qwen, GPT-NeoX and their kin
   kEncoderDecoder,  // T5
+  kVision,          // images in: ResNet, VGG, U-Net, YOLO, vision transformers
+  kOnnx,            // whatever an ONNX file says
 };
+
+// One forward pass is all that there is: no tokens are generated.
+constexpr bool runs_forward(Family family) {
+  return family == Family::kEncoder || family == Family::kVision || family == Family::kOnnx;
+}
 
 enum class Norm { kLayerNorm, kRmsNorm };
 
@@ -44,6 +51,16 @@ enum class Head {
   kMaskedLm,       // vocabulary logits of every token through a transform
   kDiscriminator,  // one logit per token: dense + activation + dense
   kCausalLm,       // vocabulary logits of every token
+};
+
+// Networks that look at images.
+struct VisionConfig {
+  std::int64_t image_size = 0;       // pixels along each side, when the run does not say
+  std::int64_t channels = 3;         // of the image
+  std::vector<std::int64_t> depths;  // blocks of each stage
+  std::vector<std::int64_t> widths;  // channels of each stage
+  bool bottleneck = false;           // ResNet: blocks of three convolutions instead of two
+  std::int64_t patch = 0;            // side of the patches that a transformer takes as tokens
 };
 
 struct ModelConfig {
@@ -93,6 +110,8 @@ struct ModelConfig {
   // Encoder-decoders.
   std::int64_t decoder_layers = 0;
   std::int64_t relative_buckets = 0;
+
+  VisionConfig vision;
 };
 
 // Reads one config.json. `name` is what the network is called in reports, `file` stands in

@@ -11,7 +11,9 @@
 #include "model/base/text.hpp"
 #include "workloads/import/decoder_graph.hpp"
 #include "workloads/import/encoder_graph.hpp"
+#include "workloads/import/onnx/onnx_import.hpp"
 #include "workloads/import/t5_graph.hpp"
+#include "workloads/import/vision_graph.hpp"
 
 namespace foretell {
 namespace {
@@ -65,10 +67,10 @@ void check_size(const std::string& key, std::int64_t value, std::int64_t most,
 }
 
 void check_phase(const ModelConfig& config, Phase phase) {
-  if (config.family == Family::kEncoder && phase != Phase::kForward) {
-    throw UserError(config.name +
-                    " is an encoder and generates no tokens: give --seq, not --input-len and "
-                    "--output-len");
+  if (runs_forward(config.family) && phase != Phase::kForward) {
+    const bool encodes = config.family == Family::kEncoder;
+    throw UserError(config.name + (encodes ? " is an encoder and" : "") + " generates no tokens: " +
+                    (encodes ? "give --seq, not" : "leave out") + " --input-len and --output-len");
   }
   if (config.family == Family::kEncoderDecoder && phase == Phase::kForward) {
     throw UserError(config.name +
@@ -100,6 +102,7 @@ void check_binding(const ModelConfig& config, const Binding& binding) {
   }
   const std::string longest = ", the longest context of " + config.name;
   check_size("batch", binding.batch, kMostBatch, "");
+  if (config.family == Family::kVision || config.family == Family::kOnnx) return;
   check_size("seq", binding.seq_len, config.max_seq_len, longest);
   if (binding.phase == Phase::kForward) return;
   const bool encodes = config.family == Family::kEncoderDecoder && binding.phase == Phase::kPrefill;
@@ -113,6 +116,13 @@ void check_binding(const ModelConfig& config, const Binding& binding) {
   if (config.family == Family::kEncoderDecoder && !encodes) {
     check_size("encoder_len", binding.encoder_len, config.max_seq_len, longest);
   }
+}
+
+Graph build_onnx(const ModelConfig& config, const Binding& binding) {
+  DimensionSizes sizes = binding.dimensions;
+  sizes.emplace("batch", binding.batch);
+  if (binding.seq_len > 0) sizes.emplace("seq", binding.seq_len);
+  return import_onnx(config.file, sizes).graph;
 }
 
 }  // namespace
@@ -134,6 +144,15 @@ WorkloadLibrary::WorkloadLibrary(std::string folder) : folder_(std::move(folder)
 }
 
 ModelConfig WorkloadLibrary::load(std::string_view name) const {
+  if (fs::path(name).extension() == ".onnx") {
+    ModelConfig config;
+    config.file = std::string(name);
+    config.name = name_of_file(config.file);
+    config.model_type = "onnx";
+    config.family = Family::kOnnx;
+    config.heads = config.kv_heads = config.layers = 1;
+    return config;
+  }
   if (is_config_path(name)) {
     const std::string path(name);
     return parse_model_config(read_file(path), name_of_file(path), path);
@@ -153,7 +172,7 @@ ModelConfig WorkloadLibrary::load(std::string_view name) const {
   throw UserError(
       std::string(unknown_name("workload", name, names_).what()) +
       "; `foretell list workloads` shows them all; for a network of your own give the path of its "
-      "config.json");
+      "config.json or of an ONNX file");
 }
 
 ModelConfig WorkloadLibrary::load_listed(const std::string& name) const {
@@ -171,6 +190,10 @@ std::int64_t bucketed_kv_len(std::int64_t positions, std::int64_t longest) {
 Graph build_graph(const ModelConfig& config, const Binding& binding) {
   check_binding(config, binding);
   switch (config.family) {
+    case Family::kVision:
+      return build_vision(config, binding);
+    case Family::kOnnx:
+      return build_onnx(config, binding);
     case Family::kEncoder:
       return build_encoder(config, binding);
     case Family::kDecoder:

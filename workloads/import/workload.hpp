@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,10 @@ struct Binding {
   // embeddings and the last one the head, the others take and give hidden states.
   std::int64_t first_layer = 0;
   std::int64_t last_layer = kLastLayer;
+  // Pixels along each side of the images; 0: those that the network was made for.
+  std::int64_t image_size = 0;
+  // Sizes of the dimensions that an ONNX file leaves open, by name.
+  std::map<std::string, std::int64_t> dimensions = {};
 };
 
 // The rows for which a call is compiled that needs `positions` of them: the next power of two from

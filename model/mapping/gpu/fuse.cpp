@@ -20,12 +20,13 @@ const Kinds kBinary = {"Add", "Sub", "Mul", "Div"};
 constexpr std::string_view kChannelFactors = "BatchNorm";
 const Kinds kScoreRules = {"CausalMask", "Alibi"};
 // What ends a chain of element-wise operators in the same pass: they work row by row.
-const Kinds kRowWise = {"Softmax",    "LayerNorm", "RmsNorm",           "TopK",         "ReduceSum",
-                        "ReduceMean", "ReduceMax", "GlobalAveragePool", "GlobalMaxPool"};
+const Kinds kRowWise = {"Softmax",       "LayerNorm",  "RmsNorm",   "TopK",
+                        "ReduceSum",     "ReduceMean", "ReduceMax", "GlobalAveragePool",
+                        "GlobalMaxPool", "Reduce",     "AlongAxis"};
 const Kinds kConvolutions = {"Conv", "ConvTranspose"};
 const Kinds kCollectives = {"AllReduce", "ReduceScatter", "AllGather"};
-const Kinds kAlone = {"Gather",  "Concat",      "Transpose", "GroupNorm",
-                      "MaxPool", "AveragePool", "Resize",    "Pad"};
+const Kinds kAlone = {"Gather",      "Concat", "Transpose", "GroupNorm", "MaxPool",
+                      "AveragePool", "Resize", "Pad",       "Move"};
 // Between the projections and an attention.
 const Kinds kHeadWork = {"Rope", "UpdateCache"};
 // Kernels that read their operands with strides.
@@ -33,7 +34,7 @@ const Kinds kStridedReaders = {"MatMul", "Rope", "UpdateCache", "ExpertMatMul"};
 
 bool is_elementwise(std::string_view kind) {
   return kActivations.count(kind) + kBinary.count(kind) + kScoreRules.count(kind) > 0 ||
-         kind == kChannelFactors;
+         kind == kChannelFactors || kind == "Elementwise";
 }
 
 class Fuser {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "model/base/errors.hpp"
+#include "model/mapping/neuron/image.hpp"
 #include "model/mapping/neuron/kernel.hpp"
 
 namespace foretell {
@@ -22,6 +23,10 @@ constexpr std::array<std::string_view, 4> kBinary = {"Add", "Sub", "Mul", "Div"}
 constexpr std::array<std::string_view, 3> kReductions = {"ReduceSum", "ReduceMean", "ReduceMax"};
 constexpr std::array<std::string_view, 3> kCollectives = {"AllReduce", "ReduceScatter",
                                                           "AllGather"};
+// Also softmax and reductions of another than the last axis, and products of activations.
+constexpr std::array<std::string_view, 11> kGeneral = {
+    "Elementwise", "Reduce",    "AlongAxis",  "Move",      "Concat", "Pad",
+    "Softmax",     "ReduceSum", "ReduceMean", "ReduceMax", "MatMul"};
 constexpr std::array<std::string_view, 2> kNorms = {"LayerNorm", "RmsNorm"};
 
 bool is_weight(const Graph& graph, TensorId id) {
@@ -58,6 +63,8 @@ class Fuser {
 
   void visit(OpId id) {
     const Op& op = graph_.op(id);
+    if (op.kind == "Conv" || op.kind == "ConvTranspose") return add_convolution(id);
+    if (touches_image(graph_, op)) return add_image(id);
     if (is_one_of(op.kind, kLayout)) return;
     if (op.kind == "MatMul" && is_weight(graph_, op.inputs[1])) return add_linear(id);
     Kernel kernel;
@@ -75,6 +82,61 @@ class Fuser {
     kernels_.push_back(std::move(kernel));
   }
 
+  void add_image(OpId id) {
+    Kernel kernel;
+    kernel.kind = KernelKind::kImage;
+    take(&kernel, id);
+    kernel.output = graph_.op(id).outputs.front();
+    for (const TensorId input : graph_.op(id).inputs) {
+      if (!is_weight(graph_, input)) kernel.operands.push_back({input, 0, 0});
+    }
+    kernels_.push_back(std::move(kernel));
+  }
+
+  // A convolution takes its batch norm, a residual and an activation along.
+  void add_convolution(OpId id) {
+    Kernel kernel;
+    kernel.kind = KernelKind::kConvolution;
+    kernel.matmul = id;
+    kernel.input = {graph_.op(id).inputs[0], 0, 0};
+    take(&kernel, id);
+    kernel.output = graph_.op(id).outputs.front();
+    for (OpId next = single_consumer(graph_, kernel.output);
+         next != kNoId && !taken_[static_cast<std::size_t>(next)];
+         next = single_consumer(graph_, kernel.output)) {
+      const Op& op = graph_.op(next);
+      const bool open = kernel.activation_op == kNoId;
+      if (op.kind == "BatchNorm" && open && kernel.bias_op == kNoId &&
+          kernel.residual_op == kNoId) {
+        kernel.bias_op = next;
+      } else if (op.kind == "Add" && op.inputs.size() == 2 && open && kernel.residual_op == kNoId &&
+                 is_residual(kernel, op)) {
+        const TensorId other = op.inputs[0] == kernel.output ? op.inputs[1] : op.inputs[0];
+        kernel.residual = {other, 0, 0};
+        kernel.residual_op = next;
+      } else if (open && is_function_of_one(op)) {
+        kernel.activation_op = next;
+      } else {
+        break;
+      }
+      take(&kernel, next);
+      kernel.output = op.outputs.front();
+    }
+    kernels_.push_back(std::move(kernel));
+  }
+
+  // Something of the same shape that is there before the convolution.
+  bool is_residual(const Kernel& kernel, const Op& add) const {
+    const TensorId other = add.inputs[0] == kernel.output ? add.inputs[1] : add.inputs[0];
+    const Tensor& tensor = graph_.tensor(other);
+    return tensor.kind != TensorKind::kWeight && tensor.producer < kernel.matmul &&
+           tensor.producer != kNoId && tensor.shape == graph_.tensor(kernel.output).shape;
+  }
+
+  static bool is_function_of_one(const Op& op) {
+    return is_one_of(op.kind, kActivations) || (op.kind == "Elementwise" && op.inputs.size() == 1);
+  }
+
   KernelKind kind_of(const Op& op) const {
     if (is_one_of(op.kind, kNorms)) return KernelKind::kNorm;
     if (op.kind == "Gather") return KernelKind::kGather;
@@ -82,7 +144,8 @@ class Fuser {
     if (op.kind == "UpdateCache") return KernelKind::kUpdateCache;
     if (is_one_of(op.kind, kCollectives)) return KernelKind::kCollective;
     if (op.kind == "ExpertMatMul") return KernelKind::kExperts;
-    if (op.kind == "Softmax" || op.kind == "TopK") return KernelKind::kRowWise;
+    if (op.kind == "TopK" || (op.kind == "Softmax" && axis_from_last(op) == 0))
+      return KernelKind::kRowWise;
     if (is_one_of(op.kind, kReductions)) {
       const std::int64_t from_last = axis_from_last(op);
       if (from_last == 0) return KernelKind::kRowWise;
@@ -90,6 +153,7 @@ class Fuser {
     }
     if (is_one_of(op.kind, kActivations) || is_one_of(op.kind, kBinary))
       return KernelKind::kElementwise;
+    if (is_one_of(op.kind, kGeneral)) return KernelKind::kGeneral;
     throw UserError(
         "operator '" + op.name + "' (" + op.kind +
         ") has no mapping to NeuronCore-v2; to add one, recognise it in model/mapping/neuron/"
@@ -279,7 +343,7 @@ View resolve_view(const Graph& graph, TensorId id) {
     const OpId producer = graph.tensor(view.tensor).producer;
     if (producer == kNoId) return view;
     const Op& op = graph.op(producer);
-    if (!is_one_of(op.kind, kLayout)) return view;
+    if (!is_one_of(op.kind, kLayout) || touches_image(graph, op)) return view;
     if (op.kind == "Split") {
       for (const TensorId part : op.outputs) {
         if (part == view.tensor) break;

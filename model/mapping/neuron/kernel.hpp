@@ -25,6 +25,9 @@ enum class KernelKind {
   kRope,
   kUpdateCache,
   kCollective,
+  kConvolution,
+  kImage,
+  kGeneral,
 };
 
 // A tensor seen through layout operators: `columns` of the rows of `tensor`, from `first_column`.
@@ -39,6 +42,8 @@ struct Kernel {
   std::vector<OpId> ops;  // every operator that is done when the kernel is done
   TensorId output = kNoId;
 
+  // kConvolution: `matmul` is the convolution; bias_op may be a batch norm folded into it.
+  // kImage: any other operator with an image. kGeneral: what no other kind covers.
   // kLinear: output[rows, N] = act(input[rows, K] * weight[K, N] + bias) + residual
   OpId matmul = kNoId;
   View input;

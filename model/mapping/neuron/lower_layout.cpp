@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "model/base/errors.hpp"
+#include "model/mapping/neuron/image.hpp"
 #include "model/mapping/neuron/lowering.hpp"
 
 namespace foretell {
@@ -98,6 +99,7 @@ Value& require_token_major(LoweringContext& context, const View& view) {
 }
 
 void lower_output(LoweringContext& context, TensorId output) {
+  if (is_image(context.graph, output)) return lower_image_output(context, output);
   const View view = resolve_view(context.graph, output);
   const Value& value = require_token_major(context, view);
   const Tensor& tensor = context.graph.tensor(output);

@@ -52,6 +52,17 @@ void lower_experts(LoweringContext& context, const Kernel& kernel, bool token_ma
 // Sum over the experts of each token, weighted by the router.
 void lower_combine(LoweringContext& context, const Kernel& kernel);
 
+// A convolution with batch norm, residual and activation; other operators on images.
+void lower_convolution(LoweringContext& context, const Kernel& kernel);
+void lower_image(LoweringContext& context, const Kernel& kernel);
+void lower_image_output(LoweringContext& context, TensorId id);
+// The image, loaded unless it is there; and a new one, of which nothing is ready yet.
+Value& require_image(LoweringContext& context, TensorId id);
+Value& declare_image(LoweringContext& context, TensorId id);
+
+// Operators outside these patterns.
+void lower_general(LoweringContext& context, const Kernel& kernel);
+
 // Rows of an embedding table: one DMA descriptor per row.
 void lower_gather(LoweringContext& context, const Kernel& kernel);
 

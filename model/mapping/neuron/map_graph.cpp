@@ -167,6 +167,7 @@ class GraphMapper {
           break;
         case KernelKind::kRowWise:
         case KernelKind::kCombine:
+        case KernelKind::kGeneral:
           for (const View& view : kernel->operands) demand(view, false);
           break;
         case KernelKind::kExperts:  // rows that are not sorted yet are moved one by one
@@ -175,6 +176,8 @@ class GraphMapper {
           break;
         case KernelKind::kGather:
         case KernelKind::kUpdateCache:
+        case KernelKind::kConvolution:
+        case KernelKind::kImage:
           break;
       }
     }
@@ -237,6 +240,12 @@ class GraphMapper {
         return lower_update_cache(context_, kernel);
       case KernelKind::kCollective:
         return lower_collective(context_, kernel);
+      case KernelKind::kConvolution:
+        return lower_convolution(context_, kernel);
+      case KernelKind::kGeneral:
+        return lower_general(context_, kernel);
+      case KernelKind::kImage:
+        return lower_image(context_, kernel);
     }
   }
 

@@ -3,8 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/mapping/neuron/image.hpp"
+
 namespace foretell {
 namespace {
+
+// Pixels lie one behind the other, so that a descriptor may be as long as the DMA engines like.
+constexpr std::int64_t kImageRowBytes = 4096;
 
 std::vector<TensorId> operands_of(const Kernel& kernel) {
   std::vector<TensorId> ids = {kernel.input.tensor, kernel.residual.tensor, kernel.query.tensor,
@@ -138,6 +143,8 @@ Residency::Tiles Residency::tiles_of(const ActivationCopy& copy) const {
     tiles.row_bytes =
         (columns + kTileRows - 1) / kTileRows * tokens * element_bytes(emitter_.types().matmul);
   }
+  if (tiles.row_bytes > 0 && is_image(graph_, copy.tensor))
+    tiles.at_once = std::max<std::int64_t>(1, kImageRowBytes / tiles.row_bytes);
   return tiles;
 }
 
@@ -182,10 +189,13 @@ void Residency::store(const Kernel& kernel, const ActivationCopy& copy) {
   const Tiles tiles = tiles_of(copy);
   std::vector<Deps>& stored = in_hbm_[copy];
   stored.resize(static_cast<std::size_t>(tiles.count));
-  for (std::int64_t t = first_absent(tiles, out); t < tiles.count; ++t) {
+  for (std::int64_t t = first_absent(tiles, out); t < tiles.count; t += tiles.at_once) {
+    const std::int64_t end = std::min(tiles.count, t + tiles.at_once);
+    Deps made;
+    for (std::int64_t i = t; i < end; ++i) made.merge(ready(copy, i));
     const Deps done = emitter_.transfer(Ring::kSpill, TransferDirection::kStore, tiles.rows,
-                                        tiles.row_bytes, ready(copy, t));
-    stored[static_cast<std::size_t>(t)] = done;
+                                        (end - t) * tiles.row_bytes, made);
+    for (std::int64_t i = t; i < end; ++i) stored[static_cast<std::size_t>(i)] = done;
     leaving_.merge(done);
   }
 }
@@ -193,13 +203,18 @@ void Residency::store(const Kernel& kernel, const ActivationCopy& copy) {
 void Residency::reload(const ActivationCopy& copy, double absent) {
   const Tiles tiles = tiles_of(copy);
   const auto stored = in_hbm_.find(copy);
-  for (std::int64_t t = first_absent(tiles, absent); t < tiles.count; ++t) {
-    came_back_ += static_cast<double>(tiles.rows * tiles.row_bytes);
+  for (std::int64_t t = first_absent(tiles, absent); t < tiles.count; t += tiles.at_once) {
+    const std::int64_t end = std::min(tiles.count, t + tiles.at_once);
+    const std::int64_t row_bytes = (end - t) * tiles.row_bytes;
+    came_back_ += static_cast<double>(tiles.rows * row_bytes);
     Deps deps = came_back_ <= ahead_ ? earlier_ : before_;
-    if (stored != in_hbm_.end()) deps.merge(stored->second[static_cast<std::size_t>(t)]);
-    delay(copy, t,
-          emitter_.transfer(Ring::kReload, TransferDirection::kLoad, tiles.rows, tiles.row_bytes,
-                            deps));
+    if (stored != in_hbm_.end()) {
+      for (std::int64_t i = t; i < end; ++i)
+        deps.merge(stored->second[static_cast<std::size_t>(i)]);
+    }
+    const Deps back =
+        emitter_.transfer(Ring::kReload, TransferDirection::kLoad, tiles.rows, row_bytes, deps);
+    for (std::int64_t i = t; i < end; ++i) delay(copy, i, back);
   }
 }
 

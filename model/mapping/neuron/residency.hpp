@@ -47,6 +47,7 @@ class Residency {
     std::int64_t count = 0;
     std::int64_t rows = 0;  // partitions of a tile
     std::int64_t row_bytes = 0;
+    std::int64_t at_once = 1;  // tiles that one transfer takes
   };
   Tiles tiles_of(const ActivationCopy& copy) const;
   std::int64_t first_absent(const Tiles& tiles, double absent) const;

@@ -22,7 +22,7 @@ bool is_blockwise(KernelKind kind) {
 // Multiplies by weights, or passes on what such a kernel made.
 bool is_behind_weights(KernelKind kind) {
   return kind == KernelKind::kLinear || kind == KernelKind::kExperts ||
-         kind == KernelKind::kElementwise;
+         kind == KernelKind::kElementwise || kind == KernelKind::kConvolution;
 }
 
 // A copy and the kernels that touch it, in order: who makes it, then its readers.
@@ -63,7 +63,8 @@ bool passes_through(const std::vector<KernelUse>& kernels, KernelKind maker, std
   for (std::size_t k = first + 1; k <= last; ++k) {
     const KernelKind kind = kernels[k].kind;
     if (!is_blockwise(kind)) return false;
-    if (kind == KernelKind::kLinear && is_behind_weights(maker)) return false;
+    const bool weights = kind == KernelKind::kLinear || kind == KernelKind::kConvolution;
+    if (weights && is_behind_weights(maker)) return false;
   }
   return true;
 }

@@ -99,10 +99,10 @@ TEST(Resize, ModesDiffer) {
 }
 
 TEST(ChannelNorm, OneParameterPerChannel) {
-  EXPECT_THAT(run_operator("BatchNorm", {{2, 8, 4, 4}, {8}, {8}, {8}, {8}}).shapes,
+  EXPECT_THAT(run_operator("BatchNorm", {{2, 8, 4, 4}, {8}, {8}}).shapes,
               ElementsAre(Shape{2, 8, 4, 4}));
-  EXPECT_THAT(run_operator("BatchNorm", {{2, 8, 4, 4}, {8}, {8}, {8}, {4}}).error,
-              HasSubstr("parameter 4 has shape [4]"));
+  EXPECT_THAT(run_operator("BatchNorm", {{2, 8, 4, 4}, {8}, {4}}).error,
+              HasSubstr("parameter 2 has shape [4]"));
   EXPECT_THAT(
       run_operator("GroupNorm", {{2, 8, 4, 4}, {8}, {8}}, {{"groups", std::int64_t{3}}}).error,
       HasSubstr("3 groups of 8"));

@@ -57,6 +57,16 @@ std::vector<Shape> slice_shapes(const OpView& op);
 std::vector<Shape> concat_shapes(const OpView& op);
 double no_flops(const OpView& op);
 
+// general.cpp
+std::vector<Shape> general_elementwise_shapes(const OpView& op);
+double general_elementwise_flops(const OpView& op);
+std::vector<Shape> general_reduce_shapes(const OpView& op);
+double general_reduce_flops(const OpView& op);
+std::vector<Shape> along_axis_shapes(const OpView& op);
+double along_axis_flops(const OpView& op);
+std::vector<Shape> move_shapes(const OpView& op);
+double move_flops(const OpView& op);
+
 // gather.cpp
 std::vector<Shape> gather_shapes(const OpView& op);
 

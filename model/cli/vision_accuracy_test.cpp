@@ -1,0 +1,28 @@
+// Predicted calls of convolutional networks against what the vendor measured. No factor was fitted
+// to any of them: those of encoders hold.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "model/cli/testing/validate_run.hpp"
+
+namespace foretell {
+namespace {
+
+class VisionAccuracy : public PublishedNeuronRows {
+ protected:
+  static std::vector<std::string> rows_of(const std::string& workloads) {
+    return {"--where", "workload=" + workloads, "--where", "compute_dtype=bf16-matmul", "--latest"};
+  }
+};
+
+TEST_F(VisionAccuracy, NetworksOfTheLatestReleaseThatNoFactorWasFittedTo) {
+  const ValidatedErrors call = errors("call_ms", rows_of("resnet18,resnet50,vgg16,resnet152"));
+  EXPECT_GE(call.rows, 8);
+  EXPECT_LE(call.mape, 0.12);
+}
+
+}  // namespace
+}  // namespace foretell

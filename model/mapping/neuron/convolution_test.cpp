@@ -1,0 +1,122 @@
+// Convolutions and other operators on images, counted instruction by instruction.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "model/mapping/neuron/image.hpp"
+#include "model/mapping/neuron/kernel.hpp"
+#include "model/mapping/neuron/map_graph.hpp"
+#include "model/testing/neuron_exemplar.hpp"
+
+namespace foretell {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+struct Made {
+  Graph graph{"images"};
+  TensorId last = kNoId;
+
+  // The network's first convolution, so that what follows finds its image in SBUF.
+  Made(Shape image, std::int64_t channels) {
+    const TensorId x = graph.add_input("x", image, DType::kFp32);
+    const TensorId w = graph.add_weight("first.w", {channels, image[1], 1, 1}, DType::kFp32);
+    last = graph.add_op("first", "Conv", {x, w});
+  }
+
+  TensorId conv(const std::string& name, std::int64_t channels, std::int64_t kernel) {
+    const std::int64_t in = graph.tensor(last).shape[1];
+    const TensorId w = graph.add_weight(name + ".w", {channels, in, kernel, kernel}, DType::kFp32);
+    last = graph.add_op(name, "Conv", {last, w}, {{"pads", Integers(4, kernel / 2)}});
+    return last;
+  }
+
+  TensorId norm(const std::string& name) {
+    const Shape channels{graph.tensor(last).shape[1]};
+    const TensorId scale = graph.add_weight(name + ".scale", channels, DType::kFp32);
+    const TensorId offset = graph.add_weight(name + ".offset", channels, DType::kFp32);
+    last = graph.add_op(name, "BatchNorm", {last, scale, offset});
+    return last;
+  }
+};
+
+// Instructions of the operators called `name`.
+std::vector<Instruction> of(Made& made, const std::string& name, Opcode opcode) {
+  made.graph.mark_output(made.last);
+  apply_precision(find_precision("bf16-matmul"), &made.graph);
+  const NeuronCoreSpec core = exemplar_inf2().device.core;
+  SchedulingParameters scheduling;
+  scheduling.prefetch_window = core.sbuf.capacity * 0.4;
+  const Program program =
+      map_to_neuron_core(made.graph, find_precision("bf16-matmul"), core, scheduling, {});
+  std::vector<Instruction> result;
+  for (const auto& queue : program.engines) {
+    std::copy_if(queue.begin(), queue.end(), std::back_inserter(result), [&](const Instruction& i) {
+      return i.opcode == opcode && i.op >= 0 &&
+             program.operators[static_cast<std::size_t>(i.op)] == name;
+    });
+  }
+  return result;
+}
+
+// 28 x 28 pixels in rows of 28: 18 rows, 504 pixels, then 10. 256 channels are two blocks, at nine
+// positions; 128 filters one.
+TEST(NeuronConvolution, OneGroupPerRowsOfPixelsAndAProductPerPosition) {
+  Made made({1, 3, 28, 28}, 256);
+  made.conv("conv", 128, 3);
+  const std::vector<Instruction> products = of(made, "conv", Opcode::kMultiplyMoving);
+  ASSERT_EQ(products.size(), 2U * 2U * 9U);
+  EXPECT_EQ(products.front().n, 504U);
+  EXPECT_EQ(products.back().n, 280U);
+  for (const Instruction& product : products) EXPECT_EQ(product.partitions, 128);
+}
+
+// 64 channels at nine positions are 576 rows: five products instead of nine.
+TEST(NeuronConvolution, FewChannelsShareTheContraction) {
+  Made made({1, 3, 28, 28}, 64);
+  made.conv("conv", 64, 3);
+  EXPECT_EQ(of(made, "conv", Opcode::kMultiplyMoving).size(), 2U * 5U);
+}
+
+// Ten images of 7 x 7 pixels fit 512 columns.
+TEST(NeuronConvolution, SmallImagesShareAGroup) {
+  Made made({20, 3, 7, 7}, 128);
+  made.conv("conv", 128, 1);
+  const std::vector<Instruction> products = of(made, "conv", Opcode::kMultiplyMoving);
+  ASSERT_EQ(products.size(), 2U);
+  EXPECT_EQ(products.front().n, 490U);
+}
+
+TEST(NeuronConvolution, BatchNormAndActivationRideOnTheEviction) {
+  Made made({1, 3, 28, 28}, 128);
+  made.conv("conv", 128, 3);
+  made.norm("norm");
+  made.last = made.graph.add_op("relu", "Relu", {made.last});
+  const std::vector<Kernel> kernels = fuse(made.graph);
+  ASSERT_EQ(kernels.size(), 2U);
+  EXPECT_EQ(kernels.back().kind, KernelKind::kConvolution);
+  EXPECT_EQ(kernels.back().ops.size(), 3U);
+  EXPECT_EQ(of(made, "relu", Opcode::kActivate).size(), 2U);
+}
+
+TEST(NeuronConvolution, ResultsAreCoveredByTheirGroups) {
+  for (const std::int64_t side : {1, 7, 14, 56, 113, 600}) {
+    for (const std::int64_t images : {1, 3, 16}) {
+      const ImageShape shape({images, 64, side, side});
+      std::int64_t next = 0;
+      for (const PixelGroup& group : pixel_groups(shape, shape, {3, 1, 1}, 512)) {
+        EXPECT_LE(group.count, 512);
+        if (side <= 512) {
+          EXPECT_EQ(group.first, next);
+        }
+        EXPECT_LE(group.last_input, shape.all_pixels() - 1);
+        next += group.count;
+      }
+      EXPECT_EQ(next, shape.all_pixels());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace foretell

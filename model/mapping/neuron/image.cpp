@@ -1,0 +1,98 @@
+#include "model/mapping/neuron/image.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace foretell {
+namespace {
+
+template <std::size_t N>
+bool is_one_of(std::string_view kind, const std::array<std::string_view, N>& kinds) {
+  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+}
+
+constexpr std::array<std::string_view, 9> kImageKinds = {
+    "Conv",      "ConvTranspose", "MaxPool",   "AveragePool", "GlobalAveragePool",
+    "GroupNorm", "GlobalMaxPool", "BatchNorm", "Resize"};
+// Their result is an image when their first operand is one.
+constexpr std::array<std::string_view, 17> kKeepImages = {
+    "Add", "Sub",  "Mul", "Div",         "Gelu",   "Tanh", "Relu",  "Silu", "Sigmoid",
+    "Exp", "Sqrt", "Erf", "Elementwise", "Concat", "Pad",  "Slice", "Split"};
+
+constexpr std::size_t kFewestAxes = 3;
+constexpr std::size_t kMostAxes = 5;
+
+bool is_read_as_image(const Graph& graph, TensorId id) {
+  const std::vector<OpId>& readers = graph.tensor(id).consumers;
+  return std::any_of(readers.begin(), readers.end(), [&](OpId reader) {
+    const Op& op = graph.op(reader);
+    return op.inputs.front() == id && is_one_of(op.kind, kImageKinds);
+  });
+}
+
+}  // namespace
+
+bool is_image(const Graph& graph, TensorId id) {
+  while (true) {
+    const Tensor& tensor = graph.tensor(id);
+    if (tensor.shape.size() < kFewestAxes || tensor.shape.size() > kMostAxes) return false;
+    if (is_read_as_image(graph, id)) return true;
+    if (tensor.producer == kNoId) return false;
+    const Op& op = graph.op(tensor.producer);
+    if (is_one_of(op.kind, kImageKinds)) return true;
+    const Shape& from = graph.tensor(op.inputs.front()).shape;
+    const bool keeps = is_one_of(op.kind, kKeepImages) && from.size() == tensor.shape.size();
+    const bool flattens = op.kind == "Reshape" && from.size() > 1 && from[0] == tensor.shape[0] &&
+                          from[1] == tensor.shape[1];
+    if (!keeps && !flattens) return false;
+    id = op.inputs.front();
+  }
+}
+
+bool touches_image(const Graph& graph, const Op& op) {
+  return is_image(graph, op.outputs.front()) || is_image(graph, op.inputs.front());
+}
+
+ImageShape::ImageShape(const Shape& shape) {
+  if (!shape.empty()) images = shape[0];
+  if (shape.size() > 1) channels = shape[1];
+  if (shape.size() == kFewestAxes) width = shape[2];
+  if (shape.size() > kFewestAxes) height = shape[2];
+  for (std::size_t axis = kFewestAxes; axis < shape.size(); ++axis) width *= shape[axis];
+}
+
+std::vector<PixelGroup> pixel_groups(const ImageShape& input, const ImageShape& output,
+                                     const ImageWindow& window, std::int64_t most) {
+  std::vector<PixelGroup> groups;
+  const std::int64_t at_once = most / output.pixels();
+  if (at_once >= 1) {
+    for (std::int64_t image = 0; image < output.images; image += at_once) {
+      const std::int64_t count = std::min(at_once, output.images - image);
+      groups.push_back({image * output.pixels(), count * output.pixels(), image * input.pixels(),
+                        (image + count) * input.pixels() - 1, count * output.height});
+    }
+    return groups;
+  }
+  const std::int64_t rows = std::max<std::int64_t>(1, most / output.width);
+  for (std::int64_t image = 0; image < output.images; ++image) {
+    for (std::int64_t row = 0; row < output.height; row += rows) {
+      const std::int64_t count = std::min(rows, output.height - row);
+      const auto input_row = [&](std::int64_t at) {
+        return std::clamp<std::int64_t>(at, 0, input.height - 1);
+      };
+      const std::int64_t above = input_row(row * window.stride - window.pad);
+      const std::int64_t below =
+          input_row((row + count - 1) * window.stride - window.pad + window.kernel - 1);
+      const std::int64_t base = image * input.pixels();
+      // Rows of more pixels than a group has are cut.
+      for (std::int64_t column = 0; column < output.width; column += most) {
+        const std::int64_t columns = std::min(most, output.width - column);
+        groups.push_back({image * output.pixels() + row * output.width + column, count * columns,
+                          base + above * input.width, base + (below + 1) * input.width - 1, count});
+      }
+    }
+  }
+  return groups;
+}
+
+}  // namespace foretell

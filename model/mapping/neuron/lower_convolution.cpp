@@ -1,0 +1,280 @@
+// Convolutions as products over shifted windows: channels of the input on the rows of the tensor
+// engine, filters stationary, up to 512 pixels of the result moving. The shift is in the address
+// that the moving operand is read from; every position of the kernel accumulates in PSUM.
+//
+//   * Few channels would leave rows idle: positions of the kernel are packed into the contraction
+//     where all channels of several of them fit 128 rows.
+//   * The first convolution reads the image from HBM. DMA lays the pixels under every position of
+//     the kernel on partitions of their own, row of the result by row (im2col).
+//   * Any other padded convolution waits until zeros have been written around its images.
+//   * Batch norm is folded into the filters, bias and activation ride on the eviction, and a
+//     residual is added while it reads PSUM.
+//   * Depthwise convolutions have nothing to contract: the Vector engine multiplies and adds,
+//     position by position.
+//   * A transposed convolution computes each phase of its stride as a convolution of its own.
+#include <algorithm>
+#include <cmath>
+
+#include "model/mapping/neuron/image.hpp"
+#include "model/mapping/neuron/lowering.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr std::int64_t kPackedChannels = 64;  // as many or fewer share the contraction
+
+class ConvLowering {
+ public:
+  ConvLowering(LoweringContext& context, const Kernel& kernel)
+      : context_(context),
+        emitter_(context.emitter),
+        graph_(context.graph),
+        kernel_(kernel),
+        op_(context.graph.op(kernel.matmul)),
+        input_(graph_.tensor(op_.inputs[0]).shape),
+        output_(graph_.tensor(kernel.output).shape),
+        transposed_(op_.kind == "ConvTranspose") {
+    const Shape& weight = graph_.tensor(op_.inputs[1]).shape;
+    group_ = attribute("group", 1);
+    taps_ = element_count(Shape(weight.begin() + 2, weight.end()));
+    side_ = weight.size() > 3 ? weight[2] : 1;
+    in_ = input_.channels / group_;
+    out_ = output_.channels / group_;
+    stride_ = weight.size() > 3 ? list("strides", 1) : 1;
+    strides_ = all_strides(weight.size() - 2);
+    const std::int64_t extent = list("dilations", 1) * (side_ - 1) + 1;
+    window_ = {extent, stride_, weight.size() > 3 ? list("pads", 0) : 0};
+    if (weight.size() == 3) window_ = {1, 1, 0};
+  }
+
+  void run() {
+    emitter_.attribute_to(graph_, kernel_.matmul);
+    const bool from_hbm = graph_.tensor(op_.inputs[0]).producer == kNoId;
+    gathers_ = from_hbm && !transposed_ && group_ == 1 && in_ <= kPackedChannels;
+    if (!gathers_) source_ = &require_image(context_, op_.inputs[0]);
+    if (kernel_.residual_op != kNoId) residual_ = &require_image(context_, kernel_.residual.tensor);
+    if (window_.pad > 0 && !gathers_ && !transposed_) surround();
+    result_ = &declare_image(context_, kernel_.output);
+    if (in_ == 1 && out_ == 1 && group_ > 1) return depthwise();
+    phases_ = transposed_ ? strides_ : 1;
+    positions_ = (taps_ + phases_ - 1) / phases_;
+    plan_contraction();
+    for (std::int64_t g = 0; g < group_; ++g) products(g);
+  }
+
+ private:
+  std::int64_t attribute(const char* name, std::int64_t otherwise) const {
+    const auto found = op_.attributes.find(name);
+    return found == op_.attributes.end() ? otherwise : std::get<std::int64_t>(found->second);
+  }
+
+  std::int64_t list(const char* name, std::int64_t otherwise) const {
+    const auto found = op_.attributes.find(name);
+    if (found == op_.attributes.end()) return otherwise;
+    return std::get<std::vector<std::int64_t>>(found->second).front();
+  }
+
+  std::int64_t all_strides(std::size_t axes) const {
+    const auto found = op_.attributes.find("strides");
+    if (found == op_.attributes.end()) return 1;
+    const auto& strides = std::get<std::vector<std::int64_t>>(found->second);
+    return strides.size() == axes ? element_count(strides) : 1;
+  }
+
+  // Zeros around every image, so that windows may reach beyond its edges: by DMA, as soon as the
+  // image is complete.
+  void surround() {
+    Deps complete;
+    for (const Deps& deps : source_->feature_major) complete.merge(deps);
+    const double pixels =
+        2.0 * static_cast<double>(window_.pad) * static_cast<double>(input_.height + input_.width);
+    const auto row_bytes = static_cast<std::int64_t>(pixels) *
+                           element_bytes(emitter_.types().matmul) * source_->blocks();
+    border_ = emitter_.transfer(Ring::kReload, TransferDirection::kLoad,
+                                std::min(kTileRows, input_.channels) * input_.images, row_bytes,
+                                complete);
+  }
+
+  // Rows of the tensor engine that each product of an accumulation group uses.
+  void plan_contraction() {
+    contraction_.clear();
+    const bool packed = gathers_ || in_ <= kPackedChannels;
+    if (packed) {
+      for (std::int64_t left = in_ * positions_; left > 0; left -= kTileRows)
+        contraction_.push_back(std::min(left, kTileRows));
+      return;
+    }
+    for (std::int64_t position = 0; position < positions_; ++position) {
+      for (std::int64_t left = in_; left > 0; left -= kTileRows)
+        contraction_.push_back(std::min(left, kTileRows));
+    }
+  }
+
+  void products(std::int64_t g) {
+    const std::int64_t k = in_ * positions_;
+    LoadedWeight weight;
+    weight.panel_columns = kBankColumns;
+    const std::int64_t panels = (out_ + kBankColumns - 1) / kBankColumns;
+    // A transposed convolution goes over the pixels of its input, once per phase.
+    const ImageShape& grid = transposed_ ? input_ : output_;
+    const std::vector<PixelGroup> groups =
+        pixel_groups(input_, grid, transposed_ ? ImageWindow{} : window_, kBankColumns);
+    for (std::int64_t phase = 0; phase < phases_; ++phase) {
+      for (std::int64_t panel = 0; panel < panels; ++panel) {
+        emitter_.attribute_to(graph_, kernel_.matmul);
+        const auto index = static_cast<std::int64_t>(weight.ready.size());
+        load(&weight, k, panel, index);
+        Deps last_use;
+        for (const PixelGroup& group : groups) {
+          const Deps columns = gathers_ ? gather(group) : Deps{};
+          const std::int64_t end = std::min(out_, (panel + 1) * kBankColumns);
+          for (std::int64_t column = panel * kBankColumns; column < end; column += kTileRows) {
+            last_use = product(group, {weight, index, columns}, std::min(kTileRows, end - column),
+                               g * out_ + column);
+          }
+        }
+        context_.weights.release_panel(weight, index, last_use);
+      }
+    }
+  }
+
+  // Each phase and group has filters of its own, which pass through SBUF once.
+  void load(LoadedWeight* weight, std::int64_t k, std::int64_t panel, std::int64_t index) {
+    const std::int64_t columns = std::min(kBankColumns, out_ - panel * kBankColumns);
+    weight->panel_columns = columns;
+    context_.weights.load_panel(op_.inputs[1], k, columns * (index + 1), index, weight);
+  }
+
+  // The pixels under every position of the kernel, on partitions of their own: rows of the result
+  // where the stride is short, pieces of the kernel's width where it is as long as the kernel.
+  Deps gather(const PixelGroup& group) {
+    const auto found = gathered_.find(group.first);
+    if (found != gathered_.end()) return found->second;
+    const std::int64_t by_row = in_ * taps_ * group.rows;
+    const std::int64_t by_piece = in_ * side_ * group.count;
+    const std::int64_t descriptors = std::min(by_row, by_piece);
+    const std::int64_t elements =
+        in_ * taps_ * group.count / std::max<std::int64_t>(1, descriptors);
+    const auto row_bytes = static_cast<std::int64_t>(
+        static_cast<double>(elements) * size_of(graph_.tensor(op_.inputs[0]).dtype).value());
+    return gathered_[group.first] = emitter_.transfer(Ring::kInputs, TransferDirection::kLoad,
+                                                      descriptors, row_bytes, {});
+  }
+
+  struct Operands {
+    const LoadedWeight& weight;
+    std::int64_t panel;
+    const Deps& columns;
+  };
+
+  Deps product(const PixelGroup& group, const Operands& operands, std::int64_t filters,
+               std::int64_t channel) {
+    const std::uint8_t bank = emitter_.acquire_bank();
+    emitter_.attribute_to(graph_, kernel_.matmul);
+    Deps done;
+    std::int64_t row = 0;
+    const auto blocks = static_cast<std::int64_t>(
+        operands.weight.ready[static_cast<std::size_t>(operands.panel)].size());
+    const Deps pixels = gathers_ ? operands.columns : ready(group);
+    for (std::size_t i = 0; i < contraction_.size(); ++i) {
+      Deps deps = operands.weight.at(operands.panel, std::min(row / kTileRows, blocks - 1));
+      deps.merge(pixels);
+      done = emitter_.matmul(bank, {contraction_[i], filters, group.count}, deps, i == 0,
+                             i + 1 == contraction_.size());
+      row += contraction_[i];
+    }
+    finish(group, channel, evict(bank, group, channel, done));
+    return done;
+  }
+
+  // Of all channels: the group begins when the last of them is there.
+  Deps ready(const PixelGroup& group) const {
+    Deps deps = border_;
+    const std::int64_t tiles = source_->tiles();
+    for (std::int64_t block = 0; block < source_->blocks(); ++block) {
+      for (std::int64_t t = group.first_input / kTileRows; t <= group.last_input / kTileRows; ++t)
+        deps.merge(source_->feature_major[static_cast<std::size_t>(block * tiles + t)]);
+    }
+    return deps;
+  }
+
+  // PSUM -> SBUF with bias and activation; with a residual, by the Vector engine.
+  Deps evict(std::uint8_t bank, const PixelGroup& group, std::int64_t channel, Deps done) {
+    const auto from_psum = static_cast<std::uint16_t>(kReadsPsum | kWritesSbuf);
+    if (kernel_.residual_op != kNoId) {
+      emitter_.attribute_to(graph_, kernel_.residual_op);
+      const std::int64_t base = channel / kTileRows * residual_->tiles();
+      for (std::int64_t t = group.first / kTileRows;
+           t <= (group.first + group.count - 1) / kTileRows; ++t)
+        done.merge(residual_->feature_major[static_cast<std::size_t>(base + t)]);
+      const auto flags = static_cast<std::uint16_t>(from_psum | kReadsSbuf | kAddMulSub);
+      done = emitter_.lane(Engine::kVector, {Opcode::kTensorTensor, group.count, flags}, done);
+      emitter_.release_bank(bank, done);
+      return done;
+    }
+    if (kernel_.activation_op != kNoId) {
+      emitter_.attribute_to(graph_, kernel_.activation_op);
+      done = emitter_.lane(Engine::kScalar, {Opcode::kActivate, group.count, from_psum}, done);
+      emitter_.release_bank(bank, done);
+      return done;
+    }
+    return emitter_.evict(bank, group.count, done);
+  }
+
+  void finish(const PixelGroup& group, std::int64_t channel, const Deps& done) {
+    const std::int64_t base = channel / kTileRows * result_->tiles();
+    const std::int64_t scale = transposed_ ? output_.all_pixels() / input_.all_pixels() : 1;
+    const std::int64_t last =
+        std::min(result_->tiles() - 1, ((group.first + group.count) * scale - 1) / kTileRows);
+    for (std::int64_t t = group.first * scale / kTileRows; t <= last; ++t)
+      result_->feature_major[static_cast<std::size_t>(base + t)].merge(done);
+  }
+
+  void depthwise() {
+    for (const PixelGroup& group : pixel_groups(input_, output_, window_, kBankColumns)) {
+      const std::int64_t tiles = source_->tiles();
+      for (std::int64_t block = 0; block < result_->blocks(); ++block) {
+        Deps done;
+        for (std::int64_t t = group.first_input / kTileRows; t <= group.last_input / kTileRows; ++t)
+          done.merge(source_->feature_major[static_cast<std::size_t>(block * tiles + t)]);
+        for (std::int64_t tap = 0; tap < taps_; ++tap) {
+          done = emitter_.lane(Engine::kVector,
+                               {Opcode::kScalarTensorTensor, group.count, kReadsSbuf | kWritesSbuf},
+                               done);
+        }
+        if (kernel_.activation_op != kNoId) {
+          done = emitter_.lane(Engine::kScalar,
+                               {Opcode::kActivate, group.count, kReadsSbuf | kWritesSbuf}, done);
+        }
+        finish(group, block * kTileRows, done);
+      }
+    }
+  }
+
+  LoweringContext& context_;
+  Emitter& emitter_;
+  const Graph& graph_;
+  const Kernel& kernel_;
+  const Op& op_;
+  ImageShape input_;
+  ImageShape output_;
+  bool transposed_;
+  bool gathers_ = false;
+  std::int64_t group_ = 1, taps_ = 1, side_ = 1, in_ = 1, out_ = 1, stride_ = 1, strides_ = 1;
+  std::int64_t phases_ = 1, positions_ = 1;
+  ImageWindow window_;
+  std::vector<std::int64_t> contraction_;
+  std::map<std::int64_t, Deps> gathered_;
+  Deps border_;
+  const Value* source_ = nullptr;
+  const Value* residual_ = nullptr;
+  Value* result_ = nullptr;
+};
+
+}  // namespace
+
+void lower_convolution(LoweringContext& context, const Kernel& kernel) {
+  ConvLowering(context, kernel).run();
+}
+
+}  // namespace foretell

@@ -1,0 +1,126 @@
+// Operators outside the patterns that networks spend their time in: element by element over all
+// partitions, along an axis, moved by DMA, or a product of two activations.
+#include <algorithm>
+#include <string_view>
+
+#include "model/mapping/neuron/lowering.hpp"
+
+namespace foretell {
+namespace {
+
+class GeneralLowering {
+ public:
+  GeneralLowering(LoweringContext& context, const Kernel& kernel)
+      : context_(context),
+        emitter_(context.emitter),
+        graph_(context.graph),
+        kernel_(kernel),
+        op_(context.graph.op(kernel.ops.front())) {}
+
+  void run() {
+    Deps ready;
+    for (const View& view : kernel_.operands) {
+      for (const Deps& deps : require_token_major(context_, view).token_major) ready.merge(deps);
+    }
+    emitter_.attribute_to(graph_, kernel_.ops.front());
+    const Deps done = lower(ready);
+    for (const TensorId id : op_.outputs) {
+      Value& value = emitter_.value(id);
+      value.rows = row_count(graph_.tensor(id).shape);
+      value.columns = column_count(graph_.tensor(id).shape);
+      value.token_major.assign(static_cast<std::size_t>(value.tiles()), done);
+    }
+  }
+
+ private:
+  Deps lower(const Deps& ready) {
+    if (op_.kind == "MatMul") return product(ready);
+    if (op_.kind == "Move" || op_.kind == "Concat" || op_.kind == "Pad") return move(ready);
+    if (op_.kind == "AlongAxis" || op_.kind == "Softmax") {  // largest or sum, function, scaling
+      Deps done = passes(Engine::kVector, Opcode::kTensorReduce, ready);
+      done = passes(Engine::kScalar, Opcode::kActivate, done);
+      return passes(Engine::kVector, Opcode::kTensorScalar, done);
+    }
+    if (op_.kind != "Elementwise") return passes(Engine::kVector, Opcode::kTensorReduce, ready);
+    if (op_.inputs.size() == 1) return passes(Engine::kScalar, Opcode::kActivate, ready);
+    Deps done = ready;
+    for (std::size_t i = 1; i < op_.inputs.size(); ++i)
+      done = passes(Engine::kVector, Opcode::kTensorTensor, done);
+    return done;
+  }
+
+  // Over the largest operand or the result, spread evenly over the partitions.
+  Deps passes(Engine engine, Opcode opcode, const Deps& ready) {
+    std::int64_t elements = element_count(graph_.tensor(kernel_.output).shape);
+    for (const TensorId input : op_.inputs)
+      elements = std::max(elements, element_count(graph_.tensor(input).shape));
+    const std::int64_t per_partition = (elements + kTileRows - 1) / kTileRows;
+    Deps done;
+    for (std::int64_t first = 0; first < per_partition; first += kFreeElements) {
+      const std::int64_t n = std::min(kFreeElements, per_partition - first);
+      done = emitter_.lane(engine, {opcode, n, kReadsSbuf | kWritesSbuf}, ready);
+    }
+    return done;
+  }
+
+  // Row by row of the result, wherever they come from.
+  Deps move(const Deps& ready) {
+    const Tensor& tensor = graph_.tensor(kernel_.output);
+    const auto row_bytes = static_cast<std::int64_t>(
+        static_cast<double>(column_count(tensor.shape)) * size_of(tensor.dtype).value());
+    return emitter_.transfer(Ring::kReload, TransferDirection::kLoad, row_count(tensor.shape),
+                             row_bytes, ready);
+  }
+
+  // The left operand through the tensor engine once more, so that both have the contraction on
+  // the partitions.
+  Deps product(const Deps& ready) {
+    const Shape& left = graph_.tensor(op_.inputs[0]).shape;
+    const Shape& result = graph_.tensor(kernel_.output).shape;
+    const std::int64_t k = left.back();
+    const std::int64_t n = result.back();
+    const std::int64_t m = result[result.size() - 2];
+    const std::int64_t batch = element_count(result) / (m * n);
+    Deps done;
+    for (std::int64_t b = 0; b < batch; ++b) {
+      for (std::int64_t row = 0; row < m; row += kTileRows) {
+        const std::int64_t rows = std::min(kTileRows, m - row);
+        for (std::int64_t column = 0; column < n; column += kBankColumns) {
+          done = tile(rows, std::min(kBankColumns, n - column), k, column == 0, ready);
+        }
+      }
+    }
+    return done;
+  }
+
+  Deps tile(std::int64_t rows, std::int64_t columns, std::int64_t k, bool transposes,
+            const Deps& ready) {
+    Deps operand = ready;
+    for (std::int64_t at = 0; transposes && at < k; at += kTileRows) {
+      const std::uint8_t bank = emitter_.acquire_bank();
+      const Deps turned = emitter_.transpose(bank, rows, std::min(kTileRows, k - at), ready);
+      operand.merge(emitter_.evict(bank, rows, turned));
+    }
+    const std::uint8_t bank = emitter_.acquire_bank();
+    Deps group;
+    for (std::int64_t at = 0; at < k; at += kTileRows) {
+      group = emitter_.matmul(bank, {std::min(kTileRows, k - at), rows, columns}, operand, at == 0,
+                              at + kTileRows >= k);
+    }
+    return emitter_.evict(bank, columns, group);
+  }
+
+  LoweringContext& context_;
+  Emitter& emitter_;
+  const Graph& graph_;
+  const Kernel& kernel_;
+  const Op& op_;
+};
+
+}  // namespace
+
+void lower_general(LoweringContext& context, const Kernel& kernel) {
+  GeneralLowering(context, kernel).run();
+}
+
+}  // namespace foretell

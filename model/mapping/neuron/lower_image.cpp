@@ -1,0 +1,261 @@
+// Operators on images, channels on the partitions: everything but convolutions.
+#include <algorithm>
+#include <string_view>
+
+#include "model/base/errors.hpp"
+#include "model/mapping/neuron/image.hpp"
+#include "model/mapping/neuron/lowering.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr std::int64_t kPassPixels = 4096;      // along the partitions, per instruction
+constexpr std::int64_t kBnStatsElements = 512;  // ISA:386
+constexpr std::uint16_t kSbufToSbuf = kReadsSbuf | kWritesSbuf | kAddMulSub;
+
+std::size_t tile_of(std::int64_t pixel) { return static_cast<std::size_t>(pixel / kTileRows); }
+
+class ImageLowering {
+ public:
+  ImageLowering(LoweringContext& context, const Kernel& kernel)
+      : context_(context),
+        emitter_(context.emitter),
+        graph_(context.graph),
+        kernel_(kernel),
+        op_(context.graph.op(kernel.ops.front())),
+        shape_(graph_.tensor(kernel.output).shape) {}
+
+  void run() {
+    if (!is_image(graph_, kernel_.output) || op_.kind == "Reshape" || op_.kind == "Transpose" ||
+        op_.kind == "Split" || op_.kind == "Slice" || op_.kind == "Concat")
+      return relay();
+    for (const TensorId input : op_.inputs) {
+      if (graph_.tensor(input).kind != TensorKind::kWeight)
+        operands_.push_back(&require_image(context_, input));
+    }
+    emitter_.attribute_to(graph_, kernel_.ops.front());
+    output_ = &declare_image(context_, kernel_.output);
+    if (op_.kind == "MaxPool" || op_.kind == "AveragePool") return pool();
+    if (op_.kind == "GlobalAveragePool" || op_.kind == "GlobalMaxPool") return global_pool();
+    if (op_.kind == "GroupNorm") return group_norm();
+    passes();
+  }
+
+ private:
+  // The same elements, as the readers see them: nothing moves. Parts of channels join where they
+  // have been written.
+  void relay() {
+    Deps ready;
+    for (const TensorId input : op_.inputs) {
+      const Value& value = is_image(graph_, input)
+                               ? require_image(context_, input)
+                               : require_feature_major(context_, resolve_view(graph_, input));
+      for (const Deps& deps : value.feature_major) ready.merge(deps);
+    }
+    for (const TensorId id : op_.outputs) {
+      Value& value = is_image(graph_, id) ? declare_image(context_, id) : emitter_.value(id);
+      if (value.rows == 0) {
+        value.rows = row_count(graph_.tensor(id).shape);
+        value.columns = column_count(graph_.tensor(id).shape);
+        value.feature_major.resize(static_cast<std::size_t>(value.blocks() * value.tiles()));
+      }
+      std::fill(value.feature_major.begin(), value.feature_major.end(), ready);
+    }
+  }
+
+  // Of all operands: pixels `first` to `last` of block `block`; a smaller one is there as a whole.
+  Deps ready(std::int64_t block, std::int64_t first, std::int64_t last) const {
+    Deps deps;
+    for (const Value* operand : operands_) {
+      const std::int64_t tiles = operand->tiles();
+      const std::int64_t from = std::min<std::int64_t>(block, operand->blocks() - 1) * tiles;
+      const auto begin = std::min<std::int64_t>(first / kTileRows, tiles - 1);
+      const auto end = std::min<std::int64_t>(last / kTileRows, tiles - 1);
+      for (std::int64_t t = begin; t <= end; ++t)
+        deps.merge(operand->feature_major[static_cast<std::size_t>(from + t)]);
+    }
+    return deps;
+  }
+
+  void done(std::int64_t block, const PixelGroup& group, const Deps& deps) {
+    const auto base = static_cast<std::size_t>(block * output_->tiles());
+    for (std::size_t t = tile_of(group.first); t <= tile_of(group.first + group.count - 1); ++t)
+      output_->feature_major[base + t].merge(deps);
+  }
+
+  // Every block of channels of every group of pixels.
+  template <typename Lower>
+  void for_each(const ImageShape& input, const ImageWindow& window, Lower lower) {
+    const ImageShape output(shape_);
+    for (const PixelGroup& group : pixel_groups(input, output, window, kPassPixels)) {
+      for (std::int64_t block = 0; block < output_->blocks(); ++block)
+        done(block, group, lower(group, ready(block, group.first_input, group.last_input)));
+    }
+  }
+
+  // The largest, or the sum, of every window, read with strides.
+  void pool() {
+    const auto& kernel = std::get<std::vector<std::int64_t>>(op_.attributes.at("kernel"));
+    const auto first_of = [this](const char* name, std::int64_t otherwise) {
+      const auto found = op_.attributes.find(name);
+      return found == op_.attributes.end()
+                 ? otherwise
+                 : std::get<std::vector<std::int64_t>>(found->second).front();
+    };
+    const std::int64_t positions = element_count(kernel);
+    const ImageWindow window{first_of("dilations", 1) * (kernel.front() - 1) + 1,
+                             first_of("strides", 1), first_of("pads", 0)};
+    for_each(ImageShape(graph_.tensor(op_.inputs.front()).shape), window,
+             [&](const PixelGroup& group, const Deps& deps) {
+               return reduce(group.count * positions, deps);
+             });
+  }
+
+  Deps reduce(std::int64_t elements, const Deps& deps) {
+    Deps last;
+    for (std::int64_t first = 0; first < elements; first += kFreeElements) {
+      const std::int64_t n = std::min(kFreeElements, elements - first);
+      last = emitter_.lane(Engine::kVector,
+                           {Opcode::kTensorReduce, n,
+                            static_cast<std::uint16_t>(kReadsSbuf | kWritesSbuf | kAddOrMax)},
+                           deps);
+    }
+    return last;
+  }
+
+  void global_pool() {
+    const ImageShape input(graph_.tensor(op_.inputs.front()).shape);
+    for (std::int64_t image = 0; image < input.images; ++image) {
+      for (std::int64_t block = 0; block < output_->blocks(); ++block) {
+        const std::int64_t first = image * input.pixels();
+        done(block, {image, 1, 0, 0, 1},
+             reduce(input.pixels(), ready(block, first, first + input.pixels() - 1)));
+      }
+    }
+  }
+
+  // Statistics of every channel, summed over the channels of a group by a product with ones, then
+  // factor and offset in one pass.
+  void group_norm() {
+    const ImageShape image(shape_);
+    for (std::int64_t n = 0; n < image.images; ++n) {
+      const std::int64_t first = n * image.pixels();
+      for (std::int64_t block = 0; block < output_->blocks(); ++block) {
+        const Deps source = ready(block, first, first + image.pixels() - 1);
+        Deps stats;
+        for (std::int64_t p = 0; p < image.pixels(); p += kBnStatsElements) {
+          const std::int64_t count = std::min(kBnStatsElements, image.pixels() - p);
+          stats.merge(emitter_.lane(Engine::kVector, {Opcode::kBnStats, count}, source));
+        }
+        const std::int64_t chunks = (image.pixels() + kBnStatsElements - 1) / kBnStatsElements;
+        stats = emitter_.lane(Engine::kVector, {Opcode::kBnAggr, 6 * chunks}, stats);
+        const std::uint8_t bank = emitter_.acquire_bank();
+        const Deps sums = emitter_.matmul(bank, {kTileRows, kTileRows, 2}, stats, true, true);
+        Deps rstd = emitter_.evict(bank, 2, sums);
+        rstd = emitter_.lane(Engine::kScalar, {Opcode::kRsqrt, 1}, rstd);
+        for (std::int64_t p = 0; p < image.pixels(); p += kPassPixels) {
+          const std::int64_t count = std::min(kPassPixels, image.pixels() - p);
+          done(block, {first + p, count, 0, 0, 1},
+               emitter_.lane(Engine::kVector, {Opcode::kTensorScalar, count}, rstd));
+        }
+      }
+    }
+  }
+
+  // Functions on the Scalar engine; sums, products, copies and interpolation on Vector.
+  void passes() {
+    const bool two = operands_.size() > 1;
+    const bool function = !two && (is_function(op_.kind) || op_.kind == "Elementwise");
+    const Engine engine = function ? Engine::kScalar : Engine::kVector;
+    const Opcode opcode =
+        function ? Opcode::kActivate : (two ? Opcode::kTensorTensor : Opcode::kTensorScalar);
+    const std::int64_t count =
+        op_.kind == "Resize" && std::get<std::string>(op_.attributes.at("mode")) != "nearest" ? 3
+                                                                                              : 1;
+    const ImageShape input(graph_.tensor(op_.inputs.front()).shape);
+    const ImageShape output(shape_);
+    // A larger result reads proportionally fewer rows.
+    const bool resized = input.pixels() != output.pixels();
+    const auto lower = [&](const PixelGroup& group, Deps deps) {
+      for (std::int64_t pass = 0; pass < count; ++pass)
+        deps = emitter_.lane(engine, {opcode, group.count, kSbufToSbuf}, deps);
+      return deps;
+    };
+    if (!resized) return for_each(input, {1, 1, 0}, lower);
+    for (const PixelGroup& group : pixel_groups(output, output, {1, 1, 0}, kPassPixels)) {
+      for (std::int64_t block = 0; block < output_->blocks(); ++block) {
+        const std::int64_t image = group.first / output.pixels();
+        const std::int64_t last = (image + 1) * input.pixels() - 1;
+        done(block, group, lower(group, ready(block, image * input.pixels(), last)));
+      }
+    }
+  }
+
+  LoweringContext& context_;
+  Emitter& emitter_;
+  const Graph& graph_;
+  const Kernel& kernel_;
+  const Op& op_;
+  Shape shape_;
+  std::vector<const Value*> operands_;
+  Value* output_ = nullptr;
+};
+
+}  // namespace
+
+Value& declare_image(LoweringContext& context, TensorId id) {
+  const ImageShape shape(context.graph.tensor(id).shape);
+  Value& value = context.emitter.value(id);
+  value.rows = shape.all_pixels();
+  value.columns = shape.channels;
+  value.feature_major.resize(static_cast<std::size_t>(value.blocks() * value.tiles()));
+  return value;
+}
+
+// An image that nobody has computed arrives by DMA, one descriptor per channel and image.
+Value& require_image(LoweringContext& context, TensorId id) {
+  Emitter& emitter = context.emitter;
+  if (!emitter.has_value(id)) {
+    const Tensor& tensor = context.graph.tensor(id);
+    const TensorId source = resolve_view(context.graph, id).tensor;
+    const ImageShape shape(tensor.shape);
+    const auto row_bytes = static_cast<std::int64_t>(static_cast<double>(shape.pixels()) *
+                                                     size_of(tensor.dtype).value());
+    Deps ready;
+    if (source != id && emitter.has_value(source)) {
+      for (const Deps& deps : require_feature_major(context, {source, 0, 0}).feature_major)
+        ready.merge(deps);
+    } else {
+      ready = emitter.transfer(Ring::kInputs, TransferDirection::kLoad,
+                               shape.images * shape.channels, row_bytes, {});
+    }
+    Value& value = declare_image(context, id);
+    std::fill(value.feature_major.begin(), value.feature_major.end(), ready);
+  }
+  context.residency.use(id, Layout::kFeatureMajor);
+  return emitter.value(id);
+}
+
+void lower_image(LoweringContext& context, const Kernel& kernel) {
+  ImageLowering(context, kernel).run();
+}
+
+void lower_image_output(LoweringContext& context, TensorId id) {
+  const Value& value = require_image(context, id);
+  const Tensor& tensor = context.graph.tensor(id);
+  const ImageShape shape(tensor.shape);
+  const auto row_bytes = static_cast<std::int64_t>(static_cast<double>(shape.pixels()) *
+                                                   size_of(tensor.dtype).value());
+  for (std::int64_t image = 0; image < shape.images; ++image) {
+    Deps ready;
+    for (std::int64_t block = 0; block < value.blocks(); ++block) {
+      const std::int64_t last = (image + 1) * shape.pixels() - 1;
+      ready.merge(
+          value.feature_major[static_cast<std::size_t>(block * value.tiles() + last / kTileRows)]);
+    }
+    context.emitter.transfer(Ring::kOutputs, TransferDirection::kStore, shape.channels, row_bytes,
+                             ready);
+  }
+}
+
+}  // namespace foretell

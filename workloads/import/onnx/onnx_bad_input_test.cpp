@@ -1,0 +1,170 @@
+// ONNX files that are wrong, open or large, and what is said about them; patterns that are fused.
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "model/base/errors.hpp"
+#include "workloads/import/onnx/onnx_import.hpp"
+
+namespace foretell {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+// "x": a tensor of these dimensions; a word leaves one open.
+std::string value(const std::string& role, const std::string& name,
+                  const std::vector<std::string>& dimensions) {
+  std::string text = role + " { name: '" + name + "' type { tensor_type { elem_type: 1 shape {";
+  for (const std::string& d : dimensions) {
+    const bool number = std::isdigit(static_cast<unsigned char>(d[0])) != 0;
+    text += " dim { " + (number ? "dim_value: " + d : "dim_param: '" + d + "'") + " }";
+  }
+  return text + " } } } }\n";
+}
+
+std::string node(const std::string& type, const std::vector<std::string>& inputs,
+                 const std::string& output, const std::string& more = "") {
+  std::string text = "node { op_type: '" + type + "' output: '" + output + "'";
+  for (const std::string& input : inputs) text += " input: '" + input + "'";
+  return text + " " + more + " }\n";
+}
+
+std::string number(const std::string& name, const std::string& what) {
+  return "initializer { name: '" + name + "' data_type: 1 float_data: " + what + " }\n";
+}
+
+class OnnxFile : public ::testing::Test {
+ protected:
+  OnnxFile() : folder_(fs::path(::testing::TempDir()) / unique_name()) {
+    fs::create_directories(folder_);
+  }
+  ~OnnxFile() override { fs::remove_all(folder_); }
+
+  static std::string unique_name() {
+    return std::string("onnx_") + ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  }
+
+  static std::string bytes(const std::string& graph) {
+    onnx::ModelProto model;
+    const std::string text =
+        "ir_version: 8 opset_import { version: 13 } graph { name: 'g'\n" + graph + "}";
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &model)) << text;
+    return model.SerializeAsString();
+  }
+
+  std::string write(const std::string& content) const {
+    const fs::path path = folder_ / "net.onnx";
+    std::ofstream(path, std::ios::binary) << content;
+    return path.string();
+  }
+
+  std::string message(const std::string& content, const DimensionSizes& sizes = {}) const {
+    try {
+      import_onnx(write(content), sizes);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+
+  std::vector<std::string> kinds(const std::string& graph) const {
+    const ImportedOnnx model = import_onnx(write(bytes(graph)), {});
+    std::vector<std::string> result;
+    for (const Op& op : model.graph.ops()) result.push_back(op.kind);
+    return result;
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(OnnxFile, WhatIsNoModelIsSaidToBeNone) {
+  EXPECT_THAT(message("this is text, and quite some of it"), HasSubstr("is not an ONNX model"));
+  EXPECT_THAT(message(""), HasSubstr("is not an ONNX model"));
+  const std::string whole =
+      bytes(value("input", "x", {"2"}) + node("Relu", {"x"}, "y") + value("output", "y", {"2"}));
+  EXPECT_EQ(message(whole), "no error");
+  EXPECT_THAT(message(whole.substr(0, whole.size() - 5)), HasSubstr("truncated or damaged"));
+}
+
+TEST_F(OnnxFile, TensorsThatNothingDefinesAndCycles) {
+  const std::string ends = value("input", "x", {"2"}) + value("output", "y", {"2"});
+  EXPECT_THAT(message(bytes(ends + node("Add", {"x", "z"}, "y"))),
+              AllOf(HasSubstr("reads tensor 'z'"), HasSubstr("nothing defines")));
+  EXPECT_THAT(message(bytes(ends + node("Add", {"x", "b"}, "a") + node("Add", {"x", "a"}, "b") +
+                            node("Add", {"a", "b"}, "y"))),
+              HasSubstr("cycle"));
+  EXPECT_THAT(message(bytes(ends + node("Relu", {"x"}, "y") + node("Tanh", {"x"}, "y"))),
+              HasSubstr("more than once"));
+}
+
+TEST_F(OnnxFile, ShapesThatContradictEachOther) {
+  EXPECT_THAT(message(bytes(value("input", "x", {"2", "3"}) + value("output", "y", {"2", "4"}) +
+                            node("Relu", {"x"}, "y"))),
+              AllOf(HasSubstr("is 3 by its inputs"), HasSubstr("4 as the file declares")));
+  EXPECT_THAT(message(bytes(value("input", "x", {"2", "3"}) + value("input", "z", {"4", "5"}) +
+                            value("output", "y", {"2", "5"}) + node("MatMul", {"x", "z"}, "y"))),
+              HasSubstr("MatMul"));
+}
+
+TEST_F(OnnxFile, OperatorsThatAreNotKnownAreNamed) {
+  const std::string ends = value("input", "x", {"2"}) + value("output", "y", {"2"});
+  EXPECT_THAT(message(bytes(ends + node("Magic", {"x"}, "y", "domain: 'org.example'"))),
+              AllOf(HasSubstr("Magic"), HasSubstr("domain 'org.example'")));
+  EXPECT_THAT(message(bytes(ends + node("NonZero", {"x"}, "y"))), HasSubstr("NonZero"));
+}
+
+TEST_F(OnnxFile, OpenDimensionsAreBoundByNameOrByTheRun) {
+  const std::string net =
+      bytes(value("input", "x", {"batch_size", "width"}) +
+            value("output", "y", {"batch_size", "width"}) + node("Relu", {"x"}, "y"));
+  EXPECT_THAT(message(net, {{"batch", 4}}), HasSubstr("--dim width=SIZE"));
+  const ImportedOnnx model = import_onnx(write(net), {{"batch", 4}, {"width", 7}});
+  EXPECT_EQ(model.graph.tensor(model.graph.outputs().front()).shape, (Shape{4, 7}));
+}
+
+TEST_F(OnnxFile, LargeWeightsAreCountedNotRead) {
+  onnx::ModelProto model;
+  ASSERT_TRUE(model.ParseFromString(bytes(value("input", "x", {"2", "512"}) +
+                                          value("output", "y", {"2", "1024"}) +
+                                          node("MatMul", {"x", "w"}, "y"))));
+  onnx::TensorProto* weight = model.mutable_graph()->add_initializer();
+  weight->set_name("w");
+  weight->set_data_type(1);
+  weight->add_dims(512);
+  weight->add_dims(1024);
+  const std::string without = write(model.SerializeAsString());
+  EXPECT_EQ(import_onnx(without, {}).graph.parameter_count(), 512 * 1024);
+  weight->set_raw_data(std::string(512 * 1024 * 4, 'x'));
+  EXPECT_EQ(import_onnx(write(model.SerializeAsString()), {}).graph.parameter_count(), 512 * 1024);
+}
+
+TEST_F(OnnxFile, ExportedPatternsBecomeOneOperator) {
+  const std::string ends = value("input", "x", {"2", "8"}) + value("output", "y", {"2", "8"});
+  EXPECT_THAT(kinds(ends + number("root", "1.4142135") + number("one", "1") +
+                    number("half", "0.5") + node("Div", {"x", "root"}, "a") +
+                    node("Erf", {"a"}, "b") + node("Add", {"b", "one"}, "c") +
+                    node("Mul", {"x", "c"}, "d") + node("Mul", {"d", "half"}, "y")),
+              ::testing::ElementsAre("Gelu"));
+  EXPECT_THAT(kinds(ends + node("Sigmoid", {"x"}, "a") + node("Mul", {"x", "a"}, "y")),
+              ::testing::ElementsAre("Silu"));
+  const std::string axes = "attribute { name: 'axes' type: INTS ints: -1 }";
+  const std::string parameters =
+      "initializer { name: 'gamma' dims: 8 data_type: 1 }"
+      "initializer { name: 'beta' dims: 8 data_type: 1 }\n" +
+      number("two", "2") + number("epsilon", "0.00001");
+  const std::string root = node("Pow", {"d", "two"}, "s") + node("ReduceMean", {"s"}, "v", axes) +
+                           node("Add", {"v", "epsilon"}, "e") + node("Sqrt", {"e"}, "r") +
+                           node("Div", {"d", "r"}, "n") + node("Mul", {"n", "gamma"}, "g");
+  EXPECT_THAT(kinds(ends + parameters + node("ReduceMean", {"x"}, "m", axes) +
+                    node("Sub", {"x", "m"}, "d") + root + node("Add", {"g", "beta"}, "y")),
+              ::testing::ElementsAre("LayerNorm"));
+}
+
+}  // namespace
+}  // namespace foretell

@@ -1,0 +1,302 @@
+#include "workloads/import/onnx/onnx_fuse.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+namespace foretell {
+namespace {
+
+class Patterns {
+ public:
+  explicit Patterns(OnnxGraph* graph) : graph_(*graph) { index(); }
+
+  void run() {
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (gone_.count(i) > 0) continue;
+      const std::string& type = graph_.nodes[i].type;
+      if (type == "Erf") gelu(i);
+      if (type == "Tanh") tanh_gelu(i);
+      if (type == "Sigmoid") silu(i);
+      if (type == "Sqrt") norm(i);
+      if (type == "DequantizeLinear") dequantise(i);
+    }
+    std::vector<OnnxNode> kept;
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (gone_.count(i) == 0) kept.push_back(std::move(graph_.nodes[i]));
+    }
+    graph_.nodes = std::move(kept);
+    if (quantised_) {
+      graph_.notes.push_back(
+          "quantised in the file: --dtype int8 keeps its weights in INT8, int8-datasheet "
+          "multiplies in it too");
+    }
+  }
+
+ private:
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+  void index() {
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      for (const std::string& output : graph_.nodes[i].outputs) producer_[output] = i;
+      for (const std::string& input : graph_.nodes[i].inputs) readers_[input].push_back(i);
+    }
+    for (const std::string& output : graph_.outputs) readers_[output].push_back(kNone);
+  }
+
+  std::size_t producer(const std::string& name) const {
+    const auto found = producer_.find(name);
+    return found == producer_.end() || gone_.count(found->second) > 0 ? kNone : found->second;
+  }
+
+  const OnnxNode& node(std::size_t i) const { return graph_.nodes[i]; }
+  bool is(std::size_t i, const char* type) const { return i != kNone && node(i).type == type; }
+
+  // The only reader of what `i` yields.
+  std::size_t next(std::size_t i) const {
+    const auto found = readers_.find(node(i).outputs.at(0));
+    if (found == readers_.end() || found->second.size() != 1) return kNone;
+    return found->second[0];
+  }
+
+  // The operand of a two-operand node that is not `name`.
+  const std::string& other(std::size_t i, const std::string& name) const {
+    return node(i).inputs.at(0) == name ? node(i).inputs.at(1) : node(i).inputs.at(0);
+  }
+
+  bool is_number(const std::string& name, double value, double tolerance = 1e-3) const {
+    const OnnxTensor& tensor = graph_.tensor(name);
+    if (!tensor.is_number()) return false;
+    const auto number = static_cast<double>(tensor.constant->values[0]);
+    return std::abs(number - value) <= tolerance * std::abs(value);
+  }
+
+  bool is_number(const std::string& name) const { return graph_.tensor(name).is_number(); }
+
+  // `type`, one operand of which is a number.
+  bool is_scaling(std::size_t i, const char* type, const std::string& from) const {
+    return is(i, type) && node(i).inputs.size() == 2 && is_number(other(i, from));
+  }
+
+  // The last node becomes `type` of the given inputs; the others go.
+  void replace(const std::vector<std::size_t>& nodes, std::size_t last, const char* type,
+               std::vector<std::string> inputs, std::map<std::string, Attribute> attributes = {}) {
+    OnnxNode& kept = graph_.nodes[last];
+    kept.type = type;
+    kept.inputs = std::move(inputs);
+    kept.attributes = std::move(attributes);
+    for (const std::size_t i : nodes) {
+      if (i != last) gone_.insert(i);
+    }
+  }
+
+  // x * 0.5 * (1 + erf(x / sqrt 2)), the factors in any order.
+  void gelu(std::size_t erf) {
+    const std::size_t scale = producer(node(erf).inputs.at(0));
+    if (scale == kNone || node(scale).inputs.size() != 2) return;
+    const bool divides = is(scale, "Div") && is_number(node(scale).inputs[1], std::sqrt(2.0));
+    const bool multiplies = is(scale, "Mul") && (is_number(node(scale).inputs[0], std::sqrt(0.5)) ||
+                                                 is_number(node(scale).inputs[1], std::sqrt(0.5)));
+    if (!divides && !multiplies) return;
+    const std::string x =
+        is_number(node(scale).inputs[0]) ? node(scale).inputs[1] : node(scale).inputs[0];
+    half_of_one_plus(x, {scale, erf}, erf, "none");
+  }
+
+  // x * 0.5 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))
+  void tanh_gelu(std::size_t tanh) {
+    const std::size_t scale = producer(node(tanh).inputs.at(0));
+    if (!is(scale, "Mul")) return;
+    const double factor = std::sqrt(2.0 / std::acos(-1.0));
+    std::string sum_name;
+    for (const std::string& input : node(scale).inputs) {
+      if (is_number(input, factor)) sum_name = other(scale, input);
+    }
+    if (sum_name.empty()) return;
+    const std::size_t sum = producer(sum_name);
+    if (!is(sum, "Add")) return;
+    for (const std::string& input : node(sum).inputs) {
+      const std::string& cubic_name = other(sum, input);
+      const std::size_t cubic = producer(cubic_name);
+      if (!is(cubic, "Mul")) continue;
+      for (const std::string& number : node(cubic).inputs) {
+        if (!is_number(number, 0.044715)) continue;
+        const std::size_t power = producer(other(cubic, number));
+        std::vector<std::size_t> nodes{scale, tanh, sum, cubic};
+        if (!is(power, "Pow") && !is(power, "Mul")) continue;
+        nodes.push_back(power);
+        if (is(power, "Mul")) {  // x * x * x
+          const std::size_t square = producer(other(power, input));
+          if (!is(square, "Mul")) continue;
+          nodes.push_back(square);
+        }
+        return half_of_one_plus(input, std::move(nodes), tanh, "tanh");
+      }
+    }
+  }
+
+  void half_of_one_plus(const std::string& x, std::vector<std::size_t> nodes, std::size_t function,
+                        const char* formula) {
+    const std::size_t plus = next(function);
+    if (plus == kNone || !is(plus, "Add") ||
+        !is_number(other(plus, node(function).outputs[0]), 1.0))
+      return;
+    nodes.push_back(plus);
+    std::size_t last = plus;
+    bool times_x = false;
+    bool halved = false;
+    for (std::size_t at = next(plus); at != kNone && is(at, "Mul") && !(times_x && halved);
+         at = next(at)) {
+      const std::string factor = other(at, node(last).outputs[0]);
+      const std::size_t before = producer(factor);
+      if (factor == x && !times_x) {
+        times_x = true;
+      } else if (is_number(factor, 0.5) && !halved) {
+        halved = true;
+      } else if (is_scaling(before, "Mul", x) && !times_x && !halved &&
+                 is_number(other(before, x), 0.5)) {  // (0.5 * x) * (1 + …)
+        times_x = halved = true;
+        nodes.push_back(before);
+      } else {
+        return;
+      }
+      nodes.push_back(at);
+      last = at;
+    }
+    if (times_x && halved)
+      replace(nodes, last, "Gelu", {x}, {{"approximate", std::string(formula)}});
+  }
+
+  void silu(std::size_t sigmoid) {
+    const std::string& x = node(sigmoid).inputs.at(0);
+    const std::size_t product = next(sigmoid);
+    if (!is(product, "Mul") || other(product, node(sigmoid).outputs[0]) != x) return;
+    replace({sigmoid, product}, product, "Silu", {x});
+  }
+
+  // sqrt(mean(d^2) + epsilon) under d, times gamma, plus beta; d is x less its mean, or x itself.
+  void norm(std::size_t root) {
+    std::vector<std::size_t> nodes{root};
+    const std::size_t shifted = producer(node(root).inputs.at(0));
+    if (!is(shifted, "Add")) return;
+    std::size_t mean = kNone;
+    for (const std::string& input : node(shifted).inputs) {
+      if (is(producer(input), "ReduceMean")) mean = producer(input);
+    }
+    if (mean == kNone || !is_last_axis(mean) || !is_number(other(shifted, node(mean).outputs[0])))
+      return;
+    const std::size_t square = producer(node(mean).inputs.at(0));
+    if (!is(square, "Pow") && !is(square, "Mul")) return;
+    const std::string d = node(square).inputs.at(0);
+    if (is(square, "Mul") && node(square).inputs.at(1) != d) return;
+    nodes.insert(nodes.end(), {shifted, mean, square});
+    std::size_t last = next(root);
+    if (is(last, "Reciprocal")) {
+      nodes.push_back(last);
+      last = next(last);
+      if (!is(last, "Mul")) return;
+    } else if (!is(last, "Div")) {
+      return;
+    }
+    if (std::find(node(last).inputs.begin(), node(last).inputs.end(), d) ==
+        node(last).inputs.end()) {
+      if (!divides_one(last)) return;
+      nodes.push_back(last);
+      last = next(last);
+      if (!is(last, "Mul")) return;
+    }
+    nodes.push_back(last);
+    finish_norm(d, nodes, last);
+  }
+
+  bool divides_one(std::size_t i) const {
+    return is(i, "Div") && is_number(node(i).inputs[0], 1.0);
+  }
+
+  void finish_norm(const std::string& d, std::vector<std::size_t>& nodes, std::size_t last) {
+    const std::size_t centred = producer(d);
+    bool is_centred = false;
+    std::string x = d;
+    if (is(centred, "Sub")) {
+      const std::size_t mean = producer(node(centred).inputs.at(1));
+      if (is(mean, "ReduceMean") && node(mean).inputs.at(0) == node(centred).inputs.at(0)) {
+        is_centred = true;
+        x = node(centred).inputs[0];
+        nodes.push_back(centred);
+        nodes.push_back(mean);
+      }
+    }
+    const std::size_t cast = next(last);  // RMS norms are computed in FP32
+    if (is(cast, "Cast") && is(next(cast), "Mul")) {
+      nodes.push_back(cast);
+      last = cast;
+    }
+    const std::size_t scaled = next(last);
+    if (!is(scaled, "Mul")) return;
+    const std::string& gamma = other(scaled, node(last).outputs[0]);
+    if (!is_parameter(gamma, x)) return;
+    nodes.push_back(scaled);
+    if (!is_centred) return replace(nodes, scaled, "SimplifiedLayerNormalization", {x, gamma});
+    const std::size_t moved = next(scaled);
+    if (!is(moved, "Add")) return;
+    const std::string& beta = other(moved, node(scaled).outputs[0]);
+    if (!is_parameter(beta, x)) return;
+    nodes.push_back(moved);
+    replace(nodes, moved, "LayerNormalization", {x, gamma, beta});
+  }
+
+  // Along the last axis?
+  bool is_last_axis(std::size_t mean) const {
+    const auto rank =
+        static_cast<std::int64_t>(graph_.tensor(node(mean).inputs.at(0)).shape.size());
+    std::vector<std::int64_t> axes = node(mean).integers("axes", {});
+    if (node(mean).has_input(1) && graph_.tensor(node(mean).inputs[1]).constant) {
+      for (const long double axis : graph_.tensor(node(mean).inputs[1]).constant->values)
+        axes.push_back(static_cast<std::int64_t>(axis));
+    }
+    return axes.size() == 1 && (axes[0] == -1 || axes[0] == rank - 1);
+  }
+
+  bool is_parameter(const std::string& name, const std::string& x) const {
+    const OnnxTensor& tensor = graph_.tensor(name);
+    return tensor.is_weight && !graph_.tensor(x).shape.empty() &&
+           tensor.shape == Shape{graph_.tensor(x).shape.back()};
+  }
+
+  // Behind a quantise, both go. (Dequantised weights were folded away when the file was read.)
+  void dequantise(std::size_t i) {
+    const std::size_t quantise = producer(node(i).inputs.at(0));
+    if (!is(quantise, "QuantizeLinear")) return;
+    const std::string from = node(quantise).inputs.at(0);
+    const std::string to = node(i).outputs.at(0);
+    const bool is_output =
+        std::find(graph_.outputs.begin(), graph_.outputs.end(), to) != graph_.outputs.end();
+    if (is_output) return;
+    for (const std::size_t reader : readers_[to]) {
+      for (std::string& input : graph_.nodes[reader].inputs) {
+        if (input == to) input = from;
+      }
+      readers_[from].push_back(reader);
+    }
+    gone_.insert(i);
+    const std::vector<std::size_t>& left = readers_[node(quantise).outputs[0]];
+    if (std::all_of(left.begin(), left.end(),
+                    [this](std::size_t r) { return r != kNone && gone_.count(r) > 0; }))
+      gone_.insert(quantise);
+    quantised_ = true;
+  }
+
+  OnnxGraph& graph_;
+  std::unordered_map<std::string, std::size_t> producer_;
+  std::unordered_map<std::string, std::vector<std::size_t>> readers_;
+  std::set<std::size_t> gone_;
+  bool quantised_ = false;
+};
+
+}  // namespace
+
+void fuse_onnx_patterns(OnnxGraph* graph) { Patterns(graph).run(); }
+
+}  // namespace foretell

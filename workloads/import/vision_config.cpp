@@ -1,0 +1,64 @@
+// config.json of networks that look at images. ResNet's is that of the transformers library; VGG,
+// U-Net and YOLO v4 have none, so theirs has the fields that ResNet's has.
+#include "workloads/import/config_readers.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr std::int64_t kMostPixels = 1 << 16;
+constexpr std::int64_t kMostBlocks = 1024;
+
+void read_image(JsonFields& fields, ModelConfig* config) {
+  config->family = Family::kVision;
+  config->layers = config->heads = config->hidden = 1;  // no blocks that are cut or shared
+  config->vision.image_size = fields.size_or("image_size", kMostPixels, 224);
+  config->vision.channels = fields.size_or("num_channels", kMostWidth, 3);
+  config->labels = fields.size_or("num_labels", kMostWidth, 1000);
+}
+
+void read_stages(JsonFields& fields, ModelConfig* config) {
+  config->vision.depths = fields.sizes("depths", kMostBlocks);
+  config->vision.widths = fields.sizes("hidden_sizes", kMostWidth);
+  if (config->vision.depths.size() != config->vision.widths.size())
+    fields.problem("hidden_sizes", "has another number of stages than depths");
+}
+
+void read_resnet(JsonFields& fields, ModelConfig* config) {
+  read_image(fields, config);
+  read_stages(fields, config);
+  config->embedding = fields.size_or("embedding_size", kMostWidth, 64);
+  const std::string block = fields.text("layer_type");
+  if (block != "basic" && block != "bottleneck")
+    fields.problem("layer_type", "is '" + block + "'; it must be basic or bottleneck");
+  config->vision.bottleneck = block == "bottleneck";
+}
+
+void read_vgg(JsonFields& fields, ModelConfig* config) {
+  read_image(fields, config);
+  read_stages(fields, config);
+  config->intermediate = fields.size_or("intermediate_size", kMostWidth, 4096);
+}
+
+void read_unet(JsonFields& fields, ModelConfig* config) {
+  read_image(fields, config);
+  config->vision.widths = fields.sizes("hidden_sizes", kMostWidth);
+}
+
+void read_yolo(JsonFields& fields, ModelConfig* config) {
+  read_image(fields, config);
+  read_stages(fields, config);
+  if (config->vision.depths.size() != 5)
+    fields.problem("depths", "must have five stages, of which three are looked at");
+}
+
+}  // namespace
+
+std::vector<ModelType> vision_model_types() {
+  const std::vector<HeadName> heads = {{"ForImageClassification", Head::kNone}};
+  return {{"resnet", "ResNet", heads, read_resnet, false},
+          {"vgg", "VGG", heads, read_vgg, false},
+          {"unet", "UNet", {{"Model", Head::kNone}}, read_unet, false},
+          {"yolov4", "YoloV4", {{"Model", Head::kNone}}, read_yolo, false}};
+}
+
+}  // namespace foretell
