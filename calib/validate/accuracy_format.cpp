@@ -96,6 +96,23 @@ std::string json_worst(const std::vector<Sample>& worst) {
   return json + "]";
 }
 
+std::string json_samples(const std::vector<Sample>& samples) {
+  std::string json = "[";
+  for (const Sample& sample : samples) {
+    const Comparison& comparison = sample.comparison;
+    json += fmt::format(R"({}{{"row":{},"group":{},"measured":{},"value":{},"predicted":{})",
+                        json.size() > 1 ? "," : "", json_text(sample.row), json_list(sample.group),
+                        json_text(sample.quantity), to_text(comparison.measured),
+                        to_text(comparison.predicted));
+    if (comparison.interval80) {
+      json += fmt::format(R"(,"interval80":[{},{}])", to_text(comparison.interval80->low),
+                          to_text(comparison.interval80->high));
+    }
+    json += "}";
+  }
+  return json + "]";
+}
+
 }  // namespace
 
 std::string accuracy_text(const AccuracyReport& report, int max_width) {
@@ -110,10 +127,11 @@ std::string accuracy_text(const AccuracyReport& report, int max_width) {
 
 std::string accuracy_json(const AccuracyReport& report) {
   return fmt::format(
-      R"({{"schema":"foretell.accuracy/1","by":{},"rows":{},"failed":{},"overall":{},"groups":{},"worst":{},"notes":{}}})"
+      R"({{"schema":"foretell.accuracy/1","by":{},"rows":{},"failed":{},"overall":{},"groups":{},"worst":{},"samples":{},"notes":{}}})"
       "\n",
       json_list(report.group_columns), report.rows, report.failed, json_rows(report.overall),
-      json_rows(report.groups), json_worst(report.worst), json_list(report.notes));
+      json_rows(report.groups), json_worst(report.worst), json_samples(report.samples),
+      json_list(report.notes));
 }
 
 std::string accuracy_csv(const AccuracyReport& report) {

@@ -13,6 +13,8 @@
 namespace foretell {
 namespace {
 
+constexpr std::size_t kDrawnSamples = 3000;
+
 using Key = std::pair<std::vector<std::string>, std::string>;
 
 std::vector<AccuracyRow> rows_by(const std::vector<Sample>& samples, bool with_group) {
@@ -34,6 +36,14 @@ std::vector<Sample> worst_of(std::vector<Sample> samples, std::size_t count) {
   });
   if (samples.size() > count) samples.resize(count);
   return samples;
+}
+
+// At most kDrawnSamples, evenly chosen.
+std::vector<Sample> drawn_of(const std::vector<Sample>& samples) {
+  const std::size_t step = (samples.size() + kDrawnSamples - 1) / kDrawnSamples;
+  std::vector<Sample> drawn;
+  for (std::size_t i = 0; i < samples.size(); i += step) drawn.push_back(samples[i]);
+  return drawn;
 }
 
 std::vector<std::string> interval_notes(const std::vector<Sample>& samples) {
@@ -66,6 +76,7 @@ AccuracyReport build_report(const std::vector<Sample>& samples,
   report.group_columns = group_columns;
   report.overall = rows_by(samples, false);
   if (!group_columns.empty()) report.groups = rows_by(samples, true);
+  report.samples = drawn_of(samples);
   report.worst = worst_of(samples, worst_count);
   report.notes = interval_notes(samples);
   return report;

@@ -27,6 +27,7 @@ struct AccuracyReport {
   std::vector<std::string> group_columns;
   std::vector<AccuracyRow> overall;  // one per quantity
   std::vector<AccuracyRow> groups;   // sorted by group, then quantity; empty without group columns
+  std::vector<Sample> samples;       // all of them, or an even choice, to be drawn
   std::vector<Sample> worst;         // largest |relative error| first
   std::size_t rows = 0;              // rows that were asked for
   std::size_t failed = 0;            // rows without a prediction

@@ -25,7 +25,9 @@ MachineRecord neuron_machine(const LoadedSystem& system, DType matmul) {
   const auto source = [&system](const char* path) { return source_of(system.parameters, path); };
   MachineRecord machine;
   machine.device = device.name;
+  machine.devices = system.spec.devices;
   machine.part = "NeuronCore";
+  machine.parts = device.cores;
   const std::string type(to_string(matmul));
   const auto cycles = core.tensor.cycles_per_column.find(type);
   if (cycles != core.tensor.cycles_per_column.end()) {
@@ -51,6 +53,7 @@ MachineRecord gpu_machine(const LoadedGpuSystem& system, DType matmul) {
   };
   MachineRecord machine;
   machine.device = device.name;
+  machine.devices = system.spec.devices;
   machine.part = "GPU";
   const auto add = [&](const char* pipe, const std::map<std::string, double>& rates,
                        const std::string& path, const std::string& type) {

@@ -1,12 +1,26 @@
 #include "model/cli/output.hpp"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 
 #include "model/base/errors.hpp"
 #include "reports/record/json_lines.hpp"
 #include "reports/record/wide_row.hpp"
+#include "reports/render/table.hpp"
 
 namespace foretell {
+namespace {
+
+// Text for a terminal has its headings in bold, unless NO_COLOR is set.
+std::string as_shown(const std::string& path, const std::string& text) {
+  const bool terminal = path == "-" && isatty(STDOUT_FILENO) != 0;
+  return terminal && std::getenv("NO_COLOR") == nullptr ? with_bold_headings(text) : text;
+}
+
+}  // namespace
+
 void add_format_option(CLI::App& command, OutputOptions& options) {
   command.add_option("--format", options.format, "table (default), json or csv")->type_name("FORM");
   command
@@ -27,7 +41,7 @@ Format parse_format(const std::string& name) {
 }
 
 RecordOutput::RecordOutput(const OutputOptions& options)
-    : format_(parse_format(options.format)), output_(options.output) {
+    : format_(parse_format(options.format)), path_(options.output), output_(options.output) {
   if (!options.store.empty()) {
     store_ = std::make_unique<RecordStore>(options.store, RecordStore::Access::kWrite);
   }
@@ -37,7 +51,7 @@ void RecordOutput::deliver(const std::vector<RunRecord>& records, const std::str
   if (store_) store_->add(records);
   switch (format_) {
     case Format::kTable:
-      output_.write(table);
+      output_.write(as_shown(path_, table));
       break;
     case Format::kJson:
       output_.write(to_json_lines(records));
@@ -51,7 +65,7 @@ void RecordOutput::deliver(const std::vector<RunRecord>& records, const std::str
 
 void write_text(const std::string& path, const std::string& text) {
   OutputFile output(path);
-  output.write(text);
+  output.write(as_shown(path, text));
   output.finish();
 }
 

@@ -41,6 +41,7 @@ class RecordOutput {
 
  private:
   Format format_;
+  std::string path_;
   OutputFile output_;
   std::unique_ptr<RecordStore> store_;
 };

@@ -1,77 +1,151 @@
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "model/base/errors.hpp"
-#include "model/base/text.hpp"
 #include "model/cli/commands.hpp"
-#include "model/cli/output.hpp"
-#include "model/cli/record_input.hpp"
+#include "model/cli/parallel_predict.hpp"
+#include "model/cli/record_changes.hpp"
+#include "model/cli/report_batch.hpp"
+#include "model/cli/report_input.hpp"
+#include "model/cli/report_output.hpp"
 #include "model/cli/study_report.hpp"
-#include "reports/record/wide_row.hpp"
-#include "reports/render/html_report.hpp"
-#include "reports/render/record_text.hpp"
+#include "model/cli/table_output.hpp"
 
 namespace foretell {
 namespace {
 
 struct ReportOptions {
-  std::string input;
+  std::vector<std::string> inputs;
+  OutputOptions output;
   std::string study;
-  std::string output = "-";
+  std::string title;
+  std::string batch;
+  std::string jobs;
+  std::vector<std::string> tolerances;
 };
 
-// The name of the output says what is written; standard output gets text.
-std::string render(std::vector<RunRecord> records, const std::string& extension, int width) {
-  if (extension.empty()) return comparison_text(compared(std::move(records)), kOnDemand, width);
-  if (extension == ".html") return html_report({"", std::move(records), ""});
-  if (extension == ".md") return comparison_markdown(compared(std::move(records)), kOnDemand);
-  return wide_csv(records);
+constexpr const char* kDefaultBatchOutput = "reports";
+
+// One result, or with `before` what changed from it.
+ReportContent content_of(const ReportOptions& options, const Session& session) {
+  ReportContent content = read_report(options.inputs.back(), parse_jobs(options.jobs), session);
+  if (!options.title.empty()) content.title = options.title;
+  return content;
 }
 
-std::string checked_extension(const std::string& output) {
-  if (output == "-") return "";
-  const std::string extension = to_lower(std::filesystem::path(output).extension().string());
-  if (extension == ".html" || extension == ".md" || extension == ".csv") return extension;
-  throw UserError(output + ": the name has to end in .html, .md or .csv, which says what to write");
+// Of a stored study: tables as `sweep` writes them, and the page of one that is named.
+std::optional<std::string> study_text_of(const ReportOptions& options, ReportForm form, int width) {
+  if (form == ReportForm::kJson || (form == ReportForm::kHtml && options.study.empty())) {
+    return std::nullopt;
+  }
+  const char* extension = form == ReportForm::kHtml       ? ".html"
+                          : form == ReportForm::kMarkdown ? ".md"
+                          : form == ReportForm::kCsv      ? ".csv"
+                                                          : "";
+  return study_report(options.inputs.front(), options.study, extension, width);
+}
+
+int report_one(const ReportOptions& options, const Session& session) {
+  const std::string& output = options.output.output;
+  const ReportForm form = report_form(output, options.output.format);
+  check_not_same_file(options.inputs.front(), output);
+  if (const auto text = study_text_of(options, form, session.result_width)) {
+    write_text(output, *text);
+    return kSuccess;
+  }
+  const ReportContent content = content_of(options, session);
+  write_text(output, rendered(content, form, session.result_width));
+  if (output != "-") {
+    session.say("foretell: " + std::to_string(content.records.size()) + " records in " + output);
+  }
+  return kSuccess;
+}
+
+// A page shows the later result with what changed; every other form is the list of changes.
+int report_two(const ReportOptions& options, const Session& session) {
+  const std::string& output = options.output.output;
+  const ReportForm form = report_form(output, options.output.format);
+  for (const std::string& input : options.inputs) check_not_same_file(input, output);
+  const auto differences =
+      changes_between({options.inputs.front(), options.inputs.back(), options.tolerances});
+  if (form == ReportForm::kHtml) {
+    ReportContent content = content_of(options, session);
+    content.compared_with = options.inputs.front();
+    for (const RecordDifference& d : differences) {
+      content.changes.push_back({d.record, d.field, d.expected, d.actual, d.relative});
+    }
+    write_text(output, rendered(content, form, session.result_width));
+  } else if (form == ReportForm::kMarkdown) {
+    write_text(output, differences.empty() ? "No number moved.\n"
+                                           : render_markdown(change_table(differences)));
+  } else if (form != ReportForm::kText || !differences.empty()) {
+    const Format format = form == ReportForm::kCsv    ? Format::kCsv
+                          : form == ReportForm::kJson ? Format::kJson
+                                                      : Format::kTable;
+    write_text(output, table_text(change_table(differences), format, session.result_width));
+  }
+  return change_result(differences, session);
 }
 
 int report(const ReportOptions& options, const Session& session) {
-  const std::string extension = checked_extension(options.output);
-  if (const auto text =
-          study_report(options.input, options.study, extension, session.result_width)) {
-    check_not_same_file(options.input, options.output);
-    write_text(options.output, *text);
-    return kSuccess;
+  if (!options.batch.empty()) {
+    if (!options.inputs.empty()) throw UserError("--batch takes a folder and no other input");
+    const std::string& output = options.output.output;
+    return report_batch(options.batch, output == "-" ? kDefaultBatchOutput : output,
+                        parse_jobs(options.jobs), session);
   }
-  const std::vector<RunRecord> records = read_records(options.input);
-  check_not_same_file(options.input, options.output);
-  write_text(options.output, render(records, extension, session.result_width));
-  if (!extension.empty()) {
-    session.say("foretell: " + std::to_string(records.size()) + " records in " + options.output);
+  if (options.inputs.empty()) {
+    throw UserError("nothing to report; name a file of records, a scenario, or --batch FOLDER");
   }
-  return kSuccess;
+  if (options.inputs.size() > 2) {
+    throw UserError("one result is reported, or two are compared; use --batch for more");
+  }
+  if (options.inputs.size() == 1 && !options.tolerances.empty()) {
+    throw UserError("--tolerance needs two results to compare");
+  }
+  return options.inputs.size() == 2 ? report_two(options, session) : report_one(options, session);
 }
 
 }  // namespace
 
 void add_report_command(CLI::App& app, Session& session) {
   const auto options = std::make_shared<ReportOptions>();
-  CLI::App* command = app.add_subcommand("report", "Show stored records as a page or a table");
+  CLI::App* command = app.add_subcommand("report", "Show results as a page or a table");
   command->footer(
       "Examples:\n"
       "  foretell run … --store runs.sqlite && foretell report runs.sqlite -o runs.html\n"
       "  foretell run … --format json > runs.jsonl && foretell report runs.jsonl -o runs.md\n"
-      "  foretell sweep study.yaml --store s.sqlite && foretell report s.sqlite -o study.csv");
-  command->add_option("records", options->input, "SQLite file or JSON lines")->required();
-  command
-      ->add_option("-o,--output", options->output,
-                   "file to write: .html, .md or .csv (default: a table on standard output)")
-      ->type_name("FILE");
+      "  foretell report reports/gallery/inf2-claims.yaml -o claims.html\n"
+      "  foretell report before.sqlite after.sqlite --tolerance 1%   # exit code 1 when it moved\n"
+      "  foretell report --batch reports/gallery -o gallery");
+  command->add_option("results", options->inputs,
+                      "store, JSON lines, result of `validate --format json`, or scenario; two of "
+                      "records are compared");
+  add_format_option(*command, options->output);
+  command->get_option("--output")
+      ->description(
+          "file to write: .html, .md, .csv or .jsonl (default: standard output); with --batch a "
+          "folder");
   command
       ->add_option("--study", options->study,
                    "a stored study by name (default: the newest, when there is nothing else)")
       ->type_name("NAME");
+  command->add_option("--title", options->title, "heading of the page")->type_name("TEXT");
+  command
+      ->add_option("--batch", options->batch,
+                   "a page for every result and scenario of this folder, and an index")
+      ->type_name("FOLDER");
+  command
+      ->add_option("--jobs", options->jobs,
+                   "processes for --batch and scenarios (default: one per processor)")
+      ->type_name("N");
+  command
+      ->add_option("--tolerance", options->tolerances,
+                   "of two results: P% for all fields or FIELD=P% for one; repeat for more")
+      ->allow_extra_args(false)
+      ->take_all()
+      ->type_name("TOLERANCE");
   command->callback([options, &session] {
     session.action = [options, &session] { return report(*options, session); };
   });

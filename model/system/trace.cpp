@@ -15,6 +15,7 @@ namespace foretell {
 namespace {
 
 constexpr Ticks kTicksPerPicosecond = 1000;
+constexpr double kGigabytesPerSecond = 1e3;  // per byte per picosecond
 constexpr Ticks kPicosecondsPerMicrosecond = 1'000'000;
 
 // A JSON string; bytes that are not UTF-8 are replaced.
@@ -51,7 +52,11 @@ class TraceWriter {
   void write() {
     out_ << R"({"displayTimeUnit":"ns","otherData":{"program":)" << quoted(program_.name)
          << R"(},"traceEvents":[)";
-    for (std::size_t core = 0; core < execution_.cores.size(); ++core) write_core(core);
+    for (std::size_t core = 0; core < execution_.cores.size(); ++core) {
+      write_core(core);
+      write_loaded(core);
+      write_collective_rate(core);
+    }
     write_chip();
     out_ << "\n]}\n";
     out_.flush();
@@ -210,6 +215,62 @@ class TraceWriter {
     write_memory_rate(process);
   }
 
+  // Bytes that were loaded into SBUF for operators and are not used up: from the begin of their
+  // transfer until the last instruction of their operator ends.
+  void write_loaded(std::size_t core_number) {
+    const CoreExecution& core = execution_.cores[core_number];
+    std::vector<Ticks> used_until(operators_.size(), 0);
+    for (std::size_t engine = 0; engine < kEngineCount; ++engine) {
+      for (std::size_t index = 0; index < core.engines[engine].size(); ++index) {
+        const std::int32_t op = program_.engines[engine][index].op;
+        if (op < 0) continue;
+        Ticks& until = used_until[static_cast<std::size_t>(op)];
+        until = std::max(until, picoseconds(core.engines[engine][index].end));
+      }
+    }
+    std::map<Ticks, double> changes;
+    for (std::size_t ring = 0; ring < core.rings.size(); ++ring) {
+      for (std::size_t index = 0; index < core.rings[ring].size(); ++index) {
+        const Transfer& transfer = program_.rings[ring].transfers[index];
+        if (transfer.direction != TransferDirection::kLoad || transfer.op < 0) continue;
+        const Execution& entry = core.rings[ring][index];
+        const auto bytes = static_cast<double>(transfer.bytes());
+        const Ticks until =
+            std::max(used_until[static_cast<std::size_t>(transfer.op)], picoseconds(entry.end));
+        changes[picoseconds(entry.begin)] += bytes;
+        changes[until] -= bytes;
+      }
+    }
+    constexpr double kMebibyte = 1024.0 * 1024;
+    write_counter("SBUF loaded MiB", "loaded", core_number, changes, 1 / kMebibyte);
+  }
+
+  // What collectives move, as their payload over their time.
+  void write_collective_rate(std::size_t core_number) {
+    const CoreExecution& core = execution_.cores[core_number];
+    std::map<Ticks, double> changes;  // bytes per picosecond
+    for (std::size_t index = 0; index < core.collectives.size(); ++index) {
+      const Ticks begin = picoseconds(core.collectives[index].begin);
+      const Ticks end = picoseconds(core.collectives[index].end);
+      if (end <= begin) continue;
+      const double rate =
+          static_cast<double>(program_.collectives[index].bytes) / static_cast<double>(end - begin);
+      changes[begin] += rate;
+      changes[end] -= rate;
+    }
+    write_counter("links GB/s", "payload", core_number, changes, kGigabytesPerSecond);
+  }
+
+  void write_counter(std::string_view name, std::string_view series, std::size_t process,
+                     const std::map<Ticks, double>& changes, double scale) {
+    double now = 0;
+    for (const auto& [time, change] : changes) {
+      now += change;
+      event(R"({{"ph":"C","name":"{}","pid":{},"ts":{},"args":{{"{}":{:.3f}}}}})", name, process,
+            microseconds(time), series, std::max(0.0, now * scale));
+    }
+  }
+
   // Every transfer is taken to move its bytes evenly between its begin and its end.
   void write_memory_rate(std::size_t process) {
     struct Rates {
@@ -232,7 +293,6 @@ class TraceWriter {
         }
       }
     }
-    constexpr double kGigabytesPerSecond = 1e3;  // per byte per picosecond
     Rates now;
     for (const auto& [time, change] : changes) {
       now.read += change.read;

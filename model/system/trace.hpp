@@ -5,8 +5,9 @@
 // of a queue that overlap (weights loaded behind a running matmul, transfers in flight) get further
 // threads of the same name. One complete event per instruction and transfer, a flow arrow from
 // whatever decided when it began if that is an entry of another queue, and one more process with
-// the host's call overhead and the rate at which HBM is read and written. Times are microseconds
-// since the call.
+// the host's call overhead and the rate at which HBM is read and written. Counters of each core:
+// what was loaded into SBUF and is not used up, and the payload of collectives over their time.
+// Times are microseconds since the call.
 #pragma once
 
 #include <iosfwd>

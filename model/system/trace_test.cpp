@@ -163,6 +163,7 @@ TEST(Trace, TheMemoryCounterIntegratesToTheBytesAndEndsAtZero) {
   double last_time = 0;
   double last_rate = 0;
   for (const Json& event : of_phase(trace.events, "C")) {
+    if (event.at("name") != "HBM GB/s") continue;
     const double time = event.at("ts");
     bytes += last_rate * 1e9 * (time - last_time) * 1e-6;
     last_time = time;
@@ -170,6 +171,20 @@ TEST(Trace, TheMemoryCounterIntegratesToTheBytesAndEndsAtZero) {
   }
   EXPECT_NEAR(bytes, 128 * 4096, 128 * 4096 * 1e-4);
   EXPECT_EQ(last_rate, 0);
+}
+
+TEST(Trace, WhatIsLoadedStaysInSbufUntilItsOperatorEnds) {
+  const Traced trace = traced();
+  std::vector<Json> counters;
+  for (const Json& event : of_phase(trace.events, "C")) {
+    if (event.at("name") == "SBUF loaded MiB") counters.push_back(event);
+  }
+  ASSERT_EQ(counters.size(), 2U);  // one load
+  EXPECT_EQ(counters[0].at("args").at("loaded"), 0.5);
+  EXPECT_EQ(counters[1].at("args").at("loaded"), 0);
+  const Execution& last =
+      trace.execution.cores[0].engines[static_cast<std::size_t>(Engine::kScalar)][0];
+  EXPECT_NEAR(counters[1].at("ts").get<double>(), to_seconds(last.end).value() * 1e6, 1e-6);
 }
 
 TEST(Trace, TheSameRunGivesTheSameBytes) { EXPECT_EQ(traced().text, traced().text); }

@@ -126,7 +126,9 @@ struct PeakRecord {
 // What runs the operators of the record; a roofline is drawn from it.
 struct MachineRecord {
   std::string device;                  // "AWS Inferentia2"
+  int devices = 1;                     // of the system
   std::string part;                    // that the peaks are of: "NeuronCore", "GPU"
+  int parts = 1;                       // of a device
   std::vector<PeakRecord> compute;     // FLOP/s
   std::vector<PeakRecord> bandwidths;  // of the way to device memory
 };

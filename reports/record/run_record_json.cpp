@@ -96,7 +96,9 @@ Json to_json(const std::vector<PeakRecord>& peaks) {
 Json to_json(const std::optional<MachineRecord>& machine) {
   if (!machine) return nullptr;
   return Json{{"device", machine->device},
+              {"devices", machine->devices},
               {"part", machine->part},
+              {"parts", machine->parts},
               {"compute", to_json(machine->compute)},
               {"bandwidths", to_json(machine->bandwidths)}};
 }
@@ -342,7 +344,9 @@ std::vector<PeakRecord> read_peaks(const std::vector<Reader>& list) {
 MachineRecord read_machine(const Reader& in) {
   MachineRecord out;
   in.get("device", out.device);
+  in.get_optional("devices", out.devices);
   in.get("part", out.part);
+  in.get_optional("parts", out.parts);
   out.compute = read_peaks(in.list("compute"));
   out.bandwidths = read_peaks(in.list("bandwidths"));
   return out;

@@ -17,7 +17,10 @@ const std::string kPage =
     "<html>" + std::string(kReportPageDataTag) + "{}</script><script>code()</script></html>";
 
 ReportContent content_of(std::vector<RunRecord> records) {
-  return {"A title", std::move(records), ""};
+  ReportContent content;
+  content.title = "A title";
+  content.records = std::move(records);
+  return content;
 }
 
 std::size_t count_of(const std::string& text, const std::string& part) {

@@ -102,6 +102,48 @@ void append_escaped(std::string& out, const std::string& json) {
   }
 }
 
+Json json_of(const JudgedClaim& judged) {
+  return {{"says", judged.claim.says},
+          {"source", judged.claim.source},
+          {"verdict", judged.judgement.verdict},
+          {"predicted", judged.judgement.predicted},
+          {"why", judged.judgement.why}};
+}
+
+Json json_of(const ChangedNumber& change) {
+  return {{"record", change.record},
+          {"field", change.field},
+          {"before", change.before},
+          {"after", change.after},
+          {"relative", change.relative}};
+}
+
+Json json_of(const IndexEntry& entry) {
+  return {{"title", entry.title},
+          {"file", entry.file},
+          {"records", entry.records},
+          {"claims", entry.claims},
+          {"problem", entry.problem}};
+}
+
+template <class T>
+Json json_list(const std::vector<T>& values) {
+  Json list = Json::array();
+  for (const T& value : values) list.push_back(json_of(value));
+  return list;
+}
+
+// Everything beside the records.
+Json frame_of(const ReportContent& content) {
+  return {{"title", content.title},
+          {"about", content.about},
+          {"problems", content.problems},
+          {"claims", json_list(content.claims)},
+          {"changes", json_list(content.changes)},
+          {"compared_with", content.compared_with},
+          {"index", json_list(content.index)}};
+}
+
 std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -120,8 +162,8 @@ std::string page_data(const ReportContent& content, std::size_t detail_bytes) {
   }
   SharedList shared;
   Json base = Json::object();
-  std::string out = R"({"schema":"foretell.report/1","title":)";
-  append_escaped(out, dump(content.title));
+  std::string out = R"({"schema":"foretell.report/1","frame":)";
+  append_escaped(out, dump(frame_of(content)));
   out += R"(,"left_out":)" + std::to_string(std::count(detailed.begin(), detailed.end(), false));
   std::string list;
   for (std::size_t i = 0; i < records.size(); ++i) {

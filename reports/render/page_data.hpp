@@ -6,13 +6,43 @@
 #include <vector>
 
 #include "reports/record/run_record.hpp"
+#include "reports/render/claim.hpp"
 
 namespace foretell {
+
+struct JudgedClaim {
+  Claim claim;
+  Judgement judgement;
+};
+
+// A number of a record against the same one of an earlier result.
+struct ChangedNumber {
+  std::string record;
+  std::string field;
+  std::string before;
+  std::string after;
+  double relative = 0;
+};
+
+// A report among others, for their index.
+struct IndexEntry {
+  std::string title;
+  std::string file;  // beside the index; empty when there is none
+  std::size_t records = 0;
+  std::string claims;   // "2 of 3 supported"
+  std::string problem;  // why there is no report, or what is missing in it
+};
 
 struct ReportContent {
   std::string title;
   std::vector<RunRecord> records;
-  std::string accuracy;  // an object of schema "foretell.accuracy/1", or empty
+  std::string accuracy;               // an object of schema "foretell.accuracy/1", or empty
+  std::string about;                  // a paragraph under the title
+  std::vector<std::string> problems;  // what could not be predicted, and why
+  std::vector<JudgedClaim> claims;
+  std::vector<ChangedNumber> changes;
+  std::string compared_with;  // the earlier result of `changes`; empty without one
+  std::vector<IndexEntry> index;
 };
 
 // A page with thousands of records stays below ten megabytes with this much of what is listed per

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -152,11 +153,30 @@ std::string notes_text(const std::vector<ComparedRun>& runs) {
   return text;
 }
 
+// The throughput of each run as a bar, the longest full: for terminals. Nothing to compare with, or
+// in another unit: no bars.
+void add_bars(const std::vector<ComparedRun>& runs, Table& table) {
+  constexpr double kFullBar = 16;
+  double most = 0;
+  for (const ComparedRun& run : runs) {
+    if (run.record.summary.throughput_unit != runs.front().record.summary.throughput_unit) return;
+    if (run.problem.empty()) most = std::max(most, run.record.summary.throughput);
+  }
+  if (runs.size() < 2 || most <= 0) return;
+  table.columns.push_back({"throughput of the most"});
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const double share = runs[i].problem.empty() ? runs[i].record.summary.throughput / most : 0;
+    table.rows[i].push_back(
+        std::string(static_cast<std::size_t>(std::lround(share * kFullBar)), '#'));
+  }
+}
+
 }  // namespace
 
 std::string comparison_text(const std::vector<ComparedRun>& runs, const std::string& price,
                             int max_width) {
-  const Comparison comparison = condense(comparison_table(runs, price));
+  Comparison comparison = condense(comparison_table(runs, price));
+  if (max_width > 0) add_bars(runs, comparison.table);
   std::string text = comparison.shared.empty() ? "" : comparison.shared + "\n\n";
   text += render_text(comparison.table, max_width);
   const std::string notes = notes_text(runs);

@@ -23,7 +23,8 @@ std::vector<ComparedRun> compared(std::vector<RunRecord> records);
 // One row per run; costs are those of the purchase option `price`.
 Table comparison_table(const std::vector<ComparedRun>& runs, const std::string& price);
 
-// The comparison with what all runs share said once, above the table.
+// The comparison with what all runs share said once, above the table. With a `max_width`, of a
+// terminal, throughput is also a bar.
 std::string comparison_text(const std::vector<ComparedRun>& runs, const std::string& price,
                             int max_width);
 std::string comparison_markdown(const std::vector<ComparedRun>& runs, const std::string& price);

@@ -123,5 +123,16 @@ TEST(ExplainText, TopLimitsTheOperators) {
   EXPECT_THAT(text, Not(HasSubstr("encoder.*.softmax")));
 }
 
+TEST(ComparisonText, ATerminalGetsBarsAndAPipeDoesNot) {
+  RunRecord half = example_record();
+  half.context.dtype = "fp32";
+  half.summary.throughput /= 2;
+  const auto runs = compared({example_record(), half});
+  const std::string text = comparison_text(runs, kOnDemand, 200);
+  EXPECT_THAT(text, HasSubstr("  ################\n"));
+  EXPECT_THAT(text, HasSubstr("  ########\n"));
+  EXPECT_THAT(comparison_text(runs, kOnDemand, 0), Not(HasSubstr("#")));
+}
+
 }  // namespace
 }  // namespace foretell

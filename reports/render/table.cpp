@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 
 namespace foretell {
 namespace {
@@ -109,6 +110,19 @@ std::string render_text(const Table& table, int max_width) {
   std::string text = text_line(table, titles(table), widths) + text_line(table, rule, widths);
   for (const auto& row : table.rows) text += text_line(table, row, widths);
   return text;
+}
+
+std::string with_bold_headings(const std::string& text) {
+  constexpr const char* kBold = "\x1b[1m";
+  constexpr const char* kNormal = "\x1b[0m";
+  const auto is_rule = [](const std::string& line) {
+    return line.rfind("--", 0) == 0 && line.find_first_not_of("- ") == std::string::npos;
+  };
+  std::vector<std::string> lines = split(text, '\n');
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    if (is_rule(lines[i]) && !lines[i - 1].empty()) lines[i - 1] = kBold + lines[i - 1] + kNormal;
+  }
+  return join(lines, "\n");
 }
 
 std::string render_markdown(const Table& table) {

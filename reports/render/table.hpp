@@ -23,6 +23,9 @@ struct Table {
 // their last character. Numbers are never cut.
 std::string render_text(const Table& table, int max_width = 0);
 
+// Headings, the lines above a rule, in bold, for terminals that know ANSI escapes.
+std::string with_bold_headings(const std::string& text);
+
 std::string render_markdown(const Table& table);
 
 // Columns in which every row says the same as the first, when there are at least two rows.

@@ -61,5 +61,11 @@ TEST(Table, ARaggedRowIsOurMistake) {
   EXPECT_THROW(render_markdown(table), InternalError);
 }
 
+TEST(Table, HeadingsAreBoldAndNothingElse) {
+  EXPECT_EQ(with_bold_headings("note\n\nab  b\n--  -\n1   2\n"),
+            "note\n\n\x1b[1mab  b\x1b[0m\n--  -\n1   2\n");
+  EXPECT_EQ(with_bold_headings("a\nb\n"), "a\nb\n");
+}
+
 }  // namespace
 }  // namespace foretell

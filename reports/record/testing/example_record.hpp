@@ -18,7 +18,9 @@ inline RunRecord example_record() {
   record.context.factors = "none";
   record.context.assumed_values = 3;
   record.machine = MachineRecord{"AWS Inferentia2",
+                                 1,
                                  "NeuronCore",
+                                 2,
                                  {{"tensor engine, bf16", 9.175e13, "A2:64-74"}},
                                  {{"DMA", 2.72e11, "A2:613"}, {"HBM", 8.2e11, "A2:21"}}};
   record.values.push_back({"device.hbm.latency", "150 ns", "assumed", "PROJECT", "not published"});

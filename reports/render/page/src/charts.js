@@ -17,6 +17,7 @@ echarts.use([
 ]);
 
 const kManyMarks = 2000; // more are drawn as pixels
+const kLikelyHeight = 440;
 const drawn = new Set();
 
 // Colours of the style sheet as they are now: in light or dark.
@@ -37,10 +38,10 @@ function readTheme() {
 }
 
 let theme = null;
+const currentTheme = () => (theme ??= readTheme());
 
 function draw(chart) {
-  theme ??= readTheme();
-  const {option, height} = chart.build(theme, chart.host.clientWidth || 600);
+  const {option, height} = chart.build(currentTheme(), chart.host.clientWidth || 600);
   chart.host.style.height = `${height}px`;
   if (!chart.instance) {
     chart.instance = echarts.init(chart.host, null, {renderer: chart.marks > kManyMarks ? 'canvas' : 'svg'});
@@ -78,6 +79,13 @@ export function figure(caption, build, {marks = 0, description = caption, onRead
     draw(chart);
   }, {rootMargin: '600px'});
   whenNear.observe(host);
+  // The room it will take, so that the page does not jump when it is drawn.
+  host.style.height = `${kLikelyHeight}px`;
+  if (marks <= kManyMarks) {
+    requestAnimationFrame(() => {
+      if (host.isConnected && !chart.instance) host.style.height = `${build(currentTheme(), host.clientWidth || 600).height}px`;
+    });
+  }
   const made = element('figure', {}, element('figcaption', {}, caption), host);
   made.forget = () => {
     whenNear.disconnect();

@@ -2,15 +2,25 @@
 import {forgetFigures, redrawCharts} from './charts.js';
 import {choice, element} from './dom.js';
 import {answerOf, bestOf, labelsOf, parseReport} from './records.js';
+import {accuracy, accuracyAnswer} from './sections/accuracy.js';
 import {assumptions} from './sections/assumptions.js';
+import {changes} from './sections/changes.js';
+import {claims, claimsAnswer} from './sections/claims.js';
+import {contents} from './sections/contents.js';
 import {cost} from './sections/cost.js';
 import {dataTypes} from './sections/data_types.js';
 import {memory} from './sections/memory.js';
+import {problems} from './sections/problems.js';
 import {roofline} from './sections/roofline.js';
 import {summary} from './sections/summary.js';
 import {time} from './sections/time.js';
+import {timeline} from './sections/timeline.js';
+import {whatIf} from './sections/what_if.js';
 
-const kSections = [summary, dataTypes, cost, memory, roofline, time, assumptions];
+const kSections = [
+  contents, claims, changes, accuracy, summary, problems, dataTypes, cost, memory, whatIf, roofline, time, timeline,
+  assumptions,
+];
 const kMaxChoices = 500;
 
 const at = (id) => document.getElementById(id);
@@ -19,7 +29,8 @@ class Report {
   constructor(data) {
     this.data = data;
     this.records = data.records;
-    this.chosen = data.records.length ? bestOf(data.records) : null;
+    const shipped = data.records.filter(({context}) => !context.set?.length); // what exists, before what could
+    this.chosen = data.records.length ? bestOf(shipped.length ? shipped : data.records) : null;
     this.listeners = [];
   }
 
@@ -32,6 +43,15 @@ class Report {
     this.chosen = record;
     for (const listener of this.listeners) listener(record);
   }
+}
+
+// The first sentence: of a claim, of a validation, of an index, of predictions.
+function answerTo({data, records}) {
+  const {claims: judged = [], index = []} = data.frame ?? {};
+  if (index.length) return `${index.length} ${index.length === 1 ? 'report' : 'reports'}.`;
+  if (judged.length) return claimsAnswer(judged);
+  if (data.accuracy && records.length === 0) return `Predictions against measurements. ${accuracyAnswer(data.accuracy)}.`;
+  return answerOf(records);
 }
 
 function frame({id, title}) {
@@ -117,12 +137,13 @@ function start() {
     at('problem').hidden = false;
     return;
   }
-  const {title, left_out: leftOut} = report.data;
-  if (title) {
-    at('title').textContent = title;
-    document.title = `${title} – Foretell`;
+  const {frame = {}, left_out: leftOut} = report.data;
+  if (frame.title) {
+    at('title').textContent = frame.title;
+    document.title = `${frame.title} – Foretell`;
   }
-  at('answer').textContent = answerOf(report.records);
+  at('about').textContent = frame.about ?? '';
+  at('answer').textContent = answerTo(report);
   if (leftOut) {
     at('left-out').textContent = `Operators and resources of ${leftOut.toLocaleString('en-US')} predictions were ` +
       'left out to keep this file small.';

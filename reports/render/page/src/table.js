@@ -4,7 +4,7 @@
 // right, and sort by value. `value` alone is text.
 import {element, saveButton} from './dom.js';
 
-const kPageRows = 100;
+const kPageRows = 50;
 const kMinFilterRows = 6; // shorter tables are read faster than filtered
 
 const missing = (value) => value == null || value === '' || Number.isNaN(value);
@@ -52,7 +52,7 @@ export function usedColumns(columns, rows) {
 }
 
 // {element, choose(row)}: `onChoose` makes rows selectable, `onOrder` hears which rows are shown.
-export function makeTable({name, columns: given, rows, onChoose, onOrder, fileName = 'foretell-table.csv'}) {
+export function makeTable({name, columns: given, rows, onChoose, onOrder, pageRows = kPageRows, fileName = 'foretell-table.csv'}) {
   const columns = usedColumns(given, rows);
   const state = {sortedBy: null, descending: false, words: '', page: 0, chosen: null, shown: rows};
   const head = element('thead');
@@ -82,7 +82,7 @@ export function makeTable({name, columns: given, rows, onChoose, onOrder, fileNa
       const hint = column.source?.(row);
       const content = at === 0 && onChoose
         ? element('button', {type: 'button', class: 'pick', 'aria-pressed': String(row === state.chosen)}, text)
-        : text;
+        : column.link?.(row) ? element('a', {href: encodeURI(column.link(row))}, text) : text;
       return element(at === 0 ? 'th' : 'td', {
         scope: at === 0 ? 'row' : null,
         class: column.text ? 'number' : column.wide ? 'wide' : null,
@@ -96,9 +96,9 @@ export function makeTable({name, columns: given, rows, onChoose, onOrder, fileNa
   };
 
   const drawBody = () => {
-    const from = state.page * kPageRows;
-    body.replaceChildren(...state.shown.slice(from, from + kPageRows).map(bodyRow));
-    const pages = Math.ceil(state.shown.length / kPageRows);
+    const from = state.page * pageRows;
+    body.replaceChildren(...state.shown.slice(from, from + pageRows).map(bodyRow));
+    const pages = Math.ceil(state.shown.length / pageRows);
     count.textContent = state.shown.length === rows.length
       ? `${rows.length.toLocaleString('en-US')} ${rows.length === 1 ? 'row' : 'rows'}`
       : `${state.shown.length.toLocaleString('en-US')} of ${rows.length.toLocaleString('en-US')} rows`;

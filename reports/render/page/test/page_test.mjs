@@ -1,11 +1,12 @@
 // The report page in a real browser: opens from disk, draws, sorts, filters, escapes, reads well.
 import assert from 'node:assert/strict';
-import {readFileSync, statSync} from 'node:fs';
+import {existsSync, readFileSync, readdirSync, statSync, writeFileSync} from 'node:fs';
 import {createRequire} from 'node:module';
+import path from 'node:path';
 import test, {after, before} from 'node:test';
 
 import {chromiumPath, marksOf, openReport, scrollThrough, startBrowser} from './browser.mjs';
-import {manyOf, predict, reportOf} from './reports.mjs';
+import {folder, foretell, manyOf, predict, reportOf, tryForetell} from './reports.mjs';
 
 const kMostBytes = 10e6;
 const kMostSeconds = 3;
@@ -146,10 +147,88 @@ test('ten thousand predictions make a file below 10 MB that opens in three secon
     }
     assert.ok(seconds < kMostSeconds, `${seconds} s`);
     assert.match(await page.locator('#summary [role=status]').textContent(), /^10,000 rows/);
-    assert.ok(await rowsOf(page, 'summary').count() <= 100);
+    assert.ok(await rowsOf(page, 'summary').count() <= 50);
     await page.locator('#summary .pager button', {hasText: 'Next'}).click();
-    assert.match(await page.locator('#summary .pager').textContent(), /page 2 of 100/);
+    assert.match(await page.locator('#summary .pager').textContent(), /page 2 of 200/);
     await page.locator('#summary input[type=search]').fill('bandwidth=0.55');
     assert.match(await page.locator('#summary [role=status]').textContent(), /^64 of 10,000 rows/);
   });
+});
+
+test('a study shows its front, a heat map, parallel coordinates and a tornado', async () => {
+  const points = manyOf(predictions[1], 256);
+  await opened(reportOf('study', points), {}, async (page) => {
+    await scrollThrough(page);
+    const captions = await page.locator('#what-if figcaption').allTextContents();
+    assert.equal(captions.length, 4);
+    for (const {caption, marks} of await marksOf(page)) assert.ok(marks > 8, `${caption}: ${marks} marks`);
+    assert.ok(await rowsOf(page, 'what-if').count() >= 1);
+    await page.locator('#what-if select').first().selectOption({label: 'USD per million'});
+    assert.match(await page.locator('#what-if figcaption').first().textContent(), /usd per million/);
+  });
+});
+
+test('the timeline is drawn and saved for Perfetto', async () => {
+  await opened(overview, {}, async (page) => {
+    await page.locator('#timeline').scrollIntoViewIfNeeded();
+    await page.locator('#timeline svg path').first().waitFor({state: 'attached'});
+    const download = page.waitForEvent('download');
+    await page.locator('#timeline button').click();
+    const {traceEvents} = JSON.parse(readFileSync(await (await download).path(), 'utf8'));
+    assert.ok(traceEvents.filter(({ph}) => ph === 'X').length > 50);
+  });
+});
+
+test('a validation shows a scatter and the error per class', async () => {
+  const samples = Array.from({length: 50}, (_, at) => ({row: `row ${at}`, group: [at % 2 ? 'a' : 'b'], measured: 'call_ms',
+    value: 1 + at, predicted: (1 + at) * 1.05, interval80: [1 + at, (1 + at) * 1.2]}));
+  const row = (group) => ({group, measured: 'call_ms', n: 25, mape: 0.05, median: 0.05, p90: 0.05, bias: 0.05, ratio10: 0.9,
+    ratio90: 1, coverage80: 0.8});
+  const input = path.join(folder, 'validation.json');
+  writeFileSync(input, JSON.stringify({schema: 'foretell.accuracy/1', by: ['class'], rows: 50, failed: 0,
+    overall: [row([])], groups: [row(['a']), row(['b'])], worst: [], samples, notes: []}));
+  const output = path.join(folder, 'validation.html');
+  foretell('report', input, '-o', output, '-q');
+  await opened(output, {}, async (page) => {
+    await scrollThrough(page);
+    assert.match(await page.locator('#answer').textContent(), /call_ms: 5 % mean error/);
+    const charts = await marksOf(page);
+    assert.equal(charts.length, 2);
+    assert.ok(charts[0].marks > 100);
+    assert.equal(await rowsOf(page, 'accuracy').count(), 3);
+  });
+});
+
+test('two results are a page of what changed', async () => {
+  const [before, after] = [1, 1.5].map((factor) => {
+    const record = structuredClone(predictions[1]);
+    record.summary.latency_s *= factor;
+    const file = path.join(folder, `changed${factor}.jsonl`);
+    writeFileSync(file, `${JSON.stringify(record)}\n`);
+    return file;
+  });
+  const output = path.join(folder, 'changes.html');
+  assert.equal(tryForetell('report', before, after, '-o', output).status, 1);
+  await opened(output, {}, async (page) => {
+    assert.match(await page.locator('#changes tbody').textContent(), /latency_s.*\+50 %/);
+  });
+});
+
+test('every page of the gallery opens, and the index leads to it', async () => {
+  const gallery = path.resolve('../../gallery');
+  const out = path.join(folder, 'gallery');
+  assert.equal(tryForetell('report', '--batch', gallery, '-o', out, '-q').status, 0);
+  const scenarios = readdirSync(gallery).filter((name) => name.endsWith('.yaml'));
+  await opened(path.join(out, 'index.html'), {}, async (page) => {
+    const links = await page.locator('#reports tbody a').evaluateAll((all) => all.map((link) => link.getAttribute('href')));
+    assert.equal(links.length, scenarios.length);
+    for (const link of links) assert.ok(existsSync(path.join(out, link)), link);
+  });
+  for (const name of scenarios) {
+    await opened(path.join(out, name.replace('.yaml', '.html')), {}, async (page) => {
+      await scrollThrough(page);
+      for (const {caption, marks} of await marksOf(page)) assert.ok(marks > 8, `${name}, ${caption}: ${marks} marks`);
+      assert.equal(await page.locator('#problem').isVisible(), false);
+    });
+  }
 });

@@ -57,6 +57,6 @@ export const assumptions = {
       paragraph(`${count('assumed')} assumed values, ${count('fitted')} fitted factors and ` +
         `${count('override')} overrides; prices for their source. Everything else is published: ` +
         `foretell show ${chosen.context.system} lists it with its sources.`),
-      makeTable({name: 'Assumed values and factors', columns: kColumns, rows: values, fileName: 'assumptions.csv'}).element);
+      makeTable({name: 'Assumed values and factors', columns: kColumns, rows: values, pageRows: 15, fileName: 'assumptions.csv'}).element);
   },
 };

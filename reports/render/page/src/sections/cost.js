@@ -6,7 +6,7 @@ import {groupedBars} from '../options.js';
 import {labelsOf} from '../records.js';
 import {makeTable} from '../table.js';
 
-const kBars = 24;
+const kBars = 16;
 
 const words = (option) =>
   ({on_demand: 'on demand', reserved_1y: 'reserved 1 year', reserved_3y: 'reserved 3 years'})[option] ??
@@ -41,7 +41,8 @@ export const cost = {
   draw(root, {records}) {
     const priced = records.filter(({summary}) => Object.keys(summary.costs_usd_per_million ?? {}).length);
     const options = optionsOf(priced);
-    const labels = labelsOf(priced);
+    const labels = labelsOf(priced, ['system']);
+    const labelOf = new Map(priced.map((record, at) => [record, labels[at]]));
     const cheapest = [...priced].sort((a, b) => a.summary.cost_usd_per_million - b.summary.cost_usd_per_million);
     const shown = cheapest.slice(0, kBars);
     const unit = (priced[0].summary.throughput_unit ?? '').split('/')[0];
@@ -55,10 +56,10 @@ export const cost = {
       makeTable({
         name: 'Cost by purchase option',
         rows: priced,
-        fileName: 'cost.csv',
+        pageRows: 15, fileName: 'cost.csv',
         columns: [
           {title: 'System', value: ({context}) => context.system},
-          {title: 'Prediction', value: (record) => labels[priced.indexOf(record)]},
+          {title: 'Prediction', value: (record) => labelOf.get(record), wide: true},
           {title: 'Throughput', value: ({summary}) => summary.throughput,
             text: (v, {summary}) => `${number(v)} ${summary.throughput_unit}`, largestFirst: true},
           ...options.flatMap((option) => [

@@ -13,19 +13,21 @@ const kUses = [
   ['inputs_outputs_bytes', 'inputs and outputs'],
   ['runtime_bytes', 'runtime'],
 ];
-const kBars = 24;
+const kBars = 16;
 
-// One row per distinct use of memory: data types and batches differ, repeated runs do not.
+// One row per distinct use of memory: batches and data types differ, other clocks do not.
 export function memoryRows(records) {
   const labels = labelsOf(records);
   const rows = new Map();
   records.forEach(({summary}, at) => {
     if (!summary.memory) return;
-    const row = {label: labels[at], capacity: summary.memory_capacity_bytes, used: summary.memory_used_bytes, ...summary.memory};
+    const row = {capacity: summary.memory_capacity_bytes, used: summary.memory_used_bytes, ...summary.memory};
     const key = JSON.stringify(row);
-    if (!rows.has(key)) rows.set(key, row);
+    if (!rows.has(key)) rows.set(key, {...row, labels: []});
+    rows.get(key).labels.push(labels[at]);
   });
-  return [...rows.values()];
+  return [...rows.values()].map(({labels: [first, ...others], ...row}) =>
+    ({...row, label: others.length ? `${first} and ${others.length} alike` : first}));
 }
 
 export function memoryOption(theme, width, rows) {
@@ -53,9 +55,9 @@ export const memory = {
       makeTable({
         name: 'Memory by use',
         rows,
-        fileName: 'memory.csv',
+        pageRows: 15, fileName: 'memory.csv',
         columns: [
-          {title: 'Prediction', value: ({label}) => label},
+          {title: 'Prediction', value: ({label}) => label, wide: true},
           ...kUses.map(([field, name]) => (
             {title: name[0].toUpperCase() + name.slice(1), unit: 'bytes', value: (row) => row[field], text: bytes})),
           {title: 'Used', unit: 'bytes', value: ({used}) => used, text: bytes},

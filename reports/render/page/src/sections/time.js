@@ -87,7 +87,7 @@ export const time = {
       charts);
     if (operators.length) {
       root.append(makeTable({name: 'Operators', columns: columns(total), rows: operators,
-        fileName: 'operators.csv'}).element);
+        pageRows: 15, fileName: 'operators.csv'}).element);
     }
   },
 };

@@ -1,0 +1,157 @@
+#include "reports/render/claim.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "reports/render/record_text.hpp"
+#include "reports/render/si_format.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr const char* kOpen = "cannot be judged";
+
+struct Metric {
+  std::string name;
+  bool largest_is_best;
+  std::function<std::optional<double>(const RunRecord&)> value;
+  std::function<std::string(double)> text;
+};
+
+double parts_of(const MachineRecord& machine) {
+  return static_cast<double>(machine.devices) * machine.parts;
+}
+
+std::optional<double> peak_flops(const RunRecord& record) {
+  if (!record.machine || record.machine->compute.empty()) return std::nullopt;
+  return record.machine->compute.front().per_s * parts_of(*record.machine);
+}
+
+std::optional<double> memory_bytes(const RunRecord& record) {
+  if (!record.machine) return std::nullopt;
+  return record.summary.memory_capacity_bytes * record.machine->devices;
+}
+
+// Operators are those of one part; all parts that run a copy work at this rate.
+std::optional<double> reached_flops(const RunRecord& record) {
+  if (!record.machine || record.operators.empty()) return std::nullopt;
+  double flops = 0;
+  for (const OperatorRecord& op : record.operators) flops += op.flops;
+  const Scenario& scenario = record.context.scenario;
+  const double parts = std::max(1, scenario.dp) * std::max(1, scenario.tp);
+  return flops / record.summary.call_s * parts;
+}
+
+std::string seconds_text(double value) { return si_format(value, "s"); }
+
+const std::vector<Metric>& metrics() {
+  static const std::vector<Metric> kMetrics = {
+      {"throughput", true, [](const RunRecord& r) { return std::optional(r.summary.throughput); },
+       [](double value) { return plain_format(value, 4) + " /s"; }},
+      {"latency_s", false, [](const RunRecord& r) { return std::optional(r.summary.latency_s); },
+       seconds_text},
+      {"ttft_s", false, [](const RunRecord& r) { return r.summary.ttft_s; }, seconds_text},
+      {"tpot_s", false, [](const RunRecord& r) { return r.summary.tpot_s; }, seconds_text},
+      {"cost_usd_per_million", false,
+       [](const RunRecord& r) { return r.summary.cost_usd_per_million; },
+       [](double value) { return "USD " + plain_format(value) + " per million"; }},
+      {"peak_flops", true, peak_flops, [](double value) { return si_format(value, "FLOP/s"); }},
+      {"reached_flops", true, reached_flops,
+       [](double value) { return si_format(value, "FLOP/s"); }},
+      {"memory_bytes", true, memory_bytes, memory_format}};
+  return kMetrics;
+}
+
+bool matches(const RunRecord& record, const RecordQuery& query) {
+  const RunContext& context = record.context;
+  const Scenario& scenario = context.scenario;
+  const std::map<std::string, std::string> fields = {
+      {"system", context.system},
+      {"workload", context.workload},
+      {"dtype", context.dtype},
+      {"batch", std::to_string(scenario.batch)},
+      {"seq_len", std::to_string(scenario.seq_len)},
+      {"input_len", std::to_string(scenario.input_len)},
+      {"output_len", std::to_string(scenario.output_len)},
+      {"set", context.set.empty() ? "" : context.set.front()}};
+  return std::all_of(query.begin(), query.end(), [&fields](const auto& wanted) {
+    const auto found = fields.find(wanted.first);
+    return found != fields.end() && found->second == wanted.second;
+  });
+}
+
+struct Found {
+  const RunRecord* record = nullptr;
+  double value = 0;
+};
+
+Found best_of(const std::vector<RunRecord>& records, const RecordQuery& query,
+              const Metric& metric) {
+  Found best;
+  for (const RunRecord& record : records) {
+    if (!matches(record, query)) continue;
+    const std::optional<double> value = metric.value(record);
+    if (!value) continue;
+    const bool better = metric.largest_is_best ? *value > best.value : *value < best.value;
+    if (best.record == nullptr || better) best = {&record, *value};
+  }
+  return best;
+}
+
+std::string name_of(const RunRecord& record) {
+  const RunContext& context = record.context;
+  std::string name = context.workload + " on " + context.system + ", " + context.dtype;
+  const std::string scenario = scenario_text(context.scenario);
+  if (!scenario.empty()) name += ", " + scenario;
+  for (const std::string& override_text : context.set) name += ", " + override_text;
+  return name;
+}
+
+}  // namespace
+
+const std::vector<std::string>& claim_metrics() {
+  static const std::vector<std::string> kNames = [] {
+    std::vector<std::string> names;
+    for (const Metric& metric : metrics()) names.push_back(metric.name);
+    return names;
+  }();
+  return kNames;
+}
+
+const std::vector<std::string>& query_fields() {
+  static const std::vector<std::string> kFields = {"system",  "workload",  "dtype",      "batch",
+                                                   "seq_len", "input_len", "output_len", "set"};
+  return kFields;
+}
+
+Judgement judge(const Claim& claim, const std::vector<RunRecord>& records) {
+  if (!claim.open.empty()) return {kOpen, "", claim.open};
+  const auto metric = std::find_if(metrics().begin(), metrics().end(),
+                                   [&claim](const Metric& m) { return m.name == claim.metric; });
+  if (metric == metrics().end()) return {kOpen, "", "no metric " + claim.metric};
+  const Found of = best_of(records, claim.of, *metric);
+  if (of.record == nullptr) return {kOpen, "", "no prediction has a " + claim.metric + " for it"};
+  double value = of.value;
+  Judgement result;
+  if (claim.against) {
+    const Found against = best_of(records, *claim.against, *metric);
+    if (against.record == nullptr || against.value == 0) {
+      return {kOpen, "", "no prediction has a " + claim.metric + " to compare with"};
+    }
+    value = of.value / against.value;
+    result.predicted = plain_format(value) + " times";
+    result.why = fmt::format("{}: {}; against {}: {}", name_of(*of.record), metric->text(of.value),
+                             name_of(*against.record), metric->text(against.value));
+  } else {
+    result.predicted = metric->text(value);
+    result.why = name_of(*of.record);
+  }
+  const bool holds =
+      (!claim.at_least || value >= *claim.at_least) && (!claim.at_most || value <= *claim.at_most);
+  result.verdict = holds ? "supported" : "not supported";
+  return result;
+}
+
+}  // namespace foretell

@@ -1,0 +1,72 @@
+#include "reports/render/claim.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "reports/record/testing/example_record.hpp"
+
+namespace foretell {
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<RunRecord> records() {
+  RunRecord slow = example_record();
+  RunRecord fast = example_record();
+  fast.context.dtype = "fp8";
+  fast.summary.throughput = 2 * slow.summary.throughput;
+  return {slow, fast};
+}
+
+Claim claim(const char* metric, RecordQuery of) {
+  Claim made;
+  made.says = "something";
+  made.metric = metric;
+  made.of = std::move(of);
+  return made;
+}
+
+TEST(Claim, OfSeveralRecordsTheBestCounts) {
+  Claim wide = claim("throughput", {{"system", "inf2.xlarge"}});
+  wide.at_least = 1500;
+  EXPECT_EQ(judge(wide, records()).verdict, "supported");
+  wide.of["dtype"] = "bf16-matmul";
+  EXPECT_EQ(judge(wide, records()).verdict, "not supported");
+}
+
+TEST(Claim, ARatioIsHeldAgainstItsLimit) {
+  Claim ratio = claim("throughput", {{"dtype", "fp8"}});
+  ratio.against = RecordQuery{{"dtype", "bf16-matmul"}};
+  ratio.at_least = 2;
+  const Judgement judgement = judge(ratio, records());
+  EXPECT_EQ(judgement.verdict, "supported");
+  EXPECT_EQ(judgement.predicted, "2.00 times");
+  EXPECT_THAT(judgement.why, HasSubstr("against bert-large-uncased on inf2.xlarge, bf16-matmul"));
+  ratio.at_least = 2.01;
+  EXPECT_EQ(judge(ratio, records()).verdict, "not supported");
+}
+
+// Two cores of 91.75 TFLOP/s; one device of 34 GB.
+TEST(Claim, PeakAndMemoryAreThoseOfTheWholeSystem) {
+  Claim peak = claim("peak_flops", {});
+  peak.at_least = 1.835e14;
+  EXPECT_EQ(judge(peak, records()).verdict, "supported");
+  peak.at_least = 1.836e14;
+  EXPECT_EQ(judge(peak, records()).verdict, "not supported");
+  Claim memory = claim("memory_bytes", {});
+  memory.at_most = 3.4e10;
+  EXPECT_EQ(judge(memory, records()).verdict, "supported");
+}
+
+TEST(Claim, WhatCannotBeJudgedSaysWhy) {
+  Claim open = claim("throughput", {});
+  open.open = "that chip is not modelled";
+  EXPECT_EQ(judge(open, records()).verdict, "cannot be judged");
+  EXPECT_EQ(judge(open, records()).why, "that chip is not modelled");
+  Claim elsewhere = claim("ttft_s", {{"system", "inf2.xlarge"}});
+  elsewhere.at_most = 1;
+  EXPECT_EQ(judge(elsewhere, records()).verdict, "cannot be judged");
+}
+
+}  // namespace
+}  // namespace foretell

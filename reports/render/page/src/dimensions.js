@@ -1,0 +1,122 @@
+// What differs between the points of a study, and what is wanted of them. No document: tested alone.
+import {memory, number, seconds, usd} from './format.js';
+
+const kScenarioNames = {seq_len: 'sequence', input_len: 'input length', output_len: 'output length', dp: 'copies',
+  in_flight: 'in flight', kv_dtype: 'KV cache', image_size: 'image size'};
+
+// `best` is 'min' or 'max'; metrics that no record has are left out by metricsOf.
+const kMetrics = [
+  {id: 'throughput', title: 'Throughput', best: 'max', value: ({summary}) => summary.throughput, text: (v) => number(v)},
+  {id: 'latency', title: 'Latency', best: 'min', value: ({summary}) => summary.latency_s, text: seconds},
+  {id: 'cost', title: 'USD per million', best: 'min', value: ({summary}) => summary.cost_usd_per_million, text: usd},
+  {id: 'ttft', title: 'First token', best: 'min', value: ({summary}) => summary.ttft_s, text: seconds},
+  {id: 'tpot', title: 'Per token', best: 'min', value: ({summary}) => summary.tpot_s, text: seconds},
+  {id: 'memory', title: 'Memory used', best: 'min', value: ({summary}) => summary.memory_used_bytes, text: memory},
+];
+
+export function metricsOf(records) {
+  const unit = records[0]?.summary.throughput_unit;
+  return kMetrics
+    .filter(({value}) => records.some((record) => value(record) != null))
+    .map((metric) => (metric.id === 'throughput' && unit ? {...metric, title: `Throughput (${unit})`} : metric));
+}
+
+const kPrefixes = {'': 1, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40,
+  m: 1e-3, u: 1e-6, µ: 1e-6, n: 1e-9};
+
+// "1.6 TB/s" is 1.6e12; null for what is no number with a unit.
+export function magnitude(value) {
+  if (typeof value === 'number') return value;
+  const found = /^([-+]?[\d.]+(?:e[-+]?\d+)?)\s*(?:(Ki|Mi|Gi|Ti|[kMGTPmuµn])?(s|B|b|bit|FLOP|Hz|h)?(?:\/.*)?|cycles|USD\/h|%|x)?$/
+    .exec(String(value).trim());
+  return found && Number.isFinite(Number(found[1])) ? Number(found[1]) * kPrefixes[found[2] ?? ''] : null;
+}
+
+// Numbers by size, units counted; other words by their letters.
+export function inOrder(values) {
+  return [...values].sort((a, b) => {
+    const [left, right] = [magnitude(a), magnitude(b)];
+    if (left != null && right != null) return left - right;
+    return String(a).localeCompare(String(b), 'en', {numeric: true});
+  });
+}
+
+function flat({context}) {
+  const out = {system: context.system, workload: context.workload, 'data type': context.dtype};
+  for (const override of context.set ?? []) {
+    const at = override.indexOf('=');
+    out[override.slice(0, at)] = override.slice(at + 1);
+  }
+  for (const [field, value] of Object.entries(context.scenario ?? {})) {
+    out[kScenarioNames[field] ?? field] = value;
+  }
+  return out;
+}
+
+// {name, values (ordered), of: Map record → value} of everything that tells the records apart; what
+// follows from the dimensions before it is left out.
+export function dimensionsOf(records) {
+  const rows = records.map(flat);
+  const names = [...new Set(rows.flatMap(Object.keys))];
+  const dimensions = [];
+  let keys = rows.map(() => '');
+  let classes = 1;
+  for (const name of names) {
+    const finer = rows.map((row, at) => `${keys[at]}\n${row[name] ?? ''}`);
+    const count = new Set(finer).size;
+    if (count === classes) continue;
+    keys = finer;
+    classes = count;
+    const words = rows.map((row) => row[name] ?? 'as shipped');
+    dimensions.push({name, values: inOrder(new Set(words)), of: new Map(records.map((record, at) => [record, words[at]]))});
+  }
+  return dimensions;
+}
+
+const better = (best, a, b) => (best === 'min' ? a < b : a > b);
+
+// Records that no other beats in one of the metrics without losing in the other, by the first.
+export function paretoFront(records, first, second) {
+  const known = records.filter((record) => first.value(record) != null && second.value(record) != null);
+  const sorted = known.sort((a, b) => {
+    const [x, y] = [first.value(a), first.value(b)];
+    if (x !== y) return better(first.best, x, y) ? -1 : 1;
+    return better(second.best, second.value(a), second.value(b)) ? -1 : 1;
+  });
+  const front = [];
+  for (const record of sorted) {
+    if (front.length === 0 || better(second.best, second.value(record), second.value(front.at(-1)))) front.push(record);
+  }
+  return front;
+}
+
+// The best value of a metric per pair of values: [column, row, value].
+export function heatCells(records, columns, rows, metric) {
+  const cells = new Map();
+  for (const record of records) {
+    const value = metric.value(record);
+    if (value == null) continue;
+    const key = `${columns.values.indexOf(columns.of.get(record))},${rows.values.indexOf(rows.of.get(record))}`;
+    if (!cells.has(key) || better(metric.best, value, cells.get(key))) cells.set(key, value);
+  }
+  return [...cells].map(([key, value]) => [...key.split(',').map(Number), value]);
+}
+
+// How far a metric moves when one dimension alone leaves its value of `base`: {name, low, high} with
+// {value, share} where share is the change against the base; widest first. Dimensions without a
+// neighbour of the base are left out.
+export function tornadoRows(records, dimensions, metric, base) {
+  const reference = metric.value(base);
+  if (!reference) return [];
+  const same = (record, except) =>
+    dimensions.every((dimension) => dimension === except || dimension.of.get(record) === dimension.of.get(base));
+  return dimensions.map((dimension) => {
+    const ends = records
+      .filter((record) => metric.value(record) != null && same(record, dimension))
+      .map((record) => ({value: dimension.of.get(record), share: metric.value(record) / reference - 1}))
+      .sort((a, b) => a.share - b.share);
+    return {name: dimension.name, base: dimension.of.get(base), low: ends[0], high: ends.at(-1), count: ends.length};
+  })
+    .filter(({count}) => count > 1)
+    .sort((a, b) => (b.high.share - b.low.share) - (a.high.share - a.low.share));
+}

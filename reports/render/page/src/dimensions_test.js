@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import {dimensionsOf, heatCells, inOrder, magnitude, metricsOf, paretoFront, tornadoRows} from './dimensions.js';
+
+const point = ({dtype = 'bf16', batch = 1, set = [], throughput = 1, latency = 1} = {}) => ({
+  context: {system: 's', workload: 'w', dtype, scenario: {batch, dp: 2}, set},
+  summary: {throughput, latency_s: latency, throughput_unit: 'inferences/s'},
+});
+
+test('amounts are ordered by size, not by letters', () => {
+  assert.deepEqual(inOrder(['1.6 TB/s', '820 GB/s', '400 GB/s']), ['400 GB/s', '820 GB/s', '1.6 TB/s']);
+  assert.deepEqual(inOrder([32, 8, 1]), [1, 8, 32]);
+  assert.equal(magnitude('64 KiB'), 65536);
+  assert.equal(magnitude('96 GiB/s'), 96 * 2 ** 30);
+  assert.equal(magnitude('2 us'), 2e-6);
+  assert.equal(magnitude('ring'), null);
+});
+
+test('dimensions are what tells points apart, overrides by their path', () => {
+  const records = [point(), point({set: ['a.b=2 GHz']}), point({dtype: 'fp8'}), point({dtype: 'fp8', set: ['a.b=2 GHz']})];
+  const dimensions = dimensionsOf(records);
+  assert.deepEqual(dimensions.map(({name}) => name), ['data type', 'a.b']);
+  assert.deepEqual(dimensions[1].values, ['2 GHz', 'as shipped']);
+});
+
+test('the front holds the points that nobody beats in both', () => {
+  const records = [[1, 10], [2, 20], [3, 15], [4, 30], [1, 9]].map(([latency, throughput]) => point({latency, throughput}));
+  const [throughput, latency] = metricsOf(records);
+  const front = paretoFront(records, latency, throughput);
+  assert.deepEqual(front.map(({summary}) => summary.throughput), [10, 20, 30]);
+});
+
+test('a heat map shows the best over everything else', () => {
+  const records = [1, 8].flatMap((batch) => ['bf16', 'fp8'].flatMap((dtype) =>
+    [1, 2].map((clock) => point({batch, dtype, set: [`c=${clock} GHz`], throughput: batch * clock}))));
+  const dimensions = dimensionsOf(records);
+  const named = (name) => dimensions.find((dimension) => dimension.name === name);
+  const cells = heatCells(records, named('batch'), named('data type'), metricsOf(records)[0]);
+  assert.deepEqual(cells.map(([, , value]) => value).sort((a, b) => a - b), [2, 2, 16, 16]);
+});
+
+test('a tornado changes one parameter alone, the widest first', () => {
+  const base = point({batch: 8, throughput: 10});
+  const records = [base, point({batch: 1, throughput: 5}), point({batch: 8, dtype: 'fp8', throughput: 12}),
+    point({batch: 1, dtype: 'fp8', throughput: 99})];
+  const dimensions = dimensionsOf(records);
+  const rows = tornadoRows(records, dimensions, metricsOf(records)[0], base);
+  assert.deepEqual(rows.map(({name}) => name), ['batch', 'data type']);
+  assert.equal(rows[0].low.share, -0.5);
+  assert.ok(Math.abs(rows[1].high.share - 0.2) < 1e-12);
+});

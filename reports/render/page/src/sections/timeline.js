@@ -1,0 +1,125 @@
+// When each operator of the chosen prediction ran, engine by engine.
+import {figure} from '../charts.js';
+import {element, paragraph, saveButton} from '../dom.js';
+import {number, seconds} from '../format.js';
+import {clipped, valueAxis} from '../options.js';
+import {commandOf} from '../records.js';
+
+const kMicro = 1e6;
+const kLaneHeight = 34;
+
+// Operators of an engine overlap: each gets the first lane that is free. {engine, lane, at} per
+// operator, and the lanes in order: [{engine, lane}].
+export function lanesOf(operators) {
+  const engines = [...new Set(operators.map(({engine}) => engine || 'other'))].sort();
+  const lanes = [];
+  const place = new Map();
+  for (const engine of engines) {
+    const freeAt = [];
+    const own = operators.filter((op) => (op.engine || 'other') === engine).sort((a, b) => a.start_s - b.start_s);
+    for (const op of own) {
+      let lane = freeAt.findIndex((end) => end <= op.start_s + 1e-15);
+      if (lane < 0) lane = freeAt.push(0) - 1;
+      freeAt[lane] = op.start_s + op.duration_s;
+      place.set(op, lanes.length + lane);
+    }
+    freeAt.forEach((_, lane) => lanes.push({engine, lane}));
+  }
+  return {lanes, place};
+}
+
+// The Chrome trace-event format, which Perfetto and chrome://tracing open.
+export function traceOf(record) {
+  const {lanes, place} = lanesOf(record.operators);
+  const {context} = record;
+  const events = [
+    {ph: 'M', name: 'process_name', pid: 0, args: {name: `${context.workload} on ${context.system}`}},
+    ...lanes.map(({engine, lane}, tid) => (
+      {ph: 'M', name: 'thread_name', pid: 0, tid, args: {name: lane ? `${engine} ${lane + 1}` : engine}})),
+    ...record.operators.map((op) => ({
+      ph: 'X', name: op.name, cat: op.op, pid: 0, tid: place.get(op), ts: op.start_s * kMicro, dur: op.duration_s * kMicro,
+      args: {flops: op.flops, bytes: op.bytes, 'limited by': op.critical, ...(op.kernel ? {kernel: op.kernel} : {})},
+    })),
+  ];
+  return JSON.stringify({displayTimeUnit: 'ns', traceEvents: events});
+}
+
+export function timelineOption(theme, width, operators) {
+  const {lanes, place} = lanesOf(operators);
+  const kinds = [...new Set(operators.map(({op}) => op))];
+  const colourOf = (op) => theme.series[kinds.indexOf(op) % theme.series.length];
+  const end = Math.max(...operators.map(({start_s, duration_s}) => start_s + duration_s));
+  const zoomed = operators.length > 60 ? Math.max(2, 6000 / operators.length) : 100;
+  return {
+    height: lanes.length * kLaneHeight + 100,
+    option: {
+      grid: {left: 8, right: 24, top: 8, bottom: 76, containLabel: true},
+      xAxis: valueAxis(theme, seconds, {min: 0, max: end}),
+      yAxis: {
+        type: 'category', inverse: true, data: lanes.map(({engine, lane}) => (lane ? `${engine} ${lane + 1}` : engine)),
+        axisLabel: {color: theme.ink}, axisTick: {show: false}, axisLine: {lineStyle: {color: theme.line}},
+        splitLine: {show: true, lineStyle: {color: theme.line}},
+      },
+      dataZoom: [
+        {type: 'inside', filterMode: 'weakFilter', zoomOnMouseWheel: 'ctrl', moveOnMouseMove: true, start: 0, end: zoomed},
+        {type: 'slider', filterMode: 'weakFilter', bottom: 8, height: 26, start: 0, end: zoomed, labelFormatter: seconds,
+          textStyle: {color: theme.ink}, borderColor: theme.line, fillerColor: 'rgba(120,150,200,0.2)', showDataShadow: false},
+      ],
+      series: [{
+        type: 'custom',
+        encode: {x: [0, 1], y: 2},
+        data: operators.map((op) => [op.start_s, op.start_s + op.duration_s, place.get(op)]),
+        renderItem: (params, api) => {
+          const [x, y] = api.coord([api.value(0), api.value(2)]);
+          const [right] = api.coord([api.value(1), api.value(2)]);
+          const high = api.size([0, 1])[1] * 0.7;
+          const area = params.coordSys;
+          const left = Math.max(x, area.x);
+          const wide = Math.max(1, Math.min(right, area.x + area.width) - left);
+          if (right < area.x || x > area.x + area.width) return null;
+          const op = operators[params.dataIndex];
+          const rect = {
+            type: 'rect', shape: {x: left, y: y - high / 2, width: wide, height: high},
+            style: {fill: colourOf(op.op), stroke: theme.paper, lineWidth: wide > 3 ? 0.5 : 0},
+          };
+          if (wide < 46) return rect;
+          return {type: 'group', children: [rect, {type: 'text', silent: true, style: {
+            text: clipped(op.name, Math.floor((wide - 8) / 6.2)), x: left + 4, y, verticalAlign: 'middle', fill: theme.paper,
+            fontSize: 11,
+          }}]};
+        },
+        tooltip: {
+          formatter: ({dataIndex}) => {
+            const op = operators[dataIndex];
+            return `${clipped(op.name, 60)}\n${op.op} on ${op.engine || '–'}${op.kernel ? `, ${op.kernel}` : ''}\n` +
+              `${seconds(op.start_s)} + ${seconds(op.duration_s)}\nlimited by ${op.critical || '–'}`;
+          },
+        },
+      }],
+    },
+  };
+}
+
+export const timeline = {
+  id: 'timeline',
+  title: 'Timeline',
+  ofRecord: true,
+  applies: ({records}) => records.some(({operators}) => operators?.length),
+  draw(root, {chosen}) {
+    const operators = chosen.operators ?? [];
+    if (operators.length === 0) {
+      root.append(paragraph('The operators of this prediction were left out to keep the file small.'));
+      return;
+    }
+    root.append(
+      paragraph(`${number(operators.length)} operators, on the engine that each keeps busy longest. Drag the bar below to ` +
+        'zoom and move, or drag in the chart and turn the wheel with Ctrl held.'),
+      figure(`The call on one ${chosen.machine?.part ?? 'core'}, by engine`,
+        (theme, width) => timelineOption(theme, width, operators), {marks: operators.length}),
+      element('div', {class: 'tools'},
+        saveButton('Save for Perfetto', 'timeline.json', 'application/json', () => traceOf(chosen))),
+      paragraph('The file opens in ui.perfetto.dev and chrome://tracing. One with every instruction, transfer, wait and ' +
+        'memory rate is written by:'),
+      element('pre', {tabindex: '0'}, element('code', {}, `${commandOf(chosen)} --trace timeline.json`)));
+  },
+};

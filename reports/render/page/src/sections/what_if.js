@@ -1,0 +1,276 @@
+// A study: which points nobody beats, how pairs of parameters act, and what moves the result most.
+import {figure, forgetFigures} from '../charts.js';
+import {dimensionsOf, heatCells, metricsOf, paretoFront, tornadoRows} from '../dimensions.js';
+import {choice, element, paragraph} from '../dom.js';
+import {signedPercent} from '../format.js';
+import {clipped, legendOf, valueAxis} from '../options.js';
+import {labelsOf} from '../records.js';
+import {makeTable} from '../table.js';
+
+const kLeastPoints = 4;
+const kMostColours = 8;
+const kMostLines = 1500; // of parallel coordinates; more are one grey area
+const kMostHeatValues = 40;
+
+const logIfWide = (values) => {
+  const known = values.filter((value) => value > 0);
+  return known.length > 1 && Math.max(...known) / Math.min(...known) > 30 ? 'log' : 'value';
+};
+
+export function paretoOption(theme, width, {records, labels, x, y, colour}) {
+  const groups = colour && colour.values.length <= kMostColours ? colour.values : [null];
+  const front = paretoFront(records, x, y);
+  const label = new Map(records.map((record, at) => [record, labels[at]]));
+  const point = (record) => ({value: [x.value(record), y.value(record)], name: label.get(record)});
+  const shown = (record) => x.value(record) != null && y.value(record) != null;
+  const axis = (metric, extra) => valueAxis(theme, metric.text, {
+    type: logIfWide(records.map(metric.value)), scale: true, name: metric.title, nameLocation: 'middle', ...extra,
+  });
+  return {
+    height: Math.min(520, Math.max(340, width * 0.5)),
+    option: {
+      legend: legendOf(theme),
+      grid: {left: 34, right: 24, top: 44, bottom: 40, containLabel: true},
+      xAxis: axis(x, {nameGap: 30}),
+      yAxis: axis(y, {nameGap: 66}),
+      series: [
+        ...groups.map((group, at) => ({
+          name: group === null ? 'points' : String(group),
+          type: 'scatter',
+          symbolSize: records.length > 500 ? 5 : 9,
+          itemStyle: {color: theme.series[at], opacity: 0.75},
+          data: records.filter((record) => shown(record) && (group === null || colour.of.get(record) === group)).map(point),
+        })),
+        {
+          name: 'Pareto front',
+          type: 'line',
+          symbol: 'circle',
+          symbolSize: 8,
+          lineStyle: {color: theme.ink, width: 1.5},
+          itemStyle: {color: theme.ink},
+          data: front.map(point),
+        },
+      ],
+      tooltip: {
+        formatter: ({name, value}) => `${clipped(name, 80)}\n${x.title}: ${x.text(value[0])}\n${y.title}: ${y.text(value[1])}`,
+      },
+    },
+  };
+}
+
+export function heatOption(theme, width, {records, columns, rows, metric}) {
+  const cells = heatCells(records, columns, rows, metric);
+  const values = cells.map(([, , value]) => value);
+  const category = (dimension, extra) => ({
+    type: 'category',
+    data: dimension.values.map((value) => clipped(String(value), 20)),
+    name: dimension.name,
+    nameLocation: 'middle',
+    nameTextStyle: {color: theme.muted},
+    axisLabel: {color: theme.ink, hideOverlap: true},
+    axisLine: {lineStyle: {color: theme.line}},
+    axisTick: {show: false},
+    ...extra,
+  });
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const isDark = (value) => {
+    const share = high > low ? (value - low) / (high - low) : 0;
+    return (metric.best === 'min' ? 1 - share : share) > 0.5;
+  };
+  const ends = [theme.surface, theme.series[0]];
+  return {
+    height: Math.min(560, 170 + rows.values.length * 34),
+    option: {
+      grid: {left: 30, right: 20, top: 10, bottom: 84, containLabel: true},
+      xAxis: category(columns, {nameGap: 28}),
+      yAxis: category(rows, {nameGap: 76}),
+      visualMap: {
+        min: low, max: high, orient: 'horizontal', left: 'center', bottom: 0,
+        formatter: (value) => metric.text(value), textStyle: {color: theme.ink}, calculable: true,
+        inRange: {color: metric.best === 'min' ? [...ends].reverse() : ends},
+      },
+      series: [{
+        type: 'heatmap',
+        data: cells.map((value) => ({value, label: {color: isDark(value[2]) ? theme.paper : theme.ink}})),
+        label: {
+          show: columns.values.length <= Math.max(3, width / 90),
+          formatter: ({value}) => metric.text(value[2]),
+        },
+        itemStyle: {borderColor: theme.paper, borderWidth: 1},
+      }],
+      tooltip: {
+        formatter: ({value}) => `${columns.name}: ${columns.values[value[0]]}\n${rows.name}: ${rows.values[value[1]]}\n` +
+          `${metric.title}: ${metric.text(value[2])}`,
+      },
+    },
+  };
+}
+
+export function parallelOption(theme, width, {records, dimensions, metrics}) {
+  const shownDimensions = dimensions.slice(0, Math.max(2, Math.floor(width / 130) - metrics.length));
+  const step = Math.ceil(records.length / kMostLines);
+  const lines = records.filter((_, at) => at % step === 0);
+  const textStyle = {color: theme.ink, fontSize: 12};
+  const axes = [
+    ...shownDimensions.map((dimension) => ({
+      name: clipped(dimension.name, 18), type: 'category', data: dimension.values.map((value) => clipped(String(value), 16)),
+      value: (record) => clipped(String(dimension.of.get(record)), 16),
+    })),
+    ...metrics.map((metric) => ({
+      name: clipped(metric.title, 18), type: 'value', scale: true, value: metric.value,
+      axisLabel: {formatter: metric.text}, inverse: metric.best === 'min',
+      nameLocation: metric.best === 'min' ? 'start' : 'end',
+    })),
+  ];
+  const value = metrics[0].value;
+  const values = lines.map(value);
+  return {
+    height: 380,
+    option: {
+      parallel: {left: 50, right: 70, top: 40, bottom: 24, parallelAxisDefault: {nameTextStyle: textStyle}},
+      parallelAxis: axes.map(({value: _, axisLabel, ...axis}, dim) => ({
+        dim, ...axis,
+        axisLine: {lineStyle: {color: theme.muted}},
+        axisLabel: {...textStyle, ...axisLabel},
+        areaSelectStyle: {color: theme.accent},
+      })),
+      visualMap: {
+        show: false, min: Math.min(...values), max: Math.max(...values), dimension: shownDimensions.length,
+        inRange: {color: [theme.series[7], theme.series[0], theme.series[1]]},
+      },
+      series: [{
+        type: 'parallel',
+        lineStyle: {width: 1, opacity: lines.length > 200 ? 0.25 : 0.6},
+        inactiveOpacity: 0.02,
+        data: lines.map((record) => axes.map((axis) => axis.value(record))),
+      }],
+      tooltip: {show: false},
+    },
+  };
+}
+
+export function tornadoOption(theme, width, rows) {
+  const bar = (end, name, colour) => ({
+    name,
+    type: 'bar',
+    stack: 'all',
+    barMaxWidth: 18,
+    itemStyle: {color: colour},
+    data: rows.map((row) => row[end].share),
+    label: {
+      show: true, position: end === 'low' ? 'left' : 'right', color: theme.ink, fontSize: 12,
+      formatter: ({dataIndex, value}) => (value === 0 ? '' : clipped(String(rows[dataIndex][end].value), 16)),
+    },
+    tooltip: {
+      formatter: ({dataIndex, value}) => `${rows[dataIndex].name}: ${rows[dataIndex].base} → ${rows[dataIndex][end].value}\n` +
+        signedPercent(value),
+    },
+  });
+  const most = Math.max(...rows.flatMap(({low, high}) => [Math.abs(low.share), Math.abs(high.share)]));
+  return {
+    height: rows.length * 34 + 90,
+    option: {
+      legend: legendOf(theme),
+      grid: {left: 8, right: 30, top: 36, bottom: 8, containLabel: true},
+      xAxis: valueAxis(theme, signedPercent, {min: -most * 1.3, max: most * 1.3}),
+      yAxis: {
+        type: 'category', inverse: true, data: rows.map(({name}) => clipped(name, 30)),
+        axisLabel: {color: theme.ink, interval: 0}, axisTick: {show: false}, axisLine: {onZero: false, lineStyle: {color: theme.line}},
+      },
+      series: [bar('low', 'lowest', theme.series[1]), bar('high', 'highest', theme.series[0])],
+    },
+  };
+}
+
+// A chart that its choices draw anew.
+function chosenChart(choices, state, draw) {
+  const host = element('div');
+  const update = () => {
+    forgetFigures(host);
+    host.replaceChildren(...draw(state));
+  };
+  const bar = element('div', {class: 'tools'}, ...choices.map(({label, field, options}) =>
+    choice(label, options, state[field], (value) => {
+      state[field] = value;
+      update();
+    })));
+  update();
+  return {element: element('div', {}, bar, host), update};
+}
+
+const named = (list) => list.map((value) => ({label: value.title ?? value.name, value}));
+
+function pareto(records, metrics, dimensions) {
+  const labels = labelsOf(records);
+  const colours = dimensions.filter(({values}) => values.length <= kMostColours);
+  const x = metrics.find(({id}) => id === 'latency') ?? metrics[0];
+  const y = metrics.find(({id}) => id === 'throughput') ?? metrics[1];
+  return chosenChart([
+    {label: 'Across', field: 'x', options: named(metrics)},
+    {label: 'Up', field: 'y', options: named(metrics)},
+    ...(colours.length ? [{label: 'Colour', field: 'colour', options: named(colours)}] : []),
+  ], {x, y, colour: colours.find(({name}) => name === 'data type') ?? colours[0]}, (state) => {
+    const front = paretoFront(records, state.x, state.y);
+    const at = new Map(records.map((record, index) => [record, index]));
+    return [
+      figure(`${state.y.title} against ${state.x.title.toLowerCase()}; on the line are the points that no other beats in both`,
+        (theme, width) => paretoOption(theme, width, {records, labels, ...state}), {marks: records.length}),
+      makeTable({
+        name: 'Pareto front', rows: front, fileName: 'pareto.csv',
+        columns: [
+          {title: 'On the front', value: (record) => labels[at.get(record)], wide: true},
+          ...[state.x, state.y].filter((metric, index, all) => all.indexOf(metric) === index)
+            .map((metric) => ({title: metric.title, value: metric.value, text: metric.text})),
+        ],
+      }).element,
+    ];
+  });
+}
+
+function heat(records, metrics, dimensions) {
+  const usable = dimensions.filter(({values}) => values.length <= kMostHeatValues);
+  if (usable.length < 2) return null;
+  return chosenChart([
+    {label: 'Across', field: 'columns', options: named(usable)},
+    {label: 'Up', field: 'rows', options: named(usable)},
+    {label: 'Of', field: 'metric', options: named(metrics)},
+  ], {columns: usable[0], rows: usable[1], metric: metrics[0]}, (state) => [
+    figure(`${state.metric.title} by ${state.columns.name} and ${state.rows.name}: the best over everything else; the stronger the colour, the better`,
+      (theme, width) => heatOption(theme, width, {records, ...state})),
+  ]);
+}
+
+function tornado(report, metrics, dimensions) {
+  const labels = labelsOf(report.records);
+  const made = chosenChart([{label: 'Of', field: 'metric', options: named(metrics)}], {metric: metrics[0]}, ({metric}) => {
+    const rows = tornadoRows(report.records, dimensions, metric, report.chosen);
+    const base = labels[report.records.indexOf(report.chosen)];
+    if (rows.length === 0) return [paragraph(`No other point differs from ${base} in one parameter alone.`)];
+    return [figure(`How far ${metric.title.toLowerCase()} moves when one parameter alone changes, from ${base}`,
+      (theme, width) => tornadoOption(theme, width, rows))];
+  });
+  report.whenChosen(made.update);
+  return made;
+}
+
+export const whatIf = {
+  id: 'what-if',
+  title: 'What if',
+  applies: ({records}) => records.length >= kLeastPoints && dimensionsOf(records).length > 0,
+  draw(root, report) {
+    const {records} = report;
+    const dimensions = dimensionsOf(records);
+    const metrics = metricsOf(records);
+    root.append(
+      paragraph(`${records.length.toLocaleString('en-US')} points that differ in ` +
+        `${dimensions.map(({name, values}) => `${name} (${values.length})`).join(', ')}.`),
+      pareto(records, metrics, dimensions).element);
+    if (dimensions.length < 2) return;
+    for (const made of [heat(records, metrics, dimensions), tornado(report, metrics, dimensions)]) {
+      if (made) root.append(made.element);
+    }
+    root.append(figure('Every point as a line: parameters, then results with the better end up; drag along an axis to choose',
+      (theme, width) => parallelOption(theme, width, {records, dimensions, metrics: metrics.slice(0, 3)}),
+      {marks: records.length}));
+  },
+};

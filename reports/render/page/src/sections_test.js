@@ -1,0 +1,96 @@
+// Options and rows of the sections, without a document.
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import {accuracyAnswer, scatterOption} from './sections/accuracy.js';
+import {hourly} from './sections/cost.js';
+import {gridOf} from './sections/data_types.js';
+import {memoryRows} from './sections/memory.js';
+import {reachable, rooflinePoints} from './sections/roofline.js';
+import {lanesOf, traceOf} from './sections/timeline.js';
+import {compareBy, csvOf, filterRows} from './table.js';
+
+const theme = {ink: '#000', muted: '#555', line: '#ccc', paper: '#fff', surface: '#eee', accent: '#00f',
+  series: ['#1', '#2', '#3', '#4', '#5', '#6', '#7', '#8']};
+
+const record = (dtype, more = {}) => ({
+  context: {system: 's', workload: 'w', dtype, scenario: {}},
+  summary: {throughput: 1000, latency_s: 1, memory_used_bytes: 3, memory_capacity_bytes: 10,
+    memory: {weights_bytes: 2, kv_cache_bytes: 0, activations_bytes: 1, inputs_outputs_bytes: 0, runtime_bytes: 0},
+    costs_usd_per_million: {on_demand: 0.5}, ...more},
+});
+
+test('data types stand from narrow to wide, whatever their order was', () => {
+  const {dtypes, rows} = gridOf([record('fp32'), record('int8'), record('bf16', {throughput: 2}), record('bf16', {throughput: 3})]);
+  assert.deepEqual(dtypes, ['int8', 'bf16', 'fp32']);
+  assert.equal(rows[0][1].summary.throughput, 3);
+});
+
+test('the price per hour comes back from the cost', () => {
+  assert.ok(Math.abs(hourly(record('bf16'), 'on_demand') - 1.8) < 1e-12); // 0.5 USD for 1000 s at 1000/s
+  assert.equal(hourly(record('bf16'), 'reserved_1y'), null);
+});
+
+test('equal uses of memory are one row', () => {
+  const rows = memoryRows([record('bf16'), record('fp8'), record('fp32', {memory_used_bytes: 4})]);
+  assert.deepEqual(rows.map(({label}) => label), ['bf16 and 1 alike', 'fp32']);
+});
+
+test('the roof is the lower of rate and bandwidth; operators without traffic are marked', () => {
+  assert.equal(reachable(2, 10, 100), 20);
+  assert.equal(reachable(20, 10, 100), 100);
+  const points = rooflinePoints([
+    {name: 'a', flops: 100, bytes: 10, duration_s: 2}, {name: 'b', flops: 8, bytes: 0, duration_s: 2},
+    {name: 'c', flops: 0, bytes: 10, duration_s: 1},
+  ]);
+  assert.deepEqual(points.map(({x, y, onChip}) => [x, y, onChip]), [[10, 50, false], [100, 4, true]]);
+});
+
+const operators = [
+  {name: 'a', op: 'MatMul', engine: 'tensor', start_s: 0, duration_s: 2, flops: 1, bytes: 1, critical: ''},
+  {name: 'b', op: 'MatMul', engine: 'tensor', start_s: 1, duration_s: 2, flops: 1, bytes: 1, critical: ''},
+  {name: 'c', op: 'Add', engine: 'vector', start_s: 0, duration_s: 1, flops: 1, bytes: 1, critical: ''},
+];
+
+test('operators of an engine that overlap are in different lanes', () => {
+  const {lanes, place} = lanesOf(operators);
+  assert.deepEqual(lanes.map(({engine, lane}) => `${engine}${lane}`), ['tensor0', 'tensor1', 'vector0']);
+  assert.notEqual(place.get(operators[0]), place.get(operators[1]));
+});
+
+test('the saved timeline has an event per operator, in microseconds, on named tracks', () => {
+  const {traceEvents} = JSON.parse(traceOf({...record('bf16'), operators}));
+  const slices = traceEvents.filter(({ph}) => ph === 'X');
+  assert.equal(slices.length, 3);
+  assert.equal(slices[1].ts, 1e6);
+  const named = new Set(traceEvents.filter(({name}) => name === 'thread_name').map(({tid}) => tid));
+  assert.ok(slices.every(({tid}) => named.has(tid)));
+});
+
+test('a scatter has one series per class and the line of agreement', () => {
+  const samples = [['x', 1], ['y', 2]].map(([group, value]) =>
+    ({row: group, group: [group], measured: 'ms', value, predicted: value * 1.1, interval80: [value, value * 1.2]}));
+  const {option} = scatterOption(theme, 600, {samples, quantity: 'ms'});
+  assert.deepEqual(option.series.map(({name}) => name), ['predicted = measured', '80 % interval', 'x', 'y']);
+  assert.equal(accuracyAnswer({overall: [{measured: 'ms', n: 2, mape: 0.1, bias: 0.1}]}),
+    'ms: 10 % mean error over 2 measurements, bias +10 %');
+});
+
+const columns = [{title: 'Name', value: ({name}) => name}, {title: 'Size', unit: 'B', value: ({size}) => size, text: String}];
+const rows = [{name: 'b 2', size: 2}, {name: 'a, "x"', size: null}, {name: 'b 10', size: 10}];
+
+test('rows sort by number or natural order, missing values last both ways', () => {
+  const sorted = (column, down) => [...rows].sort(compareBy(column, down)).map(({name}) => name);
+  assert.deepEqual(sorted(columns[1], false), ['b 2', 'b 10', 'a, "x"']);
+  assert.deepEqual(sorted(columns[1], true), ['b 10', 'b 2', 'a, "x"']);
+  assert.deepEqual(sorted(columns[0], false), ['a, "x"', 'b 2', 'b 10']);
+});
+
+test('a filter wants every word, in any column', () => {
+  assert.deepEqual(filterRows(rows, columns, 'b 10').map(({name}) => name), ['b 10']);
+  assert.equal(filterRows(rows, columns, '  ').length, 3);
+});
+
+test('CSV quotes what has to be quoted and states units', () => {
+  assert.equal(csvOf(rows.slice(0, 2), columns), 'Name,Size (B)\nb 2,2\n"a, ""x""",\n');
+});
