@@ -55,7 +55,8 @@ std::vector<Shape> conv_shapes(const OpView& op) {
 double conv_flops(const OpView& op) {
   const Shape result = conv_shapes(op).front();
   const Shape& weight = op.input(1);
-  const double per_output = static_cast<double>(element_count(weight) / weight[0]);
+  const std::int64_t weights_per_output = element_count(weight) / weight[0];
+  const auto per_output = static_cast<double>(weights_per_output);
   return 2.0 * static_cast<double>(element_count(result)) * per_output + bias_flops(op, result);
 }
 
@@ -90,7 +91,8 @@ std::vector<Shape> conv_transpose_shapes(const OpView& op) {
 
 double conv_transpose_flops(const OpView& op) {
   const Shape& weight = op.input(1);
-  const double per_input = static_cast<double>(element_count(weight) / weight[0]);
+  const std::int64_t weights_per_input = element_count(weight) / weight[0];
+  const auto per_input = static_cast<double>(weights_per_input);
   return 2.0 * static_cast<double>(element_count(op.input(0))) * per_input +
          bias_flops(op, conv_transpose_shapes(op).front());
 }
