@@ -73,3 +73,5 @@ BENCHMARK(BM_StoreRows)->Arg(1)->Arg(100);
 
 }  // namespace
 }  // namespace foretell
+
+BENCHMARK_MAIN();

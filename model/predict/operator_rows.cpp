@@ -64,7 +64,11 @@ ConvolutionShape parse_convolution(const std::string& text, std::int64_t images)
       return starts_with(word, entry.first);
     });
     if (key == keys.end()) throw wrong("has '" + word + "', which is not known");
-    const long long value = parse_integer(std::string_view(word).substr(key->first.size()));
+    const std::string digits = word.substr(key->first.size());
+    const bool is_count =
+        !digits.empty() && digits.find_first_not_of("0123456789") == std::string::npos;
+    if (!is_count) throw wrong("has '" + word + "', which is not known");
+    const long long value = parse_integer(digits);
     const long long least = key->first == "p" ? 0 : 1;
     if (value < least || value > kMaxSide) throw wrong("has '" + word + "', which is not allowed");
     *key->second = value;

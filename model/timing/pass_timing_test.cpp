@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <string>
 
 #include "model/base/errors.hpp"
 #include "model/testing/gpu_exemplar.hpp"
@@ -68,8 +69,13 @@ TEST(PassTiming, MoreRowsOrColumnsAreNeverFaster) {
       for (const std::int64_t rows : {1, 10, 100, 1000, 20000}) {
         const Seconds time = time_of(gpu, exemplar_factors(), op, rows, columns);
         EXPECT_GE(time, before) << op << ' ' << rows << 'x' << columns;
-        EXPECT_GE(time_of(gpu, exemplar_factors(), op, rows, 2 * columns) * 1.0001, time)
-            << op << ' ' << rows << 'x' << columns;
+        // Beyond 1024 columns softmax is another kernel, with more threads for a row.
+        const bool other_kernel =
+            std::string(op) == "softmax" && columns <= 1024 && 2 * columns > 1024;
+        if (!other_kernel) {
+          EXPECT_GE(time_of(gpu, exemplar_factors(), op, rows, 2 * columns) * 1.0001, time)
+              << op << ' ' << rows << 'x' << columns;
+        }
         before = time;
       }
     }

@@ -29,7 +29,7 @@ class Patterns {
     }
     graph_.nodes = std::move(kept);
     if (quantised_) {
-      graph_.notes.push_back(
+      graph_.notes.emplace_back(
           "quantised in the file: --dtype int8 keeps its weights in INT8, int8-datasheet "
           "multiplies in it too");
     }

@@ -64,9 +64,10 @@ class Recurrent {
     const TensorId state_weights = weights(2, d, "R");
     std::vector<std::int64_t> ones(static_cast<std::size_t>(steps_), 1);
     TensorId step_inputs = inputs;
-    if (steps_ > 1)
+    if (steps_ > 1) {
       step_inputs = to_.add(node_, "Split", {inputs}, {{"axis", std::int64_t{0}}, {"sizes", ones}},
                             part("split", d));
+    }
     const auto graph_input = [&](const char* name) {
       return to_.graph().add_input(node_.name + "." + part(name, d), {batch_, hidden_},
                                    DType::kFp32);
@@ -143,11 +144,12 @@ class Recurrent {
     if (index >= node_.outputs.size() || node_.outputs[index].empty() || parts.empty()) return;
     const std::int64_t axis = shape.empty() ? 0 : 2;
     TensorId y = join(parts, axis, "output." + std::to_string(index));
-    if (index == 0)
+    if (index == 0) {
       y = to_.transpose(node_, y,
                         batch_first_ ? std::vector<std::int64_t>{1, 0, 2, 3}
                                      : std::vector<std::int64_t>{0, 2, 1, 3},
                         "y");
+    }
     if (index > 0 && batch_first_)
       y = to_.transpose(node_, y, {1, 0, 2}, "y" + std::to_string(index));
     to_.set(node_.outputs[index], y);
