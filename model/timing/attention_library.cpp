@@ -66,8 +66,8 @@ constexpr double kNearlyFull = 0.8;  // share of a wave above which FlashAttenti
 AttentionSplit flash3_split(const AttentionType& type, const AttentionShape& shape, double sms) {
   const AttentionTile tile = flash3_tile(type, shape);
   const auto groups = static_cast<double>(shape.key_heads);
-  const double tiles =
-      std::ceil(static_cast<double>(shape.queries * (shape.heads / shape.key_heads)) / tile.rows);
+  const std::int64_t rows = shape.queries * (shape.heads / shape.key_heads);
+  const double tiles = std::ceil(static_cast<double>(rows) / tile.rows);
   const auto keys = static_cast<double>(shape.keys);
   const double seen =
       shape.window > 0 ? std::min(keys, static_cast<double>(shape.window) + 1 + tile.rows) : keys;

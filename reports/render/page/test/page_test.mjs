@@ -157,7 +157,11 @@ test('ten thousand predictions make a file below 10 MB that opens in three secon
 });
 
 test('a study shows its front, a heat map, parallel coordinates and a tornado', async () => {
-  const points = manyOf(predictions[1], 256);
+  const points = manyOf(predictions[1], 256); // a grid of 16 x 16
+  points.forEach(({context}, at) => {
+    context.scenario.batch = 1 + (at % 16);
+    context.set = [`device.hbm.bandwidth=${(0.4 + 0.01 * Math.floor(at / 16)).toFixed(2)} TB/s`];
+  });
   await opened(reportOf('study', points), {}, async (page) => {
     await scrollThrough(page);
     const captions = await page.locator('#what-if figcaption').allTextContents();
