@@ -19,7 +19,7 @@ struct ImportOptions {
   std::string file;
   std::string batch = "1";
   std::string seq;
-  std::string output;
+  std::string output = "-";
   std::vector<std::string> dimensions;
 };
 
@@ -33,7 +33,7 @@ std::string tensors_text(const Graph& graph, const std::vector<TensorId>& ids) {
   return text;
 }
 
-// How many operators of each kind there are, the most frequent flops first.
+// How many operators of each kind there are, and their flops.
 std::string kinds_text(const Graph& graph) {
   std::map<std::string, std::pair<int, double>> kinds;
   for (std::size_t i = 0; i < graph.ops().size(); ++i) {
@@ -42,8 +42,9 @@ std::string kinds_text(const Graph& graph) {
     flops += graph.flops(static_cast<OpId>(i)).value();
   }
   std::string text;
-  for (const auto& [kind, sums] : kinds)
+  for (const auto& [kind, sums] : kinds) {
     text += fmt::format("  {:5} {}, {}\n", sums.first, kind, si_format(sums.second, "FLOP"));
+  }
   return text;
 }
 
@@ -58,8 +59,10 @@ int import_model(const ImportOptions& options) {
                                  : parse_count("--seq", options.seq, seq.low, seq.high);
   resolved.request.dimensions = parse_dimensions(options.dimensions);
   resolved.precision = find_precision("fp32");
-  if (resolved.model.family == Family::kEncoderDecoder || resolved.model.family == Family::kDecoder)
+  if (resolved.model.family == Family::kEncoderDecoder ||
+      resolved.model.family == Family::kDecoder) {
     resolved.request.seq_len = std::max<std::int64_t>(1, resolved.request.seq_len);
+  }
   const Graph graph = build_resolved_graph(resolved);
   write_text(options.output,
              fmt::format("{} ({})\n{} operators, {} parameters, weights {} in FP32, {} per call\n"
@@ -87,7 +90,9 @@ void add_import_command(CLI::App& app, Session& session) {
   command->add_option("--batch", options->batch, "samples per call (default: 1)")->type_name("N");
   command->add_option("--seq", options->seq, "tokens per sample")->type_name("N");
   add_dimension_option(*command, options->dimensions);
-  command->add_option("-o,--output", options->output, "write the summary to this file")
+  command
+      ->add_option("-o,--output", options->output,
+                   "write the summary to this file (default: standard output)")
       ->type_name("FILE");
   command->callback(
       [options, &session] { session.action = [options] { return import_model(*options); }; });

@@ -249,6 +249,7 @@ class CallRunner {
     const double layers = replay_.replayed();
     const double total = static_cast<double>(execution.end - execution.call_begin + added());
     const auto share = [&](Ticks time, Ticks per_layer) {
+      if (total <= 0) return 0.0;  // a graph of views alone
       return std::clamp(
           (static_cast<double>(time) + layers * static_cast<double>(per_layer)) / total, 0.0, 1.0);
     };

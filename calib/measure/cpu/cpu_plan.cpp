@@ -263,9 +263,10 @@ double task_flops(const MeasureTask& task) {
   if (task.op == "gemm") return 2 * size("m") * size("n") * size("k");
   if (task.op == "batched_gemm") return 2 * size("b") * size("m") * size("n") * size("k");
   if (task.op != "conv") return 0;
-  const double out = static_cast<double>(
+  const std::int64_t side =
       (task.size("height") + 2 * task.size("padding") - task.size("kernel")) / task.size("stride") +
-      1);
+      1;
+  const auto out = static_cast<double>(side);
   return 2 * size("b") * out * out * size("filters") * size("channels") * size("kernel") *
          size("kernel");
 }

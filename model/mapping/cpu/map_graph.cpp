@@ -286,7 +286,8 @@ class GraphMapper {
     const Tensor& weights = graph_.tensor(fused.weights.front());
     const Shape& result = graph_.tensor(main.outputs.front()).shape;
     const auto all = static_cast<double>(weights.shape[0]);
-    const auto routed = static_cast<double>(element_count(result) / result.back());
+    const std::int64_t rows = element_count(result) / result.back();
+    const auto routed = static_cast<double>(rows);
     const double active = std::max(1.0, std::round(all * (1 - std::pow(1 - 1 / all, routed))));
     CpuProduct product;
     product.batch = static_cast<std::int64_t>(active);

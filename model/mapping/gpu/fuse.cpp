@@ -123,7 +123,7 @@ class Fuser {
     if (op.kind == "MatMul") {
       fused.kind = GpuOpKind::kProduct;
       absorb_scale(fused);
-    } else if (kConvolutions.count(op.kind) > 0 && is_weight(op.inputs[1])) {
+    } else if (kConvolutions.count(op.kind) > 0) {
       fused.kind = GpuOpKind::kConvolution;
       fused.weights = {op.inputs[1]};
       absorb_around_convolution(fused);

@@ -1,0 +1,68 @@
+// `foretell import` and networks from ONNX files, from the command line to the result.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <sstream>
+
+#include "model/cli/application.hpp"
+#include "reports/record/testing/temporary_folder.hpp"
+
+namespace foretell {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+struct Answer {
+  int code = 0;
+  std::string result;
+  std::string messages;
+};
+
+Answer ask(const std::vector<std::string>& arguments) {
+  std::ostringstream messages;
+  Session session;
+  session.predict = predict;
+  session.messages = &messages;
+  testing::internal::CaptureStdout();
+  const int code = run_application(arguments, session);
+  return {code, testing::internal::GetCapturedStdout(), messages.str()};
+}
+
+TEST(ImportCommand, SummarisesANetworkOnStandardOutput) {
+  const Answer answer = ask({"import", "resnet50"});
+  EXPECT_EQ(answer.code, kSuccess) << answer.messages;
+  EXPECT_THAT(answer.result,
+              AllOf(HasSubstr("25557032 parameters"), HasSubstr("inputs:"), HasSubstr("Conv")));
+}
+
+TEST(ImportCommand, AnOnnxFileIsSummarisedAndRunsOnEveryFamilyOfDevices) {
+  const std::string model =
+      "/usr/share/libonnx-testdata/data/node/test_basic_conv_with_padding/model.onnx";
+  if (!std::filesystem::exists(model)) GTEST_SKIP() << "skipped, no libonnx-testdata";
+  EXPECT_THAT(ask({"import", model}).result, HasSubstr("1 Conv"));
+  for (const char* system : {"inf2.xlarge", "g6.xlarge", "c7i.2xlarge"}) {
+    const Answer answer = ask({"run", "--on", system, "--workload", model, "--dtype", "fp32"});
+    EXPECT_EQ(answer.code, kSuccess) << system << ": " << answer.messages;
+    EXPECT_THAT(answer.result, HasSubstr("latency")) << system;
+  }
+}
+
+TEST(ImportCommand, AGraphOfViewsAloneTakesNoTimeOnADevice) {
+  const std::string model = "/usr/share/libonnx-testdata/data/node/test_identity/model.onnx";
+  if (!std::filesystem::exists(model)) GTEST_SKIP() << "skipped, no libonnx-testdata";
+  const Answer answer = ask({"run", "--on", "h100-sxm", "--workload", model, "--dtype", "fp32"});
+  EXPECT_EQ(answer.code, kUserMistake);
+  EXPECT_THAT(answer.messages, HasSubstr("only rename or reshape their inputs"));
+}
+
+TEST(ImportCommand, AFileThatIsNoOnnxFileIsSaidToBeNone) {
+  const TemporaryFolder folder;
+  const Answer answer = ask({"import", folder.write("net.onnx", "this is no protobuf")});
+  EXPECT_EQ(answer.code, kUserMistake);
+  EXPECT_THAT(answer.messages, HasSubstr("net.onnx"));
+}
+
+}  // namespace
+}  // namespace foretell
