@@ -47,7 +47,7 @@ struct CpuFit {
 };
 
 // What is free, with what is believed before: published facts and the order of magnitude.
-std::vector<FreeFactor> cpu_free_factors(const CpuFactors& belief);
+std::vector<FreeFactor> cpu_free_factors(const CpuFactors& centre);
 
 // UserError when the rows are too few for the factors.
 CpuFit fit_cpu(const CpuSystemSpec& system, const std::vector<CpuRow>& rows,

@@ -25,10 +25,11 @@ class StudyChecker {
   void run() {
     collect_values();
     for (const char* key : {"on", "workload"}) {
-      if (values_.count(key) == 0)
+      if (values_.count(key) == 0) {
         problems_.add(
             std::string("the study names no ") +
             (key[0] == 'o' ? "system: on: inf2.xlarge" : "workload: workload: bert-large-uncased"));
+      }
     }
     check_names();
     problems_.throw_if_any();

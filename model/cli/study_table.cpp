@@ -20,9 +20,10 @@ namespace {
 PointValues values_of(const Study& study, const StudyRow& row) {
   PointValues values = study.base;
   const auto json = nlohmann::json::parse(row.point.values, nullptr, false);
-  if (!json.is_object())
+  if (!json.is_object()) {
     throw UserError("point " + std::to_string(row.point.number) +
                     " of the stored study is damaged");
+  }
   for (const auto& [key, value] : json.items()) values[key] = value.get<std::string>();
   return values;
 }

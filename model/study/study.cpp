@@ -76,9 +76,10 @@ bool needs_metrics(const Study& study, const std::string& text, int depth = 0) {
 
 bool holds(PointNames& names, const StudyFormula& constraint) {
   const StudyValue value = names.of(constraint);
-  if (!value.is_number || !(value.dimension == Dimension{}))
+  if (!value.is_number || !(value.dimension == Dimension{})) {
     throw UserError(constraint.where + ": '" + constraint.text +
                     "' is no condition; compare two values, for example ${price} <= 2 USD/h");
+  }
   return value.number < 0 || value.number > 0;
 }
 

@@ -126,10 +126,11 @@ class StudyReader {
     for (const StudyFormula& formula : study_.defined) {
       if (is_study_metric(formula.key))
         problems_.add(formula.where, formula.key, "is the name of a result; choose another one");
-      if (formula.key.find('.') != std::string::npos)
+      if (formula.key.find('.') != std::string::npos) {
         problems_.add(formula.where, formula.key,
                       "a definition has a name of its own, without dots; what sets a parameter "
                       "stands below derive");
+      }
     }
   }
 
@@ -156,9 +157,10 @@ class StudyReader {
       study_.objectives = {{"latency", false}, {"throughput", true}, {"usd_per_million", false}};
       return;
     }
-    if (!node->is_list() || node->items.empty())
+    if (!node->is_list() || node->items.empty()) {
       return problems_.add(*node, "objectives",
                            "wanted is a list such as [latency, throughput, usd_per_million]");
+    }
     for (const Node& item : node->items)
       problems_.collect([&] { read_objective(item.as_text("objectives"), item); });
   }
@@ -176,14 +178,16 @@ class StudyReader {
     }
     const bool is_metric = is_study_metric(objective.name);
     for (const StudyFormula& formula : study_.defined) known.push_back(formula.key);
-    if (std::find(known.begin(), known.end(), objective.name) == known.end())
+    if (std::find(known.begin(), known.end(), objective.name) == known.end()) {
       throw UserError(fmt::format("{}: objectives: {}", node.where(),
                                   unknown_name("objective", objective.name, known).what()));
+    }
     if (!direction.empty() && direction != "min" && direction != "max")
       throw UserError(fmt::format("{}: objectives: '{}': write min or max", node.where(), text));
-    if (direction.empty() && !is_metric)
+    if (direction.empty() && !is_metric) {
       throw UserError(fmt::format("{}: objectives: say 'min {}' or 'max {}'", node.where(),
                                   objective.name, objective.name));
+    }
     study_.objectives.push_back(std::move(objective));
   }
 
@@ -219,10 +223,11 @@ void check_count(const Study& study, const std::string& shown_as) {
 
 Study parse_study(const std::string& text, const std::string& shown_as) {
   const Node root = parse_document(text, shown_as);
-  if (!root.is_map())
+  if (!root.is_map()) {
     throw UserError(shown_as +
                     ": is no study; it begins with `study: NAME` and has `base:` and "
                     "`vary:`");
+  }
   Study study = StudyReader(root).read();
   study.text = text;
   check_count(study, shown_as);

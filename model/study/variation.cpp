@@ -48,9 +48,10 @@ const Node* range_of(const Node& node) {
 
 ValueRange read_range(const Node& node, const std::string& key) {
   const Node& ends = *range_of(node);
-  if (!ends.is_list() || ends.items.size() != 2)
+  if (!ends.is_list() || ends.items.size() != 2) {
     throw UserError(
         fmt::format("{}: {}: a range has two ends: [820 GB/s, 1.6 TB/s]", node.where(), key));
+  }
   ValueRange range;
   range.is_log = node.find("log_range") != nullptr;
   range.is_whole = true;
@@ -70,9 +71,10 @@ ValueRange read_range(const Node& node, const std::string& key) {
   range.dimension = values[0].dimension;
   if (values[0].dimension != values[1].dimension)
     throw UserError(fmt::format("{}: {}: the ends have different units", ends.where(), key));
-  if (range.is_log && !(range.low > 0 && range.high > 0))
+  if (range.is_log && !(range.low > 0 && range.high > 0)) {
     throw UserError(
         fmt::format("{}: {}: both ends of a log_range have to be above 0", ends.where(), key));
+  }
   return range;
 }
 
@@ -86,10 +88,11 @@ std::vector<std::string> spread(const Node& node, const std::string& key) {
   std::vector<std::string> values;
   if (const Node* step = node.find("step")) {
     const std::optional<AnyQuantity> size = parse_any_quantity(step->as_text(key));
-    if (range.is_log || !size || !(size->value > 0) || size->dimension != range.dimension)
+    if (range.is_log || !size || !(size->value > 0) || size->dimension != range.dimension) {
       throw UserError(fmt::format(
           "{}: {}: step has to be above 0 and in the unit of the range; a log_range takes steps",
           step->where(), key));
+    }
     const double count = std::floor((range.high - range.low) / size->value * (1 + 1e-12)) + 1;
     if (!(count >= 1) || count > static_cast<double>(kMostPoints))
       throw UserError(fmt::format("{}: {}: gives {:.0f} values", step->where(), key, count));

@@ -29,7 +29,7 @@ void put(std::string& text, std::uint64_t number) {
 
 class Reader {
  public:
-  explicit Reader(const std::string& text) : text_(text), at_(1) {}
+  explicit Reader(const std::string& text) : text_(text) {}
 
   bool more() const { return at_ < text_.size(); }
   std::uint64_t number() {
@@ -48,7 +48,7 @@ class Reader {
 
  private:
   const std::string& text_;
-  std::size_t at_;
+  std::size_t at_ = 1;  // behind the kind of the message
 };
 
 std::string answers_message(const std::vector<SweepAnswer>& answers) {

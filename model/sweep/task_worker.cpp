@@ -147,13 +147,14 @@ std::string TaskWorker::how_it_died() {
   while (waitpid(process_, &status, 0) < 0 && errno == EINTR) {
   }
   process_ = 0;
-  if (!WIFSIGNALED(status))
+  if (!WIFSIGNALED(status)) {
     return "its process ended with status " + std::to_string(WEXITSTATUS(status));
+  }
   const int number = WTERMSIG(status);
   const std::string hint = number == SIGKILL ? " (out of memory?)" : "";
   return std::string("its process was ended: ") + strsignal(number) + hint;
 }
 
-void TaskWorker::kill() { ::kill(process_, SIGKILL); }
+void TaskWorker::kill() const { ::kill(process_, SIGKILL); }
 
 }  // namespace foretell

@@ -43,7 +43,7 @@ class TaskWorker {
   // Reads what is there. False when the process is gone; how_it_died() says why.
   bool read(std::vector<SweepAnswer>& answers);
   std::string how_it_died();
-  void kill();
+  void kill() const;
 
  private:
   void take_answers(std::vector<SweepAnswer>& answers);
