@@ -41,7 +41,7 @@ std::vector<Request> run_requests(const Node& run) {
         words.insert(words.end(), {"--set", item.as_text("set")});
       }
     } else if (entry.key == "sequence-parallel") {
-      words.push_back("--sequence-parallel");
+      words.emplace_back("--sequence-parallel");
     } else {
       words.insert(words.end(), {"--" + entry.key, option_word(entry.value, entry.key)});
     }
