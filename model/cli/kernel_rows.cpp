@@ -157,7 +157,7 @@ std::vector<RowTime> CollectiveTableRows::answer(const std::vector<CsvRow>& rows
 namespace {
 
 // The columns of an operator without matrices: of its own, or those of the layer that it is in.
-std::int64_t pass_columns(const NamedCells& cells, const CsvRow& row, const OperatorInfo& op) {
+std::int64_t pass_columns(const NamedCells& cells, const CsvRow& row, const TableOperator& op) {
   const auto has = [&](const char* column) { return !cells.text(row, column).empty(); };
   for (const char* column : {"cols", "k"}) {
     if (has(column)) return cells.count(row, column, 1, kMaxElements);
@@ -185,7 +185,7 @@ OperatorRow read_operator_row(const NamedCells& cells, const CsvRow& row) {
   if (call.dtype.empty()) throw UserError("dtype: is empty; write fp32, fp16, fp8 …");
   const std::string op = cells.text(row, "op");
   if (op.empty()) throw UserError("op: is empty; write linear, bmm, add, softmax …");
-  call.op = &operator_info(op);
+  call.op = &table_operator(op);
   const auto has = [&](const char* column) { return !cells.text(row, column).empty(); };
   const std::int64_t batch = has("b") ? cells.count(row, "b", 1, kMaxGemmSide) : 1;
   switch (call.op->kind) {

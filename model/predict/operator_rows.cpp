@@ -20,7 +20,7 @@ std::string framework_of(const OperatorRow& row) {
   return row.framework.empty() ? kEager : row.framework;
 }
 
-bool is_product(const OperatorInfo& info) { return info.kind != OperatorKind::kPass; }
+bool is_product(const TableOperator& info) { return info.kind != OperatorKind::kPass; }
 
 bool on_vector_pipe(const OperatorRow& row) {
   return is_product(*row.op) && row.dtype == kVectorType;
@@ -47,8 +47,8 @@ void adapt(OperatorFactors& factors, const GpuDeviceSpec& teacher, const GpuDevi
 
 }  // namespace
 
-ConvolutionShape parse_convolution(const std::string& text, std::int64_t images) {
-  ConvolutionShape shape;
+SquareConvolution parse_convolution(const std::string& text, std::int64_t images) {
+  SquareConvolution shape;
   shape.images = images;
   shape.size = 0;
   const std::vector<std::pair<std::string, std::int64_t*>> keys = {
@@ -82,7 +82,7 @@ std::string operator_table(const OperatorRow& row) {
   return framework_of(row) + ' ' + row.op->family + ' ' + row.dtype;
 }
 
-void fields(FieldList& list, const OperatorInfo& info, OperatorFactors& factors) {
+void fields(FieldList& list, const TableOperator& info, OperatorFactors& factors) {
   if (is_product(info)) {
     fields(list, factors.product);
   } else {

@@ -19,14 +19,14 @@ struct OperatorRow {
   std::string gpu;
   std::string framework;  // "": eager PyTorch, called by the host
   std::string dtype;
-  const OperatorInfo* op = nullptr;
+  const TableOperator* op = nullptr;
   GemmShape product;      // of products and convolutions
   std::int64_t rows = 1;  // of passes
   std::int64_t columns = 1;
 };
 
 // "ci3 co64 k7 s224 st2 p3". UserError for what is not so, or has no output.
-ConvolutionShape parse_convolution(const std::string& text, std::int64_t images);
+SquareConvolution parse_convolution(const std::string& text, std::int64_t images);
 
 // "pytorch linear fp32": the table whose factors a row has.
 std::string operator_table(const OperatorRow& row);
@@ -38,7 +38,7 @@ struct OperatorFactors {
 };
 
 // Those of the two that operators like `info` have.
-void fields(FieldList& list, const OperatorInfo& info, OperatorFactors& factors);
+void fields(FieldList& list, const TableOperator& info, OperatorFactors& factors);
 
 // The kernels of one device and table.
 class OperatorKernels {

@@ -12,18 +12,18 @@ constexpr std::int64_t kWarp = 32;
 constexpr std::int64_t kWarpSoftmax = 1024;  // longest row that a warp holds in its registers
 constexpr std::int64_t kTwoRows = 128;       // longest row of which a warp takes two
 
-OperatorInfo product(const char* name, const char* family, OperatorKind kind) {
+TableOperator product(const char* name, const char* family, OperatorKind kind) {
   return {name, family, kind, PassLayout::kElements, {}};
 }
 
-OperatorInfo pass(const char* name, const char* family, PassLayout layout,
-                  std::vector<PassOperand> kernels) {
+TableOperator pass(const char* name, const char* family, PassLayout layout,
+                   std::vector<PassOperand> kernels) {
   return {name, family, OperatorKind::kPass, layout, std::move(kernels)};
 }
 
-std::map<std::string, OperatorInfo> make_operators() {
-  std::map<std::string, OperatorInfo> all;
-  const auto add = [&](const OperatorInfo& info, std::initializer_list<const char*> others) {
+std::map<std::string, TableOperator> make_operators() {
+  std::map<std::string, TableOperator> all;
+  const auto add = [&](const TableOperator& info, std::initializer_list<const char*> others) {
     all.emplace(info.name, info);
     for (const char* other : others) all.emplace(other, info);
   };
@@ -54,26 +54,26 @@ std::map<std::string, OperatorInfo> make_operators() {
   return all;
 }
 
-const std::map<std::string, OperatorInfo>& operators() {
-  static const std::map<std::string, OperatorInfo> kOperators = make_operators();
+const std::map<std::string, TableOperator>& operators() {
+  static const std::map<std::string, TableOperator> kOperators = make_operators();
   return kOperators;
 }
 
 }  // namespace
 
-std::vector<std::string> operator_names() {
+std::vector<std::string> table_operator_names() {
   std::vector<std::string> names;
   for (const auto& [name, info] : operators()) names.push_back(name);
   return names;
 }
 
-const OperatorInfo& operator_info(const std::string& name) {
+const TableOperator& table_operator(const std::string& name) {
   const auto found = operators().find(name);
-  if (found == operators().end()) throw unknown_name("op", name, operator_names());
+  if (found == operators().end()) throw unknown_name("op", name, table_operator_names());
   return found->second;
 }
 
-PassShape pass_shape(const OperatorInfo& info, const PassOperand& kernel, std::int64_t rows,
+PassShape pass_shape(const TableOperator& info, const PassOperand& kernel, std::int64_t rows,
                      std::int64_t columns, double element_bytes) {
   PassShape shape;
   shape.rows = rows;
@@ -107,7 +107,7 @@ PassShape pass_shape(const OperatorInfo& info, const PassOperand& kernel, std::i
   return shape;
 }
 
-GemmShape implicit_product(const ConvolutionShape& shape) {
+GemmShape implicit_product(const SquareConvolution& shape) {
   const std::int64_t side = (shape.size + 2 * shape.padding - shape.kernel) / shape.stride + 1;
   GemmShape product;
   product.m = shape.images * side * side;

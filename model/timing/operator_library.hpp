@@ -26,7 +26,7 @@ struct PassOperand {
   double written = 1;
 };
 
-struct OperatorInfo {
+struct TableOperator {
   std::string name;
   std::string family;  // operators that share factors: "linear", "element-wise", "softmax", …
   OperatorKind kind = OperatorKind::kPass;
@@ -35,15 +35,15 @@ struct OperatorInfo {
 };
 
 // By any of its names. UserError with the nearest name.
-const OperatorInfo& operator_info(const std::string& name);
-std::vector<std::string> operator_names();
+const TableOperator& table_operator(const std::string& name);
+std::vector<std::string> table_operator_names();
 
 // One kernel of a pass over rows x columns elements of `element_bytes`.
-PassShape pass_shape(const OperatorInfo& info, const PassOperand& kernel, std::int64_t rows,
+PassShape pass_shape(const TableOperator& info, const PassOperand& kernel, std::int64_t rows,
                      std::int64_t columns, double element_bytes);
 
 // A convolution of square images.
-struct ConvolutionShape {
+struct SquareConvolution {
   std::int64_t images = 1;
   std::int64_t channels_in = 1;
   std::int64_t channels_out = 1;
@@ -54,6 +54,6 @@ struct ConvolutionShape {
 };
 
 // The product that it is, with the image unrolled on the fly.
-GemmShape implicit_product(const ConvolutionShape& shape);
+GemmShape implicit_product(const SquareConvolution& shape);
 
 }  // namespace foretell

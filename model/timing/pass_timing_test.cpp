@@ -29,7 +29,7 @@ PassFactors exemplar_factors() {
 
 Seconds time_of(const GpuDeviceSpec& gpu, const PassFactors& factors, const char* op,
                 std::int64_t rows, std::int64_t columns) {
-  const OperatorInfo& info = operator_info(op);
+  const TableOperator& info = table_operator(op);
   GpuProgram program;
   for (const PassOperand& kernel : info.kernels) {
     program.kernels.push_back(
@@ -52,7 +52,7 @@ TEST(PassTiming, ASmallPassIsItsLaunchAndOneThreadBlock) {
 
 TEST(PassTiming, OperandsThatFitL2AreNotReadAgainButResultsAreWritten) {
   const GpuDeviceSpec gpu = exemplar_gpu();
-  const OperatorInfo& add = operator_info("add");
+  const TableOperator& add = table_operator("add");
   const GpuKernel small =
       pass_kernel(gpu, exemplar_factors(), pass_shape(add, add.kernels[0], 100, 1000, 4));
   EXPECT_EQ(small.dram_bytes, Bytes(4e5));
@@ -103,7 +103,7 @@ TEST(HostFactors, TheSlowerOfHostAndGpuCounts) {
 
 TEST(OperatorLibrary, AnUnknownOperatorNamesTheNearest) {
   try {
-    operator_info("softmx");
+    table_operator("softmx");
     FAIL() << "accepted";
   } catch (const UserError& error) {
     EXPECT_THAT(error.what(), HasSubstr("softmax"));
@@ -111,15 +111,15 @@ TEST(OperatorLibrary, AnUnknownOperatorNamesTheNearest) {
 }
 
 TEST(OperatorLibrary, EveryNameIsKnownAndHasAFamily) {
-  for (const std::string& name : operator_names()) {
-    const OperatorInfo& info = operator_info(name);
+  for (const std::string& name : table_operator_names()) {
+    const TableOperator& info = table_operator(name);
     EXPECT_FALSE(info.family.empty()) << name;
     EXPECT_EQ(info.kernels.empty(), info.kind != OperatorKind::kPass) << name;
   }
 }
 
 TEST(OperatorLibrary, AConvolutionIsTheProductOfItsUnrolledImage) {
-  ConvolutionShape shape;
+  SquareConvolution shape;
   shape.images = 2;
   shape.channels_in = 3;
   shape.channels_out = 64;
