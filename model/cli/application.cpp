@@ -35,6 +35,12 @@ const CLI::App& innermost(const CLI::App& app) {
   return called.empty() ? app : innermost(*called.front());
 }
 
+// "calibrate import " for that command, nothing for the program itself.
+std::string command_words(const CLI::App& app) {
+  const auto called = app.get_subcommands();
+  return called.empty() ? "" : called.front()->get_name() + " " + command_words(*called.front());
+}
+
 std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
@@ -83,8 +89,7 @@ int parse_and_run(CLI::App& app, std::vector<std::string> arguments, Session& se
     return kSuccess;
   } catch (const CLI::ParseError& error) {
     print_error(session, explain_parse_error(app, error));
-    const std::string name = &innermost(app) == &app ? "" : innermost(app).get_name() + " ";
-    *session.messages << "`foretell " << name << "--help` shows what can be given.\n";
+    *session.messages << "`foretell " << command_words(app) << "--help` shows what can be given.\n";
     return kUserMistake;
   }
   if (!session.action) {

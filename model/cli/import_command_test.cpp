@@ -57,6 +57,12 @@ TEST(ImportCommand, AGraphOfViewsAloneTakesNoTimeOnADevice) {
   EXPECT_THAT(answer.messages, HasSubstr("only rename or reshape their inputs"));
 }
 
+TEST(ImportCommand, ImportingTablesIsAnotherCommandAndItsMistakesNameThatOne) {
+  EXPECT_THAT(ask({"calibrate", "import"}).messages,
+              HasSubstr("`foretell calibrate import --help`"));
+  EXPECT_THAT(ask({"import"}).messages, HasSubstr("`foretell import --help`"));
+}
+
 TEST(ImportCommand, AFileThatIsNoOnnxFileIsSaidToBeNone) {
   const TemporaryFolder folder;
   const Answer answer = ask({"import", folder.write("net.onnx", "this is no protobuf")});
