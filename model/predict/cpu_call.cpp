@@ -6,6 +6,7 @@
 #include <map>
 
 #include "model/mapping/cpu/map_graph.hpp"
+#include "model/predict/distinct_times.hpp"
 #include "model/system/cpu_run.hpp"
 
 namespace foretell {
@@ -25,23 +26,16 @@ std::string key_of(const CpuLoop& loop) {
 
 // The time of every loop of the operations, in order.
 std::vector<Seconds> loop_times(const CpuCall& call, const std::vector<MappedCpuOp>& ops) {
-  std::vector<CpuProgram> programs;
-  std::vector<std::size_t> program_of;  // by loop
-  std::map<std::string, std::size_t> known;
+  std::vector<CpuLoop> all;
   for (const MappedCpuOp& op : ops) {
-    for (const CpuLoop& loop : op.program.loops) {
-      const std::size_t next = programs.size();
-      const std::size_t index =
-          call.exact ? next : known.try_emplace(key_of(loop), next).first->second;
-      if (index == next) programs.push_back({{loop}});
-      program_of.push_back(index);
-    }
+    all.insert(all.end(), op.program.loops.begin(), op.program.loops.end());
   }
-  const std::vector<Seconds> simulated = simulate_cpu(call.system, programs);
-  std::vector<Seconds> times;
-  times.reserve(program_of.size());
-  for (const std::size_t index : program_of) times.push_back(simulated[index]);
-  return times;
+  return distinct_times(all, call.exact, key_of, [&](const std::vector<CpuLoop>& distinct) {
+    std::vector<CpuProgram> programs;
+    programs.reserve(distinct.size());
+    for (const CpuLoop& loop : distinct) programs.push_back({{loop}});
+    return simulate_cpu(call.system, programs);
+  });
 }
 
 std::string longest(const std::map<std::string, Seconds>& times) {

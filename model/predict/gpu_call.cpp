@@ -6,6 +6,7 @@
 #include <map>
 
 #include "model/mapping/gpu/map_graph.hpp"
+#include "model/predict/distinct_times.hpp"
 #include "model/system/gpu_run.hpp"
 
 namespace foretell {
@@ -26,23 +27,16 @@ std::string key_of(const GpuKernel& kernel) {
 
 // The time of every kernel of the operations, in order.
 std::vector<Seconds> kernel_times(const GpuCall& call, const std::vector<MappedOp>& ops) {
-  std::vector<GpuProgram> programs;
-  std::vector<std::size_t> program_of;  // by kernel
-  std::map<std::string, std::size_t> known;
+  std::vector<GpuKernel> all;
   for (const MappedOp& op : ops) {
-    for (const GpuKernel& kernel : op.program.kernels) {
-      const std::size_t next = programs.size();
-      const std::size_t index =
-          call.exact ? next : known.try_emplace(key_of(kernel), next).first->second;
-      if (index == next) programs.push_back({{kernel}});
-      program_of.push_back(index);
-    }
+    all.insert(all.end(), op.program.kernels.begin(), op.program.kernels.end());
   }
-  const std::vector<Seconds> simulated = simulate_gpu(call.system.device, programs);
-  std::vector<Seconds> times;
-  times.reserve(program_of.size());
-  for (const std::size_t index : program_of) times.push_back(simulated[index]);
-  return times;
+  return distinct_times(all, call.exact, key_of, [&](const std::vector<GpuKernel>& distinct) {
+    std::vector<GpuProgram> programs;
+    programs.reserve(distinct.size());
+    for (const GpuKernel& kernel : distinct) programs.push_back({{kernel}});
+    return simulate_gpu(call.system.device, programs);
+  });
 }
 
 class CallRunner {
