@@ -5,15 +5,13 @@
 
 #include "hw/spec/data_folder.hpp"
 #include "hw/spec/gpu_catalog.hpp"
+#include "hw/spec/sm_ports.hpp"
 
 namespace foretell {
 namespace {
 
-constexpr double kSharedMemoryPort = 128;  // bytes per cycle of an SM [CUDAPG]
-constexpr double kL2Port = 64;             // bytes per cycle of an SM [NVA100W]
-constexpr double kHardMaximum = 100;       // exponent at which overlap is perfect
-constexpr double kSpecialFunctions = 16;   // exponentials of an SM per cycle [CUDAPG]
-constexpr double kScores = 64;             // unit of AttentionFactors::score
+constexpr double kSpecialFunctions = 16;  // exponentials of an SM per cycle [CUDAPG]
+constexpr double kScores = 64;            // unit of AttentionFactors::score
 
 const GpuDeviceSpec& teacher_spec(const std::string& id) {
   static std::map<std::string, GpuDeviceSpec> known;

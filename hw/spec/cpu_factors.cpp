@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const Range<double> kShare{0.01, 2};
+const Range<double> kShareOfPeak{0.01, 2};
 const Range<double> kPerVector{0, 1000};
 
 struct CpuFactorsFile {
@@ -113,14 +113,16 @@ ChosenCpuFactors nearest_factors(const CpuDeviceSpec& device, const fs::path& fo
 
 void fields(FieldList& list, CpuFactors& factors) {
   const std::vector<std::string> types = {"fp32", "bf16", "fp16", "int8"};
-  list.table("product_efficiency", factors.product_efficiency, types, kShare, 1.0,
+  list.table("product_efficiency", factors.product_efficiency, types, kShareOfPeak, 1.0,
              "Share of the peak that the inner loop of a product reaches.");
-  list.table("convolution_efficiency", factors.convolution_efficiency, types, kShare, 1.0,
+  list.table("convolution_efficiency", factors.convolution_efficiency, types, kShareOfPeak, 1.0,
              "Share of the peak that the inner loop of a convolution reaches.");
   list.value("tile", factors.tile, {Cycles(0), Cycles(1e5)},
              "Start and end of one register block of a product.");
-  list.value("l2_efficiency", factors.l2_efficiency, kShare, "Of the second cache's bandwidth.");
-  list.value("l3_efficiency", factors.l3_efficiency, kShare, "Of the third cache's bandwidth.");
+  list.value("l2_efficiency", factors.l2_efficiency, kShareOfPeak,
+             "Of the second cache's bandwidth.");
+  list.value("l3_efficiency", factors.l3_efficiency, kShareOfPeak,
+             "Of the third cache's bandwidth.");
   list.value("l3_hold", factors.l3_hold, {0.05, 4},
              "Share of the third cache in which data are found again.");
   list.value("dram_efficiency", factors.dram_efficiency, {0.01, 1},
@@ -151,7 +153,7 @@ void fields(FieldList& list, CpuFactors& factors) {
 }
 
 CpuFactors ideal_cpu_factors() {
-  constexpr double kHardMaximum = 100;  // exponent at which overlap is perfect
+  constexpr double kPerfectOverlap = 100;  // exponent at which overlap is perfect
   CpuFactors factors;
   for (const char* type : {"fp32", "bf16", "fp16", "int8"}) {
     factors.product_efficiency[type] = 1;
@@ -159,7 +161,7 @@ CpuFactors ideal_cpu_factors() {
   }
   for (const char* type : {"bf16", "fp16", "int8"}) factors.convert[type] = 1;
   factors.core_dram = 1000;
-  factors.overlap = kHardMaximum;
+  factors.overlap = kPerfectOverlap;
   return factors;
 }
 

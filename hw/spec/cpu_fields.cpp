@@ -13,14 +13,14 @@ using namespace literals;
 
 namespace {
 
-const Range<Hertz> kClock{Hertz(100e6), Hertz(10e9)};
+const Range<Hertz> kCoreClock{Hertz(100e6), Hertz(10e9)};
 const Range<BytesPerCycle> kPort{BytesPerCycle(0.1), BytesPerCycle(1024)};
 
 }  // namespace
 
 void fields(FieldList& list, CpuClocks& spec) {
-  list.value("base", spec.base, kClock, "Clock that is guaranteed.");
-  list.value("all_core", spec.all_core, kClock, "Clock with all cores at work on vector code.");
+  list.value("base", spec.base, kCoreClock, "Clock that is guaranteed.");
+  list.value("all_core", spec.all_core, kCoreClock, "Clock with all cores at work on vector code.");
 }
 
 void fields(FieldList& list, CpuCacheSpec& spec) {

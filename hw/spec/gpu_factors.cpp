@@ -7,6 +7,7 @@
 #include "hw/spec/data_folder.hpp"
 #include "hw/spec/gemm_factors_file.hpp"
 #include "hw/spec/overrides.hpp"
+#include "hw/spec/sm_ports.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
 #include "model/config/document.hpp"
@@ -15,10 +16,6 @@ namespace foretell {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr double kSharedMemoryPort = 128;  // bytes per cycle of an SM [CUDAPG]
-constexpr double kL2Port = 64;             // bytes per cycle of an SM [NVA100W]
-constexpr double kHardMaximum = 100;       // exponent at which overlap is perfect
 
 // One hash of all files, so that a record says with which numbers it was made.
 std::string hash_of_folders(const std::vector<fs::path>& folders) {

@@ -12,9 +12,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kWiden = 2;  // of the interval, on a chip that was not measured
+constexpr double kUnmeasured = 2;  // of the interval, on a chip that was not measured
 
-double ratio_at(const Node& list, std::size_t index) {
+double bound_at(const Node& list, std::size_t index) {
   if (!list.is_list() || list.items.size() != 2) {
     throw UserError(list.where() + ": interval80: wanted are two numbers: [low, high]");
   }
@@ -30,8 +30,8 @@ KernelFactorSet read_set(const Node& node) {
   set.fitted_on = text("fitted_on");
   set.held_out = text("held_out");
   const Node& interval = node.required("interval80", "tables");
-  set.interval_low = ratio_at(interval, 0);
-  set.interval_high = ratio_at(interval, 1);
+  set.interval_low = bound_at(interval, 0);
+  set.interval_high = bound_at(interval, 1);
   for (const MapEntry& entry : node.required("factors", "tables").entries) {
     set.factors.emplace_back(entry.key, entry.value.as_text(entry.key));
   }
@@ -161,8 +161,8 @@ ChosenFactorSet KernelFactorsLibrary::choose(const GpuDeviceSpec& device,
       if (set == nullptr) continue;
       ChosenFactorSet chosen{*set, from};
       if (from != device.id) {
-        chosen.set.interval_low = std::max(0.0, 1 - kWiden * (1 - set->interval_low));
-        chosen.set.interval_high = 1 + kWiden * (set->interval_high - 1);
+        chosen.set.interval_low = std::max(0.0, 1 - kUnmeasured * (1 - set->interval_low));
+        chosen.set.interval_high = 1 + kUnmeasured * (set->interval_high - 1);
       }
       return chosen;
     }

@@ -13,9 +13,9 @@ struct DeviceOwnFields {
   NeuronDeviceSpec& spec;
 };
 
-const Range<Hertz> kClock{Hertz(10e6), Hertz(10e9)};
+const Range<Hertz> kEngineClock{Hertz(10e6), Hertz(10e9)};
 const Range<Cycles> kCycles{Cycles(0), Cycles(10000)};
-const Range<Seconds> kLatency{Seconds(0), Seconds(0.1)};
+const Range<Seconds> kDelay{Seconds(0), Seconds(0.1)};
 
 void fields(FieldList& list, DeviceOwnFields& own) {
   list.count("cores", own.spec.cores, {1, 1024}, "NeuronCores of a device.");
@@ -29,7 +29,7 @@ void fields(FieldList& list, DeviceOwnFields& own) {
 }  // namespace
 
 void fields(FieldList& list, TensorEngineSpec& spec) {
-  list.value("clock", spec.clock, kClock, "Clock of the systolic array.");
+  list.value("clock", spec.clock, kEngineClock, "Clock of the systolic array.");
   list.count("rows", spec.rows, {1, 4096}, "Contraction dimension: partitions read per cycle.");
   list.count("columns", spec.columns, {1, 4096}, "Output rows: columns of the stationary operand.");
   list.count("max_moving", spec.max_moving, {1, 65536},
@@ -47,7 +47,7 @@ void fields(FieldList& list, TensorEngineSpec& spec) {
 }
 
 void fields(FieldList& list, LaneEngineSpec& spec) {
-  list.value("clock", spec.clock, kClock, "Clock of the engine.");
+  list.value("clock", spec.clock, kEngineClock, "Clock of the engine.");
   list.count("lanes", spec.lanes, {1, 4096}, "FP32 elements per cycle.");
   list.value("min_interval", spec.min_interval, kCycles, "Cycles of the smallest instruction.");
   list.value("access_overhead", spec.access_overhead, kCycles,
@@ -71,12 +71,11 @@ void fields(FieldList& list, DmaSpec& spec) {
   list.count("engines", spec.engines, {1, 1024}, "DMA engines of a core.");
   list.value("engine_rate", spec.engine_rate, {BytesPerSecond(1e6), BytesPerSecond(10e12)},
              "Sustained rate of one engine.");
-  list.value("descriptor_floor", spec.descriptor_floor, kLatency,
-             "Time of the smallest descriptor.");
-  list.value("descriptor_overhead", spec.descriptor_overhead, kLatency,
+  list.value("descriptor_floor", spec.descriptor_floor, kDelay, "Time of the smallest descriptor.");
+  list.value("descriptor_overhead", spec.descriptor_overhead, kDelay,
              "Fixed time of a descriptor beside bytes / rate.");
   list.value(
-      "start_latency", spec.start_latency, kLatency,
+      "start_latency", spec.start_latency, kDelay,
       "From the semaphore to the first byte; delays a transfer, does not occupy the engine.");
   list.value("transpose_passes", spec.transpose_passes, {1, 1000},
              "Times that the bytes of a transposing transfer pass a DMA engine.");
@@ -107,23 +106,23 @@ void fields(FieldList& list, HbmSpec& spec) {
   list.value("capacity", spec.capacity, {1_MiB, Bytes(64e12)}, "Device memory.");
   list.value("bandwidth", spec.bandwidth, {BytesPerSecond(1e6), BytesPerSecond(1e15)},
              "Peak rate of the device memory, shared by the cores.");
-  list.value("latency", spec.latency, kLatency, "First byte of an access.");
+  list.value("latency", spec.latency, kDelay, "First byte of an access.");
 }
 
 void fields(FieldList& list, LinkSpec& spec) {
   list.count("count", spec.count, {0, 64}, "Links of a device to its neighbours.");
   list.value("bandwidth", spec.bandwidth, {BytesPerSecond(1e6), BytesPerSecond(1e15)},
              "Rate of one link.");
-  list.value("hop_latency", spec.hop_latency, kLatency,
+  list.value("hop_latency", spec.hop_latency, kDelay,
              "One step of a ring collective, without its transfer.");
-  list.value("latency", spec.latency, kLatency,
+  list.value("latency", spec.latency, kDelay,
              "What each further link on the way to another device adds to a step.");
 }
 
 void fields(FieldList& list, CollectiveSpec& spec) {
   list.value("rate", spec.rate, {BytesPerSecond(1e6), BytesPerSecond(1e15)},
              "What a rank moves out on one ring.");
-  list.value("phase_overhead", spec.phase_overhead, kLatency,
+  list.value("phase_overhead", spec.phase_overhead, kDelay,
              "Start of each phase; an all-reduce has two.");
   list.value("packet", spec.packet, {Bytes(64), 1_GiB},
              "Pieces in which a collective passes memory and links.");
@@ -186,7 +185,7 @@ void fields(FieldList& list, NeuronFactors& factors) {
              "Share of the prefetch window that decode steps use.");
   list.value("clock_derate", factors.clock_derate, {0.1, 10},
              "Clocks of the compute engines are divided by this; DMA is not.");
-  list.value("hop_latency", factors.hop_latency, kLatency,
+  list.value("hop_latency", factors.hop_latency, kDelay,
              "One step of a ring collective; replaces link.hop_latency unless 0.");
   list.open_table("sdk_engine_time", factors.sdk_engine_time, check_sdk_version, {0.1, 10},
                   "Engine time is multiplied by this up to and including the SDK release.");

@@ -7,7 +7,7 @@
 namespace foretell {
 namespace {
 
-const Range<Cycles> kLatency{Cycles(0), Cycles(1e6)};
+const Range<Cycles> kPassLatency{Cycles(0), Cycles(1e6)};
 
 }  // namespace
 
@@ -40,8 +40,8 @@ void fields(FieldList& list, PassFactors& factors) {
              "Share of L2 in which data stay until they are used again.");
   list.value("l2_feed", factors.l2_feed, {BytesPerCycle(0.01), BytesPerCycle(1e5)},
              "L2 to all SMs together, per SM.");
-  list.value("block", factors.block, kLatency, "Latency of a thread block.");
-  list.value("step", factors.step, kLatency,
+  list.value("block", factors.block, kPassLatency, "Latency of a thread block.");
+  list.value("step", factors.step, kPassLatency,
              "Latency of each further round of its threads over a row.");
   list.value("overlap", factors.overlap, {0, 100},
              "How well latencies hide behind bytes; 0 is not at all.");

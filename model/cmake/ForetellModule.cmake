@@ -1,13 +1,14 @@
-# foretell_module(<target> SOURCES a.cpp … [DEPS target …] [TESTS a_test.cpp …])
+# foretell_module(<target> [UNGROUPED] SOURCES a.cpp … [DEPS target …] [TESTS a_test.cpp …])
 #
 # One static library per folder, target foretell_<folder>, plus one test executable from the
 # tests that stand beside the sources. A folder without sources (headers only) becomes an
-# interface library. A test file named x_test.cpp gets the ctest label `unit`; x_laws_test.cpp,
+# interface library. UNGROUPED: its sources are compiled one by one even with FORETELL_UNITY, or as
+# the folder's own list says. A test file named x_test.cpp gets the ctest label `unit`; x_laws_test.cpp,
 # x_golden_test.cpp, x_accuracy_test.cpp and x_speed_test.cpp get theirs.
 include(GoogleTest)
 
 function(foretell_module target)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;TESTS;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "UNGROUPED" "" "SOURCES;DEPS;TESTS;TEST_DEPS" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "foretell_module(${target}): unknown arguments ${ARG_UNPARSED_ARGUMENTS}")
   endif()
@@ -17,14 +18,37 @@ function(foretell_module target)
       set_target_properties(${target} PROPERTIES
         CXX_CLANG_TIDY "clang-tidy;--quiet;--extra-arg=-Wno-unknown-warning-option")
     endif()
+    if(FORETELL_UNITY AND NOT ARG_UNGROUPED)
+      foretell_group_sources(${target} ${ARG_SOURCES})
+    endif()
     target_link_libraries(${target} PUBLIC foretell_options ${ARG_DEPS})
   else()
     add_library(${target} INTERFACE)
     target_link_libraries(${target} INTERFACE foretell_options ${ARG_DEPS})
   endif()
   if(FORETELL_TESTS AND ARG_TESTS)
-    foretell_tests(${target} TESTS ${ARG_TESTS} DEPS ${target} ${ARG_TEST_DEPS})
+    set(grouping)
+    if(ARG_UNGROUPED)
+      set(grouping UNGROUPED)
+    endif()
+    foretell_tests(${target} ${grouping} TESTS ${ARG_TESTS} DEPS ${target} ${ARG_TEST_DEPS})
   endif()
+endfunction()
+
+# Sources of one folder include the same headers, and reading these takes longer than the rest: up
+# to eight are compiled as one. Names in their anonymous namespaces must differ.
+function(foretell_group_sources target)
+  set(index 0)
+  foreach(source IN LISTS ARGN)
+    if(source MATCHES "\\.cpp$")
+      get_filename_component(folder ${source} DIRECTORY)
+      string(REPLACE "/" "_" folder "${folder}")
+      math(EXPR group "${index} / 8")
+      math(EXPR index "${index} + 1")
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP "${folder}${group}")
+    endif()
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
 
 # Every test includes GoogleTest's headers, which take longer to parse than most tests: parsed once.
@@ -38,7 +62,7 @@ endif()
 # foretell_tests(<name> TESTS x_test.cpp … DEPS target …): one executable and one ctest entry per
 # test case, so that each case has a process (and a SystemC kernel) of its own.
 function(foretell_tests name)
-  cmake_parse_arguments(ARG "" "" "TESTS;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "UNGROUPED" "" "TESTS;DEPS" ${ARGN})
   foreach(label IN ITEMS unit laws golden accuracy speed)
     set(files_${label})
   endforeach()
@@ -53,6 +77,9 @@ function(foretell_tests name)
     if(files_${label})
       set(test_target ${name}_${label}_tests)
       add_executable(${test_target} ${files_${label}})
+      if(FORETELL_UNITY AND NOT ARG_UNGROUPED)
+        foretell_group_sources(${test_target} ${files_${label}})
+      endif()
       target_link_libraries(${test_target} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
       target_compile_definitions(${test_target} PRIVATE FORETELL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
       if(FORETELL_PCH)

@@ -4,18 +4,13 @@
 #include <cmath>
 
 #include "model/base/errors.hpp"
+#include "model/timing/soft_limits.hpp"
 
 namespace foretell {
 namespace {
 
 constexpr std::int64_t kPieces = 8;          // of a run of equal chunks on one core
-constexpr double kLargestPayload = 1 << 30;  // a payload counts its bytes in 32 bits
-
-double overlapped(double a, double b, double exponent) {
-  const double longer = std::max(a, b);
-  if (!(longer > 0)) return 0;
-  return longer * std::pow(1 + std::pow(std::min(a, b) / longer, exponent), 1 / exponent);
-}
+constexpr double kLongestPayload = 1 << 30;  // a payload counts its bytes in 32 bits
 
 // At most kPieces of each run, so that cores take turns at the memory.
 std::vector<CpuChunkRun> in_pieces(const std::vector<CpuChunkRun>& runs) {
@@ -66,7 +61,7 @@ void CpuCore::step() {
 }
 
 void CpuCore::request() {
-  const double now = std::min(left_, kLargestPayload);
+  const double now = std::min(left_, kLongestPayload);
   left_ -= now;
   payload_.set_data_length(static_cast<unsigned>(now));
   payload_.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);

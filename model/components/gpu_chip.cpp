@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "model/base/errors.hpp"
+#include "model/timing/soft_limits.hpp"
 
 namespace foretell {
 namespace {
@@ -20,12 +21,6 @@ HbmSpec l2_server_of(const GpuDeviceSpec& spec) {
 }
 
 // Time of two activities that overlap imperfectly; see GpuKernel::overlap.
-double overlapped(double a, double b, double exponent) {
-  const double longer = std::max(a, b);
-  if (!(longer > 0)) return 0;
-  return longer * std::pow(1 + std::pow(std::min(a, b) / longer, exponent), 1 / exponent);
-}
-
 }  // namespace
 
 GpuStream::GpuStream(const sc_core::sc_module_name& name, const GpuDeviceSpec& spec, SmPool& sms,

@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 
 // What the user reads when `read` refuses the text.
 template <class Read>
-std::string message_of(const Read& read) {
+std::string unit_message(const Read& read) {
   try {
     read();
   } catch (const UserError& error) {
@@ -22,7 +22,7 @@ std::string message_of(const Read& read) {
 }
 
 std::string rate_message(std::string_view text) {
-  return message_of([&] { parse_quantity<BytesPerSecond>(text); });
+  return unit_message([&] { parse_quantity<BytesPerSecond>(text); });
 }
 
 TEST(ParseQuantity, DecimalAndBinaryPrefixesDiffer) {
@@ -62,7 +62,7 @@ TEST(ParseQuantity, WithoutUnitSaysWhatToWrite) {
 TEST(ParseQuantity, WrongDimensionIsNamed) {
   EXPECT_EQ(rate_message("820 GB"),
             "'820 GB' is a data size; wanted is a data rate such as '820 GB/s'");
-  EXPECT_EQ(message_of([] { parse_quantity<Seconds>("64 cycles"); }),
+  EXPECT_EQ(unit_message([] { parse_quantity<Seconds>("64 cycles"); }),
             "'64 cycles' is a cycle count; wanted is a time such as '146 ns'");
 }
 
@@ -89,7 +89,7 @@ TEST(ParseQuantity, RefusesWhatIsNoFiniteNumber) {
 }
 
 TEST(ParseQuantity, ANumberWithoutDimensionHasNoUnit) {
-  EXPECT_EQ(message_of([] { parse_quantity<double>("92 %"); }),
+  EXPECT_EQ(unit_message([] { parse_quantity<double>("92 %"); }),
             "'92 %' ends in '%'; wanted is a plain number");
 }
 
@@ -97,14 +97,14 @@ TEST(ParseInteger, WholeNumbersOnly) {
   EXPECT_EQ(parse_integer(" 16 "), 16);
   EXPECT_EQ(parse_integer("-1"), -1);
   EXPECT_EQ(parse_integer("1e3"), 1000);
-  EXPECT_EQ(message_of([] { parse_integer("2.5"); }), "'2.5' is not a whole number");
-  EXPECT_EQ(message_of([] { parse_integer("2 GB"); }),
+  EXPECT_EQ(unit_message([] { parse_integer("2.5"); }), "'2.5' is not a whole number");
+  EXPECT_EQ(unit_message([] { parse_integer("2 GB"); }),
             "'2 GB' ends in 'GB'; wanted is a plain number");
 }
 
 TEST(ParseInteger, StopsWhereIntegersAreNoLongerExact) {
   EXPECT_EQ(parse_integer("9007199254740992"), 9007199254740992);
-  EXPECT_EQ(message_of([] { parse_integer("9007199254740994"); }),
+  EXPECT_EQ(unit_message([] { parse_integer("9007199254740994"); }),
             "'9007199254740994' is not a whole number");
 }
 

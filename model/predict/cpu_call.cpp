@@ -44,9 +44,9 @@ std::string longest(const std::map<std::string, Seconds>& times) {
   return most == times.end() ? "" : most->first;
 }
 
-class CallRunner {
+class CpuCallRunner {
  public:
-  explicit CallRunner(const CpuCall& call) : call_(call) {}
+  explicit CpuCallRunner(const CpuCall& call) : call_(call) {}
 
   CpuCallResult run() {
     const CpuTiming timing(call_.system, call_.factors, call_.threads);
@@ -112,6 +112,6 @@ class CallRunner {
 
 }  // namespace
 
-CpuCallResult run_cpu_call(const CpuCall& call) { return CallRunner(call).run(); }
+CpuCallResult run_cpu_call(const CpuCall& call) { return CpuCallRunner(call).run(); }
 
 }  // namespace foretell

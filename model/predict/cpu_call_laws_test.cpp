@@ -11,7 +11,7 @@
 namespace foretell {
 namespace {
 
-struct Setting {
+struct CpuSetting {
   std::string system = "c7i.2xlarge";
   std::vector<std::string> set;
   std::string dtype = "fp32";
@@ -23,7 +23,7 @@ struct Setting {
   std::string factors = "none";
 };
 
-CpuCallResult call_of(const Setting& setting) {
+CpuCallResult cpu_call(const CpuSetting& setting) {
   const CpuSystemSpec system = CpuCatalog().load(setting.system, setting.set).spec;
   const PrecisionPolicy precision = precision_on_cpu(find_precision(setting.dtype), system.device);
   Binding binding;
@@ -38,15 +38,15 @@ CpuCallResult call_of(const Setting& setting) {
   return run_cpu_call(call);
 }
 
-Seconds time_of(const Setting& setting) { return call_of(setting).metrics.call; }
+Seconds cpu_time(const CpuSetting& setting) { return cpu_call(setting).metrics.call; }
 
 TEST(CpuCallLaws, MoreCoresAreNeverSlower) {
-  Setting setting{"c7a.8xlarge", {"device.fork_join=0 us"}};
+  CpuSetting setting{"c7a.8xlarge", {"device.fork_join=0 us"}};
   setting.threads = 1;
-  Seconds before = time_of(setting);
+  Seconds before = cpu_time(setting);
   for (const int threads : {2, 3, 4, 8, 16, 32}) {
     setting.threads = threads;
-    const Seconds now = time_of(setting);
+    const Seconds now = cpu_time(setting);
     EXPECT_LE(now.value(), before.value() * (1 + 1e-9)) << threads;
     before = now;
   }
@@ -54,10 +54,10 @@ TEST(CpuCallLaws, MoreCoresAreNeverSlower) {
 
 TEST(CpuCallLaws, NeverFasterThanTheRoofline) {
   for (const char* dtype : {"fp32", "bf16", "int8"}) {
-    Setting setting;
+    CpuSetting setting;
     setting.dtype = dtype;
     const CpuSystemSpec system = CpuCatalog().load(setting.system).spec;
-    const Metrics metrics = call_of(setting).metrics;
+    const Metrics metrics = cpu_call(setting).metrics;
     Flops products;
     for (const OperatorMetrics& op : metrics.operators) {
       if (op.op == "MatMul") products += op.flops;
@@ -71,35 +71,35 @@ TEST(CpuCallLaws, NeverFasterThanTheRoofline) {
 }
 
 TEST(CpuCallLaws, MoreWorkTakesLonger) {
-  Setting setting;
-  const Seconds one = time_of(setting);
+  CpuSetting setting;
+  const Seconds one = cpu_time(setting);
   setting.batch = 4;
-  EXPECT_GT(time_of(setting), one);
+  EXPECT_GT(cpu_time(setting), one);
   setting.batch = 1;
   setting.seq = 128;
-  EXPECT_GT(time_of(setting), one);
+  EXPECT_GT(cpu_time(setting), one);
 }
 
 TEST(CpuCallLaws, FasterPartsAreNeverSlower) {
-  const Seconds before = time_of({});
+  const Seconds before = cpu_time({});
   for (const char* better : {"device.dram.channel_bandwidth=80 GB/s", "device.clock.all_core=4 GHz",
                              "device.cache.l3=400 MiB", "device.cache.l3_bandwidth=64 B/cycle",
                              "device.flops_per_cycle.fp32=128", "device.fork_join=0.1 us"}) {
-    Setting setting;
+    CpuSetting setting;
     setting.set = {better};
-    EXPECT_LE(time_of(setting), before) << better;
+    EXPECT_LE(cpu_time(setting), before) << better;
   }
 }
 
 TEST(CpuCallLaws, EqualLoopsExecutedOnceGiveTheSameTime) {
-  Setting setting;
-  const Seconds once = time_of(setting);
+  CpuSetting setting;
+  const Seconds once = cpu_time(setting);
   setting.exact = true;
-  EXPECT_NEAR(time_of(setting) / once, 1, 1e-9);
+  EXPECT_NEAR(cpu_time(setting) / once, 1, 1e-9);
 }
 
 TEST(CpuCallLaws, BytesOfOperatorsAreBytesOfTheCall) {
-  const CpuCallResult result = call_of({});
+  const CpuCallResult result = cpu_call({});
   Bytes sum;
   for (const OperatorMetrics& op : result.metrics.operators) sum += op.bytes;
   EXPECT_NEAR(sum / result.metrics.hbm_read, 1, 1e-12);
@@ -111,10 +111,10 @@ TEST(CpuCallLaws, BytesOfOperatorsAreBytesOfTheCall) {
 TEST(CpuCallLaws, EveryFamilyOfNetworksIsMapped) {
   for (const char* workload :
        {"bert-base-uncased", "gpt2", "albert-base-v2", "distilbert-base-uncased"}) {
-    Setting setting;
+    CpuSetting setting;
     setting.workload = workload;
     setting.seq = 16;
-    EXPECT_GT(time_of(setting), Seconds(0)) << workload;
+    EXPECT_GT(cpu_time(setting), Seconds(0)) << workload;
   }
 }
 

@@ -13,7 +13,7 @@ namespace foretell {
 namespace {
 
 // Everything that the time of a kernel depends on.
-std::string key_of(const GpuKernel& kernel) {
+std::string kernel_key(const GpuKernel& kernel) {
   std::string key =
       fmt::format("{} {} {} {} {} {} {} {} {} {}", kernel.ctas_per_sm,
                   kernel.memory_latency.value(), kernel.dram_bytes.value(),
@@ -31,7 +31,7 @@ std::vector<Seconds> kernel_times(const GpuCall& call, const std::vector<MappedO
   for (const MappedOp& op : ops) {
     all.insert(all.end(), op.program.kernels.begin(), op.program.kernels.end());
   }
-  return distinct_times(all, call.exact, key_of, [&](const std::vector<GpuKernel>& distinct) {
+  return distinct_times(all, call.exact, kernel_key, [&](const std::vector<GpuKernel>& distinct) {
     std::vector<GpuProgram> programs;
     programs.reserve(distinct.size());
     for (const GpuKernel& kernel : distinct) programs.push_back({{kernel}});

@@ -92,9 +92,9 @@ struct Replay {
   }
 };
 
-class CallRunner {
+class NeuronCallRunner {
  public:
-  explicit CallRunner(const NeuronCall& call)
+  explicit NeuronCallRunner(const NeuronCall& call)
       : call_(call), own_costs_(call.system, call.factors, call.tensor_parallel) {
     const NeuronCoreSpec& core = call.system.device.core;
     const double window =
@@ -333,6 +333,6 @@ class CallRunner {
 
 }  // namespace
 
-NeuronCallResult run_neuron_call(const NeuronCall& call) { return CallRunner(call).run(); }
+NeuronCallResult run_neuron_call(const NeuronCall& call) { return NeuronCallRunner(call).run(); }
 
 }  // namespace foretell

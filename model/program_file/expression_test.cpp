@@ -16,7 +16,7 @@ std::int64_t evaluate(const std::string& text, const std::vector<std::int64_t>& 
   return Expression::parse(text, kNames).value(indices);
 }
 
-std::string message_of(const std::string& text) {
+std::string expression_message(const std::string& text) {
   try {
     evaluate(text);
   } catch (const UserError& error) {
@@ -52,20 +52,21 @@ TEST(Expression, NumbersMayCarryABinaryUnit) {
 }
 
 TEST(Expression, SaysWhatIsWrong) {
-  EXPECT_EQ(message_of(""), "nothing is stated; wanted is a whole number");
-  EXPECT_EQ(message_of("2 +"), "'2 +' ends too early");
-  EXPECT_THAT(message_of("(2 + 3"), testing::HasSubstr("a closing parenthesis is missing"));
-  EXPECT_THAT(message_of("2 ^ 3"), testing::HasSubstr("'^' is not expected here"));
-  EXPECT_EQ(message_of("1e12"), "'1e12' is not a whole number");
-  EXPECT_EQ(message_of("1.5"), "'1.5' is not a whole number");
-  EXPECT_THAT(message_of("2 GB"),
+  EXPECT_EQ(expression_message(""), "nothing is stated; wanted is a whole number");
+  EXPECT_EQ(expression_message("2 +"), "'2 +' ends too early");
+  EXPECT_THAT(expression_message("(2 + 3"), testing::HasSubstr("a closing parenthesis is missing"));
+  EXPECT_THAT(expression_message("2 ^ 3"), testing::HasSubstr("'^' is not expected here"));
+  EXPECT_EQ(expression_message("1e12"), "'1e12' is not a whole number");
+  EXPECT_EQ(expression_message("1.5"), "'1.5' is not a whole number");
+  EXPECT_THAT(expression_message("2 GB"),
               testing::HasSubstr("no such unit 'GB'; there are B, KiB, MiB and GiB"));
-  EXPECT_THAT(message_of("tils"), testing::HasSubstr("nearest is 'tiles'"));
-  EXPECT_THAT(message_of("tiles / 7"), testing::HasSubstr("leaves a remainder"));
-  EXPECT_EQ(message_of("3 / (tiles - 64)"), "division by zero");
-  EXPECT_THAT(message_of("9223372036854775807 + 1"), testing::HasSubstr("has to fit 64 bits"));
-  EXPECT_THAT(message_of("99999999999999999999"), testing::HasSubstr("has to fit 64 bits"));
-  EXPECT_THAT(message_of("4 GiB * 4 GiB"), testing::HasSubstr("has to fit 64 bits"));
+  EXPECT_THAT(expression_message("tils"), testing::HasSubstr("nearest is 'tiles'"));
+  EXPECT_THAT(expression_message("tiles / 7"), testing::HasSubstr("leaves a remainder"));
+  EXPECT_EQ(expression_message("3 / (tiles - 64)"), "division by zero");
+  EXPECT_THAT(expression_message("9223372036854775807 + 1"),
+              testing::HasSubstr("has to fit 64 bits"));
+  EXPECT_THAT(expression_message("99999999999999999999"), testing::HasSubstr("has to fit 64 bits"));
+  EXPECT_THAT(expression_message("4 GiB * 4 GiB"), testing::HasSubstr("has to fit 64 bits"));
 }
 
 // Both sides of the largest number.
@@ -76,8 +77,10 @@ TEST(Expression, TheLargestNumberIsRepresented) {
 
 TEST(Expression, DeepNestingIsRefusedInsteadOfOverflowingTheStack) {
   EXPECT_EQ(evaluate(std::string(50, '(') + "1" + std::string(50, ')')), 1);
-  EXPECT_THAT(message_of(std::string(100000, '(')), testing::HasSubstr("nested too deeply"));
-  EXPECT_THAT(message_of(std::string(100000, '-') + "1"), testing::HasSubstr("nested too deeply"));
+  EXPECT_THAT(expression_message(std::string(100000, '(')),
+              testing::HasSubstr("nested too deeply"));
+  EXPECT_THAT(expression_message(std::string(100000, '-') + "1"),
+              testing::HasSubstr("nested too deeply"));
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ std::string text_of(const std::string& expression) {
 
 bool holds(const std::string& expression) { return evaluate(expression, lookup).number > 0; }
 
-std::string mistake(const std::string& expression) {
+std::string complaint(const std::string& expression) {
   try {
     text_of(expression);
   } catch (const UserError& error) {
@@ -65,24 +65,24 @@ TEST(Arithmetic, Conditions) {
 }
 
 TEST(Arithmetic, MistakesSayWhatIsWrong) {
-  EXPECT_THAT(mistake("${bandwidth} + 2"), HasSubstr("+ of a data rate"));
-  EXPECT_THAT(mistake("${bandwidth} < 2 ms"), HasSubstr("< of a data rate"));
-  EXPECT_THAT(mistake("2 GB/x"), HasSubstr("GB/x"));
-  EXPECT_THAT(mistake("2 parsec"), HasSubstr("no such unit 'parsec'"));
-  EXPECT_THAT(mistake("cores * 2"), HasSubstr("${cores}"));
-  EXPECT_THAT(mistake("${coers}"), HasSubstr("unknown name 'coers'"));
-  EXPECT_THAT(mistake("${cores"), HasSubstr("a name is written"));
-  EXPECT_THAT(mistake("1 / 0"), HasSubstr("divides by zero"));
-  EXPECT_THAT(mistake("(1 + 2"), HasSubstr("')' is missing"));
-  EXPECT_THAT(mistake("1 +"), HasSubstr("ends too early"));
-  EXPECT_THAT(mistake("1 2"), HasSubstr("'2' is not expected here"));
-  EXPECT_THAT(mistake(""), HasSubstr("nothing is stated"));
-  EXPECT_THAT(mistake("${dtype} * 2"), HasSubstr("is a word"));
-  EXPECT_THAT(mistake("${dtype} < 'x'"), HasSubstr("== and != only"));
-  EXPECT_THAT(mistake("${bandwidth} * ${bandwidth}"), HasSubstr("has no unit"));
-  EXPECT_THAT(mistake("sqrt(-1)"), HasSubstr("sqrt of -1"));
-  EXPECT_THAT(mistake("'word"), HasSubstr("closing quote"));
-  EXPECT_THAT(mistake(std::string(500, '(')), HasSubstr("nested too deeply"));
+  EXPECT_THAT(complaint("${bandwidth} + 2"), HasSubstr("+ of a data rate"));
+  EXPECT_THAT(complaint("${bandwidth} < 2 ms"), HasSubstr("< of a data rate"));
+  EXPECT_THAT(complaint("2 GB/x"), HasSubstr("GB/x"));
+  EXPECT_THAT(complaint("2 parsec"), HasSubstr("no such unit 'parsec'"));
+  EXPECT_THAT(complaint("cores * 2"), HasSubstr("${cores}"));
+  EXPECT_THAT(complaint("${coers}"), HasSubstr("unknown name 'coers'"));
+  EXPECT_THAT(complaint("${cores"), HasSubstr("a name is written"));
+  EXPECT_THAT(complaint("1 / 0"), HasSubstr("divides by zero"));
+  EXPECT_THAT(complaint("(1 + 2"), HasSubstr("')' is missing"));
+  EXPECT_THAT(complaint("1 +"), HasSubstr("ends too early"));
+  EXPECT_THAT(complaint("1 2"), HasSubstr("'2' is not expected here"));
+  EXPECT_THAT(complaint(""), HasSubstr("nothing is stated"));
+  EXPECT_THAT(complaint("${dtype} * 2"), HasSubstr("is a word"));
+  EXPECT_THAT(complaint("${dtype} < 'x'"), HasSubstr("== and != only"));
+  EXPECT_THAT(complaint("${bandwidth} * ${bandwidth}"), HasSubstr("has no unit"));
+  EXPECT_THAT(complaint("sqrt(-1)"), HasSubstr("sqrt of -1"));
+  EXPECT_THAT(complaint("'word"), HasSubstr("closing quote"));
+  EXPECT_THAT(complaint(std::string(500, '(')), HasSubstr("nested too deeply"));
 }
 
 TEST(Arithmetic, NamesAreListedOnce) {

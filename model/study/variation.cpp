@@ -17,7 +17,7 @@ namespace foretell {
 namespace {
 
 constexpr double kExact = 0x1p53;  // up to here every whole number exists
-constexpr std::int64_t kMostSeed = std::int64_t{1} << 53;
+constexpr std::int64_t kLargestSeed = std::int64_t{1} << 53;
 
 // A continuous range with a unit.
 struct ValueRange {
@@ -228,7 +228,7 @@ StudyAxis read_random(const Node& node, Problems& problems) {
     const Node* seed = node.find("seed");
     std::mt19937_64 random(seed == nullptr ? 0U
                                            : static_cast<std::uint64_t>(
-                                                 seed->as_integer("random.seed", 0, kMostSeed)));
+                                                 seed->as_integer("random.seed", 0, kLargestSeed)));
     const Node& vary = node.required("vary", "random");
     if (!vary.is_map() || vary.entries.empty())
       throw UserError(vary.where() + ": random.vary: wanted is a mapping of keys to ranges");

@@ -12,9 +12,9 @@
 namespace foretell {
 namespace {
 
-constexpr std::size_t kReserve = 2;    // tasks of a worker: one in work, one waiting
-constexpr int kTries = 2;              // of a task whose worker dies
-constexpr int kLongestPatience = 100;  // ms between looks at the clock when tasks have a limit
+constexpr std::size_t kTasksAhead = 2;  // tasks of a worker: one in work, one waiting
+constexpr int kTries = 2;               // of a task whose worker dies
+constexpr int kLongestPatience = 100;   // ms between looks at the clock when tasks have a limit
 
 }  // namespace
 
@@ -43,7 +43,7 @@ void WorkerGroup::replace(std::size_t index) {
 }
 
 std::size_t WorkerGroup::room() const {
-  const std::size_t capacity = workers_.size() * kReserve;
+  const std::size_t capacity = workers_.size() * kTasksAhead;
   return capacity > in_work_ ? capacity - in_work_ : 0;
 }
 

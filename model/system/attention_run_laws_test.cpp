@@ -12,7 +12,7 @@
 namespace foretell {
 namespace {
 
-constexpr double kPico = 1e-12;  // servers take whole bytes
+constexpr double kRounding = 1e-12;  // servers take whole bytes
 
 AttentionFactors factors() {
   AttentionFactors factors;
@@ -65,7 +65,7 @@ TEST_P(AttentionRunLaws, ASimulatedProgramTakesWhatTheClosedFormSays) {
   const std::vector<Seconds> simulated = simulate_gpu(gpu, programs);
   for (std::size_t i = 0; i < programs.size(); ++i) {
     const double formula = program_time(programs[i], gpu).value();
-    EXPECT_NEAR(simulated[i].value(), formula, kPico) << i;
+    EXPECT_NEAR(simulated[i].value(), formula, kRounding) << i;
   }
 }
 

@@ -13,13 +13,13 @@ namespace {
 
 constexpr double kMicroseconds = 1e6;
 
-std::string quoted(const std::string& text) {
+std::string json_text(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::string name_event(const char* what, int thread, const std::string& name) {
   return fmt::format(R"({{"ph":"M","pid":0,"tid":{},"name":"{}","args":{{"name":{}}}}})", thread,
-                     what, quoted(name));
+                     what, json_text(name));
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ void write_gpu_trace(std::ostream& out, const std::string& gpu,
         << fmt::format(
                R"({{"ph":"X","pid":0,"tid":{},"ts":{:.6f},"dur":{:.6f},"name":{},"args":{{"operator":{}}}}})",
                threads.at(run.engine), run.start.value() * kMicroseconds,
-               run.duration.value() * kMicroseconds, quoted(run.kernel), quoted(run.op));
+               run.duration.value() * kMicroseconds, json_text(run.kernel), json_text(run.op));
   }
   out << "\n]}\n";
   out.flush();

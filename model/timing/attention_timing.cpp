@@ -9,6 +9,7 @@
 
 #include "model/timing/cta_schedule.hpp"
 #include "model/timing/occupancy.hpp"
+#include "model/timing/soft_limits.hpp"
 
 namespace foretell {
 namespace {
@@ -59,12 +60,6 @@ AttentionTile context_tile(const GpuDeviceSpec& device, const AttentionLibrary& 
       refuse_kernel(device, kernel_name(tile, width), lacking);
     }
   }
-}
-
-double overlapped(double a, double b, double exponent) {
-  const double longer = std::max(a, b);
-  if (!(longer > 0)) return 0;
-  return longer * std::pow(1 + std::pow(std::min(a, b) / longer, exponent), 1 / exponent);
 }
 
 double kernel_time(const GpuKernel& kernel, const GpuDeviceSpec& device) {

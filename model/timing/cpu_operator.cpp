@@ -18,10 +18,6 @@ double value_bytes(const std::string& dtype) {
   return dtype == "fp32" ? 4 : 2;
 }
 
-CpuTraffic sum(const CpuTraffic& a, const CpuTraffic& b) {
-  return {a.l2 + b.l2, a.l3 + b.l3, a.dram + b.dram};
-}
-
 class Operators {
  public:
   Operators(const CpuTiming& timing, const CpuOperator& op)
@@ -82,7 +78,7 @@ class Operators {
     shape.dtype = dtype_;
     shape.packed_weights = b == 1;
     shape.weights = found(weights, all);
-    shape.others = sum(found(source + extra, all), found(result, all));
+    shape.others = found(source + extra, all) + found(result, all);
     if (gelu) shape.epilogue = count(b, m, n) / static_cast<double>(timing_.lanes());
     loops_.push_back(timing_.product(shape));
     if (op_.cold) loops_.back().call += timing_.factors().cold_call;
@@ -104,7 +100,7 @@ class Operators {
     const double result = each_ * static_cast<double>(b * filters * out * out);
     const double all = source + weights + result;
     shape.weights = found(weights, all);
-    shape.others = sum(found(source + (adds ? result : 0), all), found(result, all));
+    shape.others = found(source + (adds ? result : 0), all) + found(result, all);
     if (adds) shape.epilogue = 2 * result / each_ / static_cast<double>(timing_.lanes());
     loops_.push_back(timing_.convolution(shape));
   }
@@ -134,7 +130,7 @@ class Operators {
     shape.cols = cols;
     shape.dtype = dtype;
     shape.narrow = each < 4 && op != "copy" && op != "convert";
-    shape.traffic = sum(found(read, read + result), found(result, read + result));
+    shape.traffic = found(read, read + result) + found(result, read + result);
     loops_.push_back(timing_.rows(shape));
   }
 

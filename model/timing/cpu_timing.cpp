@@ -6,11 +6,11 @@
 #include <cmath>
 
 #include "model/base/errors.hpp"
+#include "model/timing/soft_limits.hpp"
 
 namespace foretell {
 namespace {
 
-constexpr double kSoftness = 0.6;          // see missing_share
 constexpr std::int64_t kPanelVectors = 4;  // columns of a panel, in vector registers
 constexpr std::int64_t kRegisterRows = 6;  // 24 accumulators of 32 registers
 constexpr std::int64_t kBlockRows = 64;    // rows that one chunk takes along
@@ -18,12 +18,6 @@ constexpr std::int64_t kLeastRows = 16;    // below, a block is not cut for more
 constexpr std::int64_t kRowChunks = 8;     // chunks per thread of row-wise work
 
 std::int64_t pieces(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
-
-double overlapped(double a, double b, double exponent) {
-  const double longer = std::max(a, b);
-  if (!(longer > 0)) return 0;
-  return longer * std::pow(1 + std::pow(std::min(a, b) / longer, exponent), 1 / exponent);
-}
 
 // Values that the unit takes along in one lane: two of bf16, four of int8.
 std::int64_t packed(const std::string& dtype) {
@@ -45,15 +39,7 @@ CpuTraffic part(const CpuTraffic& traffic, double share) {
   return {traffic.l2 * share, traffic.l3 * share, traffic.dram * share};
 }
 
-CpuTraffic sum(const CpuTraffic& a, const CpuTraffic& b) {
-  return {a.l2 + b.l2, a.l3 + b.l3, a.dram + b.dram};
-}
-
 }  // namespace
-
-double missing_share(Bytes footprint, Bytes capacity) {
-  return std::clamp((footprint / capacity - 1) / kSoftness, 0.0, 1.0);
-}
 
 CpuTiming::CpuTiming(const CpuSystemSpec& system, const CpuFactors& factors, int threads)
     : system_(system),
@@ -75,9 +61,9 @@ Bytes CpuTiming::l3_capacity() const {
 }
 
 CpuTraffic CpuTiming::found(Bytes bytes, Bytes footprint) const {
-  const double beyond_l1 = missing_share(footprint, system_.device.cache.l1 * threads_);
-  const double beyond_l2 = std::min(beyond_l1, missing_share(footprint, l2_capacity()));
-  const double beyond_l3 = std::min(beyond_l2, missing_share(footprint, l3_capacity()));
+  const double beyond_l1 = missing_share(footprint / (system_.device.cache.l1 * threads_));
+  const double beyond_l2 = std::min(beyond_l1, missing_share(footprint / l2_capacity()));
+  const double beyond_l3 = std::min(beyond_l2, missing_share(footprint / l3_capacity()));
   return {bytes * (beyond_l1 - beyond_l2), bytes * (beyond_l2 - beyond_l3), bytes * beyond_l3,
           bytes * (1 - beyond_l1)};
 }
@@ -166,7 +152,7 @@ CpuLoop CpuTiming::product(const CpuProduct& product) const {
     block.packing = factors_.pack * values / static_cast<double>(lanes_);
   }
   block.epilogue = product.epilogue * factors_.gelu;
-  block.traffic = sum(product.weights, product.others);
+  block.traffic = product.weights + product.others;
   add_blocks(block, rows, loop);
   return loop;
 }
@@ -188,7 +174,7 @@ CpuLoop CpuTiming::convolution(const CpuConvolution& convolution) const {
   block.rate = core_rate(system_.device, convolution.dtype) *
                value_or(factors_.convolution_efficiency, convolution.dtype, 1);
   block.epilogue = convolution.epilogue * factors_.add;
-  block.traffic = sum(convolution.weights, convolution.others);
+  block.traffic = convolution.weights + convolution.others;
   add_blocks(block, is_flat ? std::min(block.m, kBlockRows) : block.m, loop);
   return loop;
 }

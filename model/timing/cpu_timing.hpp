@@ -26,6 +26,11 @@ struct CpuTraffic {
   Bytes all() const { return l1 + l2 + l3 + dram; }
 };
 
+// What both read beyond the first cache.
+inline CpuTraffic operator+(const CpuTraffic& a, const CpuTraffic& b) {
+  return {a.l2 + b.l2, a.l3 + b.l3, a.dram + b.dram};
+}
+
 struct CpuProduct {
   std::int64_t batch = 1;
   std::int64_t m = 1, n = 1, k = 1;
@@ -95,10 +100,6 @@ class CpuTiming {
   int threads_;
   std::int64_t lanes_;
 };
-
-// The share of bytes that a cache of `capacity` does not hold when `footprint` is touched between
-// two uses of them: none up to the capacity, all above 1.6 times it.
-double missing_share(Bytes footprint, Bytes capacity);
 
 // The time of a loop on cores that share the memory evenly: what model/components executes, for
 // fits. Cores that are done leave their share to the others there, so this is never shorter.

@@ -5,13 +5,13 @@
 #include <limits>
 
 #include "model/base/errors.hpp"
+#include "model/timing/soft_limits.hpp"
 
 namespace foretell {
 namespace {
 
 constexpr double kPartialBytes = 4;     // partial results of a split are FP32
 constexpr double kQuantiseBytes = 3;    // read as two bytes, written as one
-constexpr double kL2Softness = 0.6;     // share of the capacity over which hits become misses
 constexpr double kOverlapTime = 20e-6;  // where `overlap` is stated
 constexpr double kOverlapGrowth = 0.25;
 constexpr double kMaxOverlap = 12;  // beyond, the exponent changes nothing
@@ -28,10 +28,6 @@ constexpr double kPaddedTiles = 2.5;      // tiles along m among which a partial
 constexpr double kPaddedColumns = 1024;
 constexpr std::int64_t kGemvAnyDepth = 4;  // rows up to which it takes any depth
 constexpr double kGemvRows = 2;            // rows that the kernel without tiles takes at once
-
-double missing(double footprint, double capacity) {
-  return std::clamp((footprint / capacity - 1) / kL2Softness, 0.0, 1.0);
-}
 
 }  // namespace
 
@@ -81,8 +77,8 @@ GemmTiming::Work GemmTiming::prepare(const GemmShape& shape, const GemmL2State& 
       copies * work.weights + (l2.own_activations ? copies : 1) * activations + results;
   const double between_activations =
       l2.own_activations ? between_weights : work.weights + activations + results;
-  const double operands = missing(between_weights, l2_capacity_) * work.weights +
-                          missing(between_activations, l2_capacity_) * activations;
+  const double operands = missing_share(between_weights / l2_capacity_) * work.weights +
+                          missing_share(between_activations / l2_capacity_) * activations;
   work.dram = operands + results;
   const double row = work.k * type_.activation_bytes;
   const double kept = 1 - factors_.long_rows * std::clamp((row / kPage - 1) / 2, 0.0, 1.0);

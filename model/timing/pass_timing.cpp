@@ -4,11 +4,10 @@
 #include <cmath>
 
 #include "model/base/errors.hpp"
+#include "model/timing/soft_limits.hpp"
 
 namespace foretell {
 namespace {
-
-constexpr double kL2Softness = 0.6;  // share of the capacity over which hits become misses
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -38,8 +37,7 @@ GpuKernel pass_kernel(const GpuDeviceSpec& device, const PassFactors& factors,
            Seconds((factors.block.value() + (rounds - 1) * factors.step.value()) / clock));
   const double all = elements * (shape.read_bytes + shape.write_bytes) * factors.passes;
   const double capacity = device.l2.capacity.value() * factors.l2_share;
-  const double missing =
-      shape.rotated ? 1 : std::clamp((all / capacity - 1) / kL2Softness, 0.0, 1.0);
+  const double missing = shape.rotated ? 1 : missing_share(all / capacity);
   const double results = elements * shape.write_bytes * factors.passes;
   kernel.dram_bytes = Bytes(results + missing * (all - results));
   kernel.dram_rate = device.hbm.bandwidth * factors.dram_efficiency;

@@ -11,8 +11,8 @@ namespace {
 
 constexpr double kStages = 2;
 constexpr int kSumsOfAThread = 128;     // so that operands and addresses have registers, too
-constexpr int kOtherRegisters = 40;     // of a thread: fragments of operands, addresses
-constexpr int kLeastThreads = 128;      // one warp on each of the four pipes of an SM
+constexpr int kGemmRegisters = 40;      // of a thread: fragments of operands, addresses
+constexpr int kFourWarps = 128;         // one warp on each of the four pipes of an SM
 constexpr int kPairedTile = 256 * 128;  // larger tiles belong to a pair of thread blocks
 
 bool has_tensor_memory(const GpuDeviceSpec& device) { return device.architecture == "blackwell"; }
@@ -29,8 +29,8 @@ CtaResources tile_resources(const GpuDeviceSpec& device, const GemmType& type,
   CtaResources cta;
   cta.shared_memory = Bytes(kStages * share * operands);
   const int sums = has_tensor_memory(device) ? 0 : area(tile);
-  cta.threads = std::max(kLeastThreads, sums / kSumsOfAThread);
-  cta.registers_per_thread = kOtherRegisters + (sums + cta.threads - 1) / cta.threads;
+  cta.threads = std::max(kFourWarps, sums / kSumsOfAThread);
+  cta.registers_per_thread = kGemmRegisters + (sums + cta.threads - 1) / cta.threads;
   return cta;
 }
 

@@ -12,7 +12,7 @@ namespace foretell {
 namespace {
 
 constexpr int kEnd = -1;
-constexpr std::size_t kChunk = 1 << 16;
+constexpr std::size_t kRowBuffer = 1 << 16;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 }  // namespace
@@ -56,8 +56,8 @@ bool CsvReader::next(CsvRow& row) {
 
 int CsvReader::get() {
   if (position_ == buffer_.size()) {
-    buffer_.resize(kChunk);
-    buffer_.resize(file_.read(buffer_.data(), kChunk));
+    buffer_.resize(kRowBuffer);
+    buffer_.resize(file_.read(buffer_.data(), kRowBuffer));
     position_ = 0;
     if (buffer_.empty()) return kEnd;
   }

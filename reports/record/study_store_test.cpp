@@ -17,7 +17,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-void run_sql(const std::string& path, const std::string& sql) {
+void query(const std::string& path, const std::string& sql) {
   sqlite3* database = nullptr;
   ASSERT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK);
   EXPECT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
@@ -120,9 +120,9 @@ TEST(StudyStore, AnOlderStoreIsBroughtUp) {
   const TemporaryFolder folder;
   const std::string path = folder.file("old.sqlite");
   RecordStore(path, StoreAccess::kWrite).add(example_record());
-  run_sql(path,
-          "DROP VIEW study_row; DROP TABLE study; DROP TABLE point; DROP TABLE study_point; "
-          "PRAGMA user_version = 1");
+  query(path,
+        "DROP VIEW study_row; DROP TABLE study; DROP TABLE point; DROP TABLE study_point; "
+        "PRAGMA user_version = 1");
   EXPECT_THAT(StudyStore(path, StoreAccess::kRead).studies(), IsEmpty());
   EXPECT_EQ(RecordStore(path, StoreAccess::kRead).records().size(), 1U);
   bool is_new = false;
@@ -135,7 +135,7 @@ TEST(StudyStore, ANewerStoreIsRefused) {
   const TemporaryFolder folder;
   const std::string path = folder.file("new.sqlite");
   StudyStore(path, StoreAccess::kWrite);
-  run_sql(path, "PRAGMA user_version = 99");
+  query(path, "PRAGMA user_version = 99");
   for (const StoreAccess access : {StoreAccess::kRead, StoreAccess::kWrite})
     EXPECT_THAT(message_of<UserError>([&] { StudyStore(path, access); }),
                 HasSubstr("newer foretell"));

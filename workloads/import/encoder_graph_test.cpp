@@ -17,7 +17,7 @@ Graph graph_of(const std::string& name, std::int64_t batch = 1, std::int64_t seq
   return build_graph(WorkloadLibrary().load(name), {batch, seq_len});
 }
 
-double matmul_flops(const Graph& graph) {
+double encoder_flops(const Graph& graph) {
   double flops = 0;
   for (std::size_t i = 0; i < graph.ops().size(); ++i) {
     const auto id = static_cast<OpId>(i);
@@ -32,18 +32,18 @@ std::vector<Shape> output_shapes(const Graph& graph) {
   return shapes;
 }
 
-const Op* find_op(const Graph& graph, const std::string& name) {
+const Op* encoder_op(const Graph& graph, const std::string& name) {
   const auto found = std::find_if(graph.ops().begin(), graph.ops().end(),
                                   [&](const Op& op) { return op.name == name; });
   return found == graph.ops().end() ? nullptr : &*found;
 }
 
-struct Published {
+struct PublishedEncoder {
   std::string name;
   std::int64_t parameters;  // as the library that published the network counts them
 };
 
-class ParameterCount : public ::testing::TestWithParam<Published> {};
+class ParameterCount : public ::testing::TestWithParam<PublishedEncoder> {};
 
 TEST_P(ParameterCount, IsThePublishedOne) {
   EXPECT_EQ(graph_of(GetParam().name).parameter_count(), GetParam().parameters);
@@ -51,20 +51,25 @@ TEST_P(ParameterCount, IsThePublishedOne) {
 
 INSTANTIATE_TEST_SUITE_P(
     Encoders, ParameterCount,
-    ::testing::Values(
-        Published{"bert-base-cased", 108310272}, Published{"bert-base-uncased", 109482240},
-        Published{"bert-base-cased-finetuned-mrpc", 108311810},
-        Published{"bert-large-cased", 333579264}, Published{"bert-large-uncased", 335141888},
-        Published{"roberta-base", 124645632}, Published{"roberta-large", 355359744},
-        Published{"distilroberta-base", 82118400}, Published{"camembert-base", 110621952},
-        Published{"xlm-roberta-base", 278295186},
-        Published{"google/electra-base-discriminator", 108891648},
-        Published{"albert-base-v2", 11683584}, Published{"distilbert-base-cased", 65190912},
-        Published{"distilbert-base-uncased", 66362880},
-        Published{"distilbert-base-cased-distilled-squad", 65192450},
-        Published{"distilbert-base-uncased-finetuned-sst-2-english", 66955010},
-        Published{"gpt2", 124439808}, Published{"gpt2-medium", 354823168},
-        Published{"gpt2-large", 774030080}),
+    ::testing::Values(PublishedEncoder{"bert-base-cased", 108310272},
+                      PublishedEncoder{"bert-base-uncased", 109482240},
+                      PublishedEncoder{"bert-base-cased-finetuned-mrpc", 108311810},
+                      PublishedEncoder{"bert-large-cased", 333579264},
+                      PublishedEncoder{"bert-large-uncased", 335141888},
+                      PublishedEncoder{"roberta-base", 124645632},
+                      PublishedEncoder{"roberta-large", 355359744},
+                      PublishedEncoder{"distilroberta-base", 82118400},
+                      PublishedEncoder{"camembert-base", 110621952},
+                      PublishedEncoder{"xlm-roberta-base", 278295186},
+                      PublishedEncoder{"google/electra-base-discriminator", 108891648},
+                      PublishedEncoder{"albert-base-v2", 11683584},
+                      PublishedEncoder{"distilbert-base-cased", 65190912},
+                      PublishedEncoder{"distilbert-base-uncased", 66362880},
+                      PublishedEncoder{"distilbert-base-cased-distilled-squad", 65192450},
+                      PublishedEncoder{"distilbert-base-uncased-finetuned-sst-2-english", 66955010},
+                      PublishedEncoder{"gpt2", 124439808},
+                      PublishedEncoder{"gpt2-medium", 354823168},
+                      PublishedEncoder{"gpt2-large", 774030080}),
     [](const auto& published) {
       std::string name = published.param.name;
       std::replace_if(
@@ -77,9 +82,9 @@ TEST(EncoderGraph, MatmulFlopsFollowTheClosedForm) {
   const double per_layer = 2 * b * s * (4 * h * h + 2 * h * f) + 2 * 2 * b * s * s * h;
   const double pooler = 2 * b * h * h;
   const Graph graph = graph_of("bert-large-uncased", 8, 128);
-  EXPECT_DOUBLE_EQ(matmul_flops(graph), layers * per_layer + pooler);
-  EXPECT_GT(graph.total_flops().value(), matmul_flops(graph));
-  EXPECT_LT(graph.total_flops().value(), 1.02 * matmul_flops(graph));
+  EXPECT_DOUBLE_EQ(encoder_flops(graph), layers * per_layer + pooler);
+  EXPECT_GT(graph.total_flops().value(), encoder_flops(graph));
+  EXPECT_LT(graph.total_flops().value(), 1.02 * encoder_flops(graph));
 }
 
 TEST(EncoderGraph, FlopsGrowWithTheBatchAndFasterThanTheLength) {
@@ -128,20 +133,20 @@ TEST(EncoderGraph, NothingIsComputedInVain) {
 
 TEST(EncoderGraph, AlbertSharesTheWeightsOfItsLayers) {
   const Graph graph = graph_of("albert-base-v2");
-  const Op* first = find_op(graph, "encoder.0.ffn.intermediate");
-  const Op* last = find_op(graph, "encoder.11.ffn.intermediate");
+  const Op* first = encoder_op(graph, "encoder.0.ffn.intermediate");
+  const Op* last = encoder_op(graph, "encoder.11.ffn.intermediate");
   ASSERT_NE(first, nullptr);
   ASSERT_NE(last, nullptr);
   EXPECT_EQ(first->inputs.at(1), last->inputs.at(1));
   EXPECT_EQ(graph.tensor(first->inputs.at(1)).consumers.size(), 12u);
-  EXPECT_NE(find_op(graph, "embeddings.projection"), nullptr)
+  EXPECT_NE(encoder_op(graph, "embeddings.projection"), nullptr)
       << "tables of 128 columns feed a width of 768";
 }
 
 TEST(EncoderGraph, OtherEncodersDoNotShare) {
   const Graph graph = graph_of("bert-base-uncased");
-  EXPECT_NE(find_op(graph, "encoder.0.ffn.intermediate")->inputs.at(1),
-            find_op(graph, "encoder.11.ffn.intermediate")->inputs.at(1));
+  EXPECT_NE(encoder_op(graph, "encoder.0.ffn.intermediate")->inputs.at(1),
+            encoder_op(graph, "encoder.11.ffn.intermediate")->inputs.at(1));
 }
 
 TEST(EncoderGraph, HeadsAsTheCheckpointsHaveThem) {
@@ -159,15 +164,15 @@ TEST(EncoderGraph, HeadsAsTheCheckpointsHaveThem) {
 
 TEST(EncoderGraph, DistilBertHasNeitherTokenTypesNorPooler) {
   const Graph graph = graph_of("distilbert-base-uncased");
-  EXPECT_EQ(find_op(graph, "embeddings.add_token_type"), nullptr);
-  EXPECT_EQ(find_op(graph, "head.dense"), nullptr);
-  EXPECT_NE(find_op(graph_of("bert-base-uncased"), "embeddings.add_token_type"), nullptr);
+  EXPECT_EQ(encoder_op(graph, "embeddings.add_token_type"), nullptr);
+  EXPECT_EQ(encoder_op(graph, "head.dense"), nullptr);
+  EXPECT_NE(encoder_op(graph_of("bert-base-uncased"), "embeddings.add_token_type"), nullptr);
 }
 
 TEST(EncoderGraph, TheMaskedLmHeadReadsTheWordTable) {
   const Graph graph = graph_of("xlm-roberta-base");
-  EXPECT_EQ(find_op(graph, "head.decoder")->inputs.at(1),
-            find_op(graph, "embeddings.word")->inputs.at(0));
+  EXPECT_EQ(encoder_op(graph, "head.decoder")->inputs.at(1),
+            encoder_op(graph, "embeddings.word")->inputs.at(0));
 }
 
 TEST(EncoderGraph, BindingsOutOfRangeAreTaught) {

@@ -29,7 +29,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text.replace(at, from.size(), to);
 }
 
-std::string message_of(const std::string& text) {
+std::string config_message(const std::string& text) {
   try {
     parse_model_config(text, "tiny", "tiny/config.json");
   } catch (const UserError& error) {
@@ -39,7 +39,7 @@ std::string message_of(const std::string& text) {
 }
 
 std::string message_with(const std::string& from, const std::string& to) {
-  return message_of(replaced(kTiny, from, to));
+  return config_message(replaced(kTiny, from, to));
 }
 
 TEST(ModelConfig, ReadsWhatShapesTheNetwork) {
@@ -67,18 +67,18 @@ TEST(ModelConfig, ArchitectureChoosesTheHead) {
 TEST(ModelConfig, AMissingModelTypeFollowsFromTheArchitecture) {
   const std::string text = replaced(kTiny, "\"model_type\": \"bert\",", "");
   EXPECT_EQ(parse_model_config(text, "tiny", "f").model_type, "bert");
-  EXPECT_THAT(message_of(replaced(text, "BertModel", "MysteryModel")),
+  EXPECT_THAT(config_message(replaced(text, "BertModel", "MysteryModel")),
               AllOf(HasSubstr("model_type: is missing"), HasSubstr("supported are: bert, ")));
 }
 
 TEST(ModelConfig, FilesThatAreNoConfig) {
-  EXPECT_THAT(message_of(""), HasSubstr("tiny/config.json: the file is empty"));
-  EXPECT_THAT(message_of(" \n"), HasSubstr("the file is empty"));
-  EXPECT_THAT(message_of(std::string(kTiny).substr(0, 150)),
+  EXPECT_THAT(config_message(""), HasSubstr("tiny/config.json: the file is empty"));
+  EXPECT_THAT(config_message(" \n"), HasSubstr("the file is empty"));
+  EXPECT_THAT(config_message(std::string(kTiny).substr(0, 150)),
               AllOf(HasSubstr("no valid JSON (truncated?)"), HasSubstr("line 7")));
-  EXPECT_THAT(message_of("[1, 2]"), HasSubstr("holds no object"));
-  EXPECT_THAT(message_of("{}"), HasSubstr("model_type: is missing"));
-  EXPECT_THAT(message_of(R"({"model_type": 3})"), HasSubstr("it must be text"));
+  EXPECT_THAT(config_message("[1, 2]"), HasSubstr("holds no object"));
+  EXPECT_THAT(config_message("{}"), HasSubstr("model_type: is missing"));
+  EXPECT_THAT(config_message(R"({"model_type": 3})"), HasSubstr("it must be text"));
 }
 
 TEST(ModelConfig, DuplicateKeysAreRefused) {
@@ -112,7 +112,7 @@ TEST(ModelConfig, SizesOutOfRangeNameFileLineAndRange) {
 TEST(ModelConfig, AllProblemsComeAtOnce) {
   const std::string text = replaced(replaced(kTiny, "\"vocab_size\": 1000", "\"vocab_size\": -5"),
                                     "\"num_hidden_layers\": 2,", "");
-  EXPECT_THAT(message_of(text),
+  EXPECT_THAT(config_message(text),
               AllOf(HasSubstr("vocab_size: is -5"), HasSubstr("num_hidden_layers: is missing")));
 }
 
@@ -138,7 +138,7 @@ TEST(ModelConfig, RobertaReservesPositionsForPadding) {
   const std::string roberta =
       replaced(replaced(kTiny, "\"bert\"", "\"roberta\""), "BertModel", "RobertaModel");
   EXPECT_EQ(parse_model_config(roberta, "tiny", "f").max_seq_len, 126);
-  EXPECT_THAT(message_of(replaced(roberta, "128", "2")), HasSubstr("must be above 2"));
+  EXPECT_THAT(config_message(replaced(roberta, "128", "2")), HasSubstr("must be above 2"));
 }
 
 TEST(ModelConfig, AlbertGroupsAreRefused) {
@@ -146,9 +146,9 @@ TEST(ModelConfig, AlbertGroupsAreRefused) {
       replaced(replaced(kTiny, "\"bert\"", "\"albert\", \"embedding_size\": 16"), "BertModel",
                "AlbertModel");
   EXPECT_TRUE(parse_model_config(albert, "tiny", "f").shared_layers);
-  EXPECT_THAT(
-      message_of(replaced(albert, "\"vocab_size\"", "\"num_hidden_groups\": 2, \"vocab_size\"")),
-      HasSubstr("num_hidden_groups: only 1"));
+  EXPECT_THAT(config_message(
+                  replaced(albert, "\"vocab_size\"", "\"num_hidden_groups\": 2, \"vocab_size\"")),
+              HasSubstr("num_hidden_groups: only 1"));
 }
 
 TEST(ModelConfig, LabelsAreCountedFromTheirNames) {

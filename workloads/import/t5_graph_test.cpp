@@ -11,11 +11,11 @@ namespace {
 
 using ::testing::HasSubstr;
 
-ModelConfig load(const std::string& name) { return WorkloadLibrary().load(name); }
+ModelConfig load_t5(const std::string& name) { return WorkloadLibrary().load(name); }
 
-std::string message_of(const Binding& binding) {
+std::string binding_message(const Binding& binding) {
   try {
-    build_graph(load("t5-3b"), binding);
+    build_graph(load_t5("t5-3b"), binding);
   } catch (const UserError& error) {
     return error.what();
   }
@@ -35,8 +35,8 @@ std::vector<Shape> states(const Graph& graph, bool produced) {
 // Distinct parameters of the two graphs: weights of the same name are the same weight.
 std::int64_t parameters(const std::string& name) {
   std::map<std::string, std::int64_t> counts;
-  const Graph prefill = build_graph(load(name), {1, 16, Phase::kPrefill});
-  const Graph decode = build_graph(load(name), {1, 1, Phase::kDecode, 16, 16});
+  const Graph prefill = build_graph(load_t5(name), {1, 16, Phase::kPrefill});
+  const Graph decode = build_graph(load_t5(name), {1, 1, Phase::kDecode, 16, 16});
   for (const Graph* graph : {&prefill, &decode}) {
     for (const Tensor& tensor : graph->tensors()) {
       if (tensor.kind == TensorKind::kWeight) counts[tensor.name] = element_count(tensor.shape);
@@ -53,7 +53,7 @@ TEST(T5Graph, BothPhasesTogetherHoldThePublishedParameters) {
 }
 
 TEST(T5Graph, PrefillLeavesKeysAndValuesOfTheCrossAttention) {
-  const Graph graph = build_graph(load("t5-3b"), {2, 100, Phase::kPrefill});
+  const Graph graph = build_graph(load_t5("t5-3b"), {2, 100, Phase::kPrefill});
   const std::vector<Shape> left = states(graph, true);
   ASSERT_EQ(left.size(), 2u * 24);
   for (const Shape& shape : left) EXPECT_EQ(shape, (Shape{2, 32, 100, 128}));
@@ -61,7 +61,7 @@ TEST(T5Graph, PrefillLeavesKeysAndValuesOfTheCrossAttention) {
 }
 
 TEST(T5Graph, DecodeReadsWhatPrefillLeft) {
-  const Graph graph = build_graph(load("t5-3b"), {2, 1, Phase::kDecode, 128, 100});
+  const Graph graph = build_graph(load_t5("t5-3b"), {2, 1, Phase::kDecode, 128, 100});
   const std::vector<Shape> read = states(graph, false);
   EXPECT_EQ(std::count(read.begin(), read.end(), Shape({2, 32, 100, 128})), 2 * 24);
   EXPECT_EQ(std::count(read.begin(), read.end(), Shape({2, 32, 128, 128})), 2 * 24);
@@ -69,7 +69,7 @@ TEST(T5Graph, DecodeReadsWhatPrefillLeft) {
 }
 
 TEST(T5Graph, ScoresAreNotScaledButBiasedByDistance) {
-  const Graph graph = build_graph(load("t5-3b"), {1, 1, Phase::kDecode, 128, 100});
+  const Graph graph = build_graph(load_t5("t5-3b"), {1, 1, Phase::kDecode, 128, 100});
   int biases = 0;
   for (const Op& op : graph.ops()) {
     EXPECT_EQ(op.name.find("attention.scale"), std::string::npos) << op.name;
@@ -79,9 +79,9 @@ TEST(T5Graph, ScoresAreNotScaledButBiasedByDistance) {
 }
 
 TEST(T5Graph, PhasesThatItDoesNotHave) {
-  EXPECT_THAT(message_of({1, 128}), HasSubstr("give --input-len and --output-len"));
-  EXPECT_THAT(message_of({1, 1, Phase::kDecode, 128}), HasSubstr("encoder_len is 0"));
-  EXPECT_EQ(message_of({1, 128, Phase::kPrefill}), "no error");
+  EXPECT_THAT(binding_message({1, 128}), HasSubstr("give --input-len and --output-len"));
+  EXPECT_THAT(binding_message({1, 1, Phase::kDecode, 128}), HasSubstr("encoder_len is 0"));
+  EXPECT_EQ(binding_message({1, 128, Phase::kPrefill}), "no error");
 }
 
 }  // namespace

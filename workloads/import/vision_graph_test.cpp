@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Graph graph_of(const std::string& name, std::int64_t batch = 1, std::int64_t image_size = 0) {
+Graph image_graph(const std::string& name, std::int64_t batch = 1, std::int64_t image_size = 0) {
   Binding binding;
   binding.batch = batch;
   binding.image_size = image_size;
@@ -43,7 +43,7 @@ class PublishedTotals : public ::testing::TestWithParam<Known> {};
 // Parameters to the unit, multiply-accumulates to the digits that are published (torchvision's
 // model table; the darknet and U-Net repositories).
 TEST_P(PublishedTotals, ParametersAndMultiplyAccumulates) {
-  const Graph graph = graph_of(GetParam().name);
+  const Graph graph = image_graph(GetParam().name);
   EXPECT_EQ(graph.parameter_count(), GetParam().parameters);
   if (GetParam().giga_macs > 0) {
     EXPECT_NEAR(macs(graph) / 1e9, GetParam().giga_macs, 0.006 * GetParam().giga_macs);
@@ -65,15 +65,15 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 TEST(Vision, WorkGrowsWithBatchAndPixels) {
-  EXPECT_EQ(macs(graph_of("resnet18", 8)), 8 * macs(graph_of("resnet18")));
-  EXPECT_EQ(graph_of("UNet", 1, 448).parameter_count(), graph_of("UNet").parameter_count());
-  EXPECT_EQ(macs(graph_of("UNet", 1, 448)), 4 * macs(graph_of("UNet")));
+  EXPECT_EQ(macs(image_graph("resnet18", 8)), 8 * macs(image_graph("resnet18")));
+  EXPECT_EQ(image_graph("UNet", 1, 448).parameter_count(), image_graph("UNet").parameter_count());
+  EXPECT_EQ(macs(image_graph("UNet", 1, 448)), 4 * macs(image_graph("UNet")));
 }
 
 TEST(Vision, SizesThatDoNotFitAreRefused) {
   const auto message = [](const char* name, std::int64_t size) -> std::string {
     try {
-      graph_of(name, 1, size);
+      image_graph(name, 1, size);
     } catch (const UserError& error) {
       return error.what();
     }

@@ -17,7 +17,7 @@ ModelConfig with(const std::string& workload, const std::vector<std::string>& se
   return config;
 }
 
-std::string message_of(const std::string& assignment) {
+std::string set_message(const std::string& assignment) {
   try {
     with("gpt2", {assignment});
   } catch (const UserError& error) {
@@ -56,12 +56,12 @@ TEST(WorkloadSet, AWindowHidesKeysFromTheMaskOnlyWhereThereAreMore) {
 }
 
 TEST(WorkloadSet, WhatCannotBeSetIsTold) {
-  EXPECT_THAT(message_of("workload.layer=1"), HasSubstr("nearest is 'workload.layers'"));
-  EXPECT_THAT(message_of("workload.layers=0"),
+  EXPECT_THAT(set_message("workload.layer=1"), HasSubstr("nearest is 'workload.layers'"));
+  EXPECT_THAT(set_message("workload.layers=0"),
               AllOf(HasSubstr("0 is not allowed"), HasSubstr("from 1 to 4096")));
-  EXPECT_NE(message_of("workload.layers"), "accepted");
-  EXPECT_NE(message_of("workload.layers=many"), "accepted");
-  EXPECT_EQ(message_of("workload.layers=2"), "accepted");
+  EXPECT_NE(set_message("workload.layers"), "accepted");
+  EXPECT_NE(set_message("workload.layers=many"), "accepted");
+  EXPECT_EQ(set_message("workload.layers=2"), "accepted");
 }
 
 }  // namespace

@@ -50,9 +50,9 @@ void add_traffic(CpuTraffic& sum, const CpuTraffic& more) {
   sum.dram += more.dram;
 }
 
-class GraphMapper {
+class CpuMapper {
  public:
-  explicit GraphMapper(const CpuMapping& mapping)
+  explicit CpuMapper(const CpuMapping& mapping)
       : mapping_(mapping),
         graph_(mapping.graph),
         timing_(mapping.timing),
@@ -340,8 +340,6 @@ class GraphMapper {
 
 }  // namespace
 
-std::vector<MappedCpuOp> map_to_cpu(const CpuMapping& mapping) {
-  return GraphMapper(mapping).run();
-}
+std::vector<MappedCpuOp> map_to_cpu(const CpuMapping& mapping) { return CpuMapper(mapping).run(); }
 
 }  // namespace foretell

@@ -23,7 +23,7 @@ Attributes grouped(std::int64_t groups) {
   return attributes;
 }
 
-std::vector<MappedOp> map(const Graph& graph, const std::string& precision = "bf16") {
+std::vector<MappedOp> mapped(const Graph& graph, const std::string& precision = "bf16") {
   const GpuSystemSpec spec = GpuCatalog().load("h100-sxm").spec;
   const GpuFactors facts(spec.device, "none");
   return map_to_gpu({graph, find_precision(precision), spec, facts});
@@ -72,8 +72,8 @@ TEST(Convolution, OfOnePixelItIsTheProductOfTheSameSizes) {
   const Graph conv =
       w.finish(w.op("conv", "Conv", {x, w.weight("conv.weight", {512, 256, 1, 1})}), "bf16");
   const Graph linear = linear_graph(8 * 56 * 56, 256, 512, "bf16");
-  const MappedOp a = map(conv).front();
-  const MappedOp b = map(linear).front();
+  const MappedOp a = mapped(conv).front();
+  const MappedOp b = mapped(linear).front();
   EXPECT_EQ(a.dram, b.dram);
   EXPECT_EQ(a.waves, b.waves);
   EXPECT_EQ(a.bounds, b.bounds);
@@ -81,7 +81,7 @@ TEST(Convolution, OfOnePixelItIsTheProductOfTheSameSizes) {
 }
 
 TEST(Convolution, PixelsAreReadFromDramOnceHoweverManyFiltersSeeThem) {
-  const MappedOp op = map(conv_graph(256, 256, 1)).front();
+  const MappedOp op = mapped(conv_graph(256, 256, 1)).front();
   const double pixels = 2.0 * 8 * 256 * 56 * 56;
   const double weights = 2.0 * 256 * 256 * 9;
   EXPECT_LE(op.dram.value(), 2 * pixels + weights + 1);
@@ -97,23 +97,23 @@ TEST(Convolution, NormResidualAndActivationRideAlong) {
             w.weight("variance", {64})});
   y = w.op("relu", "Relu", {w.op("residual", "Add", {y, x})});
   y = w.op("pool", "GlobalAveragePool", {y});
-  const std::vector<MappedOp> ops = map(w.finish(y, "bf16"));
+  const std::vector<MappedOp> ops = mapped(w.finish(y, "bf16"));
   ASSERT_EQ(ops.size(), 2U);
   EXPECT_THAT(ops[0].kernel, HasSubstr("implicit gemm"));
   EXPECT_EQ(ops[1].engine, "memory");
 }
 
 TEST(Convolution, DepthwiseIsAPassOverTheData) {
-  const std::vector<MappedOp> ops = map(conv_graph(256, 256, 256));
+  const std::vector<MappedOp> ops = mapped(conv_graph(256, 256, 256));
   ASSERT_EQ(ops.size(), 1U);
   EXPECT_EQ(ops[0].engine, "memory");
   EXPECT_TRUE(ops[0].program.kernels.back().ctas.empty());
-  EXPECT_EQ(map(conv_graph(256, 256, 32)).front().engine, "tensor");
+  EXPECT_EQ(mapped(conv_graph(256, 256, 32)).front().engine, "tensor");
 }
 
 TEST(Convolution, Fp8QuantisesItsInputOnce) {
   std::vector<std::string> names;
-  for (const MappedOp& op : map(conv_graph(64, 128, 1, "fp8"), "fp8")) {
+  for (const MappedOp& op : mapped(conv_graph(64, 128, 1, "fp8"), "fp8")) {
     for (const GpuKernel& kernel : op.program.kernels) names.push_back(kernel.name);
   }
   ASSERT_EQ(names.size(), 2U);
@@ -123,7 +123,7 @@ TEST(Convolution, Fp8QuantisesItsInputOnce) {
 TEST(Convolution, MoreFiltersOrPixelsNeverTakeLess) {
   Seconds before;
   for (const std::int64_t out : {16, 64, 256, 1024}) {
-    const MappedOp op = map(conv_graph(64, out, 1)).front();
+    const MappedOp op = mapped(conv_graph(64, out, 1)).front();
     const Seconds time = op.bounds.at("tensor pipe");
     EXPECT_GE(time, before) << out;
     before = time;

@@ -35,7 +35,7 @@ GemmType on_device(GemmType type, const GpuDeviceSpec& device) {
   return type;
 }
 
-void add_bound(Seconds time, const char* name, MappedOp& op) { op.bounds[name] += time; }
+void count_bound(Seconds time, const char* name, MappedOp& op) { op.bounds[name] += time; }
 
 }  // namespace
 
@@ -105,13 +105,13 @@ Seconds ProductKernels::note_bounds(const Kernels& kernels, const Product& produ
   const GemmFactors& factors = kernels.timing.factors();
   const double clock = device_.clock.boost.value();
   const double rounds = std::ceil(waves);
-  add_bound(kernel.launch, "launch", op);
-  add_bound(product.dram / kernels.timing.dram_rate(), "DRAM", op);
-  add_bound(chosen.l2 / kernels.timing.l2_rate(), "L2", op);
-  add_bound(chosen.tail, "reduction", op);
+  count_bound(kernel.launch, "launch", op);
+  count_bound(product.dram / kernels.timing.dram_rate(), "DRAM", op);
+  count_bound(chosen.l2 / kernels.timing.l2_rate(), "L2", op);
+  count_bound(chosen.tail, "reduction", op);
   if (chosen.gemv) {
     op.engine = "vector";
-    add_bound(chosen.compute, "vector pipe", op);
+    count_bound(chosen.compute, "vector pipe", op);
     return Seconds(0);
   }
   const double stages =
@@ -127,10 +127,10 @@ Seconds ProductKernels::note_bounds(const Kernels& kernels, const Product& produ
   const bool matrix = device_.matrix_rate.count(kernels.type.rate) > 0;
   op.engine = matrix ? "tensor" : "vector";
   const Seconds pipe(rounds * stages * 2.0 * tile.m * tile.n * kernels.type.step / rate);
-  add_bound(pipe, matrix ? "tensor pipe" : "vector pipe", op);
-  add_bound(Seconds(rounds * stages * load / (factors.sm_feed.value() * clock)), "operand feed",
-            op);
-  add_bound(Seconds(rounds * stages * factors.step.value() / clock), "pipeline latency", op);
+  count_bound(pipe, matrix ? "tensor pipe" : "vector pipe", op);
+  count_bound(Seconds(rounds * stages * load / (factors.sm_feed.value() * clock)), "operand feed",
+              op);
+  count_bound(Seconds(rounds * stages * factors.step.value() / clock), "pipeline latency", op);
   return matrix ? pipe : Seconds(0);
 }
 

@@ -21,6 +21,16 @@ inline constexpr std::int64_t kTileRows = 128;         // partitions: tokens of 
 inline constexpr std::int64_t kNarrowRows = 64;        // tokens that do not fill the partitions
 inline constexpr std::int64_t kBankColumns = 512;      // FP32 columns of a PSUM bank
 inline constexpr std::int64_t kFreeElements = 65'536;  // free size of a lane instruction on SBUF
+inline constexpr std::int64_t kBnStatsElements = 512;  // free size of bn_stats (ISA:386)
+
+// Flags of lane instructions that add, multiply or subtract, by where they read.
+inline constexpr std::uint16_t kFromSbuf = kReadsSbuf | kWritesSbuf | kAddMulSub;
+inline constexpr std::uint16_t kFromPsum = kReadsPsum | kFromSbuf;
+
+// Blocks of 128 columns of a feature-major value.
+inline std::int64_t blocks_of(std::int64_t columns) {
+  return (columns + kTileRows - 1) / kTileRows;
+}
 
 // An activation as it lies in SBUF. Token-major: rows (tokens) on partitions, one entry per tile of
 // 128 rows. Feature-major (transposed): columns on partitions, one entry per block of 128 columns

@@ -11,11 +11,6 @@
 namespace foretell {
 namespace {
 
-template <std::size_t N>
-bool is_one_of(std::string_view kind, const std::array<std::string_view, N>& kinds) {
-  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
-}
-
 constexpr std::array<std::string_view, 4> kLayout = {"Reshape", "Transpose", "Split", "Slice"};
 constexpr std::array<std::string_view, 8> kActivations = {"Gelu",    "Tanh", "Relu", "Silu",
                                                           "Sigmoid", "Exp",  "Sqrt", "Erf"};

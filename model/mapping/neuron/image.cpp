@@ -6,11 +6,6 @@
 namespace foretell {
 namespace {
 
-template <std::size_t N>
-bool is_one_of(std::string_view kind, const std::array<std::string_view, N>& kinds) {
-  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
-}
-
 constexpr std::array<std::string_view, 9> kImageKinds = {
     "Conv",      "ConvTranspose", "MaxPool",   "AveragePool", "GlobalAveragePool",
     "GroupNorm", "GlobalMaxPool", "BatchNorm", "Resize"};

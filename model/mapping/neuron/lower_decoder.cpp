@@ -7,9 +7,6 @@
 namespace foretell {
 namespace {
 
-constexpr std::uint16_t kFromSbuf = kReadsSbuf | kWritesSbuf | kAddMulSub;
-constexpr std::uint16_t kFromPsum = kReadsPsum | kReadsSbuf | kWritesSbuf | kAddMulSub;
-
 // x * cos + rotate(x) * sin on [head_dim, n]: the tensor engine exchanges the halves.
 Deps rotate(Emitter& emitter, std::int64_t head_dim, std::int64_t n, const Deps& source) {
   const std::uint8_t bank = emitter.acquire_bank();

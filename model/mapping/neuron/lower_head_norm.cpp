@@ -11,11 +11,6 @@
 namespace foretell {
 namespace {
 
-constexpr std::uint16_t kFromSbuf = kReadsSbuf | kWritesSbuf | kAddMulSub;
-constexpr std::uint16_t kFromPsum = kReadsPsum | kReadsSbuf | kWritesSbuf | kAddMulSub;
-
-std::int64_t blocks_of(std::int64_t columns) { return (columns + kTileRows - 1) / kTileRows; }
-
 class HeadNorm {
  public:
   HeadNorm(LoweringContext& context, const Kernel& kernel)

@@ -9,9 +9,7 @@
 namespace foretell {
 namespace {
 
-constexpr std::int64_t kPassPixels = 4096;      // along the partitions, per instruction
-constexpr std::int64_t kBnStatsElements = 512;  // ISA:386
-constexpr std::uint16_t kSbufToSbuf = kReadsSbuf | kWritesSbuf | kAddMulSub;
+constexpr std::int64_t kPassPixels = 4096;  // along the partitions, per instruction
 
 std::size_t tile_of(std::int64_t pixel) { return static_cast<std::size_t>(pixel / kTileRows); }
 
@@ -178,7 +176,7 @@ class ImageLowering {
     const bool resized = input.pixels() != output.pixels();
     const auto lower = [&](const PixelGroup& group, Deps deps) {
       for (std::int64_t pass = 0; pass < count; ++pass)
-        deps = emitter_.lane(engine, {opcode, group.count, kSbufToSbuf}, deps);
+        deps = emitter_.lane(engine, {opcode, group.count, kFromSbuf}, deps);
       return deps;
     };
     if (!resized) return for_each(input, {1, 1, 0}, lower);

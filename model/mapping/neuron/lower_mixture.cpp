@@ -12,10 +12,7 @@
 namespace foretell {
 namespace {
 
-constexpr std::uint16_t kFromSbuf = kReadsSbuf | kWritesSbuf | kAddMulSub;
 constexpr std::int64_t kBlocksPerEviction = 8;
-
-std::int64_t blocks_of(std::int64_t columns) { return (columns + kTileRows - 1) / kTileRows; }
 
 // Rows [first, first + count) of the sorted tokens belong to one expert.
 struct ExpertRows {

@@ -8,11 +8,6 @@
 namespace foretell {
 namespace {
 
-constexpr std::uint16_t kFromSbuf = kReadsSbuf | kWritesSbuf | kAddMulSub;
-constexpr std::uint16_t kFromPsum = kReadsPsum | kReadsSbuf | kWritesSbuf | kAddMulSub;
-
-std::int64_t blocks_of(std::int64_t columns) { return (columns + kTileRows - 1) / kTileRows; }
-
 // Sum over the partitions of [128, columns], on every partition of the result in PSUM.
 Deps sum_over_partitions(Emitter& emitter, std::uint8_t bank, std::int64_t columns,
                          const Deps& source) {

@@ -5,10 +5,7 @@
 namespace foretell {
 namespace {
 
-constexpr std::int64_t kBnStatsElements = 512;  // ISA:386
-constexpr std::int64_t kStatsPerChunk = 6;      // count, mean and M2 of even and odd elements
-
-constexpr std::uint16_t kSbufToSbuf = kReadsSbuf | kWritesSbuf | kAddMulSub;
+constexpr std::int64_t kStatsPerChunk = 6;  // count, mean and M2 of even and odd elements
 
 // Mean and variance, 512 elements at a time, then combined.
 Deps statistics(Emitter& emitter, std::int64_t columns, const Deps& source) {
@@ -43,9 +40,9 @@ void lower_norm(LoweringContext& context, const Kernel& kernel) {
     }
     const Deps rstd = emitter.lane(Engine::kScalar, {Opcode::kRsqrt, 1}, stats);
     Deps done = emitter.lane(Engine::kVector, {Opcode::kTensorScalar, n}, rstd);
-    done = emitter.lane(Engine::kVector, {Opcode::kTensorTensor, n, kSbufToSbuf}, done);  // * gamma
-    if (centred) {                                                                        // + beta
-      done = emitter.lane(Engine::kVector, {Opcode::kTensorTensor, n, kSbufToSbuf}, done);
+    done = emitter.lane(Engine::kVector, {Opcode::kTensorTensor, n, kFromSbuf}, done);  // * gamma
+    if (centred) {                                                                      // + beta
+      done = emitter.lane(Engine::kVector, {Opcode::kTensorTensor, n, kFromSbuf}, done);
     }
     output.token_major.push_back(done);
   }
@@ -85,8 +82,7 @@ void elementwise_feature_major(LoweringContext& context, const Kernel& kernel, V
           deps.merge(operand->feature_major[std::min(t, operand->feature_major.size() - 1)]);
         }
       }
-      const Deps done =
-          emitter.lane(instruction.engine, {instruction.opcode, n, kSbufToSbuf}, deps);
+      const Deps done = emitter.lane(instruction.engine, {instruction.opcode, n, kFromSbuf}, deps);
       for (std::size_t t = first; t <= last; ++t) output->feature_major[t] = done;
     }
   }
@@ -110,7 +106,7 @@ void elementwise_token_major(LoweringContext& context, const Kernel& kernel, Val
       deps.merge(operand->token_major[std::min(static_cast<std::size_t>(t), last)]);
     }
     output->token_major.push_back(
-        emitter.lane(instruction.engine, {instruction.opcode, output->columns, kSbufToSbuf}, deps));
+        emitter.lane(instruction.engine, {instruction.opcode, output->columns, kFromSbuf}, deps));
   }
 }
 

@@ -38,11 +38,11 @@ ElementType element_type(DType type) {
 
 using Demands = std::map<TensorId, std::vector<Demand>>;
 
-class GraphMapper {
+class NeuronMapper {
  public:
-  GraphMapper(const Graph& graph, const PrecisionPolicy& precision, const NeuronCoreSpec& core,
-              const SchedulingParameters& scheduling, const std::set<std::int32_t>& skipped,
-              SpillPlan plan = {})
+  NeuronMapper(const Graph& graph, const PrecisionPolicy& precision, const NeuronCoreSpec& core,
+               const SchedulingParameters& scheduling, const std::set<std::int32_t>& skipped,
+               SpillPlan plan = {})
       : graph_(graph),
         skipped_(skipped),
         kernels_(fuse(graph)),
@@ -267,11 +267,11 @@ class GraphMapper {
 Program map_to_neuron_core(const Graph& graph, const PrecisionPolicy& precision,
                            const NeuronCoreSpec& core, const SchedulingParameters& scheduling,
                            const std::set<std::int32_t>& skipped_layers) {
-  GraphMapper mapper(graph, precision, core, scheduling, skipped_layers);
+  NeuronMapper mapper(graph, precision, core, scheduling, skipped_layers);
   Program program = mapper.run();
   SpillPlan plan = mapper.spill_plan();
   if (plan.empty()) return program;
-  return GraphMapper(graph, precision, core, scheduling, skipped_layers, std::move(plan)).run();
+  return NeuronMapper(graph, precision, core, scheduling, skipped_layers, std::move(plan)).run();
 }
 
 }  // namespace foretell

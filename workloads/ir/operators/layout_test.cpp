@@ -9,7 +9,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing_support::run_operator;
 
-Attribute integer(std::int64_t value) { return value; }
+Attribute whole(std::int64_t value) { return value; }
 
 TEST(Reshape, KeepsTheElements) {
   EXPECT_THAT(run_operator("Reshape", {{8, 12}}, {{"shape", Shape{2, 4, 12}}}).shapes,
@@ -38,18 +38,18 @@ TEST(Transpose, PermutesTheAxes) {
 
 TEST(Split, PiecesAddUp) {
   const auto outcome =
-      run_operator("Split", {{4, 9}}, {{"axis", integer(-1)}, {"sizes", Shape{2, 7}}});
+      run_operator("Split", {{4, 9}}, {{"axis", whole(-1)}, {"sizes", Shape{2, 7}}});
   EXPECT_THAT(outcome.shapes, ElementsAre(Shape{4, 2}, Shape{4, 7}));
   EXPECT_EQ(outcome.flops, 0) << "moving data is no arithmetic";
-  EXPECT_THAT(run_operator("Split", {{4, 9}}, {{"axis", integer(1)}, {"sizes", Shape{2, 6}}}).error,
+  EXPECT_THAT(run_operator("Split", {{4, 9}}, {{"axis", whole(1)}, {"sizes", Shape{2, 6}}}).error,
               HasSubstr("do not add up"));
-  EXPECT_THAT(run_operator("Split", {{4, 9}}, {{"axis", integer(2)}, {"sizes", Shape{9}}}).error,
+  EXPECT_THAT(run_operator("Split", {{4, 9}}, {{"axis", whole(2)}, {"sizes", Shape{9}}}).error,
               HasSubstr("has 2 dimensions"));
 }
 
 TEST(Slice, TakesARange) {
   const auto range = [](std::int64_t begin, std::int64_t end) -> std::map<std::string, Attribute> {
-    return {{"axis", integer(1)}, {"begin", integer(begin)}, {"end", integer(end)}};
+    return {{"axis", whole(1)}, {"begin", whole(begin)}, {"end", whole(end)}};
   };
   EXPECT_THAT(run_operator("Slice", {{4, 9}}, range(2, 9)).shapes, ElementsAre(Shape{4, 7}));
   EXPECT_THAT(run_operator("Slice", {{4, 9}}, range(2, 10)).error,
@@ -58,16 +58,16 @@ TEST(Slice, TakesARange) {
 }
 
 TEST(Concat, JoinsWhatAgreesElsewhere) {
-  EXPECT_THAT(run_operator("Concat", {{4, 9}, {4, 2}, {4, 1}}, {{"axis", integer(-1)}}).shapes,
+  EXPECT_THAT(run_operator("Concat", {{4, 9}, {4, 2}, {4, 1}}, {{"axis", whole(-1)}}).shapes,
               ElementsAre(Shape{4, 12}));
-  EXPECT_THAT(run_operator("Concat", {{4, 9}, {5, 2}}, {{"axis", integer(1)}}).error,
+  EXPECT_THAT(run_operator("Concat", {{4, 9}, {5, 2}}, {{"axis", whole(1)}}).error,
               HasSubstr("does not join"));
 }
 
 TEST(Concat, IsTheInverseOfSplit) {
   const auto pieces =
-      run_operator("Split", {{4, 9}}, {{"axis", integer(1)}, {"sizes", Shape{2, 3, 4}}}).shapes;
-  EXPECT_THAT(run_operator("Concat", pieces, {{"axis", integer(1)}}).shapes,
+      run_operator("Split", {{4, 9}}, {{"axis", whole(1)}, {"sizes", Shape{2, 3, 4}}}).shapes;
+  EXPECT_THAT(run_operator("Concat", pieces, {{"axis", whole(1)}}).shapes,
               ElementsAre(Shape{4, 9}));
 }
 
