@@ -9,7 +9,7 @@ namespace foretell {
 namespace {
 
 const GpuDeviceSpec& hopper() {
-  static const GpuDeviceSpec kDevice = GpuCatalog().load("hopper-sxm").spec.device;
+  static const GpuDeviceSpec kDevice = GpuCatalog().load("h100-sxm").spec.device;
   return kDevice;
 }
 
