@@ -26,9 +26,9 @@ std::string key_of(const std::string& network, const FitRow& row, const Request&
 }
 
 // First character of a line that a worker sends.
-constexpr char kGood = '+';
-constexpr char kUserFault = 'U';
-constexpr char kOurFault = 'I';
+constexpr char kTrialGood = '+';
+constexpr char kTrialUserFault = 'U';
+constexpr char kTrialOurFault = 'I';
 
 std::string one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
@@ -38,18 +38,18 @@ std::string one_line(std::string text) {
 std::string time_as_text(const Predictor& predict, const Request& request,
                          const std::string& measured) {
   try {
-    return kGood + to_text(predicted_values(predict(request)).at("pred_" + measured));
+    return kTrialGood + to_text(predicted_values(predict(request)).at("pred_" + measured));
   } catch (const UserError& error) {
-    return kUserFault + one_line(error.what());
+    return kTrialUserFault + one_line(error.what());
   } catch (const std::exception& error) {
-    return kOurFault + one_line(error.what());
+    return kTrialOurFault + one_line(error.what());
   }
 }
 
 double time_from_text(const std::string& line, const Request& request) {
-  if (line.front() == kGood) return std::stod(line.substr(1));
+  if (line.front() == kTrialGood) return std::stod(line.substr(1));
   const std::string message = request.workload + " on " + request.system + ": " + line.substr(1);
-  if (line.front() == kUserFault) throw UserError(message);
+  if (line.front() == kTrialUserFault) throw UserError(message);
   throw InternalError(__FILE__, __LINE__, message);
 }
 

@@ -30,7 +30,7 @@ double parse_time(const std::string& text, const std::string& column, const CsvR
 }
 
 // Device of a system by its name; "" for a system that is not in the catalogue.
-class DeviceNames {
+class KnownDevices {
  public:
   const std::string& find(const std::string& system) {
     const auto known = names_.find(system);
@@ -78,7 +78,7 @@ FitRows read_fit_rows(const std::string& path, const FitPlan& plan, const Split&
   const std::size_t system = find_column(header, "system");
   const RowFilter filter = filter_of(header, plan, split);
   const RowReader reader(layout, header, {});
-  DeviceNames devices;
+  KnownDevices devices;
   FitRows rows;
   CsvRow row;
   while (table.next(row)) {

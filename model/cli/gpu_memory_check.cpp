@@ -44,16 +44,16 @@ MemoryUse use_of_gpu(const GpuRequest& resolved, int tensor_parallel, int stages
   return most;
 }
 
-struct Fit {
+struct GpuFit {
   std::string system;
   int tensor_parallel = 1;
   Bytes memory;  // of all the GPUs that take part
 };
 
 // Those that hold one copy, the least memory first.
-std::vector<Fit> systems_that_fit(const GpuRequest& resolved) {
+std::vector<GpuFit> systems_that_fit(const GpuRequest& resolved) {
   const bool shares = resolved.request.input_len > 0;
-  std::vector<Fit> fits;
+  std::vector<GpuFit> fits;
   const GpuCatalog catalog;
   for (int ranks = 1; ranks <= (shares ? 8 : 1); ranks *= 2) {
     if (ranks > resolved.model.heads) break;
@@ -67,7 +67,7 @@ std::vector<Fit> systems_that_fit(const GpuRequest& resolved) {
     if (!fits.empty()) break;
   }
   std::stable_sort(fits.begin(), fits.end(),
-                   [](const Fit& a, const Fit& b) { return a.memory < b.memory; });
+                   [](const GpuFit& a, const GpuFit& b) { return a.memory < b.memory; });
   return fits;
 }
 
@@ -84,7 +84,7 @@ MemoryUse check_gpu_memory(const GpuRequest& resolved) {
       resolved.model.name, spec.id, use.total().value() / kGiB, use.weights.value() / kGiB,
       use.kv_cache.value() / kGiB, use.activations.value() / kGiB,
       (use.total() - capacity).value() / kGiB, capacity.value() / kGiB);
-  const std::vector<Fit> fits = systems_that_fit(resolved);
+  const std::vector<GpuFit> fits = systems_that_fit(resolved);
   if (fits.empty() && resolved.request.input_len == 0) {
     throw UserError(lacks +
                     "; no GPU here holds it alone: generation of tokens is shared with --tp, give "
@@ -96,7 +96,7 @@ MemoryUse check_gpu_memory(const GpuRequest& resolved) {
                     "; no GPU system here holds it: lower --batch or the lengths, or take a "
                     "smaller weight type, for example --dtype int8-weights");
   }
-  const Fit& smallest = fits.front();
+  const GpuFit& smallest = fits.front();
   throw UserError(
       lacks + "; the smallest GPU system that holds it: --on " + smallest.system +
       (smallest.tensor_parallel > 1 ? fmt::format(" --tp {}", smallest.tensor_parallel) : ""));

@@ -10,18 +10,18 @@
 namespace foretell {
 namespace {
 
-void refuse(const Request& request, bool given, const char* option, const char* why) {
+void refuse_on_gpu(const Request& request, bool given, const char* option, const char* why) {
   if (given) throw UserError(fmt::format("{}: {} {}", request.system, option, why));
 }
 
-void check_options(const Request& request) {
-  refuse(request, request.pp > 1 && !request.trace_file.empty(), "--trace",
-         "shows one GPU, not the stages of a pipeline; leave it or --pp out");
-  refuse(request, !request.sdk.empty(), "--sdk", "is about NeuronCores; leave it out");
-  refuse(request, request.kv == "bucket", "--kv bucket",
-         "is about NeuronCores: GPUs read the cache up to the position; leave it out");
-  refuse(request, request.sampling == "host", "--sampling host",
-         "is about NeuronCores: GPUs sample on the device; leave it out");
+void check_gpu_options(const Request& request) {
+  refuse_on_gpu(request, request.pp > 1 && !request.trace_file.empty(), "--trace",
+                "shows one GPU, not the stages of a pipeline; leave it or --pp out");
+  refuse_on_gpu(request, !request.sdk.empty(), "--sdk", "is about NeuronCores; leave it out");
+  refuse_on_gpu(request, request.kv == "bucket", "--kv bucket",
+                "is about NeuronCores: GPUs read the cache up to the position; leave it out");
+  refuse_on_gpu(request, request.sampling == "host", "--sampling host",
+                "is about NeuronCores: GPUs sample on the device; leave it out");
 }
 
 void resolve_gpus(GpuRequest& resolved) {
@@ -63,7 +63,7 @@ GpuFactors factors_of(const GpuRequest& resolved) {
 
 GpuRequest resolve_gpu(const Request& request) {
   check_request(request);
-  check_options(request);
+  check_gpu_options(request);
   GpuRequest resolved;
   std::vector<std::string> system_set;
   for (const std::string& assignment : machine_set(request)) {

@@ -13,9 +13,9 @@ namespace {
 constexpr std::size_t kRowsAtOnce = 500;  // that are stored together when nothing is computed
 
 // First character of an answer.
-constexpr char kRecord = 'R';
-constexpr char kUserFault = 'U';
-constexpr char kOurFault = 'I';
+constexpr char kPointRecord = 'R';
+constexpr char kPointUserFault = 'U';
+constexpr char kPointOurFault = 'I';
 
 PointResult result_of(const SweepAnswer& answer) {
   PointResult result;
@@ -31,10 +31,10 @@ PointResult result_of(const SweepAnswer& answer) {
   }
   FORETELL_CHECK(!answer.text.empty(), "a worker sent nothing");
   const std::string text = answer.text.substr(1);
-  if (answer.text.front() == kRecord) {
+  if (answer.text.front() == kPointRecord) {
     result.status = kPointGood;
     result.record = run_record_from_json(text, "worker");
-  } else if (answer.text.front() == kUserFault) {
+  } else if (answer.text.front() == kPointUserFault) {
     result.status = kPointRefused;
     result.message = text;
   } else {
@@ -54,11 +54,11 @@ std::string answer_point(const Study& study, const DefaultValue& defaults, const
     record.resources.clear();
     record.machine.reset();
     record.values.clear();
-    return kRecord + to_json(record);
+    return kPointRecord + to_json(record);
   } catch (const UserError& error) {
-    return kUserFault + std::string(error.what());
+    return kPointUserFault + std::string(error.what());
   } catch (const std::exception& error) {
-    return kOurFault + std::string(error.what());
+    return kPointOurFault + std::string(error.what());
   }
 }
 

@@ -35,18 +35,20 @@ function(foretell_module target)
   endif()
 endfunction()
 
-# Sources of one folder include the same headers, and reading these takes longer than the rest: up
-# to eight are compiled as one. Names in their anonymous namespaces must differ.
+# Sources of one folder include the same headers, and reading these takes longer than the rest: about
+# eight are compiled as one, and not neighbours in the list, which tend to use the same names. Names
+# in the anonymous namespaces of a folder had better differ.
 function(foretell_group_sources target)
+  list(FILTER ARGN INCLUDE REGEX "\\.cpp$")
+  list(LENGTH ARGN count)
+  math(EXPR groups "(${count} + 7) / 8")
   set(index 0)
   foreach(source IN LISTS ARGN)
-    if(source MATCHES "\\.cpp$")
-      get_filename_component(folder ${source} DIRECTORY)
-      string(REPLACE "/" "_" folder "${folder}")
-      math(EXPR group "${index} / 8")
-      math(EXPR index "${index} + 1")
-      set_source_files_properties(${source} PROPERTIES UNITY_GROUP "${folder}${group}")
-    endif()
+    get_filename_component(folder ${source} DIRECTORY)
+    string(REPLACE "/" "_" folder "${folder}")
+    math(EXPR group "${index} % ${groups}")
+    math(EXPR index "${index} + 1")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP "${folder}${group}")
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()

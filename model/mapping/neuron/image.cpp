@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "model/mapping/neuron/kernel.hpp"
+
 namespace foretell {
 namespace {
 
