@@ -24,7 +24,7 @@ const Kinds kRowWise = {"Softmax",       "LayerNorm",  "RmsNorm",   "TopK",
                         "ReduceSum",     "ReduceMean", "ReduceMax", "GlobalAveragePool",
                         "GlobalMaxPool", "Reduce",     "AlongAxis"};
 const Kinds kConvolutions = {"Conv", "ConvTranspose"};
-const Kinds kCollectives = {"AllReduce", "ReduceScatter", "AllGather"};
+const Kinds kCollectives = {"AllReduce", "ReduceScatter", "AllGather", "AllToAll"};
 const Kinds kAlone = {"Gather",      "Concat", "Transpose", "GroupNorm", "MaxPool",
                       "AveragePool", "Resize", "Pad",       "Move"};
 // Between the projections and an attention.

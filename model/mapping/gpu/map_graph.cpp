@@ -6,17 +6,16 @@
 
 #include "model/base/errors.hpp"
 #include "model/mapping/gpu/attention_kernels.hpp"
+#include "model/mapping/gpu/collective_kernels.hpp"
 #include "model/mapping/gpu/convolution.hpp"
 #include "model/mapping/gpu/fuse.hpp"
 #include "model/mapping/gpu/l2_residency.hpp"
 #include "model/mapping/gpu/product_kernels.hpp"
-#include "model/timing/gpu_collective_timing.hpp"
 
 namespace foretell {
 namespace {
 
 constexpr int kMostCopies = 1'000'000;
-constexpr Seconds kHop(1e-6);  // from a GPU to its neighbour, a flag and its data
 
 Bytes sum_of(const std::vector<TensorAccess>& accesses) {
   Bytes sum;
@@ -40,16 +39,10 @@ DType activation_compute(const PrecisionPolicy& precision) {
 GpuCollective collective_of(const std::string& kind) {
   if (kind == "AllReduce") return GpuCollective::kAllReduce;
   if (kind == "AllGather") return GpuCollective::kAllGather;
+  if (kind == "AllToAll") return GpuCollective::kAllToAll;
   FORETELL_CHECK(kind == "ReduceScatter", "a collective that graphs have");
   return GpuCollective::kReduceScatter;
 }
-
-// A collective without its launch.
-struct LinkTime {
-  std::string algorithm;
-  Seconds latency;  // of its steps
-  Seconds moving;   // of the bytes
-};
 
 class GraphMapper {
  public:
@@ -63,6 +56,8 @@ class GraphMapper {
                                 activation_compute(mapping.precision))),
         attention_(mapping.system.device, mapping.factors,
                    products_.timing(pass_type_).factors().launch),
+        collectives_(mapping.system, mapping.factors,
+                     products_.timing(pass_type_).factors().launch),
         l2_(mapping.system.device.l2.capacity * products_.timing(pass_type_).factors().l2_share,
             between_calls_) {}
 
@@ -255,55 +250,7 @@ class GraphMapper {
     shape.ranks = static_cast<int>(std::get<std::int64_t>(main.attributes.at("ranks")));
     shape.bytes = std::max(graph_.tensor(main.inputs.front()).bytes(),
                            graph_.tensor(main.outputs.front()).bytes());
-    const bool fitted = has_nvlink() && mapping_.factors.collectives();
-    const LinkTime time = fitted ? fitted_link_time(shape) : published_link_time(shape);
-    GpuKernel kernel;
-    kernel.name = main.kind + " " + time.algorithm;
-    kernel.launch = products_.timing(pass_type_).factors().launch;
-    kernel.memory_latency = time.latency + time.moving;
-    op.engine = "link";
-    op.bounds["launch"] += kernel.launch + time.latency;
-    op.bounds["link"] += time.moving;
-    op.program.kernels.push_back(std::move(kernel));
-  }
-
-  // By published facts alone, a ring over the GPUs of the group: every step passes a share of the
-  // data to the neighbour (Patarasuk and Yuan, 2009); a sum takes one round to reduce and one to
-  // gather. Small sums over NVLink are faster when every GPU reads what all the others have, behind
-  // a barrier.
-  LinkTime published_link_time(const GpuCollectiveShape& shape) const {
-    const bool sums = shape.op == GpuCollective::kAllReduce;
-    const double ranks = shape.ranks;
-    const double steps = (sums ? 2 : 1) * (ranks - 1);
-    const LinkTime ring{"ring", steps * kHop, steps / ranks * shape.bytes / link_rate()};
-    const LinkTime at_once{"one-shot", 2 * kHop, (ranks - 1) * shape.bytes / link_rate()};
-    const bool is_faster = at_once.latency + at_once.moving < ring.latency + ring.moving;
-    return sums && has_nvlink() && is_faster ? at_once : ring;
-  }
-
-  // What the fastest of the libraries' protocols takes, without the launch, which is that of a
-  // kernel among others.
-  LinkTime fitted_link_time(const GpuCollectiveShape& shape) const {
-    const CollectiveFactors& factors = *mapping_.factors.collectives();
-    const GpuDeviceSpec& device = mapping_.system.device;
-    const auto without_launch = [&](const auto& protocol_time, const LinkFactors& links) {
-      GpuCollectiveShape empty = shape;
-      empty.bytes = Bytes(0);
-      const GpuCollectiveTime whole = protocol_time(device, links, shape);
-      const Seconds latency = protocol_time(device, links, empty).time - links.launch;
-      return LinkTime{to_string(whole.protocol), latency, whole.time - links.launch - latency};
-    };
-    const LinkTime nccl = without_launch(nccl_time, factors.nccl);
-    if (shape.op != GpuCollective::kAllReduce || shape.bytes >= kCustomLimit) return nccl;
-    const LinkTime custom = without_launch(custom_time, factors.custom);
-    return custom.latency + custom.moving < nccl.latency + nccl.moving ? custom : nccl;
-  }
-
-  bool has_nvlink() const { return mapping_.system.interconnect == "nvlink"; }
-
-  BytesPerSecond link_rate() const {
-    const GpuDeviceSpec& device = mapping_.system.device;
-    return has_nvlink() ? device.nvlink.bandwidth : device.pcie.bandwidth;
+    collectives_.add(main.kind, shape, op);
   }
 
   const GpuMapping& mapping_;
@@ -313,6 +260,7 @@ class GraphMapper {
   Bytes between_calls_;
   std::string pass_type_;
   AttentionKernels attention_;
+  CollectiveKernels collectives_;
   L2Residency l2_;
   std::set<TensorId> converted_;
   std::vector<MappedOp> mapped_;
