@@ -6,6 +6,7 @@
 
 #include "hw/spec/data_folder.hpp"
 #include "hw/spec/gemm_factors_file.hpp"
+#include "hw/spec/gpu_catalog.hpp"
 #include "hw/spec/overrides.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
@@ -18,7 +19,14 @@ namespace fs = std::filesystem;
 
 constexpr double kSharedMemoryPort = 128;  // bytes per cycle of an SM [CUDAPG]
 constexpr double kL2Port = 64;             // bytes per cycle of an SM [NVA100W]
-constexpr double kHardMaximum = 100;       // exponent at which overlap is perfect
+constexpr const char* kVectorType = "fp32";
+constexpr double kHardMaximum = 100;  // exponent at which overlap is perfect
+
+// Tables of products that do without the matrix pipe, the nearest first.
+std::vector<std::string> vector_tables(bool batched) {
+  if (batched) return {"pytorch bmm fp32", "pytorch linear fp32"};
+  return {"pytorch linear fp32"};
+}
 
 // One hash of all files, so that a record says with which numbers it was made.
 std::string hash_of_folders(const std::vector<fs::path>& folders) {
@@ -33,6 +41,36 @@ CollectiveFactors choose_collectives(const GpuDeviceSpec& device) {
   static const KernelFactorsLibrary kLibrary(collective_factors_folder());
   return {link_factors(kLibrary.choose(device, {"nccl"}).set),
           link_factors(kLibrary.choose(device, {"vllm_custom graph"}).set)};
+}
+
+double resident_share(const std::string& device) {
+  static std::map<std::string, double> shares;
+  const auto known = shares.find(device);
+  if (known != shares.end()) return known->second;
+  return shares[device] = GpuCatalog().load(device).spec.device.l2.resident_share;
+}
+
+GemmFactors& of_l2(ProductFactors& factors) { return factors.gemm; }
+PassFactors& of_l2(PassFactors& factors) { return factors; }
+
+// From another chip, L2 keeps what that of the device keeps.
+template <class Factors>
+std::optional<ChosenOperatorFactors<Factors>> choose_operator(
+    const GpuDeviceSpec& device, const std::vector<std::string>& tables) {
+  static const KernelFactorsLibrary kLibrary(operator_factors_folder());
+  for (const std::string& table : tables) {
+    if (!kLibrary.knows(table)) continue;
+    const ChosenFactorSet set = kLibrary.choose(device, {table});
+    ChosenOperatorFactors<Factors> chosen{{}, table, set.device};
+    FieldList list;
+    fields(list, chosen.factors);
+    read_factor_set(set.set, list);
+    if (set.device != device.id) {
+      of_l2(chosen.factors).l2_share *= device.l2.resident_share / resident_share(set.device);
+    }
+    return chosen;
+  }
+  return std::nullopt;
 }
 
 const GemmFactorsLibrary& library_in(const std::string& folder) {
@@ -59,7 +97,8 @@ GpuFactors::GpuFactors(const GpuDeviceSpec& device, const std::string& which,
                     "calib/factors/gpu/gemm");
   }
   folder_ = folder.string();
-  id_ = "gpu@" + hash_of_folders({folder, attention_factors_folder(), collective_factors_folder()});
+  id_ = "gpu@" + hash_of_folders({folder, attention_factors_folder(), collective_factors_folder(),
+                                  operator_factors_folder()});
   collectives_ = choose_collectives(device);
 }
 
@@ -73,7 +112,10 @@ void GpuFactors::apply_set(GemmFactors& products, AttentionFactors& attention) c
   problems.throw_if_any();
 }
 
-GemmFactors GpuFactors::gemm(const std::string& type) const {
+GemmFactors GpuFactors::gemm(const std::string& type, bool batched) const {
+  if (on_vector_pipe(type)) {
+    if (const auto chosen = product(vector_tables(batched))) return chosen->factors.gemm;
+  }
   GemmFactors factors = folder_.empty() ? ideal_gemm_factors(device_)
                                         : library_in(folder_).choose(device_, "", type).set.factors;
   AttentionFactors attention;
@@ -89,6 +131,30 @@ std::optional<ChosenAttentionFactors> GpuFactors::attention(
   GemmFactors products;
   apply_set(products, chosen.factors);
   return chosen;
+}
+
+bool GpuFactors::on_vector_pipe(const std::string& type) const {
+  return type == kVectorType && device_.matrix_rate.count(kVectorType) == 0;
+}
+
+// Tables of single calls do not tell the gap between two kernels of a graph: that is the launch of
+// the products of the matrix pipe.
+std::optional<ChosenOperatorFactors<ProductFactors>> GpuFactors::product(
+    const std::vector<std::string>& tables) const {
+  if (folder_.empty()) return std::nullopt;
+  auto chosen = choose_operator<ProductFactors>(device_, tables);
+  if (!chosen) return chosen;
+  GemmFactors& products = chosen->factors.gemm;
+  products.launch = library_in(folder_).choose(device_, "", kVectorType).set.factors.launch;
+  AttentionFactors attention;
+  apply_set(products, attention);
+  return chosen;
+}
+
+std::optional<ChosenOperatorFactors<PassFactors>> GpuFactors::pass(
+    const std::vector<std::string>& tables) const {
+  if (folder_.empty()) return std::nullopt;
+  return choose_operator<PassFactors>(device_, tables);
 }
 
 std::vector<Parameter> GpuFactors::parameters(const std::string& type) const {
@@ -110,6 +176,11 @@ std::vector<Parameter> GpuFactors::parameters(const std::string& type) const {
 
 std::string GpuFactors::note(const std::string& type) const {
   if (folder_.empty()) return "";
+  if (on_vector_pipe(type)) {
+    const auto chosen = choose_operator<ProductFactors>(device_, vector_tables(false));
+    if (chosen && chosen->device == device_.id) return "";
+    if (chosen) return type + ": factors of " + chosen->table + " on " + chosen->device;
+  }
   const std::string note = library_in(folder_).choose(device_, "", type).note;
   return note.empty() ? "" : type + ": " + note;
 }

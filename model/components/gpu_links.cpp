@@ -103,10 +103,9 @@ void GpuLinks::send_piece(Message& message) {
 tlm::tlm_sync_enum GpuLinks::nb_transport_bw(int /*id*/, tlm::tlm_generic_payload& payload,
                                              tlm::tlm_phase& phase, sc_core::sc_time& /*delay*/) {
   FORETELL_CHECK(phase == tlm::BEGIN_RESP, "links answer when a message is through");
-  const auto found =
-      std::find_if(messages_.begin(), messages_.end(), [&](const auto& candidate) {
-        return &candidate->out == &payload || &candidate->in == &payload;
-      });
+  const auto found = std::find_if(messages_.begin(), messages_.end(), [&](const auto& candidate) {
+    return &candidate->out == &payload || &candidate->in == &payload;
+  });
   FORETELL_CHECK(found != messages_.end(), "an answer to a message that was not sent");
   Message& message = **found;
   if (--message.servers > 0) return tlm::TLM_COMPLETED;

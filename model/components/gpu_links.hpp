@@ -49,7 +49,7 @@ class GpuLinks : public sc_core::sc_module {
   struct Message {
     tlm::tlm_generic_payload out;
     tlm::tlm_generic_payload in;
-    int to = 0;        // rank
+    int to = 0;       // rank
     double left = 0;  // bytes that were not handed to the servers yet, at the peak rate
     int servers = 0;  // that still work on it
   };

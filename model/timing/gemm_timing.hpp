@@ -68,6 +68,7 @@ class GemmTiming {
   BytesPerSecond dram_rate() const { return BytesPerSecond(dram_rate_); }
   BytesPerSecond l2_rate() const { return BytesPerSecond(l2_rate_); }
   Seconds prologue() const { return Seconds(prologue_); }  // of a pipeline that is full
+  double stretch(Seconds time) const;  // of a kernel of that length under the power limit
   const GemmFactors& factors() const { return factors_; }
   const GemmLibrary& library() const { return library_; }
 
@@ -79,7 +80,6 @@ class GemmTiming {
   double filling(double stages) const;
   double stage_time(const Work& work, const GemmTile& tile, double rows, double columns,
                     double resident) const;
-  double stretch(Seconds time) const;
   // Takes over `best` where this tile is faster; with `split`, only split so often.
   void consider(const Work& work, const GemmTile& tile, int split, GemmTimes& best) const;
   GemmTimes fastest_tile(const Work& work) const;

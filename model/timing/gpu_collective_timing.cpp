@@ -52,12 +52,9 @@ GpuCollectiveTime faster(const GpuCollectiveTime& a, const GpuCollectiveTime& b)
 
 GpuCollective gpu_collective(const std::string& name) {
   static const std::map<std::string, GpuCollective> kNames = {
-      {"all_reduce", GpuCollective::kAllReduce},
-      {"all_gather", GpuCollective::kAllGather},
-      {"reduce_scatter", GpuCollective::kReduceScatter},
-      {"alltoall", GpuCollective::kAllToAll},
-      {"all_to_all", GpuCollective::kAllToAll},
-      {"send", GpuCollective::kSend}};
+      {"all_reduce", GpuCollective::kAllReduce},         {"all_gather", GpuCollective::kAllGather},
+      {"reduce_scatter", GpuCollective::kReduceScatter}, {"alltoall", GpuCollective::kAllToAll},
+      {"all_to_all", GpuCollective::kAllToAll},          {"send", GpuCollective::kSend}};
   const auto found = kNames.find(name);
   if (found != kNames.end()) return found->second;
   std::vector<std::string> known;

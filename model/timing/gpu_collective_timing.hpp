@@ -63,8 +63,8 @@ LinkExchange nccl_exchange(const GpuDeviceSpec& device, const LinkFactors& facto
                            const GpuCollectiveShape& shape, GpuProtocol protocol);
 LinkExchange custom_exchange(const GpuDeviceSpec& device, const LinkFactors& factors,
                              const GpuCollectiveShape& shape, GpuProtocol protocol);
-// A ring whose steps take `hop` and the bytes at the peak of the links; all_to_all goes to all peers
-// at once.
+// A ring whose steps take `hop` and the bytes at the peak of the links; all_to_all goes to all
+// peers at once.
 LinkExchange plain_exchange(BytesPerSecond peak, Seconds hop, const GpuCollectiveShape& shape);
 
 // Alone on the links: what its rounds wait for, and what they move.

@@ -17,10 +17,10 @@ class CollectiveKernels {
   // Appends the kernel of a collective and what bounds it. `name`: of the operator.
   void add(const std::string& name, const GpuCollectiveShape& shape, MappedOp& op) const;
 
-  // With fitted factors the fastest protocol of NCCL or, for small sums, of the kernels of inference
-  // libraries; by published facts alone and over PCIe a ring (Patarasuk and Yuan, 2009), and for
-  // small sums over NVLink one round in which every GPU reads what all the others have, behind a
-  // barrier.
+  // With fitted factors the fastest protocol of NCCL or, for small sums, of the kernels of
+  // inference libraries; by published facts alone and over PCIe a ring (Patarasuk and Yuan, 2009),
+  // and for small sums over NVLink one round in which every GPU reads what all the others have,
+  // behind a barrier.
   GpuKernel kernel(const std::string& name, const GpuCollectiveShape& shape) const;
 
  private:

@@ -2,14 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <set>
 
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 #include "model/mapping/gpu/attention_kernels.hpp"
 #include "model/mapping/gpu/collective_kernels.hpp"
 #include "model/mapping/gpu/convolution.hpp"
+#include "model/mapping/gpu/convolution_kernels.hpp"
 #include "model/mapping/gpu/fuse.hpp"
 #include "model/mapping/gpu/l2_residency.hpp"
+#include "model/mapping/gpu/pass_kernels.hpp"
 #include "model/mapping/gpu/product_kernels.hpp"
 
 namespace foretell {
@@ -56,6 +60,7 @@ class GraphMapper {
                                 activation_compute(mapping.precision))),
         attention_(mapping.system.device, mapping.factors,
                    products_.timing(pass_type_).factors().launch),
+        passes_(mapping.system.device, mapping.factors, products_.timing(pass_type_)),
         collectives_(mapping.system, mapping.factors,
                      products_.timing(pass_type_).factors().launch),
         l2_(mapping.system.device.l2.capacity * products_.timing(pass_type_).factors().l2_share,
@@ -139,8 +144,7 @@ class GraphMapper {
     const TensorId data = data_of(graph_, id);
     const Bytes element(products_.type(product.type).activation_bytes);
     if (!(size_of(graph_.tensor(data).dtype) > element)) return;
-    const Bytes narrow = static_cast<double>(element_count(input.shape)) * element;
-    convert(data, input.bytes(), narrow, op);
+    convert(data, input, element.value(), op);
     product.dram -= input.bytes() * l2_.missing(data, input.bytes());
   }
 
@@ -155,6 +159,10 @@ class GraphMapper {
     product.n = gemm.n;
     product.k = gemm.k;
     product.type = product_type(mapping_.precision.matmul_compute, weight.dtype);
+    const bool is_forward = main.kind == "Conv";
+    if (is_forward && mapping_.factors.on_vector_pipe(product.type)) {
+      return vector_convolution(fused, op);
+    }
     product.copies = copies_between(weight.bytes());
     product.dram = dram_of(fused);
     read_activation(main.inputs[0], product, op);
@@ -163,39 +171,75 @@ class GraphMapper {
     op.program.kernels.back().name = op.kernel;
   }
 
+  // What other operators of the fused one read and write counts with the output.
+  void vector_convolution(const FusedOp& fused, MappedOp& op) {
+    const Op& main = graph_.op(fused.main);
+    if (convolutions_ == nullptr) {
+      const auto chosen = mapping_.factors.product({"pytorch conv fp32"});
+      ProductFactors factors;
+      factors.gemm = products_.timing("fp32").factors();
+      convolutions_ = std::make_unique<ConvolutionKernels>(mapping_.system.device,
+                                                           chosen ? chosen->factors : factors);
+    }
+    const TensorId input = data_of(graph_, main.inputs[0]);
+    ConvolutionTraffic traffic;
+    for (const TensorAccess& read : fused.reads) {
+      const Bytes missed = read.bytes * l2_.missing(read.tensor, read.bytes);
+      const bool is_weight = read.tensor == fused.weights.front();
+      (is_weight              ? traffic.weights
+       : read.tensor == input ? traffic.input
+                              : traffic.output) += missed;
+    }
+    traffic.output += sum_of(fused.writes);
+    convolutions_->add(convolution_shape(graph_, main), traffic, op);
+  }
+
   // The activation in the type of the product, written once for all that read it so.
-  void convert(TensorId data, Bytes from, Bytes to, MappedOp& op) {
+  void convert(TensorId data, const Tensor& input, double element, MappedOp& op) {
     if (!converted_.insert(data).second) return;
-    GpuKernel kernel = pass_kernel(from * l2_.missing(data, from) + to, from + to);
-    kernel.name = "quantise";
-    add_pass(std::move(kernel), op);
-  }
-
-  GpuKernel pass_kernel(Bytes dram, Bytes all) {
-    const GemmTiming& timing = products_.timing(pass_type_);
-    GpuKernel kernel;
-    kernel.launch = timing.factors().launch;
-    kernel.memory_latency = timing.prologue();
-    kernel.dram_bytes = dram;
-    kernel.dram_rate = timing.dram_rate();
-    kernel.l2_bytes = all;
-    kernel.l2_rate = timing.l2_rate();
-    return kernel;
-  }
-
-  void add_pass(GpuKernel kernel, MappedOp& op) {
-    op.bounds["launch"] += kernel.launch + kernel.memory_latency;
-    op.bounds["DRAM"] += kernel.dram_bytes / kernel.dram_rate;
-    op.bounds["L2"] += kernel.l2_bytes / kernel.l2_rate;
-    op.dram += kernel.dram_bytes;
-    op.program.kernels.push_back(std::move(kernel));
+    const std::int64_t elements = element_count(input.shape);
+    const Bytes from = input.bytes();
+    const Bytes to(element * static_cast<double>(elements));
+    PassWork work;
+    work.name = "quantise";
+    work.operation = element == 1 ? "quantise" : "Cast";
+    work.rows = elements;
+    work.element_bytes = size_of(graph_.tensor(data).dtype).value();
+    work.moved = from + to;
+    work.dram = from * l2_.missing(data, from) + to;
+    passes_.add(work, op);
   }
 
   void pass(const FusedOp& fused, MappedOp& op) {
     op.engine = "memory";
-    GpuKernel kernel = pass_kernel(dram_of(fused), sum_of(fused.reads) + sum_of(fused.writes));
-    kernel.name = graph_.op(fused.main).kind;
-    add_pass(std::move(kernel), op);
+    const Op& heaviest = graph_.op(heaviest_of(fused));
+    const Tensor& operand = graph_.tensor(heaviest.inputs.front());
+    PassWork work;
+    work.name = graph_.op(fused.main).kind;
+    work.operation = heaviest.kind;
+    work.element_bytes = size_of(operand.dtype).value();
+    for (const TensorAccess& access : fused.writes) {
+      const double elements = access.bytes / size_of(graph_.tensor(access.tensor).dtype);
+      work.rows = std::max(work.rows, static_cast<std::int64_t>(elements));
+    }
+    const std::int64_t width = operand.shape.empty() ? 1 : operand.shape.back();
+    if (width > 1 && work.rows % width == 0) {
+      work.columns = width;
+      work.rows /= width;
+    }
+    work.moved = sum_of(fused.reads) + sum_of(fused.writes);
+    work.dram = dram_of(fused);
+    passes_.add(work, op);
+  }
+
+  // Of the operators of a chain, the one whose kernel the others ride in.
+  OpId heaviest_of(const FusedOp& fused) const {
+    const auto weight = [this](OpId id) {
+      const std::string& kind = graph_.op(id).kind;
+      return kind == "Softmax" ? 2 : static_cast<int>(ends_with(kind, "Norm"));
+    };
+    return *std::max_element(fused.ops.begin(), fused.ops.end(),
+                             [&](OpId a, OpId b) { return weight(a) < weight(b); });
   }
 
   void product(const FusedOp& fused, MappedOp& op) {
@@ -259,7 +303,9 @@ class GraphMapper {
   std::vector<FusedOp> fused_;
   Bytes between_calls_;
   std::string pass_type_;
+  std::unique_ptr<ConvolutionKernels> convolutions_;  // on the vector pipe
   AttentionKernels attention_;
+  PassKernels passes_;
   CollectiveKernels collectives_;
   L2Residency l2_;
   std::set<TensorId> converted_;

@@ -35,15 +35,22 @@ GemmType on_device(GemmType type, const GpuDeviceSpec& device) {
   return type;
 }
 
+// For the choice of a tile, equal products are one with more columns, unless the library has
+// kernels of its own for many of them.
+GemmShape shape_of_all(const Product& product, const GemmLibrary& library) {
+  if (library.vector_pipe) return {product.m, product.n, product.k, product.batch};
+  return {product.m, product.n * product.batch, product.k};
+}
+
 void add_bound(Seconds time, const char* name, MappedOp& op) { op.bounds[name] += time; }
 
 }  // namespace
 
 struct ProductKernels::Kernels {
-  Kernels(const GpuDeviceSpec& device, const GemmType& kind, const GemmFactors& factors)
+  Kernels(const GpuDeviceSpec& device, const GemmType& kind, const GemmLibrary& tiles,
+          const GemmFactors& factors)
       : type(on_device(kind, device)),
-        library(with_fitting_tiles(device, type,
-                                   gemm_library(device.architecture, kLibrary, kind.name))),
+        library(with_fitting_tiles(device, type, tiles)),
         timing(device, type, library, factors) {}
 
   GemmType type;
@@ -57,24 +64,29 @@ ProductKernels::ProductKernels(const GpuDeviceSpec& device, const GpuFactors& fa
 
 ProductKernels::~ProductKernels() = default;
 
-ProductKernels::Kernels& ProductKernels::kernels_of(const std::string& type) {
-  std::unique_ptr<Kernels>& kernels = kernels_[type];
-  if (kernels == nullptr) {
-    kernels = std::make_unique<Kernels>(device_, gemm_type(type), factors_.gemm(type));
-  }
+ProductKernels::Kernels& ProductKernels::kernels_of(const std::string& type, bool batched) {
+  std::unique_ptr<Kernels>& kernels = kernels_[{type, batched}];
+  if (kernels != nullptr) return *kernels;
+  const GemmLibrary library = factors_.on_vector_pipe(type)
+                                  ? vector_library(device_.architecture, batched)
+                                  : gemm_library(device_.architecture, kLibrary, type);
+  kernels =
+      std::make_unique<Kernels>(device_, gemm_type(type), library, factors_.gemm(type, batched));
   return *kernels;
 }
 
 const GemmTiming& ProductKernels::timing(const std::string& type) {
-  return kernels_of(type).timing;
+  return kernels_of(type, false).timing;
 }
 
-const GemmType& ProductKernels::type(const std::string& type) { return kernels_of(type).type; }
+const GemmType& ProductKernels::type(const std::string& type) {
+  return kernels_of(type, false).type;
+}
 
 void ProductKernels::add(const Product& product, MappedOp& op) {
-  const Kernels& kernels = kernels_of(product.type);
+  const Kernels& kernels = kernels_of(product.type, product.batch > 1);
   const GemmTiming& timing = kernels.timing;
-  const GemmShape all{product.m, product.n * product.batch, product.k};
+  const GemmShape all = shape_of_all(product, kernels.library);
   GemmTimes chosen = timing.fastest(all, {product.copies, false});
   chosen.quantise = Seconds(0);  // a kernel of its own, once for all readers of the activation
   if (product.batch > 1 && !chosen.gemv) chosen.thread_blocks = 0;  // those of one product count

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "hw/spec/gpu_factors.hpp"
 #include "hw/spec/gpu_spec.hpp"
@@ -40,7 +41,7 @@ class ProductKernels {
 
  private:
   struct Kernels;
-  Kernels& kernels_of(const std::string& type);
+  Kernels& kernels_of(const std::string& type, bool batched);
   // Returns the time of the matrix pipe.
   Seconds note_bounds(const Kernels& kernels, const Product& product, const GemmTimes& chosen,
                       MappedOp& op) const;
@@ -48,7 +49,7 @@ class ProductKernels {
   const GpuDeviceSpec& device_;
   const GpuFactors& factors_;
   double clock_share_;
-  std::map<std::string, std::unique_ptr<Kernels>> kernels_;
+  std::map<std::pair<std::string, bool>, std::unique_ptr<Kernels>> kernels_;  // by type, batched
 };
 
 // The type of a product whose operands are multiplied as `compute` and whose weights are stored as
