@@ -235,7 +235,8 @@ ConvolutionChoice ConvolutionKernels::fastest(const ConvolutionShape& shape,
   ConvolutionChoice best;
   best.program = implicit_gemm(shape, traffic);
   best.time = program_time(best.program, device_);
-  if (!shape.is_winograd || shape.groups > 1) return best;
+  const bool has_winograd = factors_.winograd > 0 && factors_.transform > 0;
+  if (!has_winograd || !shape.is_winograd || shape.groups > 1) return best;
   const auto consider = [&](ConvolutionAlgorithm algorithm, GpuProgram program) {
     const Seconds time = program_time(program, device_);
     if (time < best.time) best = {algorithm, std::move(program), time};

@@ -11,6 +11,7 @@
 #include "model/mapping/gpu/collective_kernels.hpp"
 #include "model/mapping/gpu/convolution.hpp"
 #include "model/mapping/gpu/convolution_kernels.hpp"
+#include "model/mapping/gpu/expert_rows.hpp"
 #include "model/mapping/gpu/fuse.hpp"
 #include "model/mapping/gpu/l2_residency.hpp"
 #include "model/mapping/gpu/pass_kernels.hpp"
@@ -178,6 +179,7 @@ class GraphMapper {
       const auto chosen = mapping_.factors.product({"pytorch conv fp32"});
       ProductFactors factors;
       factors.gemm = products_.timing("fp32").factors();
+      factors.winograd = factors.transform = 1;
       convolutions_ = std::make_unique<ConvolutionKernels>(mapping_.system.device,
                                                            chosen ? chosen->factors : factors);
     }
@@ -266,20 +268,20 @@ class GraphMapper {
     attention_.add(fused.attention, type, dram_of(fused), op);
   }
 
-  // Every token goes to its experts; tokens spread evenly, so few tokens reach few experts.
+  // Every token goes to its experts, which it chooses with equal chances: few tokens reach few
+  // experts, and some get more than others.
   void experts(const FusedOp& fused, MappedOp& op) {
     const Op& main = graph_.op(fused.main);
     const Tensor& weights = graph_.tensor(fused.weights.front());
     const Shape& result = graph_.tensor(main.outputs.front()).shape;
     const double all = static_cast<double>(weights.shape[0]);
     const std::int64_t routed = element_count(result) / result.back();
-    const auto rows = static_cast<double>(routed);
-    const double active = std::round(all * (1 - std::pow(1 - 1 / all, rows)));
     Product product;
-    product.batch = static_cast<std::int64_t>(std::max(1.0, active));
+    product.rows = expert_rows(routed, weights.shape[0]);
+    product.batch = static_cast<std::int64_t>(product.rows.size());
     product.k = weights.shape[1];
     product.n = weights.shape[2];
-    product.m = static_cast<std::int64_t>(std::ceil(rows / static_cast<double>(product.batch)));
+    product.m = (routed + product.batch - 1) / product.batch;
     product.type = product_type(mapping_.precision.matmul_compute, weights.dtype);
     const Bytes idle = weights.bytes() * (1 - static_cast<double>(product.batch) / all);
     product.copies = copies_between(weights.bytes());

@@ -42,6 +42,17 @@ GemmShape shape_of_all(const Product& product, const GemmLibrary& library) {
   return {product.m, product.n * product.batch, product.k};
 }
 
+// Each of the products with its own rows, in the tile that is chosen for their mean.
+std::vector<CtaRun> uneven_blocks(const GemmTiming& timing, const Product& product,
+                                  const GemmTimes& chosen) {
+  GpuKernel all;
+  for (const std::int64_t rows : product.rows) {
+    const GpuProgram one = gemm_program(timing, {rows, product.n, product.k}, chosen);
+    for (const CtaRun& run : one.kernels.back().ctas) add_ctas(all, run.count, run.duration);
+  }
+  return std::move(all.ctas);
+}
+
 void add_bound(Seconds time, const char* name, MappedOp& op) { op.bounds[name] += time; }
 
 }  // namespace
@@ -97,6 +108,9 @@ void ProductKernels::add(const Product& product, MappedOp& op) {
   const Seconds pipe = note_bounds(kernels, product, chosen, op);
   const double at_work = std::min(1.0, pipe / chosen.total);
   kernel.stretch = std::max(kernel.stretch, 1 + (1 / clock_share_ - 1) * at_work);
+  if (!product.rows.empty() && chosen.thread_blocks == 0) {
+    kernel.ctas = uneven_blocks(timing, product, chosen);
+  }
   op.program.kernels.push_back(std::move(kernel));
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "hw/spec/gpu_factors.hpp"
 #include "hw/spec/gpu_spec.hpp"
@@ -21,8 +22,9 @@ struct Product {
   std::int64_t m = 0;
   std::int64_t n = 0;
   std::int64_t k = 0;
-  Bytes dram;      // that misses L2, results included
-  int copies = 1;  // of weights like these that are used until these are used again
+  Bytes dram;                      // that misses L2, results included
+  int copies = 1;                  // of weights like these that are used until these are used again
+  std::vector<std::int64_t> rows;  // of each of the products, where they differ; m is their mean
 };
 
 class ProductKernels {
