@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "model/base/errors.hpp"
-#include "model/mapping/gpu/convolution.hpp"
-#include "model/mapping/gpu/fuse.hpp"
-#include "model/mapping/gpu/l2_residency.hpp"
+#include "model/mapping/fusion/cache_residency.hpp"
+#include "model/mapping/fusion/convolution.hpp"
+#include "model/mapping/fusion/fuse.hpp"
 
 namespace foretell {
 namespace {
@@ -56,7 +56,7 @@ class GraphMapper {
       : mapping_(mapping),
         graph_(mapping.graph),
         timing_(mapping.timing),
-        fused_(fuse_for_gpu(mapping.graph)),
+        fused_(fuse_kernels(mapping.graph)),
         l2_(timing_.l2_capacity(), footprint(fused_)),
         l3_(timing_.l3_capacity(), footprint(fused_)) {}
 
@@ -77,19 +77,19 @@ class GraphMapper {
  private:
   void map(const FusedOp& fused, MappedCpuOp& op) {
     switch (fused.kind) {
-      case GpuOpKind::kLinear:
+      case FusedKind::kLinear:
         return linear(fused, op);
-      case GpuOpKind::kProduct:
+      case FusedKind::kProduct:
         return product(fused, op);
-      case GpuOpKind::kConvolution:
+      case FusedKind::kConvolution:
         return convolution(fused, op);
-      case GpuOpKind::kAttention:
+      case FusedKind::kAttention:
         return attention(fused, op);
-      case GpuOpKind::kExperts:
+      case FusedKind::kExperts:
         return experts(fused, op);
-      case GpuOpKind::kPass:
+      case FusedKind::kPass:
         return pass(fused, op);
-      case GpuOpKind::kCollective:
+      case FusedKind::kCollective:
         throw UserError("operator '" + graph_.op(fused.main).name +
                         "': collectives are not modelled on CPUs; leave --tp out");
     }
@@ -332,8 +332,8 @@ class GraphMapper {
   const Graph& graph_;
   const CpuTiming& timing_;
   std::vector<FusedOp> fused_;
-  L2Residency l2_;
-  L2Residency l3_;
+  CacheResidency l2_;
+  CacheResidency l3_;
   std::set<TensorId> converted_;
   std::vector<MappedCpuOp> mapped_;
 };

@@ -6,7 +6,7 @@
 #include <utility>
 #include <variant>
 
-#include "model/mapping/gpu/convolution.hpp"
+#include "model/mapping/fusion/convolution.hpp"
 #include "model/mapping/gpu/gemm.hpp"
 #include "model/timing/attention_timing.hpp"
 

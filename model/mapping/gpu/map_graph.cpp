@@ -7,13 +7,13 @@
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
+#include "model/mapping/fusion/cache_residency.hpp"
+#include "model/mapping/fusion/convolution.hpp"
+#include "model/mapping/fusion/fuse.hpp"
 #include "model/mapping/gpu/attention_kernels.hpp"
 #include "model/mapping/gpu/collective_kernels.hpp"
-#include "model/mapping/gpu/convolution.hpp"
 #include "model/mapping/gpu/convolution_kernels.hpp"
 #include "model/mapping/gpu/expert_rows.hpp"
-#include "model/mapping/gpu/fuse.hpp"
-#include "model/mapping/gpu/l2_residency.hpp"
 #include "model/mapping/gpu/pass_kernels.hpp"
 #include "model/mapping/gpu/product_kernels.hpp"
 
@@ -55,7 +55,7 @@ class GraphMapper {
       : mapping_(mapping),
         graph_(mapping.graph),
         products_(mapping.system.device, mapping.factors, mapping.clock_share),
-        fused_(fuse_for_gpu(mapping.graph)),
+        fused_(fuse_kernels(mapping.graph)),
         between_calls_(footprint(fused_) * mapping.rotated_copies),
         pass_type_(product_type(activation_compute(mapping.precision),
                                 activation_compute(mapping.precision))),
@@ -83,19 +83,19 @@ class GraphMapper {
  private:
   void map(const FusedOp& fused, MappedOp& op) {
     switch (fused.kind) {
-      case GpuOpKind::kLinear:
+      case FusedKind::kLinear:
         return linear(fused, op);
-      case GpuOpKind::kProduct:
+      case FusedKind::kProduct:
         return product(fused, op);
-      case GpuOpKind::kConvolution:
+      case FusedKind::kConvolution:
         return convolution(fused, op);
-      case GpuOpKind::kAttention:
+      case FusedKind::kAttention:
         return attention(fused, op);
-      case GpuOpKind::kExperts:
+      case FusedKind::kExperts:
         return experts(fused, op);
-      case GpuOpKind::kPass:
+      case FusedKind::kPass:
         return pass(fused, op);
-      case GpuOpKind::kCollective:
+      case FusedKind::kCollective:
         return collective(fused, op);
     }
   }
@@ -309,7 +309,7 @@ class GraphMapper {
   AttentionKernels attention_;
   PassKernels passes_;
   CollectiveKernels collectives_;
-  L2Residency l2_;
+  CacheResidency l2_;
   std::set<TensorId> converted_;
   std::vector<MappedOp> mapped_;
 };

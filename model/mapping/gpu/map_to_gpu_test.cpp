@@ -4,7 +4,7 @@
 
 #include "hw/spec/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
-#include "model/mapping/gpu/l2_residency.hpp"
+#include "model/mapping/fusion/cache_residency.hpp"
 #include "model/mapping/gpu/map_graph.hpp"
 #include "model/testing/graphs.hpp"
 #include "model/timing/gpu_collective_timing.hpp"
@@ -110,8 +110,8 @@ TEST(MapToGpu, Fp32UsesTheVectorPipe) {
   EXPECT_EQ(map(narrow, "tf32").front().engine, "tensor");
 }
 
-TEST(L2Residency, DataStayUntilTheShareIsTouched) {
-  L2Residency l2(Bytes(100), Bytes(1000));
+TEST(CacheResidency, DataStayUntilTheShareIsTouched) {
+  CacheResidency l2(Bytes(100), Bytes(1000));
   EXPECT_EQ(l2.missing(1, Bytes(10)), 1);  // from the call before
   l2.touch(1, Bytes(10));
   EXPECT_EQ(l2.missing(1, Bytes(10)), 0);
@@ -121,8 +121,8 @@ TEST(L2Residency, DataStayUntilTheShareIsTouched) {
   EXPECT_EQ(l2.missing(1, Bytes(10)), 1);
 }
 
-TEST(L2Residency, ASmallNetworkIsStillThereInTheNextCall) {
-  EXPECT_EQ(L2Residency(Bytes(100), Bytes(90)).missing(1, Bytes(10)), 0);
+TEST(CacheResidency, ASmallNetworkIsStillThereInTheNextCall) {
+  EXPECT_EQ(CacheResidency(Bytes(100), Bytes(90)).missing(1, Bytes(10)), 0);
 }
 
 }  // namespace

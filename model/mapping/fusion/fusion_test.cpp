@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "model/base/errors.hpp"
-#include "model/mapping/gpu/fuse.hpp"
+#include "model/mapping/fusion/fuse.hpp"
 #include "model/testing/graphs.hpp"
 #include "model/testing/networks.hpp"
 
@@ -20,7 +20,7 @@ using ::testing::ElementsAre;
 // Operator names of each operation, joined by "+".
 std::vector<std::string> names_of(const Graph& graph) {
   std::vector<std::string> result;
-  for (const FusedOp& fused : fuse_for_gpu(graph)) {
+  for (const FusedOp& fused : fuse_kernels(graph)) {
     std::string names;
     for (const OpId op : fused.ops) names += (names.empty() ? "" : "+") + graph.op(op).name;
     result.push_back(names);
@@ -41,8 +41,8 @@ TEST(GpuFuse, AProductTakesBiasActivationAndResidualIntoItsEpilogue) {
   y = w.op("add", "Add", {w.gelu("gelu", y), x});
   const Graph graph = w.finish(y, "bf16");
   EXPECT_THAT(names_of(graph), ElementsAre("mm+bias+gelu+add"));
-  const FusedOp fused = fuse_for_gpu(graph).front();
-  EXPECT_EQ(fused.kind, GpuOpKind::kLinear);
+  const FusedOp fused = fuse_kernels(graph).front();
+  EXPECT_EQ(fused.kind, FusedKind::kLinear);
   // x as operand and as residual is one tensor; the weight; the bias.
   EXPECT_EQ(bytes_of(fused.reads), 2.0 * (128 * 256 + 256 * 256 + 256));
   EXPECT_EQ(bytes_of(fused.writes), 2.0 * 128 * 256);
@@ -56,7 +56,7 @@ TEST(GpuFuse, ProductsOfOneInputAreOne) {
   w.graph().mark_output(q);
   const Graph graph = w.finish(k, "bf16");
   EXPECT_THAT(names_of(graph), ElementsAre("q+qb+k+kb"));
-  EXPECT_EQ(fuse_for_gpu(graph).front().weights.size(), 2U);
+  EXPECT_EQ(fuse_kernels(graph).front().weights.size(), 2U);
 }
 
 TEST(GpuFuse, AGateAndItsPartnerAreOneProductAndOnePass) {
@@ -87,14 +87,14 @@ TEST(GpuFuse, ElementwiseOperatorsAndTheNormBehindThemAreOnePass) {
   const Graph graph = w.finish(normed, "bf16");
   EXPECT_THAT(names_of(graph), ElementsAre("sum+norm"));
   // The sum leaves, too.
-  EXPECT_EQ(bytes_of(fuse_for_gpu(graph).front().writes), 2.0 * 2 * 128 * 256);
+  EXPECT_EQ(bytes_of(fuse_kernels(graph).front().writes), 2.0 * 2 * 128 * 256);
 }
 
 TEST(GpuFuse, AttentionIsOneOperationWithItsDimensions) {
   const Graph graph = network("bert-large-uncased", 8, 128, "bf16");
-  const std::vector<FusedOp> fused = fuse_for_gpu(graph);
+  const std::vector<FusedOp> fused = fuse_kernels(graph);
   const auto attention = std::find_if(fused.begin(), fused.end(), [](const FusedOp& op) {
-    return op.kind == GpuOpKind::kAttention;
+    return op.kind == FusedKind::kAttention;
   });
   ASSERT_NE(attention, fused.end());
   EXPECT_EQ(attention->attention.batch, 8);
@@ -108,7 +108,7 @@ TEST(GpuFuse, AttentionIsOneOperationWithItsDimensions) {
 TEST(GpuFuse, ALayerOfAnEncoderIsSevenOperations) {
   const Graph graph = network("bert-large-uncased", 1, 128, "bf16");
   std::vector<std::string> layer;
-  for (const FusedOp& fused : fuse_for_gpu(graph)) {
+  for (const FusedOp& fused : fuse_kernels(graph)) {
     const Op& main = graph.op(fused.main);
     if (main.layer == 3) layer.push_back(main.name.substr(std::string("encoder.3.").size()));
   }
@@ -124,7 +124,7 @@ TEST(GpuFuse, RotationsAndCacheUpdatesOfALayerAreOnePass) {
   binding.kv_len = 100;
   Graph graph = build_graph(WorkloadLibrary().load("llama-3-8b"), binding);
   apply_precision(find_precision("bf16"), &graph);
-  for (const FusedOp& fused : fuse_for_gpu(graph)) {
+  for (const FusedOp& fused : fuse_kernels(graph)) {
     const Op& main = graph.op(fused.main);
     if (main.layer != 5 || main.kind != "Rope") continue;
     EXPECT_EQ(fused.ops.size(), 4U);    // queries, keys; both caches
@@ -139,7 +139,7 @@ TEST(GpuFuse, EveryOperatorThatComputesIsDoneOnce) {
   for (const char* name : {"bert-base-uncased", "gpt2", "albert-base-v2"}) {
     const Graph graph = network(name, 1, 64, "bf16");
     std::vector<int> times(graph.ops().size(), 0);
-    for (const FusedOp& fused : fuse_for_gpu(graph)) {
+    for (const FusedOp& fused : fuse_kernels(graph)) {
       for (const OpId id : fused.ops) ++times[static_cast<std::size_t>(id)];
     }
     for (OpId id = 0; id < static_cast<OpId>(graph.ops().size()); ++id) {

@@ -1,7 +1,7 @@
-// What a kernel finds in L2 of the tensors that kernels before it have read or written.
+// What a kernel finds in a cache of the tensors that kernels before it have read or written.
 //
-// A tensor stays as long as what was touched since then fits the share of L2 in which data stay;
-// like the matrix products, the share over which hits become misses is 0.6 of it.
+// A tensor stays as long as what was touched since then fits the part of the cache in which data
+// stay; like the matrix products, the share over which hits become misses is 0.6 of it.
 #pragma once
 
 #include <map>
@@ -11,13 +11,13 @@
 
 namespace foretell {
 
-class L2Residency {
+class CacheResidency {
  public:
   // `between_calls`: touched from a use of a tensor to the same use in the next call.
-  L2Residency(Bytes capacity, Bytes between_calls)
+  CacheResidency(Bytes capacity, Bytes between_calls)
       : capacity_(capacity), between_calls_(between_calls) {}
 
-  // Share of the tensor that comes from DRAM.
+  // Share of the tensor that comes from behind the cache.
   double missing(TensorId tensor, Bytes bytes) const;
   void touch(TensorId tensor, Bytes bytes);
 

@@ -1,5 +1,5 @@
-// The operators of a graph grouped into what a GPU library runs as one kernel, or as a few that
-// belong together.
+// The operators of a graph grouped into what the libraries of GPUs and CPUs run as one kernel, or
+// as a few that belong together.
 //
 // Grouping is decided by dataflow:
 //   * a product with weights takes bias, activation and residual into its epilogue;
@@ -22,7 +22,7 @@
 
 namespace foretell {
 
-enum class GpuOpKind { kLinear, kProduct, kConvolution, kAttention, kExperts, kPass, kCollective };
+enum class FusedKind { kLinear, kProduct, kConvolution, kAttention, kExperts, kPass, kCollective };
 
 // What an operation touches of a tensor that has data of its own.
 struct TensorAccess {
@@ -43,7 +43,7 @@ struct AttentionDimensions {
 };
 
 struct FusedOp {
-  GpuOpKind kind = GpuOpKind::kPass;
+  FusedKind kind = FusedKind::kPass;
   OpId main = kNoId;      // gives its name
   std::vector<OpId> ops;  // every operator that is done when this is done
   std::vector<TensorAccess> reads;
@@ -52,8 +52,8 @@ struct FusedOp {
   AttentionDimensions attention;
 };
 
-// In execution order. UserError for an operator that has no mapping to GPUs.
-std::vector<FusedOp> fuse_for_gpu(const Graph& graph);
+// In execution order. UserError for an operator that has no mapping.
+std::vector<FusedOp> fuse_kernels(const Graph& graph);
 
 // The tensor that holds the data of `id`: layout operators and updates of a cache looked through.
 TensorId data_of(const Graph& graph, TensorId id);

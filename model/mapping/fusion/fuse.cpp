@@ -1,4 +1,4 @@
-#include "model/mapping/gpu/fuse.hpp"
+#include "model/mapping/fusion/fuse.hpp"
 
 #include <algorithm>
 #include <map>
@@ -121,18 +121,18 @@ class Fuser {
     fused.main = id;
     take(fused, id);
     if (op.kind == "MatMul") {
-      fused.kind = GpuOpKind::kProduct;
+      fused.kind = FusedKind::kProduct;
       absorb_scale(fused);
     } else if (kConvolutions.count(op.kind) > 0) {
-      fused.kind = GpuOpKind::kConvolution;
+      fused.kind = FusedKind::kConvolution;
       fused.weights = {op.inputs[1]};
       absorb_around_convolution(fused);
     } else if (op.kind == "ExpertMatMul") {
-      fused.kind = GpuOpKind::kExperts;
+      fused.kind = FusedKind::kExperts;
       fused.weights = {op.inputs[1]};
       absorb_activation(fused);
     } else if (kCollectives.count(op.kind) > 0) {
-      fused.kind = GpuOpKind::kCollective;
+      fused.kind = FusedKind::kCollective;
     } else if (joins_head_work(id)) {
       fused = std::move(fused_.back());
       fused_.pop_back();
@@ -141,8 +141,9 @@ class Fuser {
       extend(fused);
     } else if (kRowWise.count(op.kind) + kAlone.count(op.kind) + kHeadWork.count(op.kind) == 0) {
       throw UserError("operator '" + op.name + "' (" + op.kind +
-                      ") has no mapping to GPUs; to add one, recognise it in model/mapping/gpu/"
-                      "fuse.cpp and give it kernels in a file beside it");
+                      ") has no mapping to GPUs and CPUs; to add one, recognise it in "
+                      "model/mapping/fusion/fuse.cpp and give it kernels in model/mapping/gpu and "
+                      "loops in model/mapping/cpu");
     }
     emit(std::move(fused));
   }
@@ -199,7 +200,7 @@ class Fuser {
   void add_linear(OpId id) {
     const std::vector<OpId> siblings = siblings_of(id);
     FusedOp fused;
-    fused.kind = GpuOpKind::kLinear;
+    fused.kind = FusedKind::kLinear;
     fused.main = id;
     for (const OpId sibling : siblings) {
       const Op& op = graph_.op(sibling);
@@ -285,7 +286,7 @@ class Fuser {
   // Softmax with a product of two activations above and below it.
   void match_attention(OpId softmax) {
     FusedOp fused;
-    fused.kind = GpuOpKind::kAttention;
+    fused.kind = FusedKind::kAttention;
     std::vector<OpId> ops = {softmax};
     OpId up = graph_.tensor(graph_.op(softmax).inputs[0]).producer;
     for (; up != kNoId && graph_.op(up).kind != "MatMul";
@@ -398,6 +399,6 @@ TensorId data_of(const Graph& graph, TensorId id) {
   return id;
 }
 
-std::vector<FusedOp> fuse_for_gpu(const Graph& graph) { return Fuser(graph).run(); }
+std::vector<FusedOp> fuse_kernels(const Graph& graph) { return Fuser(graph).run(); }
 
 }  // namespace foretell

@@ -1,4 +1,4 @@
-#include "model/mapping/gpu/l2_residency.hpp"
+#include "model/mapping/fusion/cache_residency.hpp"
 
 #include <algorithm>
 
@@ -7,14 +7,14 @@ namespace {
 constexpr double kSoftness = 0.6;
 }  // namespace
 
-double L2Residency::missing(TensorId tensor, Bytes bytes) const {
+double CacheResidency::missing(TensorId tensor, Bytes bytes) const {
   const auto used = last_use_.find(tensor);
   const Bytes footprint =
       used == last_use_.end() ? between_calls_ : touched_ - used->second + bytes;
   return std::clamp((footprint / capacity_ - 1) / kSoftness, 0.0, 1.0);
 }
 
-void L2Residency::touch(TensorId tensor, Bytes bytes) {
+void CacheResidency::touch(TensorId tensor, Bytes bytes) {
   touched_ += bytes;
   last_use_[tensor] = touched_;
 }

@@ -1,5 +1,5 @@
 // Convolutions on GPUs: implicit products, what they take into their kernel, depthwise passes.
-#include "model/mapping/gpu/convolution.hpp"
+#include "model/mapping/fusion/convolution.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "model/mapping/gpu/convolution.hpp"
+#include "model/mapping/fusion/convolution.hpp"
 
 #include <variant>
 
