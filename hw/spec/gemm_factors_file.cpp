@@ -45,10 +45,18 @@ GemmFactorSet read_set(const Node& node, Problems& problems) {
   return set;
 }
 
-// Types whose kernels are the same but for the name, or nearly.
-std::vector<std::string> like(const std::string& dtype) {
+bool has_tensor_memory_accelerator(const std::string& architecture) {
+  return architecture == "hopper" || architecture == "blackwell";
+}
+
+// Types whose kernels are the same but for the name, or nearly. INT8 with that accelerator is the
+// kernel of FP8 with another instruction; without it there is no FP8 kernel to learn from.
+std::vector<std::string> like(const std::string& dtype, const std::string& architecture) {
   if (dtype == "fp16") return {"fp16", "bf16"};
   if (dtype == "tf32" || dtype == "fp32") return {dtype, "bf16"};
+  if (dtype == "int8" && !has_tensor_memory_accelerator(architecture)) {
+    return {dtype, "int8_sq", "fp8", "bf16"};
+  }
   if (dtype == "int8" || dtype == "fp8_static") return {dtype, "fp8", "int8_sq", "bf16"};
   if (dtype == "fp8_block") return {dtype, "fp8"};
   if (dtype == "nvfp4") return {dtype, "fp8_block", "fp8"};
@@ -134,7 +142,7 @@ ChosenGemmFactors GemmFactorsLibrary::choose(const GpuDeviceSpec& device,
   for (std::string& teacher : teachers(device.architecture)) {
     if (teacher != device.id) devices.push_back(std::move(teacher));
   }
-  for (const std::string& similar : like(dtype)) {
+  for (const std::string& similar : like(dtype, device.architecture)) {
     for (const std::string& from : devices) {
       const GemmFactorSet* found = find(from, framework, similar);
       if (found == nullptr) continue;

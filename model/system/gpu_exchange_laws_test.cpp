@@ -8,6 +8,7 @@
 #include "model/components/gpu_node.hpp"
 #include "model/components/simulation_context.hpp"
 #include "model/system/gpu_run.hpp"
+#include "model/testing/gpu_exemplar.hpp"
 #include "model/timing/gpu_collective_timing.hpp"
 
 namespace foretell {
@@ -19,19 +20,7 @@ const GpuDeviceSpec& h100() {
 }
 
 LinkFactors links() {
-  LinkFactors factors;
-  factors.launch = Seconds(5e-6);
-  factors.link_efficiency = 0.8;
-  factors.local_rate = BytesPerSecond(1e12);
-  factors.hop_ll = Seconds(0.7e-6);
-  factors.hop_ll128 = Seconds(1e-6);
-  factors.hop_simple = Seconds(2e-6);
-  factors.cost_ll = 8;
-  factors.cost_ll128 = 1.3;
-  factors.start_simple = Seconds(10e-6);
-  factors.peer = Seconds(0.3e-6);
-  factors.barrier = Seconds(0.2e-6);
-  factors.two_shot = Seconds(5e-6);
+  LinkFactors factors = exemplar_link_factors();
   factors.switch_reduce = 0.7;
   return factors;
 }
