@@ -91,7 +91,7 @@ GemmFactors in_graph(const GpuDeviceSpec& device, const GemmFactorsLibrary& libr
   if (!ends_with(set.dtype, "_sq") && !ends_with(set.dtype, "_wo")) return factors;
   const Seconds gap = library.choose(device, "", "bf16").set.factors.launch;
   const Seconds profiler = std::max(Seconds(0), factors.launch - gap);
-  factors.launch -= profiler;
+  factors.launch = std::min(factors.launch, gap);
   factors.gemv_launch = std::max(gap, factors.gemv_launch - profiler);
   return factors;
 }
