@@ -40,7 +40,7 @@ std::vector<Seconds> kernel_times(const GpuCall& call, const std::vector<MappedO
     std::vector<GpuProgram> programs;
     programs.reserve(distinct.size());
     for (const GpuKernel& kernel : distinct) programs.push_back({{kernel}});
-    return simulate_gpu(call.system.device, programs);
+    return simulate_gpu(call.system.device, programs, call.exact);
   });
 }
 

@@ -37,8 +37,10 @@ LinkExchange largest_exchange(const std::vector<GpuProgram>& programs) {
 }  // namespace
 
 std::vector<Seconds> simulate_gpu(const GpuDeviceSpec& device,
-                                  const std::vector<GpuProgram>& programs) {
-  if (largest_exchange(programs).ranks > 0) return simulate_gpus(device, programs, true).times;
+                                  const std::vector<GpuProgram>& programs, bool every_gpu) {
+  if (largest_exchange(programs).ranks > 0) {
+    return simulate_gpus(device, programs, !every_gpu).times;
+  }
   SimulationContext context;
   GpuChip chip("gpu0", device);
   chip.stream().run(programs);

@@ -12,9 +12,10 @@ namespace foretell {
 
 // The time of each program, run one after another on a GPU that is built once. What a program
 // finds in L2 is part of it (its DRAM bytes), so that their order does not matter. Where kernels
-// exchange data, the other GPUs of the largest group take part in that.
+// exchange data, the other GPUs of the largest group take part in that; with `every_gpu` they run
+// all of the kernels, too.
 std::vector<Seconds> simulate_gpu(const GpuDeviceSpec& device,
-                                  const std::vector<GpuProgram>& programs);
+                                  const std::vector<GpuProgram>& programs, bool every_gpu = false);
 
 // What passed the links of one GPU in all programs.
 struct GpuLinkTraffic {

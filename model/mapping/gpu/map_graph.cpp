@@ -215,7 +215,8 @@ class GraphMapper {
   void pass(const FusedOp& fused, MappedOp& op) {
     op.engine = "memory";
     const Op& heaviest = graph_.op(heaviest_of(fused));
-    const Tensor& operand = graph_.tensor(heaviest.inputs.front());
+    const Tensor& operand =
+        graph_.tensor(heaviest.inputs.empty() ? heaviest.outputs.front() : heaviest.inputs.front());
     PassWork work;
     work.name = graph_.op(fused.main).kind;
     work.operation = heaviest.kind;
@@ -224,7 +225,7 @@ class GraphMapper {
       const double elements = access.bytes / size_of(graph_.tensor(access.tensor).dtype);
       work.rows = std::max(work.rows, static_cast<std::int64_t>(elements));
     }
-    const std::int64_t width = operand.shape.empty() ? 1 : operand.shape.back();
+    const std::int64_t width = row_of(heaviest, operand.shape);
     if (width > 1 && work.rows % width == 0) {
       work.columns = width;
       work.rows /= width;
@@ -232,6 +233,15 @@ class GraphMapper {
     work.moved = sum_of(fused.reads) + sum_of(fused.writes);
     work.dram = dram_of(fused);
     passes_.add(work, op);
+  }
+
+  // Elements that a thread block goes over together.
+  static std::int64_t row_of(const Op& op, const Shape& shape) {
+    if (shape.empty()) return 1;
+    const auto groups = op.attributes.find("groups");
+    if (op.kind != "GroupNorm" || groups == op.attributes.end()) return shape.back();
+    const std::int64_t rows = shape[0] * std::get<std::int64_t>(groups->second);
+    return std::max<std::int64_t>(1, element_count(shape) / std::max<std::int64_t>(1, rows));
   }
 
   // Of the operators of a chain, the one whose kernel the others ride in.
