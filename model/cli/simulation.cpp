@@ -14,9 +14,19 @@ namespace {
 // Every layer is executed for a timeline; the prediction itself stays what it is without one.
 void write_timeline(const std::string& path, NeuronCall call) {
   if (path.empty()) return;
-  call.exact = true;
+  call.for_timeline = true;
   const NeuronCallResult result = run_neuron_call(call);
-  write_trace_file(path, result.program, result.execution);
+  write_trace_file(path, {{"", result.program, result.execution, result.shown}});
+}
+
+// Of the first stage: the prefill and, behind it, the median decode step.
+void write_timeline(const std::string& path, const Generation& generation) {
+  if (path.empty()) return;
+  const GenerationTimeline calls = generation_timeline(generation);
+  write_trace_file(path, {{"prefill", calls.prefill.program, calls.prefill.execution,
+                           calls.prefill.shown},
+                          {"decode step", calls.step.program, calls.step.execution,
+                           calls.step.shown}});
 }
 
 Metrics simulate_forward(const ResolvedRequest& resolved) {
@@ -57,6 +67,7 @@ Metrics simulate_generation(const ResolvedRequest& resolved) {
   generation.exact_kv = request.kv == "exact";
   generation.host_sampling = request.sampling == "host";
   generation.exact = request.exact;
+  write_timeline(request.trace_file, generation);
   Metrics metrics = run_generation(generation);
   metrics.memory = memory;
   return metrics;

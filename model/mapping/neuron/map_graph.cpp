@@ -89,6 +89,10 @@ class GraphMapper {
     return residency_.plan_for(emitter_.core().scheduling.activation_share * free_bytes());
   }
 
+  std::vector<Occupant> occupants(const SpillPlan& plan) const {
+    return residency_.occupants(plan);
+  }
+
  private:
   static MappingTypes types_of(const PrecisionPolicy& precision) {
     MappingTypes types;
@@ -266,12 +270,19 @@ class GraphMapper {
 
 Program map_to_neuron_core(const Graph& graph, const PrecisionPolicy& precision,
                            const NeuronCoreSpec& core, const SchedulingParameters& scheduling,
-                           const std::set<std::int32_t>& skipped_layers) {
+                           const std::set<std::int32_t>& skipped_layers,
+                           std::vector<Occupant>* activations) {
   GraphMapper mapper(graph, precision, core, scheduling, skipped_layers);
   Program program = mapper.run();
-  SpillPlan plan = mapper.spill_plan();
-  if (plan.empty()) return program;
-  return GraphMapper(graph, precision, core, scheduling, skipped_layers, std::move(plan)).run();
+  const SpillPlan plan = mapper.spill_plan();
+  if (plan.empty()) {
+    if (activations != nullptr) *activations = mapper.occupants(plan);
+    return program;
+  }
+  GraphMapper spilling(graph, precision, core, scheduling, skipped_layers, plan);
+  program = spilling.run();
+  if (activations != nullptr) *activations = spilling.occupants(plan);
+  return program;
 }
 
 }  // namespace foretell

@@ -1,5 +1,6 @@
 // What differs between the points of a study, and what is wanted of them. No document: tested alone.
 import {memory, number, seconds, usd} from './format.js';
+import {narrowFirst} from './records.js';
 
 const kScenarioNames = {seq_len: 'sequence', input_len: 'input length', output_len: 'output length', dp: 'copies',
   in_flight: 'in flight', kv_dtype: 'KV cache', image_size: 'image size'};
@@ -32,13 +33,11 @@ export function magnitude(value) {
   return found && Number.isFinite(Number(found[1])) ? Number(found[1]) * kPrefixes[found[2] ?? ''] : null;
 }
 
-// Numbers by size, units counted; other words by their letters.
+// Numbers by size, units counted; other words as they come, before the numbers.
 export function inOrder(values) {
-  return [...values].sort((a, b) => {
-    const [left, right] = [magnitude(a), magnitude(b)];
-    if (left != null && right != null) return left - right;
-    return String(a).localeCompare(String(b), 'en', {numeric: true});
-  });
+  const size = (value) => magnitude(value) ?? -Infinity;
+  const difference = (a, b) => (size(a) === size(b) ? 0 : size(a) - size(b));
+  return [...values].sort(difference);
 }
 
 function flat({context}) {
@@ -68,7 +67,7 @@ export function dimensionsOf(records) {
     keys = finer;
     classes = count;
     const words = rows.map((row) => row[name] ?? 'as shipped');
-    dimensions.push({name, values: inOrder(new Set(words)), of: new Map(records.map((record, at) => [record, words[at]]))});
+    dimensions.push({name, values: name === 'data type' ? narrowFirst(new Set(words)) : inOrder(new Set(words)), of: new Map(records.map((record, at) => [record, words[at]]))});
   }
   return dimensions;
 }

@@ -4,6 +4,12 @@ const kRowHeight = 24;
 const kBarSpace = 0.62; // of a row
 const kLabelWidth = 0.38; // of the chart, at most
 
+// Black or white, whichever reads better on a colour of the style sheet, "rgb(1, 2, 3)".
+export function inkOn(colour) {
+  const [red, green, blue] = (/\d+[^)]*/.exec(colour)?.[0] ?? '0,0,0').split(/[ ,]+/).map(Number);
+  return 0.299 * red + 0.587 * green + 0.114 * blue > 140 ? '#10151c' : '#ffffff';
+}
+
 export const clipped = (text, length = 44) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
 
 // Long names are cut to what a chart of that width can spare.
@@ -74,12 +80,12 @@ export function whiskers(theme, name, data, place = 0, count = 1, textOf = () =>
 export function groupedBars(theme, width, {categories, series: given, format, note = () => ''}) {
   const series = given.filter(({values}) => values.some((value) => value != null));
   const many = series.length > 1;
-  const bars = series.map(({name, values, intervals = []}, at) => ({
+  const bars = series.map(({name, values, intervals = [], colours = []}, at) => ({
     name,
     type: 'bar',
     barGap: '0%',
     barCategoryGap: `${(1 - kBarSpace) * 100}%`,
-    data: values,
+    data: values.map((value, row) => (colours[row] ? {value, itemStyle: {color: colours[row]}} : value)),
     label: {
       show: true,
       position: 'right',

@@ -145,6 +145,15 @@ function scenarioWords({context}) {
     .join(', ');
 }
 
+const kNarrowToWide = ['int4-weights', 'int4', 'int8-datasheet', 'int8', 'int8-weights', 'fp8-weights', 'fp8', 'fp16',
+  'bf16', 'bf16-matmul', 'tf32', 'fp32'];
+
+// Data types from narrow to wide; other names follow in their own order.
+export function narrowFirst(dtypes) {
+  const rank = (dtype) => (kNarrowToWide.includes(dtype) ? kNarrowToWide.indexOf(dtype) : kNarrowToWide.length);
+  return [...dtypes].sort((a, b) => rank(a) - rank(b) || a.localeCompare(b, 'en', {numeric: true}));
+}
+
 // The record with the highest throughput. A rate that only the datasheet promises (…-datasheet) wins
 // over nothing but its like.
 export function bestOf(records) {

@@ -4,7 +4,7 @@ import test from 'node:test';
 
 import {accuracyAnswer, scatterOption} from './sections/accuracy.js';
 import {hourly} from './sections/cost.js';
-import {gridOf} from './sections/data_types.js';
+import {dtypesOf, rowsOf} from './sections/data_types.js';
 import {memoryRows} from './sections/memory.js';
 import {reachable, rooflinePoints} from './sections/roofline.js';
 import {lanesOf, traceOf} from './sections/timeline.js';
@@ -21,9 +21,10 @@ const record = (dtype, more = {}) => ({
 });
 
 test('data types stand from narrow to wide, whatever their order was', () => {
-  const {dtypes, rows} = gridOf([record('fp32'), record('int8'), record('bf16', {throughput: 2}), record('bf16', {throughput: 3})]);
-  assert.deepEqual(dtypes, ['int8', 'bf16', 'fp32']);
-  assert.equal(rows[0][1].summary.throughput, 3);
+  const records = [record('fp32'), record('int8'), record('bf16', {throughput: 2}), record('bf16', {throughput: 3})];
+  assert.deepEqual(dtypesOf(records), ['int8', 'bf16', 'fp32']);
+  assert.deepEqual(rowsOf(records).map(({context, summary}) => [context.dtype, summary.throughput]),
+    [['int8', 1000], ['bf16', 3], ['fp32', 1000]]);
 });
 
 test('the price per hour comes back from the cost', () => {

@@ -111,13 +111,15 @@ export function parallelOption(theme, width, {records, dimensions, metrics}) {
   const step = Math.ceil(records.length / kMostLines);
   const lines = records.filter((_, at) => at % step === 0);
   const textStyle = {color: theme.ink, fontSize: 12};
+  const labelStyle = {...textStyle, backgroundColor: theme.paper, padding: [1, 3], borderRadius: 3};
+  const brief = (title) => clipped(title.replace(/ \(.*/, '').split('.').slice(-2).join('.'), Math.max(10, Math.floor(width / 62)));
   const axes = [
     ...shownDimensions.map((dimension) => ({
-      name: clipped(dimension.name, 18), type: 'category', data: dimension.values.map((value) => clipped(String(value), 16)),
+      name: brief(dimension.name), type: 'category', data: dimension.values.map((value) => clipped(String(value), 16)),
       value: (record) => clipped(String(dimension.of.get(record)), 16),
     })),
     ...metrics.map((metric) => ({
-      name: clipped(metric.title, 18), type: 'value', scale: true, value: metric.value,
+      name: brief(metric.title), type: 'value', scale: true, value: metric.value,
       axisLabel: {formatter: metric.text}, inverse: metric.best === 'min',
       nameLocation: metric.best === 'min' ? 'start' : 'end',
     })),
@@ -131,7 +133,8 @@ export function parallelOption(theme, width, {records, dimensions, metrics}) {
       parallelAxis: axes.map(({value: _, axisLabel, ...axis}, dim) => ({
         dim, ...axis,
         axisLine: {lineStyle: {color: theme.muted}},
-        axisLabel: {...textStyle, ...axisLabel},
+        axisLabel: {...labelStyle, ...axisLabel},
+        z: 3,
         areaSelectStyle: {color: theme.accent},
       })),
       visualMap: {
@@ -172,7 +175,10 @@ export function tornadoOption(theme, width, rows) {
     option: {
       legend: legendOf(theme),
       grid: {left: 8, right: 30, top: 36, bottom: 8, containLabel: true},
-      xAxis: valueAxis(theme, signedPercent, {min: -most * 1.3, max: most * 1.3}),
+      xAxis: valueAxis(theme, signedPercent, {
+        min: Math.max(-1, -most * 1.3), max: most * 1.3,
+        axisLabel: {color: theme.ink, formatter: signedPercent, fontSize: 12, showMinLabel: false, showMaxLabel: false},
+      }),
       yAxis: {
         type: 'category', inverse: true, data: rows.map(({name}) => clipped(name, 30)),
         axisLabel: {color: theme.ink, interval: 0}, axisTick: {show: false}, axisLine: {onZero: false, lineStyle: {color: theme.line}},

@@ -1,0 +1,22 @@
+// What lies in SBUF while a program runs, for timelines. Entries of the engine queues say from when
+// until when.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "model/program/instruction.hpp"
+
+namespace foretell {
+
+using QueueLengths = std::array<std::uint32_t, kEngineCount>;
+
+// There from the begin of the first entry at or behind `from`, in any queue, until the last entry
+// in front of `until` has ended.
+struct Occupant {
+  std::uint64_t bytes = 0;
+  QueueLengths from{};
+  QueueLengths until{};
+};
+
+}  // namespace foretell
