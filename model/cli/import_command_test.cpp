@@ -37,6 +37,14 @@ TEST(ImportCommand, SummarisesANetworkOnStandardOutput) {
               AllOf(HasSubstr("25557032 parameters"), HasSubstr("inputs:"), HasSubstr("Conv")));
 }
 
+TEST(ImportCommand, TheSummaryIsJsonOrCsvToo) {
+  EXPECT_THAT(ask({"import", "resnet50", "--format", "json"}).result,
+              AllOf(HasSubstr("\"parameters\":25557032"), HasSubstr("\"kind\":\"Conv\"")));
+  EXPECT_THAT(ask({"import", "resnet50", "--format", "csv"}).result,
+              AllOf(HasSubstr("kind,count,flops\n"), HasSubstr("\nConv,53,")));
+  EXPECT_EQ(ask({"import", "resnet50", "--format", "xml"}).code, kUserMistake);
+}
+
 TEST(ImportCommand, AnOnnxFileIsSummarisedAndRunsOnEveryFamilyOfDevices) {
   const std::string model =
       "/usr/share/libonnx-testdata/data/node/test_basic_conv_with_padding/model.onnx";

@@ -10,6 +10,7 @@
 #include "model/cli/output.hpp"
 #include "model/cli/progress.hpp"
 #include "model/cli/report_input.hpp"
+#include "model/cli/report_output.hpp"
 #include "model/cli/worker_pool.hpp"
 #include "reports/render/html_report.hpp"
 
@@ -57,12 +58,12 @@ std::vector<std::string> page_names(const std::vector<fs::path>& inputs) {
 std::string claims_text(const std::vector<JudgedClaim>& claims) {
   if (claims.empty()) return "";
   const auto supported = std::count_if(claims.begin(), claims.end(), [](const JudgedClaim& judged) {
-    return judged.judgement.verdict == "supported";
+    return judged.judgement.verdict == kSupported;
   });
   return std::to_string(supported) + " of " + std::to_string(claims.size()) + " supported";
 }
 
-// Writes one page; what the index says of it, as JSON.
+// Writes one page, and the same as Markdown; what the index says of it, as JSON.
 std::string write_page(const fs::path& input, const fs::path& output, const Session& session) {
   Json entry = {{"title", input.filename().string()},
                 {"file", ""},
@@ -72,6 +73,11 @@ std::string write_page(const fs::path& input, const fs::path& output, const Sess
   try {
     const ReportContent content = read_report(input.string(), 1, session);
     write_text(output.string(), html_report(content));
+    fs::path beside = output;
+    if (!content.records.empty()) {
+      write_text(beside.replace_extension(".md").string(),
+                 rendered(content, ReportForm::kMarkdown, 0));
+    }
     entry["title"] = content.title;
     entry["file"] = output.filename().string();
     entry["records"] = content.records.size();

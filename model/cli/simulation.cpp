@@ -23,10 +23,9 @@ void write_timeline(const std::string& path, NeuronCall call) {
 void write_timeline(const std::string& path, const Generation& generation) {
   if (path.empty()) return;
   const GenerationTimeline calls = generation_timeline(generation);
-  write_trace_file(path, {{"prefill", calls.prefill.program, calls.prefill.execution,
-                           calls.prefill.shown},
-                          {"decode step", calls.step.program, calls.step.execution,
-                           calls.step.shown}});
+  write_trace_file(
+      path, {{"prefill", calls.prefill.program, calls.prefill.execution, calls.prefill.shown},
+             {"decode step", calls.step.program, calls.step.execution, calls.step.shown}});
 }
 
 Metrics simulate_forward(const ResolvedRequest& resolved) {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "model/program/instruction.hpp"
 
@@ -17,6 +18,13 @@ struct Occupant {
   std::uint64_t bytes = 0;
   QueueLengths from{};
   QueueLengths until{};
+};
+
+struct Occupancy {
+  std::vector<Occupant> activations;
+  // By transfer of the ring of weights: what it loaded is there until so many entries have ended;
+  // to the end of the program when that is none.
+  std::vector<QueueLengths> weights_until;
 };
 
 }  // namespace foretell

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "model/base/errors.hpp"
+#include "model/program/program_builder.hpp"
 
 namespace foretell {
 namespace {
@@ -56,11 +57,7 @@ struct TracePlace {
 class TraceWriter {
  public:
   TraceWriter(std::ostream& out, const TracedCall& call, TracePlace& place)
-      : out_(out),
-        call_(call),
-        program_(call.program),
-        execution_(call.execution),
-        place_(place) {
+      : out_(out), call_(call), program_(call.program), execution_(call.execution), place_(place) {
     for (const std::string& name : program_.operators) operators_.push_back(quoted(name));
   }
 
@@ -233,8 +230,9 @@ class TraceWriter {
     write_memory_rate(process);
   }
 
-  // Bytes that were loaded into SBUF for operators and are not used up: from the begin of their
-  // transfer until the last instruction of their operator ends. Activations: as mapping left them.
+  // Bytes that were loaded into SBUF and are not used up: from the begin of their transfer until
+  // their last use where mapping says it, else until the last instruction of their operator ends.
+  // Activations: as mapping left them.
   void write_sbuf(std::size_t core_number) {
     const CoreExecution& core = execution_.cores[core_number];
     std::vector<Ticks> used_until(operators_.size(), 0);
@@ -246,6 +244,8 @@ class TraceWriter {
         until = std::max(until, picoseconds(core.engines[engine][index].end));
       }
     }
+    constexpr auto kWeightRing = static_cast<std::size_t>(Ring::kWeights);
+    const std::vector<QueueLengths>& weights_until = call_.details.occupancy.weights_until;
     std::map<Ticks, std::array<double, 2>> changes;
     for (std::size_t ring = 0; ring < core.rings.size(); ++ring) {
       for (std::size_t index = 0; index < core.rings[ring].size(); ++index) {
@@ -253,13 +253,15 @@ class TraceWriter {
         if (transfer.direction != TransferDirection::kLoad || transfer.op < 0) continue;
         const Execution& entry = core.rings[ring][index];
         const auto bytes = static_cast<double>(transfer.bytes());
-        const Ticks until =
-            std::max(used_until[static_cast<std::size_t>(transfer.op)], picoseconds(entry.end));
+        const Ticks until = std::max(picoseconds(entry.end),
+                                     ring == kWeightRing && index < weights_until.size()
+                                         ? kept_until(core, weights_until[index])
+                                         : used_until[static_cast<std::size_t>(transfer.op)]);
         changes[picoseconds(entry.begin)][0] += bytes;
         changes[until][0] -= bytes;
       }
     }
-    for (const Occupant& occupant : call_.details.activations) {
+    for (const Occupant& occupant : call_.details.occupancy.activations) {
       const auto [begin, end] = stay_of(core, occupant);
       if (end <= begin) continue;
       changes[begin][1] += static_cast<double>(occupant.bytes);
@@ -267,6 +269,15 @@ class TraceWriter {
     }
     write_counter("SBUF MiB", {"loaded", "activations"}, place_.process + core_number, changes,
                   1 / kMebibyte);
+  }
+
+  static Ticks kept_until(const CoreExecution& core, const QueueLengths& until) {
+    Ticks end = 0;
+    for (std::size_t engine = 0; engine < kEngineCount; ++engine) {
+      if (until[engine] > 0)
+        end = std::max(end, picoseconds(core.engines[engine][until[engine] - 1].end));
+    }
+    return end > 0 ? end : picoseconds(core.end);
   }
 
   // From when until when, in ps.

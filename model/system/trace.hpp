@@ -30,7 +30,7 @@ using CollectiveLinks =
 
 // What the program alone does not say.
 struct TraceDetails {
-  std::vector<Occupant> activations;
+  Occupancy occupancy;
   CollectiveLinks links;
 };
 

@@ -203,7 +203,7 @@ TEST(Trace, ActivationsAreInSbufWhileTheirKernelsRun) {
   occupant.bytes = 3 << 20;
   occupant.until[static_cast<std::size_t>(Engine::kTensor)] = 8;
   occupant.until[static_cast<std::size_t>(Engine::kScalar)] = 1;
-  trace.details.activations = {occupant};
+  trace.details.occupancy.activations = {occupant};
   std::ostringstream out;
   write_trace(out, {{"", trace.program, trace.execution, trace.details}});
   const auto counters = counters_of(Json::parse(out.str()).at("traceEvents"), "SBUF MiB");
@@ -213,6 +213,21 @@ TEST(Trace, ActivationsAreInSbufWhileTheirKernelsRun) {
   EXPECT_EQ(most, 3);
   EXPECT_EQ(counters.back().at("args").at("activations"), 0);
   EXPECT_EQ(counters.back().at("args").at("loaded"), 0);
+}
+
+// Known to be used by the first matmul alone, a weight leaves when that has ended.
+TEST(Trace, WeightsLeaveSbufWithTheirLastUse) {
+  Traced trace = traced();
+  QueueLengths until{};
+  until[static_cast<std::size_t>(Engine::kTensor)] = 2;
+  trace.details.occupancy.weights_until = {until};
+  std::ostringstream out;
+  write_trace(out, {{"", trace.program, trace.execution, trace.details}});
+  const auto counters = counters_of(Json::parse(out.str()).at("traceEvents"), "SBUF MiB");
+  ASSERT_EQ(counters.size(), 2U);
+  const Execution& use =
+      trace.execution.cores[0].engines[static_cast<std::size_t>(Engine::kTensor)][1];
+  EXPECT_NEAR(counters[1].at("ts").get<double>(), to_seconds(use.end).value() * 1e6, 1e-6);
 }
 
 // Two calls: the second begins where the first ends, in processes of its own.

@@ -153,6 +153,12 @@ std::string notes_text(const std::vector<ComparedRun>& runs) {
   return text;
 }
 
+std::size_t longest_line(const std::string& text) {
+  std::size_t longest = 0;
+  for (const std::string& line : split(text, '\n')) longest = std::max(longest, line.size());
+  return longest;
+}
+
 // The throughput of each run as a bar, the longest full: for terminals. Nothing to compare with, or
 // in another unit: no bars.
 void add_bars(const std::vector<ComparedRun>& runs, Table& table) {
@@ -163,7 +169,7 @@ void add_bars(const std::vector<ComparedRun>& runs, Table& table) {
     if (run.problem.empty()) most = std::max(most, run.record.summary.throughput);
   }
   if (runs.size() < 2 || most <= 0) return;
-  table.columns.push_back({"throughput of the most"});
+  table.columns.push_back({"throughput of the most", Align::kLeft, true});
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const double share = runs[i].problem.empty() ? runs[i].record.summary.throughput / most : 0;
     table.rows[i].push_back(
@@ -176,9 +182,14 @@ void add_bars(const std::vector<ComparedRun>& runs, Table& table) {
 std::string comparison_text(const std::vector<ComparedRun>& runs, const std::string& price,
                             int max_width) {
   Comparison comparison = condense(comparison_table(runs, price));
-  if (max_width > 0) add_bars(runs, comparison.table);
   std::string text = comparison.shared.empty() ? "" : comparison.shared + "\n\n";
-  text += render_text(comparison.table, max_width);
+  std::string table = render_text(comparison.table, max_width);
+  if (max_width > 0) {
+    add_bars(runs, comparison.table);
+    const std::string with_bars = render_text(comparison.table, max_width);
+    if (longest_line(with_bars) <= static_cast<std::size_t>(max_width)) table = with_bars;
+  }
+  text += table;
   const std::string notes = notes_text(runs);
   if (!notes.empty()) text += "\n" + notes;
   return text;

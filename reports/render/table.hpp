@@ -11,6 +11,7 @@ enum class Align { kLeft, kRight };
 struct TableColumn {
   std::string title;
   Align align = Align::kLeft;
+  bool whole = false;  // never cut, as numbers never are
 };
 
 struct Table {
@@ -23,8 +24,9 @@ struct Table {
 // their last character. Numbers are never cut.
 std::string render_text(const Table& table, int max_width = 0);
 
-// Headings, the lines above a rule, in bold, for terminals that know ANSI escapes.
-std::string with_bold_headings(const std::string& text);
+// For terminals that know ANSI escapes: headings, the lines above a rule, bars of "#" at the end of
+// a line, and notes.
+std::string in_colour(const std::string& text);
 
 std::string render_markdown(const Table& table);
 

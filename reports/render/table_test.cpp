@@ -61,10 +61,16 @@ TEST(Table, ARaggedRowIsOurMistake) {
   EXPECT_THROW(render_markdown(table), InternalError);
 }
 
-TEST(Table, HeadingsAreBoldAndNothingElse) {
-  EXPECT_EQ(with_bold_headings("note\n\nab  b\n--  -\n1   2\n"),
-            "note\n\n\x1b[1mab  b\x1b[0m\n--  -\n1   2\n");
-  EXPECT_EQ(with_bold_headings("a\nb\n"), "a\nb\n");
+TEST(Table, AColumnThatIsWholeIsNotCut) {
+  const Table table{{{"name"}, {"bar", Align::kLeft, true}}, {{"a long name", "##########"}}};
+  EXPECT_EQ(render_text(table, 20), "name      bar\n--------  ----------\na long ~  ##########\n");
+}
+
+TEST(Table, ColoursOfTerminals) {
+  EXPECT_EQ(in_colour("note: x\n\nab  b\n--  -\n1   ##\n#   2\n\n##\n"),
+            "\x1b[33mnote:\x1b[0m x\n\n\x1b[1;36mab  b\x1b[0m\n\x1b[2m--  -\x1b[0m\n"
+            "1   \x1b[32m##\x1b[0m\n#   2\n\n##\n");
+  EXPECT_EQ(in_colour("a\nb\n"), "a\nb\n");
 }
 
 }  // namespace

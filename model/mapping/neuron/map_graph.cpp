@@ -89,8 +89,8 @@ class GraphMapper {
     return residency_.plan_for(emitter_.core().scheduling.activation_share * free_bytes());
   }
 
-  std::vector<Occupant> occupants(const SpillPlan& plan) const {
-    return residency_.occupants(plan);
+  Occupancy occupancy(const SpillPlan& plan) const {
+    return {residency_.occupants(plan), weights_.kept_until()};
   }
 
  private:
@@ -270,18 +270,17 @@ class GraphMapper {
 
 Program map_to_neuron_core(const Graph& graph, const PrecisionPolicy& precision,
                            const NeuronCoreSpec& core, const SchedulingParameters& scheduling,
-                           const std::set<std::int32_t>& skipped_layers,
-                           std::vector<Occupant>* activations) {
+                           const std::set<std::int32_t>& skipped_layers, Occupancy* occupancy) {
   GraphMapper mapper(graph, precision, core, scheduling, skipped_layers);
   Program program = mapper.run();
   const SpillPlan plan = mapper.spill_plan();
   if (plan.empty()) {
-    if (activations != nullptr) *activations = mapper.occupants(plan);
+    if (occupancy != nullptr) *occupancy = mapper.occupancy(plan);
     return program;
   }
   GraphMapper spilling(graph, precision, core, scheduling, skipped_layers, plan);
   program = spilling.run();
-  if (activations != nullptr) *activations = spilling.occupants(plan);
+  if (occupancy != nullptr) *occupancy = spilling.occupancy(plan);
   return program;
 }
 

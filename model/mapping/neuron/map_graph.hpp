@@ -2,7 +2,6 @@
 #pragma once
 
 #include <set>
-#include <vector>
 
 #include "hw/spec/neuron_spec.hpp"
 #include "model/mapping/neuron/scheduling.hpp"
@@ -15,11 +14,11 @@ namespace foretell {
 
 // Maps the layers of the graph that are not in `skipped_layers` (Op::layer); the readers of a
 // skipped layer read what the last mapped layer before it has left. Skipping is for the replay of
-// equal layers, see fold_layers.hpp. `activations`, when given, receives those that lie in SBUF.
+// equal layers, see fold_layers.hpp. `occupancy`, when given, receives what lies in SBUF.
 // Throws UserError for operators and types without a mapping.
 Program map_to_neuron_core(const Graph& graph, const PrecisionPolicy& precision,
                            const NeuronCoreSpec& core, const SchedulingParameters& scheduling,
                            const std::set<std::int32_t>& skipped_layers = {},
-                           std::vector<Occupant>* activations = nullptr);
+                           Occupancy* occupancy = nullptr);
 
 }  // namespace foretell

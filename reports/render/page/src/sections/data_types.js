@@ -75,7 +75,7 @@ export const dataTypes = {
   applies: ({records}) => new Set(records.map(({context}) => context.dtype)).size > 1,
   draw(root, {records}) {
     const questions = questionsOf(records).sort((a, b) => dtypesOf(b).length - dtypesOf(a).length);
-    const charts = element('div', {class: 'pair'});
+    const charts = element('div', {class: 'pair three'});
     const show = (question) => {
       forgetFigures(charts);
       const unit = question[0].summary.throughput_unit ?? '';

@@ -206,11 +206,20 @@ function chosenChart(choices, state, draw) {
 
 const named = (list) => list.map((value) => ({label: value.title ?? value.name, value}));
 
-function pareto(records, metrics, dimensions) {
+const kMetricOf = {usd_per_million: 'cost', memory_used: 'memory', call: 'latency'};
+
+// The first two objectives of a study that are results, else latency and throughput.
+export function axesOf(metrics, objectives = []) {
+  const named = objectives.map((name) => metrics.find(({id}) => id === (kMetricOf[name] ?? name))).filter(Boolean);
+  const others = ['latency', 'throughput'].map((name) => metrics.find(({id}) => id === name)).filter(Boolean);
+  const [x, y] = [...new Set([...named, ...others, ...metrics])];
+  return {x, y: y ?? x};
+}
+
+function pareto(records, metrics, dimensions, objectives) {
   const labels = labelsOf(records);
   const colours = dimensions.filter(({values}) => values.length <= kMostColours);
-  const x = metrics.find(({id}) => id === 'latency') ?? metrics[0];
-  const y = metrics.find(({id}) => id === 'throughput') ?? metrics[1];
+  const {x, y} = axesOf(metrics, objectives);
   return chosenChart([
     {label: 'Across', field: 'x', options: named(metrics)},
     {label: 'Up', field: 'y', options: named(metrics)},
@@ -270,7 +279,7 @@ export const whatIf = {
     root.append(
       paragraph(`${records.length.toLocaleString('en-US')} points that differ in ` +
         `${dimensions.map(({name, values}) => `${name} (${values.length})`).join(', ')}.`),
-      pareto(records, metrics, dimensions).element);
+      pareto(records, metrics, dimensions, report.data.frame?.objectives).element);
     if (dimensions.length < 2) return;
     for (const made of [heat(records, metrics, dimensions), tornado(report, metrics, dimensions)]) {
       if (made) root.append(made.element);
