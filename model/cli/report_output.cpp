@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kNoPrediction = "There are no predictions.\n";
 
 std::string verdict_text(const Judgement& judgement) {
-  return judgement.verdict + (judgement.close ? ", within the 80 % interval" : "");
+  return judgement.verdict + (judgement.close ? ", too close to call" : "");
 }
 
 Table claim_table(const std::vector<JudgedClaim>& claims) {

@@ -231,8 +231,7 @@ void add_claims(const std::vector<JudgedClaim>& claims, std::vector<std::string>
     const Judgement& j = judged.judgement;
     std::string text = judged.claim.says;
     if (!j.predicted.empty()) {
-      text +=
-          fmt::format(" ({}{})", j.predicted, j.close ? ", limit inside the 80 % interval" : "");
+      text += fmt::format(": {}{}", j.predicted, j.close ? ", limit inside the 80 % interval" : "");
     } else if (!j.why.empty()) {
       text += " (" + j.why + ")";
     }

@@ -94,7 +94,7 @@ TEST(Answer, ClaimsAreNamedByTheirVerdict) {
   const auto said = answer_of(content);
   ASSERT_EQ(said.size(), 3U);
   EXPECT_EQ(said[0], "Of 2 claims, predictions support 1, contradict 0, and cannot judge 1.");
-  EXPECT_EQ(said[1], "Supported: twice as fast (2.1 times, limit inside the 80 % interval).");
+  EXPECT_EQ(said[1], "Supported: twice as fast: 2.1 times, limit inside the 80 % interval.");
   EXPECT_EQ(said[2], "Cannot be judged: twice as fast (not modelled).");
 }
 

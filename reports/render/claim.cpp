@@ -85,6 +85,10 @@ bool matches(const RunRecord& record, const RecordQuery& query) {
   });
 }
 
+std::string device_of(const RunRecord& record) {
+  return record.machine ? record.machine->device : record.context.system;
+}
+
 // Half the width of the 80 % interval of the metric, as a difference of logarithms; 0 without one.
 double margin_of(const RunRecord& record, const Metric& metric) {
   const auto found = record.summary.interval80.find(metric.interval);
@@ -153,9 +157,9 @@ Judgement judge(const Claim& claim, const std::vector<RunRecord>& records) {
       return {kCannotBeJudged, "", "no prediction has a " + claim.metric + " to compare with"};
     }
     value = of.value / against.value;
-    // Of one machine and another version of it, most of the error is the same; of two machines the
-    // errors are their own.
-    margin = of.record->context.system == against.record->context.system
+    // Of one machine and another version or number of it, most of the error is the same; of two
+    // machines the errors are their own.
+    margin = device_of(*of.record) == device_of(*against.record)
                  ? 0
                  : std::hypot(margin, margin_of(*against.record, *metric));
     result.predicted = plain_format(value) + " times";

@@ -3,6 +3,7 @@
 const kRowHeight = 24;
 const kBarSpace = 0.62; // of a row
 const kLabelWidth = 0.38; // of the chart, at most
+export const kNarrow = 500; // px; less room for labels of axes
 
 // Black or white, whichever reads better on a colour of the style sheet, "rgb(1, 2, 3)".
 export function inkOn(colour) {
@@ -113,7 +114,7 @@ export function groupedBars(theme, width, {categories, series: given, format, no
     option: {
       legend: many ? legendOf(theme, {data: series.map(({name}) => name)}) : {show: false},
       grid: {left: 8, right: 76, top: many ? 36 : 8, bottom: 8, containLabel: true},
-      xAxis: valueAxis(theme, format, {min: 0}),
+      xAxis: valueAxis(theme, format, {min: 0, splitNumber: width < kNarrow ? 2 : 4}),
       yAxis: categoryAxis(theme, categories, width),
       series: [...bars, ...lines],
     },

@@ -64,6 +64,7 @@ test('the roof is the lower of rate and bandwidth; operators without traffic are
     {name: 'c', flops: 0, bytes: 10, duration_s: 1},
   ]);
   assert.deepEqual(points.map(({x, y, onChip}) => [x, y, onChip]), [[10, 50, false], [100, 4, true]]);
+  assert.equal(rooflinePoints([{name: 'a', flops: 100, bytes: 10, duration_s: 1e-9}], 5)[0].y, 50);
 });
 
 const operators = [

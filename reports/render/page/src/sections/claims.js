@@ -5,7 +5,7 @@ import {citedIn} from './assumptions.js';
 
 const columnsWith = (cited) => [
   {title: 'Claim', value: ({says}) => says, wide: true},
-  {title: 'Verdict', value: ({verdict, close}) => `${verdict}${close ? ', within the 80 % interval' : ''}`, wide: true},
+  {title: 'Verdict', value: ({verdict, close}) => `${verdict}${close ? ', too close to call' : ''}`, wide: true},
   {title: 'Predicted', value: ({predicted}) => predicted || '–'},
   {title: 'From', value: ({why}) => why, wide: true},
   {title: 'Source', value: ({source}) => source, optional: true, source: ({source}) => cited.get(source)},

@@ -3,7 +3,7 @@ import {figure, forgetFigures} from '../charts.js';
 import {dimensionsOf, heatCells, metricsOf, paretoFront, tornadoRows} from '../dimensions.js';
 import {choice, element, paragraph} from '../dom.js';
 import {signedPercent} from '../format.js';
-import {clipped, legendOf, valueAxis} from '../options.js';
+import {clipped, kNarrow, legendOf, valueAxis} from '../options.js';
 import {labelsOf} from '../records.js';
 import {makeTable} from '../table.js';
 
@@ -170,13 +170,14 @@ export function tornadoOption(theme, width, rows) {
     },
   });
   const most = Math.max(...rows.flatMap(({low, high}) => [Math.abs(low.share), Math.abs(high.share)]));
+  const room = width < kNarrow ? 2 : 1.3; // for the values at the ends
   return {
     height: rows.length * 34 + 90,
     option: {
       legend: legendOf(theme),
       grid: {left: 8, right: 30, top: 36, bottom: 8, containLabel: true},
       xAxis: valueAxis(theme, signedPercent, {
-        min: Math.max(-1, -most * 1.3), max: most * 1.3,
+        min: Math.max(-1.25 * room, -most * room), max: most * room,
         axisLabel: {color: theme.ink, formatter: signedPercent, fontSize: 12, showMinLabel: false, showMaxLabel: false},
       }),
       yAxis: {
