@@ -153,10 +153,22 @@ std::string notes_text(const std::vector<ComparedRun>& runs) {
   return text;
 }
 
-std::size_t longest_line(const std::string& text) {
-  std::size_t longest = 0;
-  for (const std::string& line : split(text, '\n')) longest = std::max(longest, line.size());
-  return longest;
+constexpr const char* kBars = "of the most";
+
+// Without the columns that can be spared, one after the other, until it fits; what they were
+// called.
+std::vector<std::string> spare_columns(int max_width, Table& table) {
+  std::vector<std::string> spared;
+  for (const char* title : {"80 % interval", "bottleneck", kBars, "scenario"}) {
+    if (fits(table, max_width)) break;
+    const auto column =
+        std::find_if(table.columns.begin(), table.columns.end(),
+                     [title](const TableColumn& known) { return known.title == title; });
+    if (column == table.columns.end()) continue;
+    table = without_columns(table, {static_cast<std::size_t>(column - table.columns.begin())});
+    spared.emplace_back(title);
+  }
+  return spared;
 }
 
 // The throughput of each run as a bar, the longest full: for terminals. Nothing to compare with, or
@@ -169,7 +181,7 @@ void add_bars(const std::vector<ComparedRun>& runs, Table& table) {
     if (run.problem.empty()) most = std::max(most, run.record.summary.throughput);
   }
   if (runs.size() < 2 || most <= 0) return;
-  table.columns.push_back({"throughput of the most", Align::kLeft, true});
+  table.columns.push_back({kBars, Align::kLeft, true});
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const double share = runs[i].problem.empty() ? runs[i].record.summary.throughput / most : 0;
     table.rows[i].push_back(
@@ -182,14 +194,16 @@ void add_bars(const std::vector<ComparedRun>& runs, Table& table) {
 std::string comparison_text(const std::vector<ComparedRun>& runs, const std::string& price,
                             int max_width) {
   Comparison comparison = condense(comparison_table(runs, price));
-  std::string text = comparison.shared.empty() ? "" : comparison.shared + "\n\n";
-  std::string table = render_text(comparison.table, max_width);
+  std::vector<std::string> spared;
   if (max_width > 0) {
+    for (TableColumn& column : comparison.table.columns)
+      column.whole = column.title == "system" || column.title == "data type";
     add_bars(runs, comparison.table);
-    const std::string with_bars = render_text(comparison.table, max_width);
-    if (longest_line(with_bars) <= static_cast<std::size_t>(max_width)) table = with_bars;
+    spared = spare_columns(max_width, comparison.table);
   }
-  text += table;
+  std::string text = comparison.shared.empty() ? "" : comparison.shared + "\n\n";
+  text += render_text(comparison.table, max_width);
+  if (!spared.empty()) text += "\nnote: too narrow for: " + join(spared, ", ") + "\n";
   const std::string notes = notes_text(runs);
   if (!notes.empty()) text += "\n" + notes;
   return text;

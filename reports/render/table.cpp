@@ -52,12 +52,13 @@ std::vector<std::size_t> natural_widths(const Table& table) {
   return widths;
 }
 
+std::size_t total_width(const std::vector<std::size_t>& widths) {
+  return std::accumulate(widths.begin(), widths.end(), (widths.size() - 1) * kGap);
+}
+
 // Takes characters from the widest text column, one at a time, until the line fits.
 void shrink(const Table& table, std::size_t max_width, std::vector<std::size_t>& widths) {
-  const auto total = [&widths] {
-    return std::accumulate(widths.begin(), widths.end(), (widths.size() - 1) * kGap);
-  };
-  while (total() > max_width) {
+  while (total_width(widths) > max_width) {
     std::size_t widest = widths.size();
     for (std::size_t i = 0; i < widths.size(); ++i) {
       const bool may_shrink = !table.columns[i].whole && table.columns[i].align == Align::kLeft &&
@@ -99,11 +100,37 @@ std::vector<std::string> titles(const Table& table) {
   return result;
 }
 
+// A line per cell, a block per row.
+std::string blocks(const Table& table, std::size_t max_width) {
+  std::size_t title = 0;
+  for (const TableColumn& column : table.columns) title = std::max(title, width_of(column.title));
+  const std::size_t room =
+      std::max(kNarrowest, max_width > title + kGap ? max_width - title - kGap : 0);
+  std::string text;
+  for (const auto& row : table.rows) {
+    if (!text.empty()) text += '\n';
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const bool whole = table.columns[i].whole || table.columns[i].align == Align::kRight;
+      text += padded(table.columns[i].title, title + kGap, Align::kLeft) +
+              (whole ? row[i] : cut(row[i], room)) + "\n";
+    }
+  }
+  return text;
+}
+
 }  // namespace
+
+bool fits(const Table& table, int max_width) {
+  if (max_width <= 0 || table.columns.empty()) return true;
+  std::vector<std::size_t> widths = natural_widths(table);
+  shrink(table, static_cast<std::size_t>(max_width), widths);
+  return total_width(widths) <= static_cast<std::size_t>(max_width);
+}
 
 std::string render_text(const Table& table, int max_width) {
   check_shape(table);
   if (table.columns.empty()) return "";
+  if (!fits(table, max_width)) return blocks(table, static_cast<std::size_t>(max_width));
   std::vector<std::size_t> widths = natural_widths(table);
   if (max_width > 0) shrink(table, static_cast<std::size_t>(max_width), widths);
   std::vector<std::string> rule;

@@ -33,7 +33,8 @@ TEST(Table, ExactlyFittingWidthCutsNothingAndOneLessCuts) {
 
 TEST(Table, NumbersAreNeverCut) {
   const std::string text = render_text(example_table(), 5);
-  EXPECT_THAT(text, testing::HasSubstr("encoder~  1.25\n"));
+  EXPECT_THAT(text, testing::HasSubstr("  encoder~\n"));
+  EXPECT_THAT(text, testing::HasSubstr("  1.25\n"));
 }
 
 TEST(Table, WidthCountsCharactersAndNotBytes) {
@@ -64,6 +65,15 @@ TEST(Table, ARaggedRowIsOurMistake) {
 TEST(Table, AColumnThatIsWholeIsNotCut) {
   const Table table{{{"name"}, {"bar", Align::kLeft, true}}, {{"a long name", "##########"}}};
   EXPECT_EQ(render_text(table, 20), "name      bar\n--------  ----------\na long ~  ##########\n");
+}
+
+TEST(Table, WhatFitsNowhereIsABlockPerRow) {
+  const Table table{{{"name"}, {"number", Align::kRight}, {"other", Align::kRight}},
+                    {{"a", "123456", "234567"}, {"b", "1", "2"}}};
+  EXPECT_FALSE(fits(table, 16));
+  EXPECT_TRUE(fits(table, 24));
+  EXPECT_EQ(render_text(table, 16),
+            "name    a\nnumber  123456\nother   234567\n\nname    b\nnumber  1\nother   2\n");
 }
 
 TEST(Table, ColoursOfTerminals) {
