@@ -20,7 +20,7 @@ constexpr const char* kMachine =
     "dtype: bf16, batch: 1}\n"
     "vary:\n"
     "  device.hbm.bandwidth: {log_range: [400 GB/s, 3200 GB/s], steps: 6}\n"
-    "  core.tensor.clock: {log_range: [1.4 GHz, 11.2 GHz], steps: 6}\n"
+    "  core.tensor.clock: {log_range: [1.25 GHz, 10 GHz], steps: 6}\n"
     "  core.vector.clock: {log_range: [0.56 GHz, 4.48 GHz], steps: 6}\n"
     "  core.scalar.clock: {log_range: [0.7 GHz, 5.6 GHz], steps: 6}\n"
     "derive: {core.dma.engine_rate: \"${device.hbm.bandwidth} / 48\"}\n"

@@ -115,7 +115,8 @@ test('numbers keep their leading digits and choose a unit on both sides of its l
   assert.equal(number(123456.7), '123,457');
   assert.equal(number(0.012345), '0.01235');
   assert.equal(percent(0.4123), '41.2 %');
-  assert.equal(usd(0.2346), '$0.2346');
+  assert.equal(usd(0.2346), '$0.235');
+  assert.equal(usd(0.098), '$0.0980');
   assert.equal(usd(1234.5), '$1,235');
   for (const format of [seconds, memory, number, percent, usd]) {
     for (const missing of [null, undefined, NaN, Infinity, '1']) assert.equal(format(missing), '–');
