@@ -170,9 +170,9 @@ void BM_Overhead(benchmark::State& state) {
     runner.run([&](std::size_t most) { return run.plan(next, most, stop); },
                [&](const std::vector<SweepAnswer>& answers) { run.store(answers); }, stop);
   }
-  state.counters["per_point"] = benchmark::Counter(
-      static_cast<double>(points) * static_cast<double>(state.iterations()),
-      benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["per_point"] =
+      benchmark::Counter(static_cast<double>(points) * static_cast<double>(state.iterations()),
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 BENCHMARK(BM_Overhead)
     ->ArgNames({"ranks", "points"})

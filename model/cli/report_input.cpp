@@ -14,6 +14,8 @@
 #include "model/cli/record_input.hpp"
 #include "model/cli/scenario_file.hpp"
 #include "model/cli/study_report.hpp"
+#include "model/cli/study_request.hpp"
+#include "model/cli/study_table.hpp"
 #include "model/config/document.hpp"
 #include "model/study/study.hpp"
 #include "reports/record/store.hpp"
@@ -53,9 +55,11 @@ void read_study(const std::string& path, const std::string& name, ReportContent&
   const StudyHead& head = find_study(studies, name);
   content.title = head.name;
   content.definition = head.definition;
-  for (const StudyObjective& objective :
-       parse_study(head.definition, "stored study '" + head.name + "'").objectives)
-    content.objectives.push_back(objective.name);
+  content.keys = head.keys;
+  const Study study = parse_study(head.definition, "stored study '" + head.name + "'");
+  for (const StudyObjective& objective : study.objectives)
+    content.objectives.push_back({objective.name, objective.maximise, {}});
+  const DefaultValue defaults = ParameterDefaults();
   std::map<std::string, std::size_t> failures;
   std::size_t skipped = 0;
   std::size_t outside = 0;
@@ -63,6 +67,12 @@ void read_study(const std::string& path, const std::string& name, ReportContent&
     if (row.result.record) {
       content.records.push_back(*row.result.record);
       if (!row.point.inside) ++outside;
+      const std::vector<double> wanted = objectives_of(study, row, defaults);
+      for (std::size_t i = 0; i < content.objectives.size(); ++i) {
+        ObjectiveValues& objective = content.objectives[i];
+        if (is_study_metric(objective.name)) continue;  // the record holds it
+        objective.values.push_back(i < wanted.size() ? wanted[i] : 0);
+      }
     } else if (row.point.hash.empty()) {
       ++skipped;
     } else {

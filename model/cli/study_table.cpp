@@ -117,16 +117,20 @@ StudyResults study_results(const StudyStore& store, const StudyHead& head) {
   return results;
 }
 
+std::vector<double> objectives_of(const Study& study, const StudyRow& row,
+                                  const DefaultValue& defaults) {
+  std::vector<double> objectives;
+  for (const StudyValue& value : objective_values(
+           study, values_of(study, row), point_metrics(row.result.record->summary), defaults))
+    objectives.push_back(value.number);
+  return objectives;
+}
+
 std::vector<std::vector<double>> front_objectives(const StudyResults& results) {
   const DefaultValue defaults = ParameterDefaults();
   std::vector<std::vector<double>> points;
-  for (const StudyRow& row : results.front) {
-    std::vector<double>& point = points.emplace_back();
-    for (const StudyValue& value :
-         objective_values(results.study, values_of(results.study, row),
-                          point_metrics(row.result.record->summary), defaults))
-      point.push_back(value.number);
-  }
+  for (const StudyRow& row : results.front)
+    points.push_back(objectives_of(results.study, row, defaults));
   return points;
 }
 

@@ -106,6 +106,7 @@ std::string lead_sentence(const RunRecord& best, std::size_t count) {
     text += fmt::format(", for {} per million {}", usd_text(*best.summary.cost_usd_per_million),
                         counted_thing(best.summary.throughput_unit));
   }
+  if (!best.context.set.empty()) text += ", with " + join(best.context.set, ", ");
   if (!best.summary.bottleneck.empty()) text += "; the limit is the " + best.summary.bottleneck;
   return text + ".";
 }
@@ -157,6 +158,9 @@ void add_kinds(const Records& records, std::vector<std::string>& answer) {
 }
 
 void add_extremes(const Records& records, std::vector<std::string>& answer) {
+  const RunRecord* best = fastest(records);
+  if (quickest(records) == best && (cheapest(records) == best || cheapest(records) == nullptr))
+    return;  // said already
   std::vector<std::string> parts;
   if (const RunRecord* cheap = cheapest(records)) {
     parts.push_back(fmt::format("the cheapest is {} at {} per million {}", where_text(*cheap),

@@ -61,6 +61,12 @@ TEST(Answer, EveryKindOfMachineHasItsCheapestAndItsQuickest) {
   EXPECT_THAT(said[3], AllOf(StartsWith("CPUs:"), HasSubstr("25.0 times as much")));
 }
 
+TEST(Answer, WhatIsBestInEverythingIsSaidOnce) {
+  const auto said = answer({record("inf2.xlarge", "NeuronCore", 1000, 0.2),
+                            record("inf2.8xlarge", "NeuronCore", 900, 0.5)});
+  EXPECT_EQ(said.size(), 1U);
+}
+
 TEST(Answer, AnUnpromisedRateComesFirst) {
   RunRecord promised = record("inf2.xlarge", "NeuronCore", 2000, 0.1);
   promised.context.dtype = "int8-datasheet";

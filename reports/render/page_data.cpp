@@ -126,6 +126,10 @@ Json json_of(const IndexEntry& entry) {
           {"problem", entry.problem}};
 }
 
+Json json_of(const ObjectiveValues& objective) {
+  return {{"name", objective.name}, {"maximise", objective.maximise}, {"values", objective.values}};
+}
+
 Json json_of(const CitedSource& source) { return {{"id", source.id}, {"text", source.text}}; }
 
 template <class T>
@@ -146,7 +150,8 @@ Json frame_of(const ReportContent& content) {
           {"compared_with", content.compared_with},
           {"index", json_list(content.index)},
           {"definition", content.definition},
-          {"objectives", content.objectives},
+          {"keys", content.keys},
+          {"objectives", json_list(content.objectives)},
           {"sources", json_list(content.sources)}};
 }
 
@@ -169,7 +174,9 @@ std::string page_data(const ReportContent& content, std::size_t detail_bytes) {
   SharedList shared;
   Json base = Json::object();
   std::string out = R"({"schema":"foretell.report/1","frame":)";
-  append_escaped(out, dump(frame_of(content)));
+  Json frame = frame_of(content);
+  round_numbers(frame["objectives"]);
+  append_escaped(out, dump(frame));
   out += R"(,"left_out":)" + std::to_string(std::count(detailed.begin(), detailed.end(), false));
   std::string list;
   for (std::size_t i = 0; i < records.size(); ++i) {

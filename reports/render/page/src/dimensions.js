@@ -15,8 +15,17 @@ const kMetrics = [
   {id: 'memory', title: 'Memory used', best: 'min', value: ({summary}) => summary.memory_used_bytes, text: memory},
 ];
 
-export function metricsOf(records) {
+// Results, and the objectives of a study that are none: {name, maximise, values} with one per record.
+export function metricsOf(records, objectives = []) {
   const unit = records[0]?.summary.throughput_unit;
+  const own = objectives.filter(({values}) => values.length === records.length).map(({name, maximise, values}) => {
+    const of = new Map(records.map((record, at) => [record, values[at]]));
+    return {id: name, title: name, best: maximise ? 'max' : 'min', value: (record) => of.get(record), text: (v) => number(v)};
+  });
+  return [...resultsOf(records, unit), ...own];
+}
+
+function resultsOf(records, unit) {
   return kMetrics
     .filter(({value}) => records.some((record) => value(record) != null))
     .map((metric) => (metric.id === 'throughput' && unit ? {...metric, title: `Throughput (${unit})`} : metric));
@@ -53,10 +62,11 @@ function flat({context}) {
 }
 
 // {name, values (ordered), of: Map record → value} of everything that tells the records apart; what
-// follows from the dimensions before it is left out.
-export function dimensionsOf(records) {
+// follows from the dimensions before it is left out. Parameters come in the order of `studied`, if any.
+export function dimensionsOf(records, studied = []) {
   const rows = records.map(flat);
-  const names = [...new Set(rows.flatMap(Object.keys))];
+  const order = (name) => (studied.includes(name) ? studied.indexOf(name) : name.includes('.') ? studied.length : -1);
+  const names = [...new Set(rows.flatMap(Object.keys))].sort((a, b) => order(a) - order(b));
   const dimensions = [];
   let keys = rows.map(() => '');
   let classes = 1;

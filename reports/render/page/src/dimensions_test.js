@@ -25,6 +25,13 @@ test('dimensions are what tells points apart, overrides by their path', () => {
   assert.deepEqual(dimensions[1].values, ['as shipped', '2 GHz']);
 });
 
+test('a study names its parameters first, and its own objectives are metrics', () => {
+  const records = [1, 2].map((n) => point({set: [`derived.rate=${n} GB/s`, `varied.rate=${n} TB/s`]}));
+  assert.deepEqual(dimensionsOf(records, ['varied.rate', 'derived.rate']).map(({name}) => name), ['varied.rate']);
+  const effort = metricsOf(records, [{name: 'effort', maximise: false, values: [3, 4]}, {name: 'latency', values: []}]).at(-1);
+  assert.deepEqual([effort.id, effort.best, effort.value(records[1])], ['effort', 'min', 4]);
+});
+
 test('the front holds the points that nobody beats in both', () => {
   const records = [[1, 10], [2, 20], [3, 15], [4, 30], [1, 9]].map(([latency, throughput]) => point({latency, throughput}));
   const [throughput, latency] = metricsOf(records);

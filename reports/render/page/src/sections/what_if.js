@@ -37,6 +37,7 @@ export function paretoOption(theme, width, {records, labels, x, y, colour}) {
         ...groups.map((group, at) => ({
           name: group === null ? 'points' : String(group),
           type: 'scatter',
+          progressive: 0, // all at once
           symbolSize: records.length > 500 ? 5 : 9,
           itemStyle: {color: theme.series[at], opacity: 0.75},
           data: records.filter((record) => shown(record) && (group === null || colour.of.get(record) === group)).map(point),
@@ -83,7 +84,7 @@ export function heatOption(theme, width, {records, columns, rows, metric}) {
     option: {
       grid: {left: 30, right: 20, top: 10, bottom: 84, containLabel: true},
       xAxis: category(columns, {nameGap: 28}),
-      yAxis: category(rows, {nameGap: 76}),
+      yAxis: category(rows, {nameGap: 14 + 7 * Math.max(...rows.values.map((value) => Math.min(20, String(value).length)))}),
       visualMap: {
         min: low, max: high, orient: 'horizontal', left: 'center', bottom: 0,
         formatter: (value) => metric.text(value), textStyle: {color: theme.ink}, calculable: true,
@@ -129,7 +130,7 @@ export function parallelOption(theme, width, {records, dimensions, metrics}) {
   return {
     height: 380,
     option: {
-      parallel: {left: 50, right: 70, top: 40, bottom: 24, parallelAxisDefault: {nameTextStyle: textStyle}},
+      parallel: {left: width < kNarrow ? 40 : 64, right: 70, top: 40, bottom: 24, parallelAxisDefault: {nameTextStyle: textStyle}},
       parallelAxis: axes.map(({value: _, axisLabel, ...axis}, dim) => ({
         dim, ...axis,
         axisLine: {lineStyle: {color: theme.muted}},
@@ -211,7 +212,7 @@ const kMetricOf = {usd_per_million: 'cost', memory_used: 'memory', call: 'latenc
 
 // The first two objectives of a study that are results, else latency and throughput.
 export function axesOf(metrics, objectives = []) {
-  const named = objectives.map((name) => metrics.find(({id}) => id === (kMetricOf[name] ?? name))).filter(Boolean);
+  const named = objectives.map(({name}) => metrics.find(({id}) => id === (kMetricOf[name] ?? name))).filter(Boolean);
   const others = ['latency', 'throughput'].map((name) => metrics.find(({id}) => id === name)).filter(Boolean);
   const [x, y] = [...new Set([...named, ...others, ...metrics])];
   return {x, y: y ?? x};
@@ -275,12 +276,13 @@ export const whatIf = {
   applies: ({records}) => records.length >= kLeastPoints && dimensionsOf(records).length > 0,
   draw(root, report) {
     const {records} = report;
-    const dimensions = dimensionsOf(records);
-    const metrics = metricsOf(records);
+    const {keys, objectives} = report.data.frame ?? {};
+    const dimensions = dimensionsOf(records, keys);
+    const metrics = metricsOf(records, objectives);
     root.append(
       paragraph(`${records.length.toLocaleString('en-US')} points that differ in ` +
         `${dimensions.map(({name, values}) => `${name} (${values.length})`).join(', ')}.`),
-      pareto(records, metrics, dimensions, report.data.frame?.objectives).element);
+      pareto(records, metrics, dimensions, objectives).element);
     if (dimensions.length < 2) return;
     for (const made of [heat(records, metrics, dimensions), tornado(report, metrics, dimensions)]) {
       if (made) root.append(made.element);
