@@ -73,14 +73,22 @@ test('a heading sorts up and down, and says so', async () => {
 
 test('typing filters rows, and the number of rows is said', async () => {
   await opened(overview, {}, async (page) => {
-    const said = () => page.locator('#assumptions [role=status]').textContent();
+    const sheet = page.locator('#assumptions .sheet').first();
+    const said = () => sheet.locator('[role=status]').textContent();
     const all = Number((await said()).match(/(\d+) rows/)[1]); // more than a page of them
-    await page.locator('#assumptions input[type=search]').fill('assumed');
-    const some = await rowsOf(page, 'assumptions').count();
+    await sheet.locator('input[type=search]').fill('assumed');
+    const some = await sheet.locator('tbody tr').count();
     assert.ok(some > 0 && some < all);
     assert.match(await said(), new RegExp(`^${some} of ${all} rows`));
-    await page.locator('#assumptions input[type=search]').fill('no such thing');
-    assert.equal(await rowsOf(page, 'assumptions').count(), 0);
+    await sheet.locator('input[type=search]').fill('no such thing');
+    assert.equal(await sheet.locator('tbody tr').count(), 0);
+  });
+});
+
+test('what the ids of sources stand for is said', async () => {
+  await opened(overview, {}, async (page) => {
+    assert.match(await page.locator('#assumptions .sheet').last().textContent(), /NVH100.*NVIDIA H100, datasheet/);
+    assert.match(await page.locator('#summary td.number').first().getAttribute('title'), /80 % interval.*factors/);
   });
 });
 
