@@ -1,8 +1,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "model/base/errors.hpp"
 #include "model/cli/commands.hpp"
@@ -15,11 +18,14 @@
 namespace foretell {
 namespace {
 
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
 struct ImportOptions {
   std::string file;
   std::string batch = "1";
   std::string seq;
-  std::string output = "-";
+  std::string output;
   std::vector<std::string> dimensions;
 };
 
@@ -48,6 +54,51 @@ std::string kinds_text(const Graph& graph) {
   return text;
 }
 
+std::string extension_of(const std::string& path) { return fs::path(path).extension().string(); }
+
+// The path of an ONNX file as the workload beside it names it.
+std::string path_from(const std::string& output, const std::string& file) {
+  return fs::proximate(fs::absolute(file), fs::absolute(output).parent_path()).generic_string();
+}
+
+Json onnx_workload(const ResolvedWorkload& resolved, const std::string& output) {
+  Json json = {{"model_type", "onnx"}, {"file", path_from(output, resolved.model.onnx_file)}};
+  std::map<std::string, std::int64_t> dimensions = resolved.model.dimensions;
+  for (const auto& [name, size] : resolved.request.dimensions) dimensions[name] = size;
+  if (!dimensions.empty()) json["dimensions"] = dimensions;
+  return json;
+}
+
+Json config_workload(const std::string& file, const std::string& output) {
+  if (extension_of(file) != ".json") {
+    throw UserError(output + ": " + file + " is a workload already: --workload takes it as it is");
+  }
+  std::ifstream stream(file, std::ios::binary);
+  return Json::parse(stream);
+}
+
+// JSON values are YAML, too.
+std::string yaml_text(const Json& json) {
+  std::string text;
+  for (const auto& entry : json.items()) text += entry.key() + ": " + entry.value().dump() + "\n";
+  return text;
+}
+
+// A file that --workload takes.
+void write_workload(const ResolvedWorkload& resolved, const std::string& output) {
+  const std::string extension = extension_of(output);
+  const bool is_yaml = extension == ".yaml" || extension == ".yml";
+  if (!is_yaml && extension != ".json") {
+    throw UserError("-o: '" + output +
+                    "' is not allowed; a workload is a .yaml or .json file, for example " +
+                    resolved.model.name + ".yaml");
+  }
+  const Json json = resolved.model.family == Family::kOnnx
+                        ? onnx_workload(resolved, output)
+                        : config_workload(resolved.model.file, output);
+  write_text(output, is_yaml ? yaml_text(json) : json.dump(2) + "\n");
+}
+
 int import_model(const ImportOptions& options) {
   ResolvedWorkload resolved;
   resolved.model = WorkloadLibrary().load(options.file);
@@ -64,7 +115,8 @@ int import_model(const ImportOptions& options) {
     resolved.request.seq_len = std::max<std::int64_t>(1, resolved.request.seq_len);
   }
   const Graph graph = build_resolved_graph(resolved);
-  write_text(options.output,
+  if (!options.output.empty()) write_workload(resolved, options.output);
+  write_text("-",
              fmt::format("{} ({})\n{} operators, {} parameters, weights {} in FP32, {} per call\n"
                          "inputs:\n{}outputs:\n{}operators:\n{}",
                          resolved.model.name, resolved.model.model_type, graph.ops().size(),
@@ -83,8 +135,9 @@ void add_import_command(CLI::App& app, Session& session) {
       app.add_subcommand("import", "Check and summarise an ONNX file or config.json");
   command->footer(
       "Example:\n"
-      "  foretell import model.onnx --dim sequence=128\n"
-      "Afterwards --workload model.onnx with the same --dim runs it on any system.");
+      "  foretell import model.onnx --dim sequence=128 -o model.yaml\n"
+      "Afterwards --workload model.yaml runs it on any system, as --workload model.onnx with the "
+      "same --dim does.");
   command->add_option("file", options->file, "an ONNX file, a config.json or a workload")
       ->required();
   command->add_option("--batch", options->batch, "samples per call (default: 1)")->type_name("N");
@@ -92,7 +145,7 @@ void add_import_command(CLI::App& app, Session& session) {
   add_dimension_option(*command, options->dimensions);
   command
       ->add_option("-o,--output", options->output,
-                   "write the summary to this file (default: standard output)")
+                   "also write a workload to this .yaml or .json file, for --workload")
       ->type_name("FILE");
   command->callback(
       [options, &session] { session.action = [options] { return import_model(*options); }; });

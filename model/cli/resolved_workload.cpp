@@ -40,7 +40,7 @@ void resolve_context(ResolvedWorkload& resolved) {
 void resolve_lengths(ResolvedWorkload& resolved) {
   Request& request = resolved.request;
   if (resolved.model.family == Family::kOnnx) return;
-  if (resolved.model.family == Family::kVision) {
+  if (resolved.model.family == Family::kVision || resolved.model.family == Family::kPipeline) {
     if (request.image_size == 0) request.image_size = resolved.model.vision.image_size;
     return;
   }
@@ -76,12 +76,12 @@ void check_pipeline(const Request& request, const ModelConfig& model) {
 }
 
 void check_supported(const Request& request, const ModelConfig& model) {
-  if (request.image_size > 0 && model.family != Family::kVision) {
+  if (request.image_size > 0 && model.vision.image_size == 0) {
     throw UserError(model.name + (model.family == Family::kOnnx
                                       ? ": give the sizes that its file leaves open by name: --dim"
                                       : ": takes tokens, not images; leave --image-size out"));
   }
-  if (request.seq_len > 0 && model.family == Family::kVision) {
+  if (request.seq_len > 0 && model.vision.image_size > 0) {
     throw UserError(model.name +
                     ": takes images, not tokens; leave --seq out, --image-size is "
                     "the side of the images");
@@ -141,7 +141,9 @@ std::vector<std::string> machine_set(const Request& request) {
 }
 
 std::int64_t default_sequence(const ModelConfig& model) {
-  if (model.family == Family::kVision || model.family == Family::kOnnx) return 0;
+  if (model.family == Family::kVision || model.family == Family::kPipeline ||
+      model.family == Family::kOnnx)
+    return 0;
   return std::min(kDefaultSequence, model.max_seq_len);
 }
 

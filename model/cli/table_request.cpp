@@ -63,10 +63,7 @@ std::string RowReader::read_dtype(const CsvRow& row) const {
 void RowReader::read_lengths(const CsvRow& row, Request& request) const {
   std::string phase = cell(row, "phase");
   if (phase.empty()) phase = cell(row, "output_len").empty() ? kForward : kDecode;
-  if (phase == kDiffusion) {
-    throw UserError("phase: diffusion has no device model yet; forward and decode have");
-  }
-  if (!is_one_of(phase, {kForward, kDecode})) {
+  if (!is_one_of(phase, {kForward, kDecode, kDiffusion})) {
     throw unknown_name("phase", phase, {kForward, kDecode, kDiffusion});
   }
   for (const CountField& field : count_fields()) {

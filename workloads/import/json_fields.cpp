@@ -75,15 +75,15 @@ json to_json(const Node& node) {
   return result;
 }
 
-// Line of the first mention of a key as a key, from 1; 0: nowhere.
-std::ptrdiff_t line_of(const std::string& text, std::string_view key) {
-  for (std::size_t at = text.find(key); at != std::string::npos; at = text.find(key, at + 1)) {
+// The first mention of a key as a key from `from` on; npos: nowhere.
+std::size_t place_of(const std::string& text, std::string_view key, std::size_t from) {
+  for (std::size_t at = text.find(key, from); at != std::string::npos;
+       at = text.find(key, at + 1)) {
     const bool starts = at == 0 || std::strchr(" \t\n\"'{,", text[at - 1]) != nullptr;
     const std::size_t end = text.find_first_not_of(" \t\"'", at + key.size());
-    if (!starts || end == std::string::npos || text[end] != ':') continue;
-    return 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+    if (starts && end != std::string::npos && text[end] == ':') return at;
   }
-  return 0;
+  return std::string::npos;
 }
 
 }  // namespace
@@ -97,6 +97,24 @@ JsonFields::JsonFields(std::string text, std::string file)
   if (!object_.is_object()) {
     throw UserError(file_ + ": holds no object of fields; " + std::string(kWhatItIs));
   }
+}
+
+JsonFields::JsonFields(std::string text, std::string file, json object, std::size_t from)
+    : text_(std::move(text)), file_(std::move(file)), object_(std::move(object)), from_(from) {}
+
+JsonFields JsonFields::inside(std::string_view key) {
+  const json* value = find(key);
+  const bool is_object = value != nullptr && value->is_object();
+  if (!is_object) {
+    problem(key, (value == nullptr ? "is missing" : "is " + shown(key)) +
+                     "; it must be an object of fields");
+  }
+  const std::size_t at = place_of(text_, key, from_);
+  return {text_, file_, is_object ? *value : json::object(), at == std::string::npos ? 0 : at};
+}
+
+void JsonFields::take_problems(const JsonFields& inner) {
+  problems_.insert(problems_.end(), inner.problems_.begin(), inner.problems_.end());
 }
 
 const json* JsonFields::find(std::string_view key) const {
@@ -194,14 +212,24 @@ std::vector<std::string> JsonFields::texts(std::string_view key) {
   return {};
 }
 
+std::vector<std::string> JsonFields::names() const {
+  std::vector<std::string> names;
+  for (const auto& entry : object_.items()) names.push_back(entry.key());
+  return names;
+}
+
 std::size_t JsonFields::entries(std::string_view key) const {
   const json* value = find(key);
   return value == nullptr || !value->is_structured() ? 0 : value->size();
 }
 
 void JsonFields::problem(std::string_view key, const std::string& message) {
-  const std::ptrdiff_t line = line_of(text_, key);
-  const std::string place = line > 0 ? file_ + ":" + std::to_string(line) : file_;
+  const std::size_t at = place_of(text_, key, from_);
+  std::string place = file_;
+  if (at != std::string::npos) {
+    const auto end = text_.begin() + static_cast<std::ptrdiff_t>(at);
+    place += ":" + std::to_string(1 + std::count(text_.begin(), end, '\n'));
+  }
   problems_.push_back(place + ": " + std::string(key) + ": " + message);
 }
 

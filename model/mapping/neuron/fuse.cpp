@@ -78,6 +78,8 @@ class Fuser {
       if (kind == TensorKind::kWeight || kind == TensorKind::kState) continue;
       kernel.operands.push_back(resolve_view(graph_, input));
     }
+    if (kernel.operands.empty() && kernel.kind != KernelKind::kGather)  // works on weights alone
+      kernel.operands.push_back(resolve_view(graph_, op.inputs.front()));
     ride_along(&kernel, id);
     kernels_.push_back(std::move(kernel));
   }

@@ -18,6 +18,7 @@ class GeneralLowering {
         op_(context.graph.op(kernel.ops.front())) {}
 
   void run() {
+    if (joins_columns()) return join();
     Deps ready;
     for (const View& view : kernel_.operands) {
       for (const Deps& deps : require_token_major(context_, view).token_major) ready.merge(deps);
@@ -33,6 +34,27 @@ class GeneralLowering {
   }
 
  private:
+  // Columns that come side by side are written where they belong: nothing moves.
+  bool joins_columns() const {
+    if (op_.kind != "Concat" || kernel_.operands.size() != op_.inputs.size()) return false;
+    const auto axis = std::get<std::int64_t>(op_.attributes.at("axis"));
+    const auto rank = static_cast<std::int64_t>(graph_.tensor(kernel_.output).shape.size());
+    return axis == -1 || axis == rank - 1;
+  }
+
+  void join() {
+    Value joined;
+    joined.rows = row_count(graph_.tensor(kernel_.output).shape);
+    joined.columns = column_count(graph_.tensor(kernel_.output).shape);
+    joined.token_major.resize(static_cast<std::size_t>(joined.tiles()));
+    for (const View& view : kernel_.operands) {
+      const std::vector<Deps>& part = require_token_major(context_, view).token_major;
+      for (std::size_t t = 0; t < joined.token_major.size(); ++t)
+        joined.token_major[t].merge(part[std::min(t, part.size() - 1)]);
+    }
+    emitter_.value(kernel_.output) = std::move(joined);
+  }
+
   Deps lower(const Deps& ready) {
     if (op_.kind == "MatMul") return product(ready);
     if (op_.kind == "Move" || op_.kind == "Concat" || op_.kind == "Pad") return move(ready);
