@@ -319,13 +319,13 @@ class Fuser {
       q = {q[0], q[1] * q[2], q[3], q[4]};
       k = {k[0], k[1], k[3], k[4]};
     }
-    if (q.size() != 4) return false;
+    if (q.size() != 4 || k.size() != 4) return false;
     dimensions.batch = q[0];
     dimensions.heads = q[1];
     dimensions.queries = q[2];
     dimensions.head_dim = q[3];
     dimensions.kv_heads = k[1];
-    dimensions.keys = k[2];
+    dimensions.keys = graph_.tensor(graph_.op(scores).outputs.front()).shape.back();
     dimensions.key = graph_.op(scores).inputs[1];
     return true;
   }

@@ -48,10 +48,8 @@ class LinearLowering {
       first_tile = 0;
       last_tile = input_tiles - 1;
     }
-    for (std::int64_t t = first_tile; t <= last_tile; ++t) {
-      deps.merge(
-          input_.feature_major[static_cast<std::size_t>((first_block_ + block) * input_tiles + t)]);
-    }
+    for (std::int64_t t = first_tile; t <= last_tile; ++t)
+      deps.merge(input_.features(first_block_ + block, t));
     return deps;
   }
 
@@ -172,7 +170,7 @@ class LinearLowering {
     if (kernel_.residual_op != kNoId) {
       const Value& residual = require_token_major(context_, kernel_.residual);
       pass(kernel_.residual_op, Engine::kVector, Opcode::kTensorTensor,
-           residual.token_major[static_cast<std::size_t>(tile)]);
+           residual.tokens(tile));
     }
     if (in_psum) done = emitter_.evict(bank, columns, done);
     return done;
