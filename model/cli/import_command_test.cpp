@@ -49,6 +49,21 @@ TEST(ImportCommand, AnOnnxFileIsSummarisedAndRunsOnEveryFamilyOfDevices) {
   }
 }
 
+TEST(ImportCommand, WhatItWritesIsAWorkload) {
+  const TemporaryFolder folder;
+  const std::string model =
+      std::string(FORETELL_SOURCE_DIR) + "/workloads/import/onnx/exported/resnet18.onnx";
+  const std::string from_onnx = folder.file("net.yaml");
+  EXPECT_EQ(ask({"import", model, "-o", from_onnx}).code, kSuccess);
+  EXPECT_THAT(folder.read("net.yaml"), HasSubstr("resnet18.onnx"));
+  const std::string from_config = folder.file("net.json");
+  EXPECT_EQ(ask({"import", "resnet18", "-o", from_config}).code, kSuccess);
+  for (const std::string& written : {from_onnx, from_config})
+    EXPECT_THAT(ask({"import", written}).result, HasSubstr("11689512 parameters")) << written;
+  EXPECT_THAT(ask({"import", model, "-o", folder.file("net.txt")}).messages,
+              HasSubstr(".yaml or .json"));
+}
+
 TEST(ImportCommand, AGraphOfViewsAloneTakesNoTimeOnADevice) {
   const std::string model = "/usr/share/libonnx-testdata/data/node/test_identity/model.onnx";
   if (!std::filesystem::exists(model)) GTEST_SKIP() << "skipped, no libonnx-testdata";

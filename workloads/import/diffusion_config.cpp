@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::int64_t kPixelsPerLatent = 8;  // along a side; the decoder doubles it three times
 constexpr std::int64_t kMostCalls = 100'000;
+constexpr std::int64_t kMostRepeats = 16;  // of what is inside a level, which multiply
 
 void read_latents(JsonFields& fields, ModelConfig* config) {
   config->family = Family::kVision;
@@ -22,7 +23,7 @@ void read_latents(JsonFields& fields, ModelConfig* config) {
 
 void read_levels(JsonFields& fields, ModelConfig* config) {
   config->vision.widths = fields.sizes("block_out_channels", kMostWidth);
-  config->diffusion.layers_per_block = fields.size("layers_per_block", kMostLayers);
+  config->diffusion.layers_per_block = fields.size("layers_per_block", kMostRepeats);
   config->diffusion.groups = fields.size_or("norm_num_groups", kMostWidth, 32);
   for (const std::int64_t width : config->vision.widths) {
     if (width % config->diffusion.groups == 0) continue;
@@ -48,7 +49,7 @@ void read_unet(JsonFields& fields, ModelConfig* config) {
   read_levels(fields, config);
   DiffusionConfig& diffusion = config->diffusion;
   const std::size_t levels = config->vision.widths.size();
-  diffusion.depths = per_level(fields, "transformer_layers_per_block", levels, kMostLayers);
+  diffusion.depths = per_level(fields, "transformer_layers_per_block", levels, kMostRepeats);
   // The library calls it so, but it is the number of heads.
   diffusion.heads = per_level(fields, "attention_head_dim", levels, kMostHeads);
   const std::vector<std::string> types = fields.texts("down_block_types");

@@ -163,11 +163,13 @@ std::vector<std::int64_t> JsonFields::sizes(std::string_view key, std::int64_t m
     return entry.is_number_integer() && entry.get<std::int64_t>() >= 1 &&
            entry.get<std::int64_t>() <= most;
   };
-  if (value != nullptr && value->is_array() && !value->empty() &&
+  constexpr std::size_t kMostEntries = 16;
+  if (value != nullptr && value->is_array() && !value->empty() && value->size() <= kMostEntries &&
       std::all_of(value->begin(), value->end(), is_size))
     return value->get<std::vector<std::int64_t>>();
   problem(key, (value == nullptr ? "is missing" : "is " + shown(key)) +
-                   "; it must be a list of integers from 1 to " + std::to_string(most));
+                   "; it must be a list of up to " + std::to_string(kMostEntries) +
+                   " integers from 1 to " + std::to_string(most));
   return {1};
 }
 

@@ -23,7 +23,10 @@ class Perceiver {
     }
   }
 
-  Graph run() {
+  Graph run() { return ends_with(config_.architecture, "Autoencoding") ? film() : picture(); }
+
+ private:
+  Graph picture() {
     const TensorId image = block_.graph().add_input(
         "image", {batch_, config_.vision.channels, side_, side_}, DType::kFp32);
     const TensorId latents = encode(inputs(image));
@@ -39,7 +42,69 @@ class Perceiver {
     return std::move(block_.graph());
   }
 
- private:
+  // A film of 16 frames with its sound and a label: all three go in, and come out again, which
+  // takes so many queries that they are asked in 128 parts.
+  Graph film() {
+    constexpr std::int64_t kParts = 128;
+    constexpr std::int64_t kFrames = 16;
+    constexpr std::int64_t kPatch = 4;            // pixels along a side
+    constexpr std::int64_t kSoundPatches = 1920;  // of as many samples as there are below
+    constexpr std::int64_t kSamples = 16;
+    constexpr std::int64_t kImageWaves = 195;  // 3 axes of 32 bands, sine and cosine, and place
+    constexpr std::int64_t kSoundWaves = 385;  // 1 axis of 192 bands
+    constexpr std::int64_t kInputs = 704;      // channels of all inputs
+    constexpr std::int64_t kLabelQuery = 1024;
+    constexpr std::int64_t kQueries = 1026;  // channels of all queries
+    constexpr std::int64_t kOutputs = 512;
+    const std::int64_t patches = kFrames * side_ * side_ / (kPatch * kPatch);
+    block_.enter("input");
+    const TensorId image =
+        known("image", patches, kPatch * kPatch * config_.vision.channels + kImageWaves);
+    const TensorId sound = known("sound", kSoundPatches, kSamples + kSoundWaves);
+    const TensorId label = block_.weight("label", {1, 1, kInputs});
+    const TensorId all =
+        joined("all", {padded("image", image, kInputs), padded("sound", sound, kInputs), label});
+    const TensorId latents = encode(all);
+    for (std::int64_t i = 0; i < kParts; ++i) {
+      block_.enter("decoder." + std::to_string(i), "decoder",
+                   static_cast<std::int32_t>(config_.layers + i));
+      const std::int64_t pixels = kFrames * side_ * side_ / kParts;
+      const TensorId queries = joined(
+          "queries",
+          {padded("image", known("image_query", pixels, kImageWaves), kQueries),
+           padded("sound", known("sound_query", kSoundPatches / kParts, kSoundWaves), kQueries),
+           padded("label", block_.weight("label_query", {1, 1, kLabelQuery}), kQueries)});
+      Cross cross;
+      cross.channels = config_.hidden;
+      cross.keeps_query = false;
+      const TensorId x = block_.linear("output", cross_attend(queries, latents, cross), kOutputs);
+      block_.graph().mark_output(block_.linear("image_output", x, config_.vision.channels));
+      block_.graph().mark_output(block_.linear("sound_output", x, kSamples));
+      block_.graph().mark_output(block_.linear("label_output", x, config_.labels));
+    }
+    return std::move(block_.graph());
+  }
+
+  // What is prepared on the host: values with their positions beside them.
+  TensorId known(const std::string& name, std::int64_t count, std::int64_t channels) {
+    return block_.graph().add_input(name, {batch_, count, channels}, DType::kFp32);
+  }
+
+  // With learned channels at the end.
+  TensorId padded(const std::string& name, TensorId x, std::int64_t channels) {
+    const Shape shape = block_.shape(x);
+    const TensorId pad = block_.weight(name + ".padding", {1, 1, channels - shape[2]});
+    const TensorId all = block_.op(name + ".padding.expand", "Move", {pad},
+                                   {{"function", std::string("Expand")},
+                                    {"shape", Shape{shape[0], shape[1], channels - shape[2]}}});
+    return block_.op(name + ".pad", "Concat", {x, all}, {{"axis", std::int64_t{-1}}});
+  }
+
+  TensorId joined(const std::string& name, std::vector<TensorId> parts) {
+    for (TensorId& part : parts) part = for_all(&block_, name + ".expand", part, batch_);
+    return block_.op(name, "Concat", std::move(parts), {{"axis", std::int64_t{1}}});
+  }
+
   // Pixels with their positions beside them: [batch, pixels, channels].
   TensorId inputs(TensorId image) {
     block_.enter("input");
@@ -108,6 +173,7 @@ class Perceiver {
   struct Cross {
     std::int64_t channels = 0;  // of queries, keys and values
     std::int64_t heads = 1;
+    bool keeps_query = true;  // adds what it found to the query
   };
 
   TensorId cross_attend(TensorId x, TensorId inputs, const Cross& cross) {
@@ -118,7 +184,7 @@ class Perceiver {
 
   TensorId self_attend(TensorId x) {
     const TensorId normed = block_.layer_norm("attention.norm", x);
-    return feed_forward(attention(x, normed, normed, {config_.hidden, config_.heads}));
+    return feed_forward(attention(x, normed, normed, {config_.hidden, config_.heads, true}));
   }
 
   TensorId attention(TensorId x, TensorId from, TensorId to, const Cross& cross) {
@@ -130,7 +196,7 @@ class Perceiver {
     const TensorId v = project("attention.value", to);
     const TensorId context = attend(&block_, "attention", q, k, v, {});
     const TensorId attended = block_.linear("attention.output", context, block_.shape(x)[2]);
-    return block_.op("attention.residual", "Add", {attended, x});
+    return cross.keeps_query ? block_.op("attention.residual", "Add", {attended, x}) : attended;
   }
 
   TensorId feed_forward(TensorId x) {

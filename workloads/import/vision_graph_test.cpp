@@ -60,16 +60,16 @@ INSTANTIATE_TEST_SUITE_P(
 
 // A ViT as torchvision states it; CLIP with its texts; Perceiver IO by the FLOPs of its paper (407
 // and 369 billion, two per multiply-accumulate); parameters of the checkpoints.
-INSTANTIATE_TEST_SUITE_P(
-    Transformers, PublishedTotals,
-    ::testing::Values(Known{"google/vit-base-patch16-224", 86'567'656, 17.564},
-                      Known{"clip-vit-base-patch32", 151'277'313, 38.38},
-                      Known{"openai/clip-vit-large-patch14", 427'616'513, 0},
-                      Known{"vision-perceiver-learned", 62'255'848, 0},
-                      Known{"vision-perceiver-fourier", 48'440'627, 203.5},
-                      Known{"deepmind/vision-perceiver-conv", 48'646'522, 184.5},
-                      Known{"multimodal-perceiver", 19'858'855, 0}),
-    test_name);
+INSTANTIATE_TEST_SUITE_P(Transformers, PublishedTotals,
+                         ::testing::Values(Known{"google/vit-base-patch16-224", 86'567'656, 17.564},
+                                           Known{"clip-vit-base-patch32", 151'277'313, 38.38},
+                                           Known{"openai/clip-vit-large-patch14", 427'616'513, 0},
+                                           Known{"vision-perceiver-learned", 62'255'848, 0},
+                                           Known{"vision-perceiver-fourier", 48'440'627, 203.5},
+                                           Known{"deepmind/vision-perceiver-conv", 48'646'522,
+                                                 184.5},
+                                           Known{"multimodal-perceiver", 19'857'443, 0}),
+                         test_name);
 
 // Parameters of the published checkpoints.
 INSTANTIATE_TEST_SUITE_P(

@@ -93,6 +93,8 @@ void read_perceiver(JsonFields& fields, ModelConfig* config) {
   perceiver.self_attends = fields.size("num_self_attends_per_block", kMostLayers);
   perceiver.cross_heads = fields.size("num_cross_attention_heads", kMostHeads);
   config->layers = perceiver.blocks * perceiver.self_attends;
+  if (config->layers > kMostLayers)
+    fields.problem("num_blocks", "makes more than " + std::to_string(kMostLayers) + " layers");
   config->hidden = fields.size("d_latents", kMostWidth);
   config->heads = fields.size("num_self_attention_heads", kMostHeads);
   for (const char* key : {"self_attention_widening_factor", "cross_attention_widening_factor"}) {

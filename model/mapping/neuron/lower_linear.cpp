@@ -169,8 +169,7 @@ class LinearLowering {
       pass(kernel_.activation_op, Engine::kScalar, Opcode::kActivate, {});
     if (kernel_.residual_op != kNoId) {
       const Value& residual = require_token_major(context_, kernel_.residual);
-      pass(kernel_.residual_op, Engine::kVector, Opcode::kTensorTensor,
-           residual.tokens(tile));
+      pass(kernel_.residual_op, Engine::kVector, Opcode::kTensorTensor, residual.tokens(tile));
     }
     if (in_psum) done = emitter_.evict(bank, columns, done);
     return done;
