@@ -125,7 +125,7 @@ void set_generation(const GenerationMetrics& generation, std::int64_t output_len
 
 RunSummary summary_of(const ResolvedWorkload& resolved, const SystemFacts& facts,
                       const Metrics& metrics, Intervals intervals) {
-  if (metrics.call <= Seconds(0) || metrics.operators.empty()) {
+  if (metrics.call <= Seconds(0) || metrics.device <= Seconds(0)) {
     throw UserError("workload: nothing of '" + resolved.model.name +
                     "' runs on the device: its operators only rename or reshape their inputs");
   }

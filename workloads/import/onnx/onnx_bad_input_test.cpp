@@ -113,6 +113,15 @@ TEST_F(OnnxFile, ShapesThatContradictEachOther) {
               HasSubstr("MatMul"));
 }
 
+TEST_F(OnnxFile, NothingIsDividedByZero) {
+  const std::string graph =
+      value("input", "x", {"1", "1", "4", "4"}) + value("output", "y", {"1", "1", "2", "2"});
+  const std::string kernel = "attribute { name: 'kernel_shape' type: INTS ints: 2 ints: 2 }";
+  const std::string strides = "attribute { name: 'strides' type: INTS ints: 0 ints: 0 }";
+  EXPECT_THAT(message(bytes(graph + node("MaxPool", {"x"}, "y", kernel + strides))),
+              HasSubstr("strides must be at least 1"));
+}
+
 TEST_F(OnnxFile, OperatorsThatAreNotKnownAreNamed) {
   const std::string ends = value("input", "x", {"2"}) + value("output", "y", {"2"});
   EXPECT_THAT(message(bytes(ends + node("Magic", {"x"}, "y", "domain: 'org.example'"))),

@@ -294,6 +294,18 @@ class Loader {
     fail(node, "its value is sparse or text, which is not supported");
   }
 
+  // The library divides by these without looking.
+  void check_divisors(const OnnxNode& node) const {
+    for (const char* name : {"strides", "dilations", "kernel_shape"}) {
+      for (const std::int64_t value : node.integers(name, {})) {
+        if (value < 1) fail(node, std::string(name) + " must be at least 1");
+      }
+    }
+    for (const char* name : {"group", "blocksize", "num_outputs", "num_heads"}) {
+      if (node.integer(name, 1) < 1) fail(node, std::string(name) + " must be at least 1");
+    }
+  }
+
   // Types of the outputs by the rules of the library; empty where it knows the operator no more.
   std::vector<onnx::TypeProto> infer(const OnnxNode& node, onnx::NodeProto& proto) {
     const std::string domain = proto.domain() == "ai.onnx" ? "" : proto.domain();
@@ -303,6 +315,7 @@ class Loader {
             ? nullptr
             : onnx::OpSchemaRegistry::Schema(proto.op_type(), opset->second, domain);
     if (schema == nullptr || !schema->has_type_and_shape_inference_function()) return {};
+    check_divisors(node);
     onnx::NodeProto adapted = adapt(proto);
     onnx::shape_inference::InferenceContextImpl context(adapted, type_pointers_, data_, {});
     try {
