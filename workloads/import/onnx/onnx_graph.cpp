@@ -134,6 +134,9 @@ class Loader {
   }
 
   void define(const std::string& name, OnnxTensor tensor, int element_type) {
+    const bool is_negative = std::any_of(tensor.shape.begin(), tensor.shape.end(),
+                                         [](std::int64_t size) { return size < 0; });
+    if (is_negative) fail("tensor '" + name + "' has shape " + to_string(tensor.shape));
     element_count(tensor.shape);
     if (tensor.constant) protos_[name] = proto_of(*tensor.constant);
     if (tensor.constant) data_[name] = &protos_[name];
@@ -390,6 +393,7 @@ class Loader {
       }
       if (!known && !other_known) unknown_shape(node, name);
       shape.push_back(known ? first.dim(axis).dim_value() : other->dim_value());
+      if (shape.back() < 0) fail(node, "its result '" + name + "' has shape " + to_string(shape));
     }
     return shape;
   }
