@@ -297,6 +297,18 @@ class Loader {
     fail(node, "its value is sparse or text, which is not supported");
   }
 
+  // The library counts spatial axes from both without looking.
+  void check_axes(const OnnxNode& node) const {
+    const bool convolves = node.type.find("Conv") != std::string::npos;
+    if (!convolves && node.type.find("Pool") == std::string::npos) return;
+    const std::size_t weight = node.type == "QLinearConv" ? 3 : 1;
+    for (const std::size_t i : {std::size_t{0}, convolves ? weight : std::size_t{0}}) {
+      if (!node.has_input(i)) continue;
+      if (result_.tensor(node.inputs[i]).shape.size() < 3)
+        fail(node, "'" + node.inputs[i] + "' has no spatial axes");
+    }
+  }
+
   // The library divides by these without looking.
   void check_divisors(const OnnxNode& node) const {
     for (const char* name : {"strides", "dilations", "kernel_shape"}) {
@@ -319,6 +331,9 @@ class Loader {
             : onnx::OpSchemaRegistry::Schema(proto.op_type(), opset->second, domain);
     if (schema == nullptr || !schema->has_type_and_shape_inference_function()) return {};
     check_divisors(node);
+    check_axes(node);
+    if (proto.input_size() < schema->min_input() || proto.output_size() < schema->min_output())
+      fail(node, "has fewer inputs or results than the operator");
     onnx::NodeProto adapted = adapt(proto);
     onnx::shape_inference::InferenceContextImpl context(adapted, type_pointers_, data_, {});
     try {
