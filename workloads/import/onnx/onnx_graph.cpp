@@ -302,11 +302,12 @@ class Loader {
     const bool convolves = node.type.find("Conv") != std::string::npos;
     if (!convolves && node.type.find("Pool") == std::string::npos) return;
     const std::size_t weight = node.type == "QLinearConv" ? 3 : 1;
-    for (const std::size_t i : {std::size_t{0}, convolves ? weight : std::size_t{0}}) {
-      if (!node.has_input(i)) continue;
-      if (result_.tensor(node.inputs[i]).shape.size() < 3)
-        fail(node, "'" + node.inputs[i] + "' has no spatial axes");
-    }
+    if (!node.has_input(0)) fail(node, "has no input");
+    const std::size_t rank = result_.tensor(node.inputs[0]).shape.size();
+    if (rank < 3) fail(node, "'" + node.inputs[0] + "' has no spatial axes");
+    if (convolves && node.has_input(weight) &&
+        result_.tensor(node.inputs[weight]).shape.size() != rank)
+      fail(node, "its weight has another number of axes than '" + node.inputs[0] + "'");
   }
 
   // The library divides by these without looking.
