@@ -32,6 +32,17 @@ Scenario scenario_of(const Request& request) {
   scenario.l2 = request.l2;
   scenario.launch = request.launch;
   scenario.clock = request.clock;
+  scenario.shapes = request.shapes;
+  scenario.distributions = request.distributions;
+  scenario.branches = request.branches;
+  scenario.trips = request.trips;
+  scenario.phase = request.phase;
+  scenario.optimizer = request.optimizer;
+  const auto varies = [&request](const char* option) { return request.distributions.count(option); };
+  if (varies("seq") > 0) scenario.seq_len = 0;
+  if (varies("input-len") > 0) scenario.input_len = 0;
+  if (varies("output-len") > 0) scenario.output_len = 0;
+  if (varies("image-size") > 0) scenario.image_size = 0;
   return scenario;
 }
 
@@ -66,7 +77,7 @@ void set_costs(const Prices& prices, RunSummary& summary) {
 
 MemoryRecord memory_record(const MemoryUse& use) {
   return {use.weights.value(), use.kv_cache.value(), use.activations.value(),
-          use.inputs_outputs.value(), use.runtime.value()};
+          use.inputs_outputs.value(), use.runtime.value(), use.training.value()};
 }
 
 // Prices are published, but a reader of costs asks for their source.

@@ -49,6 +49,7 @@ MemoryUse largest(const MemoryUse& a, const MemoryUse& b) {
   use.activations = std::max(a.activations, b.activations);
   use.inputs_outputs = std::max(a.inputs_outputs, b.inputs_outputs);
   use.runtime = std::max(a.runtime, b.runtime);
+  use.training = std::max(a.training, b.training);
   return use;
 }
 

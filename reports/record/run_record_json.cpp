@@ -53,6 +53,15 @@ Json to_json(const Scenario& scenario) {
   put_text("l2", scenario.l2);
   put_text("launch", scenario.launch);
   put_text("clock", scenario.clock);
+  put_text("shapes", scenario.shapes);
+  put_text("phase", scenario.phase);
+  put_text("optimizer", scenario.optimizer);
+  const auto put_map = [&out](const char* name, const std::map<std::string, std::string>& map) {
+    if (!map.empty()) out[name] = map;
+  };
+  put_map("distributions", scenario.distributions);
+  put_map("branches", scenario.branches);
+  put_map("trips", scenario.trips);
   return out;
 }
 
@@ -72,11 +81,13 @@ Json to_json(const RunContext& context) {
 
 Json to_json(const std::optional<MemoryRecord>& memory) {
   if (!memory) return nullptr;
-  return Json{{"weights_bytes", number(memory->weights_bytes)},
-              {"kv_cache_bytes", number(memory->kv_cache_bytes)},
-              {"activations_bytes", number(memory->activations_bytes)},
-              {"inputs_outputs_bytes", number(memory->inputs_outputs_bytes)},
-              {"runtime_bytes", number(memory->runtime_bytes)}};
+  Json out{{"weights_bytes", number(memory->weights_bytes)},
+           {"kv_cache_bytes", number(memory->kv_cache_bytes)},
+           {"activations_bytes", number(memory->activations_bytes)},
+           {"inputs_outputs_bytes", number(memory->inputs_outputs_bytes)},
+           {"runtime_bytes", number(memory->runtime_bytes)}};
+  if (memory->training_bytes > 0) out["training_bytes"] = number(memory->training_bytes);
+  return out;
 }
 
 Json to_json(const std::map<std::string, double>& numbers) {
@@ -115,12 +126,52 @@ Json to_json(const GenerationRecord& step) {
   return Json{{"kv_len", step.kv_len}, {"tokens", step.tokens}, {"step_s", number(step.step_s)}};
 }
 
+Json to_json(const Percentiles& values) {
+  return Json{
+      {"p50", number(values.p50)}, {"p90", number(values.p90)}, {"p99", number(values.p99)}};
+}
+
+Json to_json(const DistributionRecord& distribution) {
+  Json out{{"latency_s", to_json(distribution.latency_s)},
+           {"call_s", to_json(distribution.call_s)}};
+  for (const auto& [name, values] : distribution.others) out[name] = to_json(values);
+  for (const PaddingRecord& padding : distribution.padding) {
+    out["padding"] = {{"buckets", padding.buckets},
+                      {"dynamic_call_s", number(padding.dynamic_call_s)},
+                      {"buckets_call_s", number(padding.buckets_call_s)},
+                      {"overhead", number(padding.overhead)},
+                      {"padding_share", number(padding.padding_share)}};
+  }
+  for (const PartRecord& part : distribution.parts) {
+    out["parts"].push_back(
+        {{"name", part.name}, {"call_s", number(part.call_s)}, {"runs", number(part.runs)}});
+  }
+  for (const OutcomeRecord& outcome : distribution.outcomes) {
+    out["outcomes"].push_back(
+        {{"call_s", number(outcome.call_s)}, {"probability", number(outcome.probability)}});
+  }
+  return out;
+}
+
+Json to_json(const TrainingRecord& training) {
+  return Json{{"optimizer", training.optimizer},
+              {"parameters", number(training.parameters)},
+              {"forward_flops", number(training.forward_flops)},
+              {"backward_flops", number(training.backward_flops)},
+              {"update_flops", number(training.update_flops)},
+              {"all_reduce_bytes", number(training.all_reduce_bytes)},
+              {"saved_activations_bytes", number(training.saved_activations_bytes)},
+              {"gradients_bytes", number(training.gradients_bytes)},
+              {"optimizer_state_bytes", number(training.optimizer_state_bytes)},
+              {"forward_s", number(training.forward_s)}};
+}
+
 Json to_json(const RunSummary& summary) {
   Json intervals = Json::object();
   for (const auto& [name, interval] : summary.interval80) {
     intervals[name] = Json::array({number(interval.low), number(interval.high)});
   }
-  return Json{{"latency_s", number(summary.latency_s)},
+  Json out{{"latency_s", number(summary.latency_s)},
               {"throughput", number(summary.throughput)},
               {"throughput_unit", summary.throughput_unit},
               {"call_s", number(summary.call_s)},
@@ -133,6 +184,9 @@ Json to_json(const RunSummary& summary) {
               {"memory_capacity_bytes", number(summary.memory_capacity_bytes)},
               {"memory", to_json(summary.memory)},
               {"bottleneck", summary.bottleneck}};
+  if (summary.distribution) out["distribution"] = to_json(*summary.distribution);
+  if (summary.training) out["training"] = to_json(*summary.training);
+  return out;
 }
 
 Json to_json(const OperatorRecord& op) {
@@ -205,6 +259,15 @@ class Reader {
   void numbers(const char* key, std::map<std::string, double>& value) const {
     if (!has(key)) return;
     for (const auto& [name, number] : field(key).items()) convert(number, key, value[name]);
+  }
+
+  void texts(const char* key, std::map<std::string, std::string>& value) const {
+    if (!has(key)) return;
+    for (const auto& [name, text] : field(key).items()) convert(text, key, value[name]);
+  }
+
+  void counts(const char* key, std::map<std::string, std::vector<std::int64_t>>& value) const {
+    for (const auto& [name, list] : field(key).items()) convert(list, key, value[name]);
   }
 
   void intervals(const char* key, std::map<std::string, Interval>& value) const {
@@ -283,6 +346,12 @@ Scenario read_scenario(const Reader& in) {
   in.get_optional("l2", out.l2);
   in.get_optional("launch", out.launch);
   in.get_optional("clock", out.clock);
+  in.get_optional("shapes", out.shapes);
+  in.get_optional("phase", out.phase);
+  in.get_optional("optimizer", out.optimizer);
+  in.texts("distributions", out.distributions);
+  in.texts("branches", out.branches);
+  in.texts("trips", out.trips);
   return out;
 }
 
@@ -309,6 +378,62 @@ MemoryRecord read_memory(const Reader& in) {
   in.get("activations_bytes", out.activations_bytes);
   in.get("inputs_outputs_bytes", out.inputs_outputs_bytes);
   in.get("runtime_bytes", out.runtime_bytes);
+  in.get_optional("training_bytes", out.training_bytes);
+  return out;
+}
+
+Percentiles read_percentiles(const Reader& in) {
+  Percentiles out;
+  in.get("p50", out.p50);
+  in.get("p90", out.p90);
+  in.get("p99", out.p99);
+  return out;
+}
+
+DistributionRecord read_distribution(const Reader& in) {
+  DistributionRecord out;
+  out.latency_s = read_percentiles(in.child("latency_s"));
+  out.call_s = read_percentiles(in.child("call_s"));
+  if (in.has("ttft_s")) out.others["ttft_s"] = read_percentiles(in.child("ttft_s"));
+  if (in.has("padding")) {
+    const Reader each = in.child("padding");
+    PaddingRecord& padding = out.padding.emplace_back();
+    each.counts("buckets", padding.buckets);
+    each.get("dynamic_call_s", padding.dynamic_call_s);
+    each.get("buckets_call_s", padding.buckets_call_s);
+    each.get("overhead", padding.overhead);
+    each.get("padding_share", padding.padding_share);
+  }
+  if (in.has("parts")) {
+    for (const Reader& each : in.list("parts")) {
+      PartRecord& part = out.parts.emplace_back();
+      each.get("name", part.name);
+      each.get("call_s", part.call_s);
+      each.get("runs", part.runs);
+    }
+  }
+  if (in.has("outcomes")) {
+    for (const Reader& each : in.list("outcomes")) {
+      OutcomeRecord& outcome = out.outcomes.emplace_back();
+      each.get("call_s", outcome.call_s);
+      each.get("probability", outcome.probability);
+    }
+  }
+  return out;
+}
+
+TrainingRecord read_training(const Reader& in) {
+  TrainingRecord out;
+  in.get("optimizer", out.optimizer);
+  in.get("parameters", out.parameters);
+  in.get("forward_flops", out.forward_flops);
+  in.get("backward_flops", out.backward_flops);
+  in.get("update_flops", out.update_flops);
+  in.get("all_reduce_bytes", out.all_reduce_bytes);
+  in.get("saved_activations_bytes", out.saved_activations_bytes);
+  in.get("gradients_bytes", out.gradients_bytes);
+  in.get("optimizer_state_bytes", out.optimizer_state_bytes);
+  in.get("forward_s", out.forward_s);
   return out;
 }
 
@@ -327,6 +452,8 @@ RunSummary read_summary(const Reader& in) {
   in.get("memory_capacity_bytes", out.memory_capacity_bytes);
   if (in.has("memory")) out.memory = read_memory(in.child("memory"));
   in.get("bottleneck", out.bottleneck);
+  if (in.has("distribution")) out.distribution = read_distribution(in.child("distribution"));
+  if (in.has("training")) out.training = read_training(in.child("training"));
   return out;
 }
 

@@ -23,6 +23,14 @@ std::string scenario_text(const Scenario& scenario) {
   add("input", scenario.input_len);
   add("output", scenario.output_len);
   add("image", scenario.image_size);
+  for (const auto& [length, distribution] : scenario.distributions)
+    parts.push_back(length + " " + distribution);
+  if (!scenario.shapes.empty()) parts.push_back("shapes " + scenario.shapes);
+  for (const auto& [name, probability] : scenario.branches)
+    parts.push_back(name + " taken with " + probability);
+  for (const auto& [name, trips] : scenario.trips) parts.push_back(name + " " + trips + " trips");
+  if (!scenario.phase.empty()) parts.push_back(scenario.phase);
+  if (!scenario.optimizer.empty()) parts.push_back(scenario.optimizer);
   if (!scenario.kv.empty()) parts.push_back("KV cache " + scenario.kv);
   if (!scenario.kv_dtype.empty()) parts.push_back("KV cache in " + scenario.kv_dtype);
   if (!scenario.sampling.empty()) parts.push_back("sampling on the " + scenario.sampling);
