@@ -109,7 +109,9 @@ Graph generation_graph(const CpuRequest& resolved, Phase phase, std::int64_t tok
 MemoryUse check_memory(const CpuRequest& resolved) {
   const Request& request = resolved.request;
   MemoryUse use;
-  if (request.input_len == 0) {
+  if (trains(request)) {
+    use = memory_of_training(build_training_step(resolved), Bytes(0));
+  } else if (request.input_len == 0) {
     use = memory_of_gpu(build_resolved_graph(resolved));
   } else {
     const std::int64_t positions = cached_positions(resolved);
@@ -120,6 +122,11 @@ MemoryUse check_memory(const CpuRequest& resolved) {
   use = use * request.dp;
   const Bytes capacity = resolved.system.spec.memory;
   if (use.total() <= capacity) return use;
+  if (trains(request)) {
+    throw UserError(fmt::format("{}: {} has {:.1f} GiB; {}", resolved.model.name,
+                                resolved.system.spec.id, capacity.value() / kGiB,
+                                training_memory_text(use)));
+  }
   throw UserError(fmt::format(
       "{}: {} {} needs {:.1f} GiB, but {} has {:.1f} GiB; lower --batch or --dp, name a larger "
       "system or take a smaller weight type, for example --dtype int8-weights",
@@ -137,6 +144,8 @@ class CpuSimulation {
     Metrics metrics = resolved_.request.input_len > 0 ? generation() : forward();
     metrics.memory = memory;
     metrics.memory_capacity = resolved_.system.spec.memory;
+    if (trains(resolved_.request))
+      note_training(build_training_step(resolved_), resolved_.request, metrics);
     write_timeline();
     return metrics;
   }
@@ -254,6 +263,9 @@ class CpuFamily : public DeviceFamily {
     facts.interval80 = interval_of(resolved);
     return make_record(resolved, facts, CpuSimulation(resolved).run());
   }
+
+  // The program itself decides, in nanoseconds.
+  Seconds branch_time(const Request& /*request*/) const override { return Seconds(0); }
 
   std::vector<Parameter> parameters(const Request& request) const override {
     return parameters_of_request(resolve_cpu(request));

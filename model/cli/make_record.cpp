@@ -38,7 +38,9 @@ Scenario scenario_of(const Request& request) {
   scenario.trips = request.trips;
   scenario.phase = request.phase;
   scenario.optimizer = request.optimizer;
-  const auto varies = [&request](const char* option) { return request.distributions.count(option); };
+  const auto varies = [&request](const char* option) {
+    return request.distributions.count(option);
+  };
   if (varies("seq") > 0) scenario.seq_len = 0;
   if (varies("input-len") > 0) scenario.input_len = 0;
   if (varies("output-len") > 0) scenario.output_len = 0;
@@ -76,8 +78,21 @@ void set_costs(const Prices& prices, RunSummary& summary) {
 }
 
 MemoryRecord memory_record(const MemoryUse& use) {
-  return {use.weights.value(), use.kv_cache.value(), use.activations.value(),
-          use.inputs_outputs.value(), use.runtime.value(), use.training.value()};
+  return {use.weights.value(),        use.kv_cache.value(), use.activations.value(),
+          use.inputs_outputs.value(), use.runtime.value(),  use.training.value()};
+}
+
+TrainingRecord training_record(const TrainingMetrics& training) {
+  return {training.optimizer,
+          training.parameters,
+          training.forward.value(),
+          training.backward.value(),
+          training.update.value(),
+          training.all_reduce.value(),
+          training.saved_activations.value(),
+          training.gradients.value(),
+          training.optimizer_state.value(),
+          training.forward_time.value()};
 }
 
 // Prices are published, but a reader of costs asks for their source.
@@ -164,6 +179,10 @@ RunSummary summary_of(const ResolvedWorkload& resolved, const SystemFacts& facts
   summary.memory_used_bytes = metrics.memory.total().value();
   summary.memory_capacity_bytes = metrics.memory_capacity.value();
   summary.bottleneck = metrics.bottleneck;
+  if (metrics.training) {
+    summary.throughput_unit = "samples/s";
+    summary.training = training_record(*metrics.training);
+  }
   return summary;
 }
 

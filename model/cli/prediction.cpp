@@ -6,6 +6,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
+#include "model/cli/control_prediction.hpp"
 #include "model/cli/device_family.hpp"
 #include "model/cli/length_cases.hpp"
 #include "model/cli/mixed_record.hpp"
@@ -16,10 +17,22 @@ namespace {
 
 using PredictMany = std::function<std::vector<RunRecord>(const std::vector<Request>&)>;
 
-// NeuronCores run what the vendor's compiler made, which has fixed shapes.
-bool pads_by_default(const Request& request) {
-  return neuron_family().has_system(request.system);
+RunRecord predict_fixed(const Request& request) {
+  const DeviceFamily& family = family_of(request.system);
+  const std::vector<ControlStep> steps = control_flow_of(request);
+  if (!steps.empty()) {
+    return predict_control_flow(request, steps, family.branch_time(request),
+                                [&family](const Request& part) { return family.predict(part); });
+  }
+  if (!request.branches.empty() || !request.trips.empty()) {
+    throw UserError(request.workload + ": has neither branches nor loops; leave --" +
+                    (request.branches.empty() ? "trips" : "branch") + " out");
+  }
+  return family.predict(request);
 }
+
+// NeuronCores run what the vendor's compiler made, which has fixed shapes.
+bool pads_by_default(const Request& request) { return neuron_family().has_system(request.system); }
 
 // Calls of the request as predicted, one per different set of lengths.
 class LengthMixture {
@@ -70,8 +83,7 @@ class LengthMixture {
 
   double expected_call(const std::vector<LengthCase>& cases) const {
     double sum = 0;
-    for (const LengthCase& each : cases)
-      sum += each.probability * record_of(each).summary.call_s;
+    for (const LengthCase& each : cases) sum += each.probability * record_of(each).summary.call_s;
     return sum;
   }
 
@@ -121,7 +133,7 @@ class LengthMixture {
 
 RunRecord predict(const Request& request) {
   check_request(request);
-  if (!has_length_cases(request)) return family_of(request.system).predict(request);
+  if (!has_length_cases(request)) return predict_fixed(request);
   const auto one_by_one = [](const std::vector<Request>& requests) {
     std::vector<RunRecord> records;
     for (const Request& each : requests) records.push_back(predict(each));

@@ -146,7 +146,7 @@ TEST(MakeRecord, GenerationCountsTokensAndKeepsEveryCompiledLength) {
   request.output_len = 50;
   Metrics metrics;
   metrics.call = Seconds(2);
-  metrics.memory = {Bytes(8), Bytes(4), Bytes(2), Bytes(1), Bytes(16)};
+  metrics.memory = {Bytes(8), Bytes(4), Bytes(2), Bytes(1), Bytes(16), Bytes(0)};
   GenerationMetrics generation;
   generation.ttft = Seconds(0.5);
   generation.tpot = Seconds(0.03);

@@ -1,6 +1,7 @@
 // The bridge from a resolved request to mapping and system.
 #include <algorithm>
 
+#include "hw/spec/group_sizes.hpp"
 #include "hw/spec/sdk_version.hpp"
 #include "model/cli/memory_check.hpp"
 #include "model/cli/resolved_request.hpp"
@@ -19,7 +20,25 @@ void write_timeline(const std::string& path, NeuronCall call) {
   write_trace_file(path, result.program, result.execution);
 }
 
+// Copies sum their gradients: they work in lock step, like the cores of one copy elsewhere.
+Metrics simulate_training(const ResolvedRequest& resolved) {
+  require_group_size(resolved.system.spec, resolved.request.dp);
+  const TrainingStep step = build_training_step(resolved);
+  const MemoryUse memory = check_memory(resolved);
+  NeuronCall call{step.graph, resolved.precision, resolved.system.spec, resolved.system.factors};
+  call.copies_per_device = cores_per_device(resolved);
+  call.tensor_parallel = resolved.request.dp;
+  call.sdk_engine_time = sdk_engine_time(resolved.system.factors, resolved.request.sdk);
+  call.exact = resolved.request.exact;
+  write_timeline(resolved.request.trace_file, call);
+  Metrics metrics = run_neuron_call(call).metrics;
+  metrics.memory = memory;
+  note_training(step, resolved.request, metrics);
+  return metrics;
+}
+
 Metrics simulate_forward(const ResolvedRequest& resolved) {
+  if (trains(resolved.request)) return simulate_training(resolved);
   const Graph graph = build_resolved_graph(resolved);
   check_memory(resolved);
   NeuronCall call{graph, resolved.precision, resolved.system.spec, resolved.system.factors};

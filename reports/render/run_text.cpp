@@ -38,11 +38,12 @@ std::string padding_line(const PaddingRecord& padding) {
     for (const std::int64_t size : sizes) words.push_back(std::to_string(size));
     buckets.push_back(length + " " + join(words, ", "));
   }
-  return fmt::format("{} x: a call in buckets ({}) takes {}, with each length as it is {}; {} of "
-                     "what is computed is padding",
-                     plain_format(padding.overhead, 4), join(buckets, "; "),
-                     si_format(padding.buckets_call_s, "s"), si_format(padding.dynamic_call_s, "s"),
-                     percent_format(padding.padding_share));
+  return fmt::format(
+      "{} x: a call in buckets ({}) takes {}, with each length as it is {}; {} of "
+      "what is computed is padding",
+      plain_format(padding.overhead, 4), join(buckets, "; "),
+      si_format(padding.buckets_call_s, "s"), si_format(padding.dynamic_call_s, "s"),
+      percent_format(padding.padding_share));
 }
 
 void add_distribution(std::string& text, const DistributionRecord& distribution) {
@@ -51,6 +52,23 @@ void add_distribution(std::string& text, const DistributionRecord& distribution)
     add_line(text, field == "ttft_s" ? "first token" : field.c_str(), percentiles_line(values));
   for (const PaddingRecord& padding : distribution.padding)
     add_line(text, "padding", padding_line(padding));
+}
+
+void add_training(std::string& text, const TrainingRecord& training, const RunSummary& summary) {
+  const double flops = training.forward_flops + training.backward_flops + training.update_flops;
+  add_line(text, "training",
+           fmt::format(
+               "{} parameters, {}; forward {} ({}), backward {}, update {}, {} per step",
+               plain_format(training.parameters, 4), training.optimizer,
+               si_format(training.forward_flops, "FLOP"), si_format(training.forward_s, "s"),
+               si_format(training.backward_flops, "FLOP"), si_format(training.update_flops, "FLOP"),
+               si_format(flops / summary.call_s, "FLOP/s")));
+  std::string memory = "saved activations " + memory_format(training.saved_activations_bytes) +
+                       ", gradients " + memory_format(training.gradients_bytes) +
+                       ", optimiser state " + memory_format(training.optimizer_state_bytes);
+  if (training.all_reduce_bytes > 0)
+    memory += ", summed over the copies " + memory_format(training.all_reduce_bytes);
+  add_line(text, "", "per copy: " + memory);
 }
 
 // Parts of a network with control flow, by what they add to a call.
@@ -149,6 +167,7 @@ std::string run_text(const RunRecord& record) {
   add_line(text, "cost", summary.cost_usd_per_million ? costs_line(summary) : "no price is known");
   add_line(text, "memory", memory_line(summary));
   if (summary.memory) add_line(text, "", memory_by_use_line(*summary.memory));
+  if (summary.training) add_training(text, *summary.training, summary);
   add_line(text, "bottleneck", summary.bottleneck);
   text += generation_text(record.generation);
   if (summary.distribution) text += parts_text(*summary.distribution);

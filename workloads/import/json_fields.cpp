@@ -164,6 +164,19 @@ double JsonFields::share(std::string_view key) {
   return 1;
 }
 
+std::vector<double> JsonFields::shares(std::string_view key, std::size_t count) {
+  const json* value = find(key);
+  const auto is_share = [](const json& entry) {
+    return entry.is_number() && entry.get<double>() >= 0 && entry.get<double>() <= 1;
+  };
+  if (value != nullptr && value->is_array() && value->size() == count &&
+      std::all_of(value->begin(), value->end(), is_share))
+    return value->get<std::vector<double>>();
+  problem(key, (value == nullptr ? "is missing" : "is " + shown(key)) + "; it must be a list of " +
+                   std::to_string(count) + " numbers from 0 to 1");
+  return std::vector<double>(count, 0);
+}
+
 bool JsonFields::flag_or(std::string_view key, bool when_absent) {
   const json* value = find(key);
   if (value == nullptr) return when_absent;

@@ -26,6 +26,8 @@ class JsonFields {
   // List of integers in [1, most]; a problem is noted when it is missing, empty or holds others.
   std::vector<std::int64_t> sizes(std::string_view key, std::int64_t most);
   double share(std::string_view key);  // number in (0, 1]
+  // List of so many numbers from 0 to 1.
+  std::vector<double> shares(std::string_view key, std::size_t count);
   bool flag_or(std::string_view key, bool when_absent);
   std::string text(std::string_view key);                // "" when missing, and a problem is noted
   std::vector<std::string> texts(std::string_view key);  // empty when absent

@@ -89,7 +89,10 @@ struct ModelConfig {
   std::int64_t token_types = 0;                    // rows of the token type table; 0: no such table
   std::int64_t labels = 0;                         // of a classification head
   Activation head_activation = Activation::kTanh;  // between the two layers of the head
-  bool shared_layers = false;                      // one set of weights for all blocks (ALBERT)
+  // Of inputs that reach the end of a layer, the share that leaves there through a head of its own;
+  // empty: all go to the end.
+  std::vector<double> exits;
+  bool shared_layers = false;  // one set of weights for all blocks (ALBERT)
 
   // Decoders.
   Norm norm = Norm::kLayerNorm;

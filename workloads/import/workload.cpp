@@ -119,13 +119,18 @@ void check_binding(const ModelConfig& config, const Binding& binding) {
 }
 
 Graph build_onnx(const ModelConfig& config, const Binding& binding) {
-  DimensionSizes sizes = binding.dimensions;
-  sizes.emplace("batch", binding.batch);
-  if (binding.seq_len > 0) sizes.emplace("seq", binding.seq_len);
-  return import_onnx(config.file, sizes).graph;
+  return import_onnx(config.file, onnx_sizes(binding), binding.part).graph;
 }
 
 }  // namespace
+
+DimensionSizes onnx_sizes(const Binding& binding) {
+  DimensionSizes sizes = binding.dimensions;
+  sizes.emplace("batch", binding.batch);
+  if (binding.seq_len > 0) sizes.emplace("seq", binding.seq_len);
+  for (const auto& [name, trips] : binding.trips) sizes[trips_of_loop(name)] = trips;
+  return sizes;
+}
 
 WorkloadLibrary::WorkloadLibrary() : WorkloadLibrary(default_folder()) {}
 

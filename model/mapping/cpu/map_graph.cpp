@@ -41,7 +41,8 @@ CpuRowOp row_op(std::string_view kind) {
 }
 
 bool moves_only(std::string_view kind) {
-  return kind == "Gather" || kind == "Concat" || kind == "Transpose" || kind == "UpdateCache";
+  return kind == "Gather" || kind == "Concat" || kind == "Transpose" || kind == "UpdateCache" ||
+         kind == "Update";
 }
 
 void add_traffic(CpuTraffic& sum, const CpuTraffic& more) {
@@ -90,9 +91,16 @@ class GraphMapper {
       case GpuOpKind::kPass:
         return pass(fused, op);
       case GpuOpKind::kCollective:
-        throw UserError("operator '" + graph_.op(fused.main).name +
-                        "': collectives are not modelled on CPUs; leave --tp out");
+        return collective(fused, op);
     }
+  }
+
+  // Copies share the memory: a sum is a pass over what all of them have.
+  void collective(const FusedOp& fused, MappedCpuOp& op) {
+    op.engine = "memory";
+    CpuLoop loop = timing_.copy(reads_without(fused, {}));
+    loop.name = graph_.op(fused.main).kind;
+    add(std::move(loop), op);
   }
 
   // A few rows of a table or a cache say nothing about the others.

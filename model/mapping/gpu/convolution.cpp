@@ -8,15 +8,22 @@ namespace foretell {
 
 ImplicitGemm implicit_gemm(const Graph& graph, const Op& op) {
   const bool transposed = op.kind == "ConvTranspose";
-  FORETELL_CHECK(transposed || op.kind == "Conv", "a convolution");
-  const Shape& weight = graph.tensor(op.inputs[1]).shape;
+  const bool of_weight = op.kind == "ConvWeightGradient";
+  FORETELL_CHECK(transposed || of_weight || op.kind == "Conv", "a convolution");
+  const Shape& weight = graph.tensor(of_weight ? op.outputs.front() : op.inputs[1]).shape;
   const Shape& x = graph.tensor(op.inputs[0]).shape;
   const Shape& y = graph.tensor(op.outputs.front()).shape;
   const std::int64_t filter = element_count(weight) / weight[0] / weight[1];
   ImplicitGemm gemm;
   const auto group = op.attributes.find("group");
   if (group != op.attributes.end()) gemm.groups = std::get<std::int64_t>(group->second);
-  if (transposed) {
+  if (of_weight) {
+    const Shape& gradient = graph.tensor(op.inputs[1]).shape;
+    gemm.m = weight[0] / gemm.groups;
+    gemm.n = weight[1] * filter;
+    gemm.k_channels = weight[1];
+    gemm.k = element_count(gradient) / gradient[1];
+  } else if (transposed) {
     gemm.m = element_count(x) / x[1];
     gemm.n = weight[1] * filter;
     gemm.k_channels = weight[0] / gemm.groups;

@@ -5,6 +5,9 @@
 //   `group` times. A transposed one spreads every input over the filter: m = N H W,
 //   n = M / group R S, k = C / group.
 //
+// The gradient of the weight is the product of every input under the filter with the gradients of
+// the results: m = M / group, n = C / group R S, k = N Ho Wo, `group` times.
+//
 // The data lie with the channels last, as the libraries want them; what turns them at the ends of a
 // network is not counted. A filter of one channel (depthwise) leaves nothing to multiply on the
 // matrix pipe: that is a pass over the data.
@@ -25,7 +28,7 @@ struct ImplicitGemm {
   std::int64_t k_channels = 1;  // of one filter
 };
 
-// `op` is a Conv or a ConvTranspose.
+// `op` is a Conv, a ConvTranspose or a ConvWeightGradient.
 ImplicitGemm implicit_gemm(const Graph& graph, const Op& op);
 
 }  // namespace foretell

@@ -23,10 +23,10 @@ const Kinds kScoreRules = {"CausalMask", "Alibi"};
 const Kinds kRowWise = {"Softmax",       "LayerNorm",  "RmsNorm",   "TopK",
                         "ReduceSum",     "ReduceMean", "ReduceMax", "GlobalAveragePool",
                         "GlobalMaxPool", "Reduce",     "AlongAxis"};
-const Kinds kConvolutions = {"Conv", "ConvTranspose"};
+const Kinds kConvolutions = {"Conv", "ConvTranspose", "ConvWeightGradient"};
 const Kinds kCollectives = {"AllReduce", "ReduceScatter", "AllGather"};
-const Kinds kAlone = {"Gather",      "Concat", "Transpose", "GroupNorm", "MaxPool",
-                      "AveragePool", "Resize", "Pad",       "Move"};
+const Kinds kAlone = {"Gather", "Concat", "Transpose", "GroupNorm", "MaxPool", "AveragePool",
+                      "Resize", "Pad",    "Move",      "Gradient",  "Update"};
 // Between the projections and an attention.
 const Kinds kHeadWork = {"Rope", "UpdateCache"};
 // Kernels that read their operands with strides.

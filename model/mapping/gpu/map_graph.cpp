@@ -253,8 +253,11 @@ class GraphMapper {
     GpuCollectiveShape shape;
     shape.op = collective_of(main.kind);
     shape.ranks = static_cast<int>(std::get<std::int64_t>(main.attributes.at("ranks")));
-    shape.bytes = std::max(graph_.tensor(main.inputs.front()).bytes(),
-                           graph_.tensor(main.outputs.front()).bytes());
+    Bytes in;
+    Bytes out;
+    for (const TensorId input : main.inputs) in += graph_.tensor(input).bytes();
+    for (const TensorId output : main.outputs) out += graph_.tensor(output).bytes();
+    shape.bytes = std::max(in, out);
     const bool fitted = has_nvlink() && mapping_.factors.collectives();
     const LinkTime time = fitted ? fitted_link_time(shape) : published_link_time(shape);
     GpuKernel kernel;

@@ -24,9 +24,12 @@ constexpr std::array<std::string_view, 3> kReductions = {"ReduceSum", "ReduceMea
 constexpr std::array<std::string_view, 3> kCollectives = {"AllReduce", "ReduceScatter",
                                                           "AllGather"};
 // Also softmax and reductions of another than the last axis, and products of activations.
-constexpr std::array<std::string_view, 11> kGeneral = {
-    "Elementwise", "Reduce",    "AlongAxis",  "Move",      "Concat", "Pad",
-    "Softmax",     "ReduceSum", "ReduceMean", "ReduceMax", "MatMul"};
+constexpr std::array<std::string_view, 14> kGeneral = {
+    "Gradient",    "Update",    "ConvWeightGradient",
+    "Elementwise", "Reduce",    "AlongAxis",
+    "Move",        "Concat",    "Pad",
+    "Softmax",     "ReduceSum", "ReduceMean",
+    "ReduceMax",   "MatMul"};
 constexpr std::array<std::string_view, 2> kNorms = {"LayerNorm", "RmsNorm"};
 
 bool is_weight(const Graph& graph, TensorId id) {

@@ -48,10 +48,11 @@ class LinearLowering {
       first_tile = 0;
       last_tile = input_tiles - 1;
     }
-    for (std::int64_t t = first_tile; t <= last_tile; ++t) {
-      deps.merge(
-          input_.feature_major[static_cast<std::size_t>((first_block_ + block) * input_tiles + t)]);
-    }
+    // Heads that were rows of their own until here leave fewer columns: the last ones stand for
+    // all.
+    const std::int64_t at = std::min(first_block_ + block, input_.blocks() - 1);
+    for (std::int64_t t = first_tile; t <= last_tile; ++t)
+      deps.merge(input_.feature_major[static_cast<std::size_t>(at * input_tiles + t)]);
     return deps;
   }
 

@@ -100,6 +100,14 @@ class GraphMapper {
     return types;
   }
 
+  // As it is and transposed, as in training: the two lie differently in SBUF.
+  bool is_read_both_ways(const Tensor& weight) const {
+    const auto turned = std::count_if(
+        weight.consumers.begin(), weight.consumers.end(),
+        [this](OpId op) { return graph_.op(op).attributes.count("transpose_b") > 0; });
+    return turned > 0 && static_cast<std::size_t>(turned) < weight.consumers.size();
+  }
+
   // Weights that several operators read stay in SBUF when they all fit its larger part.
   std::set<TensorId> resident_weights() {
     std::set<TensorId> shared;
@@ -110,7 +118,7 @@ class GraphMapper {
       const auto matmuls =
           std::count_if(tensor.consumers.begin(), tensor.consumers.end(),
                         [this](OpId op) { return graph_.op(op).kind == "MatMul"; });
-      if (matmuls < 2) continue;
+      if (matmuls < 2 || is_read_both_ways(tensor)) continue;
       shared.insert(id);
       bytes += static_cast<double>(element_count(tensor.shape)) * emitter_.types().weight_bytes;
     }

@@ -15,14 +15,14 @@ struct Derivative {
 // What the derivative times the incoming gradient takes, as the formulas are written: sums,
 // products and functions count as one, a mean as one.
 constexpr std::array kDerivatives{
-    Derivative{"Loss", 6},         Derivative{"Softmax", 4},       Derivative{"LayerNorm", 11},
-    Derivative{"RmsNorm", 8},      Derivative{"ChannelNorm", 11},  Derivative{"Parameters", 4},
-    Derivative{"Gelu", 12},        Derivative{"Silu", 5},          Derivative{"Sigmoid", 3},
-    Derivative{"Tanh", 3},         Derivative{"Relu", 1},          Derivative{"Exp", 1},
-    Derivative{"Sqrt", 2},         Derivative{"Erf", 4},           Derivative{"Div", 3},
-    Derivative{"Elementwise", 3},  Derivative{"AlongAxis", 6},     Derivative{"Reduce", 1},
-    Derivative{"Gather", 1},       Derivative{"Move", 1},          Derivative{"Pool", 1},
-    Derivative{"Resize", 4},       Derivative{"Statistics", 3}};
+    Derivative{"Loss", 6},        Derivative{"Softmax", 4},      Derivative{"LayerNorm", 11},
+    Derivative{"RmsNorm", 8},     Derivative{"ChannelNorm", 11}, Derivative{"Parameters", 4},
+    Derivative{"Gelu", 12},       Derivative{"Silu", 5},         Derivative{"Sigmoid", 3},
+    Derivative{"Tanh", 3},        Derivative{"Relu", 1},         Derivative{"Exp", 1},
+    Derivative{"Sqrt", 2},        Derivative{"Erf", 4},          Derivative{"Div", 3},
+    Derivative{"Elementwise", 3}, Derivative{"AlongAxis", 6},    Derivative{"Reduce", 1},
+    Derivative{"Gather", 1},      Derivative{"Move", 1},         Derivative{"Pool", 1},
+    Derivative{"Resize", 4}};
 
 // Per parameter. SGD: rate times gradient, sum. Momentum: its factor and a sum more. Adam (Kingma
 // and Ba, 2015, algorithm 1): two moving means of three each with the square, two corrections, a
@@ -54,8 +54,7 @@ std::vector<Shape> gradient_shapes(const OpView& op) { return {op.integers("shap
 
 double gradient_flops(const OpView& op) {
   double most = elements(op.integers("shape"));
-  for (std::size_t i = 0; i < op.input_count(); ++i)
-    most = std::max(most, elements(op.input(i)));
+  for (std::size_t i = 0; i < op.input_count(); ++i) most = std::max(most, elements(op.input(i)));
   return flops_in(op, "of", kDerivatives) * most;
 }
 

@@ -48,10 +48,6 @@ void matmul(GradientBuilder& builder, const Op& op, TensorId dc) {
   builder.give(b, builder.add("weight", "MatMul", {left, transposed ? rows : columns}, {}, b));
 }
 
-std::vector<std::int64_t> spatial(const Shape& shape) {
-  return {shape.begin() + 2, shape.end()};
-}
-
 std::map<std::string, Attribute> window_attributes(const Op& op) {
   std::map<std::string, Attribute> attributes;
   for (const char* name : {"strides", "pads", "dilations", "group"}) {
@@ -63,8 +59,7 @@ std::map<std::string, Attribute> window_attributes(const Op& op) {
 
 void bias_of_channels(GradientBuilder& builder, const Op& op, std::size_t input, TensorId dy) {
   if (op.inputs.size() <= input || !builder.is_wanted(op.inputs[input])) return;
-  builder.give(op.inputs[input],
-               builder.derive("bias", "Parameters", {dy}, op.inputs[input]));
+  builder.give(op.inputs[input], builder.derive("bias", "Parameters", {dy}, op.inputs[input]));
 }
 
 // The rows that a stride leaves out at the end of the input come back as output padding.
@@ -78,7 +73,8 @@ std::vector<std::int64_t> left_out(const Op& op, const Shape& x, const Shape& we
   for (std::size_t axis = 0; axis < axes; ++axis) {
     const std::int64_t extent = dilations[axis] * (weight[axis + 2] - 1) + 1;
     const std::int64_t reached = strides[axis] * (y[axis + 2] - 1) + extent;
-    extra.push_back(std::max<std::int64_t>(0, x[axis + 2] + pads[axis] + pads[axis + axes] - reached));
+    extra.push_back(
+        std::max<std::int64_t>(0, x[axis + 2] + pads[axis] + pads[axis + axes] - reached));
   }
   return extra;
 }
@@ -95,8 +91,7 @@ void convolution(GradientBuilder& builder, const Op& op, TensorId dy) {
   std::map<std::string, Attribute> attributes = window_attributes(op);
   attributes["shape"] = builder.shape(weight);
   if (builder.is_wanted(weight)) {
-    builder.give(weight,
-                 builder.add("weight", "ConvWeightGradient", {x, dy}, attributes, weight));
+    builder.give(weight, builder.add("weight", "ConvWeightGradient", {x, dy}, attributes, weight));
   }
   bias_of_channels(builder, op, 2, dy);
 }
@@ -111,8 +106,7 @@ void transposed_convolution(GradientBuilder& builder, const Op& op, TensorId dy)
   }
   attributes["shape"] = builder.shape(weight);
   if (builder.is_wanted(weight)) {
-    builder.give(weight,
-                 builder.add("weight", "ConvWeightGradient", {dy, x}, attributes, weight));
+    builder.give(weight, builder.add("weight", "ConvWeightGradient", {dy, x}, attributes, weight));
   }
   bias_of_channels(builder, op, 2, dy);
 }
@@ -134,8 +128,7 @@ void difference(GradientBuilder& builder, const Op& op, TensorId dy) {
 
 void product(GradientBuilder& builder, const Op& op, TensorId dy) {
   if (op.inputs.size() == 1) {
-    return builder.give(op.inputs[0],
-                        builder.add("", op.kind, {dy}, op.attributes, op.inputs[0]));
+    return builder.give(op.inputs[0], builder.add("", op.kind, {dy}, op.attributes, op.inputs[0]));
   }
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
     if (!builder.is_wanted(op.inputs[i])) continue;
@@ -178,7 +171,8 @@ void norm(GradientBuilder& builder, const Op& op, TensorId dy) {
     builder.give(x, builder.derive("input", of_channels ? "ChannelNorm" : op.kind,
                                    {dy, x, op.inputs[1]}, x));
   }
-  for (std::size_t i = 1; i < op.inputs.size(); ++i) {
+  // A mean and a variance that a batch norm has beside them are measured, not trained.
+  for (std::size_t i = 1; i < std::min<std::size_t>(3, op.inputs.size()); ++i) {
     if (!builder.is_wanted(op.inputs[i])) continue;
     const bool reads_x = i == 1;
     builder.give(op.inputs[i],
@@ -331,9 +325,10 @@ void differentiate(GradientBuilder& builder, const Op& op) {
   if (op.kind == "Split") return split(builder, op);
   const auto rule = rules().find(op.kind);
   if (rule == rules().end()) {
-    throw UserError("operator '" + op.name + "' (" + op.kind +
-                    ") has no derivative here, so the network cannot be trained; to add one: a rule "
-                    "in workloads/ir/training/differentiate.cpp");
+    throw UserError(
+        "operator '" + op.name + "' (" + op.kind +
+        ") has no derivative here, so the network cannot be trained; to add one: a rule "
+        "in workloads/ir/training/differentiate.cpp");
   }
   rule->second(builder, op, builder.gradient(op.outputs.front()));
 }

@@ -60,8 +60,8 @@ TensorId GradientBuilder::add(std::string_view part, std::string_view kind,
 
 TensorId GradientBuilder::derive(std::string_view part, std::string_view of,
                                  std::vector<TensorId> inputs, TensorId like) {
-  return add(part, "Gradient", std::move(inputs),
-             {{"of", std::string(of)}, {"shape", shape(like)}}, like);
+  return add(part, "Gradient", std::move(inputs), {{"of", std::string(of)}, {"shape", shape(like)}},
+             like);
 }
 
 TensorId GradientBuilder::reshape(std::string_view part, TensorId x, const Shape& shape) {

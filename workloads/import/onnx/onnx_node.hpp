@@ -1,0 +1,32 @@
+// Nodes of ONNX files, from the library's form.
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "workloads/import/onnx/onnx_graph.hpp"
+
+namespace foretell {
+
+// With the attributes that are numbers, lists or text; `index` names a node that has no name.
+OnnxNode neutral(const onnx::NodeProto& proto, std::size_t index);
+
+bool is_known_domain(const std::string& domain);
+
+// Everything that the bodies of a node read, of their own tensors and of those around.
+std::vector<std::string> captured_names(const onnx::NodeProto& node);
+
+// The tensors that leave a graph.
+std::vector<OnnxTensor> results_of(const OnnxGraph& graph);
+
+// Of each pair, the one with more elements. The lists are equally long.
+std::vector<OnnxTensor> larger_of(const std::vector<OnnxTensor>& a,
+                                  const std::vector<OnnxTensor>& b);
+
+// Whether the condition of a loop is passed through its body, or true.
+bool never_stops(const OnnxGraph& body);
+
+}  // namespace foretell
