@@ -67,8 +67,8 @@ struct MemoryUse {
 
 // The memory of several equal cores.
 inline MemoryUse operator*(const MemoryUse& use, double cores) {
-  return {use.weights * cores, use.kv_cache * cores, use.activations * cores,
-          use.inputs_outputs * cores, use.runtime * cores, use.training * cores};
+  return {use.weights * cores,        use.kv_cache * cores, use.activations * cores,
+          use.inputs_outputs * cores, use.runtime * cores,  use.training * cores};
 }
 
 // What one step of training is made of, per copy.
@@ -97,8 +97,8 @@ struct Metrics {
   std::string bottleneck;
   std::optional<GenerationMetrics> generation;  // of token generation; the rest is its decode step
   std::optional<TrainingMetrics> training;
-  std::uint64_t instructions = 0;               // executed by the simulator
-  std::uint64_t events = 0;                     // SystemC activations
+  std::uint64_t instructions = 0;  // executed by the simulator
+  std::uint64_t events = 0;        // SystemC activations
 };
 
 }  // namespace foretell

@@ -62,8 +62,8 @@ double parse_weight(const std::string& where, const std::string& text) {
   const bool good = result.ec == std::errc() && result.ptr == word.data() + word.size() &&
                     std::isfinite(value) && value >= 0;
   if (!good) {
-    throw UserError(
-        fmt::format("{}: weight '{}' is not allowed; it must be a number, 0 or above", where, word));
+    throw UserError(fmt::format("{}: weight '{}' is not allowed; it must be a number, 0 or above",
+                                where, word));
   }
   return value;
 }
@@ -74,8 +74,9 @@ Distribution parse_histogram(std::string_view name, std::string_view text, std::
   const auto length = file.column("length");
   const auto weight = file.column("weight");
   if (!length || !weight) {
-    throw UserError(fmt::format("{}: {}: a histogram has the columns length and weight; this has {}",
-                                name, file.path(), join(file.header(), ", ")));
+    throw UserError(
+        fmt::format("{}: {}: a histogram has the columns length and weight; this has {}", name,
+                    file.path(), join(file.header(), ", ")));
   }
   std::vector<Distribution::Point> points;
   CsvRow row;

@@ -81,10 +81,10 @@ std::vector<LengthCase> combinations(const Lengths& lengths) {
   std::vector<LengthCase> cases = {{{}, 1}};
   for (const auto& [option, distribution] : lengths) {
     if (cases.size() * distribution.points().size() > kMostLengths) {
-      throw UserError(fmt::format(
-          "the lengths have more than {} combinations; take every so many: "
-          "uniform:LOW..HIGH:STEP",
-          kMostLengths));
+      throw UserError(
+          fmt::format("the lengths have more than {} combinations; take every so many: "
+                      "uniform:LOW..HIGH:STEP",
+                      kMostLengths));
     }
     std::vector<LengthCase> longer;
     for (const LengthCase& each : cases) {

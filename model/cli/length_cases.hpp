@@ -18,7 +18,7 @@ struct LengthCase {
 };
 
 struct LengthCases {
-  bool pads = false;  // the mode of the request is buckets
+  bool pads = false;                                         // the mode of the request is buckets
   std::map<std::string, std::vector<std::int64_t>> buckets;  // ascending; output lengths have none
   std::vector<LengthCase> dynamic;                           // each length as it is
   std::vector<LengthCase> padded;                            // each padded to its bucket

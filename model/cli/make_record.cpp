@@ -181,6 +181,7 @@ RunSummary summary_of(const ResolvedWorkload& resolved, const SystemFacts& facts
   summary.bottleneck = metrics.bottleneck;
   if (metrics.training) {
     summary.throughput_unit = "samples/s";
+    summary.interval80.clear();  // no step of training has been measured
     summary.training = training_record(*metrics.training);
   }
   return summary;

@@ -52,10 +52,11 @@ std::optional<double> whole_text_as_number(std::string_view text) {
 const std::vector<CountField>& count_fields() {
   static const std::vector<CountField> kFields = {
       field<&Request::batch>("batch", "batch", kMaxBatch, "samples per call"),
-      field<&Request::seq_len>("seq", "seq_len", kMaxTokens, "tokens per sample, one forward pass; a number, or a distribution: "
-                              "uniform:16..512, histogram:FILE"),
-      field<&Request::input_len>("input-len", "input_len", kMaxTokens, 
-                                "prompt tokens (prefill); a number or a distribution"),
+      field<&Request::seq_len>("seq", "seq_len", kMaxTokens,
+                               "tokens per sample, one forward pass; a number, or a distribution: "
+                               "uniform:16..512, histogram:FILE"),
+      field<&Request::input_len>("input-len", "input_len", kMaxTokens,
+                                 "prompt tokens (prefill); a number or a distribution"),
       field<&Request::output_len>("output-len", "output_len", kMaxTokens,
                                   "generated tokens (decode); a number or a distribution"),
       field<&Request::context>("context", "context", kMaxTokens,
@@ -136,8 +137,8 @@ std::int64_t parse_count(std::string_view name, std::string_view text, std::int6
 void set_length(Request& request, const CountField& field, std::string_view name,
                 std::string_view text) {
   const std::string_view option = field.option;
-  const bool may_vary = option == "seq" || option == "input-len" || option == "output-len" ||
-                        option == "image-size";
+  const bool may_vary =
+      option == "seq" || option == "input-len" || option == "output-len" || option == "image-size";
   if (!may_vary || !is_distribution(text)) {
     field.set(request, parse_count(name, text, field.low, field.high));
     return;

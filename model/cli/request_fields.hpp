@@ -50,8 +50,8 @@ inline constexpr double kMaxInFlight = 1e6;
 std::int64_t parse_count(std::string_view name, std::string_view text, std::int64_t low,
                          std::int64_t high);
 
-// Sets the field to a number, or, where lengths may vary, to the longest of a distribution, which the
-// request then keeps. UserErrors of parse_count() and parse_distribution() start with `name`.
+// Sets the field to a number, or, where lengths may vary, to the longest of a distribution, which
+// the request then keeps. UserErrors of parse_count() and parse_distribution() start with `name`.
 void set_length(Request& request, const CountField& field, std::string_view name,
                 std::string_view text);
 

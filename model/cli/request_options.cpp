@@ -76,9 +76,10 @@ void add_request_options(CLI::App& command, RequestOptions& options, bool lists)
         ->type_name("WORD");
   }
   command
-      .add_option("--shapes", options.shapes,
-                  "how lengths that vary run: 'dynamic', or 'buckets', 'buckets:64,128,512': padded "
-                  "to the next bucket (default: buckets on NeuronCores, dynamic elsewhere)")
+      .add_option(
+          "--shapes", options.shapes,
+          "how lengths that vary run: 'dynamic', or 'buckets', 'buckets:64,128,512': padded "
+          "to the next bucket (default: buckets on NeuronCores, dynamic elsewhere)")
       ->type_name("MODE");
   add_pairs(command, "--branch", "NAME=P", options.branches,
             "probability that a branch is taken, or an exit; repeat for more");

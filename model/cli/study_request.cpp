@@ -27,8 +27,12 @@ struct WordKey {
 
 const std::vector<WordKey>& word_keys() {
   static const std::vector<WordKey> kKeys = {
-      {"on", &Request::system}, {"workload", &Request::workload}, {"dtype", &Request::dtype},
-      {"l2", &Request::l2},     {"sdk", &Request::sdk},           {"factors", &Request::factors},
+      {"on", &Request::system},
+      {"workload", &Request::workload},
+      {"dtype", &Request::dtype},
+      {"l2", &Request::l2},
+      {"sdk", &Request::sdk},
+      {"factors", &Request::factors},
       {"shapes", &Request::shapes},
       {"phase", &Request::phase},
       {"optimizer", &Request::optimizer},

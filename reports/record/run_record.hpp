@@ -76,7 +76,7 @@ struct MemoryRecord {
   double kv_cache_bytes = 0;
   double activations_bytes = 0;
   double inputs_outputs_bytes = 0;
-  double runtime_bytes = 0;  // what the runtime keeps for itself
+  double runtime_bytes = 0;   // what the runtime keeps for itself
   double training_bytes = 0;  // gradients and the state of the optimiser
 };
 

@@ -15,9 +15,8 @@ using Points = std::vector<Distribution::Point>;
 constexpr double kRounding = 1e-12;
 
 Points thinned(Points points) {
-  std::sort(points.begin(), points.end(), [](const auto& a, const auto& b) {
-    return a.value < b.value;
-  });
+  std::sort(points.begin(), points.end(),
+            [](const auto& a, const auto& b) { return a.value < b.value; });
   const double low = points.front().value;
   const double width = (points.back().value - low) / static_cast<double>(kMostPoints);
   if (points.size() <= kMostPoints || width <= 0) return points;

@@ -17,7 +17,8 @@ class Distribution {
   // without a weight above 0, and for a weight below 0.
   explicit Distribution(std::vector<Point> weighted);
   static Distribution certain(double value) { return Distribution({{value, 1}}); }
-  // Every whole step-th number from `low` to `high`, equally likely. Requires low <= high, step > 0.
+  // Every whole step-th number from `low` to `high`, equally likely. Requires low <= high, step >
+  // 0.
   static Distribution uniform(double low, double high, double step = 1);
 
   // Ascending, each value once; the probabilities sum to 1.
@@ -47,8 +48,8 @@ struct WeightedDistribution {
 };
 Distribution mixture(const std::vector<WeightedDistribution>& parts);
 
-// Of the sum of as many independent numbers as `count` says, whole numbers from 0 on. UserError when
-// the numbers vary and there are more than kMostTerms of them.
+// Of the sum of as many independent numbers as `count` says, whole numbers from 0 on. UserError
+// when the numbers vary and there are more than kMostTerms of them.
 inline constexpr double kMostTerms = 10'000;
 Distribution repeated_sum(const Distribution& count, const Distribution& term);
 
