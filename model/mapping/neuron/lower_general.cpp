@@ -116,9 +116,10 @@ class GeneralLowering {
     for (std::int64_t first = 0; first < per_partition; first += kFreeElements) {
       const std::int64_t n = std::min(kFreeElements, per_partition - first);
       Deps part = ready;
-      for (int pass = 0; pass < passes; ++pass)
+      for (int pass = 0; pass < passes; ++pass) {
         part = emitter_.lane(Engine::kVector, {Opcode::kTensorTensor, n, kReadsSbuf | kWritesSbuf},
                              part);
+      }
       done.merge(part);
     }
     return done;

@@ -28,9 +28,10 @@ TensorId root_of(const Graph& graph, TensorId id) {
 
 void check_types(const Graph& graph) {
   for (const Tensor& tensor : graph.tensors()) {
-    if (tensor.kind == TensorKind::kState)
+    if (tensor.kind == TensorKind::kState) {
       throw UserError("training: '" + tensor.name +
                       "' is a cache that lives from call to call; train a forward pass");
+    }
     if (tensor.kind != TensorKind::kWeight) continue;
     const DType type = tensor.dtype;
     if (type == DType::kInt4 || type == DType::kInt8 || type == DType::kFp8) {
