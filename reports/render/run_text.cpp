@@ -48,8 +48,6 @@ std::string padding_line(const PaddingRecord& padding) {
 
 void add_distribution(std::string& text, const DistributionRecord& distribution) {
   add_line(text, "", percentiles_line(distribution.latency_s) + " (above: the expected value)");
-  for (const auto& [field, values] : distribution.others)
-    add_line(text, field == "ttft_s" ? "first token" : field.c_str(), percentiles_line(values));
   for (const PaddingRecord& padding : distribution.padding)
     add_line(text, "padding", padding_line(padding));
 }
@@ -58,7 +56,7 @@ void add_training(std::string& text, const TrainingRecord& training, const RunSu
   const double flops = training.forward_flops + training.backward_flops + training.update_flops;
   add_line(text, "training",
            fmt::format(
-               "{} parameters, {}; forward {} ({}), backward {}, update {}, {} per step",
+               "{} parameters, {}; forward {} ({}), backward {}, update {}, {} on average",
                plain_format(training.parameters, 4), training.optimizer,
                si_format(training.forward_flops, "FLOP"), si_format(training.forward_s, "s"),
                si_format(training.backward_flops, "FLOP"), si_format(training.update_flops, "FLOP"),
@@ -163,6 +161,10 @@ std::string run_text(const RunRecord& record) {
   add_line(text, "throughput", plain_format(summary.throughput, 4) + " " + summary.throughput_unit);
   add_line(text, "call", si_format(summary.call_s, "s"));
   if (summary.ttft_s) add_time(text, "first token", summary, "ttft_s", *summary.ttft_s);
+  if (summary.distribution) {
+    for (const auto& [field, values] : summary.distribution->others)
+      add_line(text, "", percentiles_line(values));
+  }
   if (summary.tpot_s) add_time(text, "per token", summary, "tpot_s", *summary.tpot_s);
   add_line(text, "cost", summary.cost_usd_per_million ? costs_line(summary) : "no price is known");
   add_line(text, "memory", memory_line(summary));
