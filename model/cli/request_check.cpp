@@ -35,8 +35,8 @@ void check_lengths(const Request& request) {
   }
 }
 
-// What lengths that vary and control flow need to be read is checked where they are
-// (predict_mixed).
+// What lengths that vary and control flow need is checked where they are read (length_cases.hpp,
+// control_prediction.hpp).
 void check_mode(const Request& request) {
   if (!request.phase.empty() && request.phase != "forward" && request.phase != "train-step")
     throw unknown_name("phase", request.phase, {"forward", "train-step"});
