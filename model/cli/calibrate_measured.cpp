@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "calib/fit/kernel_fit.hpp"
 #include "calib/fit/measured_gemm_fit.hpp"
 #include "calib/import/check_measurements.hpp"
 #include "calib/import/read_measurements.hpp"
@@ -184,8 +185,13 @@ GemmFactorSet fit_samples(const GpuDeviceSpec& device, const TableKey& key, cons
   const GemmTiming timing(device, type, library, fit.factors);
   set.evidence.residuals = residual_lines(timing, samples);
   const std::vector<Comparison> held_out = compare(timing, samples.held_out, 0, kMaxGemmSide);
-  const Accuracy judged =
-      accuracy_of(held_out.empty() ? compare(timing, samples.fit, 0, kMaxGemmSide) : held_out);
+  std::vector<GemmSample> half;
+  for (const GemmSample& sample : samples.held_out) {
+    if (makes_interval(sample.shape.n, sample.shape.k)) half.push_back(sample);
+  }
+  const Accuracy judged = accuracy_of(
+      compare(timing, half.empty() ? (held_out.empty() ? samples.fit : samples.held_out) : half, 0,
+              kMaxGemmSide));
   set.held_out = held_out.empty() ? "nothing: every family was fitted to"
                                   : accuracy_line("families of their own", held_out);
   set.interval_low = std::min(1.0, judged.ratio10);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "calib/fit/kernel_fit.hpp"
 #include "calib/fit/gemm_fit.hpp"
 #include "hw/spec/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
@@ -43,7 +44,8 @@ std::map<std::string, Table> read_tables(const GemmFitCommand& command,
     const auto [a, b] = family_of(call);
     const bool held_out = is_held_out_operator(call);
     (held_out ? table.held_out_families : table.fit_families).insert(fmt::format("{} {}", a, b));
-    (held_out ? table.held_out : table.fit).push_back({call, measured_time(cells, row)});
+    (held_out ? table.held_out : table.fit)
+        .push_back({call, measured_time(cells, row), operator_makes_interval(call)});
   }
   return tables;
 }
@@ -55,6 +57,11 @@ bool is_held_out_operator(const OperatorRow& row) {
   const auto [a, b] = family_of(row);
   return row.op->kind == OperatorKind::kPass ? is_held_out_family(a * kUnit, b * kUnit)
                                              : is_held_out_family(a, b);
+}
+
+bool operator_makes_interval(const OperatorRow& row) {
+  const auto [a, b] = family_of(row);
+  return makes_interval(a, b);
 }
 
 int calibrate_operator(const GemmFitCommand& command, const Session&) {
@@ -80,7 +87,10 @@ int calibrate_operator(const GemmFitCommand& command, const Session&) {
         return kernels->time((held_out ? rows.held_out : rows.fit)[row].row);
       };
     };
-    output.put(fit_kernel_task(task, device, command, {"gpu_operator_plan.yaml", 1500, 1500, 3}));
+    const KernelFactorSet* kept = command.keep_factors ? output.known(name) : nullptr;
+    if (command.keep_factors && kept == nullptr) continue;
+    output.put(
+        fit_kernel_task(task, device, command, {"gpu_operator_plan.yaml", 1500, 1500, 3}, kept));
   }
   return kSuccess;
 }

@@ -10,6 +10,9 @@ namespace foretell {
 // (n, k) of products, equal channels of convolutions, equal columns of passes.
 bool is_held_out_operator(const OperatorRow& row);
 
+// Of rows that are held out: is their interval made from it, rather than judged on it?
+bool operator_makes_interval(const OperatorRow& row);
+
 // Fits every table (framework, family of operators, type) of the device, judges it on the families
 // held out, and writes <output>/gpu/operator/<device>.yaml, in which tables that were not fitted
 // stay.

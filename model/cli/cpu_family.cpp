@@ -141,12 +141,17 @@ class CpuSimulation {
     return metrics;
   }
 
+  // Of all calls of the run.
+  const std::vector<CpuTimePart>& parts() const { return parts_; }
+
  private:
-  CpuCallResult call(const Graph& graph) const {
+  CpuCallResult call(const Graph& graph) {
     CpuCall call{graph, resolved_.precision, system_, resolved_.factors.factors};
     call.threads = system_.cores;
     call.exact = resolved_.request.exact;
-    return run_cpu_call(call);
+    CpuCallResult result = run_cpu_call(call);
+    parts_.insert(parts_.end(), result.parts.begin(), result.parts.end());
+    return result;
   }
 
   // A network that is not cut into stages.
@@ -194,6 +199,7 @@ class CpuSimulation {
   const CpuRequest& resolved_;
   CpuSystemSpec system_;
   std::vector<KernelRun> timeline_;  // of a generation: its prefill
+  std::vector<CpuTimePart> parts_;
 };
 
 std::vector<Parameter> parameters_of_request(const CpuRequest& resolved) {
@@ -224,12 +230,14 @@ MachineRecord machine_of(const CpuRequest& resolved) {
   return machine;
 }
 
-// Measured on the very CPU: what whole blocks of networks showed. On others there is nothing to go
-// by, and the default of all machines is shown.
-std::optional<Interval> interval_of(const CpuRequest& resolved) {
-  const auto found = resolved.factors.interval80.find("block");
-  if (found == resolved.factors.interval80.end() || !resolved.factors.note.empty()) return {};
-  return Interval{std::min(1.0, found->second.first), std::max(1.0, found->second.second)};
+// Measured on the very CPU: what its operators showed, and how their errors go together. On others
+// there is nothing to go by, and the default of all machines is shown.
+std::optional<Interval> interval_of(const CpuRequest& resolved,
+                                    const std::vector<CpuTimePart>& parts) {
+  const CpuIntervals& known = resolved.factors.intervals;
+  if (known.by_class.empty() || !resolved.factors.note.empty()) return {};
+  const auto [low, high] = chain_interval80(parts, known);
+  return Interval{low, high};
 }
 
 class CpuFamily : public DeviceFamily {
@@ -251,8 +259,10 @@ class CpuFamily : public DeviceFamily {
     facts.prices = spec.price_usd_per_hour;
     facts.parameters = parameters_of_request(resolved);
     facts.machine = machine_of(resolved);
-    facts.interval80 = interval_of(resolved);
-    return make_record(resolved, facts, CpuSimulation(resolved).run());
+    CpuSimulation simulation(resolved);
+    const Metrics metrics = simulation.run();
+    facts.interval80 = interval_of(resolved, simulation.parts());
+    return make_record(resolved, facts, metrics);
   }
 
   std::vector<Parameter> parameters(const Request& request) const override {

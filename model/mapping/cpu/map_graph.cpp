@@ -163,15 +163,20 @@ class GraphMapper {
     op.program.loops.push_back(std::move(loop));
   }
 
-  double epilogue_vectors(const FusedOp& fused) const {
-    double vectors = 0;
+  double vectors_of(const Op& op) const {
+    return static_cast<double>(element_count(graph_.tensor(op.outputs.front()).shape)) /
+           static_cast<double>(timing_.lanes());
+  }
+
+  // Polynomials and sums that follow on the results, and the way from eight bits to wide values.
+  void add_epilogue(const FusedOp& fused, CpuProduct& product) const {
     for (const OpId id : fused.ops) {
       const Op& op = graph_.op(id);
-      if (!is_polynomial(op.kind)) continue;
-      vectors += static_cast<double>(element_count(graph_.tensor(op.outputs.front()).shape)) /
-                 static_cast<double>(timing_.lanes());
+      if (is_polynomial(op.kind)) product.gelu += vectors_of(op);
+      if (op.kind == "Add") product.residual += vectors_of(op);
     }
-    return vectors;
+    const bool eight_bits = product.dtype == "int8" && !narrow_values();
+    if (eight_bits) product.widen = vectors_of(graph_.op(fused.main));
   }
 
   void linear(const FusedOp& fused, MappedCpuOp& op) {
@@ -187,7 +192,7 @@ class GraphMapper {
     product.dtype = product_dtype();
     product.weights = weights_of(fused);
     product.others = reads_without(fused, fused.weights);
-    product.epilogue = epilogue_vectors(fused);
+    add_epilogue(fused, product);
     narrow_activation(main.inputs[0], op);
     add(timing_.product(product), op);
   }
@@ -204,6 +209,10 @@ class GraphMapper {
     const Op& main = graph_.op(fused.main);
     const ImplicitGemm gemm = implicit_gemm(graph_, main);
     if (gemm.is_depthwise()) return pass(fused, op);
+    const Shape& weight = graph_.tensor(main.inputs[1]).shape;
+    if (main.kind == "Conv" && gemm.groups == 1 && weight.size() == 4 && weight[2] == weight[3]) {
+      return square_convolution(fused, op);
+    }
     CpuProduct product;
     product.batch = gemm.groups;
     product.m = gemm.m;
@@ -212,9 +221,33 @@ class GraphMapper {
     product.dtype = product_dtype();
     product.weights = weights_of(fused);
     product.others = reads_without(fused, fused.weights);
-    product.epilogue = epilogue_vectors(fused);
+    add_epilogue(fused, product);
     narrow_activation(main.inputs[0], op);
     add(timing_.product(product), op);
+  }
+
+  void square_convolution(const FusedOp& fused, MappedCpuOp& op) {
+    const Op& main = graph_.op(fused.main);
+    const Shape& weight = graph_.tensor(main.inputs[1]).shape;
+    const Shape& result = graph_.tensor(main.outputs.front()).shape;
+    CpuConvolution convolution;
+    convolution.batch = result[0];
+    convolution.channels = weight[1];
+    convolution.filters = weight[0];
+    convolution.kernel = weight[2];
+    convolution.out_height = result[2];
+    convolution.out_width = result[3];
+    convolution.dtype = product_dtype();
+    convolution.weights = weights_of(fused);
+    convolution.others = reads_without(fused, fused.weights);
+    CpuProduct epilogue;
+    epilogue.dtype = convolution.dtype;
+    add_epilogue(fused, epilogue);
+    convolution.gelu = epilogue.gelu;
+    convolution.residual = epilogue.residual;
+    convolution.widen = epilogue.widen;
+    narrow_activation(main.inputs[0], op);
+    add(timing_.convolution(convolution), op);
   }
 
   // The activation in the type of the product, written once for all that read it so.
@@ -262,6 +295,10 @@ class GraphMapper {
     product.dtype = activation_dtype();
     product.others = half;
     add_traffic(product.others, once);
+    // Heads are parts of the rows of all of them.
+    product.strided =
+        2 * static_cast<double>(shape.batch * shape.heads * shape.queries * shape.head_dim) /
+        static_cast<double>(timing_.lanes());
     CpuLoop loop = timing_.product(product);
     loop.name = "scores";
     add(std::move(loop), op);
@@ -299,7 +336,7 @@ class GraphMapper {
     const double share = active / all;
     product.weights = {traffic.l2 * share, traffic.l3 * share, traffic.dram * share};
     product.others = reads_without(fused, fused.weights);
-    product.epilogue = epilogue_vectors(fused);
+    add_epilogue(fused, product);
     add(timing_.product(product), op);
   }
 
