@@ -20,6 +20,7 @@
 #include "model/base/text.hpp"
 #include "model/cli/calibrate_attention.hpp"
 #include "model/cli/calibrate_collective.hpp"
+#include "model/cli/calibrate_operator.hpp"
 #include "model/cli/kernel_rows.hpp"
 #include "model/cli/output.hpp"
 #include "model/cli/progress.hpp"
@@ -219,6 +220,7 @@ int calibrate_measured(const GemmFitCommand& command, const Session& session) {
   const GpuCatalog catalog;
   const GpuDeviceSpec device = catalog.load(catalog.find_device(command.device)).spec.device;
   std::map<TableKey, Samples> samples;
+  bool has_operators = false;
   for (const MeasuredTable& table : checked_tables(command.table)) {
     switch (table.kind) {
       case TableKind::kGemm:
@@ -229,10 +231,17 @@ int calibrate_measured(const GemmFitCommand& command, const Session& session) {
       case TableKind::kCollective:
         return calibrate_collective(command, session);
       default:
+        // Launches by the host and warm operands are parts of their own, with terms of their own.
+        if (table.name == "operator") {
+          calibrate_operator(command, table, session);
+          has_operators = true;
+          break;
+        }
         session.say(fmt::format("foretell: {} rows of kind {} are not fitted here",
                                 table.rows.size(), table.name));
     }
   }
+  if (samples.empty() && has_operators) return kSuccess;
   if (samples.empty()) {
     throw UserError(command.table + ": no product of matrices of " + device.id +
                     " to fit on; measure it with `foretell calibrate measure`");

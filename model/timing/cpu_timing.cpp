@@ -41,6 +41,21 @@ double value_or(const std::map<std::string, double>& table, const std::string& k
   return found == table.end() ? otherwise : found->second;
 }
 
+// Times that a narrow value is brought to fp32 or back: operands on every pass, and the result.
+double conversions(CpuRowOp op) {
+  switch (op) {
+    case CpuRowOp::kReduce:
+      return 1;
+    case CpuRowOp::kAdd:
+      return 3;
+    case CpuRowOp::kNorm:
+    case CpuRowOp::kSoftmax:
+      return 4;
+    default:
+      return 2;
+  }
+}
+
 CpuTraffic part(const CpuTraffic& traffic, double share) {
   return {traffic.l2 * share, traffic.l3 * share, traffic.dram * share};
 }
@@ -241,7 +256,7 @@ CpuLoop CpuTiming::rows(const CpuRows& rows) const {
   }
   loop.op_class = !by_row ? "element-wise" : rows.op == CpuRowOp::kNorm ? "layer_norm" : loop.name;
   per_vector *= rows.passes;
-  if (rows.narrow) per_vector += factors_.narrow;
+  if (rows.narrow) per_vector += conversions(rows.op) * factors_.narrow;
   // Norms and softmax read a row three times; what the first cache does not hold comes again from
   // the second.
   CpuTraffic traffic = rows.traffic;
