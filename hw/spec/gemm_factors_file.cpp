@@ -15,7 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kWiden = 2;  // of the interval, on a chip that was not measured
+constexpr const char* kBlackwell = "b200-sxm";  // the measured chip of that generation
+constexpr double kWiden = 2;                    // of the interval, on a chip that was not measured
 
 double ratio_at(const Node& list, std::size_t index) {
   if (!list.is_list() || list.items.size() != 2) {
@@ -66,6 +67,15 @@ std::vector<std::string> teachers(const std::string& architecture) {
 
 bool has_no_quantising_pass(const std::string& dtype) {
   return dtype == "int8" || dtype == "fp8_static";
+}
+
+// Blackwell applies the scales of blocks in its matrix pipe. What comes nearest before it are
+// persistent FP8 kernels behind one quantising pass (CUTLASS, as SGLang calls it), not those that
+// scale blocks on the vector pipe.
+constexpr const char* kPersistentFp8 = "sglang";
+
+bool scales_in_matrix_pipe(const std::string& architecture, const std::string& dtype) {
+  return architecture == "blackwell" && (dtype == "fp8_block" || dtype == "nvfp4");
 }
 
 void adapt(GemmFactors& factors, const GpuDeviceSpec& teacher, const GpuDeviceSpec& device) {
@@ -136,7 +146,11 @@ ChosenGemmFactors GemmFactorsLibrary::choose(const GpuDeviceSpec& device,
   }
   for (const std::string& similar : like(dtype)) {
     for (const std::string& from : devices) {
-      const GemmFactorSet* found = find(from, framework, similar);
+      const bool scaled_otherwise =
+          from != kBlackwell && scales_in_matrix_pipe(device.architecture, dtype);
+      if (scaled_otherwise && similar != "fp8") continue;
+      const GemmFactorSet* found =
+          find(from, scaled_otherwise ? kPersistentFp8 : framework, similar);
       if (found == nullptr) continue;
       ChosenGemmFactors chosen{*found, ""};
       if (has_no_quantising_pass(dtype)) {

@@ -77,24 +77,24 @@ void ProductKernels::add(const Product& product, MappedOp& op) {
   const GemmShape all{product.m, product.n * product.batch, product.k};
   GemmTimes chosen = timing.fastest(all, {product.copies, false});
   chosen.quantise = Seconds(0);  // a kernel of its own, once for all readers of the activation
-  if (product.batch > 1 && !chosen.gemv) chosen.thread_blocks = 0;  // those of one product count
+  const bool repeated = product.batch > 1 && !chosen.stream_k;  // stream-K shares all of them
+  if (repeated && !chosen.gemv) chosen.thread_blocks = 0;       // those of one product count
   chosen.dram = product.dram;
-  GpuKernel kernel = gemm_program(timing, {product.m, product.n, product.k}, chosen).kernels.back();
-  repeat(kernel.ctas, product.batch);
+  const GemmShape launched = repeated ? GemmShape{product.m, product.n, product.k} : all;
+  GpuKernel kernel = gemm_program(timing, launched, chosen).kernels.back();
+  if (repeated) repeat(kernel.ctas, product.batch);
   op.dram += kernel.dram_bytes;
-  const Seconds pipe = note_bounds(kernels, product, chosen, op);
+  const Seconds pipe = note_bounds(kernels, product, chosen, kernel, op);
   const double at_work = std::min(1.0, pipe / chosen.total);
   kernel.stretch = std::max(kernel.stretch, 1 + (1 / clock_share_ - 1) * at_work);
   op.program.kernels.push_back(std::move(kernel));
 }
 
 Seconds ProductKernels::note_bounds(const Kernels& kernels, const Product& product,
-                                    const GemmTimes& chosen, MappedOp& op) const {
-  const GpuKernel kernel =
-      gemm_program(kernels.timing, {product.m, product.n, product.k}, chosen).kernels.back();
+                                    const GemmTimes& chosen, const GpuKernel& kernel,
+                                    MappedOp& op) const {
   double blocks = 0;
   for (const CtaRun& run : kernel.ctas) blocks += static_cast<double>(run.count);
-  blocks *= static_cast<double>(product.batch);
   const double slots = static_cast<double>(device_.sms) * kernel.ctas_per_sm;
   const double waves = blocks / slots;
   if (op.kernel.empty() || waves > op.waves) {
@@ -124,13 +124,15 @@ Seconds ProductKernels::note_bounds(const Kernels& kernels, const Product& produ
            kernels.type.activation_bytes +
        static_cast<double>(std::min<std::int64_t>(tile.n, product.n)) * kernels.type.weight_bytes) *
       kernels.type.step;
+  const double tiles = std::ceil(static_cast<double>(product.m) / tile.m) *
+                       std::ceil(static_cast<double>(product.n * product.batch) / tile.n);
+  const double walked = chosen.stream_k ? tiles * stages / blocks : rounds * stages;
   const bool matrix = device_.matrix_rate.count(kernels.type.rate) > 0;
   op.engine = matrix ? "tensor" : "vector";
-  const Seconds pipe(rounds * stages * 2.0 * tile.m * tile.n * kernels.type.step / rate);
+  const Seconds pipe(walked * 2.0 * tile.m * tile.n * kernels.type.step / rate);
   add_bound(pipe, matrix ? "tensor pipe" : "vector pipe", op);
-  add_bound(Seconds(rounds * stages * load / (factors.sm_feed.value() * clock)), "operand feed",
-            op);
-  add_bound(Seconds(rounds * stages * factors.step.value() / clock), "pipeline latency", op);
+  add_bound(Seconds(walked * load / (factors.sm_feed.value() * clock)), "operand feed", op);
+  add_bound(Seconds(walked * factors.step.value() / clock), "pipeline latency", op);
   return matrix ? pipe : Seconds(0);
 }
 

@@ -43,7 +43,7 @@ class ProductKernels {
   Kernels& kernels_of(const std::string& type);
   // Returns the time of the matrix pipe.
   Seconds note_bounds(const Kernels& kernels, const Product& product, const GemmTimes& chosen,
-                      MappedOp& op) const;
+                      const GpuKernel& kernel, MappedOp& op) const;
 
   const GpuDeviceSpec& device_;
   const GpuFactors& factors_;
