@@ -135,7 +135,10 @@ std::string attention_kernels(const std::string& architecture, const std::string
   const std::int64_t share = shape.heads / shape.key_heads;
   const bool generation = shape.phase == AttentionPhase::kGeneration;
   if (framework == "trtllm" || framework.empty()) {
-    if (!generation) return "trtllm";
+    // Later kernels: heads that tensor memory holds in parts, and windows of wide heads.
+    const bool later =
+        shape.head_dim > kWideHead || (shape.head_dim == kWideHead && shape.window > 0);
+    if (!generation) return architecture == "blackwell" && later ? "trtllm-wide" : "trtllm";
     if (share == 1 || share > kMostShared) return "trtllm-one-head";
     const bool hopper = architecture == "hopper";
     return hopper && type.key_bytes < 2 && shape.head_dim >= 128 ? "trtllm-fp8" : "trtllm";

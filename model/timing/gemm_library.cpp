@@ -74,6 +74,7 @@ GemmLibrary plugin_library(const std::string& type) {
   const bool weights_only = type != "int8_sq";
   library.tiles = weights_only ? weight_only_tiles() : int8_plugin_tiles();
   library.split_by_one = true;
+  library.whole_edges = true;  // rows that do not exist are masked, not skipped
   library.max_split = weights_only ? 7 : 1;
   library.gemv_rows = weights_only ? 8 : 4;
   library.gemv_competes = weights_only;  // as one more kernel for the profiler
@@ -154,6 +155,7 @@ GemmLibrary gemm_library(const std::string& architecture, const std::string& fra
     } else {
       library.tiles = blockwise_tiles();
       library.persistent = true;
+      library.whole_edges = true;  // tiles are dealt out beforehand
     }
   } else if (type == "fp8" && framework != "trtllm") {  // CUTLASS, by rows
     library.max_split = 1;
@@ -163,6 +165,7 @@ GemmLibrary gemm_library(const std::string& architecture, const std::string& fra
       library.cluster_rows = 2;
       library.cluster_from = 128;
       library.persistent = true;
+      library.whole_edges = true;
     } else {
       library.dispatch = {
           {64, {{64, 64}}}, {128, {{64, 128}}}, {256, {{128, 128}}}, {kAnyRows, {{256, 128}}}};
@@ -174,6 +177,7 @@ GemmLibrary gemm_library(const std::string& architecture, const std::string& fra
 GemmLibrary vector_library(const std::string& architecture, bool batched) {
   GemmLibrary library;
   library.vector_pipe = true;
+  library.whole_edges = true;
   library.stage = 0.25;  // eight elements of k
   library.tiles = vector_tiles();
   if (architecture == "pascal") {

@@ -50,6 +50,7 @@ struct GemmLibrary {
   int cluster_rows = 1;  // tiles along m that run together: their number is rounded up to it
   std::int64_t cluster_from = 0;  // … for more rows than this
   std::int64_t padded_rows = 0;   // rows above which tiles that are not full are slow; 0: none
+  bool whole_edges = false;       // tiles at the edges take as long as whole ones
   bool vector_pipe = false;       // multiplied by the threads themselves, out of shared memory
 };
 

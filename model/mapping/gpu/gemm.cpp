@@ -62,7 +62,7 @@ void add_tiles(const GemmTiming& timing, const GemmShape& shape, const GemmTimes
   const std::int64_t tiles_m = tiles_of(shape.m, tile.m);
   const std::int64_t tiles_n = tiles_of(shape.n, tile.n);
   TilePlacer placer(timing, shape, chosen, kernel);
-  if (timing.library().vector_pipe) {  // edges take as long as whole tiles
+  if (timing.library().whole_edges) {
     placer.add(tiles_m * tiles_n * shape.batch, std::min<std::int64_t>(tile.m, shape.m),
                std::min<std::int64_t>(tile.n, shape.n));
     return;
@@ -111,6 +111,7 @@ GpuProgram gemm_program(const GemmTiming& timing, const GemmShape& shape, const 
   if (chosen.gemv) {
     kernel.name = "gemv";
     kernel.launch = timing.factors().gemv_launch + chosen.extra_launch;
+    kernel.tail = chosen.tail;
     add_ctas(kernel, std::llround(chosen.thread_blocks), chosen.compute);
   } else {
     kernel.name = "gemm " + std::to_string(chosen.tile.m) + "x" + std::to_string(chosen.tile.n);

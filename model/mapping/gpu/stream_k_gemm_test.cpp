@@ -154,5 +154,25 @@ TEST(PersistentGemm, ThreadBlocksAsScheduledTakeWhatTheFormulaSays) {
   }
 }
 
+TEST(GemvKernel, AsScheduledTakesWhatTheFormulaSays) {
+  GpuDeviceSpec gpu = exemplar_gpu();
+  gpu.vector_rate = {{"fp32", 10e12}};
+  GemmLibrary library;
+  library.tiles = {{128, 128}};
+  library.gemv_rows = 8;
+  GemmFactors factors = exemplar_gemm_factors();
+  factors.gemv_launch = Seconds(3e-6);
+  factors.gemv_step = Cycles(0.5);
+  factors.gemv_efficiency = 0.5;
+  factors.gemv_column = Cycles(40);
+  const GemmTiming timing(gpu, gemm_type("bf16"), library, factors);
+  for (const std::int64_t m : {1, 8}) {
+    const GemmShape shape{m, 4096, 2048};
+    const GemmTimes times = timing.fastest(shape, {20, false});
+    ASSERT_TRUE(times.gemv);
+    EXPECT_NEAR(program_time(gemm_program(timing, shape, times), gpu) / times.total, 1, 1e-6);
+  }
+}
+
 }  // namespace
 }  // namespace foretell
