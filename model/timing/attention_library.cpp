@@ -190,8 +190,8 @@ AttentionLibrary attention_library(const std::string& architecture, const std::s
 AttentionTile attention_tile(const AttentionLibrary& library, const AttentionType& type,
                              const AttentionShape& shape) {
   if (library.one_token_packs && shape.queries == 1) {
-    return {std::ceil(static_cast<double>(shape.heads / shape.key_heads) / kTokenRows) * kTokenRows,
-            kTokenKeys};
+    const std::int64_t share = shape.heads / shape.key_heads;
+    return {std::ceil(static_cast<double>(share) / kTokenRows) * kTokenRows, kTokenKeys};
   }
   switch (library.tiles) {
     case AttentionLibrary::Tiles::kFlash2:

@@ -38,8 +38,11 @@ TEST(StreamK, EveryStageIsWalkedOnceAndSharesDifferByOneStage) {
     for (const std::int64_t stages : {1, 7, 64}) {
       for (const std::int64_t blocks : {1, 2, 5, 8, 132}) {
         if (blocks > tiles * stages) continue;
-        std::int64_t walked = 0, handed_over = 0, taken_over = 0;
-        std::int64_t least = tiles * stages, most = 0;
+        std::int64_t walked = 0;
+        std::int64_t handed_over = 0;
+        std::int64_t taken_over = 0;
+        std::int64_t least = tiles * stages;
+        std::int64_t most = 0;
         for (std::int64_t block = 0; block < blocks; ++block) {
           const StreamKShare share = stream_k_share(tiles, stages, blocks, block);
           const std::int64_t mine = share.head + share.whole * stages + share.tail;
