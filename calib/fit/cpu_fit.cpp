@@ -19,30 +19,49 @@ constexpr double kContradiction = 1.25;  // ratio of two medians of one point
 constexpr double kMostForeign = 0.1;     // share of the processors that others may have taken
 constexpr double kMostSpread = 0.3;      // of a point that is believed
 constexpr double kReach = 8;             // how far a factor may go from its belief, as a ratio
+constexpr std::uint64_t kParts = 4;      // of the families, each predicted by a fit to the others
+constexpr int kCrossResamples = 20;      // which tell what those fits leave at its prior
 
 std::int64_t size_of(const CpuOperator& op, const char* name) {
   const auto found = op.sizes.find(name);
   return found == op.sizes.end() ? 0 : found->second;
 }
 
-// A quarter of all families, by a mixture of the bits of their two sizes (Steele et al., 2014). The
-// salt is the first with a fifth to a third of every operator of the plan.
-bool is_held_out_pair(std::int64_t first, std::int64_t second) {
+// Mixes the bits of two sizes (Steele et al., 2014). The salt is the first with a fifth to a third
+// of every operator of the plan held out.
+std::uint64_t mixed(std::int64_t first, std::int64_t second) {
   constexpr std::uint64_t kSalt = 18;
   auto bits = static_cast<std::uint64_t>(first) * 0x9e3779b97f4a7c15U +
               static_cast<std::uint64_t>(second) + kSalt;
   bits = (bits ^ (bits >> 30U)) * 0xbf58476d1ce4e5b9U;
   bits = (bits ^ (bits >> 27U)) * 0x94d049bb133111ebU;
-  return ((bits ^ (bits >> 31U)) & 3U) == 0;
+  return bits ^ (bits >> 31U);
 }
 
 // Shapes with the same columns and depth are one family.
-bool is_held_out(const CpuOperator& op) {
+std::uint64_t family_of(const CpuOperator& op) {
+  const auto pair = [&op](const char* first, const char* second) {
+    return mixed(size_of(op, first), size_of(op, second));
+  };
+  if (op.sizes.count("filters") > 0) return pair("filters", "channels");
+  if (op.sizes.count("rows") > 0) return pair("rows", "cols");
+  if (op.sizes.count("k") > 0) return pair("n", "k");
+  if (op.sizes.count("head_dim") > 0) return pair("seq", "head_dim");
+  if (op.sizes.count("seq") > 0) return pair("b", "seq");
+  return pair("bytes", "count");
+}
+
+// A quarter of all families.
+bool is_held_out(const CpuOperator& op, std::uint64_t family) {
   if (operator_class(op) == "block") return true;
-  if (op.op == "conv") return is_held_out_pair(size_of(op, "filters"), size_of(op, "channels"));
-  if (op.sizes.count("rows") > 0) return is_held_out_pair(size_of(op, "rows"), size_of(op, "cols"));
-  if (op.sizes.count("k") > 0) return is_held_out_pair(size_of(op, "n"), size_of(op, "k"));
-  return false;
+  const bool is_shape = op.sizes.count("bytes") == 0 && op.sizes.count("count") == 0;
+  return is_shape && (family & 3U) == 0;
+}
+
+// The point that several rounds may have measured.
+std::string point_of(Measurement measurement) {
+  measurement.states.erase("round");
+  return measurement_key(measurement);
 }
 
 CpuRow row_of(const Measurement& measurement) {
@@ -62,8 +81,9 @@ CpuRow row_of(const Measurement& measurement) {
     row.threads = static_cast<int>(*found->second);
   }
   row.measured_us = measurement.latency_us;
-  row.held_out = is_held_out(row.op);
-  row.text = measurement_key(measurement);
+  row.family = family_of(row.op);
+  row.held_out = is_held_out(row.op, row.family);
+  row.text = point_of(measurement);
   return row;
 }
 
@@ -97,7 +117,7 @@ CpuFactors belief() {
   factors.overlap = 3;
   factors.call = Seconds(0.4e-6);
   factors.fork_join = 0.5;
-  factors.copy = 2;
+  factors.copy = 4;
   factors.convert = {{"bf16", 3}, {"int8", 4}};
   factors.cold_call = Seconds(20e-6);
   factors.add = 3;
@@ -107,7 +127,11 @@ CpuFactors belief() {
   factors.reduce = 3;
   factors.pack = 3;
   factors.narrow = 1;
-  factors.row = {{"softmax", 40}, {"norm", 40}, {"reduce", 10}};
+  factors.strided = 2;
+  factors.widen = 4;
+  factors.residual = 4;
+  factors.split = 5;
+  factors.row = {{"softmax", 40}, {"norm", 40}, {"norm_tail", 40}, {"reduce", 10}};
   return factors;
 }
 
@@ -116,6 +140,8 @@ CpuFactors belief() {
 CpuRowTable cpu_rows_of(const std::vector<Measurement>& measurements) {
   CpuRowTable table;
   std::map<std::string, double> seen;
+  std::map<std::string, std::size_t> points;  // place of their rows
+  std::map<std::size_t, double> longest_us;   // of points with several rounds
   std::set<std::string> machines;
   int loaded = 0;
   for (const Measurement& measurement : measurements) {
@@ -141,7 +167,19 @@ CpuRowTable cpu_rows_of(const std::vector<Measurement>& measurements) {
       ++table.left_out["its repeats spread over more than 30 %"];
       continue;
     }
-    table.rows.push_back(row_of(measurement));
+    const auto [place, is_first] = points.emplace(point_of(measurement), table.rows.size());
+    if (is_first) {
+      longest_us[table.rows.size()] = measurement.latency_us;
+      table.rows.push_back(row_of(measurement));
+    } else {
+      double& shortest = table.rows[place->second].measured_us;
+      shortest = std::min(shortest, measurement.latency_us);
+      double& longest = longest_us[place->second];
+      longest = std::max({longest, shortest, measurement.latency_us});
+    }
+  }
+  for (const auto& [place, longest] : longest_us) {
+    if (longest > kContradiction * table.rows[place].measured_us) ++table.disagreeing;
   }
   if (machines.size() > 1) {
     throw UserError(fmt::format("measurements of {} machines: '{}' and '{}'; fit one at a time",
@@ -183,19 +221,33 @@ double predicted_us(const CpuSystemSpec& system, const CpuFactors& factors, cons
   return operator_time(timing, row.op).value() * 1e6;
 }
 
+// Groups of operators weigh the same, however many rows they have.
+std::string fit_group(const CpuOperator& op) {
+  const std::string name = operator_class(op);
+  if (name == "stream" || name == "fork and join") return "machine";
+  return name.rfind("convolution", 0) == 0 ? "convolution" : name;
+}
+
+CpuPrior cpu_prior(const CpuSystemSpec& system, const std::string& device,
+                   const CatalogPaths& paths) {
+  const ChosenCpuFactors neighbour = neighbour_cpu_factors(system.device, device, paths);
+  if (neighbour.id == "none") return {belief(), "orders of magnitude; no other CPU was measured"};
+  return {neighbour.factors, neighbour.id};
+}
+
 CpuFit fit_cpu(const CpuSystemSpec& system, const std::vector<CpuRow>& rows,
-               const CpuFitOptions& options) {
+               const CpuFitOptions& options, const CpuPrior& prior) {
   FitProblem problem;
   problem.noise = kNoise;
-  problem.factors = cpu_free_factors(belief());
+  problem.factors = cpu_free_factors(prior.factors);
   std::vector<const CpuRow*> used;
   for (const CpuRow& row : rows) {
     if (row.held_out) continue;
     used.push_back(&row);
-    problem.observations.push_back({operator_class(row.op), row.text, row.measured_us});
+    problem.observations.push_back({fit_group(row.op), row.text, row.measured_us});
   }
   problem.forecast = [&](const std::vector<double>& logs) {
-    CpuFactors factors = belief();
+    CpuFactors factors = prior.factors;
     assign(problem.factors, logs, factors);
     std::vector<double> forecast;
     forecast.reserve(used.size());
@@ -212,7 +264,8 @@ CpuFit fit_cpu(const CpuSystemSpec& system, const std::vector<CpuRow>& rows,
   fit_options.resamples = options.resamples;
   fit_options.progress = options.progress;
   CpuFit done;
-  done.factors = belief();
+  done.factors = prior.factors;
+  done.prior = prior.from;
   done.result = fit(problem, fit_options);
   std::vector<double> logs;
   for (const FactorEstimate& estimate : done.result.factors) logs.push_back(estimate.value);
@@ -220,11 +273,31 @@ CpuFit fit_cpu(const CpuSystemSpec& system, const std::vector<CpuRow>& rows,
   return done;
 }
 
-std::string interval_class(const CpuRow& row) {
-  const std::string name = operator_class(row.op);
-  if (name == "block") return "block";
-  if (name.rfind("product", 0) == 0 || name.rfind("convolution", 0) == 0) return "product";
-  return "row";
+std::vector<double> cross_predicted_us(const CpuSystemSpec& system, const std::vector<CpuRow>& rows,
+                                       const CpuFitOptions& options, const CpuPrior& prior) {
+  CpuFitOptions once = options;
+  once.starts = 1;
+  once.resamples = std::min(options.resamples, kCrossResamples);
+  std::vector<double> predicted(rows.size(), 0.0);
+  for (std::uint64_t part = 0; part < kParts; ++part) {
+    const auto is_part = [part](const CpuRow& row) { return (row.family >> 2U) % kParts == part; };
+    std::vector<CpuRow> others;
+    for (const CpuRow& row : rows) {
+      if (!row.held_out && !is_part(row)) others.push_back(row);
+    }
+    if (options.progress) {
+      once.progress = [&options, part](double share) {
+        options.progress((static_cast<double>(part) + share) / kParts);
+      };
+    }
+    const CpuFactors factors = fit_cpu(system, others, once, prior).factors;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (!rows[i].held_out && is_part(rows[i])) {
+        predicted[i] = predicted_us(system, factors, rows[i]);
+      }
+    }
+  }
+  return predicted;
 }
 
 }  // namespace foretell

@@ -18,20 +18,24 @@ namespace foretell {
 struct CpuRow {
   CpuOperator op;
   int threads = 1;
+  std::uint64_t family = 0;  // the same for shapes that are held out together
   bool held_out = false;
-  double measured_us = 0;
-  std::string text;  // of the shape, for people
+  double measured_us = 0;  // the shortest of its rounds
+  std::string text;        // of the shape, for people
 };
 
 // Which rows of the measurements a fit can use, and which not.
 struct CpuRowTable {
   std::vector<CpuRow> rows;
   std::map<std::string, int> left_out;  // by reason
+  int disagreeing = 0;                  // points with a round that took a quarter longer
 };
 
 // A quarter of the families of shapes is held out, by a hash of their columns and depth; blocks of
-// several operators always are. UserError: no row, a file of several machines, two measurements of
-// one point that contradict each other, a point that was measured under load of others.
+// several operators always are. Of the rounds of a point the shortest counts: what disturbs a
+// machine makes it slower, never faster. UserError: no row, a file of several machines, two
+// measurements of one point and round that contradict each other, a point that was measured under
+// load of others.
 CpuRowTable cpu_rows_of(const std::vector<Measurement>& measurements);
 
 struct CpuFitOptions {
@@ -44,19 +48,31 @@ struct CpuFitOptions {
 struct CpuFit {
   CpuFactors factors;
   FitResult result;
+  std::string prior;  // where the beliefs come from
 };
+
+// What the factors of a CPU are believed to be before it is measured: those of its nearest
+// neighbour, or orders of magnitude when nothing else was measured.
+struct CpuPrior {
+  CpuFactors factors;
+  std::string from;
+};
+CpuPrior cpu_prior(const CpuSystemSpec& system, const std::string& device,
+                   const CatalogPaths& paths = default_catalog_paths());
 
 // What is free, with what is believed before: published facts and the order of magnitude.
 std::vector<FreeFactor> cpu_free_factors(const CpuFactors& centre);
 
 // UserError when the rows are too few for the factors.
 CpuFit fit_cpu(const CpuSystemSpec& system, const std::vector<CpuRow>& rows,
-               const CpuFitOptions& options);
+               const CpuFitOptions& options, const CpuPrior& prior);
 
 // Predicted by `factors`, in microseconds.
 double predicted_us(const CpuSystemSpec& system, const CpuFactors& factors, const CpuRow& row);
 
-// "product", "row", "block": the classes that intervals are kept of.
-std::string interval_class(const CpuRow& row);
+// What rows that are fitted to would have been predicted as without their family: the families are
+// dealt into a few parts, and each part is predicted by a fit to the others. 0 for rows held out.
+std::vector<double> cross_predicted_us(const CpuSystemSpec& system, const std::vector<CpuRow>& rows,
+                                       const CpuFitOptions& options, const CpuPrior& prior);
 
 }  // namespace foretell

@@ -94,6 +94,8 @@ const CpuSystemSpec& machine() {
   return kSpec;
 }
 
+CpuPrior no_neighbour() { return cpu_prior(machine(), "a test", {"/nowhere", "/nowhere"}); }
+
 std::vector<Measurement> measured_by(const CpuFactors& factors) {
   std::vector<Measurement> all = measurements();
   const std::vector<CpuRow> rows = cpu_rows_of(all).rows;
@@ -108,7 +110,7 @@ TEST(CpuFit, FindsTheFactorsThatMadeTheRows) {
   CpuFitOptions options;
   options.starts = 1;
   options.resamples = 20;
-  const CpuFit fit = fit_cpu(machine(), rows, options);
+  const CpuFit fit = fit_cpu(machine(), rows, options, no_neighbour());
   const auto close = std::count_if(rows.begin(), rows.end(), [&](const CpuRow& row) {
     return std::abs(predicted_us(machine(), fit.factors, row) / row.measured_us - 1) < 0.08;
   });
@@ -144,7 +146,7 @@ std::string refusal_of(const std::vector<Measurement>& all) {
     const CpuRowTable table = cpu_rows_of(all);
     CpuFitOptions options;
     options.starts = 1;
-    fit_cpu(machine(), table.rows, options);
+    fit_cpu(machine(), table.rows, options, no_neighbour());
   } catch (const UserError& error) {
     return error.what();
   }
@@ -174,6 +176,21 @@ TEST(CpuFit, FewPointsUnderLoadOrWithWideRepeatsAreLeftOutAndCounted) {
   const CpuRowTable table = cpu_rows_of(all);
   EXPECT_EQ(table.rows.size(), all.size() - 2);
   EXPECT_EQ(table.left_out.size(), 2U);
+}
+
+TEST(CpuFit, OfTheRoundsOfAPointTheShortestCounts) {
+  Measurement first = measurement("gemm", "fp32", {{"m", 8}, {"n", 64}, {"k", 64}}, 1);
+  first.states["round"] = "1";
+  first.latency_us = 15;
+  Measurement second = first;
+  second.states["round"] = "2";
+  second.latency_us = 10;
+  const CpuRowTable table = cpu_rows_of({first, second});
+  ASSERT_EQ(table.rows.size(), 1U);
+  EXPECT_EQ(table.rows.front().measured_us, 10);
+  EXPECT_EQ(table.disagreeing, 1);
+  second.states["round"] = "1";
+  EXPECT_THAT(refusal_of({first, second}), HasSubstr("measured twice"));
 }
 
 TEST(CpuFit, AnUnknownOperatorIsNamedWithTheNearest) {

@@ -32,6 +32,15 @@ bool is_held_out_heads(std::int64_t heads, std::int64_t key_heads, std::int64_t 
   return (heads + 3 * key_heads + 7 * head_dim / 64) % kResidues < 3;
 }
 
+bool makes_interval(std::int64_t a, std::int64_t b, std::int64_t c) {
+  // Mixed as by Steele et al. (2014), so that it has nothing to do with who is held out.
+  auto bits = static_cast<std::uint64_t>(a) * 0x9e3779b97f4a7c15U + static_cast<std::uint64_t>(b);
+  bits = bits * 0xd1b54a32d192ed03U + static_cast<std::uint64_t>(c);
+  bits = (bits ^ (bits >> 30U)) * 0xbf58476d1ce4e5b9U;
+  bits = (bits ^ (bits >> 27U)) * 0x94d049bb133111ebU;
+  return ((bits ^ (bits >> 31U)) & 1U) == 0;
+}
+
 std::vector<std::string> load_kernel_start(const std::string& path, const std::string& architecture,
                                            const std::string& table, FieldList& fields) {
   const Node root = load_document(path);

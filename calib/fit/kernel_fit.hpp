@@ -15,6 +15,10 @@ namespace foretell {
 // fitted to a row of such a configuration, on any device, in any phase.
 bool is_held_out_heads(std::int64_t heads, std::int64_t key_heads, std::int64_t head_dim);
 
+// Intervals are made from one half of the families held out and judged on the other. Which half, by
+// a hash of what shapes of a family share; the same for every device.
+bool makes_interval(std::int64_t a, std::int64_t b, std::int64_t c = 0);
+
 // The first entry of calib/fit/gpu_<kind>_plan.yaml whose `architectures` and `tables` (beginnings
 // of the table's name) fit: starts: [{architectures: […], tables: […], fixed: […], factors: {…}}].
 // Writes its factors into `fields` and returns the names of those that stay as they are. UserError

@@ -80,6 +80,14 @@ double flops_of(const MeasuredTable& table, std::size_t row) {
   return 2 * size("b", 1) * size("m", 0) * size("n", 0) * size("k", 0);
 }
 
+const GpuDeviceSpec* device_of(const std::string& name) {
+  static const GpuCatalog kCatalog;
+  static std::map<std::string, std::optional<GpuDeviceSpec>> known;
+  const auto [entry, is_new] = known.emplace(name, std::nullopt);
+  if (is_new && kCatalog.has_system(name)) entry->second = kCatalog.load(name).spec.device;
+  return entry->second ? &*entry->second : nullptr;
+}
+
 class Checker {
  public:
   Checker(const MeasuredTable& table, const std::string& path, const ImportRules& rules)
@@ -127,7 +135,7 @@ class Checker {
                fmt::format("{} us cannot be: at its peak the chip takes {:.3g} us; wanted are "
                            "microseconds",
                            *us, least / kMicro));
-      } else if (least > 0 && seconds < kLeastKernel) {
+      } else if (device_of(table_.cell(row, "gpu")) != nullptr && seconds < kLeastKernel) {
         report(row, "latency_us", fmt::format("{} us cannot be: no kernel is that short", *us));
       }
       if (least > kLarge) ratios.push_back(seconds / least);
@@ -172,14 +180,6 @@ class Checker {
   std::vector<std::string> measured_;
   std::vector<std::string> problems_;
 };
-
-const GpuDeviceSpec* device_of(const std::string& name) {
-  static const GpuCatalog kCatalog;
-  static std::map<std::string, std::optional<GpuDeviceSpec>> known;
-  const auto [entry, is_new] = known.emplace(name, std::nullopt);
-  if (is_new && kCatalog.has_system(name)) entry->second = kCatalog.load(name).spec.device;
-  return entry->second ? &*entry->second : nullptr;
-}
 
 // FLOP/s; 0 when the chip or the type is not known.
 double rate_of(const GpuDeviceSpec& device, const std::string& dtype) {

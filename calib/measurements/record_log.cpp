@@ -29,7 +29,8 @@ void RecordLog::read() {
     const std::size_t end = text.find('\n', begin);
     if (end == std::string::npos) break;
     const std::string line = text.substr(begin, end - begin);
-    keys_.insert(measurement_key(parse_measurement(line, path_ + ":" + std::to_string(number))));
+    const Measurement known = parse_measurement(line, path_ + ":" + std::to_string(number));
+    times_us_.emplace(measurement_key(known), known.latency_us);
     begin = end + 1;
   }
   if (begin == text.size()) return;
@@ -42,7 +43,12 @@ void RecordLog::append(const Measurement& measurement) {
   const std::string line = to_line(measurement) + "\n";
   const bool written = std::fwrite(line.data(), 1, line.size(), file_) == line.size();
   if (!written || std::fflush(file_) != 0) throw UserError(path_ + ": " + std::strerror(errno));
-  keys_.insert(measurement_key(measurement));
+  times_us_.emplace(measurement_key(measurement), measurement.latency_us);
+}
+
+std::optional<double> RecordLog::latency_us(const std::string& key) const {
+  const auto found = times_us_.find(key);
+  return found == times_us_.end() ? std::nullopt : std::optional<double>(found->second);
 }
 
 }  // namespace foretell

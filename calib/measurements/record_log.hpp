@@ -3,7 +3,8 @@
 #pragma once
 
 #include <cstdio>
-#include <set>
+#include <map>
+#include <optional>
 #include <string>
 
 #include "calib/measurements/measurement.hpp"
@@ -20,8 +21,9 @@ class RecordLog {
   RecordLog& operator=(const RecordLog&) = delete;
 
   // By measurement_key().
-  bool has(const std::string& key) const { return keys_.count(key) > 0; }
-  std::size_t size() const { return keys_.size(); }
+  bool has(const std::string& key) const { return times_us_.count(key) > 0; }
+  std::optional<double> latency_us(const std::string& key) const;
+  std::size_t size() const { return times_us_.size(); }
 
   // On the disk when it returns. UserError when the disk is full.
   void append(const Measurement& measurement);
@@ -30,7 +32,7 @@ class RecordLog {
   void read();
 
   std::string path_;
-  std::set<std::string> keys_;
+  std::map<std::string, double> times_us_;
   std::FILE* file_ = nullptr;
 };
 

@@ -51,17 +51,19 @@ void read_factor(const Field& field, const Node& node, Problems& problems,
 
 CpuFactorsFile parse_file(const std::string& text, const std::string& shown_as) {
   const Node root = parse_document(text, shown_as);
-  root.only_keys({"device", "architecture", "cpu", "fitted_on", "held_out", "trade_offs",
-                  "interval80", "factors"},
-                 "");
+  root.only_keys(
+      {"device", "architecture", "cpu", "fitted_on", "prior", "starts", "held_out",
+       "not_identified", "trade_offs", "interval80", "correlation", "residuals", "factors"},
+      "");
   CpuFactorsFile file;
   file.architecture = text_of(root, "architecture");
   file.cpu = text_of(root, "cpu");
   const std::string fitted_on = text_of(root, "fitted_on");
   file.chosen.id = fmt::format("{}@{}", text_of(root, "device"), content_hash(text));
   for (const MapEntry& entry : root.required("interval80", "").entries) {
-    file.chosen.interval80[entry.key] = read_pair(entry.value, Dimension{}, "interval80");
+    file.chosen.intervals.by_class[entry.key] = read_pair(entry.value, Dimension{}, "interval80");
   }
+  file.chosen.intervals.correlation = parse_quantity(text_of(root, "correlation"), Dimension{});
   FieldList list;
   fields(list, file.chosen.factors);
   Problems problems;
@@ -91,13 +93,16 @@ int likeness(const CpuFactorsFile& file, const CpuDeviceSpec& device) {
   return (file.cpu == device.name ? 2 : 0) + (file.architecture == device.architecture ? 1 : 0);
 }
 
-ChosenCpuFactors nearest_factors(const CpuDeviceSpec& device, const fs::path& folder) {
+// `except`: the id of a file that does not count.
+ChosenCpuFactors nearest_factors(const CpuDeviceSpec& device, const fs::path& folder,
+                                 const std::string& except = "") {
   ChosenCpuFactors best;
   best.factors = ideal_cpu_factors();
   int best_likeness = -1;
   std::error_code error;
   if (!fs::is_directory(folder, error)) return best;
   for (const std::string& id : ids_in(folder)) {
+    if (id == except) continue;
     CpuFactorsFile file = parse_file(read_text_file(file_of(folder, id)), id + ".yaml");
     const int found = likeness(file, device);
     if (found <= best_likeness) continue;
@@ -146,10 +151,21 @@ void fields(FieldList& list, CpuFactors& factors) {
   list.value("reduce", factors.reduce, kPerVector, "Cycles per vector of a reduction.");
   list.value("pack", factors.pack, kPerVector,
              "Cycles per vector of weights that a product lays out anew.");
+  list.value("strided", factors.strided, kPerVector,
+             "Cycles per vector of operands of a product whose rows lie apart.");
+  list.value("widen", factors.widen, kPerVector,
+             "Cycles per vector of results of eight-bit products that are stored as FP32.");
+  list.value("residual", factors.residual, kPerVector,
+             "Cycles per vector of bias and residual at the end of a product.");
+  list.value(
+      "split", factors.split, kPerVector,
+      "Cycles per vector more when several threads share a copy or conversion of narrow values.");
   list.value("narrow", factors.narrow, kPerVector,
              "Cycles per vector of values in less than four bytes, in addition.");
-  list.table("row", factors.row, {"softmax", "norm", "reduce"}, Range<double>{0, 1e5}, 1.0,
-             "Cycles per row of a softmax, norm or reduction.");
+  list.table(
+      "row", factors.row, {"softmax", "norm", "norm_tail", "reduce"}, Range<double>{0, 1e5}, 1.0,
+      "Cycles per row of a softmax, norm or reduction; norm_tail: more of a norm whose columns "
+      "fill no whole register.");
 }
 
 CpuFactors ideal_cpu_factors() {
@@ -163,6 +179,11 @@ CpuFactors ideal_cpu_factors() {
   factors.core_dram = 1000;
   factors.overlap = kPerfectOverlap;
   return factors;
+}
+
+ChosenCpuFactors neighbour_cpu_factors(const CpuDeviceSpec& device, const std::string& id,
+                                       const CatalogPaths& paths) {
+  return nearest_factors(device, paths.factors / "cpu", id);
 }
 
 ChosenCpuFactors choose_cpu_factors(const CpuDeviceSpec& device, const std::string& which,

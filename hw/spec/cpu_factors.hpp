@@ -37,9 +37,14 @@ struct CpuFactors {
   double softmax = 1;
   double norm = 1;
   double reduce = 1;
-  double pack = 1;    // of weights that a product lays out anew
-  double narrow = 1;  // of values in less than four bytes, in addition to the above
-  // Cycles per row of "softmax", "norm", "reduce".
+  double pack = 1;      // of weights that a product lays out anew
+  double strided = 0;   // of operands and results whose rows lie apart, as heads of attention do
+  double widen = 0;     // of results of a product in eight bits that are stored as fp32
+  double residual = 1;  // of sums with a residual and bias at the end of a product
+  double split = 0;     // more of a copy or conversion that several threads share
+  double narrow = 1;    // of values in less than four bytes, in addition to the above
+  // Cycles per row of "softmax", "norm", "reduce"; "norm_tail": more of a norm whose columns fill
+  // no whole register.
   std::map<std::string, double> row;
 };
 
@@ -48,13 +53,19 @@ void fields(FieldList& list, CpuFactors& factors);
 // What is left without any fitted number: full rates, and the least work per value.
 CpuFactors ideal_cpu_factors();
 
+// How far measurements lie from predictions, of rows that took no part in the fit that predicted
+// them.
+struct CpuIntervals {
+  // measured / predicted by class of operator ("product fp32", "softmax"): 80 % lay between.
+  std::map<std::string, std::pair<double, double>> by_class;
+  double correlation = 1;  // of the errors of two operators of a chain
+};
+
 struct ChosenCpuFactors {
   CpuFactors factors;
   std::string id = "none";  // "epyc-9r14@<content hash>"
   std::string note;         // "" when fitted on this CPU
-  // measured / predicted on rows that were held out, by op class ("product", "row", "block");
-  // 80 % of them lay between. Empty without a fit.
-  std::map<std::string, std::pair<double, double>> interval80;
+  CpuIntervals intervals;   // empty without a fit
   std::vector<Parameter> parameters;
 };
 
@@ -64,5 +75,10 @@ struct ChosenCpuFactors {
 ChosenCpuFactors choose_cpu_factors(const CpuDeviceSpec& device, const std::string& which,
                                     const std::vector<std::string>& set = {},
                                     const CatalogPaths& paths = default_catalog_paths());
+
+// The factors of the CPU that is most like the device, of those with another `id` in their file; id
+// "none" when there is none.
+ChosenCpuFactors neighbour_cpu_factors(const CpuDeviceSpec& device, const std::string& id,
+                                       const CatalogPaths& paths = default_catalog_paths());
 
 }  // namespace foretell

@@ -43,6 +43,13 @@ void fields(FieldList& list, GemmFactors& factors) {
              "Launch of the kernel without tiles that takes over for few rows.");
   list.value("gemv_step", factors.gemv_step, kLatency,
              "Time per element of k of the kernel without tiles.");
+  list.value("gemv_efficiency", factors.gemv_efficiency, {0, 2},
+             "Achieved share of the FP32 vector rate in the kernel without tiles; 0: no limit.");
+  list.value("gemv_column", factors.gemv_column, kLatency,
+             "Time per column of the weights in the kernel without tiles, spread over the SMs.");
+  list.value(
+      "fixup", factors.fixup, kLatency,
+      "Stream-K: time to take over one part of a tile, without its bytes; 0: no such kernels.");
 }
 
 }  // namespace foretell

@@ -15,7 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kWiden = 2;  // of the interval, on a chip that was not measured
+constexpr const char* kBlackwell = "b200-sxm";  // the measured chip of that generation
+constexpr double kWiden = 2;                    // of the interval, on a chip that was not measured
 
 double ratio_at(const Node& list, std::size_t index) {
   if (!list.is_list() || list.items.size() != 2) {
@@ -45,10 +46,18 @@ GemmFactorSet read_set(const Node& node, Problems& problems) {
   return set;
 }
 
-// Types whose kernels are the same but for the name, or nearly.
-std::vector<std::string> like(const std::string& dtype) {
+bool has_tensor_memory_accelerator(const std::string& architecture) {
+  return architecture == "hopper" || architecture == "blackwell";
+}
+
+// Types whose kernels are the same but for the name, or nearly. INT8 with that accelerator is the
+// kernel of FP8 with another instruction; without it there is no FP8 kernel to learn from.
+std::vector<std::string> like(const std::string& dtype, const std::string& architecture) {
   if (dtype == "fp16") return {"fp16", "bf16"};
   if (dtype == "tf32" || dtype == "fp32") return {dtype, "bf16"};
+  if (dtype == "int8" && !has_tensor_memory_accelerator(architecture)) {
+    return {dtype, "int8_sq", "fp8", "bf16"};
+  }
   if (dtype == "int8" || dtype == "fp8_static") return {dtype, "fp8", "int8_sq", "bf16"};
   if (dtype == "fp8_block") return {dtype, "fp8"};
   if (dtype == "nvfp4") return {dtype, "fp8_block", "fp8"};
@@ -66,6 +75,15 @@ std::vector<std::string> teachers(const std::string& architecture) {
 
 bool has_no_quantising_pass(const std::string& dtype) {
   return dtype == "int8" || dtype == "fp8_static";
+}
+
+// Blackwell applies the scales of blocks in its matrix pipe. What comes nearest before it are
+// persistent FP8 kernels behind one quantising pass (CUTLASS, as SGLang calls it), not those that
+// scale blocks on the vector pipe.
+constexpr const char* kPersistentFp8 = "sglang";
+
+bool scales_in_matrix_pipe(const std::string& architecture, const std::string& dtype) {
+  return architecture == "blackwell" && (dtype == "fp8_block" || dtype == "nvfp4");
 }
 
 void adapt(GemmFactors& factors, const GpuDeviceSpec& teacher, const GpuDeviceSpec& device) {
@@ -134,9 +152,13 @@ ChosenGemmFactors GemmFactorsLibrary::choose(const GpuDeviceSpec& device,
   for (std::string& teacher : teachers(device.architecture)) {
     if (teacher != device.id) devices.push_back(std::move(teacher));
   }
-  for (const std::string& similar : like(dtype)) {
+  for (const std::string& similar : like(dtype, device.architecture)) {
     for (const std::string& from : devices) {
-      const GemmFactorSet* found = find(from, framework, similar);
+      const bool scaled_otherwise =
+          from != kBlackwell && scales_in_matrix_pipe(device.architecture, dtype);
+      if (scaled_otherwise && similar != "fp8") continue;
+      const GemmFactorSet* found =
+          find(from, scaled_otherwise ? kPersistentFp8 : framework, similar);
       if (found == nullptr) continue;
       ChosenGemmFactors chosen{*found, ""};
       if (has_no_quantising_pass(dtype)) {

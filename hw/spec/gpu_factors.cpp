@@ -6,16 +6,26 @@
 
 #include "hw/spec/data_folder.hpp"
 #include "hw/spec/gemm_factors_file.hpp"
+#include "hw/spec/gpu_catalog.hpp"
 #include "hw/spec/overrides.hpp"
 #include "hw/spec/sm_ports.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
+#include "model/base/text.hpp"
 #include "model/config/document.hpp"
 
 namespace foretell {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kVectorType = "fp32";
+
+// Tables of products that do without the matrix pipe, the nearest first.
+std::vector<std::string> vector_tables(bool batched) {
+  if (batched) return {"pytorch bmm fp32", "pytorch linear fp32"};
+  return {"pytorch linear fp32"};
+}
 
 // One hash of all files, so that a record says with which numbers it was made.
 std::string hash_of_folders(const std::vector<fs::path>& folders) {
@@ -32,12 +42,56 @@ CollectiveFactors choose_collectives(const GpuDeviceSpec& device) {
           link_factors(kLibrary.choose(device, {"vllm_custom graph"}).set)};
 }
 
+double resident_share(const std::string& device) {
+  static std::map<std::string, double> shares;
+  const auto known = shares.find(device);
+  if (known != shares.end()) return known->second;
+  return shares[device] = GpuCatalog().load(device).spec.device.l2.resident_share;
+}
+
+GemmFactors& of_l2(ProductFactors& factors) { return factors.gemm; }
+PassFactors& of_l2(PassFactors& factors) { return factors; }
+
+// From another chip, L2 keeps what that of the device keeps.
+template <class Factors>
+std::optional<ChosenOperatorFactors<Factors>> choose_operator(
+    const GpuDeviceSpec& device, const std::vector<std::string>& tables) {
+  static const KernelFactorsLibrary kLibrary(operator_factors_folder());
+  for (const std::string& table : tables) {
+    if (!kLibrary.knows(table)) continue;
+    const ChosenFactorSet set = kLibrary.choose(device, {table});
+    ChosenOperatorFactors<Factors> chosen{{}, table, set.device};
+    FieldList list;
+    fields(list, chosen.factors);
+    read_factor_set(set.set, list);
+    if (set.device != device.id) {
+      of_l2(chosen.factors).l2_share *= device.l2.resident_share / resident_share(set.device);
+    }
+    return chosen;
+  }
+  return std::nullopt;
+}
+
 const GemmFactorsLibrary& library_in(const std::string& folder) {
   static std::map<std::string, GemmFactorsLibrary> libraries;
   const auto known = libraries.find(folder);
   return known != libraries.end()
              ? known->second
              : libraries.emplace(folder, GemmFactorsLibrary(folder)).first->second;
+}
+
+// The tables of TensorRT's plugins are times of layers as its profiler sees them, 5 to 8 us more
+// than a kernel takes: in a graph the launch is that of other products.
+GemmFactors in_graph(const GpuDeviceSpec& device, const GemmFactorsLibrary& library,
+                     const std::string& type) {
+  const GemmFactorSet set = library.choose(device, "", type).set;
+  GemmFactors factors = set.factors;
+  if (!ends_with(set.dtype, "_sq") && !ends_with(set.dtype, "_wo")) return factors;
+  const Seconds gap = library.choose(device, "", "bf16").set.factors.launch;
+  const Seconds profiler = std::max(Seconds(0), factors.launch - gap);
+  factors.launch = std::min(factors.launch, gap);
+  factors.gemv_launch = std::max(gap, factors.gemv_launch - profiler);
+  return factors;
 }
 
 }  // namespace
@@ -56,7 +110,8 @@ GpuFactors::GpuFactors(const GpuDeviceSpec& device, const std::string& which,
                     "calib/factors/gpu/gemm");
   }
   folder_ = folder.string();
-  id_ = "gpu@" + hash_of_folders({folder, attention_factors_folder(), collective_factors_folder()});
+  id_ = "gpu@" + hash_of_folders({folder, attention_factors_folder(), collective_factors_folder(),
+                                  operator_factors_folder()});
   collectives_ = choose_collectives(device);
 }
 
@@ -70,9 +125,12 @@ void GpuFactors::apply_set(GemmFactors& products, AttentionFactors& attention) c
   problems.throw_if_any();
 }
 
-GemmFactors GpuFactors::gemm(const std::string& type) const {
-  GemmFactors factors = folder_.empty() ? ideal_gemm_factors(device_)
-                                        : library_in(folder_).choose(device_, "", type).set.factors;
+GemmFactors GpuFactors::gemm(const std::string& type, bool batched) const {
+  if (on_vector_pipe(type)) {
+    if (const auto chosen = product(vector_tables(batched))) return chosen->factors.gemm;
+  }
+  GemmFactors factors =
+      folder_.empty() ? ideal_gemm_factors(device_) : in_graph(device_, library_in(folder_), type);
   AttentionFactors attention;
   apply_set(factors, attention);
   return factors;
@@ -86,6 +144,30 @@ std::optional<ChosenAttentionFactors> GpuFactors::attention(
   GemmFactors products;
   apply_set(products, chosen.factors);
   return chosen;
+}
+
+bool GpuFactors::on_vector_pipe(const std::string& type) const {
+  return type == kVectorType && device_.matrix_rate.count(kVectorType) == 0;
+}
+
+// Tables of single calls do not tell the gap between two kernels of a graph: that is the launch of
+// the products of the matrix pipe.
+std::optional<ChosenOperatorFactors<ProductFactors>> GpuFactors::product(
+    const std::vector<std::string>& tables) const {
+  if (folder_.empty()) return std::nullopt;
+  auto chosen = choose_operator<ProductFactors>(device_, tables);
+  if (!chosen) return chosen;
+  GemmFactors& products = chosen->factors.gemm;
+  products.launch = library_in(folder_).choose(device_, "", kVectorType).set.factors.launch;
+  AttentionFactors attention;
+  apply_set(products, attention);
+  return chosen;
+}
+
+std::optional<ChosenOperatorFactors<PassFactors>> GpuFactors::pass(
+    const std::vector<std::string>& tables) const {
+  if (folder_.empty()) return std::nullopt;
+  return choose_operator<PassFactors>(device_, tables);
 }
 
 std::vector<Parameter> GpuFactors::parameters(const std::string& type) const {
@@ -107,6 +189,11 @@ std::vector<Parameter> GpuFactors::parameters(const std::string& type) const {
 
 std::string GpuFactors::note(const std::string& type) const {
   if (folder_.empty()) return "";
+  if (on_vector_pipe(type)) {
+    const auto chosen = choose_operator<ProductFactors>(device_, vector_tables(false));
+    if (chosen && chosen->device == device_.id) return "";
+    if (chosen) return type + ": factors of " + chosen->table + " on " + chosen->device;
+  }
   const std::string note = library_in(folder_).choose(device_, "", type).note;
   return note.empty() ? "" : type + ": " + note;
 }

@@ -1,6 +1,6 @@
 // The fitted factors that a network on a GPU runs with: those of the matrix products by data type,
-// from which memory-bound kernels take what they reach of DRAM and L2, those of attention kernels,
-// and those of collectives.
+// those of single operators (products and convolutions on the vector pipe, passes), those of
+// attention kernels, and those of collectives.
 #pragma once
 
 #include <filesystem>
@@ -13,6 +13,7 @@
 #include "hw/spec/gemm_factors.hpp"
 #include "hw/spec/gpu_spec.hpp"
 #include "hw/spec/link_factors.hpp"
+#include "hw/spec/operator_factors.hpp"
 
 namespace foretell {
 
@@ -20,6 +21,14 @@ namespace foretell {
 struct CollectiveFactors {
   LinkFactors nccl;
   LinkFactors custom;  // kernels of inference libraries for small sums
+};
+
+// Factors of an operator and where they are from.
+template <class Factors>
+struct ChosenOperatorFactors {
+  Factors factors;
+  std::string table;   // "pytorch norm fp32"
+  std::string device;  // that they were fitted on
 };
 
 class GpuFactors {
@@ -32,12 +41,22 @@ class GpuFactors {
   GpuFactors(const GpuDeviceSpec& device, const std::string& which,
              std::vector<std::string> set = {});
 
-  // For a type of gemm_library.hpp. UserError when no chip has factors for one like it.
-  GemmFactors gemm(const std::string& type) const;
+  // For a type of gemm_library.hpp. UserError when no chip has factors for one like it. FP32 that
+  // the matrix pipe does not take has those of the vector pipe, of one product or of many in one
+  // kernel (`batched`), with the launch of a kernel in a graph.
+  GemmFactors gemm(const std::string& type, bool batched = false) const;
+  bool on_vector_pipe(const std::string& type) const;
 
   // Of the first of `tables` (attention_library.hpp) that was fitted on the device, else on the
   // nearest chip; nothing with "none". UserError when no chip has one of them.
   std::optional<ChosenAttentionFactors> attention(const std::vector<std::string>& tables) const;
+
+  // Of the first of `tables` that was fitted on any chip: those of the device or of its nearest
+  // neighbour. Nothing with "none" and when no chip has one of them.
+  std::optional<ChosenOperatorFactors<ProductFactors>> product(
+      const std::vector<std::string>& tables) const;
+  std::optional<ChosenOperatorFactors<PassFactors>> pass(
+      const std::vector<std::string>& tables) const;
 
   // Those of the device or of its nearest neighbour; nothing with "none".
   const std::optional<CollectiveFactors>& collectives() const { return collectives_; }

@@ -28,6 +28,10 @@ void fields(FieldList& list, ProductFactors& factors) {
              "Share of the DRAM rate that is lost on operands whose rows are longer than a page.");
   list.value("far_rows", factors.gemm.far_rows, {0, 10},
              "Stages are longer by this share for each doubling of such rows beyond 32 KiB.");
+  list.value("winograd", factors.winograd, {0, 10},
+             "Rate of the fused Winograd kernel, of that of a product.");
+  list.value("transform", factors.transform, {0, 100},
+             "Times that transforms ahead of and behind Winograd's products move their bytes.");
   fields(list, factors.host);
 }
 

@@ -26,6 +26,9 @@ Seconds with_host(const HostFactors& factors, Seconds stream_floor, Seconds kern
 struct ProductFactors {
   GemmFactors gemm;
   HostFactors host;
+  // Convolutions by Winograd's method alone; 0: they are none.
+  double winograd = 0;   // rate of the fused kernel, of that of a product
+  double transform = 0;  // times that transforming kernels move their bytes
 };
 
 void fields(FieldList& list, ProductFactors& factors);

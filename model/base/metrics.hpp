@@ -57,16 +57,33 @@ struct MemoryUse {
   Bytes kv_cache;  // and whatever else stays on the device from call to call
   Bytes activations;
   Bytes inputs_outputs;
-  Bytes runtime;  // what the runtime keeps for itself
+  Bytes runtime;   // what the runtime keeps for itself
+  Bytes training;  // gradients and the state of the optimiser
 
-  Bytes total() const { return weights + kv_cache + activations + inputs_outputs + runtime; }
+  Bytes total() const {
+    return weights + kv_cache + activations + inputs_outputs + runtime + training;
+  }
 };
 
 // The memory of several equal cores.
 inline MemoryUse operator*(const MemoryUse& use, double cores) {
-  return {use.weights * cores, use.kv_cache * cores, use.activations * cores,
-          use.inputs_outputs * cores, use.runtime * cores};
+  return {use.weights * cores,        use.kv_cache * cores, use.activations * cores,
+          use.inputs_outputs * cores, use.runtime * cores,  use.training * cores};
 }
+
+// What one step of training is made of, per copy.
+struct TrainingMetrics {
+  std::string optimizer;
+  double parameters = 0;
+  Flops forward;
+  Flops backward;
+  Flops update;
+  Bytes all_reduce;
+  Bytes saved_activations;  // kept from the forward to the backward pass
+  Bytes gradients;
+  Bytes optimizer_state;  // with the FP32 copy of narrower weights
+  Seconds forward_time;   // until the last operator of the forward pass ends
+};
 
 struct Metrics {
   Seconds call;    // one batched call on one core group, host overhead included
@@ -79,8 +96,9 @@ struct Metrics {
   Bytes memory_capacity;  // per device
   std::string bottleneck;
   std::optional<GenerationMetrics> generation;  // of token generation; the rest is its decode step
-  std::uint64_t instructions = 0;               // executed by the simulator
-  std::uint64_t events = 0;                     // SystemC activations
+  std::optional<TrainingMetrics> training;
+  std::uint64_t instructions = 0;  // executed by the simulator
+  std::uint64_t events = 0;        // SystemC activations
 };
 
 }  // namespace foretell

@@ -98,6 +98,8 @@ struct is_quantity : std::false_type {};
 template <int T, int D, int W, int C, int M>
 struct is_quantity<Quantity<T, D, W, C, M>> : std::true_type {};
 
+inline constexpr double kGiB = 1024.0 * 1024 * 1024;  // bytes, for messages
+
 namespace literals {
 constexpr Seconds operator""_s(long double v) { return Seconds(static_cast<double>(v)); }
 constexpr Seconds operator""_ms(long double v) { return Seconds(static_cast<double>(v) * 1e-3); }

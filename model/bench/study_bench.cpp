@@ -1,9 +1,13 @@
-// What a design point costs beside its prediction: planning it, and a row in the store.
+// What a design point costs beside its prediction: planning it, handing it out and gathering its
+// answer, a row in the store; in one process and as rank 0 of many.
 #include <benchmark/benchmark.h>
 
+#include <cstring>
+#include <deque>
 #include <filesystem>
 #include <string>
 
+#include "model/cli/study_run.hpp"
 #include "model/study/study.hpp"
 #include "reports/record/study_store.hpp"
 #include "reports/record/testing/example_record.hpp"
@@ -16,8 +20,8 @@ Study example_study() {
       "study: bench\n"
       "base: {on: inf2.xlarge, workload: bert-large-uncased, seq: 128}\n"
       "vary:\n"
-      "  batch: {range: [1, 100], steps: 100}\n"
-      "  device.hbm.bandwidth: {range: [400 GB/s, 1600 GB/s], steps: 100}\n"
+      "  batch: {range: [1, 1000], steps: 1000}\n"
+      "  device.hbm.bandwidth: {range: [400 GB/s, 1600 GB/s], steps: 1000}\n"
       "derive: {core.dma.engine_rate: \"${device.hbm.bandwidth} / 48\"}\n"
       "where: [\"${batch} <= 1000\"]\n",
       "bench.yaml");
@@ -35,12 +39,28 @@ void BM_PlanPoint(benchmark::State& state) {
 }
 BENCHMARK(BM_PlanPoint);
 
+// A store in a file that is not there before or after.
+class ScratchStore {
+ public:
+  ScratchStore() { remove(); }
+  ~ScratchStore() { remove(); }
+  ScratchStore(const ScratchStore&) = delete;
+  ScratchStore& operator=(const ScratchStore&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  void remove() const {
+    for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(path_ + suffix);
+  }
+  std::string path_ =
+      (std::filesystem::temp_directory_path() / "foretell-study-bench.sqlite").string();
+};
+
 // Rows as they come, so many in one transaction.
 void BM_StoreRows(benchmark::State& state) {
-  const std::string path =
-      (std::filesystem::temp_directory_path() / "foretell-study-bench.sqlite").string();
-  for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(path + suffix);
-  StudyStore store(path, StoreAccess::kWrite);
+  const ScratchStore file;
+  StudyStore store(file.path(), StoreAccess::kWrite);
   StudyHead head;
   head.name = head.hash = "bench";
   head.points = 1;
@@ -67,9 +87,99 @@ void BM_StoreRows(benchmark::State& state) {
     store.add(head, rows, results);
   }
   state.SetItemsProcessed(static_cast<std::int64_t>(number));
-  for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(path + suffix);
 }
 BENCHMARK(BM_StoreRows)->Arg(1)->Arg(100);
+
+// A worker's answer to every point, without the work.
+std::string instant_answer(const Study& study, std::uint64_t number) {
+  return answer_point(
+      study, no_defaults,
+      [](const Request& request) {
+        RunRecord record = example_record();
+        record.context.scenario.batch = request.batch;
+        record.context.set = request.set;
+        return record;
+      },
+      number);
+}
+
+// Rank 0's view of others that answer at once. Messages are those of model/sweep/sweep.cpp: 'R' and
+// the room that a rank has, 'T' and numbers of tasks, 'A' and per answer number, kind, size, bytes.
+class InstantRanks : public Cluster {
+ public:
+  InstantRanks(int ranks, std::uint64_t room, std::function<std::string(std::uint64_t)> task)
+      : ranks_(ranks), task_(std::move(task)) {
+    for (int rank = 1; rank < ranks_; ++rank) arrived_.push_back({rank, "R" + bytes_of(room)});
+  }
+
+  int rank() const override { return 0; }
+  int size() const override { return ranks_; }
+
+  void send(int to, const std::string& text) override {
+    if (text.front() == 'D') arrived_.push_back({to, "B"});
+    if (text.front() != 'T') return;
+    for (std::size_t at = 1; at < text.size(); at += sizeof(std::uint64_t)) {
+      std::uint64_t number = 0;
+      std::memcpy(&number, text.data() + at, sizeof number);
+      const std::string answer = task_(number);
+      arrived_.push_back(
+          {to, "A" + bytes_of(number) + bytes_of(0) + bytes_of(answer.size()) + answer});
+    }
+  }
+
+  std::optional<ClusterMessage> receive() override {
+    if (arrived_.empty()) return std::nullopt;
+    ClusterMessage message = std::move(arrived_.front());
+    arrived_.pop_front();
+    return message;
+  }
+
+ private:
+  static std::string bytes_of(std::uint64_t value) {
+    return {reinterpret_cast<const char*>(&value), sizeof value};
+  }
+
+  int ranks_;
+  std::function<std::string(std::uint64_t)> task_;
+  std::deque<ClusterMessage> arrived_;
+};
+
+// Everything that a sweep does with a point except predicting it: `ranks` of them answer at once,
+// and 0 stands for one worker in a process of its own. An iteration is a study of that many points
+// in a new store; the time per point is the counter.
+void BM_Overhead(benchmark::State& state) {
+  const Study study = example_study();
+  const auto ranks = static_cast<int>(state.range(0));
+  const auto points = static_cast<std::uint64_t>(state.range(1));
+  const auto task = [&study](std::uint64_t number) { return instant_answer(study, number); };
+  for (auto _ : state) {
+    const ScratchStore file;
+    StudyStore store(file.path(), StoreAccess::kWrite);
+    bool is_new = false;
+    const StudyHead head = store.begin(study_head(study, "bench"), is_new);
+    StudyRun run(study, "bench", no_defaults, store, head);
+    InstantRanks others(ranks, 6, task);
+    WorkerGroup workers(task, 1, 300);
+    SweepRunner runner(workers, ranks > 0 ? &others : nullptr);
+    std::uint64_t at = 0;
+    const auto next = [&](std::uint64_t& number) {
+      number = at++;
+      return number < points;
+    };
+    const auto stop = [] { return false; };
+    runner.run([&](std::size_t most) { return run.plan(next, most, stop); },
+               [&](const std::vector<SweepAnswer>& answers) { run.store(answers); }, stop);
+  }
+  state.counters["per_point"] =
+      benchmark::Counter(static_cast<double>(points) * static_cast<double>(state.iterations()),
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(BM_Overhead)
+    ->ArgNames({"ranks", "points"})
+    ->Args({0, 4000})
+    ->Args({1000, 40000})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
 
 }  // namespace
 }  // namespace foretell

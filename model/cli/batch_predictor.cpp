@@ -16,6 +16,8 @@ std::string key_of(const Request& request) {
                     request.sdk + '\n' + to_text(request.in_flight);
   for (const CountField& field : count_fields()) key += '\n' + std::to_string(field.get(request));
   for (const ChoiceField& field : choice_fields()) key += '\n' + request.*field.member;
+  for (const auto& [name, text] : request.distributions) key += '\n' + name + '=' + text;
+  key += '\n' + request.shapes + '\n' + request.phase + '\n' + request.optimizer;
   if (request.sequence_parallel) key += "\nsequence parallel";
   return key;
 }

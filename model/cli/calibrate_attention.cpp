@@ -39,7 +39,9 @@ std::map<std::string, Table> read_tables(const GemmFitCommand& command,
     const bool held_out = is_held_out_heads(shape.heads, shape.key_heads, shape.head_dim);
     (held_out ? table.held_out_families : table.fit_families)
         .insert(fmt::format("{} {} {}", shape.heads, shape.key_heads, shape.head_dim));
-    (held_out ? table.held_out : table.fit).push_back({call, measured_time(cells, row)});
+    (held_out ? table.held_out : table.fit)
+        .push_back({call, measured_time(cells, row),
+                    makes_interval(shape.heads, shape.key_heads, shape.head_dim)});
   }
   return tables;
 }
@@ -73,7 +75,9 @@ int calibrate_attention(const GemmFitCommand& command, const Session&) {
         return program_time(attention_program(device, library, type, factors, call.shape), device);
       };
     };
-    output.put(fit_kernel_task(task, device, command, {"gpu_attention_plan.yaml"}));
+    const KernelFactorSet* kept = command.keep_factors ? output.known(name) : nullptr;
+    if (command.keep_factors && kept == nullptr) continue;
+    output.put(fit_kernel_task(task, device, command, {"gpu_attention_plan.yaml"}, kept));
   }
   return kSuccess;
 }

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 
+#include "calib/fit/kernel_fit.hpp"
 #include "hw/spec/gpu_catalog.hpp"
 #include "hw/spec/gpu_factors.hpp"
 #include "model/base/errors.hpp"
@@ -46,7 +47,8 @@ std::map<std::string, Table> read_tables(const GemmFitCommand& command,
     const bool held_out = is_held_out_collective(call.shape.ranks);
     (held_out ? table.held_out_families : table.fit_families)
         .insert(fmt::format("{}", call.shape.ranks));
-    (held_out ? table.held_out : table.fit).push_back({call, measured_time(cells, row)});
+    (held_out ? table.held_out : table.fit)
+        .push_back({call, measured_time(cells, row), collective_makes_interval(call.shape)});
   }
   return tables;
 }
@@ -54,6 +56,10 @@ std::map<std::string, Table> read_tables(const GemmFitCommand& command,
 }  // namespace
 
 bool is_held_out_collective(std::int64_t ranks) { return ranks == 4; }
+
+bool collective_makes_interval(const GpuCollectiveShape& shape) {
+  return makes_interval(static_cast<std::int64_t>(shape.bytes.value()), shape.ranks);
+}
 
 int calibrate_collective(const GemmFitCommand& command, const Session&) {
   const GpuCatalog catalog;
@@ -79,8 +85,10 @@ int calibrate_collective(const GemmFitCommand& command, const Session&) {
                                : nccl_time(device, factors, call.shape).time;
       };
     };
+    const KernelFactorSet* kept = command.keep_factors ? output.known(entry.first) : nullptr;
+    if (command.keep_factors && kept == nullptr) continue;
     output.put(fit_kernel_task(task, device, command,
-                               {"gpu_collective_plan.yaml", kEveryRow, kEvaluations}));
+                               {"gpu_collective_plan.yaml", kEveryRow, kEvaluations}, kept));
   }
   return kSuccess;
 }

@@ -45,6 +45,7 @@ struct FitCommandOptions {
   std::string device;
   std::string table;
   std::string measurements;  // of CPUs and GPUs
+  bool keep_factors = false;
   std::string plan;
   std::string split;
   std::string output;
@@ -150,8 +151,9 @@ int calibrate_fit(const FitCommandOptions& options, const Session& session) {
                               session);
   }
   if (GpuCatalog().has_system(options.device)) {
-    const GemmFitCommand command{options.device,    options.table, options.plan, options.output,
-                                 options.framework, options.dtype, options.seed};
+    const GemmFitCommand command{options.device, options.table,       options.plan,
+                                 options.output, options.framework,   options.dtype,
+                                 options.seed,   options.keep_factors};
     if (!options.table.empty()) {
       const CsvReader table(options.table);
       switch (recognise_table(table.header(), options.table).kind) {
@@ -229,6 +231,9 @@ void add_fit_command(CLI::App& calibrate, Session& session) {
       ->type_name("N");
   command->add_option("--seed", options->seed, "of starts and resamples (default: 1)")
       ->type_name("N");
+  command->add_flag("--keep-factors", options->keep_factors,
+                    "GPUs: judge the factors that are there on the table again, make their "
+                    "intervals anew and fit nothing");
   command->add_option("--framework", options->framework, "GPUs: only tables of this kernel library")
       ->type_name("NAME");
   command->add_option("--dtype", options->dtype, "GPUs: only tables of this type")

@@ -11,6 +11,7 @@
 #include "calib/validate/statistics.hpp"
 #include "hw/spec/cpu_catalog.hpp"
 #include "model/base/errors.hpp"
+#include "model/cli/cpu_intervals.hpp"
 #include "model/cli/output.hpp"
 #include "model/cli/progress.hpp"
 #include "model/cli/request_fields.hpp"
@@ -50,52 +51,23 @@ struct Judged {
 
 using ByClass = std::map<std::string, std::vector<Judged>>;
 
-// Which half of the held-out families a row belongs to.
-bool in_first_half(const CpuRow& row) {
-  std::int64_t sum = 0;
-  for (const auto& [name, size] : row.op.sizes) {
-    if (name != "m" && name != "b") sum += size / 8 + 1;
-  }
-  return sum % 2 == 0;
-}
-
 Accuracy accuracy_of_rows(const std::vector<Judged>& rows) {
   std::vector<Comparison> comparisons;
   for (const Judged& judged : rows) comparisons.push_back(judged.comparison);
   return accuracy_of(comparisons);
 }
 
-// Each half of the held-out rows of a class is judged by the interval of the other.
-void set_intervals(std::vector<Judged>& rows) {
-  for (const bool half : {true, false}) {
-    std::vector<Judged> others;
-    for (const Judged& judged : rows) {
-      if (in_first_half(*judged.row) != half) others.push_back(judged);
-    }
-    if (others.size() < 3) continue;
-    const Accuracy known = accuracy_of_rows(others);
-    for (Judged& judged : rows) {
-      if (in_first_half(*judged.row) != half) continue;
-      judged.comparison.interval80 = Interval{known.ratio10 * judged.comparison.predicted,
-                                              known.ratio90 * judged.comparison.predicted};
-    }
-  }
-}
-
 class Report {
  public:
-  Report(const CpuSystemSpec& system, const CpuFit& fit, const std::vector<CpuRow>& rows) {
+  Report(const CpuSystemSpec& system, const CpuFit& fit, CpuIntervals intervals,
+         const std::vector<CpuRow>& rows)
+      : intervals_(std::move(intervals)) {
     for (const CpuRow& row : rows) {
-      const Comparison comparison{row.measured_us, predicted_us(system, fit.factors, row),
-                                  std::nullopt};
-      if (!row.held_out) {
-        ++fitted_[operator_class(row.op)];
-        continue;
-      }
-      held_out_[operator_class(row.op)].push_back({&row, comparison});
-      for_interval_[interval_class(row)].push_back({&row, comparison});
+      ByClass& side = row.held_out ? held_out_ : fitted_;
+      const Judged judged{&row, judge_cpu_row(system, fit.factors, intervals_, row)};
+      side[operator_class(row.op)].push_back(judged);
+      if (row.held_out) all_.push_back(judged);
     }
-    for (auto& [name, judged] : held_out_) set_intervals(judged);
   }
 
   std::string text(const CpuFit& fit, int width) const {
@@ -108,15 +80,22 @@ class Report {
                      {"p90", Align::kRight},
                      {"bias", Align::kRight},
                      {"in 80 % interval", Align::kRight}};
-    for (const auto& [name, judged] : held_out_) {
+    std::size_t fitted_rows = 0;
+    const auto add = [&table](const std::string& name, std::size_t fitted,
+                              const std::vector<Judged>& judged) {
       const Accuracy accuracy = accuracy_of_rows(judged);
-      const auto fitted = fitted_.find(name);
-      table.rows.push_back({name, std::to_string(fitted == fitted_.end() ? 0 : fitted->second),
-                            std::to_string(accuracy.n), percent_format(accuracy.mape),
-                            percent_format(accuracy.median), percent_format(accuracy.p90),
-                            percent_format(accuracy.bias),
+      table.rows.push_back({name, std::to_string(fitted), std::to_string(accuracy.n),
+                            percent_format(accuracy.mape), percent_format(accuracy.median),
+                            percent_format(accuracy.p90), percent_format(accuracy.bias),
                             accuracy.coverage ? percent_format(*accuracy.coverage) : ""});
+    };
+    for (const auto& [name, judged] : held_out_) {
+      const auto fitted = fitted_.find(name);
+      const std::size_t count = fitted == fitted_.end() ? 0 : fitted->second.size();
+      fitted_rows += count;
+      add(name, count, judged);
     }
+    if (!all_.empty()) add("all", fitted_rows, all_);
     return render_text(table, width) + "\n" + worst_rows() + "\n" + factor_lines(fit);
   }
 
@@ -132,19 +111,33 @@ class Report {
 
   std::string interval_lines() const {
     std::string text;
-    for (const auto& [name, judged] : for_interval_) {
-      const Accuracy accuracy = accuracy_of_rows(judged);
-      text += fmt::format("  {}: [{:.3f}, {:.3f}]\n", name, accuracy.ratio10, accuracy.ratio90);
+    for (const auto& [name, interval] : intervals_.by_class) {
+      text += fmt::format("  \"{}\": [{:.3f}, {:.3f}]\n", name, interval.first, interval.second);
     }
     return text;
   }
 
+  // Of each class on both sides of the split.
+  std::string residual_lines() const {
+    std::string text;
+    for (const auto& [side, rows] : {std::pair("fitted on", &fitted_), {"held out", &held_out_}}) {
+      for (const auto& [name, judged] : *rows) {
+        const Accuracy accuracy = accuracy_of_rows(judged);
+        text += fmt::format(
+            "  - \"{}, {}: {} rows, MAPE {:.1f} %, median {:.1f} %, p90 {:.1f} %, bias {:+.1f} "
+            "%\"\n",
+            name, side, accuracy.n, 100 * accuracy.mape, 100 * accuracy.median, 100 * accuracy.p90,
+            100 * accuracy.bias);
+      }
+    }
+    return text;
+  }
+
+  double correlation() const { return intervals_.correlation; }
+
  private:
   std::string worst_rows() const {
-    std::vector<Judged> all;
-    for (const auto& [name, judged] : held_out_) {
-      all.insert(all.end(), judged.begin(), judged.end());
-    }
+    std::vector<Judged> all = all_;
     const auto wrong = [](const Judged& judged) {
       return std::abs(std::log(judged.comparison.predicted / judged.comparison.measured));
     };
@@ -173,9 +166,10 @@ class Report {
     return text;
   }
 
-  std::map<std::string, int> fitted_;
+  CpuIntervals intervals_;
+  ByClass fitted_;
   ByClass held_out_;
-  ByClass for_interval_;
+  std::vector<Judged> all_;  // that are held out
 };
 
 // "0.95", "60 cycles", with four digits.
@@ -206,6 +200,13 @@ std::string factor_lines(const CpuFit& fit) {
   return text;
 }
 
+// What the starts reached: equal values say that they found the same place.
+std::string starts_text(const CpuFit& fit) {
+  std::string text = fmt::format("{}, loss", fit.result.losses.size());
+  for (const double loss : fit.result.losses) text += fmt::format(" {:.1f}", loss);
+  return text;
+}
+
 std::string file_text(const LoadedCpuSystem& system, const CpuFit& fit, const Report& report,
                       const std::vector<Measurement>& measurements, std::size_t fitted_rows) {
   const MeasurementProvenance& provenance = measurements.front().provenance;
@@ -216,15 +217,25 @@ std::string file_text(const LoadedCpuSystem& system, const CpuFit& fit, const Re
                       system.spec.device.architecture, system.spec.device.name);
   text += fmt::format("fitted_on: \"{} rows measured on {} with {}, {}\"\n", fitted_rows,
                       provenance.machine, provenance.software, provenance.date);
+  text += fmt::format("prior: \"{}\"\n", fit.prior);
+  text += fmt::format("starts: \"{}\"\n", starts_text(fit));
   text += fmt::format("held_out: \"{}\"\n", report.held_out_text());
+  std::string unknown;
+  for (const FactorEstimate& estimate : fit.result.factors) {
+    if (estimate.identified) continue;
+    unknown += fmt::format("{}{}", unknown.empty() ? "" : ", ", estimate.factor.name);
+  }
+  text += fmt::format("not_identified: \"{}\"\n", unknown.empty() ? "none" : unknown);
   std::string trade_offs;
   for (const Correlation& pair : fit.result.correlations) {
     trade_offs += fmt::format("{}{} with {} {:+.2f}", trade_offs.empty() ? "" : "; ", pair.first,
                               pair.second, pair.value);
   }
   text += fmt::format("trade_offs: \"{}\"\n", trade_offs.empty() ? "none above 0.8" : trade_offs);
-  return text + "interval80:  # measured / predicted on rows that were held out\n" +
-         report.interval_lines() + "factors:\n" + factor_lines(fit);
+  return text +
+         "interval80:  # measured / predicted, of rows whose family their fit did not see\n" +
+         report.interval_lines() + fmt::format("correlation: {}\n", report.correlation()) +
+         "residuals:\n" + report.residual_lines() + "factors:\n" + factor_lines(fit);
 }
 
 }  // namespace
@@ -244,13 +255,26 @@ int calibrate_cpu(const CpuFitCommand& command, const Session& session) {
   CpuFitOptions options;
   options.starts = static_cast<int>(parse_count("--starts", command.starts, 1, kMostStarts));
   options.seed = static_cast<std::uint64_t>(parse_count("--seed", command.seed, 0, kMostSeed));
+  if (table.disagreeing > 0) {
+    session.say(fmt::format(
+        "foretell: {} points took a quarter longer in another round; the shortest counts",
+        table.disagreeing));
+  }
+  const CpuPrior prior = cpu_prior(system.spec, measurements.front().device);
   CpuFit fit;
   {
     Progress progress(session, "fitting");
     options.progress = [&progress](double share) { progress.update(share); };
-    fit = fit_cpu(system.spec, table.rows, options);
+    fit = fit_cpu(system.spec, table.rows, options, prior);
   }
-  const Report report(system.spec, fit, table.rows);
+  CpuIntervals intervals;
+  {
+    Progress progress(session, "leaving families out");
+    options.progress = [&progress](double share) { progress.update(share); };
+    intervals = estimate_cpu_intervals(system.spec, fit.factors, table.rows,
+                                       cross_predicted_us(system.spec, table.rows, options, prior));
+  }
+  const Report report(system.spec, fit, std::move(intervals), table.rows);
   const auto fitted = static_cast<std::size_t>(std::count_if(
       table.rows.begin(), table.rows.end(), [](const CpuRow& row) { return !row.held_out; }));
   const fs::path file = folder / (measurements.front().device + ".yaml");

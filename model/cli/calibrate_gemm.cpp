@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <foretell/version.hpp>
@@ -10,6 +11,7 @@
 #include <tuple>
 
 #include "calib/fit/gemm_fit.hpp"
+#include "calib/fit/kernel_fit.hpp"
 #include "calib/fit/measured_gemm_fit.hpp"
 #include "calib/validate/statistics.hpp"
 #include "hw/spec/gemm_factors_file.hpp"
@@ -103,6 +105,24 @@ Accuracy judge(const GpuDeviceSpec& device, const GemmType& type, const GemmLibr
   return accuracy_of(comparisons);
 }
 
+// What is said of a set from the families held out; the interval is made from half of them.
+void judge_set(const GpuDeviceSpec& device, const Rows& rows, GemmFactorSet& set) {
+  const GemmType& type = gemm_type(set.dtype);
+  const GemmLibrary library = gemm_library(device.architecture, set.framework, set.dtype);
+  const Accuracy judged = judge(device, type, library, set.factors, rows.held_out);
+  set.held_out = fmt::format(
+      "{} rows of {} families, MAPE {:.2f} %, median {:.2f} %, p90 {:.2f} %, bias {:+.2f} %",
+      judged.n, rows.held_out_families.size(), judged.mape * 100, judged.median * 100,
+      judged.p90 * 100, judged.bias * 100);
+  std::vector<GemmSample> half;
+  for (const GemmSample& sample : rows.held_out) {
+    if (makes_interval(sample.shape.n, sample.shape.k)) half.push_back(sample);
+  }
+  const Accuracy known = half.empty() ? judged : judge(device, type, library, set.factors, half);
+  set.interval_low = std::min(1.0, known.ratio10);
+  set.interval_high = std::max(1.0, known.ratio90);
+}
+
 GemmFactorSet fit_table(const GpuDeviceSpec& device, const TableKey& key, const Rows& rows,
                         const GemmFitCommand& command, const Session& session) {
   const auto& [framework, dtype, version] = key;
@@ -130,13 +150,7 @@ GemmFactorSet fit_table(const GpuDeviceSpec& device, const TableKey& key, const 
   evidence.seed = options.seed;
   set.evidence =
       evidence_around(device, type, library, result.factors, result.free, rows.fit, evidence);
-  const Accuracy judged = judge(device, type, library, result.factors, rows.held_out);
-  set.held_out = fmt::format(
-      "{} rows of {} families, MAPE {:.2f} %, median {:.2f} %, p90 {:.2f} %, bias {:+.2f} %",
-      judged.n, rows.held_out_families.size(), judged.mape * 100, judged.median * 100,
-      judged.p90 * 100, judged.bias * 100);
-  set.interval_low = std::min(1.0, judged.ratio10);
-  set.interval_high = std::max(1.0, judged.ratio90);
+  judge_set(device, rows, set);
   write_text("-", fmt::format("{} {} {} {}: {}; held out: {}\n", device.id, framework, version,
                               dtype, set.fitted_on, set.held_out));
   return set;
@@ -157,14 +171,27 @@ int calibrate_gemm(const GemmFitCommand& command, const Session& session) {
   if (tables.empty()) throw UserError("no row of the table is for " + device.id);
   GemmFactorsFile file;
   const bool some = !command.framework.empty() || !command.dtype.empty();
-  if (some && fs::exists(path)) file = parse_gemm_factors(read_text_file(path), path.string());
+  if ((some || command.keep_factors) && fs::exists(path))
+    file = parse_gemm_factors(read_text_file(path), path.string());
   file.device = device.id;
   file.split = kSplit;
-  for (const auto& [key, rows] : tables) {
+  for (const auto& [table, rows] : tables) {
+    const TableKey& key = table;
     if (rows.fit.empty() || rows.held_out.empty()) {
       throw UserError("a table needs rows of families on both sides of the split");
     }
-    put_gemm_factors(file, fit_table(device, key, rows, command, session));
+    if (command.keep_factors) {
+      const auto known = std::find_if(file.sets.begin(), file.sets.end(), [&](const auto& set) {
+        return TableKey(set.framework, set.dtype, set.version) == key;
+      });
+      if (known == file.sets.end()) continue;
+      judge_set(device, rows, *known);
+      write_text("-", fmt::format("{} {} {} {}: 80 % interval {:.3f} to {:.3f}; held out: {}\n",
+                                  device.id, known->framework, known->version, known->dtype,
+                                  known->interval_low, known->interval_high, known->held_out));
+    } else {
+      put_gemm_factors(file, fit_table(device, key, rows, command, session));
+    }
     write_text(path.string(), gemm_factors_text(file));
   }
   return kSuccess;

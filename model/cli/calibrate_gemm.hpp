@@ -16,6 +16,7 @@ struct GemmFitCommand {
   std::string framework;  // "": all in the table
   std::string dtype;      // "": all in the table
   std::string seed;
+  bool keep_factors = false;  // judge what is there again instead of fitting
 };
 
 // Fits every table (framework, version, type) of the device, judges it on the families held out,

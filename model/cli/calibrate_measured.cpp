@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "calib/fit/kernel_fit.hpp"
 #include "calib/fit/measured_gemm_fit.hpp"
 #include "calib/import/check_measurements.hpp"
 #include "calib/import/read_measurements.hpp"
@@ -19,6 +20,7 @@
 #include "model/base/text.hpp"
 #include "model/cli/calibrate_attention.hpp"
 #include "model/cli/calibrate_collective.hpp"
+#include "model/cli/calibrate_operator.hpp"
 #include "model/cli/kernel_rows.hpp"
 #include "model/cli/output.hpp"
 #include "model/cli/progress.hpp"
@@ -184,8 +186,13 @@ GemmFactorSet fit_samples(const GpuDeviceSpec& device, const TableKey& key, cons
   const GemmTiming timing(device, type, library, fit.factors);
   set.evidence.residuals = residual_lines(timing, samples);
   const std::vector<Comparison> held_out = compare(timing, samples.held_out, 0, kMaxGemmSide);
-  const Accuracy judged =
-      accuracy_of(held_out.empty() ? compare(timing, samples.fit, 0, kMaxGemmSide) : held_out);
+  std::vector<GemmSample> half;
+  for (const GemmSample& sample : samples.held_out) {
+    if (makes_interval(sample.shape.n, sample.shape.k)) half.push_back(sample);
+  }
+  const Accuracy judged = accuracy_of(
+      compare(timing, half.empty() ? (held_out.empty() ? samples.fit : samples.held_out) : half, 0,
+              kMaxGemmSide));
   set.held_out = held_out.empty() ? "nothing: every family was fitted to"
                                   : accuracy_line("families of their own", held_out);
   set.interval_low = std::min(1.0, judged.ratio10);
@@ -213,6 +220,7 @@ int calibrate_measured(const GemmFitCommand& command, const Session& session) {
   const GpuCatalog catalog;
   const GpuDeviceSpec device = catalog.load(catalog.find_device(command.device)).spec.device;
   std::map<TableKey, Samples> samples;
+  bool has_operators = false;
   for (const MeasuredTable& table : checked_tables(command.table)) {
     switch (table.kind) {
       case TableKind::kGemm:
@@ -223,10 +231,17 @@ int calibrate_measured(const GemmFitCommand& command, const Session& session) {
       case TableKind::kCollective:
         return calibrate_collective(command, session);
       default:
+        // Launches by the host and warm operands are parts of their own, with terms of their own.
+        if (table.name == "operator") {
+          calibrate_operator(command, table, session);
+          has_operators = true;
+          break;
+        }
         session.say(fmt::format("foretell: {} rows of kind {} are not fitted here",
                                 table.rows.size(), table.name));
     }
   }
+  if (samples.empty() && has_operators) return kSuccess;
   if (samples.empty()) {
     throw UserError(command.table + ": no product of matrices of " + device.id +
                     " to fit on; measure it with `foretell calibrate measure`");

@@ -6,6 +6,7 @@
 #include "calib/measurements/testing/example_measurement.hpp"
 #include "hw/spec/gemm_factors_file.hpp"
 #include "hw/spec/gpu_catalog.hpp"
+#include "hw/spec/kernel_factors_file.hpp"
 #include "model/cli/testing/command_runner.hpp"
 #include "model/timing/gemm_timing.hpp"
 #include "reports/record/testing/temporary_folder.hpp"
@@ -104,6 +105,42 @@ TEST_F(CalibrateMeasured, ATableWithoutProvenanceIsRefused) {
   const CommandResult result = fit("gpu,dtype,m,n,k,latency_us\nl40s,bf16,1,64,64,5\n");
   EXPECT_EQ(result.code, kUserMistake);
   EXPECT_THAT(result.messages, HasSubstr("no provenance"));
+}
+
+// Passes over memory that take a launch and their bytes at a rate, 3 % off by turns.
+std::string operator_records() {
+  std::string text;
+  for (const std::int64_t rows : {16, 64, 256, 1024, 4096, 8192}) {
+    for (const std::int64_t cols : {256, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192}) {
+      Measurement record = example_measurement();
+      record.device = "l40s";
+      record.op = "add";
+      record.shape = {{"rows", rows}, {"cols", cols}};
+      const double noise = (rows / 16 + cols / 256) % 2 == 0 ? 1.03 : 0.97;
+      record.latency_us = (3 + 6.0 * static_cast<double>(rows * cols) / 0.7e6) * noise;
+      text += to_line(record) + "\n";
+    }
+  }
+  return text;
+}
+
+TEST_F(CalibrateMeasured, OperatorsAreFittedFromRecords) {
+  const CommandResult result = fit(operator_records());
+  ASSERT_EQ(result.code, kSuccess) << result.messages;
+  const KernelFactorsFile file =
+      parse_kernel_factors(folder.read("factors/gpu/operator/l40s.yaml"), "l40s.yaml");
+  ASSERT_EQ(file.sets.size(), 1U);
+  EXPECT_EQ(file.sets[0].table, "cuda element-wise bf16");
+  const std::string& judged = file.sets[0].held_out;
+  const std::string name = "MAPE ";
+  ASSERT_NE(judged.find(name), std::string::npos);
+  EXPECT_LT(std::stod(judged.substr(judged.find(name) + name.size())), 8) << judged;
+}
+
+TEST_F(CalibrateMeasured, TooFewRowsOfAnOperatorAreNamed) {
+  const std::string text = operator_records();
+  const CommandResult result = fit(text.substr(0, text.find('\n') + 1));
+  EXPECT_THAT(result.messages, HasSubstr("1 rows to fit on; fewer than 20 determine no factor"));
 }
 
 TEST_F(CalibrateMeasured, OnlyForGpus) {

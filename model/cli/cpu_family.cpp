@@ -19,8 +19,6 @@
 namespace foretell {
 namespace {
 
-constexpr double kGiB = 1024.0 * 1024 * 1024;
-
 struct CpuRequest : ResolvedWorkload {
   LoadedCpuSystem system;  // overrides applied
   ChosenCpuFactors factors;
@@ -109,7 +107,9 @@ Graph generation_graph(const CpuRequest& resolved, Phase phase, std::int64_t tok
 MemoryUse check_memory(const CpuRequest& resolved) {
   const Request& request = resolved.request;
   MemoryUse use;
-  if (request.input_len == 0) {
+  if (trains(request)) {
+    use = memory_of_training(build_training_step(resolved), Bytes(0));
+  } else if (request.input_len == 0) {
     use = memory_of_gpu(build_resolved_graph(resolved));
   } else {
     const std::int64_t positions = cached_positions(resolved);
@@ -120,6 +120,11 @@ MemoryUse check_memory(const CpuRequest& resolved) {
   use = use * request.dp;
   const Bytes capacity = resolved.system.spec.memory;
   if (use.total() <= capacity) return use;
+  if (trains(request)) {
+    throw UserError(fmt::format("{}: {} has {:.1f} GiB; {}", resolved.model.name,
+                                resolved.system.spec.id, capacity.value() / kGiB,
+                                training_memory_text(use)));
+  }
   throw UserError(fmt::format(
       "{}: {} {} needs {:.1f} GiB, but {} has {:.1f} GiB; lower --batch or --dp, name a larger "
       "system or take a smaller weight type, for example --dtype int8-weights",
@@ -137,16 +142,23 @@ class CpuSimulation {
     Metrics metrics = resolved_.request.input_len > 0 ? generation() : forward();
     metrics.memory = memory;
     metrics.memory_capacity = resolved_.system.spec.memory;
+    if (trains(resolved_.request))
+      note_training(build_training_step(resolved_), resolved_.request, metrics);
     write_timeline();
     return metrics;
   }
 
+  // Of all calls of the run.
+  const std::vector<CpuTimePart>& parts() const { return parts_; }
+
  private:
-  CpuCallResult call(const Graph& graph) const {
+  CpuCallResult call(const Graph& graph) {
     CpuCall call{graph, resolved_.precision, system_, resolved_.factors.factors};
     call.threads = system_.cores;
     call.exact = resolved_.request.exact;
-    return run_cpu_call(call);
+    CpuCallResult result = run_cpu_call(call);
+    parts_.insert(parts_.end(), result.parts.begin(), result.parts.end());
+    return result;
   }
 
   // A network that is not cut into stages.
@@ -194,6 +206,7 @@ class CpuSimulation {
   const CpuRequest& resolved_;
   CpuSystemSpec system_;
   std::vector<KernelRun> timeline_;  // of a generation: its prefill
+  std::vector<CpuTimePart> parts_;
 };
 
 std::vector<Parameter> parameters_of_request(const CpuRequest& resolved) {
@@ -224,12 +237,14 @@ MachineRecord machine_of(const CpuRequest& resolved) {
   return machine;
 }
 
-// Measured on the very CPU: what whole blocks of networks showed. On others there is nothing to go
-// by, and the default of all machines is shown.
-std::optional<Interval> interval_of(const CpuRequest& resolved) {
-  const auto found = resolved.factors.interval80.find("block");
-  if (found == resolved.factors.interval80.end() || !resolved.factors.note.empty()) return {};
-  return Interval{std::min(1.0, found->second.first), std::max(1.0, found->second.second)};
+// Measured on the very CPU: what its operators showed, and how their errors go together. On others
+// there is nothing to go by, and the default of all machines is shown.
+std::optional<Interval> interval_of(const CpuRequest& resolved,
+                                    const std::vector<CpuTimePart>& parts) {
+  const CpuIntervals& known = resolved.factors.intervals;
+  if (known.by_class.empty() || !resolved.factors.note.empty()) return {};
+  const auto [low, high] = chain_interval80(parts, known);
+  return Interval{low, high};
 }
 
 class CpuFamily : public DeviceFamily {
@@ -251,9 +266,14 @@ class CpuFamily : public DeviceFamily {
     facts.prices = spec.price_usd_per_hour;
     facts.parameters = parameters_of_request(resolved);
     facts.machine = machine_of(resolved);
-    facts.interval80 = interval_of(resolved);
-    return make_record(resolved, facts, CpuSimulation(resolved).run());
+    CpuSimulation simulation(resolved);
+    const Metrics metrics = simulation.run();
+    facts.interval80 = interval_of(resolved, simulation.parts());
+    return make_record(resolved, facts, metrics);
   }
+
+  // The program itself decides, in nanoseconds.
+  Seconds branch_time(const Request& /*request*/) const override { return Seconds(0); }
 
   std::vector<Parameter> parameters(const Request& request) const override {
     return parameters_of_request(resolve_cpu(request));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hw/spec/catalog.hpp"
+#include "model/base/units.hpp"
 #include "model/cli/prediction.hpp"
 
 namespace foretell {
@@ -33,6 +34,9 @@ class DeviceFamily {
 
   // See foretell::predict.
   virtual RunRecord predict(const Request& request) const = 0;
+
+  // What a decision at run time takes, beside the parts that it chooses between.
+  virtual Seconds branch_time(const Request& request) const = 0;
 
   // Of the system of a request, with its overrides and factors.
   virtual std::vector<Parameter> parameters(const Request& request) const = 0;

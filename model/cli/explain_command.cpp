@@ -2,7 +2,9 @@
 #include <memory>
 #include <optional>
 
+#include "model/base/errors.hpp"
 #include "model/cli/commands.hpp"
+#include "model/cli/explain_output.hpp"
 #include "model/cli/output.hpp"
 #include "model/cli/parallel_predict.hpp"
 #include "model/cli/progress.hpp"
@@ -34,39 +36,64 @@ std::string what_would_help(const ExplainOptions& options, const Session& sessio
          render_text(table, session.result_width);
 }
 
-std::string tornado(const Session& session, const Request& request, const RunRecord& record,
-                    int jobs, int top) {
+std::vector<Sensitivity> find_sensitivity(const Session& session, const Request& request,
+                                          const RunRecord& record, int jobs) {
   Progress progress(session, "changing one parameter at a time");
-  const auto rows = sensitivities(session.predict, request, record.summary, jobs,
-                                  [&progress](double share) { progress.update(share); });
-  return "\nSensitivity: latency and throughput with one parameter changed, the rest as it is\n\n" +
-         render_text(tornado_table(rows, static_cast<std::size_t>(top)), session.result_width);
+  return sensitivities(session.predict, request, record.summary, jobs,
+                       [&progress](double share) { progress.update(share); });
 }
 
-std::string way_to_target(const Session& session, const Request& request, const RunRecord& record,
-                          int jobs, const Target& target) {
+ReachedTarget find_way(const Session& session, const Request& request, const RunRecord& record,
+                       int jobs, const Target& target) {
   Progress progress(session, "looking for the target");
-  const auto changes = changes_that_reach(session.predict, request, record.summary, target, jobs,
-                                          [&progress](double share) { progress.update(share); });
-  return target_text(target, record.summary, changes, session.result_width);
+  return {target, changes_that_reach(session.predict, request, record.summary, target, jobs,
+                                     [&progress](double share) { progress.update(share); })};
 }
 
+// Tables for people; with what was asked for beside the record, JSON is one object of all of it and
+// CSV is the table that was asked for.
 int explain(const ExplainOptions& options, const Session& session) {
   const int top = static_cast<int>(parse_count("--top", options.top, 1, kMaxTop));
+  const int jobs = parse_jobs(options.jobs);
   const Request request = requests(options.request).front();
   std::optional<Target> target;
   if (!options.target.empty()) target = parse_target(options.target);
   RecordOutput output(options.output);
+  if (output.format() == Format::kCsv && options.sensitivity && target)
+    throw UserError("CSV holds one table: --sensitivity or --target, or --format json for both");
   const RunRecord record = session.predict(request);
+  std::optional<std::vector<Sensitivity>> sensitivity;
+  std::optional<ReachedTarget> reached;
+  if (options.sensitivity) sensitivity = find_sensitivity(session, request, record, jobs);
+  if (target) reached = find_way(session, request, record, jobs, *target);
   std::string text;
-  if (output.format() == Format::kTable) {
-    text = explain_text(record, top, session.result_width) +
-           what_would_help(options, session, request, record);
-    const int jobs = parse_jobs(options.jobs);
-    if (options.sensitivity) text += tornado(session, request, record, jobs, top);
-    if (target) text += way_to_target(session, request, record, jobs, *target);
+  switch (output.format()) {
+    case Format::kTable:
+      text = explain_text(record, top, session.result_width) +
+             what_would_help(options, session, request, record);
+      if (sensitivity) {
+        text +=
+            "\nSensitivity: latency and throughput with one parameter changed, the rest as it "
+            "is\n\n" +
+            render_text(tornado_table(*sensitivity, static_cast<std::size_t>(top)),
+                        session.result_width);
+      }
+      if (reached)
+        text += target_text(*target, record.summary, reached->changes, session.result_width);
+      break;
+    case Format::kJson:
+      if (sensitivity || reached) text = explain_json(record, sensitivity, reached);
+      break;
+    case Format::kCsv:
+      if (sensitivity) text = sensitivity_csv(*sensitivity);
+      if (reached) text = target_csv(*reached);
+      break;
   }
-  output.deliver({record}, text);
+  if (text.empty()) {
+    output.deliver({record}, "");
+  } else {
+    output.deliver_text({record}, text);
+  }
   return kSuccess;
 }
 

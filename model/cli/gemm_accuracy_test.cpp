@@ -52,12 +52,12 @@ INSTANTIATE_TEST_SUITE_P(
         Limit{"a100_sxm", "trtllm", "bf16", 6.8}, Limit{"b200_sxm", "trtllm", "bf16", 7.5},
         Limit{"h100_sxm", "trtllm", "fp8", 3.8}, Limit{"h200_sxm", "trtllm", "fp8", 3.8},
         Limit{"b200_sxm", "trtllm", "fp8", 4.7}, Limit{"h100_sxm", "trtllm", "fp8_block", 6},
-        Limit{"h200_sxm", "trtllm", "fp8_block", 6}, Limit{"b200_sxm", "trtllm", "fp8_block", 5.3},
-        Limit{"b200_sxm", "trtllm", "nvfp4", 3.9}, Limit{"a100_sxm", "trtllm", "int8_sq", 8.5},
-        Limit{"a100_sxm", "trtllm", "int8_wo", 8.5}, Limit{"a100_sxm", "trtllm", "int4_wo", 10.6},
-        Limit{"h200_sxm", "trtllm", "int8_sq", 9.2}, Limit{"h200_sxm", "trtllm", "int8_wo", 9.9},
-        Limit{"h200_sxm", "trtllm", "int4_wo", 11.5}, Limit{"h100_sxm", "sglang", "fp8", 9},
-        Limit{"h200_sxm", "sglang", "fp8", 9.7}, Limit{"h100_sxm", "sglang", "fp8_block", 10},
+        Limit{"h200_sxm", "trtllm", "fp8_block", 6}, Limit{"b200_sxm", "trtllm", "fp8_block", 4.7},
+        Limit{"b200_sxm", "trtllm", "nvfp4", 3.9}, Limit{"a100_sxm", "trtllm", "int8_sq", 7},
+        Limit{"a100_sxm", "trtllm", "int8_wo", 7.8}, Limit{"a100_sxm", "trtllm", "int4_wo", 9.6},
+        Limit{"h200_sxm", "trtllm", "int8_sq", 8.5}, Limit{"h200_sxm", "trtllm", "int8_wo", 9},
+        Limit{"h200_sxm", "trtllm", "int4_wo", 9.6}, Limit{"h100_sxm", "sglang", "fp8", 8.5},
+        Limit{"h200_sxm", "sglang", "fp8", 9.1}, Limit{"h100_sxm", "sglang", "fp8_block", 10},
         Limit{"h200_sxm", "sglang", "fp8_block", 11.2}));
 
 class GemmTransfer : public ::testing::TestWithParam<Limit> {};
@@ -73,6 +73,7 @@ INSTANTIATE_TEST_SUITE_P(Gpus, GemmTransfer,
                                            Limit{"h100_sxm", "trtllm", "bf16", 5.5},
                                            Limit{"b200_sxm", "trtllm", "bf16", 18},
                                            Limit{"b200_sxm", "trtllm", "fp8", 18},
+                                           Limit{"b200_sxm", "trtllm", "nvfp4", 20},
                                            Limit{"a100_sxm", "trtllm", "bf16", 18}));
 
 }  // namespace

@@ -45,6 +45,14 @@ class GpuFamily : public DeviceFamily {
                        metrics);
   }
 
+  // In a graph a kernel sets the condition and a conditional node of CUDA 12.4 starts the part; in
+  // a stream the condition is copied to the host, which launches the part.
+  Seconds branch_time(const Request& request) const override {
+    const GpuRequest resolved = resolve_gpu(request);
+    const GpuDeviceSpec& device = resolved.system.spec.device;
+    return 2 * (resolved.launch == LaunchKind::kStream ? device.stream_floor : device.launch_floor);
+  }
+
   std::vector<Parameter> parameters(const Request& request) const override {
     const GpuRequest resolved = resolve_gpu(request);
     return parameters_of(resolved, factors_of(resolved));

@@ -12,8 +12,6 @@
 namespace foretell {
 namespace {
 
-constexpr double kGiB = 1024.0 * 1024 * 1024;
-
 MemoryUse use_of_stage(const GpuRequest& resolved, int tensor_parallel, const LayerRange& layers) {
   const Request& request = resolved.request;
   const std::int64_t positions = cached_positions(resolved);
@@ -33,6 +31,7 @@ MemoryUse use_of_stage(const GpuRequest& resolved, int tensor_parallel, const La
 // Of the GPU of the stage that needs most: the first has the embeddings, the last the head, and the
 // first ones one layer more where the layers do not divide.
 MemoryUse use_of_gpu(const GpuRequest& resolved, int tensor_parallel, int stages) {
+  if (trains(resolved.request)) return memory_of_training(build_training_step(resolved), Bytes(0));
   if (resolved.request.input_len == 0) return memory_of_gpu(build_resolved_graph(resolved));
   MemoryUse most;
   for (const int stage : {0, 1, stages - 1}) {
@@ -84,6 +83,7 @@ MemoryUse check_gpu_memory(const GpuRequest& resolved) {
       resolved.model.name, spec.id, use.total().value() / kGiB, use.weights.value() / kGiB,
       use.kv_cache.value() / kGiB, use.activations.value() / kGiB,
       (use.total() - capacity).value() / kGiB, capacity.value() / kGiB);
+  if (trains(resolved.request)) throw UserError(lacks + "; " + training_memory_text(use));
   const std::vector<GpuFit> fits = systems_that_fit(resolved);
   if (fits.empty() && resolved.request.input_len == 0) {
     throw UserError(lacks +

@@ -20,6 +20,8 @@ class Simulation {
     const MemoryUse memory = check_gpu_memory(resolved_);
     Metrics metrics = resolved_.request.input_len > 0 ? generation() : forward();
     metrics.memory = memory;
+    if (trains(resolved_.request))
+      note_training(build_training_step(resolved_), resolved_.request, metrics);
     write_timeline();
     return metrics;
   }

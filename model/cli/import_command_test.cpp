@@ -37,6 +37,14 @@ TEST(ImportCommand, SummarisesANetworkOnStandardOutput) {
               AllOf(HasSubstr("25557032 parameters"), HasSubstr("inputs:"), HasSubstr("Conv")));
 }
 
+TEST(ImportCommand, TheSummaryIsJsonOrCsvToo) {
+  EXPECT_THAT(ask({"import", "resnet50", "--format", "json"}).result,
+              AllOf(HasSubstr("\"parameters\":25557032"), HasSubstr("\"kind\":\"Conv\"")));
+  EXPECT_THAT(ask({"import", "resnet50", "--format", "csv"}).result,
+              AllOf(HasSubstr("kind,count,flops\n"), HasSubstr("\nConv,53,")));
+  EXPECT_EQ(ask({"import", "resnet50", "--format", "xml"}).code, kUserMistake);
+}
+
 TEST(ImportCommand, AnOnnxFileIsSummarisedAndRunsOnEveryFamilyOfDevices) {
   const std::string model =
       "/usr/share/libonnx-testdata/data/node/test_basic_conv_with_padding/model.onnx";
@@ -49,12 +57,29 @@ TEST(ImportCommand, AnOnnxFileIsSummarisedAndRunsOnEveryFamilyOfDevices) {
   }
 }
 
+TEST(ImportCommand, WhatItWritesIsAWorkload) {
+  const TemporaryFolder folder;
+  const std::string model =
+      std::string(FORETELL_SOURCE_DIR) + "/workloads/import/onnx/exported/resnet18.onnx";
+  const std::string from_onnx = folder.file("net.yaml");
+  EXPECT_EQ(ask({"import", model, "-o", from_onnx}).code, kSuccess);
+  EXPECT_THAT(folder.read("net.yaml"), HasSubstr("resnet18.onnx"));
+  const std::string from_config = folder.file("net.json");
+  EXPECT_EQ(ask({"import", "resnet18", "-o", from_config}).code, kSuccess);
+  for (const std::string& written : {from_onnx, from_config})
+    EXPECT_THAT(ask({"import", written}).result, HasSubstr("11689512 parameters")) << written;
+  EXPECT_THAT(ask({"import", model, "-o", folder.file("net.txt")}).messages,
+              HasSubstr(".yaml or .json"));
+}
+
 TEST(ImportCommand, AGraphOfViewsAloneTakesNoTimeOnADevice) {
   const std::string model = "/usr/share/libonnx-testdata/data/node/test_identity/model.onnx";
   if (!std::filesystem::exists(model)) GTEST_SKIP() << "skipped, no libonnx-testdata";
-  const Answer answer = ask({"run", "--on", "h100-sxm", "--workload", model, "--dtype", "fp32"});
-  EXPECT_EQ(answer.code, kUserMistake);
-  EXPECT_THAT(answer.messages, HasSubstr("only rename or reshape their inputs"));
+  for (const char* system : {"h100-sxm", "inf2.xlarge", "c7i.2xlarge"}) {
+    const Answer answer = ask({"run", "--on", system, "--workload", model, "--dtype", "fp32"});
+    EXPECT_EQ(answer.code, kUserMistake) << system;
+    EXPECT_THAT(answer.messages, HasSubstr("only rename or reshape their inputs")) << system;
+  }
 }
 
 TEST(ImportCommand, ImportingTablesIsAnotherCommandAndItsMistakesNameThatOne) {

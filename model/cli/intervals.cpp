@@ -112,6 +112,7 @@ std::string_view interval_family(Family family) {
     case Family::kEncoderDecoder:
       return "encoder-decoder";
     case Family::kVision:
+    case Family::kPipeline:
       return "vision";
     case Family::kOnnx:
       return "onnx";

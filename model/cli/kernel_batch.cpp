@@ -126,6 +126,28 @@ RowTest held_out_test(const TableLayout& layout, const CsvRow& header) {
   }
 }
 
+RowTest judges_interval_test(const TableLayout& layout, const CsvRow& header) {
+  if (layout.kind == TableKind::kModels) return [](const CsvRow&) { return true; };
+  const NamedCells cells(header);
+  const RowTest held_out = held_out_test(layout, header);
+  const auto makes = [kind = layout.kind, cells](const CsvRow& row) {
+    switch (kind) {
+      case TableKind::kGemm:
+        return makes_interval(cells.count(row, "n", 1, kMaxGemmSide),
+                              cells.count(row, "k", 1, kMaxGemmSide));
+      case TableKind::kAttention: {
+        const AttentionShape shape = read_attention_row(cells, row).shape;
+        return makes_interval(shape.heads, shape.key_heads, shape.head_dim);
+      }
+      case TableKind::kCollective:
+        return collective_makes_interval(read_collective_row(cells, row).shape);
+      default:
+        return operator_makes_interval(read_operator_row(cells, row));
+    }
+  };
+  return [held_out, makes](const CsvRow& row) { return held_out(row) && !makes(row); };
+}
+
 KernelBatch::KernelBatch(KernelAnswer answer, int jobs, Sink sink, ProgressSink progress)
     : answer_(std::move(answer)),
       jobs_(jobs),

@@ -41,6 +41,10 @@ KernelAnswer kernel_answer(const TableLayout& layout, const CsvRow& header,
 using RowTest = std::function<bool(const CsvRow&)>;
 RowTest held_out_test(const TableLayout& layout, const CsvRow& header);
 
+// Is the interval of a row judged fairly on it? Not when a factor was fitted to its family, or the
+// interval was made from it. Always for kinds of tables whose rows are not divided.
+RowTest judges_interval_test(const TableLayout& layout, const CsvRow& header);
+
 class KernelBatch {
  public:
   using Sink = BatchPredictor::Sink;

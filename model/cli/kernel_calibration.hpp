@@ -23,6 +23,7 @@ struct KernelTable {
   struct Sample {
     Row row;
     Seconds measured;
+    bool makes_interval = false;  // of rows held out
   };
   std::string version;
   std::vector<Sample> fit;
@@ -54,6 +55,7 @@ struct KernelFitTask {
   std::size_t held_out_families = 0;
   std::vector<Seconds> fit;
   std::vector<Seconds> held_out;
+  std::vector<bool> makes_interval;  // of those held out
   FieldList* fields = nullptr;
   // What answers rows with the factors that `fields` hold now; called once per trial.
   using Predict = std::function<Seconds(bool held_out, std::size_t row)>;
@@ -66,7 +68,10 @@ void fill_task(const KernelTable<Row>& table, KernelFitTask& task) {
   task.fit_families = table.fit_families.size();
   task.held_out_families = table.held_out_families.size();
   for (const auto& sample : table.fit) task.fit.push_back(sample.measured);
-  for (const auto& sample : table.held_out) task.held_out.push_back(sample.measured);
+  for (const auto& sample : table.held_out) {
+    task.held_out.push_back(sample.measured);
+    task.makes_interval.push_back(sample.makes_interval);
+  }
 }
 
 struct KernelFitSettings {
@@ -76,8 +81,10 @@ struct KernelFitSettings {
   int starts = 1;
 };
 
+// `kept`: factors that are only judged again; null: they are fitted.
 KernelFactorSet fit_kernel_task(KernelFitTask& task, const GpuDeviceSpec& device,
-                                const GemmFitCommand& command, const KernelFitSettings& settings);
+                                const GemmFitCommand& command, const KernelFitSettings& settings,
+                                const KernelFactorSet* kept = nullptr);
 
 // The file of factors of a device that fits go into, each written as soon as it is done.
 class FactorsOutput {
@@ -86,6 +93,8 @@ class FactorsOutput {
   FactorsOutput(const GemmFitCommand& command, const std::filesystem::path& folder,
                 const GpuDeviceSpec& device, const std::string& split);
   void put(KernelFactorSet set);  // and says so
+  // The set of a table as it is in the file; null when there is none.
+  const KernelFactorSet* known(const std::string& table) const;
 
  private:
   std::filesystem::path path_;

@@ -192,7 +192,8 @@ OperatorRow read_operator_row(const NamedCells& cells, const CsvRow& row) {
     case OperatorKind::kConvolution:
       if (!has("conv"))
         throw UserError("conv: is empty; write for example 'ci3 co64 k7 s224 st2 p3'");
-      call.product = implicit_product(parse_convolution(cells.text(row, "conv"), batch));
+      call.convolution = parse_convolution(cells.text(row, "conv"), batch);
+      call.product = implicit_product(call.convolution);
       break;
     case OperatorKind::kLinear:
     case OperatorKind::kBatched:

@@ -32,6 +32,19 @@ Scenario scenario_of(const Request& request) {
   scenario.l2 = request.l2;
   scenario.launch = request.launch;
   scenario.clock = request.clock;
+  scenario.shapes = request.shapes;
+  scenario.distributions = request.distributions;
+  scenario.branches = request.branches;
+  scenario.trips = request.trips;
+  scenario.phase = request.phase;
+  scenario.optimizer = request.optimizer;
+  const auto varies = [&request](const char* option) {
+    return request.distributions.count(option);
+  };
+  if (varies("seq") > 0) scenario.seq_len = 0;
+  if (varies("input-len") > 0) scenario.input_len = 0;
+  if (varies("output-len") > 0) scenario.output_len = 0;
+  if (varies("image-size") > 0) scenario.image_size = 0;
   return scenario;
 }
 
@@ -65,8 +78,21 @@ void set_costs(const Prices& prices, RunSummary& summary) {
 }
 
 MemoryRecord memory_record(const MemoryUse& use) {
-  return {use.weights.value(), use.kv_cache.value(), use.activations.value(),
-          use.inputs_outputs.value(), use.runtime.value()};
+  return {use.weights.value(),        use.kv_cache.value(), use.activations.value(),
+          use.inputs_outputs.value(), use.runtime.value(),  use.training.value()};
+}
+
+TrainingRecord training_record(const TrainingMetrics& training) {
+  return {training.optimizer,
+          training.parameters,
+          training.forward.value(),
+          training.backward.value(),
+          training.update.value(),
+          training.all_reduce.value(),
+          training.saved_activations.value(),
+          training.gradients.value(),
+          training.optimizer_state.value(),
+          training.forward_time.value()};
 }
 
 // Prices are published, but a reader of costs asks for their source.
@@ -125,7 +151,7 @@ void set_generation(const GenerationMetrics& generation, std::int64_t output_len
 
 RunSummary summary_of(const ResolvedWorkload& resolved, const SystemFacts& facts,
                       const Metrics& metrics, Intervals intervals) {
-  if (metrics.call <= Seconds(0)) {
+  if (metrics.call <= Seconds(0) || metrics.device <= Seconds(0)) {
     throw UserError("workload: nothing of '" + resolved.model.name +
                     "' runs on the device: its operators only rename or reshape their inputs");
   }
@@ -153,6 +179,11 @@ RunSummary summary_of(const ResolvedWorkload& resolved, const SystemFacts& facts
   summary.memory_used_bytes = metrics.memory.total().value();
   summary.memory_capacity_bytes = metrics.memory_capacity.value();
   summary.bottleneck = metrics.bottleneck;
+  if (metrics.training) {
+    summary.throughput_unit = "samples/s";
+    summary.interval80.clear();  // no step of training has been measured
+    summary.training = training_record(*metrics.training);
+  }
   return summary;
 }
 

@@ -17,8 +17,6 @@
 namespace foretell {
 namespace {
 
-constexpr double kGiB = 1024.0 * 1024 * 1024;
-
 // Copies and the stages of each go to devices of their own as long as there are some; a group of
 // cores fills a device before the next.
 int used_cores_per_device(const NeuronSystemSpec& spec, int ranks, int copies) {
@@ -37,6 +35,8 @@ double batches_at_work(const ResolvedRequest& resolved) {
 MemoryUse use_of_core(const ResolvedRequest& resolved, int tensor_parallel) {
   const Request& request = resolved.request;
   const HostSpec& host = resolved.system.spec.device.host;
+  if (trains(request))
+    return memory_of_training(build_training_step(resolved), host.runtime_memory);
   if (request.input_len == 0) return memory_of_core(build_resolved_graph(resolved), host);
   const std::int64_t tokens = compiled_length(resolved, request.input_len);
   const std::int64_t kv_len = compiled_length(resolved, cached_positions(resolved));
@@ -131,6 +131,7 @@ MemoryUse check_memory(const ResolvedRequest& resolved) {
       "{}: {} cores of one device of {} need {:.1f} GiB, {:.1f} GiB more than its {:.1f} GiB",
       resolved.model.name, cores_per_device(resolved), spec.id, needed.value() / kGiB,
       (needed - capacity).value() / kGiB, capacity.value() / kGiB);
+  if (trains(resolved.request)) throw UserError(lacks + "; " + training_memory_text(use));
   const std::vector<Fit> fits = systems_that_fit(resolved);
   if (!fits.empty()) throw UserError(lacks + "; " + advice(fits, resolved.request));
   throw UserError(

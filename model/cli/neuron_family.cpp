@@ -34,6 +34,10 @@ class NeuronFamily : public DeviceFamily {
     return make_record(resolved, simulate(resolved));
   }
 
+  // The compiler knows no control flow: the host decides, and every part is a call of its own,
+  // which pays for itself (factors.call_overhead).
+  Seconds branch_time(const Request& /*request*/) const override { return Seconds(0); }
+
   std::vector<Parameter> parameters(const Request& request) const override {
     return load(request).parameters;
   }

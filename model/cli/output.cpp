@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
+#include <string_view>
 
 #include "model/base/errors.hpp"
 #include "reports/record/json_lines.hpp"
@@ -13,10 +14,11 @@
 namespace foretell {
 namespace {
 
-// Text for a terminal has its headings in bold, unless NO_COLOR is set.
+// Text for a terminal has colours, unless NO_COLOR is set or the terminal knows none.
 std::string as_shown(const std::string& path, const std::string& text) {
-  const bool terminal = path == "-" && isatty(STDOUT_FILENO) != 0;
-  return terminal && std::getenv("NO_COLOR") == nullptr ? with_bold_headings(text) : text;
+  if (path != "-" || isatty(STDOUT_FILENO) == 0 || std::getenv("NO_COLOR") != nullptr) return text;
+  const char* terminal = std::getenv("TERM");
+  return terminal != nullptr && std::string_view(terminal) == "dumb" ? text : in_colour(text);
 }
 
 }  // namespace
@@ -60,6 +62,12 @@ void RecordOutput::deliver(const std::vector<RunRecord>& records, const std::str
       output_.write(wide_csv(records));
       break;
   }
+  output_.finish();
+}
+
+void RecordOutput::deliver_text(const std::vector<RunRecord>& records, const std::string& text) {
+  if (store_) store_->add(records);
+  output_.write(as_shown(path_, text));
   output_.finish();
 }
 

@@ -38,6 +38,8 @@ class RecordOutput {
   Format format() const { return format_; }
   // `table` is the text for Format::kTable; JSON is one record per line.
   void deliver(const std::vector<RunRecord>& records, const std::string& table);
+  // `text` in place of the records, whatever the format.
+  void deliver_text(const std::vector<RunRecord>& records, const std::string& text);
 
  private:
   Format format_;

@@ -9,6 +9,7 @@
 #include "model/cli/parallel_predict.hpp"
 #include "model/cli/progress.hpp"
 #include "model/cli/request_options.hpp"
+#include "reports/record/json_text.hpp"
 
 namespace foretell {
 namespace {
@@ -16,6 +17,7 @@ namespace {
 struct PredictOptions {
   std::string table;
   std::string output = "-";
+  std::string format = "csv";
   std::string jobs;
   RequestOptions model;
   KernelOptions kernels;
@@ -51,8 +53,22 @@ void append_prediction(const TableLayout& layout, const RowPrediction& predictio
   }
 }
 
+// A row as a JSON object on a line of its own: predictions are numbers, what passed through is
+// text.
+std::string json_line(const CsvRow& header, const CsvRow& cells, const RowPrediction& prediction) {
+  std::string line = "{";
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const auto value = prediction.values.find(header[i]);
+    line += (i > 0 ? "," : "") + json_text(header[i]) + ":" +
+            (value != prediction.values.end() ? to_text(value->second) : json_text(cells[i]));
+  }
+  return line + "}\n";
+}
+
 int predict_table(const PredictOptions& options, const Session& session) {
   const int jobs = parse_jobs(options.jobs);
+  if (options.format != "csv" && options.format != "json")
+    throw unknown_name("format", options.format, {"csv", "json"});
   CsvReader table(options.table);
   const TableLayout& layout = recognise_table(table.header(), options.table);
   check_not_same_file(options.table, options.output);
@@ -60,7 +76,8 @@ int predict_table(const PredictOptions& options, const Session& session) {
   const std::vector<std::size_t> passed = passed_columns(table.header(), layout);
   CsvRow header = pick(table.header(), passed);
   header.insert(header.end(), layout.added.begin(), layout.added.end());
-  output.write(to_csv(header));
+  const bool as_json = options.format == "json";
+  if (!as_json) output.write(to_csv(header));
 
   std::size_t rows = 0;
   std::size_t failed = 0;
@@ -70,7 +87,7 @@ int predict_table(const PredictOptions& options, const Session& session) {
     const auto sink = [&](const CsvRow& row, const RowPrediction& prediction) {
       CsvRow cells = pick(row, passed);
       append_prediction(layout, prediction, cells);
-      output.write(to_csv(cells));
+      output.write(as_json ? json_line(header, cells, prediction) : to_csv(cells));
       ++rows;
       if (!prediction.error.empty()) ++failed;
       before_block = table.consumed();
@@ -117,6 +134,8 @@ void add_predict_command(CLI::App& app, Session& session) {
   command
       ->add_option("-o,--output", options->output, "file for the result (default: standard output)")
       ->type_name("FILE");
+  command->add_option("--format", options->format, "csv (default), or json: an object per line")
+      ->type_name("FORM");
   command->add_option("--jobs", options->jobs, "processes (default: one per processor)")
       ->type_name("N");
   add_model_options(*command, options->model);

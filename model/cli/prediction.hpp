@@ -24,6 +24,16 @@ struct Request {
   std::int64_t context = 0;     // longest context that the graphs are compiled for
   std::int64_t image_size = 0;  // height and width in pixels
   std::map<std::string, std::int64_t> dimensions = {};  // of an ONNX file that leaves them open
+  // Lengths that vary from call to call, as they were given ("uniform:16..512"): by option ("seq"),
+  // or by "dim NAME" of an ONNX file. The field itself holds the longest.
+  std::map<std::string, std::string> distributions = {};
+  std::string shapes;  // how: "dynamic", "buckets", "buckets:64,128"
+  // Of control flow, by the name of the operator: the probability of a branch, the trips of a loop.
+  std::map<std::string, std::string> branches = {};
+  std::map<std::string, std::string> trips = {};
+  std::string part;                // of a network with control flow, predicted alone; "": all
+  std::string phase;               // "forward", "train-step"; not stated: what the lengths say
+  std::string optimizer;           // of a training step: "sgd", "momentum", "adam"
   std::string kv;                  // how far decode steps read the KV cache: "bucket", "exact"
   std::string kv_dtype;            // type of the KV cache; not stated: that of the precision policy
   std::string sampling;            // where the next token is chosen: "device", "host"
@@ -49,6 +59,11 @@ struct Request {
 RunRecord predict(const Request& request);
 
 using Predictor = std::function<RunRecord(const Request&)>;
+
+// The same, with the predictions that a request of varying lengths consists of spread over `jobs`
+// processes. `progress` gets the share that is done.
+RunRecord predict_in_parallel(const Predictor& predict, const Request& request, int jobs,
+                              const std::function<void(double)>& progress);
 
 // UserError for a value outside its range or a combination that contradicts itself, found
 // without looking at the hardware or the network.

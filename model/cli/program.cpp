@@ -3,6 +3,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <iostream>
 #include <sstream>
 
@@ -21,6 +22,7 @@ int terminal_width() {
 }  // namespace
 
 int run_program(const std::vector<std::string>& arguments, ClusterFactory join, bool silent) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit of `ulimit -f` is a full disk: a message, not a death
   std::ostringstream nowhere;
   Session session;
   session.predict = predict;

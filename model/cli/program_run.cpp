@@ -102,7 +102,8 @@ RunRecord run_program(const ProgramRequest& request) {
   RunSettings settings;
   settings.sdk_engine_time = sdk_engine_time(system.factors, request.sdk);
   const ChipExecution execution = simulate(system.spec, system.factors, settings, program);
-  write_trace_file(request.trace_file, program, execution);
+  const TraceDetails no_details;
+  write_trace_file(request.trace_file, {{"", program, execution, no_details}});
 
   RunRecord record;
   record.context = context_of(request, system, program);

@@ -10,6 +10,7 @@
 #include "model/cli/output.hpp"
 #include "model/cli/progress.hpp"
 #include "model/cli/report_input.hpp"
+#include "model/cli/report_output.hpp"
 #include "model/cli/worker_pool.hpp"
 #include "reports/render/html_report.hpp"
 
@@ -17,7 +18,7 @@ namespace foretell {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
+using Document = nlohmann::json;
 
 const std::set<std::string>& endings() {
   static const std::set<std::string> kEndings = {".yaml", ".yml", ".sqlite", ".jsonl", ".json"};
@@ -57,21 +58,26 @@ std::vector<std::string> page_names(const std::vector<fs::path>& inputs) {
 std::string claims_text(const std::vector<JudgedClaim>& claims) {
   if (claims.empty()) return "";
   const auto supported = std::count_if(claims.begin(), claims.end(), [](const JudgedClaim& judged) {
-    return judged.judgement.verdict == "supported";
+    return judged.judgement.verdict == kSupported;
   });
   return std::to_string(supported) + " of " + std::to_string(claims.size()) + " supported";
 }
 
-// Writes one page; what the index says of it, as JSON.
+// Writes one page, and the same as Markdown; what the index says of it, as JSON.
 std::string write_page(const fs::path& input, const fs::path& output, const Session& session) {
-  Json entry = {{"title", input.filename().string()},
-                {"file", ""},
-                {"records", 0},
-                {"claims", ""},
-                {"problem", ""}};
+  Document entry = {{"title", input.filename().string()},
+                    {"file", ""},
+                    {"records", 0},
+                    {"claims", ""},
+                    {"problem", ""}};
   try {
     const ReportContent content = read_report(input.string(), 1, session);
     write_text(output.string(), html_report(content));
+    fs::path beside = output;
+    if (!content.records.empty()) {
+      write_text(beside.replace_extension(".md").string(),
+                 rendered(content, ReportForm::kMarkdown, 0));
+    }
     entry["title"] = content.title;
     entry["file"] = output.filename().string();
     entry["records"] = content.records.size();
@@ -82,7 +88,7 @@ std::string write_page(const fs::path& input, const fs::path& output, const Sess
   } catch (const UserError& error) {
     entry["problem"] = error.what();
   }
-  return entry.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return entry.dump(-1, ' ', false, Document::error_handler_t::replace);
 }
 
 IndexEntry entry_of(const TaskOutcome& outcome, const fs::path& input) {
@@ -92,7 +98,7 @@ IndexEntry entry_of(const TaskOutcome& outcome, const fs::path& input) {
     entry.problem = outcome.text;
     return entry;
   }
-  const Json json = Json::parse(outcome.text);
+  const Document json = Document::parse(outcome.text);
   entry.title = json.at("title").get<std::string>();
   entry.file = json.at("file").get<std::string>();
   entry.records = json.at("records").get<std::size_t>();

@@ -29,20 +29,18 @@ constexpr const char* kDefaultBatchOutput = "reports";
 
 // One result, or with `before` what changed from it.
 ReportContent content_of(const ReportOptions& options, const Session& session) {
-  ReportContent content = read_report(options.inputs.back(), parse_jobs(options.jobs), session);
+  ReportContent content =
+      read_report(options.inputs.back(), parse_jobs(options.jobs), session, options.study);
   if (!options.title.empty()) content.title = options.title;
   return content;
 }
 
-// Of a stored study: tables as `sweep` writes them, and the page of one that is named.
+// Of a stored study: tables as `sweep` writes them.
 std::optional<std::string> study_text_of(const ReportOptions& options, ReportForm form, int width) {
-  if (form == ReportForm::kJson || (form == ReportForm::kHtml && options.study.empty())) {
-    return std::nullopt;
-  }
-  const char* extension = form == ReportForm::kHtml       ? ".html"
-                          : form == ReportForm::kMarkdown ? ".md"
-                          : form == ReportForm::kCsv      ? ".csv"
-                                                          : "";
+  if (form == ReportForm::kJson || form == ReportForm::kHtml) return std::nullopt;
+  const char* extension = form == ReportForm::kMarkdown ? ".md"
+                          : form == ReportForm::kCsv    ? ".csv"
+                                                        : "";
   return study_report(options.inputs.front(), options.study, extension, width);
 }
 

@@ -7,6 +7,7 @@
 #include "model/base/text.hpp"
 #include "reports/record/json_lines.hpp"
 #include "reports/record/wide_row.hpp"
+#include "reports/render/answer.hpp"
 #include "reports/render/html_report.hpp"
 #include "reports/render/record_text.hpp"
 
@@ -15,11 +16,15 @@ namespace {
 
 constexpr const char* kNoPrediction = "There are no predictions.\n";
 
+std::string verdict_text(const Judgement& judgement) {
+  return judgement.verdict + (judgement.close ? ", too close to call" : "");
+}
+
 Table claim_table(const std::vector<JudgedClaim>& claims) {
   Table table;
   table.columns = {{"claim"}, {"source"}, {"verdict"}, {"predicted"}, {"why"}};
   for (const JudgedClaim& judged : claims) {
-    table.rows.push_back({judged.claim.says, judged.claim.source, judged.judgement.verdict,
+    table.rows.push_back({judged.claim.says, judged.claim.source, verdict_text(judged.judgement),
                           judged.judgement.predicted, judged.judgement.why});
   }
   return table;
@@ -28,6 +33,7 @@ Table claim_table(const std::vector<JudgedClaim>& claims) {
 std::string markdown(const ReportContent& content) {
   std::string text;
   if (!content.title.empty()) text += "# " + content.title + "\n\n";
+  for (const std::string& sentence : answer_of(content)) text += sentence + "\n\n";
   if (!content.about.empty()) text += content.about + "\n\n";
   if (!content.claims.empty()) text += render_markdown(claim_table(content.claims)) + "\n";
   text += content.records.empty() ? kNoPrediction
@@ -38,6 +44,8 @@ std::string markdown(const ReportContent& content) {
 
 std::string plain(const ReportContent& content, int width) {
   std::string text;
+  for (const std::string& sentence : answer_of(content)) text += sentence + "\n";
+  if (!text.empty()) text += "\n";
   if (!content.claims.empty()) text += render_text(claim_table(content.claims), width) + "\n";
   text += content.records.empty() ? kNoPrediction
                                   : comparison_text(compared(content.records), kOnDemand, width);

@@ -35,6 +35,25 @@ void check_lengths(const Request& request) {
   }
 }
 
+// What lengths that vary and control flow need is checked where they are read (length_cases.hpp,
+// control_prediction.hpp).
+void check_mode(const Request& request) {
+  if (!request.phase.empty() && request.phase != "forward" && request.phase != "train-step")
+    throw unknown_name("phase", request.phase, {"forward", "train-step"});
+  if (request.phase == "train-step" && request.input_len > 0) {
+    throw UserError(
+        "phase: a training step has no KV cache and generates no tokens; give --seq instead of "
+        "--input-len and --output-len");
+  }
+  const std::string& optimizer = request.optimizer;
+  if (optimizer.empty()) return;
+  if (request.phase != "train-step") {
+    throw UserError("optimizer is about training; add --phase train-step, or leave it out");
+  }
+  if (optimizer != "sgd" && optimizer != "momentum" && optimizer != "adam")
+    throw unknown_name("optimizer", optimizer, {"sgd", "momentum", "adam"});
+}
+
 void check_parallelism(const Request& request) {
   if (request.sequence_parallel && (request.input_len == 0 || request.tp < 2)) {
     throw UserError(
@@ -61,6 +80,7 @@ void check_request(const Request& request) {
   check_counts(request);
   check_lengths(request);
   check_parallelism(request);
+  check_mode(request);
   if (request.in_flight < 0 || request.in_flight > kMaxInFlight) {
     throw UserError("in-flight: must be above 0 and up to 1000000");
   }

@@ -8,6 +8,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
+#include "model/cli/distribution_text.hpp"
 #include "reports/record/csv.hpp"
 
 namespace foretell {
@@ -16,6 +17,7 @@ namespace {
 constexpr std::int64_t kMaxBatch = 1'000'000;
 constexpr std::int64_t kMaxTokens = 10'000'000;
 constexpr std::int64_t kMaxPixels = 65'536;
+constexpr std::int64_t kMaxDimension = 1'000'000'000;
 constexpr std::int64_t kMaxWays = 100'000;  // cores, copies and shards of one system
 
 template <auto Member>
@@ -50,10 +52,13 @@ std::optional<double> whole_text_as_number(std::string_view text) {
 const std::vector<CountField>& count_fields() {
   static const std::vector<CountField> kFields = {
       field<&Request::batch>("batch", "batch", kMaxBatch, "samples per call"),
-      field<&Request::seq_len>("seq", "seq_len", kMaxTokens, "tokens per sample, one forward pass"),
-      field<&Request::input_len>("input-len", "input_len", kMaxTokens, "prompt tokens (prefill)"),
+      field<&Request::seq_len>("seq", "seq_len", kMaxTokens,
+                               "tokens per sample, one forward pass; a number, or a distribution: "
+                               "uniform:16..512, histogram:FILE"),
+      field<&Request::input_len>("input-len", "input_len", kMaxTokens,
+                                 "prompt tokens (prefill); a number or a distribution"),
       field<&Request::output_len>("output-len", "output_len", kMaxTokens,
-                                  "generated tokens (decode)"),
+                                  "generated tokens (decode); a number or a distribution"),
       field<&Request::context>("context", "context", kMaxTokens,
                                "longest context that is compiled for (default: the network's)"),
       field<&Request::image_size>("image-size", "image_size", kMaxPixels,
@@ -127,6 +132,57 @@ std::int64_t parse_count(std::string_view name, std::string_view text, std::int6
                     " to " + std::to_string(high));
   }
   return static_cast<std::int64_t>(*number);
+}
+
+void set_length(Request& request, const CountField& field, std::string_view name,
+                std::string_view text) {
+  const std::string_view option = field.option;
+  const bool may_vary =
+      option == "seq" || option == "input-len" || option == "output-len" || option == "image-size";
+  if (!may_vary || !is_distribution(text)) {
+    field.set(request, parse_count(name, text, field.low, field.high));
+    return;
+  }
+  const Distribution lengths = parse_distribution(name, text, field.low, field.high);
+  field.set(request, static_cast<std::int64_t>(lengths.highest()));
+  request.distributions[field.option] = std::string(trim(text));
+}
+
+std::pair<std::string, std::string> parse_pair(std::string_view option, std::string_view text,
+                                               std::string_view what) {
+  const std::size_t equals = text.rfind('=');
+  if (equals == std::string_view::npos || equals == 0) {
+    throw UserError(std::string(option) + ": '" + std::string(text) +
+                    "' is not allowed; it must be NAME=" + std::string(what));
+  }
+  return {std::string(trim(text.substr(0, equals))), std::string(trim(text.substr(equals + 1)))};
+}
+
+void add_dimension(Request& request, std::string_view text) {
+  const auto [name, size] = parse_pair("--dim", text, "SIZE");
+  const std::string option = "dim " + name;
+  const Distribution sizes = parse_distribution("--" + option, size, 1, kMaxDimension);
+  if (!request.dimensions.emplace(name, static_cast<std::int64_t>(sizes.highest())).second)
+    throw UserError("--" + option + ": is given twice");
+  if (is_distribution(size)) request.distributions[option] = size;
+}
+
+void add_branch(Request& request, std::string_view text) {
+  const auto [name, probability] = parse_pair("--branch", text, "PROBABILITY");
+  const std::optional<double> number = whole_text_as_number(probability);
+  if (!number || !(*number >= 0) || !(*number <= 1)) {
+    throw UserError("--branch " + name + ": '" + probability +
+                    "' is not allowed; a probability is a number from 0 to 1");
+  }
+  if (!request.branches.emplace(name, probability).second)
+    throw UserError("--branch " + name + ": is given twice");
+}
+
+void add_trips(Request& request, std::string_view text) {
+  const auto [name, count] = parse_pair("--trips", text, "COUNT");
+  parse_distribution("--trips " + name, count, 0, kMostTrips);
+  if (!request.trips.emplace(name, count).second)
+    throw UserError("--trips " + name + ": is given twice");
 }
 
 double parse_positive(std::string_view name, std::string_view text, double high) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/cli/prediction.hpp"
@@ -48,6 +49,22 @@ inline constexpr double kMaxInFlight = 1e6;
 // not allowed; it must be a whole number from 1 to 1000000".
 std::int64_t parse_count(std::string_view name, std::string_view text, std::int64_t low,
                          std::int64_t high);
+
+// Sets the field to a number, or, where lengths may vary, to the longest of a distribution, which
+// the request then keeps. UserErrors of parse_count() and parse_distribution() start with `name`.
+void set_length(Request& request, const CountField& field, std::string_view name,
+                std::string_view text);
+
+// "NAME=VALUE" in two; UserError "<option>: 'x' is not allowed; it must be NAME=<what>".
+std::pair<std::string, std::string> parse_pair(std::string_view option, std::string_view text,
+                                               std::string_view what);
+
+// --dim NAME=SIZE, --branch NAME=PROBABILITY, --trips NAME=COUNT. UserError for one given twice.
+void add_dimension(Request& request, std::string_view text);
+void add_branch(Request& request, std::string_view text);
+void add_trips(Request& request, std::string_view text);
+
+inline constexpr std::int64_t kMostTrips = 1'000'000;
 
 // A number in (0, high]. UserError with the same kind of message.
 double parse_positive(std::string_view name, std::string_view text, double high);

@@ -11,7 +11,11 @@ namespace foretell {
 namespace {
 
 constexpr std::string_view kBatch = "batch";
-constexpr std::int64_t kMostDimension = 1'000'000'000;
+
+void add_pairs(CLI::App& command, const char* name, const char* type,
+               std::vector<std::string>& pairs, const char* help) {
+  command.add_option(name, pairs, help)->allow_extra_args(false)->take_all()->type_name(type);
+}
 
 void add_list(CLI::App& command, const char* name, const char* type,
               std::vector<std::string>& values, bool lists, const std::string& help) {
@@ -31,27 +35,18 @@ std::vector<std::string> or_unstated(const std::vector<std::string>& values) {
 }  // namespace
 
 void add_dimension_option(CLI::App& command, std::vector<std::string>& dimensions) {
-  command
-      .add_option("--dim", dimensions,
-                  "size of a dimension that an ONNX file leaves open, NAME=SIZE; repeat for more")
-      ->allow_extra_args(false)
-      ->take_all()
-      ->type_name("NAME=SIZE");
+  add_pairs(command, "--dim", "NAME=SIZE", dimensions,
+            "size of a dimension that an ONNX file leaves open, NAME=SIZE; repeat for more");
 }
 
 std::map<std::string, std::int64_t> parse_dimensions(const std::vector<std::string>& texts) {
-  std::map<std::string, std::int64_t> dimensions;
-  for (const std::string& text : texts) {
-    const std::size_t equals = text.rfind('=');
-    if (equals == std::string::npos || equals == 0)
-      throw UserError("--dim: '" + text + "' is not allowed; it must be NAME=SIZE");
-    const std::string name = text.substr(0, equals);
-    const std::int64_t size =
-        parse_count("--dim " + name, text.substr(equals + 1), 1, kMostDimension);
-    if (!dimensions.emplace(name, size).second)
-      throw UserError("--dim " + name + ": is given twice");
+  Request request;
+  for (const std::string& text : texts) add_dimension(request, text);
+  if (!request.distributions.empty()) {
+    throw UserError("--" + request.distributions.begin()->first +
+                    ": is a distribution; here it must be one size");
   }
-  return dimensions;
+  return request.dimensions;
 }
 
 void add_request_options(CLI::App& command, RequestOptions& options, bool lists) {
@@ -80,6 +75,24 @@ void add_request_options(CLI::App& command, RequestOptions& options, bool lists)
     command.add_option(std::string("--") + field.option, options.choices[i], field.help)
         ->type_name("WORD");
   }
+  command
+      .add_option(
+          "--shapes", options.shapes,
+          "how lengths that vary run: 'dynamic', or 'buckets', 'buckets:64,128,512': padded "
+          "to the next bucket (default: buckets on NeuronCores, dynamic elsewhere)")
+      ->type_name("MODE");
+  add_pairs(command, "--branch", "NAME=P", options.branches,
+            "probability that a branch is taken, or an exit; repeat for more");
+  add_pairs(command, "--trips", "NAME=N", options.trips,
+            "trips of a loop, a number or a distribution; repeat for more");
+  command
+      .add_option("--phase", options.phase,
+                  "'forward', or 'train-step': forward, backward and update (default: forward)")
+      ->type_name("WORD");
+  command
+      .add_option("--optimizer", options.optimizer,
+                  "of a training step: sgd, momentum or adam (default: adam)")
+      ->type_name("WORD");
   command.add_flag("--sequence-parallel", options.sequence_parallel,
                    "in prefill the cores of a copy share the tokens of norms and residuals, too");
   command
@@ -137,14 +150,19 @@ std::vector<Request> requests(const RequestOptions& options) {
     const CountField& field = count_fields()[i];
     if (options.counts[i].empty()) continue;
     const std::string name = std::string("--") + field.option;
-    field.set(base, parse_count(name, options.counts[i], field.low, field.high));
+    set_length(base, field, name, options.counts[i]);
   }
   for (std::size_t i = 0; i < options.choices.size(); ++i) {
     if (options.choices[i].empty()) continue;
     const ChoiceField& field = choice_fields()[i];
     base.*field.member = parse_choice(field, options.choices[i]);
   }
-  base.dimensions = parse_dimensions(options.dimensions);
+  for (const std::string& text : options.dimensions) add_dimension(base, text);
+  for (const std::string& text : options.branches) add_branch(base, text);
+  for (const std::string& text : options.trips) add_trips(base, text);
+  base.shapes = options.shapes;
+  base.phase = options.phase;
+  base.optimizer = options.optimizer;
   base.sequence_parallel = options.sequence_parallel;
   if (!options.in_flight.empty()) {
     base.in_flight = parse_positive("--in-flight", options.in_flight, kMaxInFlight);

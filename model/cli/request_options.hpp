@@ -28,6 +28,11 @@ struct RequestOptions {
   std::string sdk;
   std::vector<std::string> set;
   std::vector<std::string> dimensions;  // NAME=SIZE
+  std::vector<std::string> branches;    // NAME=PROBABILITY
+  std::vector<std::string> trips;       // NAME=COUNT
+  std::string shapes;
+  std::string phase;
+  std::string optimizer;
   std::string factors;
   bool exact = false;
   std::string trace_file;
@@ -41,7 +46,7 @@ void add_request_options(CLI::App& command, RequestOptions& options, bool lists)
 // --set, --factors, --exact: what applies to every row of a table.
 void add_model_options(CLI::App& command, RequestOptions& options);
 
-// --dim NAME=SIZE, and what was given so: UserError for what is no such pair.
+// --dim NAME=SIZE, and what was given so: UserError for what is no such pair, or no single size.
 void add_dimension_option(CLI::App& command, std::vector<std::string>& dimensions);
 std::map<std::string, std::int64_t> parse_dimensions(const std::vector<std::string>& texts);
 

@@ -113,6 +113,7 @@ TEST(MakeRecord, AppliesServingCostAndInterval) {
   ResolvedRequest resolved = resolve(request);
   Metrics metrics;
   metrics.call = Seconds(10e-3);
+  metrics.device = Seconds(10e-3);
   metrics.bottleneck = "tensor";
   const RunRecord record = make_record(resolved, metrics);
   EXPECT_NEAR(record.summary.latency_s, 20e-3, 1e-12);
@@ -128,6 +129,7 @@ TEST(MakeRecord, CostsAreThoseOfEveryPurchaseOption) {
   const ResolvedRequest resolved = resolve(bert());
   Metrics metrics;
   metrics.call = Seconds(10e-3);
+  metrics.device = Seconds(10e-3);
   const RunSummary summary = make_record(resolved, metrics).summary;
   const Prices& prices = resolved.system.spec.price_usd_per_hour;
   ASSERT_EQ(prices.size(), 3U);
@@ -146,7 +148,8 @@ TEST(MakeRecord, GenerationCountsTokensAndKeepsEveryCompiledLength) {
   request.output_len = 50;
   Metrics metrics;
   metrics.call = Seconds(2);
-  metrics.memory = {Bytes(8), Bytes(4), Bytes(2), Bytes(1), Bytes(16)};
+  metrics.device = Seconds(2);
+  metrics.memory = {Bytes(8), Bytes(4), Bytes(2), Bytes(1), Bytes(16), Bytes(0)};
   GenerationMetrics generation;
   generation.ttft = Seconds(0.5);
   generation.tpot = Seconds(0.03);
@@ -179,6 +182,7 @@ TEST(MakeRecord, ARequestWithoutAPredictionKeepsItsNames) {
 TEST(Intervals, FittedFactorsHaveANarrowOneAndFactsAloneTheDefault) {
   Metrics metrics;
   metrics.call = Seconds(10e-3);
+  metrics.device = Seconds(10e-3);
   metrics.bottleneck = "tensor";
   Request request = bert();
   const Interval fitted = make_record(resolve(request), metrics).summary.interval80.at("call_s");

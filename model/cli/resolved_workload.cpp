@@ -3,14 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include "model/base/errors.hpp"
+#include "model/cli/distribution_text.hpp"
+#include "model/cli/request_fields.hpp"
 #include "workloads/import/workload_set.hpp"
 
 namespace foretell {
 namespace {
 
 constexpr std::int64_t kDefaultSequence = 128;
+constexpr const char* kDefaultOptimizer = "adam";
 
 // A network with learned positions has no more of them than it was trained with; rotary ones can
 // be compiled for longer contexts, which the user has to say.
@@ -40,7 +45,7 @@ void resolve_context(ResolvedWorkload& resolved) {
 void resolve_lengths(ResolvedWorkload& resolved) {
   Request& request = resolved.request;
   if (resolved.model.family == Family::kOnnx) return;
-  if (resolved.model.family == Family::kVision) {
+  if (resolved.model.family == Family::kVision || resolved.model.family == Family::kPipeline) {
     if (request.image_size == 0) request.image_size = resolved.model.vision.image_size;
     return;
   }
@@ -76,12 +81,12 @@ void check_pipeline(const Request& request, const ModelConfig& model) {
 }
 
 void check_supported(const Request& request, const ModelConfig& model) {
-  if (request.image_size > 0 && model.family != Family::kVision) {
+  if (request.image_size > 0 && model.vision.image_size == 0) {
     throw UserError(model.name + (model.family == Family::kOnnx
                                       ? ": give the sizes that its file leaves open by name: --dim"
                                       : ": takes tokens, not images; leave --image-size out"));
   }
-  if (request.seq_len > 0 && model.family == Family::kVision) {
+  if (request.seq_len > 0 && model.vision.image_size > 0) {
     throw UserError(model.name +
                     ": takes images, not tokens; leave --seq out, --image-size is "
                     "the side of the images");
@@ -113,6 +118,21 @@ void check_supported(const Request& request, const ModelConfig& model) {
   }
 }
 
+void resolve_training(ResolvedWorkload& resolved) {
+  Request& request = resolved.request;
+  if (!trains(request)) return;
+  if (resolved.model.family == Family::kEncoderDecoder) {
+    throw UserError(resolved.model.name +
+                    ": has no forward pass to train, only prefill and decode; take an encoder or a "
+                    "decoder");
+  }
+  resolved.notes.emplace_back(
+      "training: nothing was fitted to measured steps; attention keeps its probabilities");
+  if (!request.optimizer.empty()) return;
+  request.optimizer = kDefaultOptimizer;
+  resolved.notes.push_back("optimiser not stated: " + request.optimizer + " taken");
+}
+
 }  // namespace
 
 void resolve_workload(const Request& request, const std::string& default_dtype,
@@ -130,6 +150,7 @@ void resolve_workload(const Request& request, const std::string& default_dtype,
   if (!request.kv_dtype.empty()) resolved.precision.kv_cache = parse_dtype(request.kv_dtype);
   check_supported(request, resolved.model);
   resolve_lengths(resolved);
+  resolve_training(resolved);
 }
 
 std::vector<std::string> machine_set(const Request& request) {
@@ -141,7 +162,9 @@ std::vector<std::string> machine_set(const Request& request) {
 }
 
 std::int64_t default_sequence(const ModelConfig& model) {
-  if (model.family == Family::kVision || model.family == Family::kOnnx) return 0;
+  if (model.family == Family::kVision || model.family == Family::kPipeline ||
+      model.family == Family::kOnnx)
+    return 0;
   return std::min(kDefaultSequence, model.max_seq_len);
 }
 
@@ -153,13 +176,67 @@ std::int64_t cached_positions(const ResolvedWorkload& resolved) {
   return (encodes ? 0 : request.input_len) + request.output_len;
 }
 
-Graph build_resolved_graph(const ResolvedWorkload& resolved) {
-  Binding binding{resolved.request.batch, resolved.request.seq_len};
-  binding.image_size = resolved.request.image_size;
-  binding.dimensions = resolved.request.dimensions;
-  Graph graph = build_graph(resolved.model, binding);
+namespace {
+
+Graph build_forward_graph(const ResolvedWorkload& resolved) {
+  Graph graph = build_graph(resolved.model, binding_of(resolved));
   apply_precision(resolved.precision, &graph);
   return graph;
+}
+
+}  // namespace
+
+Graph build_resolved_graph(const ResolvedWorkload& resolved) {
+  return trains(resolved.request) ? build_training_step(resolved).graph
+                                  : build_forward_graph(resolved);
+}
+
+Binding binding_of(const ResolvedWorkload& resolved) {
+  const Request& request = resolved.request;
+  Binding binding{request.batch, request.seq_len};
+  binding.image_size = request.image_size;
+  binding.dimensions = request.dimensions;
+  binding.part = request.part;
+  for (const auto& [name, text] : request.trips) {
+    const Distribution trips = parse_distribution("--trips " + name, text, 0, kMostTrips);
+    binding.trips[name] = static_cast<std::int64_t>(trips.highest());
+  }
+  return binding;
+}
+
+bool trains(const Request& request) { return request.phase == "train-step"; }
+
+TrainingStep build_training_step(const ResolvedWorkload& resolved) {
+  return derive_training_step(build_forward_graph(resolved),
+                              parse_optimizer(resolved.request.optimizer), resolved.request.dp);
+}
+
+std::string training_memory_text(const MemoryUse& use) {
+  return fmt::format(
+      "a training step needs {:.1f} GiB: weights {:.1f}, gradients and optimiser state {:.1f}, "
+      "activations {:.1f}; lower --batch or the lengths, take --optimizer sgd, or a larger system",
+      use.total().value() / kGiB, use.weights.value() / kGiB, use.training.value() / kGiB,
+      use.activations.value() / kGiB);
+}
+
+void note_training(const TrainingStep& step, const Request& request, Metrics& metrics) {
+  TrainingMetrics training;
+  training.optimizer = request.optimizer;
+  training.parameters = static_cast<double>(step.parameters);
+  training.forward = step.forward;
+  training.backward = step.backward;
+  training.update = step.update;
+  training.all_reduce = step.all_reduce;
+  training.saved_activations = step.saved_activations;
+  training.gradients = step.gradients;
+  training.optimizer_state = step.optimizer_state;
+  std::set<std::string_view> forward;
+  for (OpId id = 0; id < step.first_backward; ++id) forward.insert(step.graph.op(id).name);
+  for (const OperatorMetrics& op : metrics.operators) {
+    if (forward.count(op.name) > 0)
+      training.forward_time = std::max(training.forward_time, op.start + op.duration);
+  }
+  metrics.training = std::move(training);
 }
 
 }  // namespace foretell

@@ -5,11 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "model/base/metrics.hpp"
 #include "model/cli/prediction.hpp"
 #include "reports/record/serving.hpp"
 #include "workloads/import/workload.hpp"
 #include "workloads/ir/graph.hpp"
 #include "workloads/ir/precision.hpp"
+#include "workloads/ir/training/training_step.hpp"
 
 namespace foretell {
 
@@ -35,8 +37,20 @@ std::vector<std::string> machine_set(const Request& request);
 // the longest that the network takes.
 std::int64_t default_sequence(const ModelConfig& model);
 
-// The operator graph of one forward pass of one copy, with the data types of the policy.
+// The operator graph of one forward pass of one copy, or of one step of training, with the data
+// types of the policy.
 Graph build_resolved_graph(const ResolvedWorkload& resolved);
+
+// Sizes that the request gives the network in a forward pass.
+Binding binding_of(const ResolvedWorkload& resolved);
+
+// Whether the request is about training, and the step of one copy of it.
+bool trains(const Request& request);
+TrainingStep build_training_step(const ResolvedWorkload& resolved);
+// What training needs so much memory for, and what would lower it.
+std::string training_memory_text(const MemoryUse& use);
+// Adds to the metrics of the step what it is made of.
+void note_training(const TrainingStep& step, const Request& request, Metrics& metrics);
 
 // Rows of the KV cache that the whole generation needs. The decoder of an encoder-decoder reads the
 // prompt from a cache of its own.

@@ -5,7 +5,9 @@
 #include "model/cli/commands.hpp"
 #include "model/cli/output.hpp"
 #include "model/cli/program_run.hpp"
+#include "model/cli/progress.hpp"
 #include "model/cli/request_options.hpp"
+#include "model/cli/worker_pool.hpp"
 #include "reports/render/record_text.hpp"
 
 namespace foretell {
@@ -44,7 +46,10 @@ int run(const RunOptions& options, const Session& session) {
   if (!options.parameters.empty()) throw UserError("--parameter belongs to --program FILE");
   const Request request = requests(options.request).front();
   RecordOutput output(options.output);
-  const RunRecord record = session.predict(request);
+  Progress progress(session, "predicting");
+  const RunRecord record =
+      predict_in_parallel(session.predict, request, default_jobs(),
+                          [&progress](double share) { progress.update(share); });
   output.deliver({record}, run_text(record));
   return kSuccess;
 }

@@ -47,7 +47,8 @@ bool SampleCollector::is_measured(const CsvRow& row) const {
   });
 }
 
-void SampleCollector::collect(const CsvRow& row, const RowPrediction& prediction) {
+void SampleCollector::collect(const CsvRow& row, const RowPrediction& prediction,
+                              bool judges_interval) {
   for (const auto& [index, column] : measured_) {
     const std::optional<double> measured = measurement(row[index]);
     const auto predicted = prediction.values.find(column.predicted);
@@ -59,7 +60,9 @@ void SampleCollector::collect(const CsvRow& row, const RowPrediction& prediction
     if (network_) sample.network = row[*network_];
     sample.comparison = {*measured, predicted->second, std::nullopt};
     const auto interval = prediction.intervals.find(column.quantity);
-    if (interval != prediction.intervals.end()) sample.comparison.interval80 = interval->second;
+    if (judges_interval && interval != prediction.intervals.end()) {
+      sample.comparison.interval80 = interval->second;
+    }
     samples_.push_back(std::move(sample));
   }
 }

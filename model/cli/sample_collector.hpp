@@ -21,7 +21,8 @@ class SampleCollector {
                   const std::vector<std::string>& by);
 
   bool is_measured(const CsvRow& row) const;  // at least one measurement above zero
-  void collect(const CsvRow& row, const RowPrediction& prediction);
+  // Without `judges_interval`, the interval of the prediction is not counted.
+  void collect(const CsvRow& row, const RowPrediction& prediction, bool judges_interval = true);
 
   const std::vector<Sample>& samples() const { return samples_; }
 

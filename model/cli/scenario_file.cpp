@@ -63,7 +63,15 @@ std::vector<Request> run_requests(const Node& run) {
 RecordQuery read_query(const Node& node, const std::string& key) {
   node.only_keys(query_fields(), key);
   RecordQuery query;
-  for (const MapEntry& entry : node.entries) query[entry.key] = entry.value.as_text(key);
+  for (const MapEntry& entry : node.entries) {
+    std::vector<std::string> words;
+    if (entry.value.is_list()) {
+      for (const Node& item : entry.value.items) words.push_back(item.as_text(key));
+    } else {
+      words.push_back(entry.value.as_text(key));
+    }
+    query[entry.key] = join(words, ", ");
+  }
   return query;
 }
 

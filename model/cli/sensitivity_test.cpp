@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
+#include "model/cli/explain_output.hpp"
 #include "model/cli/testing/fake_predictor.hpp"
 #include "reports/record/testing/message_of.hpp"
 
@@ -79,6 +82,24 @@ TEST(Sensitivity, TheSmallestChangeThatReachesATarget) {
               HasSubstr("no single parameter reaches it"));
   const Target near = parse_target("latency=1 s");
   EXPECT_THAT(target_text(near, unchanged, {}, 0), HasSubstr("reached as it is"));
+}
+
+TEST(Sensitivity, MachinesGetTheSameNumbersAsJsonAndCsv) {
+  const RunRecord record = memory_bound(request());
+  const auto rows = sensitivities(memory_bound, request(), record.summary, 2, {});
+  const Target target = parse_target("latency=5 ms");
+  const ReachedTarget reached{
+      target, changes_that_reach(memory_bound, request(), record.summary, target, 2, {})};
+  const auto json = nlohmann::json::parse(explain_json(record, rows, reached));
+  EXPECT_EQ(json.at("schema"), "foretell.explain/1");
+  EXPECT_EQ(json.at("record").at("schema"), "foretell.run/1");
+  EXPECT_EQ(json.at("sensitivity").at(0).at("path"), kBandwidth);
+  EXPECT_NEAR(json.at("sensitivity").at(0).at("latency").at("twice").get<double>(), 0.5, 1e-5);
+  EXPECT_LE(json.at("target").at("changes").at(0).at("reached").get<double>(), 0.005);
+  EXPECT_TRUE(nlohmann::json::parse(explain_json(record, {}, {})).at("target").is_null());
+  EXPECT_THAT(sensitivity_csv(rows), AllOf(HasSubstr("path,value,latency_less"),
+                                           HasSubstr(std::string("\n") + kBandwidth + ",")));
+  EXPECT_THAT(target_csv(reached), HasSubstr("path,from,to,factor,latency\n"));
 }
 
 TEST(Sensitivity, MistakesInATarget) {

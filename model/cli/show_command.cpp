@@ -16,8 +16,8 @@
 #include "model/cli/request_fields.hpp"
 #include "model/cli/request_options.hpp"
 #include "model/cli/resolved_request.hpp"
+#include "model/cli/show_workload.hpp"
 #include "model/cli/table_output.hpp"
-#include "reports/render/si_format.hpp"
 
 namespace foretell {
 namespace {
@@ -109,36 +109,6 @@ void show_cpu(const ShowOptions& options, const Session& session) {
   write_text(options.output.output, heading + table);
 }
 
-std::string shapes_text(const Graph& graph, const std::vector<TensorId>& ids) {
-  std::vector<std::string> texts;
-  for (const TensorId id : ids) texts.push_back(to_string(graph.tensor(id).shape));
-  return join(texts, " ");
-}
-
-Bytes bytes_of(const Graph& graph, const std::vector<TensorId>& ids) {
-  Bytes sum;
-  for (const TensorId id : ids) sum += graph.tensor(id).bytes();
-  return sum;
-}
-
-Table operator_table_of(const Graph& graph) {
-  Table table;
-  table.columns = {{"operator"},
-                   {"kind"},
-                   {"inputs"},
-                   {"output"},
-                   {"flops", Align::kRight},
-                   {"bytes", Align::kRight}};
-  for (std::size_t i = 0; i < graph.ops().size(); ++i) {
-    const Op& op = graph.ops()[i];
-    const Bytes bytes = bytes_of(graph, op.inputs) + bytes_of(graph, op.outputs);
-    table.rows.push_back(
-        {op.name, op.kind, shapes_text(graph, op.inputs), shapes_text(graph, op.outputs),
-         count_format(graph.flops(static_cast<OpId>(i)).value()), count_format(bytes.value())});
-  }
-  return table;
-}
-
 void show_workload(const ShowOptions& options, const Session& session) {
   ResolvedRequest resolved;
   resolved.model = WorkloadLibrary().load(options.name);
@@ -155,18 +125,8 @@ void show_workload(const ShowOptions& options, const Session& session) {
       options.image_size.empty()
           ? resolved.model.vision.image_size
           : parse_count("--image-size", options.image_size, image.low, image.high);
-  const Graph graph = build_resolved_graph(resolved);
-  const Format format = parse_format(options.output.format);
-  const std::string table = table_text(operator_table_of(graph), format, session.result_width);
-  if (format != Format::kTable) return write_text(options.output.output, table);
-  const std::string heading = fmt::format(
-      "{} ({}), batch {}, sequence {}, {}\n"
-      "{} operators, {} parameters, weights {}, {} per call\n\n",
-      resolved.model.name, resolved.model.model_type, resolved.request.batch,
-      resolved.request.seq_len, resolved.precision.name, graph.ops().size(),
-      count_format(static_cast<double>(graph.parameter_count())),
-      memory_format(graph.weight_bytes().value()), si_format(graph.total_flops().value(), "FLOP"));
-  write_text(options.output.output, heading + table);
+  write_text(options.output.output,
+             workload_text(resolved, parse_format(options.output.format), session.result_width));
 }
 
 int show(const ShowOptions& options, const Session& session) {
@@ -200,7 +160,7 @@ int show(const ShowOptions& options, const Session& session) {
 void add_show_command(CLI::App& app, Session& session) {
   const auto options = std::make_shared<ShowOptions>();
   CLI::App* command =
-      app.add_subcommand("show", "Show the values of a system or the operators of a workload");
+      app.add_subcommand("show", "Show the values of a system or what a workload does and needs");
   command->footer(
       "Examples:\n"
       "  foretell show inf2.xlarge --set 'device.hbm.bandwidth=1.6 TB/s'\n"

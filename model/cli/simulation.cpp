@@ -1,6 +1,7 @@
 // The bridge from a resolved request to mapping and system.
 #include <algorithm>
 
+#include "hw/spec/group_sizes.hpp"
 #include "hw/spec/sdk_version.hpp"
 #include "model/cli/memory_check.hpp"
 #include "model/cli/resolved_request.hpp"
@@ -14,12 +15,39 @@ namespace {
 // Every layer is executed for a timeline; the prediction itself stays what it is without one.
 void write_timeline(const std::string& path, NeuronCall call) {
   if (path.empty()) return;
-  call.exact = true;
+  call.for_timeline = true;
   const NeuronCallResult result = run_neuron_call(call);
-  write_trace_file(path, result.program, result.execution);
+  write_trace_file(path, {{"", result.program, result.execution, result.shown}});
+}
+
+// Of the first stage: the prefill and, behind it, the median decode step.
+void write_timeline(const std::string& path, const Generation& generation) {
+  if (path.empty()) return;
+  const GenerationTimeline calls = generation_timeline(generation);
+  write_trace_file(
+      path, {{"prefill", calls.prefill.program, calls.prefill.execution, calls.prefill.shown},
+             {"decode step", calls.step.program, calls.step.execution, calls.step.shown}});
+}
+
+// Copies sum their gradients: they work in lock step, like the cores of one copy elsewhere.
+Metrics simulate_training(const ResolvedRequest& resolved) {
+  require_group_size(resolved.system.spec, resolved.request.dp);
+  const TrainingStep step = build_training_step(resolved);
+  const MemoryUse memory = check_memory(resolved);
+  NeuronCall call{step.graph, resolved.precision, resolved.system.spec, resolved.system.factors};
+  call.copies_per_device = cores_per_device(resolved);
+  call.tensor_parallel = resolved.request.dp;
+  call.sdk_engine_time = sdk_engine_time(resolved.system.factors, resolved.request.sdk);
+  call.exact = resolved.request.exact;
+  write_timeline(resolved.request.trace_file, call);
+  Metrics metrics = run_neuron_call(call).metrics;
+  metrics.memory = memory;
+  note_training(step, resolved.request, metrics);
+  return metrics;
 }
 
 Metrics simulate_forward(const ResolvedRequest& resolved) {
+  if (trains(resolved.request)) return simulate_training(resolved);
   const Graph graph = build_resolved_graph(resolved);
   check_memory(resolved);
   NeuronCall call{graph, resolved.precision, resolved.system.spec, resolved.system.factors};
@@ -57,6 +85,7 @@ Metrics simulate_generation(const ResolvedRequest& resolved) {
   generation.exact_kv = request.kv == "exact";
   generation.host_sampling = request.sampling == "host";
   generation.exact = request.exact;
+  write_timeline(request.trace_file, generation);
   Metrics metrics = run_generation(generation);
   metrics.memory = memory;
   return metrics;

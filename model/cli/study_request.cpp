@@ -27,8 +27,15 @@ struct WordKey {
 
 const std::vector<WordKey>& word_keys() {
   static const std::vector<WordKey> kKeys = {
-      {"on", &Request::system}, {"workload", &Request::workload}, {"dtype", &Request::dtype},
-      {"l2", &Request::l2},     {"sdk", &Request::sdk},           {"factors", &Request::factors},
+      {"on", &Request::system},
+      {"workload", &Request::workload},
+      {"dtype", &Request::dtype},
+      {"l2", &Request::l2},
+      {"sdk", &Request::sdk},
+      {"factors", &Request::factors},
+      {"shapes", &Request::shapes},
+      {"phase", &Request::phase},
+      {"optimizer", &Request::optimizer},
   };
   return kKeys;
 }
@@ -44,6 +51,15 @@ bool parse_flag(const std::string& key, const std::string& value) {
   if (word == "no" || word == "false") return false;
   throw UserError(fmt::format("{}: '{}' is not allowed; it must be yes or no", key, value));
 }
+
+// Several NAME=VALUE with semicolons between.
+struct PairKey {
+  const char* name;
+  void (*add)(Request&, std::string_view);
+};
+
+constexpr PairKey kPairKeys[] = {
+    {"dim", add_dimension}, {"branch", add_branch}, {"trips", add_trips}};
 
 bool is_path(const std::string& key) { return key.find('.') != std::string::npos; }
 
@@ -61,7 +77,7 @@ std::string folder_bytes(const fs::path& folder) {
   }
   std::string bytes;
   for (const fs::path& file : files) {
-    bytes += fs::relative(file, folder).generic_string() + '\n';
+    bytes += file.lexically_relative(folder).generic_string() + '\n';
     bytes += read_text_file(file);
   }
   return bytes;
@@ -89,6 +105,7 @@ const std::vector<std::string>& scenario_keys() {
     for (const WordKey& key : word_keys()) keys.emplace_back(key.name);
     for (const CountField& field : count_fields()) keys.push_back(key_of(field.option));
     for (const ChoiceField& field : choice_fields()) keys.push_back(key_of(field.option));
+    for (const PairKey& key : kPairKeys) keys.emplace_back(key.name);
     keys.insert(keys.end(), {kSequenceParallel, kInFlight, kExact, kSeed});
     return keys;
   }();
@@ -108,12 +125,17 @@ void set_study_key(Request& request, const std::string& key, const std::string& 
   }
   for (const CountField& field : count_fields()) {
     if (key_of(field.option) != key) continue;
-    field.set(request, parse_count(key, value, field.low, field.high));
+    set_length(request, field, key, value);
     return;
   }
   for (const ChoiceField& field : choice_fields()) {
     if (key_of(field.option) != key) continue;
     request.*field.member = parse_choice(field, value);
+    return;
+  }
+  for (const PairKey& pair : kPairKeys) {
+    if (key != pair.name) continue;
+    for (const std::string& text : split(value, ';')) pair.add(request, trim(text));
     return;
   }
   if (key == kSequenceParallel) {
@@ -144,12 +166,23 @@ std::string request_json(const Request& request) {
     if (!value.empty()) json[key.name] = value;
   }
   for (const CountField& field : count_fields()) {
-    if (field.get(request) != 0) json[key_of(field.option)] = field.get(request);
+    const auto varies = request.distributions.find(field.option);
+    if (varies != request.distributions.end()) {
+      json[key_of(field.option)] = varies->second;
+    } else if (field.get(request) != 0) {
+      json[key_of(field.option)] = field.get(request);
+    }
   }
   for (const ChoiceField& field : choice_fields()) {
     const std::string& value = request.*field.member;
     if (!value.empty()) json[key_of(field.option)] = value;
   }
+  if (!request.dimensions.empty()) json["dim"] = request.dimensions;
+  for (const auto& [name, text] : request.distributions) {
+    if (starts_with(name, "dim ")) json["dim"][name.substr(4)] = text;
+  }
+  if (!request.branches.empty()) json["branch"] = request.branches;
+  if (!request.trips.empty()) json["trips"] = request.trips;
   if (request.sequence_parallel) json[kSequenceParallel] = true;
   if (request.in_flight > 0) json[kInFlight] = request.in_flight;
   if (request.exact) json[kExact] = true;

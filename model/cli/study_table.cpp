@@ -117,9 +117,29 @@ StudyResults study_results(const StudyStore& store, const StudyHead& head) {
   return results;
 }
 
+std::vector<double> objectives_of(const Study& study, const StudyRow& row,
+                                  const DefaultValue& defaults) {
+  std::vector<double> objectives;
+  for (const StudyValue& value : objective_values(
+           study, values_of(study, row), point_metrics(row.result.record->summary), defaults))
+    objectives.push_back(value.number);
+  return objectives;
+}
+
+std::vector<std::vector<double>> front_objectives(const StudyResults& results) {
+  const DefaultValue defaults = ParameterDefaults();
+  std::vector<std::vector<double>> points;
+  for (const StudyRow& row : results.front)
+    points.push_back(objectives_of(results.study, row, defaults));
+  return points;
+}
+
 Table front_table(const StudyResults& results, std::size_t top) {
   Table table;
-  for (const std::string& key : results.head.keys) table.columns.push_back({key, Align::kRight});
+  for (const std::string& key : results.head.keys) {
+    const bool is_word = key == "on" || key == "workload" || key == "dtype";
+    table.columns.push_back({key, is_word ? Align::kLeft : Align::kRight});
+  }
   for (const StudyObjective& objective : results.study.objectives)
     table.columns.push_back({objective_title(objective), Align::kRight});
   table.columns.push_back({"bottleneck"});

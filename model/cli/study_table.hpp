@@ -25,6 +25,13 @@ struct StudyResults {
 // Reads a study and finds its front. UserError when its definition is damaged.
 StudyResults study_results(const StudyStore& store, const StudyHead& head);
 
+// Objectives of the points of the front, in base units.
+std::vector<std::vector<double>> front_objectives(const StudyResults& results);
+
+// Of any row with a prediction; empty when one of them does not apply.
+std::vector<double> objectives_of(const Study& study, const StudyRow& row,
+                                  const DefaultValue& defaults);
+
 // The front, at most `top` rows: what varies, and the objectives.
 Table front_table(const StudyResults& results, std::size_t top);
 std::string study_text(const StudyResults& results, std::size_t top, int max_width);

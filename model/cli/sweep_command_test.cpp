@@ -1,11 +1,15 @@
 // `foretell sweep` with a stand-in for the simulator: what is stored, whatever happens on the way.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
+#include <functional>
 #include <sstream>
 
 #include "model/base/errors.hpp"
@@ -26,18 +30,23 @@ constexpr const char* kBase = "base: {on: inf2.xlarge, workload: bert-base-uncas
 
 class SweepTest : public testing::Test {
  protected:
-  std::string study(const std::string& text, const std::string& name = "study.yaml") {
+  std::string study(const std::string& text, const std::string& name = "study.yaml",
+                    const std::string& called = "s") {
     const std::string path = folder_.file(name);
-    std::ofstream(path) << "study: s\n" << text;
+    std::ofstream(path) << "study: " << called << '\n' << text;
     return path;
   }
   std::string store(const std::string& name = "store.sqlite") { return folder_.file(name); }
 
-  // Every row of the first study of a store, as text.
-  std::string rows(const std::string& path) {
+  // Every row of a study of a store, as text; of the first one when no name is given.
+  std::string rows(const std::string& path, const std::string& name = "") {
     const StudyStore store(path, StoreAccess::kRead);
+    StudyHead head = store.studies().front();
+    for (const StudyHead& known : store.studies()) {
+      if (known.name == name) head = known;
+    }
     std::string text;
-    store.read(store.studies().front(), [&text](const StudyRow& row) {
+    store.read(head, [&text](const StudyRow& row) {
       text += std::to_string(row.point.number) + row.point.hash + row.point.skipped_by +
               row.point.values + (row.point.inside ? "+" : "-") + row.result.status +
               row.result.message + row.result.context +
@@ -151,6 +160,149 @@ TEST_F(SweepTest, KilledAndResumedGivesTheSameRows) {
   }
 }
 
+// kill -9 of a worker from outside: the point is tried again, and nothing shows in the rows.
+TEST_F(SweepTest, AWorkerThatIsKilledIsReplacedAndItsPointTriedAgain) {
+  const std::string path =
+      study(std::string(kBase) + "vary: {batch: {range: [1, 20], steps: 20}}\n");
+  run_command({"sweep", path, "--store", store("whole")});
+  const std::string marker = folder_.file("killed");
+  std::ostringstream messages;
+  Session session;
+  session.messages = &messages;
+  session.predict = [&marker](const Request& request) {
+    if (request.batch == 7 && !std::ifstream(marker)) {
+      std::ofstream(marker) << "once";
+      std::raise(SIGKILL);
+    }
+    return fake_predict(request);
+  };
+  EXPECT_EQ(run_application({"sweep", path, "--store", store("killed.sqlite"), "--jobs", "2", "-o",
+                             folder_.file("out")},
+                            session),
+            kSuccess);
+  EXPECT_TRUE(std::ifstream(marker));
+  EXPECT_EQ(rows(store("killed.sqlite")), rows(store("whole")));
+}
+
+// Runs the command in a process of its own, after `prepare`; what it said, and its exit code.
+CommandResult run_apart(const std::vector<std::string>& words,
+                        const std::function<void()>& prepare) {
+  std::array<int, 2> ends{};
+  EXPECT_EQ(pipe(ends.data()), 0);
+  const pid_t process = fork();
+  if (process == 0) {
+    prepare();
+    std::ostringstream messages;
+    Session session;
+    session.predict = fake_predict;
+    session.messages = &messages;
+    const int code = run_application(words, session);
+    const std::string text = messages.str();
+    if (write(ends[1], text.data(), text.size()) < 0) _exit(99);
+    _exit(code);
+  }
+  close(ends[1]);
+  CommandResult result;
+  std::array<char, 4096> chunk{};
+  for (ssize_t count = 0; (count = read(ends[0], chunk.data(), chunk.size())) > 0;)
+    result.messages.append(chunk.data(), static_cast<std::size_t>(count));
+  close(ends[0]);
+  int status = 0;
+  waitpid(process, &status, 0);
+  result.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return result;
+}
+
+// Nobody's permissions: root may write everywhere.
+void give_up_root() {
+  constexpr uid_t kNobody = 65534;
+  if (geteuid() == 0 && (setgid(kNobody) != 0 || setuid(kNobody) != 0)) _exit(98);
+}
+
+TEST_F(SweepTest, AStoreOrFolderThatIsReadOnlyIsSaidSoAndCanBeRead) {
+  namespace fs = std::filesystem;
+  const std::string path = study(std::string(kBase) + "vary: {batch: [1, 2]}\n");
+  run_command({"sweep", path, "--store", store()});
+  const std::string more = study(std::string(kBase) + "vary: {batch: [4]}\n", "more.yaml");
+  fs::permissions(store(), fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read);
+  const fs::path folder = fs::path(store()).parent_path();
+  const fs::perms before = fs::status(folder).permissions();
+  fs::permissions(folder, fs::perms(0555));
+  const CommandResult kept = run_apart({"sweep", more, "--store", store()}, give_up_root);
+  const CommandResult fresh =
+      run_apart({"sweep", more, "--store", store("fresh.sqlite")}, give_up_root);
+  const CommandResult log = run_apart({"sweep", more, "--log", folder_.file("log")}, give_up_root);
+  const CommandResult shown = run_apart({"report", store()}, give_up_root);
+  fs::permissions(folder, before);
+  EXPECT_EQ(kept.code, kUserMistake);
+  EXPECT_THAT(kept.messages, AllOf(HasSubstr(store()), HasSubstr("readonly")));
+  EXPECT_EQ(fresh.code, kUserMistake);
+  EXPECT_THAT(fresh.messages, HasSubstr("cannot be opened"));
+  EXPECT_EQ(log.code, kUserMistake);
+  EXPECT_THAT(log.messages, HasSubstr("log"));
+  EXPECT_EQ(shown.code, kSuccess) << shown.messages;
+}
+
+// A file that may not grow any more stands for a full disk.
+TEST_F(SweepTest, AFullDiskEndsTheSweepAndLosesNothing) {
+  const std::string path =
+      study(std::string(kBase) + "vary: {batch: {range: [1, 300], steps: 300}}\n");
+  run_command({"sweep", path, "--store", store("whole")});
+  const CommandResult full = run_apart({"sweep", path, "--store", store("full")}, [] {
+    std::signal(SIGXFSZ, SIG_IGN);  // as the program does
+    const rlimit most{150'000, 150'000};
+    setrlimit(RLIMIT_FSIZE, &most);
+  });
+  EXPECT_EQ(full.code, kUserMistake);
+  EXPECT_THAT(full.messages, HasSubstr("full: cannot be written"));
+  {
+    const StudyStore reader(store("full"), StoreAccess::kRead);
+    const std::size_t done = reader.finished(reader.studies().front()).size();
+    EXPECT_GT(done, 0U);
+    EXPECT_LT(done, 300U);
+  }
+  EXPECT_EQ(run_command({"sweep", path, "--store", store("full"), "--resume"}).code, kSuccess);
+  EXPECT_EQ(rows(store("full")), rows(store("whole")));
+}
+
+TEST_F(SweepTest, TwoStudiesOnOneStoreAtOnce) {
+  const std::string base(kBase);
+  const std::string first =
+      study(base + "vary: {batch: {range: [1, 60], steps: 60}}\n", "a.yaml", "a");
+  const std::string second =
+      study(base + "vary: {batch: {range: [30, 90], steps: 61}}\n", "b.yaml", "b");
+  run_command({"sweep", first, "--store", store("one")});
+  run_command({"sweep", second, "--store", store("one")});
+  const pid_t other = fork();
+  if (other == 0) {
+    std::ostringstream messages;
+    Session session;
+    session.predict = slow_predict;
+    session.messages = &messages;
+    _exit(run_application(
+        {"sweep", first, "--store", store("both"), "--jobs", "1", "-o", folder_.file("out")},
+        session));
+  }
+  EXPECT_EQ(run_command({"sweep", second, "--store", store("both"), "--jobs", "1"}).code, kSuccess);
+  int status = 0;
+  waitpid(other, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), kSuccess);
+  for (const char* name : {"a", "b"})
+    EXPECT_EQ(rows(store("both"), name), rows(store("one"), name)) << name;
+}
+
+// One study over every family of devices and a made-up one, with a constraint on what they cost.
+TEST_F(SweepTest, FamiliesAndPricesInOneStudy) {
+  const std::string path = study(
+      "base: {workload: bert-base-uncased, seq: 128}\n"
+      "vary: {on: [inf2.xlarge, inf2.48xlarge, g6.xlarge, c7i.8xlarge], batch: [1, 4]}\n"
+      "where: [\"${system.price.on_demand} < 2 USD/h\"]\n"
+      "objectives: [latency, usd_per_million]\n");
+  const CommandResult result = run_command({"sweep", path, "--store", store()});
+  EXPECT_EQ(result.code, kSuccess) << result.messages;
+  EXPECT_THAT(result.result, HasSubstr("8 of 8 points, 6 predicted, 2 skipped"));
+}
+
 TEST_F(SweepTest, ALogForBatchJobs) {
   const std::string path = study(std::string(kBase) + "vary: {batch: [1, 1313]}\n");
   run_command({"sweep", path, "--log", folder_.file("log")});
@@ -174,6 +326,9 @@ TEST_F(SweepTest, MistakesAreFoundBeforeAnythingRuns) {
   EXPECT_THAT(mistake(base + "vary: {batch: [0]}\n"), HasSubstr("'0' is not allowed"));
   EXPECT_THAT(mistake(base + "vary: {batch: []}\n"), HasSubstr("no values"));
   EXPECT_THAT(mistake(base + "vary: {dtype: [bf17]}\n"), HasSubstr("nearest is 'bf16'"));
+  EXPECT_THAT(mistake(base + "vary: {batch: {range: [1, 1000000], steps: 1000000}, dp: {range: "
+                             "[1, 1000000], steps: 1000000}}\n"),
+              HasSubstr("1,000,000,000,000 points"));
   EXPECT_THAT(mistake(base + "vary: {device.hbm.bandwidth: [820]}\n"), HasSubstr("has no unit"));
   EXPECT_THAT(mistake(base + "vary: {device.cores: [2, 0]}\n"), HasSubstr("device.cores"));
   EXPECT_THAT(mistake("base: {workload: gpt2}\n"), HasSubstr("names no system"));

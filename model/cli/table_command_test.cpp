@@ -37,6 +37,16 @@ TEST(Predict, AddsColumnsAndPassesTheOthersThrough) {
             "A,inf2.xlarge,bert-base-uncased,forward,8,2,4,bf16,,\"a, b\",8,8,,,2000,7,9.5,ok,\n");
 }
 
+TEST(Predict, RowsAreJsonLinesToo) {
+  const TemporaryFolder folder;
+  const std::string table = folder.write("t.csv", kHeader + row("A", "8"));
+  const CommandResult result = run_command({"predict", table, "--format", "json"});
+  EXPECT_EQ(result.code, kSuccess);
+  EXPECT_THAT(result.result, AllOf(StartsWith("{\"id\":\"A\","), HasSubstr("\"remark\":\"a, b\""),
+                                   HasSubstr("\"pred_call_ms\":8,")));
+  EXPECT_EQ(run_command({"predict", table, "--format", "table"}).code, kUserMistake);
+}
+
 TEST(Predict, RowsThatFailKeepTheirPlace) {
   const TemporaryFolder folder;
   const std::string path =
@@ -141,7 +151,7 @@ TEST(Predict, CellsAreReadAsTablesWriteThem) {
   EXPECT_THAT(out, HasSubstr("8.0,224x224,fp32,bf16-matmul,,8,"));
   EXPECT_THAT(out, HasSubstr("as 224x224"));
   EXPECT_THAT(out, HasSubstr("unknown phase 'forwrd'; nearest is 'forward'"));
-  EXPECT_THAT(out, HasSubstr("diffusion has no device model yet"));
+  EXPECT_THAT(out, HasSubstr("diffusion,8,,fp32,bf16,,8,"));
   EXPECT_THAT(out, HasSubstr("decode needs input_len and output_len"));
 }
 

@@ -15,6 +15,7 @@ constexpr double kMsPerSecond = 1e3;
 constexpr const char* kForward = "forward";
 constexpr const char* kDecode = "decode";
 constexpr const char* kDiffusion = "diffusion";
+constexpr const char* kTrainStep = "train-step";
 
 bool is_one_of(std::string_view column, std::initializer_list<std::string_view> names) {
   return std::find(names.begin(), names.end(), column) != names.end();
@@ -63,17 +64,17 @@ std::string RowReader::read_dtype(const CsvRow& row) const {
 void RowReader::read_lengths(const CsvRow& row, Request& request) const {
   std::string phase = cell(row, "phase");
   if (phase.empty()) phase = cell(row, "output_len").empty() ? kForward : kDecode;
-  if (phase == kDiffusion) {
-    throw UserError("phase: diffusion has no device model yet; forward and decode have");
+  if (!is_one_of(phase, {kForward, kDecode, kDiffusion, kTrainStep})) {
+    throw unknown_name("phase", phase, {kForward, kDecode, kDiffusion, kTrainStep});
   }
-  if (!is_one_of(phase, {kForward, kDecode})) {
-    throw unknown_name("phase", phase, {kForward, kDecode, kDiffusion});
-  }
+  if (phase == kTrainStep) request.phase = phase;
+  request.shapes = cell(row, "shapes");
+  request.optimizer = cell(row, "optimizer");
   for (const CountField& field : count_fields()) {
     std::string text = cell(row, field.column);
     if (text.empty() || !applies(field, phase)) continue;
     if (std::string_view(field.column) == "image_size") text = square_side(text);
-    field.set(request, parse_count(field.column, text, field.low, field.high));
+    set_length(request, field, field.column, text);
   }
   for (const ChoiceField& field : choice_fields()) {
     const std::string text = cell(row, field.column);

@@ -3,15 +3,12 @@
 #include <fstream>
 
 #include "model/base/errors.hpp"
-#include "model/system/trace.hpp"
-
 namespace foretell {
 
-void write_trace_file(const std::string& path, const Program& program,
-                      const ChipExecution& execution) {
+void write_trace_file(const std::string& path, const std::vector<TracedCall>& calls) {
   if (path.empty()) return;
   std::ofstream file(path, std::ios::binary);
-  if (file) write_trace(file, program, execution);
+  if (file) write_trace(file, calls);
   file.close();
   if (!file) throw UserError(path + ": the timeline cannot be written; is the disk full?");
 }

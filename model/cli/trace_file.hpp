@@ -1,15 +1,14 @@
-// The timeline of a simulated call as a file.
+// The timeline of simulated calls as a file.
 #pragma once
 
 #include <string>
+#include <vector>
 
-#include "model/program/program.hpp"
-#include "model/system/simulate.hpp"
+#include "model/system/trace.hpp"
 
 namespace foretell {
 
 // Does nothing for an empty path. UserError when the file cannot be written, a full disk included.
-void write_trace_file(const std::string& path, const Program& program,
-                      const ChipExecution& execution);
+void write_trace_file(const std::string& path, const std::vector<TracedCall>& calls);
 
 }  // namespace foretell

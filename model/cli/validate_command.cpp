@@ -106,6 +106,10 @@ AccuracyReport compare_with_table(const ValidateOptions& options, int jobs, CsvR
   const RowFilter filter = make_filter(options, table.header());
   const RowTest held_out =
       options.held_out ? held_out_test(layout, table.header()) : [](const CsvRow&) { return true; };
+  // Of a GPU whose factors are left out, no row took part in anything.
+  const RowTest judges_interval = options.kernels.held_out_device.empty()
+                                      ? judges_interval_test(layout, table.header())
+                                      : [](const CsvRow&) { return true; };
   SampleCollector collector(layout, table.header(), options.by);
   Counts counts;
   std::map<std::string, std::size_t> failures;
@@ -113,7 +117,7 @@ AccuracyReport compare_with_table(const ValidateOptions& options, int jobs, CsvR
   double before_block = 0;
   const auto sink = [&](const CsvRow& row, const RowPrediction& prediction) {
     if (prediction.error.empty()) {
-      collector.collect(row, prediction);
+      collector.collect(row, prediction, judges_interval(row));
     } else {
       ++counts.failed;
       ++failures[prediction.error];

@@ -24,5 +24,13 @@ TEST_F(VisionAccuracy, NetworksOfTheLatestReleaseThatNoFactorWasFittedTo) {
   EXPECT_LE(call.mape, 0.12);
 }
 
+// Vision transformers, CLIP and Perceiver, of every release.
+TEST_F(VisionAccuracy, TransformersThatNoFactorWasFittedTo) {
+  const ValidatedErrors call =
+      errors("call_ms", {"--where", "family=vision-transformer", "--where", "system=inf2.xlarge"});
+  EXPECT_GE(call.rows, 20);
+  EXPECT_LE(call.mape, 0.15);
+}
+
 }  // namespace
 }  // namespace foretell

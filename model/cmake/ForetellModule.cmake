@@ -62,7 +62,8 @@ if(FORETELL_TESTS AND FORETELL_PCH)
 endif()
 
 # foretell_tests(<name> TESTS x_test.cpp … DEPS target …): one executable and one ctest entry per
-# test case, so that each case has a process (and a SystemC kernel) of its own.
+# test case, so that each case has a process (and a SystemC kernel) of its own. With sanitizers, where
+# starting a process costs more than most tests, an executable is one entry.
 function(foretell_tests name)
   cmake_parse_arguments(ARG "UNGROUPED" "" "TESTS;DEPS" ${ARGN})
   foreach(label IN ITEMS unit laws golden accuracy speed)
@@ -92,7 +93,12 @@ function(foretell_tests name)
       if(label STREQUAL "speed")
         list(APPEND properties RUN_SERIAL ON) # a neighbour on the same core would be measured too
       endif()
-      gtest_discover_tests(${test_target} DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
+      if(FORETELL_SANITIZE AND NOT ARG_UNGROUPED)
+        add_test(NAME ${test_target} COMMAND ${test_target} --gtest_brief=1)
+        set_tests_properties(${test_target} PROPERTIES ${properties})
+      else()
+        gtest_discover_tests(${test_target} DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
+      endif()
     endif()
   endforeach()
 endfunction()

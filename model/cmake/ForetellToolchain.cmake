@@ -9,6 +9,7 @@ option(FORETELL_WERROR "Treat warnings as errors" ON)
 option(FORETELL_UNITY "Merge sources that include the same heavy headers" OFF)
 option(FORETELL_PCH "Precompile the heavy third-party headers" ON)
 option(FORETELL_TIDY "Run clang-tidy on what is not a test while compiling; findings are errors" OFF)
+option(FORETELL_FUZZ "Build the fuzzers of the readers; needs clang and FORETELL_SANITIZE=address,fuzzer-no-link" OFF)
 set(FORETELL_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=, for example address,undefined")
 
 if(NOT CMAKE_BUILD_TYPE)

@@ -49,8 +49,14 @@ void GpuStream::run(const std::vector<GpuProgram>& programs) {
   if (!programs.empty()) start_launch();
 }
 
+void GpuStream::join_through(ExchangeNetwork& network, int rank) {
+  network_ = &network;
+  rank_ = rank;
+}
+
 void GpuStream::start_launch() {
   FORETELL_CHECK(!(*programs_)[program_].kernels.empty(), "a program without kernels");
+  FORETELL_CHECK(kernel().exchange.ranks == 0 || network_ != nullptr, "an exchange with nobody");
   kernel_begin_ = now_ticks();
   if (kernel_ == 0) executions_[program_].begin = kernel_begin_;
   launch_over_.notify(to_sc_time(to_ticks(kernel().launch)));
@@ -63,7 +69,9 @@ void GpuStream::launch() {
       std::max(transport(dram, kernel().dram_bytes, kernel().dram_rate, dram_peak_),
                transport(l2, kernel().l2_bytes, kernel().l2_rate, l2_peak_));
   memory_ = std::max(last_byte, to_ticks(kernel().memory_latency));
-  if (kernel().ctas.empty()) {
+  if (kernel().exchange.ranks > 0) {
+    network_->join(rank_, exchanges_++, kernel().exchange, *this);
+  } else if (kernel().ctas.empty()) {
     end_kernel_after(0);
   } else {
     sms_.start(kernel());
@@ -109,7 +117,8 @@ void GpuStream::next() {
   if (program_ < programs_->size()) start_launch();
 }
 
-GpuChip::GpuChip(const sc_core::sc_module_name& name, const GpuDeviceSpec& spec)
+GpuChip::GpuChip(const sc_core::sc_module_name& name, const GpuDeviceSpec& spec,
+                 BytesPerSecond link_peak)
     : sc_module(name),
       l2_server_(l2_server_of(spec)),
       hbm_("hbm", spec.hbm),
@@ -118,6 +127,9 @@ GpuChip::GpuChip(const sc_core::sc_module_name& name, const GpuDeviceSpec& spec)
       stream_("stream", spec, sms_, l2_server_.bandwidth) {
   stream_.dram.bind(hbm_.socket);
   stream_.l2.bind(l2_.socket);
+  if (!(link_peak > BytesPerSecond(0))) return;
+  links_ = std::make_unique<GpuLinks>("links", link_peak, l2_server_.bandwidth);
+  links_->l2.bind(l2_.socket);
 }
 
 }  // namespace foretell

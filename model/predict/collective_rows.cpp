@@ -1,5 +1,7 @@
 #include "model/predict/collective_rows.hpp"
 
+#include <utility>
+
 #include "hw/spec/gpu_factors.hpp"
 #include "model/base/errors.hpp"
 
@@ -35,25 +37,34 @@ const CollectiveRowPredictor::Links& CollectiveRowPredictor::links(const GpuDevi
   return place->second;
 }
 
-RowTime CollectiveRowPredictor::time_of(const CollectiveRow& row) {
+void CollectiveRowPredictor::add(std::size_t index, const CollectiveRow& row,
+                                 RowPrograms& programs) {
   const GpuDeviceSpec& gpu = devices_.find(row.gpu);
   const bool custom = is_custom(row);
   const Links& used = links(gpu, custom ? collective_table(row) : "nccl");
-  const Seconds time = custom ? custom_time(gpu, used.factors, row.shape).time
-                              : nccl_time(gpu, used.factors, row.shape).time;
-  return {time, time * used.low, time * used.high, ""};
+  GpuKernel kernel;
+  kernel.launch = used.factors.launch;
+  if (custom) {
+    const GpuProtocol protocol = custom_time(gpu, used.factors, row.shape).protocol;
+    kernel.exchange = custom_exchange(gpu, used.factors, row.shape, protocol);
+  } else {
+    const GpuProtocol protocol = nccl_time(gpu, used.factors, row.shape).protocol;
+    kernel.exchange = nccl_exchange(gpu, used.factors, row.shape, protocol);
+  }
+  programs.add(index, gpu, {{std::move(kernel)}}, used.low, used.high);
 }
 
 std::vector<RowTime> CollectiveRowPredictor::predict(const std::vector<CollectiveRow>& rows) {
-  std::vector<RowTime> times;
-  times.reserve(rows.size());
-  for (const CollectiveRow& row : rows) {
+  std::vector<RowTime> times(rows.size());
+  RowPrograms programs;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
     try {
-      times.push_back(time_of(row));
+      add(i, rows[i], programs);
     } catch (const UserError& error) {
-      times.push_back({{}, {}, {}, error.what()});
+      times[i].error = error.what();
     }
   }
+  programs.simulate(times);
   return times;
 }
 

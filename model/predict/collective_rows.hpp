@@ -27,7 +27,8 @@ class CollectiveRowPredictor {
  public:
   CollectiveRowPredictor(std::vector<std::string> set, const std::string& held_out_device);
 
-  // One answer per row, in order; a row that cannot be predicted has an error.
+  // One answer per row, in order: simulated, all rows of a device in one simulation. A row that
+  // cannot be predicted has an error. At most one at a time in a process.
   std::vector<RowTime> predict(const std::vector<CollectiveRow>& rows);
 
  private:
@@ -37,7 +38,7 @@ class CollectiveRowPredictor {
     double high = 1;
   };
   const Links& links(const GpuDeviceSpec& device, const std::string& table);
-  RowTime time_of(const CollectiveRow& row);
+  void add(std::size_t index, const CollectiveRow& row, RowPrograms& programs);
 
   RowDevices devices_;
   KernelFactorsLibrary factors_;

@@ -57,6 +57,7 @@ class CpuCallRunner {
       const Seconds start = end_;
       for (const CpuLoop& loop : op.program.loops) {
         const Seconds time = times[next++];
+        result_.parts.push_back({loop.name, loop.op_class, time});
         result_.loops.push_back({call_.graph.op(op.main).name, loop.name, op.engine, end_, time});
         end_ += time;
       }

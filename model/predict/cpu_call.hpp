@@ -6,6 +6,7 @@
 
 #include "model/base/metrics.hpp"
 #include "model/system/gpu_trace.hpp"
+#include "model/timing/cpu_interval.hpp"
 #include "model/timing/cpu_timing.hpp"
 #include "workloads/ir/graph.hpp"
 #include "workloads/ir/precision.hpp"
@@ -24,6 +25,7 @@ struct CpuCall {
 struct CpuCallResult {
   Metrics metrics;
   std::vector<KernelRun> loops;
+  std::vector<CpuTimePart> parts;  // the same, as their errors are known
 };
 
 // Throws UserError for operators and types without a mapping. The caller has checked the memory.

@@ -27,8 +27,7 @@ class GenerationRunner {
     for (const GenerationMetrics::Step& made : result.steps)
       decode += static_cast<double>(made.tokens) * made.time;
     result.total += decode;
-    const std::int64_t median = median_positions(cached_prompt(), g_.output_len);
-    const std::int64_t kv_len = g_.exact_kv ? median : g_.bucket(median);
+    const std::int64_t kv_len = median_kv_len();
     Metrics metrics = step(kv_len).metrics;
     result.tpot = step_time(kv_len);
     result.slowest_stage =
@@ -40,7 +39,30 @@ class GenerationRunner {
     return metrics;
   }
 
+  GenerationTimeline timeline() {
+    const auto shown = [this](const Pass& pass) {
+      const LayerRange layers = stage_layers(g_.pipeline.layers, g_.pipeline.stages, 0);
+      const Graph graph = g_.graph(pass.phase, pass.tokens, pass.kv_len, layers);
+      NeuronCall call = call_of(graph, pass.phase);
+      call.exact = false;
+      call.for_timeline = true;
+      return run_neuron_call(call);
+    };
+    return {shown(prefill_pass()), shown({GenerationPhase::kDecode, 1, median_kv_len()})};
+  }
+
  private:
+  struct Pass {
+    GenerationPhase phase;
+    std::int64_t tokens;
+    std::int64_t kv_len;
+  };
+
+  std::int64_t median_kv_len() const {
+    const std::int64_t median = median_positions(cached_prompt(), g_.output_len);
+    return g_.exact_kv ? median : g_.bucket(median);
+  }
+
   Seconds time_to_first_token() {
     const PipelinePass prefill = run_prefill();
     const Seconds encoded = prefill_overhead() + prefill.metrics.device * g_.sdk_prefill_time;
@@ -93,10 +115,14 @@ class GenerationRunner {
     return pass.metrics.device + logits_copy(pass) + launch;
   }
 
-  PipelinePass run_prefill() {
+  Pass prefill_pass() const {
     const std::int64_t tokens = g_.bucket(g_.input_len);
     const std::int64_t kv_len = std::max(tokens, g_.bucket(cached_prompt() + g_.output_len));
-    PipelinePass pass = run({GenerationPhase::kPrefill, tokens, kv_len});
+    return {GenerationPhase::kPrefill, tokens, kv_len};
+  }
+
+  PipelinePass run_prefill() {
+    PipelinePass pass = run(prefill_pass());
     slowest_prefill_ = prefill_overhead() + pass.slowest * g_.sdk_prefill_time;
     return pass;
   }
@@ -106,12 +132,6 @@ class GenerationRunner {
     if (known != steps_.end()) return known->second;
     return steps_[kv_len] = run({GenerationPhase::kDecode, 1, kv_len});
   }
-
-  struct Pass {
-    GenerationPhase phase;
-    std::int64_t tokens;
-    std::int64_t kv_len;
-  };
 
   PipelinePass run(const Pass& pass) {
     Pipeline pipeline = g_.pipeline;
@@ -126,6 +146,10 @@ class GenerationRunner {
   }
 
   Metrics run_stage(const Graph& graph, GenerationPhase phase) {
+    return run_neuron_call(call_of(graph, phase)).metrics;
+  }
+
+  NeuronCall call_of(const Graph& graph, GenerationPhase phase) {
     const bool decodes = phase == GenerationPhase::kDecode;
     NeuronCall call{graph, g_.precision, g_.system, decodes ? decode_factors_ : g_.factors};
     call.copies_per_device = g_.cores_per_device;
@@ -134,7 +158,7 @@ class GenerationRunner {
     if (decodes) call.window_share = g_.factors.decode_window_fraction;
     call.exact = g_.exact;
     call.costs = &costs_;
-    return run_neuron_call(call).metrics;
+    return call;
   }
 
   const Generation& g_;
@@ -147,6 +171,10 @@ class GenerationRunner {
 }  // namespace
 
 Metrics run_generation(const Generation& generation) { return GenerationRunner(generation).run(); }
+
+GenerationTimeline generation_timeline(const Generation& generation) {
+  return GenerationRunner(generation).timeline();
+}
 
 std::int64_t median_positions(std::int64_t input_len, std::int64_t output_len) {
   return input_len + output_len / 2 + 1;

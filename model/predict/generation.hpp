@@ -47,6 +47,13 @@ struct Generation {
 // run_neuron_call.
 Metrics run_generation(const Generation& generation);
 
+// The prefill and the median decode step of the first stage, every layer of one rank.
+struct GenerationTimeline {
+  NeuronCallResult prefill;
+  NeuronCallResult step;
+};
+GenerationTimeline generation_timeline(const Generation& generation);
+
 // Positions that the median decode step of a run sees: half of the output is behind it.
 std::int64_t median_positions(std::int64_t input_len, std::int64_t output_len);
 

@@ -22,6 +22,11 @@ std::string kernel_key(const GpuKernel& kernel) {
   for (const CtaRun& run : kernel.ctas) {
     key += fmt::format(" {}x{}", run.count, run.duration.value());
   }
+  for (const LinkRound& round : kernel.exchange.rounds) {
+    key += fmt::format(" {}:{} {} {} {} {} {} {}", kernel.exchange.ranks, round.times,
+                       round.latency.value(), round.local.value(), round.local_rate.value(),
+                       round.peers, round.message.value(), round.link_rate.value());
+  }
   return key;
 }
 
@@ -35,7 +40,7 @@ std::vector<Seconds> kernel_times(const GpuCall& call, const std::vector<MappedO
     std::vector<GpuProgram> programs;
     programs.reserve(distinct.size());
     for (const GpuKernel& kernel : distinct) programs.push_back({{kernel}});
-    return simulate_gpu(call.system.device, programs);
+    return simulate_gpu(call.system.device, programs, call.exact);
   });
 }
 
@@ -72,7 +77,8 @@ class CallRunner {
         end_ = issued_;
       }
     }
-    result_.kernels.push_back({call_.graph.op(op.main).name, kernel.name, op.engine, end_, time});
+    result_.kernels.push_back({call_.graph.op(op.main).name, kernel.name, op.engine, end_, time,
+                               sent_bytes(kernel.exchange)});
     end_ += time;
   }
 
@@ -114,10 +120,12 @@ class CallRunner {
     metrics.memory_capacity = call_.system.device.hbm.capacity;
     std::map<std::string, Seconds> busy;
     Bytes l2;
+    Bytes link;
     for (const MappedOp& op : ops) {
       for (const auto& [name, time] : op.bounds) busy[name] += time;
       for (const GpuKernel& kernel : op.program.kernels) l2 += kernel.l2_bytes;
       metrics.hbm_read += op.dram;
+      link += op.link;
     }
     const auto add = [&](const char* path, const char* bound, Bytes bytes) {
       ResourceMetrics resource;
@@ -132,7 +140,7 @@ class CallRunner {
     add("dram", "DRAM", metrics.hbm_read);
     busy["launch"] += waited_;
     add("launch", "launch", Bytes(0));
-    add("link", "link", Bytes(0));
+    add("link", "link", link);
   }
 
   const GpuCall& call_;

@@ -2,12 +2,14 @@
 // calls, the work that is counted is conserved.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 
 #include "hw/spec/gpu_catalog.hpp"
 #include "hw/spec/gpu_factors.hpp"
 #include "model/mapping/gpu/gpu_precision.hpp"
 #include "model/predict/gpu_call.hpp"
+#include "model/testing/graphs.hpp"
 #include "model/testing/networks.hpp"
 
 namespace foretell {
@@ -152,6 +154,40 @@ TEST(GpuCallLaws, EqualKernelsOnceGiveWhatAllOfThemGive) {
   Setting exact;
   exact.exact = true;
   EXPECT_DOUBLE_EQ(time_of(exact), time_of({}));
+}
+
+TEST(GpuCallLaws, CollectivesSendWhatTheirRingsSay) {
+  const std::int64_t ranks = 4;
+  const std::int64_t rows = 4096;
+  const GpuSystemSpec system = GpuCatalog().load("h100-sxm-x8").spec;
+  const GpuFactors factors(system.device, "");
+  const PrecisionPolicy precision = find_precision("bf16");
+  const auto call = [&](const std::string& kind, std::map<std::string, Attribute> attributes,
+                        std::int64_t in) {
+    GraphWriter w;
+    const TensorId x = w.input("x", {in, 8192});
+    attributes["ranks"] = ranks;
+    const Graph graph = w.finish(w.op(kind, kind, {x}, attributes), "bf16");
+    return run_gpu_call({graph, precision, system, factors});
+  };
+  const double n = 2.0 * rows * 8192;
+  const double share = 3.0 / 4;
+  const auto link_bytes = [](const GpuCallResult& result) {
+    for (const ResourceMetrics& resource : result.metrics.resources) {
+      if (resource.path == "gpu0.link") return resource.bytes.value();
+    }
+    return 0.0;
+  };
+  const std::int64_t axis = 0;
+  EXPECT_NEAR(link_bytes(call("AllReduce", {}, rows)), 2 * share * n, 64);
+  EXPECT_NEAR(link_bytes(call("AllToAll", {}, rows)), share * n, 64);
+  EXPECT_NEAR(link_bytes(call("ReduceScatter", {{"axis", axis}}, rows)), share * n, 64);
+  const GpuCallResult gathered = call("AllGather", {{"axis", axis}, {"size", rows}}, rows / ranks);
+  EXPECT_NEAR(link_bytes(gathered), share * n, 64);
+  EXPECT_EQ(gathered.metrics.operators.front().engine, "link");
+  EXPECT_NEAR(gathered.kernels.front().link.value(), share * n, 64);
+  EXPECT_GE(gathered.metrics.call.value(),
+            share * n / system.device.nvlink.bandwidth.value() / 1.2);
 }
 
 TEST(GpuCallLaws, RotatedCopiesAreNeverFaster) {

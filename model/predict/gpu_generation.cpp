@@ -3,29 +3,22 @@
 #include <algorithm>
 #include <map>
 
+#include "model/mapping/gpu/collective_kernels.hpp"
 #include "model/predict/decode_steps.hpp"
 #include "model/predict/generation.hpp"
+#include "model/system/gpu_run.hpp"
 
 namespace foretell {
 namespace {
 
-constexpr Seconds kHop(1e-6);
 constexpr std::int64_t kBlock = 128;  // positions of the KV cache that kernels walk together
 
 }  // namespace
 
 Seconds handover_time(const GpuSystemSpec& system, const GpuFactors& factors, Bytes bytes) {
-  const GpuDeviceSpec& device = system.device;
-  const bool nvlink = system.interconnect == "nvlink";
-  if (!nvlink || !factors.collectives()) {
-    const BytesPerSecond rate = nvlink ? device.nvlink.bandwidth : device.pcie.bandwidth;
-    return device.launch_floor + kHop + bytes / rate;
-  }
-  const LinkFactors& nccl = factors.collectives()->nccl;
-  const Seconds payload = bytes / (device.nvlink.bandwidth * nccl.link_efficiency);
-  return device.launch_floor +
-         std::min({nccl.hop_ll + nccl.cost_ll * payload, nccl.hop_ll128 + nccl.cost_ll128 * payload,
-                   nccl.start_simple + nccl.hop_simple + payload});
+  const CollectiveKernels collectives(system, factors, system.device.launch_floor);
+  const GpuKernel send = collectives.kernel("Send", {GpuCollective::kSend, 2, bytes});
+  return simulate_gpu(system.device, {{{send}}}).front();
 }
 
 Metrics run_gpu_generation(const GpuGeneration& generation) {

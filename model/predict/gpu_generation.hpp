@@ -26,9 +26,9 @@ struct GpuGeneration {
   int stages = 1;  // of a pipeline
 };
 
-// From a GPU of a stage to one of the next: over NVLink one step of a ring in the fastest protocol
-// of NCCL, with its fitted factors; by facts alone and over PCIe 1 us and the bytes at the rate of
-// the links.
+// From a GPU of a stage to one of the next, simulated: a message over the links of the two, in the
+// fastest protocol of NCCL over NVLink; by facts alone and over PCIe 1 us and the bytes at the rate
+// of the links.
 Seconds handover_time(const GpuSystemSpec& system, const GpuFactors& factors, Bytes bytes);
 
 // Metrics of the median decode step, with Metrics::generation.

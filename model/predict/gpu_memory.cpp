@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "model/mapping/gpu/fuse.hpp"
+#include "model/mapping/fusion/fuse.hpp"
 #include "model/predict/memory_use.hpp"
 
 namespace foretell {
@@ -12,7 +12,7 @@ namespace {
 
 // A result lives from the operation that writes it to the last that reads it.
 Bytes most_live_results(const Graph& graph) {
-  const std::vector<FusedOp> ops = fuse_for_gpu(graph);
+  const std::vector<FusedOp> ops = fuse_kernels(graph);
   std::map<TensorId, std::size_t> last_reader;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     for (const TensorAccess& read : ops[i].reads) last_reader[read.tensor] = i;

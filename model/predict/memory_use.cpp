@@ -42,6 +42,17 @@ MemoryUse memory_of_core(const Graph& graph, const HostSpec& host) {
   return use;
 }
 
+MemoryUse memory_of_training(const TrainingStep& step, Bytes runtime) {
+  MemoryUse use;
+  use.weights = step.weights;
+  use.training = step.gradients + step.optimizer_state;
+  use.activations = step.most_activations;
+  for (const TensorId input : step.graph.inputs())
+    use.inputs_outputs += step.graph.tensor(input).bytes();
+  use.runtime = runtime;
+  return use;
+}
+
 MemoryUse largest(const MemoryUse& a, const MemoryUse& b) {
   MemoryUse use;
   use.weights = std::max(a.weights, b.weights);
@@ -49,6 +60,7 @@ MemoryUse largest(const MemoryUse& a, const MemoryUse& b) {
   use.activations = std::max(a.activations, b.activations);
   use.inputs_outputs = std::max(a.inputs_outputs, b.inputs_outputs);
   use.runtime = std::max(a.runtime, b.runtime);
+  use.training = std::max(a.training, b.training);
   return use;
 }
 

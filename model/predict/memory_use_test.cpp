@@ -48,8 +48,8 @@ TEST(MemoryUse, SeveralCoresNeedSeveralTimesAsMuch) {
 }
 
 TEST(MemoryUse, TwoGraphsOnOneCoreShareWhatTheyHaveInCommon) {
-  const MemoryUse prefill{Bytes(10), Bytes(2), Bytes(9), Bytes(1), Bytes(5)};
-  const MemoryUse decode{Bytes(10), Bytes(4), Bytes(3), Bytes(2), Bytes(5)};
+  const MemoryUse prefill{Bytes(10), Bytes(2), Bytes(9), Bytes(1), Bytes(5), Bytes(0)};
+  const MemoryUse decode{Bytes(10), Bytes(4), Bytes(3), Bytes(2), Bytes(5), Bytes(0)};
   const MemoryUse both = largest(prefill, decode);
   EXPECT_EQ(both.total().value(), 10 + 4 + 9 + 2 + 5);
 }

@@ -104,7 +104,8 @@ class NeuronCallRunner {
 
   NeuronCallResult run() {
     replay_.run = longest_equal_run(call_.graph);
-    int executed = call_.exact ? replay_.run.count : std::min(kFirstTry, replay_.run.count);
+    const bool all = call_.exact || call_.for_timeline;
+    int executed = all ? replay_.run.count : std::min(kFirstTry, replay_.run.count);
     while (true) {
       execute(executed);
       if (executed == replay_.run.count || steady()) break;
@@ -121,11 +122,18 @@ class NeuronCallRunner {
       skipped.insert(replay_.run.first + layer);
     replay_.executed = executed;
     replay_.period = 0;
-    result_.program = map_to_neuron_core(call_.graph, call_.precision, call_.system.device.core,
-                                         scheduling_, skipped);
+    result_.program =
+        map_to_neuron_core(call_.graph, call_.precision, call_.system.device.core, scheduling_,
+                           skipped, call_.for_timeline ? &result_.shown.occupancy : nullptr);
+    CollectiveCosts& costs = call_.costs == nullptr ? own_costs_ : *call_.costs;
     const RunSettings settings{call_.copies_per_device, call_.sdk_engine_time,
-                               call_.tensor_parallel, call_.exact,
-                               call_.costs == nullptr ? &own_costs_ : call_.costs};
+                               call_.tensor_parallel, call_.exact, &costs};
+    if (call_.for_timeline) {
+      for (const Collective& collective : result_.program.collectives) {
+        result_.shown.links[{collective.kind, collective.bytes}] =
+            costs.of(collective.kind, collective.bytes).links;
+      }
+    }
     result_.execution = foretell::simulate(call_.system, call_.factors, settings, result_.program);
     activities_ = activities_of(result_.program, result_.execution.cores.front());
   }

@@ -6,6 +6,7 @@
 #include "model/base/metrics.hpp"
 #include "model/program/program.hpp"
 #include "model/system/simulate.hpp"
+#include "model/system/trace.hpp"
 #include "workloads/ir/graph.hpp"
 #include "workloads/ir/precision.hpp"
 
@@ -21,6 +22,7 @@ struct NeuronCall {
   int tensor_parallel = 1;           // cores that share this copy; the graph is the share of one
   double window_share = 1;           // of the prefetch window
   bool exact = false;                // execute every layer instead of replaying equal ones
+  bool for_timeline = false;         // execute every layer of one rank, and fill `shown`
   CollectiveCosts* costs = nullptr;  // found before for the same system, factors and group
 };
 
@@ -30,6 +32,7 @@ struct NeuronCallResult {
   Program program;
   ChipExecution execution;
   int replayed_layers = 0;
+  TraceDetails shown;  // only with NeuronCall::for_timeline
 };
 
 // Throws UserError for operators and types without a mapping. The caller has checked the memory.

@@ -38,6 +38,20 @@ double element_bytes_of(const OperatorRow& row) {
   return gemm_type(row.dtype).activation_bytes;
 }
 
+ConvolutionShape shape_of(const SquareConvolution& square) {
+  const std::int64_t side = (square.size + 2 * square.padding - square.kernel) / square.stride + 1;
+  ConvolutionShape shape;
+  shape.images = square.images;
+  shape.channels_in = square.channels_in;
+  shape.channels_out = square.channels_out;
+  shape.in_pixels = square.size * square.size;
+  shape.out_rows = side;
+  shape.out_columns = side;
+  shape.filter = square.kernel * square.kernel;
+  shape.is_winograd = square.kernel == 3 && square.stride == 1;
+  return shape;
+}
+
 // Factors of another chip. Times of the host follow its stream floor, which with_host() knows.
 void adapt(OperatorFactors& factors, const GpuDeviceSpec& teacher, const GpuDeviceSpec& device) {
   const double resident = device.l2.resident_share / teacher.l2.resident_share;
@@ -110,11 +124,18 @@ OperatorKernels::OperatorKernels(const GpuDeviceSpec& device, const OperatorRow&
   if (is_product(*like.op)) {
     products_ = std::make_unique<Products>(device, like, factors.product.gemm);
   }
+  if (like.op->kind == OperatorKind::kConvolution && on_vector_pipe(like)) {
+    convolutions_ = std::make_unique<ConvolutionKernels>(device, factors.product);
+  }
 }
 
 OperatorKernels::~OperatorKernels() = default;
 
 GpuProgram OperatorKernels::program(const OperatorRow& row) const {
+  if (convolutions_ != nullptr) {
+    const ConvolutionShape shape = shape_of(row.convolution);
+    return convolutions_->fastest(shape, convolutions_->warm_traffic(shape)).program;
+  }
   if (products_ != nullptr) {
     const GemmTiming& timing = products_->timing;
     return gemm_program(timing, row.product, timing.fastest(row.product, {copies_, false}));
@@ -130,7 +151,7 @@ GpuProgram OperatorKernels::program(const OperatorRow& row) const {
 }
 
 Seconds OperatorKernels::time(const OperatorRow& row) const {
-  if (products_ != nullptr) {
+  if (products_ != nullptr && convolutions_ == nullptr) {
     return with_host(products_->timing.fastest(row.product, {copies_, false}).total);
   }
   return with_host(program_time(program(row), device_));

@@ -9,6 +9,7 @@
 #include "hw/spec/gemm_factors_file.hpp"
 #include "hw/spec/kernel_factors_file.hpp"
 #include "hw/spec/operator_factors.hpp"
+#include "model/mapping/gpu/convolution_kernels.hpp"
 #include "model/predict/row_programs.hpp"
 #include "model/timing/operator_library.hpp"
 
@@ -20,7 +21,8 @@ struct OperatorRow {
   std::string framework;  // "": eager PyTorch, called by the host
   std::string dtype;
   const TableOperator* op = nullptr;
-  GemmShape product;      // of products and convolutions
+  GemmShape product;  // of products and convolutions
+  SquareConvolution convolution;
   std::int64_t rows = 1;  // of passes
   std::int64_t columns = 1;
 };
@@ -61,6 +63,7 @@ class OperatorKernels {
   double element_bytes_;
   int copies_;  // of the weights, in turn
   std::unique_ptr<Products> products_;
+  std::unique_ptr<ConvolutionKernels> convolutions_;  // on the vector pipe
 };
 
 struct OperatorRowOptions {

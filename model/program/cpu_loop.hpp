@@ -31,6 +31,7 @@ struct CpuChunkRun {
 
 struct CpuLoop {
   std::string name;
+  std::string op_class;  // "product bf16", "softmax": what its error was measured with
   std::vector<CpuChunkRun> chunks;
   int threads = 1;
   double overlap = 1;        // exponent q >= 1; 1: no overlap

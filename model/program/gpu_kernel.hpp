@@ -18,6 +18,8 @@
 //   5. `launch`: from the end of the kernel before to the first thread block, by LaunchKind of the
 //      run. `tail`: what follows the last thread block (a reduction of split results).
 //      `stretch` multiplies all of it (clocks under a power limit).
+//   6. `exchange`: of a kernel that moves data between the GPUs of a group; it has no thread blocks
+//      worth counting and takes launch + exchange.
 //   A pass without thread blocks worth counting (quantise, copy) leaves `ctas` empty: it takes
 //   launch + memory_latency + bytes / rate. Separate launches are separate kernels.
 #pragma once
@@ -27,6 +29,7 @@
 #include <vector>
 
 #include "model/base/units.hpp"
+#include "model/program/link_exchange.hpp"
 
 namespace foretell {
 
@@ -51,6 +54,7 @@ struct GpuKernel {
   Seconds launch;
   Seconds tail;
   double stretch = 1;
+  LinkExchange exchange;
 };
 
 struct GpuProgram {

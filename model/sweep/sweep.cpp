@@ -10,9 +10,12 @@
 namespace foretell {
 namespace {
 
-constexpr int kPatienceMs = 200;       // without other ranks, between looks at `stop`
-constexpr int kClusterPatienceMs = 1;  // with them: messages cannot be polled for together
-constexpr std::size_t kReserve = 2;    // tasks on their way to a rank per worker of its own
+constexpr int kPatienceMs = 200;  // without other ranks, between looks at `stop`
+// With them, messages cannot be waited for together with the workers: they are looked for with
+// every answer of a worker, and so often while it works, or has nothing to do.
+constexpr int kBusyPatienceMs = 5;
+constexpr int kIdlePatienceMs = 1;
+constexpr std::size_t kReserve = 3;  // tasks on their way to a rank per worker of its own
 
 // Messages begin with what they are.
 constexpr char kReady = 'R';    // to rank 0: room for so many tasks
@@ -22,6 +25,10 @@ constexpr char kDone = 'D';     // from rank 0: no more
 constexpr char kBye = 'B';      // to rank 0: the last message
 
 constexpr double kFarewell = 2;  // s that rank 0 waits for the others at the end
+
+int patience(const WorkerGroup& workers) {
+  return workers.in_work() > 0 ? kBusyPatienceMs : kIdlePatienceMs;
+}
 
 void put(std::string& text, std::uint64_t number) {
   text.append(reinterpret_cast<const char*>(&number), sizeof number);
@@ -135,7 +142,7 @@ class OtherRanks {
       while (const std::optional<ClusterMessage> message = cluster_->receive()) {
         if (message->text.front() == kBye) --there;
       }
-      std::this_thread::sleep_for(std::chrono::milliseconds(kClusterPatienceMs));
+      std::this_thread::sleep_for(std::chrono::milliseconds(kIdlePatienceMs));
     }
   }
 
@@ -158,7 +165,7 @@ void SweepRunner::run(const TaskSource& source, const AnswerSink& sink,
     others_->give_from(source);
     if (workers_.in_work() + others_->in_work() == 0) return;
     std::vector<SweepAnswer> answers =
-        workers_.answers(others_->there() ? kClusterPatienceMs : kPatienceMs);
+        workers_.answers(others_->there() ? patience(workers_) : kPatienceMs);
     others_->receive(answers);
     if (!answers.empty()) sink(std::move(answers));
   }
@@ -176,7 +183,7 @@ void serve_sweep(WorkerGroup& workers, Cluster& cluster) {
     }
     for (; !waiting.empty() && workers.room() > 0; waiting.pop_front())
       workers.give(waiting.front());
-    const std::vector<SweepAnswer> answers = workers.answers(kClusterPatienceMs);
+    const std::vector<SweepAnswer> answers = workers.answers(patience(workers));
     if (!answers.empty()) cluster.send(0, answers_message(answers));
   }
 }

@@ -1,6 +1,7 @@
-// Runs programs of kernels on a simulated GPU.
+// Runs programs of kernels on a simulated GPU, or on the GPUs of a node.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "hw/spec/gpu_spec.hpp"
@@ -10,8 +11,26 @@
 namespace foretell {
 
 // The time of each program, run one after another on a GPU that is built once. What a program
-// finds in L2 is part of it (its DRAM bytes), so that their order does not matter.
+// finds in L2 is part of it (its DRAM bytes), so that their order does not matter. Where kernels
+// exchange data, the other GPUs of the largest group take part in that; with `every_gpu` they run
+// all of the kernels, too.
 std::vector<Seconds> simulate_gpu(const GpuDeviceSpec& device,
-                                  const std::vector<GpuProgram>& programs);
+                                  const std::vector<GpuProgram>& programs, bool every_gpu = false);
+
+// What passed the links of one GPU in all programs.
+struct GpuLinkTraffic {
+  std::uint64_t sent = 0;
+  std::uint64_t received = 0;
+};
+
+struct GpuNodeExecution {
+  std::vector<Seconds> times;         // of each program, on the first GPU
+  std::vector<GpuLinkTraffic> links;  // by GPU
+};
+
+// The same on all GPUs of the largest group: in lock step only the first of them runs kernels, else
+// every one runs all of them. Exchanges of different groups must have the same peak.
+GpuNodeExecution simulate_gpus(const GpuDeviceSpec& device, const std::vector<GpuProgram>& programs,
+                               bool lock_step);
 
 }  // namespace foretell

@@ -12,6 +12,7 @@ namespace foretell {
 namespace {
 
 constexpr double kMicroseconds = 1e6;
+constexpr double kGiga = 1e-9;
 
 std::string json_text(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -20,6 +21,12 @@ std::string json_text(const std::string& text) {
 std::string name_event(const char* what, int thread, const std::string& name) {
   return fmt::format(R"({{"ph":"M","pid":0,"tid":{},"name":"{}","args":{{"name":{}}}}})", thread,
                      what, json_text(name));
+}
+
+std::string link_event(Seconds at, double rate) {
+  return fmt::format(
+      R"({{"ph":"C","pid":0,"ts":{:.6f},"name":"links, sent","args":{{"GB/s":{:.3f}}}}})",
+      at.value() * kMicroseconds, rate * kGiga);
 }
 
 }  // namespace
@@ -40,6 +47,9 @@ void write_gpu_trace(std::ostream& out, const std::string& gpu,
                R"({{"ph":"X","pid":0,"tid":{},"ts":{:.6f},"dur":{:.6f},"name":{},"args":{{"operator":{}}}}})",
                threads.at(run.engine), run.start.value() * kMicroseconds,
                run.duration.value() * kMicroseconds, json_text(run.kernel), json_text(run.op));
+    if (!(run.link > Bytes(0))) continue;
+    out << ",\n" << link_event(run.start, (run.link / run.duration).value());
+    out << ",\n" << link_event(run.start + run.duration, 0);
   }
   out << "\n]}\n";
   out.flush();

@@ -1,5 +1,6 @@
 // The kernels of a call on a GPU as a timeline in the Chrome trace-event format, which Perfetto and
-// chrome://tracing open: one process for the GPU, one thread per pipe that kernels mainly use.
+// chrome://tracing open: one process for the GPU, one thread per pipe that kernels mainly use, and
+// a counter of what it sends over its links.
 #pragma once
 
 #include <iosfwd>
@@ -17,6 +18,7 @@ struct KernelRun {
   std::string engine;  // "tensor", "vector", "memory", "link"
   Seconds start;
   Seconds duration;
+  Bytes link{};  // sent to other GPUs
 };
 
 // Throws UserError when `out` cannot be written.

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -10,12 +12,14 @@
 #include <vector>
 
 #include "model/base/errors.hpp"
+#include "model/program/program_builder.hpp"
 
 namespace foretell {
 namespace {
 
 constexpr Ticks kTicksPerPicosecond = 1000;
 constexpr double kGigabytesPerSecond = 1e3;  // per byte per picosecond
+constexpr double kMebibyte = 1024.0 * 1024;
 constexpr Ticks kPicosecondsPerMicrosecond = 1'000'000;
 
 // A JSON string; bytes that are not UTF-8 are replaced.
@@ -42,25 +46,31 @@ std::string_view name_of(TransferDirection direction) {
   throw InternalError(__FILE__, __LINE__, "a transfer direction without name");
 }
 
+// Where the events of one call stand among those of the others.
+struct TracePlace {
+  std::size_t process = 0;  // the first one
+  std::uint64_t flow = 0;   // the last arrow
+  Ticks begin = 0;          // ps
+  bool first = true;        // no event has been written
+};
+
 class TraceWriter {
  public:
-  TraceWriter(std::ostream& out, const Program& program, const ChipExecution& execution)
-      : out_(out), program_(program), execution_(execution) {
-    for (const std::string& name : program.operators) operators_.push_back(quoted(name));
+  TraceWriter(std::ostream& out, const TracedCall& call, TracePlace& place)
+      : out_(out), call_(call), program_(call.program), execution_(call.execution), place_(place) {
+    for (const std::string& name : program_.operators) operators_.push_back(quoted(name));
   }
 
   void write() {
-    out_ << R"({"displayTimeUnit":"ns","otherData":{"program":)" << quoted(program_.name)
-         << R"(},"traceEvents":[)";
     for (std::size_t core = 0; core < execution_.cores.size(); ++core) {
       write_core(core);
-      write_loaded(core);
+      write_sbuf(core);
       write_collective_rate(core);
     }
     write_chip();
-    out_ << "\n]}\n";
-    out_.flush();
-    if (!out_) throw UserError("the trace cannot be written; is the disk full?");
+    write_links();
+    place_.process += execution_.cores.size() + 1;
+    place_.begin += picoseconds(execution_.end);
   }
 
  private:
@@ -72,9 +82,12 @@ class TraceWriter {
 
   template <class... Args>
   void event(fmt::format_string<Args...> format, Args&&... args) {
-    out_ << (first_ ? "\n" : ",\n") << fmt::format(format, std::forward<Args>(args)...);
-    first_ = false;
+    out_ << (place_.first ? "\n" : ",\n") << fmt::format(format, std::forward<Args>(args)...);
+    place_.first = false;
   }
+
+  // Of a time within the call, since the first call.
+  std::string at(Ticks ps) const { return microseconds(place_.begin + ps); }
 
   std::size_t queue_count() const { return program_.collective_queue() + 1; }
 
@@ -122,7 +135,8 @@ class TraceWriter {
     }
   }
 
-  void write_process(std::size_t process, const std::string& name) {
+  void write_process(std::size_t process, const std::string& what) {
+    const std::string name = call_.name.empty() ? what : call_.name + ": " + what;
     event(R"({{"ph":"M","name":"process_name","pid":{},"args":{{"name":{}}}}})", process,
           quoted(name));
     event(R"({{"ph":"M","name":"process_sort_index","pid":{0},"args":{{"sort_index":{0}}}}})",
@@ -130,15 +144,15 @@ class TraceWriter {
   }
 
   void write_names(std::size_t core) {
-    write_process(core, fmt::format("core {}", core));
+    write_process(place_.process + core, fmt::format("core {}", core));
     for (std::size_t queue = 0; queue < queue_count(); ++queue) {
       for (std::size_t lane = 0; lane < lanes_[queue].free_at.size(); ++lane) {
         const std::size_t thread = first_thread_[queue] + lane;
-        event(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":{}}}}})", core,
-              thread, quoted(queue_name(queue)));
+        event(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":{}}}}})",
+              place_.process + core, thread, quoted(queue_name(queue)));
         event(
             R"({{"ph":"M","name":"thread_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}}}})",
-            core, thread, thread);
+            place_.process + core, thread, thread);
       }
     }
   }
@@ -183,7 +197,7 @@ class TraceWriter {
     const Label shown = label(queue, index);
     event(
         R"({{"ph":"X","name":"{}","cat":"{}","pid":{},"tid":{},"ts":{},"dur":{},"args":{{"index":{},{}}}}})",
-        shown.name, shown.category, core, thread_of(queue, index), microseconds(begin),
+        shown.name, shown.category, place_.process + core, thread_of(queue, index), at(begin),
         microseconds(end - begin), index, shown.details);
   }
 
@@ -193,31 +207,33 @@ class TraceWriter {
     if (cause.queue < 0 || static_cast<std::size_t>(cause.queue) == queue) return;
     const auto from = static_cast<std::size_t>(cause.queue);
     const Execution& source = execution_.cores[core].at(cause);
-    ++flow_;
+    const std::size_t process = place_.process + core;
+    ++place_.flow;
     event(R"({{"ph":"s","name":"waited for","cat":"wait","id":{},"pid":{},"tid":{},"ts":{}}})",
-          flow_, core, thread_of(from, cause.index), microseconds(picoseconds(source.begin)));
+          place_.flow, process, thread_of(from, cause.index), at(picoseconds(source.begin)));
     event(
         R"({{"ph":"f","bp":"e","name":"waited for","cat":"wait","id":{},"pid":{},"tid":{},"ts":{}}})",
-        flow_, core, thread_of(queue, index), microseconds(picoseconds(entry.begin)));
+        place_.flow, process, thread_of(queue, index), at(picoseconds(entry.begin)));
   }
 
   void write_chip() {
-    const std::size_t process = execution_.cores.size();
+    const std::size_t process = chip_process();
     write_process(process, "chip");
     event(R"({{"ph":"M","name":"thread_name","pid":{},"tid":1,"args":{{"name":"host"}}}})",
           process);
     const Ticks overhead = picoseconds(execution_.call_begin);
     if (overhead > 0) {
       event(
-          R"({{"ph":"X","name":"call overhead","cat":"host","pid":{},"tid":1,"ts":0.000000,"dur":{},"args":{{}}}})",
-          process, microseconds(overhead));
+          R"({{"ph":"X","name":"call overhead","cat":"host","pid":{},"tid":1,"ts":{},"dur":{},"args":{{}}}})",
+          process, at(0), microseconds(overhead));
     }
     write_memory_rate(process);
   }
 
-  // Bytes that were loaded into SBUF for operators and are not used up: from the begin of their
-  // transfer until the last instruction of their operator ends.
-  void write_loaded(std::size_t core_number) {
+  // Bytes that were loaded into SBUF and are not used up: from the begin of their transfer until
+  // their last use where mapping says it, else until the last instruction of their operator ends.
+  // Activations: as mapping left them.
+  void write_sbuf(std::size_t core_number) {
     const CoreExecution& core = execution_.cores[core_number];
     std::vector<Ticks> used_until(operators_.size(), 0);
     for (std::size_t engine = 0; engine < kEngineCount; ++engine) {
@@ -228,56 +244,123 @@ class TraceWriter {
         until = std::max(until, picoseconds(core.engines[engine][index].end));
       }
     }
-    std::map<Ticks, double> changes;
+    constexpr auto kWeightRing = static_cast<std::size_t>(Ring::kWeights);
+    const std::vector<QueueLengths>& weights_until = call_.details.occupancy.weights_until;
+    std::map<Ticks, std::array<double, 2>> changes;
     for (std::size_t ring = 0; ring < core.rings.size(); ++ring) {
       for (std::size_t index = 0; index < core.rings[ring].size(); ++index) {
         const Transfer& transfer = program_.rings[ring].transfers[index];
         if (transfer.direction != TransferDirection::kLoad || transfer.op < 0) continue;
         const Execution& entry = core.rings[ring][index];
         const auto bytes = static_cast<double>(transfer.bytes());
-        const Ticks until =
-            std::max(used_until[static_cast<std::size_t>(transfer.op)], picoseconds(entry.end));
-        changes[picoseconds(entry.begin)] += bytes;
-        changes[until] -= bytes;
+        const Ticks until = std::max(picoseconds(entry.end),
+                                     ring == kWeightRing && index < weights_until.size()
+                                         ? kept_until(core, weights_until[index])
+                                         : used_until[static_cast<std::size_t>(transfer.op)]);
+        changes[picoseconds(entry.begin)][0] += bytes;
+        changes[until][0] -= bytes;
       }
     }
-    constexpr double kMebibyte = 1024.0 * 1024;
-    write_counter("SBUF loaded MiB", "loaded", core_number, changes, 1 / kMebibyte);
+    for (const Occupant& occupant : call_.details.occupancy.activations) {
+      const auto [begin, end] = stay_of(core, occupant);
+      if (end <= begin) continue;
+      changes[begin][1] += static_cast<double>(occupant.bytes);
+      changes[end][1] -= static_cast<double>(occupant.bytes);
+    }
+    write_counter("SBUF MiB", {"loaded", "activations"}, place_.process + core_number, changes,
+                  1 / kMebibyte);
+  }
+
+  static Ticks kept_until(const CoreExecution& core, const QueueLengths& until) {
+    Ticks end = 0;
+    for (std::size_t engine = 0; engine < kEngineCount; ++engine) {
+      if (until[engine] > 0)
+        end = std::max(end, picoseconds(core.engines[engine][until[engine] - 1].end));
+    }
+    return end > 0 ? end : picoseconds(core.end);
+  }
+
+  // From when until when, in ps.
+  static std::pair<Ticks, Ticks> stay_of(const CoreExecution& core, const Occupant& occupant) {
+    Ticks begin = std::numeric_limits<Ticks>::max();
+    Ticks end = 0;
+    for (std::size_t engine = 0; engine < kEngineCount; ++engine) {
+      const std::size_t from = occupant.from[engine];
+      const std::size_t until = occupant.until[engine];
+      if (from >= until) continue;  // the queue had nothing to do meanwhile
+      begin = std::min(begin, picoseconds(core.engines[engine][from].begin));
+      end = std::max(end, picoseconds(core.engines[engine][until - 1].end));
+    }
+    return {begin, end};
   }
 
   // What collectives move, as their payload over their time.
   void write_collective_rate(std::size_t core_number) {
     const CoreExecution& core = execution_.cores[core_number];
-    std::map<Ticks, double> changes;  // bytes per picosecond
+    std::map<Ticks, std::array<double, 1>> changes;  // bytes per picosecond
     for (std::size_t index = 0; index < core.collectives.size(); ++index) {
-      const Ticks begin = picoseconds(core.collectives[index].begin);
-      const Ticks end = picoseconds(core.collectives[index].end);
-      if (end <= begin) continue;
-      const double rate =
-          static_cast<double>(program_.collectives[index].bytes) / static_cast<double>(end - begin);
-      changes[begin] += rate;
-      changes[end] -= rate;
+      add_rate(core.collectives[index], static_cast<double>(program_.collectives[index].bytes),
+               &changes);
     }
-    write_counter("links GB/s", "payload", core_number, changes, kGigabytesPerSecond);
+    write_counter("collectives GB/s", {"payload"}, place_.process + core_number, changes,
+                  kGigabytesPerSecond);
   }
 
-  void write_counter(std::string_view name, std::string_view series, std::size_t process,
-                     const std::map<Ticks, double>& changes, double scale) {
-    double now = 0;
+  // What the collectives of the first core, which are those of all, take of each link.
+  void write_links() {
+    if (call_.details.links.empty()) return;
+    const CoreExecution& core = execution_.cores.front();
+    std::map<std::pair<int, int>, std::map<Ticks, std::array<double, 1>>> links;
+    for (std::size_t index = 0; index < core.collectives.size(); ++index) {
+      const Collective& collective = program_.collectives[index];
+      const auto traffic = call_.details.links.find({collective.kind, collective.bytes});
+      if (traffic == call_.details.links.end()) continue;
+      for (const LinkTraffic& link : traffic->second) {
+        if (link.bytes == 0) continue;
+        add_rate(core.collectives[index], static_cast<double>(link.bytes),
+                 &links[{link.from, link.to}]);
+      }
+    }
+    for (const auto& [ends, changes] : links) {
+      write_counter(fmt::format("link {} to {} GB/s", ends.first, ends.second), {"carried"},
+                    chip_process(), changes, kGigabytesPerSecond);
+    }
+  }
+
+  std::size_t chip_process() const { return place_.process + execution_.cores.size(); }
+
+  // Bytes spread evenly over an entry.
+  static void add_rate(const Execution& entry, double bytes,
+                       std::map<Ticks, std::array<double, 1>>* changes) {
+    const Ticks begin = picoseconds(entry.begin);
+    const Ticks end = picoseconds(entry.end);
+    if (end <= begin) return;
+    const double rate = bytes / static_cast<double>(end - begin);
+    (*changes)[begin][0] += rate;
+    (*changes)[end][0] -= rate;
+  }
+
+  // What is left of zero after adding and subtracting is rounding.
+  template <std::size_t N>
+  void write_counter(const std::string& name, const std::array<const char*, N>& series,
+                     std::size_t process, const std::map<Ticks, std::array<double, N>>& changes,
+                     double scale) {
+    std::array<double, N> now{};
     for (const auto& [time, change] : changes) {
-      now += change;
-      event(R"({{"ph":"C","name":"{}","pid":{},"ts":{},"args":{{"{}":{:.3f}}}}})", name, process,
-            microseconds(time), series, std::max(0.0, now * scale));
+      std::string values;
+      for (std::size_t i = 0; i < N; ++i) {
+        now[i] += change[i];
+        values += fmt::format(R"({}"{}":{:.3f})", i == 0 ? "" : ",", series[i],
+                              std::max(0.0, now[i] * scale));
+      }
+      event(R"({{"ph":"C","name":"{}","pid":{},"ts":{},"args":{{{}}}}})", name, process, at(time),
+            values);
     }
   }
 
   // Every transfer is taken to move its bytes evenly between its begin and its end.
   void write_memory_rate(std::size_t process) {
-    struct Rates {
-      double read = 0;  // bytes per picosecond
-      double written = 0;
-    };
-    std::map<Ticks, Rates> changes;
+    std::map<Ticks, std::array<double, 2>> changes;  // bytes per picosecond
     for (const CoreExecution& core : execution_.cores) {
       for (std::size_t r = 0; r < core.rings.size(); ++r) {
         for (std::size_t index = 0; index < core.rings[r].size(); ++index) {
@@ -287,38 +370,36 @@ class TraceWriter {
           if (transfer.direction == TransferDirection::kOnChip || end <= begin) continue;
           const double rate =
               static_cast<double>(transfer.bytes()) / static_cast<double>(end - begin);
-          const bool load = transfer.direction == TransferDirection::kLoad;
-          (load ? changes[begin].read : changes[begin].written) += rate;
-          (load ? changes[end].read : changes[end].written) -= rate;
+          const std::size_t way = transfer.direction == TransferDirection::kLoad ? 0 : 1;
+          changes[begin][way] += rate;
+          changes[end][way] -= rate;
         }
       }
     }
-    Rates now;
-    for (const auto& [time, change] : changes) {
-      now.read += change.read;
-      now.written += change.written;
-      // What is left of zero after adding and subtracting is rounding.
-      event(
-          R"({{"ph":"C","name":"HBM GB/s","pid":{},"ts":{},"args":{{"read":{:.3f},"written":{:.3f}}}}})",
-          process, microseconds(time), std::max(0.0, now.read * kGigabytesPerSecond),
-          std::max(0.0, now.written * kGigabytesPerSecond));
-    }
+    write_counter("HBM GB/s", {"read", "written"}, process, changes, kGigabytesPerSecond);
   }
 
   std::ostream& out_;
+  const TracedCall& call_;
   const Program& program_;
   const ChipExecution& execution_;
-  std::vector<std::string> operators_;  // quoted
-  bool first_ = true;
-  std::uint64_t flow_ = 0;
+  TracePlace& place_;
+  std::vector<std::string> operators_;     // quoted
   std::vector<Lanes> lanes_;               // of the core being written, per queue
   std::vector<std::size_t> first_thread_;  // per queue
 };
 
 }  // namespace
 
-void write_trace(std::ostream& out, const Program& program, const ChipExecution& execution) {
-  TraceWriter(out, program, execution).write();
+void write_trace(std::ostream& out, const std::vector<TracedCall>& calls) {
+  FORETELL_CHECK(!calls.empty(), "a timeline of nothing");
+  out << R"({"displayTimeUnit":"ns","otherData":{"program":)" << quoted(calls.front().program.name)
+      << R"(},"traceEvents":[)";
+  TracePlace place;
+  for (const TracedCall& call : calls) TraceWriter(out, call, place).write();
+  out << "\n]}\n";
+  out.flush();
+  if (!out) throw UserError("the trace cannot be written; is the disk full?");
 }
 
 }  // namespace foretell

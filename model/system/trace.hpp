@@ -5,20 +5,45 @@
 // of a queue that overlap (weights loaded behind a running matmul, transfers in flight) get further
 // threads of the same name. One complete event per instruction and transfer, a flow arrow from
 // whatever decided when it began if that is an entry of another queue, and one more process with
-// the host's call overhead and the rate at which HBM is read and written. Counters of each core:
-// what was loaded into SBUF and is not used up, and the payload of collectives over their time.
-// Times are microseconds since the call.
+// the host's call overhead and the rate at which HBM is read and written. Counters: what each core
+// has in SBUF, by weights that were loaded and are not used up and by activations; what collectives
+// move, and how much of it over every direction of every link. Both are spread evenly over the time
+// of a transfer or collective. Times are microseconds since the first call.
 #pragma once
 
 #include <iosfwd>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "model/components/collective_fabric.hpp"
+#include "model/program/occupant.hpp"
 #include "model/program/program.hpp"
 #include "model/system/simulate.hpp"
 
 namespace foretell {
 
-// `execution` is that of `program`. The output depends on the two alone. Throws UserError when
-// `out` cannot be written.
-void write_trace(std::ostream& out, const Program& program, const ChipExecution& execution);
+// Of collectives by kind and size: the traffic of one of them over all links.
+using CollectiveLinks =
+    std::map<std::pair<CollectiveKind, std::uint64_t>, std::vector<LinkTraffic>>;
+
+// What the program alone does not say.
+struct TraceDetails {
+  Occupancy occupancy;
+  CollectiveLinks links;
+};
+
+// A call of a timeline; what is referred to has to outlive it. `execution` is that of `program`.
+struct TracedCall {
+  std::string name;  // "prefill"; may be empty when there is only one
+  const Program& program;
+  const ChipExecution& execution;
+  const TraceDetails& details;
+};
+
+// One call behind the other. The output depends on what is given alone. Throws UserError when `out`
+// cannot be written.
+void write_trace(std::ostream& out, const std::vector<TracedCall>& calls);
 
 }  // namespace foretell

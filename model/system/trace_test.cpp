@@ -47,6 +47,7 @@ Program small_program() {
 struct Traced {
   Program program = small_program();
   ChipExecution execution;
+  TraceDetails details;
   std::string text;
   Json events;
 };
@@ -57,7 +58,7 @@ Traced traced(int cores = 1) {
   settings.active_cores = cores;
   result.execution = simulate(exemplar_inf2(), {}, settings, result.program);
   std::ostringstream out;
-  write_trace(out, result.program, result.execution);
+  write_trace(out, {{"", result.program, result.execution, result.details}});
   result.text = out.str();
   result.events = Json::parse(result.text).at("traceEvents");
   return result;
@@ -109,7 +110,7 @@ TEST(Trace, BytesThatAreNoUtf8DoNotBreakTheFile) {
   Traced trace = traced();
   trace.program.operators[0] = "broken \xff";
   std::ostringstream out;
-  write_trace(out, trace.program, trace.execution);
+  write_trace(out, {{"", trace.program, trace.execution, trace.details}});
   EXPECT_NO_THROW(Json::parse(out.str()));
 }
 
@@ -177,7 +178,7 @@ TEST(Trace, WhatIsLoadedStaysInSbufUntilItsOperatorEnds) {
   const Traced trace = traced();
   std::vector<Json> counters;
   for (const Json& event : of_phase(trace.events, "C")) {
-    if (event.at("name") == "SBUF loaded MiB") counters.push_back(event);
+    if (event.at("name") == "SBUF MiB") counters.push_back(event);
   }
   ASSERT_EQ(counters.size(), 2U);  // one load
   EXPECT_EQ(counters[0].at("args").at("loaded"), 0.5);
@@ -187,13 +188,121 @@ TEST(Trace, WhatIsLoadedStaysInSbufUntilItsOperatorEnds) {
   EXPECT_NEAR(counters[1].at("ts").get<double>(), to_seconds(last.end).value() * 1e6, 1e-6);
 }
 
+std::vector<Json> counters_of(const Json& events, const std::string& name) {
+  std::vector<Json> found;
+  for (const Json& event : of_phase(events, "C")) {
+    if (event.at("name") == name) found.push_back(event);
+  }
+  return found;
+}
+
+// An activation that is made by the matmuls and read by the activation behind them.
+TEST(Trace, ActivationsAreInSbufWhileTheirKernelsRun) {
+  Traced trace = traced();
+  Occupant occupant;
+  occupant.bytes = 3 << 20;
+  occupant.until[static_cast<std::size_t>(Engine::kTensor)] = 8;
+  occupant.until[static_cast<std::size_t>(Engine::kScalar)] = 1;
+  trace.details.occupancy.activations = {occupant};
+  std::ostringstream out;
+  write_trace(out, {{"", trace.program, trace.execution, trace.details}});
+  const auto counters = counters_of(Json::parse(out.str()).at("traceEvents"), "SBUF MiB");
+  double most = 0;
+  for (const Json& counter : counters)
+    most = std::max(most, counter.at("args").at("activations").get<double>());
+  EXPECT_EQ(most, 3);
+  EXPECT_EQ(counters.back().at("args").at("activations"), 0);
+  EXPECT_EQ(counters.back().at("args").at("loaded"), 0);
+}
+
+// Known to be used by the first matmul alone, a weight leaves when that has ended.
+TEST(Trace, WeightsLeaveSbufWithTheirLastUse) {
+  Traced trace = traced();
+  QueueLengths until{};
+  until[static_cast<std::size_t>(Engine::kTensor)] = 2;
+  trace.details.occupancy.weights_until = {until};
+  std::ostringstream out;
+  write_trace(out, {{"", trace.program, trace.execution, trace.details}});
+  const auto counters = counters_of(Json::parse(out.str()).at("traceEvents"), "SBUF MiB");
+  ASSERT_EQ(counters.size(), 2U);
+  const Execution& use =
+      trace.execution.cores[0].engines[static_cast<std::size_t>(Engine::kTensor)][1];
+  EXPECT_NEAR(counters[1].at("ts").get<double>(), to_seconds(use.end).value() * 1e6, 1e-6);
+}
+
+// Two calls: the second begins where the first ends, in processes of its own.
+TEST(Trace, CallsStandBehindEachOther) {
+  const Traced trace = traced();
+  std::ostringstream out;
+  write_trace(out, {{"prefill", trace.program, trace.execution, trace.details},
+                    {"decode step", trace.program, trace.execution, trace.details}});
+  const Json events = Json::parse(out.str()).at("traceEvents");
+  std::set<std::string> processes;
+  for (const Json& event : of_phase(events, "M")) {
+    if (event.at("name") == "process_name") processes.insert(event.at("args").at("name"));
+  }
+  EXPECT_THAT(processes, testing::ElementsAre("decode step: chip", "decode step: core 0",
+                                              "prefill: chip", "prefill: core 0"));
+  const double length = to_seconds(trace.execution.end).value() * 1e6;
+  std::map<int, double> first;
+  std::set<int> arrows;
+  for (const Json& event : of_phase(events, "X")) {
+    const auto [entry, is_new] = first.try_emplace(event.at("pid"), event.at("ts"));
+    if (!is_new) entry->second = std::min(entry->second, event.at("ts").get<double>());
+  }
+  EXPECT_NEAR(first.at(2) - first.at(0), length, 1e-5);
+  for (const Json& event : of_phase(events, "s"))
+    EXPECT_TRUE(arrows.insert(event.at("id").get<int>()).second);
+}
+
+// What a link carries, summed over time, is what the collectives sent over it.
+TEST(Trace, EveryLinkHasACounterThatIntegratesToItsBytes) {
+  ProgramBuilder builder("reduced");
+  builder.begin_operator("all_reduce");
+  Collective collective;
+  collective.bytes = 1 << 20;
+  builder.emit(collective, builder.emit(collective, {}));
+  const Program program = std::move(builder).finish();
+  const NeuronSystemSpec system = exemplar_inf2_ring();
+  const NeuronFactors factors;
+  CollectiveCosts costs(system, factors, 24);
+  RunSettings settings;
+  settings.tensor_parallel = 24;
+  settings.costs = &costs;
+  const ChipExecution execution = simulate(system, factors, settings, program);
+  TraceDetails details;
+  details.links[{collective.kind, collective.bytes}] =
+      costs.of(collective.kind, collective.bytes).links;
+  std::ostringstream out;
+  write_trace(out, {{"", program, execution, details}});
+  const Json events = Json::parse(out.str()).at("traceEvents");
+  std::size_t used = 0;
+  for (const LinkTraffic& link : execution.links) {
+    if (link.bytes == 0) continue;
+    ++used;
+    double bytes = 0;
+    double last_time = 0;
+    double last_rate = 0;
+    const std::string name =
+        "link " + std::to_string(link.from) + " to " + std::to_string(link.to) + " GB/s";
+    for (const Json& event : counters_of(events, name)) {
+      bytes += last_rate * 1e3 * (event.at("ts").get<double>() - last_time);
+      last_time = event.at("ts");
+      last_rate = event.at("args").at("carried");
+    }
+    EXPECT_NEAR(bytes, static_cast<double>(link.bytes), 2e-3 * static_cast<double>(link.bytes));
+  }
+  EXPECT_GT(used, 0U);
+}
+
 TEST(Trace, TheSameRunGivesTheSameBytes) { EXPECT_EQ(traced().text, traced().text); }
 
 TEST(Trace, AFullDiskIsReported) {
   const Traced trace = traced();
   std::ostringstream out;
   out.setstate(std::ios::badbit);
-  EXPECT_THROW(write_trace(out, trace.program, trace.execution), UserError);
+  const std::vector<TracedCall> calls = {{"", trace.program, trace.execution, trace.details}};
+  EXPECT_THROW(write_trace(out, calls), UserError);
 }
 
 }  // namespace

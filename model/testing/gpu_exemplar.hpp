@@ -3,6 +3,7 @@
 
 #include "hw/spec/gemm_factors.hpp"
 #include "hw/spec/gpu_spec.hpp"
+#include "hw/spec/link_factors.hpp"
 
 namespace foretell {
 
@@ -39,6 +40,23 @@ inline GemmFactors exemplar_gemm_factors() {
   factors.overlap = 1.5;
   factors.epilogue = BytesPerCycle(32);
   factors.split = Cycles(2000);
+  return factors;
+}
+
+inline LinkFactors exemplar_link_factors() {
+  LinkFactors factors;
+  factors.launch = Seconds(5e-6);
+  factors.link_efficiency = 0.8;
+  factors.local_rate = BytesPerSecond(1e12);
+  factors.hop_ll = Seconds(0.7e-6);
+  factors.hop_ll128 = Seconds(1e-6);
+  factors.hop_simple = Seconds(2e-6);
+  factors.cost_ll = 8;
+  factors.cost_ll128 = 1.3;
+  factors.start_simple = Seconds(10e-6);
+  factors.peer = Seconds(0.3e-6);
+  factors.barrier = Seconds(0.2e-6);
+  factors.two_shot = Seconds(5e-6);
   return factors;
 }
 

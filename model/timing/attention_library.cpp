@@ -14,6 +14,9 @@ std::string table_type(double bytes) { return bytes < 2 ? "fp8" : "bf16"; }
 constexpr double kXqaKeys = 128;
 constexpr double kLargestSplit = 128;
 constexpr double kTritonSplits = 8;
+constexpr std::int64_t kPairedWidth = 128;  // of heads of which tensor memory holds two tiles
+constexpr double kTokenRows = 16;  // heads that the kernels for tokens take at a time, at least
+constexpr double kTokenKeys = 128;
 constexpr int kOneHeadBlocks = 3;  // thread blocks of one query head that an SM holds
 constexpr std::int64_t kWideHead = 256;
 constexpr std::int64_t kMostShared = 32;  // query heads for one head of keys in one thread block
@@ -113,6 +116,18 @@ AttentionSplit xqa_split(const AttentionShape& shape, double sms) {
   return {parts, parts > 1};
 }
 
+// As many parts as fit one wave, none of them shorter than a pair of tiles of keys.
+AttentionSplit one_wave_split(const AttentionShape& shape, double sms) {
+  constexpr double kLeastKeys = 256;
+  const auto keys = static_cast<double>(shape.keys);
+  const double seen =
+      shape.window > 0 ? std::min(keys, static_cast<double>(shape.window) + kLeastKeys) : keys;
+  const double groups = static_cast<double>(shape.batch * shape.key_heads);
+  const double parts =
+      std::min(std::ceil(seen / kLeastKeys), std::max(1.0, std::floor(sms / groups)));
+  return {parts, parts > 1};
+}
+
 }  // namespace
 
 std::string attention_kernels(const std::string& architecture, const std::string& framework,
@@ -120,7 +135,10 @@ std::string attention_kernels(const std::string& architecture, const std::string
   const std::int64_t share = shape.heads / shape.key_heads;
   const bool generation = shape.phase == AttentionPhase::kGeneration;
   if (framework == "trtllm" || framework.empty()) {
-    if (!generation) return "trtllm";
+    // Later kernels: heads that tensor memory holds in parts, and windows of wide heads.
+    const bool later =
+        shape.head_dim > kWideHead || (shape.head_dim == kWideHead && shape.window > 0);
+    if (!generation) return architecture == "blackwell" && later ? "trtllm-wide" : "trtllm";
     if (share == 1 || share > kMostShared) return "trtllm-one-head";
     const bool hopper = architecture == "hopper";
     return hopper && type.key_bytes < 2 && shape.head_dim >= 128 ? "trtllm-fp8" : "trtllm";
@@ -134,22 +152,25 @@ std::string attention_kernels(const std::string& architecture, const std::string
 
 AttentionLibrary attention_library(const std::string& architecture, const std::string& kernels) {
   AttentionLibrary library;
+  const bool hopper = architecture == "hopper";
+  const bool blackwell = architecture == "blackwell";
+  if (blackwell) library.tiles = AttentionLibrary::Tiles::kPaired;
   if (starts_with(kernels, "trtllm")) {
     library.prepare = AttentionLibrary::Prepare::kSplitAndRotate;
     library.special_small_heads = true;
     library.one_head = kernels == "trtllm-one-head";
-    library.split =
-        library.one_head ? AttentionLibrary::Split::kFastest : AttentionLibrary::Split::kXqa;
+    library.split = library.one_head ? AttentionLibrary::Split::kFastest
+                    : blackwell      ? AttentionLibrary::Split::kOneWave
+                                     : AttentionLibrary::Split::kXqa;
     library.blocks_per_sm = library.one_head ? kOneHeadBlocks : kernels == "trtllm-fp8" ? 2 : 1;
     return library;
   }
-  const bool hopper = architecture == "hopper";
-  const bool blackwell = architecture == "blackwell";
   const bool triton = starts_with(kernels, "sglang-") && hopper;
   const bool wide = triton || kernels.find("-wide") != std::string::npos;
   library.max_split = wide ? kTritonSplits : kLargestSplit;
   library.packs_queries = !blackwell;
   library.longest_first = hopper;
+  library.one_token_packs = blackwell && starts_with(kernels, "vllm");
   if (triton) {
     library.tiles = AttentionLibrary::Tiles::kTriton;
     library.skips_window = false;
@@ -168,6 +189,10 @@ AttentionLibrary attention_library(const std::string& architecture, const std::s
 
 AttentionTile attention_tile(const AttentionLibrary& library, const AttentionType& type,
                              const AttentionShape& shape) {
+  if (library.one_token_packs && shape.queries == 1) {
+    const std::int64_t share = shape.heads / shape.key_heads;
+    return {std::ceil(static_cast<double>(share) / kTokenRows) * kTokenRows, kTokenKeys};
+  }
   switch (library.tiles) {
     case AttentionLibrary::Tiles::kFlash2:
       return flash2_tile(shape.head_dim);
@@ -175,6 +200,9 @@ AttentionTile attention_tile(const AttentionLibrary& library, const AttentionTyp
       return flash3_tile(type, shape);
     case AttentionLibrary::Tiles::kTriton:
       return {shape.head_dim <= kWideHead ? 128.0 : 32.0, 64};
+    case AttentionLibrary::Tiles::kPaired:
+      return {shape.head_dim <= kPairedWidth ? 256.0 : 128.0,
+              shape.head_dim <= kWideHead ? 128.0 : 64.0};
     case AttentionLibrary::Tiles::kPlain:
       break;
   }
@@ -183,7 +211,8 @@ AttentionTile attention_tile(const AttentionLibrary& library, const AttentionTyp
 
 bool packs_queries(const AttentionLibrary& library, const AttentionShape& shape) {
   if (library.split == AttentionLibrary::Split::kFlash2) return flash2_packs(shape);
-  return shape.phase == AttentionPhase::kGeneration ? !library.one_head : library.packs_queries;
+  if (shape.phase == AttentionPhase::kGeneration) return !library.one_head;
+  return library.packs_queries || (library.one_token_packs && shape.queries == 1);
 }
 
 bool regroups(const AttentionLibrary& library, const AttentionShape& shape) {
@@ -202,6 +231,9 @@ AttentionSplit attention_split(const AttentionLibrary& library, const AttentionT
       return flash2_split(shape, sms);
     case AttentionLibrary::Split::kFlash3:
       return flash3_split(type, shape, sms);
+    case AttentionLibrary::Split::kOneWave:
+      if (shape.phase != AttentionPhase::kGeneration) return {};
+      return one_wave_split(shape, sms);
     case AttentionLibrary::Split::kFastest:
       break;
   }

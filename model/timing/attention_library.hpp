@@ -35,8 +35,10 @@ struct AttentionTile {
 };
 
 struct AttentionLibrary {
-  enum class Tiles { kPlain, kFlash2, kFlash3, kTriton };
-  enum class Split { kFastest, kXqa, kFlash2, kFlash3 };
+  // kPaired: two tiles of queries in tensor memory take turns, one in its products while the other
+  // is in its softmax.
+  enum class Tiles { kPlain, kFlash2, kFlash3, kTriton, kPaired };
+  enum class Split { kFastest, kXqa, kFlash2, kFlash3, kOneWave };
   enum class Prepare { kNone, kCacheWrite, kSplitAndRotate };
   Tiles tiles = Tiles::kPlain;
   bool longest_first = false;
@@ -45,6 +47,7 @@ struct AttentionLibrary {
   Prepare prepare = Prepare::kCacheWrite;
   double max_split = 128;            // parts of a sequence, where the rule knows no other limit
   bool skips_window = true;          // prompts: keys outside the window are not walked
+  bool one_token_packs = false;      // prompts of one token go to the kernel for tokens
   bool one_head = false;             // a thread block serves one query head
   int blocks_per_sm = 1;             // thread blocks that an SM holds, of generation
   bool special_small_heads = false;  // special_block is of heads narrower than 128

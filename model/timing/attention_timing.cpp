@@ -29,11 +29,12 @@ constexpr double kSummedWidth = 256;    // columns of the result at a time; wide
 
 // The queries of a tile stay in shared memory, where a tile of keys and one of values take turns;
 // scores and sums are in registers. Libraries that have the room hold more.
-CtaResources resources(const AttentionTile& tile, double width, const AttentionType& type) {
+CtaResources resources(const AttentionTile& tile, double width, const AttentionType& type,
+                       bool tensor_memory) {
   CtaResources cta;
   cta.shared_memory = Bytes(width * (tile.rows * type.query_bytes + tile.keys * type.key_bytes));
   const double threads = std::max(kLeastThreads, kThreadsPerRow * tile.rows);
-  const double sums = tile.rows * (std::min(width, kSummedWidth) + tile.keys);
+  const double sums = tensor_memory ? 0 : tile.rows * (std::min(width, kSummedWidth) + tile.keys);
   cta.threads = static_cast<int>(threads);
   cta.registers_per_thread = static_cast<int>(kOtherRegisters + std::ceil(sums / threads));
   return cta;
@@ -49,8 +50,10 @@ AttentionTile context_tile(const GpuDeviceSpec& device, const AttentionLibrary& 
                            const AttentionType& type, const AttentionShape& shape) {
   AttentionTile tile = attention_tile(library, type, shape);
   const auto width = static_cast<double>(shape.head_dim);
+  const bool tensor_memory = library.tiles == AttentionLibrary::Tiles::kPaired;
   while (true) {
-    const std::vector<SmShortage> lacking = shortages(device, resources(tile, width, type));
+    const std::vector<SmShortage> lacking =
+        shortages(device, resources(tile, width, type, tensor_memory));
     if (lacking.empty()) return tile;
     if (tile.rows > kLeastTile) {
       tile.rows = std::max(kLeastTile, tile.rows / 2);
@@ -214,9 +217,10 @@ Kernel Call::context() const {
   const double wait = one_stage ? seconds(factors_.step) : 0;
   const double load = 2 * tile.keys * type_.key_bytes * width_ / sm_rate(factors_.sm_feed);
   const double step_load = one_stage ? load : 0;
-  const double step = products + softmax + wait + step_load;
-  const double first_load =
-      tile.rows * type_.query_bytes * width_ / sm_rate(factors_.sm_feed) + (one_stage ? 0 : load);
+  const bool paired = library_.tiles == AttentionLibrary::Tiles::kPaired;
+  const double step =
+      (paired ? std::max(products, softmax) : products + softmax) + wait + step_load;
+  const double row_load = type_.query_bytes * width_ / sm_rate(factors_.sm_feed);
   const double stored = split.combines ? 2 * kStoredBytes : kStoredBytes;  // parts are FP32
   Kernel result;
   GpuKernel& kernel = result.kernel;
@@ -230,7 +234,10 @@ Kernel Call::context() const {
         walk(std::floor(first_row / packed_heads),
              std::min(queries_, std::ceil((first_row + tile.rows) / packed_heads)), tile.keys);
     const double store = (last_row - first_row) * width_ * stored / sm_rate(factors_.sm_feed);
-    const double every = latency + first_load + store;
+    // Rows that do not exist cost a pair of tiles no traffic.
+    const double loaded =
+        (paired ? last_row - first_row : tile.rows) * row_load + (one_stage ? 0 : load);
+    const double every = latency + loaded + store;
     const double each = std::ceil(walked.steps / split.parts);
     const double whole = std::ceil(walked.steps / each) - 1;  // parts beside the last
     const double edges = walked.edges * masked + (walked.cut ? window_edge : 0);
@@ -241,7 +248,7 @@ Kernel Call::context() const {
     result.work.products += Seconds(share * walked.steps * products);
     result.work.softmax += Seconds(share * (walked.steps * softmax + edges));
     result.work.feed +=
-        Seconds(share * ((whole + 1) * (first_load + store) + walked.steps * step_load));
+        Seconds(share * ((whole + 1) * (loaded + store) + walked.steps * step_load));
     result.work.latency +=
         Seconds(share * ((whole + 1) * latency + (walked.steps + walked.skipped) * wait));
   }
@@ -272,8 +279,9 @@ Call::Parts Call::parts(double count, double blocks) const {
 int Call::blocks_per_sm() const {
   const double rows = packs_queries(library_, shape_) ? std::min(share_, kGenerationKeys) : 1;
   const AttentionTile tile{std::ceil(rows / kLeastTile) * kLeastTile, kLeastTile};
-  return std::min(library_.blocks_per_sm,
-                  ctas_per_sm(device_, resources(tile, width_, type_), kernel_name(tile, width_)));
+  return std::min(
+      library_.blocks_per_sm,
+      ctas_per_sm(device_, resources(tile, width_, type_, false), kernel_name(tile, width_)));
 }
 
 Kernel Call::split_kernel(const Parts& parts, double groups, bool combines) const {

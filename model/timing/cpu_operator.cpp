@@ -25,12 +25,18 @@ class Operators {
 
   std::vector<CpuLoop> run() {
     if (op_.op == "gemm") {
-      product(1, size("m"), size("n"), size("k"));
+      product({1, size("m"), size("n"), size("k")});
+    } else if (op_.op == "gemm_gelu" || op_.op == "gemm_add") {
+      linear(size("m"), size("n"), size("k"), op_.op == "gemm_add", op_.op == "gemm_gelu");
+    } else if (op_.op == "attention_scores") {
+      scores(size("b"), size("heads"), size("seq"), size("head_dim"));
+    } else if (op_.op == "attention_context") {
+      context(size("b"), size("heads"), size("seq"), size("head_dim"));
     } else if (op_.op == "batched_gemm") {
-      product(size("b"), size("m"), size("n"), size("k"));
-    } else if (op_.op == "conv") {
+      product({size("b"), size("m"), size("n"), size("k")});
+    } else if (op_.op == "conv" || op_.op == "conv_add") {
       convolution(size("b"), size("channels"), size("height"), size("filters"), size("kernel"),
-                  size("stride"), size("padding"));
+                  size("stride"), size("padding"), op_.op == "conv_add");
     } else if (op_.op == "fork_join") {
       loops_.push_back(timing_.fork());
     } else if (op_.op == "bert_layer") {
@@ -61,27 +67,61 @@ class Operators {
     return timing_.found(Bytes(bytes), Bytes(std::max(footprint, block_footprint_)));
   }
 
-  void product(std::int64_t b, std::int64_t m, std::int64_t n, std::int64_t k, double extra = 0,
-               bool gelu = false) {
+  // b products of m x k by k x n, with what follows on the results.
+  struct Product {
+    std::int64_t b, m, n, k;
+    bool adds = false;
+    bool gelu = false;
+    bool widens = false;
+    double strided = 0;  // values in rows that lie apart
+  };
+
+  void product(const Product& p) {
     const auto count = [](std::int64_t x, std::int64_t y, std::int64_t z) {
       return static_cast<double>(x) * static_cast<double>(y) * static_cast<double>(z);
     };
-    const double source = each_ * count(b, m, k);
-    const double weights = each_ * count(b, k, n);
-    const double result = (result_bytes_ > 0 ? result_bytes_ : each_) * count(b, m, n);
-    const double all = source + weights + result + extra;
+    const double results = count(p.b, p.m, p.n);
+    const double result = (p.widens ? 4 : each_) * results;
+    const double source = each_ * count(p.b, p.m, p.k) + (p.adds ? result : 0);
+    const double weights = each_ * count(p.b, p.k, p.n);
+    const double all = source + weights + result;
+    const auto lanes = static_cast<double>(timing_.lanes());
     CpuProduct shape;
-    shape.batch = b;
-    shape.m = m;
-    shape.n = n;
-    shape.k = k;
+    shape.batch = p.b;
+    shape.m = p.m;
+    shape.n = p.n;
+    shape.k = p.k;
     shape.dtype = dtype_;
-    shape.packed_weights = b == 1;
+    shape.packed_weights = p.b == 1;
     shape.weights = found(weights, all);
-    shape.others = found(source + extra, all) + found(result, all);
-    if (gelu) shape.epilogue = count(b, m, n) / static_cast<double>(timing_.lanes());
+    shape.others = found(source, all) + found(result, all);
+    if (p.gelu) shape.gelu = results / lanes;
+    if (p.adds) shape.residual = results / lanes;
+    if (p.widens) shape.widen = results / lanes;
+    shape.strided = p.strided / lanes;
     loops_.push_back(timing_.product(shape));
     if (op_.cold) loops_.back().call += timing_.factors().cold_call;
+  }
+
+  // Of INT8 operands, the result is wide.
+  void linear(std::int64_t m, std::int64_t n, std::int64_t k, bool adds, bool gelu) {
+    Product p{1, m, n, k};
+    p.adds = adds;
+    p.gelu = gelu;
+    p.widens = dtype_ == "int8";
+    product(p);
+  }
+
+  // Queries and keys, or values and results, are parts of rows of all heads.
+  void scores(std::int64_t b, std::int64_t heads, std::int64_t seq, std::int64_t dim) {
+    Product p{b * heads, seq, seq, dim};
+    p.strided = 2 * static_cast<double>(b * heads * seq * dim);
+    product(p);
+  }
+  void context(std::int64_t b, std::int64_t heads, std::int64_t seq, std::int64_t dim) {
+    Product p{b * heads, seq, dim, seq};
+    p.strided = 2 * static_cast<double>(b * heads * seq * dim);
+    product(p);
   }
 
   void convolution(std::int64_t b, std::int64_t channels, std::int64_t side, std::int64_t filters,
@@ -101,7 +141,7 @@ class Operators {
     const double all = source + weights + result;
     shape.weights = found(weights, all);
     shape.others = found(source + (adds ? result : 0), all) + found(result, all);
-    if (adds) shape.epilogue = 2 * result / each_ / static_cast<double>(timing_.lanes());
+    if (adds) shape.residual = result / each_ / static_cast<double>(timing_.lanes());
     loops_.push_back(timing_.convolution(shape));
   }
 
@@ -136,11 +176,7 @@ class Operators {
 
   void stream() {
     const auto bytes = static_cast<double>(size("bytes"));
-    CpuRows shape;
-    shape.op = CpuRowOp::kCopy;
-    shape.cols = std::max<std::int64_t>(1, size("bytes") / 4);
-    shape.traffic = found(bytes, bytes);
-    CpuLoop loop = timing_.rows(shape);
+    CpuLoop loop = timing_.copy(found(bytes, bytes));
     loop.call = Seconds(0);  // a loop of our own is no primitive
     loops_.push_back(std::move(loop));
   }
@@ -155,24 +191,22 @@ class Operators {
     block_footprint_ = each_ * static_cast<double>(12 * kHidden * kHidden) +
                        wide_bytes * t * static_cast<double>(14 * kHidden) +
                        2 * wide_bytes * static_cast<double>(b * kHeads * seq * seq);
-    const auto linear = [&](std::int64_t n, std::int64_t k, bool adds, bool gelu) {
+    const auto layer = [&](std::int64_t n, std::int64_t k, bool adds, bool gelu) {
       if (int8) row_wise("convert", "int8", tokens, k);
-      result_bytes_ = wide_bytes;
-      product(1, tokens, n, k, adds ? wide_bytes * t * static_cast<double>(n) : 0, gelu);
-      result_bytes_ = 0;
+      linear(tokens, n, k, adds, gelu);
     };
-    linear(3 * kHidden, kHidden, false, false);
+    layer(3 * kHidden, kHidden, false, false);
     dtype_ = wide;
     each_ = wide_bytes;
-    product(b * kHeads, seq, seq, kHidden / kHeads);
+    scores(b, kHeads, seq, kHidden / kHeads);
     row_wise("softmax", wide, b * kHeads * seq, seq);
-    product(b * kHeads, seq, kHidden / kHeads, seq);
+    context(b, kHeads, seq, kHidden / kHeads);
     dtype_ = op_.dtype;
     each_ = value_bytes(dtype_);
-    linear(kHidden, kHidden, true, false);
+    layer(kHidden, kHidden, true, false);
     row_wise("layer_norm", wide, tokens, kHidden);
-    linear(kFeedForward, kHidden, false, true);
-    linear(kHidden, kFeedForward, true, false);
+    layer(kFeedForward, kHidden, false, true);
+    layer(kHidden, kFeedForward, true, false);
     row_wise("layer_norm", wide, tokens, kHidden);
   }
 
@@ -190,7 +224,6 @@ class Operators {
   const CpuOperator& op_;
   std::string dtype_;
   double each_;
-  double result_bytes_ = 0;  // of a value of a result; 0: like the operands
   double block_footprint_ = 0;
   std::vector<CpuLoop> loops_;
 };
@@ -209,8 +242,10 @@ Seconds operator_time(const CpuTiming& timing, const CpuOperator& op) {
 
 std::string operator_class(const CpuOperator& op) {
   if (op.cold) return "product, cold";
-  if (op.op == "gemm" || op.op == "batched_gemm") return "product " + op.dtype;
-  if (op.op == "conv") return "convolution " + op.dtype;
+  if (op.op.rfind("gemm", 0) == 0 || op.op == "batched_gemm" || op.op.rfind("attention", 0) == 0) {
+    return "product " + op.dtype;
+  }
+  if (op.op == "conv" || op.op == "conv_add") return "convolution " + op.dtype;
   if (op.op == "bert_layer" || op.op == "resnet_block") return "block";
   if (op.op == "fork_join") return "fork and join";
   if (op.op.rfind("stream_", 0) == 0) return "stream";

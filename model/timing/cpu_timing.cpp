@@ -35,6 +35,21 @@ double value_or(const std::map<std::string, double>& table, const std::string& k
   return found == table.end() ? otherwise : found->second;
 }
 
+// Times that a narrow value is brought to fp32 or back: operands on every pass, and the result.
+double conversions(CpuRowOp op) {
+  switch (op) {
+    case CpuRowOp::kReduce:
+      return 1;
+    case CpuRowOp::kAdd:
+      return 3;
+    case CpuRowOp::kNorm:
+    case CpuRowOp::kSoftmax:
+      return 4;
+    default:
+      return 2;
+  }
+}
+
 CpuTraffic part(const CpuTraffic& traffic, double share) {
   return {traffic.l2 * share, traffic.l3 * share, traffic.dram * share};
 }
@@ -134,6 +149,7 @@ void CpuTiming::add_blocks(const Block& block, std::int64_t rows_of_one, CpuLoop
 CpuLoop CpuTiming::product(const CpuProduct& product) const {
   CpuLoop loop = empty_loop();
   loop.name = fmt::format("product {}x{}x{} {}", product.m, product.n, product.k, product.dtype);
+  loop.op_class = "product " + product.dtype;
   const std::int64_t panels = pieces(product.n, kPanelVectors * lanes_);
   std::int64_t rows = std::min(product.m, kBlockRows);
   while (product.batch * panels * pieces(product.m, rows) < threads_ && rows >= 2 * kLeastRows) {
@@ -151,7 +167,8 @@ CpuLoop CpuTiming::product(const CpuProduct& product) const {
                           static_cast<double>(product.k);
     block.packing = factors_.pack * values / static_cast<double>(lanes_);
   }
-  block.epilogue = product.epilogue * factors_.gelu;
+  block.epilogue = product.gelu * factors_.gelu + product.residual * factors_.residual +
+                   product.widen * factors_.widen + product.strided * factors_.strided;
   block.traffic = product.weights + product.others;
   add_blocks(block, rows, loop);
   return loop;
@@ -162,6 +179,7 @@ CpuLoop CpuTiming::convolution(const CpuConvolution& convolution) const {
   loop.name =
       fmt::format("convolution {}x{} of {} to {} {}", convolution.kernel, convolution.kernel,
                   convolution.channels, convolution.filters, convolution.dtype);
+  loop.op_class = "convolution " + convolution.dtype;
   // A row of pixels at a time, but with kernels of one pixel rows follow each other without a gap.
   const bool is_flat = convolution.kernel == 1;
   const std::int64_t lines = convolution.batch * convolution.out_height;
@@ -173,7 +191,8 @@ CpuLoop CpuTiming::convolution(const CpuConvolution& convolution) const {
                 static_cast<double>(convolution.kernel * convolution.kernel);
   block.rate = core_rate(system_.device, convolution.dtype) *
                value_or(factors_.convolution_efficiency, convolution.dtype, 1);
-  block.epilogue = convolution.epilogue * factors_.add;
+  block.epilogue = convolution.gelu * factors_.gelu + convolution.residual * factors_.residual +
+                   convolution.widen * factors_.widen;
   block.traffic = convolution.weights + convolution.others;
   add_blocks(block, is_flat ? std::min(block.m, kBlockRows) : block.m, loop);
   return loop;
@@ -181,7 +200,7 @@ CpuLoop CpuTiming::convolution(const CpuConvolution& convolution) const {
 
 CpuLoop CpuTiming::fork() const {
   CpuLoop loop = empty_loop();
-  loop.name = "fork and join";
+  loop.name = loop.op_class = "fork and join";
   loop.call = Seconds(0);
   return loop;
 }
@@ -191,14 +210,15 @@ CpuLoop CpuTiming::rows(const CpuRows& rows) const {
   const bool by_row =
       rows.op == CpuRowOp::kSoftmax || rows.op == CpuRowOp::kNorm || rows.op == CpuRowOp::kReduce;
   double per_vector = factors_.add;
+  const double split = threads_ > 1 && rows.dtype != "fp32" ? factors_.split : 0;
   switch (rows.op) {
     case CpuRowOp::kCopy:
       loop.name = "copy";
-      per_vector = factors_.copy / static_cast<double>(packed(rows.dtype));
+      per_vector = factors_.copy + split;
       break;
     case CpuRowOp::kConvert:
       loop.name = "convert";
-      per_vector = value_or(factors_.convert, rows.dtype, 1);
+      per_vector = value_or(factors_.convert, rows.dtype, 1) + split;
       break;
     case CpuRowOp::kAdd:
       loop.name = "add";
@@ -220,13 +240,24 @@ CpuLoop CpuTiming::rows(const CpuRows& rows) const {
       per_vector = factors_.reduce;
       break;
   }
+  loop.op_class = !by_row ? "element-wise" : rows.op == CpuRowOp::kNorm ? "layer_norm" : loop.name;
   per_vector *= rows.passes;
-  if (rows.narrow) per_vector += factors_.narrow;
+  if (rows.narrow) per_vector += conversions(rows.op) * factors_.narrow;
+  // Norms and softmax read a row three times; what the first cache does not hold comes again from
+  // the second.
+  CpuTraffic traffic = rows.traffic;
+  if (rows.op == CpuRowOp::kNorm || rows.op == CpuRowOp::kSoftmax) {
+    const Bytes row(static_cast<double>(rows.cols) * (rows.narrow ? 2 : 4));
+    traffic.l2 +=
+        2 * static_cast<double>(rows.rows) * missing_share(row / system_.device.cache.l1) * row;
+  }
   // Rows are not cut; work without rows is cut anywhere.
   const std::int64_t values = rows.rows * rows.cols;
   const std::int64_t units = by_row ? rows.rows : pieces(values, lanes_);
+  const bool has_tail = rows.op == CpuRowOp::kNorm && rows.cols % lanes_ != 0;
+  const double tail = has_tail ? value_or(factors_.row, "norm_tail", 0) : 0;
   const double unit_cycles = by_row ? static_cast<double>(pieces(rows.cols, lanes_)) * per_vector +
-                                          value_or(factors_.row, loop.name, 0)
+                                          value_or(factors_.row, loop.name, 0) + tail
                                     : per_vector;
   const std::int64_t chunk = std::max<std::int64_t>(1, units / (threads_ * kRowChunks));
   const std::int64_t chunks = units / chunk;
@@ -236,8 +267,8 @@ CpuLoop CpuTiming::rows(const CpuRows& rows) const {
     run.count = count;
     run.compute = cycles(static_cast<double>(size) * unit_cycles);
     const double share = static_cast<double>(size) / static_cast<double>(units);
-    run.feed = feed(part(rows.traffic, share));
-    run.dram = rows.traffic.dram * share;
+    run.feed = feed(part(traffic, share));
+    run.dram = traffic.dram * share;
     loop.chunks.push_back(run);
   };
   const std::int64_t left = units - chunks * chunk;
@@ -249,10 +280,14 @@ CpuLoop CpuTiming::rows(const CpuRows& rows) const {
 CpuLoop CpuTiming::copy(const CpuTraffic& traffic) const {
   CpuLoop loop = empty_loop();
   loop.name = "copy";
+  loop.op_class = "stream";
   const std::int64_t chunks = threads_ * kRowChunks;
   CpuChunkRun run;
   run.count = chunks;
   const CpuTraffic each = part(traffic, 1.0 / static_cast<double>(chunks));
+  // One register is loaded or stored in a cycle.
+  run.compute =
+      cycles(traffic.all() / system_.device.vector_register / static_cast<double>(chunks));
   run.feed = feed(each);
   run.dram = each.dram;
   loop.chunks.push_back(run);

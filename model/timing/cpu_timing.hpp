@@ -38,7 +38,9 @@ struct CpuProduct {
   bool packed_weights = true;  // laid out ahead as the inner loop reads them
   CpuTraffic weights;          // k x n, of all of the batch
   CpuTraffic others;           // activations and results, and what an epilogue reads
-  double epilogue = 0;  // vector registers of fp32 results that an epilogue works on, "gelu" each
+  // Vector registers of results: that a polynomial follows on, that a bias and residual are added
+  // to, that are brought from eight bits to fp32, and of operands and results in strided rows.
+  double gelu = 0, residual = 0, widen = 0, strided = 0;
 };
 
 // Square kernels; each pixel of a result is a row of an implicit product.
@@ -49,7 +51,7 @@ struct CpuConvolution {
   std::string dtype;
   CpuTraffic weights;
   CpuTraffic others;
-  double epilogue = 0;  // vector registers of results that an epilogue works on, an "add" each
+  double gelu = 0, residual = 0, widen = 0;  // as of a product
 };
 
 enum class CpuRowOp { kCopy, kConvert, kAdd, kGelu, kReduce, kNorm, kSoftmax };
@@ -72,7 +74,7 @@ class CpuTiming {
   CpuLoop product(const CpuProduct& product) const;
   CpuLoop convolution(const CpuConvolution& convolution) const;
   CpuLoop rows(const CpuRows& rows) const;
-  // Moves bytes and does no arithmetic.
+  // Moves bytes, a register per cycle at most, and does no arithmetic.
   CpuLoop copy(const CpuTraffic& traffic) const;
   // Threads that fork and join and do nothing.
   CpuLoop fork() const;

@@ -45,9 +45,20 @@ std::vector<GemmTile> deep_gemm_tiles() {
           {128, 64}, {128, 96}, {128, 112}, {128, 128}, {128, 144}, {128, 160}};
 }
 
-std::vector<GemmTile> plugin_tiles() {
-  return {{256, 128}, {128, 256}, {128, 128}, {256, 64}, {64, 256}, {128, 64}, {64, 128},
-          {64, 64},   {32, 128},  {32, 64},   {64, 32},  {128, 32}, {16, 64}};
+// Rows of C and 128 columns (weights) at a time.
+std::vector<GemmTile> blockwise_tiles() {
+  std::vector<GemmTile> tiles;
+  for (int m = 16; m <= 256; m += 16) tiles.push_back({m, 128});
+  return tiles;
+}
+
+// Of TensorRT-LLM's plugins: the kernels of Ampere, on later chips, too.
+std::vector<GemmTile> weight_only_tiles() {
+  return {{16, 128}, {16, 256}, {32, 128}, {64, 128}, {128, 128}};
+}
+
+std::vector<GemmTile> int8_plugin_tiles() {
+  return {{32, 128}, {64, 128}, {128, 64}, {64, 64}, {128, 256}, {256, 128}};
 }
 
 bool has_tma(const std::string& architecture) {
@@ -60,10 +71,13 @@ bool is_plugin(const std::string& type) {
 
 GemmLibrary plugin_library(const std::string& type) {
   GemmLibrary library;
-  library.tiles = plugin_tiles();
   const bool weights_only = type != "int8_sq";
-  library.max_split = weights_only ? 32 : 1;
+  library.tiles = weights_only ? weight_only_tiles() : int8_plugin_tiles();
+  library.split_by_one = true;
+  library.whole_edges = true;  // rows that do not exist are masked, not skipped
+  library.max_split = weights_only ? 7 : 1;
   library.gemv_rows = weights_only ? 8 : 4;
+  library.gemv_competes = weights_only;  // as one more kernel for the profiler
   library.fast_depth = weights_only ? 128 : 0;
   library.tunes_by_power_of_two = true;  // the profiler of the plugins rounds rows up
   return library;
@@ -125,7 +139,8 @@ GemmLibrary gemm_library(const std::string& architecture, const std::string& fra
   if (!has_tma(architecture)) return library;
   const bool hopper = architecture == "hopper";
   if (type == "nvfp4") {
-    library.tiles = power_of_two_tiles();
+    library.tiles =
+        framework == "sglang" ? power_of_two_tiles() : std::vector<GemmTile>{{128, 256}};
     library.max_split = 1;
   } else if (type == "fp8_block") {
     library.max_split = 1;
@@ -137,13 +152,20 @@ GemmLibrary gemm_library(const std::string& architecture, const std::string& fra
       library.padded_rows = 64;
     } else if (hopper) {
       library.tiles = deep_gemm_tiles();
+    } else {
+      library.tiles = blockwise_tiles();
+      library.persistent = true;
+      library.whole_edges = true;  // tiles are dealt out beforehand
     }
   } else if (type == "fp8" && framework != "trtllm") {  // CUTLASS, by rows
     library.max_split = 1;
     if (hopper) {
       library.dispatch = {{64, {{64, 64}}}, {128, {{64, 128}}}, {kAnyRows, {{128, 128}}}};
+      if (framework == "vllm") library.dispatch.insert(library.dispatch.begin(), {16, {{16, 64}}});
       library.cluster_rows = 2;
       library.cluster_from = 128;
+      library.persistent = true;
+      library.whole_edges = true;
     } else {
       library.dispatch = {
           {64, {{64, 64}}}, {128, {{64, 128}}}, {256, {{128, 128}}}, {kAnyRows, {{256, 128}}}};
@@ -155,6 +177,7 @@ GemmLibrary gemm_library(const std::string& architecture, const std::string& fra
 GemmLibrary vector_library(const std::string& architecture, bool batched) {
   GemmLibrary library;
   library.vector_pipe = true;
+  library.whole_edges = true;
   library.stage = 0.25;  // eight elements of k
   library.tiles = vector_tiles();
   if (architecture == "pascal") {

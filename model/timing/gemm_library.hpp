@@ -32,8 +32,10 @@ const GemmType& gemm_type(const std::string& name);
 // The kernels of one library on one architecture for one type.
 struct GemmLibrary {
   std::vector<GemmTile> tiles;
-  int max_split = 32;  // parts of k; 1: never split
-  double stage = 1;    // smallest part of a stage that is walked: 0.5 when half stages are
+  int max_split = 32;         // parts of k; 1: never split
+  bool persistent = false;    // the end of a tile hides under the loop of the next one on the SM
+  bool split_by_one = false;  // any number of parts up to there; else powers of two
+  double stage = 1;           // smallest part of a stage that is walked: 0.5 when half stages are
   bool fills_gradually = false;  // a product of few stages pays less of the prologue
   // The tile is taken by m alone, from the first entry whose `up_to` holds m. Empty: the fastest.
   struct Dispatch {
@@ -42,11 +44,13 @@ struct GemmLibrary {
   };
   std::vector<Dispatch> dispatch;
   std::int64_t gemv_rows = 0;          // a kernel without tiles takes over up to so many rows
+  bool gemv_competes = false;          // … where it is faster
   std::int64_t fast_depth = 0;         // least k that the fast kernels take; 0: any
   bool tunes_by_power_of_two = false;  // tile and split are those of the next power of two of rows
   int cluster_rows = 1;  // tiles along m that run together: their number is rounded up to it
   std::int64_t cluster_from = 0;  // … for more rows than this
   std::int64_t padded_rows = 0;   // rows above which tiles that are not full are slow; 0: none
+  bool whole_edges = false;       // tiles at the edges take as long as whole ones
   bool vector_pipe = false;       // multiplied by the threads themselves, out of shared memory
 };
 

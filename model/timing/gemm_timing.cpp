@@ -6,6 +6,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/timing/soft_limits.hpp"
+#include "model/timing/stream_k.hpp"
 
 namespace foretell {
 namespace {
@@ -58,7 +59,11 @@ GemmTiming::GemmTiming(const GpuDeviceSpec& device, const GemmType& type,
   step_ = latency(factors.step);
   split_ = latency(factors.split);
   padded_row_ = latency(factors.padded_row);
+  fixup_ = latency(factors.fixup);
   gemv_step_ = latency(factors.gemv_step);
+  gemv_column_ = latency(factors.gemv_column);
+  const auto vector = device.vector_rate.find("fp32");
+  gemv_rate_ = vector == device.vector_rate.end() ? 0 : vector->second * factors.gemv_efficiency;
 }
 
 GemmTiming::Work GemmTiming::prepare(const GemmShape& shape, const GemmL2State& l2) const {
@@ -111,7 +116,7 @@ double GemmTiming::stage_time(const Work& work, const GemmTile& tile, double row
                      step_ / resident});
   }
   const double load = (rows * type_.activation_bytes + columns * type_.weight_bytes) * type_.step;
-  return std::max({multiply, load / sm_feed_, step_}) + padding_delay(work, tile);
+  return std::max({multiply, load / sm_feed_, step_ / resident}) + padding_delay(work, tile);
 }
 
 // The pipeline over k fills as far as there are stages.
@@ -133,7 +138,7 @@ void GemmTiming::consider(const Work& work, const GemmTile& tile, int split,
       work.batch;
   const double transfer = std::max(work.dram_time, l2_bytes / l2_rate_);
   const int area = tile.m * tile.n;
-  for (int s = 1; s <= library_.max_split; s *= 2) {
+  for (int s = 1; s <= library_.max_split; s += library_.split_by_one ? 1 : s) {
     if (s > 1 && work.k < kMinStagesPerSplit * type_.step * s) break;
     if (s >= 4 && area > kTileOfFourSplits) break;
     if (s >= 16 && area > kTileOfManySplits) break;
@@ -145,19 +150,20 @@ void GemmTiming::consider(const Work& work, const GemmTile& tile, int split,
         s == 1 ? work.stages : std::ceil(work.stages / s / library_.stage) * library_.stage;
     const double prologue = filling(stages);
     const double stage = stage_time(work, tile, rows, columns, resident);
-    const double compute = waves * (prologue / resident + stages * stage + (s > 1 ? 2 : 1) * store);
+    const double out = (s > 1 ? 2 : 1) * store;
+    double compute = waves * (prologue / resident + stages * stage + out);
+    if (library_.persistent) {
+      compute = prologue + stages * stage + out + (waves - 1) * std::max(stages * stage, out);
+    }
     const double memory = prologue + transfer;
     const double tail = s > 1 ? split_ + 2 * kPartialBytes * s * work.m * work.n / l2_rate_ : 0.0;
-    const double longer = std::max(compute, memory);
-    if (longer + tail >= best.total.value()) continue;
-    const double overlap = std::min(
-        kMaxOverlap, 1 + factors_.overlap * std::pow(longer / kOverlapTime, kOverlapGrowth));
-    const double shorter = std::min(compute, memory);
-    const double total =
-        longer * std::pow(1 + std::pow(shorter / longer, overlap), 1 / overlap) + tail;
+    if (std::max(compute, memory) + tail >= best.total.value()) continue;
+    double overlap = 1;
+    const double total = overlapped(compute, memory, overlap) + tail;
     if (total >= best.total.value()) continue;
     best.tile = tile;
     best.split = s;
+    best.stream_k = false;
     best.resident = resident;
     best.thread_blocks = thread_blocks;
     best.waves = waves;
@@ -169,6 +175,75 @@ void GemmTiming::consider(const Work& work, const GemmTile& tile, int split,
     best.l2 = Bytes(l2_bytes);
     best.total = Seconds(total);
   }
+  if (split == 0 && fixup_ > 0 && !library_.vector_pipe && cluster == 1) {
+    consider_stream_k(work, tile, transfer, best);
+  }
+}
+
+// Compute and memory as far as they do not overlap; a longer kernel hides more of its ramps.
+double GemmTiming::overlapped(double compute, double memory, double& exponent) const {
+  const double longer = std::max(compute, memory);
+  const double shorter = std::min(compute, memory);
+  exponent =
+      std::min(kMaxOverlap, 1 + factors_.overlap * std::pow(longer / kOverlapTime, kOverlapGrowth));
+  return longer * std::pow(1 + std::pow(shorter / longer, exponent), 1 / exponent);
+}
+
+double GemmTiming::stream_k_time(const Work& work, const GemmTile& tile, double blocks,
+                                 std::int64_t block) const {
+  const double rows = std::min<double>(tile.m, work.m);
+  const double columns = std::min<double>(tile.n, work.n);
+  const auto tiles = static_cast<std::int64_t>(std::ceil(work.m / tile.m) *
+                                               std::ceil(work.n / tile.n) * work.batch);
+  const auto units = static_cast<std::int64_t>(std::llround(work.stages / library_.stage));
+  const StreamKShare share = stream_k_share(tiles, units, static_cast<std::int64_t>(blocks), block);
+  const double stage = stage_time(work, tile, rows, columns, 1);
+  const double store = rows * columns * type_.output_bytes / epilogue_;
+  const double partial = rows * columns * kPartialBytes / epilogue_;
+  const auto piece = [&](std::int64_t walked) {
+    const double stages = static_cast<double>(walked) * library_.stage;
+    return walked == 0 ? 0.0 : filling(stages) + stages * stage;
+  };
+  const auto whole = static_cast<double>(share.whole);
+  return piece(share.head) + (share.head > 0 ? partial : 0.0) + whole * (piece(units) + store) +
+         piece(share.tail) + (share.tail > 0 ? store : 0.0) +
+         static_cast<double>(share.added) * (fixup_ + partial);
+}
+
+void GemmTiming::consider_stream_k(const Work& work, const GemmTile& tile, double transfer,
+                                   GemmTimes& best) const {
+  const double tiles = std::ceil(work.m / tile.m) * std::ceil(work.n / tile.n) * work.batch;
+  const double units = tiles * std::round(work.stages / library_.stage);
+  const double blocks = std::min(sms_, units);
+  if (std::fmod(tiles, blocks) == 0) return;  // what the tiles alone are
+  const double prologue = filling(work.stages);
+  const double memory = prologue + transfer;
+  const double stage =
+      stage_time(work, tile, std::min<double>(tile.m, work.m), std::min<double>(tile.n, work.n), 1);
+  const double least = std::floor(units / blocks) * library_.stage * stage;
+  if (std::max(least, memory) >= best.total.value()) return;
+  double compute = 0;
+  for (std::int64_t block = 0; block < static_cast<std::int64_t>(blocks); ++block) {
+    compute = std::max(compute, stream_k_time(work, tile, blocks, block));
+  }
+  double overlap = 1;
+  const double total = overlapped(compute, memory, overlap);
+  if (total >= best.total.value()) return;
+  best = GemmTimes();
+  best.tile = tile;
+  best.stream_k = true;
+  best.thread_blocks = blocks;
+  best.waves = blocks / sms_;
+  best.compute = Seconds(compute);
+  best.memory = Seconds(memory);
+  best.prologue = Seconds(prologue);
+  best.overlap = overlap;
+  const double tiles_m = std::ceil(work.m / tile.m);
+  const double tiles_n = std::ceil(work.n / tile.n);
+  best.l2 =
+      Bytes((tiles_n * work.m * type_.activation_bytes + tiles_m * work.n * type_.weight_bytes) *
+            work.k * work.batch);
+  best.total = Seconds(total);
 }
 
 GemmTimes GemmTiming::gemv(const Work& work) const {
@@ -181,8 +256,11 @@ GemmTimes GemmTiming::gemv(const Work& work) const {
   times.dram_rate = dram_rate();
   times.memory = Seconds(work.weights / dram_rate_);
   times.overlap = 2;
-  times.total =
-      factors_.gemv_launch + Seconds(std::hypot(times.compute.value(), times.memory.value()));
+  const double multiply = gemv_rate_ > 0 ? 2 * work.m * work.n * work.k / gemv_rate_ : 0.0;
+  times.compute = Seconds(std::max(times.compute.value(), multiply));
+  times.tail = Seconds(work.n * gemv_column_ / sms_);
+  times.total = factors_.gemv_launch + times.tail +
+                Seconds(std::hypot(times.compute.value(), times.memory.value()));
   return times;
 }
 
@@ -211,12 +289,15 @@ double GemmTiming::stretch(Seconds time) const {
 GemmTimes GemmTiming::fastest(const GemmShape& shape, const GemmL2State& l2) const {
   const Work work = prepare(shape, l2);
   const Seconds extra = shape.k < library_.fast_depth ? factors_.short_k : Seconds(0);
+  GemmTimes without_tiles;
+  without_tiles.total = Seconds(std::numeric_limits<double>::infinity());
   if (shape.m <= library_.gemv_rows) {
-    GemmTimes times = gemv(work);
-    if (shape.m <= kGemvAnyDepth) return times;
-    times.extra_launch = extra;
-    times.total += extra;
-    return times;
+    without_tiles = gemv(work);
+    if (shape.m > kGemvAnyDepth) {
+      without_tiles.extra_launch = extra;
+      without_tiles.total += extra;
+    }
+    if (!library_.gemv_competes) return without_tiles;
   }
   GemmTimes best;
   if (library_.tunes_by_power_of_two) {
@@ -241,11 +322,12 @@ GemmTimes GemmTiming::fastest(const GemmShape& shape, const GemmL2State& l2) con
                                                        factors_.quantise_passes / dram_rate_);
     best.total += best.quantise;
   }
+  if (without_tiles.total < best.total) return without_tiles;
   return best;
 }
 
 Seconds GemmTiming::thread_block(const GemmShape& shape, const GemmTimes& chosen, std::int64_t rows,
-                                 std::int64_t columns) const {
+                                 std::int64_t columns, bool behind) const {
   if (chosen.gemv) return chosen.compute;
   const Work work = prepare(shape, {});
   const auto r = static_cast<double>(rows);
@@ -253,10 +335,15 @@ Seconds GemmTiming::thread_block(const GemmShape& shape, const GemmTimes& chosen
   const double stages =
       chosen.split == 1 ? work.stages
                         : std::ceil(work.stages / chosen.split / library_.stage) * library_.stage;
-  const double store = r * c * type_.output_bytes / epilogue_;
-  return Seconds(filling(stages) / chosen.resident +
-                 stages * stage_time(work, chosen.tile, r, c, chosen.resident) +
-                 (chosen.split > 1 ? 2 : 1) * store);
+  const double store = (chosen.split > 1 ? 2 : 1) * r * c * type_.output_bytes / epilogue_;
+  const double loop = stages * stage_time(work, chosen.tile, r, c, chosen.resident);
+  if (behind) return Seconds(std::max(loop, store));
+  return Seconds(filling(stages) / chosen.resident + loop + store);
+}
+
+Seconds GemmTiming::stream_k_block(const GemmShape& shape, const GemmTimes& chosen,
+                                   std::int64_t block) const {
+  return Seconds(stream_k_time(prepare(shape, {}), chosen.tile, chosen.thread_blocks, block));
 }
 
 }  // namespace foretell

@@ -8,6 +8,15 @@
 // through L2. The two overlap imperfectly: (compute^q + memory^q)^(1/q), where a longer kernel
 // hides more of its ramps: q = 1 + overlap * (longer / 20 us)^0.25.
 // The library takes the candidate that is fastest by this formula, unless it dispatches by m.
+// In a persistent kernel the first tile of an SM takes as long; each one behind it only its loop,
+// or its results where that is longer: prologue and results hide under the loop of a neighbour.
+//
+// With stream-K (factor `fixup`) a candidate is also one wave of thread blocks that share the
+// stages of all tiles evenly (stream_k.hpp). Each piece of a tile has its prologue; a piece that
+// another thread block finishes is handed over as FP32 through the port of the SM:
+//
+//   thread block = pieces (prologue + stages stage) + results / epilogue
+//                + handed over / epilogue + taken over (fixup + FP32 tile / epilogue)
 //
 // On the vector pipe the threads that multiply also fetch operands from shared memory, so that the
 // two add up; and thread blocks that share an SM hide each other's latencies.
@@ -33,7 +42,8 @@ struct GemmTimes {
   bool gemv = false;  // the kernel without tiles
   GemmTile tile;
   int split = 1;
-  double resident = 1;  // thread blocks that share an SM
+  bool stream_k = false;  // thread blocks share the stages of all tiles evenly
+  double resident = 1;    // thread blocks that share an SM
   double thread_blocks = 0;
   double waves = 0;
   Seconds compute;       // all waves
@@ -61,15 +71,21 @@ class GemmTiming {
   GemmTimes fastest(const GemmShape& shape, const GemmL2State& l2) const;
 
   // One thread block of the chosen candidate that holds `rows` x `columns` of the result, at most
-  // those of its tile.
+  // those of its tile. In a persistent kernel those that come after the first of an SM are `behind`
+  // another tile.
   Seconds thread_block(const GemmShape& shape, const GemmTimes& chosen, std::int64_t rows,
-                       std::int64_t columns) const;
+                       std::int64_t columns, bool behind = false) const;
+
+  // The same for thread block `block` of a candidate with stream-K, whose tiles count as equal.
+  Seconds stream_k_block(const GemmShape& shape, const GemmTimes& chosen, std::int64_t block) const;
 
   BytesPerSecond dram_rate() const { return BytesPerSecond(dram_rate_); }
   BytesPerSecond l2_rate() const { return BytesPerSecond(l2_rate_); }
   Seconds prologue() const { return Seconds(prologue_); }  // of a pipeline that is full
+  double stretch(Seconds time) const;  // of a kernel of that length under the power limit
   const GemmFactors& factors() const { return factors_; }
   const GemmLibrary& library() const { return library_; }
+  std::int64_t sms() const { return static_cast<std::int64_t>(sms_); }
 
  private:
   struct Work;
@@ -79,9 +95,13 @@ class GemmTiming {
   double filling(double stages) const;
   double stage_time(const Work& work, const GemmTile& tile, double rows, double columns,
                     double resident) const;
-  double stretch(Seconds time) const;
   // Takes over `best` where this tile is faster; with `split`, only split so often.
   void consider(const Work& work, const GemmTile& tile, int split, GemmTimes& best) const;
+  void consider_stream_k(const Work& work, const GemmTile& tile, double transfer,
+                         GemmTimes& best) const;
+  double stream_k_time(const Work& work, const GemmTile& tile, double blocks,
+                       std::int64_t block) const;
+  double overlapped(double compute, double memory, double& exponent) const;
   GemmTimes fastest_tile(const Work& work) const;
   GemmTimes gemv(const Work& work) const;
 
@@ -100,7 +120,10 @@ class GemmTiming {
   double step_;
   double split_;
   double padded_row_;
+  double fixup_;
   double gemv_step_;
+  double gemv_column_;
+  double gemv_rate_;  // FLOP/s of the chip; 0: not a limit
 };
 
 }  // namespace foretell

@@ -4,6 +4,7 @@
 
 #include "hw/spec/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
+#include "model/testing/gpu_exemplar.hpp"
 
 namespace foretell {
 namespace {
@@ -13,29 +14,12 @@ const GpuDeviceSpec& hopper() {
   return kDevice;
 }
 
-LinkFactors plain_link() {
-  LinkFactors factors;
-  factors.launch = Seconds(5e-6);
-  factors.link_efficiency = 0.8;
-  factors.local_rate = BytesPerSecond(1e12);
-  factors.hop_ll = Seconds(0.7e-6);
-  factors.hop_ll128 = Seconds(1e-6);
-  factors.hop_simple = Seconds(2e-6);
-  factors.cost_ll = 8;
-  factors.cost_ll128 = 1.3;
-  factors.start_simple = Seconds(10e-6);
-  factors.peer = Seconds(0.3e-6);
-  factors.barrier = Seconds(0.2e-6);
-  factors.two_shot = Seconds(5e-6);
-  return factors;
-}
-
 GpuCollectiveShape all_reduce(int ranks, double bytes) {
   return {GpuCollective::kAllReduce, ranks, Bytes(bytes)};
 }
 
 TEST(GpuCollective, ProtocolsFollowTheSize) {
-  const LinkFactors factors = plain_link();
+  const LinkFactors factors = exemplar_link_factors();
   const auto protocol = [&](double bytes) {
     return nccl_time(hopper(), factors, all_reduce(8, bytes)).protocol;
   };
@@ -48,7 +32,7 @@ TEST(GpuCollective, ProtocolsFollowTheSize) {
 }
 
 TEST(GpuCollective, MoreBytesNeverTakeLess) {
-  const LinkFactors factors = plain_link();
+  const LinkFactors factors = exemplar_link_factors();
   for (const GpuCollective op : {GpuCollective::kAllReduce, GpuCollective::kAllGather,
                                  GpuCollective::kReduceScatter, GpuCollective::kAllToAll}) {
     for (const int ranks : {2, 4, 8}) {
@@ -63,7 +47,7 @@ TEST(GpuCollective, MoreBytesNeverTakeLess) {
 }
 
 TEST(GpuCollective, AnAllReduceIsAReduceScatterAndAnAllGather) {
-  LinkFactors factors = plain_link();
+  LinkFactors factors = exemplar_link_factors();
   factors.launch = Seconds(0);
   factors.start_simple = Seconds(0);
   factors.local_rate = BytesPerSecond(1e30);
@@ -79,7 +63,7 @@ TEST(GpuCollective, AnAllReduceIsAReduceScatterAndAnAllGather) {
 
 TEST(GpuCollective, WithoutNvlinkItIsRefusedAndNamesAreChecked) {
   const GpuDeviceSpec l4 = GpuCatalog().load("l4").spec.device;
-  EXPECT_THROW(nccl_time(l4, plain_link(), all_reduce(2, 1e6)), UserError);
+  EXPECT_THROW(nccl_time(l4, exemplar_link_factors(), all_reduce(2, 1e6)), UserError);
   EXPECT_THROW(gpu_collective("all_reduc"), UserError);
   EXPECT_EQ(gpu_collective("all_to_all"), GpuCollective::kAllToAll);
 }

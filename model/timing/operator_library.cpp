@@ -43,6 +43,11 @@ std::map<std::string, TableOperator> make_operators() {
   add(pass("ln", "norm", PassLayout::kNorm, {{1, 1}}), {"layer_norm", "layernorm"});
   add(pass("rms_norm", "norm", PassLayout::kTokenNorm, {{1, 1}}),
       {"rmsnorm", "input_layernorm", "post_attention_layernorm"});
+  // A row to one number; what is written hardly counts.
+  add(pass("sum", "norm", PassLayout::kNorm, {{1, 0}}), {"mean", "reduce", "argmax"});
+  for (const char* name : {"transpose", "permute", "cat", "cast"}) {
+    elements(name, 1);
+  }
   // x * sigmoid(x), and its product with the other half, which are two calls.
   add(pass("gated_act", "activation", PassLayout::kElements, {{1, 1}, {2, 1}}),
       {"mlp_act", "silu_and_mul"});

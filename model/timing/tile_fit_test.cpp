@@ -84,7 +84,7 @@ TEST(TileFit, LessRoomLeavesFewerTilesAndNeverOthers) {
 
 TEST(TileFit, RowsWhoseTileDoesNotFitGoToTheNextKernel) {
   const GpuDeviceSpec tight = gpu("h100-sxm", {"device.sm.shared_memory_per_cta=40 KiB"});
-  const GemmLibrary library = fitting(tight, "fp8", "vllm");
+  const GemmLibrary library = fitting(tight, "fp8", "sglang");
   ASSERT_EQ(library.dispatch.size(), 1U);  // 64x64; 64x128 would need 48 KiB
   EXPECT_EQ(library.dispatch.front().tiles.front().n, 64);
 }

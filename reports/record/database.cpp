@@ -1,6 +1,7 @@
 #include "reports/record/database.hpp"
 
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <array>
 #include <filesystem>
@@ -76,6 +77,22 @@ CREATE VIEW study_row AS
 )"};
 constexpr int kSchemaVersion = static_cast<int>(kSchemas.size());
 
+// SQLite wants files beside the database even to read it. Where nothing can be written, nobody else
+// writes either, and it is told so.
+std::string name_to_read(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+  if (access(folder.c_str(), W_OK) == 0 || std::filesystem::exists(path + "-wal")) return path;
+  std::string uri = "file:";
+  for (const char c : path) {
+    if (c == '%' || c == '?' || c == '#') {
+      uri += c == '%' ? "%25" : c == '?' ? "%3f" : "%23";
+    } else {
+      uri += c;
+    }
+  }
+  return uri + "?immutable=1";
+}
+
 }  // namespace
 
 Database::Database(const std::string& path, StoreAccess access) : path_(path) {
@@ -83,10 +100,11 @@ Database::Database(const std::string& path, StoreAccess access) : path_(path) {
     throw UserError(path + ": no such file; `--store " + path +
                     "` of a command that predicts writes one");
   }
-  const int flags = access == StoreAccess::kRead ? SQLITE_OPEN_READONLY
+  const int flags = access == StoreAccess::kRead ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
                                                  : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  const std::string name = access == StoreAccess::kRead ? name_to_read(path) : path;
   try {
-    if (sqlite3_open_v2(path.c_str(), &database_, flags, nullptr) != SQLITE_OK)
+    if (sqlite3_open_v2(name.c_str(), &database_, flags, nullptr) != SQLITE_OK)
       fail("cannot be opened");
     sqlite3_busy_timeout(database_, kPatienceMs);
     check_schema(access);

@@ -24,6 +24,34 @@ void check_memory(const MemoryRecord& memory) {
   check_amount(memory.activations_bytes, "summary.memory.activations_bytes");
   check_amount(memory.inputs_outputs_bytes, "summary.memory.inputs_outputs_bytes");
   check_amount(memory.runtime_bytes, "summary.memory.runtime_bytes");
+  check_amount(memory.training_bytes, "summary.memory.training_bytes");
+}
+
+void check_percentiles(const Percentiles& values, const std::string& field) {
+  check_amount(values.p50, field + ".p50");
+  check_amount(values.p90, field + ".p90");
+  check_amount(values.p99, field + ".p99");
+}
+
+void check_distribution(const DistributionRecord& distribution) {
+  const std::string field = "summary.distribution.";
+  check_percentiles(distribution.latency_s, field + "latency_s");
+  check_percentiles(distribution.call_s, field + "call_s");
+  for (const auto& [name, values] : distribution.others) check_percentiles(values, field + name);
+  for (const PaddingRecord& padding : distribution.padding) {
+    check_amount(padding.dynamic_call_s, field + "padding.dynamic_call_s");
+    check_amount(padding.buckets_call_s, field + "padding.buckets_call_s");
+    check_amount(padding.overhead, field + "padding.overhead");
+    check_share(padding.padding_share, field + "padding.padding_share");
+  }
+  for (const PartRecord& part : distribution.parts) {
+    check_amount(part.call_s, field + "parts[" + part.name + "].call_s");
+    check_amount(part.runs, field + "parts[" + part.name + "].runs");
+  }
+  for (const OutcomeRecord& outcome : distribution.outcomes) {
+    check_amount(outcome.call_s, field + "outcomes.call_s");
+    check_share(outcome.probability, field + "outcomes.probability");
+  }
 }
 
 void check_summary(const RunSummary& summary) {
@@ -39,6 +67,7 @@ void check_summary(const RunSummary& summary) {
   check_amount(summary.memory_used_bytes, "summary.memory_used_bytes");
   check_amount(summary.memory_capacity_bytes, "summary.memory_capacity_bytes");
   if (summary.memory) check_memory(*summary.memory);
+  if (summary.distribution) check_distribution(*summary.distribution);
   for (const auto& [name, interval] : summary.interval80) {
     const std::string field = "summary.interval80." + name;
     check_amount(interval.low, field);

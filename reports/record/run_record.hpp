@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "reports/record/distribution_record.hpp"
+
 namespace foretell {
 
 inline constexpr std::string_view kRunSchema = "foretell.run/1";
@@ -40,6 +42,13 @@ struct Scenario {
   std::string l2;      // of GPUs: "rotate:5": so many copies of the network are called in turn
   std::string launch;  // of GPUs: "stream": kernels are launched one by one
   std::string clock;   // of GPUs: "sustained": under the power limit
+  // Lengths that vary from call to call, by option: "seq": "uniform:16..512". The number is 0 then.
+  std::map<std::string, std::string> distributions = {};
+  std::string shapes = {};                           // how: "dynamic", "buckets:64,128"
+  std::map<std::string, std::string> branches = {};  // probabilities by name
+  std::map<std::string, std::string> trips = {};     // of loops, by name
+  std::string phase = {};                            // "train-step"
+  std::string optimizer = {};                        // of a training step
 };
 
 struct RunContext {
@@ -67,7 +76,22 @@ struct MemoryRecord {
   double kv_cache_bytes = 0;
   double activations_bytes = 0;
   double inputs_outputs_bytes = 0;
-  double runtime_bytes = 0;  // what the runtime keeps for itself
+  double runtime_bytes = 0;   // what the runtime keeps for itself
+  double training_bytes = 0;  // gradients and the state of the optimiser
+};
+
+// One step of training: forward, backward, sum of the gradients over the copies, update.
+struct TrainingRecord {
+  std::string optimizer;
+  double parameters = 0;
+  double forward_flops = 0;  // per copy
+  double backward_flops = 0;
+  double update_flops = 0;
+  double all_reduce_bytes = 0;         // gradients, per copy
+  double saved_activations_bytes = 0;  // kept from the forward to the backward pass, per copy
+  double gradients_bytes = 0;
+  double optimizer_state_bytes = 0;  // with the FP32 copy of narrower weights
+  double forward_s = 0;              // until the last operator of the forward pass ends
 };
 
 struct RunSummary {
@@ -85,6 +109,9 @@ struct RunSummary {
   double memory_capacity_bytes = 0;
   std::optional<MemoryRecord> memory;  // by use; sums up to memory_used_bytes
   std::string bottleneck;
+  // Where calls differ; the times above are expected values then.
+  std::optional<DistributionRecord> distribution = {};
+  std::optional<TrainingRecord> training = {};
 };
 
 // Decode steps of a generation that are compiled for one length of the KV cache.

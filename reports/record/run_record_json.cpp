@@ -1,29 +1,20 @@
-// JSON of the run record, both ways. Kept apart from run_record.cpp: this is the only place that
-// needs the JSON library.
-#include <cmath>
-#include <limits>
+// JSON of the run record, both ways. Kept apart from run_record.cpp: only these files need the JSON
+// library.
 #include <nlohmann/json.hpp>
 
 #include "model/base/errors.hpp"
+#include "reports/record/distribution_json.hpp"
+#include "reports/record/json_reader.hpp"
 #include "reports/record/run_record.hpp"
 
 namespace foretell {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-constexpr double kExactIntegers = 9007199254740992.0;  // 2^53
-
-// Whole numbers without a fraction ("8", not "8.0"), everything else in shortest form.
-Json number(double value) {
-  if (std::trunc(value) == value && std::abs(value) < kExactIntegers) {
-    return static_cast<std::int64_t>(value);
-  }
-  return value;
-}
+using Json = RecordJson;
+using Reader = RecordReader;
 
 Json optional_number(const std::optional<double>& value) {
-  return value ? number(*value) : Json(nullptr);
+  return value ? record_number(*value) : Json(nullptr);
 }
 
 Json to_json(const Scenario& scenario) {
@@ -48,11 +39,20 @@ Json to_json(const Scenario& scenario) {
   put("pp", scenario.pp);
   put("dp", scenario.dp);
   put("cores", scenario.cores);
-  if (scenario.in_flight > 0) out["in_flight"] = number(scenario.in_flight);
+  if (scenario.in_flight > 0) out["in_flight"] = record_number(scenario.in_flight);
   put_text("sdk", scenario.sdk);
   put_text("l2", scenario.l2);
   put_text("launch", scenario.launch);
   put_text("clock", scenario.clock);
+  put_text("shapes", scenario.shapes);
+  put_text("phase", scenario.phase);
+  put_text("optimizer", scenario.optimizer);
+  const auto put_map = [&out](const char* name, const std::map<std::string, std::string>& map) {
+    if (!map.empty()) out[name] = map;
+  };
+  put_map("distributions", scenario.distributions);
+  put_map("branches", scenario.branches);
+  put_map("trips", scenario.trips);
   return out;
 }
 
@@ -72,23 +72,26 @@ Json to_json(const RunContext& context) {
 
 Json to_json(const std::optional<MemoryRecord>& memory) {
   if (!memory) return nullptr;
-  return Json{{"weights_bytes", number(memory->weights_bytes)},
-              {"kv_cache_bytes", number(memory->kv_cache_bytes)},
-              {"activations_bytes", number(memory->activations_bytes)},
-              {"inputs_outputs_bytes", number(memory->inputs_outputs_bytes)},
-              {"runtime_bytes", number(memory->runtime_bytes)}};
+  Json out{{"weights_bytes", record_number(memory->weights_bytes)},
+           {"kv_cache_bytes", record_number(memory->kv_cache_bytes)},
+           {"activations_bytes", record_number(memory->activations_bytes)},
+           {"inputs_outputs_bytes", record_number(memory->inputs_outputs_bytes)},
+           {"runtime_bytes", record_number(memory->runtime_bytes)}};
+  if (memory->training_bytes > 0) out["training_bytes"] = record_number(memory->training_bytes);
+  return out;
 }
 
 Json to_json(const std::map<std::string, double>& numbers) {
   Json out = Json::object();
-  for (const auto& [name, value] : numbers) out[name] = number(value);
+  for (const auto& [name, value] : numbers) out[name] = record_number(value);
   return out;
 }
 
 Json to_json(const std::vector<PeakRecord>& peaks) {
   Json out = Json::array();
   for (const PeakRecord& peak : peaks) {
-    out.push_back({{"name", peak.name}, {"per_s", number(peak.per_s)}, {"source", peak.source}});
+    out.push_back(
+        {{"name", peak.name}, {"per_s", record_number(peak.per_s)}, {"source", peak.source}});
   }
   return out;
 }
@@ -112,155 +115,55 @@ Json to_json(const ValueRecord& value) {
 }
 
 Json to_json(const GenerationRecord& step) {
-  return Json{{"kv_len", step.kv_len}, {"tokens", step.tokens}, {"step_s", number(step.step_s)}};
+  return Json{
+      {"kv_len", step.kv_len}, {"tokens", step.tokens}, {"step_s", record_number(step.step_s)}};
 }
 
 Json to_json(const RunSummary& summary) {
   Json intervals = Json::object();
   for (const auto& [name, interval] : summary.interval80) {
-    intervals[name] = Json::array({number(interval.low), number(interval.high)});
+    intervals[name] = Json::array({record_number(interval.low), record_number(interval.high)});
   }
-  return Json{{"latency_s", number(summary.latency_s)},
-              {"throughput", number(summary.throughput)},
-              {"throughput_unit", summary.throughput_unit},
-              {"call_s", number(summary.call_s)},
-              {"ttft_s", optional_number(summary.ttft_s)},
-              {"tpot_s", optional_number(summary.tpot_s)},
-              {"interval80", intervals},
-              {"cost_usd_per_million", optional_number(summary.cost_usd_per_million)},
-              {"costs_usd_per_million", to_json(summary.costs_usd_per_million)},
-              {"memory_used_bytes", number(summary.memory_used_bytes)},
-              {"memory_capacity_bytes", number(summary.memory_capacity_bytes)},
-              {"memory", to_json(summary.memory)},
-              {"bottleneck", summary.bottleneck}};
+  Json out{{"latency_s", record_number(summary.latency_s)},
+           {"throughput", record_number(summary.throughput)},
+           {"throughput_unit", summary.throughput_unit},
+           {"call_s", record_number(summary.call_s)},
+           {"ttft_s", optional_number(summary.ttft_s)},
+           {"tpot_s", optional_number(summary.tpot_s)},
+           {"interval80", intervals},
+           {"cost_usd_per_million", optional_number(summary.cost_usd_per_million)},
+           {"costs_usd_per_million", to_json(summary.costs_usd_per_million)},
+           {"memory_used_bytes", record_number(summary.memory_used_bytes)},
+           {"memory_capacity_bytes", record_number(summary.memory_capacity_bytes)},
+           {"memory", to_json(summary.memory)},
+           {"bottleneck", summary.bottleneck}};
+  if (summary.distribution) out["distribution"] = to_json(*summary.distribution);
+  if (summary.training) out["training"] = to_json(*summary.training);
+  return out;
 }
 
 Json to_json(const OperatorRecord& op) {
   Json out{{"name", op.name},
            {"op", op.op},
            {"engine", op.engine},
-           {"start_s", number(op.start_s)},
-           {"duration_s", number(op.duration_s)},
-           {"flops", number(op.flops)},
-           {"bytes", number(op.bytes)},
+           {"start_s", record_number(op.start_s)},
+           {"duration_s", record_number(op.duration_s)},
+           {"flops", record_number(op.flops)},
+           {"bytes", record_number(op.bytes)},
            {"critical", op.critical}};
   if (op.kernel.empty()) return out;
   out["kernel"] = op.kernel;
-  out["waves"] = number(op.waves);
-  out["occupancy"] = number(op.occupancy);
+  out["waves"] = record_number(op.waves);
+  out["occupancy"] = record_number(op.occupancy);
   return out;
 }
 
 Json to_json(const ResourceRecord& resource) {
   return Json{{"path", resource.path},
-              {"busy", number(resource.busy)},
-              {"stalled", number(resource.stalled)},
-              {"bytes", number(resource.bytes)}};
+              {"busy", record_number(resource.busy)},
+              {"stalled", record_number(resource.stalled)},
+              {"bytes", record_number(resource.bytes)}};
 }
-
-// One JSON object of the input; remembers where it stands for the messages.
-class Reader {
- public:
-  Reader(const Json& json, std::string where) : json_(json), where_(std::move(where)) {
-    if (!json_.is_object()) fail("expected an object");
-  }
-
-  bool has(const char* key) const {
-    const auto found = json_.find(key);
-    return found != json_.end() && !found->is_null();
-  }
-
-  Reader child(const char* key) const { return Reader(field(key), where_ + "." + key); }
-
-  std::vector<Reader> list(const char* key) const {
-    const Json& array = field(key);
-    if (!array.is_array()) fail(std::string(key) + ": expected a list");
-    std::vector<Reader> readers;
-    for (std::size_t i = 0; i < array.size(); ++i) {
-      readers.emplace_back(array[i], where_ + "." + key + "[" + std::to_string(i) + "]");
-    }
-    return readers;
-  }
-
-  template <class T>
-  void get(const char* key, T& value) const {
-    convert(field(key), key, value);
-  }
-
-  // A field that may be missing or null; `value` keeps its content then.
-  template <class T>
-  void get_optional(const char* key, T& value) const {
-    const auto found = json_.find(key);
-    if (found != json_.end() && !found->is_null()) convert(*found, key, value);
-  }
-
-  void get_optional(const char* key, std::optional<double>& value) const {
-    const auto found = json_.find(key);
-    if (found == json_.end() || found->is_null()) return;
-    double number = 0;
-    convert(*found, key, number);
-    value = number;
-  }
-
-  void numbers(const char* key, std::map<std::string, double>& value) const {
-    if (!has(key)) return;
-    for (const auto& [name, number] : field(key).items()) convert(number, key, value[name]);
-  }
-
-  void intervals(const char* key, std::map<std::string, Interval>& value) const {
-    const auto found = json_.find(key);
-    if (found == json_.end() || found->is_null()) return;
-    for (const auto& [name, pair] : found->items()) {
-      std::vector<double> bounds;
-      convert(pair, key, bounds);
-      if (bounds.size() != 2) fail(std::string(key) + "." + name + ": expected [low, high]");
-      value[name] = Interval{bounds[0], bounds[1]};
-    }
-  }
-
- private:
-  const Json& field(const char* key) const {
-    const auto found = json_.find(key);
-    if (found == json_.end()) fail(std::string("no field '") + key + "'");
-    return *found;
-  }
-
-  template <class T>
-  void convert(const Json& json, const char* key, T& value) const {
-    try {
-      value = json.get<T>();
-    } catch (const Json::exception&) {
-      fail(std::string("field '") + key + "' has the wrong type: " + json.dump());
-    }
-  }
-
-  // Whole numbers must be whole and fit: the library would cut 2.5 to 2 and wrap 1e30.
-  template <class Integer>
-  void convert_integer(const Json& json, const char* key, Integer& value) const {
-    const bool fits = json.is_number_unsigned()
-                          ? json.get<std::uint64_t>() <=
-                                static_cast<std::uint64_t>(std::numeric_limits<Integer>::max())
-                          : json.is_number_integer() && json.get<std::int64_t>() >= 0;
-    if (!fits) {
-      fail(std::string("field '") + key + "' must be a whole number, not negative: " + json.dump());
-    }
-    value = json.get<Integer>();
-  }
-  void convert(const Json& json, const char* key, int& value) const {
-    convert_integer(json, key, value);
-  }
-  void convert(const Json& json, const char* key, std::int64_t& value) const {
-    convert_integer(json, key, value);
-  }
-  void convert(const Json& json, const char* key, std::uint64_t& value) const {
-    convert_integer(json, key, value);
-  }
-
-  [[noreturn]] void fail(const std::string& what) const { throw UserError(where_ + ": " + what); }
-
-  const Json& json_;
-  std::string where_;
-};
 
 Scenario read_scenario(const Reader& in) {
   Scenario out;
@@ -283,6 +186,12 @@ Scenario read_scenario(const Reader& in) {
   in.get_optional("l2", out.l2);
   in.get_optional("launch", out.launch);
   in.get_optional("clock", out.clock);
+  in.get_optional("shapes", out.shapes);
+  in.get_optional("phase", out.phase);
+  in.get_optional("optimizer", out.optimizer);
+  in.texts("distributions", out.distributions);
+  in.texts("branches", out.branches);
+  in.texts("trips", out.trips);
   return out;
 }
 
@@ -309,6 +218,7 @@ MemoryRecord read_memory(const Reader& in) {
   in.get("activations_bytes", out.activations_bytes);
   in.get("inputs_outputs_bytes", out.inputs_outputs_bytes);
   in.get("runtime_bytes", out.runtime_bytes);
+  in.get_optional("training_bytes", out.training_bytes);
   return out;
 }
 
@@ -327,6 +237,8 @@ RunSummary read_summary(const Reader& in) {
   in.get("memory_capacity_bytes", out.memory_capacity_bytes);
   if (in.has("memory")) out.memory = read_memory(in.child("memory"));
   in.get("bottleneck", out.bottleneck);
+  if (in.has("distribution")) out.distribution = read_distribution(in.child("distribution"));
+  if (in.has("training")) out.training = read_training(in.child("training"));
   return out;
 }
 

@@ -19,6 +19,21 @@ std::string bound(const RunSummary& summary, double Interval::*side) {
   return found == summary.interval80.end() ? "" : to_text(found->second.*side);
 }
 
+std::string stated(const std::map<std::string, std::string>& values) {
+  std::vector<std::string> words;
+  for (const auto& [name, value] : values) words.push_back(name + "=" + value);
+  return join(words, "; ");
+}
+
+std::string percentile(const RunSummary& summary, double Percentiles::*which) {
+  return summary.distribution ? to_text(summary.distribution->latency_s.*which) : "";
+}
+
+std::string overhead_of_padding(const RunSummary& summary) {
+  const bool pads = summary.distribution && !summary.distribution->padding.empty();
+  return pads ? to_text(summary.distribution->padding.front().overhead) : "";
+}
+
 struct Column {
   const char* name;
   std::function<std::string(const RunContext&, const RunSummary&)> cell;
@@ -49,12 +64,22 @@ const std::vector<Column>& columns() {
       {"cores", [](const C& c, const S&) { return stated(std::int64_t{c.scenario.cores}); }},
       {"in_flight", [](const C& c, const S&) { return stated(c.scenario.in_flight); }},
       {"sdk", [](const C& c, const S&) { return c.scenario.sdk; }},
+      {"phase", [](const C& c, const S&) { return c.scenario.phase; }},
+      {"optimizer", [](const C& c, const S&) { return c.scenario.optimizer; }},
+      {"distributions", [](const C& c, const S&) { return stated(c.scenario.distributions); }},
+      {"shapes", [](const C& c, const S&) { return c.scenario.shapes; }},
+      {"branches", [](const C& c, const S&) { return stated(c.scenario.branches); }},
+      {"trips", [](const C& c, const S&) { return stated(c.scenario.trips); }},
       {"set", [](const C& c, const S&) { return join(c.set, "; "); }},
       {"factors", [](const C& c, const S&) { return c.factors; }},
       {"assumed_values", [](const C& c, const S&) { return std::to_string(c.assumed_values); }},
       {"latency_s", [](const C&, const S& s) { return to_text(s.latency_s); }},
       {"latency_lo_s", [](const C&, const S& s) { return bound(s, &Interval::low); }},
       {"latency_hi_s", [](const C&, const S& s) { return bound(s, &Interval::high); }},
+      {"latency_p50_s", [](const C&, const S& s) { return percentile(s, &Percentiles::p50); }},
+      {"latency_p90_s", [](const C&, const S& s) { return percentile(s, &Percentiles::p90); }},
+      {"latency_p99_s", [](const C&, const S& s) { return percentile(s, &Percentiles::p99); }},
+      {"padding_overhead", [](const C&, const S& s) { return overhead_of_padding(s); }},
       {"throughput", [](const C&, const S& s) { return to_text(s.throughput); }},
       {"throughput_unit", [](const C&, const S& s) { return s.throughput_unit; }},
       {"call_s", [](const C&, const S& s) { return to_text(s.call_s); }},

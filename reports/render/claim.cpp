@@ -3,21 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
+#include "model/base/text.hpp"
 #include "reports/render/record_text.hpp"
 #include "reports/render/si_format.hpp"
 
 namespace foretell {
 namespace {
 
-constexpr const char* kOpen = "cannot be judged";
-
 struct Metric {
   std::string name;
   bool largest_is_best;
   std::function<std::optional<double>(const RunRecord&)> value;
   std::function<std::string(double)> text;
+  std::string interval;  // the field whose interval it shares; "" for none
 };
 
 double parts_of(const MachineRecord& machine) {
@@ -49,18 +50,20 @@ std::string seconds_text(double value) { return si_format(value, "s"); }
 const std::vector<Metric>& metrics() {
   static const std::vector<Metric> kMetrics = {
       {"throughput", true, [](const RunRecord& r) { return std::optional(r.summary.throughput); },
-       [](double value) { return plain_format(value, 4) + " /s"; }},
+       [](double value) { return plain_format(value, 4) + " /s"; }, "throughput"},
       {"latency_s", false, [](const RunRecord& r) { return std::optional(r.summary.latency_s); },
-       seconds_text},
-      {"ttft_s", false, [](const RunRecord& r) { return r.summary.ttft_s; }, seconds_text},
-      {"tpot_s", false, [](const RunRecord& r) { return r.summary.tpot_s; }, seconds_text},
+       seconds_text, "latency_s"},
+      {"ttft_s", false, [](const RunRecord& r) { return r.summary.ttft_s; }, seconds_text,
+       "ttft_s"},
+      {"tpot_s", false, [](const RunRecord& r) { return r.summary.tpot_s; }, seconds_text,
+       "tpot_s"},
       {"cost_usd_per_million", false,
        [](const RunRecord& r) { return r.summary.cost_usd_per_million; },
-       [](double value) { return "USD " + plain_format(value) + " per million"; }},
-      {"peak_flops", true, peak_flops, [](double value) { return si_format(value, "FLOP/s"); }},
+       [](double value) { return "USD " + plain_format(value) + " per million"; }, "throughput"},
+      {"peak_flops", true, peak_flops, [](double value) { return si_format(value, "FLOP/s"); }, ""},
       {"reached_flops", true, reached_flops,
-       [](double value) { return si_format(value, "FLOP/s"); }},
-      {"memory_bytes", true, memory_bytes, memory_format}};
+       [](double value) { return si_format(value, "FLOP/s"); }, "throughput"},
+      {"memory_bytes", true, memory_bytes, memory_format, ""}};
   return kMetrics;
 }
 
@@ -75,11 +78,22 @@ bool matches(const RunRecord& record, const RecordQuery& query) {
       {"seq_len", std::to_string(scenario.seq_len)},
       {"input_len", std::to_string(scenario.input_len)},
       {"output_len", std::to_string(scenario.output_len)},
-      {"set", context.set.empty() ? "" : context.set.front()}};
+      {"set", join(context.set, ", ")}};
   return std::all_of(query.begin(), query.end(), [&fields](const auto& wanted) {
     const auto found = fields.find(wanted.first);
     return found != fields.end() && found->second == wanted.second;
   });
+}
+
+std::string device_of(const RunRecord& record) {
+  return record.machine ? record.machine->device : record.context.system;
+}
+
+// Half the width of the 80 % interval of the metric, as a difference of logarithms; 0 without one.
+double margin_of(const RunRecord& record, const Metric& metric) {
+  const auto found = record.summary.interval80.find(metric.interval);
+  if (found == record.summary.interval80.end() || found->second.low <= 0) return 0;
+  return std::log(found->second.high / found->second.low) / 2;
 }
 
 struct Found {
@@ -127,20 +141,27 @@ const std::vector<std::string>& query_fields() {
 }
 
 Judgement judge(const Claim& claim, const std::vector<RunRecord>& records) {
-  if (!claim.open.empty()) return {kOpen, "", claim.open};
+  if (!claim.open.empty()) return {kCannotBeJudged, "", claim.open};
   const auto metric = std::find_if(metrics().begin(), metrics().end(),
                                    [&claim](const Metric& m) { return m.name == claim.metric; });
-  if (metric == metrics().end()) return {kOpen, "", "no metric " + claim.metric};
+  if (metric == metrics().end()) return {kCannotBeJudged, "", "no metric " + claim.metric};
   const Found of = best_of(records, claim.of, *metric);
-  if (of.record == nullptr) return {kOpen, "", "no prediction has a " + claim.metric + " for it"};
+  if (of.record == nullptr)
+    return {kCannotBeJudged, "", "no prediction has a " + claim.metric + " for it"};
   double value = of.value;
+  double margin = margin_of(*of.record, *metric);
   Judgement result;
   if (claim.against) {
     const Found against = best_of(records, *claim.against, *metric);
     if (against.record == nullptr || against.value == 0) {
-      return {kOpen, "", "no prediction has a " + claim.metric + " to compare with"};
+      return {kCannotBeJudged, "", "no prediction has a " + claim.metric + " to compare with"};
     }
     value = of.value / against.value;
+    // Of one machine and another version or number of it, most of the error is the same; of two
+    // machines the errors are their own.
+    margin = device_of(*of.record) == device_of(*against.record)
+                 ? 0
+                 : std::hypot(margin, margin_of(*against.record, *metric));
     result.predicted = plain_format(value) + " times";
     result.why = fmt::format("{}: {}; against {}: {}", name_of(*of.record), metric->text(of.value),
                              name_of(*against.record), metric->text(against.value));
@@ -150,7 +171,11 @@ Judgement judge(const Claim& claim, const std::vector<RunRecord>& records) {
   }
   const bool holds =
       (!claim.at_least || value >= *claim.at_least) && (!claim.at_most || value <= *claim.at_most);
-  result.verdict = holds ? "supported" : "not supported";
+  result.verdict = holds ? kSupported : kNotSupported;
+  for (const std::optional<double>& limit : {claim.at_least, claim.at_most}) {
+    if (limit && *limit > 0 && value > 0 && std::abs(std::log(*limit / value)) < margin)
+      result.close = true;
+  }
   return result;
 }
 

@@ -11,7 +11,7 @@
 namespace foretell {
 
 // Which records: those whose system, workload, dtype, batch, seq_len, input_len, output_len and set
-// have these values. All records when empty.
+// (all overrides, with ", " between) have these values. All records when empty.
 using RecordQuery = std::map<std::string, std::string>;
 
 struct Claim {
@@ -25,10 +25,15 @@ struct Claim {
   std::optional<double> at_most;
 };
 
+inline constexpr const char* kSupported = "supported";
+inline constexpr const char* kNotSupported = "not supported";
+inline constexpr const char* kCannotBeJudged = "cannot be judged";
+
 struct Judgement {
-  std::string verdict;    // "supported", "not supported", "cannot be judged"
+  std::string verdict;    // one of these
   std::string predicted;  // "2.20 PFLOP/s", "1.31 times"
   std::string why;        // the records compared, or what is missing
+  bool close = false;     // the limit lies inside the 80 % interval of the prediction
 };
 
 // throughput, latency_s, ttft_s, tpot_s, cost_usd_per_million; peak_flops and memory_bytes of the

@@ -58,6 +58,31 @@ TEST(Claim, PeakAndMemoryAreThoseOfTheWholeSystem) {
   EXPECT_EQ(judge(memory, records()).verdict, "supported");
 }
 
+// 16.9 ms, with an 80 % interval of about a tenth on either side.
+TEST(Claim, ALimitInsideTheIntervalIsSaidToBeClose) {
+  Claim near = claim("latency_s", {{"dtype", "bf16-matmul"}});
+  near.at_most = 0.016;
+  EXPECT_EQ(judge(near, records()).verdict, kNotSupported);
+  EXPECT_TRUE(judge(near, records()).close);
+  near.at_most = 0.012;
+  EXPECT_FALSE(judge(near, records()).close);
+  // Two versions of one machine have most of their error in common.
+  near.against = RecordQuery{{"dtype", "fp8"}};
+  near.at_most = 0.99;
+  EXPECT_FALSE(judge(near, records()).close);
+}
+
+TEST(Claim, OverridesAreAllMeant) {
+  std::vector<RunRecord> changed = records();
+  changed[0].context.set = {"a.b=1 GHz"};
+  changed[1].context.set = {"a.b=1 GHz", "c.d=2"};
+  Claim alone = claim("throughput", {{"set", "a.b=1 GHz"}});
+  alone.at_least = changed[0].summary.throughput * 1.5;
+  EXPECT_EQ(judge(alone, changed).verdict, kNotSupported);
+  alone.of["set"] = "a.b=1 GHz, c.d=2";
+  EXPECT_EQ(judge(alone, changed).verdict, kSupported);
+}
+
 TEST(Claim, WhatCannotBeJudgedSaysWhy) {
   Claim open = claim("throughput", {});
   open.open = "that chip is not modelled";

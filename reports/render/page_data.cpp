@@ -8,6 +8,8 @@
 #include <set>
 #include <utility>
 
+#include "reports/render/answer.hpp"
+
 namespace foretell {
 namespace {
 
@@ -103,11 +105,9 @@ void append_escaped(std::string& out, const std::string& json) {
 }
 
 Json json_of(const JudgedClaim& judged) {
-  return {{"says", judged.claim.says},
-          {"source", judged.claim.source},
-          {"verdict", judged.judgement.verdict},
-          {"predicted", judged.judgement.predicted},
-          {"why", judged.judgement.why}};
+  return {{"says", judged.claim.says},           {"source", judged.claim.source},
+          {"verdict", judged.judgement.verdict}, {"predicted", judged.judgement.predicted},
+          {"why", judged.judgement.why},         {"close", judged.judgement.close}};
 }
 
 Json json_of(const ChangedNumber& change) {
@@ -126,6 +126,12 @@ Json json_of(const IndexEntry& entry) {
           {"problem", entry.problem}};
 }
 
+Json json_of(const ObjectiveValues& objective) {
+  return {{"name", objective.name}, {"maximise", objective.maximise}, {"values", objective.values}};
+}
+
+Json json_of(const CitedSource& source) { return {{"id", source.id}, {"text", source.text}}; }
+
 template <class T>
 Json json_list(const std::vector<T>& values) {
   Json list = Json::array();
@@ -137,11 +143,16 @@ Json json_list(const std::vector<T>& values) {
 Json frame_of(const ReportContent& content) {
   return {{"title", content.title},
           {"about", content.about},
+          {"answer", answer_of(content)},
           {"problems", content.problems},
           {"claims", json_list(content.claims)},
           {"changes", json_list(content.changes)},
           {"compared_with", content.compared_with},
-          {"index", json_list(content.index)}};
+          {"index", json_list(content.index)},
+          {"definition", content.definition},
+          {"keys", content.keys},
+          {"objectives", json_list(content.objectives)},
+          {"sources", json_list(content.sources)}};
 }
 
 std::string dump(const Json& json) {
@@ -163,7 +174,9 @@ std::string page_data(const ReportContent& content, std::size_t detail_bytes) {
   SharedList shared;
   Json base = Json::object();
   std::string out = R"({"schema":"foretell.report/1","frame":)";
-  append_escaped(out, dump(frame_of(content)));
+  Json frame = frame_of(content);
+  round_numbers(frame["objectives"]);
+  append_escaped(out, dump(frame));
   out += R"(,"left_out":)" + std::to_string(std::count(detailed.begin(), detailed.end(), false));
   std::string list;
   for (std::size_t i = 0; i < records.size(); ++i) {

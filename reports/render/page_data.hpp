@@ -33,6 +33,19 @@ struct IndexEntry {
   std::string problem;  // why there is no report, or what is missing in it
 };
 
+// What a study wants, with a value per record; none for results, which records hold themselves.
+struct ObjectiveValues {
+  std::string name;
+  bool maximise = false;
+  std::vector<double> values;
+};
+
+// What stands behind the id of a source: title, place and edition.
+struct CitedSource {
+  std::string id;
+  std::string text;
+};
+
 struct ReportContent {
   std::string title;
   std::vector<RunRecord> records;
@@ -43,6 +56,10 @@ struct ReportContent {
   std::vector<ChangedNumber> changes;
   std::string compared_with;  // the earlier result of `changes`; empty without one
   std::vector<IndexEntry> index;
+  std::string definition;                   // of a study: its file
+  std::vector<std::string> keys;            // of a study: what varies, in its order
+  std::vector<ObjectiveValues> objectives;  // of a study: what its Pareto front is of
+  std::vector<CitedSource> sources;         // what the source ids of the records stand for
 };
 
 // A page with thousands of records stays below ten megabytes with this much of what is listed per

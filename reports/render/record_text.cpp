@@ -23,6 +23,14 @@ std::string scenario_text(const Scenario& scenario) {
   add("input", scenario.input_len);
   add("output", scenario.output_len);
   add("image", scenario.image_size);
+  for (const auto& [length, distribution] : scenario.distributions)
+    parts.push_back(length + " " + distribution);
+  if (!scenario.shapes.empty()) parts.push_back("shapes " + scenario.shapes);
+  for (const auto& [name, probability] : scenario.branches)
+    parts.push_back(name + " taken with " + probability);
+  for (const auto& [name, trips] : scenario.trips) parts.push_back(name + " " + trips + " trips");
+  if (!scenario.phase.empty()) parts.push_back(scenario.phase);
+  if (!scenario.optimizer.empty()) parts.push_back(scenario.optimizer);
   if (!scenario.kv.empty()) parts.push_back("KV cache " + scenario.kv);
   if (!scenario.kv_dtype.empty()) parts.push_back("KV cache in " + scenario.kv_dtype);
   if (!scenario.sampling.empty()) parts.push_back("sampling on the " + scenario.sampling);
@@ -153,6 +161,24 @@ std::string notes_text(const std::vector<ComparedRun>& runs) {
   return text;
 }
 
+constexpr const char* kBars = "of the most";
+
+// Without the columns that can be spared, one after the other, until it fits; what they were
+// called.
+std::vector<std::string> spare_columns(int max_width, Table& table) {
+  std::vector<std::string> spared;
+  for (const char* title : {"80 % interval", "bottleneck", kBars, "scenario"}) {
+    if (fits(table, max_width)) break;
+    const auto column =
+        std::find_if(table.columns.begin(), table.columns.end(),
+                     [title](const TableColumn& known) { return known.title == title; });
+    if (column == table.columns.end()) continue;
+    table = without_columns(table, {static_cast<std::size_t>(column - table.columns.begin())});
+    spared.emplace_back(title);
+  }
+  return spared;
+}
+
 // The throughput of each run as a bar, the longest full: for terminals. Nothing to compare with, or
 // in another unit: no bars.
 void add_bars(const std::vector<ComparedRun>& runs, Table& table) {
@@ -163,7 +189,7 @@ void add_bars(const std::vector<ComparedRun>& runs, Table& table) {
     if (run.problem.empty()) most = std::max(most, run.record.summary.throughput);
   }
   if (runs.size() < 2 || most <= 0) return;
-  table.columns.push_back({"throughput of the most"});
+  table.columns.push_back({kBars, Align::kLeft, true});
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const double share = runs[i].problem.empty() ? runs[i].record.summary.throughput / most : 0;
     table.rows[i].push_back(
@@ -176,9 +202,16 @@ void add_bars(const std::vector<ComparedRun>& runs, Table& table) {
 std::string comparison_text(const std::vector<ComparedRun>& runs, const std::string& price,
                             int max_width) {
   Comparison comparison = condense(comparison_table(runs, price));
-  if (max_width > 0) add_bars(runs, comparison.table);
+  std::vector<std::string> spared;
+  if (max_width > 0) {
+    for (TableColumn& column : comparison.table.columns)
+      column.whole = column.title == "system" || column.title == "data type";
+    add_bars(runs, comparison.table);
+    spared = spare_columns(max_width, comparison.table);
+  }
   std::string text = comparison.shared.empty() ? "" : comparison.shared + "\n\n";
   text += render_text(comparison.table, max_width);
+  if (!spared.empty()) text += "\nnote: too narrow for: " + join(spared, ", ") + "\n";
   const std::string notes = notes_text(runs);
   if (!notes.empty()) text += "\n" + notes;
   return text;

@@ -74,6 +74,22 @@ TEST(ComparisonText, SaysSharedThingsOnce) {
   EXPECT_THAT(text, Not(HasSubstr("first token")));
 }
 
+TEST(ComparisonText, ANarrowTerminalKeepsNamesAndNumbersAndSparesTheRest) {
+  RunRecord other = example_record();
+  other.context.system = "inf2.24xlarge";
+  other.context.scenario.dp = 12;
+  other.context.dtype = "fp32";
+  const std::vector<ComparedRun> runs = compared({example_record(), other});
+  for (const int width : {140, 100, 80}) {
+    const std::string text = comparison_text(runs, kOnDemand, width);
+    EXPECT_THAT(text, HasSubstr("inf2.24xlarge"));
+    EXPECT_THAT(text, HasSubstr("bf16-matmul"));
+    EXPECT_EQ(text.find("too narrow for: 80 % interval") != std::string::npos, width < 140) << text;
+    EXPECT_EQ(text.find("####") != std::string::npos, width >= 100) << text;
+  }
+  EXPECT_THAT(comparison_text(runs, kOnDemand, 40), HasSubstr("\nthroughput       945.1\n"));
+}
+
 TEST(ComparisonText, OneRecordKeepsItsNames) {
   EXPECT_THAT(comparison_text(compared({example_record()}), kOnDemand, 0),
               HasSubstr("inf2.xlarge"));

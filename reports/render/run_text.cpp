@@ -26,6 +26,64 @@ void add_time(std::string& text, const char* label, const RunSummary& summary,
   add_line(text, label, value);
 }
 
+std::string percentiles_line(const Percentiles& values) {
+  return fmt::format("p50 {}, p90 {}, p99 {}", si_format(values.p50, "s"),
+                     si_format(values.p90, "s"), si_format(values.p99, "s"));
+}
+
+std::string padding_line(const PaddingRecord& padding) {
+  std::vector<std::string> buckets;
+  for (const auto& [length, sizes] : padding.buckets) {
+    std::vector<std::string> words;
+    for (const std::int64_t size : sizes) words.push_back(std::to_string(size));
+    buckets.push_back(length + " " + join(words, ", "));
+  }
+  return fmt::format(
+      "{} x: a call in buckets ({}) takes {}, with each length as it is {}; {} of "
+      "what is computed is padding",
+      plain_format(padding.overhead, 4), join(buckets, "; "),
+      si_format(padding.buckets_call_s, "s"), si_format(padding.dynamic_call_s, "s"),
+      percent_format(padding.padding_share));
+}
+
+void add_distribution(std::string& text, const DistributionRecord& distribution) {
+  add_line(text, "", percentiles_line(distribution.latency_s) + " (above: the expected value)");
+  for (const PaddingRecord& padding : distribution.padding)
+    add_line(text, "padding", padding_line(padding));
+}
+
+void add_training(std::string& text, const TrainingRecord& training, const RunSummary& summary) {
+  const double flops = training.forward_flops + training.backward_flops + training.update_flops;
+  add_line(text, "training",
+           fmt::format(
+               "{} parameters, {}; forward {} ({}), backward {}, update {}, {} on average",
+               plain_format(training.parameters, 4), training.optimizer,
+               si_format(training.forward_flops, "FLOP"), si_format(training.forward_s, "s"),
+               si_format(training.backward_flops, "FLOP"), si_format(training.update_flops, "FLOP"),
+               si_format(flops / summary.call_s, "FLOP/s")));
+  std::string memory = "saved activations " + memory_format(training.saved_activations_bytes) +
+                       ", gradients " + memory_format(training.gradients_bytes) +
+                       ", optimiser state " + memory_format(training.optimizer_state_bytes);
+  if (training.all_reduce_bytes > 0)
+    memory += ", summed over the copies " + memory_format(training.all_reduce_bytes);
+  add_line(text, "", "per copy: " + memory);
+}
+
+// Parts of a network with control flow, by what they add to a call.
+std::string parts_text(const DistributionRecord& distribution) {
+  if (distribution.parts.empty()) return "";
+  Table table;
+  table.columns = {{"part"},
+                   {"runs per call", Align::kRight},
+                   {"time of a run", Align::kRight},
+                   {"expected", Align::kRight}};
+  for (const PartRecord& part : distribution.parts) {
+    table.rows.push_back({part.name, plain_format(part.runs, 4), si_format(part.call_s, "s"),
+                          si_format(part.runs * part.call_s, "s")});
+  }
+  return "\nParts of the network, each a program of its own\n\n" + render_text(table);
+}
+
 std::string costs_line(const RunSummary& summary) {
   std::string text = cost_cell(summary.cost_usd_per_million) + " USD per million " +
                      counted_thing(summary.throughput_unit) + " on demand";
@@ -54,6 +112,7 @@ std::string memory_by_use_line(const MemoryRecord& memory) {
   add("activations", memory.activations_bytes);
   add("inputs and outputs", memory.inputs_outputs_bytes);
   add("runtime", memory.runtime_bytes);
+  add("gradients and optimiser", memory.training_bytes);
   return join(parts, ", ");
 }
 
@@ -98,15 +157,22 @@ std::string run_text(const RunRecord& record) {
   for (const std::string& override_text : context.set) text += "with " + override_text + "\n";
   text += "\n";
   add_time(text, "latency", summary, "latency_s", summary.latency_s);
+  if (summary.distribution) add_distribution(text, *summary.distribution);
   add_line(text, "throughput", plain_format(summary.throughput, 4) + " " + summary.throughput_unit);
   add_line(text, "call", si_format(summary.call_s, "s"));
   if (summary.ttft_s) add_time(text, "first token", summary, "ttft_s", *summary.ttft_s);
+  if (summary.distribution) {
+    for (const auto& [field, values] : summary.distribution->others)
+      add_line(text, "", percentiles_line(values));
+  }
   if (summary.tpot_s) add_time(text, "per token", summary, "tpot_s", *summary.tpot_s);
   add_line(text, "cost", summary.cost_usd_per_million ? costs_line(summary) : "no price is known");
   add_line(text, "memory", memory_line(summary));
   if (summary.memory) add_line(text, "", memory_by_use_line(*summary.memory));
+  if (summary.training) add_training(text, *summary.training, summary);
   add_line(text, "bottleneck", summary.bottleneck);
   text += generation_text(record.generation);
+  if (summary.distribution) text += parts_text(*summary.distribution);
   text += "\n" + provenance_line(context) + "\n";
   for (const std::string& note : context.notes) text += "note: " + note + "\n";
   return text;

@@ -52,15 +52,17 @@ std::vector<std::size_t> natural_widths(const Table& table) {
   return widths;
 }
 
+std::size_t total_width(const std::vector<std::size_t>& widths) {
+  return std::accumulate(widths.begin(), widths.end(), (widths.size() - 1) * kGap);
+}
+
 // Takes characters from the widest text column, one at a time, until the line fits.
 void shrink(const Table& table, std::size_t max_width, std::vector<std::size_t>& widths) {
-  const auto total = [&widths] {
-    return std::accumulate(widths.begin(), widths.end(), (widths.size() - 1) * kGap);
-  };
-  while (total() > max_width) {
+  while (total_width(widths) > max_width) {
     std::size_t widest = widths.size();
     for (std::size_t i = 0; i < widths.size(); ++i) {
-      const bool may_shrink = table.columns[i].align == Align::kLeft && widths[i] > kNarrowest;
+      const bool may_shrink = !table.columns[i].whole && table.columns[i].align == Align::kLeft &&
+                              widths[i] > kNarrowest;
       if (may_shrink && (widest == widths.size() || widths[i] > widths[widest])) widest = i;
     }
     if (widest == widths.size()) return;  // only numbers are left
@@ -98,11 +100,37 @@ std::vector<std::string> titles(const Table& table) {
   return result;
 }
 
+// A line per cell, a block per row.
+std::string blocks(const Table& table, std::size_t max_width) {
+  std::size_t title = 0;
+  for (const TableColumn& column : table.columns) title = std::max(title, width_of(column.title));
+  const std::size_t room =
+      std::max(kNarrowest, max_width > title + kGap ? max_width - title - kGap : 0);
+  std::string text;
+  for (const auto& row : table.rows) {
+    if (!text.empty()) text += '\n';
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const bool whole = table.columns[i].whole || table.columns[i].align == Align::kRight;
+      text += padded(table.columns[i].title, title + kGap, Align::kLeft) +
+              (whole ? row[i] : cut(row[i], room)) + "\n";
+    }
+  }
+  return text;
+}
+
 }  // namespace
+
+bool fits(const Table& table, int max_width) {
+  if (max_width <= 0 || table.columns.empty()) return true;
+  std::vector<std::size_t> widths = natural_widths(table);
+  shrink(table, static_cast<std::size_t>(max_width), widths);
+  return total_width(widths) <= static_cast<std::size_t>(max_width);
+}
 
 std::string render_text(const Table& table, int max_width) {
   check_shape(table);
   if (table.columns.empty()) return "";
+  if (!fits(table, max_width)) return blocks(table, static_cast<std::size_t>(max_width));
   std::vector<std::size_t> widths = natural_widths(table);
   if (max_width > 0) shrink(table, static_cast<std::size_t>(max_width), widths);
   std::vector<std::string> rule;
@@ -112,15 +140,35 @@ std::string render_text(const Table& table, int max_width) {
   return text;
 }
 
-std::string with_bold_headings(const std::string& text) {
-  constexpr const char* kBold = "\x1b[1m";
+std::string in_colour(const std::string& text) {
+  constexpr const char* kHeading = "\x1b[1;36m";
+  constexpr const char* kFaint = "\x1b[2m";
+  constexpr const char* kBar = "\x1b[32m";
+  constexpr const char* kNote = "\x1b[33m";
   constexpr const char* kNormal = "\x1b[0m";
   const auto is_rule = [](const std::string& line) {
     return line.rfind("--", 0) == 0 && line.find_first_not_of("- ") == std::string::npos;
   };
+  const auto coloured = [&](const std::string& line, const char* colour) {
+    return colour + line + kNormal;
+  };
   std::vector<std::string> lines = split(text, '\n');
-  for (std::size_t i = 1; i < lines.size(); ++i) {
-    if (is_rule(lines[i]) && !lines[i - 1].empty()) lines[i - 1] = kBold + lines[i - 1] + kNormal;
+  bool in_table = false;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    std::string& line = lines[i];
+    if (is_rule(line)) {
+      if (i > 0 && !lines[i - 1].empty()) lines[i - 1] = coloured(lines[i - 1], kHeading);
+      line = coloured(line, kFaint);
+      in_table = true;
+    } else if (line.empty()) {
+      in_table = false;
+    } else if (starts_with(line, "note: ")) {
+      line = coloured("note:", kNote) + line.substr(5);
+    } else if (in_table && (line.back() == '#' || line.back() == '|')) {
+      const std::size_t before = line.find_last_not_of("#|");
+      const std::size_t begin = before == std::string::npos ? 0 : before + 1;
+      line = line.substr(0, begin) + coloured(line.substr(begin), kBar);
+    }
   }
   return join(lines, "\n");
 }

@@ -11,6 +11,7 @@ enum class Align { kLeft, kRight };
 struct TableColumn {
   std::string title;
   Align align = Align::kLeft;
+  bool whole = false;  // never cut, as numbers never are
 };
 
 struct Table {
@@ -20,11 +21,14 @@ struct Table {
 
 // Plain text with two spaces between columns and a rule under the titles. A line is at most
 // `max_width` characters wide (0: any width): the widest left-aligned columns are cut, with "~" as
-// their last character. Numbers are never cut.
+// their last character. Numbers are never cut. Where that is not enough, every row is a block with
+// a line per cell.
 std::string render_text(const Table& table, int max_width = 0);
+bool fits(const Table& table, int max_width);  // without blocks
 
-// Headings, the lines above a rule, in bold, for terminals that know ANSI escapes.
-std::string with_bold_headings(const std::string& text);
+// For terminals that know ANSI escapes: headings, the lines above a rule, bars of "#" at the end of
+// a line, and notes.
+std::string in_colour(const std::string& text);
 
 std::string render_markdown(const Table& table);
 

@@ -33,7 +33,8 @@ TEST(Table, ExactlyFittingWidthCutsNothingAndOneLessCuts) {
 
 TEST(Table, NumbersAreNeverCut) {
   const std::string text = render_text(example_table(), 5);
-  EXPECT_THAT(text, testing::HasSubstr("encoder~  1.25\n"));
+  EXPECT_THAT(text, testing::HasSubstr("  encoder~\n"));
+  EXPECT_THAT(text, testing::HasSubstr("  1.25\n"));
 }
 
 TEST(Table, WidthCountsCharactersAndNotBytes) {
@@ -61,10 +62,25 @@ TEST(Table, ARaggedRowIsOurMistake) {
   EXPECT_THROW(render_markdown(table), InternalError);
 }
 
-TEST(Table, HeadingsAreBoldAndNothingElse) {
-  EXPECT_EQ(with_bold_headings("note\n\nab  b\n--  -\n1   2\n"),
-            "note\n\n\x1b[1mab  b\x1b[0m\n--  -\n1   2\n");
-  EXPECT_EQ(with_bold_headings("a\nb\n"), "a\nb\n");
+TEST(Table, AColumnThatIsWholeIsNotCut) {
+  const Table table{{{"name"}, {"bar", Align::kLeft, true}}, {{"a long name", "##########"}}};
+  EXPECT_EQ(render_text(table, 20), "name      bar\n--------  ----------\na long ~  ##########\n");
+}
+
+TEST(Table, WhatFitsNowhereIsABlockPerRow) {
+  const Table table{{{"name"}, {"number", Align::kRight}, {"other", Align::kRight}},
+                    {{"a", "123456", "234567"}, {"b", "1", "2"}}};
+  EXPECT_FALSE(fits(table, 16));
+  EXPECT_TRUE(fits(table, 24));
+  EXPECT_EQ(render_text(table, 16),
+            "name    a\nnumber  123456\nother   234567\n\nname    b\nnumber  1\nother   2\n");
+}
+
+TEST(Table, ColoursOfTerminals) {
+  EXPECT_EQ(in_colour("note: x\n\nab  b\n--  -\n1   ##\n#   2\n\n##\n"),
+            "\x1b[33mnote:\x1b[0m x\n\n\x1b[1;36mab  b\x1b[0m\n\x1b[2m--  -\x1b[0m\n"
+            "1   \x1b[32m##\x1b[0m\n#   2\n\n##\n");
+  EXPECT_EQ(in_colour("a\nb\n"), "a\nb\n");
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ inline constexpr std::int64_t kMostWidth = 1 << 20;
 inline constexpr std::int64_t kMostVocab = 1 << 24;
 inline constexpr std::int64_t kMostPositions = 1 << 24;
 inline constexpr std::int64_t kMostSequence = 1 << 17;  // where a network itself sets no limit
+inline constexpr std::int64_t kMostPixels = 1 << 16;    // along a side
 
 // encoder_config.cpp: BERT, RoBERTa, CamemBERT, XLM-RoBERTa, DistilBERT, ALBERT, ELECTRA.
 std::vector<ModelType> encoder_model_types();
@@ -38,8 +39,12 @@ std::vector<ModelType> decoder_model_types();
 // t5_config.cpp: T5 and Flan-T5.
 std::vector<ModelType> t5_model_types();
 
-// vision_config.cpp: ResNet, VGG, U-Net, YOLO v4.
+// vision_config.cpp: ResNet, VGG, U-Net, YOLO v4, OpenPose.
 std::vector<ModelType> vision_model_types();
+// vision_transformer_config.cpp: ViT, CLIP, Perceiver.
+std::vector<ModelType> vision_transformer_model_types();
+// diffusion_config.cpp: the networks of Stable Diffusion and PixArt, and pipelines of them.
+std::vector<ModelType> diffusion_model_types();
 
 // Notes a problem unless `key` names a known activation function.
 Activation read_activation(JsonFields& fields, std::string_view key);

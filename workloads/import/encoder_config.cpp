@@ -42,6 +42,10 @@ void read_labels(JsonFields& fields, ModelConfig* config) {
 void read_bert(JsonFields& fields, ModelConfig* config) {
   read_bert_sizes(fields, config);
   read_labels(fields, config);
+  if (fields.has("exit_probabilities") && config->layers > 1) {
+    config->exits =
+        fields.shares("exit_probabilities", static_cast<std::size_t>(config->layers - 1));
+  }
   config->head_activation =
       config->head == Head::kMaskedLm ? config->activation : Activation::kTanh;
 }

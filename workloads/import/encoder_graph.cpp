@@ -1,5 +1,8 @@
 #include "workloads/import/encoder_graph.hpp"
 
+#include <string>
+#include <string_view>
+
 #include "model/base/errors.hpp"
 #include "workloads/import/attention.hpp"
 #include "workloads/import/block_builder.hpp"
@@ -95,8 +98,9 @@ TensorId masked_lm_head(BlockBuilder* block, TensorId x, const ModelConfig& conf
 }
 
 // The output of the graph, given the hidden states of the last block.
-TensorId encoder_head(BlockBuilder* block, TensorId x, const ModelConfig& config) {
-  block->enter("head");
+TensorId encoder_head(BlockBuilder* block, TensorId x, const ModelConfig& config,
+                      const std::string& scope = "head") {
+  block->enter(scope);
   const auto dense = [&](TensorId input) {
     return block->activation("dense.activation", block->linear("dense", input, config.hidden),
                              config.head_activation);
@@ -125,7 +129,47 @@ TensorId encoder_head(BlockBuilder* block, TensorId x, const ModelConfig& config
 
 }  // namespace
 
+namespace {
+
+// Layers `first` to `last`, both included, with the exits behind them: what is in front of them is
+// an input.
+Graph build_layers(const ModelConfig& config, const Binding& binding, std::int64_t first,
+                   std::int64_t last) {
+  BlockBuilder block(config.name);
+  TensorId x = kNoId;
+  TensorId mask = kNoId;
+  if (first == 0) {
+    const EncoderInputs inputs = add_encoder_inputs(&block.graph(), config, binding);
+    mask = inputs.mask;
+    x = encoder_embeddings(&block, inputs, config);
+  } else {
+    x = block.graph().add_input("hidden_states", {binding.batch, binding.seq_len, config.hidden},
+                                DType::kFp32);
+    mask = block.graph().add_input("attention_mask", {binding.batch, 1, 1, binding.seq_len},
+                                   DType::kFp32);
+  }
+  for (std::int64_t i = first; i <= last; ++i) {
+    const std::string scope = "encoder." + std::to_string(i);
+    block.enter(scope, config.shared_layers ? "encoder.shared" : scope,
+                static_cast<std::int32_t>(i));
+    x = encoder_layer(&block, x, mask, config);
+    const bool is_last = i == config.layers - 1;
+    if (i == last && !is_last) block.graph().mark_output(x);
+    block.graph().mark_output(
+        encoder_head(&block, x, config, is_last ? "head" : "exit." + std::to_string(i)));
+  }
+  return std::move(block.graph());
+}
+
+}  // namespace
+
 Graph build_encoder(const ModelConfig& config, const Binding& binding) {
+  constexpr std::string_view kLayer = "layer.";
+  if (!config.exits.empty()) {
+    if (binding.part.empty()) return build_layers(config, binding, 0, config.layers - 1);
+    const std::int64_t layer = std::stoll(binding.part.substr(kLayer.size()));
+    return build_layers(config, binding, layer, layer);
+  }
   BlockBuilder block(config.name);
   const EncoderInputs inputs = add_encoder_inputs(&block.graph(), config, binding);
   TensorId x = encoder_embeddings(&block, inputs, config);

@@ -75,15 +75,15 @@ json to_json(const Node& node) {
   return result;
 }
 
-// Line of the first mention of a key as a key, from 1; 0: nowhere.
-std::ptrdiff_t line_of(const std::string& text, std::string_view key) {
-  for (std::size_t at = text.find(key); at != std::string::npos; at = text.find(key, at + 1)) {
+// The first mention of a key as a key from `from` on; npos: nowhere.
+std::size_t place_of(const std::string& text, std::string_view key, std::size_t from) {
+  for (std::size_t at = text.find(key, from); at != std::string::npos;
+       at = text.find(key, at + 1)) {
     const bool starts = at == 0 || std::strchr(" \t\n\"'{,", text[at - 1]) != nullptr;
     const std::size_t end = text.find_first_not_of(" \t\"'", at + key.size());
-    if (!starts || end == std::string::npos || text[end] != ':') continue;
-    return 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+    if (starts && end != std::string::npos && text[end] == ':') return at;
   }
-  return 0;
+  return std::string::npos;
 }
 
 }  // namespace
@@ -97,6 +97,24 @@ JsonFields::JsonFields(std::string text, std::string file)
   if (!object_.is_object()) {
     throw UserError(file_ + ": holds no object of fields; " + std::string(kWhatItIs));
   }
+}
+
+JsonFields::JsonFields(std::string text, std::string file, json object, std::size_t from)
+    : text_(std::move(text)), file_(std::move(file)), object_(std::move(object)), from_(from) {}
+
+JsonFields JsonFields::inside(std::string_view key) {
+  const json* value = find(key);
+  const bool is_object = value != nullptr && value->is_object();
+  if (!is_object) {
+    problem(key, (value == nullptr ? "is missing" : "is " + shown(key)) +
+                     "; it must be an object of fields");
+  }
+  const std::size_t at = place_of(text_, key, from_);
+  return {text_, file_, is_object ? *value : json::object(), at == std::string::npos ? 0 : at};
+}
+
+void JsonFields::take_problems(const JsonFields& inner) {
+  problems_.insert(problems_.end(), inner.problems_.begin(), inner.problems_.end());
 }
 
 const json* JsonFields::find(std::string_view key) const {
@@ -145,11 +163,13 @@ std::vector<std::int64_t> JsonFields::sizes(std::string_view key, std::int64_t m
     return entry.is_number_integer() && entry.get<std::int64_t>() >= 1 &&
            entry.get<std::int64_t>() <= most;
   };
-  if (value != nullptr && value->is_array() && !value->empty() &&
+  constexpr std::size_t kMostEntries = 16;
+  if (value != nullptr && value->is_array() && !value->empty() && value->size() <= kMostEntries &&
       std::all_of(value->begin(), value->end(), is_size))
     return value->get<std::vector<std::int64_t>>();
   problem(key, (value == nullptr ? "is missing" : "is " + shown(key)) +
-                   "; it must be a list of integers from 1 to " + std::to_string(most));
+                   "; it must be a list of up to " + std::to_string(kMostEntries) +
+                   " integers from 1 to " + std::to_string(most));
   return {1};
 }
 
@@ -162,6 +182,19 @@ double JsonFields::share(std::string_view key) {
   const std::string state = value == nullptr ? "is missing" : "is " + shown(key);
   problem(key, state + "; it must be a number above 0 and at most 1");
   return 1;
+}
+
+std::vector<double> JsonFields::shares(std::string_view key, std::size_t count) {
+  const json* value = find(key);
+  const auto is_share = [](const json& entry) {
+    return entry.is_number() && entry.get<double>() >= 0 && entry.get<double>() <= 1;
+  };
+  if (value != nullptr && value->is_array() && value->size() == count &&
+      std::all_of(value->begin(), value->end(), is_share))
+    return value->get<std::vector<double>>();
+  problem(key, (value == nullptr ? "is missing" : "is " + shown(key)) + "; it must be a list of " +
+                   std::to_string(count) + " numbers from 0 to 1");
+  return std::vector<double>(count, 0);
 }
 
 bool JsonFields::flag_or(std::string_view key, bool when_absent) {
@@ -194,14 +227,24 @@ std::vector<std::string> JsonFields::texts(std::string_view key) {
   return {};
 }
 
+std::vector<std::string> JsonFields::names() const {
+  std::vector<std::string> names;
+  for (const auto& entry : object_.items()) names.push_back(entry.key());
+  return names;
+}
+
 std::size_t JsonFields::entries(std::string_view key) const {
   const json* value = find(key);
   return value == nullptr || !value->is_structured() ? 0 : value->size();
 }
 
 void JsonFields::problem(std::string_view key, const std::string& message) {
-  const std::ptrdiff_t line = line_of(text_, key);
-  const std::string place = line > 0 ? file_ + ":" + std::to_string(line) : file_;
+  const std::size_t at = place_of(text_, key, from_);
+  std::string place = file_;
+  if (at != std::string::npos) {
+    const auto end = text_.begin() + static_cast<std::ptrdiff_t>(at);
+    place += ":" + std::to_string(1 + std::count(text_.begin(), end, '\n'));
+  }
   problems_.push_back(place + ": " + std::string(key) + ": " + message);
 }
 

@@ -26,10 +26,18 @@ class JsonFields {
   // List of integers in [1, most]; a problem is noted when it is missing, empty or holds others.
   std::vector<std::int64_t> sizes(std::string_view key, std::int64_t most);
   double share(std::string_view key);  // number in (0, 1]
+  // List of so many numbers from 0 to 1.
+  std::vector<double> shares(std::string_view key, std::size_t count);
   bool flag_or(std::string_view key, bool when_absent);
   std::string text(std::string_view key);                // "" when missing, and a problem is noted
   std::vector<std::string> texts(std::string_view key);  // empty when absent
+  std::vector<std::string> names() const;                // of all fields
   std::size_t entries(std::string_view key) const;       // of an object or list; 0 when absent
+
+  // The fields of the object under `key`, none when it is missing, which is a problem. What turns
+  // out to be wrong with them is handed back with take_problems().
+  JsonFields inside(std::string_view key);
+  void take_problems(const JsonFields& inner);
 
   // "file:line: key: message"
   void problem(std::string_view key, const std::string& message);
@@ -37,6 +45,8 @@ class JsonFields {
   void check() const;
 
  private:
+  JsonFields(std::string text, std::string file, nlohmann::json object, std::size_t from);
+
   const nlohmann::json* find(std::string_view key) const;
   std::string shown(std::string_view key) const;
   std::int64_t integer(std::string_view key, std::int64_t least, std::int64_t most);
@@ -44,6 +54,7 @@ class JsonFields {
   std::string text_;
   std::string file_;
   nlohmann::json object_;
+  std::size_t from_ = 0;  // where the object begins in the text
   std::vector<std::string> problems_;
 };
 

@@ -14,7 +14,8 @@ namespace {
 const std::vector<ModelType>& model_types() {
   static const std::vector<ModelType> kTypes = [] {
     std::vector<ModelType> all = encoder_model_types();
-    for (const auto& more : {decoder_model_types(), t5_model_types(), vision_model_types()}) {
+    for (const auto& more : {decoder_model_types(), t5_model_types(), vision_model_types(),
+                             vision_transformer_model_types(), diffusion_model_types()}) {
       all.insert(all.end(), more.begin(), more.end());
     }
     return all;
@@ -27,8 +28,10 @@ struct ActivationName {
   Activation activation;
 };
 
-// Names of the transformers library; several stand for the same function.
-constexpr std::array<ActivationName, 8> kActivations{{{"gelu", Activation::kGelu},
+// Names of the transformers library; several stand for the same function. quick_gelu is
+// x * sigmoid(1.702 * x), a Silu with a constant.
+constexpr std::array<ActivationName, 9> kActivations{{{"gelu", Activation::kGelu},
+                                                      {"quick_gelu", Activation::kSilu},
                                                       {"gelu_new", Activation::kGeluTanh},
                                                       {"gelu_fast", Activation::kGeluTanh},
                                                       {"gelu_pytorch_tanh", Activation::kGeluTanh},
@@ -128,6 +131,7 @@ ModelConfig parse_model_config(const std::string& text, const std::string& name,
   config.name = name;
   config.file = file;
   if (fields.has("published_as")) config.published_as = fields.text("published_as");
+  config.also_called = fields.texts("also_called");
   const std::vector<std::string> architectures = fields.texts("architectures");
   if (architectures.size() > 1)
     fields.problem("architectures", "names more than one class: keep one");

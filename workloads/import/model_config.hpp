@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,13 +14,15 @@ enum class Family {
   kEncoder,         // post-norm encoder: BERT, RoBERTa, DistilBERT, ALBERT, ELECTRA and their kin
   kDecoder,         // pre-norm decoder: GPT-2, OPT, Llama, Mistral, Qwen, GPT-NeoX and their kin
   kEncoderDecoder,  // T5
-  kVision,          // images in: ResNet, VGG, U-Net, YOLO, vision transformers
+  kVision,          // images in or out: ResNet, VGG, U-Net, YOLO, vision transformers, diffusion
+  kPipeline,        // several networks, each called a number of times
   kOnnx,            // whatever an ONNX file says
 };
 
 // One forward pass is all that there is: no tokens are generated.
 constexpr bool runs_forward(Family family) {
-  return family == Family::kEncoder || family == Family::kVision || family == Family::kOnnx;
+  return family == Family::kEncoder || family == Family::kVision || family == Family::kOnnx ||
+         family == Family::kPipeline;
 }
 
 enum class Norm { kLayerNorm, kRmsNorm };
@@ -55,20 +58,77 @@ enum class Head {
 
 // Networks that look at images.
 struct VisionConfig {
-  std::int64_t image_size = 0;       // pixels along each side, when the run does not say
-  std::int64_t channels = 3;         // of the image
-  std::vector<std::int64_t> depths;  // blocks of each stage
-  std::vector<std::int64_t> widths;  // channels of each stage
-  bool bottleneck = false;           // ResNet: blocks of three convolutions instead of two
-  std::int64_t patch = 0;            // side of the patches that a transformer takes as tokens
+  std::int64_t image_size = 0;        // pixels along each side, when the run does not say
+  std::int64_t channels = 3;          // of the image
+  std::vector<std::int64_t> depths;   // blocks of each stage
+  std::vector<std::int64_t> widths;   // channels of each stage
+  bool bottleneck = false;            // ResNet: blocks of three convolutions instead of two
+  std::int64_t patch = 0;             // side of the patches that a transformer takes as tokens
+  std::vector<std::int64_t> strides;  // MobileNet: of the first block of each stage
+  std::int64_t expansion = 1;         // MobileNet: channels inside a block per channel outside
+  std::int64_t growth = 0;            // DenseNet: channels that a layer adds
+  std::int64_t stages = 0;            // OpenPose: how often the result is looked at again
+  std::int64_t second_labels = 0;     // OpenPose: channels of the other of the two results
+};
+
+// A stack of transformer blocks: norm, attention, residual, norm, feed-forward, residual.
+struct TowerConfig {
+  std::int64_t layers = 0;
+  std::int64_t hidden = 0;
+  std::int64_t heads = 0;
+  std::int64_t intermediate = 0;
+  Activation activation = Activation::kGelu;
+};
+
+// Texts beside the images: what CLIP compares them with, what a generator paints.
+struct TextConfig {
+  TowerConfig tower;
+  std::int64_t vocab = 0;
+  std::int64_t positions = 0;   // rows of the position table
+  std::int64_t texts = 1;       // per call, however many images there are
+  std::int64_t length = 0;      // tokens of each
+  std::int64_t projection = 0;  // width in which texts and images are compared; 0: none
+};
+
+// Perceiver IO: latents that look at many inputs, and outputs that look at the latents.
+struct PerceiverConfig {
+  std::int64_t latents = 0;
+  std::int64_t blocks = 0;        // that share one set of weights
+  std::int64_t self_attends = 0;  // layers of a block
+  std::int64_t cross_heads = 1;
+};
+
+// Image generators that remove noise step by step in a smaller, latent image.
+struct DiffusionConfig {
+  std::int64_t in_channels = 0;
+  std::int64_t out_channels = 0;
+  std::int64_t layers_per_block = 0;
+  std::vector<std::int64_t> depths;  // transformer blocks at each size; 0: none there
+  std::vector<std::int64_t> heads;   // of attention, at each size
+  std::int64_t text_width = 0;       // of the texts that it looks at
+  std::int64_t text_length = 0;
+  std::int64_t added_width = 0;    // of further conditions: pooled text, sizes; 0: none
+  std::int64_t scale = 1;          // pixels of the image per pixel of the latent one
+  bool linear_projection = false;  // around the transformer blocks: linear layers, no 1x1 filters
+  std::int64_t groups = 32;        // of channels, that are normalised together
+};
+
+// One network of a pipeline.
+struct PipelinePart {
+  std::string name;      // "unet"
+  std::string workload;  // as in `foretell list workloads`
+  std::int64_t calls = 1;
+  std::int64_t seq_len = 0;  // of networks that take tokens
+  bool guided = false;       // called for every image with and without its text
 };
 
 struct ModelConfig {
   std::string name;          // "bert-large-uncased"
   std::string file;          // where it was read from
   std::string published_as;  // its name on huggingface.co; empty for a file of the user's own
-  std::string model_type;    // "bert"
-  std::string architecture;  // "BertModel"; empty: not stated, the plain model
+  std::vector<std::string> also_called;  // further names
+  std::string model_type;                // "bert"
+  std::string architecture;              // "BertModel"; empty: not stated, the plain model
   Family family = Family::kEncoder;
   Head head = Head::kNone;
   std::int64_t layers = 0;  // of the encoder, where there are an encoder and a decoder
@@ -89,7 +149,10 @@ struct ModelConfig {
   std::int64_t token_types = 0;                    // rows of the token type table; 0: no such table
   std::int64_t labels = 0;                         // of a classification head
   Activation head_activation = Activation::kTanh;  // between the two layers of the head
-  bool shared_layers = false;                      // one set of weights for all blocks (ALBERT)
+  // Of inputs that reach the end of a layer, the share that leaves there through a head of its own;
+  // empty: all go to the end.
+  std::vector<double> exits;
+  bool shared_layers = false;  // one set of weights for all blocks (ALBERT)
 
   // Decoders.
   Norm norm = Norm::kLayerNorm;
@@ -112,6 +175,14 @@ struct ModelConfig {
   std::int64_t relative_buckets = 0;
 
   VisionConfig vision;
+  TextConfig text;
+  PerceiverConfig perceiver;
+  DiffusionConfig diffusion;
+  std::vector<PipelinePart> parts;
+
+  // Networks in ONNX files.
+  std::string onnx_file;
+  std::map<std::string, std::int64_t> dimensions;  // sizes of what the file leaves open
 };
 
 // Reads one config.json. `name` is what the network is called in reports, `file` stands in

@@ -39,10 +39,22 @@ void read_t5(JsonFields& fields, ModelConfig* config) {
   read_feed_forward(fields, config);
 }
 
+// The encoder alone, as image generators read texts with it.
+void read_t5_by_class(JsonFields& fields, ModelConfig* config) {
+  read_t5(fields, config);
+  if (!ends_with(config->architecture, "EncoderModel")) return;
+  config->family = Family::kEncoder;
+  config->decoder_layers = 0;
+}
+
 }  // namespace
 
 std::vector<ModelType> t5_model_types() {
-  return {{"t5", "T5", {{"ForConditionalGeneration", Head::kCausalLm}}, read_t5, true}};
+  return {{"t5",
+           "T5",
+           {{"ForConditionalGeneration", Head::kCausalLm}, {"EncoderModel", Head::kNone}},
+           read_t5_by_class,
+           true}};
 }
 
 }  // namespace foretell

@@ -18,25 +18,17 @@ class T5Builder {
   }
 
   Graph prefill() {
-    const std::int64_t tokens = binding_.seq_len;
-    TensorId x = embeddings();
-    const TensorId bias = distance_bias("encoder", tokens, tokens);
-    ScoreRule rule = added_mask(
-        block_.graph().add_input("attention_mask", {binding_.batch, 1, 1, tokens}, DType::kFp32));
-    rule.scaled = false;
-    rule.bias = bias;
-    for (std::int64_t i = 0; i < config_.layers; ++i) {
-      enter_block("encoder", i);
-      x = self_attention_block(x, rule, Phase::kForward);
-      x = feed_forward_block(x);
-    }
-    block_.enter("encoder");
-    x = normalise("norm", x);
+    const TensorId x = encoder();
     for (std::int64_t i = 0; i < config_.decoder_layers; ++i) {
       enter_block("decoder", i);
       block_.graph().mark_state(project("cross_attention.key", x));
       block_.graph().mark_state(project("cross_attention.value", x));
     }
+    return std::move(block_.graph());
+  }
+
+  Graph encode() {
+    block_.graph().mark_output(encoder());
     return std::move(block_.graph());
   }
 
@@ -63,6 +55,23 @@ class T5Builder {
   }
 
  private:
+  TensorId encoder() {
+    const std::int64_t tokens = binding_.seq_len;
+    TensorId x = embeddings();
+    const TensorId bias = distance_bias("encoder", tokens, tokens);
+    ScoreRule rule = added_mask(
+        block_.graph().add_input("attention_mask", {binding_.batch, 1, 1, tokens}, DType::kFp32));
+    rule.scaled = false;
+    rule.bias = bias;
+    for (std::int64_t i = 0; i < config_.layers; ++i) {
+      enter_block("encoder", i);
+      x = self_attention_block(x, rule, Phase::kForward);
+      x = feed_forward_block(x);
+    }
+    block_.enter("encoder");
+    return normalise("norm", x);
+  }
+
   void enter_block(const std::string& stack, std::int64_t index) {
     const std::string scope = stack + "." + std::to_string(index);
     block_.enter(scope, scope, static_cast<std::int32_t>(index));
@@ -151,6 +160,10 @@ class T5Builder {
 Graph build_t5_prefill(const ModelConfig& config, const Binding& binding) {
   const ModelConfig shard = shard_of(config, binding.tensor_parallel);
   return T5Builder(shard, binding).prefill();
+}
+
+Graph build_t5_encoder(const ModelConfig& config, const Binding& binding) {
+  return T5Builder(config, binding).encode();
 }
 
 Graph build_t5_decode(const ModelConfig& config, const Binding& binding) {

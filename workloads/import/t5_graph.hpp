@@ -12,6 +12,9 @@ namespace foretell {
 // seq_len], distance_buckets [seq_len, seq_len] and attention_mask [batch, 1, 1, seq_len].
 Graph build_t5_prefill(const ModelConfig& config, const Binding& binding);
 
+// The encoder alone, whose hidden states are the output.
+Graph build_t5_encoder(const ModelConfig& config, const Binding& binding);
+
 // seq_len new tokens of the decoder over a cache of kv_len rows and encoder_len tokens of the
 // encoder. Inputs: input_ids [batch, seq_len], distance_buckets [seq_len, kv_len] and
 // encoder_attention_mask [batch, 1, 1, encoder_len]. Output: the logits.

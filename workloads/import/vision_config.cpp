@@ -5,7 +5,6 @@
 namespace foretell {
 namespace {
 
-constexpr std::int64_t kMostPixels = 1 << 16;
 constexpr std::int64_t kMostBlocks = 1024;
 
 void read_image(JsonFields& fields, ModelConfig* config) {
@@ -51,6 +50,28 @@ void read_yolo(JsonFields& fields, ModelConfig* config) {
     fields.problem("depths", "must have five stages, of which three are looked at");
 }
 
+void read_mobilenet(JsonFields& fields, ModelConfig* config) {
+  read_image(fields, config);
+  read_stages(fields, config);
+  config->vision.strides = fields.sizes("strides", kMostPixels);
+  if (config->vision.strides.size() != config->vision.depths.size())
+    fields.problem("strides", "has another number of stages than depths");
+  config->vision.expansion = fields.size_or("expand_ratio", kMostBlocks, 6);
+}
+
+void read_densenet(JsonFields& fields, ModelConfig* config) {
+  read_image(fields, config);
+  config->vision.depths = fields.sizes("depths", kMostBlocks);
+  config->vision.growth = fields.size("growth_rate", kMostWidth);
+}
+
+void read_openpose(JsonFields& fields, ModelConfig* config) {
+  read_image(fields, config);
+  read_stages(fields, config);
+  config->vision.stages = fields.size("num_stages", kMostBlocks);
+  config->vision.second_labels = fields.size("num_second_labels", kMostWidth);
+}
+
 }  // namespace
 
 std::vector<ModelType> vision_model_types() {
@@ -58,7 +79,11 @@ std::vector<ModelType> vision_model_types() {
   return {{"resnet", "ResNet", heads, read_resnet, false},
           {"vgg", "VGG", heads, read_vgg, false},
           {"unet", "UNet", {{"Model", Head::kNone}}, read_unet, false},
-          {"yolov4", "YoloV4", {{"Model", Head::kNone}}, read_yolo, false}};
+          {"yolov4", "YoloV4", {{"Model", Head::kNone}}, read_yolo, false},
+          {"mobilenet_v2", "MobileNetV2", heads, read_mobilenet, false},
+          {"densenet", "DenseNet", heads, read_densenet, false},
+          {"inception_v3", "InceptionV3", heads, read_image, false},
+          {"openpose", "OpenPose", {{"Model", Head::kNone}}, read_openpose, false}};
 }
 
 }  // namespace foretell

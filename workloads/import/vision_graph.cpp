@@ -1,6 +1,11 @@
 #include "workloads/import/vision_graph.hpp"
 
+#include <array>
+#include <string_view>
+
 #include "model/base/errors.hpp"
+#include "workloads/import/diffusion_graph.hpp"
+#include "workloads/import/vision_transformer_graph.hpp"
 
 namespace foretell {
 namespace {
@@ -66,6 +71,44 @@ void build_vgg(const ModelConfig& config, ImageBuilder* b, TensorId image) {
   b->graph().mark_output(b->linear("classifier.2", x, config.labels));
 }
 
+// Two branches of stages, each of which sees the features and what both said before.
+void build_openpose(const ModelConfig& config, ImageBuilder* b, TensorId image) {
+  constexpr std::int64_t kHidden = 128;
+  constexpr std::int64_t kFirstHidden = 512;
+  const VisionConfig& vision = config.vision;
+  const auto conv = [&](const std::string& name, TensorId x, std::int64_t width,
+                        std::int64_t kernel) {
+    return b->activate(name + ".activation", b->conv(name, x, width, {kernel, 1}, true), "Relu");
+  };
+  TensorId x = image;
+  for (std::size_t stage = 0; stage < vision.depths.size(); ++stage) {
+    const std::string name = "features." + std::to_string(stage);
+    if (stage > 0) x = b->max_pool(name + ".pool", x, 2, 2, 0);
+    for (std::int64_t i = 0; i < vision.depths[stage]; ++i)
+      x = conv(name + "." + std::to_string(i), x, vision.widths[stage], 3);
+  }
+  x = conv("features.narrow.0", x, 2 * kHidden, 3);
+  const TensorId features = conv("features.narrow.1", x, kHidden, 3);
+  TensorId seen = features;
+  for (std::int64_t stage = 0; stage < vision.stages; ++stage) {
+    const bool first = stage == 0;
+    std::vector<TensorId> said;
+    for (const std::int64_t channels : {config.labels, vision.second_labels}) {
+      const std::string name = "stage." + std::to_string(stage) + "." + std::to_string(said.size());
+      TensorId y = seen;
+      for (std::int64_t i = 0; i < (first ? 3 : 5); ++i)
+        y = conv(name + "." + std::to_string(i), y, kHidden, first ? 3 : 7);
+      y = conv(name + ".hidden", y, first ? kFirstHidden : kHidden, 1);
+      said.push_back(b->conv(name + ".out", y, channels, {1, 1}, true));
+    }
+    if (stage + 1 < vision.stages) {
+      seen = b->concat("stage." + std::to_string(stage) + ".concat", {said[0], said[1], features});
+    } else {
+      for (const TensorId branch : said) b->graph().mark_output(branch);
+    }
+  }
+}
+
 TensorId double_conv(ImageBuilder* b, const std::string& name, TensorId x, std::int64_t width) {
   x = b->conv_norm(name + ".0", x, width, {3, 1}, "Relu");
   return b->conv_norm(name + ".1", x, width, {3, 1}, "Relu");
@@ -97,9 +140,7 @@ void build_unet(const ModelConfig& config, ImageBuilder* b, TensorId image) {
   b->graph().mark_output(b->conv("out", x, config.labels, {1, 1}, true));
 }
 
-}  // namespace
-
-Graph build_vision(const ModelConfig& config, const Binding& binding) {
+Graph build_convolutions(const ModelConfig& config, const Binding& binding) {
   const std::int64_t side = binding.image_size > 0 ? binding.image_size : config.vision.image_size;
   ImageBuilder builder(config.name);
   const TensorId image = builder.graph().add_input(
@@ -109,12 +150,38 @@ Graph build_vision(const ModelConfig& config, const Binding& binding) {
     if (config.model_type == "vgg") build_vgg(config, &builder, image);
     if (config.model_type == "unet") build_unet(config, &builder, image);
     if (config.model_type == "yolov4") build_yolo(config, &builder, image);
+    if (config.model_type == "mobilenet_v2") build_mobilenet(config, &builder, image);
+    if (config.model_type == "densenet") build_densenet(config, &builder, image);
+    if (config.model_type == "inception_v3") build_inception(config, &builder, image);
+    if (config.model_type == "openpose") build_openpose(config, &builder, image);
   } catch (const UserError& error) {
     throw UserError(config.name + " for images of " + std::to_string(side) + " x " +
                     std::to_string(side) + ": " + error.what());
   }
   FORETELL_CHECK(!builder.graph().outputs().empty(), "a network without a builder");
   return builder.take();
+}
+
+// Networks that are not made of convolutions alone.
+struct Builder {
+  std::string_view model_type;
+  Graph (*build)(const ModelConfig& config, const Binding& binding);
+};
+constexpr std::array<Builder, 7> kBuilders{{{"vit", build_vit},
+                                            {"clip", build_clip},
+                                            {"clip_text_model", build_clip_text},
+                                            {"perceiver", build_perceiver},
+                                            {"unet_2d_condition", build_denoising_unet},
+                                            {"autoencoder_kl", build_image_decoder},
+                                            {"pixart_transformer_2d", build_pixart}}};
+
+}  // namespace
+
+Graph build_vision(const ModelConfig& config, const Binding& binding) {
+  for (const Builder& builder : kBuilders) {
+    if (builder.model_type == config.model_type) return builder.build(config, binding);
+  }
+  return build_convolutions(config, binding);
 }
 
 }  // namespace foretell

@@ -2,9 +2,10 @@
 
 #include <gmock/gmock.h>
 
-#include <algorithm>
+#include <cctype>
 
 #include "model/base/errors.hpp"
+#include "workloads/ir/work.hpp"
 
 namespace foretell {
 namespace {
@@ -18,25 +19,19 @@ Graph image_graph(const std::string& name, std::int64_t batch = 1, std::int64_t 
   return build_graph(WorkloadLibrary().load(name), binding);
 }
 
-// Multiply-accumulates of products and convolutions, without what is added to their results.
-double macs(const Graph& graph) {
-  double sum = 0;
-  for (std::size_t i = 0; i < graph.ops().size(); ++i) {
-    const Op& op = graph.ops()[i];
-    if (op.kind != "Conv" && op.kind != "ConvTranspose" && op.kind != "MatMul") continue;
-    const double bias = op.kind == "MatMul" || op.inputs.size() < 3
-                            ? 0
-                            : static_cast<double>(element_count(graph.tensor(op.outputs[0]).shape));
-    sum += (graph.flops(static_cast<OpId>(i)).value() - bias) / 2;
-  }
-  return sum;
-}
-
 struct Known {
   const char* name;
   std::int64_t parameters;
   double giga_macs;  // 0: nobody states it
 };
+
+std::string test_name(const ::testing::TestParamInfo<Known>& known) {
+  std::string name = known.param.name;
+  for (char& c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  }
+  return name;
+}
 
 class PublishedTotals : public ::testing::TestWithParam<Known> {};
 
@@ -46,7 +41,7 @@ TEST_P(PublishedTotals, ParametersAndMultiplyAccumulates) {
   const Graph graph = image_graph(GetParam().name);
   EXPECT_EQ(graph.parameter_count(), GetParam().parameters);
   if (GetParam().giga_macs > 0) {
-    EXPECT_NEAR(macs(graph) / 1e9, GetParam().giga_macs, 0.006 * GetParam().giga_macs);
+    EXPECT_NEAR(total_macs(graph) / 1e9, GetParam().giga_macs, 0.006 * GetParam().giga_macs);
   }
 }
 
@@ -57,17 +52,45 @@ INSTANTIATE_TEST_SUITE_P(
                       Known{"resnet152", 60'192'808, 11.514}, Known{"vgg11", 132'863'336, 7.609},
                       Known{"vgg13", 133'047'848, 11.308}, Known{"vgg16", 138'357'544, 15.470},
                       Known{"vgg19", 143'667'240, 19.632}, Known{"unet", 31'037'698, 0},
-                      Known{"YOLO v4", 64'363'101, 0}),
-    [](const auto& known) {
-      std::string name = known.param.name;
-      name.erase(std::remove(name.begin(), name.end(), ' '), name.end());
-      return name;
-    });
+                      Known{"YOLO v4", 64'363'101, 0}, Known{"OpenPose", 52'311'446, 0},
+                      Known{"mobilenet_v2", 3'504'872, 0.301},
+                      Known{"densenet121", 7'978'856, 2.834},
+                      Known{"inception_v3", 23'834'568, 5.713}),
+    test_name);
+
+// A ViT as torchvision states it; CLIP with its texts; Perceiver IO by the FLOPs of its paper (407
+// and 369 billion, two per multiply-accumulate); parameters of the checkpoints.
+INSTANTIATE_TEST_SUITE_P(Transformers, PublishedTotals,
+                         ::testing::Values(Known{"google/vit-base-patch16-224", 86'567'656, 17.564},
+                                           Known{"clip-vit-base-patch32", 151'277'313, 38.38},
+                                           Known{"openai/clip-vit-large-patch14", 427'616'513, 0},
+                                           Known{"vision-perceiver-learned", 62'255'848, 0},
+                                           Known{"vision-perceiver-fourier", 48'440'627, 203.5},
+                                           Known{"deepmind/vision-perceiver-conv", 48'646'522,
+                                                 184.5},
+                                           Known{"multimodal-perceiver", 19'857'443, 0}),
+                         test_name);
+
+// Parameters of the published checkpoints.
+INSTANTIATE_TEST_SUITE_P(
+    Diffusion, PublishedTotals,
+    ::testing::Values(Known{"stable-diffusion-1.5-unet", 859'520'964, 401.6},
+                      Known{"stable-diffusion-2.1-unet", 865'910'724, 1074.6},
+                      Known{"stable-diffusion-2-inpainting-unet", 865'925'124, 0},
+                      Known{"stable-diffusion-xl-unet", 2'567'463'684, 3380.6},
+                      Known{"stable-diffusion-xl-refiner-unet", 2'259'526'660, 0},
+                      Known{"stable-diffusion-vae", 49'490'199, 1257.3},
+                      Known{"pixart-alpha-transformer", 610'856'096, 617.9},
+                      Known{"pixart-sigma-transformer", 610'856'096, 644.3},
+                      Known{"clip-vit-large-patch14-text", 123'060'480, 0},
+                      Known{"openclip-vit-h-text", 340'387'840, 0},
+                      Known{"openclip-vit-bigg-text", 694'659'840, 0}),
+    test_name);
 
 TEST(Vision, WorkGrowsWithBatchAndPixels) {
-  EXPECT_EQ(macs(image_graph("resnet18", 8)), 8 * macs(image_graph("resnet18")));
+  EXPECT_EQ(total_macs(image_graph("resnet18", 8)), 8 * total_macs(image_graph("resnet18")));
   EXPECT_EQ(image_graph("UNet", 1, 448).parameter_count(), image_graph("UNet").parameter_count());
-  EXPECT_EQ(macs(image_graph("UNet", 1, 448)), 4 * macs(image_graph("UNet")));
+  EXPECT_EQ(total_macs(image_graph("UNet", 1, 448)), 4 * total_macs(image_graph("UNet")));
 }
 
 TEST(Vision, SizesThatDoNotFitAreRefused) {
@@ -81,6 +104,10 @@ TEST(Vision, SizesThatDoNotFitAreRefused) {
   };
   EXPECT_THAT(message("vgg16", 256), HasSubstr("--image-size must be 224"));
   EXPECT_THAT(message("UNet", 100), HasSubstr("multiple of 16"));
+  EXPECT_THAT(message("vit-base-patch16-224", 384), HasSubstr("--image-size must be 224"));
+  EXPECT_THAT(message("vision-perceiver-conv", 384), HasSubstr("--image-size must be 224"));
+  EXPECT_THAT(message("stable-diffusion-1.5-unet", 100), HasSubstr("multiple of 64"));
+  EXPECT_THAT(message("stable-diffusion-1.5", 0), HasSubstr("stable-diffusion-1.5-unet"));
 }
 
 }  // namespace

@@ -102,7 +102,9 @@ void check_binding(const ModelConfig& config, const Binding& binding) {
   }
   const std::string longest = ", the longest context of " + config.name;
   check_size("batch", binding.batch, kMostBatch, "");
-  if (config.family == Family::kVision || config.family == Family::kOnnx) return;
+  if (config.family == Family::kVision || config.family == Family::kOnnx ||
+      config.family == Family::kPipeline)
+    return;
   check_size("seq", binding.seq_len, config.max_seq_len, longest);
   if (binding.phase == Phase::kForward) return;
   const bool encodes = config.family == Family::kEncoderDecoder && binding.phase == Phase::kPrefill;
@@ -118,14 +120,26 @@ void check_binding(const ModelConfig& config, const Binding& binding) {
   }
 }
 
+std::string part_names(const ModelConfig& config) {
+  std::vector<std::string> names;
+  for (const PipelinePart& part : config.parts) names.push_back(part.workload);
+  return join(names, ", ");
+}
+
 Graph build_onnx(const ModelConfig& config, const Binding& binding) {
-  DimensionSizes sizes = binding.dimensions;
-  sizes.emplace("batch", binding.batch);
-  if (binding.seq_len > 0) sizes.emplace("seq", binding.seq_len);
-  return import_onnx(config.file, sizes).graph;
+  return import_onnx(config.onnx_file, onnx_sizes(config, binding), binding.part).graph;
 }
 
 }  // namespace
+
+DimensionSizes onnx_sizes(const ModelConfig& config, const Binding& binding) {
+  DimensionSizes sizes = binding.dimensions;
+  sizes.insert(config.dimensions.begin(), config.dimensions.end());
+  sizes.emplace("batch", binding.batch);
+  if (binding.seq_len > 0) sizes.emplace("seq", binding.seq_len);
+  for (const auto& [name, trips] : binding.trips) sizes[trips_of_loop(name)] = trips;
+  return sizes;
+}
 
 WorkloadLibrary::WorkloadLibrary() : WorkloadLibrary(default_folder()) {}
 
@@ -137,7 +151,7 @@ WorkloadLibrary::WorkloadLibrary(std::string folder) : folder_(std::move(folder)
   }
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder_)) {
     if (!entry.is_regular_file() || entry.path().extension() != kExtension) continue;
-    const std::string name = fs::relative(entry.path(), folder_).generic_string();
+    const std::string name = entry.path().lexically_relative(folder_).generic_string();
     names_.push_back(name.substr(0, name.size() - kExtension.size()));
   }
   std::sort(names_.begin(), names_.end());
@@ -146,7 +160,7 @@ WorkloadLibrary::WorkloadLibrary(std::string folder) : folder_(std::move(folder)
 ModelConfig WorkloadLibrary::load(std::string_view name) const {
   if (fs::path(name).extension() == ".onnx") {
     ModelConfig config;
-    config.file = std::string(name);
+    config.file = config.onnx_file = std::string(name);
     config.name = name_of_file(config.file);
     config.model_type = "onnx";
     config.family = Family::kOnnx;
@@ -167,7 +181,11 @@ ModelConfig WorkloadLibrary::load(std::string_view name) const {
   if (matches.size() == 1) return load_listed(matches.front());
   for (const std::string& candidate : names_) {
     ModelConfig config = load_listed(candidate);
-    if (!config.published_as.empty() && is_called(config.published_as, name)) return config;
+    std::vector<std::string>& others = config.also_called;
+    if (!config.published_as.empty()) others.push_back(config.published_as);
+    const bool is_meant = std::any_of(others.begin(), others.end(),
+                                      [name](const auto& other) { return is_called(other, name); });
+    if (is_meant) return load_listed(candidate);
   }
   throw UserError(
       std::string(unknown_name("workload", name, names_).what()) +
@@ -192,9 +210,14 @@ Graph build_graph(const ModelConfig& config, const Binding& binding) {
   switch (config.family) {
     case Family::kVision:
       return build_vision(config, binding);
+    case Family::kPipeline:
+      throw UserError(
+          config.name +
+          ": is several networks, each of which has a graph of its own: " + part_names(config));
     case Family::kOnnx:
       return build_onnx(config, binding);
     case Family::kEncoder:
+      if (config.position_kind == Positions::kRelative) return build_t5_encoder(config, binding);
       return build_encoder(config, binding);
     case Family::kDecoder:
       return build_decoder(config, binding);

@@ -43,6 +43,12 @@ struct Binding {
   std::int64_t image_size = 0;
   // Sizes of the dimensions that an ONNX file leaves open, by name.
   std::map<std::string, std::int64_t> dimensions = {};
+  // Most trips of the loops of an ONNX file, by name, where the file does not say.
+  std::map<std::string, std::int64_t> trips = {};
+  // The graph of one part of a network with control flow (control_flow.hpp); "": of a network with
+  // early exits all layers and all exits, of an ONNX file what is outside of its branches and
+  // loops.
+  std::string part = {};
 };
 
 // The rows for which a call is compiled that needs `positions` of them: the next power of two from
@@ -72,6 +78,9 @@ class WorkloadLibrary {
   std::string folder_;
   std::vector<std::string> names_;
 };
+
+// Sizes that an ONNX file leaves open, by name.
+std::map<std::string, std::int64_t> onnx_sizes(const ModelConfig& config, const Binding& binding);
 
 // Graph in FP32 (see workloads/ir/precision.hpp for the types of a run). Encoders run forward;
 // decoders in every phase; encoder-decoders in prefill (the encoder, and the keys and values of the

@@ -80,10 +80,19 @@ TEST(WorkloadLibrary, EveryShippedNetworkLoadsAndSaysWhereItComesFrom) {
     const ModelConfig config = library.load(name);
     EXPECT_EQ(config.name, name);
     EXPECT_FALSE(config.published_as.empty()) << name;
+    for (const PipelinePart& part : config.parts) EXPECT_NO_THROW(library.load(part.workload));
+    if (config.family == Family::kPipeline) continue;
     const bool forward = config.family != Family::kEncoderDecoder;
     const Binding binding{1, 16, forward ? Phase::kForward : Phase::kPrefill};
     EXPECT_GT(build_graph(config, binding).ops().size(), 0u) << name;
   }
+}
+
+TEST(WorkloadLibrary, ANetworkMayHaveSeveralNames) {
+  const WorkloadLibrary library;
+  for (const char* name : {"Stable Diffusion XL", "stable diffusion xl base"})
+    EXPECT_EQ(library.load(name).name, "stable-diffusion-xl");
+  EXPECT_EQ(library.load("PixArt Alpha").parts.size(), 3u);
 }
 
 TEST_F(WorkloadFolder, AFileOfTheUsersOwn) {

@@ -24,6 +24,7 @@ constexpr double kBatchSeconds = 100e-6;   // that calls are timed together for
 constexpr double kRepeatSeconds = 1.5e-3;  // of work in one repeat
 constexpr double kLeastSweep = 64e6;       // bytes
 constexpr double kLeastTicks = 5;          // below, the share of others is not told
+constexpr int kAtOnce = 5;                 // attempts under load before there are pauses
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -154,9 +155,12 @@ TimedTask CpuMachine::time(const MeasureTask& task) {
   for (int attempt = 0; attempt < options_.patience; ++attempt) {
     const LoadWatch watch;
     std::vector<double> times = samples(task, *work);
-    foreign = watch.elapsed_ticks() < kLeastTicks ? 0 : watch.foreign();
+    // What is shorter than the kernel's clock of loads goes on until that says something.
+    while (watch.elapsed_ticks() < kLeastTicks) work->run();
+    foreign = watch.foreign();
     if (foreign > options_.most_foreign) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(500));
+      // Others may be gone at once; if not, they are left some time.
+      if (attempt >= kAtOnce) std::this_thread::sleep_for(std::chrono::milliseconds(500));
       continue;
     }
     TimedTask timed;

@@ -65,6 +65,30 @@ const std::vector<Sizes>& batched_products() {  // b m n k
   return kAll;
 }
 
+// Products with bias and an epilogue, as linear layers have them: columns, depth, rows.
+const std::vector<Sizes>& linear_layers() {
+  static const std::vector<Sizes> kAll = {{3072, 768, 128}, {768, 3072, 128}, {1024, 1024, 64},
+                                          {512, 512, 8},    {512, 512, 256},  {256, 1024, 100},
+                                          {2048, 512, 32},  {768, 768, 384}};
+  return kAll;
+}
+
+// The two products of attention on the common result of queries, keys and values: batch, heads,
+// positions, values of a head.
+const std::vector<Sizes>& attentions() {
+  static const std::vector<Sizes> kAll = {{1, 12, 128, 64}, {1, 12, 384, 64}, {2, 12, 64, 64},
+                                          {1, 16, 256, 64}, {4, 8, 100, 32},  {1, 8, 512, 96}};
+  return kAll;
+}
+
+// Convolutions that add what is in their result already.
+const std::vector<Sizes>& residual_convolutions() {
+  static const std::vector<Sizes> kAll = {{64, 56, 256, 1, 1, 0},   {128, 28, 512, 1, 1, 0},
+                                          {256, 14, 1024, 1, 1, 0}, {512, 7, 2048, 1, 1, 0},
+                                          {64, 56, 64, 3, 1, 1},    {96, 28, 192, 3, 1, 1}};
+  return kAll;
+}
+
 const std::vector<Sizes>& row_shapes() {  // rows cols
   static const std::vector<Sizes> kAll = {
       {16, 128},   {64, 64},     {128, 768},  {128, 1024}, {384, 384},  {1536, 128},
@@ -89,7 +113,12 @@ class Plan {
     for (const std::string& dtype : cpu_dtypes()) products(dtype);
     for (const std::string& dtype : cpu_dtypes()) batched(dtype);
     for (const std::string& dtype : {std::string("fp32"), std::string("bf16")}) row_wise(dtype);
-    for (const std::string& dtype : cpu_dtypes()) convolve(dtype);
+    for (const std::string& dtype : cpu_dtypes()) {
+      convolve("conv", convolutions(), dtype);
+      convolve("conv_add", residual_convolutions(), dtype);
+      linear(dtype);
+      attend(dtype);
+    }
     streams();
     for (const std::string& dtype : cpu_dtypes()) blocks(dtype);
     return std::move(tasks_);
@@ -163,11 +192,32 @@ class Plan {
     }
   }
 
-  void convolve(const std::string& dtype) {
+  void linear(const std::string& dtype) {
+    for (const char* op : {"gemm_gelu", "gemm_add"}) {
+      std::size_t index = 0;
+      for (const Sizes& s : linear_layers()) {
+        if (skipped(index++)) continue;
+        add_both(op, dtype, {{"m", s[2]}, {"n", s[0]}, {"k", s[1]}});
+      }
+    }
+  }
+
+  void attend(const std::string& dtype) {
+    if (dtype == "int8") return;
+    for (const char* op : {"attention_scores", "attention_context"}) {
+      std::size_t index = 0;
+      for (const Sizes& s : attentions()) {
+        if (skipped(index++)) continue;
+        add_both(op, dtype, {{"b", s[0]}, {"heads", s[1]}, {"seq", s[2]}, {"head_dim", s[3]}});
+      }
+    }
+  }
+
+  void convolve(const std::string& op, const std::vector<Sizes>& shapes, const std::string& dtype) {
     std::size_t index = 0;
-    for (const Sizes& s : convolutions()) {
+    for (const Sizes& s : shapes) {
       if (skipped(index++)) continue;
-      add_both("conv", dtype,
+      add_both(op, dtype,
                {{"b", 1},
                 {"channels", s[0]},
                 {"height", s[1]},
@@ -217,6 +267,9 @@ MeasureTask small(const MeasureTask& task) {
     if (name == "height" || name == "width") size = 9;
     if (name == "kernel") size = 3;
     if (name == "padding" || name == "stride") size = 1;
+    if (name == "heads") size = 2;
+    if (name == "seq") size = 17;
+    if (name == "head_dim") size = 32;
   }
   return check;
 }
@@ -225,9 +278,11 @@ MeasureTask small(const MeasureTask& task) {
 
 const std::vector<std::string>& cpu_ops() {
   static const std::vector<std::string> kOps = {
-      "gemm",        "batched_gemm", "conv",      "softmax",    "layer_norm",  "reduce",
-      "add",         "gelu",         "copy",      "convert",    "stream_read", "stream_write",
-      "stream_copy", "stream_triad", "fork_join", "bert_layer", "resnet_block"};
+      "gemm",        "gemm_gelu",    "gemm_add",    "batched_gemm", "attention_scores",
+      "conv",        "conv_add",     "softmax",     "layer_norm",   "attention_context",
+      "reduce",      "add",          "gelu",        "copy",         "convert",
+      "stream_read", "stream_write", "stream_copy", "stream_triad", "fork_join",
+      "bert_layer",  "resnet_block"};
   return kOps;
 }
 
@@ -260,9 +315,14 @@ std::vector<MeasureTask> cpu_checks(const std::vector<MeasureTask>& plan) {
 
 double task_flops(const MeasureTask& task) {
   const auto size = [&task](const char* name) { return static_cast<double>(task.size(name)); };
-  if (task.op == "gemm") return 2 * size("m") * size("n") * size("k");
+  if (task.op == "gemm" || task.op == "gemm_gelu" || task.op == "gemm_add") {
+    return 2 * size("m") * size("n") * size("k");
+  }
+  if (task.op == "attention_scores" || task.op == "attention_context") {
+    return 2 * size("b") * size("heads") * size("seq") * size("seq") * size("head_dim");
+  }
   if (task.op == "batched_gemm") return 2 * size("b") * size("m") * size("n") * size("k");
-  if (task.op != "conv") return 0;
+  if (task.op != "conv" && task.op != "conv_add") return 0;
   const std::int64_t side =
       (task.size("height") + 2 * task.size("padding") - task.size("kernel")) / task.size("stride") +
       1;

@@ -1,6 +1,7 @@
 // Measures the CPU that it runs on; see measure_cpu_options.cpp for its command line.
 #include <unistd.h>
 
+#include <algorithm>
 #include <ctime>
 #include <iostream>
 
@@ -45,6 +46,8 @@ int measure(const std::vector<std::string>& arguments) {
   run.date = today();
   run.noisy = 0.1;  // cold points depend on where in memory their operands lie
   run.attempts = 2;
+  run.most_rounds = options.rounds;
+  run.rounds = std::min(2, options.rounds);
   run.messages = &std::cerr;
   run.terminal = isatty(STDERR_FILENO) == 1;
   const MeasureRunResult result = run_measurements(machine, cpu_checks(tasks), tasks, log, run);

@@ -10,6 +10,8 @@
 namespace foretell {
 namespace {
 
+constexpr int kRounds = 4;
+
 std::vector<std::string> names_in(const std::string& text, const char* option,
                                   const std::vector<std::string>& known) {
   std::vector<std::string> names;
@@ -76,6 +78,8 @@ MeasureCpuOptions parse_measure_cpu_options(const std::vector<std::string>& argu
       options.plan.threads = count_in(next(), "--threads", 1, 4096);
     } else if (name == "--repeats") {
       options.repeats = count_in(next(), "--repeats", 3, 1000);
+    } else if (name == "--rounds") {
+      options.rounds = count_in(next(), "--rounds", 1, 100);
     } else if (name == "--max-load") {
       options.most_foreign = number_in(next(), "--max-load", 0, 1);
     } else if (name == "--patience") {
@@ -89,9 +93,10 @@ MeasureCpuOptions parse_measure_cpu_options(const std::vector<std::string>& argu
     } else {
       throw unknown_name("option", name,
                          {"--output", "--quick", "--ops", "--dtypes", "--device-name", "--threads",
-                          "--repeats", "--max-load", "--patience", "--list", "--help"});
+                          "--repeats", "--rounds", "--max-load", "--patience", "--list", "--help"});
     }
   }
+  if (options.rounds == 0) options.rounds = options.plan.quick ? 1 : kRounds;
   return options;
 }
 
@@ -110,6 +115,8 @@ std::string measure_cpu_help() {
          "\n"
          "  --threads N         all that are used (default: one per physical core)\n"
          "  --repeats N         of each point (default: 9); the median counts\n"
+         "  --rounds N          through the plan; from the third on, points whose two shortest\n"
+         "                      rounds differ by more than 5 % (default: 4; quick: 1)\n"
          "  --max-load SHARE    of the processors that others may take during a point (default:\n"
          "                      0.04); a point under more load is measured again\n"
          "  --patience N        times that a point is measured again before giving up (default: "

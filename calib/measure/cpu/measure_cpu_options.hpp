@@ -13,6 +13,7 @@ struct MeasureCpuOptions {
   CpuPlanOptions plan;      // threads: 0 are all cores
   std::string device_name;  // of the records; "": by the name of the CPU
   int repeats = 9;
+  int rounds = 0;  // 0: by the plan
   double most_foreign = 0.04;
   int patience = 20;
   bool list = false;  // only print the plan

@@ -114,6 +114,13 @@ std::vector<double> reference_rows(const std::string& op,
   return values;
 }
 
+std::vector<double> with_epilogue(std::vector<double> values, const std::vector<float>& residual) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = residual.empty() ? gelu(values[i]) : values[i] + static_cast<double>(residual[i]);
+  }
+  return values;
+}
+
 double largest_error(const std::vector<float>& found, const std::vector<double>& wanted,
                      double tolerance) {
   FORETELL_CHECK(found.size() == wanted.size(), "a result of another size");

@@ -195,9 +195,11 @@ std::unique_ptr<DeviceOp> make_conv_op(const MeasureTask& task, int copies) {
 }
 
 std::string conv_software() {
-  const std::size_t version = cudnnGetVersion();  // 91900 is 9.19.0
-  return "cuDNN " + std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) +
-         "." + std::to_string(version % 100);
+  const std::size_t version = cudnnGetVersion();  // 91900 is 9.19.0; before 9, 8907 is 8.9.7
+  const bool is_old = version < 10000;
+  return "cuDNN " + std::to_string(version / (is_old ? 1000 : 10000)) + "." +
+         std::to_string(is_old ? version / 100 % 10 : version / 100 % 100) + "." +
+         std::to_string(version % 100);
 }
 
 }  // namespace foretell

@@ -25,16 +25,46 @@ class Run {
   MeasureRunResult run(const std::vector<MeasureTask>& tasks) {
     const auto start = std::chrono::steady_clock::now();
     double done = 0;
-    for (const MeasureTask& task : tasks) {
-      measure(task);
-      const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-      show(++done / static_cast<double>(tasks.size()), elapsed.count());
+    const int most_rounds = std::max(options_.rounds, options_.most_rounds);
+    const double all = static_cast<double>(tasks.size()) * most_rounds;
+    for (int round = 1; round <= most_rounds; ++round) {
+      for (const MeasureTask& task : tasks) {
+        ++done;
+        if (round > options_.rounds && has_agreed(task, round - 1)) continue;
+        measure(in_round(task, round));
+        const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+        show(done / all, elapsed.count());
+      }
+    }
+    if (most_rounds > 1) {
+      for (const MeasureTask& task : tasks) {
+        if (!has_agreed(task, most_rounds)) ++result_.disagreeing;
+      }
     }
     if (options_.terminal && options_.messages != nullptr) *options_.messages << kWipe;
     return result_;
   }
 
  private:
+  MeasureTask in_round(MeasureTask task, int round) const {
+    if (std::max(options_.rounds, options_.most_rounds) > 1) {
+      task.states["round"] = std::to_string(round);
+    }
+    return task;
+  }
+
+  // Are the two shortest of the rounds so far about equal? What is not measured has nothing to
+  // agree on.
+  bool has_agreed(const MeasureTask& task, int rounds) const {
+    std::vector<double> times;
+    for (int round = 1; round <= rounds; ++round) {
+      const auto time = log_.latency_us(measurement_key(record_of(in_round(task, round))));
+      if (time) times.push_back(*time);
+    }
+    std::sort(times.begin(), times.end());
+    return times.size() < 2 || times[1] <= times[0] * (1 + options_.agreement);
+  }
+
   void show(double share, double seconds) const {
     if (!options_.terminal || options_.messages == nullptr) return;
     *options_.messages << kWipe << progress_line("measuring", share, seconds) << std::flush;
@@ -142,6 +172,10 @@ std::string result_text(const MeasureRunResult& result) {
   if (result.kept > 0) text += ", " + std::to_string(result.kept) + " were there already";
   if (result.noisy > 0) text += ", " + std::to_string(result.noisy) + " of them noisy";
   text += "\n";
+  if (result.disagreeing > 0) {
+    text += std::to_string(result.disagreeing) +
+            " points took different times in every round; fits take the shortest\n";
+  }
   for (const auto& [reason, count] : result.left_out) {
     text += "left out, " + std::to_string(count) + " points: " + reason + "\n";
   }

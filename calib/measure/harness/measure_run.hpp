@@ -19,12 +19,18 @@ struct MeasureRunOptions {
   int attempts = 3;     // of a noisy point; the one with the least spread is kept
   std::ostream* messages = nullptr;
   bool terminal = false;  // messages go to a terminal: a progress bar is welcome
+  // Times that the whole plan is gone through: what disturbs a machine for seconds is told only by
+  // measuring a point again much later. With several, each record has its state "round".
+  int rounds = 1;
+  int most_rounds = 1;      // of points whose two shortest rounds do not agree
+  double agreement = 0.05;  // their ratio - 1 up to which they do
 };
 
 struct MeasureRunResult {
   std::size_t measured = 0;
   std::size_t kept = 0;                         // were in the file already
   std::size_t noisy = 0;                        // still so after all attempts
+  std::size_t disagreeing = 0;                  // points whose rounds never agreed
   std::map<std::string, std::string> wrong;     // "gemm fp8" and why; none of these was timed
   std::map<std::string, std::size_t> left_out;  // reason and number of tasks
 };

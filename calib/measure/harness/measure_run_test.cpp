@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
 #include <sstream>
 
 #include "model/base/errors.hpp"
@@ -34,12 +35,14 @@ class FakeMachine : public MeasuredMachine {
     const auto rows = static_cast<double>(task.size("rows"));
     if (rows > 1000) throw Unavailable("needs more memory than there is");
     const double noise = noisy_calls-- > 0 ? 0.5 : 0.001;
-    return {{rows, rows * (1 + noise), rows}, {{"clock_mhz", 1000.0}}};
+    const double time = slow_calls.count(timed - 1) > 0 ? 1.4 * rows : rows;
+    return {{time, time * (1 + noise), time}, {{"clock_mhz", 1000.0}}};
   }
 
   int checks = 0;
   int timed = 0;
   int noisy_calls = 0;
+  std::set<int> slow_calls;  // which of the timings
 };
 
 class MeasureRun : public testing::Test {
@@ -125,6 +128,33 @@ TEST_F(MeasureRun, NoisyPointsAreMeasuredAgainAndTheQuietestCounts) {
   EXPECT_EQ(run({task_of("sum", "fp32", 5)}).noisy, 0U);
   EXPECT_EQ(machine.timed, 2);
   EXPECT_LT(records().front().spread, 0.01);
+}
+
+TEST_F(MeasureRun, APointIsMeasuredInRoundsUntilTwoAgree) {
+  RecordLog log(path);
+  MeasureRunOptions options{"a test", "2026-01-31", 0.05, 1, nullptr, false};
+  options.rounds = 2;
+  options.most_rounds = 4;
+  const std::vector<MeasureTask> tasks = {task_of("sum", "fp32", 5), task_of("sum", "fp32", 6)};
+  machine.slow_calls = {0, 1, 2};
+  const MeasureRunResult result = run_measurements(machine, checks, tasks, log, options);
+  // Round 1: both slow. Round 2: the first is slow again and agrees, the second does not.
+  EXPECT_EQ(machine.timed, 5);
+  EXPECT_EQ(result.measured, 5U);
+  EXPECT_EQ(result.disagreeing, 0U);
+  EXPECT_EQ(records().front().states.at("round"), "1");
+  EXPECT_EQ(records().back().states.at("round"), "3");
+}
+
+TEST_F(MeasureRun, PointsWhoseRoundsNeverAgreeAreNamed) {
+  RecordLog log(path);
+  MeasureRunOptions options{"a test", "2026-01-31", 0.05, 1, nullptr, false};
+  options.rounds = options.most_rounds = 2;
+  machine.slow_calls = {0};
+  const MeasureRunResult result =
+      run_measurements(machine, checks, {task_of("sum", "fp32", 5)}, log, options);
+  EXPECT_EQ(result.disagreeing, 1U);
+  EXPECT_THAT(result_text(result), HasSubstr("1 points took different times in every round"));
 }
 
 TEST_F(MeasureRun, WhatStaysNoisyIsKeptAndCounted) {

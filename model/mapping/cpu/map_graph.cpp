@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "model/base/errors.hpp"
-#include "model/mapping/gpu/convolution.hpp"
-#include "model/mapping/gpu/fuse.hpp"
-#include "model/mapping/gpu/l2_residency.hpp"
+#include "model/mapping/fusion/cache_residency.hpp"
+#include "model/mapping/fusion/convolution.hpp"
+#include "model/mapping/fusion/fuse.hpp"
 
 namespace foretell {
 namespace {
@@ -41,7 +41,8 @@ CpuRowOp row_op(std::string_view kind) {
 }
 
 bool moves_only(std::string_view kind) {
-  return kind == "Gather" || kind == "Concat" || kind == "Transpose" || kind == "UpdateCache";
+  return kind == "Gather" || kind == "Concat" || kind == "Transpose" || kind == "UpdateCache" ||
+         kind == "Update";
 }
 
 void add_traffic(CpuTraffic& sum, const CpuTraffic& more) {
@@ -56,7 +57,7 @@ class CpuMapper {
       : mapping_(mapping),
         graph_(mapping.graph),
         timing_(mapping.timing),
-        fused_(fuse_for_gpu(mapping.graph)),
+        fused_(fuse_kernels(mapping.graph)),
         l2_(timing_.l2_capacity(), footprint(fused_)),
         l3_(timing_.l3_capacity(), footprint(fused_)) {}
 
@@ -77,22 +78,29 @@ class CpuMapper {
  private:
   void map(const FusedOp& fused, MappedCpuOp& op) {
     switch (fused.kind) {
-      case GpuOpKind::kLinear:
+      case FusedKind::kLinear:
         return linear(fused, op);
-      case GpuOpKind::kProduct:
+      case FusedKind::kProduct:
         return product(fused, op);
-      case GpuOpKind::kConvolution:
+      case FusedKind::kConvolution:
         return convolution(fused, op);
-      case GpuOpKind::kAttention:
+      case FusedKind::kAttention:
         return attention(fused, op);
-      case GpuOpKind::kExperts:
+      case FusedKind::kExperts:
         return experts(fused, op);
-      case GpuOpKind::kPass:
+      case FusedKind::kPass:
         return pass(fused, op);
-      case GpuOpKind::kCollective:
-        throw UserError("operator '" + graph_.op(fused.main).name +
-                        "': collectives are not modelled on CPUs; leave --tp out");
+      case FusedKind::kCollective:
+        return collective(fused, op);
     }
+  }
+
+  // Copies share the memory: a sum is a pass over what all of them have.
+  void collective(const FusedOp& fused, MappedCpuOp& op) {
+    op.engine = "memory";
+    CpuLoop loop = timing_.copy(reads_without(fused, {}));
+    loop.name = graph_.op(fused.main).kind;
+    add(std::move(loop), op);
   }
 
   // A few rows of a table or a cache say nothing about the others.
@@ -163,15 +171,20 @@ class CpuMapper {
     op.program.loops.push_back(std::move(loop));
   }
 
-  double epilogue_vectors(const FusedOp& fused) const {
-    double vectors = 0;
+  double vectors_of(const Op& op) const {
+    return static_cast<double>(element_count(graph_.tensor(op.outputs.front()).shape)) /
+           static_cast<double>(timing_.lanes());
+  }
+
+  // Polynomials and sums that follow on the results, and the way from eight bits to wide values.
+  void add_epilogue(const FusedOp& fused, CpuProduct& product) const {
     for (const OpId id : fused.ops) {
       const Op& op = graph_.op(id);
-      if (!is_polynomial(op.kind)) continue;
-      vectors += static_cast<double>(element_count(graph_.tensor(op.outputs.front()).shape)) /
-                 static_cast<double>(timing_.lanes());
+      if (is_polynomial(op.kind)) product.gelu += vectors_of(op);
+      if (op.kind == "Add") product.residual += vectors_of(op);
     }
-    return vectors;
+    const bool eight_bits = product.dtype == "int8" && !narrow_values();
+    if (eight_bits) product.widen = vectors_of(graph_.op(fused.main));
   }
 
   void linear(const FusedOp& fused, MappedCpuOp& op) {
@@ -187,7 +200,7 @@ class CpuMapper {
     product.dtype = product_dtype();
     product.weights = weights_of(fused);
     product.others = reads_without(fused, fused.weights);
-    product.epilogue = epilogue_vectors(fused);
+    add_epilogue(fused, product);
     narrow_activation(main.inputs[0], op);
     add(timing_.product(product), op);
   }
@@ -204,6 +217,10 @@ class CpuMapper {
     const Op& main = graph_.op(fused.main);
     const ImplicitGemm gemm = implicit_gemm(graph_, main);
     if (gemm.is_depthwise()) return pass(fused, op);
+    const Shape& weight = graph_.tensor(main.inputs[1]).shape;
+    if (main.kind == "Conv" && gemm.groups == 1 && weight.size() == 4 && weight[2] == weight[3]) {
+      return square_convolution(fused, op);
+    }
     CpuProduct product;
     product.batch = gemm.groups;
     product.m = gemm.m;
@@ -212,9 +229,33 @@ class CpuMapper {
     product.dtype = product_dtype();
     product.weights = weights_of(fused);
     product.others = reads_without(fused, fused.weights);
-    product.epilogue = epilogue_vectors(fused);
+    add_epilogue(fused, product);
     narrow_activation(main.inputs[0], op);
     add(timing_.product(product), op);
+  }
+
+  void square_convolution(const FusedOp& fused, MappedCpuOp& op) {
+    const Op& main = graph_.op(fused.main);
+    const Shape& weight = graph_.tensor(main.inputs[1]).shape;
+    const Shape& result = graph_.tensor(main.outputs.front()).shape;
+    CpuConvolution convolution;
+    convolution.batch = result[0];
+    convolution.channels = weight[1];
+    convolution.filters = weight[0];
+    convolution.kernel = weight[2];
+    convolution.out_height = result[2];
+    convolution.out_width = result[3];
+    convolution.dtype = product_dtype();
+    convolution.weights = weights_of(fused);
+    convolution.others = reads_without(fused, fused.weights);
+    CpuProduct epilogue;
+    epilogue.dtype = convolution.dtype;
+    add_epilogue(fused, epilogue);
+    convolution.gelu = epilogue.gelu;
+    convolution.residual = epilogue.residual;
+    convolution.widen = epilogue.widen;
+    narrow_activation(main.inputs[0], op);
+    add(timing_.convolution(convolution), op);
   }
 
   // The activation in the type of the product, written once for all that read it so.
@@ -262,6 +303,10 @@ class CpuMapper {
     product.dtype = activation_dtype();
     product.others = half;
     add_traffic(product.others, once);
+    // Heads are parts of the rows of all of them.
+    product.strided =
+        2 * static_cast<double>(shape.batch * shape.heads * shape.queries * shape.head_dim) /
+        static_cast<double>(timing_.lanes());
     CpuLoop loop = timing_.product(product);
     loop.name = "scores";
     add(std::move(loop), op);
@@ -299,7 +344,7 @@ class CpuMapper {
     const double share = active / all;
     product.weights = {traffic.l2 * share, traffic.l3 * share, traffic.dram * share};
     product.others = reads_without(fused, fused.weights);
-    product.epilogue = epilogue_vectors(fused);
+    add_epilogue(fused, product);
     add(timing_.product(product), op);
   }
 
@@ -332,8 +377,8 @@ class CpuMapper {
   const Graph& graph_;
   const CpuTiming& timing_;
   std::vector<FusedOp> fused_;
-  L2Residency l2_;
-  L2Residency l3_;
+  CacheResidency l2_;
+  CacheResidency l3_;
   std::set<TensorId> converted_;
   std::vector<MappedCpuOp> mapped_;
 };

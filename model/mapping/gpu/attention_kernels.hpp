@@ -12,7 +12,7 @@
 
 #include "hw/spec/gpu_factors.hpp"
 #include "hw/spec/gpu_spec.hpp"
-#include "model/mapping/gpu/fuse.hpp"
+#include "model/mapping/fusion/fuse.hpp"
 #include "model/mapping/gpu/mapped_op.hpp"
 #include "model/timing/attention_timing.hpp"
 

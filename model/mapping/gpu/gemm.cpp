@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 
 namespace foretell {
@@ -23,35 +24,70 @@ void add_idle(const GemmTimes& chosen, GpuKernel& kernel) {
   if (all > placed) add_ctas(kernel, all - placed, kernel.ctas.back().duration);
 }
 
+// Puts tiles into a kernel in raster order. In a persistent kernel all but the first of every SM
+// are behind another tile.
+class TilePlacer {
+ public:
+  TilePlacer(const GemmTiming& timing, const GemmShape& shape, const GemmTimes& chosen,
+             GpuKernel& kernel)
+      : timing_(timing),
+        shape_(shape),
+        chosen_(chosen),
+        kernel_(kernel),
+        first_(timing.library().persistent ? timing.sms()
+                                           : std::numeric_limits<std::int64_t>::max()) {}
+
+  void add(std::int64_t tiles, std::int64_t rows, std::int64_t columns) {
+    const std::int64_t count = tiles * chosen_.split;
+    if (count == 0) return;
+    const std::int64_t now = std::min(count, first_);
+    add_ctas(kernel_, now, timing_.thread_block(shape_, chosen_, rows, columns));
+    if (count > now) {
+      add_ctas(kernel_, count - now, timing_.thread_block(shape_, chosen_, rows, columns, true));
+    }
+    first_ -= now;
+  }
+
+ private:
+  const GemmTiming& timing_;
+  const GemmShape& shape_;
+  const GemmTimes& chosen_;
+  GpuKernel& kernel_;
+  std::int64_t first_;  // thread blocks that still find an SM without a tile
+};
+
 void add_tiles(const GemmTiming& timing, const GemmShape& shape, const GemmTimes& chosen,
                GpuKernel& kernel) {
   const GemmTile tile = chosen.tile;
   const std::int64_t tiles_m = tiles_of(shape.m, tile.m);
   const std::int64_t tiles_n = tiles_of(shape.n, tile.n);
-  const auto add = [&](std::int64_t count, std::int64_t rows, std::int64_t columns) {
-    if (count == 0) return;
-    add_ctas(kernel, count * chosen.split, timing.thread_block(shape, chosen, rows, columns));
-  };
-  if (timing.library().vector_pipe) {  // edges take as long as whole tiles
-    add(tiles_m * tiles_n * shape.batch, std::min<std::int64_t>(tile.m, shape.m),
-        std::min<std::int64_t>(tile.n, shape.n));
+  TilePlacer placer(timing, shape, chosen, kernel);
+  if (timing.library().whole_edges) {
+    placer.add(tiles_m * tiles_n * shape.batch, std::min<std::int64_t>(tile.m, shape.m),
+               std::min<std::int64_t>(tile.n, shape.n));
     return;
   }
   const std::int64_t last_columns = last_of(shape.n, tile.n);
   const std::int64_t last_rows = last_of(shape.m, tile.m);
   if (last_columns == tile.n) {
-    add((tiles_m - 1) * tiles_n, tile.m, tile.n);
-    add(tiles_n, last_rows, tile.n);
+    placer.add((tiles_m - 1) * tiles_n, tile.m, tile.n);
+    placer.add(tiles_n, last_rows, tile.n);
     return;
   }
-  const Seconds inside = timing.thread_block(shape, chosen, tile.m, tile.n);
-  const Seconds edge = timing.thread_block(shape, chosen, tile.m, last_columns);
   for (std::int64_t row = 0; row + 1 < tiles_m; ++row) {
-    add_ctas(kernel, (tiles_n - 1) * chosen.split, inside);
-    add_ctas(kernel, chosen.split, edge);
+    placer.add(tiles_n - 1, tile.m, tile.n);
+    placer.add(1, tile.m, last_columns);
   }
-  add(tiles_n - 1, last_rows, tile.n);
-  add(1, last_rows, last_columns);
+  placer.add(tiles_n - 1, last_rows, tile.n);
+  placer.add(1, last_rows, last_columns);
+}
+
+void add_stream_k(const GemmTiming& timing, const GemmShape& shape, const GemmTimes& chosen,
+                  GpuKernel& kernel) {
+  const std::int64_t blocks = std::llround(chosen.thread_blocks);
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    add_ctas(kernel, 1, timing.stream_k_block(shape, chosen, block));
+  }
 }
 
 GpuKernel quantise_kernel(const GemmTiming& timing, const GemmTimes& chosen) {
@@ -75,6 +111,7 @@ GpuProgram gemm_program(const GemmTiming& timing, const GemmShape& shape, const 
   if (chosen.gemv) {
     kernel.name = "gemv";
     kernel.launch = timing.factors().gemv_launch + chosen.extra_launch;
+    kernel.tail = chosen.tail;
     add_ctas(kernel, std::llround(chosen.thread_blocks), chosen.compute);
   } else {
     kernel.name = "gemm " + std::to_string(chosen.tile.m) + "x" + std::to_string(chosen.tile.n);
@@ -85,8 +122,13 @@ GpuProgram gemm_program(const GemmTiming& timing, const GemmShape& shape, const 
     kernel.l2_rate = timing.l2_rate();
     kernel.tail = chosen.tail;
     kernel.stretch = chosen.stretch;
-    add_tiles(timing, shape, chosen, kernel);
-    add_idle(chosen, kernel);
+    if (chosen.stream_k) {
+      kernel.name += " stream-K";
+      add_stream_k(timing, shape, chosen, kernel);
+    } else {
+      add_tiles(timing, shape, chosen, kernel);
+      add_idle(chosen, kernel);
+    }
   }
   program.kernels.push_back(std::move(kernel));
   return program;

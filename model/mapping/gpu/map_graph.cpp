@@ -2,21 +2,25 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <set>
 
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "model/mapping/fusion/cache_residency.hpp"
+#include "model/mapping/fusion/convolution.hpp"
+#include "model/mapping/fusion/fuse.hpp"
 #include "model/mapping/gpu/attention_kernels.hpp"
-#include "model/mapping/gpu/convolution.hpp"
-#include "model/mapping/gpu/fuse.hpp"
-#include "model/mapping/gpu/l2_residency.hpp"
+#include "model/mapping/gpu/collective_kernels.hpp"
+#include "model/mapping/gpu/convolution_kernels.hpp"
+#include "model/mapping/gpu/expert_rows.hpp"
+#include "model/mapping/gpu/pass_kernels.hpp"
 #include "model/mapping/gpu/product_kernels.hpp"
-#include "model/timing/gpu_collective_timing.hpp"
 
 namespace foretell {
 namespace {
 
 constexpr int kMostCopies = 1'000'000;
-constexpr Seconds kHop(1e-6);  // from a GPU to its neighbour, a flag and its data
 
 Bytes sum_of(const std::vector<TensorAccess>& accesses) {
   Bytes sum;
@@ -40,16 +44,10 @@ DType activation_compute(const PrecisionPolicy& precision) {
 GpuCollective collective_of(const std::string& kind) {
   if (kind == "AllReduce") return GpuCollective::kAllReduce;
   if (kind == "AllGather") return GpuCollective::kAllGather;
+  if (kind == "AllToAll") return GpuCollective::kAllToAll;
   FORETELL_CHECK(kind == "ReduceScatter", "a collective that graphs have");
   return GpuCollective::kReduceScatter;
 }
-
-// A collective without its launch.
-struct LinkTime {
-  std::string algorithm;
-  Seconds latency;  // of its steps
-  Seconds moving;   // of the bytes
-};
 
 class GraphMapper {
  public:
@@ -57,12 +55,15 @@ class GraphMapper {
       : mapping_(mapping),
         graph_(mapping.graph),
         products_(mapping.system.device, mapping.factors, mapping.clock_share),
-        fused_(fuse_for_gpu(mapping.graph)),
+        fused_(fuse_kernels(mapping.graph)),
         between_calls_(footprint(fused_) * mapping.rotated_copies),
         pass_type_(product_type(activation_compute(mapping.precision),
                                 activation_compute(mapping.precision))),
         attention_(mapping.system.device, mapping.factors,
                    products_.timing(pass_type_).factors().launch),
+        passes_(mapping.system.device, mapping.factors, products_.timing(pass_type_)),
+        collectives_(mapping.system, mapping.factors,
+                     products_.timing(pass_type_).factors().launch),
         l2_(mapping.system.device.l2.capacity * products_.timing(pass_type_).factors().l2_share,
             between_calls_) {}
 
@@ -82,19 +83,19 @@ class GraphMapper {
  private:
   void map(const FusedOp& fused, MappedOp& op) {
     switch (fused.kind) {
-      case GpuOpKind::kLinear:
+      case FusedKind::kLinear:
         return linear(fused, op);
-      case GpuOpKind::kProduct:
+      case FusedKind::kProduct:
         return product(fused, op);
-      case GpuOpKind::kConvolution:
+      case FusedKind::kConvolution:
         return convolution(fused, op);
-      case GpuOpKind::kAttention:
+      case FusedKind::kAttention:
         return attention(fused, op);
-      case GpuOpKind::kExperts:
+      case FusedKind::kExperts:
         return experts(fused, op);
-      case GpuOpKind::kPass:
+      case FusedKind::kPass:
         return pass(fused, op);
-      case GpuOpKind::kCollective:
+      case FusedKind::kCollective:
         return collective(fused, op);
     }
   }
@@ -144,8 +145,7 @@ class GraphMapper {
     const TensorId data = data_of(graph_, id);
     const Bytes element(products_.type(product.type).activation_bytes);
     if (!(size_of(graph_.tensor(data).dtype) > element)) return;
-    const Bytes narrow = static_cast<double>(element_count(input.shape)) * element;
-    convert(data, input.bytes(), narrow, op);
+    convert(data, input, element.value(), op);
     product.dram -= input.bytes() * l2_.missing(data, input.bytes());
   }
 
@@ -160,6 +160,10 @@ class GraphMapper {
     product.n = gemm.n;
     product.k = gemm.k;
     product.type = product_type(mapping_.precision.matmul_compute, weight.dtype);
+    const bool is_forward = main.kind == "Conv";
+    if (is_forward && mapping_.factors.on_vector_pipe(product.type)) {
+      return vector_convolution(fused, op);
+    }
     product.copies = copies_between(weight.bytes());
     product.dram = dram_of(fused);
     read_activation(main.inputs[0], product, op);
@@ -168,39 +172,86 @@ class GraphMapper {
     op.program.kernels.back().name = op.kernel;
   }
 
+  // What other operators of the fused one read and write counts with the output.
+  void vector_convolution(const FusedOp& fused, MappedOp& op) {
+    const Op& main = graph_.op(fused.main);
+    if (convolutions_ == nullptr) {
+      const auto chosen = mapping_.factors.product({"pytorch conv fp32"});
+      ProductFactors factors;
+      factors.gemm = products_.timing("fp32").factors();
+      factors.winograd = factors.transform = 1;
+      convolutions_ = std::make_unique<ConvolutionKernels>(mapping_.system.device,
+                                                           chosen ? chosen->factors : factors);
+    }
+    const TensorId input = data_of(graph_, main.inputs[0]);
+    ConvolutionTraffic traffic;
+    for (const TensorAccess& read : fused.reads) {
+      const Bytes missed = read.bytes * l2_.missing(read.tensor, read.bytes);
+      const bool is_weight = read.tensor == fused.weights.front();
+      (is_weight              ? traffic.weights
+       : read.tensor == input ? traffic.input
+                              : traffic.output) += missed;
+    }
+    traffic.output += sum_of(fused.writes);
+    convolutions_->add(convolution_shape(graph_, main), traffic, op);
+  }
+
   // The activation in the type of the product, written once for all that read it so.
-  void convert(TensorId data, Bytes from, Bytes to, MappedOp& op) {
+  void convert(TensorId data, const Tensor& input, double element, MappedOp& op) {
     if (!converted_.insert(data).second) return;
-    GpuKernel kernel = pass_kernel(from * l2_.missing(data, from) + to, from + to);
-    kernel.name = "quantise";
-    add_pass(std::move(kernel), op);
-  }
-
-  GpuKernel pass_kernel(Bytes dram, Bytes all) {
-    const GemmTiming& timing = products_.timing(pass_type_);
-    GpuKernel kernel;
-    kernel.launch = timing.factors().launch;
-    kernel.memory_latency = timing.prologue();
-    kernel.dram_bytes = dram;
-    kernel.dram_rate = timing.dram_rate();
-    kernel.l2_bytes = all;
-    kernel.l2_rate = timing.l2_rate();
-    return kernel;
-  }
-
-  void add_pass(GpuKernel kernel, MappedOp& op) {
-    op.bounds["launch"] += kernel.launch + kernel.memory_latency;
-    op.bounds["DRAM"] += kernel.dram_bytes / kernel.dram_rate;
-    op.bounds["L2"] += kernel.l2_bytes / kernel.l2_rate;
-    op.dram += kernel.dram_bytes;
-    op.program.kernels.push_back(std::move(kernel));
+    const std::int64_t elements = element_count(input.shape);
+    const Bytes from = input.bytes();
+    const Bytes to(element * static_cast<double>(elements));
+    PassWork work;
+    work.name = "quantise";
+    work.operation = element == 1 ? "quantise" : "Cast";
+    work.rows = elements;
+    work.element_bytes = size_of(graph_.tensor(data).dtype).value();
+    work.moved = from + to;
+    work.dram = from * l2_.missing(data, from) + to;
+    passes_.add(work, op);
   }
 
   void pass(const FusedOp& fused, MappedOp& op) {
     op.engine = "memory";
-    GpuKernel kernel = pass_kernel(dram_of(fused), sum_of(fused.reads) + sum_of(fused.writes));
-    kernel.name = graph_.op(fused.main).kind;
-    add_pass(std::move(kernel), op);
+    const Op& heaviest = graph_.op(heaviest_of(fused));
+    const Tensor& operand =
+        graph_.tensor(heaviest.inputs.empty() ? heaviest.outputs.front() : heaviest.inputs.front());
+    PassWork work;
+    work.name = graph_.op(fused.main).kind;
+    work.operation = heaviest.kind;
+    work.element_bytes = size_of(operand.dtype).value();
+    for (const TensorAccess& access : fused.writes) {
+      const double elements = access.bytes / size_of(graph_.tensor(access.tensor).dtype);
+      work.rows = std::max(work.rows, static_cast<std::int64_t>(elements));
+    }
+    const std::int64_t width = row_of(heaviest, operand.shape);
+    if (width > 1 && work.rows % width == 0) {
+      work.columns = width;
+      work.rows /= width;
+    }
+    work.moved = sum_of(fused.reads) + sum_of(fused.writes);
+    work.dram = dram_of(fused);
+    passes_.add(work, op);
+  }
+
+  // Elements that a thread block goes over together.
+  static std::int64_t row_of(const Op& op, const Shape& shape) {
+    if (shape.empty()) return 1;
+    const auto groups = op.attributes.find("groups");
+    if (op.kind != "GroupNorm" || groups == op.attributes.end()) return shape.back();
+    const std::int64_t rows = shape[0] * std::get<std::int64_t>(groups->second);
+    return std::max<std::int64_t>(1, element_count(shape) / std::max<std::int64_t>(1, rows));
+  }
+
+  // Of the operators of a chain, the one whose kernel the others ride in.
+  OpId heaviest_of(const FusedOp& fused) const {
+    const auto weight = [this](OpId id) {
+      const std::string& kind = graph_.op(id).kind;
+      return kind == "Softmax" ? 2 : static_cast<int>(ends_with(kind, "Norm"));
+    };
+    return *std::max_element(fused.ops.begin(), fused.ops.end(),
+                             [&](OpId a, OpId b) { return weight(a) < weight(b); });
   }
 
   void product(const FusedOp& fused, MappedOp& op) {
@@ -227,20 +278,20 @@ class GraphMapper {
     attention_.add(fused.attention, type, dram_of(fused), op);
   }
 
-  // Every token goes to its experts; tokens spread evenly, so few tokens reach few experts.
+  // Every token goes to its experts, which it chooses with equal chances: few tokens reach few
+  // experts, and some get more than others.
   void experts(const FusedOp& fused, MappedOp& op) {
     const Op& main = graph_.op(fused.main);
     const Tensor& weights = graph_.tensor(fused.weights.front());
     const Shape& result = graph_.tensor(main.outputs.front()).shape;
     const double all = static_cast<double>(weights.shape[0]);
     const std::int64_t routed = element_count(result) / result.back();
-    const auto rows = static_cast<double>(routed);
-    const double active = std::round(all * (1 - std::pow(1 - 1 / all, rows)));
     Product product;
-    product.batch = static_cast<std::int64_t>(std::max(1.0, active));
+    product.rows = expert_rows(routed, weights.shape[0]);
+    product.batch = static_cast<std::int64_t>(product.rows.size());
     product.k = weights.shape[1];
     product.n = weights.shape[2];
-    product.m = static_cast<std::int64_t>(std::ceil(rows / static_cast<double>(product.batch)));
+    product.m = (routed + product.batch - 1) / product.batch;
     product.type = product_type(mapping_.precision.matmul_compute, weights.dtype);
     const Bytes idle = weights.bytes() * (1 - static_cast<double>(product.batch) / all);
     product.copies = copies_between(weights.bytes());
@@ -253,57 +304,12 @@ class GraphMapper {
     GpuCollectiveShape shape;
     shape.op = collective_of(main.kind);
     shape.ranks = static_cast<int>(std::get<std::int64_t>(main.attributes.at("ranks")));
-    shape.bytes = std::max(graph_.tensor(main.inputs.front()).bytes(),
-                           graph_.tensor(main.outputs.front()).bytes());
-    const bool fitted = has_nvlink() && mapping_.factors.collectives();
-    const LinkTime time = fitted ? fitted_link_time(shape) : published_link_time(shape);
-    GpuKernel kernel;
-    kernel.name = main.kind + " " + time.algorithm;
-    kernel.launch = products_.timing(pass_type_).factors().launch;
-    kernel.memory_latency = time.latency + time.moving;
-    op.engine = "link";
-    op.bounds["launch"] += kernel.launch + time.latency;
-    op.bounds["link"] += time.moving;
-    op.program.kernels.push_back(std::move(kernel));
-  }
-
-  // By published facts alone, a ring over the GPUs of the group: every step passes a share of the
-  // data to the neighbour (Patarasuk and Yuan, 2009); a sum takes one round to reduce and one to
-  // gather. Small sums over NVLink are faster when every GPU reads what all the others have, behind
-  // a barrier.
-  LinkTime published_link_time(const GpuCollectiveShape& shape) const {
-    const bool sums = shape.op == GpuCollective::kAllReduce;
-    const double ranks = shape.ranks;
-    const double steps = (sums ? 2 : 1) * (ranks - 1);
-    const LinkTime ring{"ring", steps * kHop, steps / ranks * shape.bytes / link_rate()};
-    const LinkTime at_once{"one-shot", 2 * kHop, (ranks - 1) * shape.bytes / link_rate()};
-    const bool is_faster = at_once.latency + at_once.moving < ring.latency + ring.moving;
-    return sums && has_nvlink() && is_faster ? at_once : ring;
-  }
-
-  // What the fastest of the libraries' protocols takes, without the launch, which is that of a
-  // kernel among others.
-  LinkTime fitted_link_time(const GpuCollectiveShape& shape) const {
-    const CollectiveFactors& factors = *mapping_.factors.collectives();
-    const GpuDeviceSpec& device = mapping_.system.device;
-    const auto without_launch = [&](const auto& protocol_time, const LinkFactors& links) {
-      GpuCollectiveShape empty = shape;
-      empty.bytes = Bytes(0);
-      const GpuCollectiveTime whole = protocol_time(device, links, shape);
-      const Seconds latency = protocol_time(device, links, empty).time - links.launch;
-      return LinkTime{to_string(whole.protocol), latency, whole.time - links.launch - latency};
-    };
-    const LinkTime nccl = without_launch(nccl_time, factors.nccl);
-    if (shape.op != GpuCollective::kAllReduce || shape.bytes >= kCustomLimit) return nccl;
-    const LinkTime custom = without_launch(custom_time, factors.custom);
-    return custom.latency + custom.moving < nccl.latency + nccl.moving ? custom : nccl;
-  }
-
-  bool has_nvlink() const { return mapping_.system.interconnect == "nvlink"; }
-
-  BytesPerSecond link_rate() const {
-    const GpuDeviceSpec& device = mapping_.system.device;
-    return has_nvlink() ? device.nvlink.bandwidth : device.pcie.bandwidth;
+    Bytes in;
+    Bytes out;
+    for (const TensorId input : main.inputs) in += graph_.tensor(input).bytes();
+    for (const TensorId output : main.outputs) out += graph_.tensor(output).bytes();
+    shape.bytes = std::max(in, out);
+    collectives_.add(main.kind, shape, op);
   }
 
   const GpuMapping& mapping_;
@@ -312,8 +318,11 @@ class GraphMapper {
   std::vector<FusedOp> fused_;
   Bytes between_calls_;
   std::string pass_type_;
+  std::unique_ptr<ConvolutionKernels> convolutions_;  // on the vector pipe
   AttentionKernels attention_;
-  L2Residency l2_;
+  PassKernels passes_;
+  CollectiveKernels collectives_;
+  CacheResidency l2_;
   std::set<TensorId> converted_;
   std::vector<MappedOp> mapped_;
 };

@@ -4,9 +4,10 @@
 
 #include "hw/spec/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
-#include "model/mapping/gpu/l2_residency.hpp"
+#include "model/mapping/fusion/cache_residency.hpp"
 #include "model/mapping/gpu/map_graph.hpp"
 #include "model/testing/graphs.hpp"
+#include "model/timing/gpu_collective_timing.hpp"
 
 namespace foretell {
 namespace {
@@ -75,11 +76,12 @@ TEST(MapToGpu, ALargeSumTakesTwoRoundsAroundTheRingAndASmallOneNone) {
   };
   const GpuKernel large = time_of(16384);
   const double bytes = 2.0 * 16384 * 8192;
-  EXPECT_NEAR(large.memory_latency.value(), 14e-6 + 14.0 / 8 * bytes / 450e9, 1e-9);
+  EXPECT_NEAR(exchange_time(large.exchange).latency.value(), 14e-6, 1e-12);
+  EXPECT_NEAR(exchange_time(large.exchange).moving.value(), 14.0 / 8 * bytes / 450e9, 1e-9);
   EXPECT_THAT(large.name, HasSubstr("ring"));
   const GpuKernel small = time_of(1);
   EXPECT_THAT(small.name, HasSubstr("one-shot"));
-  EXPECT_LT(small.memory_latency.value(), 3e-6);
+  EXPECT_LT(exchange_time(small.exchange).latency.value(), 3e-6);
 }
 
 TEST(MapToGpu, FittedSumsTakeTheFastestProtocolAndMoreBytesMoreTime) {
@@ -94,7 +96,8 @@ TEST(MapToGpu, FittedSumsTakeTheFastestProtocolAndMoreBytesMoreTime) {
   EXPECT_THAT(kernel_of(16384).name, HasSubstr("Simple"));
   Seconds before;
   for (std::int64_t rows = 1; rows <= 16384; rows *= 2) {
-    const Seconds time = kernel_of(rows).memory_latency;
+    const ExchangeTime parts = exchange_time(kernel_of(rows).exchange);
+    const Seconds time = parts.latency + parts.moving;
     EXPECT_GT(time, before) << rows;
     before = time;
   }
@@ -107,8 +110,8 @@ TEST(MapToGpu, Fp32UsesTheVectorPipe) {
   EXPECT_EQ(map(narrow, "tf32").front().engine, "tensor");
 }
 
-TEST(L2Residency, DataStayUntilTheShareIsTouched) {
-  L2Residency l2(Bytes(100), Bytes(1000));
+TEST(CacheResidency, DataStayUntilTheShareIsTouched) {
+  CacheResidency l2(Bytes(100), Bytes(1000));
   EXPECT_EQ(l2.missing(1, Bytes(10)), 1);  // from the call before
   l2.touch(1, Bytes(10));
   EXPECT_EQ(l2.missing(1, Bytes(10)), 0);
@@ -118,8 +121,8 @@ TEST(L2Residency, DataStayUntilTheShareIsTouched) {
   EXPECT_EQ(l2.missing(1, Bytes(10)), 1);
 }
 
-TEST(L2Residency, ASmallNetworkIsStillThereInTheNextCall) {
-  EXPECT_EQ(L2Residency(Bytes(100), Bytes(90)).missing(1, Bytes(10)), 0);
+TEST(CacheResidency, ASmallNetworkIsStillThereInTheNextCall) {
+  EXPECT_EQ(CacheResidency(Bytes(100), Bytes(90)).missing(1, Bytes(10)), 0);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ struct MappedOp {
   std::string engine;  // "tensor", "vector", "memory", "link"
   Flops flops;
   Bytes dram;
+  Bytes link;  // that this GPU sends to others
   // Of the largest kernel: its name, thread blocks per slot of the chip, and the share of the
   // slots that is at work while it runs. Empty and 0 for kernels without thread blocks.
   std::string kernel;

@@ -35,15 +35,33 @@ GemmType on_device(GemmType type, const GpuDeviceSpec& device) {
   return type;
 }
 
+// For the choice of a tile, equal products are one with more columns, unless the library has
+// kernels of its own for many of them.
+GemmShape shape_of_all(const Product& product, const GemmLibrary& library) {
+  if (library.vector_pipe) return {product.m, product.n, product.k, product.batch};
+  return {product.m, product.n * product.batch, product.k};
+}
+
+// Each of the products with its own rows, in the tile that is chosen for their mean.
+std::vector<CtaRun> uneven_blocks(const GemmTiming& timing, const Product& product,
+                                  const GemmTimes& chosen) {
+  GpuKernel all;
+  for (const std::int64_t rows : product.rows) {
+    const GpuProgram one = gemm_program(timing, {rows, product.n, product.k}, chosen);
+    for (const CtaRun& run : one.kernels.back().ctas) add_ctas(all, run.count, run.duration);
+  }
+  return std::move(all.ctas);
+}
+
 void count_bound(Seconds time, const char* name, MappedOp& op) { op.bounds[name] += time; }
 
 }  // namespace
 
 struct ProductKernels::Kernels {
-  Kernels(const GpuDeviceSpec& device, const GemmType& kind, const GemmFactors& factors)
+  Kernels(const GpuDeviceSpec& device, const GemmType& kind, const GemmLibrary& tiles,
+          const GemmFactors& factors)
       : type(on_device(kind, device)),
-        library(with_fitting_tiles(device, type,
-                                   gemm_library(device.architecture, kLibrary, kind.name))),
+        library(with_fitting_tiles(device, type, tiles)),
         timing(device, type, library, factors) {}
 
   GemmType type;
@@ -57,44 +75,52 @@ ProductKernels::ProductKernels(const GpuDeviceSpec& device, const GpuFactors& fa
 
 ProductKernels::~ProductKernels() = default;
 
-ProductKernels::Kernels& ProductKernels::kernels_of(const std::string& type) {
-  std::unique_ptr<Kernels>& kernels = kernels_[type];
-  if (kernels == nullptr) {
-    kernels = std::make_unique<Kernels>(device_, gemm_type(type), factors_.gemm(type));
-  }
+ProductKernels::Kernels& ProductKernels::kernels_of(const std::string& type, bool batched) {
+  std::unique_ptr<Kernels>& kernels = kernels_[{type, batched}];
+  if (kernels != nullptr) return *kernels;
+  const GemmLibrary library = factors_.on_vector_pipe(type)
+                                  ? vector_library(device_.architecture, batched)
+                                  : gemm_library(device_.architecture, kLibrary, type);
+  kernels =
+      std::make_unique<Kernels>(device_, gemm_type(type), library, factors_.gemm(type, batched));
   return *kernels;
 }
 
 const GemmTiming& ProductKernels::timing(const std::string& type) {
-  return kernels_of(type).timing;
+  return kernels_of(type, false).timing;
 }
 
-const GemmType& ProductKernels::type(const std::string& type) { return kernels_of(type).type; }
+const GemmType& ProductKernels::type(const std::string& type) {
+  return kernels_of(type, false).type;
+}
 
 void ProductKernels::add(const Product& product, MappedOp& op) {
-  const Kernels& kernels = kernels_of(product.type);
+  const Kernels& kernels = kernels_of(product.type, product.batch > 1);
   const GemmTiming& timing = kernels.timing;
-  const GemmShape all{product.m, product.n * product.batch, product.k};
+  const GemmShape all = shape_of_all(product, kernels.library);
   GemmTimes chosen = timing.fastest(all, {product.copies, false});
   chosen.quantise = Seconds(0);  // a kernel of its own, once for all readers of the activation
-  if (product.batch > 1 && !chosen.gemv) chosen.thread_blocks = 0;  // those of one product count
+  const bool repeated = product.batch > 1 && !chosen.stream_k;  // stream-K shares all of them
+  if (repeated && !chosen.gemv) chosen.thread_blocks = 0;       // those of one product count
   chosen.dram = product.dram;
-  GpuKernel kernel = gemm_program(timing, {product.m, product.n, product.k}, chosen).kernels.back();
-  repeat(kernel.ctas, product.batch);
+  const GemmShape launched = repeated ? GemmShape{product.m, product.n, product.k} : all;
+  GpuKernel kernel = gemm_program(timing, launched, chosen).kernels.back();
+  if (repeated) repeat(kernel.ctas, product.batch);
   op.dram += kernel.dram_bytes;
-  const Seconds pipe = note_bounds(kernels, product, chosen, op);
+  const Seconds pipe = note_bounds(kernels, product, chosen, kernel, op);
   const double at_work = std::min(1.0, pipe / chosen.total);
   kernel.stretch = std::max(kernel.stretch, 1 + (1 / clock_share_ - 1) * at_work);
+  if (!product.rows.empty() && chosen.thread_blocks == 0) {
+    kernel.ctas = uneven_blocks(timing, product, chosen);
+  }
   op.program.kernels.push_back(std::move(kernel));
 }
 
 Seconds ProductKernels::note_bounds(const Kernels& kernels, const Product& product,
-                                    const GemmTimes& chosen, MappedOp& op) const {
-  const GpuKernel kernel =
-      gemm_program(kernels.timing, {product.m, product.n, product.k}, chosen).kernels.back();
+                                    const GemmTimes& chosen, const GpuKernel& kernel,
+                                    MappedOp& op) const {
   double blocks = 0;
   for (const CtaRun& run : kernel.ctas) blocks += static_cast<double>(run.count);
-  blocks *= static_cast<double>(product.batch);
   const double slots = static_cast<double>(device_.sms) * kernel.ctas_per_sm;
   const double waves = blocks / slots;
   if (op.kernel.empty() || waves > op.waves) {
@@ -124,13 +150,15 @@ Seconds ProductKernels::note_bounds(const Kernels& kernels, const Product& produ
            kernels.type.activation_bytes +
        static_cast<double>(std::min<std::int64_t>(tile.n, product.n)) * kernels.type.weight_bytes) *
       kernels.type.step;
+  const double tiles = std::ceil(static_cast<double>(product.m) / tile.m) *
+                       std::ceil(static_cast<double>(product.n * product.batch) / tile.n);
+  const double walked = chosen.stream_k ? tiles * stages / blocks : rounds * stages;
   const bool matrix = device_.matrix_rate.count(kernels.type.rate) > 0;
   op.engine = matrix ? "tensor" : "vector";
-  const Seconds pipe(rounds * stages * 2.0 * tile.m * tile.n * kernels.type.step / rate);
+  const Seconds pipe(walked * 2.0 * tile.m * tile.n * kernels.type.step / rate);
   count_bound(pipe, matrix ? "tensor pipe" : "vector pipe", op);
-  count_bound(Seconds(rounds * stages * load / (factors.sm_feed.value() * clock)), "operand feed",
-              op);
-  count_bound(Seconds(rounds * stages * factors.step.value() / clock), "pipeline latency", op);
+  count_bound(Seconds(walked * load / (factors.sm_feed.value() * clock)), "operand feed", op);
+  count_bound(Seconds(walked * factors.step.value() / clock), "pipeline latency", op);
   return matrix ? pipe : Seconds(0);
 }
 

@@ -4,6 +4,8 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "hw/spec/gpu_factors.hpp"
 #include "hw/spec/gpu_spec.hpp"
@@ -20,8 +22,9 @@ struct Product {
   std::int64_t m = 0;
   std::int64_t n = 0;
   std::int64_t k = 0;
-  Bytes dram;      // that misses L2, results included
-  int copies = 1;  // of weights like these that are used until these are used again
+  Bytes dram;                      // that misses L2, results included
+  int copies = 1;                  // of weights like these that are used until these are used again
+  std::vector<std::int64_t> rows;  // of each of the products, where they differ; m is their mean
 };
 
 class ProductKernels {
@@ -40,15 +43,15 @@ class ProductKernels {
 
  private:
   struct Kernels;
-  Kernels& kernels_of(const std::string& type);
+  Kernels& kernels_of(const std::string& type, bool batched);
   // Returns the time of the matrix pipe.
   Seconds note_bounds(const Kernels& kernels, const Product& product, const GemmTimes& chosen,
-                      MappedOp& op) const;
+                      const GpuKernel& kernel, MappedOp& op) const;
 
   const GpuDeviceSpec& device_;
   const GpuFactors& factors_;
   double clock_share_;
-  std::map<std::string, std::unique_ptr<Kernels>> kernels_;
+  std::map<std::pair<std::string, bool>, std::unique_ptr<Kernels>> kernels_;  // by type, batched
 };
 
 // The type of a product whose operands are multiplied as `compute` and whose weights are stored as

@@ -5,6 +5,7 @@
 // by operator and tile by tile; overlap comes from the queues, there are no barriers.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -43,6 +44,16 @@ struct Value {
 
   std::int64_t tiles() const { return (rows + kTileRows - 1) / kTileRows; }
   std::int64_t blocks() const { return (columns + kTileRows - 1) / kTileRows; }
+
+  // A reader may see the same elements in another shape than they were computed in; what it finds
+  // beyond the end is ready with the last of them.
+  const Deps& features(std::int64_t block, std::int64_t tile) const {
+    const std::int64_t at = block * tiles() + std::min(tile, tiles() - 1);
+    return feature_major[std::min(static_cast<std::size_t>(at), feature_major.size() - 1)];
+  }
+  const Deps& tokens(std::int64_t tile) const {
+    return token_major[std::min(static_cast<std::size_t>(tile), token_major.size() - 1)];
+  }
 };
 
 // Element types of a mapped graph.

@@ -19,9 +19,12 @@ constexpr std::array<std::string_view, 3> kReductions = {"ReduceSum", "ReduceMea
 constexpr std::array<std::string_view, 3> kCollectives = {"AllReduce", "ReduceScatter",
                                                           "AllGather"};
 // Also softmax and reductions of another than the last axis, and products of activations.
-constexpr std::array<std::string_view, 11> kGeneral = {
-    "Elementwise", "Reduce",    "AlongAxis",  "Move",      "Concat", "Pad",
-    "Softmax",     "ReduceSum", "ReduceMean", "ReduceMax", "MatMul"};
+constexpr std::array<std::string_view, 14> kGeneral = {
+    "Gradient",    "Update",    "ConvWeightGradient",
+    "Elementwise", "Reduce",    "AlongAxis",
+    "Move",        "Concat",    "Pad",
+    "Softmax",     "ReduceSum", "ReduceMean",
+    "ReduceMax",   "MatMul"};
 constexpr std::array<std::string_view, 2> kNorms = {"LayerNorm", "RmsNorm"};
 
 bool is_weight(const Graph& graph, TensorId id) {
@@ -73,6 +76,8 @@ class Fuser {
       if (kind == TensorKind::kWeight || kind == TensorKind::kState) continue;
       kernel.operands.push_back(resolve_view(graph_, input));
     }
+    if (kernel.operands.empty() && kernel.kind != KernelKind::kGather)  // works on weights alone
+      kernel.operands.push_back(resolve_view(graph_, op.inputs.front()));
     ride_along(&kernel, id);
     kernels_.push_back(std::move(kernel));
   }
@@ -274,13 +279,14 @@ class Fuser {
     kernel.context_op = down;
     ops.push_back(up);
     ops.push_back(down);
-    fill_attention(&kernel);
+    if (!fill_attention(&kernel)) return;
     std::sort(ops.begin(), ops.end());
     for (const OpId id : ops) take(&kernel, id);
     attentions_.push_back(std::move(kernel));
   }
 
-  void fill_attention(Kernel* kernel) const {
+  // Whether these are queries [batch, heads, length, head_dim], or what can be seen as such.
+  bool fill_attention(Kernel* kernel) const {
     const Op& scores = graph_.op(kernel->scores_op);
     const Op& context = graph_.op(kernel->context_op);
     kernel->query = resolve_view(graph_, scores.inputs[0]);
@@ -293,22 +299,21 @@ class Fuser {
       q = {q[0], q[1] * q[2], q[3], q[4]};
       k = {k[0], k[1], k[3], k[4]};
     }
-    if (q.size() != 4) {
-      throw UserError(
-          "operator '" + scores.name +
-          "': attention on NeuronCore-v2 takes queries [batch, heads, length, head_dim]; "
-          "this one has " +
-          to_string(q));
+    if (q.size() == 3 && k.size() == 3) {  // heads are among the samples
+      q = {q[0], 1, q[1], q[2]};
+      k = {k[0], 1, k[1], k[2]};
     }
+    if (q.size() != 4 || k.size() != 4) return false;
     kernel->batch = q[0];
     kernel->heads = q[1];
     kernel->queries = q[2];
     kernel->head_dim = q[3];
     kernel->kv_heads = k[1];
-    kernel->keys = k[2];
+    kernel->keys = graph_.tensor(scores.outputs.front()).shape.back();
     const Tensor& keys = graph_.tensor(kernel->key.tensor);
     kernel->cached = keys.producer == kNoId ? keys.kind == TensorKind::kState
                                             : graph_.op(keys.producer).kind == "UpdateCache";
+    return true;
   }
 
   // An attention runs where its context matmul stands.
@@ -332,6 +337,16 @@ std::int64_t row_count(const Shape& shape) {
   return element_count(shape) / std::max<std::int64_t>(1, column_count(shape));
 }
 
+namespace {
+
+bool is_last_axis(const Graph& graph, const Op& op) {
+  const std::int64_t axis = std::get<std::int64_t>(op.attributes.at("axis"));
+  const auto rank = static_cast<std::int64_t>(graph.tensor(op.inputs.front()).shape.size());
+  return axis == -1 || axis == rank - 1;
+}
+
+}  // namespace
+
 View resolve_view(const Graph& graph, TensorId id) {
   View view{id, 0, column_count(graph.tensor(id).shape)};
   while (true) {
@@ -347,6 +362,10 @@ View resolve_view(const Graph& graph, TensorId id) {
       view.columns = column_count(graph.tensor(view.tensor).shape);
       view.tensor = op.inputs.front();
       continue;
+    }
+    if (op.kind == "Slice" && is_last_axis(graph, op)) {
+      view.first_column += std::get<std::int64_t>(op.attributes.at("begin"));
+      view.columns = column_count(graph.tensor(view.tensor).shape);
     }
     view.tensor = op.inputs.front();
     if (op.kind != "Slice")

@@ -12,18 +12,26 @@ constexpr std::array<std::string_view, 9> kImageKinds = {
     "Conv",      "ConvTranspose", "MaxPool",   "AveragePool", "GlobalAveragePool",
     "GroupNorm", "GlobalMaxPool", "BatchNorm", "Resize"};
 // Their result is an image when their first operand is one.
-constexpr std::array<std::string_view, 17> kKeepImages = {
-    "Add", "Sub",  "Mul", "Div",         "Gelu",   "Tanh", "Relu",  "Silu", "Sigmoid",
-    "Exp", "Sqrt", "Erf", "Elementwise", "Concat", "Pad",  "Slice", "Split"};
+constexpr std::array<std::string_view, 18> kKeepImages = {
+    "Gradient", "Add", "Sub",  "Mul", "Div",         "Gelu",   "Tanh", "Relu",  "Silu",
+    "Sigmoid",  "Exp", "Sqrt", "Erf", "Elementwise", "Concat", "Pad",  "Slice", "Split"};
 
 constexpr std::size_t kFewestAxes = 3;
 constexpr std::size_t kMostAxes = 5;
+
+// Gradients of what works on images.
+bool is_image_kind(const Op& op) {
+  if (is_one_of(op.kind, kImageKinds)) return true;
+  if (op.kind != "Gradient") return false;
+  const std::string& of = std::get<std::string>(op.attributes.at("of"));
+  return of == "ChannelNorm" || of == "Pool" || of == "Resize";
+}
 
 bool is_read_as_image(const Graph& graph, TensorId id) {
   const std::vector<OpId>& readers = graph.tensor(id).consumers;
   return std::any_of(readers.begin(), readers.end(), [&](OpId reader) {
     const Op& op = graph.op(reader);
-    return op.inputs.front() == id && is_one_of(op.kind, kImageKinds);
+    return op.inputs.front() == id && (is_image_kind(op) || op.kind == "ConvWeightGradient");
   });
 }
 
@@ -36,7 +44,7 @@ bool is_image(const Graph& graph, TensorId id) {
     if (is_read_as_image(graph, id)) return true;
     if (tensor.producer == kNoId) return false;
     const Op& op = graph.op(tensor.producer);
-    if (is_one_of(op.kind, kImageKinds)) return true;
+    if (is_image_kind(op)) return true;
     const Shape& from = graph.tensor(op.inputs.front()).shape;
     const bool keeps = is_one_of(op.kind, kKeepImages) && from.size() == tensor.shape.size();
     const bool flattens = op.kind == "Reshape" && from.size() > 1 && from[0] == tensor.shape[0] &&

@@ -74,12 +74,17 @@ class AttentionLowering {
   }
 
   // Rows of the flattened [batch * length] tensor -> tiles.
-  static Deps tiles_of(const std::vector<Deps>& deps, std::int64_t offset, std::int64_t first_row,
-                       std::int64_t rows) {
+  static Deps features_of(const Value& value, std::int64_t block, std::int64_t first_row,
+                          std::int64_t rows) {
     Deps result;
-    for (std::int64_t t = first_row / kTileRows; t <= (first_row + rows - 1) / kTileRows; ++t) {
-      result.merge(deps[static_cast<std::size_t>(offset + t)]);
-    }
+    for (std::int64_t t = first_row / kTileRows; t <= (first_row + rows - 1) / kTileRows; ++t)
+      result.merge(value.features(block, t));
+    return result;
+  }
+  static Deps tokens_of(const Value& value, std::int64_t first_row, std::int64_t rows) {
+    Deps result;
+    for (std::int64_t t = first_row / kTileRows; t <= (first_row + rows - 1) / kTileRows; ++t)
+      result.merge(value.tokens(t));
     return result;
   }
 
@@ -89,7 +94,7 @@ class AttentionLowering {
     Deps deps;
     for (std::int64_t block = first_column / kTileRows;
          block * kTileRows < first_column + k_.head_dim; ++block) {
-      deps.merge(tiles_of(value.feature_major, block * value.tiles(), first_row, rows));
+      deps.merge(features_of(value, block, first_row, rows));
     }
     return deps;
   }
@@ -237,7 +242,7 @@ class AttentionLowering {
       const std::int64_t columns = std::min(kTileRows, k_.head_dim - d);
       for (std::int64_t key = 0; key < k_.keys; key += kTileRows) {
         const std::int64_t keys = std::min(kTileRows, k_.keys - key);
-        Deps deps = tiles_of(value_.token_major, 0, sequence * k_.keys + key, keys);
+        Deps deps = tokens_of(value_, sequence * k_.keys + key, keys);
         deps.merge(transposed);
         group = emitter_.matmul(bank, {keys, columns, pass.rows}, deps, key == 0,
                                 key + kTileRows >= k_.keys);

@@ -250,7 +250,8 @@ CollectiveKind collective_kind(const Op& op) {
 // Elements of the larger buffer of a core, with the padding of shares.
 std::int64_t collective_elements(const Graph& graph, const Op& op) {
   const std::int64_t in = element_count(graph.tensor(op.inputs.front()).shape);
-  const std::int64_t out = element_count(graph.tensor(op.outputs.front()).shape);
+  std::int64_t out = 0;
+  for (const TensorId output : op.outputs) out += element_count(graph.tensor(output).shape);
   if (op.kind == "AllReduce") return out;
   return std::min(in, out) * std::get<std::int64_t>(op.attributes.at("ranks"));
 }
@@ -260,25 +261,31 @@ std::int64_t collective_elements(const Graph& graph, const Op& op) {
 void lower_collective(LoweringContext& context, const Kernel& kernel) {
   Emitter& emitter = context.emitter;
   const Op& op = context.graph.op(kernel.ops.front());
-  use_all(context, kernel.operands.front().tensor);
-  const Value& input = emitter.value(kernel.operands.front().tensor);
   Deps ready;
-  for (const Deps& tile : input.token_major) ready.merge(tile);
-  for (const Deps& block : input.feature_major) ready.merge(block);
+  for (const View& operand : kernel.operands) {
+    use_all(context, operand.tensor);
+    const Value& value = emitter.value(operand.tensor);
+    for (const Deps& tile : value.token_major) ready.merge(tile);
+    for (const Deps& block : value.feature_major) ready.merge(block);
+  }
   emitter.attribute_to(context.graph, kernel.ops.front());
   Collective collective;
   collective.kind = collective_kind(op);
   collective.bytes = static_cast<std::uint64_t>(collective_elements(context.graph, op) *
                                                 element_bytes(emitter.types().matmul));
   const Deps done = emitter.builder().emit(collective, ready);
-  Value& output = emitter.value(kernel.output);
-  const Shape& shape = context.graph.tensor(kernel.output).shape;
-  output.rows = row_count(shape);
-  output.columns = column_count(shape);
-  const auto tiles = static_cast<std::size_t>(output.tiles());
-  if (!input.token_major.empty()) output.token_major.assign(tiles, done);
-  if (!input.feature_major.empty())
-    output.feature_major.assign(static_cast<std::size_t>(output.blocks()) * tiles, done);
+  for (std::size_t i = 0; i < op.outputs.size(); ++i) {
+    const bool has_tokens = !emitter.value(kernel.operands[i].tensor).token_major.empty();
+    const bool has_features = !emitter.value(kernel.operands[i].tensor).feature_major.empty();
+    Value& output = emitter.value(op.outputs[i]);
+    const Shape& shape = context.graph.tensor(op.outputs[i]).shape;
+    output.rows = row_count(shape);
+    output.columns = column_count(shape);
+    const auto tiles = static_cast<std::size_t>(output.tiles());
+    if (has_tokens) output.token_major.assign(tiles, done);
+    if (has_features)
+      output.feature_major.assign(static_cast<std::size_t>(output.blocks()) * tiles, done);
+  }
 }
 
 }  // namespace foretell

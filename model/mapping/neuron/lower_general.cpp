@@ -1,12 +1,15 @@
 // Operators outside the patterns that networks spend their time in: element by element over all
 // partitions, along an axis, moved by DMA, or a product of two activations.
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 #include "model/mapping/neuron/lowering.hpp"
 
 namespace foretell {
 namespace {
+
+constexpr std::int64_t kStreamBytes = 4096;  // of a descriptor of data that lies in one piece
 
 class GeneralLowering {
  public:
@@ -18,12 +21,14 @@ class GeneralLowering {
         op_(context.graph.op(kernel.ops.front())) {}
 
   void run() {
+    if (joins_columns()) return join();
     Deps ready;
     for (const View& view : kernel_.operands) {
       for (const Deps& deps : require_token_major(context_, view).token_major) ready.merge(deps);
     }
     emitter_.attribute_to(graph_, kernel_.ops.front());
     const Deps done = lower(ready);
+    if (op_.kind == "Update") return;  // the weights are in HBM again, nobody reads them here
     for (const TensorId id : op_.outputs) {
       Value& value = emitter_.value(id);
       value.rows = row_count(graph_.tensor(id).shape);
@@ -33,8 +38,31 @@ class GeneralLowering {
   }
 
  private:
+  // Columns that come side by side are written where they belong: nothing moves.
+  bool joins_columns() const {
+    if (op_.kind != "Concat" || kernel_.operands.size() != op_.inputs.size()) return false;
+    const auto axis = std::get<std::int64_t>(op_.attributes.at("axis"));
+    const auto rank = static_cast<std::int64_t>(graph_.tensor(kernel_.output).shape.size());
+    return axis == -1 || axis == rank - 1;
+  }
+
+  void join() {
+    Value joined;
+    joined.rows = row_count(graph_.tensor(kernel_.output).shape);
+    joined.columns = column_count(graph_.tensor(kernel_.output).shape);
+    joined.token_major.resize(static_cast<std::size_t>(joined.tiles()));
+    for (const View& view : kernel_.operands) {
+      const std::vector<Deps>& part = require_token_major(context_, view).token_major;
+      for (std::size_t t = 0; t < joined.token_major.size(); ++t)
+        joined.token_major[t].merge(part[std::min(t, part.size() - 1)]);
+    }
+    emitter_.value(kernel_.output) = std::move(joined);
+  }
+
   Deps lower(const Deps& ready) {
     if (op_.kind == "MatMul") return product(ready);
+    if (op_.kind == "Update") return update(ready);
+    if (op_.kind == "Gradient") return gradient(ready);
     if (op_.kind == "Move" || op_.kind == "Concat" || op_.kind == "Pad") return move(ready);
     if (op_.kind == "AlongAxis" || op_.kind == "Softmax") {  // largest or sum, function, scaling
       Deps done = passes(Engine::kVector, Opcode::kTensorReduce, ready);
@@ -63,6 +91,62 @@ class GeneralLowering {
     return done;
   }
 
+  // Weights and states stream through SBUF and back; two flops per element and pass.
+  Deps update(const Deps& ready) {
+    const auto weights =
+        static_cast<std::size_t>(std::get<std::int64_t>(op_.attributes.at("weights")));
+    double bytes = 0;
+    double elements = 0;
+    for (std::size_t i = 0; i < op_.inputs.size(); ++i) {
+      const Tensor& tensor = graph_.tensor(op_.inputs[i]);
+      if (i < weights) elements += static_cast<double>(element_count(tensor.shape));
+      if (i < weights || i >= 2 * weights) bytes += tensor.bytes().value();
+    }
+    emitter_.value(kernel_.output) = {};
+    const auto rows = static_cast<std::int64_t>(std::ceil(bytes / kStreamBytes));
+    const Deps loaded =
+        emitter_.transfer(Ring::kReload, TransferDirection::kLoad, rows, kStreamBytes, ready);
+    const Deps done = vector_passes(static_cast<std::int64_t>(elements),
+                                    graph_.flops(kernel_.ops.front()).value() / elements, loaded);
+    return emitter_.transfer(Ring::kSpill, TransferDirection::kStore, rows, kStreamBytes, done);
+  }
+
+  // Gradients of a table go back row by row, wherever their rows are.
+  Deps gradient(const Deps& ready) {
+    const std::string& of = std::get<std::string>(op_.attributes.at("of"));
+    if (of == "Move") return move(ready);
+    std::int64_t elements = element_count(graph_.tensor(kernel_.output).shape);
+    if (of != "Gather") {
+      for (const TensorId input : op_.inputs)
+        elements = std::max(elements, element_count(graph_.tensor(input).shape));
+      return vector_passes(
+          elements, graph_.flops(kernel_.ops.front()).value() / static_cast<double>(elements),
+          ready);
+    }
+    const Tensor& rows = graph_.tensor(op_.inputs.front());
+    const auto row_bytes = static_cast<std::int64_t>(static_cast<double>(column_count(rows.shape)) *
+                                                     size_of(rows.dtype).value());
+    return emitter_.transfer(Ring::kReload, TransferDirection::kLoad, row_count(rows.shape),
+                             row_bytes, ready);
+  }
+
+  // Over all partitions; the engine multiplies and adds in one pass.
+  Deps vector_passes(std::int64_t elements, double flops_per_element, const Deps& ready) {
+    const auto passes = static_cast<int>(std::max(1.0, std::round(flops_per_element / 2)));
+    const std::int64_t per_partition = (elements + kTileRows - 1) / kTileRows;
+    Deps done;
+    for (std::int64_t first = 0; first < per_partition; first += kFreeElements) {
+      const std::int64_t n = std::min(kFreeElements, per_partition - first);
+      Deps part = ready;
+      for (int pass = 0; pass < passes; ++pass) {
+        part = emitter_.lane(Engine::kVector, {Opcode::kTensorTensor, n, kReadsSbuf | kWritesSbuf},
+                             part);
+      }
+      done.merge(part);
+    }
+    return done;
+  }
+
   // Row by row of the result, wherever they come from.
   Deps move(const Deps& ready) {
     const Tensor& tensor = graph_.tensor(kernel_.output);
@@ -86,11 +170,19 @@ class GeneralLowering {
       for (std::int64_t row = 0; row < m; row += kTileRows) {
         const std::int64_t rows = std::min(kTileRows, m - row);
         for (std::int64_t column = 0; column < n; column += kBankColumns) {
-          done = tile(rows, std::min(kBankColumns, n - column), k, column == 0, ready);
+          const bool turns = column == 0 && !is_turned(op_.inputs[0]);
+          done = tile(rows, std::min(kBankColumns, n - column), k, turns, ready);
         }
       }
     }
     return done;
+  }
+
+  // Seen through a transposition: its contraction is on the partitions already.
+  bool is_turned(TensorId id) const {
+    const OpId producer = graph_.tensor(id).producer;
+    return producer != kNoId && graph_.op(producer).kind == "Transpose" &&
+           graph_.tensor(id).shape.size() == 2;
   }
 
   Deps tile(std::int64_t rows, std::int64_t columns, std::int64_t k, bool transposes,

@@ -1,5 +1,6 @@
 // Operators on images, channels on the partitions: everything but convolutions.
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 #include "model/base/errors.hpp"
@@ -24,6 +25,8 @@ class ImageLowering {
         shape_(graph_.tensor(kernel.output).shape) {}
 
   void run() {
+    if (op_.kind == "ConvWeightGradient") return weight_gradient();
+    if (op_.kind == "Gradient" && !is_image(graph_, kernel_.output)) return channel_sums();
     if (!is_image(graph_, kernel_.output) || op_.kind == "Reshape" || op_.kind == "Transpose" ||
         op_.kind == "Split" || op_.kind == "Slice" || op_.kind == "Concat")
       return relay();
@@ -59,6 +62,103 @@ class ImageLowering {
       }
       std::fill(value.feature_major.begin(), value.feature_major.end(), ready);
     }
+  }
+
+  // Contraction over the pixels, which the tensor engine turns onto the partitions first: both
+  // operands once, then one accumulation group per position of the filter and block of channels.
+  void weight_gradient() {
+    const Value& x = require_image(context_, op_.inputs[0]);
+    const Value& dy = require_image(context_, op_.inputs[1]);
+    emitter_.attribute_to(graph_, kernel_.ops.front());
+    const Shape& weight = graph_.tensor(kernel_.output).shape;
+    const std::int64_t taps = element_count(weight) / weight[0] / weight[1];
+    const bool depthwise = weight[1] == 1 && x.columns > 1;
+    Deps done;
+    if (depthwise) {
+      for (std::int64_t block = 0; block < dy.blocks(); ++block)
+        done.merge(reduce(dy.rows * taps, all_of(x, dy)));
+    } else {
+      done = contract_pixels(turned(x), turned(dy), dy.rows, weight[1], weight[0], taps);
+    }
+    set_parameters(done);
+  }
+
+  Deps all_of(const Value& a, const Value& b) const {
+    Deps deps;
+    for (const Value* value : {&a, &b}) {
+      for (const Deps& each : value->feature_major) deps.merge(each);
+    }
+    return deps;
+  }
+
+  Deps turned(const Value& image) {
+    constexpr std::int64_t kPerBank = kBankColumns / kTileRows;
+    Deps done;
+    for (std::int64_t block = 0; block < image.blocks(); ++block) {
+      for (std::int64_t t = 0; t < image.tiles(); t += kPerBank) {
+        const std::int64_t count = std::min(kPerBank, image.tiles() - t);
+        const std::uint8_t bank = emitter_.acquire_bank();
+        Deps group;
+        for (std::int64_t i = 0; i < count; ++i) {
+          const auto at = static_cast<std::size_t>(block * image.tiles() + t + i);
+          group = emitter_.transpose(bank, kTileRows, kTileRows, image.feature_major[at]);
+        }
+        done.merge(emitter_.evict(bank, count * kTileRows, group));
+      }
+    }
+    return done;
+  }
+
+  Deps contract_pixels(const Deps& x, const Deps& dy, std::int64_t pixels, std::int64_t inputs,
+                       std::int64_t outputs, std::int64_t taps) {
+    Deps ready = x;
+    ready.merge(dy);
+    Deps done;
+    for (std::int64_t tap = 0; tap < taps; ++tap) {
+      for (std::int64_t in = 0; in < inputs; in += kTileRows) {
+        for (std::int64_t out = 0; out < outputs; out += kBankColumns) {
+          const std::int64_t columns = std::min(kBankColumns, outputs - out);
+          const std::uint8_t bank = emitter_.acquire_bank();
+          Deps group;
+          for (std::int64_t p = 0; p < pixels; p += kTileRows) {
+            group = emitter_.matmul(
+                bank, {std::min(kTileRows, pixels - p), std::min(kTileRows, inputs - in), columns},
+                ready, p == 0, p + kTileRows >= pixels);
+          }
+          done.merge(emitter_.evict(bank, columns, group));
+        }
+      }
+    }
+    return done;
+  }
+
+  // Of factors, offsets and biases: sums over the pixels of every channel.
+  void channel_sums() {
+    Deps ready;
+    std::int64_t pixels = 1;
+    std::int64_t blocks = 1;
+    for (const TensorId input : op_.inputs) {
+      if (!is_image(graph_, input)) continue;
+      const Value& value = require_image(context_, input);
+      for (const Deps& deps : value.feature_major) ready.merge(deps);
+      pixels = std::max(pixels, value.rows);
+      blocks = std::max(blocks, value.blocks());
+    }
+    emitter_.attribute_to(graph_, kernel_.ops.front());
+    const auto passes = static_cast<std::int64_t>(op_.inputs.size());
+    Deps done;
+    for (std::int64_t block = 0; block < blocks; ++block)
+      done.merge(reduce(pixels * passes, ready));
+    set_parameters(done);
+  }
+
+  // One row per filter or one row of all channels.
+  void set_parameters(const Deps& done) {
+    const Shape& shape = graph_.tensor(kernel_.output).shape;
+    Value& value = emitter_.value(kernel_.output);
+    value.rows = shape.size() > 1 ? shape[0] : 1;
+    value.columns = element_count(shape) / value.rows;
+    value.token_major.assign(static_cast<std::size_t>(value.tiles()), done);
   }
 
   // Of all operands: pixels `first` to `last` of block `block`; a smaller one is there as a whole.
@@ -167,9 +267,13 @@ class ImageLowering {
     const Engine engine = function ? Engine::kScalar : Engine::kVector;
     const Opcode opcode =
         function ? Opcode::kActivate : (two ? Opcode::kTensorTensor : Opcode::kTensorScalar);
+    // A gradient multiplies and adds in one pass.
+    const double per_element =
+        graph_.flops(kernel_.ops.front()).value() / static_cast<double>(element_count(shape_));
     const std::int64_t count =
-        op_.kind == "Resize" && std::get<std::string>(op_.attributes.at("mode")) != "nearest" ? 3
-                                                                                              : 1;
+        op_.kind == "Gradient" ? std::max<std::int64_t>(1, std::llround(per_element / 2))
+        : op_.kind == "Resize" && std::get<std::string>(op_.attributes.at("mode")) != "nearest" ? 3
+                                                                                                : 1;
     const ImageShape input(graph_.tensor(op_.inputs.front()).shape);
     const ImageShape output(shape_);
     // A larger result reads proportionally fewer rows.

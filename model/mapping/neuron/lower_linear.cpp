@@ -48,10 +48,10 @@ class LinearLowering {
       first_tile = 0;
       last_tile = input_tiles - 1;
     }
-    for (std::int64_t t = first_tile; t <= last_tile; ++t) {
-      deps.merge(
-          input_.feature_major[static_cast<std::size_t>((first_block_ + block) * input_tiles + t)]);
-    }
+    // Heads that were rows of their own until here leave fewer columns: the last ones stand for
+    // all.
+    const std::int64_t at = std::min(first_block_ + block, input_.blocks() - 1);
+    for (std::int64_t t = first_tile; t <= last_tile; ++t) deps.merge(input_.features(at, t));
     return deps;
   }
 
@@ -171,8 +171,7 @@ class LinearLowering {
       pass(kernel_.activation_op, Engine::kScalar, Opcode::kActivate, {});
     if (kernel_.residual_op != kNoId) {
       const Value& residual = require_token_major(context_, kernel_.residual);
-      pass(kernel_.residual_op, Engine::kVector, Opcode::kTensorTensor,
-           residual.token_major[static_cast<std::size_t>(tile)]);
+      pass(kernel_.residual_op, Engine::kVector, Opcode::kTensorTensor, residual.tokens(tile));
     }
     if (in_psum) done = emitter_.evict(bank, columns, done);
     return done;

@@ -114,8 +114,16 @@ void elementwise_token_major(LoweringContext& context, const Kernel& kernel, Val
 
 void lower_elementwise(LoweringContext& context, const Kernel& kernel) {
   Value& output = context.emitter.value(kernel.output);
-  output.rows = row_count(context.graph.tensor(kernel.output).shape);
-  output.columns = column_count(context.graph.tensor(kernel.output).shape);
+  const Shape& shape = context.graph.tensor(kernel.output).shape;
+  output.rows = row_count(shape);
+  output.columns = column_count(shape);
+  // Heads that were split off are still columns of the tokens.
+  const View& view = kernel.operands.front();
+  const std::int64_t rows = row_count(context.graph.tensor(view.tensor).shape);
+  if (rows * view.columns == element_count(shape)) {
+    output.rows = rows;
+    output.columns = view.columns;
+  }
   if (kernel.feature_major) {
     elementwise_feature_major(context, kernel, &output);
   } else {

@@ -89,6 +89,10 @@ class NeuronMapper {
     return residency_.plan_for(emitter_.core().scheduling.activation_share * free_bytes());
   }
 
+  Occupancy occupancy(const SpillPlan& plan) const {
+    return {residency_.occupants(plan), weights_.kept_until()};
+  }
+
  private:
   static MappingTypes types_of(const PrecisionPolicy& precision) {
     MappingTypes types;
@@ -98,6 +102,14 @@ class NeuronMapper {
     types.dequantise = precision.weight_storage != precision.matmul_compute &&
                        size_of(precision.weight_storage) < size_of(precision.matmul_compute);
     return types;
+  }
+
+  // As it is and transposed, as in training: the two lie differently in SBUF.
+  bool is_read_both_ways(const Tensor& weight) const {
+    const auto turned = std::count_if(
+        weight.consumers.begin(), weight.consumers.end(),
+        [this](OpId op) { return graph_.op(op).attributes.count("transpose_b") > 0; });
+    return turned > 0 && static_cast<std::size_t>(turned) < weight.consumers.size();
   }
 
   // Weights that several operators read stay in SBUF when they all fit its larger part.
@@ -110,7 +122,7 @@ class NeuronMapper {
       const auto matmuls =
           std::count_if(tensor.consumers.begin(), tensor.consumers.end(),
                         [this](OpId op) { return graph_.op(op).kind == "MatMul"; });
-      if (matmuls < 2) continue;
+      if (matmuls < 2 || is_read_both_ways(tensor)) continue;
       shared.insert(id);
       bytes += static_cast<double>(element_count(tensor.shape)) * emitter_.types().weight_bytes;
     }
@@ -266,12 +278,18 @@ class NeuronMapper {
 
 Program map_to_neuron_core(const Graph& graph, const PrecisionPolicy& precision,
                            const NeuronCoreSpec& core, const SchedulingParameters& scheduling,
-                           const std::set<std::int32_t>& skipped_layers) {
+                           const std::set<std::int32_t>& skipped_layers, Occupancy* occupancy) {
   NeuronMapper mapper(graph, precision, core, scheduling, skipped_layers);
   Program program = mapper.run();
-  SpillPlan plan = mapper.spill_plan();
-  if (plan.empty()) return program;
-  return NeuronMapper(graph, precision, core, scheduling, skipped_layers, std::move(plan)).run();
+  const SpillPlan plan = mapper.spill_plan();
+  if (plan.empty()) {
+    if (occupancy != nullptr) *occupancy = mapper.occupancy(plan);
+    return program;
+  }
+  NeuronMapper spilling(graph, precision, core, scheduling, skipped_layers, plan);
+  program = spilling.run();
+  if (occupancy != nullptr) *occupancy = spilling.occupancy(plan);
+  return program;
 }
 
 }  // namespace foretell

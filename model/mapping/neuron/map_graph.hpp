@@ -5,6 +5,7 @@
 
 #include "hw/spec/neuron_spec.hpp"
 #include "model/mapping/neuron/scheduling.hpp"
+#include "model/program/occupant.hpp"
 #include "model/program/program.hpp"
 #include "workloads/ir/graph.hpp"
 #include "workloads/ir/precision.hpp"
@@ -13,9 +14,11 @@ namespace foretell {
 
 // Maps the layers of the graph that are not in `skipped_layers` (Op::layer); the readers of a
 // skipped layer read what the last mapped layer before it has left. Skipping is for the replay of
-// equal layers, see fold_layers.hpp. Throws UserError for operators and types without a mapping.
+// equal layers, see fold_layers.hpp. `occupancy`, when given, receives what lies in SBUF.
+// Throws UserError for operators and types without a mapping.
 Program map_to_neuron_core(const Graph& graph, const PrecisionPolicy& precision,
                            const NeuronCoreSpec& core, const SchedulingParameters& scheduling,
-                           const std::set<std::int32_t>& skipped_layers = {});
+                           const std::set<std::int32_t>& skipped_layers = {},
+                           Occupancy* occupancy = nullptr);
 
 }  // namespace foretell

@@ -76,6 +76,7 @@ class ShippedWorkload : public testing::TestWithParam<std::string> {};
 
 TEST_P(ShippedWorkload, MapsInEveryPhase) {
   const ModelConfig config = few_layers(GetParam());
+  if (config.family == Family::kPipeline) return;  // its networks are among the others
   for (const Binding& binding : bindings_of(config)) {
     SCOPED_TRACE("phase " + std::to_string(static_cast<int>(binding.phase)) + ", batch " +
                  std::to_string(binding.batch) + ", ranks " +

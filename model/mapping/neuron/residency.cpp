@@ -30,7 +30,25 @@ Deps emitted(const ProgramBuilder& builder) {
 
 }  // namespace
 
+QueueLengths Residency::lengths() const {
+  QueueLengths lengths{};
+  for (int queue = 0; queue < kEngineCount; ++queue)
+    lengths[static_cast<std::size_t>(queue)] = emitter_.builder().queue_length(queue);
+  return lengths;
+}
+
+std::vector<Occupant> Residency::occupants(const SpillPlan& plan) const {
+  std::vector<Occupant> result;
+  for (const Stay& stay : plan.stays()) {
+    const Mark& last = marks_.at(stay.until);
+    result.push_back({static_cast<std::uint64_t>(std::max(0.0, stay.bytes)),
+                      marks_.at(stay.from).begin, stay.through ? last.end : last.begin});
+  }
+  return result;
+}
+
 void Residency::begin(const Kernel& kernel) {
+  marks_.push_back({lengths(), {}});
   uses_.emplace_back();
   uses_.back().kind = kernel.kind;
   running_.clear();
@@ -53,6 +71,7 @@ void Residency::end(const Kernel& kernel) {
       use.used.push_back(copy);
   }
   is_running_ = false;
+  marks_.back().end = lengths();
   if (plan_.empty()) return;
   left_.merge(leaving_);
   leaving_ = {};
@@ -101,6 +120,7 @@ void Residency::skip(const Kernel& kernel, const Kernel& like, std::size_t posit
     }
     return renamed;
   };
+  marks_.push_back({lengths(), lengths()});
   const KernelUse& original = uses_[position];
   uses_.push_back({kernel.kind, rename(original.used), rename(original.made), original.scratch});
 }

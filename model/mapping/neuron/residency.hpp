@@ -17,6 +17,7 @@
 
 #include "model/mapping/neuron/emitter.hpp"
 #include "model/mapping/neuron/spill_plan.hpp"
+#include "model/program/occupant.hpp"
 
 namespace foretell {
 
@@ -41,6 +42,8 @@ class Residency {
 
   // What would have to leave if activations had `budget` bytes.
   SpillPlan plan_for(double budget) const { return {uses_, bytes_, budget}; }
+  // What the plan leaves in SBUF, by the entries of this program.
+  std::vector<Occupant> occupants(const SpillPlan& plan) const;
 
  private:
   struct Tiles {
@@ -64,7 +67,14 @@ class Residency {
   const Graph& graph_;
   const SpillPlan& plan_;
   double ahead_;
+  struct Mark {
+    QueueLengths begin{};
+    QueueLengths end{};
+  };
+  QueueLengths lengths() const;
+
   std::vector<KernelUse> uses_;
+  std::vector<Mark> marks_;  // of each of them
   std::map<ActivationCopy, double> bytes_;
   std::map<ActivationCopy, std::int64_t> columns_;
   std::set<ActivationCopy> running_;                    // used by the running kernel

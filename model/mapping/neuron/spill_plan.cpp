@@ -135,6 +135,11 @@ SpillPlan::SpillPlan(const std::vector<KernelUse>& kernels,
   }
   for (const Lifetime& life : lives) {
     for (std::size_t gap = 0; gap < life.absent.size(); ++gap) {
+      if (!life.passes[gap]) {
+        const bool last = gap + 1 == life.absent.size() || life.passes[gap + 1];
+        stays_.push_back(
+            {life.events[gap], life.events[gap + 1], last, life.bytes - life.absent[gap]});
+      }
       if (life.absent[gap] <= 0) continue;
       stores_[life.copy] = std::max(stores_[life.copy], life.absent[gap]);
       reloads_[life.events[gap + 1]][life.copy] = life.absent[gap];

@@ -42,6 +42,14 @@ struct KernelUse {
   double scratch = 0;  // bytes that it needs beside them
 };
 
+// Part of a copy that is in SBUF from the begin of a kernel until another one begins, or ends.
+struct Stay {
+  std::size_t from = 0;
+  std::size_t until = 0;
+  bool through = false;  // to the end of `until`
+  double bytes = 0;
+};
+
 class SpillPlan {
  public:
   SpillPlan() = default;  // everything stays
@@ -54,10 +62,13 @@ class SpillPlan {
   double stored(const ActivationCopy& copy) const;
   // Bytes of the copy that come back for `kernel`.
   double reloaded(std::size_t kernel, const ActivationCopy& copy) const;
+  // What is in SBUF when, for timelines; what passes block by block is left out.
+  const std::vector<Stay>& stays() const { return stays_; }
 
  private:
   std::map<ActivationCopy, double> stores_;
   std::map<std::size_t, std::map<ActivationCopy, double>> reloads_;
+  std::vector<Stay> stays_;
 };
 
 }  // namespace foretell

@@ -81,7 +81,7 @@ Deps WeightStream::load_once(std::int64_t rows, std::int64_t row_bytes,
   const Deps done =
       emitter_.transfer(Ring::kWeights, TransferDirection::kLoad, rows, row_bytes, deps);
   chunks->push_back(chunks_.size());
-  chunks_.push_back({(chunks_.empty() ? 0 : chunks_.back().end) + bytes, {}, false});
+  chunks_.push_back({(chunks_.empty() ? 0 : chunks_.back().end) + bytes, {}, {}, false});
   return done;
 }
 
@@ -97,7 +97,7 @@ Deps WeightStream::load_weights(std::int64_t rows, std::int64_t elements_per_row
 
 void WeightStream::release(const std::vector<std::size_t>& chunks, const Deps& last_use) {
   for (const std::size_t chunk : chunks) {
-    chunks_[chunk].last_use = last_use;
+    chunks_[chunk].own_use = chunks_[chunk].last_use = last_use;
     chunks_[chunk].released = true;
   }
   while (released_prefix_ < chunks_.size() && chunks_[released_prefix_].released) {
@@ -106,6 +106,15 @@ void WeightStream::release(const std::vector<std::size_t>& chunks, const Deps& l
     }
     ++released_prefix_;
   }
+}
+
+std::vector<QueueLengths> WeightStream::kept_until() const {
+  std::vector<QueueLengths> until(chunks_.size());
+  for (std::size_t c = 0; c < chunks_.size(); ++c) {
+    for (int queue = 0; queue < kEngineCount; ++queue)
+      until[c][static_cast<std::size_t>(queue)] = chunks_[c].own_use.count(queue);
+  }
+  return until;
 }
 
 void WeightStream::release_block(const LoadedWeight& loaded, std::int64_t panel, std::int64_t block,

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "model/mapping/neuron/emitter.hpp"
+#include "model/program/occupant.hpp"
 
 namespace foretell {
 
@@ -49,10 +50,13 @@ class WeightStream {
                      std::int64_t blocks, const Deps& last_use);
   // Nobody needs the chunks of the panel after `last_use`.
   void release_panel(const LoadedWeight& loaded, std::int64_t panel, const Deps& last_use);
+  // See Occupancy::weights_until.
+  std::vector<QueueLengths> kept_until() const;
 
  private:
   struct Chunk {
     double end = 0;  // bytes of all chunks up to and including this one
+    Deps own_use;    // of this chunk alone
     Deps last_use;   // of this chunk and of all before it, once the prefix is released
     bool released = false;
   };

@@ -4,6 +4,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 
@@ -112,6 +113,15 @@ TEST_F(OnnxFile, ShapesThatContradictEachOther) {
               HasSubstr("MatMul"));
 }
 
+TEST_F(OnnxFile, NothingIsDividedByZero) {
+  const std::string graph =
+      value("input", "x", {"1", "1", "4", "4"}) + value("output", "y", {"1", "1", "2", "2"});
+  const std::string kernel = "attribute { name: 'kernel_shape' type: INTS ints: 2 ints: 2 }";
+  const std::string strides = "attribute { name: 'strides' type: INTS ints: 0 ints: 0 }";
+  EXPECT_THAT(message(bytes(graph + node("MaxPool", {"x"}, "y", kernel + strides))),
+              HasSubstr("strides must be at least 1"));
+}
+
 TEST_F(OnnxFile, OperatorsThatAreNotKnownAreNamed) {
   const std::string ends = value("input", "x", {"2"}) + value("output", "y", {"2"});
   EXPECT_THAT(message(bytes(ends + node("Magic", {"x"}, "y", "domain: 'org.example'"))),
@@ -164,6 +174,63 @@ TEST_F(OnnxFile, ExportedPatternsBecomeOneOperator) {
   EXPECT_THAT(kinds(ends + parameters + node("ReduceMean", {"x"}, "m", axes) +
                     node("Sub", {"x", "m"}, "d") + root + node("Add", {"g", "beta"}, "y")),
               ::testing::ElementsAre("LayerNorm"));
+  EXPECT_THAT(kinds(ends + parameters + node("Pow", {"x", "two"}, "s") +
+                    node("ReduceMean", {"s"}, "v", axes) + node("Add", {"v", "epsilon"}, "e") +
+                    node("Sqrt", {"e"}, "r") + node("Div", {"x", "r"}, "n") +
+                    node("Mul", {"n", "gamma"}, "y")),
+              ::testing::ElementsAre("RmsNorm"));
+}
+
+// Keys that are transposed for the scores alone are read as they were, so that the mappings see
+// attention as they know it.
+TEST_F(OnnxFile, TransposedKeysBelongToTheirProduct) {
+  const std::string perm = "attribute { name: 'perm' type: INTS ints: 0 ints: 2 ints: 1 }";
+  const std::string graph = value("input", "x", {"2", "6", "8"}) +
+                            value("output", "y", {"2", "6", "8"}) +
+                            node("Transpose", {"x"}, "k", perm) + node("MatMul", {"x", "k"}, "s") +
+                            node("Softmax", {"s"}, "p") + node("MatMul", {"p", "x"}, "y");
+  EXPECT_THAT(kinds(graph), ::testing::ElementsAre("MatMul", "Softmax", "MatMul"));
+}
+
+TEST_F(OnnxFile, PairsOfQuantiseAndDequantiseGo) {
+  const std::string ends = value("input", "x", {"2", "8"}) + value("output", "y", {"2", "8"});
+  const std::string scale =
+      number("scale", "0.1") + "initializer { name: 'zero' data_type: 3 int32_data: 0 }\n";
+  EXPECT_THAT(
+      kinds(ends + scale + node("QuantizeLinear", {"x", "scale", "zero"}, "q") +
+            node("DequantizeLinear", {"q", "scale", "zero"}, "d") + node("Relu", {"d"}, "y")),
+      ::testing::ElementsAre("Relu"));
+}
+
+// The data of a weight is a hole in the file: what is skipped takes no time, however large it is.
+TEST_F(OnnxFile, AGigabyteOfWeightsIsSkipped) {
+  constexpr std::int64_t kRows = 1 << 18;
+  constexpr std::int64_t kColumns = 1 << 10;
+  const auto varint = [](std::uint64_t value) {
+    std::string text;
+    for (; value >= 0x80; value >>= 7) text += static_cast<char>(0x80 | (value & 0x7f));
+    return text + static_cast<char>(value);
+  };
+  const std::uint64_t data = kRows * kColumns * 4;
+  onnx::TensorProto weight;
+  weight.set_name("w");
+  weight.set_data_type(1);
+  weight.add_dims(kRows);
+  weight.add_dims(kColumns);
+  const std::string tensor = weight.SerializeAsString() + "\x4a" + varint(data);
+  onnx::ModelProto model;
+  ASSERT_TRUE(model.ParseFromString(bytes(value("input", "x", {"2", std::to_string(kRows)}) +
+                                          value("output", "y", {"2", std::to_string(kColumns)}) +
+                                          node("MatMul", {"x", "w"}, "y"))));
+  const std::string graph =
+      model.graph().SerializeAsString() + "\x2a" + varint(tensor.size() + data) + tensor;
+  model.clear_graph();
+  const std::string head = model.SerializeAsString() + "\x3a" + varint(graph.size() + data) + graph;
+  const std::string path = write(head);
+  fs::resize_file(path, head.size() + data);
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(import_onnx(path, {}).graph.parameter_count(), kRows * kColumns);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
 }
 
 }  // namespace

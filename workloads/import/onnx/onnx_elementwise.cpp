@@ -25,7 +25,10 @@ void arithmetic(OnnxTranslator& to, const OnnxNode& node) {
   };
   if (number(b, a)) return to.give(node, node.type, {to.id(a)}, {{"scalar", scalar(b)}});
   if (number(a, b)) return to.give(node, node.type, {to.id(b)}, {{"scalar", scalar(a)}});
-  to.give(node, node.type, {to.id(a), to.id(b)});
+  // Exporters write biases on either side; here they come second.
+  const bool commutes = node.type == "Add" || node.type == "Mul";
+  const bool swaps = commutes && to.tensor(a).is_weight && !to.tensor(b).is_weight;
+  to.give(node, node.type, {to.id(swaps ? b : a), to.id(swaps ? a : b)});
 }
 
 void general(OnnxTranslator& to, const OnnxNode& node, const std::string& function) {

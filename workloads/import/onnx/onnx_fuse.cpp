@@ -22,6 +22,7 @@ class Patterns {
       if (type == "Sigmoid") silu(i);
       if (type == "Sqrt") norm(i);
       if (type == "DequantizeLinear") dequantise(i);
+      if (type == "MatMul") transposed_operand(i);
     }
     std::vector<OnnxNode> kept;
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
@@ -263,6 +264,26 @@ class Patterns {
     const OnnxTensor& tensor = graph_.tensor(name);
     return tensor.is_weight && !graph_.tensor(x).shape.empty() &&
            tensor.shape == Shape{graph_.tensor(x).shape.back()};
+  }
+
+  // Keys that are transposed for their product alone: the product reads them as they were.
+  void transposed_operand(std::size_t i) {
+    const std::size_t transpose = producer(node(i).inputs.at(1));
+    if (!is(transpose, "Transpose") || next(transpose) != i) return;
+    OnnxNode& moved = graph_.nodes[transpose];
+    OnnxTensor& result = graph_.tensors.at(moved.outputs[0]);
+    const std::size_t rank = result.shape.size();
+    std::vector<std::int64_t> perm = moved.integers("perm", {});
+    if (perm.size() != rank || rank < 3 || result.is_weight) return;
+    std::swap(perm[rank - 1], perm[rank - 2]);
+    std::swap(result.shape[rank - 1], result.shape[rank - 2]);
+    graph_.nodes[i].attributes["transpose_b"] = std::int64_t{1};
+    if (std::is_sorted(perm.begin(), perm.end())) {
+      graph_.nodes[i].inputs[1] = moved.inputs.at(0);
+      gone_.insert(transpose);
+    } else {
+      moved.attributes["perm"] = std::move(perm);
+    }
   }
 
   // Behind a quantise, both go. (Dequantised weights were folded away when the file was read.)

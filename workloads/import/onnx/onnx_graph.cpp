@@ -6,13 +6,13 @@
 
 #include <algorithm>
 #include <deque>
-#include <set>
 #include <unordered_map>
 #include <utility>
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "workloads/import/onnx/onnx_file.hpp"
+#include "workloads/import/onnx/onnx_node.hpp"
 #include "workloads/import/onnx/onnx_tensor.hpp"
 #include "workloads/ir/operators.hpp"
 
@@ -20,67 +20,29 @@ namespace foretell {
 namespace {
 
 constexpr std::int64_t kOldestOpset = 7;
-constexpr const char* kTrainingDomain = "ai.onnx.preview.training";
-
-onnx::TypeProto type_of(const Shape& shape, int element_type) {
-  onnx::TypeProto type;
-  type.mutable_tensor_type()->set_elem_type(element_type);
-  onnx::TensorShapeProto* dims = type.mutable_tensor_type()->mutable_shape();
-  for (const std::int64_t size : shape) dims->add_dim()->set_dim_value(size);
-  return type;
-}
-
-OnnxNode neutral(const onnx::NodeProto& proto, std::size_t index) {
-  OnnxNode node;
-  node.type = proto.op_type();
-  node.inputs.assign(proto.input().begin(), proto.input().end());
-  node.outputs.assign(proto.output().begin(), proto.output().end());
-  node.name = proto.name();
-  if (node.name.empty() && proto.output_size() > 0) node.name = proto.output(0);
-  if (node.name.empty()) node.name = node.type + "." + std::to_string(index);
-  for (const onnx::AttributeProto& attribute : proto.attribute()) {
-    Attribute& value = node.attributes[attribute.name()];
-    switch (attribute.type()) {
-      case onnx::AttributeProto::FLOAT:
-        value = static_cast<double>(attribute.f());
-        break;
-      case onnx::AttributeProto::INT:
-        value = attribute.i();
-        break;
-      case onnx::AttributeProto::STRING:
-        value = attribute.s();
-        break;
-      case onnx::AttributeProto::INTS:
-        value = std::vector<std::int64_t>(attribute.ints().begin(), attribute.ints().end());
-        break;
-      case onnx::AttributeProto::TENSOR: {  // ConstantOfShape: one element
-        const auto constant = constant_of(attribute.t());
-        if (constant && constant->values.size() == 1 && constant->is_integer)
-          value = static_cast<std::int64_t>(constant->values[0]);
-        if (constant && constant->values.size() == 1 && !constant->is_integer)
-          value = static_cast<double>(constant->values[0]);
-        break;
-      }
-      default:
-        node.attributes.erase(attribute.name());
-    }
-  }
-  return node;
-}
+constexpr int kDeepestBody = 16;
 
 class Loader {
  public:
   Loader(std::string path, const DimensionSizes& sizes)
-      : path_(std::move(path)), sizes_(sizes), model_(read_onnx_file(path_)) {}
+      : path_(std::move(path)),
+        sizes_(sizes),
+        model_(read_onnx_file(path_)),
+        graph_(model_->mutable_graph()) {}
 
   OnnxGraph run() {
-    const onnx::GraphProto& graph = model_->graph();
-    result_.name = graph.name();
     read_opsets();
-    for (const onnx::TensorProto& tensor : graph.initializer()) add_initializer(tensor);
-    for (const onnx::ValueInfoProto& input : graph.input()) {
+    for (const onnx::TensorProto& tensor : graph_->initializer()) add_initializer(tensor);
+    for (const onnx::ValueInfoProto& input : graph_->input()) {
       if (!is_known(input.name())) add_input(input);
     }
+    return read_nodes();
+  }
+
+ private:
+  OnnxGraph read_nodes() {
+    const onnx::GraphProto& graph = *graph_;
+    result_.name = graph.name();
     for (const onnx::ValueInfoProto& info : graph.value_info()) declared_[info.name()] = &info;
     for (const onnx::ValueInfoProto& info : graph.output()) declared_[info.name()] = &info;
     for (const int index : ordered_nodes()) add_node(index);
@@ -91,7 +53,6 @@ class Loader {
     return std::move(result_);
   }
 
- private:
   [[noreturn]] void fail(const std::string& message) const {
     throw UserError(path_ + ": " + message);
   }
@@ -134,6 +95,9 @@ class Loader {
   }
 
   void define(const std::string& name, OnnxTensor tensor, int element_type) {
+    const bool is_negative = std::any_of(tensor.shape.begin(), tensor.shape.end(),
+                                         [](std::int64_t size) { return size < 0; });
+    if (is_negative) fail("tensor '" + name + "' has shape " + to_string(tensor.shape));
     element_count(tensor.shape);
     if (tensor.constant) protos_[name] = proto_of(*tensor.constant);
     if (tensor.constant) data_[name] = &protos_[name];
@@ -189,7 +153,7 @@ class Loader {
 
   // Nodes in an order in which each comes after those it reads from.
   std::vector<int> ordered_nodes() const {
-    const onnx::GraphProto& graph = model_->graph();
+    const onnx::GraphProto& graph = *graph_;
     std::unordered_map<std::string, int> producer;
     for (int i = 0; i < graph.node_size(); ++i) {
       for (const std::string& output : graph.node(i).output()) {
@@ -213,6 +177,12 @@ class Loader {
         ++waiting[static_cast<std::size_t>(i)];
         readers[static_cast<std::size_t>(found->second)].push_back(i);
       }
+      for (const std::string& name : captured_names(graph.node(i))) {
+        const auto found = producer.find(name);
+        if (found == producer.end() || found->second == i) continue;
+        ++waiting[static_cast<std::size_t>(i)];
+        readers[static_cast<std::size_t>(found->second)].push_back(i);
+      }
       if (waiting[static_cast<std::size_t>(i)] == 0) ready.push_back(i);
     }
     for (; !ready.empty(); ready.pop_front()) {
@@ -230,15 +200,139 @@ class Loader {
     return order;
   }
 
+  // The body of a branch or a loop sees the tensors around it; `given` are its inputs.
+  OnnxGraph read_body(const OnnxNode& node, const char* attribute, std::vector<OnnxTensor> given,
+                      onnx::NodeProto& proto) const {
+    onnx::GraphProto* body = nullptr;
+    for (onnx::AttributeProto& each : *proto.mutable_attribute()) {
+      if (each.name() == attribute && each.has_g()) body = each.mutable_g();
+    }
+    if (body == nullptr) fail(node, std::string("it has no ") + attribute);
+    if (static_cast<std::size_t>(body->input_size()) != given.size()) {
+      fail(node, "its body has " + std::to_string(body->input_size()) + " inputs, needs " +
+                     std::to_string(given.size()));
+    }
+    if (depth_ >= kDeepestBody) fail(node, "branches and loops are nested too deeply");
+    Loader inner(*this);
+    inner.graph_ = body;
+    inner.depth_ = depth_ + 1;
+    inner.result_ = {};
+    inner.result_.opset = result_.opset;
+    inner.result_.tensors = result_.tensors;
+    for (const onnx::TensorProto& tensor : body->initializer()) inner.add_initializer(tensor);
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      given[i].is_weight = false;
+      given[i].constant.reset();
+      inner.define(body->input(static_cast<int>(i)).name(), given[i], element_of(given[i].dtype));
+      inner.result_.inputs.push_back(body->input(static_cast<int>(i)).name());
+    }
+    return inner.read_nodes();
+  }
+
+  void define_control_results(const OnnxNode& node, const std::vector<OnnxTensor>& results) {
+    if (results.size() < node.outputs.size()) fail(node, "its body has too few outputs");
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      OnnxTensor tensor;
+      tensor.shape = results[i].shape;
+      tensor.dtype = results[i].dtype;
+      if (!node.outputs[i].empty())
+        define(node.outputs[i], std::move(tensor), element_of(results[i].dtype));
+    }
+  }
+
+  void add_branch(const OnnxNode& node, onnx::NodeProto& proto) {
+    OnnxControl control{node.name, node.type, {}, {}};
+    const OnnxTensor& condition = result_.tensor(node.inputs.at(0));
+    if (condition.is_number()) control.known = condition.constant->values.front() != 0 ? 1 : 0;
+    control.bodies.push_back(read_body(node, "then_branch", {}, proto));
+    control.bodies.push_back(read_body(node, "else_branch", {}, proto));
+    const std::vector<OnnxTensor> results = results_of(control.bodies[0]);
+    const std::vector<OnnxTensor> others = results_of(control.bodies[1]);
+    if (results.size() != others.size()) fail(node, "its branches differ in their outputs");
+    define_control_results(node, larger_of(results, others));  // which holds either
+    result_.controls.push_back(std::move(control));
+  }
+
+  // Values that go from trip to trip, then one of each trip behind each other.
+  void add_loop(const OnnxNode& node, onnx::NodeProto& proto) {
+    OnnxControl control{node.name, node.type, {}, {}};
+    std::vector<OnnxTensor> given(2);
+    given[0].dtype = DType::kInt64;
+    given[1].dtype = DType::kBool;
+    for (std::size_t i = 2; i < node.inputs.size(); ++i)
+      given.push_back(result_.tensor(node.inputs[i]));
+    const std::size_t carried = given.size() - 2;
+    control.bodies.push_back(read_body(node, "body", std::move(given), proto));
+    const OnnxGraph& body = control.bodies.front();
+    if (body.outputs.empty()) fail(node, "its body has no condition");
+    if (never_stops(body) && node.has_input(0) && result_.tensor(node.inputs[0]).is_number()) {
+      control.known =
+          static_cast<std::int64_t>(result_.tensor(node.inputs[0]).constant->values.front());
+    }
+    const auto given_trips = sizes_.find(trips_of_loop(node.name));
+    const std::int64_t trips =
+        given_trips != sizes_.end() ? given_trips->second : control.known.value_or(1);
+    std::vector<OnnxTensor> results = results_of(body);
+    results.erase(results.begin());
+    for (std::size_t i = carried; i < results.size(); ++i)
+      results[i].shape.insert(results[i].shape.begin(), std::max<std::int64_t>(1, trips));
+    define_control_results(node, results);
+    result_.controls.push_back(std::move(control));
+  }
+
+  // A loop over the first axis of some of its inputs.
+  void add_scan(const OnnxNode& node, onnx::NodeProto& proto) {
+    if (result_.opset < 9) fail(node, "Scan of opset 8 is not supported; export with 9 or later");
+    OnnxControl control{node.name, node.type, {}, {}};
+    const std::int64_t scanned = node.integer("num_scan_inputs", 0);
+    const auto inputs = static_cast<std::int64_t>(node.inputs.size());
+    if (scanned < 1 || scanned > inputs) fail(node, "it scans none of its inputs");
+    const auto states = static_cast<std::size_t>(inputs - scanned);
+    std::vector<OnnxTensor> given;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      given.push_back(result_.tensor(node.inputs[i]));
+      Shape& shape = given.back().shape;
+      if (i < states) continue;
+      if (shape.empty()) fail(node, "it scans a number");
+      control.known = shape.front();
+      shape.erase(shape.begin());
+    }
+    if (node.attributes.count("scan_input_axes") + node.attributes.count("scan_output_axes") > 0)
+      fail(node, "Scan along another than the first axis is not supported");
+    control.bodies.push_back(read_body(node, "body", std::move(given), proto));
+    std::vector<OnnxTensor> results = results_of(control.bodies.front());
+    for (std::size_t i = states; i < results.size(); ++i)
+      results[i].shape.insert(results[i].shape.begin(), *control.known);
+    define_control_results(node, results);
+    result_.controls.push_back(std::move(control));
+  }
+
+  // In a body, a slice whose ends are computed takes one row: that of the trip.
+  void bound_slice(onnx::NodeProto& proto) {
+    if (proto.op_type() != "Slice" || proto.input_size() < 3) return;
+    const Shape shape = result_.tensor(proto.input(1)).shape;
+    if (result_.tensor(proto.input(1)).constant && result_.tensor(proto.input(2)).constant) return;
+    for (const int input : {1, 2}) {
+      const std::string name = proto.input(input) + ".of_trip";
+      const std::vector<long double> ends(static_cast<std::size_t>(element_count(shape)),
+                                          input - 1);
+      define_folded(name, {shape, ends, true});
+      proto.set_input(input, name);
+    }
+  }
+
   void add_node(int index) {
-    onnx::NodeProto& proto = *model_->mutable_graph()->mutable_node(index);
+    onnx::NodeProto& proto = *graph_->mutable_node(index);
+    if (depth_ > 0) bound_slice(proto);
     OnnxNode node = neutral(proto, static_cast<std::size_t>(index));
-    if (!proto.domain().empty() && proto.domain() != "ai.onnx" &&
-        proto.domain() != "com.microsoft" && proto.domain() != kTrainingDomain) {
+    if (!is_known_domain(proto.domain())) {
       fail(node, "operators of domain '" + proto.domain() +
                      "' are not known; export the network with those of ai.onnx alone");
     }
     if (node.type == "Constant") return add_constant(node, proto);
+    if (node.type == "If") return add_branch(node, proto);
+    if (node.type == "Loop") return add_loop(node, proto);
+    if (node.type == "Scan") return add_scan(node, proto);
     std::vector<const OnnxTensor*> inputs;
     bool all_known = !node.inputs.empty();
     for (const std::string& input : node.inputs) {
@@ -303,7 +397,14 @@ class Loader {
             ? nullptr
             : onnx::OpSchemaRegistry::Schema(proto.op_type(), opset->second, domain);
     if (schema == nullptr || !schema->has_type_and_shape_inference_function()) return {};
-    onnx::NodeProto adapted = adapt(proto);
+    for (const std::string& mistake : {wrong_divisor(node), wrong_axes(node, result_)}) {
+      if (!mistake.empty()) fail(node, mistake);
+    }
+    if (proto.input_size() < schema->min_input() || proto.output_size() < schema->min_output())
+      fail(node, "has fewer inputs or results than the operator");
+    const auto axes = proto.input_size() > 1 ? data_.find(proto.input(1)) : data_.end();
+    onnx::NodeProto adapted =
+        adapted_node(proto, result_.opset, axes == data_.end() ? nullptr : axes->second);
     onnx::shape_inference::InferenceContextImpl context(adapted, type_pointers_, data_, {});
     try {
       schema->GetTypeAndShapeInferenceFunction()(context);
@@ -311,21 +412,6 @@ class Loader {
       fail(node, std::string("its shapes do not fit: ") + error.what());
     }
     return context.allOutputTypes_;
-  }
-
-  // Operators of later opsets in the form in which the library knows them.
-  onnx::NodeProto adapt(const onnx::NodeProto& proto) const {
-    onnx::NodeProto adapted = proto;
-    const bool takes_axes = proto.op_type().rfind("Reduce", 0) == 0 && result_.opset >= 18;
-    if (takes_axes && proto.input_size() > 1 && proto.op_type() != "ReduceSum") {
-      const auto data = data_.find(proto.input(1));
-      onnx::AttributeProto* axes = adapted.add_attribute();
-      axes->set_name("axes");
-      axes->set_type(onnx::AttributeProto::INTS);
-      if (data != data_.end()) *axes->mutable_ints() = data->second->int64_data();
-      adapted.mutable_input()->RemoveLast();
-    }
-    return adapted;
   }
 
   void define_result(const OnnxNode& node, const std::string& name, const onnx::TypeProto& inferred,
@@ -377,6 +463,7 @@ class Loader {
       }
       if (!known && !other_known) unknown_shape(node, name);
       shape.push_back(known ? first.dim(axis).dim_value() : other->dim_value());
+      if (shape.back() < 0) fail(node, "its result '" + name + "' has shape " + to_string(shape));
     }
     return shape;
   }
@@ -389,6 +476,8 @@ class Loader {
   std::string path_;
   const DimensionSizes& sizes_;
   std::shared_ptr<onnx::ModelProto> model_;
+  onnx::GraphProto* graph_;  // of the model, or the body of a node
+  int depth_ = 0;
   std::unordered_map<std::string, int> opsets_;
   std::unordered_map<std::string, const onnx::ValueInfoProto*> declared_;
   std::unordered_map<std::string, onnx::TypeProto> types_;
@@ -399,37 +488,6 @@ class Loader {
 };
 
 }  // namespace
-
-bool OnnxTensor::is_number() const { return constant && constant->values.size() == 1; }
-
-std::int64_t OnnxNode::integer(const std::string& attribute, std::int64_t otherwise) const {
-  const auto found = attributes.find(attribute);
-  if (found == attributes.end()) return otherwise;
-  const auto* value = std::get_if<std::int64_t>(&found->second);
-  return value == nullptr ? otherwise : *value;
-}
-
-double OnnxNode::number(const std::string& attribute, double otherwise) const {
-  const auto found = attributes.find(attribute);
-  if (found == attributes.end()) return otherwise;
-  const auto* value = std::get_if<double>(&found->second);
-  return value == nullptr ? otherwise : *value;
-}
-
-std::string OnnxNode::text(const std::string& attribute, const std::string& otherwise) const {
-  const auto found = attributes.find(attribute);
-  if (found == attributes.end()) return otherwise;
-  const auto* value = std::get_if<std::string>(&found->second);
-  return value == nullptr ? otherwise : *value;
-}
-
-std::vector<std::int64_t> OnnxNode::integers(const std::string& attribute,
-                                             const std::vector<std::int64_t>& otherwise) const {
-  const auto found = attributes.find(attribute);
-  if (found == attributes.end()) return otherwise;
-  const auto* value = std::get_if<std::vector<std::int64_t>>(&found->second);
-  return value == nullptr ? otherwise : *value;
-}
 
 OnnxGraph load_onnx(const std::string& path, const DimensionSizes& sizes) {
   return Loader(path, sizes).run();

@@ -47,6 +47,8 @@ struct OnnxNode {
                                      const std::vector<std::int64_t>& otherwise) const;
 };
 
+struct OnnxControl;
+
 struct OnnxGraph {
   std::string name;
   std::int64_t opset = 0;  // of the standard operators
@@ -54,10 +56,22 @@ struct OnnxGraph {
   std::map<std::string, OnnxTensor> tensors;
   std::vector<std::string> inputs;  // without initialisers
   std::vector<std::string> outputs;
-  std::vector<std::string> notes;  // what a reader should know
+  std::vector<std::string> notes;     // what a reader should know
+  std::vector<OnnxControl> controls;  // branches and loops, whose results are inputs of the rest
 
   const OnnxTensor& tensor(const std::string& called) const { return tensors.at(called); }
 };
+
+// An If, a Loop or a Scan.
+struct OnnxControl {
+  std::string name;
+  std::string type;
+  std::optional<std::int64_t> known;  // 1 or 0: the branch that is taken; trips of a loop
+  std::vector<OnnxGraph> bodies;      // of a branch: then, else
+};
+
+// Where the most trips of a loop stand among the sizes.
+std::string trips_of_loop(const std::string& name);
 
 // Sizes of dimensions that a file leaves open, by name; an unnamed one is called after its input
 // and axis, "pixel_values.0".

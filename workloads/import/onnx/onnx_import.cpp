@@ -102,8 +102,33 @@ std::vector<std::string> supported_onnx_operators() {
   return names;
 }
 
-ImportedOnnx import_onnx(const std::string& path, const DimensionSizes& sizes) {
-  OnnxGraph source = load_onnx(path, sizes);
+std::string onnx_part(const std::string& around, const OnnxControl& control, std::size_t body) {
+  const char* which = control.type != "If" ? "body" : body == 0 ? "then" : "else";
+  return (around == kMainPart ? "" : around + "/") + control.name + "/" + which;
+}
+
+namespace {
+
+// The part of that name inside of `graph`, which is called `around`.
+OnnxGraph* find_part(OnnxGraph& graph, const std::string& around, const std::string& part) {
+  if (around == part) return &graph;
+  for (OnnxControl& control : graph.controls) {
+    for (std::size_t body = 0; body < control.bodies.size(); ++body) {
+      OnnxGraph* found = find_part(control.bodies[body], onnx_part(around, control, body), part);
+      if (found != nullptr) return found;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+ImportedOnnx import_onnx(const std::string& path, const DimensionSizes& sizes,
+                         const std::string& part) {
+  OnnxGraph whole = load_onnx(path, sizes);
+  OnnxGraph* found = part.empty() ? &whole : find_part(whole, kMainPart, part);
+  FORETELL_CHECK(found != nullptr, "no part '" + part + "' in " + path);
+  OnnxGraph& source = *found;
   fuse_onnx_patterns(&source);
   OnnxTranslator translator(source);
   try {

@@ -17,7 +17,14 @@ struct ImportedOnnx {
 
 // Reads the file and translates every operator. UserErrors as of load_onnx(), and for operators
 // that have no counterpart, by name.
-ImportedOnnx import_onnx(const std::string& path, const DimensionSizes& sizes);
+// With `part`, of that part of a file with branches and loops.
+ImportedOnnx import_onnx(const std::string& path, const DimensionSizes& sizes,
+                         const std::string& part = "");
+
+// What is outside of branches and loops, and how their bodies are called: "NAME/then", "NAME/else",
+// "NAME/body", inside of others behind the name of the part around them.
+inline constexpr const char* kMainPart = "main";
+std::string onnx_part(const std::string& around, const OnnxControl& control, std::size_t body);
 
 // The operators of ONNX that are translated, in alphabetical order.
 std::vector<std::string> supported_onnx_operators();

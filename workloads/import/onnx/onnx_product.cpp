@@ -16,7 +16,9 @@ TensorId product(OnnxTranslator& to, const OnnxNode& node, TensorId a, TensorId 
   const bool column = to.shape(b).size() == 1;
   if (row) a = to.reshape(node, a, {1, to.shape(a)[0]}, "row");
   if (column) b = to.reshape(node, b, {to.shape(b)[0], 1}, "column");
-  const TensorId c = to.add(node, "MatMul", {a, b});
+  std::map<std::string, Attribute> attributes;
+  if (node.integer("transpose_b", 0) != 0) attributes["transpose_b"] = std::int64_t{1};
+  const TensorId c = to.add(node, "MatMul", {a, b}, std::move(attributes));
   return row || column ? to.reshape(node, c, to.tensor(node.outputs.at(0)).shape, "flat") : c;
 }
 

@@ -20,6 +20,33 @@ void append(const std::string& raw, std::vector<long double>* values) {
 
 }  // namespace
 
+int element_of(DType type) {
+  switch (type) {
+    case DType::kFp16:
+      return onnx::TensorProto::FLOAT16;
+    case DType::kBf16:
+      return onnx::TensorProto::BFLOAT16;
+    case DType::kInt8:
+      return onnx::TensorProto::INT8;
+    case DType::kInt32:
+      return onnx::TensorProto::INT32;
+    case DType::kInt64:
+      return onnx::TensorProto::INT64;
+    case DType::kBool:
+      return onnx::TensorProto::BOOL;
+    default:
+      return onnx::TensorProto::FLOAT;
+  }
+}
+
+onnx::TypeProto type_of(const Shape& shape, int element_type) {
+  onnx::TypeProto type;
+  type.mutable_tensor_type()->set_elem_type(element_type);
+  onnx::TensorShapeProto* dims = type.mutable_tensor_type()->mutable_shape();
+  for (const std::int64_t size : shape) dims->add_dim()->set_dim_value(size);
+  return type;
+}
+
 bool is_real(int element_type) {
   return element_type == onnx::TensorProto::FLOAT || element_type == onnx::TensorProto::DOUBLE ||
          element_type == onnx::TensorProto::FLOAT16 || element_type == onnx::TensorProto::BFLOAT16;

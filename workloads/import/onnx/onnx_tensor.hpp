@@ -14,6 +14,11 @@ namespace foretell {
 // The type of our graphs for a TensorProto::DataType; nothing for strings and complex numbers.
 std::optional<DType> dtype_of(int element_type);
 
+// The TensorProto::DataType of a type of ours.
+int element_of(DType type);
+
+onnx::TypeProto type_of(const Shape& shape, int element_type);
+
 // Floating point of 16 to 64 bits.
 bool is_real(int element_type);
 

@@ -92,4 +92,13 @@ double top_k_flops(const OpView& op);
 std::vector<Shape> expert_matmul_shapes(const OpView& op);
 double expert_matmul_flops(const OpView& op);
 
+// training.cpp
+std::vector<Shape> gradient_shapes(const OpView& op);
+double gradient_flops(const OpView& op);
+std::vector<Shape> conv_weight_gradient_shapes(const OpView& op);
+double conv_weight_gradient_flops(const OpView& op);
+std::vector<Shape> update_shapes(const OpView& op);
+double update_flops(const OpView& op);
+std::vector<Shape> all_reduce_shapes(const OpView& op);
+
 }  // namespace foretell::operators

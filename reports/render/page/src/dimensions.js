@@ -1,5 +1,6 @@
 // What differs between the points of a study, and what is wanted of them. No document: tested alone.
 import {memory, number, seconds, usd} from './format.js';
+import {narrowFirst} from './records.js';
 
 const kScenarioNames = {seq_len: 'sequence', input_len: 'input length', output_len: 'output length', dp: 'copies',
   in_flight: 'in flight', kv_dtype: 'KV cache', image_size: 'image size'};
@@ -14,8 +15,17 @@ const kMetrics = [
   {id: 'memory', title: 'Memory used', best: 'min', value: ({summary}) => summary.memory_used_bytes, text: memory},
 ];
 
-export function metricsOf(records) {
+// Results, and the objectives of a study that are none: {name, maximise, values} with one per record.
+export function metricsOf(records, objectives = []) {
   const unit = records[0]?.summary.throughput_unit;
+  const own = objectives.filter(({values}) => values.length === records.length).map(({name, maximise, values}) => {
+    const of = new Map(records.map((record, at) => [record, values[at]]));
+    return {id: name, title: name, best: maximise ? 'max' : 'min', value: (record) => of.get(record), text: (v) => number(v)};
+  });
+  return [...resultsOf(records, unit), ...own];
+}
+
+function resultsOf(records, unit) {
   return kMetrics
     .filter(({value}) => records.some((record) => value(record) != null))
     .map((metric) => (metric.id === 'throughput' && unit ? {...metric, title: `Throughput (${unit})`} : metric));
@@ -32,13 +42,11 @@ export function magnitude(value) {
   return found && Number.isFinite(Number(found[1])) ? Number(found[1]) * kPrefixes[found[2] ?? ''] : null;
 }
 
-// Numbers by size, units counted; other words by their letters.
+// Numbers by size, units counted; other words as they come, before the numbers.
 export function inOrder(values) {
-  return [...values].sort((a, b) => {
-    const [left, right] = [magnitude(a), magnitude(b)];
-    if (left != null && right != null) return left - right;
-    return String(a).localeCompare(String(b), 'en', {numeric: true});
-  });
+  const size = (value) => magnitude(value) ?? -Infinity;
+  const difference = (a, b) => (size(a) === size(b) ? 0 : size(a) - size(b));
+  return [...values].sort(difference);
 }
 
 function flat({context}) {
@@ -54,10 +62,11 @@ function flat({context}) {
 }
 
 // {name, values (ordered), of: Map record → value} of everything that tells the records apart; what
-// follows from the dimensions before it is left out.
-export function dimensionsOf(records) {
+// follows from the dimensions before it is left out. Parameters come in the order of `studied`, if any.
+export function dimensionsOf(records, studied = []) {
   const rows = records.map(flat);
-  const names = [...new Set(rows.flatMap(Object.keys))];
+  const order = (name) => (studied.includes(name) ? studied.indexOf(name) : name.includes('.') ? studied.length : -1);
+  const names = [...new Set(rows.flatMap(Object.keys))].sort((a, b) => order(a) - order(b));
   const dimensions = [];
   let keys = rows.map(() => '');
   let classes = 1;
@@ -68,7 +77,7 @@ export function dimensionsOf(records) {
     keys = finer;
     classes = count;
     const words = rows.map((row) => row[name] ?? 'as shipped');
-    dimensions.push({name, values: inOrder(new Set(words)), of: new Map(records.map((record, at) => [record, words[at]]))});
+    dimensions.push({name, values: name === 'data type' ? narrowFirst(new Set(words)) : inOrder(new Set(words)), of: new Map(records.map((record, at) => [record, words[at]]))});
   }
   return dimensions;
 }

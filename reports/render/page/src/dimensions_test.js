@@ -11,6 +11,7 @@ const point = ({dtype = 'bf16', batch = 1, set = [], throughput = 1, latency = 1
 test('amounts are ordered by size, not by letters', () => {
   assert.deepEqual(inOrder(['1.6 TB/s', '820 GB/s', '400 GB/s']), ['400 GB/s', '820 GB/s', '1.6 TB/s']);
   assert.deepEqual(inOrder([32, 8, 1]), [1, 8, 32]);
+  assert.deepEqual(inOrder(['b', 'a', 'c']), ['b', 'a', 'c']);
   assert.equal(magnitude('64 KiB'), 65536);
   assert.equal(magnitude('96 GiB/s'), 96 * 2 ** 30);
   assert.equal(magnitude('2 us'), 2e-6);
@@ -21,7 +22,14 @@ test('dimensions are what tells points apart, overrides by their path', () => {
   const records = [point(), point({set: ['a.b=2 GHz']}), point({dtype: 'fp8'}), point({dtype: 'fp8', set: ['a.b=2 GHz']})];
   const dimensions = dimensionsOf(records);
   assert.deepEqual(dimensions.map(({name}) => name), ['data type', 'a.b']);
-  assert.deepEqual(dimensions[1].values, ['2 GHz', 'as shipped']);
+  assert.deepEqual(dimensions[1].values, ['as shipped', '2 GHz']);
+});
+
+test('a study names its parameters first, and its own objectives are metrics', () => {
+  const records = [1, 2].map((n) => point({set: [`derived.rate=${n} GB/s`, `varied.rate=${n} TB/s`]}));
+  assert.deepEqual(dimensionsOf(records, ['varied.rate', 'derived.rate']).map(({name}) => name), ['varied.rate']);
+  const effort = metricsOf(records, [{name: 'effort', maximise: false, values: [3, 4]}, {name: 'latency', values: []}]).at(-1);
+  assert.deepEqual([effort.id, effort.best, effort.value(records[1])], ['effort', 'min', 4]);
 });
 
 test('the front holds the points that nobody beats in both', () => {

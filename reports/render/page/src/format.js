@@ -49,8 +49,9 @@ export function si(value, unit = '') {
 
 export function usd(value) {
   if (!known(value)) return '–';
-  const [fewest, most] = value < 1 ? [2, 4] : value < 100 ? [2, 2] : [0, 0];
-  return `$${formatOf({minimumFractionDigits: fewest, maximumFractionDigits: most}).format(value)}`;
+  if (value > 0 && value < 1) return `$${formatOf({minimumSignificantDigits: 3, maximumSignificantDigits: 3}).format(value)}`;
+  const digitsBehind = value < 100 ? 2 : 0;
+  return `$${formatOf({minimumFractionDigits: digitsBehind, maximumFractionDigits: digitsBehind}).format(value)}`;
 }
 
 export function percent(share) {

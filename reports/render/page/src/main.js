@@ -1,24 +1,25 @@
 // Fills the page from the data in its data element: one section after the other, those that apply.
 import {forgetFigures, redrawCharts} from './charts.js';
 import {choice, element} from './dom.js';
-import {answerOf, bestOf, labelsOf, parseReport} from './records.js';
+import {bestOf, labelsOf, parseReport} from './records.js';
 import {accuracy, accuracyAnswer} from './sections/accuracy.js';
 import {assumptions} from './sections/assumptions.js';
 import {changes} from './sections/changes.js';
-import {claims, claimsAnswer} from './sections/claims.js';
+import {claims} from './sections/claims.js';
 import {contents} from './sections/contents.js';
 import {cost} from './sections/cost.js';
 import {dataTypes} from './sections/data_types.js';
 import {memory} from './sections/memory.js';
 import {problems} from './sections/problems.js';
 import {roofline} from './sections/roofline.js';
+import {study} from './sections/study.js';
 import {summary} from './sections/summary.js';
 import {time} from './sections/time.js';
 import {timeline} from './sections/timeline.js';
 import {whatIf} from './sections/what_if.js';
 
 const kSections = [
-  contents, claims, changes, accuracy, summary, problems, dataTypes, cost, memory, whatIf, roofline, time, timeline,
+  contents, claims, changes, accuracy, summary, problems, dataTypes, cost, memory, whatIf, study, roofline, time, timeline,
   assumptions,
 ];
 const kMaxChoices = 500;
@@ -45,13 +46,13 @@ class Report {
   }
 }
 
-// The first sentence: of a claim, of a validation, of an index, of predictions.
+// The first sentence and those behind it.
 function answerTo({data, records}) {
-  const {claims: judged = [], index = []} = data.frame ?? {};
-  if (index.length) return `${index.length} ${index.length === 1 ? 'report' : 'reports'}.`;
-  if (judged.length) return claimsAnswer(judged);
-  if (data.accuracy && records.length === 0) return `Predictions against measurements. ${accuracyAnswer(data.accuracy)}.`;
-  return answerOf(records);
+  const {answer = [], index = []} = data.frame ?? {};
+  if (index.length) return [`${index.length} ${index.length === 1 ? 'report' : 'reports'}.`];
+  if (answer.length) return answer;
+  if (data.accuracy && records.length === 0) return [`Predictions against measurements. ${accuracyAnswer(data.accuracy)}.`];
+  return ['There are no predictions in this report.'];
 }
 
 function frame({id, title}) {
@@ -143,7 +144,9 @@ function start() {
     document.title = `${frame.title} – Foretell`;
   }
   at('about').textContent = frame.about ?? '';
-  at('answer').textContent = answerTo(report);
+  const [answer, ...details] = answerTo(report);
+  at('answer').textContent = answer;
+  at('details').append(...details.map((sentence) => element('li', {}, sentence)));
   if (leftOut) {
     at('left-out').textContent = `Operators and resources of ${leftOut.toLocaleString('en-US')} predictions were ` +
       'left out to keep this file small.';

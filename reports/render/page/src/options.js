@@ -3,6 +3,13 @@
 const kRowHeight = 24;
 const kBarSpace = 0.62; // of a row
 const kLabelWidth = 0.38; // of the chart, at most
+export const kNarrow = 500; // px; less room for labels of axes
+
+// Black or white, whichever reads better on a colour of the style sheet, "rgb(1, 2, 3)".
+export function inkOn(colour) {
+  const [red, green, blue] = (/\d+[^)]*/.exec(colour)?.[0] ?? '0,0,0').split(/[ ,]+/).map(Number);
+  return 0.299 * red + 0.587 * green + 0.114 * blue > 140 ? '#10151c' : '#ffffff';
+}
 
 export const clipped = (text, length = 44) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
 
@@ -74,12 +81,12 @@ export function whiskers(theme, name, data, place = 0, count = 1, textOf = () =>
 export function groupedBars(theme, width, {categories, series: given, format, note = () => ''}) {
   const series = given.filter(({values}) => values.some((value) => value != null));
   const many = series.length > 1;
-  const bars = series.map(({name, values, intervals = []}, at) => ({
+  const bars = series.map(({name, values, intervals = [], colours = []}, at) => ({
     name,
     type: 'bar',
     barGap: '0%',
     barCategoryGap: `${(1 - kBarSpace) * 100}%`,
-    data: values,
+    data: values.map((value, row) => (colours[row] ? {value, itemStyle: {color: colours[row]}} : value)),
     label: {
       show: true,
       position: 'right',
@@ -107,7 +114,7 @@ export function groupedBars(theme, width, {categories, series: given, format, no
     option: {
       legend: many ? legendOf(theme, {data: series.map(({name}) => name)}) : {show: false},
       grid: {left: 8, right: 76, top: many ? 36 : 8, bottom: 8, containLabel: true},
-      xAxis: valueAxis(theme, format, {min: 0}),
+      xAxis: valueAxis(theme, format, {min: 0, splitNumber: width < kNarrow ? 2 : 4}),
       yAxis: categoryAxis(theme, categories, width),
       series: [...bars, ...lines],
     },

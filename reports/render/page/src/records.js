@@ -1,5 +1,4 @@
 // What the page says about foretell.run/1 records. No document, no charts: tested on its own.
-import {number, seconds, usd} from './format.js';
 
 // Scenario field → option of `foretell run`, in the order they are typed.
 const kOptions = [
@@ -32,9 +31,6 @@ const kWords = {
   in_flight: 'in flight',
   dp: 'copies',
 };
-
-// Scenario fields that say what is asked for, rather than how it is run.
-const kQuestion = ['batch', 'seq_len', 'input_len', 'output_len', 'image_size'];
 
 function quoted(word) {
   return /^[\w.,:/=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
@@ -137,12 +133,13 @@ export function labelsOf(records, except = []) {
   return rows.map((row) => (fields.length ? fields.map((field) => word(row, field)).join(' · ') : row.dtype));
 }
 
-function scenarioWords({context}) {
-  const scenario = context.scenario ?? {};
-  return kQuestion
-    .filter((field) => scenario[field] != null)
-    .map((field) => `${kWords[field]} ${scenario[field]}`)
-    .join(', ');
+const kNarrowToWide = ['int4-weights', 'int4', 'int8-datasheet', 'int8', 'int8-weights', 'fp8-weights', 'fp8', 'fp16',
+  'bf16', 'bf16-matmul', 'tf32', 'fp32'];
+
+// Data types from narrow to wide; other names follow in their own order.
+export function narrowFirst(dtypes) {
+  const rank = (dtype) => (kNarrowToWide.includes(dtype) ? kNarrowToWide.indexOf(dtype) : kNarrowToWide.length);
+  return [...dtypes].sort((a, b) => rank(a) - rank(b) || a.localeCompare(b, 'en', {numeric: true}));
 }
 
 // The record with the highest throughput. A rate that only the datasheet promises (…-datasheet) wins
@@ -152,24 +149,6 @@ export function bestOf(records) {
   const better = (a, b) =>
     promised(a) === promised(b) ? b.summary.throughput > a.summary.throughput : promised(a);
   return records.reduce((a, b) => (better(a, b) ? b : a));
-}
-
-// The page's first sentence.
-export function answerOf(records) {
-  if (records.length === 0) return 'There are no predictions in this report.';
-  const best = bestOf(records);
-  const {context, summary} = best;
-  const unit = summary.throughput_unit ?? '';
-  const scenario = scenarioWords(best);
-  const what = `${context.workload}${scenario ? ` (${scenario})` : ''}`;
-  const lead = records.length === 1
-    ? `${context.system} runs ${what} in ${context.dtype} at`
-    : `Of ${records.length} predictions the fastest is ${what} in ${context.dtype} on ${context.system}:`;
-  const cost = summary.cost_usd_per_million == null
-    ? ''
-    : `, for ${usd(summary.cost_usd_per_million)} per million ${unit.split('/')[0]}`;
-  const limit = summary.bottleneck ? `; the limit is the ${summary.bottleneck}` : '';
-  return `${lead} ${number(summary.throughput)} ${unit}, ${seconds(summary.latency_s)} per request${cost}${limit}.`;
 }
 
 const pattern = (name) => name.replace(/\d+/g, '*');

@@ -3,11 +3,13 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 
 import {accuracyAnswer, scatterOption} from './sections/accuracy.js';
+import {sourcesOf} from './sections/assumptions.js';
 import {hourly} from './sections/cost.js';
-import {gridOf} from './sections/data_types.js';
+import {dtypesOf, rowsOf} from './sections/data_types.js';
 import {memoryRows} from './sections/memory.js';
 import {reachable, rooflinePoints} from './sections/roofline.js';
-import {lanesOf, traceOf} from './sections/timeline.js';
+import {briefName, lanesOf, traceOf} from './sections/timeline.js';
+import {axesOf} from './sections/what_if.js';
 import {compareBy, csvOf, filterRows} from './table.js';
 
 const theme = {ink: '#000', muted: '#555', line: '#ccc', paper: '#fff', surface: '#eee', accent: '#00f',
@@ -21,9 +23,27 @@ const record = (dtype, more = {}) => ({
 });
 
 test('data types stand from narrow to wide, whatever their order was', () => {
-  const {dtypes, rows} = gridOf([record('fp32'), record('int8'), record('bf16', {throughput: 2}), record('bf16', {throughput: 3})]);
-  assert.deepEqual(dtypes, ['int8', 'bf16', 'fp32']);
-  assert.equal(rows[0][1].summary.throughput, 3);
+  const records = [record('fp32'), record('int8'), record('bf16', {throughput: 2}), record('bf16', {throughput: 3})];
+  assert.deepEqual(dtypesOf(records), ['int8', 'bf16', 'fp32']);
+  assert.deepEqual(rowsOf(records).map(({context, summary}) => [context.dtype, summary.throughput]),
+    [['int8', 1000], ['bf16', 3], ['fp32', 1000]]);
+});
+
+test('a front is of the objectives of the study', () => {
+  const metrics = ['throughput', 'latency', 'cost', 'tpot'].map((id) => ({id}));
+  assert.deepEqual(axesOf(metrics, [{name: 'effort'}, {name: 'tpot'}, {name: 'usd_per_million'}]), {x: {id: 'tpot'}, y: {id: 'cost'}});
+  assert.deepEqual(axesOf(metrics), {x: {id: 'latency'}, y: {id: 'throughput'}});
+});
+
+test('a name is cut at its begin', () => {
+  assert.equal(briefName('encoder.3.ffn.output', 11), 'ffn.output');
+  assert.equal(briefName('encoder.3.ffn.output', 40), 'encoder.3.ffn.output');
+  assert.equal(briefName('encoder.3.ffn.intermediate', 6), 'inter…');
+});
+
+test('the sources of a record are named once', () => {
+  const values = [{source: 'A2:3'}, {source: 'A2:9'}, {source: ''}];
+  assert.deepEqual([...sourcesOf({values, machine: {compute: [{source: 'B'}], bandwidths: []}})], ['A2', 'B']);
 });
 
 test('the price per hour comes back from the cost', () => {
@@ -44,6 +64,7 @@ test('the roof is the lower of rate and bandwidth; operators without traffic are
     {name: 'c', flops: 0, bytes: 10, duration_s: 1},
   ]);
   assert.deepEqual(points.map(({x, y, onChip}) => [x, y, onChip]), [[10, 50, false], [100, 4, true]]);
+  assert.equal(rooflinePoints([{name: 'a', flops: 100, bytes: 10, duration_s: 1e-9}], 5)[0].y, 50);
 });
 
 const operators = [

@@ -10,6 +10,7 @@ import {folder, foretell, manyOf, predict, reportOf, tryForetell} from './report
 
 const kMostBytes = 10e6;
 const kMostSeconds = 3;
+const kGalleryTolerance = 0.05; // of numbers in the reports that are kept
 
 if (!chromiumPath || !process.env.FORETELL_PROGRAM) {
   console.log('skipped, no Chromium or no program');
@@ -72,14 +73,22 @@ test('a heading sorts up and down, and says so', async () => {
 
 test('typing filters rows, and the number of rows is said', async () => {
   await opened(overview, {}, async (page) => {
-    const said = () => page.locator('#assumptions [role=status]').textContent();
+    const sheet = page.locator('#assumptions .sheet').first();
+    const said = () => sheet.locator('[role=status]').textContent();
     const all = Number((await said()).match(/(\d+) rows/)[1]); // more than a page of them
-    await page.locator('#assumptions input[type=search]').fill('assumed');
-    const some = await rowsOf(page, 'assumptions').count();
+    await sheet.locator('input[type=search]').fill('assumed');
+    const some = await sheet.locator('tbody tr').count();
     assert.ok(some > 0 && some < all);
     assert.match(await said(), new RegExp(`^${some} of ${all} rows`));
-    await page.locator('#assumptions input[type=search]').fill('no such thing');
-    assert.equal(await rowsOf(page, 'assumptions').count(), 0);
+    await sheet.locator('input[type=search]').fill('no such thing');
+    assert.equal(await sheet.locator('tbody tr').count(), 0);
+  });
+});
+
+test('what the ids of sources stand for is said', async () => {
+  await opened(overview, {}, async (page) => {
+    assert.match(await page.locator('#assumptions .sheet').last().textContent(), /NVH100.*NVIDIA H100, datasheet/);
+    assert.match(await page.locator('#summary td.number').first().getAttribute('title'), /80 % interval.*factors/);
   });
 });
 
@@ -219,11 +228,30 @@ test('two results are a page of what changed', async () => {
   });
 });
 
+// Words as they are, numbers within a share of each other; "" or what differs first.
+function firstDifference(kept, fresh, tolerance) {
+  const parts = (text) => text.split(/(\d[\d,]*(?:\.\d+)?)/);
+  const [left, right] = [parts(kept), parts(fresh)];
+  for (let at = 0; at < Math.max(left.length, right.length); at += 1) {
+    const [a, b] = [left[at] ?? '', right[at] ?? ''];
+    if (a === b) continue;
+    const [x, y] = [a, b].map((text) => Number(text.replaceAll(',', '')));
+    const near = at % 2 === 1 && Math.abs(x - y) <= tolerance * Math.max(Math.abs(x), Math.abs(y));
+    if (!near) return `kept: ${left.slice(Math.max(0, at - 4), at + 5).join('')} | now: ${right.slice(Math.max(0, at - 4), at + 5).join('')}`;
+  }
+  return '';
+}
+
 test('every page of the gallery opens, and the index leads to it', async () => {
   const gallery = path.resolve('../../gallery');
   const out = path.join(folder, 'gallery');
   assert.equal(tryForetell('report', '--batch', gallery, '-o', out, '-q').status, 0);
   const scenarios = readdirSync(gallery).filter((name) => name.endsWith('.yaml'));
+  for (const name of scenarios) { // the reports that are kept say what the program says
+    const [kept, fresh] = [gallery, out].map((where) => readFileSync(path.join(where, name.replace('.yaml', '.md')), 'utf8'));
+    assert.equal(firstDifference(kept, fresh, kGalleryTolerance), '',
+      `${name}: foretell report --batch reports/gallery -o reports/gallery writes them anew`);
+  }
   await opened(path.join(out, 'index.html'), {}, async (page) => {
     const links = await page.locator('#reports tbody a').evaluateAll((all) => all.map((link) => link.getAttribute('href')));
     assert.equal(links.length, scenarios.length);

@@ -4,13 +4,29 @@ import {number} from '../format.js';
 import {commandOf, scenarioText} from '../records.js';
 import {makeTable} from '../table.js';
 
-const kColumns = [
+const columnsWith = (cited) => [
   {title: 'Parameter', value: ({path}) => path},
   {title: 'Value', value: ({value}) => value},
   {title: 'Kind', value: ({kind}) => kind},
-  {title: 'Source', value: ({source}) => source, optional: true},
+  {title: 'Source', value: ({source}) => source, optional: true, source: ({source}) => cited.get(idOf(source))},
   {title: 'Why', value: ({why}) => why, optional: true, wide: true},
 ];
+
+const kSourceColumns = [
+  {title: 'Id', value: ({id}) => id},
+  {title: 'Publication', value: ({text}) => text, wide: true},
+];
+
+const idOf = (source) => (source ?? '').split(':')[0];
+
+// What the ids of sources in a report stand for, by id.
+export const citedIn = (data) => new Map((data.frame?.sources ?? []).map(({id, text}) => [id, text]));
+
+// The ids that a record names.
+export function sourcesOf({values = [], machine}) {
+  const peaks = [...(machine?.compute ?? []), ...(machine?.bandwidths ?? [])];
+  return new Set([...values, ...peaks].map(({source}) => idOf(source)).filter(Boolean));
+}
 
 export function contextRows({context}) {
   return [
@@ -32,7 +48,7 @@ export const assumptions = {
   title: 'Assumptions',
   ofRecord: true,
   applies: ({records}) => records.length > 0,
-  draw(root, {chosen}) {
+  draw(root, {chosen, data}) {
     const command = commandOf(chosen);
     const pre = element('pre', {tabindex: '0'}, element('code', {}, command));
     const copy = element('button', {type: 'button', class: 'plain', onclick: () => {
@@ -57,6 +73,13 @@ export const assumptions = {
       paragraph(`${count('assumed')} assumed values, ${count('fitted')} fitted factors and ` +
         `${count('override')} overrides; prices for their source. Everything else is published: ` +
         `foretell show ${chosen.context.system} lists it with its sources.`),
-      makeTable({name: 'Assumed values and factors', columns: kColumns, rows: values, pageRows: 15, fileName: 'assumptions.csv'}).element);
+      makeTable({name: 'Assumed values and factors', columns: columnsWith(citedIn(data)), rows: values, pageRows: 15,
+        fileName: 'assumptions.csv'}).element);
+    const used = sourcesOf(chosen);
+    const publications = (data.frame?.sources ?? []).filter(({id}) => used.has(id));
+    if (publications.length) {
+      root.append(element('h3', {}, 'Sources'),
+        makeTable({name: 'Sources', columns: kSourceColumns, rows: publications, fileName: 'sources.csv'}).element);
+    }
   },
 };

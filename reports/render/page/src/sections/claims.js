@@ -1,20 +1,15 @@
 // What somebody claims, against what is predicted.
 import {paragraph} from '../dom.js';
 import {makeTable} from '../table.js';
+import {citedIn} from './assumptions.js';
 
-const kColumns = [
+const columnsWith = (cited) => [
   {title: 'Claim', value: ({says}) => says, wide: true},
-  {title: 'Verdict', value: ({verdict}) => verdict},
+  {title: 'Verdict', value: ({verdict, close}) => `${verdict}${close ? ', too close to call' : ''}`, wide: true},
   {title: 'Predicted', value: ({predicted}) => predicted || '–'},
   {title: 'From', value: ({why}) => why, wide: true},
-  {title: 'Source', value: ({source}) => source, optional: true},
+  {title: 'Source', value: ({source}) => source, optional: true, source: ({source}) => cited.get(source)},
 ];
-
-export function claimsAnswer(list) {
-  const count = (verdict) => list.filter((claim) => claim.verdict === verdict).length;
-  return `Of ${list.length} claims, predictions support ${count('supported')}, contradict ${count('not supported')}, ` +
-    `and cannot judge ${count('cannot be judged')}.`;
-}
 
 export const claims = {
   id: 'claims',
@@ -22,7 +17,8 @@ export const claims = {
   applies: ({data}) => data.frame?.claims?.length > 0,
   draw(root, {data}) {
     root.append(
-      makeTable({name: 'Claims', columns: kColumns, rows: data.frame.claims, fileName: 'claims.csv'}).element,
-      paragraph('A claim is supported when the best prediction that it speaks of reaches it.'));
+      makeTable({name: 'Claims', columns: columnsWith(citedIn(data)), rows: data.frame.claims, fileName: 'claims.csv'}).element,
+      paragraph('A claim is supported when the best prediction that it speaks of reaches it. Where the limit lies inside the 80 % ' +
+        'interval of the prediction, a measurement may well say the opposite.'));
   },
 };

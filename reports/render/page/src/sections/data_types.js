@@ -3,26 +3,15 @@ import {figure, forgetFigures} from '../charts.js';
 import {choice, element, paragraph} from '../dom.js';
 import {number, seconds, usd} from '../format.js';
 import {groupedBars} from '../options.js';
-import {bestOf, scenarioText} from '../records.js';
+import {bestOf, narrowFirst, scenarioText} from '../records.js';
 
-// Narrow to wide; other names follow in their own order.
-const kOrder = ['int4-weights', 'int4', 'int8-datasheet', 'int8', 'int8-weights', 'fp8-weights', 'fp8', 'fp16', 'bf16',
-  'bf16-matmul', 'tf32', 'fp32'];
-
-const rank = (dtype) => {
-  const at = kOrder.indexOf(dtype);
-  return at < 0 ? kOrder.length : at;
-};
-
-export function dtypesOf(records) {
-  return [...new Set(records.map(({context}) => context.dtype))]
-    .sort((a, b) => rank(a) - rank(b) || a.localeCompare(b, 'en', {numeric: true}));
-}
+export const dtypesOf = (records) => narrowFirst(new Set(records.map(({context}) => context.dtype)));
 
 // What has to be equal for two data types to be compared.
+const kQuestion = ['batch', 'seq_len', 'input_len', 'output_len', 'image_size'];
 const questionOf = (record) => {
-  const {batch, seq_len, input_len, output_len, image_size} = record.context.scenario ?? {};
-  return JSON.stringify([record.context.workload, batch, seq_len, input_len, output_len, image_size, record.context.set]);
+  const scenario = record.context.scenario ?? {};
+  return JSON.stringify([record.context.workload, ...kQuestion.map((field) => scenario[field]), record.context.set]);
 };
 
 export function questionsOf(records) {
@@ -35,27 +24,28 @@ export function questionsOf(records) {
   return [...questions.values()];
 }
 
-// Records by system and data type; of several, the one with the highest throughput.
-export function gridOf(records) {
-  const dtypes = dtypesOf(records);
+// One record per data type and system, by data type; of several, the one with the highest throughput.
+export function rowsOf(records) {
   const systems = [...new Set(records.map(({context}) => context.system))];
-  const cell = (system, dtype) => {
+  return dtypesOf(records).flatMap((dtype) => systems.flatMap((system) => {
     const found = records.filter(({context}) => context.system === system && context.dtype === dtype);
-    return found.length ? bestOf(found) : null;
-  };
-  return {dtypes, systems, rows: systems.map((system) => dtypes.map((dtype) => cell(system, dtype)))};
+    return found.length ? [bestOf(found)] : [];
+  }));
 }
 
 export function dtypeBars(theme, width, records, {value, interval = () => null, format}) {
-  const {dtypes, systems, rows} = gridOf(records);
+  const rows = rowsOf(records).filter((record) => value(record) != null);
+  const several = new Set(rows.map(({context}) => context.system)).size > 1;
+  const dtypes = dtypesOf(rows);
   return groupedBars(theme, width, {
-    categories: dtypes,
+    categories: rows.map(({context}) => (several ? `${context.system} · ${context.dtype}` : context.dtype)),
     format,
-    series: systems.map((name, at) => ({
-      name,
-      values: rows[at].map((record) => (record ? value(record) : null)),
-      intervals: rows[at].map((record) => (record ? interval(record) : null)),
-    })),
+    series: [{
+      name: 'value',
+      values: rows.map(value),
+      intervals: rows.map(interval),
+      colours: rows.map(({context}) => theme.series[dtypes.indexOf(context.dtype) % theme.series.length]),
+    }],
   });
 }
 
@@ -85,7 +75,7 @@ export const dataTypes = {
   applies: ({records}) => new Set(records.map(({context}) => context.dtype)).size > 1,
   draw(root, {records}) {
     const questions = questionsOf(records).sort((a, b) => dtypesOf(b).length - dtypesOf(a).length);
-    const charts = element('div', {class: 'pair'});
+    const charts = element('div', {class: 'pair three'});
     const show = (question) => {
       forgetFigures(charts);
       const unit = question[0].summary.throughput_unit ?? '';
@@ -95,7 +85,7 @@ export const dataTypes = {
     };
     if (questions.length > 1) {
       root.append(choice('Of', questions.slice(0, 200).map((question) => ({
-        label: [question[0].context.workload, scenarioText(question[0]), ...(question[0].context.set ?? [])]
+        label: [question[0].context.workload, scenarioText(question[0], kQuestion), ...(question[0].context.set ?? [])]
           .filter(Boolean).join(', '),
         value: question,
       })), questions[0], show));

@@ -30,6 +30,9 @@ export function memoryRows(records) {
     ({...row, label: others.length ? `${first} and ${others.length} alike` : first}));
 }
 
+// A quarter of the capacity or so, in a whole power of two.
+export const memoryStep = (most) => 2 ** Math.round(Math.log2(most / 4));
+
 export function memoryOption(theme, width, rows) {
   const uses = kUses.filter(([field]) => rows.some((row) => row[field] > 0));
   const free = {name: 'free', values: rows.map(({capacity, used}) => Math.max(0, capacity - used)), colour: theme.line};
@@ -37,6 +40,7 @@ export function memoryOption(theme, width, rows) {
     categories: rows.map(({label}) => label),
     series: [...uses.map(([field, name]) => ({name, values: rows.map((row) => row[field])})), free],
     format: bytes,
+    interval: memoryStep(Math.max(...rows.map(({capacity, used}) => Math.max(capacity, used)))),
   });
 }
 

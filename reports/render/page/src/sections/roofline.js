@@ -11,8 +11,9 @@ const floorPower = (value) => 10 ** Math.floor(Math.log10(value));
 const ceilPower = (value) => 10 ** Math.ceil(Math.log10(value));
 
 // Operators with work, as points {x: FLOP per byte, y: FLOP/s, onChip}; those that touch no device
-// memory stand at the right edge.
-export function rooflinePoints(operators) {
+// memory stand at the right edge. Transfers of an operator may run before and after it: it counts as
+// no faster than the memory moves its bytes.
+export function rooflinePoints(operators, bandwidth = Infinity) {
   const rows = operatorRows(operators).filter(({flops, duration_s}) => flops > 0 && duration_s > 0);
   const reading = rows.filter(({bytes}) => bytes > 0);
   const most = Math.max(1, ...reading.map(({flops, bytes}) => flops / bytes));
@@ -21,16 +22,18 @@ export function rooflinePoints(operators) {
     row,
     onChip: row.bytes === 0,
     x: row.bytes > 0 ? row.flops / row.bytes : 10 * ceilPower(most),
-    y: row.flops / row.duration_s,
+    y: row.flops / Math.max(row.duration_s, row.bytes / bandwidth),
     share: row.duration_s / total,
   }));
 }
+
+const fastestOf = ({bandwidths}) => Math.max(...bandwidths.map(({per_s}) => per_s));
 
 // What a device of these rates can reach at `x` FLOP per byte.
 export const reachable = (x, bandwidth, peak) => Math.min(peak, x * bandwidth);
 
 export function rooflineOption(theme, width, machine, operators) {
-  const points = rooflinePoints(operators);
+  const points = rooflinePoints(operators, fastestOf(machine));
   const peak = Math.max(...machine.compute.map(({per_s}) => per_s));
   const xs = points.map(({x}) => x);
   const ridge = peak / Math.min(...machine.bandwidths.map(({per_s}) => per_s));
@@ -84,7 +87,7 @@ export function rooflineOption(theme, width, machine, operators) {
       legend: legendOf(theme),
       grid: {left: 14, right: 24, top: 44, bottom: 34, containLabel: true},
       xAxis: valueAxis(theme, (v) => number(v, 3), {
-        type: 'log', min: left, max: right, name: 'FLOP per byte of device memory', nameLocation: 'middle', nameGap: 30,
+        splitNumber: 9, type: 'log', min: left, max: right, name: 'FLOP per byte of device memory', nameLocation: 'middle', nameGap: 30,
       }),
       yAxis: valueAxis(theme, kRate, {type: 'log', min: bottom, max: ceilPower(peak * 1.2)}),
       series: [...roofs, ...clouds],
@@ -103,7 +106,7 @@ export const roofline = {
       root.append(paragraph('This record does not state the rates of its device, so there is no roof to draw.'));
       return;
     }
-    const points = rooflinePoints(operators);
+    const points = rooflinePoints(operators, fastestOf(machine));
     if (points.length === 0) {
       root.append(paragraph('The operators of this prediction were left out, or none of them computes.'));
       return;

@@ -4,9 +4,16 @@ import {memory, number, seconds, usd} from '../format.js';
 import {scenarioText, varyingScenario} from '../records.js';
 import {makeTable} from '../table.js';
 
-const range = ({summary}, field, format) => {
-  const found = summary.interval80?.[field];
-  return found ? `80 % interval: ${format(found[0])} to ${format(found[1])}` : '';
+// Where a predicted number comes from, and how sure it is.
+const origin = ({context}) => `Predicted by foretell ${context.version ?? ''}, factors ${context.factors || 'none'}, ` +
+  `${number(context.assumed_values ?? 0)} assumed values`;
+const range = (record, field, format) => {
+  const found = record.summary.interval80?.[field];
+  return (found ? `80 % interval: ${format(found[0])} to ${format(found[1])}. ` : '') + origin(record);
+};
+const priceOf = ({values = [], ...record}) => {
+  const price = values.find(({path}) => path === 'system.price.on_demand');
+  return price ? `${price.value} (${price.source}) over the throughput. ${origin(record)}` : origin(record);
 };
 
 const kColumns = [
@@ -35,13 +42,14 @@ const kColumns = [
     largestFirst: true,
   },
   {title: 'USD per million', unit: 'USD', value: ({summary}) => summary.cost_usd_per_million, text: usd, optional: true,
-    hint: 'At the on-demand price, fully used'},
+    hint: 'At the on-demand price, fully used', source: priceOf},
   {
     title: 'Memory',
     unit: 'bytes',
     value: ({summary}) => summary.memory_used_bytes,
     text: (value, {summary}) => `${memory(value)} of ${memory(summary.memory_capacity_bytes)}`,
     hint: 'Used of what each device has',
+    source: origin,
   },
   {title: 'Bottleneck', value: ({summary}) => summary.bottleneck ?? ''},
 ];
@@ -68,8 +76,8 @@ export const summary = {
     root.append(
       element('p', {class: 'note'}, records.length > 1
         ? 'A heading sorts, a row chooses the prediction that the sections below take apart. ' +
-          'Pointing at a number shows its 80 % interval where there is one.'
-        : 'Pointing at a number shows its 80 % interval where there is one.'),
+          'Pointing at a number shows its 80 % interval and what it rests on.'
+        : 'Pointing at a number shows its 80 % interval and what it rests on.'),
       table.element);
   },
 };

@@ -76,16 +76,14 @@ export const time = {
       charts.append(figure('What limits the operators, by their time',
         (theme, width) => criticalOption(theme, width, critical)));
     }
-    if (operators.length) {
-      charts.append(figure('Time per operator, equal layers added up',
-        (theme, width) => operatorOption(theme, width, operators.slice(0, kBars))));
-    }
     const limit = chosen.summary.bottleneck ? `The call as a whole is bound by: ${chosen.summary.bottleneck}. ` : '';
     root.append(
       paragraph(`${limit}Operators overlap in time, so that their sum may exceed the latency of ` +
         `${seconds(chosen.summary.call_s)}.`),
       charts);
     if (operators.length) {
+      root.append(figure('Time per operator, equal layers added up',
+        (theme, width) => operatorOption(theme, width, operators.slice(0, kBars))));
       root.append(makeTable({name: 'Operators', columns: columns(total), rows: operators,
         pageRows: 15, fileName: 'operators.csv'}).element);
     }

@@ -2,7 +2,7 @@
 import {figure} from '../charts.js';
 import {element, paragraph, saveButton} from '../dom.js';
 import {number, seconds} from '../format.js';
-import {clipped, valueAxis} from '../options.js';
+import {clipped, inkOn, legendOf, valueAxis} from '../options.js';
 import {commandOf} from '../records.js';
 
 const kMicro = 1e6;
@@ -44,6 +44,14 @@ export function traceOf(record) {
   return JSON.stringify({displayTimeUnit: 'ns', traceEvents: events});
 }
 
+// The end of a name says more than its begin: "encoder.3.ffn.output" becomes "ffn.output".
+export function briefName(name, length) {
+  const words = name.split('.');
+  let brief = words.at(-1);
+  for (let at = words.length - 2; at >= 0 && words[at].length + 1 + brief.length <= length; at -= 1) brief = `${words[at]}.${brief}`;
+  return clipped(brief, length);
+}
+
 export function timelineOption(theme, width, operators) {
   const {lanes, place} = lanesOf(operators);
   const kinds = [...new Set(operators.map(({op}) => op))];
@@ -51,10 +59,13 @@ export function timelineOption(theme, width, operators) {
   const end = Math.max(...operators.map(({start_s, duration_s}) => start_s + duration_s));
   const zoomed = operators.length > 60 ? Math.max(2, 6000 / operators.length) : 100;
   return {
-    height: lanes.length * kLaneHeight + 100,
+    height: lanes.length * kLaneHeight + 130,
     option: {
-      grid: {left: 8, right: 24, top: 8, bottom: 76, containLabel: true},
-      xAxis: valueAxis(theme, seconds, {min: 0, max: end}),
+      legend: legendOf(theme),
+      grid: {left: 8, right: 24, top: 36, bottom: 76, containLabel: true},
+      xAxis: valueAxis(theme, seconds, {
+        min: 0, max: end, axisLabel: {color: theme.ink, formatter: seconds, fontSize: 12, showMaxLabel: false},
+      }),
       yAxis: {
         type: 'category', inverse: true, data: lanes.map(({engine, lane}) => (lane ? `${engine} ${lane + 1}` : engine)),
         axisLabel: {color: theme.ink}, axisTick: {show: false}, axisLine: {lineStyle: {color: theme.line}},
@@ -65,37 +76,42 @@ export function timelineOption(theme, width, operators) {
         {type: 'slider', filterMode: 'weakFilter', bottom: 8, height: 26, start: 0, end: zoomed, labelFormatter: seconds,
           textStyle: {color: theme.ink}, borderColor: theme.line, fillerColor: 'rgba(120,150,200,0.2)', showDataShadow: false},
       ],
-      series: [{
-        type: 'custom',
-        encode: {x: [0, 1], y: 2},
-        data: operators.map((op) => [op.start_s, op.start_s + op.duration_s, place.get(op)]),
-        renderItem: (params, api) => {
-          const [x, y] = api.coord([api.value(0), api.value(2)]);
-          const [right] = api.coord([api.value(1), api.value(2)]);
-          const high = api.size([0, 1])[1] * 0.7;
-          const area = params.coordSys;
-          const left = Math.max(x, area.x);
-          const wide = Math.max(1, Math.min(right, area.x + area.width) - left);
-          if (right < area.x || x > area.x + area.width) return null;
-          const op = operators[params.dataIndex];
-          const rect = {
-            type: 'rect', shape: {x: left, y: y - high / 2, width: wide, height: high},
-            style: {fill: colourOf(op.op), stroke: theme.paper, lineWidth: wide > 3 ? 0.5 : 0},
-          };
-          if (wide < 46) return rect;
-          return {type: 'group', children: [rect, {type: 'text', silent: true, style: {
-            text: clipped(op.name, Math.floor((wide - 8) / 6.2)), x: left + 4, y, verticalAlign: 'middle', fill: theme.paper,
-            fontSize: 11,
-          }}]};
-        },
-        tooltip: {
-          formatter: ({dataIndex}) => {
-            const op = operators[dataIndex];
-            return `${clipped(op.name, 60)}\n${op.op} on ${op.engine || '–'}${op.kernel ? `, ${op.kernel}` : ''}\n` +
-              `${seconds(op.start_s)} + ${seconds(op.duration_s)}\nlimited by ${op.critical || '–'}`;
+      series: kinds.map((kind) => {
+        const own = operators.filter(({op}) => op === kind);
+        const fill = colourOf(kind);
+        return {
+          name: kind,
+          type: 'custom',
+          itemStyle: {color: fill},
+          encode: {x: [0, 1], y: 2},
+          data: own.map((op) => [op.start_s, op.start_s + op.duration_s, place.get(op)]),
+          renderItem: (params, api) => {
+            const [x, y] = api.coord([api.value(0), api.value(2)]);
+            const [right] = api.coord([api.value(1), api.value(2)]);
+            const high = api.size([0, 1])[1] * 0.7;
+            const area = params.coordSys;
+            const left = Math.max(x, area.x);
+            const wide = Math.max(1, Math.min(right, area.x + area.width) - left);
+            if (right < area.x || x > area.x + area.width) return null;
+            const rect = {
+              type: 'rect', shape: {x: left, y: y - high / 2, width: wide, height: high},
+              style: {fill, stroke: theme.paper, lineWidth: wide > 3 ? 0.5 : 0},
+            };
+            if (wide < 46) return rect;
+            return {type: 'group', children: [rect, {type: 'text', silent: true, style: {
+              text: briefName(own[params.dataIndex].name, Math.floor((wide - 8) / 6.2)), x: left + 4, y,
+              verticalAlign: 'middle', fill: inkOn(fill), fontSize: 11,
+            }}]};
           },
-        },
-      }],
+          tooltip: {
+            formatter: ({dataIndex}) => {
+              const op = own[dataIndex];
+              return `${clipped(op.name, 60)}\n${op.op} on ${op.engine || '–'}${op.kernel ? `, ${op.kernel}` : ''}\n` +
+                `${seconds(op.start_s)} + ${seconds(op.duration_s)}\nlimited by ${op.critical || '–'}`;
+            },
+          },
+        };
+      }),
     },
   };
 }

@@ -3,7 +3,7 @@ import {figure, forgetFigures} from '../charts.js';
 import {dimensionsOf, heatCells, metricsOf, paretoFront, tornadoRows} from '../dimensions.js';
 import {choice, element, paragraph} from '../dom.js';
 import {signedPercent} from '../format.js';
-import {clipped, legendOf, valueAxis} from '../options.js';
+import {clipped, kNarrow, legendOf, valueAxis} from '../options.js';
 import {labelsOf} from '../records.js';
 import {makeTable} from '../table.js';
 
@@ -37,6 +37,7 @@ export function paretoOption(theme, width, {records, labels, x, y, colour}) {
         ...groups.map((group, at) => ({
           name: group === null ? 'points' : String(group),
           type: 'scatter',
+          progressive: 0, // all at once
           symbolSize: records.length > 500 ? 5 : 9,
           itemStyle: {color: theme.series[at], opacity: 0.75},
           data: records.filter((record) => shown(record) && (group === null || colour.of.get(record) === group)).map(point),
@@ -83,7 +84,7 @@ export function heatOption(theme, width, {records, columns, rows, metric}) {
     option: {
       grid: {left: 30, right: 20, top: 10, bottom: 84, containLabel: true},
       xAxis: category(columns, {nameGap: 28}),
-      yAxis: category(rows, {nameGap: 76}),
+      yAxis: category(rows, {nameGap: 14 + 7 * Math.max(...rows.values.map((value) => Math.min(20, String(value).length)))}),
       visualMap: {
         min: low, max: high, orient: 'horizontal', left: 'center', bottom: 0,
         formatter: (value) => metric.text(value), textStyle: {color: theme.ink}, calculable: true,
@@ -111,13 +112,15 @@ export function parallelOption(theme, width, {records, dimensions, metrics}) {
   const step = Math.ceil(records.length / kMostLines);
   const lines = records.filter((_, at) => at % step === 0);
   const textStyle = {color: theme.ink, fontSize: 12};
+  const labelStyle = {...textStyle, backgroundColor: theme.paper, padding: [1, 3], borderRadius: 3};
+  const brief = (title) => clipped(title.replace(/ \(.*/, '').split('.').slice(-2).join('.'), Math.max(10, Math.floor(width / 62)));
   const axes = [
     ...shownDimensions.map((dimension) => ({
-      name: clipped(dimension.name, 18), type: 'category', data: dimension.values.map((value) => clipped(String(value), 16)),
+      name: brief(dimension.name), type: 'category', data: dimension.values.map((value) => clipped(String(value), 16)),
       value: (record) => clipped(String(dimension.of.get(record)), 16),
     })),
     ...metrics.map((metric) => ({
-      name: clipped(metric.title, 18), type: 'value', scale: true, value: metric.value,
+      name: brief(metric.title), type: 'value', scale: true, value: metric.value,
       axisLabel: {formatter: metric.text}, inverse: metric.best === 'min',
       nameLocation: metric.best === 'min' ? 'start' : 'end',
     })),
@@ -127,11 +130,12 @@ export function parallelOption(theme, width, {records, dimensions, metrics}) {
   return {
     height: 380,
     option: {
-      parallel: {left: 50, right: 70, top: 40, bottom: 24, parallelAxisDefault: {nameTextStyle: textStyle}},
+      parallel: {left: width < kNarrow ? 40 : 64, right: 70, top: 40, bottom: 24, parallelAxisDefault: {nameTextStyle: textStyle}},
       parallelAxis: axes.map(({value: _, axisLabel, ...axis}, dim) => ({
         dim, ...axis,
         axisLine: {lineStyle: {color: theme.muted}},
-        axisLabel: {...textStyle, ...axisLabel},
+        axisLabel: {...labelStyle, ...axisLabel},
+        z: 3,
         areaSelectStyle: {color: theme.accent},
       })),
       visualMap: {
@@ -167,12 +171,16 @@ export function tornadoOption(theme, width, rows) {
     },
   });
   const most = Math.max(...rows.flatMap(({low, high}) => [Math.abs(low.share), Math.abs(high.share)]));
+  const room = width < kNarrow ? 2 : 1.3; // for the values at the ends
   return {
     height: rows.length * 34 + 90,
     option: {
       legend: legendOf(theme),
       grid: {left: 8, right: 30, top: 36, bottom: 8, containLabel: true},
-      xAxis: valueAxis(theme, signedPercent, {min: -most * 1.3, max: most * 1.3}),
+      xAxis: valueAxis(theme, signedPercent, {
+        min: Math.max(-1.25 * room, -most * room), max: most * room,
+        axisLabel: {color: theme.ink, formatter: signedPercent, fontSize: 12, showMinLabel: false, showMaxLabel: false},
+      }),
       yAxis: {
         type: 'category', inverse: true, data: rows.map(({name}) => clipped(name, 30)),
         axisLabel: {color: theme.ink, interval: 0}, axisTick: {show: false}, axisLine: {onZero: false, lineStyle: {color: theme.line}},
@@ -200,11 +208,20 @@ function chosenChart(choices, state, draw) {
 
 const named = (list) => list.map((value) => ({label: value.title ?? value.name, value}));
 
-function pareto(records, metrics, dimensions) {
+const kMetricOf = {usd_per_million: 'cost', memory_used: 'memory', call: 'latency'};
+
+// The first two objectives of a study that are results, else latency and throughput.
+export function axesOf(metrics, objectives = []) {
+  const named = objectives.map(({name}) => metrics.find(({id}) => id === (kMetricOf[name] ?? name))).filter(Boolean);
+  const others = ['latency', 'throughput'].map((name) => metrics.find(({id}) => id === name)).filter(Boolean);
+  const [x, y] = [...new Set([...named, ...others, ...metrics])];
+  return {x, y: y ?? x};
+}
+
+function pareto(records, metrics, dimensions, objectives) {
   const labels = labelsOf(records);
   const colours = dimensions.filter(({values}) => values.length <= kMostColours);
-  const x = metrics.find(({id}) => id === 'latency') ?? metrics[0];
-  const y = metrics.find(({id}) => id === 'throughput') ?? metrics[1];
+  const {x, y} = axesOf(metrics, objectives);
   return chosenChart([
     {label: 'Across', field: 'x', options: named(metrics)},
     {label: 'Up', field: 'y', options: named(metrics)},
@@ -259,12 +276,13 @@ export const whatIf = {
   applies: ({records}) => records.length >= kLeastPoints && dimensionsOf(records).length > 0,
   draw(root, report) {
     const {records} = report;
-    const dimensions = dimensionsOf(records);
-    const metrics = metricsOf(records);
+    const {keys, objectives} = report.data.frame ?? {};
+    const dimensions = dimensionsOf(records, keys);
+    const metrics = metricsOf(records, objectives);
     root.append(
       paragraph(`${records.length.toLocaleString('en-US')} points that differ in ` +
         `${dimensions.map(({name, values}) => `${name} (${values.length})`).join(', ')}.`),
-      pareto(records, metrics, dimensions).element);
+      pareto(records, metrics, dimensions, objectives).element);
     if (dimensions.length < 2) return;
     for (const made of [heat(records, metrics, dimensions), tornado(report, metrics, dimensions)]) {
       if (made) root.append(made.element);

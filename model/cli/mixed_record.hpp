@@ -1,0 +1,29 @@
+// Records of calls that differ, as one: expected values, percentiles, and what is the most.
+#pragma once
+
+#include <vector>
+
+#include "reports/record/run_record.hpp"
+#include "workloads/ir/distribution.hpp"
+
+namespace foretell {
+
+struct WeightedRecord {
+  double probability = 0;
+  const RunRecord* record = nullptr;
+};
+
+// The time of a call: that of the record, or its outcomes where it has some.
+Distribution call_distribution(const RunRecord& record);
+
+// Sets the summary of `mixed` to that of calls of which each is like one of the records with its
+// probability: times become expected values, with their percentiles; throughput is the expected
+// work over the expected time; memory is that of the record with most. A client waits for the calls
+// in front of its own, which take the expected time.
+void mix_summaries(const std::vector<WeightedRecord>& records, RunRecord& mixed);
+
+// The same for a record that has its own times for another distribution of the call: everything
+// that grows with the call is scaled with its mean.
+void set_calls(const Distribution& calls, RunRecord& record);
+
+}  // namespace foretell

@@ -1,0 +1,220 @@
+#include "model/cli/show_workload.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "model/base/text.hpp"
+#include "model/cli/table_output.hpp"
+#include "reports/render/si_format.hpp"
+#include "workloads/ir/work.hpp"
+
+namespace foretell {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Of one operator, of all of them, or of one network of a pipeline.
+struct Work {
+  double macs = 0;
+  double flops = 0;
+  double bytes = 0;
+  double parameters = 0;
+
+  double intensity() const { return bytes > 0 ? flops / bytes : 0; }
+};
+
+Work work_of(const Graph& graph, OpId id) {
+  return {macs_of(graph, id), graph.flops(id).value(), bytes_moved(graph, id).value(),
+          static_cast<double>(parameters_of(graph, id))};
+}
+
+// Weights that several operators read count once.
+Work work_of(const Graph& graph) {
+  Work sum;
+  for (OpId id = 0; id < static_cast<OpId>(graph.ops().size()); ++id) {
+    const Work one = work_of(graph, id);
+    sum.macs += one.macs;
+    sum.flops += one.flops;
+    sum.bytes += one.bytes;
+  }
+  sum.parameters = static_cast<double>(graph.parameter_count());
+  return sum;
+}
+
+std::string shapes_text(const Graph& graph, const std::vector<TensorId>& ids) {
+  std::vector<std::string> texts;
+  for (const TensorId id : ids) texts.push_back(to_string(graph.tensor(id).shape));
+  return join(texts, " ");
+}
+
+// People read groups of three digits, programs do not.
+class Numbers {
+ public:
+  explicit Numbers(Format format) : for_people_(format == Format::kTable) {}
+
+  std::string count(double value) const {
+    return for_people_ ? count_format(value) : fmt::format("{:.0f}", value);
+  }
+  void append(const Work& work, std::vector<std::string>& row) const {
+    for (const double value : {work.macs, work.flops, work.bytes}) row.push_back(count(value));
+    row.push_back(plain_format(work.intensity()));
+    row.push_back(count(work.parameters));
+  }
+
+ private:
+  bool for_people_;
+};
+
+const std::vector<TableColumn> kWorkColumns = {{"MACs", Align::kRight},
+                                               {"flops", Align::kRight},
+                                               {"bytes", Align::kRight},
+                                               {"flops/byte", Align::kRight},
+                                               {"parameters", Align::kRight}};
+
+Table operators_table(const Graph& graph, Format format) {
+  Table table;
+  table.columns = {{"operator"}, {"kind"}, {"inputs"}, {"output"}};
+  table.columns.insert(table.columns.end(), kWorkColumns.begin(), kWorkColumns.end());
+  const Numbers numbers(format);
+  for (OpId id = 0; id < static_cast<OpId>(graph.ops().size()); ++id) {
+    const Op& op = graph.op(id);
+    table.rows.push_back(
+        {op.name, op.kind, shapes_text(graph, op.inputs), shapes_text(graph, op.outputs)});
+    numbers.append(work_of(graph, id), table.rows.back());
+  }
+  table.rows.push_back({"total", "", "", ""});
+  numbers.append(work_of(graph), table.rows.back());
+  return table;
+}
+
+struct MemoryRow {
+  const char* name;
+  TensorKind kind;
+};
+constexpr MemoryRow kMemoryRows[] = {{"weights", TensorKind::kWeight},
+                                     {"states", TensorKind::kState},
+                                     {"inputs", TensorKind::kInput},
+                                     {"outputs", TensorKind::kOutput}};
+
+// "weights 97.5 MiB fp32"
+std::string memory_text(const Graph& graph) {
+  std::vector<std::string> parts;
+  for (const MemoryRow& row : kMemoryRows) {
+    for (const auto& [dtype, bytes] : bytes_by_dtype(graph, row.kind)) {
+      parts.push_back(
+          fmt::format("{} {} {}", row.name, memory_format(bytes.value()), to_string(dtype)));
+    }
+  }
+  return join(parts, ", ");
+}
+
+std::string lengths_text(const ResolvedWorkload& resolved) {
+  const Request& request = resolved.request;
+  if (request.image_size > 0) return fmt::format("image {}", request.image_size);
+  return request.seq_len > 0 ? fmt::format("sequence {}", request.seq_len) : "sizes of the file";
+}
+
+std::string heading(const ResolvedWorkload& resolved, const Graph& graph) {
+  const Work sum = work_of(graph);
+  return fmt::format(
+      "{} ({}), batch {}, {}, {}\n{} operators, {} parameters, {} in products and convolutions, "
+      "{}, "
+      "{:.3g} flops/byte\n{}\n\n",
+      resolved.model.name, resolved.model.model_type, resolved.request.batch,
+      lengths_text(resolved), resolved.precision.name, graph.ops().size(),
+      count_format(sum.parameters), si_format(sum.macs, "MAC"), si_format(sum.flops, "FLOP"),
+      sum.intensity(), memory_text(graph));
+}
+
+Json work_json(const Work& work) {
+  return {{"macs", work.macs},
+          {"flops", work.flops},
+          {"bytes", work.bytes},
+          {"flops_per_byte", work.intensity()},
+          {"parameters", work.parameters}};
+}
+
+Json scenario_json(const ResolvedWorkload& resolved) {
+  const Request& request = resolved.request;
+  Json json = {{"workload", resolved.model.name},
+               {"model_type", resolved.model.model_type},
+               {"dtype", resolved.precision.name},
+               {"batch", request.batch}};
+  if (request.seq_len > 0) json["seq_len"] = request.seq_len;
+  if (request.image_size > 0) json["image_size"] = request.image_size;
+  return json;
+}
+
+std::string graph_json(const ResolvedWorkload& resolved, const Graph& graph) {
+  Json json = scenario_json(resolved);
+  json.update(work_json(work_of(graph)));
+  for (const MemoryRow& row : kMemoryRows) {
+    for (const auto& [dtype, bytes] : bytes_by_dtype(graph, row.kind))
+      json["memory_bytes"][row.name][std::string(to_string(dtype))] = bytes.value();
+  }
+  json["operators"] = Json::array();
+  for (OpId id = 0; id < static_cast<OpId>(graph.ops().size()); ++id) {
+    const Op& op = graph.op(id);
+    Json one = {{"name", op.name}, {"op", op.kind}};
+    for (const TensorId input : op.inputs) one["inputs"].push_back(graph.tensor(input).shape);
+    for (const TensorId output : op.outputs) one["outputs"].push_back(graph.tensor(output).shape);
+    one.update(work_json(work_of(graph, id)));
+    json["operators"].push_back(std::move(one));
+  }
+  return json.dump() + "\n";
+}
+
+// One network of a pipeline, bound as the pipeline runs it.
+Work work_of_part(const ResolvedWorkload& pipeline, const PipelinePart& part) {
+  ResolvedWorkload resolved = pipeline;
+  resolved.model = WorkloadLibrary().load(part.workload);
+  const bool shows = resolved.model.vision.image_size > 0;
+  if (!shows) resolved.request.image_size = 0;
+  if (part.seq_len > 0) resolved.request.seq_len = part.seq_len;
+  if (part.guided) resolved.request.batch *= 2;
+  return work_of(build_resolved_graph(resolved));
+}
+
+std::string pipeline_text(const ResolvedWorkload& resolved, Format format, int max_width) {
+  Table table;
+  table.columns = {{"part"}, {"network"}, {"calls", Align::kRight}};
+  table.columns.insert(table.columns.end(), kWorkColumns.begin(), kWorkColumns.end());
+  const Numbers numbers(format);
+  Json json = scenario_json(resolved);
+  Work sum;
+  for (const PipelinePart& part : resolved.model.parts) {
+    const Work work = work_of_part(resolved, part);
+    table.rows.push_back({part.name, part.workload, std::to_string(part.calls)});
+    numbers.append(work, table.rows.back());
+    Json one = {{"name", part.name}, {"workload", part.workload}, {"calls", part.calls}};
+    one.update(work_json(work));
+    json["parts"].push_back(std::move(one));
+    const auto calls = static_cast<double>(part.calls);
+    sum.macs += calls * work.macs;
+    sum.flops += calls * work.flops;
+    sum.bytes += calls * work.bytes;
+    sum.parameters += work.parameters;
+  }
+  table.rows.push_back({"all calls", "", ""});
+  numbers.append(sum, table.rows.back());
+  json.update(work_json(sum));
+  if (format == Format::kJson) return json.dump() + "\n";
+  const std::string text = table_text(table, format, max_width);
+  if (format != Format::kTable) return text;
+  return fmt::format("{} (pipeline), batch {}, image {}, {}\n\n{}", resolved.model.name,
+                     resolved.request.batch, resolved.request.image_size, resolved.precision.name,
+                     text);
+}
+
+}  // namespace
+
+std::string workload_text(const ResolvedWorkload& resolved, Format format, int max_width) {
+  if (resolved.model.family == Family::kPipeline) return pipeline_text(resolved, format, max_width);
+  const Graph graph = build_resolved_graph(resolved);
+  if (format == Format::kJson) return graph_json(resolved, graph);
+  const std::string table = table_text(operators_table(graph, format), format, max_width);
+  return format == Format::kTable ? heading(resolved, graph) + table : table;
+}
+
+}  // namespace foretell

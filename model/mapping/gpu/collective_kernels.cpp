@@ -1,0 +1,65 @@
+#include "model/mapping/gpu/collective_kernels.hpp"
+
+#include <utility>
+
+namespace foretell {
+namespace {
+
+constexpr Seconds kHop(1e-6);  // from a GPU to its neighbour, a flag and its data
+
+Seconds whole(const LinkExchange& exchange) {
+  const ExchangeTime time = exchange_time(exchange);
+  return time.latency + time.moving;
+}
+
+}  // namespace
+
+void CollectiveKernels::add(const std::string& name, const GpuCollectiveShape& shape,
+                            MappedOp& op) const {
+  GpuKernel added = kernel(name, shape);
+  const ExchangeTime time = exchange_time(added.exchange);
+  op.engine = "link";
+  op.bounds["launch"] += added.launch + time.latency;
+  op.bounds["link"] += time.moving;
+  op.link += sent_bytes(added.exchange);
+  op.program.kernels.push_back(std::move(added));
+}
+
+GpuKernel CollectiveKernels::kernel(const std::string& name,
+                                    const GpuCollectiveShape& shape) const {
+  Choice choice = has_nvlink() && factors_.collectives() ? fitted(shape) : published(shape);
+  GpuKernel kernel;
+  kernel.name = name + " " + choice.algorithm;
+  kernel.launch = launch_;
+  kernel.exchange = std::move(choice.exchange);
+  return kernel;
+}
+
+CollectiveKernels::Choice CollectiveKernels::fitted(const GpuCollectiveShape& shape) const {
+  const CollectiveFactors& links = *factors_.collectives();
+  const GpuDeviceSpec& device = system_.device;
+  const GpuProtocol protocol = nccl_time(device, links.nccl, shape).protocol;
+  Choice nccl{to_string(protocol), nccl_exchange(device, links.nccl, shape, protocol), {}};
+  nccl.time = whole(nccl.exchange);
+  if (shape.op != GpuCollective::kAllReduce || shape.bytes >= kCustomLimit) return nccl;
+  const GpuProtocol shots = custom_time(device, links.custom, shape).protocol;
+  Choice custom{to_string(shots), custom_exchange(device, links.custom, shape, shots), {}};
+  custom.time = whole(custom.exchange);
+  return custom.time < nccl.time ? custom : nccl;
+}
+
+CollectiveKernels::Choice CollectiveKernels::published(const GpuCollectiveShape& shape) const {
+  const GpuDeviceSpec& device = system_.device;
+  const BytesPerSecond peak = has_nvlink() ? device.nvlink.bandwidth : device.pcie.bandwidth;
+  Choice ring{"ring", plain_exchange(peak, kHop, shape), {}};
+  if (shape.op != GpuCollective::kAllReduce || !has_nvlink()) return ring;
+  LinkRound round;
+  round.latency = 2 * kHop;
+  round.peers = shape.ranks - 1;
+  round.message = shape.bytes;
+  round.link_rate = peak;
+  Choice at_once{"one-shot", {shape.ranks, peak, {round}}, {}};
+  return whole(at_once.exchange) < whole(ring.exchange) ? at_once : ring;
+}
+
+}  // namespace foretell

@@ -1,0 +1,41 @@
+// Kernels in which the GPUs of a group exchange data over NVLink or PCIe.
+#pragma once
+
+#include "hw/spec/gpu_factors.hpp"
+#include "hw/spec/gpu_spec.hpp"
+#include "model/mapping/gpu/mapped_op.hpp"
+#include "model/timing/gpu_collective_timing.hpp"
+
+namespace foretell {
+
+class CollectiveKernels {
+ public:
+  // Both outlive it. `launch`: from the kernel before to the first message.
+  CollectiveKernels(const GpuSystemSpec& system, const GpuFactors& factors, Seconds launch)
+      : system_(system), factors_(factors), launch_(launch) {}
+
+  // Appends the kernel of a collective and what bounds it. `name`: of the operator.
+  void add(const std::string& name, const GpuCollectiveShape& shape, MappedOp& op) const;
+
+  // With fitted factors the fastest protocol of NCCL or, for small sums, of the kernels of
+  // inference libraries; by published facts alone and over PCIe a ring (Patarasuk and Yuan, 2009),
+  // and for small sums over NVLink one round in which every GPU reads what all the others have,
+  // behind a barrier.
+  GpuKernel kernel(const std::string& name, const GpuCollectiveShape& shape) const;
+
+ private:
+  struct Choice {
+    std::string algorithm;
+    LinkExchange exchange;
+    Seconds time;
+  };
+  Choice fitted(const GpuCollectiveShape& shape) const;
+  Choice published(const GpuCollectiveShape& shape) const;
+  bool has_nvlink() const { return system_.interconnect == "nvlink"; }
+
+  const GpuSystemSpec& system_;
+  const GpuFactors& factors_;
+  Seconds launch_;
+};
+
+}  // namespace foretell

@@ -1,0 +1,268 @@
+#include "model/mapping/gpu/convolution_kernels.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+#include <variant>
+
+#include "model/mapping/fusion/convolution.hpp"
+#include "model/mapping/gpu/gemm.hpp"
+#include "model/timing/attention_timing.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr double kElement = 4;          // bytes
+constexpr double kL2Softness = 0.6;     // share of the capacity over which hits become misses
+constexpr double kOverlapTime = 20e-6;  // where the factor `overlap` is stated, and its growth with
+constexpr double kOverlapGrowth = 0.25;  // the time of a kernel, as for products
+constexpr double kMaxOverlap = 12;
+constexpr std::int64_t kPatchIn = 6;  // F(4x4,3x3)
+constexpr std::int64_t kPatchOut = 4;
+constexpr std::int64_t kPoints = kPatchIn * kPatchIn;
+constexpr std::int64_t kFusedPoints = 16;    // F(2x2,3x3)
+constexpr std::int64_t kFusedChannels = 32;  // of a thread block
+constexpr int kFusedTile = 128;
+constexpr double kFusedResults = 32 * 32 * 4;  // pixels and channels that a thread block writes
+constexpr double kFusedStep = 32;              // input channels of a stage …
+constexpr double kFusedStage = 0.25;           // … of which a quarter is walked at once
+constexpr double kFusedResident = 2;
+
+// Images, rows and columns of patches that a thread block of the fused kernel takes.
+struct Block {
+  std::int64_t images, rows, columns;
+};
+constexpr std::array<Block, 5> kBlocks = {{{1, 4, 8}, {2, 4, 4}, {2, 2, 8}, {4, 2, 4}, {4, 1, 8}}};
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+GemmLibrary implicit_library() {
+  GemmLibrary library;
+  library.vector_pipe = true;
+  library.stage = 0.25;
+  library.tiles = {{128, 128, 2}, {128, 64, 4}, {128, 32, 8}};
+  library.max_split = 1;
+  return library;
+}
+
+GemmLibrary points_library() {
+  GemmLibrary library = implicit_library();
+  library.tiles = {{64, 64, 8}, {32, 128, 4}, {128, 64, 4}};
+  return library;
+}
+
+Bytes elements(double count) { return Bytes(kElement * count); }
+
+Bytes input_of(const ConvolutionShape& shape) {
+  return elements(static_cast<double>(shape.images * shape.groups * shape.channels_in) *
+                  static_cast<double>(shape.in_pixels));
+}
+
+Bytes weights_of(const ConvolutionShape& shape) {
+  return elements(static_cast<double>(shape.groups * shape.channels_in * shape.channels_out) *
+                  static_cast<double>(shape.filter));
+}
+
+Bytes output_of(const ConvolutionShape& shape) {
+  return elements(static_cast<double>(shape.images * shape.groups * shape.channels_out) *
+                  static_cast<double>(shape.out_rows * shape.out_columns));
+}
+
+bool is_one(const Op& op, const char* attribute) {
+  const auto found = op.attributes.find(attribute);
+  if (found == op.attributes.end()) return true;
+  const auto* values = std::get_if<std::vector<std::int64_t>>(&found->second);
+  if (values == nullptr) return std::get<std::int64_t>(found->second) == 1;
+  return std::all_of(values->begin(), values->end(), [](std::int64_t value) { return value == 1; });
+}
+
+}  // namespace
+
+ConvolutionShape convolution_shape(const Graph& graph, const Op& op) {
+  const Shape& x = graph.tensor(op.inputs[0]).shape;
+  const Shape& y = graph.tensor(op.outputs.front()).shape;
+  const ImplicitGemm gemm = implicit_gemm(graph, op);
+  ConvolutionShape shape;
+  shape.images = x[0];
+  shape.groups = gemm.groups;
+  shape.channels_in = gemm.k_channels;
+  shape.channels_out = gemm.n;
+  shape.in_pixels = element_count(x) / (x[0] * x[1]);
+  shape.filter = gemm.k / gemm.k_channels;
+  shape.out_columns = gemm.m / x[0];
+  if (op.kind != "Conv" || y.size() != 4) return shape;
+  shape.out_rows = y[2];
+  shape.out_columns = y[3];
+  const Shape& weight = graph.tensor(op.inputs[1]).shape;
+  shape.is_winograd =
+      weight[2] == 3 && weight[3] == 3 && is_one(op, "strides") && is_one(op, "dilations");
+  return shape;
+}
+
+ConvolutionKernels::ConvolutionKernels(const GpuDeviceSpec& device, const ProductFactors& factors)
+    : device_(device),
+      factors_(factors),
+      type_(gemm_type("fp32")),
+      implicit_library_(implicit_library()),
+      points_library_(points_library()),
+      implicit_(device, type_, implicit_library_, factors.gemm),
+      points_(device, type_, points_library_, factors.gemm) {}
+
+double ConvolutionKernels::per_sm(BytesPerCycle rate) const {
+  return rate.value() * device_.clock.boost.value();
+}
+
+double ConvolutionKernels::missing(Bytes footprint) const {
+  const Bytes capacity = device_.l2.capacity * factors_.gemm.l2_share;
+  return std::clamp((footprint / capacity - 1) / kL2Softness, 0.0, 1.0);
+}
+
+ConvolutionTraffic ConvolutionKernels::warm_traffic(const ConvolutionShape& shape) const {
+  const double share = missing(input_of(shape) + weights_of(shape) + output_of(shape));
+  return {input_of(shape) * share, weights_of(shape) * share, output_of(shape)};
+}
+
+GpuKernel ConvolutionKernels::transform(const std::string& name, Bytes moved, Bytes dram) const {
+  GpuKernel kernel;
+  kernel.name = name;
+  kernel.launch = factors_.gemm.launch;
+  kernel.memory_latency = implicit_.prologue();
+  kernel.dram_bytes = dram * factors_.transform;
+  kernel.dram_rate = implicit_.dram_rate();
+  kernel.l2_bytes = moved * factors_.transform;
+  kernel.l2_rate = implicit_.l2_rate();
+  return kernel;
+}
+
+GpuProgram ConvolutionKernels::implicit_gemm(const ConvolutionShape& shape,
+                                             const ConvolutionTraffic& traffic) const {
+  GemmShape product;
+  product.m = shape.images * shape.out_rows * shape.out_columns;
+  product.n = shape.channels_out;
+  product.k = shape.channels_in * shape.filter;
+  product.batch = shape.groups;
+  GemmTimes times = implicit_.fastest(product, {});
+  times.dram = traffic.input + traffic.weights + traffic.output;
+  times.dram_rate = implicit_.dram_rate();
+  GpuProgram program = gemm_program(implicit_, product, times);
+  program.kernels.back().name = "implicit " + program.kernels.back().name;
+  return program;
+}
+
+GpuProgram ConvolutionKernels::fused_winograd(const ConvolutionShape& shape,
+                                              const ConvolutionTraffic& traffic) const {
+  std::int64_t patches = 0;
+  for (const Block& block : kBlocks) {
+    const std::int64_t blocks = ceil_div(shape.images, block.images) *
+                                ceil_div(shape.out_rows, 2 * block.rows) *
+                                ceil_div(shape.out_columns, 2 * block.columns);
+    patches = patches == 0 ? blocks : std::min(patches, blocks);
+  }
+  const std::int64_t count = patches * ceil_div(shape.channels_out, kFusedChannels);
+  const double waves = std::ceil(static_cast<double>(count) / device_.sms);
+  const double resident = std::min(kFusedResident, waves);
+  const auto depth = static_cast<double>(shape.channels_in);
+  const GemmFactors& gemm = factors_.gemm;
+  const double rate = dense_rate(device_, type_.rate).value() * gemm.mma_efficiency *
+                      factors_.winograd / device_.sms;
+  const double multiply = 2.0 * kFusedTile * kFusedTile * kFusedStep / rate;
+  const double fetch = 2 * kFusedTile * kElement * kFusedStep / per_sm(gemm.sm_feed);
+  const double latency = gemm.step.value() / device_.clock.boost.value() / resident;
+  const double stages = std::ceil(depth / kFusedStep / kFusedStage) * kFusedStage;
+  const double prologue = implicit_.prologue().value();
+  const double block = prologue / resident + stages * std::max(multiply + fetch, latency) +
+                       kFusedResults * kElement / per_sm(gemm.epilogue);
+  const Bytes points = elements(depth * static_cast<double>(shape.channels_out * kFusedPoints));
+  const double spilled = missing(points + input_of(shape) + output_of(shape));
+  GpuProgram program;
+  program.kernels.push_back(transform("transform filters", weights_of(shape) + points,
+                                      traffic.weights + spilled * points));
+  GpuKernel kernel;
+  kernel.name = "winograd 128x128";
+  kernel.launch = gemm.launch;
+  kernel.memory_latency = Seconds(prologue);
+  kernel.dram_bytes = traffic.input + spilled * points + traffic.output;
+  kernel.dram_rate = implicit_.dram_rate();
+  // Four input pixels and sixteen points of each filter per patch and channel.
+  kernel.l2_bytes = elements(static_cast<double>(count) * depth * kFusedChannels *
+                             static_cast<double>(4 + kFusedPoints));
+  kernel.l2_rate = implicit_.l2_rate();
+  add_ctas(kernel, count, Seconds(block));
+  const double longer = std::max(
+      waves * block,
+      std::max((kernel.dram_bytes / kernel.dram_rate), (kernel.l2_bytes / kernel.l2_rate)).value());
+  kernel.overlap =
+      std::min(kMaxOverlap, 1 + gemm.overlap * std::pow(longer / kOverlapTime, kOverlapGrowth));
+  kernel.stretch = implicit_.stretch(Seconds(longer));
+  program.kernels.push_back(std::move(kernel));
+  return program;
+}
+
+GpuProgram ConvolutionKernels::winograd(const ConvolutionShape& shape,
+                                        const ConvolutionTraffic& traffic) const {
+  GemmShape product;
+  product.m =
+      shape.images * ceil_div(shape.out_rows, kPatchOut) * ceil_div(shape.out_columns, kPatchOut);
+  product.n = shape.channels_out;
+  product.k = shape.channels_in;
+  product.batch = kPoints;
+  const auto points_of = [](std::int64_t rows, std::int64_t columns) {
+    return elements(static_cast<double>(kPoints * rows) * static_cast<double>(columns));
+  };
+  const Bytes patches = points_of(product.m, product.k);
+  const Bytes filters = points_of(product.n, product.k);
+  const Bytes results = points_of(product.m, product.n);
+  // Points that were just written are found in L2 as far as they fit.
+  const double from_dram = missing(patches + filters + results);
+  GemmTimes times = points_.fastest(product, {});
+  times.dram = (patches + filters) * from_dram + results;
+  times.dram_rate = points_.dram_rate();
+  GpuProgram program;
+  program.kernels.push_back(
+      transform("transform input", input_of(shape) + patches, traffic.input + patches));
+  program.kernels.push_back(
+      transform("transform filters", weights_of(shape) + filters, traffic.weights + filters));
+  program.kernels.push_back(gemm_program(points_, product, times).kernels.back());
+  program.kernels.back().name = "winograd " + program.kernels.back().name;
+  program.kernels.push_back(transform("transform output", results + output_of(shape),
+                                      results * from_dram + traffic.output));
+  return program;
+}
+
+ConvolutionChoice ConvolutionKernels::fastest(const ConvolutionShape& shape,
+                                              const ConvolutionTraffic& traffic) const {
+  ConvolutionChoice best;
+  best.program = implicit_gemm(shape, traffic);
+  best.time = program_time(best.program, device_);
+  const bool has_winograd = factors_.winograd > 0 && factors_.transform > 0;
+  if (!has_winograd || !shape.is_winograd || shape.groups > 1) return best;
+  const auto consider = [&](ConvolutionAlgorithm algorithm, GpuProgram program) {
+    const Seconds time = program_time(program, device_);
+    if (time < best.time) best = {algorithm, std::move(program), time};
+  };
+  consider(ConvolutionAlgorithm::kFusedWinograd, fused_winograd(shape, traffic));
+  consider(ConvolutionAlgorithm::kWinograd, winograd(shape, traffic));
+  return best;
+}
+
+void ConvolutionKernels::add(const ConvolutionShape& shape, const ConvolutionTraffic& traffic,
+                             MappedOp& op) const {
+  ConvolutionChoice choice = fastest(shape, traffic);
+  op.engine = "vector";
+  for (GpuKernel& kernel : choice.program.kernels) {
+    op.dram += kernel.dram_bytes;
+    op.bounds["launch"] += kernel.launch + kernel.memory_latency;
+    op.bounds["DRAM"] += kernel.dram_bytes / kernel.dram_rate;
+    op.bounds["L2"] += kernel.l2_bytes / kernel.l2_rate;
+    for (const CtaRun& run : kernel.ctas) {
+      op.kernel = kernel.name;
+      op.waves = static_cast<double>(run.count) / (device_.sms * kernel.ctas_per_sm);
+      op.occupancy = op.waves / std::ceil(op.waves);
+      op.bounds["vector pipe"] += std::ceil(op.waves) * run.duration;
+    }
+    op.program.kernels.push_back(std::move(kernel));
+  }
+}
+
+}  // namespace foretell

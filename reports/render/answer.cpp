@@ -1,0 +1,272 @@
+#include "reports/render/answer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+
+#include "model/base/text.hpp"
+#include "reports/render/record_cells.hpp"
+#include "reports/render/si_format.hpp"
+
+namespace foretell {
+namespace {
+
+using Records = std::vector<const RunRecord*>;
+constexpr std::size_t kNamedChanges = 6;
+
+bool is_promise(const RunRecord& record) {
+  const std::string ending = "-datasheet";
+  const std::string& dtype = record.context.dtype;
+  return dtype.size() > ending.size() &&
+         dtype.compare(dtype.size() - ending.size(), ending.size(), ending) == 0;
+}
+
+// Without promises, unless there is nothing else.
+Records usable(const std::vector<RunRecord>& records) {
+  Records real;
+  Records all;
+  for (const RunRecord& record : records) {
+    all.push_back(&record);
+    if (!is_promise(record)) real.push_back(&record);
+  }
+  return real.empty() ? all : real;
+}
+
+double throughput_of(const RunRecord& record) { return record.summary.throughput; }
+
+// The first of the records that nobody beats; null of none.
+const RunRecord* least(const Records& records,
+                       const std::function<std::optional<double>(const RunRecord&)>& value) {
+  const RunRecord* best = nullptr;
+  for (const RunRecord* record : records) {
+    const std::optional<double> own = value(*record);
+    if (own && (best == nullptr || *own < *value(*best))) best = record;
+  }
+  return best;
+}
+
+const RunRecord* fastest(const Records& records) {
+  return least(records, [](const RunRecord& r) { return std::optional(-throughput_of(r)); });
+}
+
+const RunRecord* cheapest(const Records& records) {
+  return least(records, [](const RunRecord& r) { return r.summary.cost_usd_per_million; });
+}
+
+const RunRecord* quickest(const Records& records) {
+  return least(records, [](const RunRecord& r) { return std::optional(r.summary.latency_s); });
+}
+
+std::string rate_text(const RunRecord& record) {
+  const double value = throughput_of(record);
+  const std::string number =
+      value >= 1000 ? count_format(std::round(value)) : plain_format(value, 4);
+  return number + " " + record.summary.throughput_unit;
+}
+
+std::string usd_text(double usd) {
+  return usd < 1 ? fmt::format("${:.3f}", usd) : fmt::format("${:.2f}", usd);
+}
+
+// "batch 8, sequence length 128": what is asked for, not how it is run.
+std::string question_text(const Scenario& scenario) {
+  std::vector<std::string> parts;
+  const auto add = [&parts](const char* name, std::int64_t value) {
+    if (value != 0) parts.push_back(fmt::format("{} {}", name, value));
+  };
+  add("batch", scenario.batch);
+  add("sequence length", scenario.seq_len);
+  add("input length", scenario.input_len);
+  add("output length", scenario.output_len);
+  add("image size", scenario.image_size);
+  return join(parts, ", ");
+}
+
+std::string where_text(const RunRecord& record) {
+  std::string text = record.context.system + " in " + record.context.dtype;
+  if (record.context.scenario.batch > 0)
+    text += fmt::format(" with batch {}", record.context.scenario.batch);
+  return text;
+}
+
+std::string lead_sentence(const RunRecord& best, std::size_t count) {
+  const std::string question = question_text(best.context.scenario);
+  const std::string what = best.context.workload + (question.empty() ? "" : " (" + question + ")");
+  std::string text =
+      count == 1 ? fmt::format("{} runs {} in {} at", best.context.system, what, best.context.dtype)
+                 : fmt::format("Of {} predictions the fastest is {} in {} on {}:",
+                               count_format(static_cast<double>(count)), what, best.context.dtype,
+                               best.context.system);
+  text +=
+      fmt::format(" {}, {} per request", rate_text(best), si_format(best.summary.latency_s, "s"));
+  if (best.summary.cost_usd_per_million) {
+    text += fmt::format(", for {} per million {}", usd_text(*best.summary.cost_usd_per_million),
+                        counted_thing(best.summary.throughput_unit));
+  }
+  if (!best.context.set.empty()) text += ", with " + join(best.context.set, ", ");
+  if (!best.summary.bottleneck.empty()) text += "; the limit is the " + best.summary.bottleneck;
+  return text + ".";
+}
+
+// "NeuronCore", "GPU" or "CPU".
+std::string kind_of(const RunRecord& record) {
+  if (!record.machine) return "";
+  const std::string& part = record.machine->part;
+  return part.find("core") != std::string::npos ? "CPU" : part;
+}
+
+std::string kind_words(const RunRecord& record) {
+  const std::string kind = kind_of(record);
+  return kind == "NeuronCore" ? record.machine->device : kind == "GPU" ? "GPUs" : "CPUs";
+}
+
+bool is_one_question(const Records& records) {
+  return std::all_of(records.begin(), records.end(), [&](const RunRecord* record) {
+    return record->context.workload == records.front()->context.workload &&
+           record->summary.throughput_unit == records.front()->summary.throughput_unit;
+  });
+}
+
+// One sentence per kind of machine, the cheapest kind first.
+void add_kinds(const Records& records, std::vector<std::string>& answer) {
+  std::map<std::string, Records> kinds;
+  for (const RunRecord* record : records) {
+    if (!kind_of(*record).empty() && record->summary.cost_usd_per_million)
+      kinds[kind_of(*record)].push_back(record);
+  }
+  if (kinds.size() < 2) return;
+  Records best;
+  for (const auto& [kind, own] : kinds) best.push_back(cheapest(own));
+  std::sort(best.begin(), best.end(), [](const RunRecord* a, const RunRecord* b) {
+    return *a->summary.cost_usd_per_million < *b->summary.cost_usd_per_million;
+  });
+  const double floor = *best.front()->summary.cost_usd_per_million;
+  for (const RunRecord* record : best) {
+    const Records& own = kinds.at(kind_of(*record));
+    const RunRecord* quick = quickest(own);
+    const double usd = *record->summary.cost_usd_per_million;
+    answer.push_back(fmt::format(
+        "{}: the cheapest is {} at {} per million {}{}; the shortest latency is {} on {}.",
+        kind_words(*record), where_text(*record), usd_text(usd),
+        counted_thing(record->summary.throughput_unit),
+        record == best.front() ? "" : fmt::format(", {} times as much", plain_format(usd / floor)),
+        si_format(quick->summary.latency_s, "s"), where_text(*quick)));
+  }
+}
+
+void add_extremes(const Records& records, std::vector<std::string>& answer) {
+  const RunRecord* best = fastest(records);
+  if (quickest(records) == best && (cheapest(records) == best || cheapest(records) == nullptr))
+    return;  // said already
+  std::vector<std::string> parts;
+  if (const RunRecord* cheap = cheapest(records)) {
+    parts.push_back(fmt::format("the cheapest is {} at {} per million {}", where_text(*cheap),
+                                usd_text(*cheap->summary.cost_usd_per_million),
+                                counted_thing(cheap->summary.throughput_unit)));
+  }
+  const RunRecord* quick = quickest(records);
+  parts.push_back(fmt::format("the shortest latency is {} on {}",
+                              si_format(quick->summary.latency_s, "s"), where_text(*quick)));
+  std::string text = join(parts, "; ") + ".";
+  text.front() = 'T';
+  answer.push_back(text);
+}
+
+// Everything that is equal between a machine as shipped and a changed one.
+std::string question_key(const RunRecord& record) {
+  const RunContext& c = record.context;
+  return c.system + '\n' + c.workload + '\n' + c.dtype + '\n' + question_text(c.scenario);
+}
+
+struct Change {
+  std::string set;
+  std::size_t parts = 0;  // parameters that it changes
+  double gain = 0;        // of throughput
+};
+
+std::string change_text(const Change& change) {
+  return fmt::format("{} gives ×{}", change.set, plain_format(change.gain));
+}
+
+// What each change of the hardware gains over the fastest machine as shipped.
+void add_changes(const Records& records, std::vector<std::string>& answer) {
+  Records shipped;
+  std::copy_if(records.begin(), records.end(), std::back_inserter(shipped),
+               [](const RunRecord* record) { return record->context.set.empty(); });
+  if (shipped.empty() || shipped.size() == records.size()) return;
+  std::map<std::string, const RunRecord*> bases;
+  for (const RunRecord* base : shipped) bases.emplace(question_key(*base), base);
+  const RunRecord* base = fastest(shipped);
+  std::vector<Change> changes;  // of this one
+  double most = 0;              // of all
+  const RunRecord* most_changed = nullptr;
+  for (const RunRecord* record : records) {
+    const auto found = bases.find(question_key(*record));
+    if (record->context.set.empty() || found == bases.end()) continue;
+    const double gain = throughput_of(*record) / throughput_of(*found->second);
+    if (gain > most) {
+      most = gain;
+      most_changed = record;
+    }
+    if (found->second == base)
+      changes.push_back({join(record->context.set, ", "), record->context.set.size(), gain});
+  }
+  if (most_changed == nullptr || changes.empty()) return;
+  std::sort(changes.begin(), changes.end(),
+            [](const Change& a, const Change& b) { return a.gain > b.gain; });
+  std::vector<std::string> named;
+  for (const Change& change : changes) {
+    if (named.size() < kNamedChanges) named.push_back(change_text(change));
+  }
+  answer.push_back(fmt::format(
+      "{} makes it twice as fast: the most is ×{}, on {}, by {}.",
+      most >= 2 ? "A change of the hardware" : "No change of the hardware that was tried",
+      plain_format(most), where_text(*most_changed), join(most_changed->context.set, ", ")));
+  answer.push_back(fmt::format("On {}, which makes {} as shipped: {}.", where_text(*base),
+                               rate_text(*base), join(named, "; ")));
+}
+
+void add_claims(const std::vector<JudgedClaim>& claims, std::vector<std::string>& answer) {
+  std::map<std::string, std::vector<std::string>> by_verdict;
+  for (const JudgedClaim& judged : claims) {
+    const Judgement& j = judged.judgement;
+    std::string text = judged.claim.says;
+    if (!j.predicted.empty()) {
+      text += fmt::format(": {}{}", j.predicted, j.close ? ", limit inside the 80 % interval" : "");
+    } else if (!j.why.empty()) {
+      text += " (" + j.why + ")";
+    }
+    by_verdict[j.verdict].push_back(text);
+  }
+  const auto count = [&](const char* verdict) { return by_verdict[verdict].size(); };
+  answer.push_back(
+      fmt::format("Of {} claims, predictions support {}, contradict {}, and cannot judge {}.",
+                  claims.size(), count(kSupported), count(kNotSupported), count(kCannotBeJudged)));
+  const std::pair<const char*, const char*> leads[] = {{kSupported, "Supported: "},
+                                                       {kNotSupported, "Not supported: "},
+                                                       {kCannotBeJudged, "Cannot be judged: "}};
+  for (const auto& [verdict, lead] : leads) {
+    if (count(verdict) > 0) answer.push_back(lead + join(by_verdict[verdict], "; ") + ".");
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> answer_of(const ReportContent& content) {
+  std::vector<std::string> answer;
+  const Records records = usable(content.records);
+  if (!records.empty()) add_changes(records, answer);
+  if (!content.claims.empty()) add_claims(content.claims, answer);
+  if (!answer.empty() || records.empty()) return answer;
+  answer.push_back(lead_sentence(*fastest(records), content.records.size()));
+  if (records.size() < 2 || !is_one_question(records)) return answer;
+  const std::size_t before = answer.size();
+  add_kinds(records, answer);
+  if (answer.size() == before) add_extremes(records, answer);
+  return answer;
+}
+
+}  // namespace foretell
