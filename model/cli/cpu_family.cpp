@@ -10,6 +10,7 @@
 #include "model/base/text.hpp"
 #include "model/cli/device_family.hpp"
 #include "model/cli/make_record.hpp"
+#include "model/cli/refuse_option.hpp"
 #include "model/mapping/cpu/map_graph.hpp"
 #include "model/predict/cpu_call.hpp"
 #include "model/predict/gpu_generation.hpp"
@@ -24,22 +25,18 @@ struct CpuRequest : ResolvedWorkload {
   ChosenCpuFactors factors;
 };
 
-void refuse(const Request& request, bool given, const char* option, const char* why) {
-  if (given) throw UserError(fmt::format("{}: {} {}", request.system, option, why));
-}
-
 void check_options(const Request& request) {
-  refuse(request, request.pp > 1, "--pp", "is not modelled on CPUs; leave it out");
-  refuse(request, request.tp > 1, "--tp",
-         "is not modelled on CPUs: all cores of a copy work on it together; leave it out");
-  refuse(request, !request.sdk.empty(), "--sdk", "is about NeuronCores; leave it out");
-  refuse(request, request.kv == "bucket", "--kv bucket",
-         "is about NeuronCores: CPUs read the cache up to the position; leave it out");
-  refuse(request, request.sampling == "host", "--sampling host",
-         "is about NeuronCores: CPUs sample themselves; leave it out");
-  refuse(request, !request.l2.empty(), "--l2", "is about GPUs; leave it out");
-  refuse(request, !request.launch.empty(), "--launch", "is about GPUs; leave it out");
-  refuse(request, !request.clock.empty(), "--clock", "is about GPUs; leave it out");
+  refuse_option(request, request.pp > 1, "--pp", "is not modelled on CPUs; leave it out");
+  refuse_option(request, request.tp > 1, "--tp",
+                "is not modelled on CPUs: all cores of a copy work on it together; leave it out");
+  refuse_option(request, !request.sdk.empty(), "--sdk", "is about NeuronCores; leave it out");
+  refuse_option(request, request.kv == "bucket", "--kv bucket",
+                "is about NeuronCores: CPUs read the cache up to the position; leave it out");
+  refuse_option(request, request.sampling == "host", "--sampling host",
+                "is about NeuronCores: CPUs sample themselves; leave it out");
+  refuse_option(request, !request.l2.empty(), "--l2", "is about GPUs; leave it out");
+  refuse_option(request, !request.launch.empty(), "--launch", "is about GPUs; leave it out");
+  refuse_option(request, !request.clock.empty(), "--clock", "is about GPUs; leave it out");
 }
 
 // One copy has its part of the cores, of the third-level cache and of the memory channels.

@@ -9,6 +9,7 @@
 #include "hw/spec/sdk_version.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
+#include "model/cli/outcome_tag.hpp"
 #include "model/cli/table_request.hpp"
 #include "model/cli/worker_pool.hpp"
 #include "reports/record/csv.hpp"
@@ -26,9 +27,6 @@ std::string key_of(const std::string& network, const FitRow& row, const Request&
 }
 
 // First character of a line that a worker sends.
-constexpr char kTrialGood = '+';
-constexpr char kTrialUserFault = 'U';
-constexpr char kTrialOurFault = 'I';
 
 std::string one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
@@ -38,18 +36,18 @@ std::string one_line(std::string text) {
 std::string time_as_text(const Predictor& predict, const Request& request,
                          const std::string& measured) {
   try {
-    return kTrialGood + to_text(predicted_values(predict(request)).at("pred_" + measured));
+    return kGoodTag + to_text(predicted_values(predict(request)).at("pred_" + measured));
   } catch (const UserError& error) {
-    return kTrialUserFault + one_line(error.what());
+    return kUserFaultTag + one_line(error.what());
   } catch (const std::exception& error) {
-    return kTrialOurFault + one_line(error.what());
+    return kOurFaultTag + one_line(error.what());
   }
 }
 
 double time_from_text(const std::string& line, const Request& request) {
-  if (line.front() == kTrialGood) return std::stod(line.substr(1));
+  if (line.front() == kGoodTag) return std::stod(line.substr(1));
   const std::string message = request.workload + " on " + request.system + ": " + line.substr(1);
-  if (line.front() == kTrialUserFault) throw UserError(message);
+  if (line.front() == kUserFaultTag) throw UserError(message);
   throw InternalError(__FILE__, __LINE__, message);
 }
 

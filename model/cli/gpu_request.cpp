@@ -4,23 +4,20 @@
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
+#include "model/cli/refuse_option.hpp"
 #include "model/mapping/gpu/gpu_precision.hpp"
 #include "model/predict/gemm_rows.hpp"
 
 namespace foretell {
 namespace {
 
-void refuse_on_gpu(const Request& request, bool given, const char* option, const char* why) {
-  if (given) throw UserError(fmt::format("{}: {} {}", request.system, option, why));
-}
-
 void check_gpu_options(const Request& request) {
-  refuse_on_gpu(request, request.pp > 1 && !request.trace_file.empty(), "--trace",
+  refuse_option(request, request.pp > 1 && !request.trace_file.empty(), "--trace",
                 "shows one GPU, not the stages of a pipeline; leave it or --pp out");
-  refuse_on_gpu(request, !request.sdk.empty(), "--sdk", "is about NeuronCores; leave it out");
-  refuse_on_gpu(request, request.kv == "bucket", "--kv bucket",
+  refuse_option(request, !request.sdk.empty(), "--sdk", "is about NeuronCores; leave it out");
+  refuse_option(request, request.kv == "bucket", "--kv bucket",
                 "is about NeuronCores: GPUs read the cache up to the position; leave it out");
-  refuse_on_gpu(request, request.sampling == "host", "--sampling host",
+  refuse_option(request, request.sampling == "host", "--sampling host",
                 "is about NeuronCores: GPUs sample on the device; leave it out");
 }
 

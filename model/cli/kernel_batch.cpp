@@ -11,13 +11,13 @@
 #include "model/cli/calibrate_collective.hpp"
 #include "model/cli/calibrate_operator.hpp"
 #include "model/cli/kernel_rows.hpp"
+#include "model/cli/outcome_tag.hpp"
 #include "model/cli/worker_pool.hpp"
 
 namespace foretell {
 namespace {
 
 constexpr double kUsPerSecond = 1e6;
-constexpr char kGood = '+';
 constexpr char kBad = '-';
 
 std::string as_line(const RowTime& time) {
@@ -27,12 +27,12 @@ std::string as_line(const RowTime& time) {
     return kBad + message;
   }
   const auto us = [](Seconds value) { return to_text(value.value() * kUsPerSecond); };
-  return kGood + us(time.time) + ' ' + us(time.low) + ' ' + us(time.high);
+  return kGoodTag + us(time.time) + ' ' + us(time.low) + ' ' + us(time.high);
 }
 
 RowPrediction from_line(const std::string& line) {
   RowPrediction prediction;
-  if (line.empty() || line.front() != kGood) {
+  if (line.empty() || line.front() != kGoodTag) {
     prediction.error = line.empty() ? "internal error: a worker sent nothing" : line.substr(1);
     return prediction;
   }

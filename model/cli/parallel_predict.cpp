@@ -1,6 +1,7 @@
 #include "model/cli/parallel_predict.hpp"
 
 #include "model/base/errors.hpp"
+#include "model/cli/outcome_tag.hpp"
 #include "model/cli/request_fields.hpp"
 #include "model/cli/worker_pool.hpp"
 
@@ -10,9 +11,6 @@ namespace {
 constexpr std::int64_t kMaxJobs = 4096;
 
 // First character of what a worker sends: a record or the message of an error.
-constexpr char kRecord = 'R';
-constexpr char kUserFault = 'U';
-constexpr char kOurFault = 'I';
 
 std::string predict_as_text(const Predictor& predict, const Request& request, Detail detail) {
   try {
@@ -21,11 +19,11 @@ std::string predict_as_text(const Predictor& predict, const Request& request, De
       record.operators.clear();
       record.resources.clear();
     }
-    return kRecord + to_json(record);
+    return kRecordTag + to_json(record);
   } catch (const UserError& error) {
-    return kUserFault + std::string(error.what());
+    return kUserFaultTag + std::string(error.what());
   } catch (const std::exception& error) {
-    return kOurFault + std::string(error.what());
+    return kOurFaultTag + std::string(error.what());
   }
 }
 
@@ -34,9 +32,9 @@ PredictionOutcome outcome_of(const TaskOutcome& task) {
   FORETELL_CHECK(!task.text.empty(), "a worker sent nothing");
   const std::string text = task.text.substr(1);
   switch (task.text.front()) {
-    case kRecord:
+    case kRecordTag:
       return {run_record_from_json(text, "worker"), "", false};
-    case kUserFault:
+    case kUserFaultTag:
       return {{}, text, false};
     default:
       return {{}, "internal error: " + text, true};

@@ -6,6 +6,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
+#include "model/cli/outcome_tag.hpp"
 
 namespace foretell {
 namespace {
@@ -13,9 +14,6 @@ namespace {
 constexpr std::size_t kRowsAtOnce = 500;  // that are stored together when nothing is computed
 
 // First character of an answer.
-constexpr char kPointRecord = 'R';
-constexpr char kPointUserFault = 'U';
-constexpr char kPointOurFault = 'I';
 
 PointResult result_of(const SweepAnswer& answer) {
   PointResult result;
@@ -31,10 +29,10 @@ PointResult result_of(const SweepAnswer& answer) {
   }
   FORETELL_CHECK(!answer.text.empty(), "a worker sent nothing");
   const std::string text = answer.text.substr(1);
-  if (answer.text.front() == kPointRecord) {
+  if (answer.text.front() == kRecordTag) {
     result.status = kPointGood;
     result.record = run_record_from_json(text, "worker");
-  } else if (answer.text.front() == kPointUserFault) {
+  } else if (answer.text.front() == kUserFaultTag) {
     result.status = kPointRefused;
     result.message = text;
   } else {
@@ -54,11 +52,11 @@ std::string answer_point(const Study& study, const DefaultValue& defaults, const
     record.resources.clear();
     record.machine.reset();
     record.values.clear();
-    return kPointRecord + to_json(record);
+    return kRecordTag + to_json(record);
   } catch (const UserError& error) {
-    return kPointUserFault + std::string(error.what());
+    return kUserFaultTag + std::string(error.what());
   } catch (const std::exception& error) {
-    return kPointOurFault + std::string(error.what());
+    return kOurFaultTag + std::string(error.what());
   }
 }
 

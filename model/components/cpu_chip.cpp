@@ -4,13 +4,13 @@
 #include <cmath>
 
 #include "model/base/errors.hpp"
+#include "model/components/payload_limit.hpp"
 #include "model/timing/soft_limits.hpp"
 
 namespace foretell {
 namespace {
 
-constexpr std::int64_t kPieces = 8;          // of a run of equal chunks on one core
-constexpr double kLongestPayload = 1 << 30;  // a payload counts its bytes in 32 bits
+constexpr std::int64_t kPieces = 8;  // of a run of equal chunks on one core
 
 // At most kPieces of each run, so that cores take turns at the memory.
 std::vector<CpuChunkRun> in_pieces(const std::vector<CpuChunkRun>& runs) {
@@ -61,7 +61,7 @@ void CpuCore::step() {
 }
 
 void CpuCore::request() {
-  const double now = std::min(left_, kLongestPayload);
+  const double now = std::min(left_, kLargestPayload);
   left_ -= now;
   payload_.set_data_length(static_cast<unsigned>(now));
   payload_.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);

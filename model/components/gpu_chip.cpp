@@ -4,13 +4,13 @@
 #include <cmath>
 
 #include "model/base/errors.hpp"
+#include "model/components/payload_limit.hpp"
 #include "model/timing/soft_limits.hpp"
 
 namespace foretell {
 namespace {
 
-constexpr double kL2PortBytes = 64;          // of an SM, per cycle
-constexpr double kLargestPayload = 1 << 30;  // a payload counts its bytes in 32 bits
+constexpr double kL2PortBytes = 64;  // of an SM, per cycle
 
 HbmSpec l2_server_of(const GpuDeviceSpec& spec) {
   HbmSpec server;

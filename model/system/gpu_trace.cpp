@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "model/base/errors.hpp"
+#include "model/system/trace_text.hpp"
 
 namespace foretell {
 namespace {
@@ -14,13 +14,9 @@ namespace {
 constexpr double kMicroseconds = 1e6;
 constexpr double kGiga = 1e-9;
 
-std::string json_text(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
 std::string name_event(const char* what, int thread, const std::string& name) {
   return fmt::format(R"({{"ph":"M","pid":0,"tid":{},"name":"{}","args":{{"name":{}}}}})", thread,
-                     what, json_text(name));
+                     what, quoted(name));
 }
 
 std::string link_event(Seconds at, double rate) {
@@ -46,7 +42,7 @@ void write_gpu_trace(std::ostream& out, const std::string& gpu,
         << fmt::format(
                R"({{"ph":"X","pid":0,"tid":{},"ts":{:.6f},"dur":{:.6f},"name":{},"args":{{"operator":{}}}}})",
                threads.at(run.engine), run.start.value() * kMicroseconds,
-               run.duration.value() * kMicroseconds, json_text(run.kernel), json_text(run.op));
+               run.duration.value() * kMicroseconds, quoted(run.kernel), quoted(run.op));
     if (!(run.link > Bytes(0))) continue;
     out << ",\n" << link_event(run.start, (run.link / run.duration).value());
     out << ",\n" << link_event(run.start + run.duration, 0);

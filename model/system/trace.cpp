@@ -6,13 +6,13 @@
 #include <array>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "model/base/errors.hpp"
 #include "model/program/program_builder.hpp"
+#include "model/system/trace_text.hpp"
 
 namespace foretell {
 namespace {
@@ -23,10 +23,6 @@ constexpr double kMebibyte = 1024.0 * 1024;
 constexpr Ticks kPicosecondsPerMicrosecond = 1'000'000;
 
 // A JSON string; bytes that are not UTF-8 are replaced.
-std::string quoted(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
 Ticks picoseconds(Ticks ticks) { return ticks / kTicksPerPicosecond; }
 
 // Microseconds with picoseconds behind the point, without rounding.
