@@ -5,9 +5,11 @@
 #include <foretell/version.hpp>
 #include <ostream>
 
+#include "calib/command/calibrate_command.hpp"
 #include "model/base/errors.hpp"
 #include "model/cli/commands.hpp"
-#include "model/cli/output.hpp"
+#include "model/terminal/output.hpp"
+#include "reports/command/report_command.hpp"
 
 namespace foretell {
 namespace {

@@ -4,12 +4,12 @@
 
 #include "model/base/errors.hpp"
 #include "model/cli/commands.hpp"
-#include "model/cli/device_family.hpp"
-#include "model/cli/make_record.hpp"
-#include "model/cli/output.hpp"
-#include "model/cli/parallel_predict.hpp"
-#include "model/cli/progress.hpp"
-#include "model/cli/request_options.hpp"
+#include "model/forecast/device_family.hpp"
+#include "model/forecast/make_record.hpp"
+#include "model/forecast/parallel_predict.hpp"
+#include "model/terminal/output.hpp"
+#include "model/terminal/progress.hpp"
+#include "model/terminal/request_options.hpp"
 #include "reports/render/record_text.hpp"
 
 namespace foretell {

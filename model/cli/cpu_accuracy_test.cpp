@@ -4,11 +4,11 @@
 #include <cmath>
 #include <map>
 
+#include "calib/command/cpu_intervals.hpp"
 #include "calib/fit/cpu_fit.hpp"
 #include "calib/validate/statistics.hpp"
 #include "hw/spec/cpu_catalog.hpp"
 #include "hw/spec/cpu_host.hpp"
-#include "model/cli/cpu_intervals.hpp"
 #include "reports/record/text_file.hpp"
 
 namespace foretell {

@@ -3,12 +3,13 @@
 #include <memory>
 
 #include "model/base/errors.hpp"
-#include "model/cli/batch_predictor.hpp"
 #include "model/cli/commands.hpp"
-#include "model/cli/kernel_batch.hpp"
-#include "model/cli/parallel_predict.hpp"
-#include "model/cli/progress.hpp"
-#include "model/cli/request_options.hpp"
+#include "model/cli/kernel_options.hpp"
+#include "model/forecast/parallel_predict.hpp"
+#include "model/tables/batch_predictor.hpp"
+#include "model/tables/kernel_batch.hpp"
+#include "model/terminal/progress.hpp"
+#include "model/terminal/request_options.hpp"
 #include "reports/record/json_text.hpp"
 
 namespace foretell {

@@ -3,11 +3,11 @@
 
 #include "model/base/errors.hpp"
 #include "model/cli/commands.hpp"
-#include "model/cli/output.hpp"
-#include "model/cli/program_run.hpp"
-#include "model/cli/progress.hpp"
-#include "model/cli/request_options.hpp"
-#include "model/cli/worker_pool.hpp"
+#include "model/forecast/program_run.hpp"
+#include "model/forecast/worker_pool.hpp"
+#include "model/terminal/output.hpp"
+#include "model/terminal/progress.hpp"
+#include "model/terminal/request_options.hpp"
 #include "reports/render/record_text.hpp"
 
 namespace foretell {

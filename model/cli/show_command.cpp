@@ -12,12 +12,12 @@
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/cli/commands.hpp"
-#include "model/cli/output.hpp"
-#include "model/cli/request_fields.hpp"
-#include "model/cli/request_options.hpp"
-#include "model/cli/resolved_request.hpp"
 #include "model/cli/show_workload.hpp"
-#include "model/cli/table_output.hpp"
+#include "model/forecast/request_fields.hpp"
+#include "model/forecast/resolved_request.hpp"
+#include "model/terminal/output.hpp"
+#include "model/terminal/request_options.hpp"
+#include "model/terminal/table_output.hpp"
 
 namespace foretell {
 namespace {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/base/text.hpp"
-#include "model/cli/table_output.hpp"
+#include "model/terminal/table_output.hpp"
 #include "reports/render/si_format.hpp"
 #include "workloads/ir/work.hpp"
 

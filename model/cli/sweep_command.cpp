@@ -8,14 +8,14 @@
 
 #include "model/base/errors.hpp"
 #include "model/cli/commands.hpp"
-#include "model/cli/output.hpp"
-#include "model/cli/parallel_predict.hpp"
-#include "model/cli/request_fields.hpp"
-#include "model/cli/study_check.hpp"
 #include "model/cli/study_progress.hpp"
-#include "model/cli/study_run.hpp"
-#include "model/cli/study_table.hpp"
+#include "model/forecast/parallel_predict.hpp"
+#include "model/forecast/request_fields.hpp"
 #include "model/search/front_search.hpp"
+#include "model/terminal/output.hpp"
+#include "model/what_if/study_check.hpp"
+#include "model/what_if/study_run.hpp"
+#include "model/what_if/study_table.hpp"
 #include "reports/record/text_file.hpp"
 
 namespace foretell {

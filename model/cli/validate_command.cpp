@@ -7,16 +7,18 @@
 
 #include "calib/validate/accuracy_report.hpp"
 #include "model/base/errors.hpp"
-#include "model/cli/batch_predictor.hpp"
 #include "model/cli/commands.hpp"
-#include "model/cli/kernel_batch.hpp"
-#include "model/cli/output.hpp"
-#include "model/cli/parallel_predict.hpp"
-#include "model/cli/progress.hpp"
-#include "model/cli/request_fields.hpp"
-#include "model/cli/request_options.hpp"
-#include "model/cli/row_filter.hpp"
-#include "model/cli/sample_collector.hpp"
+#include "model/cli/kernel_options.hpp"
+#include "model/forecast/parallel_predict.hpp"
+#include "model/forecast/request_fields.hpp"
+#include "model/tables/batch_predictor.hpp"
+#include "model/tables/held_out_rows.hpp"
+#include "model/tables/kernel_batch.hpp"
+#include "model/tables/row_filter.hpp"
+#include "model/tables/sample_collector.hpp"
+#include "model/terminal/output.hpp"
+#include "model/terminal/progress.hpp"
+#include "model/terminal/request_options.hpp"
 
 namespace foretell {
 namespace {

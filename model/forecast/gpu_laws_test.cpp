@@ -1,0 +1,253 @@
+// Networks on GPUs from a request to its record, on the real model.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "model/forecast/prediction.hpp"
+#include "reports/record/testing/temporary_folder.hpp"
+#include "workloads/ir/precision.hpp"
+
+namespace foretell {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+Request bert() {
+  Request request;
+  request.system = "H100_SXM";
+  request.workload = "bert-large-uncased";
+  request.dtype = "bf16";
+  request.batch = 8;
+  request.seq_len = 128;
+  return request;
+}
+
+Request llama() {
+  Request request;
+  request.system = "h100-sxm-x8";
+  request.workload = "llama-3-8b";
+  request.dtype = "bf16";
+  request.tp = 2;
+  request.input_len = 512;
+  request.output_len = 300;
+  return request;
+}
+
+double call_of(const Request& request) { return predict(request).summary.call_s; }
+
+TEST(GpuLaws, ARecordSaysWhatItRestsOn) {
+  const RunRecord record = predict(bert());
+  EXPECT_EQ(record.context.system, "h100-sxm");
+  EXPECT_THAT(record.context.factors, HasSubstr("gpu@"));
+  EXPECT_FALSE(record.summary.cost_usd_per_million);
+  EXPECT_TRUE(record.summary.costs_usd_per_million.empty());
+  EXPECT_EQ(record.context.scenario.dp, 1);
+  EXPECT_LT(record.summary.memory_used_bytes, record.summary.memory_capacity_bytes);
+  EXPECT_THAT(record.context.notes, Contains(HasSubstr("the default is shown")));
+}
+
+TEST(GpuLaws, OperatorsSayWavesAndOccupancy) {
+  const RunRecord record = predict(bert());
+  int products = 0;
+  for (const OperatorRecord& op : record.operators) {
+    EXPECT_FALSE(op.critical.empty()) << op.name;
+    if (op.kernel.empty()) continue;
+    ++products;
+    EXPECT_GT(op.waves, 0) << op.name;
+    EXPECT_GT(op.occupancy, 0) << op.name;
+    EXPECT_LE(op.occupancy, 1) << op.name;
+  }
+  EXPECT_GE(products, 24 * 4);
+}
+
+TEST(GpuLaws, BertLargeIsAFewMillisecondsOnAnA100) {
+  Request request = bert();
+  request.system = "a100-sxm";
+  EXPECT_GT(call_of(request), 2.2e-3);  // its products at the full dense rate
+  EXPECT_LT(call_of(request), 8e-3);
+}
+
+TEST(GpuLaws, AnH200IsNeverSlowerThanAnH100) {
+  for (const std::int64_t batch : {1, 32}) {
+    Request request = bert();
+    request.batch = batch;
+    const double h100 = call_of(request);
+    request.system = "h200-sxm";
+    EXPECT_LT(call_of(request), 1.1 * h100) << batch;  // each has factors of its own
+  }
+}
+
+TEST(GpuLaws, AStreamASustainedClockAndAColdCacheAreNeverFaster) {
+  const double before = call_of(bert());
+  Request request = bert();
+  request.launch = "stream";
+  EXPECT_GT(call_of(request), before);
+  request = bert();
+  request.clock = "sustained";
+  EXPECT_GT(call_of(request), before);
+  request = bert();
+  request.l2 = "rotate:8";
+  EXPECT_GE(call_of(request), before);
+}
+
+TEST(GpuLaws, ManySmallKernelsInAStreamWaitForTheHost) {
+  Request request = bert();
+  request.workload = "bert-base-uncased";
+  request.batch = 1;
+  request.seq_len = 16;
+  request.launch = "stream";
+  const RunRecord record = predict(request);
+  EXPECT_GE(record.summary.call_s, 5e-6 * static_cast<double>(record.operators.size()));
+}
+
+TEST(GpuLaws, AFactorCanBeSet) {
+  Request request = bert();
+  const double before = call_of(request);
+  request.set = {"factors.launch=0.1 us"};
+  EXPECT_LT(call_of(request), before);
+  request.set = {"factors.mma_efficiency=0.3"};
+  EXPECT_GT(call_of(request), before);
+}
+
+TEST(GpuLaws, PrefillAndStepsAddUpToTheCall) {
+  const RunRecord record = predict(llama());
+  double tokens = 0;
+  double seconds = *record.summary.ttft_s;
+  for (const GenerationRecord& step : record.generation) {
+    tokens += static_cast<double>(step.tokens);
+    seconds += static_cast<double>(step.tokens) * step.step_s;
+  }
+  EXPECT_EQ(tokens, 299);  // the first token comes from the prefill
+  EXPECT_NEAR(seconds / record.summary.call_s, 1, 1e-12);
+  EXPECT_EQ(record.context.scenario.dp, 4);
+}
+
+TEST(GpuLaws, InterpolatedStepsAreCloseToExecutedOnes) {
+  Request request = llama();
+  request.output_len = 150;
+  const RunRecord interpolated = predict(request);
+  request.exact = true;
+  const RunRecord executed = predict(request);
+  EXPECT_EQ(executed.generation.size(), 149U);
+  EXPECT_LT(interpolated.generation.size(), 8U);
+  EXPECT_NEAR(interpolated.summary.call_s / executed.summary.call_s, 1, 1e-3);
+}
+
+TEST(GpuLaws, MoreGpusMakeATokenFasterButNeverByTheirNumber) {
+  Request request = llama();
+  double before = 0;
+  for (const int ranks : {1, 2, 4, 8}) {
+    request.tp = ranks;
+    const RunSummary summary = predict(request).summary;
+    if (before > 0) {
+      EXPECT_LT(*summary.tpot_s, before) << ranks;
+      EXPECT_GT(*summary.tpot_s, before / 2) << ranks;
+    }
+    before = *summary.tpot_s;
+  }
+}
+
+TEST(GpuLaws, ATokenReadsTheWeightsAtLeastOnce) {
+  Request request = llama();
+  request.tp = 1;
+  const RunSummary summary = predict(request).summary;
+  const double weights = summary.memory->weights_bytes - 2.0 * 128256 * 4096;  // rows of a table
+  EXPECT_GT(*summary.tpot_s, weights / 3.35e12);
+}
+
+TEST(GpuLaws, EveryDataTypeRunsOnAChipThatHasThemAll) {
+  for (const PrecisionPolicy& policy : precision_policies()) {
+    Request request = bert();
+    request.dtype = policy.name;
+    EXPECT_GT(call_of(request), 0) << policy.name;
+  }
+}
+
+TEST(GpuLaws, NarrowWeightsMakeATokenFaster) {
+  Request request = llama();
+  request.tp = 1;
+  const double bf16 = *predict(request).summary.tpot_s;
+  for (const char* narrow : {"fp8", "int8", "int8-weights", "fp8-weights"}) {
+    request.dtype = narrow;
+    EXPECT_LT(*predict(request).summary.tpot_s, bf16) << narrow;
+  }
+}
+
+TEST(GpuLaws, ATimelineHasEveryKernelInOrder) {
+  const TemporaryFolder folder;
+  Request request = bert();
+  request.trace_file = folder.file("trace.json");
+  const RunRecord record = predict(request);
+  std::ifstream file(request.trace_file);
+  const nlohmann::json trace = nlohmann::json::parse(file);
+  double end = 0;
+  std::size_t kernels = 0;
+  for (const nlohmann::json& event : trace.at("traceEvents")) {
+    if (event.at("ph") != "X") continue;
+    ++kernels;
+    EXPECT_GE(event.at("ts").get<double>(), end - 1e-5);
+    end = event.at("ts").get<double>() + event.at("dur").get<double>();
+  }
+  EXPECT_GE(kernels, record.operators.size());
+  EXPECT_NEAR(end, record.summary.call_s * 1e6, 1e-3);
+}
+
+TEST(GpuLaws, CostIsThePriceOfTheInstanceOverItsThroughput) {
+  Request request = bert();
+  request.system = "h100-sxm-x8";
+  const RunRecord node = predict(request);
+  EXPECT_FALSE(node.summary.cost_usd_per_million.has_value());
+  request.system = "p5.48xlarge";
+  const RunRecord instance = predict(request);
+  EXPECT_EQ(instance.summary.call_s, node.summary.call_s);
+  EXPECT_NEAR(*instance.summary.cost_usd_per_million,
+              55.04 / 3600 / instance.summary.throughput * 1e6, 1e-9);
+}
+
+Request staged(int stages) {
+  Request request = llama();
+  request.system = "h100-sxm-x8";
+  request.dp = 1;
+  request.pp = stages;
+  return request;
+}
+
+TEST(GpuLaws, StagesOneAfterTheOtherTakeAsLongAsOneGpuAndTheWayBetweenThem) {
+  const RunRecord whole = predict(staged(1));
+  const RunRecord cut = predict(staged(4));
+  EXPECT_GT(*cut.summary.tpot_s, *whole.summary.tpot_s);
+  EXPECT_LT(*cut.summary.tpot_s, 1.1 * *whole.summary.tpot_s);
+  EXPECT_LT(cut.summary.memory_used_bytes, 0.4 * whole.summary.memory_used_bytes);
+  EXPECT_THAT(cut.context.notes, testing::Contains(testing::HasSubstr("in-flight")));
+}
+
+TEST(GpuLaws, RequestsInFlightKeepTheStagesBusyButNoFasterThanTheirNumber) {
+  Request request = staged(4);
+  const double alone = predict(request).summary.throughput;
+  request.in_flight = 4;
+  const double four = predict(request).summary.throughput;
+  EXPECT_GT(four, 3 * alone);
+  EXPECT_LE(four, 4 * alone * (1 + 1e-9));
+}
+
+TEST(GpuLaws, AWindowSavesTimeInLongContextsAndNothingInShortOnes) {
+  Request request = llama();
+  request.set = {"workload.context=40000", "workload.layers=2"};
+  request.input_len = 30000;
+  request.output_len = 4;
+  const RunSummary full = predict(request).summary;
+  request.set.emplace_back("workload.window=1024");
+  const RunSummary cut = predict(request).summary;
+  EXPECT_LT(*cut.ttft_s, 0.8 * *full.ttft_s);
+  EXPECT_LT(*cut.tpot_s, *full.tpot_s);
+  request.input_len = 512;
+  const double within = predict(request).summary.call_s;
+  request.set.pop_back();
+  EXPECT_EQ(predict(request).summary.call_s, within);
+}
+
+}  // namespace
+}  // namespace foretell

@@ -1,0 +1,32 @@
+// A progress bar with the time that is left, on a terminal only.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "model/terminal/session.hpp"
+
+namespace foretell {
+
+class Progress {
+ public:
+  // Shows nothing when the messages do not go to a terminal or with -q.
+  Progress(const Session& session, std::string label);
+  ~Progress();  // wipes the bar
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // 0…1; cheap, redraws at most ten times a second. `note` stands behind the bar.
+  void update(double fraction, std::string_view note = "");
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  const Session& session_;
+  std::string label_;
+  Clock::time_point start_;
+  Clock::time_point drawn_;
+  bool visible_ = false;
+};
+
+}  // namespace foretell
