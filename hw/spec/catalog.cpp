@@ -8,8 +8,10 @@
 
 #include "hw/spec/checks.hpp"
 #include "hw/spec/data_folder.hpp"
+#include "hw/spec/follow_override.hpp"
 #include "hw/spec/neuron_fields.hpp"
 #include "hw/spec/overrides.hpp"
+#include "hw/spec/parameter_list.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
 #include "model/base/text.hpp"
@@ -210,11 +212,15 @@ LoadedSystem Catalog::load(std::string_view system, const LoadOptions& options) 
   FieldList list;
   all_fields(list, loaded.spec, loaded.factors);
   Problems problems;
+  const NeuronDeviceSpec published = loaded.spec.device;
   const std::set<std::string> overridden = apply_overrides(list, options.set, provenance, problems);
   if (problems.empty()) check_system(loaded.spec, id, problems);
   problems.throw_if_any();
+  const std::vector<std::string> moved =
+      follow_overrides(published, loaded.spec.device, overridden, loaded.factors);
 
   loaded.parameters = describe_parameters(list, provenance, overridden, file);
+  note_moved(list, moved, "follows the published value that it stands for", loaded.parameters);
   loaded.assumed_values = static_cast<int>(
       std::count_if(loaded.parameters.begin(), loaded.parameters.end(),
                     [](const Parameter& p) { return p.kind == ValueKind::kAssumed; }));

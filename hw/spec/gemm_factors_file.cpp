@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "hw/spec/follow_override.hpp"
 #include "hw/spec/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
@@ -95,6 +96,18 @@ void adapt(GemmFactors& factors, const GpuDeviceSpec& teacher, const GpuDeviceSp
   factors.l2_share *= device.l2.resident_share / teacher.l2.resident_share;
 }
 
+void follow_overrides(GemmFactors& factors, const GpuDeviceSpec& device) {
+  const GpuDeviceSpec& published = published_device(device);
+  for (Seconds* launch : {&factors.launch, &factors.quantise_launch, &factors.gemv_launch}) {
+    if (*launch > Seconds(0))
+      *launch = follow_time(*launch, published.launch_floor, device.launch_floor);
+  }
+  factors.mma_efficiency =
+      follow_share(factors.mma_efficiency, published.reachable_rate, device.reachable_rate);
+  factors.l2_share =
+      follow_share(factors.l2_share, published.l2.resident_share, device.l2.resident_share);
+}
+
 }  // namespace
 
 GemmFactorsFile parse_gemm_factors(const std::string& text, const std::string& shown_as) {
@@ -170,6 +183,8 @@ ChosenGemmFactors GemmFactorsLibrary::choose(const GpuDeviceSpec& device,
         adapt(chosen.set.factors, GpuCatalog().load(from).spec.device, device);
         chosen.set.interval_low = 1 - kWiden * (1 - found->interval_low);
         chosen.set.interval_high = 1 + kWiden * (found->interval_high - 1);
+      } else {
+        follow_overrides(chosen.set.factors, device);
       }
       if (from != device.id || similar != dtype || other_kernels) {
         chosen.note = fmt::format("factors of {} {} on {}", found->framework, found->dtype, from);

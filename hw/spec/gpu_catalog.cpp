@@ -6,6 +6,7 @@
 #include <set>
 
 #include "hw/spec/data_folder.hpp"
+#include "hw/spec/follow_override.hpp"
 #include "hw/spec/gpu_fields.hpp"
 #include "hw/spec/overrides.hpp"
 #include "hw/spec/parameter_list.hpp"
@@ -19,6 +20,8 @@ namespace foretell {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kFollows = "follows device.sms and device.clock.boost, or device.power_watts";
 
 const std::vector<std::string> kArchitectures = {
     "pascal", "volta", "turing", "ampere", "ada", "hopper", "blackwell", "blackwell-sm120"};
@@ -157,12 +160,26 @@ LoadedGpuSystem GpuCatalog::load(std::string_view system,
   FieldList list;
   all_fields(list, loaded.spec);
   Problems problems;
+  const GpuDeviceSpec published = loaded.spec.device;
   const std::set<std::string> overridden = apply_overrides(list, set, provenance, problems);
   if (problems.empty()) check_gpu(loaded.spec, id, problems);
   problems.throw_if_any();
+  const std::vector<std::string> moved =
+      follow_overrides(published, overridden, loaded.spec.device);
   loaded.parameters = parameters_of(list, provenance, overridden);
+  note_moved(list, moved, kFollows, loaded.parameters);
   loaded.assumed_values = assumed_values_in(loaded.parameters);
   return loaded;
+}
+
+const GpuDeviceSpec& published_device(const GpuDeviceSpec& device) {
+  static std::map<std::string, GpuDeviceSpec> known;
+  const auto found = known.find(device.id);
+  if (found != known.end()) return found->second;
+  const GpuCatalog catalog;
+  const std::vector<std::string> ids = catalog.devices();
+  if (std::find(ids.begin(), ids.end(), device.id) == ids.end()) return device;
+  return known.emplace(device.id, catalog.load(device.id).spec.device).first->second;
 }
 
 }  // namespace foretell

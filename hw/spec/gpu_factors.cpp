@@ -5,6 +5,7 @@
 #include <map>
 
 #include "hw/spec/data_folder.hpp"
+#include "hw/spec/follow_override.hpp"
 #include "hw/spec/gemm_factors_file.hpp"
 #include "hw/spec/gpu_catalog.hpp"
 #include "hw/spec/overrides.hpp"
@@ -52,6 +53,14 @@ double resident_share(const std::string& device) {
 GemmFactors& of_l2(ProductFactors& factors) { return factors.gemm; }
 PassFactors& of_l2(PassFactors& factors) { return factors; }
 
+void follow_launch(ProductFactors& /*factors*/, const GpuDeviceSpec& /*device*/) {}
+void follow_launch(PassFactors& factors, const GpuDeviceSpec& device) {
+  if (factors.launch > Seconds(0)) {
+    factors.launch =
+        follow_time(factors.launch, published_device(device).launch_floor, device.launch_floor);
+  }
+}
+
 // From another chip, L2 keeps what that of the device keeps.
 template <class Factors>
 std::optional<ChosenOperatorFactors<Factors>> choose_operator(
@@ -67,6 +76,7 @@ std::optional<ChosenOperatorFactors<Factors>> choose_operator(
     if (set.device != device.id) {
       of_l2(chosen.factors).l2_share *= device.l2.resident_share / resident_share(set.device);
     }
+    follow_launch(chosen.factors, device);
     return chosen;
   }
   return std::nullopt;
@@ -200,7 +210,9 @@ std::string GpuFactors::note(const std::string& type) const {
 
 GemmFactors ideal_gemm_factors(const GpuDeviceSpec& device) {
   GemmFactors factors;
+  const GpuDeviceSpec& published = published_device(device);
   factors.launch = device.launch_floor;
+  factors.mma_efficiency = follow_share(1, published.reachable_rate, device.reachable_rate);
   factors.sm_feed = BytesPerCycle(kSharedMemoryPort);
   factors.l2_feed = BytesPerCycle(kL2Port);
   factors.epilogue = BytesPerCycle(kL2Port);

@@ -69,7 +69,7 @@ class GpuFamily : public DeviceFamily {
     const bool matrix = device.matrix_rate.count(type) > 0;
     return {{(matrix ? "device.matrix_rate." : "device.vector_rate.") + type,
              (matrix ? "matrix pipe of " : "vector pipe of ") + type, 2},
-            {"device.clock.boost", "clock of SMs and L2, but the pipes", 2},
+            {"device.clock.boost", "clock of SMs, pipes and L2", 2},
             {"device.hbm.bandwidth", "memory bandwidth", 2},
             {"device.l2.capacity", "L2 capacity", 2},
             {"factors.sm_feed", "operands into an SM", 2},

@@ -52,6 +52,22 @@ void resolve_gpus(GpuRequest& resolved) {
   }
 }
 
+// Overrides that this call is not computed from.
+void note_unread(const Request& request, GpuRequest& resolved) {
+  for (const Parameter& parameter : resolved.system.parameters) {
+    if (!parameter.overridden) continue;
+    if (parameter.path == "device.clock.base") {
+      resolved.notes.emplace_back(
+          "device.clock.base bounds no time: rates are those of device.clock.boost, and "
+          "device.sustained_rate is what the power limit leaves of it");
+    }
+    if (parameter.path == "device.power_watts" && request.clock != "sustained") {
+      resolved.notes.emplace_back(
+          "device.power_watts counts with --clock sustained: a short burst is not limited by it");
+    }
+  }
+}
+
 }  // namespace
 
 GpuFactors factors_of(const GpuRequest& resolved) {
@@ -78,6 +94,7 @@ GpuRequest resolve_gpu(const Request& request) {
   resolved.sustained_clock = request.clock == "sustained";
   if (!request.l2.empty()) resolved.rotated_copies = parse_l2_choice(request.l2).copies;
   resolve_gpus(resolved);
+  note_unread(request, resolved);
   return resolved;
 }
 
