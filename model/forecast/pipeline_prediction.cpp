@@ -159,16 +159,21 @@ class PipelinePrediction {
         summary.memory_capacity_bytes / kGiB));
   }
 
+  // Of all calls of each network.
   std::vector<OperatorRecord> operators() const {
     std::vector<OperatorRecord> all;
     double start = 0;
     for (const PartPrediction& part : parts_) {
+      const auto calls = static_cast<double>(part.part->calls);
       for (OperatorRecord op : part.record.operators) {
         op.name = part.part->name + "." + op.name;
         op.start_s += start;
+        op.duration_s *= calls;
+        op.flops *= calls;
+        op.bytes *= calls;
         all.push_back(std::move(op));
       }
-      start += part.record.summary.call_s;
+      start += part.seconds();
     }
     return all;
   }

@@ -38,6 +38,25 @@ TEST(PipelinePrediction, NeuronCoresPaintWithAndWithoutTheTextSideBySide) {
   EXPECT_THAT(record.context.notes, Contains(HasSubstr("unet: 51 x")));
 }
 
+TEST(PipelinePrediction, OperatorsAreThoseOfAllCalls) {
+  const auto with_operator = [](const Request& request) {
+    RunRecord record = predict_part(request);
+    record.operators = {{"all", "MatMul", "tensor", 0, record.summary.call_s, 2, 3, "tensor"}};
+    return record;
+  };
+  const RunRecord record = predict_pipeline(images("inf2.xlarge"), with_operator);
+  double sum = 0;
+  for (const OperatorRecord& op : record.operators) {
+    EXPECT_NEAR(op.start_s, sum, 1e-12) << op.name;
+    sum += op.duration_s;
+    if (op.name == "unet.all") {
+      EXPECT_EQ(op.flops, 51 * 2);
+      EXPECT_EQ(op.bytes, 51 * 3);
+    }
+  }
+  EXPECT_NEAR(sum, record.summary.call_s, 1e-12);
+}
+
 TEST(PipelinePrediction, OtherMachinesTakeTwiceTheBatch) {
   const RunRecord record = predict_pipeline(images("h100-sxm"), predict_part);
   EXPECT_NEAR(record.summary.call_s, 0.001 + 51 * 0.002 + 0.001, 1e-12);
