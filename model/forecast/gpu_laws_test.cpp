@@ -70,6 +70,66 @@ TEST(GpuLaws, BertLargeIsAFewMillisecondsOnAnA100) {
   EXPECT_LT(call_of(request), 8e-3);
 }
 
+double with(Request request, const std::vector<std::string>& set) {
+  request.set = set;
+  return call_of(request);
+}
+
+TEST(GpuLaws, MoreMultiprocessorsAreNeverSlower) {
+  Request request = bert();
+  const double file = call_of(request);
+  EXPECT_LT(with(request, {"device.sms=264"}), file);
+  EXPECT_GT(with(request, {"device.sms=66"}), file);
+  EXPECT_LT(with(request, {"device.sms=133"}), 1.01 * file);  // but for the last wave
+  EXPECT_LT(with(request, {"device.clock.boost=3.66 GHz"}), 0.9 * file);
+}
+
+TEST(GpuLaws, TwiceTheMultiprocessorsDoTwiceTheProductsOfALargeBatch) {
+  Request request = bert();
+  request.batch = 256;
+  const std::vector<std::string> more = {"device.sms=264", "device.hbm.bandwidth=6700 GB/s"};
+  EXPECT_NEAR(call_of(request) / with(request, more), 2, 0.25);
+  // The rate of the chip as it is, spread over twice the multiprocessors.
+  std::vector<std::string> stated = more;
+  stated.emplace_back("device.matrix_rate.bf16=989.4 TFLOP/s");
+  EXPECT_GT(with(request, stated), 1.3 * with(request, more));
+}
+
+TEST(GpuLaws, FactsThatFactorsStandForMoveTheResult) {
+  Request request = bert();
+  request.batch = 1;
+  const double file = call_of(request);
+  EXPECT_LT(with(request, {"device.launch_floor=0 us"}), 0.9 * file);
+  EXPECT_GT(with(request, {"device.launch_floor=50 us"}), 4 * file);
+  request.batch = 64;
+  const double large = call_of(request);
+  EXPECT_GT(with(request, {"device.reachable_rate=0.3"}), 1.5 * large);
+  request.clock = "sustained";
+  EXPECT_GT(with(request, {"device.power_watts=100"}), 1.2 * large);
+}
+
+TEST(GpuLaws, HardwareThatWasChangedHasAWiderInterval) {
+  Request request = bert();
+  const RunRecord file = predict(request);
+  request.set = {"device.l2.capacity=60 MiB"};
+  const RunRecord changed = predict(request);
+  const auto ratio = [](const RunRecord& record) {
+    return record.summary.interval80.at("call_s").high / record.summary.call_s;
+  };
+  EXPECT_DOUBLE_EQ(ratio(changed), ratio(file) * ratio(file));
+  EXPECT_THAT(changed.context.notes, Contains(HasSubstr("has not been measured")));
+}
+
+TEST(GpuLaws, OperatorsOfAGenerationAddUpToTheCall) {
+  const RunRecord record = predict(llama());
+  double sum = 0;
+  for (const OperatorRecord& op : record.operators) sum += op.duration_s;
+  EXPECT_NEAR(sum, record.summary.call_s, 0.01 * record.summary.call_s);
+  Request request = llama();
+  request.output_len = 2;
+  EXPECT_EQ(predict(request).summary.bottleneck, "tensor pipe");
+}
+
 TEST(GpuLaws, AnH200IsNeverSlowerThanAnH100) {
   for (const std::int64_t batch : {1, 32}) {
     Request request = bert();

@@ -7,6 +7,7 @@
 #include "model/forecast/intervals.hpp"
 #include "model/forecast/machine_facts.hpp"
 #include "model/forecast/resolved_request.hpp"
+#include "reports/record/hardware_change.hpp"
 
 namespace foretell {
 namespace {
@@ -122,20 +123,38 @@ class Intervals {
         family_(interval_family(resolved.model.family)),
         matmul_(to_string(resolved.precision.matmul_compute)),
         own_(facts.interval80),
+        widened_(changes_hardware(resolved.request.set)),
         notes_(notes) {}
 
   Interval ratio(IntervalQuantity quantity) {
+    return widened_ ? wider(measured(quantity)) : measured(quantity);
+  }
+
+  // To be called once.
+  void note() {
+    if (!widened_) return;
+    notes_.emplace_back(
+        "hardware that was changed has not been measured: intervals are twice as wide, in ratios, "
+        "as those of the machine as it is");
+  }
+
+ private:
+  Interval measured(IntervalQuantity quantity) {
     if (own_) return *own_;
     const IntervalChoice choice = default_intervals().choose(device_, family_, matmul_, quantity);
     if (!choice.note.empty()) notes_.push_back(choice.note);
     return choice.ratio;
   }
 
- private:
+  static Interval wider(const Interval& ratio) {
+    return {ratio.low * ratio.low, ratio.high * ratio.high};
+  }
+
   std::string device_;
   std::string_view family_;
   std::string matmul_;
   std::optional<Interval> own_;  // of the machine itself
+  bool widened_;
   std::vector<std::string>& notes_;
 };
 
@@ -170,6 +189,7 @@ RunSummary summary_of(const ResolvedWorkload& resolved, const SystemFacts& facts
     set_generation(*metrics.generation, resolved.request.output_len,
                    intervals.ratio(IntervalQuantity::kTtft), ratio, summary);
   }
+  intervals.note();
   summary.interval80["call_s"] = scaled(ratio, summary.call_s);
   summary.interval80["latency_s"] = scaled(ratio, summary.latency_s);
   summary.interval80["throughput"] = {summary.throughput / ratio.high,

@@ -41,7 +41,7 @@ TEST(RunText, ShowsTokensOverridesAndNotesWhenThereAreAny) {
 
 TEST(RunText, GenerationHasAStepPerLengthMemoryByUseAndEveryPrice) {
   const std::string text = run_text(example_generation());
-  EXPECT_THAT(text, HasSubstr("per token       33.0 ms   (80 % of measurements within 30.0 ms"));
+  EXPECT_THAT(text, HasSubstr("per token       33.0 ms   (widened interval 30.0 ms"));
   EXPECT_THAT(text, HasSubstr("\n     128      27    31.0 ms\n     256      72    33.0 ms\n"));
   EXPECT_THAT(text, HasSubstr("weights 954 MiB, KV cache 191 MiB, activations 95.4 MiB, inputs "
                               "and outputs 3.81 MiB, runtime 91.6 MiB\n"));
