@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 #include "model/forecast/gpu_request.hpp"
 #include "model/predict/gpu_memory.hpp"
 #include "model/predict/memory_use.hpp"
@@ -49,19 +50,36 @@ struct GpuFit {
   Bytes memory;  // of all the GPUs that take part
 };
 
+// With the overrides of the request; without the systems that these do not fit.
+std::vector<GpuSystemSpec> systems_as_set(const GpuRequest& resolved) {
+  std::vector<std::string> set;
+  for (const std::string& assignment : machine_set(resolved.request)) {
+    if (!starts_with(trim(assignment), "factors.")) set.push_back(assignment);
+  }
+  std::vector<GpuSystemSpec> systems;
+  const GpuCatalog catalog;
+  for (const std::string& id : catalog.systems()) {
+    try {
+      systems.push_back(catalog.load(id, set).spec);
+    } catch (const UserError&) {
+      continue;
+    }
+  }
+  return systems;
+}
+
 // Those that hold one copy, the least memory first.
 std::vector<GpuFit> systems_that_fit(const GpuRequest& resolved) {
   const bool shares = resolved.request.input_len > 0;
   std::vector<GpuFit> fits;
-  const GpuCatalog catalog;
+  const std::vector<GpuSystemSpec> systems = systems_as_set(resolved);
   for (int ranks = 1; ranks <= (shares ? 8 : 1); ranks *= 2) {
     if (ranks > resolved.model.heads) break;
     const Bytes needed = use_of_gpu(resolved, ranks, 1).total();
-    for (const std::string& id : catalog.systems()) {
-      const GpuSystemSpec spec = catalog.load(id).spec;
+    for (const GpuSystemSpec& spec : systems) {
       if (spec.devices < ranks || (ranks == 1 && spec.devices > 1)) continue;
       if (needed > spec.device.hbm.capacity) continue;
-      fits.push_back({id, ranks, spec.device.hbm.capacity * spec.devices});
+      fits.push_back({spec.id, ranks, spec.device.hbm.capacity * spec.devices});
     }
     if (!fits.empty()) break;
   }

@@ -80,13 +80,28 @@ std::vector<int> degrees_that_fit(const ResolvedRequest& resolved, const NeuronS
   return degrees;
 }
 
+// With the overrides of the request; without the systems that these do not fit.
+std::vector<NeuronSystemSpec> systems_as_set(const ResolvedRequest& resolved) {
+  std::vector<NeuronSystemSpec> systems;
+  const Catalog catalog;
+  LoadOptions options;
+  options.set = machine_set(resolved.request);
+  options.factors = "none";
+  for (const std::string& id : catalog.systems()) {
+    try {
+      systems.push_back(catalog.load(id, options).spec);
+    } catch (const UserError&) {
+      continue;
+    }
+  }
+  return systems;
+}
+
 // The cheapest first.
 std::vector<Fit> systems_that_fit(const ResolvedRequest& resolved) {
   std::vector<Fit> fits;
   std::map<int, MemoryUse> uses;  // of a core, by the size of its group
-  const Catalog catalog;
-  for (const std::string& id : catalog.systems()) {
-    const NeuronSystemSpec spec = catalog.load(id).spec;
+  for (const NeuronSystemSpec& spec : systems_as_set(resolved)) {
     Fit fit{spec.id, degrees_that_fit(resolved, spec, &uses),
             std::numeric_limits<double>::infinity()};  // dearer than any known
     if (fit.degrees.empty()) continue;
@@ -134,6 +149,14 @@ MemoryUse check_memory(const ResolvedRequest& resolved) {
   if (trains(resolved.request)) throw UserError(lacks + "; " + training_memory_text(use));
   const std::vector<Fit> fits = systems_that_fit(resolved);
   if (!fits.empty()) throw UserError(lacks + "; " + advice(fits, resolved.request));
+  const bool generates =
+      resolved.model.family == Family::kDecoder || resolved.model.family == Family::kEncoderDecoder;
+  if (resolved.request.input_len == 0 && generates) {
+    throw UserError(lacks +
+                    "; no NeuronCore here holds it alone: generation of tokens is shared with "
+                    "--tp, give --input-len, --output-len and --tp, or take a smaller weight type, "
+                    "for example --dtype int8-weights");
+  }
   throw UserError(
       lacks +
       "; no system here holds it: lower --batch or the lengths, or take a smaller weight "
