@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "hw/spec/group_sizes.hpp"
+#include "hw/spec/sdk_version.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 
 namespace foretell {
 namespace {
@@ -47,6 +49,19 @@ void resolve_parallelism(ResolvedRequest& resolved) {
   }
 }
 
+// UserError for what is no release.
+void note_unknown_sdk(const Request& request, ResolvedRequest& resolved) {
+  if (request.sdk.empty()) return;
+  check_sdk_version(std::string(trim(request.sdk)));
+  const NeuronFactors& factors = resolved.system.factors;
+  const bool measured = sdk_is_covered(factors.sdk_engine_time, request.sdk) ||
+                        sdk_is_covered(factors.sdk_batched_prefill_time, request.sdk);
+  if (measured) return;
+  resolved.notes.push_back(fmt::format(
+      "--sdk {}: no measurement tells releases as new as this apart: it changes no time",
+      request.sdk));
+}
+
 }  // namespace
 
 ResolvedRequest resolve(const Request& request) {
@@ -61,6 +76,7 @@ ResolvedRequest resolve(const Request& request) {
   options.set = machine_set(request);
   options.factors = request.factors;
   resolved.system = Catalog().load(request.system, options);
+  note_unknown_sdk(request, resolved);
   resolved.request.system = resolved.system.spec.id;
   resolve_parallelism(resolved);
   return resolved;
