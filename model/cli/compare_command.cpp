@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 #include "model/cli/commands.hpp"
 #include "model/forecast/device_family.hpp"
 #include "model/forecast/make_record.hpp"
@@ -23,8 +24,11 @@ struct CompareOptions {
 };
 
 std::string describe(const RunContext& context) {
-  return context.workload + " on " + context.system + ", " + context.dtype + ", " +
-         scenario_text(context.scenario);
+  std::vector<std::string> parts = {context.workload + " on " + context.system};
+  for (const std::string& part : {context.dtype, scenario_text(context.scenario)}) {
+    if (!part.empty()) parts.push_back(part);
+  }
+  return join(parts, ", ");
 }
 
 // Every system of a comparison has to have a price by that name, or the name is a mistake.

@@ -89,5 +89,24 @@ TEST(ShowWorkload, APipelineIsItsNetworks) {
   EXPECT_THAT(run_command({"show", "stable-diffusion-1.5"}).result, HasSubstr("all calls"));
 }
 
+TEST(Show, OptionsThatSayNothingAreRefused) {
+  const auto message = [](std::vector<std::string> words) {
+    words.insert(words.begin(), "show");
+    const CommandResult result = run_command(words);
+    EXPECT_EQ(result.code, kUserMistake);
+    return result.messages;
+  };
+  EXPECT_THAT(message({"bert-base-uncased", "--set", "foo.bar=4"}),
+              HasSubstr("--set says nothing of a workload"));
+  EXPECT_THAT(message({"inf2.xlarge", "--seq", "5"}), HasSubstr("--seq says nothing of a system"));
+  EXPECT_THAT(message({"inferentia2"}), HasSubstr("show a system that has it: inf2.24xlarge"));
+  EXPECT_THAT(message({"qqqqqqqq"}), HasSubstr("no system and no workload"));
+}
+
+TEST(List, FactorsAreThoseOfAllFamilies) {
+  const std::string text = run_command({"list", "factors"}).result;
+  for (const char* id : {"inferentia2", "h100-sxm", "amd-epyc"}) EXPECT_THAT(text, HasSubstr(id));
+}
+
 }  // namespace
 }  // namespace foretell
