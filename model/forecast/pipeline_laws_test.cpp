@@ -75,7 +75,7 @@ TEST(Stages, AreInTheRecord) {
   EXPECT_EQ(record.context.scenario.pp, 3);
   EXPECT_EQ(record.context.scenario.tp, 4);
   EXPECT_EQ(record.context.scenario.cores, 12);
-  EXPECT_EQ(record.operators.back().name, "head.logits.all_gather");
+  EXPECT_EQ(record.operators.back().name, "decode.head.logits.all_gather");
 }
 
 // What a network of several stages costs a user is the machine over what all stages make.
