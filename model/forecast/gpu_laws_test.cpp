@@ -108,6 +108,21 @@ TEST(GpuLaws, FactsThatFactorsStandForMoveTheResult) {
   EXPECT_GT(with(request, {"device.power_watts=100"}), 1.2 * large);
 }
 
+TEST(GpuLaws, AnOverrideThatCountsForNothingIsNoted) {
+  Request request = bert();
+  request.set = {"device.clock.base=1 GHz", "device.hbm.latency=1 us", "device.power_watts=100",
+                 "device.stream_floor=9 us", "device.sustained_rate=0.5"};
+  const auto notes = [&request] { return predict(request).context.notes; };
+  for (const char* path :
+       {"device.clock.base bounds", "device.hbm.latency bounds", "device.power_watts counts",
+        "device.stream_floor counts", "device.sustained_rate counts"}) {
+    EXPECT_THAT(notes(), Contains(HasSubstr(path)));
+  }
+  request.clock = "sustained";
+  request.launch = "stream";
+  EXPECT_THAT(notes(), testing::Not(Contains(HasSubstr(" counts with "))));
+}
+
 TEST(GpuLaws, HardwareThatWasChangedHasAWiderInterval) {
   Request request = bert();
   const RunRecord file = predict(request);

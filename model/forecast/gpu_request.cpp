@@ -54,18 +54,23 @@ void resolve_gpus(GpuRequest& resolved) {
 
 // Overrides that this call is not computed from.
 void note_unread(const Request& request, GpuRequest& resolved) {
-  for (const Parameter& parameter : resolved.system.parameters) {
-    if (!parameter.overridden) continue;
-    if (parameter.path == "device.clock.base") {
-      resolved.notes.emplace_back(
-          "device.clock.base bounds no time: rates are those of device.clock.boost, and "
-          "device.sustained_rate is what the power limit leaves of it");
+  const bool sustained = request.clock == "sustained";
+  const bool streams = request.launch == "stream";
+  const auto note = [&](const char* path, bool is_read, const char* why) {
+    for (const Parameter& parameter : resolved.system.parameters) {
+      if (parameter.path == path && parameter.overridden && !is_read)
+        resolved.notes.push_back(std::string(path) + " " + why);
     }
-    if (parameter.path == "device.power_watts" && request.clock != "sustained") {
-      resolved.notes.emplace_back(
-          "device.power_watts counts with --clock sustained: a short burst is not limited by it");
-    }
-  }
+  };
+  note("device.clock.base", false,
+       "bounds no time: rates are those of device.clock.boost, and device.sustained_rate is what "
+       "the power limit leaves of it");
+  note("device.hbm.latency", false,
+       "bounds no time: what kernels see of it is fitted; set factors.prologue");
+  note("device.power_watts", sustained,
+       "counts with --clock sustained: a short burst is not limited by it");
+  note("device.stream_floor", streams, "counts with --launch stream");
+  note("device.sustained_rate", sustained, "counts with --clock sustained");
 }
 
 }  // namespace
