@@ -34,6 +34,7 @@ TEST(RunText, ShowsTokensOverridesAndNotesWhenThereAreAny) {
   record.context.set = {"device.hbm.bandwidth=1 TB/s"};
   record.context.notes = {"sequence length not stated: 128 taken"};
   const std::string text = run_text(record);
+  EXPECT_THAT(text, HasSubstr("(widened interval "));
   EXPECT_THAT(text, HasSubstr("first token     77.0 ms"));
   EXPECT_THAT(text, HasSubstr("with device.hbm.bandwidth=1 TB/s"));
   EXPECT_THAT(text, HasSubstr("note: sequence length not stated: 128 taken"));
@@ -41,7 +42,7 @@ TEST(RunText, ShowsTokensOverridesAndNotesWhenThereAreAny) {
 
 TEST(RunText, GenerationHasAStepPerLengthMemoryByUseAndEveryPrice) {
   const std::string text = run_text(example_generation());
-  EXPECT_THAT(text, HasSubstr("per token       33.0 ms   (widened interval 30.0 ms"));
+  EXPECT_THAT(text, HasSubstr("per token       33.0 ms   (80 % of measurements within 30.0 ms"));
   EXPECT_THAT(text, HasSubstr("\n     128      27    31.0 ms\n     256      72    33.0 ms\n"));
   EXPECT_THAT(text, HasSubstr("weights 954 MiB, KV cache 191 MiB, activations 95.4 MiB, inputs "
                               "and outputs 3.81 MiB, runtime 91.6 MiB\n"));
