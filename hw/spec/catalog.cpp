@@ -118,6 +118,7 @@ std::vector<std::string> Catalog::cores() const { return ids_in(paths_.hw / kCor
 std::vector<std::string> Catalog::factor_files() const { return ids_in(paths_.factors); }
 
 std::string Catalog::find_system(std::string_view id) const {
+  if (is_file_name(id)) return std::string(id);
   const std::vector<std::string> known = systems();
   for (const std::string& candidate : known) {
     if (to_lower(candidate) == to_lower(id)) return candidate;
@@ -151,26 +152,32 @@ NeuronSystemSpec Catalog::read_spec(const std::string& id,
   read_part(system, file(kSystems, id), spec, {"id", "device"},
             [](const std::string& path) { return "system." + path; });
 
-  problems.collect([&] { spec.device.id = reference(system, "device", kDevices); });
-  if (!spec.device.id.empty()) {
-    const Node device = read_document(file(kDevices, spec.device.id), bytes);
+  std::string device_name;
+  problems.collect(
+      [&] { device_name = reference(system, file(kSystems, id), "device", kDevices); });
+  spec.device.id = name_in_file(device_name);
+  std::string core_name;
+  if (!device_name.empty()) {
+    const fs::path path = file(kDevices, device_name);
+    const Node device = read_document(path, bytes);
     problems.collect([&] { spec.device.name = text_of(device, "name"); });
-    read_part(device, file(kDevices, spec.device.id), spec.device, {"id", "name", "core"},
-              effective_device_path);
-    problems.collect([&] { spec.device.core.id = reference(device, "core", kCores); });
+    read_part(device, path, spec.device, {"id", "name", "core"}, effective_device_path);
+    problems.collect([&] { core_name = reference(device, path, "core", kCores); });
+    spec.device.core.id = name_in_file(core_name);
   }
-  if (!spec.device.core.id.empty()) {
-    const Node core = read_document(file(kCores, spec.device.core.id), bytes);
-    read_part(core, file(kCores, spec.device.core.id), spec.device.core, {"id"},
+  if (!core_name.empty()) {
+    const Node core = read_document(file(kCores, core_name), bytes);
+    read_part(core, file(kCores, core_name), spec.device.core, {"id"},
               [](const std::string& path) { return "core." + path; });
   }
   problems.throw_if_any();
   return spec;
 }
 
-std::string Catalog::reference(const Node& root, const std::string& key,
+std::string Catalog::reference(const Node& root, const fs::path& path, const std::string& key,
                                const std::string& folder) const {
-  std::string id = text_of(root, key);
+  const std::string id = beside(path, text_of(root, key));
+  if (is_file_name(id)) return id;
   const std::vector<std::string> known = ids_in(paths_.hw / folder);
   if (std::find(known.begin(), known.end(), id) != known.end()) return id;
   throw UserError(

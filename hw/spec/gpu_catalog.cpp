@@ -97,9 +97,13 @@ std::vector<std::string> GpuCatalog::systems() const {
   return names;
 }
 
-bool GpuCatalog::has_system(std::string_view id) const { return !meant(systems(), id).empty(); }
+bool GpuCatalog::has_system(std::string_view id) const {
+  if (is_file_name(id)) return is_system_file(id, SystemFileKind::kGpu);
+  return !meant(systems(), id).empty();
+}
 
 std::string GpuCatalog::find_system(std::string_view id) const {
+  if (is_file_name(id)) return std::string(id);
   return find_in(systems(), "system", id);
 }
 
@@ -131,14 +135,20 @@ GpuSystemSpec GpuCatalog::read_spec(const std::string& id,
   };
   std::string device_id = id;
   const std::vector<std::string> known = devices();
-  if (std::find(known.begin(), known.end(), id) == known.end()) {
-    const Node node = read(file_of(paths_.hw / "systems" / "gpu", id));
+  const bool is_device = is_file_name(id) ? load_document(id).find("sms") != nullptr
+                                          : std::count(known.begin(), known.end(), id) > 0;
+  if (!is_device) {
+    const fs::path path = file_of(paths_.hw / "systems" / "gpu", id);
+    const Node node = read(path);
     read_part(node, spec, {"id", "device"}, "system.");
-    problems.collect([&] { device_id = find_in(known, "gpu", text_of(node, "device")); });
+    problems.collect([&] {
+      device_id = beside(path, text_of(node, "device"));
+      if (!is_file_name(device_id)) device_id = find_in(known, "gpu", device_id);
+    });
     problems.throw_if_any();
   }
   const Node device = read(file_of(paths_.hw / "devices" / "gpu", device_id));
-  spec.device.id = device_id;
+  spec.device.id = name_in_file(device_id);
   problems.collect([&] { spec.device.name = text_of(device, "name"); });
   problems.collect([&] { spec.device.architecture = read_architecture(device); });
   read_part(device, spec.device, {"id", "name", "architecture"}, "device.");

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "hw/spec/data_folder.hpp"
 #include "model/base/errors.hpp"
 #include "workloads/import/workload.hpp"
 #include "workloads/ir/precision.hpp"
@@ -15,6 +16,11 @@ const DeviceFamily& family_of(const std::string& system) {
   for (const DeviceFamily* family : families) {
     if (family->has_system(system)) return *family;
     for (std::string& name : family->systems()) names.push_back(std::move(name));
+  }
+  if (is_file_name(system)) {
+    throw UserError(system +
+                    ": describes no system; one of NeuronCores has a 'topology', a node of GPUs "
+                    "an 'interconnect', a GPU has 'sms', a machine with CPUs has 'sockets'");
   }
   throw unknown_name("system", system, names);
 }

@@ -1,6 +1,7 @@
 // NeuronCores as a family of devices.
 #include <algorithm>
 
+#include "hw/spec/data_folder.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/cli/device_family.hpp"
@@ -21,6 +22,7 @@ class NeuronFamily : public DeviceFamily {
   std::vector<std::string> systems() const override { return Catalog().systems(); }
 
   bool has_system(std::string_view id) const override {
+    if (is_file_name(id)) return is_system_file(id, SystemFileKind::kNeuron);
     const std::vector<std::string> known = systems();
     return std::any_of(known.begin(), known.end(), [id](const std::string& system) {
       return to_lower(system) == to_lower(id);

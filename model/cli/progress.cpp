@@ -27,7 +27,7 @@ void Progress::update(double fraction, std::string_view note) {
     return std::chrono::duration<double>(now - then).count();
   };
   if (since(start_) < kPatience || (visible_ && since(drawn_) < kRedrawInterval)) return;
-  *session_.messages << kWipe << progress_line(label_, fraction, since(start_)) << note
+  *session_.messages << kWipe << progress_line(label_, fraction, since(start_), begun_at_) << note
                      << std::flush;
   drawn_ = now;
   visible_ = true;

@@ -16,6 +16,9 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
+  // What was done before: the time that is left is not judged by it.
+  void begin_at(double fraction) { begun_at_ = fraction; }
+
   // 0…1; cheap, redraws at most ten times a second. `note` stands behind the bar.
   void update(double fraction, std::string_view note = "");
 
@@ -26,6 +29,7 @@ class Progress {
   std::string label_;
   Clock::time_point start_;
   Clock::time_point drawn_;
+  double begun_at_ = 0;
   bool visible_ = false;
 };
 

@@ -18,19 +18,23 @@ namespace {
 
 constexpr double kLargestFactor = 16;
 constexpr int kHalvings = 9;        // of the factor's logarithm: within 1 %
-constexpr double kNoEffect = 5e-5;  // relative change that counts as none
+constexpr double kNoEffect = 5e-4;  // relative change that counts as none, and shows as 0.0 %
 constexpr int kBarWidth = 12;       // of either side
 
-bool is_machine(const std::string& path) {
-  return !starts_with(path, "factors.") && !starts_with(path, "system.price");
+// Fitted times stand for what the machine takes, often in place of a published one; fitted shares
+// and rates say how well it is used.
+bool is_machine(const std::string& path, const AnyQuantity& value) {
+  constexpr Dimension kTime{1, 0, 0, 0, 0};
+  if (starts_with(path, "factors.")) return value.dimension == kTime;
+  return !starts_with(path, "system.price");
 }
 
-// Parameters with a number above zero.
+// Parameters of the machine with a number above zero.
 std::vector<Parameter> numbers_of(const Request& request) {
   std::vector<Parameter> numbers;
   for (Parameter& parameter : family_of(request.system).parameters(request)) {
     const std::optional<AnyQuantity> value = parse_any_quantity(parameter.value);
-    if (is_machine(parameter.path) && value && value->value > 0)
+    if (value && value->value > 0 && is_machine(parameter.path, *value))
       numbers.push_back(std::move(parameter));
   }
   return numbers;
@@ -83,10 +87,10 @@ std::string change_text(double ratio) {
   return std::abs(ratio - 1) < kNoEffect ? "-" : percent_format(ratio - 1, true);
 }
 
-// Faster to the left, slower to the right, for -10 % and +10 % together.
+// Faster to the left, slower to the right, for the three changes together.
 std::string bar(const Sensitivity& row, double widest) {
-  const double fastest = std::min({row.latency_less, row.latency_more, 1.0});
-  const double slowest = std::max({row.latency_less, row.latency_more, 1.0});
+  const double fastest = std::min({row.latency_less, row.latency_more, row.latency_twice, 1.0});
+  const double slowest = std::max({row.latency_less, row.latency_more, row.latency_twice, 1.0});
   const auto cells = [widest](double change) {
     return static_cast<std::size_t>(std::lround(change / widest * kBarWidth));
   };
@@ -193,8 +197,10 @@ Table tornado_table(const std::vector<Sensitivity>& rows, std::size_t top) {
                    {"x 2", Align::kRight},
                    {"latency faster | slower"}};
   double widest = 0;
-  for (const Sensitivity& row : rows)
-    widest = std::max({widest, std::abs(row.latency_less - 1), std::abs(row.latency_more - 1)});
+  for (const Sensitivity& row : rows) {
+    for (const double ratio : {row.latency_less, row.latency_more, row.latency_twice})
+      widest = std::max(widest, std::abs(ratio - 1));
+  }
   for (const Sensitivity& row : rows) {
     if (table.rows.size() == top) break;
     table.rows.push_back({row.path, row.value, change_text(row.latency_less),

@@ -51,7 +51,7 @@ TEST(Sensitivity, OnlyWhatMattersIsShown) {
   EXPECT_NEAR(rows[0].throughput_twice, 2, 1e-5);
   const Table table = tornado_table(rows, 10);
   EXPECT_EQ(table.rows[0][2], "+11.1 %");
-  EXPECT_EQ(table.rows[0].back(), "  ##########|############");
+  EXPECT_EQ(table.rows[0].back(), "############|###");
 }
 
 TEST(Sensitivity, TheUsersOwnChangeIsTheStartingPoint) {

@@ -8,6 +8,7 @@
 #include "hw/spec/catalog.hpp"
 #include "hw/spec/cpu_catalog.hpp"
 #include "hw/spec/cpu_factors.hpp"
+#include "hw/spec/data_folder.hpp"
 #include "hw/spec/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
@@ -131,7 +132,8 @@ void show_workload(const ShowOptions& options, const Session& session) {
 
 int show(const ShowOptions& options, const Session& session) {
   const std::vector<std::string> systems = Catalog().systems();
-  if (contains_ignoring_case(systems, options.name)) {
+  if (contains_ignoring_case(systems, options.name) ||
+      is_system_file(options.name, SystemFileKind::kNeuron)) {
     show_system(options, session);
     return kSuccess;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "model/base/errors.hpp"
@@ -15,7 +16,8 @@
 namespace foretell {
 namespace {
 
-constexpr std::size_t kTriedValues = 64;  // of one key; the ends of a longer list are among them
+constexpr std::uint64_t kTriedPoints = 16;  // for formulas: the first, the last and some between
+constexpr std::size_t kTriedValues = 64;    // of one key; the ends of a longer list are among them
 
 class StudyChecker {
  public:
@@ -33,10 +35,9 @@ class StudyChecker {
     }
     check_names();
     problems_.throw_if_any();
-    for (const auto& [key, values] : values_) check_key(key, values);
+    for (const auto& [key, values] : values_) check_key(key, values, problems_);
     problems_.throw_if_any();
     check_formulas();
-    problems_.throw_if_any();
   }
 
  private:
@@ -79,14 +80,15 @@ class StudyChecker {
     check_each("dtype", [](const std::string& value) { find_precision(value); });
   }
 
-  void check_key(const std::string& key, const std::vector<std::string>& values) {
-    if (key.find('.') != std::string::npos) return check_path(key, values);
+  void check_key(const std::string& key, const std::vector<std::string>& values,
+                 Problems& problems) {
+    if (key.find('.') != std::string::npos) return check_path(key, values, problems);
     for (const std::string& value : values) {
       try {
         Request request;
         set_study_key(request, key, value);
       } catch (const UserError& error) {
-        problems_.add(where(key), "", error.what());
+        problems.add(where(key), "", error.what());
         if (values.size() > 1 &&
             std::find(scenario_keys().begin(), scenario_keys().end(), key) == scenario_keys().end())
           return;  // the key itself is wrong: once is enough
@@ -95,7 +97,8 @@ class StudyChecker {
   }
 
   // A path may be one of some systems only, but not of none.
-  void check_path(const std::string& key, const std::vector<std::string>& values) {
+  void check_path(const std::string& key, const std::vector<std::string>& values,
+                  Problems& problems) {
     for (const std::string& value : values) {
       std::string refusal;
       const bool somewhere =
@@ -105,7 +108,7 @@ class StudyChecker {
             return reason.empty();
           });
       if (somewhere) continue;
-      problems_.add(where(key), "", refusal);
+      problems.add(where(key), "", refusal);
       if (refusal.find("no such parameter") != std::string::npos) return;
     }
   }
@@ -126,15 +129,30 @@ class StudyChecker {
     return "";
   }
 
+  // What is wrong at every point that is tried; a formula that divides by zero at one of them costs
+  // that point, when it is predicted.
   void check_formulas() {
-    problems_.collect([&] {
-      const StudyPoint point = plan_point(study_, 0, defaults_);
+    const std::uint64_t last = study_.points() - 1;
+    const std::uint64_t tried = std::min(last, kTriedPoints - 1);
+    std::optional<Problems> first;
+    for (std::uint64_t i = 0; i <= tried; ++i) {
+      Problems found;
+      check_formulas_at(tried == 0 ? 0 : last / tried * i + last % tried * i / tried, found);
+      if (found.empty()) return;
+      if (!first) first = found;
+    }
+    if (first) first->throw_if_any();
+  }
+
+  void check_formulas_at(std::uint64_t number, Problems& problems) {
+    problems.collect([&] {
+      const StudyPoint point = plan_point(study_, number, defaults_);
       for (const StudyFormula& formula : study_.derived) {
         const std::string& value = point.values.at(formula.key);
         if (formula.key.find('.') == std::string::npos) {
-          check_key(formula.key, {value});
+          check_key(formula.key, {value}, problems);
         } else {
-          check_path(formula.key, {value});
+          check_path(formula.key, {value}, problems);
         }
       }
       // Whatever results are: only names and units matter here.

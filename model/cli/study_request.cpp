@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "hw/spec/data_folder.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
 #include "model/base/text.hpp"
@@ -44,6 +45,7 @@ constexpr const char* kSequenceParallel = "sequence_parallel";
 constexpr const char* kInFlight = "in_flight";
 constexpr const char* kExact = "exact";
 constexpr const char* kSeed = "seed";
+constexpr const char* kFileKeys[] = {"on", "workload", "factors"};  // whose values may be files
 
 bool parse_flag(const std::string& key, const std::string& value) {
   const std::string word = to_lower(trim(value));
@@ -241,17 +243,38 @@ const ParameterDefaults::Values& ParameterDefaults::of(const PointValues& values
   return found->second;
 }
 
-std::string data_hash(const Study& study) {
+std::string data_hash() {
   const CatalogPaths paths = default_catalog_paths();
   std::string bytes = folder_bytes(paths.hw) + folder_bytes(paths.factors);
   if (const char* folder = std::getenv("FORETELL_WORKLOADS")) bytes += folder_bytes(folder);
-  for (const char* key : {"workload", "factors"}) {
-    for (const std::string& value : values_of(study, key)) {
-      std::error_code error;
-      if (fs::is_regular_file(value, error)) bytes += value + '\n' + read_text_file(value);
-    }
-  }
   return content_hash(bytes);
+}
+
+const std::string& NamedFiles::hash(const std::string& value) {
+  const auto [found, is_new] = hashes_.try_emplace(value);
+  std::error_code error;
+  if (is_new && fs::is_regular_file(value, error)) {
+    std::string bytes = bytes_of_system_files(value);
+    if (bytes.empty()) bytes = read_text_file(value);
+    found->second = value + ' ' + content_hash(bytes) + '\n';
+  }
+  return found->second;
+}
+
+std::string NamedFiles::of(const PointValues& values) {
+  std::string text;
+  for (const char* key : kFileKeys) {
+    if (const auto found = values.find(key); found != values.end()) text += hash(found->second);
+  }
+  return text;
+}
+
+std::string NamedFiles::of(const Study& study) {
+  std::string text;
+  for (const char* key : kFileKeys) {
+    for (const std::string& value : values_of(study, key)) text += hash(value);
+  }
+  return text;
 }
 
 }  // namespace foretell

@@ -43,6 +43,19 @@ class ParameterDefaults {
 Request parameter_request(const PointValues& values);
 
 // Hash of the data that predictions rest on: hardware, factors, networks.
-std::string data_hash(const Study& study);
+std::string data_hash();
+
+// Files that a study names beside them: systems, networks, factors. Each is read once, so that a
+// study sees one content of it. What is returned changes with the content; "" without files.
+class NamedFiles {
+ public:
+  std::string of(const PointValues& values);
+  std::string of(const Study& study);
+
+ private:
+  const std::string& hash(const std::string& value);
+
+  std::map<std::string, std::string> hashes_;  // by value, "" for what is no file
+};
 
 }  // namespace foretell

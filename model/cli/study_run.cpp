@@ -60,14 +60,14 @@ std::string answer_point(const Study& study, const DefaultValue& defaults, const
   }
 }
 
-std::string study_basis(const Study& study) {
-  return std::string(kVersion) + '\n' + std::string(kCommit) + '\n' + data_hash(study) + '\n';
+std::string study_basis() {
+  return std::string(kVersion) + '\n' + std::string(kCommit) + '\n' + data_hash() + '\n';
 }
 
 StudyHead study_head(const Study& study, const std::string& basis) {
   StudyHead head;
   head.name = study.name;
-  head.hash = content_hash(basis + study.text);
+  head.hash = content_hash(basis + NamedFiles().of(study) + study.text);
   head.version = std::string(kVersion) + " (" + std::string(kCommit) + ")";
   head.points = study.points();
   head.keys = study.keys();
@@ -115,7 +115,7 @@ bool StudyRun::plan_one(std::uint64_t number) {
     result.status = kPointRefused;
     result.message = error.what();
   }
-  result.hash = content_hash(basis_ + result.context);
+  result.hash = content_hash(basis_ + files_.of(planned.values) + result.context);
   planned.row.hash = result.hash;
   if (!result.status.empty()) {
     results_.push_back(result);

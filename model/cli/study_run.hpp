@@ -30,8 +30,9 @@ struct StudyCounts {
 std::string answer_point(const Study& study, const DefaultValue& defaults, const Predictor& predict,
                          std::uint64_t number);
 
-// What studies and points are known by in a store, beside what they say themselves.
-std::string study_basis(const Study& study);
+// What studies and points are known by in a store, beside what they say themselves and the files
+// that they name.
+std::string study_basis();
 
 StudyHead study_head(const Study& study, const std::string& basis);
 
@@ -82,6 +83,7 @@ class StudyRun {
   FailureSink failed_;
   RowSink row_;
   StudyCounts counts_;
+  NamedFiles files_;
   std::unordered_map<std::uint64_t, std::string> hashes_;          // of points in work
   std::unordered_map<std::string, std::string> contexts_;          // by hash, of points in work
   std::unordered_map<std::string, std::vector<Planned>> waiting_;  // rows by hash, in work

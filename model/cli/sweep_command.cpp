@@ -101,7 +101,7 @@ class SweepCommand {
     if (options_.resume && options_.store == SweepOptions().store)
       throw UserError("--resume needs the store that the study began in: --store FILE");
     check_study(study_, defaults_);
-    basis_ = study_basis(study_);
+    basis_ = study_basis();
     const StopSignals signals;
     WorkerGroup workers(
         [this](std::uint64_t number) {

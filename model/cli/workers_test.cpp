@@ -72,6 +72,9 @@ TEST(Progress, LineShowsShareAndTimeLeft) {
   EXPECT_THAT(progress_line("x", 0.25, 60), HasSubstr("25 %, 3 min 0 s left"));
   EXPECT_THAT(progress_line("x", 0.01, 120), HasSubstr("3 h 18 min left"));
   EXPECT_THAT(progress_line("x", 1.5, 1), HasSubstr("100 %, 0 s left"));
+  // Half was there before: a quarter took the minute, and a quarter is left.
+  EXPECT_THAT(progress_line("x", 0.75, 60, 0.5), HasSubstr("75 %, 1 min 0 s left"));
+  EXPECT_THAT(progress_line("x", 0.5, 1, 0.5), testing::Not(HasSubstr("left")));
 }
 
 TEST(Progress, NothingIsShownOnAPipe) {
