@@ -71,6 +71,17 @@ std::string front_title(const StudyResults& results, std::size_t shown) {
   return title;
 }
 
+// Of an empty front.
+std::string why_none(const StudyResults& results) {
+  if (results.unjudged == 0) return "";
+  std::vector<std::string> names;
+  for (const StudyObjective& objective : results.study.objectives) names.push_back(objective.name);
+  return fmt::format(
+      ": none has all of {}; a machine without a price has no cost, and TTFT and TPOT are those of "
+      "generations. State others: objectives: [latency, throughput]",
+      join(names, ", "));
+}
+
 std::string optional_text(const std::optional<double>& value) {
   return value ? to_text(*value) : "";
 }
@@ -95,7 +106,10 @@ StudyResults study_results(const StudyStore& store, const StudyHead& head) {
     if (!row.point.inside) return;
     const JudgedPoint judged = judge_point(results.study, values_of(results.study, row),
                                            point_metrics(row.result.record->summary), defaults);
-    if (judged.objectives.empty()) return;
+    if (judged.objectives.empty()) {
+      ++results.unjudged;
+      return;
+    }
     objectives.push_back(judged.objectives);
     numbers.push_back(row.point.number);
   });
@@ -162,7 +176,8 @@ Table front_table(const StudyResults& results, std::size_t top) {
 std::string study_text(const StudyResults& results, std::size_t top, int max_width) {
   const Table table = front_table(results, top);
   std::string text = counts_line(results) + "\n";
-  if (table.rows.empty()) return text + "No point is on the Pareto front.\n";
+  if (table.rows.empty())
+    return text + "No point is on the Pareto front" + why_none(results) + ".\n";
   return text + front_title(results, table.rows.size()) + "\n\n" + render_text(table, max_width);
 }
 

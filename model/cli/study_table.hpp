@@ -18,6 +18,7 @@ struct StudyResults {
   std::uint64_t rows = 0;       // stored
   std::uint64_t good = 0;       // predicted
   std::uint64_t outside = 0;    // of those, ruled out by a constraint on results
+  std::uint64_t unjudged = 0;   // of the good ones inside, without one of the objectives
   std::uint64_t skipped = 0;
   std::uint64_t failed = 0;
 };

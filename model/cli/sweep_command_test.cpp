@@ -345,6 +345,21 @@ TEST_F(SweepTest, ADeviceOfOnesOwnIsNamedByItsFile) {
   EXPECT_THAT(messages(mixed), HasSubstr("mine.yaml: no such file"));
 }
 
+TEST_F(SweepTest, AnEmptyFrontSaysWhichObjectivesAreMissing) {
+  const std::string path = study(std::string(kBase) + "vary: {batch: [1, 2]}\n");
+  std::ostringstream messages;
+  Session session;
+  session.messages = &messages;
+  session.predict = [](const Request& request) {
+    RunRecord record = fake_predict(request);
+    record.summary.cost_usd_per_million.reset();
+    return record;
+  };
+  EXPECT_EQ(run_application({"sweep", path, "-o", folder_.file("out")}, session), kSuccess);
+  EXPECT_THAT(read_text_file(folder_.file("out")),
+              HasSubstr("none has all of latency, throughput, usd_per_million"));
+}
+
 TEST_F(SweepTest, ALogForBatchJobs) {
   const std::string path = study(std::string(kBase) + "vary: {batch: [1, 1313]}\n");
   run_command({"sweep", path, "--log", folder_.file("log")});
