@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "hw/spec/cpu_catalog.hpp"
 #include "hw/spec/cpu_factors.hpp"
@@ -153,6 +152,7 @@ class CpuSimulation {
     CpuCall call{graph, resolved_.precision, system_, resolved_.factors.factors};
     call.threads = system_.cores;
     call.exact = resolved_.request.exact;
+    call.for_timeline = !resolved_.request.trace_file.empty();
     CpuCallResult result = run_cpu_call(call);
     parts_.insert(parts_.end(), result.parts.begin(), result.parts.end());
     return result;
@@ -182,7 +182,9 @@ class CpuSimulation {
       return whole(std::move(result.metrics));
     };
     generation.decode = [&](std::int64_t kv_len) {
-      return whole(call(generation_graph(resolved_, Phase::kDecode, 1, kv_len)).metrics);
+      CpuCallResult result = call(generation_graph(resolved_, Phase::kDecode, 1, kv_len));
+      step_ = std::move(result.loops);
+      return whole(std::move(result.metrics));
     };
     generation.input_len = request.input_len;
     generation.output_len = request.output_len;
@@ -191,18 +193,18 @@ class CpuSimulation {
     return run_gpu_generation(generation);
   }
 
+  // Of a generation: the prefill and, behind it, the median decode step.
   void write_timeline() const {
-    const std::string& path = resolved_.request.trace_file;
-    if (path.empty()) return;
-    std::ofstream file(path, std::ios::binary);
-    if (file) write_gpu_trace(file, resolved_.system.spec.device.name, timeline_);
-    file.close();
-    if (!file) throw UserError(path + ": the timeline cannot be written; is the disk full?");
+    std::vector<KernelCall> calls = {{step_.empty() ? "" : "prefill", timeline_}};
+    if (!step_.empty()) calls.push_back({"decode step", step_});
+    write_kernel_trace_file(resolved_.request.trace_file,
+                            {resolved_.system.spec.device.name, "call"}, calls);
   }
 
   const CpuRequest& resolved_;
   CpuSystemSpec system_;
-  std::vector<KernelRun> timeline_;  // of a generation: its prefill
+  std::vector<KernelRun> timeline_;
+  std::vector<KernelRun> step_;  // the last decode step
   std::vector<CpuTimePart> parts_;
 };
 

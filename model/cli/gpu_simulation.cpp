@@ -1,12 +1,11 @@
 // The bridge from a resolved request to the model of a GPU.
 #include <algorithm>
-#include <fstream>
 
 #include "model/base/errors.hpp"
 #include "model/cli/gpu_request.hpp"
 #include "model/predict/gpu_call.hpp"
 #include "model/predict/gpu_generation.hpp"
-#include "model/system/gpu_trace.hpp"
+#include "model/system/kernel_trace.hpp"
 
 namespace foretell {
 namespace {
@@ -33,6 +32,7 @@ class Simulation {
     call.sustained_clock = resolved_.sustained_clock;
     call.rotated_copies = resolved_.rotated_copies;
     call.exact = resolved_.request.exact;
+    call.for_timeline = !resolved_.request.trace_file.empty();
     GpuCallResult result = run_gpu_call(call);
     for (std::string& note : result.notes) {
       const bool is_known = std::find(notes_.begin(), notes_.end(), note) != notes_.end();
@@ -85,19 +85,11 @@ class Simulation {
   }
 
   // Of a generation: the prefill and, behind it, the median decode step.
-  void write_timeline() {
-    const std::string& path = resolved_.request.trace_file;
-    if (path.empty()) return;
-    const Seconds end =
-        timeline_.empty() ? Seconds(0) : timeline_.back().start + timeline_.back().duration;
-    for (KernelRun run : step_) {
-      run.start += end;
-      timeline_.push_back(std::move(run));
-    }
-    std::ofstream file(path, std::ios::binary);
-    if (file) write_gpu_trace(file, resolved_.system.spec.device.name, timeline_);
-    file.close();
-    if (!file) throw UserError(path + ": the timeline cannot be written; is the disk full?");
+  void write_timeline() const {
+    std::vector<KernelCall> calls = {{step_.empty() ? "" : "prefill", timeline_}};
+    if (!step_.empty()) calls.push_back({"decode step", step_});
+    write_kernel_trace_file(resolved_.request.trace_file,
+                            {resolved_.system.spec.device.name, "launch"}, calls);
   }
 
   const GpuRequest& resolved_;

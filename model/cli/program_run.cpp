@@ -102,8 +102,9 @@ RunRecord run_program(const ProgramRequest& request) {
   RunSettings settings;
   settings.sdk_engine_time = sdk_engine_time(system.factors, request.sdk);
   const ChipExecution execution = simulate(system.spec, system.factors, settings, program);
-  const TraceDetails no_details;
-  write_trace_file(request.trace_file, {{"", program, execution, no_details}});
+  TraceDetails details;
+  details.memory_peak = system.spec.device.hbm.bandwidth;
+  write_trace_file(request.trace_file, {{"", program, execution, details}});
 
   RunRecord record;
   record.context = context_of(request, system, program);

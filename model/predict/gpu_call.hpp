@@ -9,7 +9,7 @@
 #include "hw/spec/gpu_spec.hpp"
 #include "model/base/metrics.hpp"
 #include "model/program/gpu_kernel.hpp"
-#include "model/system/gpu_trace.hpp"
+#include "model/system/kernel_trace.hpp"
 #include "workloads/ir/graph.hpp"
 #include "workloads/ir/precision.hpp"
 
@@ -22,8 +22,9 @@ struct GpuCall {
   const GpuFactors& factors;
   LaunchKind launch = LaunchKind::kGraph;
   bool sustained_clock = false;
-  int rotated_copies = 1;  // see GpuMapping
-  bool exact = false;      // simulate every kernel instead of equal ones once
+  int rotated_copies = 1;     // see GpuMapping
+  bool exact = false;         // simulate every kernel instead of equal ones once
+  bool for_timeline = false;  // say which kernels read the results of which
 };
 
 struct GpuCallResult {
