@@ -29,6 +29,8 @@ namespace {
 constexpr std::string_view kAccuracyAny = R"({"schema":"foretell.accuracy/)";
 constexpr std::string_view kAccuracyStart = R"({"schema":"foretell.accuracy/1")";
 
+constexpr std::string_view kExplainStart = R"({"schema":"foretell.explain/1")";
+
 std::string first_line(const std::string& path) {
   InputFile file(path);
   std::string line;
@@ -45,6 +47,17 @@ std::string checked_accuracy(const std::string& text, const std::string& path) {
     throw UserError(path + ": a validation of another version; this one reads foretell.accuracy/1");
   }
   return text;
+}
+
+// What `explain --format json` wrote: its record, and what moves it.
+void read_explanation(const std::string& line, const std::string& path, ReportContent& content) {
+  const nlohmann::ordered_json json = nlohmann::ordered_json::parse(line, nullptr, false);
+  if (json.is_discarded() || !json.contains("record")) {
+    throw UserError(path + ": the result of `explain`, but not whole; write it again");
+  }
+  content.records.push_back(run_record_from_json(json.at("record").dump(), path));
+  const auto rows = json.find("sensitivity");
+  if (rows != json.end() && rows->is_array() && !rows->empty()) content.sensitivity = rows->dump();
 }
 
 // A study: its points as records, and what failed, equal reasons once.
@@ -140,9 +153,15 @@ ReportContent read_report(const std::string& path, int jobs, const Session& sess
     const std::string line = first_line(path);
     if (starts_with(line, kAccuracyAny)) {
       content.accuracy = checked_accuracy(line, path);
+    } else if (starts_with(line, kExplainStart)) {
+      read_explanation(line, path, content);
     } else {
       content.records = read_records(path);
     }
+  }
+  if (content.title.empty() && content.records.size() == 1) {
+    const RunContext& context = content.records.front().context;
+    content.title = context.workload + " on " + context.system;
   }
   if (content.title.empty()) content.title = std::filesystem::path(path).stem().string();
   cite_sources(content);

@@ -20,12 +20,17 @@ std::string verdict_text(const Judgement& judgement) {
   return judgement.verdict + (judgement.close ? ", too close to call" : "");
 }
 
+std::string why_text(const JudgedClaim& judged) {
+  const std::string& note = judged.claim.note;
+  return judged.judgement.why + (note.empty() ? "" : ". " + note);
+}
+
 Table claim_table(const std::vector<JudgedClaim>& claims) {
   Table table;
-  table.columns = {{"claim"}, {"source"}, {"verdict"}, {"predicted"}, {"why"}};
+  table.columns = {{"claim"}, {"source"}, {"verdict"}, {"predicted"}, {"needs"}, {"why"}};
   for (const JudgedClaim& judged : claims) {
     table.rows.push_back({judged.claim.says, judged.claim.source, verdict_text(judged.judgement),
-                          judged.judgement.predicted, judged.judgement.why});
+                          judged.judgement.predicted, judged.judgement.needs, why_text(judged)});
   }
   return table;
 }

@@ -40,6 +40,8 @@ std::vector<Request> run_requests(const Node& run) {
       for (const Node& item : entry.value.items) {
         words.insert(words.end(), {"--set", item.as_text("set")});
       }
+    } else if (entry.key == "name") {
+      continue;  // of the overrides
     } else if (entry.key == "sequence-parallel") {
       words.emplace_back("--sequence-parallel");
     } else {
@@ -93,13 +95,15 @@ std::string text_of(const Node& map, const char* key) {
 }
 
 Claim read_claim(const Node& node) {
-  node.only_keys({"says", "source", "open", "metric", "of", "against", "at_least", "at_most"},
-                 "claims");
+  node.only_keys(
+      {"says", "source", "note", "open", "metric", "of", "against", "at_least", "at_most"},
+      "claims");
   Claim claim;
   claim.says = node.required("says", "claims").as_text("says");
   claim.source = text_of(node, "source");
+  claim.note = text_of(node, "note");
   claim.open = text_of(node, "open");
-  if (!claim.open.empty()) return claim;
+  if (!claim.open.empty() && node.find("metric") == nullptr) return claim;
   const Node& metric = node.required("metric", "claims");
   claim.metric = metric.as_text("metric");
   const auto& known = claim_metrics();
@@ -125,7 +129,11 @@ ScenarioFile load_scenario(const std::string& path) {
   const Node& runs = root.required("runs", "");
   if (!runs.is_list() || runs.items.empty()) fail(runs, "runs: expected a list of what to predict");
   for (const Node& run : runs.items) {
-    for (Request& request : run_requests(run)) scenario.requests.push_back(std::move(request));
+    const std::string name = text_of(run, "name");
+    for (Request& request : run_requests(run)) {
+      if (!name.empty() && !request.set.empty()) scenario.names[join(request.set, ", ")] = name;
+      scenario.requests.push_back(std::move(request));
+    }
   }
   if (const Node* claims = root.find("claims")) {
     if (!claims->is_list()) fail(*claims, "claims: expected a list");
@@ -142,6 +150,7 @@ ReportContent predict_scenario(const ScenarioFile& scenario, int jobs, const Ses
   ReportContent content;
   content.title = scenario.title;
   content.about = scenario.about;
+  content.names = scenario.names;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     const PredictionOutcome& outcome = outcomes[i];
     if (outcome.record) {

@@ -4,6 +4,7 @@
 //   about: What the vendor says, and what the predictions say.
 //   runs:                              # each like one `foretell compare`, keys are its options
 //     - {on: [inf2.xlarge, inf2.48xlarge], workload: bert-large-uncased, dtype: [bf16], seq: 128}
+//     - {on: inf2.xlarge, workload: gpt2, set: device.cores=4, name: twice the cores}
 //   claims:
 //     - says: 40 % better price-performance
 //       source: INF2
@@ -14,6 +15,7 @@
 //     - {says: up to 4 times the throughput of Inf1, source: INF2, open: Inf1 is not modelled}
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -28,6 +30,7 @@ struct ScenarioFile {
   std::string title;
   std::string about;
   std::vector<Request> requests;
+  std::map<std::string, std::string> names;  // of overrides, with ", " between
   std::vector<Claim> claims;
 };
 
