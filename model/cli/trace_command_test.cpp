@@ -75,7 +75,7 @@ TEST(TraceCommand, AGenerationShowsItsPrefillAndADecodeStep) {
     EXPECT_THAT(run.trace.faults(), IsEmpty()) << system;
     std::size_t steps = 0;
     for (const std::string& name : run.trace.processes())
-      steps += name.find("decode step: ") == 0 ? 1 : 0;
+      if (name.find("decode step: ") == 0) ++steps;
     EXPECT_GT(steps, 0U) << system;
     EXPECT_LT(steps, run.trace.processes().size()) << system;
   }

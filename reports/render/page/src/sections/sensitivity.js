@@ -7,6 +7,7 @@ import {makeTable} from '../table.js';
 
 const kBars = 16;
 const kLeast = 5e-4; // a share that nobody would see
+const kUnseen = 5e-6;
 const kMetrics = [{label: 'Latency', value: 'latency'}, {label: 'Throughput', value: 'throughput'}];
 
 // Rows of a tornado: {name, base, low, high} with {value, share}, widest first.
@@ -26,7 +27,7 @@ const columns = [
   {title: 'Value', value: ({value}) => value},
   ...['latency', 'throughput'].flatMap((metric) => [['10 % less', 'less'], ['10 % more', 'more'], ['twice', 'twice']]
     .map(([words, end]) => ({title: `${metric === 'latency' ? 'Latency' : 'Throughput'}, ${words}`,
-      value: (row) => row[metric][end] - 1, text: signedPercent}))),
+      value: (row) => row[metric][end] - 1, text: (value) => signedPercent(Math.abs(value) < kUnseen ? 0 : value)}))),
 ];
 
 export const sensitivity = {

@@ -71,7 +71,7 @@ export const summary = {
   draw(root, report) {
     const {records} = report;
     const fields = varyingScenario(records);
-    const scenario = {title: 'Scenario', value: (record) => scenarioText(record, fields), optional: true};
+    const scenario = {title: 'Scenario', value: (record) => scenarioText(record, fields), optional: true, broad: true};
     const columns = [...kColumns.slice(0, 2), scenario, ...kColumns.slice(2)];
     const varies = ({value}) => new Set(records.map(value)).size > 1;
     const table = makeTable({
