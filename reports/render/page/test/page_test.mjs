@@ -236,12 +236,13 @@ test('the command in the box makes the prediction again', () => {
     ['--on', 'h100-sxm', '--workload', 'gpt2', '--batch', '2', '--input-len', '16', '--output-len', '4', '--launch', 'stream'],
     ['--on', 'inf2.xlarge', '--workload', 'gpt2', '--input-len', '16', '--output-len', '4', '--context', '256', '--kv', 'exact'],
     ['--on', 'trn1.2xlarge', '--workload', 'resnet18', '--batch', '2', '--phase', 'train-step', '--optimizer', 'sgd'],
-    ['--on', 'c7i.2xlarge', '--workload', 'resnet18', '--set', 'device.clock.all_core=2 GHz', '--factors', 'none'],
+    ['--on', 'c7i.2xlarge', '--workload', 'resnet18', '--set', 'device.clock.all_core=2.8 GHz', '--factors', 'none'],
   ];
   for (const options of asked) {
     const record = JSON.parse(foretell('run', ...options, '--format', 'json'));
     const command = commandOf(record).replace(/^foretell/, '"$FORETELL_PROGRAM"');
     const again = JSON.parse(execFileSync('sh', ['-c', `${command} --format json`], {encoding: 'utf8'}));
+    for (const one of [record, again]) one.context.notes = []; // which say what was not stated
     assert.deepEqual(again, record, command);
   }
 });
@@ -266,7 +267,8 @@ test('printed charts are as wide as the sheet', async () => {
     assert.ok(Math.max(...widths) <= 1000, `${widths}`);
     assert.ok(await page.locator('.chart svg').count() >= 8); // also those that nobody has seen
     await page.evaluate(() => dispatchEvent(new Event('afterprint')));
-    assert.ok((await page.locator('.chart').first().evaluate((chart) => chart.clientWidth)) > 1000);
+    const back = await page.locator('.chart').evaluateAll((all) => all.map((chart) => chart.clientWidth));
+    assert.ok(Math.max(...back) > 1000);
   });
 });
 
