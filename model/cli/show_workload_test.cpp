@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "model/cli/testing/command_runner.hpp"
@@ -87,6 +88,30 @@ TEST(ShowWorkload, APipelineIsItsNetworks) {
   EXPECT_EQ(unet.at("parameters"), 859'520'964);
   EXPECT_NEAR(unet.at("macs").get<double>() / 2e9, 401.6, 0.5) << "with and without the text";
   EXPECT_THAT(run_command({"show", "stable-diffusion-1.5"}).result, HasSubstr("all calls"));
+}
+
+TEST(ShowWorkload, PartsOfANetworkThatDecidesAreShownWithWhatDecides) {
+  const std::string path =
+      std::string(FORETELL_SOURCE_DIR) + "/workloads/examples/bert-base-early-exit.json";
+  EXPECT_THAT(run_command({"show", path}).result,
+              AllOf(HasSubstr("3 parts"), HasSubstr("exit.0: taken with probability 0.02"),
+                    HasSubstr("layer.3: as layer.1"), HasSubstr("\nlayer.11 ")));
+  const json network = shown(path);
+  ASSERT_EQ(network.at("parts").size(), 3U);
+  double parameters = 0;
+  const std::vector<double> times = {1, 10, 1};  // the layers between the first and the last
+  for (std::size_t i = 0; i < times.size(); ++i)
+    parameters += times[i] * network.at("parts")[i].at("parameters").get<double>();
+  EXPECT_GT(parameters, 109e6);  // those of the network without exits
+  EXPECT_EQ(network.at("control")[1].at("kind"), "branch");
+}
+
+TEST(ShowWorkload, BranchesOfAnOnnxFileAreParts) {
+  const std::string model = "/usr/share/libonnx-testdata/data/node/test_if/model.onnx";
+  if (!std::filesystem::exists(model)) GTEST_SKIP() << "skipped, no libonnx-testdata";
+  const json network = shown(model);
+  ASSERT_EQ(network.at("control").size(), 1U);
+  EXPECT_EQ(network.at("control")[0].at("kind"), "branch");
 }
 
 }  // namespace

@@ -120,6 +120,13 @@ class GraphMapper {
     return static_cast<int>(std::clamp(copies, 1.0, static_cast<double>(kMostCopies)));
   }
 
+  // A product that is not quantised where others are runs in the type of the activations.
+  std::string type_with(const Tensor& weight) const {
+    const DType compute = mapping_.precision.matmul_compute;
+    return size_of(weight.dtype) > size_of(compute) ? pass_type_
+                                                    : product_type(compute, weight.dtype);
+  }
+
   void linear(const FusedOp& fused, MappedOp& op) {
     const Op& main = graph_.op(fused.main);
     const Tensor& input = graph_.tensor(main.inputs[0]);
@@ -131,8 +138,7 @@ class GraphMapper {
       product.n += element_count(graph_.tensor(weight).shape) / product.k;
       weight_bytes += graph_.tensor(weight).bytes();
     }
-    product.type =
-        product_type(mapping_.precision.matmul_compute, graph_.tensor(fused.weights.front()).dtype);
+    product.type = type_with(graph_.tensor(fused.weights.front()));
     product.copies = copies_between(weight_bytes);
     product.dram = dram_of(fused);
     read_activation(main.inputs[0], product, op);
@@ -159,7 +165,7 @@ class GraphMapper {
     product.m = gemm.m;
     product.n = gemm.n;
     product.k = gemm.k;
-    product.type = product_type(mapping_.precision.matmul_compute, weight.dtype);
+    product.type = type_with(weight);
     const bool is_forward = main.kind == "Conv";
     if (is_forward && mapping_.factors.on_vector_pipe(product.type)) {
       return vector_convolution(fused, op);
@@ -237,7 +243,7 @@ class GraphMapper {
 
   // Elements that a thread block goes over together.
   static std::int64_t row_of(const Op& op, const Shape& shape) {
-    if (shape.empty()) return 1;
+    if (shape.empty() || op.kind == "BatchNorm") return 1;
     const auto groups = op.attributes.find("groups");
     if (op.kind != "GroupNorm" || groups == op.attributes.end()) return shape.back();
     const std::int64_t rows = shape[0] * std::get<std::int64_t>(groups->second);
@@ -292,7 +298,7 @@ class GraphMapper {
     product.k = weights.shape[1];
     product.n = weights.shape[2];
     product.m = (routed + product.batch - 1) / product.batch;
-    product.type = product_type(mapping_.precision.matmul_compute, weights.dtype);
+    product.type = type_with(weights);
     const Bytes idle = weights.bytes() * (1 - static_cast<double>(product.batch) / all);
     product.copies = copies_between(weights.bytes());
     product.dram = dram_of(fused) - idle * l2_.missing(fused.weights.front(), weights.bytes());

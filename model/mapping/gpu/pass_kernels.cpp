@@ -27,7 +27,10 @@ std::vector<Source> sources(const std::string& operation, bool wide) {
   if (operation == "Gather")
     return wide ? by_width(kWide, kNarrow) : std::vector<Source>{{"vidur gather fp16", "emb"}};
   if (operation == "Softmax") return {{"pytorch softmax fp32", "softmax"}};
-  const bool is_norm = operation.size() >= 4 && operation.substr(operation.size() - 4) == "Norm";
+  // A batch norm whose mean and variance are known is a factor and an offset.
+  const bool ends_in_norm =
+      operation.size() >= 4 && operation.substr(operation.size() - 4) == "Norm";
+  const bool is_norm = ends_in_norm && operation != "BatchNorm";
   if (is_norm) return by_width({"pytorch norm fp32", "ln"}, {"vidur norm fp16", "rms_norm"});
   return by_width(kWide, kNarrow);
 }

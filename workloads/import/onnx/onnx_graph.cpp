@@ -111,11 +111,13 @@ class Loader {
 
   void add_input(const onnx::ValueInfoProto& input) {
     if (!input.type().has_tensor_type())
-      fail("input '" + input.name() + "' is no tensor but a sequence, a map or optional");
+      fail("input '" + input.name() + "'" + reader_of(*graph_, input.name()) +
+           " is no tensor but a sequence, a map or optional");
     const onnx::TypeProto::Tensor& type = input.type().tensor_type();
     const std::optional<DType> dtype = dtype_of(type.elem_type());
     if (!dtype) {
-      fail("input '" + input.name() + "' has element type " + std::to_string(type.elem_type()) +
+      fail("input '" + input.name() + "'" + reader_of(*graph_, input.name()) +
+           " has element type " + std::to_string(type.elem_type()) +
            ", which no device computes in");
     }
     if (!type.has_shape()) fail("input '" + input.name() + "' has no shape");

@@ -45,6 +45,16 @@ OnnxNode neutral(const onnx::NodeProto& proto, std::size_t index) {
   return node;
 }
 
+std::string reader_of(const onnx::GraphProto& graph, const std::string& tensor) {
+  for (int i = 0; i < graph.node_size(); ++i) {
+    const onnx::NodeProto& node = graph.node(i);
+    if (std::find(node.input().begin(), node.input().end(), tensor) == node.input().end()) continue;
+    return " of node '" + neutral(node, static_cast<std::size_t>(i)).name + "' (" + node.op_type() +
+           ")";
+  }
+  return "";
+}
+
 std::string wrong_divisor(const OnnxNode& node) {
   for (const char* name : {"strides", "dilations", "kernel_shape"}) {
     for (const std::int64_t value : node.integers(name, {})) {

@@ -59,9 +59,15 @@ class Recurrent {
   void direction(TensorId x, std::int64_t d, std::vector<TensorId>* all,
                  std::vector<TensorId>* last, std::vector<TensorId>* cell) {
     const std::map<std::string, Attribute> transposed{{"transpose_b", std::int64_t{1}}};
-    const TensorId inputs =
+    TensorId inputs =
         to_.add(node_, "MatMul", {x, weights(1, d, "W")}, transposed, part("input", d));
     const TensorId state_weights = weights(2, d, "R");
+    const bool has_bias = node_.has_input(3) && to_.tensor(node_.inputs[3]).is_weight;
+    const auto bias = [&](const char* name) {
+      return to_.weight(node_.name + "." + part(name, d), {gates_ * hidden_});
+    };
+    const TensorId state_bias = has_bias ? bias("Rb") : kNoId;
+    if (has_bias) inputs = to_.add(node_, "Add", {inputs, bias("Wb")}, {}, part("input_bias", d));
     std::vector<std::int64_t> ones(static_cast<std::size_t>(steps_), 1);
     TensorId step_inputs = inputs;
     if (steps_ > 1) {
@@ -80,6 +86,7 @@ class Recurrent {
                                         {batch_, gates_ * hidden_}, part("step", d, t));
       TensorId sum =
           to_.add(node_, "MatMul", {state, state_weights}, transposed, part("state", d, t));
+      if (has_bias) sum = to_.add(node_, "Add", {sum, state_bias}, {}, part("state_bias", d, t));
       sum = to_.add(node_, "Add", {sum, here}, {}, part("sum", d, t));
       state = gates(sum, state, &memory, d, t);
       states.push_back(to_.reshape(node_, state, {1, batch_, 1, hidden_}, part("out", d, t)));
