@@ -57,6 +57,39 @@ TEST(TrainingOnDevices, MemoryHoldsTheStateOfTheOptimiserExactly) {
   EXPECT_LE(momentum.call_s, adam.call_s);
 }
 
+struct PublishedStep {
+  const char* system;
+  const char* workload;
+  const char* dtype;
+  const char* optimizer;
+  std::int64_t batch;
+  double lowest, highest;  // samples/s
+};
+
+// What makers publish, input pipeline included, with a quarter around it: NVIDIA's MXNet example of
+// ResNet-50 v1.5 (containers 20.12 and 22.10), the trn1 page of the AWS Neuron documentation
+// (releases 2.18 to 2.23, an update after 32 batches).
+TEST(TrainingOnDevices, StepsAreNearThosePublished) {
+  constexpr double kMargin = 1.25;
+  for (const PublishedStep& published :
+       {PublishedStep{"v100-sxm-16gb", "resnet50", "fp16", "momentum", 192, 1376, 1376},
+        PublishedStep{"a100-sxm", "resnet50", "fp16", "momentum", 256, 2180, 3660},
+        PublishedStep{"trn1.2xlarge", "bert-large-uncased", "bf16", "sgd", 16, 103, 124}}) {
+    Request request;
+    request.system = published.system;
+    request.workload = published.workload;
+    request.dtype = published.dtype;
+    request.optimizer = published.optimizer;
+    request.phase = "train-step";
+    request.batch = published.batch;
+    request.dp = 1;
+    if (request.workload != "resnet50") request.seq_len = 128;
+    const double throughput = predict(request).summary.throughput;
+    EXPECT_GT(throughput, published.lowest / kMargin) << published.system;
+    EXPECT_LT(throughput, published.highest * kMargin) << published.system;
+  }
+}
+
 TEST(TrainingOnDevices, CopiesSumTheirGradients) {
   for (const char* system : {"trn1.2xlarge", "h100-sxm-x8"}) {
     Request request = training_on(system);

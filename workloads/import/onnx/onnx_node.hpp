@@ -31,7 +31,7 @@ bool is_known_domain(const std::string& domain);
 // Everything that the bodies of a node read, of their own tensors and of those around.
 std::vector<std::string> captured_names(const onnx::NodeProto& node);
 
-// " of node 'NAME' (TYPE)": the first that reads the tensor, by which a person finds it; or nothing.
+// " of node 'NAME' (TYPE)": the first that reads the tensor, by which people find it; or nothing.
 std::string reader_of(const onnx::GraphProto& graph, const std::string& tensor);
 
 // The tensors that leave a graph.
