@@ -104,6 +104,8 @@ TEST_F(OnnxFile, TensorsThatNothingDefinesAndCycles) {
               HasSubstr("cycle"));
   EXPECT_THAT(message(bytes(ends + node("Relu", {"x"}, "y") + node("Tanh", {"x"}, "y"))),
               HasSubstr("more than once"));
+  EXPECT_THAT(message(bytes(ends + value("input", "x", {"3"}) + node("Relu", {"x"}, "y"))),
+              HasSubstr("input 'x' is defined more than once"));
 }
 
 TEST_F(OnnxFile, ShapesThatContradictEachOther) {
@@ -136,6 +138,8 @@ TEST_F(OnnxFile, OpenDimensionsAreBoundByNameOrByTheRun) {
       bytes(value("input", "x", {"batch_size", "width"}) +
             value("output", "y", {"batch_size", "width"}) + node("Relu", {"x"}, "y"));
   EXPECT_THAT(message(net, {{"batch", 4}}), HasSubstr("--dim width=SIZE"));
+  EXPECT_THAT(message(net, {{"batch", 4}, {"width", 7}, {"depth", 2}}),
+              AllOf(HasSubstr("--dim depth"), HasSubstr("they are: batch_size, width")));
   const ImportedOnnx model = import_onnx(write(net), {{"batch", 4}, {"width", 7}});
   EXPECT_EQ(model.graph.tensor(model.graph.outputs().front()).shape, (Shape{4, 7}));
 }

@@ -34,8 +34,13 @@ class Loader {
     read_opsets();
     for (const onnx::TensorProto& tensor : graph_->initializer()) add_initializer(tensor);
     for (const onnx::ValueInfoProto& input : graph_->input()) {
-      if (!is_known(input.name())) add_input(input);
+      if (!is_known(input.name())) {
+        add_input(input);
+      } else if (!result_.tensor(input.name()).is_weight) {
+        fail("input '" + input.name() + "' is defined more than once");
+      }
     }
+    check_sizes(path_, sizes_, open_);
     return read_nodes();
   }
 
@@ -138,17 +143,11 @@ class Loader {
     const std::string name = dimension.has_dim_param() && !dimension.dim_param().empty()
                                  ? dimension.dim_param()
                                  : input + "." + std::to_string(axis);
+    open_.push_back(name);
     const auto given = sizes_.find(name);
     if (given != sizes_.end()) return given->second;
-    const std::string lower = to_lower(name);
-    const auto contains = [&lower](std::string_view part) {
-      return lower.find(part) != std::string::npos;
-    };
-    const bool is_batch = contains("batch") || lower == "n" || lower == "b" ||
-                          (!dimension.has_dim_param() && axis == 0);
-    const bool is_sequence = contains("seq") || lower == "s" || lower == "l" || contains("token");
-    const auto bound = sizes_.find(is_batch ? "batch" : "seq");
-    if ((is_batch || is_sequence) && bound != sizes_.end()) return bound->second;
+    const auto bound = sizes_.find(role_of_dimension(name, dimension.has_dim_param(), axis));
+    if (bound != sizes_.end()) return bound->second;
     fail("dimension '" + name + "' (axis " + std::to_string(axis) + " of input '" + input +
          "') is left open: give --dim " + name + "=SIZE");
   }
@@ -486,6 +485,7 @@ class Loader {
   std::unordered_map<std::string, onnx::TypeProto*> type_pointers_;
   std::unordered_map<std::string, onnx::TensorProto> protos_;
   std::unordered_map<std::string, const onnx::TensorProto*> data_;
+  std::vector<std::string> open_;  // dimensions that the file leaves open
   OnnxGraph result_;
 };
 
