@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "hw/spec/gpu_catalog.hpp"
+#include "hw/spec/gpu_transfer.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
 #include "model/base/text.hpp"
@@ -86,15 +87,6 @@ bool scales_in_matrix_pipe(const std::string& architecture, const std::string& d
   return architecture == "blackwell" && (dtype == "fp8_block" || dtype == "nvfp4");
 }
 
-void adapt(GemmFactors& factors, const GpuDeviceSpec& teacher, const GpuDeviceSpec& device) {
-  const Seconds difference = device.launch_floor - teacher.launch_floor;
-  factors.launch = std::max(Seconds(0), factors.launch + difference);
-  factors.mma_efficiency *= device.reachable_rate / teacher.reachable_rate;
-  // Finding the largest element is no matter of DRAM: it takes no longer where DRAM is slower.
-  factors.quantise_passes *= std::min(1.0, device.hbm.bandwidth / teacher.hbm.bandwidth);
-  factors.l2_share *= device.l2.resident_share / teacher.l2.resident_share;
-}
-
 }  // namespace
 
 GemmFactorsFile parse_gemm_factors(const std::string& text, const std::string& shown_as) {
@@ -167,7 +159,7 @@ ChosenGemmFactors GemmFactorsLibrary::choose(const GpuDeviceSpec& device,
       }
       const bool other_kernels = !framework.empty() && found->framework != framework;
       if (from != device.id) {
-        adapt(chosen.set.factors, GpuCatalog().load(from).spec.device, device);
+        carry_over(chosen.set.factors, found->dtype, GpuCatalog().load(from).spec.device, device);
         chosen.set.interval_low = 1 - kWiden * (1 - found->interval_low);
         chosen.set.interval_high = 1 + kWiden * (found->interval_high - 1);
       }

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
@@ -68,6 +72,7 @@ class GraphMapper {
             between_calls_) {}
 
   std::vector<MappedOp> run() {
+    find_narrowed();
     for (const FusedOp& fused : fused_) {
       MappedOp op;
       op.main = fused.main;
@@ -106,9 +111,54 @@ class GraphMapper {
     l2_.touch(whole ? access.tensor : kNoId, access.bytes);
   }
 
+  // The left operand of a product with weights, in the type of the product.
+  struct LeftOperand {
+    TensorId data = kNoId;
+    double element = 0;  // bytes
+  };
+
+  std::optional<LeftOperand> left_operand(const FusedOp& fused) {
+    if (fused.kind != FusedKind::kLinear && fused.kind != FusedKind::kConvolution) return {};
+    const DType stored = graph_.tensor(fused.weights.front()).dtype;
+    const std::string type = product_type(mapping_.precision.matmul_compute, stored);
+    const TensorId data = data_of(graph_, graph_.op(fused.main).inputs[0]);
+    return LeftOperand{data, products_.type(type).activation_bytes};
+  }
+
+  // With 8-bit types the scales of activations are known before: the kernel that makes an
+  // activation writes it in 8 bits, and in its own type only where somebody else reads that.
+  void find_narrowed() {
+    std::map<TensorId, int> readers;
+    std::set<TensorId> made;
+    for (const FusedOp& fused : fused_) {
+      for (const TensorAccess& read : fused.reads) ++readers[read.tensor];
+      const std::optional<LeftOperand> left = left_operand(fused);
+      if (left && left->element <= 1 && made.count(left->data) > 0) {
+        Narrowed& narrowed = narrowed_[left->data];
+        narrowed.share = left->element / size_of(graph_.tensor(left->data).dtype).value();
+        ++narrowed.readers;
+      }
+      for (const TensorAccess& write : fused.writes) made.insert(write.tensor);
+    }
+    for (auto& [data, narrowed] : narrowed_) narrowed.alone = readers[data] == narrowed.readers;
+  }
+
+  Bytes written(const FusedOp& fused) const {
+    Bytes bytes;
+    for (const TensorAccess& write : fused.writes) {
+      const auto narrowed = narrowed_.find(write.tensor);
+      if (narrowed == narrowed_.end()) {
+        bytes += write.bytes;
+      } else {
+        bytes += write.bytes * (narrowed->second.share + (narrowed->second.alone ? 0 : 1));
+      }
+    }
+    return bytes;
+  }
+
   // What comes from DRAM: reads that miss L2, and every result.
   Bytes dram_of(const FusedOp& fused) const {
-    Bytes bytes = sum_of(fused.writes);
+    Bytes bytes = written(fused);
     for (const TensorAccess& read : fused.reads) {
       bytes += read.bytes * l2_.missing(read.tensor, read.bytes);
     }
@@ -139,14 +189,20 @@ class GraphMapper {
     products_.add(product, op);
   }
 
-  // One that is wider than the product wants it is converted first.
+  // One that is wider than the product wants it is converted first, unless it was written so.
   void read_activation(TensorId id, Product& product, MappedOp& op) {
     const Tensor& input = graph_.tensor(id);
     const TensorId data = data_of(graph_, id);
     const Bytes element(products_.type(product.type).activation_bytes);
     if (!(size_of(graph_.tensor(data).dtype) > element)) return;
+    const Bytes missed = input.bytes() * l2_.missing(data, input.bytes());
+    const auto narrowed = narrowed_.find(data);
+    if (narrowed != narrowed_.end()) {
+      product.dram -= missed * (1 - narrowed->second.share);
+      return;
+    }
     convert(data, input, element.value(), op);
-    product.dram -= input.bytes() * l2_.missing(data, input.bytes());
+    product.dram -= missed;
   }
 
   void convolution(const FusedOp& fused, MappedOp& op) {
@@ -230,7 +286,7 @@ class GraphMapper {
       work.columns = width;
       work.rows /= width;
     }
-    work.moved = sum_of(fused.reads) + sum_of(fused.writes);
+    work.moved = sum_of(fused.reads) + written(fused);
     work.dram = dram_of(fused);
     passes_.add(work, op);
   }
@@ -323,6 +379,12 @@ class GraphMapper {
   PassKernels passes_;
   CollectiveKernels collectives_;
   CacheResidency l2_;
+  struct Narrowed {
+    double share = 1;    // of the bytes of its own type
+    int readers = 0;     // products that read it narrow
+    bool alone = false;  // nobody else reads it
+  };
+  std::map<TensorId, Narrowed> narrowed_;
   std::set<TensorId> converted_;
   std::vector<MappedOp> mapped_;
 };
