@@ -43,10 +43,10 @@ TEST_P(AttentionAccuracy, HeldOutConfigurationsAreWithinTheLimit) {
 INSTANTIATE_TEST_SUITE_P(
     Tables, AttentionAccuracy,
     ::testing::Values(
-        Limit{"gpu=h200_sxm framework=trtllm phase=context dtype=bf16", 5.4},
-        Limit{"gpu=h100_sxm framework=trtllm phase=context dtype=bf16", 5.3},
-        Limit{"gpu=h200_sxm framework=trtllm phase=context dtype=fp8", 5.8},
-        Limit{"gpu=h100_sxm framework=trtllm phase=context dtype=fp8", 6.1},
+        Limit{"gpu=h200_sxm framework=trtllm phase=context dtype=bf16", 4.3},
+        Limit{"gpu=h100_sxm framework=trtllm phase=context dtype=bf16", 4.6},
+        Limit{"gpu=h200_sxm framework=trtllm phase=context dtype=fp8", 5.1},
+        Limit{"gpu=h100_sxm framework=trtllm phase=context dtype=fp8", 5.1},
         Limit{"gpu=h200_sxm framework=sglang phase=context dtype=bf16 kv_dtype=bf16", 8.5},
         Limit{"gpu=h100_sxm framework=sglang phase=context dtype=bf16 kv_dtype=bf16", 8.5},
         Limit{"gpu=h200_sxm framework=vllm phase=context dtype=bf16 kv_dtype=bf16", 8.5},
