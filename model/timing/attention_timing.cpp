@@ -214,8 +214,8 @@ Kernel Call::context() const {
   const double window_edge = seconds(factors_.window_block);
   // Hopper multiplies FP8 along the depth of both operands only: values of wide heads are turned.
   const bool turned = type_.query_bytes < kStoredBytes && device_.architecture == "hopper";
-  const bool special = library_.special_small_heads ? (turned ? width_ >= 128 : width_ < 128)
-                                                    : packed && share_ > 1;
+  const bool special =
+      library_.special_small_heads ? (turned ? width_ >= 128 : width_ < 128) : packed && share_ > 1;
   const double latency =
       seconds(factors_.prologue) + (special ? seconds(factors_.special_block) : 0);
   // Kernels with one stage load, wait and compute in turn.
