@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "hw/spec/gpu_catalog.hpp"
+#include "hw/spec/transfer_intervals.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
 #include "model/base/text.hpp"
@@ -16,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kBlackwell = "b200-sxm";  // the measured chip of that generation
-constexpr double kWiden = 2;                    // of the interval, on a chip that was not measured
+constexpr double kWiden = 2;  // of the interval, where no chip has shown how far it is
 
 double ratio_at(const Node& list, std::size_t index) {
   if (!list.is_list() || list.items.size() != 2) {
@@ -42,7 +43,7 @@ GemmFactorSet read_set(const Node& node, Problems& problems) {
   FieldList list;
   fields(list, set.factors);
   load_fields(node.required("factors", "tables"), list, {}, read_plain_value, problems);
-  if (const Node* evidence = node.find("evidence")) set.evidence = read_gemm_evidence(*evidence);
+  if (const Node* evidence = node.find("evidence")) set.evidence = read_fit_evidence(*evidence);
   return set;
 }
 
@@ -168,8 +169,9 @@ ChosenGemmFactors GemmFactorsLibrary::choose(const GpuDeviceSpec& device,
       const bool other_kernels = !framework.empty() && found->framework != framework;
       if (from != device.id) {
         adapt(chosen.set.factors, GpuCatalog().load(from).spec.device, device);
-        chosen.set.interval_low = 1 - kWiden * (1 - found->interval_low);
-        chosen.set.interval_high = 1 + kWiden * (found->interval_high - 1);
+        const auto shown = transfer_interval80("gemm", device.architecture, from);
+        chosen.set.interval_low = shown ? shown->first : 1 - kWiden * (1 - found->interval_low);
+        chosen.set.interval_high = shown ? shown->second : 1 + kWiden * (found->interval_high - 1);
       }
       if (from != device.id || similar != dtype || other_kernels) {
         chosen.note = fmt::format("factors of {} {} on {}", found->framework, found->dtype, from);

@@ -38,8 +38,12 @@ std::string hash_of_folders(const std::vector<fs::path>& folders) {
 
 CollectiveFactors choose_collectives(const GpuDeviceSpec& device) {
   static const KernelFactorsLibrary kLibrary(collective_factors_folder());
-  return {link_factors(kLibrary.choose(device, {"nccl"}).set),
-          link_factors(kLibrary.choose(device, {"vllm_custom graph"}).set)};
+  const KernelFactorSet nccl = kLibrary.choose(device, {"nccl"}).set;
+  const KernelFactorSet custom = kLibrary.choose(device, {"vllm_custom graph"}).set;
+  return {link_factors(nccl),
+          link_factors(custom),
+          {nccl.interval_low, nccl.interval_high},
+          {custom.interval_low, custom.interval_high}};
 }
 
 double resident_share(const std::string& device) {
@@ -60,7 +64,8 @@ std::optional<ChosenOperatorFactors<Factors>> choose_operator(
   for (const std::string& table : tables) {
     if (!kLibrary.knows(table)) continue;
     const ChosenFactorSet set = kLibrary.choose(device, {table});
-    ChosenOperatorFactors<Factors> chosen{{}, table, set.device};
+    ChosenOperatorFactors<Factors> chosen{
+        {}, table, set.device, {set.set.interval_low, set.set.interval_high}};
     FieldList list;
     fields(list, chosen.factors);
     read_factor_set(set.set, list);
@@ -134,6 +139,15 @@ GemmFactors GpuFactors::gemm(const std::string& type, bool batched) const {
   AttentionFactors attention;
   apply_set(factors, attention);
   return factors;
+}
+
+Ratio80 GpuFactors::gemm_interval80(const std::string& type, bool batched) const {
+  if (folder_.empty()) return {1, 1};
+  if (on_vector_pipe(type)) {
+    if (const auto chosen = product(vector_tables(batched))) return chosen->interval80;
+  }
+  const GemmFactorSet set = library_in(folder_).choose(device_, "", type).set;
+  return {set.interval_low, set.interval_high};
 }
 
 std::optional<ChosenAttentionFactors> GpuFactors::attention(

@@ -1,5 +1,7 @@
 #include "model/cli/batch_predictor.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "model/base/errors.hpp"
@@ -9,6 +11,8 @@
 
 namespace foretell {
 namespace {
+
+constexpr double kShownShare = 0.01;
 
 // Everything that a prediction depends on and that rows can differ in.
 std::string key_of(const Request& request) {
@@ -22,9 +26,23 @@ std::string key_of(const Request& request) {
   return key;
 }
 
+// Shares of the time that each resource is what the network waits for, the largest first.
+std::string parts_of(const RunRecord& record) {
+  double all = 0;
+  for (const OperatorRecord& op : record.operators) all += op.duration_s;
+  std::string text;
+  for (const OperatorRecord& op : record.operators) {
+    if (op.duration_s < kShownShare * all || op.critical.empty()) continue;
+    text += fmt::format("{}{} {:.0f} %", text.empty() ? "" : ", ", op.critical,
+                        100 * op.duration_s / all);
+  }
+  return text;
+}
+
 RowPrediction prediction_of(const PredictionOutcome& outcome) {
   if (!outcome.record) return {{}, outcome.error, {}};
-  return {predicted_values(*outcome.record), "", predicted_intervals(*outcome.record)};
+  return {predicted_values(*outcome.record), "", predicted_intervals(*outcome.record),
+          parts_of(*outcome.record)};
 }
 
 }  // namespace
@@ -58,7 +76,7 @@ void BatchPredictor::add(CsvRow row, const std::string& problem) {
 void BatchPredictor::finish() { flush(); }
 
 void BatchPredictor::flush() {
-  const auto outcomes = predict_all(predict_, requests_, jobs_, Detail::kSummary, progress_);
+  const auto outcomes = predict_all(predict_, requests_, jobs_, Detail::kByResource, progress_);
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     known_[keys_[i]] = prediction_of(outcomes[i]);
   }

@@ -18,6 +18,7 @@ struct RowPrediction {
   std::map<std::string, double> values;            // by added column; empty when it failed
   std::string error;                               // why there is none; empty when it is good
   std::map<std::string, Interval> intervals = {};  // 80 %, by measured column, in its unit
+  std::string parts = "";                          // where the time goes, for people
 };
 
 class BatchPredictor {

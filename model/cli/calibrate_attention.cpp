@@ -36,12 +36,14 @@ std::map<std::string, Table> read_tables(const GemmFitCommand& command,
     Table& table = tables[attention_table(call, device.architecture)];
     table.version = cells.text(row, "version");
     const AttentionShape& shape = call.shape;
+    Table::Sample sample;
+    sample.row = call;
+    sample.measured = measured_time(cells, row);
+    sample.family = fmt::format("{} {} {}", shape.heads, shape.key_heads, shape.head_dim);
+    sample.op_class = size_class(shape.batch * shape.keys) + " keys";
+    sample.makes_interval = makes_interval(shape.heads, shape.key_heads, shape.head_dim);
     const bool held_out = is_held_out_heads(shape.heads, shape.key_heads, shape.head_dim);
-    (held_out ? table.held_out_families : table.fit_families)
-        .insert(fmt::format("{} {} {}", shape.heads, shape.key_heads, shape.head_dim));
-    (held_out ? table.held_out : table.fit)
-        .push_back({call, measured_time(cells, row),
-                    makes_interval(shape.heads, shape.key_heads, shape.head_dim)});
+    (held_out ? table.held_out : table.fit).push_back(std::move(sample));
   }
   return tables;
 }
@@ -51,34 +53,26 @@ std::map<std::string, Table> read_tables(const GemmFitCommand& command,
 int calibrate_attention(const GemmFitCommand& command, const Session&) {
   const GpuCatalog catalog;
   const GpuDeviceSpec device = catalog.load(catalog.find_device(command.device)).spec.device;
-  const std::map<std::string, Table> tables = read_tables(command, device);
-  if (tables.empty()) throw UserError("no row of the table is for " + device.id);
-  FactorsOutput output(command, attention_factors_folder(), device, kSplit);
-  for (const auto& entry : tables) {
-    const std::string& name = entry.first;
-    const Table& table = entry.second;
-    if (table.fit.empty()) continue;
-    const AttentionLibrary library = library_of_table(device.architecture, name);
+  KernelCalibration calibration(command, device, {"gpu_attention_plan.yaml", "configurations"},
+                                attention_factors_folder(), kSplit);
+  calibration.run(read_tables(command, device), [&](const Table& table, KernelFitTask& task,
+                                                    const auto& calibrate) {
+    if (table.fit.empty()) return;
+    const AttentionLibrary library = library_of_table(device.architecture, task.name);
     const AttentionRow& like = table.fit.front().row;
     const AttentionType type = attention_type(like.dtype, like.cache_dtype);
     AttentionFactors factors;
     FieldList list;
     fields(list, factors);
-    KernelFitTask task;
-    task.name = name;
-    task.families = "configurations";
     task.fields = &list;
-    fill_task(table, task);
     task.predictor = [&]() -> KernelFitTask::Predict {
       return [&](bool held_out, std::size_t row) {
         const AttentionRow& call = (held_out ? table.held_out : table.fit)[row].row;
         return program_time(attention_program(device, library, type, factors, call.shape), device);
       };
     };
-    const KernelFactorSet* kept = command.keep_factors ? output.known(name) : nullptr;
-    if (command.keep_factors && kept == nullptr) continue;
-    output.put(fit_kernel_task(task, device, command, {"gpu_attention_plan.yaml"}, kept));
-  }
+    calibrate();
+  });
   return kSuccess;
 }
 

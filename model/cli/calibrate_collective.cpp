@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -20,11 +21,16 @@ namespace {
 
 constexpr const char* kSplit =
     "operation and number of GPUs; every operation on 4 GPUs is held out on every device";
-constexpr int kEvaluations = 6000;
 constexpr std::size_t kEveryRow = std::numeric_limits<std::size_t>::max();
 
 using Table = KernelTable<CollectiveRow>;
 
+bool is_newer(const std::string& version, const std::string& than) {
+  return than.empty() || strverscmp(than.c_str(), version.c_str()) < 0;
+}
+
+// Factors are those of the newest version. A user has any: those that are held out of all versions
+// say how far predictions are.
 std::map<std::string, Table> read_tables(const GemmFitCommand& command,
                                          const GpuDeviceSpec& device) {
   CsvReader csv(command.table);
@@ -38,17 +44,26 @@ std::map<std::string, Table> read_tables(const GemmFitCommand& command,
     if (!command.framework.empty() && !starts_with(call.library, command.framework)) continue;
     if (call.library != "nccl" && !is_custom(call)) continue;
     Table& table = tables[collective_table(call)];
-    const std::string version = cells.text(row, "version");
-    if (table.version.empty() || strverscmp(table.version.c_str(), version.c_str()) < 0) {
-      table = Table();
-      table.version = version;
+    Table::Sample sample;
+    sample.row = call;
+    sample.measured = measured_time(cells, row);
+    sample.version = cells.text(row, "version");
+    sample.family = fmt::format("{} B", call.shape.bytes.value());
+    sample.op_class = cells.text(row, "op");
+    sample.makes_interval = collective_makes_interval(call.shape);
+    if (is_newer(sample.version, table.version)) table.version = sample.version;
+    (is_held_out_collective(call.shape.ranks) ? table.held_out : table.fit)
+        .push_back(std::move(sample));
+  }
+  for (auto& [name, table] : tables) {
+    const std::string fitted = table.version;
+    const auto is_other = [&](const Table::Sample& sample) { return sample.version != fitted; };
+    table.fit.erase(std::remove_if(table.fit.begin(), table.fit.end(), is_other), table.fit.end());
+    for (auto* side : {&table.fit, &table.held_out}) {
+      for (Table::Sample& sample : *side) {
+        if (sample.version == fitted) sample.version.clear();
+      }
     }
-    if (version != table.version) continue;
-    const bool held_out = is_held_out_collective(call.shape.ranks);
-    (held_out ? table.held_out_families : table.fit_families)
-        .insert(fmt::format("{}", call.shape.ranks));
-    (held_out ? table.held_out : table.fit)
-        .push_back({call, measured_time(cells, row), collective_makes_interval(call.shape)});
   }
   return tables;
 }
@@ -64,20 +79,18 @@ bool collective_makes_interval(const GpuCollectiveShape& shape) {
 int calibrate_collective(const GemmFitCommand& command, const Session&) {
   const GpuCatalog catalog;
   const GpuDeviceSpec device = catalog.load(catalog.find_device(command.device)).spec.device;
-  const std::map<std::string, Table> tables = read_tables(command, device);
-  if (tables.empty()) throw UserError("no row of the table is for " + device.id);
-  FactorsOutput output(command, collective_factors_folder(), device, kSplit);
-  for (const auto& entry : tables) {
-    const Table& table = entry.second;
-    if (table.fit.empty() || table.held_out.empty()) continue;
+  KernelFitSettings settings{"gpu_collective_plan.yaml", "sizes"};
+  settings.rows = kEveryRow;
+  settings.evaluations = 6000;
+  settings.leaves_families_out = false;  // sizes between those that are fitted to are no families
+  KernelCalibration calibration(command, device, settings, collective_factors_folder(), kSplit);
+  calibration.run(read_tables(command, device), [&](const Table& table, KernelFitTask& task,
+                                                    const auto& calibrate) {
+    if (table.fit.empty() || table.held_out.empty()) return;
     LinkFactors factors;
     FieldList list;
     fields(list, factors);
-    KernelFitTask task;
-    task.name = entry.first;
-    task.families = "numbers of GPUs";
     task.fields = &list;
-    fill_task(table, task);
     task.predictor = [&]() -> KernelFitTask::Predict {
       return [&](bool held_out, std::size_t row) {
         const CollectiveRow& call = (held_out ? table.held_out : table.fit)[row].row;
@@ -85,11 +98,8 @@ int calibrate_collective(const GemmFitCommand& command, const Session&) {
                                : nccl_time(device, factors, call.shape).time;
       };
     };
-    const KernelFactorSet* kept = command.keep_factors ? output.known(entry.first) : nullptr;
-    if (command.keep_factors && kept == nullptr) continue;
-    output.put(fit_kernel_task(task, device, command,
-                               {"gpu_collective_plan.yaml", kEveryRow, kEvaluations}, kept));
-  }
+    calibrate();
+  });
   return kSuccess;
 }
 

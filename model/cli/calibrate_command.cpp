@@ -22,6 +22,7 @@
 #include "model/cli/calibrate_measure.hpp"
 #include "model/cli/calibrate_measured.hpp"
 #include "model/cli/calibrate_operator.hpp"
+#include "model/cli/calibrate_transfer.hpp"
 #include "model/cli/commands.hpp"
 #include "model/cli/fit_forecast.hpp"
 #include "model/cli/fit_report.hpp"
@@ -254,6 +255,7 @@ void add_calibrate_command(CLI::App& app, Session& session) {
   add_measure_command(*command, session);
   add_calibrate_import_command(*command, session);
   add_fit_command(*command, session);
+  add_transfer_command(*command, session);
 }
 
 }  // namespace foretell

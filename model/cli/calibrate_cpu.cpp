@@ -12,6 +12,7 @@
 #include "hw/spec/cpu_catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/cli/cpu_intervals.hpp"
+#include "model/cli/cpu_records.hpp"
 #include "model/cli/output.hpp"
 #include "model/cli/progress.hpp"
 #include "model/cli/request_fields.hpp"
@@ -27,22 +28,6 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kMostStarts = 1000;
 constexpr std::int64_t kMostSeed = std::int64_t{1} << 53;
 constexpr std::size_t kWorstRows = 8;
-
-std::vector<Measurement> read_measurements(const std::string& path) {
-  if (path.empty()) {
-    throw UserError(
-        "no measurements: give --measurements FILE; `foretell calibrate measure --device cpu` "
-        "makes one");
-  }
-  InputFile file(path);
-  std::vector<Measurement> measurements;
-  std::string line;
-  for (int number = 1; file.read_line(line); ++number) {
-    measurements.push_back(parse_measurement(line, fmt::format("{}:{}", path, number)));
-  }
-  if (measurements.empty()) throw UserError(path + ": holds no measurement");
-  return measurements;
-}
 
 struct Judged {
   const CpuRow* row;
@@ -242,8 +227,14 @@ std::string file_text(const LoadedCpuSystem& system, const CpuFit& fit, const Re
 
 int calibrate_cpu(const CpuFitCommand& command, const Session& session) {
   const LoadedCpuSystem system = CpuCatalog().load(command.device);
-  const std::vector<Measurement> measurements = read_measurements(command.measurements);
+  if (command.measurements.empty()) {
+    throw UserError(
+        "no measurements: give --measurements FILE; `foretell calibrate measure --device cpu` "
+        "makes one");
+  }
+  const std::vector<Measurement> measurements = read_measurement_lines(command.measurements);
   const CpuRowTable table = cpu_rows_of(measurements);
+  check_possible(system.spec, table.rows);
   const fs::path folder =
       (command.output.empty() ? default_catalog_paths().factors : fs::path(command.output)) / "cpu";
   std::error_code error;

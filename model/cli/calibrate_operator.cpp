@@ -46,10 +46,14 @@ std::map<std::string, Table> read_tables(const GemmFitCommand& command, const Gp
     table.version = cells.text(row, "version");
     if (table.version.empty()) table.version = "unknown";
     const auto [a, b] = family_of(call);
-    const bool held_out = is_held_out_operator(call);
-    (held_out ? table.held_out_families : table.fit_families).insert(fmt::format("{} {}", a, b));
-    (held_out ? table.held_out : table.fit)
-        .push_back({call, measured_time(cells, row), operator_makes_interval(call)});
+    Table::Sample sample;
+    sample.row = call;
+    sample.measured = measured_time(cells, row);
+    sample.family = fmt::format("{} {}", a, b);
+    sample.op_class =
+        size_class(call.op->kind == OperatorKind::kPass ? call.rows : call.product.m) + " rows";
+    sample.makes_interval = operator_makes_interval(call);
+    (is_held_out_operator(call) ? table.held_out : table.fit).push_back(std::move(sample));
   }
   return tables;
 }
@@ -75,35 +79,31 @@ int fit_operators(const GemmFitCommand& command, const CsvRow& header,
                   const Session& session) {
   const GpuCatalog catalog;
   const GpuDeviceSpec device = catalog.load(catalog.find_device(command.device)).spec.device;
-  const std::map<std::string, Table> tables = read_tables(command, device, header, next);
-  if (tables.empty()) throw UserError("no row of the table is for " + device.id);
-  FactorsOutput output(command, operator_factors_folder(), device, kSplit);
-  for (const auto& [name, table] : tables) {
-    if (table.fit.size() < least_rows) {
-      session.say(fmt::format("foretell: {}: {} rows to fit on; fewer than {} determine no factor",
-                              name, table.fit.size(), least_rows));
-      continue;
-    }
-    OperatorFactors factors;
-    FieldList list;
-    fields(list, *table.fit.front().row.op, factors);
-    KernelFitTask task;
-    task.name = name;
-    task.families = "families";
-    task.fields = &list;
-    const Table& rows = table;
-    fill_task(rows, task);
-    task.predictor = [&]() -> KernelFitTask::Predict {
-      const auto kernels = std::make_shared<OperatorKernels>(device, rows.fit.front().row, factors);
-      return [&rows, kernels](bool held_out, std::size_t row) {
-        return kernels->time((held_out ? rows.held_out : rows.fit)[row].row);
-      };
-    };
-    const KernelFactorSet* kept = command.keep_factors ? output.known(name) : nullptr;
-    if (command.keep_factors && kept == nullptr) continue;
-    output.put(
-        fit_kernel_task(task, device, command, {"gpu_operator_plan.yaml", 1500, 1500, 3}, kept));
-  }
+  KernelFitSettings settings{"gpu_operator_plan.yaml", "families"};
+  settings.evaluations = 1500;
+  settings.starts = 3;
+  KernelCalibration calibration(command, device, settings, operator_factors_folder(), kSplit);
+  calibration.run(read_tables(command, device, header, next),
+                  [&](const Table& table, KernelFitTask& task, const auto& calibrate) {
+                    if (table.fit.size() < least_rows) {
+                      session.say(fmt::format(
+                          "foretell: {}: {} rows to fit on; fewer than {} determine no factor",
+                          task.name, table.fit.size(), least_rows));
+                      return;
+                    }
+                    OperatorFactors factors;
+                    FieldList list;
+                    fields(list, *table.fit.front().row.op, factors);
+                    task.fields = &list;
+                    task.predictor = [&]() -> KernelFitTask::Predict {
+                      const auto kernels =
+                          std::make_shared<OperatorKernels>(device, table.fit.front().row, factors);
+                      return [&table, kernels](bool held_out, std::size_t row) {
+                        return kernels->time((held_out ? table.held_out : table.fit)[row].row);
+                      };
+                    };
+                    calibrate();
+                  });
   return kSuccess;
 }
 

@@ -36,13 +36,19 @@ class GpuFamily : public DeviceFamily {
     const std::string from = factors.note(type_of(resolved));
     if (!from.empty()) resolved.notes.push_back(from);
     std::vector<std::string> notes;
-    const Metrics metrics = simulate_gpu_request(resolved, factors, notes);
+    const GpuOutcome outcome = simulate_gpu_request(resolved, factors, notes);
     for (std::string& note : notes) resolved.notes.push_back(std::move(note));
-    return make_record(resolved,
-                       {spec.id, spec.device.id, factors.id(), resolved.system.assumed_values,
-                        spec.price_usd_per_hour, parameters_of(resolved, factors),
-                        gpu_machine(resolved.system, resolved.precision.matmul_compute)},
-                       metrics);
+    SystemFacts facts{spec.id,
+                      spec.device.id,
+                      factors.id(),
+                      resolved.system.assumed_values,
+                      spec.price_usd_per_hour,
+                      parameters_of(resolved, factors),
+                      gpu_machine(resolved.system, resolved.precision.matmul_compute)};
+    if (outcome.interval80) {
+      facts.interval80 = Interval{outcome.interval80->first, outcome.interval80->second};
+    }
+    return make_record(resolved, facts, outcome.metrics);
   }
 
   // In a graph a kernel sets the condition and a conditional node of CUDA 12.4 starts the part; in

@@ -16,14 +16,18 @@ class Simulation {
   Simulation(const GpuRequest& resolved, const GpuFactors& factors, std::vector<std::string>& notes)
       : resolved_(resolved), factors_(factors), notes_(notes) {}
 
-  Metrics run() {
+  GpuOutcome run() {
     const MemoryUse memory = check_gpu_memory(resolved_);
     Metrics metrics = resolved_.request.input_len > 0 ? generation() : forward();
     metrics.memory = memory;
     if (trains(resolved_.request))
       note_training(build_training_step(resolved_), resolved_.request, metrics);
     write_timeline();
-    return metrics;
+    GpuOutcome outcome{std::move(metrics), std::nullopt};
+    if (factors_.id() != "none" && resolved_.launch == LaunchKind::kGraph) {
+      outcome.interval80 = chain_interval80(parts_, kKernelCorrelation);
+    }
+    return outcome;
   }
 
  private:
@@ -34,6 +38,7 @@ class Simulation {
     call.rotated_copies = resolved_.rotated_copies;
     call.exact = resolved_.request.exact;
     GpuCallResult result = run_gpu_call(call);
+    parts_.insert(parts_.end(), result.parts.begin(), result.parts.end());
     for (std::string& note : result.notes) {
       const bool is_known = std::find(notes_.begin(), notes_.end(), note) != notes_.end();
       if (!is_known) notes_.push_back(std::move(note));
@@ -103,14 +108,15 @@ class Simulation {
   const GpuRequest& resolved_;
   const GpuFactors& factors_;
   std::vector<std::string>& notes_;
+  std::vector<ChainPart> parts_;  // of all calls
   std::vector<KernelRun> timeline_;
   std::vector<KernelRun> step_;  // the last decode step
 };
 
 }  // namespace
 
-Metrics simulate_gpu_request(const GpuRequest& resolved, const GpuFactors& factors,
-                             std::vector<std::string>& notes) {
+GpuOutcome simulate_gpu_request(const GpuRequest& resolved, const GpuFactors& factors,
+                                std::vector<std::string>& notes) {
   return Simulation(resolved, factors, notes).run();
 }
 

@@ -19,6 +19,7 @@ namespace {
 
 constexpr double kUsPerSecond = 1e6;
 constexpr char kBad = '-';
+constexpr char kField = '\t';
 
 std::string as_line(const RowTime& time) {
   if (!time.error.empty()) {
@@ -27,7 +28,8 @@ std::string as_line(const RowTime& time) {
     return kBad + message;
   }
   const auto us = [](Seconds value) { return to_text(value.value() * kUsPerSecond); };
-  return kGoodTag + us(time.time) + ' ' + us(time.low) + ' ' + us(time.high);
+  return kGoodTag + us(time.time) + kField + us(time.low) + kField + us(time.high) + kField +
+         time.parts;
 }
 
 RowPrediction from_line(const std::string& line) {
@@ -36,12 +38,13 @@ RowPrediction from_line(const std::string& line) {
     prediction.error = line.empty() ? "internal error: a worker sent nothing" : line.substr(1);
     return prediction;
   }
-  const std::vector<std::string> numbers = split(line.substr(1), ' ');
+  const std::vector<std::string> numbers = split(line.substr(1), kField);
   const double low = std::stod(numbers.at(1));
   const double high = std::stod(numbers.at(2));
   prediction.values = {
       {"pred_us", std::stod(numbers.at(0))}, {"pred_lo_us", low}, {"pred_hi_us", high}};
   prediction.intervals = {{"latency_us", {low, high}}};
+  prediction.parts = numbers.at(3);
   return prediction;
 }
 

@@ -1,5 +1,10 @@
 #include "model/cli/parallel_predict.hpp"
 
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
 #include "model/base/errors.hpp"
 #include "model/cli/outcome_tag.hpp"
 #include "model/cli/request_fields.hpp"
@@ -10,15 +15,27 @@ namespace {
 
 constexpr std::int64_t kMaxJobs = 4096;
 
-// First character of what a worker sends: a record or the message of an error.
+// The longest first.
+std::vector<OperatorRecord> by_resource(const std::vector<OperatorRecord>& operators) {
+  std::map<std::string, OperatorRecord> folded;
+  for (const OperatorRecord& op : operators) {
+    OperatorRecord& sum = folded[op.critical];
+    sum.name = sum.op = sum.engine = sum.critical = op.critical;
+    sum.duration_s += op.duration_s;
+  }
+  std::vector<OperatorRecord> sorted;
+  for (auto& [name, sum] : folded) sorted.push_back(std::move(sum));
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.duration_s > b.duration_s; });
+  return sorted;
+}
 
 std::string predict_as_text(const Predictor& predict, const Request& request, Detail detail) {
   try {
     RunRecord record = predict(request);
-    if (detail == Detail::kSummary) {
-      record.operators.clear();
-      record.resources.clear();
-    }
+    if (detail == Detail::kSummary) record.operators.clear();
+    if (detail == Detail::kByResource) record.operators = by_resource(record.operators);
+    if (detail != Detail::kEverything) record.resources.clear();
     return kRecordTag + to_json(record);
   } catch (const UserError& error) {
     return kUserFaultTag + std::string(error.what());

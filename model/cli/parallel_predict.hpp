@@ -16,7 +16,9 @@ struct PredictionOutcome {
   bool is_ours = false;  // the error is a bug of ours and not the user's
 };
 
-enum class Detail { kEverything, kSummary };  // kSummary: without operators and resources
+// kSummary: without operators and resources; kByResource: without resources, and all operators
+// that wait for the same one are one.
+enum class Detail { kEverything, kSummary, kByResource };
 
 // One outcome per request, in order, whatever the number of jobs. `progress` gets the share that
 // is done.

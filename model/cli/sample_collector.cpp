@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <set>
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
@@ -21,6 +22,14 @@ std::optional<double> measurement(const std::string& cell) {
   return value;
 }
 
+// Is a column a bare number that says nothing without its name?
+bool is_size(std::string_view column) {
+  static const std::set<std::string_view> kWords = {"id",   "gpu",   "workload", "framework",
+                                                    "op",   "phase", "dtype",    "shape",
+                                                    "conv", "cache", "batch"};
+  return kWords.count(column) == 0;
+}
+
 }  // namespace
 
 SampleCollector::SampleCollector(const TableLayout& layout, const CsvRow& header,
@@ -32,8 +41,12 @@ SampleCollector::SampleCollector(const TableLayout& layout, const CsvRow& header
     }
   }
   if (has_column(header, "throughput_unit")) unit_column_ = find_column(header, "throughput_unit");
-  for (const char* name : {"id", "workload", "op", "batch"}) {
-    if (has_column(header, name)) name_columns_.push_back(find_column(header, name));
+  for (const char* name : {"id",    "gpu",      "workload", "framework", "op",    "phase", "dtype",
+                           "shape", "batch",    "b",        "m",         "n",     "k",     "rows",
+                           "cols",  "conv",     "n_ranks",  "n_gpus",    "bytes", "isl",   "kv_len",
+                           "heads", "kv_heads", "head_dim", "threads",   "cache"}) {
+    if (!has_column(header, name)) continue;
+    name_columns_.emplace_back(find_column(header, name), is_size(name) ? name : "");
   }
   if (has_column(header, "workload")) network_ = find_column(header, "workload");
   if (measured_.empty()) {
@@ -57,6 +70,7 @@ void SampleCollector::collect(const CsvRow& row, const RowPrediction& prediction
     for (const std::size_t group : group_columns_) sample.group.push_back(row[group]);
     sample.quantity = column.quantity;
     sample.row = name_of(row);
+    sample.parts = prediction.parts;
     if (network_) sample.network = row[*network_];
     sample.comparison = {*measured, predicted->second, std::nullopt};
     const auto interval = prediction.intervals.find(column.quantity);
@@ -74,8 +88,9 @@ bool SampleCollector::allows(const CsvRow& row, const MeasuredColumn& column) co
 
 std::string SampleCollector::name_of(const CsvRow& row) const {
   std::vector<std::string> parts;
-  for (const std::size_t column : name_columns_) {
-    if (!row[column].empty()) parts.push_back(row[column]);
+  for (const auto& [column, shown] : name_columns_) {
+    if (row[column].empty()) continue;
+    parts.push_back(shown.empty() ? row[column] : shown + ' ' + row[column]);
   }
   return join(parts, " ");
 }

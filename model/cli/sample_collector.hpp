@@ -31,7 +31,7 @@ class SampleCollector {
   std::string name_of(const CsvRow& row) const;
 
   std::vector<std::size_t> group_columns_;
-  std::vector<std::size_t> name_columns_;
+  std::vector<std::pair<std::size_t, std::string>> name_columns_;  // and what is put before
   std::vector<std::pair<std::size_t, MeasuredColumn>> measured_;
   std::optional<std::size_t> unit_column_;
   std::optional<std::size_t> network_;

@@ -57,7 +57,14 @@ class CallRunner {
     std::size_t kernel = 0;
     for (const MappedOp& op : ops) {
       const Seconds start = end_;
-      for (const GpuKernel& part : op.program.kernels) add_kernel(op, part, times[kernel++]);
+      for (std::size_t i = 0; i < op.program.kernels.size(); ++i) {
+        const GpuKernel& part = op.program.kernels[i];
+        add_kernel(op, part, times[kernel]);
+        // Equal kernels of a network take the same time, to the femtosecond.
+        result_.parts.push_back({fmt::format("{} {}", op.kernel, times[kernel].value()),
+                                 times[kernel], op.intervals80.at(i)});
+        ++kernel;
+      }
       add_operator(op, start);
     }
     fill(ops);

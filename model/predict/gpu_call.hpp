@@ -10,6 +10,7 @@
 #include "model/base/metrics.hpp"
 #include "model/program/gpu_kernel.hpp"
 #include "model/system/gpu_trace.hpp"
+#include "model/timing/chain_interval.hpp"
 #include "workloads/ir/graph.hpp"
 #include "workloads/ir/precision.hpp"
 
@@ -29,6 +30,7 @@ struct GpuCall {
 struct GpuCallResult {
   Metrics metrics;
   std::vector<KernelRun> kernels;
+  std::vector<ChainPart> parts;    // with the intervals of their kernels; without them by "none"
   std::vector<std::string> notes;  // where factors are from, when not fitted on this chip
 };
 

@@ -180,8 +180,9 @@ class GraphMapper {
       ProductFactors factors;
       factors.gemm = products_.timing("fp32").factors();
       factors.winograd = factors.transform = 1;
-      convolutions_ = std::make_unique<ConvolutionKernels>(mapping_.system.device,
-                                                           chosen ? chosen->factors : factors);
+      convolutions_ = std::make_unique<ConvolutionKernels>(
+          mapping_.system.device, chosen ? chosen->factors : factors,
+          chosen ? chosen->interval80 : mapping_.factors.gemm_interval80("fp32"));
     }
     const TensorId input = data_of(graph_, main.inputs[0]);
     ConvolutionTraffic traffic;

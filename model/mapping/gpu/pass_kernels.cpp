@@ -46,7 +46,7 @@ const std::optional<PassKernels::Chosen>& PassKernels::choose(const PassWork& wo
         found->device == device_.id
             ? ""
             : std::string("passes: factors of ") + source.table + " on " + found->device;
-    place->second = Chosen{table_operator(source.op), found->factors, note};
+    place->second = Chosen{table_operator(source.op), found->factors, note, found->interval80};
     break;
   }
   return place->second;
@@ -86,6 +86,7 @@ void PassKernels::add(const PassWork& work, MappedOp& op) {
   }
   op.dram += work.dram;
   op.program.kernels.push_back(std::move(kernel));
+  op.intervals80.push_back(chosen ? chosen->interval80 : Ratio80{1, 1});
 }
 
 }  // namespace foretell

@@ -1,4 +1,5 @@
-// How sure a fit of matrix-product factors is, as it stands in the factor file under `evidence`:
+// How sure a fit of the factors of GPU kernels is, as it stands in the factor file under
+// `evidence`:
 //
 //   evidence:
 //     provenance: NVIDIA H200, driver 580.65, measured by …, 2026-01-31
@@ -22,7 +23,7 @@ struct FactorInterval {
   std::string high;
 };
 
-struct GemmEvidence {
+struct FitEvidence {
   std::string provenance;
   std::string prior;
   std::vector<FactorInterval> interval80;
@@ -34,9 +35,9 @@ struct GemmEvidence {
 };
 
 // UserError with file:line.
-GemmEvidence read_gemm_evidence(const Node& node);
+FitEvidence read_fit_evidence(const Node& node);
 
 // YAML that is indented by `indent`; "" when there is no evidence.
-std::string gemm_evidence_text(const GemmEvidence& evidence, const std::string& indent);
+std::string fit_evidence_text(const FitEvidence& evidence, const std::string& indent);
 
 }  // namespace foretell

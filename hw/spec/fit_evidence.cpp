@@ -1,4 +1,4 @@
-#include "hw/spec/gemm_evidence.hpp"
+#include "hw/spec/fit_evidence.hpp"
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
@@ -32,10 +32,10 @@ void add_list(std::string& text, const std::string& indent, const char* key,
 
 }  // namespace
 
-GemmEvidence read_gemm_evidence(const Node& node) {
+FitEvidence read_fit_evidence(const Node& node) {
   node.only_keys({"provenance", "prior", "interval80", "not_identified", "trade_offs", "residuals"},
                  "evidence");
-  GemmEvidence evidence;
+  FitEvidence evidence;
   const auto text = [&node](const char* key) {
     const Node* value = node.find(key);
     return value == nullptr ? std::string() : value->as_text(key);
@@ -56,7 +56,7 @@ GemmEvidence read_gemm_evidence(const Node& node) {
   return evidence;
 }
 
-std::string gemm_evidence_text(const GemmEvidence& evidence, const std::string& indent) {
+std::string fit_evidence_text(const FitEvidence& evidence, const std::string& indent) {
   if (evidence.empty()) return "";
   const std::string inner = indent + "  ";
   std::string text = indent + "evidence:\n";
