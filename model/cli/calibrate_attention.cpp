@@ -53,8 +53,9 @@ std::map<std::string, Table> read_tables(const GemmFitCommand& command,
 int calibrate_attention(const GemmFitCommand& command, const Session&) {
   const GpuCatalog catalog;
   const GpuDeviceSpec device = catalog.load(catalog.find_device(command.device)).spec.device;
-  KernelCalibration calibration(command, device, {"gpu_attention_plan.yaml", "configurations"},
-                                attention_factors_folder(), kSplit);
+  KernelFitSettings settings{"gpu_attention_plan.yaml", "configurations"};
+  settings.leaves_families_out = false;  // enough are held out, and a fit takes a minute
+  KernelCalibration calibration(command, device, settings, attention_factors_folder(), kSplit);
   calibration.run(read_tables(command, device), [&](const Table& table, KernelFitTask& task,
                                                     const auto& calibrate) {
     if (table.fit.empty()) return;
