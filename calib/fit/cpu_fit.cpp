@@ -18,9 +18,11 @@ constexpr double kNoise = 0.03;          // of a median on a quiet machine, and 
 constexpr double kContradiction = 1.25;  // ratio of two medians of one point
 constexpr double kMostForeign = 0.1;     // share of the processors that others may have taken
 constexpr double kMostSpread = 0.3;      // of a point that is believed
-constexpr double kReach = 8;             // how far a factor may go from its belief, as a ratio
-constexpr std::uint64_t kParts = 4;      // of the families, each predicted by a fit to the others
-constexpr int kCrossResamples = 20;      // which tell what those fits leave at its prior
+constexpr double kImpossible = 3;        // times faster than the peak, clocks being assumed
+constexpr int kShownProblems = 20;
+constexpr double kReach = 8;         // how far a factor may go from its belief, as a ratio
+constexpr std::uint64_t kParts = 4;  // of the families, each predicted by a fit to the others
+constexpr int kCrossResamples = 20;  // which tell what those fits leave at its prior
 
 std::int64_t size_of(const CpuOperator& op, const char* name) {
   const auto found = op.sizes.find(name);
@@ -68,7 +70,13 @@ CpuRow row_of(const Measurement& measurement) {
   CpuRow row;
   row.op.op = measurement.op;
   row.op.dtype = measurement.dtype;
-  for (const auto& [name, size] : measurement.shape) row.op.sizes[name] = size;
+  for (const auto& [name, size] : measurement.shape) {
+    if (size < 1 && name != "padding") {
+      throw UserError(
+          fmt::format("{}: {}: a size of {} cannot be", point_of(measurement), name, size));
+    }
+    row.op.sizes[name] = size;
+  }
   const auto state = [&measurement](const char* name) {
     const auto found = measurement.states.find(name);
     return found == measurement.states.end() ? std::string() : found->second;
@@ -194,6 +202,26 @@ CpuRowTable cpu_rows_of(const std::vector<Measurement>& measurements) {
   if (loaded > 0) table.left_out["measured while others used the processors"] = loaded;
   if (table.rows.empty()) throw UserError("no measurement of operators on a CPU");
   return table;
+}
+
+void check_possible(const CpuSystemSpec& system, const std::vector<CpuRow>& rows) {
+  const CpuFactors ideal = ideal_cpu_factors();
+  std::string problems;
+  int count = 0;
+  for (const CpuRow& row : rows) {
+    const std::string name = operator_class(row.op);
+    if (name.rfind("product", 0) != 0 && name.rfind("convolution", 0) != 0) continue;
+    const double least = predicted_us(system, ideal, row);
+    if (row.measured_us * kImpossible >= least || ++count > kShownProblems) continue;
+    problems += fmt::format("{}{}: {:.3g} us cannot be: at its peak the machine takes {:.3g} us",
+                            problems.empty() ? "" : "\n", row.text, row.measured_us, least);
+  }
+  if (count > kShownProblems) {
+    problems += fmt::format("\nand {} points more", count - kShownProblems);
+  }
+  if (count > 0) {
+    throw UserError(problems + "\nwanted are microseconds, of the machine that was measured");
+  }
 }
 
 std::vector<FreeFactor> cpu_free_factors(const CpuFactors& centre) {

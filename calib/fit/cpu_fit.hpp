@@ -34,9 +34,13 @@ struct CpuRowTable {
 // A quarter of the families of shapes is held out, by a hash of their columns and depth; blocks of
 // several operators always are. Of the rounds of a point the shortest counts: what disturbs a
 // machine makes it slower, never faster. UserError: no row, a file of several machines, two
-// measurements of one point and round that contradict each other, a point that was measured under
-// load of others.
+// measurements of one point and round that contradict each other, most points measured under load
+// of others, a size of zero.
 CpuRowTable cpu_rows_of(const std::vector<Measurement>& measurements);
+
+// UserError for products and convolutions that took less than a third of what the machine needs at
+// its peak: another unit of time, or another machine.
+void check_possible(const CpuSystemSpec& system, const std::vector<CpuRow>& rows);
 
 struct CpuFitOptions {
   int starts = 3;

@@ -84,6 +84,7 @@ CpuFactors truth() {
   factors.call = Seconds(0.7e-6);
   factors.fork_join = 0.35;
   factors.softmax = 31;
+  factors.split = 6;
   factors.gelu = 17;
   factors.norm = 9;
   return factors;
@@ -116,7 +117,16 @@ TEST(CpuFit, FindsTheFactorsThatMadeTheRows) {
   });
   EXPECT_GT(static_cast<double>(close), 0.7 * static_cast<double>(rows.size()));
   EXPECT_NEAR(fit.factors.product_efficiency.at("int8"), 0.85, 0.03);
-  EXPECT_NEAR(fit.factors.softmax, 31, 2);
+  // Of softmax, what a vector takes trades off against what a row and a second thread take more.
+  int of_softmax = 0;
+  int near = 0;
+  for (const CpuRow& row : rows) {
+    if (row.op.op != "softmax") continue;
+    ++of_softmax;
+    near += std::abs(predicted_us(machine(), fit.factors, row) / row.measured_us - 1) < 0.1 ? 1 : 0;
+  }
+  EXPECT_GE(near, of_softmax * 3 / 4);
+  EXPECT_NEAR(fit.factors.softmax, 31, 8);
   EXPECT_NEAR(fit.factors.call.value(), 0.7e-6, 0.15e-6);
   EXPECT_NEAR(fit.factors.fork_join, 0.35, 0.05);
   EXPECT_NEAR(fit.factors.core_dram, 4, 0.4);

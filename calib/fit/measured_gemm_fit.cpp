@@ -6,21 +6,16 @@
 #include <cmath>
 #include <set>
 
+#include "calib/fit/evidence.hpp"
 #include "calib/fit/fit.hpp"
 #include "calib/fit/kernel_fit.hpp"
-#include "calib/fit/uncertainty.hpp"
 #include "model/base/errors.hpp"
 #include "model/config/fields.hpp"
 
 namespace foretell {
 namespace {
 
-constexpr double kWidth = 0.5;   // belief: within a factor of 1.65, two times out of three
-constexpr double kReach = 1.5;   // farthest, in powers of e
 constexpr double kNoise = 0.05;  // relative error of a row that is no news
-constexpr double kSlopeStep = 0.15;
-constexpr double kLowTail = 0.1;  // an 80 % interval leaves 10 % on each side
-constexpr double kHighTail = 0.9;
 constexpr const char* kAll = "all";
 
 std::string family_of(const GemmShape& shape) { return fmt::format("{}x{}", shape.n, shape.k); }
@@ -44,25 +39,7 @@ class Model {
     return names;
   }
 
-  FreeFactor free_factor(const std::string& name) const {
-    const Field& field = list_.at(name);
-    FreeFactor factor;
-    factor.name = name;
-    factor.prior = std::log(field.number());
-    factor.width = kWidth;
-    factor.low = std::max(factor.prior - kReach, field.min > 0 ? std::log(field.min) : -1e3);
-    factor.high = std::min(factor.prior + kReach, std::log(field.max));
-    return factor;
-  }
-
-  // Values are logarithms, in the order of `names`.
-  void assign(const std::vector<std::string>& names, const std::vector<double>& values) {
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      const Field& field = list_.at(names[i]);
-      const double value = std::clamp(std::exp(values[i]), field.min, field.max);
-      field.assign(format_quantity(value, field.dimension));
-    }
-  }
+  FieldList& fields_list() { return list_; }
 
   std::vector<double> predict(const std::vector<GemmSample>& samples) const {
     const GemmTiming timing(device_, type_, library_, factors_);
@@ -99,16 +76,24 @@ std::vector<GemmSample> drawn(const std::vector<GemmSample>& samples,
   return chosen;
 }
 
+std::vector<Observation> observations_of(const std::vector<GemmSample>& samples) {
+  std::vector<Observation> observations;
+  for (const GemmSample& sample : samples) {
+    observations.push_back({kAll, family_of(sample.shape), sample.measured.value()});
+  }
+  return observations;
+}
+
 FitProblem problem_of(Model& model, const std::vector<std::string>& names,
                       const std::vector<GemmSample>& samples) {
   FitProblem problem;
   problem.noise = kNoise;
-  for (const std::string& name : names) problem.factors.push_back(model.free_factor(name));
-  for (const GemmSample& sample : samples) {
-    problem.observations.push_back({kAll, family_of(sample.shape), sample.measured.value()});
+  for (const std::string& name : names) {
+    problem.factors.push_back(factor_around(model.fields_list().at(name)));
   }
+  problem.observations = observations_of(samples);
   problem.forecast = [&model, names, &samples](const std::vector<double>& values) {
-    model.assign(names, values);
+    assign_logarithms(model.fields_list(), names, values);
     return model.predict(samples);
   };
   return problem;
@@ -118,10 +103,6 @@ std::size_t count_families(const std::vector<GemmSample>& samples) {
   std::set<std::string> families;
   for (const GemmSample& sample : samples) families.insert(family_of(sample.shape));
   return families.size();
-}
-
-std::string trade_off(const std::string& first, const std::string& second, double correlation) {
-  return fmt::format("{} and {}: {:+.2f}", first, second, correlation);
 }
 
 }  // namespace
@@ -158,9 +139,10 @@ MeasuredGemmFit fit_measured_gemm(const GpuDeviceSpec& device, const GemmType& t
     if (!estimate.identified) fitted.evidence.not_identified.push_back(name);
   }
   for (const Correlation& pair : result.correlations) {
-    fitted.evidence.trade_offs.push_back(trade_off(pair.first, pair.second, pair.value));
+    fitted.evidence.trade_offs.push_back(
+        fmt::format("{} and {}: {:+.2f}", pair.first, pair.second, pair.value));
   }
-  model.assign(names, values);
+  assign_logarithms(model.fields_list(), names, values);
   fitted.factors = model.factors();
   for (const double residual : result.log_residuals) {
     fitted.mape += std::abs(std::exp(residual) - 1) / static_cast<double>(chosen.size());
@@ -168,36 +150,15 @@ MeasuredGemmFit fit_measured_gemm(const GpuDeviceSpec& device, const GemmType& t
   return fitted;
 }
 
-GemmEvidence evidence_around(const GpuDeviceSpec& device, const GemmType& type,
-                             const GemmLibrary& library, const GemmFactors& factors,
-                             const std::vector<std::string>& free,
-                             const std::vector<GemmSample>& samples,
-                             const MeasuredGemmOptions& options) {
+FitEvidence evidence_around(const GpuDeviceSpec& device, const GemmType& type,
+                            const GemmLibrary& library, const GemmFactors& factors,
+                            const std::vector<std::string>& free,
+                            const std::vector<GemmSample>& samples,
+                            const MeasuredGemmOptions& options) {
   Model model(device, type, library, factors);
   const std::vector<GemmSample> chosen = drawn(samples, options);
-  const FitProblem problem = problem_of(model, free, chosen);
-  const Point here(free.size(), 0.0);
-  const Linearisation line = linearise(problem, here, kSlopeStep, Differences::kCentral);
-  const std::vector<Point> draws = bootstrap(problem, line, options.resamples, options.seed);
-  GemmEvidence evidence;
-  for (std::size_t j = 0; j < free.size(); ++j) {
-    // The search minimised another loss: the draws are moved so that they lie around its result.
-    const double middle = sample_quantile(draws, j, 0.5);
-    const auto bound = [&](double tail) {
-      const FreeFactor& factor = problem.factors[j];
-      const double logarithm =
-          factor.prior + factor.width * (sample_quantile(draws, j, tail) - middle);
-      return model.text(free[j], std::clamp(logarithm, factor.low, factor.high));
-    };
-    evidence.interval80.push_back({free[j], bound(kLowTail), bound(kHighTail)});
-    if (sample_deviation(draws, j) > kIdentified) evidence.not_identified.push_back(free[j]);
-    for (std::size_t other = 0; other < j; ++other) {
-      const double correlation = sample_correlation(draws, other, j);
-      if (std::abs(correlation) <= kStrongCorrelation) continue;
-      evidence.trade_offs.push_back(trade_off(free[other], free[j], correlation));
-    }
-  }
-  return evidence;
+  return evidence_around(model.fields_list(), free, observations_of(chosen),
+                         [&] { return model.predict(chosen); }, {options.resamples, options.seed});
 }
 
 }  // namespace foretell

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "calib/fit/evidence.hpp"
 #include "calib/fit/gemm_fit.hpp"
-#include "hw/spec/gemm_evidence.hpp"
 
 namespace foretell {
 
@@ -26,7 +26,7 @@ struct MeasuredGemmOptions {
 
 struct MeasuredGemmFit {
   GemmFactors factors;
-  GemmEvidence evidence;  // intervals, not_identified and trade_offs
+  FitEvidence evidence;  // intervals, not_identified and trade_offs
   std::size_t rows = 0;
   std::size_t families = 0;
   int free = 0;
@@ -40,12 +40,11 @@ MeasuredGemmFit fit_measured_gemm(const GpuDeviceSpec& device, const GemmType& t
                                   const std::vector<GemmSample>& samples,
                                   const MeasuredGemmOptions& options);
 
-// Intervals and trade-offs of factors that another search found: around `factors`, of those named
-// `free`, with a weak belief in where they are.
-GemmEvidence evidence_around(const GpuDeviceSpec& device, const GemmType& type,
-                             const GemmLibrary& library, const GemmFactors& factors,
-                             const std::vector<std::string>& free,
-                             const std::vector<GemmSample>& samples,
-                             const MeasuredGemmOptions& options);
+// evidence_around (evidence.hpp) for factors of matrix products that another search found.
+FitEvidence evidence_around(const GpuDeviceSpec& device, const GemmType& type,
+                            const GemmLibrary& library, const GemmFactors& factors,
+                            const std::vector<std::string>& free,
+                            const std::vector<GemmSample>& samples,
+                            const MeasuredGemmOptions& options);
 
 }  // namespace foretell

@@ -54,7 +54,7 @@ class MeasuredGemmFitTest : public testing::Test {
   MeasuredGemmOptions options;
 };
 
-const FactorInterval& interval_of(const GemmEvidence& evidence, const std::string& factor) {
+const FactorInterval& interval_of(const FitEvidence& evidence, const std::string& factor) {
   return *std::find_if(evidence.interval80.begin(), evidence.interval80.end(),
                        [&](const FactorInterval& interval) { return interval.factor == factor; });
 }
@@ -108,7 +108,7 @@ TEST_F(MeasuredGemmFitTest, TooFewFamiliesAreRefused) {
 
 TEST_F(MeasuredGemmFitTest, IntervalsAroundAKnownResultHoldIt) {
   const std::vector<std::string> free = {"mma_efficiency", "dram_efficiency", "launch"};
-  const GemmEvidence evidence =
+  const FitEvidence evidence =
       evidence_around(gpu, type, library, truth, free, rows({256, 1024, 4096, 16384}), options);
   ASSERT_EQ(evidence.interval80.size(), 3U);
   const FactorInterval& interval = interval_of(evidence, "dram_efficiency");
@@ -117,19 +117,19 @@ TEST_F(MeasuredGemmFitTest, IntervalsAroundAKnownResultHoldIt) {
   EXPECT_LT(std::stod(interval.high) / std::stod(interval.low), 1.2);
 }
 
-TEST(GemmEvidenceText, ReadsBackWhatItWrites) {
-  GemmEvidence evidence;
+TEST(FitEvidenceText, ReadsBackWhatItWrites) {
+  FitEvidence evidence;
   evidence.provenance = "a \"chip\"";
   evidence.interval80 = {{"step", "150 cycles", "171 cycles"}};
   evidence.not_identified = {"l2_share", "overlap"};
   evidence.trade_offs = {"step and prologue: -0.91"};
   evidence.residuals = {"up to 16 rows: n 3, MAPE 4.1 %"};
-  const std::string text = gemm_evidence_text(evidence, "");
-  const GemmEvidence read =
-      read_gemm_evidence(parse_document(text, "t.yaml").required("evidence", ""));
-  EXPECT_EQ(gemm_evidence_text(read, ""), text);
-  EXPECT_EQ(gemm_evidence_text(GemmEvidence{}, ""), "");
-  EXPECT_THAT([] { read_gemm_evidence(parse_document("interval80: {step: 3}\n", "t.yaml")); },
+  const std::string text = fit_evidence_text(evidence, "");
+  const FitEvidence read =
+      read_fit_evidence(parse_document(text, "t.yaml").required("evidence", ""));
+  EXPECT_EQ(fit_evidence_text(read, ""), text);
+  EXPECT_EQ(fit_evidence_text(FitEvidence{}, ""), "");
+  EXPECT_THAT([] { read_fit_evidence(parse_document("interval80: {step: 3}\n", "t.yaml")); },
               ThrowsMessage<UserError>(HasSubstr("step: wanted are two values")));
 }
 

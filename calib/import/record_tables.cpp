@@ -80,7 +80,9 @@ class Sorter {
       sizes(record, cells);
     } else if (record.op == "conv" && size_of(record, "groups", where) == 1) {
       cells["op"] = "conv";
-      cells["b"] = std::to_string(size_of(record, "batch", where));
+      const bool is_short = std::any_of(record.shape.begin(), record.shape.end(),
+                                        [](const auto& size) { return size.first == "b"; });
+      cells["b"] = std::to_string(size_of(record, is_short ? "b" : "batch", where));
       cells["conv"] = convolution_text(record, where);
     } else {
       cells["op"] = record.op == "batched_gemm" ? "bmm" : record.op;

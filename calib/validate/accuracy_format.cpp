@@ -1,6 +1,8 @@
 // An accuracy report as text, JSON and CSV.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "calib/validate/accuracy_report.hpp"
 #include "reports/record/csv.hpp"
 #include "reports/record/json_text.hpp"
@@ -54,10 +56,14 @@ Table worst_table(const std::vector<Sample>& worst) {
                    {"value", Align::kRight},
                    {"predicted", Align::kRight},
                    {"error", Align::kRight}};
+  const bool has_parts = std::any_of(worst.begin(), worst.end(),
+                                     [](const Sample& sample) { return !sample.parts.empty(); });
+  if (has_parts) table.columns.push_back({"of the prediction"});
   for (const Sample& sample : worst) {
     table.rows.push_back({sample.row, sample.quantity, plain_format(sample.comparison.measured, 4),
                           plain_format(sample.comparison.predicted, 4),
                           percent_format(relative_error(sample.comparison), true)});
+    if (has_parts) table.rows.back().push_back(sample.parts);
   }
   return table;
 }
@@ -87,11 +93,11 @@ std::string json_rows(const std::vector<AccuracyRow>& rows) {
 std::string json_worst(const std::vector<Sample>& worst) {
   std::string json = "[";
   for (const Sample& sample : worst) {
-    json +=
-        fmt::format(R"({}{{"row":{},"measured":{},"value":{},"predicted":{},"error":{}}})",
-                    json.size() > 1 ? "," : "", json_text(sample.row), json_text(sample.quantity),
-                    to_text(sample.comparison.measured), to_text(sample.comparison.predicted),
-                    to_text(relative_error(sample.comparison)));
+    json += fmt::format(
+        R"({}{{"row":{},"measured":{},"value":{},"predicted":{},"error":{},"parts":{}}})",
+        json.size() > 1 ? "," : "", json_text(sample.row), json_text(sample.quantity),
+        to_text(sample.comparison.measured), to_text(sample.comparison.predicted),
+        to_text(relative_error(sample.comparison)), json_text(sample.parts));
   }
   return json + "]";
 }

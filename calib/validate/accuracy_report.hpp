@@ -14,7 +14,8 @@ struct Sample {
   std::string quantity;            // measured column: "call_ms"
   std::string row;                 // what names the row to people: "N0031 bert-large-cased"
   Comparison comparison;
-  std::string network;  // empty where the table does not say
+  std::string network;     // empty where the table does not say
+  std::string parts = {};  // where the predicted time goes, for people
 };
 
 struct AccuracyRow {

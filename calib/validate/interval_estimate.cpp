@@ -1,6 +1,7 @@
 #include "calib/validate/interval_estimate.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -11,6 +12,9 @@ namespace {
 
 constexpr double kLowTail = 0.1;
 constexpr double kHighTail = 0.9;
+constexpr double kWanted = 0.8;
+constexpr double kMostWidening = 3;
+constexpr double kWidening = 1.02;  // one step
 
 // (ratio, weight) in ascending order; the weights sum to 1.
 using Weighted = std::vector<std::pair<double, double>>;
@@ -49,6 +53,32 @@ double weighted_quantile(const Weighted& ratios, double q) {
   return last_ratio;
 }
 
+// The rows of one network, and what the others alone make of them.
+struct LeftOut {
+  std::vector<RatioSample> rows;
+  Interval of_others;
+};
+
+// One for each network when there are two or more.
+std::vector<LeftOut> left_out_in_turn(const std::vector<RatioSample>& samples) {
+  std::map<std::string, std::vector<RatioSample>> by_network;
+  for (const RatioSample& sample : samples) by_network[sample.network].push_back(sample);
+  std::vector<LeftOut> sides;
+  if (by_network.size() < 2) return sides;
+  for (auto& [network, rows] : by_network) {
+    std::vector<RatioSample> others;
+    for (const RatioSample& sample : samples) {
+      if (sample.network != network) others.push_back(sample);
+    }
+    sides.push_back({std::move(rows), estimate_interval80(others)});
+  }
+  return sides;
+}
+
+Interval wider(const Interval& interval, double by) {
+  return {std::pow(interval.low, by), std::pow(interval.high, by)};
+}
+
 }  // namespace
 
 Interval estimate_interval80(const std::vector<RatioSample>& samples) {
@@ -68,18 +98,37 @@ double coverage_of(const std::vector<RatioSample>& samples, const Interval& inte
 }
 
 double leave_one_out_coverage(const std::vector<RatioSample>& samples) {
-  std::map<std::string, std::pair<std::vector<RatioSample>, std::vector<RatioSample>>> sides;
-  for (const RatioSample& sample : samples) sides[sample.network];
+  const std::vector<LeftOut> sides = left_out_in_turn(samples);
   FORETELL_CHECK(sides.size() >= 2, "leaving one network out needs two");
   double inside = 0;
-  for (auto& [network, side] : sides) {
-    for (const RatioSample& sample : samples) {
-      (sample.network == network ? side.first : side.second).push_back(sample);
-    }
-    const auto rows = static_cast<double>(side.first.size());
-    inside += rows * coverage_of(side.first, estimate_interval80(side.second));
+  for (const LeftOut& side : sides) {
+    inside += static_cast<double>(side.rows.size()) * coverage_of(side.rows, side.of_others);
   }
   return inside / static_cast<double>(samples.size());
+}
+
+WidenedInterval widen_interval80(const std::vector<RatioSample>& samples) {
+  WidenedInterval widened;
+  widened.interval = estimate_interval80(samples);
+  const std::vector<LeftOut> sides = left_out_in_turn(samples);
+  if (sides.empty()) return widened;
+  for (double by = 1; by <= kMostWidening; by *= kWidening) {
+    double inside = 0;
+    for (const LeftOut& side : sides) {
+      const double share = coverage_of(side.rows, wider(side.of_others, by));
+      widened.left_out[side.rows.front().network] = share;
+      inside += share;
+    }
+    if (inside < kWanted * static_cast<double>(sides.size())) continue;
+    widened.interval = wider(widened.interval, by);
+    widened.by = by;
+    break;
+  }
+  return widened;
+}
+
+Interval widened_interval80(const std::vector<RatioSample>& samples) {
+  return widen_interval80(samples).interval;
 }
 
 }  // namespace foretell

@@ -2,6 +2,7 @@
 // it holds on networks that did not take part in making it.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,19 @@ struct RatioSample {
 // The multiples of a prediction between which 80 % of the measurements lie, every network counting
 // the same however many rows it has. The interval always holds 1. At least one sample.
 Interval estimate_interval80(const std::vector<RatioSample>& samples);
+
+// The same for families of shapes, of which there may be few: as much wider, in logarithms and on
+// both sides alike, as families that are left out show it has to be. Every family in turn is judged
+// by the interval of the others, and with the least widening that is at least 1 the intervals hold
+// 80 % of the rows left out, every family counting the same. With one family, and with none that is
+// held by any widening up to 3, the interval stays as it is.
+struct WidenedInterval {
+  Interval interval;
+  double by = 1;                           // power that both ends were raised to
+  std::map<std::string, double> left_out;  // share of its rows that the others' interval holds
+};
+WidenedInterval widen_interval80(const std::vector<RatioSample>& samples);
+Interval widened_interval80(const std::vector<RatioSample>& samples);
 
 // Share of the samples that lie in the interval.
 double coverage_of(const std::vector<RatioSample>& samples, const Interval& interval);

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <string>
+
 #include "model/base/errors.hpp"
 
 namespace foretell {
@@ -45,6 +48,33 @@ TEST(IntervalEstimate, HoldsThePredictionItself) {
 TEST(IntervalEstimate, OneSampleIsItsOwnInterval) {
   EXPECT_EQ(estimate_interval80({{"a", 1.5}}).high, 1.5);
   EXPECT_EQ(estimate_interval80({{"a", 0.5}}).low, 0.5);
+}
+
+// Each of five families lies around a middle of its own: of a new one less than 80 % would lie in
+// the interval of these rows.
+TEST(WidenedInterval, HoldsOnFamiliesThatDidNotMakeIt) {
+  std::vector<RatioSample> samples;
+  for (int family = 0; family < 5; ++family) {
+    const double middle = 0.9 + 0.05 * family;
+    spread(samples, std::to_string(family), 20, middle - 0.005, middle + 0.005);
+  }
+  const Interval narrow = estimate_interval80(samples);
+  const Interval wide = widened_interval80(samples);
+  EXPECT_LT(wide.low, narrow.low);
+  EXPECT_GT(wide.high, narrow.high);
+  EXPECT_LT(leave_one_out_coverage(samples), 0.8);
+  EXPECT_GE(coverage_of(samples, wide), 0.8);
+  // Both sides by the same power.
+  EXPECT_NEAR(std::log(wide.low) / std::log(narrow.low),
+              std::log(wide.high) / std::log(narrow.high), 1e-9);
+}
+
+TEST(WidenedInterval, StaysAsItIsWhereFamiliesAreAlike) {
+  std::vector<RatioSample> samples;
+  for (const char* family : {"a", "b", "c", "d"}) spread(samples, family, 501, 0.8, 1.3);
+  EXPECT_NEAR(widened_interval80(samples).low, estimate_interval80(samples).low, 2e-2);
+  const std::vector<RatioSample> one = {{"a", 0.9}, {"a", 1.1}};
+  EXPECT_EQ(widened_interval80(one).high, estimate_interval80(one).high);
 }
 
 // Bounds count as inside.

@@ -27,6 +27,8 @@ void fields(FieldList& list, AttentionFactors& factors) {
              "More for 64 scores where the mask has an edge.");
   list.value("prepare_feed", factors.prepare_feed, kCacheFeed,
              "Of one SM, in the pass that writes keys and values to the cache.");
+  list.value("prepare_hidden", factors.prepare_hidden, {0, 1},
+             "Share of the bytes of keys and values that pass beside those of queries there.");
   list.value("prepare_block", factors.prepare_block, kStepLatency,
              "Of a thread block of that pass, where each writes one token.");
   list.value("other_head", factors.other_head, kTime, "More per call when heads are not 128 wide.");

@@ -24,6 +24,7 @@ struct AttentionFactors {
   Cycles score;                // of 64 scores: exponential, maximum, sum
   Cycles masked_score;         // more for 64 scores of a step that crosses an edge of the mask
   BytesPerCycle prepare_feed;  // of an SM, in the pass that writes keys and values to the cache
+  double prepare_hidden = 0;   // … share of the bytes of keys and values that pass beside queries
   Cycles prepare_block;        // of a thread block of that pass, where each writes one token
   Seconds other_head;          // more per call when a head is not 128 wide
   Cycles special_block;        // more per thread block: attention sinks, or packed queries

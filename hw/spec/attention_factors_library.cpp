@@ -4,7 +4,9 @@
 #include <map>
 
 #include "hw/spec/data_folder.hpp"
+#include "hw/spec/follow_override.hpp"
 #include "hw/spec/gpu_catalog.hpp"
+#include "hw/spec/gpu_transfer.hpp"
 #include "hw/spec/sm_ports.hpp"
 
 namespace foretell {
@@ -20,10 +22,11 @@ const GpuDeviceSpec& teacher_spec(const std::string& id) {
   return known.emplace(id, GpuCatalog().load(id).spec.device).first->second;
 }
 
-void adapt(AttentionFactors& factors, const GpuDeviceSpec& teacher, const GpuDeviceSpec& device) {
-  factors.launch =
-      std::max(Seconds(0), factors.launch + device.launch_floor - teacher.launch_floor);
-  factors.mma_efficiency *= device.reachable_rate / teacher.reachable_rate;
+void follow_overrides(AttentionFactors& factors, const GpuDeviceSpec& device) {
+  const GpuDeviceSpec& published = published_device(device);
+  factors.launch = follow_time(factors.launch, published.launch_floor, device.launch_floor);
+  factors.mma_efficiency =
+      follow_share(factors.mma_efficiency, published.reachable_rate, device.reachable_rate);
 }
 
 }  // namespace
@@ -35,7 +38,11 @@ ChosenAttentionFactors AttentionFactorsLibrary::choose(
   FieldList list;
   fields(list, chosen.factors);
   read_factor_set(found.set, list);
-  if (found.device != device.id) adapt(chosen.factors, teacher_spec(found.device), device);
+  if (found.device != device.id) {
+    carry_over(chosen.factors, teacher_spec(found.device), device);
+  } else {
+    follow_overrides(chosen.factors, device);
+  }
   chosen.table = found.set.table;
   chosen.device = found.device;
   chosen.interval_low = found.set.interval_low;

@@ -8,8 +8,11 @@
 
 #include "hw/spec/checks.hpp"
 #include "hw/spec/data_folder.hpp"
+#include "hw/spec/follow_override.hpp"
 #include "hw/spec/neuron_fields.hpp"
 #include "hw/spec/overrides.hpp"
+#include "hw/spec/parameter_list.hpp"
+#include "hw/spec/single_devices.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
 #include "model/base/text.hpp"
@@ -118,6 +121,7 @@ std::vector<std::string> Catalog::cores() const { return ids_in(paths_.hw / kCor
 std::vector<std::string> Catalog::factor_files() const { return ids_in(paths_.factors); }
 
 std::string Catalog::find_system(std::string_view id) const {
+  if (is_file_name(id)) return std::string(id);
   const std::vector<std::string> known = systems();
   for (const std::string& candidate : known) {
     if (to_lower(candidate) == to_lower(id)) return candidate;
@@ -151,26 +155,32 @@ NeuronSystemSpec Catalog::read_spec(const std::string& id,
   read_part(system, file(kSystems, id), spec, {"id", "device"},
             [](const std::string& path) { return "system." + path; });
 
-  problems.collect([&] { spec.device.id = reference(system, "device", kDevices); });
-  if (!spec.device.id.empty()) {
-    const Node device = read_document(file(kDevices, spec.device.id), bytes);
+  std::string device_name;
+  problems.collect(
+      [&] { device_name = reference(system, file(kSystems, id), "device", kDevices); });
+  spec.device.id = name_in_file(device_name);
+  std::string core_name;
+  if (!device_name.empty()) {
+    const fs::path path = file(kDevices, device_name);
+    const Node device = read_document(path, bytes);
     problems.collect([&] { spec.device.name = text_of(device, "name"); });
-    read_part(device, file(kDevices, spec.device.id), spec.device, {"id", "name", "core"},
-              effective_device_path);
-    problems.collect([&] { spec.device.core.id = reference(device, "core", kCores); });
+    read_part(device, path, spec.device, {"id", "name", "core"}, effective_device_path);
+    problems.collect([&] { core_name = reference(device, path, "core", kCores); });
+    spec.device.core.id = name_in_file(core_name);
   }
-  if (!spec.device.core.id.empty()) {
-    const Node core = read_document(file(kCores, spec.device.core.id), bytes);
-    read_part(core, file(kCores, spec.device.core.id), spec.device.core, {"id"},
+  if (!core_name.empty()) {
+    const Node core = read_document(file(kCores, core_name), bytes);
+    read_part(core, file(kCores, core_name), spec.device.core, {"id"},
               [](const std::string& path) { return "core." + path; });
   }
   problems.throw_if_any();
   return spec;
 }
 
-std::string Catalog::reference(const Node& root, const std::string& key,
+std::string Catalog::reference(const Node& root, const fs::path& path, const std::string& key,
                                const std::string& folder) const {
-  std::string id = text_of(root, key);
+  const std::string id = beside(path, text_of(root, key));
+  if (is_file_name(id)) return id;
   const std::vector<std::string> known = ids_in(paths_.hw / folder);
   if (std::find(known.begin(), known.end(), id) != known.end()) return id;
   throw UserError(
@@ -210,11 +220,26 @@ LoadedSystem Catalog::load(std::string_view system, const LoadOptions& options) 
   FieldList list;
   all_fields(list, loaded.spec, loaded.factors);
   Problems problems;
-  const std::set<std::string> overridden = apply_overrides(list, options.set, provenance, problems);
+  const DividedOverrides set = divide_overrides(options.set, problems);
+  const NeuronDeviceSpec published = loaded.spec.device;
+  const std::set<std::string> overridden = apply_overrides(list, set.every, provenance, problems);
   if (problems.empty()) check_system(loaded.spec, id, problems);
   problems.throw_if_any();
+  const std::vector<std::string> moved =
+      follow_overrides(published, loaded.spec.device, overridden, loaded.factors);
 
   loaded.parameters = describe_parameters(list, provenance, overridden, file);
+  for (const auto& [path, value] : set_single_devices(set.single, loaded.spec, problems)) {
+    Parameter parameter;
+    parameter.path = path;
+    parameter.value = value;
+    parameter.source = "--set";
+    parameter.kind = ValueKind::kOverride;
+    parameter.overridden = true;
+    loaded.parameters.push_back(std::move(parameter));
+  }
+  problems.throw_if_any();
+  note_moved(list, moved, "follows the published value that it stands for", loaded.parameters);
   loaded.assumed_values = static_cast<int>(
       std::count_if(loaded.parameters.begin(), loaded.parameters.end(),
                     [](const Parameter& p) { return p.kind == ValueKind::kAssumed; }));

@@ -67,7 +67,8 @@ class Catalog {
   std::vector<std::string> cores() const;
   std::vector<std::string> factor_files() const;  // device ids that have one
 
-  // The id as the data spell it; UserError with the nearest one and the list.
+  // The id as the data spell it, or the file as it is named; UserError with the nearest id and the
+  // list.
   std::string find_system(std::string_view id) const;
 
   // Reads, overrides and checks a system. The id is case-insensitive. All errors in one UserError.
@@ -79,8 +80,10 @@ class Catalog {
   std::string shown(const std::filesystem::path& path) const;
   std::filesystem::path file(std::string_view folder, std::string_view id) const;
   Node read_document(const std::filesystem::path& path, std::string& bytes) const;
-  // The id under `key` ("device") of a document, which must be a file of `folder`.
-  std::string reference(const Node& root, const std::string& key, const std::string& folder) const;
+  // The id under `key` ("device") of a document, which must be a file of `folder`, or the file that
+  // is named there.
+  std::string reference(const Node& root, const std::filesystem::path& path, const std::string& key,
+                        const std::string& folder) const;
   NeuronSystemSpec read_spec(const std::string& id, std::map<std::string, Provenance>& provenance,
                              std::string& bytes) const;
   FactorsFile read_factors(const std::string& device, const std::string& request) const;

@@ -128,8 +128,14 @@ TEST_F(CatalogTest, OverridesThatCannotBe) {
   EXPECT_THAT(set_message("device.hbm.bandwidth="), HasSubstr("the value is empty"));
   EXPECT_THAT(set_message("device.hbm.bandwidth"), HasSubstr("wanted is PATH=VALUE"));
   EXPECT_THAT(set_message("device.cores=0"), HasSubstr("'0' is outside whole number 1 .. 1024"));
+  EXPECT_THAT(set_message("link[3].bandwidth=1 TB/s"),
+              HasSubstr("'link.bandwidth' sets every one of them"));
   EXPECT_THAT(set_message("device[3].hbm.bandwidth=1 TB/s"),
-              HasSubstr("'device.hbm.bandwidth' sets every one of them"));
+              HasSubstr("--set device[3]: inf2.xlarge has 1 device, counted from 0"));
+  EXPECT_THAT(set_message("device[x].hbm.bandwidth=1 TB/s"), HasSubstr("'x' is no index"));
+  EXPECT_THAT(set_message("device[0].cores=4"), HasSubstr("is the same for all devices"));
+  EXPECT_THAT(set_message("device[0].hbm.bandwith=1 TB/s"),
+              HasSubstr("nearest is 'device.hbm.bandwidth'"));
   EXPECT_THAT(set_message("device.hbm.bandwidth.use=devic-page"),
               HasSubstr("unknown alternative 'devic-page'; nearest is 'device-page'"));
   EXPECT_THAT(set_message("core.tensor.clock.use=guide"), HasSubstr("nothing to choose"));

@@ -47,19 +47,9 @@ void check_topology(const NeuronSystemSpec& spec, std::string_view where, Proble
 
 void check_collectives(const NeuronDeviceSpec& device, std::string_view where, Problems& problems) {
   try {
-    for (const int size : parse_group_sizes(device.collective.group_sizes)) {
-      if (size <= device.cores || size % device.cores == 0) continue;
-      problems.add(where, "device.collective.group_sizes",
-                   fmt::format("{} ranks do not fill devices of {} cores", size, device.cores));
-    }
+    parse_group_sizes(device.collective.group_sizes);
   } catch (const UserError& error) {
     problems.add(where, "device.collective.group_sizes", error.what());
-  }
-  const int needed = device.collective.rings * device.cores;
-  if (device.cc_cores < needed) {
-    problems.add(where, "device.cc_cores",
-                 fmt::format("{} rings of {} cores need {}, there are {}", device.collective.rings,
-                             device.cores, needed, device.cc_cores));
   }
 }
 

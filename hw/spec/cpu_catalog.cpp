@@ -59,12 +59,14 @@ std::vector<std::string> CpuCatalog::systems() const {
 }
 
 bool CpuCatalog::has_system(std::string_view id) const {
+  if (is_file_name(id)) return is_system_file(id, SystemFileKind::kCpu);
   const std::vector<std::string> known = systems();
   return std::any_of(known.begin(), known.end(),
                      [&](const std::string& name) { return name == to_lower(id); });
 }
 
 std::string CpuCatalog::find_system(std::string_view id) const {
+  if (is_file_name(id)) return std::string(id);
   if (!has_system(id)) throw unknown_name("system", id, systems());
   return to_lower(id);
 }
@@ -78,15 +80,17 @@ LoadedCpuSystem CpuCatalog::load(std::string_view system,
   }
   const fs::path file = file_of(paths_.hw / "systems" / "cpu", id);
   const std::string text = read_text_file(file);
-  const Node root = parse_document(text, "hw/systems/cpu/" + id + ".yaml");
+  const Node root = parse_document(text, is_file_name(id) ? id : "hw/systems/cpu/" + id + ".yaml");
   check_id(root, file);
-  const std::string device = text_of(root, "device");
+  const std::string device = beside(file, text_of(root, "device"));
   const std::vector<std::string> known = devices();
-  if (std::find(known.begin(), known.end(), device) == known.end()) {
+  if (!is_file_name(device) && std::find(known.begin(), known.end(), device) == known.end()) {
     throw unknown_name("cpu", device, known);
   }
   const fs::path device_file = file_of(paths_.hw / "devices" / "cpu", device);
-  return parse(text, read_text_file(device_file), id, set);
+  LoadedCpuSystem loaded = parse(text, read_text_file(device_file), id, set);
+  loaded.spec.id = id;
+  return loaded;
 }
 
 LoadedCpuSystem CpuCatalog::parse(const std::string& system_yaml, const std::string& device_yaml,

@@ -157,9 +157,9 @@ void fields(FieldList& list, CpuFactors& factors) {
              "Cycles per vector of results of eight-bit products that are stored as FP32.");
   list.value("residual", factors.residual, kPerVector,
              "Cycles per vector of bias and residual at the end of a product.");
-  list.value(
-      "split", factors.split, kPerVector,
-      "Cycles per vector more when several threads share a copy or conversion of narrow values.");
+  list.value("split", factors.split, kPerVector,
+             "Cycles per vector more on several threads: copies and conversions of narrow values, "
+             "softmax.");
   list.value("narrow", factors.narrow, kPerVector,
              "Cycles per vector of values in less than four bytes, in addition.");
   list.table(

@@ -41,7 +41,7 @@ struct CpuFactors {
   double strided = 0;   // of operands and results whose rows lie apart, as heads of attention do
   double widen = 0;     // of results of a product in eight bits that are stored as fp32
   double residual = 1;  // of sums with a residual and bias at the end of a product
-  double split = 0;     // more of a copy or conversion that several threads share
+  double split = 0;     // more of what takes longer on several threads: see the field
   double narrow = 1;    // of values in less than four bytes, in addition to the above
   // Cycles per row of "softmax", "norm", "reduce"; "norm_tail": more of a norm whose columns fill
   // no whole register.

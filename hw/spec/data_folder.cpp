@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "model/base/errors.hpp"
 
@@ -12,6 +13,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kExtension = ".yaml";
+
+constexpr std::pair<const char*, SystemFileKind> kKindKeys[] = {
+    {"topology", SystemFileKind::kNeuron},
+    {"interconnect", SystemFileKind::kGpu},
+    {"sms", SystemFileKind::kGpu},
+    {"sockets", SystemFileKind::kCpu}};
 
 }  // namespace
 
@@ -26,7 +33,38 @@ std::vector<std::string> ids_in(const fs::path& folder) {
   return ids;
 }
 
+bool is_file_name(std::string_view id) { return fs::path(id).extension() == kExtension; }
+
+std::string name_in_file(std::string_view id) {
+  return is_file_name(id) ? fs::path(id).stem().string() : std::string(id);
+}
+
+std::string beside(const fs::path& file, const std::string& id) {
+  return is_file_name(id) ? (file.parent_path() / id).string() : id;
+}
+
+bool is_system_file(std::string_view id, SystemFileKind kind) {
+  if (!is_file_name(id)) return false;
+  const Node root = load_document(std::string(id));
+  return std::any_of(std::begin(kKindKeys), std::end(kKindKeys), [&](const auto& entry) {
+    return entry.second == kind && root.find(entry.first) != nullptr;
+  });
+}
+
+std::string bytes_of_system_files(const std::string& id) {
+  if (!is_file_name(id)) return "";
+  std::string bytes = read_text_file(id);
+  const Node root = parse_document(bytes, id);
+  for (const char* key : {"device", "core"}) {
+    const Node* node = root.find(key);
+    if (node != nullptr && node->is_scalar())
+      bytes += bytes_of_system_files(beside(id, node->text));
+  }
+  return bytes;
+}
+
 fs::path file_of(const fs::path& folder, std::string_view id) {
+  if (is_file_name(id)) return id;
   return folder / (std::string(id) + kExtension);
 }
 

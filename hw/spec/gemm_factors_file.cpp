@@ -4,7 +4,10 @@
 
 #include <algorithm>
 
+#include "hw/spec/follow_override.hpp"
 #include "hw/spec/gpu_catalog.hpp"
+#include "hw/spec/gpu_transfer.hpp"
+#include "hw/spec/transfer_intervals.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
 #include "model/base/text.hpp"
@@ -16,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kBlackwell = "b200-sxm";  // the measured chip of that generation
-constexpr double kWiden = 2;                    // of the interval, on a chip that was not measured
+constexpr double kWiden = 2;  // of the interval, where no chip has shown how far it is
 
 double ratio_at(const Node& list, std::size_t index) {
   if (!list.is_list() || list.items.size() != 2) {
@@ -42,7 +45,7 @@ GemmFactorSet read_set(const Node& node, Problems& problems) {
   FieldList list;
   fields(list, set.factors);
   load_fields(node.required("factors", "tables"), list, {}, read_plain_value, problems);
-  if (const Node* evidence = node.find("evidence")) set.evidence = read_gemm_evidence(*evidence);
+  if (const Node* evidence = node.find("evidence")) set.evidence = read_fit_evidence(*evidence);
   return set;
 }
 
@@ -86,13 +89,16 @@ bool scales_in_matrix_pipe(const std::string& architecture, const std::string& d
   return architecture == "blackwell" && (dtype == "fp8_block" || dtype == "nvfp4");
 }
 
-void adapt(GemmFactors& factors, const GpuDeviceSpec& teacher, const GpuDeviceSpec& device) {
-  const Seconds difference = device.launch_floor - teacher.launch_floor;
-  factors.launch = std::max(Seconds(0), factors.launch + difference);
-  factors.mma_efficiency *= device.reachable_rate / teacher.reachable_rate;
-  // Finding the largest element is no matter of DRAM: it takes no longer where DRAM is slower.
-  factors.quantise_passes *= std::min(1.0, device.hbm.bandwidth / teacher.hbm.bandwidth);
-  factors.l2_share *= device.l2.resident_share / teacher.l2.resident_share;
+void follow_overrides(GemmFactors& factors, const GpuDeviceSpec& device) {
+  const GpuDeviceSpec& published = published_device(device);
+  for (Seconds* launch : {&factors.launch, &factors.quantise_launch, &factors.gemv_launch}) {
+    if (*launch > Seconds(0))
+      *launch = follow_time(*launch, published.launch_floor, device.launch_floor);
+  }
+  factors.mma_efficiency =
+      follow_share(factors.mma_efficiency, published.reachable_rate, device.reachable_rate);
+  factors.l2_share =
+      follow_share(factors.l2_share, published.l2.resident_share, device.l2.resident_share);
 }
 
 }  // namespace
@@ -167,9 +173,14 @@ ChosenGemmFactors GemmFactorsLibrary::choose(const GpuDeviceSpec& device,
       }
       const bool other_kernels = !framework.empty() && found->framework != framework;
       if (from != device.id) {
-        adapt(chosen.set.factors, GpuCatalog().load(from).spec.device, device);
-        chosen.set.interval_low = 1 - kWiden * (1 - found->interval_low);
-        chosen.set.interval_high = 1 + kWiden * (found->interval_high - 1);
+        carry_over(chosen.set.factors, found->dtype, GpuCatalog().load(from).spec.device, device);
+        const auto shown = transfer_interval80("gemm", device.architecture, from);
+        chosen.set.interval_low = shown ? std::min(shown->first, found->interval_low)
+                                        : 1 - kWiden * (1 - found->interval_low);
+        chosen.set.interval_high = shown ? std::max(shown->second, found->interval_high)
+                                         : 1 + kWiden * (found->interval_high - 1);
+      } else {
+        follow_overrides(chosen.set.factors, device);
       }
       if (from != device.id || similar != dtype || other_kernels) {
         chosen.note = fmt::format("factors of {} {} on {}", found->framework, found->dtype, from);

@@ -11,7 +11,7 @@
 //       held_out: 4358 rows of 121 families, MAPE 4.5 %, median 3.4 %, p90 9.7 %
 //       interval80: [0.95, 1.08]      # measured / predicted on the rows held out
 //       factors: {mma_efficiency: 0.9, step: 160 cycles, …}
-//       evidence: {…}                 # how sure: gemm_evidence.hpp; not in every file
+//       evidence: {…}                 # how sure: fit_evidence.hpp; not in every file
 #pragma once
 
 #include <filesystem>
@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "hw/spec/catalog.hpp"
-#include "hw/spec/gemm_evidence.hpp"
+#include "hw/spec/fit_evidence.hpp"
 #include "hw/spec/gemm_factors.hpp"
 #include "hw/spec/gpu_spec.hpp"
 
@@ -34,7 +34,7 @@ struct GemmFactorSet {
   double interval_low = 1;  // measured / predicted
   double interval_high = 1;
   GemmFactors factors;
-  GemmEvidence evidence;
+  FitEvidence evidence;
 };
 
 struct GemmFactorsFile {

@@ -23,7 +23,7 @@ std::string set_text(const GemmFactorSet& set) {
   for (const Field& field : list.all()) {
     text += fmt::format("      {}: {}\n", field.path, short_text(field));
   }
-  return text + gemm_evidence_text(set.evidence, "    ");
+  return text + fit_evidence_text(set.evidence, "    ");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "hw/spec/data_folder.hpp"
+#include "hw/spec/follow_override.hpp"
 #include "hw/spec/gpu_fields.hpp"
 #include "hw/spec/overrides.hpp"
 #include "hw/spec/parameter_list.hpp"
@@ -19,6 +20,8 @@ namespace foretell {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kFollows = "follows device.sms and device.clock.boost, or device.power_watts";
 
 const std::vector<std::string> kArchitectures = {
     "pascal", "volta", "turing", "ampere", "ada", "hopper", "blackwell", "blackwell-sm120"};
@@ -97,9 +100,13 @@ std::vector<std::string> GpuCatalog::systems() const {
   return names;
 }
 
-bool GpuCatalog::has_system(std::string_view id) const { return !meant(systems(), id).empty(); }
+bool GpuCatalog::has_system(std::string_view id) const {
+  if (is_file_name(id)) return is_system_file(id, SystemFileKind::kGpu);
+  return !meant(systems(), id).empty();
+}
 
 std::string GpuCatalog::find_system(std::string_view id) const {
+  if (is_file_name(id)) return std::string(id);
   return find_in(systems(), "system", id);
 }
 
@@ -131,14 +138,20 @@ GpuSystemSpec GpuCatalog::read_spec(const std::string& id,
   };
   std::string device_id = id;
   const std::vector<std::string> known = devices();
-  if (std::find(known.begin(), known.end(), id) == known.end()) {
-    const Node node = read(file_of(paths_.hw / "systems" / "gpu", id));
+  const bool is_device = is_file_name(id) ? load_document(id).find("sms") != nullptr
+                                          : std::count(known.begin(), known.end(), id) > 0;
+  if (!is_device) {
+    const fs::path path = file_of(paths_.hw / "systems" / "gpu", id);
+    const Node node = read(path);
     read_part(node, spec, {"id", "device"}, "system.");
-    problems.collect([&] { device_id = find_in(known, "gpu", text_of(node, "device")); });
+    problems.collect([&] {
+      device_id = beside(path, text_of(node, "device"));
+      if (!is_file_name(device_id)) device_id = find_in(known, "gpu", device_id);
+    });
     problems.throw_if_any();
   }
   const Node device = read(file_of(paths_.hw / "devices" / "gpu", device_id));
-  spec.device.id = device_id;
+  spec.device.id = name_in_file(device_id);
   problems.collect([&] { spec.device.name = text_of(device, "name"); });
   problems.collect([&] { spec.device.architecture = read_architecture(device); });
   read_part(device, spec.device, {"id", "name", "architecture"}, "device.");
@@ -157,12 +170,26 @@ LoadedGpuSystem GpuCatalog::load(std::string_view system,
   FieldList list;
   all_fields(list, loaded.spec);
   Problems problems;
+  const GpuDeviceSpec published = loaded.spec.device;
   const std::set<std::string> overridden = apply_overrides(list, set, provenance, problems);
   if (problems.empty()) check_gpu(loaded.spec, id, problems);
   problems.throw_if_any();
+  const std::vector<std::string> moved =
+      follow_overrides(published, overridden, loaded.spec.device);
   loaded.parameters = parameters_of(list, provenance, overridden);
+  note_moved(list, moved, kFollows, loaded.parameters);
   loaded.assumed_values = assumed_values_in(loaded.parameters);
   return loaded;
+}
+
+const GpuDeviceSpec& published_device(const GpuDeviceSpec& device) {
+  static std::map<std::string, GpuDeviceSpec> known;
+  const auto found = known.find(device.id);
+  if (found != known.end()) return found->second;
+  const GpuCatalog catalog;
+  const std::vector<std::string> ids = catalog.devices();
+  if (std::find(ids.begin(), ids.end(), device.id) == ids.end()) return device;
+  return known.emplace(device.id, catalog.load(device.id).spec.device).first->second;
 }
 
 }  // namespace foretell

@@ -50,4 +50,7 @@ class GpuCatalog {
   Bibliography bibliography_;
 };
 
+// The device as its file describes it, without overrides; one that has no file is its own.
+const GpuDeviceSpec& published_device(const GpuDeviceSpec& device);
+
 }  // namespace foretell

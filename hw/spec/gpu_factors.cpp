@@ -5,6 +5,7 @@
 #include <map>
 
 #include "hw/spec/data_folder.hpp"
+#include "hw/spec/follow_override.hpp"
 #include "hw/spec/gemm_factors_file.hpp"
 #include "hw/spec/gpu_catalog.hpp"
 #include "hw/spec/overrides.hpp"
@@ -38,8 +39,12 @@ std::string hash_of_folders(const std::vector<fs::path>& folders) {
 
 CollectiveFactors choose_collectives(const GpuDeviceSpec& device) {
   static const KernelFactorsLibrary kLibrary(collective_factors_folder());
-  return {link_factors(kLibrary.choose(device, {"nccl"}).set),
-          link_factors(kLibrary.choose(device, {"vllm_custom graph"}).set)};
+  const KernelFactorSet nccl = kLibrary.choose(device, {"nccl"}).set;
+  const KernelFactorSet custom = kLibrary.choose(device, {"vllm_custom graph"}).set;
+  return {link_factors(nccl),
+          link_factors(custom),
+          {nccl.interval_low, nccl.interval_high},
+          {custom.interval_low, custom.interval_high}};
 }
 
 double resident_share(const std::string& device) {
@@ -52,6 +57,14 @@ double resident_share(const std::string& device) {
 GemmFactors& of_l2(ProductFactors& factors) { return factors.gemm; }
 PassFactors& of_l2(PassFactors& factors) { return factors; }
 
+void follow_launch(ProductFactors& /*factors*/, const GpuDeviceSpec& /*device*/) {}
+void follow_launch(PassFactors& factors, const GpuDeviceSpec& device) {
+  if (factors.launch > Seconds(0)) {
+    factors.launch =
+        follow_time(factors.launch, published_device(device).launch_floor, device.launch_floor);
+  }
+}
+
 // From another chip, L2 keeps what that of the device keeps.
 template <class Factors>
 std::optional<ChosenOperatorFactors<Factors>> choose_operator(
@@ -60,13 +73,15 @@ std::optional<ChosenOperatorFactors<Factors>> choose_operator(
   for (const std::string& table : tables) {
     if (!kLibrary.knows(table)) continue;
     const ChosenFactorSet set = kLibrary.choose(device, {table});
-    ChosenOperatorFactors<Factors> chosen{{}, table, set.device};
+    ChosenOperatorFactors<Factors> chosen{
+        {}, table, set.device, {set.set.interval_low, set.set.interval_high}};
     FieldList list;
     fields(list, chosen.factors);
     read_factor_set(set.set, list);
     if (set.device != device.id) {
       of_l2(chosen.factors).l2_share *= device.l2.resident_share / resident_share(set.device);
     }
+    follow_launch(chosen.factors, device);
     return chosen;
   }
   return std::nullopt;
@@ -136,6 +151,15 @@ GemmFactors GpuFactors::gemm(const std::string& type, bool batched) const {
   return factors;
 }
 
+Ratio80 GpuFactors::gemm_interval80(const std::string& type, bool batched) const {
+  if (folder_.empty()) return {1, 1};
+  if (on_vector_pipe(type)) {
+    if (const auto chosen = product(vector_tables(batched))) return chosen->interval80;
+  }
+  const GemmFactorSet set = library_in(folder_).choose(device_, "", type).set;
+  return {set.interval_low, set.interval_high};
+}
+
 std::optional<ChosenAttentionFactors> GpuFactors::attention(
     const std::vector<std::string>& tables) const {
   if (folder_.empty()) return std::nullopt;
@@ -200,7 +224,9 @@ std::string GpuFactors::note(const std::string& type) const {
 
 GemmFactors ideal_gemm_factors(const GpuDeviceSpec& device) {
   GemmFactors factors;
+  const GpuDeviceSpec& published = published_device(device);
   factors.launch = device.launch_floor;
+  factors.mma_efficiency = follow_share(1, published.reachable_rate, device.reachable_rate);
   factors.sm_feed = BytesPerCycle(kSharedMemoryPort);
   factors.l2_feed = BytesPerCycle(kL2Port);
   factors.epilogue = BytesPerCycle(kL2Port);

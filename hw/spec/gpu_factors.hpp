@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hw/spec/attention_factors_library.hpp"
@@ -17,10 +18,14 @@
 
 namespace foretell {
 
+using Ratio80 = std::pair<double, double>;  // measured / predicted: 80 % lay between
+
 // What collectives between the GPUs of a node run with.
 struct CollectiveFactors {
   LinkFactors nccl;
   LinkFactors custom;  // kernels of inference libraries for small sums
+  Ratio80 nccl_interval{1, 1};
+  Ratio80 custom_interval{1, 1};
 };
 
 // Factors of an operator and where they are from.
@@ -29,6 +34,7 @@ struct ChosenOperatorFactors {
   Factors factors;
   std::string table;   // "pytorch norm fp32"
   std::string device;  // that they were fitted on
+  Ratio80 interval80{1, 1};
 };
 
 class GpuFactors {
@@ -45,6 +51,8 @@ class GpuFactors {
   // the matrix pipe does not take has those of the vector pipe, of one product or of many in one
   // kernel (`batched`), with the launch of a kernel in a graph.
   GemmFactors gemm(const std::string& type, bool batched = false) const;
+  // Of products with these factors; {1, 1} with "none".
+  Ratio80 gemm_interval80(const std::string& type, bool batched = false) const;
   bool on_vector_pipe(const std::string& type) const;
 
   // Of the first of `tables` (attention_library.hpp) that was fitted on the device, else on the

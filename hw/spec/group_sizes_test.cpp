@@ -57,16 +57,37 @@ class GroupSizesTest : public HwTestFolder {};
 
 TEST_F(GroupSizesTest, AListThatCannotBeReadIsAnErrorOfTheSystem) {
   EXPECT_EQ(set_message("device.collective.group_sizes=2, 6"), "accepted");
-  EXPECT_THAT(set_message("device.collective.group_sizes=2, 3"),
-              HasSubstr("3 ranks do not fill devices of 2 cores"));
   EXPECT_THAT(set_message("device.collective.group_sizes=many"),
               HasSubstr("inf2.xlarge: device.collective.group_sizes: 'many' is no list"));
 }
 
-TEST_F(GroupSizesTest, EveryRingNeedsACcCorePerCore) {
-  EXPECT_EQ(set_message("device.cc_cores=2"), "accepted");
-  EXPECT_THAT(set_message("device.cc_cores=1"),
-              HasSubstr("device.cc_cores: 1 rings of 2 cores need 2, there are 1"));
+std::string refusal(const std::vector<std::string>& set, int ranks) {
+  LoadOptions options;
+  options.set = set;
+  try {
+    require_group_size(Catalog().load("inf2.24xlarge", options).spec, ranks);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(GroupSizes, OnlyAGroupAsksWhetherDevicesFit) {
+  EXPECT_EQ(refusal({"device.cores=3"}, 1), "");
+  EXPECT_EQ(refusal({"device.cores=3"}, 2), "");
+  EXPECT_EQ(refusal({"device.cores=3"}, 12), "");
+  EXPECT_THAT(refusal({"device.cores=3"}, 4),
+              HasSubstr("4 ranks do not fill devices of 3 cores; possible are 1, 2, 12"));
+  EXPECT_THAT(refusal({"device.cores=3"}, 6), HasSubstr("--set device.collective.group_sizes='6'"));
+  EXPECT_EQ(refusal({"device.cores=3", "device.collective.group_sizes=6"}, 6), "");
+}
+
+TEST(GroupSizes, EveryRingOfAGroupNeedsACcCorePerCore) {
+  EXPECT_EQ(refusal({"device.cc_cores=1"}, 1), "");
+  EXPECT_EQ(refusal({"device.cc_cores=2"}, 2), "");
+  EXPECT_EQ(refusal({"device.cc_cores=1"}, 2),
+            "inf2.24xlarge: device.cc_cores: 1 ring of 2 cores need 2, there are 1; --set "
+            "device.cc_cores=2");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "hw/spec/transfer_intervals.hpp"
 #include "model/base/errors.hpp"
 #include "model/config/document.hpp"
 
@@ -12,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kUnmeasured = 2;  // of the interval, on a chip that was not measured
+constexpr double kUnmeasured = 2;  // of the interval, where no chip has shown how far it is
 
 double bound_at(const Node& list, std::size_t index) {
   if (!list.is_list() || list.items.size() != 2) {
@@ -22,7 +23,8 @@ double bound_at(const Node& list, std::size_t index) {
 }
 
 KernelFactorSet read_set(const Node& node) {
-  node.only_keys({"table", "version", "fitted_on", "held_out", "interval80", "factors"}, "tables");
+  node.only_keys({"table", "version", "fitted_on", "held_out", "interval80", "factors", "evidence"},
+                 "tables");
   const auto text = [&](const char* key) { return node.required(key, "tables").as_text(key); };
   KernelFactorSet set;
   set.table = text("table");
@@ -35,6 +37,7 @@ KernelFactorSet read_set(const Node& node) {
   for (const MapEntry& entry : node.required("factors", "tables").entries) {
     set.factors.emplace_back(entry.key, entry.value.as_text(entry.key));
   }
+  if (const Node* evidence = node.find("evidence")) set.evidence = read_fit_evidence(*evidence);
   return set;
 }
 
@@ -91,6 +94,7 @@ std::string kernel_factors_text(const KernelFactorsFile& file) {
         set.table, set.version, set.fitted_on, set.held_out, set.interval_low, set.interval_high);
     for (const auto& [name, value] : set.factors)
       text += fmt::format("      {}: {}\n", name, value);
+    text += fit_evidence_text(set.evidence, "    ");
   }
   return text;
 }
@@ -161,8 +165,12 @@ ChosenFactorSet KernelFactorsLibrary::choose(const GpuDeviceSpec& device,
       if (set == nullptr) continue;
       ChosenFactorSet chosen{*set, from};
       if (from != device.id) {
-        chosen.set.interval_low = std::max(0.0, 1 - kUnmeasured * (1 - set->interval_low));
-        chosen.set.interval_high = 1 + kUnmeasured * (set->interval_high - 1);
+        // No chip that was not measured is predicted more surely than the one that was.
+        const auto shown = transfer_interval80(kind_, device.architecture, from);
+        chosen.set.interval_low = shown ? std::min(shown->first, set->interval_low)
+                                        : std::max(0.0, 1 - kUnmeasured * (1 - set->interval_low));
+        chosen.set.interval_high = shown ? std::max(shown->second, set->interval_high)
+                                         : 1 + kUnmeasured * (set->interval_high - 1);
       }
       return chosen;
     }

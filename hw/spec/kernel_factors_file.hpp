@@ -10,6 +10,7 @@
 //       held_out: 3000 rows of 24 families, MAPE 4.5 %, median 3.4 %, p90 9.7 %
 //       interval80: [0.95, 1.08]      # measured / predicted on the rows held out
 //       factors: {launch: 10 us, mma_efficiency: 0.76, …}
+//       evidence: {…}                 # how sure: fit_evidence.hpp; not in every file
 #pragma once
 
 #include <filesystem>
@@ -17,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "hw/spec/fit_evidence.hpp"
 #include "hw/spec/gpu_spec.hpp"
 #include "model/config/fields.hpp"
 
@@ -30,6 +32,7 @@ struct KernelFactorSet {
   double interval_low = 1;  // measured / predicted
   double interval_high = 1;
   std::vector<std::pair<std::string, std::string>> factors;  // name, value with unit
+  FitEvidence evidence;
 };
 
 struct KernelFactorsFile {
@@ -66,7 +69,8 @@ class KernelFactorsLibrary {
   bool knows(const std::string& table) const;  // of any device
 
   // The first of `tables` that was fitted on the device; else on the nearest chip: of the same
-  // generation first. On another chip the interval is twice as wide. UserError when there is none.
+  // generation first. On another chip the interval is that of transfer_intervals.hpp, or twice as
+  // wide where there is none. UserError when there are no factors.
   ChosenFactorSet choose(const GpuDeviceSpec& device, const std::vector<std::string>& tables) const;
 
   // Leaves what was fitted on a device out of account.

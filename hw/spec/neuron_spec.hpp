@@ -5,6 +5,7 @@
 // of the few fitted factors of NeuronFactors (calib/factors/*.yaml).
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -134,6 +135,17 @@ struct NeuronSystemSpec {
   BytesPerSecond ebs;      // block storage, likewise
   std::string topology;    // "none", "ring", "torus-4x4", "chain"
   Prices price_usd_per_hour;
+  std::map<int, NeuronDeviceSpec> different;  // devices that are not as `device`, by index
+
+  const NeuronDeviceSpec& device_at(int index) const {
+    const auto found = different.find(index);
+    return found == different.end() ? device : found->second;
+  }
+  Bytes smallest_memory() const {  // of a device
+    Bytes least = device.hbm.capacity;
+    for (const auto& entry : different) least = std::min(least, entry.second.hbm.capacity);
+    return least;
+  }
 };
 
 // Fitted numbers (calib/factors/<device>.yaml). The defaults are what the published facts alone

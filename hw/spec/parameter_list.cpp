@@ -35,6 +35,20 @@ std::vector<Parameter> parameters_of(const FieldList& list,
   return parameters;
 }
 
+void note_moved(FieldList& list, const std::vector<std::string>& paths, const std::string& why,
+                std::vector<Parameter>& parameters) {
+  for (Parameter& parameter : parameters) {
+    if (std::find(paths.begin(), paths.end(), parameter.path) == paths.end()) continue;
+    parameter.value = list.at(parameter.path).text();
+    parameter.source = "--set";
+    parameter.kind = ValueKind::kOverride;
+    parameter.why = why;
+    parameter.interval80.clear();
+    parameter.use.clear();
+    parameter.alternatives.clear();
+  }
+}
+
 int assumed_values_in(const std::vector<Parameter>& parameters) {
   return static_cast<int>(std::count_if(
       parameters.begin(), parameters.end(),

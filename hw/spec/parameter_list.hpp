@@ -16,6 +16,10 @@ std::vector<Parameter> parameters_of(const FieldList& list,
                                      const std::map<std::string, Provenance>& provenance,
                                      const std::set<std::string>& overridden);
 
+// Marks the values that changed because others were overridden: `why` says which.
+void note_moved(FieldList& list, const std::vector<std::string>& paths, const std::string& why,
+                std::vector<Parameter>& parameters);
+
 int assumed_values_in(const std::vector<Parameter>& parameters);
 
 }  // namespace foretell

@@ -36,10 +36,12 @@ Version parse_version(std::string_view text) {
 
 void check_sdk_version(const std::string& version) { parse_version(version); }
 
-double sdk_multiplier(const std::map<std::string, double>& table, std::string_view sdk) {
-  if (trim(sdk).empty()) return 1;
+namespace {
+
+// The entry of the smallest release that is not older; null without one.
+const double* covering_entry(const std::map<std::string, double>& table, std::string_view sdk) {
   const Version wanted = parse_version(trim(sdk));
-  double multiplier = 1;
+  const double* multiplier = nullptr;
   std::optional<Version> best;
   for (const auto& [key, value] : table) {
     const Version release = parse_version(key);
@@ -48,10 +50,22 @@ double sdk_multiplier(const std::map<std::string, double>& table, std::string_vi
     const bool covers = comparable <= release;
     if (covers && (!best || release < *best)) {
       best = release;
-      multiplier = value;
+      multiplier = &value;
     }
   }
   return multiplier;
+}
+
+}  // namespace
+
+double sdk_multiplier(const std::map<std::string, double>& table, std::string_view sdk) {
+  if (trim(sdk).empty()) return 1;
+  const double* entry = covering_entry(table, sdk);
+  return entry == nullptr ? 1 : *entry;
+}
+
+bool sdk_is_covered(const std::map<std::string, double>& table, std::string_view sdk) {
+  return covering_entry(table, sdk) != nullptr;
 }
 
 double sdk_engine_time(const NeuronFactors& factors, std::string_view sdk) {

@@ -19,6 +19,9 @@ void check_sdk_version(const std::string& version);
 // 1 for an empty `sdk` (not stated). UserError for a text that is no version.
 double sdk_multiplier(const std::map<std::string, double>& table, std::string_view sdk);
 
+// Does the table say anything of this release, or is it newer than all of them?
+bool sdk_is_covered(const std::map<std::string, double>& table, std::string_view sdk);
+
 // Multiplier of engine time.
 double sdk_engine_time(const NeuronFactors& factors, std::string_view sdk);
 // Multiplier of the prefill of `batch` sequences.

@@ -35,6 +35,13 @@ TEST(SdkEngineTime, AKeyWithPatchReleaseEndsThere) {
   EXPECT_EQ(sdk_engine_time(factors, "2.18.1"), 1);
 }
 
+TEST(SdkEngineTime, ReleasesBehindTheNewestEntryAreNotCovered) {
+  const NeuronFactors factors = with_releases();
+  EXPECT_TRUE(sdk_is_covered(factors.sdk_engine_time, "2.14.2"));
+  EXPECT_FALSE(sdk_is_covered(factors.sdk_engine_time, "2.15.0"));
+  EXPECT_FALSE(sdk_is_covered({}, "2.9"));
+}
+
 TEST(SdkEngineTime, RefusesWhatIsNoVersion) {
   for (const char* text : {"2", "2.", "latest", "2.x", "2.9.1.0", "-2.9", "2,9", "2..9"}) {
     EXPECT_THROW(sdk_engine_time(with_releases(), text), UserError) << text;

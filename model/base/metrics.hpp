@@ -95,7 +95,7 @@ struct Metrics {
   MemoryUse memory;       // per device
   Bytes memory_capacity;  // per device
   std::string bottleneck;
-  std::optional<GenerationMetrics> generation;  // of token generation; the rest is its decode step
+  std::optional<GenerationMetrics> generation;  // then `device` is the median decode step alone
   std::optional<TrainingMetrics> training;
   std::uint64_t instructions = 0;  // executed by the simulator
   std::uint64_t events = 0;        // SystemC activations

@@ -17,13 +17,15 @@ std::string duration_text(double seconds) {
 
 }  // namespace
 
-std::string progress_line(std::string_view label, double fraction, double elapsed_s) {
+std::string progress_line(std::string_view label, double fraction, double elapsed_s,
+                          double begun_at) {
   const double share = std::clamp(fraction, 0.0, 1.0);
   const auto filled = static_cast<std::size_t>(std::lround(share * kBarWidth));
   std::string line(label);
   line += " [" + std::string(filled, '#') + std::string(kBarWidth - filled, '-') + "] " +
           std::to_string(std::lround(share * 100)) + " %";
-  if (share > 0) line += ", " + duration_text(elapsed_s * (1 - share) / share) + " left";
+  if (const double done = share - begun_at; done > 0)
+    line += ", " + duration_text(elapsed_s * (1 - share) / done) + " left";
   return line;
 }
 

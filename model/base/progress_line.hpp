@@ -6,7 +6,9 @@
 
 namespace foretell {
 
-// "predicting [#####-----] 50 %, 12 s left"; no estimate before anything is done.
-std::string progress_line(std::string_view label, double fraction, double elapsed_s);
+// "predicting [#####-----] 50 %, 12 s left"; no estimate before anything is done. `begun_at` was
+// done before the time that elapsed.
+std::string progress_line(std::string_view label, double fraction, double elapsed_s,
+                          double begun_at = 0);
 
 }  // namespace foretell

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <string>
 
-#include "model/cli/study_run.hpp"
 #include "model/study/study.hpp"
+#include "model/what_if/study_run.hpp"
 #include "reports/record/study_store.hpp"
 #include "reports/record/testing/example_record.hpp"
 

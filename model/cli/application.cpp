@@ -5,9 +5,11 @@
 #include <foretell/version.hpp>
 #include <ostream>
 
+#include "calib/command/calibrate_command.hpp"
 #include "model/base/errors.hpp"
 #include "model/cli/commands.hpp"
-#include "model/cli/output.hpp"
+#include "model/terminal/output.hpp"
+#include "reports/command/report_command.hpp"
 
 namespace foretell {
 namespace {
@@ -39,6 +41,14 @@ const CLI::App& innermost(const CLI::App& app) {
 std::string command_words(const CLI::App& app) {
   const auto called = app.get_subcommands();
   return called.empty() ? "" : called.front()->get_name() + " " + command_words(*called.front());
+}
+
+// "foretell calibrate" for `foretell calibrate import`.
+std::string words_before(const CLI::App& command) {
+  const CLI::App* parent = command.get_parent();
+  if (parent == nullptr) return "";
+  const std::string before = words_before(*parent);
+  return before.empty() ? parent->get_name() : before + " " + parent->get_name();
 }
 
 std::vector<std::string> option_names(const CLI::App& app) {
@@ -82,7 +92,7 @@ int parse_and_run(CLI::App& app, std::vector<std::string> arguments, Session& se
     app.parse(std::move(arguments));
   } catch (const CLI::CallForHelp&) {
     const CLI::App& command = innermost(app);
-    write_text("-", &command == &app ? app.help() : command.help(app.get_name()));
+    write_text("-", &command == &app ? app.help() : command.help(words_before(command)));
     return kSuccess;
   } catch (const CLI::CallForVersion& version) {
     write_text("-", std::string(version.what()) + "\n");

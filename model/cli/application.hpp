@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "model/cli/session.hpp"
+#include "model/terminal/session.hpp"
 
 namespace CLI {
 class App;

@@ -6,9 +6,9 @@
 #include <sstream>
 
 #include "model/base/errors.hpp"
-#include "model/cli/device_family.hpp"
 #include "model/cli/testing/command_runner.hpp"
-#include "model/cli/what_if.hpp"
+#include "model/forecast/device_family.hpp"
+#include "model/what_if/what_if.hpp"
 #include "reports/record/json_lines.hpp"
 #include "reports/record/testing/temporary_folder.hpp"
 

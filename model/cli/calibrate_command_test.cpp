@@ -7,7 +7,7 @@
 
 #include "hw/spec/factors_file.hpp"
 #include "model/cli/application.hpp"
-#include "model/cli/testing/fake_predictor.hpp"
+#include "model/forecast/testing/fake_predictor.hpp"
 #include "reports/record/testing/temporary_folder.hpp"
 
 namespace foretell {

@@ -65,6 +65,10 @@ TEST_F(CalibrateCpu, RefusesWhatContradictsItselfAndWhatIsTooFew) {
   Measurement elsewhere = product(2);
   elsewhere.provenance.machine = "another machine";
   expect_refusal(to_line(product(1)) + "\n" + to_line(elsewhere) + "\n", "2 machines");
+  Measurement in_seconds = product(1024);
+  in_seconds.latency_us = 0.01;
+  expect_refusal(to_line(in_seconds) + "\n", "0.01 us cannot be: at its peak the machine takes");
+  expect_refusal(to_line(product(0)) + "\n", "m: a size of 0 cannot be");
   Measurement loaded = product(1);
   loaded.readings["foreign_load"] = 0.6;
   expect_refusal(to_line(loaded) + "\n", "others used the processors");

@@ -1,8 +1,9 @@
-// Every command of the program. Each adds itself to the command line and sets session.action when
-// it is called. The list in application.cpp is the order in which help shows them.
+// The commands of this folder; calib/command and reports/command have one each. Each adds itself to
+// the command line and sets session.action when it is called. The list in application.cpp is the
+// order in which help shows them.
 #pragma once
 
-#include "model/cli/session.hpp"
+#include "model/terminal/session.hpp"
 
 namespace CLI {
 class App;
@@ -16,9 +17,7 @@ void add_explain_command(CLI::App& app, Session& session);
 void add_predict_command(CLI::App& app, Session& session);
 void add_validate_command(CLI::App& app, Session& session);
 void add_sweep_command(CLI::App& app, Session& session);
-void add_report_command(CLI::App& app, Session& session);
 void add_diff_command(CLI::App& app, Session& session);
-void add_calibrate_command(CLI::App& app, Session& session);
 void add_list_command(CLI::App& app, Session& session);
 void add_show_command(CLI::App& app, Session& session);
 void add_import_command(CLI::App& app, Session& session);

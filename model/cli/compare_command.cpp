@@ -3,13 +3,14 @@
 #include <memory>
 
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 #include "model/cli/commands.hpp"
-#include "model/cli/device_family.hpp"
-#include "model/cli/make_record.hpp"
-#include "model/cli/output.hpp"
-#include "model/cli/parallel_predict.hpp"
-#include "model/cli/progress.hpp"
-#include "model/cli/request_options.hpp"
+#include "model/forecast/device_family.hpp"
+#include "model/forecast/make_record.hpp"
+#include "model/forecast/parallel_predict.hpp"
+#include "model/terminal/output.hpp"
+#include "model/terminal/progress.hpp"
+#include "model/terminal/request_options.hpp"
 #include "reports/render/record_text.hpp"
 
 namespace foretell {
@@ -23,8 +24,11 @@ struct CompareOptions {
 };
 
 std::string describe(const RunContext& context) {
-  return context.workload + " on " + context.system + ", " + context.dtype + ", " +
-         scenario_text(context.scenario);
+  std::vector<std::string> parts = {context.workload + " on " + context.system};
+  for (const std::string& part : {context.dtype, scenario_text(context.scenario)}) {
+    if (!part.empty()) parts.push_back(part);
+  }
+  return join(parts, ", ");
 }
 
 // Every system of a comparison has to have a price by that name, or the name is a mistake.

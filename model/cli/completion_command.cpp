@@ -4,7 +4,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/cli/commands.hpp"
-#include "model/cli/output.hpp"
+#include "model/terminal/output.hpp"
 
 namespace foretell {
 namespace {

@@ -2,8 +2,8 @@
 #include <memory>
 
 #include "model/cli/commands.hpp"
-#include "model/cli/record_changes.hpp"
-#include "model/cli/table_output.hpp"
+#include "model/terminal/table_output.hpp"
+#include "reports/command/record_changes.hpp"
 
 namespace foretell {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "model/cli/sensitivity.hpp"
+#include "model/what_if/sensitivity.hpp"
 
 namespace foretell {
 

@@ -68,13 +68,17 @@ TEST_P(GemmTransfer, AGpuThatWasNeverMeasuredIsWithinTheLimit) {
   EXPECT_EQ(result.code, kSuccess) << result.result << result.messages;
 }
 
-INSTANTIATE_TEST_SUITE_P(Gpus, GemmTransfer,
-                         ::testing::Values(Limit{"h200_sxm", "trtllm", "bf16", 5.5},
-                                           Limit{"h100_sxm", "trtllm", "bf16", 5.5},
-                                           Limit{"b200_sxm", "trtllm", "bf16", 18},
-                                           Limit{"b200_sxm", "trtllm", "fp8", 18},
-                                           Limit{"b200_sxm", "trtllm", "nvfp4", 20},
-                                           Limit{"a100_sxm", "trtllm", "bf16", 18}));
+INSTANTIATE_TEST_SUITE_P(
+    Gpus, GemmTransfer,
+    ::testing::Values(
+        Limit{"h200_sxm", "trtllm", "bf16", 5.5}, Limit{"h100_sxm", "trtllm", "bf16", 5.5},
+        Limit{"h200_sxm", "trtllm", "fp8", 5.5}, Limit{"h200_sxm", "trtllm", "fp8_block", 6.2},
+        Limit{"h200_sxm", "trtllm", "int8_sq", 18}, Limit{"h200_sxm", "trtllm", "int8_wo", 18},
+        Limit{"h200_sxm", "trtllm", "int4_wo", 18}, Limit{"b200_sxm", "trtllm", "bf16", 18},
+        Limit{"b200_sxm", "trtllm", "fp8", 18}, Limit{"b200_sxm", "trtllm", "fp8_block", 18},
+        Limit{"b200_sxm", "trtllm", "nvfp4", 19}, Limit{"a100_sxm", "trtllm", "bf16", 18},
+        Limit{"a100_sxm", "trtllm", "int8_sq", 18}, Limit{"a100_sxm", "trtllm", "int8_wo", 18},
+        Limit{"a100_sxm", "trtllm", "int4_wo", 18}));
 
 }  // namespace
 }  // namespace foretell

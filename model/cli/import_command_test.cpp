@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "model/cli/application.hpp"
@@ -54,6 +55,32 @@ TEST(ImportCommand, AnOnnxFileIsSummarisedAndRunsOnEveryFamilyOfDevices) {
     const Answer answer = ask({"run", "--on", system, "--workload", model, "--dtype", "fp32"});
     EXPECT_EQ(answer.code, kSuccess) << system << ": " << answer.messages;
     EXPECT_THAT(answer.result, HasSubstr("latency")) << system;
+  }
+}
+
+std::string exported(const std::string& name) {
+  return std::string(FORETELL_SOURCE_DIR) + "/workloads/import/onnx/exported/" + name + ".onnx";
+}
+
+// The same network exported with its 20 batch norms and with these in the weights.
+TEST(ImportCommand, ABatchNormBehindAConvolutionIsPartOfIt) {
+  for (const char* system : {"inf2.xlarge", "h100-sxm", "c7i.2xlarge"}) {
+    const auto call = [&](const std::string& name) {
+      const Answer answer = ask({"run", "--on", system, "--workload", exported(name), "--dtype",
+                                 "fp32", "--format", "json"});
+      EXPECT_EQ(answer.code, kSuccess) << answer.messages;
+      return nlohmann::json::parse(answer.result).at("summary").at("call_s").get<double>();
+    };
+    EXPECT_NEAR(call("resnet18_unfolded") / call("resnet18"), 1, 1e-3) << system;
+  }
+}
+
+// Channels last between the layers, channels first in the convolutions.
+TEST(ImportCommand, ConvNextRunsOnEveryFamilyOfDevices) {
+  for (const char* system : {"inf2.xlarge", "h100-sxm", "c7i.2xlarge"}) {
+    const Answer answer =
+        ask({"run", "--on", system, "--workload", exported("convnext_tiny"), "--dtype", "bf16"});
+    EXPECT_EQ(answer.code, kSuccess) << system << ": " << answer.messages;
   }
 }
 

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "model/base/errors.hpp"
-#include "model/cli/length_cases.hpp"
-#include "model/cli/request_fields.hpp"
-#include "model/cli/study_request.hpp"
 #include "model/cli/testing/command_runner.hpp"
+#include "model/forecast/length_cases.hpp"
+#include "model/forecast/request_fields.hpp"
+#include "model/what_if/study_request.hpp"
 #include "reports/record/testing/message_of.hpp"
 #include "reports/record/testing/temporary_folder.hpp"
 

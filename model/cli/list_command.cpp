@@ -1,13 +1,16 @@
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
+#include <utility>
 
 #include "hw/spec/catalog.hpp"
 #include "hw/spec/cpu_catalog.hpp"
+#include "hw/spec/data_folder.hpp"
 #include "hw/spec/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/cli/commands.hpp"
-#include "model/cli/output.hpp"
-#include "model/cli/table_output.hpp"
+#include "model/terminal/output.hpp"
+#include "model/terminal/table_output.hpp"
 #include "reports/render/si_format.hpp"
 #include "workloads/import/workload.hpp"
 #include "workloads/ir/operators.hpp"
@@ -26,7 +29,7 @@ Table list_systems() {
   table.columns = {{"system"},
                    {"device"},
                    {"devices", Align::kRight},
-                   {"cores", Align::kRight},
+                   {"cores_or_sms", Align::kRight},
                    {"device_memory", Align::kRight},
                    {"vcpus", Align::kRight},
                    {"usd_per_hour", Align::kRight}};
@@ -90,13 +93,30 @@ Table list_operators() {
   return table;
 }
 
+// Families by their folder below that of the factors; "" holds the NeuronCores.
+Table list_factors() {
+  Table table;
+  table.columns = {{"factors"}, {"of"}};
+  const std::filesystem::path root = default_catalog_paths().factors;
+  for (const auto& [folder, of] : std::vector<std::pair<const char*, const char*>>{
+           {"", "NeuronCores"},
+           {"gpu/gemm", "matrix products of a GPU"},
+           {"gpu/attention", "attention of a GPU"},
+           {"gpu/operator", "single operators of a GPU"},
+           {"gpu/collective", "collectives of a GPU"},
+           {"cpu", "CPUs"}}) {
+    for (const std::string& id : ids_in(root / folder)) table.rows.push_back({id, of});
+  }
+  return table;
+}
+
 Table list_things(const std::string& kind) {
   if (kind == "systems") return list_systems();
   if (kind == "devices") return name_table("device", device_names());
   if (kind == "workloads") return name_table("workload", WorkloadLibrary().names());
   if (kind == "dtypes") return list_dtypes();
   if (kind == "operators") return list_operators();
-  if (kind == "factors") return name_table("factors", Catalog().factor_files());
+  if (kind == "factors") return list_factors();
   throw unknown_name("list", kind,
                      {"systems", "devices", "workloads", "dtypes", "operators", "factors"});
 }

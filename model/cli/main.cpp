@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "model/cli/program.hpp"
-#include "model/cli/session.hpp"
+#include "model/terminal/session.hpp"
 
 namespace {
 

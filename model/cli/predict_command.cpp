@@ -3,12 +3,13 @@
 #include <memory>
 
 #include "model/base/errors.hpp"
-#include "model/cli/batch_predictor.hpp"
 #include "model/cli/commands.hpp"
-#include "model/cli/kernel_batch.hpp"
-#include "model/cli/parallel_predict.hpp"
-#include "model/cli/progress.hpp"
-#include "model/cli/request_options.hpp"
+#include "model/cli/kernel_options.hpp"
+#include "model/forecast/parallel_predict.hpp"
+#include "model/tables/batch_predictor.hpp"
+#include "model/tables/kernel_batch.hpp"
+#include "model/terminal/progress.hpp"
+#include "model/terminal/request_options.hpp"
 #include "reports/record/json_text.hpp"
 
 namespace foretell {
@@ -53,14 +54,20 @@ void append_prediction(const TableLayout& layout, const RowPrediction& predictio
   }
 }
 
-// A row as a JSON object on a line of its own: predictions are numbers, what passed through is
-// text.
-std::string json_line(const CsvRow& header, const CsvRow& cells, const RowPrediction& prediction) {
+// A row as a JSON object on a line of its own: predictions are numbers, null where there is none;
+// what passed through, the first `passed` cells, is text.
+std::string json_line(const CsvRow& header, std::size_t passed, const CsvRow& cells,
+                      const RowPrediction& prediction) {
   std::string line = "{";
   for (std::size_t i = 0; i < cells.size(); ++i) {
+    line += (i > 0 ? "," : "") + json_text(header[i]) + ":";
+    const bool is_number = i >= passed && header[i] != "status" && header[i] != "message";
     const auto value = prediction.values.find(header[i]);
-    line += (i > 0 ? "," : "") + json_text(header[i]) + ":" +
-            (value != prediction.values.end() ? to_text(value->second) : json_text(cells[i]));
+    if (!is_number) {
+      line += json_text(cells[i]);
+    } else {
+      line += value == prediction.values.end() ? "null" : to_text(value->second);
+    }
   }
   return line + "}\n";
 }
@@ -87,7 +94,7 @@ int predict_table(const PredictOptions& options, const Session& session) {
     const auto sink = [&](const CsvRow& row, const RowPrediction& prediction) {
       CsvRow cells = pick(row, passed);
       append_prediction(layout, prediction, cells);
-      output.write(as_json ? json_line(header, cells, prediction) : to_csv(cells));
+      output.write(as_json ? json_line(header, passed.size(), cells, prediction) : to_csv(cells));
       ++rows;
       if (!prediction.error.empty()) ++failed;
       before_block = table.consumed();
@@ -124,9 +131,11 @@ void add_predict_command(CLI::App& app, Session& session) {
   const auto options = std::make_shared<PredictOptions>();
   CLI::App* command = app.add_subcommand("predict", "Predict every row of a table");
   command->footer(
-      "The table is CSV, also compressed as .csv.gz; \"-\" is standard input. Columns are added "
-      "and\n"
-      "none are changed; a row that fails keeps its place with status=error and a message.\n"
+      "The table is CSV, also compressed as .csv.gz; \"-\" is standard input. Columns are added, "
+      "in\n"
+      "place of older ones of these names (pred_..., status, message), and no others are changed; "
+      "a\n"
+      "row that fails keeps its place with status=error and a message.\n"
       "Example:\n"
       "  printf 'system,workload,batch,seq_len,compute_dtype\\n"
       "inf2.xlarge,bert-base-uncased,8,128,bf16\\n' | foretell predict -");

@@ -1,4 +1,4 @@
-#include "model/cli/program_run.hpp"
+#include "model/forecast/program_run.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

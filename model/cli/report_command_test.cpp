@@ -151,6 +151,19 @@ TEST(ReportCommand, BadInputIsNamed) {
               HasSubstr("no/such/folder.md"));
 }
 
+TEST(ReportCommand, AStudyIsPredictedFirst) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("s.yaml");
+  write(path,
+        "study: s\nbase: {on: inf2.xlarge, workload: bert-base-uncased, seq: 128, batch: 4}\n"
+        "vary: {batch: [1, 2]}\n");
+  const CommandResult result = run_command({"report", path, "-o", folder.file("s.csv")});
+  EXPECT_EQ(result.code, kSuccess) << result.messages;
+  EXPECT_THAT(result.messages, HasSubstr("2 records"));
+  write(path, "study: s\nbase: {on: inf2.xlarge}\nvary: {batch: []}\n");
+  EXPECT_EQ(run_command({"report", path, "-o", folder.file("s.csv")}).code, kUserMistake);
+}
+
 TEST(ReportCommand, AValidationIsAPage) {
   const TemporaryFolder folder;
   const std::string path = folder.file("v.json");

@@ -1,13 +1,14 @@
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 
 #include "model/base/errors.hpp"
 #include "model/cli/commands.hpp"
-#include "model/cli/output.hpp"
-#include "model/cli/program_run.hpp"
-#include "model/cli/progress.hpp"
-#include "model/cli/request_options.hpp"
-#include "model/cli/worker_pool.hpp"
+#include "model/forecast/program_run.hpp"
+#include "model/forecast/worker_pool.hpp"
+#include "model/terminal/output.hpp"
+#include "model/terminal/progress.hpp"
+#include "model/terminal/request_options.hpp"
 #include "reports/render/record_text.hpp"
 
 namespace foretell {
@@ -35,9 +36,20 @@ ProgramRequest program_request(const RunOptions& options) {
           request.factors,         request.sdk,     request.trace_file};
 }
 
+// The result would overwrite the timeline.
+void check_own_file(const std::string& trace, const OutputOptions& output) {
+  namespace fs = std::filesystem;
+  for (const std::string& file : {output.output, output.store}) {
+    if (trace.empty() || file.empty() || fs::weakly_canonical(trace) != fs::weakly_canonical(file))
+      continue;
+    throw UserError("--trace: " + trace + " is where the result goes; name another file");
+  }
+}
+
 int run(const RunOptions& options, const Session& session) {
   if (!options.program.empty()) {
     const ProgramRequest request = program_request(options);
+    check_own_file(request.trace_file, options.output);
     RecordOutput output(options.output);
     const RunRecord record = run_program(request);
     output.deliver({record}, run_text(record));
@@ -45,6 +57,7 @@ int run(const RunOptions& options, const Session& session) {
   }
   if (!options.parameters.empty()) throw UserError("--parameter belongs to --program FILE");
   const Request request = requests(options.request).front();
+  check_own_file(request.trace_file, options.output);
   RecordOutput output(options.output);
   Progress progress(session, "predicting");
   const RunRecord record =

@@ -6,8 +6,8 @@
 #include <sstream>
 
 #include "model/cli/application.hpp"
-#include "model/cli/study_table.hpp"
 #include "model/study/pareto.hpp"
+#include "model/what_if/study_table.hpp"
 #include "reports/record/testing/temporary_folder.hpp"
 
 namespace foretell {

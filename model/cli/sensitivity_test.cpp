@@ -1,4 +1,4 @@
-#include "model/cli/sensitivity.hpp"
+#include "model/what_if/sensitivity.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/cli/explain_output.hpp"
-#include "model/cli/testing/fake_predictor.hpp"
+#include "model/forecast/testing/fake_predictor.hpp"
 #include "reports/record/testing/message_of.hpp"
 
 namespace foretell {
@@ -51,7 +51,7 @@ TEST(Sensitivity, OnlyWhatMattersIsShown) {
   EXPECT_NEAR(rows[0].throughput_twice, 2, 1e-5);
   const Table table = tornado_table(rows, 10);
   EXPECT_EQ(table.rows[0][2], "+11.1 %");
-  EXPECT_EQ(table.rows[0].back(), "  ##########|############");
+  EXPECT_EQ(table.rows[0].back(), "############|###");
 }
 
 TEST(Sensitivity, TheUsersOwnChangeIsTheStartingPoint) {

@@ -8,16 +8,17 @@
 #include "hw/spec/catalog.hpp"
 #include "hw/spec/cpu_catalog.hpp"
 #include "hw/spec/cpu_factors.hpp"
+#include "hw/spec/data_folder.hpp"
 #include "hw/spec/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/cli/commands.hpp"
-#include "model/cli/output.hpp"
-#include "model/cli/request_fields.hpp"
-#include "model/cli/request_options.hpp"
-#include "model/cli/resolved_request.hpp"
 #include "model/cli/show_workload.hpp"
-#include "model/cli/table_output.hpp"
+#include "model/forecast/request_fields.hpp"
+#include "model/forecast/resolved_request.hpp"
+#include "model/terminal/output.hpp"
+#include "model/terminal/request_options.hpp"
+#include "model/terminal/table_output.hpp"
 
 namespace foretell {
 namespace {
@@ -26,10 +27,10 @@ struct ShowOptions {
   std::string name;
   OutputOptions output;
   RequestOptions model;
-  std::string batch = "1";
+  std::string batch;
   std::string seq;
   std::string image_size;
-  std::string dtype = "fp32";
+  std::string dtype;
 };
 
 bool contains_ignoring_case(const std::vector<std::string>& names, const std::string& name) {
@@ -112,11 +113,12 @@ void show_cpu(const ShowOptions& options, const Session& session) {
 void show_workload(const ShowOptions& options, const Session& session) {
   ResolvedRequest resolved;
   resolved.model = WorkloadLibrary().load(options.name);
-  resolved.precision = find_precision(options.dtype);
+  resolved.precision = find_precision(options.dtype.empty() ? "fp32" : options.dtype);
   const CountField& batch = find_count_field("batch");
   const CountField& seq = find_count_field("seq");
   const CountField& image = find_count_field("image-size");
-  resolved.request.batch = parse_count("--batch", options.batch, batch.low, batch.high);
+  resolved.request.batch =
+      options.batch.empty() ? 1 : parse_count("--batch", options.batch, batch.low, batch.high);
   resolved.request.seq_len = options.seq.empty()
                                  ? default_sequence(resolved.model)
                                  : parse_count("--seq", options.seq, seq.low, seq.high);
@@ -129,20 +131,56 @@ void show_workload(const ShowOptions& options, const Session& session) {
              workload_text(resolved, parse_format(options.output.format), session.result_width));
 }
 
+using Show = void (*)(const ShowOptions&, const Session&);
+
+Show show_of_system(const std::string& name, const std::vector<std::string>& neuron_systems) {
+  if (contains_ignoring_case(neuron_systems, name) || is_system_file(name, SystemFileKind::kNeuron))
+    return show_system;
+  if (GpuCatalog().has_system(name)) return show_gpu;
+  if (CpuCatalog().has_system(name)) return show_cpu;
+  return nullptr;
+}
+
+void refuse_given(const ShowOptions& options, bool is_system) {
+  const std::string what = is_system ? "a system" : "a workload";
+  const auto refuse = [&](bool given, const char* option) {
+    if (!given) return;
+    throw UserError(
+        fmt::format("{}: {} says nothing of {}; leave it out", options.name, option, what));
+  };
+  if (is_system) {
+    refuse(!options.batch.empty(), "--batch");
+    refuse(!options.seq.empty(), "--seq");
+    refuse(!options.image_size.empty(), "--image-size");
+    refuse(!options.model.dimensions.empty(), "--dim");
+    refuse(!options.dtype.empty(), "--dtype");
+  } else {
+    refuse(!options.model.set.empty(), "--set");
+    refuse(!options.model.factors.empty(), "--factors");
+  }
+}
+
+// Devices are shown with a system around them.
+void refuse_device(const std::string& name) {
+  const Catalog catalog;
+  if (!contains_ignoring_case(catalog.devices(), name)) return;
+  std::vector<std::string> with;
+  for (const std::string& id : catalog.systems()) {
+    if (to_lower(catalog.load(id).spec.device.id) == to_lower(name)) with.push_back(id);
+  }
+  throw UserError(
+      fmt::format("'{}' is a device; show a system that has it: {}", name, join(with, ", ")));
+}
+
 int show(const ShowOptions& options, const Session& session) {
   const std::vector<std::string> systems = Catalog().systems();
-  if (contains_ignoring_case(systems, options.name)) {
-    show_system(options, session);
+  const Show of_system = show_of_system(options.name, systems);
+  refuse_given(options, of_system != nullptr);
+  if (of_system != nullptr) {
+    of_system(options, session);
     return kSuccess;
   }
-  if (GpuCatalog().has_system(options.name)) {
-    show_gpu(options, session);
-    return kSuccess;
-  }
-  if (CpuCatalog().has_system(options.name)) {
-    show_cpu(options, session);
-    return kSuccess;
-  }
+  refuse_device(options.name);
   const std::vector<std::string> workloads = WorkloadLibrary().names();
   std::error_code ignored;
   // A name that is close to a system and to no workload is a misspelt system.
@@ -150,6 +188,13 @@ int show(const ShowOptions& options, const Session& session) {
   if (!is_file && nearest_name(options.name, workloads).empty() &&
       !nearest_name(options.name, systems).empty()) {
     throw unknown_name("system", options.name, systems);
+  }
+  const bool is_name = options.name.find_first_of("./") == std::string::npos;
+  if (!is_file && is_name && nearest_name(options.name, workloads).empty()) {
+    throw UserError(
+        fmt::format("'{}' is no system and no workload; see `foretell list systems` "
+                    "and `foretell list workloads`",
+                    options.name));
   }
   show_workload(options, session);
   return kSuccess;

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "model/base/text.hpp"
-#include "model/cli/table_output.hpp"
+#include "model/terminal/table_output.hpp"
 #include "reports/render/si_format.hpp"
+#include "workloads/import/control_flow.hpp"
 #include "workloads/ir/work.hpp"
 
 namespace foretell {
@@ -146,9 +148,8 @@ Json scenario_json(const ResolvedWorkload& resolved) {
   return json;
 }
 
-std::string graph_json(const ResolvedWorkload& resolved, const Graph& graph) {
-  Json json = scenario_json(resolved);
-  json.update(work_json(work_of(graph)));
+Json graph_json(const Graph& graph) {
+  Json json = work_json(work_of(graph));
   for (const MemoryRow& row : kMemoryRows) {
     for (const auto& [dtype, bytes] : bytes_by_dtype(graph, row.kind))
       json["memory_bytes"][row.name][std::string(to_string(dtype))] = bytes.value();
@@ -162,7 +163,95 @@ std::string graph_json(const ResolvedWorkload& resolved, const Graph& graph) {
     one.update(work_json(work_of(graph, id)));
     json["operators"].push_back(std::move(one));
   }
-  return json.dump() + "\n";
+  return json;
+}
+
+using Steps = std::vector<ControlStep>;
+
+// Where and how often parts run, one line each.
+void append_lines(const Steps& steps, const std::string& indent, std::string& text) {
+  for (const ControlStep& step : steps) {
+    text += indent + step.name;
+    if (step.kind == ControlStep::Kind::kRun) {
+      text += step.like == step.name ? "\n" : ": as " + step.like + "\n";
+      continue;
+    }
+    const bool is_loop = step.kind == ControlStep::Kind::kLoop;
+    if (step.stated) {
+      text += is_loop ? fmt::format(": runs {} times\n", plain_format(*step.stated))
+                      : fmt::format(": taken with probability {}\n", plain_format(*step.stated));
+    } else {
+      text += is_loop ? fmt::format(": runs as often as --trips {}=N says\n", step.name)
+                      : fmt::format(": taken as often as --branch {}=P says\n", step.name);
+    }
+    append_lines(step.body, indent + "  ", text);
+    if (step.instead.empty()) continue;
+    text += indent + "otherwise\n";
+    append_lines(step.instead, indent + "  ", text);
+  }
+}
+
+Json steps_json(const Steps& steps) {
+  Json list = Json::array();
+  for (const ControlStep& step : steps) {
+    Json one = {{"name", step.name}};
+    if (step.kind == ControlStep::Kind::kRun) {
+      one["part"] = step.like;
+    } else {
+      const bool is_loop = step.kind == ControlStep::Kind::kLoop;
+      one["kind"] = is_loop ? "loop" : "branch";
+      if (step.stated) one[is_loop ? "trips" : "probability"] = *step.stated;
+      one["body"] = steps_json(step.body);
+      if (!step.instead.empty()) one["otherwise"] = steps_json(step.instead);
+    }
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+// The different parts below, each once.
+void collect_parts(const Steps& steps, std::vector<std::string>& parts) {
+  for (const ControlStep& step : steps) {
+    const bool is_part = step.kind == ControlStep::Kind::kRun;
+    if (is_part && std::find(parts.begin(), parts.end(), step.like) == parts.end())
+      parts.push_back(step.like);
+    collect_parts(step.body, parts);
+    collect_parts(step.instead, parts);
+  }
+}
+
+// A network with branches and loops: one table of the operators of all parts, with a sum each.
+std::string control_text(const ResolvedWorkload& resolved, const Steps& steps, Format format,
+                         int max_width) {
+  std::vector<std::string> parts;
+  collect_parts(steps, parts);
+  Json json = scenario_json(resolved);
+  json["control"] = steps_json(steps);
+  json["parts"] = Json::array();
+  Table all;
+  for (const std::string& part : parts) {
+    ResolvedWorkload one = resolved;
+    one.request.part = part;
+    const Graph graph = build_resolved_graph(one);
+    Json part_json = {{"name", part}};
+    part_json.update(graph_json(graph));
+    json["parts"].push_back(std::move(part_json));
+    Table table = operators_table(graph, format);
+    all.columns = table.columns;
+    for (std::vector<std::string>& row : table.rows) {
+      row.insert(row.begin(), part);
+      all.rows.push_back(std::move(row));
+    }
+  }
+  if (format == Format::kJson) return json.dump() + "\n";
+  all.columns.insert(all.columns.begin(), {"part"});
+  const std::string text = table_text(all, format, max_width);
+  if (format != Format::kTable) return text;
+  std::string lines;
+  append_lines(steps, "  ", lines);
+  return fmt::format("{} ({}), batch {}, {}, {}: {} parts\n{}\n{}", resolved.model.name,
+                     resolved.model.model_type, resolved.request.batch, lengths_text(resolved),
+                     resolved.precision.name, parts.size(), lines, text);
 }
 
 // One network of a pipeline, bound as the pipeline runs it.
@@ -211,8 +300,14 @@ std::string pipeline_text(const ResolvedWorkload& resolved, Format format, int m
 
 std::string workload_text(const ResolvedWorkload& resolved, Format format, int max_width) {
   if (resolved.model.family == Family::kPipeline) return pipeline_text(resolved, format, max_width);
+  const Steps steps = control_flow(resolved.model, binding_of(resolved));
+  if (!steps.empty()) return control_text(resolved, steps, format, max_width);
   const Graph graph = build_resolved_graph(resolved);
-  if (format == Format::kJson) return graph_json(resolved, graph);
+  if (format == Format::kJson) {
+    Json json = scenario_json(resolved);
+    json.update(graph_json(graph));
+    return json.dump() + "\n";
+  }
   const std::string table = table_text(operators_table(graph, format), format, max_width);
   return format == Format::kTable ? heading(resolved, graph) + table : table;
 }

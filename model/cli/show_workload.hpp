@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "model/cli/output.hpp"
-#include "model/cli/resolved_workload.hpp"
+#include "model/forecast/resolved_workload.hpp"
+#include "model/terminal/output.hpp"
 
 namespace foretell {
 

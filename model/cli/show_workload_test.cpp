@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "model/cli/testing/command_runner.hpp"
@@ -87,6 +88,49 @@ TEST(ShowWorkload, APipelineIsItsNetworks) {
   EXPECT_EQ(unet.at("parameters"), 859'520'964);
   EXPECT_NEAR(unet.at("macs").get<double>() / 2e9, 401.6, 0.5) << "with and without the text";
   EXPECT_THAT(run_command({"show", "stable-diffusion-1.5"}).result, HasSubstr("all calls"));
+}
+
+TEST(Show, OptionsThatSayNothingAreRefused) {
+  const auto message = [](std::vector<std::string> words) {
+    words.insert(words.begin(), "show");
+    const CommandResult result = run_command(words);
+    EXPECT_EQ(result.code, kUserMistake);
+    return result.messages;
+  };
+  EXPECT_THAT(message({"bert-base-uncased", "--set", "foo.bar=4"}),
+              HasSubstr("--set says nothing of a workload"));
+  EXPECT_THAT(message({"inf2.xlarge", "--seq", "5"}), HasSubstr("--seq says nothing of a system"));
+  EXPECT_THAT(message({"inferentia2"}), HasSubstr("show a system that has it: inf2.24xlarge"));
+  EXPECT_THAT(message({"qqqqqqqq"}), HasSubstr("no system and no workload"));
+}
+
+TEST(List, FactorsAreThoseOfAllFamilies) {
+  const std::string text = run_command({"list", "factors"}).result;
+  for (const char* id : {"inferentia2", "h100-sxm", "amd-epyc"}) EXPECT_THAT(text, HasSubstr(id));
+}
+
+TEST(ShowWorkload, PartsOfANetworkThatDecidesAreShownWithWhatDecides) {
+  const std::string path =
+      std::string(FORETELL_SOURCE_DIR) + "/workloads/examples/bert-base-early-exit.json";
+  EXPECT_THAT(run_command({"show", path}).result,
+              AllOf(HasSubstr("3 parts"), HasSubstr("exit.0: taken with probability 0.02"),
+                    HasSubstr("layer.3: as layer.1"), HasSubstr("\nlayer.11 ")));
+  const json network = shown(path);
+  ASSERT_EQ(network.at("parts").size(), 3U);
+  double parameters = 0;
+  const std::vector<double> times = {1, 10, 1};  // the layers between the first and the last
+  for (std::size_t i = 0; i < times.size(); ++i)
+    parameters += times[i] * network.at("parts")[i].at("parameters").get<double>();
+  EXPECT_GT(parameters, 109e6);  // those of the network without exits
+  EXPECT_EQ(network.at("control")[1].at("kind"), "branch");
+}
+
+TEST(ShowWorkload, BranchesOfAnOnnxFileAreParts) {
+  const std::string model = "/usr/share/libonnx-testdata/data/node/test_if/model.onnx";
+  if (!std::filesystem::exists(model)) GTEST_SKIP() << "skipped, no libonnx-testdata";
+  const json network = shown(model);
+  ASSERT_EQ(network.at("control").size(), 1U);
+  EXPECT_EQ(network.at("control")[0].at("kind"), "branch");
 }
 
 }  // namespace

@@ -25,7 +25,10 @@ double StudyProgress::elapsed() const {
 }
 
 void StudyProgress::update(const StudyCounts& counts) {
-  if (is_first_) before_ = counts.done;
+  if (is_first_) {
+    before_ = counts.done;
+    progress_.begin_at(as_number(before_) / std::max(1.0, as_number(counts.points)));
+  }
   is_first_ = false;
   const double rate = as_number(counts.done - before_) / std::max(elapsed(), 1e-9);
   progress_.update(as_number(counts.done) / std::max(1.0, as_number(counts.points)),

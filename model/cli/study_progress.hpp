@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "model/cli/progress.hpp"
-#include "model/cli/study_run.hpp"
+#include "model/terminal/progress.hpp"
+#include "model/what_if/study_run.hpp"
 #include "reports/record/text_file.hpp"
 
 namespace foretell {

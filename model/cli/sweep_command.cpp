@@ -8,14 +8,14 @@
 
 #include "model/base/errors.hpp"
 #include "model/cli/commands.hpp"
-#include "model/cli/output.hpp"
-#include "model/cli/parallel_predict.hpp"
-#include "model/cli/request_fields.hpp"
-#include "model/cli/study_check.hpp"
 #include "model/cli/study_progress.hpp"
-#include "model/cli/study_run.hpp"
-#include "model/cli/study_table.hpp"
+#include "model/forecast/parallel_predict.hpp"
+#include "model/forecast/request_fields.hpp"
 #include "model/search/front_search.hpp"
+#include "model/terminal/output.hpp"
+#include "model/what_if/study_check.hpp"
+#include "model/what_if/study_run.hpp"
+#include "model/what_if/study_table.hpp"
 #include "reports/record/text_file.hpp"
 
 namespace foretell {
@@ -101,7 +101,7 @@ class SweepCommand {
     if (options_.resume && options_.store == SweepOptions().store)
       throw UserError("--resume needs the store that the study began in: --store FILE");
     check_study(study_, defaults_);
-    basis_ = study_basis(study_);
+    basis_ = study_basis();
     const StopSignals signals;
     WorkerGroup workers(
         [this](std::uint64_t number) {
@@ -235,7 +235,7 @@ void add_sweep_command(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("sweep", "Run a what-if study: many design points");
   command->footer(
       "Examples:\n"
-      "  foretell sweep workloads/studies/bandwidth-or-cores.yaml --store studies.sqlite\n"
+      "  foretell sweep workloads/studies/bandwidth-or-clock.yaml --store studies.sqlite\n"
       "  mpirun -n 4 foretell sweep study.yaml --store studies.sqlite\n"
       "Every point is stored as soon as it is done. A study that was stopped goes on when the "
       "same\n"

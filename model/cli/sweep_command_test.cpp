@@ -12,6 +12,7 @@
 #include <functional>
 #include <sstream>
 
+#include "hw/spec/catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/cli/application.hpp"
 #include "model/cli/testing/command_runner.hpp"
@@ -303,6 +304,62 @@ TEST_F(SweepTest, FamiliesAndPricesInOneStudy) {
   EXPECT_THAT(result.result, HasSubstr("8 of 8 points, 6 predicted, 2 skipped"));
 }
 
+// A device of the user's own beside those of the data, with its own paths varied. What its file
+// says is part of what its points are known by, and of no other's.
+TEST_F(SweepTest, ADeviceOfOnesOwnIsNamedByItsFile) {
+  const std::string gpu = read_text_file(default_catalog_paths().hw / "devices/gpu/l4.yaml");
+  const auto write_device = [&](const std::string& name, const std::string& rate) {
+    std::string text = gpu;
+    text.replace(text.find("id: l4"), 6, "id: " + name);
+    const std::string old = "bandwidth: {value: 300 GB/s";
+    text.replace(text.find(old), old.size(), "bandwidth: {value: " + rate);
+    std::ofstream(folder_.file(name + ".yaml")) << text;
+    return folder_.file(name + ".yaml");
+  };
+  const std::string mine = write_device("mine", "1 TB/s");
+  const std::string mixed = study(
+      "base: {workload: bert-base-uncased, seq: 128}\nvary: {on: [inf2.xlarge, g6.xlarge, "
+      "c7i.8xlarge, " +
+          mine + "]}\n",
+      "mixed.yaml", "mixed");
+  const auto messages = [&](const std::string& path) {
+    return run_command({"sweep", path, "--store", store()}).messages;
+  };
+  EXPECT_THAT(messages(mixed), HasSubstr("4 of 4 points stored, 4 computed now"));
+  EXPECT_THAT(messages(mixed), HasSubstr("4 known before"));
+  write_device("mine", "2 TB/s");
+  EXPECT_THAT(messages(mixed), HasSubstr("1 computed now, 3 known before"));
+  // A study that does not name the file shares the points of the others.
+  const std::string named = study(
+      "base: {workload: bert-base-uncased, seq: 128}\nvary: {on: [c7i.8xlarge, inf2.xlarge]}\n",
+      "named.yaml", "named");
+  EXPECT_THAT(messages(named), AllOf(HasSubstr("2 known before"), Not(HasSubstr("computed now"))));
+  const auto with_path = [&](const std::string& path) {
+    return study("base: {workload: bert-base-uncased, seq: 128, on: " + mine + "}\nvary: {" + path +
+                     ": [600 GB/s, 900 GB/s]}\n",
+                 "path.yaml", "path");
+  };
+  EXPECT_THAT(messages(with_path("device.hbm.bandwidth")), HasSubstr("2 computed now"));
+  EXPECT_THAT(messages(with_path("device.hbm.bandwith")), HasSubstr("'device.hbm.bandwidth'"));
+  std::filesystem::remove(mine);
+  EXPECT_THAT(messages(mixed), HasSubstr("mine.yaml: no such file"));
+}
+
+TEST_F(SweepTest, AnEmptyFrontSaysWhichObjectivesAreMissing) {
+  const std::string path = study(std::string(kBase) + "vary: {batch: [1, 2]}\n");
+  std::ostringstream messages;
+  Session session;
+  session.messages = &messages;
+  session.predict = [](const Request& request) {
+    RunRecord record = fake_predict(request);
+    record.summary.cost_usd_per_million.reset();
+    return record;
+  };
+  EXPECT_EQ(run_application({"sweep", path, "-o", folder_.file("out")}, session), kSuccess);
+  EXPECT_THAT(read_text_file(folder_.file("out")),
+              HasSubstr("none has all of latency, throughput, usd_per_million"));
+}
+
 TEST_F(SweepTest, ALogForBatchJobs) {
   const std::string path = study(std::string(kBase) + "vary: {batch: [1, 1313]}\n");
   run_command({"sweep", path, "--log", folder_.file("log")});
@@ -325,6 +382,10 @@ TEST_F(SweepTest, MistakesAreFoundBeforeAnythingRuns) {
               AllOf(HasSubstr("study.yaml:3"), HasSubstr("nearest is 'batch'")));
   EXPECT_THAT(mistake(base + "vary: {batch: [0]}\n"), HasSubstr("'0' is not allowed"));
   EXPECT_THAT(mistake(base + "vary: {batch: []}\n"), HasSubstr("no values"));
+  EXPECT_THAT(mistake(base + "vary: {batch: {range: [8, 1], step: 1}}\n"), HasSubstr("goes down"));
+  EXPECT_THAT(mistake(base + "vary: {batch: [1, 2]}\nderive: {device.hbm.bandwidth: \"1 TB/s / "
+                             "(${dp} - 1)\"}\nzip: {dp: [1, 1.0]}\n"),
+              HasSubstr("divides by zero"));  // at every point
   EXPECT_THAT(mistake(base + "vary: {dtype: [bf17]}\n"), HasSubstr("nearest is 'bf16'"));
   EXPECT_THAT(mistake(base + "vary: {batch: {range: [1, 1000000], steps: 1000000}, dp: {range: "
                              "[1, 1000000], steps: 1000000}}\n"),
@@ -341,6 +402,21 @@ TEST_F(SweepTest, MistakesAreFoundBeforeAnythingRuns) {
   EXPECT_THAT(mistake(base + "where: [\"${latency}\"]\n"), HasSubstr("is no condition"));
   EXPECT_THAT(mistake(base + "derive: {core.dma.engine_rate: \"2 ms\"}\n"),
               AllOf(HasSubstr("study.yaml:3"), HasSubstr("is a time; wanted is a data rate")));
+}
+
+// Wherever the point is that has no value, it alone fails.
+TEST_F(SweepTest, AFormulaThatFailsAtAPointCostsThatPoint) {
+  for (const std::string hole : {"1", "3"}) {
+    const std::string distance = "(${batch} - " + hole + ")";
+    const std::string path = study(std::string(kBase) +
+                                   "vary: {batch: [1, 2, 3]}\nderive: {device.hbm.bandwidth: \"1 "
+                                   "TB/s / (" +
+                                   distance + " * " + distance + ")\"}\n");
+    const CommandResult result = run_command({"sweep", path, "--store", store(hole)});
+    EXPECT_EQ(result.code, kOutsideTolerance) << result.messages;
+    EXPECT_THAT(result.messages, HasSubstr("2 computed now, 1 failed"));
+    EXPECT_THAT(rows(store(hole)), HasSubstr("divides by zero"));
+  }
 }
 
 TEST_F(SweepTest, ASearchKeepsToItsEvaluationsAndRepeatsItself) {

@@ -5,18 +5,21 @@
 #include <map>
 #include <memory>
 
+#include "calib/command/cpu_records.hpp"
 #include "calib/validate/accuracy_report.hpp"
 #include "model/base/errors.hpp"
-#include "model/cli/batch_predictor.hpp"
 #include "model/cli/commands.hpp"
-#include "model/cli/kernel_batch.hpp"
-#include "model/cli/output.hpp"
-#include "model/cli/parallel_predict.hpp"
-#include "model/cli/progress.hpp"
-#include "model/cli/request_fields.hpp"
-#include "model/cli/request_options.hpp"
-#include "model/cli/row_filter.hpp"
-#include "model/cli/sample_collector.hpp"
+#include "model/cli/kernel_options.hpp"
+#include "model/forecast/parallel_predict.hpp"
+#include "model/forecast/request_fields.hpp"
+#include "model/tables/batch_predictor.hpp"
+#include "model/tables/held_out_rows.hpp"
+#include "model/tables/kernel_batch.hpp"
+#include "model/tables/row_filter.hpp"
+#include "model/tables/sample_collector.hpp"
+#include "model/terminal/output.hpp"
+#include "model/terminal/progress.hpp"
+#include "model/terminal/request_options.hpp"
 
 namespace foretell {
 namespace {
@@ -41,6 +44,7 @@ struct ValidateOptions {
   std::string jobs;
   RequestOptions model;
   KernelOptions kernels;
+  std::string system;  // of records of CPUs
 };
 
 RowFilter make_filter(const ValidateOptions& options, const CsvRow& header) {
@@ -161,14 +165,48 @@ AccuracyReport compare_with_table(const ValidateOptions& options, int jobs, CsvR
   return report;
 }
 
+// The same of records of a CPU, or of a table that was made of them.
+AccuracyReport compare_with_records(const ValidateOptions& options, const Session& session) {
+  static const TableLayout& layout = recognise_table({"op", "dtype"}, options.table);
+  const CpuRecords records(options.table,
+                           {options.system, options.model.factors, options.model.set}, session);
+  RowFilter filter;
+  if (options.held_out) filter.require("held_out=yes", CpuRecords::header());
+  for (const std::string& condition : options.where)
+    filter.require(condition, CpuRecords::header());
+  SampleCollector collector(layout, CpuRecords::header(), options.by);
+  Counts counts;
+  records.each([&](const CsvRow& row, const RowPrediction& prediction) {
+    ++counts.read;
+    if (!filter.accepts(row)) return;
+    ++counts.asked;
+    collector.collect(row, prediction);
+  });
+  const auto worst = static_cast<std::size_t>(parse_count("--worst", options.worst, 0, kMaxWorst));
+  AccuracyReport report = build_report(collector.samples(), options.by, worst);
+  report.rows = counts.asked;
+  report.notes.push_back(fmt::format("{} of {} points count{}{}", counts.asked, counts.read,
+                                     filter.text().empty() ? "" : ": ", filter.text()));
+  return report;
+}
+
 int validate(const ValidateOptions& options, const Session& session) {
   const Format format = parse_format(options.output.format);
   const int jobs = parse_jobs(options.jobs);
   check_limits(options);
-  CsvReader table(options.table);
+  const bool of_cpu = holds_cpu_measurements(options.table);
+  if (!of_cpu && !options.system.empty()) {
+    throw UserError("--on: rows of this table name their systems; leave it out");
+  }
   check_not_same_file(options.table, options.output.output);
   OutputFile output(options.output.output);
-  const AccuracyReport report = compare_with_table(options, jobs, table, session);
+  AccuracyReport report;
+  if (of_cpu) {
+    report = compare_with_records(options, session);
+  } else {
+    CsvReader table(options.table);
+    report = compare_with_table(options, jobs, table, session);
+  }
   if (report.rows == 0) {
     throw UserError(options.table + ": no row counts; " + report.notes.front() +
                     " (--all-rows takes rows of any use)");
@@ -191,8 +229,12 @@ void add_validate_command(CLI::App& app, Session& session) {
       "Examples:\n"
       "  foretell validate measured.csv --where system=inf2.xlarge --where family=encoder --latest "
       "--by workload\n"
-      "  foretell validate measured.csv --max-mape 7.5 --max-p90 15 --max-bias 4");
-  command->add_option("table", options->table, "CSV with measured columns")->required();
+      "  foretell validate measured.csv --max-mape 7.5 --max-p90 15 --max-bias 4\n"
+      "  foretell validate measurements.jsonl --held-out --by class");
+  command
+      ->add_option("table", options->table,
+                   "CSV with measured columns, or records of a CPU (calibrate measure)")
+      ->required();
   command->add_option("--by", options->by, "columns to group by, with commas between")
       ->type_name("COLUMN")
       ->delimiter(',')
@@ -206,7 +248,11 @@ void add_validate_command(CLI::App& app, Session& session) {
       ->take_all();
   command->add_flag("--latest", options->latest, "the same as --where latest=1");
   command->add_flag("--held-out", options->held_out,
-                    "GPU kernels: only shape families that no factor was fitted to");
+                    "GPU kernels and CPUs: only shape families that no factor was fitted to");
+  command
+      ->add_option("--on", options->system,
+                   "records of a CPU: the system that was measured (default: host)")
+      ->type_name("SYSTEM");
   command->add_flag("--all-rows", options->all_rows, "also rows whose 'use' is not yes");
   command
       ->add_option("--worst", options->worst, "rows with the largest error to list (default: 10)")

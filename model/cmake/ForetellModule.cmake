@@ -53,11 +53,15 @@ function(foretell_group_sources target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
 
+# Tests are not optimised, what they test is: optimising them takes half of their compile time.
+# Tests of speed are, for inline functions of headers are linked from either.
+set(foretell_test_options $<$<CONFIG:Release>:-O0>)
+
 # Every test includes GoogleTest's headers, which take longer to parse than most tests: parsed once.
 if(FORETELL_TESTS AND FORETELL_PCH)
   add_library(foretell_test_headers OBJECT ${CMAKE_CURRENT_LIST_DIR}/precompiled.cpp)
   target_link_libraries(foretell_test_headers PRIVATE foretell_options GTest::gmock)
-  target_compile_options(foretell_test_headers PRIVATE -fpch-preprocess) # ccache asks for it
+  target_compile_options(foretell_test_headers PRIVATE ${foretell_test_options} -fpch-preprocess) # ccache asks for it
   target_precompile_headers(foretell_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
 endif()
 
@@ -85,9 +89,12 @@ function(foretell_tests name)
       endif()
       target_link_libraries(${test_target} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
       target_compile_definitions(${test_target} PRIVATE FORETELL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-      if(FORETELL_PCH)
-        target_precompile_headers(${test_target} REUSE_FROM foretell_test_headers)
-        target_compile_options(${test_target} PRIVATE -fpch-preprocess)
+      if(NOT label STREQUAL "speed")
+        target_compile_options(${test_target} PRIVATE ${foretell_test_options})
+        if(FORETELL_PCH)
+          target_precompile_headers(${test_target} REUSE_FROM foretell_test_headers)
+          target_compile_options(${test_target} PRIVATE -fpch-preprocess)
+        endif()
       endif()
       set(properties LABELS ${label} TIMEOUT 300)
       if(label STREQUAL "speed")

@@ -141,17 +141,19 @@ bool EngineQueue::begin_next() {
 }
 
 LaneEngine::LaneEngine(const sc_core::sc_module_name& name, Engine engine,
-                       const LaneEngineSpec& spec, double time_scale, CoreShared& shared)
+                       const LaneEngineSpec& spec, int partitions, double time_scale,
+                       CoreShared& shared)
     : EngineQueue(name, engine, shared),
       engine_(engine),
       spec_(spec),
+      partitions_(partitions),
       ticks_per_cycle_(kTicksPerSecond / spec.clock.value() * time_scale),
       shared_(shared) {}
 
 EngineQueue::Slot LaneEngine::schedule(const Instruction& instruction, Ticks ready,
                                        EntryRef cause) {
   const Cycles cycles =
-      lane_cycles(engine_, spec_, instruction) + access_overhead(spec_, instruction);
+      lane_cycles(engine_, spec_, partitions_, instruction) + access_overhead(spec_, instruction);
   const Ticks duration = std::llround(cycles.value() * ticks_per_cycle_);
   const bool waited = ready > free_at_;
   const Ticks begin = waited ? ready : free_at_;

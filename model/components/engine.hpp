@@ -106,7 +106,7 @@ class LaneEngine final : public EngineQueue {
  public:
   // `time_scale`: engine time is multiplied by this (clock derating, compiler maturity).
   LaneEngine(const sc_core::sc_module_name& name, Engine engine, const LaneEngineSpec& spec,
-             double time_scale, CoreShared& shared);
+             int partitions, double time_scale, CoreShared& shared);
 
  private:
   Slot schedule(const Instruction& instruction, Ticks ready, EntryRef cause) override;
@@ -114,6 +114,7 @@ class LaneEngine final : public EngineQueue {
 
   Engine engine_;
   const LaneEngineSpec& spec_;
+  int partitions_;  // of SBUF
   double ticks_per_cycle_;
   CoreShared& shared_;
 };

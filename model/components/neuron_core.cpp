@@ -14,9 +14,12 @@ NeuronCore::NeuronCore(const sc_core::sc_module_name& name, const NeuronCoreSpec
       shared_{
           program, Semaphores(program.semaphores.size(), scaling.semaphore_latency), {}, {}, {}},
       tensor_("tensor", spec.tensor, scaling.engine_time, shared_),
-      vector_("vector", Engine::kVector, spec.vector, scaling.engine_time, shared_),
-      scalar_("scalar", Engine::kScalar, spec.scalar, scaling.engine_time, shared_),
-      gpsimd_("gpsimd", Engine::kGpSimd, spec.gpsimd, scaling.engine_time, shared_),
+      vector_("vector", Engine::kVector, spec.vector, spec.sbuf.partitions, scaling.engine_time,
+              shared_),
+      scalar_("scalar", Engine::kScalar, spec.scalar, spec.sbuf.partitions, scaling.engine_time,
+              shared_),
+      gpsimd_("gpsimd", Engine::kGpSimd, spec.gpsimd, spec.sbuf.partitions, scaling.engine_time,
+              shared_),
       sync_("sync", Engine::kSync, shared_),
       dma_("dma", spec.dma, scaling.dma_rate_fraction, shared_),
       collectives_("collectives", seat, shared_) {}

@@ -1,6 +1,7 @@
 #include "model/config/document.hpp"
 
 #include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <fstream>
@@ -156,23 +157,58 @@ void Node::only_keys(const std::vector<std::string>& known, std::string_view pat
 
 namespace {
 
+// Where documents begin; what is in them is passed over.
+class DocumentStarts : public YAML::EventHandler {
+ public:
+  const std::vector<YAML::Mark>& marks() const { return marks_; }
+
+  void OnDocumentStart(const YAML::Mark& mark) override { marks_.push_back(mark); }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
+  void OnAlias(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
+  void OnScalar(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                const std::string& /*value*/) override {}
+  void OnSequenceStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/,
+                       YAML::anchor_t /*anchor*/, YAML::EmitterStyle::value /*style*/) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                  YAML::EmitterStyle::value /*style*/) override {}
+  void OnMapEnd() override {}
+
+ private:
+  std::vector<YAML::Mark> marks_;
+};
+
+// Two at most: text that begins with a comma is documents without end to yaml-cpp.
+std::vector<YAML::Mark> first_documents(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  DocumentStarts starts;
+  while (starts.marks().size() < 2 && parser.HandleNextDocument(starts)) {
+  }
+  return starts.marks();
+}
+
 Node parse_anew(const std::string& text, const std::string& shown_as) {
-  std::vector<YAML::Node> documents;
+  YAML::Node document;
   try {
-    documents = YAML::LoadAll(text);
+    const std::vector<YAML::Mark> starts = first_documents(text);
+    if (starts.size() > 1 && starts[0].pos == starts[1].pos) {
+      throw UserError(fmt::format("{}:{}: not valid YAML: nothing can begin like this", shown_as,
+                                  line_of(starts[0])));
+    }
+    if (starts.size() > 1) {
+      throw UserError(fmt::format("{}:{}: a second document ('---'); wanted is one per file",
+                                  shown_as, line_of(starts[1])));
+    }
+    document = YAML::Load(text);
   } catch (const YAML::Exception& error) {
     throw UserError(
         fmt::format("{}:{}: not valid YAML: {}", shown_as, line_of(error.mark), error.msg));
   }
-  if (documents.empty() || documents.front().IsNull()) {
-    throw UserError(fmt::format("{}: the file is empty", shown_as));
-  }
-  if (documents.size() > 1) {
-    throw UserError(fmt::format("{}:{}: a second document ('---'); wanted is one per file",
-                                shown_as, line_of(documents[1].Mark())));
-  }
+  if (document.IsNull()) throw UserError(fmt::format("{}: the file is empty", shown_as));
   Problems problems;
-  Node root = Converter(shown_as, problems).convert(documents.front(), "", 0);
+  Node root = Converter(shown_as, problems).convert(document, "", 0);
   problems.throw_if_any();
   return root;
 }

@@ -66,6 +66,7 @@ TEST(Document, EmptyAndSeveralDocumentsAreErrors) {
   EXPECT_EQ(parse_message(""), "x.yaml: the file is empty");
   EXPECT_EQ(parse_message("# only a comment\n"), "x.yaml: the file is empty");
   EXPECT_THAT(parse_message("a: 1\n---\nb: 2\n"), HasSubstr("a second document"));
+  EXPECT_THAT(parse_message(",\n  \"a\": 1\n"), HasSubstr("not valid YAML"));  // ends, too
 }
 
 TEST(Document, KeysThatAreNoTextAreErrors) {

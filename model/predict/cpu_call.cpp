@@ -7,6 +7,7 @@
 
 #include "model/mapping/cpu/map_graph.hpp"
 #include "model/predict/distinct_times.hpp"
+#include "model/predict/kernel_dependencies.hpp"
 #include "model/system/cpu_run.hpp"
 
 namespace foretell {
@@ -58,10 +59,19 @@ class CpuCallRunner {
       for (const CpuLoop& loop : op.program.loops) {
         const Seconds time = times[next++];
         result_.parts.push_back({loop.name, loop.op_class, time});
-        result_.loops.push_back({call_.graph.op(op.main).name, loop.name, op.engine, end_, time});
+        KernelRun run{call_.graph.op(op.main).name, loop.name, op.engine, end_, time};
+        run.launch = loop.call;
+        for (const CpuChunkRun& chunks : loop.chunks)
+          run.dram += static_cast<double>(chunks.count) * chunks.dram;
+        result_.loops.push_back(std::move(run));
         end_ += time;
       }
       add_operator(op, start);
+    }
+    if (call_.for_timeline) {
+      std::vector<std::size_t> counts;
+      for (const MappedCpuOp& op : ops) counts.push_back(op.program.loops.size());
+      fill_dependencies(call_.graph, counts, result_.loops);
     }
     fill(ops);
     return std::move(result_);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "model/base/metrics.hpp"
-#include "model/system/gpu_trace.hpp"
+#include "model/system/kernel_trace.hpp"
 #include "model/timing/cpu_interval.hpp"
 #include "model/timing/cpu_timing.hpp"
 #include "workloads/ir/graph.hpp"
@@ -19,7 +19,8 @@ struct CpuCall {
   const CpuSystemSpec& system;  // what one copy of the network has
   const CpuFactors& factors;
   int threads = 1;
-  bool exact = false;  // simulate every loop instead of equal ones once
+  bool exact = false;         // simulate every loop instead of equal ones once
+  bool for_timeline = false;  // say which loops read the results of which
 };
 
 struct CpuCallResult {

@@ -66,8 +66,9 @@ void apply_conditions(const GemmRowOptions& options, const GpuDeviceSpec& device
                       GemmFactors& factors) {
   if (options.launch == LaunchKind::kStream) {
     const Seconds longer = device.stream_floor - device.launch_floor;
-    factors.launch += longer;
-    if (factors.quantise_launch > Seconds(0)) factors.quantise_launch += longer;
+    factors.launch = std::max(Seconds(0), factors.launch + longer);
+    if (factors.quantise_launch > Seconds(0))
+      factors.quantise_launch = std::max(Seconds(0), factors.quantise_launch + longer);
   }
   if (options.sustained) {
     factors.mma_efficiency *= device.sustained_rate;

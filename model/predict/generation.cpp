@@ -4,6 +4,7 @@
 #include <map>
 
 #include "model/predict/decode_steps.hpp"
+#include "model/predict/whole_call.hpp"
 #include "model/system/simulate.hpp"
 
 namespace foretell {
@@ -29,6 +30,11 @@ class GenerationRunner {
     result.total += decode;
     const std::int64_t kv_len = median_kv_len();
     Metrics metrics = step(kv_len).metrics;
+    const Metrics decode_step = metrics;
+    const auto count = static_cast<double>(g_.output_len - (g_.prompt_in_cache ? 1 : 0));
+    fill_whole_call({{"prefill", &prefill_, 1, prefill_time_, prefill_overhead()},
+                     {"decode", &decode_step, count, result.total - prefill_time_, Seconds(0)}},
+                    metrics);
     result.tpot = step_time(kv_len);
     result.slowest_stage =
         g_.pipeline.stages == 1
@@ -65,8 +71,9 @@ class GenerationRunner {
 
   Seconds time_to_first_token() {
     const PipelinePass prefill = run_prefill();
-    const Seconds encoded = prefill_overhead() + prefill.metrics.device * g_.sdk_prefill_time;
-    return encoded + (g_.prompt_in_cache ? logits_copy(prefill) : first_step());
+    prefill_time_ = prefill_overhead() + prefill.metrics.device * g_.sdk_prefill_time;
+    prefill_ = prefill.metrics;
+    return prefill_time_ + (g_.prompt_in_cache ? logits_copy(prefill) : first_step());
   }
 
   Seconds first_step() { return step_time(g_.exact_kv ? 1 : g_.bucket(1)); }
@@ -166,6 +173,8 @@ class GenerationRunner {
   CollectiveCosts costs_;                       // prefill and decode have many in common
   std::map<std::int64_t, PipelinePass> steps_;  // by the rows of the cache that they read
   Seconds slowest_prefill_;                     // of one stage, which waits for its launch
+  Metrics prefill_;
+  Seconds prefill_time_;  // with what the host does before it
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "model/mapping/gpu/map_graph.hpp"
 #include "model/predict/distinct_times.hpp"
+#include "model/predict/kernel_dependencies.hpp"
 #include "model/system/gpu_run.hpp"
 
 namespace foretell {
@@ -57,8 +58,20 @@ class CallRunner {
     std::size_t kernel = 0;
     for (const MappedOp& op : ops) {
       const Seconds start = end_;
-      for (const GpuKernel& part : op.program.kernels) add_kernel(op, part, times[kernel++]);
+      for (std::size_t i = 0; i < op.program.kernels.size(); ++i) {
+        const GpuKernel& part = op.program.kernels[i];
+        add_kernel(op, part, times[kernel]);
+        // Equal kernels of a network take the same time, to the femtosecond.
+        result_.parts.push_back({fmt::format("{} {}", op.kernel, times[kernel].value()),
+                                 times[kernel], op.intervals80.at(i)});
+        ++kernel;
+      }
       add_operator(op, start);
+    }
+    if (call_.for_timeline) {
+      std::vector<std::size_t> counts;
+      for (const MappedOp& op : ops) counts.push_back(op.program.kernels.size());
+      fill_dependencies(call_.graph, counts, result_.kernels);
     }
     fill(ops);
     return std::move(result_);
@@ -77,8 +90,12 @@ class CallRunner {
         end_ = issued_;
       }
     }
-    result_.kernels.push_back({call_.graph.op(op.main).name, kernel.name, op.engine, end_, time,
-                               sent_bytes(kernel.exchange)});
+    KernelRun run{call_.graph.op(op.main).name, kernel.name, op.engine, end_, time};
+    run.launch = kernel.stretch * kernel.launch;
+    run.dram = kernel.dram_bytes;
+    run.l2 = kernel.l2_bytes;
+    run.link = sent_bytes(kernel.exchange);
+    result_.kernels.push_back(std::move(run));
     end_ += time;
   }
 

@@ -9,7 +9,8 @@
 #include "hw/spec/gpu_spec.hpp"
 #include "model/base/metrics.hpp"
 #include "model/program/gpu_kernel.hpp"
-#include "model/system/gpu_trace.hpp"
+#include "model/system/kernel_trace.hpp"
+#include "model/timing/chain_interval.hpp"
 #include "workloads/ir/graph.hpp"
 #include "workloads/ir/precision.hpp"
 
@@ -22,13 +23,15 @@ struct GpuCall {
   const GpuFactors& factors;
   LaunchKind launch = LaunchKind::kGraph;
   bool sustained_clock = false;
-  int rotated_copies = 1;  // see GpuMapping
-  bool exact = false;      // simulate every kernel instead of equal ones once
+  int rotated_copies = 1;     // see GpuMapping
+  bool exact = false;         // simulate every kernel instead of equal ones once
+  bool for_timeline = false;  // say which kernels read the results of which
 };
 
 struct GpuCallResult {
   Metrics metrics;
   std::vector<KernelRun> kernels;
+  std::vector<ChainPart> parts;    // with the intervals of their kernels; without them by "none"
   std::vector<std::string> notes;  // where factors are from, when not fitted on this chip
 };
 

@@ -6,6 +6,7 @@
 #include "model/mapping/gpu/collective_kernels.hpp"
 #include "model/predict/decode_steps.hpp"
 #include "model/predict/generation.hpp"
+#include "model/predict/whole_call.hpp"
 #include "model/system/gpu_run.hpp"
 
 namespace foretell {
@@ -48,6 +49,12 @@ Metrics run_gpu_generation(const GpuGeneration& generation) {
                              ? result.total
                              : prefill.slowest + decode * (median.slowest / metrics.call);
   result.tpot = metrics.call;
+  const auto steps =
+      static_cast<double>(generation.output_len - (generation.prompt_in_cache ? 1 : 0));
+  fill_whole_call(
+      {{"prefill", &prefill.metrics, 1, prefill.metrics.call, Seconds(0)},
+       {"decode", &median.metrics, steps, result.total - prefill.metrics.call, Seconds(0)}},
+      metrics);
   metrics.call = result.total;
   metrics.generation = std::move(result);
   return metrics;

@@ -125,6 +125,7 @@ class NeuronCallRunner {
     result_.program =
         map_to_neuron_core(call_.graph, call_.precision, call_.system.device.core, scheduling_,
                            skipped, call_.for_timeline ? &result_.shown.occupancy : nullptr);
+    result_.shown.memory_peak = call_.system.device.hbm.bandwidth;
     CollectiveCosts& costs = call_.costs == nullptr ? own_costs_ : *call_.costs;
     const RunSettings settings{call_.copies_per_device, call_.sdk_engine_time,
                                call_.tensor_parallel, call_.exact, &costs};
@@ -184,7 +185,7 @@ class NeuronCallRunner {
     fill_bottleneck(overhead);
     metrics.memory =
         memory_of_core(call_.graph, call_.system.device.host) * call_.copies_per_device;
-    metrics.memory_capacity = call_.system.device.hbm.capacity;
+    metrics.memory_capacity = call_.system.smallest_memory();
   }
 
   // Inputs and outputs cross the host's bus while another call computes.

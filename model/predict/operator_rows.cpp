@@ -244,7 +244,7 @@ std::vector<RowTime> OperatorRowPredictor::predict(const std::vector<OperatorRow
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (used[i] == nullptr) continue;
     const Seconds time = used[i]->kernels->with_host(times[i].time);
-    times[i] = {time, time * used[i]->low, time * used[i]->high, ""};
+    times[i] = {time, time * used[i]->low, time * used[i]->high, "", std::move(times[i].parts)};
   }
   return times;
 }

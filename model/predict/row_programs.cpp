@@ -1,14 +1,50 @@
 #include "model/predict/row_programs.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
 #include "model/system/gpu_run.hpp"
+#include "model/timing/gpu_collective_timing.hpp"
 
 namespace foretell {
+namespace {
+
+constexpr double kShown = 0.01;  // of the whole
+
+// What the parts of the kernels would take alone, as shares of the time, the largest first.
+std::string parts_of(const GpuDeviceSpec& device, const GpuProgram& program, Seconds whole) {
+  std::vector<std::pair<std::string, Seconds>> parts = {
+      {"launch", {}}, {"thread blocks", {}}, {"DRAM", {}}, {"L2", {}}, {"links", {}}};
+  for (const GpuKernel& kernel : program.kernels) {
+    parts[0].second += kernel.launch + kernel.memory_latency + kernel.tail;
+    Seconds blocks;
+    for (const CtaRun& run : kernel.ctas) blocks += static_cast<double>(run.count) * run.duration;
+    parts[1].second += blocks / (static_cast<double>(device.sms) * kernel.ctas_per_sm);
+    if (kernel.dram_bytes > Bytes(0)) parts[2].second += kernel.dram_bytes / kernel.dram_rate;
+    if (kernel.l2_bytes > Bytes(0)) parts[3].second += kernel.l2_bytes / kernel.l2_rate;
+    const ExchangeTime exchange = exchange_time(kernel.exchange);
+    parts[4].second += exchange.latency + exchange.moving;
+  }
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string text;
+  for (const auto& [name, time] : parts) {
+    if (!(time > kShown * whole)) continue;
+    text += fmt::format("{}{} {:.0f} %", text.empty() ? "" : ", ", name, 100 * (time / whole));
+  }
+  return text;
+}
+
+}  // namespace
 
 const GpuDeviceSpec& RowDevices::find(const std::string& name) {
   std::unique_ptr<GpuDeviceSpec>& device = devices_[name];
   if (device == nullptr) {
+    const bool is_system = catalog_.has_system(name);  // a chip is one, too
     device = std::make_unique<GpuDeviceSpec>(
-        catalog_.load(catalog_.find_device(name), set_).spec.device);
+        catalog_.load(is_system ? name : catalog_.find_device(name), set_).spec.device);
   }
   return *device;
 }
@@ -26,7 +62,8 @@ void RowPrograms::simulate(std::vector<RowTime>& times) const {
     const std::vector<Seconds> simulated = simulate_gpu(*device, batch.programs);
     for (std::size_t i = 0; i < simulated.size(); ++i) {
       const auto& [low, high] = batch.intervals[i];
-      times[batch.rows[i]] = {simulated[i], simulated[i] * low, simulated[i] * high, ""};
+      times[batch.rows[i]] = {simulated[i], simulated[i] * low, simulated[i] * high, "",
+                              parts_of(*device, batch.programs[i], simulated[i])};
     }
   }
 }

@@ -11,7 +11,8 @@ struct RowTime {
   Seconds time;
   Seconds low;  // 80 % interval
   Seconds high;
-  std::string error;  // why there is no time; "" when there is one
+  std::string error;       // why there is no time; "" when there is one
+  std::string parts = {};  // what its parts take alone: "DRAM 80 %, thread blocks 40 %"
 };
 
 }  // namespace foretell

@@ -58,13 +58,20 @@ class StudyReader {
     return false;
   }
 
+  // What varies takes the place of a value of the base; every other key is stated once.
   void note_key(const std::string& key, const Node& node) {
     const auto [found, is_new] = study_.stated_at.emplace(key, node.where());
-    if (!is_new) problems_.add(node, key, fmt::format("is stated already at {}", found->second));
+    if (is_new) return;
+    if (!reads_base_ && study_.base.erase(key) > 0) {
+      found->second = node.where();
+      return;
+    }
+    problems_.add(node, key, fmt::format("is stated already at {}", found->second));
   }
 
   void read_base(const Node& base) {
     if (!is_mapping(base, "base")) return;
+    reads_base_ = true;
     for (const MapEntry& entry : base.entries) {
       const std::string key = canonical_key(entry.key);
       if (is_formula(entry.value)) {
@@ -77,6 +84,7 @@ class StudyReader {
                       "the base has single values; what varies stands below vary");
       }
     }
+    reads_base_ = false;
   }
 
   void read_vary(const Node& vary) {
@@ -192,6 +200,7 @@ class StudyReader {
   }
 
   const Node& root_;
+  bool reads_base_ = false;
   Problems problems_;
   Study study_;
 };

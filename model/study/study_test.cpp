@@ -100,8 +100,18 @@ TEST(Study, ALatinHypercubeHasOneValueInEveryStratum) {
 TEST(Study, SpellingsOfOneKeyAreOneKey) {
   const Study study = study_of("study: s\nvary: {input-len: [1], seq_len: [2], system: [x]}\n");
   EXPECT_THAT(study.keys(), ElementsAre("input_len", "seq", "on"));
-  EXPECT_THAT(mistake("study: s\nbase: {seq: 8}\nvary: {seq_len: [2]}\n"),
-              AllOf(HasSubstr("s.yaml:3: seq"), HasSubstr("stated already at s.yaml:2")));
+  EXPECT_THAT(mistake("study: s\nvary:\n  seq: [8]\n  seq_len: [2]\n"),
+              AllOf(HasSubstr("s.yaml:4: seq"), HasSubstr("stated already at s.yaml:3")));
+  EXPECT_THAT(mistake("study: s\nbase: {seq: 8, seq_len: 2}\n"), HasSubstr("stated already"));
+}
+
+TEST(Study, WhatVariesTakesThePlaceOfTheBase) {
+  const Study study =
+      study_of("study: s\nbase: {seq: 8, dtype: bf16}\nvary: {seq_len: [2, 4], dtype: [fp8]}\n");
+  EXPECT_EQ(study.points(), 2U);
+  EXPECT_TRUE(study.base.empty());
+  EXPECT_EQ(plan_point(study, 1, no_defaults).values.at("seq"), "4");
+  EXPECT_EQ(plan_point(study, 1, no_defaults).values.at("dtype"), "fp8");
 }
 
 TEST(Study, DerivedValuesAndConstraints) {

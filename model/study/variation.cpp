@@ -93,8 +93,13 @@ std::vector<std::string> spread(const Node& node, const std::string& key) {
           "{}: {}: step has to be above 0 and in the unit of the range; a log_range takes steps",
           step->where(), key));
     }
+    if (range.high < range.low) {
+      throw UserError(
+          fmt::format("{}: {}: the range goes down, but step counts up; begin with the smaller end",
+                      node.where(), key));
+    }
     const double count = std::floor((range.high - range.low) / size->value * (1 + 1e-12)) + 1;
-    if (!(count >= 1) || count > static_cast<double>(kMostPoints))
+    if (count > static_cast<double>(kMostPoints))
       throw UserError(fmt::format("{}: {}: gives {:.0f} values", step->where(), key, count));
     for (std::int64_t i = 0; i < static_cast<std::int64_t>(count); ++i)
       append(values, range.text(range.low + size->value * static_cast<double>(i)));

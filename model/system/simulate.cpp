@@ -67,8 +67,8 @@ ChipExecution simulate_every_rank(const Call& call) {
   for (std::size_t p = 0; p < placement.devices().size(); ++p) {
     const std::string name = "chip" + std::to_string(placement.devices()[p]);
     chips.push_back(std::make_unique<NeuronChip>(
-        name.c_str(), call.system.device, call.scaling, call.program, placement.cores_per_device(),
-        call_overhead(call.system, call.factors), &fabric,
+        name.c_str(), call.system.device_at(placement.devices()[p]), call.scaling, call.program,
+        placement.cores_per_device(), call_overhead(call.system, call.factors), &fabric,
         static_cast<int>(p) * placement.cores_per_device()));
     fabric.bind_memory(static_cast<int>(p), chips.back()->hbm());
     finished.push_back(chips.back().get());
@@ -146,14 +146,15 @@ ChipExecution simulate(const NeuronSystemSpec& system, const NeuronFactors& fact
   require_group_size(system, settings.tensor_parallel);
   const Call call{system, factors, settings, program, scaling_of(factors, settings)};
   if (settings.tensor_parallel > 1) {
-    return settings.every_rank ? simulate_every_rank(call) : simulate_lockstep(call);
+    const bool alike = system.different.empty();
+    return settings.every_rank || !alike ? simulate_every_rank(call) : simulate_lockstep(call);
   }
   if (!program.collectives.empty()) {
     throw UserError("program '" + program.name +
                     "' has collectives; they need a tensor-parallel group of at least 2 cores");
   }
   SimulationContext context;
-  NeuronChip chip("chip0", system.device, call.scaling, program, settings.active_cores,
+  NeuronChip chip("chip0", system.device_at(0), call.scaling, program, settings.active_cores,
                   call_overhead(system, factors));
   context.run();
   return collect(call, {&chip});

@@ -28,8 +28,9 @@ struct RunSettings {
   int active_cores = 1;        // data parallel copies on the chip
   double sdk_engine_time = 1;  // compiler maturity, see NeuronFactors::sdk_engine_time
   int tensor_parallel = 1;     // cores that run the program together, see Program::collectives
-  // Execute every rank of the group. Otherwise one core stands for all, as they run in lock step,
-  // and a collective takes as long as it takes alone on the whole topology.
+  // Execute every rank of the group, as is also done where its devices differ. Otherwise one core
+  // stands for all, as they run in lock step, and a collective takes as long as it takes alone on
+  // the whole topology.
   bool every_rank = false;
   // Collectives found for this system, factors and group before; may be null.
   CollectiveCosts* costs = nullptr;

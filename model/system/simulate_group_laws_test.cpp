@@ -54,6 +54,24 @@ ChipExecution run(const NeuronSystemSpec& system, const Program& program, int ra
   return simulate(system, factors, settings, program);
 }
 
+TEST(SimulateGroup, ADeviceThatIsSlowerHoldsUpAllAndOneThatIsFasterHelpsNobody) {
+  const Program program = layers(6, 65536, 1048576);
+  NeuronSystemSpec system = exemplar_inf2_ring();
+  const Ticks alike = device_time(run(system, program, 24, true));
+  NeuronSystemSpec all = system;
+  all.device.hbm.bandwidth = system.device.hbm.bandwidth / 4;
+  const Ticks all_slow = device_time(run(all, program, 24, true));
+  ASSERT_GT(all_slow, alike);
+
+  system.different[3] = all.device;
+  const Ticks one_slow = device_time(run(system, program, 24, false));
+  EXPECT_GT(one_slow, alike + (all_slow - alike) * 8 / 10);  // every layer waits for it
+  EXPECT_LT(one_slow, all_slow * 101 / 100);  // rings of unequal ranks run less evenly
+
+  system.different[3].hbm.bandwidth = all.device.hbm.bandwidth * 8;
+  EXPECT_EQ(device_time(run(system, program, 24, false)), alike);
+}
+
 TEST(SimulateGroup, OneCoreInLockStepStandsForAllRanks) {
   for (const int ranks : {2, 4, 12, 24}) {
     for (const std::uint32_t row_bytes : {4096U, 65536U}) {

@@ -6,29 +6,21 @@
 #include <array>
 #include <limits>
 #include <map>
-#include <ostream>
 #include <string>
 #include <vector>
 
 #include "model/base/errors.hpp"
 #include "model/program/program_builder.hpp"
-#include "model/system/trace_text.hpp"
+#include "model/system/trace_events.hpp"
 
 namespace foretell {
 namespace {
 
 constexpr Ticks kTicksPerPicosecond = 1000;
-constexpr double kGigabytesPerSecond = 1e3;  // per byte per picosecond
+constexpr double kPicosecondsPerSecond = 1e12;
 constexpr double kMebibyte = 1024.0 * 1024;
-constexpr Ticks kPicosecondsPerMicrosecond = 1'000'000;
 
-// A JSON string; bytes that are not UTF-8 are replaced.
-Ticks picoseconds(Ticks ticks) { return ticks / kTicksPerPicosecond; }
-
-// Microseconds with picoseconds behind the point, without rounding.
-std::string microseconds(Ticks ps) {
-  return fmt::format("{}.{:06}", ps / kPicosecondsPerMicrosecond, ps % kPicosecondsPerMicrosecond);
-}
+Picoseconds picoseconds(Ticks ticks) { return ticks / kTicksPerPicosecond; }
 
 std::string_view name_of(TransferDirection direction) {
   switch (direction) {
@@ -44,16 +36,18 @@ std::string_view name_of(TransferDirection direction) {
 
 // Where the events of one call stand among those of the others.
 struct TracePlace {
-  std::size_t process = 0;  // the first one
-  std::uint64_t flow = 0;   // the last arrow
-  Ticks begin = 0;          // ps
-  bool first = true;        // no event has been written
+  std::size_t process = 1;  // the first one
+  Picoseconds begin = 0;
 };
 
 class TraceWriter {
  public:
-  TraceWriter(std::ostream& out, const TracedCall& call, TracePlace& place)
-      : out_(out), call_(call), program_(call.program), execution_(call.execution), place_(place) {
+  TraceWriter(TraceEvents& events, const TracedCall& call, TracePlace& place)
+      : events_(events),
+        call_(call),
+        program_(call.program),
+        execution_(call.execution),
+        place_(place) {
     for (const std::string& name : program_.operators) operators_.push_back(quoted(name));
   }
 
@@ -76,14 +70,8 @@ class TraceWriter {
     std::vector<std::size_t> lane;  // of each entry
   };
 
-  template <class... Args>
-  void event(fmt::format_string<Args...> format, Args&&... args) {
-    out_ << (place_.first ? "\n" : ",\n") << fmt::format(format, std::forward<Args>(args)...);
-    place_.first = false;
-  }
-
   // Of a time within the call, since the first call.
-  std::string at(Ticks ps) const { return microseconds(place_.begin + ps); }
+  Picoseconds at(Ticks ticks) const { return place_.begin + picoseconds(ticks); }
 
   std::size_t queue_count() const { return program_.collective_queue() + 1; }
 
@@ -132,29 +120,21 @@ class TraceWriter {
   }
 
   void write_process(std::size_t process, const std::string& what) {
-    const std::string name = call_.name.empty() ? what : call_.name + ": " + what;
-    event(R"({{"ph":"M","name":"process_name","pid":{},"args":{{"name":{}}}}})", process,
-          quoted(name));
-    event(R"({{"ph":"M","name":"process_sort_index","pid":{0},"args":{{"sort_index":{0}}}}})",
-          process);
+    events_.name_process(process, call_.name.empty() ? what : call_.name + ": " + what);
   }
 
   void write_names(std::size_t core) {
     write_process(place_.process + core, fmt::format("core {}", core));
     for (std::size_t queue = 0; queue < queue_count(); ++queue) {
       for (std::size_t lane = 0; lane < lanes_[queue].free_at.size(); ++lane) {
-        const std::size_t thread = first_thread_[queue] + lane;
-        event(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":{}}}}})",
-              place_.process + core, thread, quoted(queue_name(queue)));
-        event(
-            R"({{"ph":"M","name":"thread_sort_index","pid":{},"tid":{},"args":{{"sort_index":{}}}}})",
-            place_.process + core, thread, thread);
+        events_.name_thread({place_.process + core, first_thread_[queue] + lane},
+                            queue_name(queue));
       }
     }
   }
 
-  std::size_t thread_of(std::size_t queue, std::size_t index) const {
-    return first_thread_[queue] + lanes_[queue].lane[index];
+  TraceThread thread_of(std::size_t core, std::size_t queue, std::size_t index) const {
+    return {place_.process + core, first_thread_[queue] + lanes_[queue].lane[index]};
   }
 
   // `,"operator":"…"`, or nothing for an entry that belongs to none.
@@ -162,68 +142,46 @@ class TraceWriter {
     return op < 0 ? "" : ",\"operator\":" + operators_[static_cast<std::size_t>(op)];
   }
 
-  // What an event shows about an entry; details are members of a JSON object.
-  struct Label {
-    std::string_view name;
-    std::string_view category;
-    std::string details;
-  };
-
-  Label label(std::size_t queue, std::size_t index) const {
+  TraceLabel label(std::size_t queue, std::size_t index) const {
     if (queue < kEngineCount) {
       const Instruction& i = program_.engines[queue][index];
-      return {to_string(i.opcode), "instruction",
-              fmt::format(R"("n":{},"partitions":{},"type":"{}"{})", i.n, i.partitions,
-                          to_string(i.type), operator_of(i.op))};
+      return {std::string(to_string(i.opcode)), "instruction",
+              fmt::format(R"("index":{},"n":{},"partitions":{},"type":"{}"{})", index, i.n,
+                          i.partitions, to_string(i.type), operator_of(i.op))};
     }
     if (queue == program_.collective_queue()) {
       const Collective& c = program_.collectives[index];
-      return {to_string(c.kind), "collective",
-              fmt::format(R"("bytes":{}{})", c.bytes, operator_of(c.op))};
+      return {std::string(to_string(c.kind)), "collective",
+              fmt::format(R"("index":{},"bytes":{}{})", index, c.bytes, operator_of(c.op))};
     }
     const Transfer& t = program_.rings[queue - kEngineCount].transfers[index];
-    return {name_of(t.direction), "transfer",
-            fmt::format(R"("bytes":{},"descriptors":{},"descriptor_bytes":{}{})", t.bytes(),
-                        t.descriptors, t.descriptor_bytes, operator_of(t.op))};
+    return {std::string(name_of(t.direction)), "transfer",
+            fmt::format(R"("index":{},"bytes":{},"descriptors":{},"descriptor_bytes":{}{})", index,
+                        t.bytes(), t.descriptors, t.descriptor_bytes, operator_of(t.op))};
   }
 
   void write_entry(std::size_t core, std::size_t queue, std::size_t index, const Execution& entry) {
-    const Ticks begin = picoseconds(entry.begin);
-    const Ticks end = picoseconds(entry.end);
-    const Label shown = label(queue, index);
-    event(
-        R"({{"ph":"X","name":"{}","cat":"{}","pid":{},"tid":{},"ts":{},"dur":{},"args":{{"index":{},{}}}}})",
-        shown.name, shown.category, place_.process + core, thread_of(queue, index), at(begin),
-        microseconds(end - begin), index, shown.details);
+    events_.slice(thread_of(core, queue, index), at(entry.begin), at(entry.end),
+                  label(queue, index));
   }
 
-  // An arrow from the entry whose end this one waited for; it is bound to that one's slice.
+  // From the entry whose end this one waited for.
   void write_flow(std::size_t core, std::size_t queue, std::size_t index, const Execution& entry) {
     const EntryRef cause = entry.cause;
     if (cause.queue < 0 || static_cast<std::size_t>(cause.queue) == queue) return;
     const auto from = static_cast<std::size_t>(cause.queue);
     const Execution& source = execution_.cores[core].at(cause);
-    const std::size_t process = place_.process + core;
-    ++place_.flow;
-    event(R"({{"ph":"s","name":"waited for","cat":"wait","id":{},"pid":{},"tid":{},"ts":{}}})",
-          place_.flow, process, thread_of(from, cause.index), at(picoseconds(source.begin)));
-    event(
-        R"({{"ph":"f","bp":"e","name":"waited for","cat":"wait","id":{},"pid":{},"tid":{},"ts":{}}})",
-        place_.flow, process, thread_of(queue, index), at(picoseconds(entry.begin)));
+    events_.arrow("waited for", thread_of(core, from, cause.index), at(source.begin),
+                  thread_of(core, queue, index), at(entry.begin));
   }
 
   void write_chip() {
-    const std::size_t process = chip_process();
-    write_process(process, "chip");
-    event(R"({{"ph":"M","name":"thread_name","pid":{},"tid":1,"args":{{"name":"host"}}}})",
-          process);
-    const Ticks overhead = picoseconds(execution_.call_begin);
-    if (overhead > 0) {
-      event(
-          R"({{"ph":"X","name":"call overhead","cat":"host","pid":{},"tid":1,"ts":{},"dur":{},"args":{{}}}})",
-          process, at(0), microseconds(overhead));
-    }
-    write_memory_rate(process);
+    write_process(chip_process(), "chip");
+    const TraceThread host{chip_process(), 1};
+    events_.name_thread(host, "host");
+    if (picoseconds(execution_.call_begin) > 0)
+      events_.slice(host, at(0), at(execution_.call_begin), {"call overhead", "host", ""});
+    write_memory_rate();
   }
 
   // Bytes that were loaded into SBUF and are not used up: from the begin of their transfer until
@@ -242,7 +200,7 @@ class TraceWriter {
     }
     constexpr auto kWeightRing = static_cast<std::size_t>(Ring::kWeights);
     const std::vector<QueueLengths>& weights_until = call_.details.occupancy.weights_until;
-    std::map<Ticks, std::array<double, 2>> changes;
+    CounterChanges<2> changes;
     for (std::size_t ring = 0; ring < core.rings.size(); ++ring) {
       for (std::size_t index = 0; index < core.rings[ring].size(); ++index) {
         const Transfer& transfer = program_.rings[ring].transfers[index];
@@ -293,10 +251,9 @@ class TraceWriter {
   // What collectives move, as their payload over their time.
   void write_collective_rate(std::size_t core_number) {
     const CoreExecution& core = execution_.cores[core_number];
-    std::map<Ticks, std::array<double, 1>> changes;  // bytes per picosecond
+    CounterChanges<1> changes;
     for (std::size_t index = 0; index < core.collectives.size(); ++index) {
-      add_rate(core.collectives[index], static_cast<double>(program_.collectives[index].bytes),
-               &changes);
+      add_entry(core.collectives[index], program_.collectives[index].bytes, changes);
     }
     write_counter("collectives GB/s", {"payload"}, place_.process + core_number, changes,
                   kGigabytesPerSecond);
@@ -306,15 +263,14 @@ class TraceWriter {
   void write_links() {
     if (call_.details.links.empty()) return;
     const CoreExecution& core = execution_.cores.front();
-    std::map<std::pair<int, int>, std::map<Ticks, std::array<double, 1>>> links;
+    std::map<std::pair<int, int>, CounterChanges<1>> links;
     for (std::size_t index = 0; index < core.collectives.size(); ++index) {
       const Collective& collective = program_.collectives[index];
       const auto traffic = call_.details.links.find({collective.kind, collective.bytes});
       if (traffic == call_.details.links.end()) continue;
       for (const LinkTraffic& link : traffic->second) {
         if (link.bytes == 0) continue;
-        add_rate(core.collectives[index], static_cast<double>(link.bytes),
-                 &links[{link.from, link.to}]);
+        add_entry(core.collectives[index], link.bytes, links[{link.from, link.to}]);
       }
     }
     for (const auto& [ends, changes] : links) {
@@ -326,56 +282,38 @@ class TraceWriter {
   std::size_t chip_process() const { return place_.process + execution_.cores.size(); }
 
   // Bytes spread evenly over an entry.
-  static void add_rate(const Execution& entry, double bytes,
-                       std::map<Ticks, std::array<double, 1>>* changes) {
-    const Ticks begin = picoseconds(entry.begin);
-    const Ticks end = picoseconds(entry.end);
-    if (end <= begin) return;
-    const double rate = bytes / static_cast<double>(end - begin);
-    (*changes)[begin][0] += rate;
-    (*changes)[end][0] -= rate;
+  static void add_entry(const Execution& entry, std::uint64_t bytes, CounterChanges<1>& changes) {
+    add_rate(changes, 0, picoseconds(entry.begin), picoseconds(entry.end),
+             static_cast<double>(bytes));
   }
 
-  // What is left of zero after adding and subtracting is rounding.
   template <std::size_t N>
   void write_counter(const std::string& name, const std::array<const char*, N>& series,
-                     std::size_t process, const std::map<Ticks, std::array<double, N>>& changes,
-                     double scale) {
-    std::array<double, N> now{};
-    for (const auto& [time, change] : changes) {
-      std::string values;
-      for (std::size_t i = 0; i < N; ++i) {
-        now[i] += change[i];
-        values += fmt::format(R"({}"{}":{:.3f})", i == 0 ? "" : ",", series[i],
-                              std::max(0.0, now[i] * scale));
-      }
-      event(R"({{"ph":"C","name":"{}","pid":{},"ts":{},"args":{{{}}}}})", name, process, at(time),
-            values);
-    }
+                     std::size_t process, const CounterChanges<N>& changes, double scale) {
+    events_.counter(process, name, series, changes, scale, place_.begin);
   }
 
-  // Every transfer is taken to move its bytes evenly between its begin and its end.
-  void write_memory_rate(std::size_t process) {
-    std::map<Ticks, std::array<double, 2>> changes;  // bytes per picosecond
+  // Every transfer is taken to move its bytes evenly between its begin and its end, as far as the
+  // memory can.
+  void write_memory_rate() {
+    CounterChanges<2> changes;
     for (const CoreExecution& core : execution_.cores) {
       for (std::size_t r = 0; r < core.rings.size(); ++r) {
         for (std::size_t index = 0; index < core.rings[r].size(); ++index) {
           const Transfer& transfer = program_.rings[r].transfers[index];
-          const Ticks begin = picoseconds(core.rings[r][index].begin);
-          const Ticks end = picoseconds(core.rings[r][index].end);
-          if (transfer.direction == TransferDirection::kOnChip || end <= begin) continue;
-          const double rate =
-              static_cast<double>(transfer.bytes()) / static_cast<double>(end - begin);
-          const std::size_t way = transfer.direction == TransferDirection::kLoad ? 0 : 1;
-          changes[begin][way] += rate;
-          changes[end][way] -= rate;
+          if (transfer.direction == TransferDirection::kOnChip) continue;
+          add_rate(changes, transfer.direction == TransferDirection::kLoad ? 0 : 1,
+                   picoseconds(core.rings[r][index].begin), picoseconds(core.rings[r][index].end),
+                   static_cast<double>(transfer.bytes()));
         }
       }
     }
-    write_counter("HBM GB/s", {"read", "written"}, process, changes, kGigabytesPerSecond);
+    const double most = call_.details.memory_peak.value() / kPicosecondsPerSecond;
+    write_counter("HBM GB/s", {"read", "written"}, chip_process(),
+                  most > 0 ? served(changes, most) : changes, kGigabytesPerSecond);
   }
 
-  std::ostream& out_;
+  TraceEvents& events_;
   const TracedCall& call_;
   const Program& program_;
   const ChipExecution& execution_;
@@ -389,13 +327,10 @@ class TraceWriter {
 
 void write_trace(std::ostream& out, const std::vector<TracedCall>& calls) {
   FORETELL_CHECK(!calls.empty(), "a timeline of nothing");
-  out << R"({"displayTimeUnit":"ns","otherData":{"program":)" << quoted(calls.front().program.name)
-      << R"(},"traceEvents":[)";
+  TraceEvents events(out, R"("program":)" + quoted(calls.front().program.name));
   TracePlace place;
-  for (const TracedCall& call : calls) TraceWriter(out, call, place).write();
-  out << "\n]}\n";
-  out.flush();
-  if (!out) throw UserError("the trace cannot be written; is the disk full?");
+  for (const TracedCall& call : calls) TraceWriter(events, call, place).write();
+  events.finish();
 }
 
 }  // namespace foretell

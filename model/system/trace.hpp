@@ -32,6 +32,7 @@ using CollectiveLinks =
 struct TraceDetails {
   Occupancy occupancy;
   CollectiveLinks links;
+  BytesPerSecond memory_peak;  // 0: unknown
 };
 
 // A call of a timeline; what is referred to has to outlive it. `execution` is that of `program`.

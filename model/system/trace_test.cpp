@@ -10,6 +10,8 @@
 
 #include "model/base/errors.hpp"
 #include "model/program/program_builder.hpp"
+#include "model/system/testing/trace_check.hpp"
+#include "model/system/trace_events.hpp"
 #include "model/testing/neuron_exemplar.hpp"
 
 namespace foretell {
@@ -250,7 +252,7 @@ TEST(Trace, CallsStandBehindEachOther) {
     const auto [entry, is_new] = first.try_emplace(event.at("pid"), event.at("ts"));
     if (!is_new) entry->second = std::min(entry->second, event.at("ts").get<double>());
   }
-  EXPECT_NEAR(first.at(2) - first.at(0), length, 1e-5);
+  EXPECT_NEAR(first.at(3) - first.at(1), length, 1e-5);
   for (const Json& event : of_phase(events, "s"))
     EXPECT_TRUE(arrows.insert(event.at("id").get<int>()).second);
 }
@@ -293,6 +295,48 @@ TEST(Trace, EveryLinkHasACounterThatIntegratesToItsBytes) {
     EXPECT_NEAR(bytes, static_cast<double>(link.bytes), 2e-3 * static_cast<double>(link.bytes));
   }
   EXPECT_GT(used, 0U);
+}
+
+TEST(Trace, FollowsTheFormat) {
+  for (const int cores : {1, 2}) {
+    const TraceCheck check(traced(cores).text);
+    EXPECT_THAT(check.faults(), testing::IsEmpty());
+    EXPECT_GT(check.arrows(), 0U);
+  }
+}
+
+// 3 bytes/ps for 10 ps where 2 can pass: 10 bytes follow in the 10 ps of 1 byte/ps behind them.
+TEST(Trace, WhatTheMemoryCannotGiveFollows) {
+  CounterChanges<2> demanded;
+  add_rate(demanded, 0, 0, 10, 30.0);
+  add_rate(demanded, 0, 10, 30, 20.0);
+  const CounterChanges<2> given = served(demanded, 2);
+  const CounterChanges<2> expected = {{0, {2, 0}}, {20, {-1, 0}}, {30, {-1, 0}}};
+  EXPECT_EQ(given, expected);
+  EXPECT_EQ(served(demanded, 3), demanded);
+}
+
+// Of two series: all bytes pass, in proportion, and never more than there is.
+TEST(Trace, WhatPassesIsWhatWasAskedFor) {
+  CounterChanges<2> demanded;
+  add_rate(demanded, 0, 0, 100, 300.0);
+  add_rate(demanded, 1, 50, 90, 400.0);
+  add_rate(demanded, 1, 200, 210, 70.0);
+  std::array<double, 2> bytes{};
+  std::array<double, 2> rate{};
+  Picoseconds last = 0;
+  for (const auto& [time, change] : served(demanded, 4)) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      bytes[i] += rate[i] * static_cast<double>(time - last);
+      rate[i] += change[i];
+      EXPECT_GE(rate[i], -1e-9);
+    }
+    EXPECT_LE(rate[0] + rate[1], 4 + 1e-9);
+    last = time;
+  }
+  EXPECT_NEAR(bytes[0], 300, 1e-6);
+  EXPECT_NEAR(bytes[1], 470, 1e-6);
+  EXPECT_NEAR(rate[0] + rate[1], 0, 1e-9);
 }
 
 TEST(Trace, TheSameRunGivesTheSameBytes) { EXPECT_EQ(traced().text, traced().text); }

@@ -163,11 +163,14 @@ GpuKernel Call::prepare() const {
   const double rotated = library_.prepare == AttentionLibrary::Prepare::kSplitAndRotate
                              ? batch_ * queries_ * heads_ * width_
                              : 0;
-  const double bytes = (kStoredBytes + type_.key_bytes) * written +  // read and written
-                       (kStoredBytes + type_.query_bytes) * rotated;
+  const double keys = (kStoredBytes + type_.key_bytes) * written;  // read and written
+  const double queries = (kStoredBytes + type_.query_bytes) * rotated;
+  const double bytes = keys + queries;
   GpuKernel kernel;
   kernel.name = "write keys and values";
-  set_memory(kernel, missing(bytes) * bytes, bytes, factors_.prepare_feed);
+  // The threads that turn queries have keys and values on the side.
+  const double hidden = factors_.prepare_hidden * keys;
+  set_memory(kernel, missing(bytes) * bytes, bytes - hidden, factors_.prepare_feed);
   if (factors_.prepare_block > Cycles(0)) {  // one thread block per token
     const double threads = std::min(kCopyThreads, key_heads_ * width_);
     kernel.ctas_per_sm = static_cast<int>(
@@ -209,7 +212,10 @@ Kernel Call::context() const {
   const double softmax = scores / kScores * seconds(factors_.score);
   const double masked = scores / kScores * seconds(factors_.masked_score);
   const double window_edge = seconds(factors_.window_block);
-  const bool special = library_.special_small_heads ? width_ < 128 : packed && share_ > 1;
+  // Hopper multiplies FP8 along the depth of both operands only: values of wide heads are turned.
+  const bool turned = type_.query_bytes < kStoredBytes && device_.architecture == "hopper";
+  const bool special =
+      library_.special_small_heads ? (turned ? width_ >= 128 : width_ < 128) : packed && share_ > 1;
   const double latency =
       seconds(factors_.prologue) + (special ? seconds(factors_.special_block) : 0);
   // Kernels with one stage load, wait and compute in turn.

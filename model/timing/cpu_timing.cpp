@@ -229,7 +229,7 @@ CpuLoop CpuTiming::rows(const CpuRows& rows) const {
       break;
     case CpuRowOp::kSoftmax:
       loop.name = "softmax";
-      per_vector = factors_.softmax;
+      per_vector = factors_.softmax + (threads_ > 1 ? factors_.split : 0);
       break;
     case CpuRowOp::kNorm:
       loop.name = "norm";

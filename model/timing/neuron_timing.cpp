@@ -31,11 +31,18 @@ double tensor_tensor_passes(const Instruction& i) {
   return fast ? 1 : 2;
 }
 
+// Cycles per element of a partition.
+double cycles_per_element(const LaneEngineSpec& spec, int partitions, const Instruction& i) {
+  const double lanes = spec.lanes;
+  if (spec.lanes >= partitions) return partitions / lanes;
+  return std::max(1.0, i.partitions / lanes);
+}
+
 // ISA:630-634, as printed: C = ((28 + 4e) / (4e)) / min(4 / bytes, e), e elements per index.
-double local_gather(const Instruction& i) {
+double local_gather(const Instruction& i, double n) {
   const double e = std::max<double>(1, i.aux);
   const double c = ((28 + 4 * e) / (4 * e)) / std::min(4.0 / element_bytes(i.type), e);
-  return kGpSimdStart + (static_cast<double>(i.n) * e) / c;
+  return kGpSimdStart + (n * e) / c;
 }
 
 UserError wrong_engine(Engine engine, Opcode opcode) {
@@ -67,9 +74,10 @@ Cycles tensor_cycles(const TensorEngineSpec& spec, const Instruction& i, double 
   }
 }
 
-Cycles lane_cycles(Engine engine, const LaneEngineSpec& spec, const Instruction& i) {
+Cycles lane_cycles(Engine engine, const LaneEngineSpec& spec, int partitions,
+                   const Instruction& i) {
   if (!runs_on(i.opcode, engine)) throw wrong_engine(engine, i.opcode);
-  const double n = i.n;
+  const double n = i.n * cycles_per_element(spec, partitions, i);
   const double minimum = spec.min_interval.value();
   const double rate = has(i, kWideStride) ? 2 : 1;  // A2:757-762
   const auto at_least = [&](double cycles) { return Cycles(std::max(minimum, cycles * rate)); };
@@ -119,7 +127,7 @@ Cycles lane_cycles(Engine engine, const LaneEngineSpec& spec, const Instruction&
     case Opcode::kIota:          // ISA:567
       return Cycles(kGpSimdStart + n * rate);
     case Opcode::kLocalGather:
-      return Cycles(local_gather(i));
+      return Cycles(local_gather(i, n));
     case Opcode::kTopK:  // 4n + K per partition
       return Cycles(4 * n + i.aux);
     case Opcode::kSemaphoreOnly:

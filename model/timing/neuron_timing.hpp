@@ -20,8 +20,11 @@ Cycles tensor_cycles(const TensorEngineSpec& spec, const Instruction& instructio
                      double cycles_per_column);
 
 // Vector, Scalar and GpSimd engines: the cost table alone, without access overhead. Throws
-// UserError for an opcode that the engine does not run.
-Cycles lane_cycles(Engine engine, const LaneEngineSpec& spec, const Instruction& instruction);
+// UserError for an opcode that the engine does not run. The table is of an engine with a lane for
+// each of the `partitions` of SBUF. With fewer lanes the partitions of the instruction take turns,
+// with more of them each partition has several elements per cycle; what does not depend on N stays.
+Cycles lane_cycles(Engine engine, const LaneEngineSpec& spec, int partitions,
+                   const Instruction& instruction);
 
 // Fixed cycles that come on top of lane_cycles: the static tensor access (~60, A2:773-776), or ~100
 // when the instruction needs the result of the one before it (A2:402-404, PG:417).

@@ -32,6 +32,10 @@ const LaneEngineSpec& spec_of(Engine engine) {
   return engine == kS ? core().scalar : core().gpsimd;
 }
 
+Cycles cycles_of(Engine engine, const Instruction& i) {
+  return lane_cycles(engine, spec_of(engine), core().sbuf.partitions, i);
+}
+
 // What varies along a row of the table. Two-operand instructions read SBUF unless told otherwise.
 struct LaneCase {
   Engine engine;
@@ -60,7 +64,7 @@ TEST_P(LaneCost, IsThePublishedOne) {
     Instruction i = lane(c.opcode, c.n, c.flags, c.in);
     i.out_type = c.out;
     i.aux = c.aux;
-    EXPECT_DOUBLE_EQ(lane_cycles(c.engine, spec_of(c.engine), i).value(), c.cycles) << describe(c);
+    EXPECT_DOUBLE_EQ(cycles_of(c.engine, i).value(), c.cycles) << describe(c);
   }
 }
 
@@ -289,6 +293,22 @@ TEST(TensorCost, PartitionsOfAMatmulCostNothing) {
   EXPECT_DOUBLE_EQ(tensor(half), 512);
 }
 
+TEST(Lanes, ElementsPerCycleAreTheLanes) {
+  const auto cycles = [](int lanes, std::uint16_t partitions) {
+    LaneEngineSpec spec = core().vector;
+    spec.lanes = lanes;
+    Instruction i = lane(Opcode::kTensorCopy, 8192);
+    i.partitions = partitions;
+    return lane_cycles(kV, spec, 128, i).value();
+  };
+  for (const int lanes : {1, 32, 64, 128, 256, 1024}) {
+    EXPECT_DOUBLE_EQ(cycles(lanes, 128), 8192 * 128.0 / lanes) << lanes;
+  }
+  EXPECT_DOUBLE_EQ(cycles(64, 64), 8192);   // each has its lane
+  EXPECT_DOUBLE_EQ(cycles(128, 64), 8192);  // as the table says
+  EXPECT_DOUBLE_EQ(cycles(1 << 20, 128), 64) << "the smallest instruction";
+}
+
 // --- Engines -----------------------------------------------------------------------------------
 
 std::string refusal(Engine engine, Opcode opcode) {
@@ -296,7 +316,7 @@ std::string refusal(Engine engine, Opcode opcode) {
     if (engine == Engine::kTensor) {
       tensor_cycles(core().tensor, lane(opcode, 64), 1);
     } else {
-      lane_cycles(engine, spec_of(engine), lane(opcode, 64));
+      cycles_of(engine, lane(opcode, 64));
     }
   } catch (const UserError& error) {
     return error.what();

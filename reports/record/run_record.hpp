@@ -44,11 +44,13 @@ struct Scenario {
   std::string clock;   // of GPUs: "sustained": under the power limit
   // Lengths that vary from call to call, by option: "seq": "uniform:16..512". The number is 0 then.
   std::map<std::string, std::string> distributions = {};
-  std::string shapes = {};                           // how: "dynamic", "buckets:64,128"
-  std::map<std::string, std::string> branches = {};  // probabilities by name
-  std::map<std::string, std::string> trips = {};     // of loops, by name
-  std::string phase = {};                            // "train-step"
-  std::string optimizer = {};                        // of a training step
+  std::string shapes = {};                             // how: "dynamic", "buckets:64,128"
+  std::map<std::string, std::string> branches = {};    // probabilities by name
+  std::map<std::string, std::string> trips = {};       // of loops, by name
+  std::map<std::string, std::string> dimensions = {};  // sizes that a file leaves open, by name
+  std::string phase = {};                              // "train-step"
+  std::string optimizer = {};                          // of a training step
+  bool exact = false;  // nothing that is equal was replayed instead of simulated
 };
 
 struct RunContext {
@@ -56,6 +58,7 @@ struct RunContext {
   std::string commit;
   std::string system;
   std::string workload;
+  std::string workload_file;  // as it was named; "" for one of the library
   std::string dtype;
   Scenario scenario;
   std::vector<std::string> set;     // overrides, as typed: "device.hbm.bandwidth=1 TB/s"

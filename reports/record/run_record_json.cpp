@@ -53,21 +53,25 @@ Json to_json(const Scenario& scenario) {
   put_map("distributions", scenario.distributions);
   put_map("branches", scenario.branches);
   put_map("trips", scenario.trips);
+  put_map("dimensions", scenario.dimensions);
+  if (scenario.exact) out["exact"] = true;
   return out;
 }
 
 Json to_json(const RunContext& context) {
-  return Json{{"version", context.version},
-              {"commit", context.commit},
-              {"system", context.system},
-              {"workload", context.workload},
-              {"dtype", context.dtype},
-              {"scenario", to_json(context.scenario)},
-              {"set", context.set},
-              {"factors", context.factors},
-              {"assumed_values", context.assumed_values},
-              {"seed", context.seed},
-              {"notes", context.notes}};
+  Json out{{"version", context.version},
+           {"commit", context.commit},
+           {"system", context.system},
+           {"workload", context.workload},
+           {"dtype", context.dtype},
+           {"scenario", to_json(context.scenario)},
+           {"set", context.set},
+           {"factors", context.factors},
+           {"assumed_values", context.assumed_values},
+           {"seed", context.seed},
+           {"notes", context.notes}};
+  if (!context.workload_file.empty()) out["workload_file"] = context.workload_file;
+  return out;
 }
 
 Json to_json(const std::optional<MemoryRecord>& memory) {
@@ -192,6 +196,8 @@ Scenario read_scenario(const Reader& in) {
   in.texts("distributions", out.distributions);
   in.texts("branches", out.branches);
   in.texts("trips", out.trips);
+  in.texts("dimensions", out.dimensions);
+  in.get_optional("exact", out.exact);
   return out;
 }
 
@@ -201,6 +207,7 @@ RunContext read_context(const Reader& in) {
   in.get_optional("commit", out.commit);
   in.get("system", out.system);
   in.get("workload", out.workload);
+  in.get_optional("workload_file", out.workload_file);
   in.get("dtype", out.dtype);
   out.scenario = read_scenario(in.child("scenario"));
   in.get_optional("set", out.set);

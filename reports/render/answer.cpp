@@ -15,6 +15,7 @@ namespace foretell {
 namespace {
 
 using Records = std::vector<const RunRecord*>;
+using Names = std::map<std::string, std::string>;
 constexpr std::size_t kNamedChanges = 6;
 
 bool is_promise(const RunRecord& record) {
@@ -130,30 +131,83 @@ bool is_one_question(const Records& records) {
   });
 }
 
-// One sentence per kind of machine, the cheapest kind first.
-void add_kinds(const Records& records, std::vector<std::string>& answer) {
+// Bits of what is multiplied; 0 for narrow storage with wide arithmetic.
+int arithmetic_bits(const RunRecord& record) {
+  const std::string& dtype = record.context.dtype;
+  if (dtype.find("-weights") != std::string::npos) return 0;
+  for (const auto& [bits, names] :
+       {std::pair(8, std::vector{"int8", "fp8"}), std::pair(16, std::vector{"bf16", "fp16"}),
+        std::pair(32, std::vector{"fp32", "tf32"})}) {
+    for (const char* name : names) {
+      if (starts_with(dtype, name)) return bits;
+    }
+  }
+  return 0;
+}
+
+// Half the width of the interval of its cost, as a difference of logarithms.
+double cost_margin(const RunRecord& record) {
+  const auto found = record.summary.interval80.find("throughput");
+  if (found == record.summary.interval80.end() || !(found->second.low > 0)) return 0;
+  return std::log(found->second.high / found->second.low) / 2;
+}
+
+double cost_of(const RunRecord& record) { return *record.summary.cost_usd_per_million; }
+
+// The cheapest of each kind of machine, the cheapest kind first.
+Records cheapest_of_kinds(const std::map<std::string, Records>& kinds) {
+  Records best;
+  for (const auto& [kind, own] : kinds) best.push_back(cheapest(own));
+  std::sort(best.begin(), best.end(),
+            [](const RunRecord* a, const RunRecord* b) { return cost_of(*a) < cost_of(*b); });
+  return best;
+}
+
+std::map<std::string, Records> priced_kinds(const Records& records) {
   std::map<std::string, Records> kinds;
   for (const RunRecord* record : records) {
     if (!kind_of(*record).empty() && record->summary.cost_usd_per_million)
       kinds[kind_of(*record)].push_back(record);
   }
+  return kinds;
+}
+
+// "1.15 times as much, too close to call"
+std::string ratio_text(const RunRecord& record, const RunRecord& least) {
+  const double ratio = cost_of(record) / cost_of(least);
+  const bool close = std::log(ratio) < std::hypot(cost_margin(record), cost_margin(least));
+  return plain_format(ratio) + " times as much" + (close ? ", too close to call" : "");
+}
+
+// Which kind of machine is cheapest, the same by width of the arithmetic, and a sentence per kind.
+void add_kinds(const Records& records, std::vector<std::string>& answer) {
+  const std::map<std::string, Records> kinds = priced_kinds(records);
   if (kinds.size() < 2) return;
-  Records best;
-  for (const auto& [kind, own] : kinds) best.push_back(cheapest(own));
-  std::sort(best.begin(), best.end(), [](const RunRecord* a, const RunRecord* b) {
-    return *a->summary.cost_usd_per_million < *b->summary.cost_usd_per_million;
-  });
-  const double floor = *best.front()->summary.cost_usd_per_million;
+  const Records best = cheapest_of_kinds(kinds);
+  const RunRecord& least = *best.front();
+  std::vector<std::string> others;
+  for (std::size_t i = 1; i < best.size(); ++i)
+    others.push_back(kind_words(*best[i]) + " " + ratio_text(*best[i], least));
+  answer.push_back(fmt::format("By cost: {}, {} at {} per million {}; {}.", kind_words(least),
+                               where_text(least), usd_text(cost_of(least)),
+                               counted_thing(least.summary.throughput_unit), join(others, "; ")));
+  for (const int bits : {8, 16, 32}) {
+    Records own;
+    std::copy_if(records.begin(), records.end(), std::back_inserter(own),
+                 [bits](const RunRecord* record) { return arithmetic_bits(*record) == bits; });
+    const std::map<std::string, Records> same = priced_kinds(own);
+    if (same.size() < 2 || own.size() == records.size()) continue;
+    std::vector<std::string> parts;
+    for (const RunRecord* record : cheapest_of_kinds(same)) {
+      parts.push_back(fmt::format("{} {} ({})", kind_words(*record), usd_text(cost_of(*record)),
+                                  where_text(*record)));
+    }
+    answer.push_back(fmt::format("In {} bits: {}.", bits, join(parts, ", ")));
+  }
   for (const RunRecord* record : best) {
-    const Records& own = kinds.at(kind_of(*record));
-    const RunRecord* quick = quickest(own);
-    const double usd = *record->summary.cost_usd_per_million;
-    answer.push_back(fmt::format(
-        "{}: the cheapest is {} at {} per million {}{}; the shortest latency is {} on {}.",
-        kind_words(*record), where_text(*record), usd_text(usd),
-        counted_thing(record->summary.throughput_unit),
-        record == best.front() ? "" : fmt::format(", {} times as much", plain_format(usd / floor)),
-        si_format(quick->summary.latency_s, "s"), where_text(*quick)));
+    const RunRecord* quick = quickest(kinds.at(kind_of(*record)));
+    answer.push_back(fmt::format("{}: the shortest latency is {} on {}.", kind_words(*record),
+                                 si_format(quick->summary.latency_s, "s"), where_text(*quick)));
   }
 }
 
@@ -191,8 +245,15 @@ std::string change_text(const Change& change) {
   return fmt::format("{} gives ×{}", change.set, plain_format(change.gain));
 }
 
+// What the overrides of a record are called, else themselves.
+std::string name_of_set(const RunRecord& record, const Names& names) {
+  const std::string set = join(record.context.set, ", ");
+  const auto found = names.find(set);
+  return found == names.end() ? set : found->second;
+}
+
 // What each change of the hardware gains over the fastest machine as shipped.
-void add_changes(const Records& records, std::vector<std::string>& answer) {
+void add_changes(const Records& records, const Names& names, std::vector<std::string>& answer) {
   Records shipped;
   std::copy_if(records.begin(), records.end(), std::back_inserter(shipped),
                [](const RunRecord* record) { return record->context.set.empty(); });
@@ -212,7 +273,7 @@ void add_changes(const Records& records, std::vector<std::string>& answer) {
       most_changed = record;
     }
     if (found->second == base)
-      changes.push_back({join(record->context.set, ", "), record->context.set.size(), gain});
+      changes.push_back({name_of_set(*record, names), record->context.set.size(), gain});
   }
   if (most_changed == nullptr || changes.empty()) return;
   std::sort(changes.begin(), changes.end(),
@@ -224,7 +285,7 @@ void add_changes(const Records& records, std::vector<std::string>& answer) {
   answer.push_back(fmt::format(
       "{} makes it twice as fast: the most is ×{}, on {}, by {}.",
       most >= 2 ? "A change of the hardware" : "No change of the hardware that was tried",
-      plain_format(most), where_text(*most_changed), join(most_changed->context.set, ", ")));
+      plain_format(most), where_text(*most_changed), name_of_set(*most_changed, names)));
   answer.push_back(fmt::format("On {}, which makes {} as shipped: {}.", where_text(*base),
                                rate_text(*base), join(named, "; ")));
 }
@@ -234,17 +295,26 @@ void add_claims(const std::vector<JudgedClaim>& claims, std::vector<std::string>
   for (const JudgedClaim& judged : claims) {
     const Judgement& j = judged.judgement;
     std::string text = judged.claim.says;
-    if (!j.predicted.empty()) {
-      text += fmt::format(": {}{}", j.predicted, j.close ? ", limit inside the 80 % interval" : "");
+    if (!j.predicted.empty() && j.verdict != kCannotBeJudged) {
+      text +=
+          fmt::format(": {}{}{}", j.predicted, j.needs.empty() ? "" : " where it needs " + j.needs,
+                      j.close ? ", the limit inside the 80 % interval" : "");
     } else if (!j.why.empty()) {
       text += " (" + j.why + ")";
     }
     by_verdict[j.verdict].push_back(text);
   }
   const auto count = [&](const char* verdict) { return by_verdict[verdict].size(); };
-  answer.push_back(
-      fmt::format("Of {} claims, predictions support {}, contradict {}, and cannot judge {}.",
-                  claims.size(), count(kSupported), count(kNotSupported), count(kCannotBeJudged)));
+  const auto counted = [&](const char* verdict) {
+    const auto close = std::count_if(claims.begin(), claims.end(), [verdict](const auto& judged) {
+      return judged.judgement.verdict == verdict && judged.judgement.close;
+    });
+    return std::to_string(count(verdict)) +
+           (close > 0 ? fmt::format(" ({} too close to call)", close) : "");
+  };
+  answer.push_back(fmt::format(
+      "Of {} claims, predictions support {}, contradict {}, and cannot judge {}.", claims.size(),
+      counted(kSupported), counted(kNotSupported), count(kCannotBeJudged)));
   const std::pair<const char*, const char*> leads[] = {{kSupported, "Supported: "},
                                                        {kNotSupported, "Not supported: "},
                                                        {kCannotBeJudged, "Cannot be judged: "}};
@@ -258,14 +328,14 @@ void add_claims(const std::vector<JudgedClaim>& claims, std::vector<std::string>
 std::vector<std::string> answer_of(const ReportContent& content) {
   std::vector<std::string> answer;
   const Records records = usable(content.records);
-  if (!records.empty()) add_changes(records, answer);
+  if (!records.empty()) add_changes(records, content.names, answer);
   if (!content.claims.empty()) add_claims(content.claims, answer);
   if (!answer.empty() || records.empty()) return answer;
+  const bool one_question = is_one_question(records);
+  if (one_question) add_kinds(records, answer);
+  const bool by_kind = !answer.empty();
   answer.push_back(lead_sentence(*fastest(records), content.records.size()));
-  if (records.size() < 2 || !is_one_question(records)) return answer;
-  const std::size_t before = answer.size();
-  add_kinds(records, answer);
-  if (answer.size() == before) add_extremes(records, answer);
+  if (records.size() > 1 && one_question && !by_kind) add_extremes(records, answer);
   return answer;
 }
 

@@ -123,6 +123,16 @@ std::string name_of(const RunRecord& record) {
   return name;
 }
 
+std::string needs_text(const Claim& claim, const Metric& metric, bool is_ratio) {
+  const auto text = [&](double limit) {
+    return is_ratio ? plain_format(limit) + " times" : metric.text(limit);
+  };
+  std::vector<std::string> parts;
+  if (claim.at_least) parts.push_back("at least " + text(*claim.at_least));
+  if (claim.at_most) parts.push_back("at most " + text(*claim.at_most));
+  return join(parts, " and ");
+}
+
 }  // namespace
 
 const std::vector<std::string>& claim_metrics() {
@@ -140,10 +150,33 @@ const std::vector<std::string>& query_fields() {
   return kFields;
 }
 
+namespace {
+
+// The other side of the ratio has no prediction: what it would have to be.
+Judgement judge_open(const Claim& claim, const Metric& metric,
+                     const std::vector<RunRecord>& records) {
+  const Found of = best_of(records, claim.of, metric);
+  const std::optional<double>& limit = claim.at_least ? claim.at_least : claim.at_most;
+  if (of.record == nullptr || !limit || !(*limit > 0)) return {kCannotBeJudged, "", claim.open};
+  Judgement result;
+  result.verdict = kCannotBeJudged;
+  result.predicted = metric.text(of.value);
+  result.why = fmt::format("{}; it would hold if that had at {} {}. {}", claim.open,
+                           claim.at_least ? "most" : "least", metric.text(of.value / *limit),
+                           name_of(*of.record));
+  result.needs = needs_text(claim, metric, true);
+  return result;
+}
+
+}  // namespace
+
 Judgement judge(const Claim& claim, const std::vector<RunRecord>& records) {
-  if (!claim.open.empty()) return {kCannotBeJudged, "", claim.open};
   const auto metric = std::find_if(metrics().begin(), metrics().end(),
                                    [&claim](const Metric& m) { return m.name == claim.metric; });
+  if (!claim.open.empty()) {
+    return metric == metrics().end() ? Judgement{kCannotBeJudged, "", claim.open}
+                                     : judge_open(claim, *metric, records);
+  }
   if (metric == metrics().end()) return {kCannotBeJudged, "", "no metric " + claim.metric};
   const Found of = best_of(records, claim.of, *metric);
   if (of.record == nullptr)
@@ -172,6 +205,7 @@ Judgement judge(const Claim& claim, const std::vector<RunRecord>& records) {
   const bool holds =
       (!claim.at_least || value >= *claim.at_least) && (!claim.at_most || value <= *claim.at_most);
   result.verdict = holds ? kSupported : kNotSupported;
+  result.needs = needs_text(claim, *metric, claim.against.has_value());
   for (const std::optional<double>& limit : {claim.at_least, claim.at_most}) {
     if (limit && *limit > 0 && value > 0 && std::abs(std::log(*limit / value)) < margin)
       result.close = true;

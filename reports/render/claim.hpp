@@ -17,8 +17,9 @@ using RecordQuery = std::map<std::string, std::string>;
 struct Claim {
   std::string says;
   std::string source;
-  std::string open;    // why predictions cannot judge it; then the rest is empty
-  std::string metric;  // see claim_metrics()
+  std::string note;  // what a reader should know beside the verdict
+  std::string open;  // why predictions cannot judge it; a ratio to what is not modelled may follow
+  std::string metric;  // see claim_metrics(); may be empty of an open one
   RecordQuery of;
   std::optional<RecordQuery> against;  // the claim is about the ratio to these
   std::optional<double> at_least;      // of the metric, in SI units, or of the ratio
@@ -30,10 +31,11 @@ inline constexpr const char* kNotSupported = "not supported";
 inline constexpr const char* kCannotBeJudged = "cannot be judged";
 
 struct Judgement {
-  std::string verdict;    // one of these
-  std::string predicted;  // "2.20 PFLOP/s", "1.31 times"
-  std::string why;        // the records compared, or what is missing
-  bool close = false;     // the limit lies inside the 80 % interval of the prediction
+  std::string verdict;     // one of these
+  std::string predicted;   // "2.20 PFLOP/s", "1.31 times"
+  std::string why;         // the records compared, or what is missing
+  bool close = false;      // the limit lies inside the 80 % interval of the prediction
+  std::string needs = {};  // "at least 2.25 PFLOP/s"
 };
 
 // throughput, latency_s, ttft_s, tpot_s, cost_usd_per_million; peak_flops and memory_bytes of the

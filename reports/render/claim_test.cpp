@@ -41,6 +41,7 @@ TEST(Claim, ARatioIsHeldAgainstItsLimit) {
   const Judgement judgement = judge(ratio, records());
   EXPECT_EQ(judgement.verdict, "supported");
   EXPECT_EQ(judgement.predicted, "2.00 times");
+  EXPECT_EQ(judgement.needs, "at least 2.00 times");
   EXPECT_THAT(judgement.why, HasSubstr("against bert-large-uncased on inf2.xlarge, bf16-matmul"));
   ratio.at_least = 2.01;
   EXPECT_EQ(judge(ratio, records()).verdict, "not supported");
@@ -88,6 +89,17 @@ TEST(Claim, WhatCannotBeJudgedSaysWhy) {
   open.open = "that chip is not modelled";
   EXPECT_EQ(judge(open, records()).verdict, "cannot be judged");
   EXPECT_EQ(judge(open, records()).why, "that chip is not modelled");
+  EXPECT_EQ(judge(open, records()).needs, "");
+  // A ratio to what is not modelled: what that would have to be.
+  open.at_least = 4;
+  EXPECT_EQ(judge(open, records()).verdict, "cannot be judged");
+  EXPECT_EQ(judge(open, records()).needs, "at least 4.00 times");
+  EXPECT_THAT(judge(open, records()).why,
+              HasSubstr("that chip is not modelled; it would hold if that had at most 472.6 /s"));
+  open.metric = "latency_s";
+  open.at_least.reset();
+  open.at_most = 0.1;
+  EXPECT_THAT(judge(open, records()).why, HasSubstr("at least 169 ms"));
   Claim elsewhere = claim("ttft_s", {{"system", "inf2.xlarge"}});
   elsewhere.at_most = 1;
   EXPECT_EQ(judge(elsewhere, records()).verdict, "cannot be judged");

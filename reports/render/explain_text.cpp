@@ -164,7 +164,8 @@ std::string explain_text(const RunRecord& record, int top, int max_width) {
   }
   if (!record.operators.empty()) {
     const std::vector<OperatorGroup> groups = group_operators(record);
-    text += fmt::format("\nLongest operators (layers together, {} of {})\n\n",
+    text += fmt::format("\nLongest operators (layers{} together, {} of {})\n\n",
+                        record.generation.empty() ? "" : " and steps",
                         std::min(static_cast<std::size_t>(top), groups.size()), groups.size());
     text += render_text(operator_table(groups, top), max_width);
     text += "\n" + bound_text(groups);

@@ -107,7 +107,8 @@ void append_escaped(std::string& out, const std::string& json) {
 Json json_of(const JudgedClaim& judged) {
   return {{"says", judged.claim.says},           {"source", judged.claim.source},
           {"verdict", judged.judgement.verdict}, {"predicted", judged.judgement.predicted},
-          {"why", judged.judgement.why},         {"close", judged.judgement.close}};
+          {"needs", judged.judgement.needs},     {"why", judged.judgement.why},
+          {"note", judged.claim.note},           {"close", judged.judgement.close}};
 }
 
 Json json_of(const ChangedNumber& change) {
@@ -152,7 +153,8 @@ Json frame_of(const ReportContent& content) {
           {"definition", content.definition},
           {"keys", content.keys},
           {"objectives", json_list(content.objectives)},
-          {"sources", json_list(content.sources)}};
+          {"sources", json_list(content.sources)},
+          {"names", content.names}};
 }
 
 std::string dump(const Json& json) {
@@ -208,6 +210,10 @@ std::string page_data(const ReportContent& content, std::size_t detail_bytes) {
   if (!content.accuracy.empty()) {
     out += ",\"accuracy\":";
     append_escaped(out, content.accuracy);
+  }
+  if (!content.sensitivity.empty()) {
+    out += ",\"sensitivity\":";
+    append_escaped(out, content.sensitivity);
   }
   out += '}';
   return out;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -56,10 +57,12 @@ struct ReportContent {
   std::vector<ChangedNumber> changes;
   std::string compared_with;  // the earlier result of `changes`; empty without one
   std::vector<IndexEntry> index;
-  std::string definition;                   // of a study: its file
-  std::vector<std::string> keys;            // of a study: what varies, in its order
-  std::vector<ObjectiveValues> objectives;  // of a study: what its Pareto front is of
-  std::vector<CitedSource> sources;         // what the source ids of the records stand for
+  std::string definition;                    // of a study: its file
+  std::vector<std::string> keys;             // of a study: what varies, in its order
+  std::vector<ObjectiveValues> objectives;   // of a study: what its Pareto front is of
+  std::vector<CitedSource> sources;          // what the source ids of the records stand for
+  std::map<std::string, std::string> names;  // of overrides, with ", " between: what they mean
+  std::string sensitivity;  // of the first record: rows of "foretell.explain/1" as JSON, or empty
 };
 
 // A page with thousands of records stays below ten megabytes with this much of what is listed per

@@ -29,6 +29,7 @@ std::string scenario_text(const Scenario& scenario) {
   for (const auto& [name, probability] : scenario.branches)
     parts.push_back(name + " taken with " + probability);
   for (const auto& [name, trips] : scenario.trips) parts.push_back(name + " " + trips + " trips");
+  for (const auto& [name, size] : scenario.dimensions) parts.push_back(name + " " + size);
   if (!scenario.phase.empty()) parts.push_back(scenario.phase);
   if (!scenario.optimizer.empty()) parts.push_back(scenario.optimizer);
   if (!scenario.kv.empty()) parts.push_back("KV cache " + scenario.kv);

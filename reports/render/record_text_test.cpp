@@ -34,6 +34,7 @@ TEST(RunText, ShowsTokensOverridesAndNotesWhenThereAreAny) {
   record.context.set = {"device.hbm.bandwidth=1 TB/s"};
   record.context.notes = {"sequence length not stated: 128 taken"};
   const std::string text = run_text(record);
+  EXPECT_THAT(text, HasSubstr("(widened interval "));
   EXPECT_THAT(text, HasSubstr("first token     77.0 ms"));
   EXPECT_THAT(text, HasSubstr("with device.hbm.bandwidth=1 TB/s"));
   EXPECT_THAT(text, HasSubstr("note: sequence length not stated: 128 taken"));

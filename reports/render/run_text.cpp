@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "model/base/text.hpp"
+#include "reports/record/hardware_change.hpp"
 #include "reports/render/record_cells.hpp"
 #include "reports/render/record_text.hpp"
 #include "reports/render/si_format.hpp"
@@ -17,11 +18,13 @@ void add_line(std::string& text, const char* label, const std::string& value) {
   text += fmt::format("  {:<16}{}\n", label, value);
 }
 
-void add_time(std::string& text, const char* label, const RunSummary& summary,
+void add_time(std::string& text, const char* label, const RunRecord& record,
               const std::string& field, double seconds) {
   std::string value = si_format(seconds, "s");
-  if (summary.interval80.count(field) > 0) {
-    value += "   (80 % of measurements within " + interval_cell(summary, field) + ")";
+  if (record.summary.interval80.count(field) > 0) {
+    const char* meaning =
+        changes_hardware(record.context.set) ? "widened interval" : "80 % of measurements within";
+    value += fmt::format("   ({} {})", meaning, interval_cell(record.summary, field));
   }
   add_line(text, label, value);
 }
@@ -156,16 +159,16 @@ std::string run_text(const RunRecord& record) {
   if (!scenario.empty()) text += scenario + "\n";
   for (const std::string& override_text : context.set) text += "with " + override_text + "\n";
   text += "\n";
-  add_time(text, "latency", summary, "latency_s", summary.latency_s);
+  add_time(text, "latency", record, "latency_s", summary.latency_s);
   if (summary.distribution) add_distribution(text, *summary.distribution);
   add_line(text, "throughput", plain_format(summary.throughput, 4) + " " + summary.throughput_unit);
   add_line(text, "call", si_format(summary.call_s, "s"));
-  if (summary.ttft_s) add_time(text, "first token", summary, "ttft_s", *summary.ttft_s);
+  if (summary.ttft_s) add_time(text, "first token", record, "ttft_s", *summary.ttft_s);
   if (summary.distribution) {
     for (const auto& [field, values] : summary.distribution->others)
       add_line(text, "", percentiles_line(values));
   }
-  if (summary.tpot_s) add_time(text, "per token", summary, "tpot_s", *summary.tpot_s);
+  if (summary.tpot_s) add_time(text, "per token", record, "tpot_s", *summary.tpot_s);
   add_line(text, "cost", summary.cost_usd_per_million ? costs_line(summary) : "no price is known");
   add_line(text, "memory", memory_line(summary));
   if (summary.memory) add_line(text, "", memory_by_use_line(*summary.memory));

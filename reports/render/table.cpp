@@ -86,7 +86,7 @@ std::string markdown_line(const std::vector<std::string>& cells) {
   for (const std::string& cell : cells) {
     line += ' ';
     for (const char c : cell) {
-      if (c == '|') line += '\\';
+      if (c == '|' || c == '<') line += '\\';  // no end of a cell, no tag
       line += c == '\n' ? ' ' : c;
     }
     line += " |";

@@ -42,9 +42,9 @@ TEST(Table, WidthCountsCharactersAndNotBytes) {
   EXPECT_EQ(render_text(table), "x    n\n---  -\n\xc3\xa9t\xc3\xa9  1\nabc  2\n");
 }
 
-TEST(Table, MarkdownEscapesBarsAndKeepsAlignment) {
-  const Table table{{{"a"}, {"b", Align::kRight}}, {{"x|y", "1"}}};
-  EXPECT_EQ(render_markdown(table), "| a | b |\n| --- | ---: |\n| x\\|y | 1 |\n");
+TEST(Table, MarkdownEscapesBarsAndTagsAndKeepsAlignment) {
+  const Table table{{{"a"}, {"b", Align::kRight}}, {{"x|<y>", "1"}}};
+  EXPECT_EQ(render_markdown(table), "| a | b |\n| --- | ---: |\n| x\\|\\<y> | 1 |\n");
 }
 
 TEST(Table, ConstantColumnsNeedTwoRows) {

@@ -23,7 +23,16 @@ Readers readers_of(const Graph& graph, const Tensor& tensor) {
   return all ? Readers::kMatMulsOnly : Readers::kMatMulsAndOthers;
 }
 
-DType type_for(const PrecisionPolicy& policy, const Graph& graph, const Tensor& tensor) {
+// A network that comes with weights in INT8 says by it which products are quantised.
+bool chooses_its_products(const PrecisionPolicy& policy, const Graph& graph) {
+  if (policy.weight_storage != DType::kInt8) return false;
+  return std::any_of(graph.tensors().begin(), graph.tensors().end(), [](const Tensor& tensor) {
+    return tensor.kind == TensorKind::kWeight && tensor.dtype == DType::kInt8;
+  });
+}
+
+DType type_for(const PrecisionPolicy& policy, const Graph& graph, const Tensor& tensor,
+               bool is_chosen) {
   switch (tensor.kind) {
     case TensorKind::kInput:
     case TensorKind::kOutput:
@@ -37,7 +46,7 @@ DType type_for(const PrecisionPolicy& policy, const Graph& graph, const Tensor& 
   }
   switch (readers_of(graph, tensor)) {
     case Readers::kMatMulsOnly:
-      return policy.weight_storage;
+      return is_chosen ? policy.weight_storage : policy.vector;
     case Readers::kMatMulsAndOthers:
       return policy.matmul_compute;
     case Readers::kOthersOnly:
@@ -102,10 +111,12 @@ const PrecisionPolicy& find_precision(std::string_view name) {
 }
 
 void apply_precision(const PrecisionPolicy& policy, Graph* graph) {
+  const bool chooses = chooses_its_products(policy, *graph);
   for (std::size_t i = 0; i < graph->tensors().size(); ++i) {
     const auto id = static_cast<TensorId>(i);
     const Tensor& tensor = graph->tensor(id);
-    if (!is_index(tensor.dtype)) graph->set_dtype(id, type_for(policy, *graph, tensor));
+    const bool is_chosen = !chooses || tensor.dtype == DType::kInt8;
+    if (!is_index(tensor.dtype)) graph->set_dtype(id, type_for(policy, *graph, tensor, is_chosen));
   }
 }
 

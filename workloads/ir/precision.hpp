@@ -26,10 +26,10 @@ const std::vector<PrecisionPolicy>& precision_policies();
 // UserError names the nearest policy.
 const PrecisionPolicy& find_precision(std::string_view name);
 
-// Sets the type of every floating-point tensor of the graph. Weights that only matmuls read take
-// weight_storage; a weight that a matmul shares with another operator (a tied embedding) takes
-// matmul_compute; inputs and outputs take io; states take kv_cache; the rest takes vector. Ids and
-// indices keep theirs.
+// Sets the type of every floating-point tensor. Weights that only matmuls read take weight_storage
+// (INT8 of a graph with weights in INT8: these alone, as it says which products are quantised);
+// one that others read too (a tied embedding) takes matmul_compute; inputs and outputs take io;
+// states take kv_cache; the rest takes vector. Ids and indices keep theirs.
 void apply_precision(const PrecisionPolicy& policy, Graph* graph);
 
 }  // namespace foretell

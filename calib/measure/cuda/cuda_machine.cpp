@@ -94,7 +94,7 @@ class Batch {
     launch_all(stream);
     cudaGraph_t graph = nullptr;
     check_cuda(cudaStreamEndCapture(stream.get(), &graph), "a graph");
-    const cudaError_t status = cudaGraphInstantiate(&graph_, graph, 0);
+    const cudaError_t status = cudaGraphInstantiateWithFlags(&graph_, graph, 0);
     cudaGraphDestroy(graph);
     check_cuda(status, "a graph");
   }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "model/cli/application.hpp"
-#include "model/cli/testing/fake_predictor.hpp"
+#include "model/forecast/testing/fake_predictor.hpp"
 
 namespace foretell {
 

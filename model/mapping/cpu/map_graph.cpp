@@ -146,6 +146,17 @@ class CpuMapper {
     return std::string(to_string(mapping_.precision.matmul_compute));
   }
 
+  // A product that is not quantised where others are runs in the type of the activations.
+  bool is_quantised(TensorId id) const {
+    const Tensor& weight = graph_.tensor(id);
+    return weight.kind != TensorKind::kWeight ||
+           size_of(weight.dtype) <= size_of(mapping_.precision.matmul_compute);
+  }
+
+  std::string dtype_with(TensorId weight) const {
+    return is_quantised(weight) ? product_dtype() : activation_dtype();
+  }
+
   // A type of weights alone is no type to multiply activations in.
   std::string activation_dtype() const {
     const PrecisionPolicy& precision = mapping_.precision;
@@ -197,15 +208,17 @@ class CpuMapper {
     for (const TensorId weight : fused.weights) {
       product.n += element_count(graph_.tensor(weight).shape) / product.k;
     }
-    product.dtype = product_dtype();
+    product.dtype = dtype_with(main.inputs[1]);
     product.weights = weights_of(fused);
     product.others = reads_without(fused, fused.weights);
     add_epilogue(fused, product);
-    narrow_activation(main.inputs[0], op);
+    narrow_activation(main, op);
     add(timing_.product(product), op);
   }
 
-  void narrow_activation(TensorId id, MappedCpuOp& op) {
+  void narrow_activation(const Op& product, MappedCpuOp& op) {
+    if (!is_quantised(product.inputs[1])) return;
+    const TensorId id = product.inputs[0];
     const TensorId data = data_of(graph_, id);
     if (size_of(graph_.tensor(data).dtype) > size_of(mapping_.precision.matmul_compute)) {
       quantise(data, graph_.tensor(id), op);
@@ -226,11 +239,11 @@ class CpuMapper {
     product.m = gemm.m;
     product.n = gemm.n;
     product.k = gemm.k;
-    product.dtype = product_dtype();
+    product.dtype = dtype_with(main.inputs[1]);
     product.weights = weights_of(fused);
     product.others = reads_without(fused, fused.weights);
     add_epilogue(fused, product);
-    narrow_activation(main.inputs[0], op);
+    narrow_activation(main, op);
     add(timing_.product(product), op);
   }
 
@@ -245,7 +258,7 @@ class CpuMapper {
     convolution.kernel = weight[2];
     convolution.out_height = result[2];
     convolution.out_width = result[3];
-    convolution.dtype = product_dtype();
+    convolution.dtype = dtype_with(main.inputs[1]);
     convolution.weights = weights_of(fused);
     convolution.others = reads_without(fused, fused.weights);
     CpuProduct epilogue;
@@ -254,7 +267,7 @@ class CpuMapper {
     convolution.gelu = epilogue.gelu;
     convolution.residual = epilogue.residual;
     convolution.widen = epilogue.widen;
-    narrow_activation(main.inputs[0], op);
+    narrow_activation(main, op);
     add(timing_.convolution(convolution), op);
   }
 

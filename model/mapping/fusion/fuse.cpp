@@ -320,6 +320,10 @@ class Fuser {
       q = {q[0], q[1] * q[2], q[3], q[4]};
       k = {k[0], k[1], k[3], k[4]};
     }
+    if (q.size() == 3 && k.size() == 3) {  // heads are among the samples
+      q = {q[0], 1, q[1], q[2]};
+      k = {k[0], 1, k[1], k[2]};
+    }
     if (q.size() != 4 || k.size() != 4) return false;
     dimensions.batch = q[0];
     dimensions.heads = q[1];

@@ -90,7 +90,10 @@ AttentionKernels::Chosen AttentionKernels::choose(const AttentionShape& shape,
                                                   const AttentionType& type) const {
   const std::vector<std::string> tables = tables_for(device_.architecture, type, shape);
   if (const auto fitted = factors_.attention(tables)) {
-    Chosen chosen{fitted->factors, library_of_table(device_.architecture, fitted->table), ""};
+    Chosen chosen{fitted->factors,
+                  library_of_table(device_.architecture, fitted->table),
+                  "",
+                  {fitted->interval_low, fitted->interval_high}};
     if (fitted->device != device_.id || fitted->table != tables.front()) {
       chosen.note = "attention: factors of " + fitted->table + " on " + fitted->device;
     }
@@ -117,6 +120,7 @@ void AttentionKernels::add(const AttentionDimensions& attention, const Attention
   note_bounds(device_, type, kernel, plan.work, op);
   op.note = chosen.note;
   op.program.kernels.push_back(std::move(kernel));
+  op.intervals80.push_back(chosen.interval80);
 }
 
 }  // namespace foretell

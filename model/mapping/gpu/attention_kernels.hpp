@@ -34,6 +34,7 @@ class AttentionKernels {
     AttentionFactors factors;
     AttentionLibrary library;
     std::string note;
+    Ratio80 interval80{1, 1};
   };
   Chosen choose(const AttentionShape& shape, const AttentionType& type) const;
 

@@ -16,18 +16,27 @@ Seconds whole(const LinkExchange& exchange) {
 
 void CollectiveKernels::add(const std::string& name, const GpuCollectiveShape& shape,
                             MappedOp& op) const {
-  GpuKernel added = kernel(name, shape);
+  const Choice choice = choose(shape);
+  GpuKernel added = kernel_of(name, choice);
   const ExchangeTime time = exchange_time(added.exchange);
   op.engine = "link";
   op.bounds["launch"] += added.launch + time.latency;
   op.bounds["link"] += time.moving;
   op.link += sent_bytes(added.exchange);
   op.program.kernels.push_back(std::move(added));
+  op.intervals80.push_back(choice.interval80);
 }
 
 GpuKernel CollectiveKernels::kernel(const std::string& name,
                                     const GpuCollectiveShape& shape) const {
-  Choice choice = has_nvlink() && factors_.collectives() ? fitted(shape) : published(shape);
+  return kernel_of(name, choose(shape));
+}
+
+CollectiveKernels::Choice CollectiveKernels::choose(const GpuCollectiveShape& shape) const {
+  return has_nvlink() && factors_.collectives() ? fitted(shape) : published(shape);
+}
+
+GpuKernel CollectiveKernels::kernel_of(const std::string& name, Choice choice) const {
   GpuKernel kernel;
   kernel.name = name + " " + choice.algorithm;
   kernel.launch = launch_;
@@ -39,11 +48,17 @@ CollectiveKernels::Choice CollectiveKernels::fitted(const GpuCollectiveShape& sh
   const CollectiveFactors& links = *factors_.collectives();
   const GpuDeviceSpec& device = system_.device;
   const GpuProtocol protocol = nccl_time(device, links.nccl, shape).protocol;
-  Choice nccl{to_string(protocol), nccl_exchange(device, links.nccl, shape, protocol), {}};
+  Choice nccl{to_string(protocol),
+              nccl_exchange(device, links.nccl, shape, protocol),
+              {},
+              links.nccl_interval};
   nccl.time = whole(nccl.exchange);
   if (shape.op != GpuCollective::kAllReduce || shape.bytes >= kCustomLimit) return nccl;
   const GpuProtocol shots = custom_time(device, links.custom, shape).protocol;
-  Choice custom{to_string(shots), custom_exchange(device, links.custom, shape, shots), {}};
+  Choice custom{to_string(shots),
+                custom_exchange(device, links.custom, shape, shots),
+                {},
+                links.custom_interval};
   custom.time = whole(custom.exchange);
   return custom.time < nccl.time ? custom : nccl;
 }

@@ -28,7 +28,10 @@ class CollectiveKernels {
     std::string algorithm;
     LinkExchange exchange;
     Seconds time;
+    Ratio80 interval80{1, 1};
   };
+  Choice choose(const GpuCollectiveShape& shape) const;
+  GpuKernel kernel_of(const std::string& name, Choice choice) const;
   Choice fitted(const GpuCollectiveShape& shape) const;
   Choice published(const GpuCollectiveShape& shape) const;
   bool has_nvlink() const { return system_.interconnect == "nvlink"; }

@@ -100,9 +100,11 @@ ConvolutionShape convolution_shape(const Graph& graph, const Op& op) {
   return shape;
 }
 
-ConvolutionKernels::ConvolutionKernels(const GpuDeviceSpec& device, const ProductFactors& factors)
+ConvolutionKernels::ConvolutionKernels(const GpuDeviceSpec& device, const ProductFactors& factors,
+                                       std::pair<double, double> interval80)
     : device_(device),
       factors_(factors),
+      interval80_(std::move(interval80)),
       type_(gemm_type("fp32")),
       implicit_library_(implicit_library()),
       points_library_(points_library()),
@@ -262,6 +264,7 @@ void ConvolutionKernels::add(const ConvolutionShape& shape, const ConvolutionTra
       op.bounds["vector pipe"] += std::ceil(op.waves) * run.duration;
     }
     op.program.kernels.push_back(std::move(kernel));
+    op.intervals80.push_back(interval80_);
   }
 }
 

@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hw/spec/gpu_spec.hpp"
@@ -60,7 +61,8 @@ struct ConvolutionChoice {
 class ConvolutionKernels {
  public:
   // In FP32. The device outlives it.
-  ConvolutionKernels(const GpuDeviceSpec& device, const ProductFactors& factors);
+  ConvolutionKernels(const GpuDeviceSpec& device, const ProductFactors& factors,
+                     std::pair<double, double> interval80 = {1, 1});
 
   ConvolutionChoice fastest(const ConvolutionShape& shape, const ConvolutionTraffic& traffic) const;
 
@@ -81,6 +83,7 @@ class ConvolutionKernels {
 
   const GpuDeviceSpec& device_;
   ProductFactors factors_;
+  std::pair<double, double> interval80_;  // measured / predicted of convolutions with these factors
   const GemmType& type_;
   GemmLibrary implicit_library_;
   GemmLibrary points_library_;

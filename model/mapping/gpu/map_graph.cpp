@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
@@ -68,6 +72,7 @@ class GraphMapper {
             between_calls_) {}
 
   std::vector<MappedOp> run() {
+    find_narrowed();
     for (const FusedOp& fused : fused_) {
       MappedOp op;
       op.main = fused.main;
@@ -106,9 +111,54 @@ class GraphMapper {
     l2_.touch(whole ? access.tensor : kNoId, access.bytes);
   }
 
+  // The left operand of a product with weights, in the type of the product.
+  struct LeftOperand {
+    TensorId data = kNoId;
+    double element = 0;  // bytes
+  };
+
+  std::optional<LeftOperand> left_operand(const FusedOp& fused) {
+    if (fused.kind != FusedKind::kLinear && fused.kind != FusedKind::kConvolution) return {};
+    const DType stored = graph_.tensor(fused.weights.front()).dtype;
+    const std::string type = product_type(mapping_.precision.matmul_compute, stored);
+    const TensorId data = data_of(graph_, graph_.op(fused.main).inputs[0]);
+    return LeftOperand{data, products_.type(type).activation_bytes};
+  }
+
+  // With 8-bit types the scales of activations are known before: the kernel that makes an
+  // activation writes it in 8 bits, and in its own type only where somebody else reads that.
+  void find_narrowed() {
+    std::map<TensorId, int> readers;
+    std::set<TensorId> made;
+    for (const FusedOp& fused : fused_) {
+      for (const TensorAccess& read : fused.reads) ++readers[read.tensor];
+      const std::optional<LeftOperand> left = left_operand(fused);
+      if (left && left->element <= 1 && made.count(left->data) > 0) {
+        Narrowed& narrowed = narrowed_[left->data];
+        narrowed.share = left->element / size_of(graph_.tensor(left->data).dtype).value();
+        ++narrowed.readers;
+      }
+      for (const TensorAccess& write : fused.writes) made.insert(write.tensor);
+    }
+    for (auto& [data, narrowed] : narrowed_) narrowed.alone = readers[data] == narrowed.readers;
+  }
+
+  Bytes written(const FusedOp& fused) const {
+    Bytes bytes;
+    for (const TensorAccess& write : fused.writes) {
+      const auto narrowed = narrowed_.find(write.tensor);
+      if (narrowed == narrowed_.end()) {
+        bytes += write.bytes;
+      } else {
+        bytes += write.bytes * (narrowed->second.share + (narrowed->second.alone ? 0 : 1));
+      }
+    }
+    return bytes;
+  }
+
   // What comes from DRAM: reads that miss L2, and every result.
   Bytes dram_of(const FusedOp& fused) const {
-    Bytes bytes = sum_of(fused.writes);
+    Bytes bytes = written(fused);
     for (const TensorAccess& read : fused.reads) {
       bytes += read.bytes * l2_.missing(read.tensor, read.bytes);
     }
@@ -118,6 +168,13 @@ class GraphMapper {
   int copies_between(Bytes weights) const {
     const double copies = std::ceil(between_calls_ / weights);
     return static_cast<int>(std::clamp(copies, 1.0, static_cast<double>(kMostCopies)));
+  }
+
+  // A product that is not quantised where others are runs in the type of the activations.
+  std::string type_with(const Tensor& weight) const {
+    const DType compute = mapping_.precision.matmul_compute;
+    return size_of(weight.dtype) > size_of(compute) ? pass_type_
+                                                    : product_type(compute, weight.dtype);
   }
 
   void linear(const FusedOp& fused, MappedOp& op) {
@@ -131,22 +188,27 @@ class GraphMapper {
       product.n += element_count(graph_.tensor(weight).shape) / product.k;
       weight_bytes += graph_.tensor(weight).bytes();
     }
-    product.type =
-        product_type(mapping_.precision.matmul_compute, graph_.tensor(fused.weights.front()).dtype);
+    product.type = type_with(graph_.tensor(fused.weights.front()));
     product.copies = copies_between(weight_bytes);
     product.dram = dram_of(fused);
     read_activation(main.inputs[0], product, op);
     products_.add(product, op);
   }
 
-  // One that is wider than the product wants it is converted first.
+  // One that is wider than the product wants it is converted first, unless it was written so.
   void read_activation(TensorId id, Product& product, MappedOp& op) {
     const Tensor& input = graph_.tensor(id);
     const TensorId data = data_of(graph_, id);
     const Bytes element(products_.type(product.type).activation_bytes);
     if (!(size_of(graph_.tensor(data).dtype) > element)) return;
+    const Bytes missed = input.bytes() * l2_.missing(data, input.bytes());
+    const auto narrowed = narrowed_.find(data);
+    if (narrowed != narrowed_.end()) {
+      product.dram -= missed * (1 - narrowed->second.share);
+      return;
+    }
     convert(data, input, element.value(), op);
-    product.dram -= input.bytes() * l2_.missing(data, input.bytes());
+    product.dram -= missed;
   }
 
   void convolution(const FusedOp& fused, MappedOp& op) {
@@ -159,7 +221,7 @@ class GraphMapper {
     product.m = gemm.m;
     product.n = gemm.n;
     product.k = gemm.k;
-    product.type = product_type(mapping_.precision.matmul_compute, weight.dtype);
+    product.type = type_with(weight);
     const bool is_forward = main.kind == "Conv";
     if (is_forward && mapping_.factors.on_vector_pipe(product.type)) {
       return vector_convolution(fused, op);
@@ -180,8 +242,9 @@ class GraphMapper {
       ProductFactors factors;
       factors.gemm = products_.timing("fp32").factors();
       factors.winograd = factors.transform = 1;
-      convolutions_ = std::make_unique<ConvolutionKernels>(mapping_.system.device,
-                                                           chosen ? chosen->factors : factors);
+      convolutions_ = std::make_unique<ConvolutionKernels>(
+          mapping_.system.device, chosen ? chosen->factors : factors,
+          chosen ? chosen->interval80 : mapping_.factors.gemm_interval80("fp32"));
     }
     const TensorId input = data_of(graph_, main.inputs[0]);
     ConvolutionTraffic traffic;
@@ -230,14 +293,14 @@ class GraphMapper {
       work.columns = width;
       work.rows /= width;
     }
-    work.moved = sum_of(fused.reads) + sum_of(fused.writes);
+    work.moved = sum_of(fused.reads) + written(fused);
     work.dram = dram_of(fused);
     passes_.add(work, op);
   }
 
   // Elements that a thread block goes over together.
   static std::int64_t row_of(const Op& op, const Shape& shape) {
-    if (shape.empty()) return 1;
+    if (shape.empty() || op.kind == "BatchNorm") return 1;
     const auto groups = op.attributes.find("groups");
     if (op.kind != "GroupNorm" || groups == op.attributes.end()) return shape.back();
     const std::int64_t rows = shape[0] * std::get<std::int64_t>(groups->second);
@@ -292,7 +355,7 @@ class GraphMapper {
     product.k = weights.shape[1];
     product.n = weights.shape[2];
     product.m = (routed + product.batch - 1) / product.batch;
-    product.type = product_type(mapping_.precision.matmul_compute, weights.dtype);
+    product.type = type_with(weights);
     const Bytes idle = weights.bytes() * (1 - static_cast<double>(product.batch) / all);
     product.copies = copies_between(weights.bytes());
     product.dram = dram_of(fused) - idle * l2_.missing(fused.weights.front(), weights.bytes());
@@ -323,6 +386,12 @@ class GraphMapper {
   PassKernels passes_;
   CollectiveKernels collectives_;
   CacheResidency l2_;
+  struct Narrowed {
+    double share = 1;    // of the bytes of its own type
+    int readers = 0;     // products that read it narrow
+    bool alone = false;  // nobody else reads it
+  };
+  std::map<TensorId, Narrowed> narrowed_;
   std::set<TensorId> converted_;
   std::vector<MappedOp> mapped_;
 };

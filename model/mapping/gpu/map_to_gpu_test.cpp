@@ -38,9 +38,23 @@ TEST(MapToGpu, AnActivationIsQuantisedOnceForAllThatReadIt) {
   const TensorId wide = w.gelu("gelu", w.matmul("wide", x, 4096));
   w.graph().mark_output(w.matmul("other", x, 1024));
   const Graph graph = w.finish(w.matmul("down", wide, 1024), "fp8");
+  // That of the network's input; the GELU writes its result in 8 bits.
   EXPECT_THAT(kernels_of(map(graph, "fp8")),
-              testing::ElementsAre("quantise", "gemm", "gemm", "quantise", "gemm"));
+              testing::ElementsAre("quantise", "gemm", "gemm", "gemm"));
   EXPECT_THAT(kernels_of(map(graph, "fp8-weights")), testing::Each("gemm"));
+}
+
+TEST(MapToGpu, AnActivationIsWrittenInBothTypesWhereBothAreRead) {
+  const auto written = [](bool read_wide) {
+    GraphWriter w;
+    const TensorId wide = w.gelu("gelu", w.matmul("wide", w.input("x", {4096, 1024}), 4096));
+    w.graph().mark_output(w.matmul("down", wide, 1024));
+    const TensorId other = read_wide ? w.gelu("other", wide) : wide;
+    const Graph graph = w.finish(read_wide ? other : w.matmul("second", wide, 1024), "fp8");
+    return map(graph, "fp8").at(0).dram.value();
+  };
+  const double element = 4096.0 * 4096;
+  EXPECT_NEAR(written(true) - written(false), 2 * element, 1);
 }
 
 TEST(MapToGpu, BytesOfAProductAreThoseOfItsOperandsAndResult) {

@@ -3,6 +3,8 @@
 
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "model/base/units.hpp"
 #include "model/program/gpu_kernel.hpp"
@@ -13,6 +15,8 @@ namespace foretell {
 struct MappedOp {
   OpId main = kNoId;
   GpuProgram program;
+  // measured / predicted of kernels like each of the program: 80 % lay between.
+  std::vector<std::pair<double, double>> intervals80;
   std::string engine;  // "tensor", "vector", "memory", "link"
   Flops flops;
   Bytes dram;

@@ -27,7 +27,10 @@ std::vector<Source> sources(const std::string& operation, bool wide) {
   if (operation == "Gather")
     return wide ? by_width(kWide, kNarrow) : std::vector<Source>{{"vidur gather fp16", "emb"}};
   if (operation == "Softmax") return {{"pytorch softmax fp32", "softmax"}};
-  const bool is_norm = operation.size() >= 4 && operation.substr(operation.size() - 4) == "Norm";
+  // A batch norm whose mean and variance are known is a factor and an offset.
+  const bool ends_in_norm =
+      operation.size() >= 4 && operation.substr(operation.size() - 4) == "Norm";
+  const bool is_norm = ends_in_norm && operation != "BatchNorm";
   if (is_norm) return by_width({"pytorch norm fp32", "ln"}, {"vidur norm fp16", "rms_norm"});
   return by_width(kWide, kNarrow);
 }
@@ -46,7 +49,7 @@ const std::optional<PassKernels::Chosen>& PassKernels::choose(const PassWork& wo
         found->device == device_.id
             ? ""
             : std::string("passes: factors of ") + source.table + " on " + found->device;
-    place->second = Chosen{table_operator(source.op), found->factors, note};
+    place->second = Chosen{table_operator(source.op), found->factors, note, found->interval80};
     break;
   }
   return place->second;
@@ -86,6 +89,7 @@ void PassKernels::add(const PassWork& work, MappedOp& op) {
   }
   op.dram += work.dram;
   op.program.kernels.push_back(std::move(kernel));
+  op.intervals80.push_back(chosen ? chosen->interval80 : Ratio80{1, 1});
 }
 
 }  // namespace foretell

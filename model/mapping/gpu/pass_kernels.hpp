@@ -43,6 +43,7 @@ class PassKernels {
     TableOperator info;
     PassFactors factors;
     std::string note;
+    Ratio80 interval80{1, 1};
   };
   const std::optional<Chosen>& choose(const PassWork& work);
   GpuKernel kernel_of(const PassWork& work, const std::optional<Chosen>& chosen) const;

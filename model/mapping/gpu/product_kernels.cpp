@@ -59,14 +59,16 @@ void count_bound(Seconds time, const char* name, MappedOp& op) { op.bounds[name]
 
 struct ProductKernels::Kernels {
   Kernels(const GpuDeviceSpec& device, const GemmType& kind, const GemmLibrary& tiles,
-          const GemmFactors& factors)
+          const GemmFactors& factors, const Ratio80& ratio)
       : type(on_device(kind, device)),
         library(with_fitting_tiles(device, type, tiles)),
-        timing(device, type, library, factors) {}
+        timing(device, type, library, factors),
+        interval80(ratio) {}
 
   GemmType type;
   GemmLibrary library;
   GemmTiming timing;
+  Ratio80 interval80;
 };
 
 ProductKernels::ProductKernels(const GpuDeviceSpec& device, const GpuFactors& factors,
@@ -82,7 +84,8 @@ ProductKernels::Kernels& ProductKernels::kernels_of(const std::string& type, boo
                                   ? vector_library(device_.architecture, batched)
                                   : gemm_library(device_.architecture, kLibrary, type);
   kernels =
-      std::make_unique<Kernels>(device_, gemm_type(type), library, factors_.gemm(type, batched));
+      std::make_unique<Kernels>(device_, gemm_type(type), library, factors_.gemm(type, batched),
+                                factors_.gemm_interval80(type, batched));
   return *kernels;
 }
 
@@ -114,6 +117,7 @@ void ProductKernels::add(const Product& product, MappedOp& op) {
     kernel.ctas = uneven_blocks(timing, product, chosen);
   }
   op.program.kernels.push_back(std::move(kernel));
+  op.intervals80.push_back(kernels.interval80);
 }
 
 Seconds ProductKernels::note_bounds(const Kernels& kernels, const Product& product,

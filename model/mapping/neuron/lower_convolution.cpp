@@ -190,10 +190,9 @@ class ConvLowering {
   // Of all channels: the group begins when the last of them is there.
   Deps ready(const PixelGroup& group) const {
     Deps deps = border_;
-    const std::int64_t tiles = source_->tiles();
     for (std::int64_t block = 0; block < source_->blocks(); ++block) {
       for (std::int64_t t = group.first_input / kTileRows; t <= group.last_input / kTileRows; ++t)
-        deps.merge(source_->feature_major[static_cast<std::size_t>(block * tiles + t)]);
+        deps.merge(source_->features(block, t));
     }
     return deps;
   }
@@ -203,10 +202,9 @@ class ConvLowering {
     const auto from_psum = static_cast<std::uint16_t>(kReadsPsum | kWritesSbuf);
     if (kernel_.residual_op != kNoId) {
       emitter_.attribute_to(graph_, kernel_.residual_op);
-      const std::int64_t base = channel / kTileRows * residual_->tiles();
       for (std::int64_t t = group.first / kTileRows;
            t <= (group.first + group.count - 1) / kTileRows; ++t)
-        done.merge(residual_->feature_major[static_cast<std::size_t>(base + t)]);
+        done.merge(residual_->features(channel / kTileRows, t));
       const auto flags = static_cast<std::uint16_t>(from_psum | kReadsSbuf | kAddMulSub);
       done = emitter_.lane(Engine::kVector, {Opcode::kTensorTensor, group.count, flags}, done);
       emitter_.release_bank(bank, done);
@@ -232,11 +230,10 @@ class ConvLowering {
 
   void depthwise() {
     for (const PixelGroup& group : pixel_groups(input_, output_, window_, kBankColumns)) {
-      const std::int64_t tiles = source_->tiles();
       for (std::int64_t block = 0; block < result_->blocks(); ++block) {
         Deps done;
         for (std::int64_t t = group.first_input / kTileRows; t <= group.last_input / kTileRows; ++t)
-          done.merge(source_->feature_major[static_cast<std::size_t>(block * tiles + t)]);
+          done.merge(source_->features(block, t));
         for (std::int64_t tap = 0; tap < taps_; ++tap) {
           done = emitter_.lane(Engine::kVector,
                                {Opcode::kScalarTensorTensor, group.count, kReadsSbuf | kWritesSbuf},

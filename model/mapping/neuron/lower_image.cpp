@@ -334,6 +334,8 @@ Value& require_image(LoweringContext& context, TensorId id) {
     Value& value = declare_image(context, id);
     std::fill(value.feature_major.begin(), value.feature_major.end(), ready);
   }
+  // Computed as rows (channels last, as between the layers of ConvNeXt): turned first.
+  if (emitter.value(id).feature_major.empty()) require_feature_major(context, {id, 0, 0});
   context.residency.use(id, Layout::kFeatureMajor);
   return emitter.value(id);
 }
@@ -352,8 +354,7 @@ void lower_image_output(LoweringContext& context, TensorId id) {
     Deps ready;
     for (std::int64_t block = 0; block < value.blocks(); ++block) {
       const std::int64_t last = (image + 1) * shape.pixels() - 1;
-      ready.merge(
-          value.feature_major[static_cast<std::size_t>(block * value.tiles() + last / kTileRows)]);
+      ready.merge(value.features(block, last / kTileRows));
     }
     context.emitter.transfer(Ring::kOutputs, TransferDirection::kStore, shape.channels, row_bytes,
                              ready);

@@ -9,7 +9,9 @@
 #include <fstream>
 
 #include "model/base/errors.hpp"
+#include "workloads/import/onnx/onnx_file.hpp"
 #include "workloads/import/onnx/onnx_import.hpp"
+#include "workloads/ir/precision.hpp"
 
 namespace foretell {
 namespace {
@@ -102,6 +104,8 @@ TEST_F(OnnxFile, TensorsThatNothingDefinesAndCycles) {
               HasSubstr("cycle"));
   EXPECT_THAT(message(bytes(ends + node("Relu", {"x"}, "y") + node("Tanh", {"x"}, "y"))),
               HasSubstr("more than once"));
+  EXPECT_THAT(message(bytes(ends + value("input", "x", {"3"}) + node("Relu", {"x"}, "y"))),
+              HasSubstr("input 'x' is defined more than once"));
 }
 
 TEST_F(OnnxFile, ShapesThatContradictEachOther) {
@@ -134,6 +138,8 @@ TEST_F(OnnxFile, OpenDimensionsAreBoundByNameOrByTheRun) {
       bytes(value("input", "x", {"batch_size", "width"}) +
             value("output", "y", {"batch_size", "width"}) + node("Relu", {"x"}, "y"));
   EXPECT_THAT(message(net, {{"batch", 4}}), HasSubstr("--dim width=SIZE"));
+  EXPECT_THAT(message(net, {{"batch", 4}, {"width", 7}, {"depth", 2}}),
+              AllOf(HasSubstr("--dim depth"), HasSubstr("they are: batch_size, width")));
   const ImportedOnnx model = import_onnx(write(net), {{"batch", 4}, {"width", 7}});
   EXPECT_EQ(model.graph.tensor(model.graph.outputs().front()).shape, (Shape{4, 7}));
 }
@@ -190,6 +196,130 @@ TEST_F(OnnxFile, TransposedKeysBelongToTheirProduct) {
                             node("Transpose", {"x"}, "k", perm) + node("MatMul", {"x", "k"}, "s") +
                             node("Softmax", {"s"}, "p") + node("MatMul", {"p", "x"}, "y");
   EXPECT_THAT(kinds(graph), ::testing::ElementsAre("MatMul", "Softmax", "MatMul"));
+}
+
+// As exporters of PyTorch write attention with a mask: scaled keys, a large negative number in the
+// place of hidden scores, zeros where nothing is left.
+TEST_F(OnnxFile, MaskedAndGuardedAttentionIsThatOfTheMappings) {
+  const std::string perm = "attribute { name: 'perm' type: INTS ints: 0 ints: 2 ints: 1 }";
+  const std::string ends = value("input", "x", {"2", "6", "8"}) +
+                           value("output", "y", {"2", "6", "8"}) + number("scale", "0.5") +
+                           number("zero", "0") + number("hidden", "-1e9") +
+                           "input { name: 'mask' type { tensor_type { elem_type: 9 shape { dim { "
+                           "dim_value: 6 } dim { dim_value: 6 } } } } }\n" +
+                           node("Transpose", {"x"}, "t", perm) + node("Mul", {"t", "scale"}, "k") +
+                           node("MatMul", {"x", "k"}, "s");
+  const std::string after = node("Softmax", {"m"}, "p") + node("IsNaN", {"p"}, "n") +
+                            node("Where", {"n", "zero", "p"}, "q") +
+                            node("MatMul", {"q", "x"}, "y");
+  const auto expected = ::testing::ElementsAre("Mul", "MatMul", "Add", "Softmax", "MatMul");
+  EXPECT_THAT(kinds(ends + node("Where", {"mask", "s", "hidden"}, "m") + after), expected);
+  EXPECT_THAT(kinds(ends + node("Where", {"mask", "hidden", "s"}, "m") + after), expected);
+  // A number that hides nothing is no mask.
+  EXPECT_THAT(kinds(ends + node("Where", {"mask", "zero", "s"}, "m") + after),
+              ::testing::ElementsAre("Mul", "MatMul", "Elementwise", "Softmax", "MatMul"));
+}
+
+TEST_F(OnnxFile, GroupNormsAndNormsWithoutFactorsBecomeOneOperator) {
+  const std::string ends = value("input", "x", {"2", "8", "4", "4"}) +
+                           value("output", "y", {"2", "8", "4", "4"}) +
+                           "initializer { name: 'split' dims: 3 data_type: 7 int64_data: 0 "
+                           "int64_data: 2 int64_data: -1 }"
+                           "initializer { name: 'back' dims: 4 data_type: 7 int64_data: 2 "
+                           "int64_data: 8 int64_data: 4 int64_data: 4 }"
+                           "initializer { name: 'one' dims: 2 data_type: 1 float_data: 1 "
+                           "float_data: 1 }"
+                           "initializer { name: 'gamma' dims: 8 dims: 1 dims: 1 data_type: 1 }"
+                           "initializer { name: 'beta' dims: 8 dims: 1 dims: 1 data_type: 1 }\n";
+  const std::string graph = ends + node("Reshape", {"x", "split"}, "g") +
+                            node("InstanceNormalization", {"g", "one", "one"}, "n") +
+                            node("Reshape", {"n", "back"}, "b") + node("Mul", {"b", "gamma"}, "m") +
+                            node("Add", {"m", "beta"}, "y");
+  EXPECT_THAT(kinds(graph), ::testing::ElementsAre("Reshape", "Reshape", "GroupNorm"));
+  const ImportedOnnx model = import_onnx(write(bytes(graph)), {});
+  EXPECT_EQ(std::get<std::int64_t>(model.graph.ops().back().attributes.at("groups")), 2);
+  EXPECT_EQ(model.graph.parameter_count(), 16);
+  const std::string axes = "attribute { name: 'axes' type: INTS ints: -1 }";
+  EXPECT_THAT(kinds(value("input", "x", {"2", "8"}) + value("output", "y", {"2", "8"}) +
+                    number("two", "2") + number("epsilon", "0.00001") +
+                    node("ReduceMean", {"x"}, "m", axes) + node("Sub", {"x", "m"}, "d") +
+                    node("Pow", {"d", "two"}, "s") + node("ReduceMean", {"s"}, "v", axes) +
+                    node("Add", {"v", "epsilon"}, "e") + node("Sqrt", {"e"}, "r") +
+                    node("Div", {"d", "r"}, "y")),
+              ::testing::ElementsAre("AlongAxis"));
+}
+
+// The ends of a pad as PyTorch works them out: pairs, the last axis first, turned around.
+TEST_F(OnnxFile, PadsThatAreComputedAreFolded) {
+  const auto integers = [](const std::string& name, const std::vector<int>& dims,
+                           const std::vector<int>& values) {
+    std::string text = "initializer { name: '" + name + "' data_type: 7";
+    for (const int d : dims) text += " dims: " + std::to_string(d);
+    for (const int v : values) text += " int64_data: " + std::to_string(v);
+    return text + " }\n";
+  };
+  const std::string graph = value("input", "x", {"1", "5"}) + value("output", "y", {"4", "12"}) +
+                            integers("pairs", {2, 2}, {3, 4, 1, 2}) + integers("last", {1}, {-1}) +
+                            integers("first", {1}, {-1000}) + integers("axis", {1}, {0}) +
+                            integers("back", {1}, {-1}) + integers("flat", {1}, {-1}) +
+                            node("Slice", {"pairs", "last", "first", "axis", "back"}, "turned") +
+                            node("Transpose", {"turned"}, "ends",
+                                 "attribute { name: 'perm' type: INTS ints: 1 ints: 0 }") +
+                            node("Reshape", {"ends", "flat"}, "pads") +
+                            node("Pad", {"x", "pads"}, "y");
+  EXPECT_THAT(kinds(graph), ::testing::ElementsAre("Pad"));
+}
+
+TEST_F(OnnxFile, TextAndSequencesAreRefusedWithTheOperatorThatReadsThem) {
+  const std::string text =
+      "input { name: 'x' type { tensor_type { elem_type: 8 shape { dim { dim_value: 2 } } } } }\n";
+  EXPECT_THAT(message(bytes(text + value("output", "y", {"2"}) +
+                            node("Cast", {"x"}, "y", "attribute { name: 'to' type: INT i: 1 }"))),
+              HasSubstr("input 'x' of node 'y' (Cast) has element type 8"));
+}
+
+// Counted before anything is kept: in the graph, and in the body of a loop.
+TEST_F(OnnxFile, TooManyNodesAreRefusedAtOnce) {
+  std::string nodes;
+  for (int i = 0; i <= kMostOnnxNodes; ++i) nodes += std::string("\x0a\x02\x22\x00", 4);
+  const auto field = [](int number, const std::string& content) {
+    std::string text(1, static_cast<char>(number << 3 | 2));
+    std::size_t length = content.size();
+    for (; length >= 0x80; length >>= 7) text += static_cast<char>(0x80 | (length & 0x7f));
+    return text + static_cast<char>(length) + content;
+  };
+  const std::string version = "\x08\x08";
+  const std::string body = field(1, field(5, field(6, nodes)));  // node, attribute, graph
+  for (const std::string& graph : {nodes, body}) {
+    const auto start = std::chrono::steady_clock::now();
+    EXPECT_THAT(message(version + field(7, graph)), HasSubstr("has more than"));
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  }
+}
+
+// Two products, one of them between quantise and dequantise: its weight alone is stored in INT8.
+TEST_F(OnnxFile, QuantisedProductsKeepTheirWeightsInInt8) {
+  const std::string graph = value("input", "x", {"2", "8"}) + value("output", "y", {"2", "8"}) +
+                            number("scale", "0.1") +
+                            "initializer { name: 'zero' data_type: 3 int32_data: 0 }"
+                            "initializer { name: 'w8' dims: 8 dims: 8 data_type: 3 }"
+                            "initializer { name: 'w' dims: 8 dims: 8 data_type: 1 }\n" +
+                            node("DequantizeLinear", {"w8", "scale", "zero"}, "v") +
+                            node("QuantizeLinear", {"x", "scale", "zero"}, "q") +
+                            node("DequantizeLinear", {"q", "scale", "zero"}, "d") +
+                            node("MatMul", {"d", "v"}, "h") + node("MatMul", {"h", "w"}, "y");
+  Graph network = import_onnx(write(bytes(graph)), {}).graph;
+  const auto types = [&network](const char* policy) {
+    Graph copy = network;
+    apply_precision(find_precision(policy), &copy);
+    std::vector<DType> result;
+    for (const Op& op : copy.ops()) result.push_back(copy.tensor(op.inputs.at(1)).dtype);
+    return result;
+  };
+  EXPECT_THAT(types("int8-datasheet"), ::testing::ElementsAre(DType::kInt8, DType::kBf16));
+  EXPECT_THAT(types("int8"), ::testing::ElementsAre(DType::kInt8, DType::kBf16));
+  EXPECT_THAT(types("fp8"), ::testing::ElementsAre(DType::kFp8, DType::kFp8));
+  EXPECT_THAT(types("bf16"), ::testing::ElementsAre(DType::kBf16, DType::kBf16));
 }
 
 TEST_F(OnnxFile, PairsOfQuantiseAndDequantiseGo) {

@@ -7,6 +7,7 @@
 #include <google/protobuf/stubs/logging.h>
 #include <onnx/onnx_pb.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <limits>
 
@@ -27,6 +28,9 @@ constexpr int kModelGraph = 7;
 constexpr int kGraphNode = 1;
 constexpr int kGraphInitializer = 5;
 constexpr int kGraphSparseInitializer = 15;
+constexpr int kNodeAttribute = 5;
+constexpr int kAttributeGraph = 6;
+constexpr int kAttributeGraphs = 11;
 
 enum WireType { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
@@ -65,8 +69,6 @@ class Reader {
     return in_.ConsumedEntireMessage();
   }
 
-  bool too_many_nodes() const { return too_many_nodes_; }
-
  private:
   // A nested message: its length, then `read`, which must stop there.
   template <typename Read>
@@ -86,8 +88,6 @@ class Reader {
       const bool nested = wire_type_of(tag) == kBytes;
       bool good = true;
       if (nested && field_of(tag) == kGraphNode) {
-        too_many_nodes_ = graph->node_size() >= kMostOnnxNodes;
-        if (too_many_nodes_) return false;
         good = within([&] { return node(graph->add_node()); });
       } else if (nested && field_of(tag) == kGraphInitializer) {
         good = within([&] { return tensor(graph->add_initializer()); });
@@ -208,8 +208,76 @@ class Reader {
   }
 
   CodedInputStream& in_;
-  bool too_many_nodes_ = false;
 };
+
+// Counts the nodes of a model, those of bodies included, without keeping any of them. Stops beyond
+// kMostOnnxNodes, and where the file is damaged, which Reader says better.
+class NodeCounter {
+ public:
+  explicit NodeCounter(CodedInputStream& in) : in_(in) {}
+
+  int count() {
+    message(Message::kModel, 0);
+    return nodes_;
+  }
+
+ private:
+  enum class Message { kModel, kGraph, kNode, kAttribute, kOther };
+  static constexpr int kDeepest = 100;  // as the library reads them
+
+  static Message inside(Message outer, int field) {
+    if (outer == Message::kModel && field == kModelGraph) return Message::kGraph;
+    if (outer == Message::kGraph && field == kGraphNode) return Message::kNode;
+    if (outer == Message::kNode && field == kNodeAttribute) return Message::kAttribute;
+    const bool body = field == kAttributeGraph || field == kAttributeGraphs;
+    return outer == Message::kAttribute && body ? Message::kGraph : Message::kOther;
+  }
+
+  bool message(Message outer, int depth) {
+    while (const std::uint32_t tag = in_.ReadTag()) {
+      if (wire_type_of(tag) != kBytes) {
+        if (!skip_number(wire_type_of(tag))) return false;
+        continue;
+      }
+      std::uint32_t length = 0;
+      if (!in_.ReadVarint32(&length) || length > std::numeric_limits<int>::max()) return false;
+      const Message inner = inside(outer, field_of(tag));
+      if (inner == Message::kNode && ++nodes_ > kMostOnnxNodes) return false;
+      if (inner == Message::kOther || depth >= kDeepest) {
+        if (!in_.Skip(static_cast<int>(length))) return false;
+        continue;
+      }
+      const CodedInputStream::Limit limit = in_.PushLimit(static_cast<int>(length));
+      if (!message(inner, depth + 1)) return false;
+      in_.PopLimit(limit);
+    }
+    return in_.ConsumedEntireMessage();
+  }
+
+  bool skip_number(int wire_type) {
+    std::uint64_t value = 0;
+    std::uint32_t word = 0;
+    if (wire_type == kVarint) return in_.ReadVarint64(&value);
+    if (wire_type == kFixed64) return in_.ReadLittleEndian64(&value);
+    return wire_type == kFixed32 && in_.ReadLittleEndian32(&word);
+  }
+
+  CodedInputStream& in_;
+  int nodes_ = 0;
+};
+
+// From the start of an open file, which is rewound.
+int node_count(int file) {
+  int nodes = 0;
+  {
+    FileInputStream stream(file);
+    CodedInputStream in(&stream);
+    in.SetTotalBytesLimit(std::numeric_limits<int>::max());
+    nodes = NodeCounter(in).count();
+  }
+  ::lseek(file, 0, SEEK_SET);
+  return nodes;
+}
 
 }  // namespace
 
@@ -227,15 +295,15 @@ std::shared_ptr<onnx::ModelProto> read_onnx_file(const std::string& path) {
                     "weights as external data");
   }
   const google::protobuf::LogSilencer silence;
+  if (node_count(file) > kMostOnnxNodes) {
+    throw UserError(path + ": has more than " + std::to_string(kMostOnnxNodes) +
+                    " nodes; such a network is unrolled: export it with loops or layer by layer");
+  }
   CodedInputStream in(&stream);
   in.SetTotalBytesLimit(std::numeric_limits<int>::max());
   const auto model = std::make_shared<onnx::ModelProto>();
   Reader reader(in);
   const bool good = reader.model(model.get());
-  if (reader.too_many_nodes()) {
-    throw UserError(path + ": has more than " + std::to_string(kMostOnnxNodes) +
-                    " nodes; such a network is unrolled: export it with loops or layer by layer");
-  }
   if (!good && model->has_ir_version()) {
     throw UserError(path + ": is an ONNX file that is truncated or damaged near byte " +
                     std::to_string(in.CurrentPosition()) + " of " + std::to_string(status.st_size));

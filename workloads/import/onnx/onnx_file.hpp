@@ -15,6 +15,6 @@ namespace foretell {
 // model, ends early, is damaged, or has more nodes than kMostOnnxNodes.
 std::shared_ptr<onnx::ModelProto> read_onnx_file(const std::string& path);
 
-inline constexpr int kMostOnnxNodes = 1'000'000;
+inline constexpr int kMostOnnxNodes = 200'000;
 
 }  // namespace foretell

@@ -218,25 +218,93 @@ Result concat(const Inputs& inputs) {
   return is_small(result.shape) ? Result(result) : std::nullopt;
 }
 
+// The elements at the given positions of every axis.
+OnnxConstant picked(const OnnxConstant& data,
+                    const std::vector<std::vector<std::int64_t>>& places) {
+  OnnxConstant result{{}, {}, data.is_integer};
+  for (const std::vector<std::int64_t>& axis : places)
+    result.shape.push_back(static_cast<std::int64_t>(axis.size()));
+  for (std::int64_t p = 0; p < count_of(result.shape); ++p) {
+    std::int64_t rest = p;
+    std::int64_t source = 0;
+    std::int64_t stride = 1;
+    for (std::size_t axis = places.size(); axis-- > 0;) {
+      source += places[axis][static_cast<std::size_t>(rest % result.shape[axis])] * stride;
+      rest /= result.shape[axis];
+      stride *= data.shape[axis];
+    }
+    result.values.push_back(data.values[static_cast<std::size_t>(source)]);
+  }
+  return result;
+}
+
 Result slice(const OnnxNode& node, const Inputs& inputs) {
   const OnnxConstant& data = value(inputs, 0);
-  if (data.shape.size() != 1) return std::nullopt;
+  const auto rank = static_cast<std::int64_t>(data.shape.size());
   std::vector<std::int64_t> starts = node.integers("starts", {});
   std::vector<std::int64_t> ends = node.integers("ends", {});
-  std::vector<std::int64_t> steps = {1};
   if (is_given(inputs, 1)) starts = integers_of(value(inputs, 1));
   if (is_given(inputs, 2)) ends = integers_of(value(inputs, 2));
+  std::vector<std::int64_t> axes(starts.size());
+  std::iota(axes.begin(), axes.end(), std::int64_t{0});
+  axes = node.integers("axes", axes);
+  std::vector<std::int64_t> steps(starts.size(), 1);
+  if (is_given(inputs, 3)) axes = integers_of(value(inputs, 3));
   if (is_given(inputs, 4)) steps = integers_of(value(inputs, 4));
-  if (starts.size() != 1 || ends.size() != 1 || steps.size() != 1 || steps[0] != 1)
+  if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
     return std::nullopt;
-  const std::int64_t size = data.shape[0];
-  const auto clamp = [size](std::int64_t at) {
-    return std::clamp<std::int64_t>(at < 0 ? at + size : at, 0, size);
-  };
+  std::vector<std::vector<std::int64_t>> places;
+  for (const std::int64_t size : data.shape) {
+    places.emplace_back(static_cast<std::size_t>(size));
+    std::iota(places.back().begin(), places.back().end(), std::int64_t{0});
+  }
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const std::int64_t axis = axes[i] + (axes[i] < 0 ? rank : 0);
+    const std::int64_t step = steps[i];
+    if (axis < 0 || axis >= rank || step == 0) return std::nullopt;
+    const std::int64_t size = data.shape[static_cast<std::size_t>(axis)];
+    // Backwards, the end may lie before the first element.
+    const std::int64_t lowest = step > 0 ? 0 : -1;
+    const auto place = [&](std::int64_t at) {
+      return std::clamp<std::int64_t>(at < 0 ? at + size : at, lowest, size + lowest);
+    };
+    const std::int64_t end = place(ends[i]);
+    std::vector<std::int64_t> chosen;
+    for (std::int64_t at = place(starts[i]); step > 0 ? at < end : at > end;) {
+      chosen.push_back(at);
+      if (step > size || step < -size) break;
+      at += step;
+    }
+    places[static_cast<std::size_t>(axis)] = std::move(chosen);
+  }
+  return picked(data, places);
+}
+
+Result transpose(const OnnxNode& node, const Inputs& inputs) {
+  const OnnxConstant& data = value(inputs, 0);
+  std::vector<std::int64_t> perm(data.shape.size());
+  std::iota(perm.rbegin(), perm.rend(), std::int64_t{0});
+  perm = node.integers("perm", perm);
+  std::vector<std::int64_t> sorted = perm;
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<std::int64_t> axes(data.shape.size());
+  std::iota(axes.begin(), axes.end(), std::int64_t{0});
+  if (sorted != axes) return std::nullopt;
   OnnxConstant result{{}, {}, data.is_integer};
-  for (std::int64_t i = clamp(starts[0]); i < clamp(ends[0]); ++i)
-    result.values.push_back(data.values[static_cast<std::size_t>(i)]);
-  result.shape = {static_cast<std::int64_t>(result.values.size())};
+  std::vector<std::int64_t> strides(data.shape.size(), 1);
+  for (std::size_t axis = strides.size(); axis-- > 1;)
+    strides[axis - 1] = strides[axis] * data.shape[axis];
+  for (const std::int64_t axis : perm)
+    result.shape.push_back(data.shape.at(static_cast<std::size_t>(axis)));
+  for (std::int64_t p = 0; p < count_of(result.shape); ++p) {
+    std::int64_t rest = p;
+    std::int64_t source = 0;
+    for (std::size_t axis = perm.size(); axis-- > 0;) {
+      source += rest % result.shape[axis] * strides[static_cast<std::size_t>(perm[axis])];
+      rest /= result.shape[axis];
+    }
+    result.values.push_back(data.values[static_cast<std::size_t>(source)]);
+  }
   return result;
 }
 
@@ -296,6 +364,7 @@ Result fold_one(const OnnxNode& node, const Inputs& inputs) {
   }
   if (type == "Concat") return concat(inputs);
   if (type == "Slice") return slice(node, inputs);
+  if (type == "Transpose") return transpose(node, inputs);
   if (type == "ReduceProd") return product_of(node, inputs);
   if (type == "Reshape" || type == "Identity" || type == "Squeeze" || type == "Unsqueeze")
     return reshaped(node, inputs);

@@ -22,6 +22,9 @@ class Patterns {
       if (type == "Sigmoid") silu(i);
       if (type == "Sqrt") norm(i);
       if (type == "DequantizeLinear") dequantise(i);
+      if (type == "IsNaN") nan_guard(i);
+      if (type == "Softmax") masked_scores(i);
+      if (type == "InstanceNormalization") group_norm(i);
       if (type == "MatMul") transposed_operand(i);
     }
     std::vector<OnnxNode> kept;
@@ -31,8 +34,9 @@ class Patterns {
     graph_.nodes = std::move(kept);
     if (quantised_) {
       graph_.notes.emplace_back(
-          "quantised in the file: --dtype int8 keeps its weights in INT8, int8-datasheet "
-          "multiplies in it too");
+          "quantised in the file: --dtype int8 keeps the weights of its quantised products in "
+          "INT8, "
+          "int8-datasheet multiplies them in it too");
     }
   }
 
@@ -235,9 +239,14 @@ class Patterns {
       last = cast;
     }
     const std::size_t scaled = next(last);
-    if (!is(scaled, "Mul")) return;
-    const std::string& gamma = other(scaled, node(last).outputs[0]);
-    if (!is_parameter(gamma, x)) return;
+    const bool has_factor =
+        is(scaled, "Mul") && is_parameter(other(scaled, node(last).outputs[0]), x);
+    if (!has_factor && is_centred) {
+      return replace(nodes, last, "MeanVarianceNormalization", {x},
+                     {{"axes", std::vector<std::int64_t>{-1}}});
+    }
+    if (!has_factor) return;
+    const std::string gamma = other(scaled, node(last).outputs[0]);
     nodes.push_back(scaled);
     if (!is_centred) return replace(nodes, scaled, "SimplifiedLayerNormalization", {x, gamma});
     const std::size_t moved = next(scaled);
@@ -267,46 +276,137 @@ class Patterns {
   }
 
   // Keys that are transposed for their product alone: the product reads them as they were.
+  // Exporters may scale them in between.
   void transposed_operand(std::size_t i) {
-    const std::size_t transpose = producer(node(i).inputs.at(1));
-    if (!is(transpose, "Transpose") || next(transpose) != i) return;
+    const std::size_t above = producer(node(i).inputs.at(1));
+    const std::size_t scale = scales_transposed(above) && next(above) == i ? above : kNone;
+    const std::size_t reader = scale == kNone ? i : scale;
+    const std::size_t transpose = scale == kNone ? above : producer(scaled_operand(scale));
+    if (!is(transpose, "Transpose") || next(transpose) != reader) return;
     OnnxNode& moved = graph_.nodes[transpose];
-    OnnxTensor& result = graph_.tensors.at(moved.outputs[0]);
-    const std::size_t rank = result.shape.size();
+    const std::string turned = moved.outputs[0];
+    const std::size_t rank = graph_.tensor(turned).shape.size();
     std::vector<std::int64_t> perm = moved.integers("perm", {});
-    if (perm.size() != rank || rank < 3 || result.is_weight) return;
+    if (perm.size() != rank || rank < 3 || graph_.tensor(turned).is_weight) return;
     std::swap(perm[rank - 1], perm[rank - 2]);
-    std::swap(result.shape[rank - 1], result.shape[rank - 2]);
+    swap_last_axes(turned);
+    if (scale != kNone) swap_last_axes(node(scale).outputs[0]);
     graph_.nodes[i].attributes["transpose_b"] = std::int64_t{1};
     if (std::is_sorted(perm.begin(), perm.end())) {
-      graph_.nodes[i].inputs[1] = moved.inputs.at(0);
+      for (std::string& input : graph_.nodes[reader].inputs) {
+        if (input == turned) input = moved.inputs.at(0);
+      }
       gone_.insert(transpose);
     } else {
       moved.attributes["perm"] = std::move(perm);
     }
   }
 
-  // Behind a quantise, both go. (Dequantised weights were folded away when the file was read.)
+  // The operand of a product or quotient with a number; empty for every other node.
+  std::string scaled_operand(std::size_t i) const {
+    if (!is(i, "Mul") && !is(i, "Div")) return "";
+    const std::vector<std::string>& inputs = node(i).inputs;
+    if (is_number(inputs.at(1))) return inputs[0];
+    return is(i, "Mul") && is_number(inputs[0]) ? inputs[1] : "";
+  }
+
+  bool scales_transposed(std::size_t i) const {
+    const std::string operand = scaled_operand(i);
+    return !operand.empty() && is(producer(operand), "Transpose");
+  }
+
+  void swap_last_axes(const std::string& name) {
+    Shape& shape = graph_.tensors.at(name).shape;
+    std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
+  }
+
+  // A mask that puts a large negative number in the place of scores is added to them instead, as
+  // the mappings know attention.
+  void masked_scores(std::size_t softmax) {
+    const std::size_t mask = producer(node(softmax).inputs.at(0));
+    if (!is(mask, "Where") || next(mask) != softmax) return;
+    for (const std::size_t number : {std::size_t{1}, std::size_t{2}}) {
+      const std::string scores = node(mask).inputs.at(3 - number);
+      const OnnxTensor& hidden = graph_.tensor(node(mask).inputs.at(number));
+      constexpr long double kHides = -1e4L;
+      if (!hidden.is_number() || hidden.constant->values[0] > kHides) continue;
+      if (graph_.tensor(scores).shape != graph_.tensor(node(mask).outputs[0]).shape) continue;
+      return replace({}, mask, "Add", {scores, node(mask).inputs[0]});
+    }
+  }
+
+  // Zero where softmax has nothing to choose from: the hardware needs no pass for it.
+  void nan_guard(std::size_t is_nan) {
+    const std::string x = node(is_nan).inputs.at(0);
+    const std::size_t guard = next(is_nan);
+    if (!is(producer(x), "Softmax") || !is(guard, "Where")) return;
+    const bool picks = node(guard).inputs.at(0) == node(is_nan).outputs[0] &&
+                       is_number(node(guard).inputs.at(1)) && node(guard).inputs.at(2) == x;
+    if (!picks || !read_instead(node(guard).outputs[0], x)) return;
+    gone_.insert(is_nan);
+    gone_.insert(guard);
+  }
+
+  // Groups of channels as the channels of an instance norm, then a factor and an offset for each
+  // channel.
+  void group_norm(std::size_t instance) {
+    const std::size_t grouped = producer(node(instance).inputs.at(0));
+    const std::size_t back = next(instance);
+    if (!is(grouped, "Reshape") || !is(back, "Reshape")) return;
+    const std::string& x = node(grouped).inputs.at(0);
+    const Shape& shape = graph_.tensor(x).shape;
+    const Shape& groups = graph_.tensor(node(grouped).outputs[0]).shape;
+    if (groups.size() != 3 || shape.size() < 3 || groups[0] != shape[0] ||
+        graph_.tensor(node(back).outputs[0]).shape != shape)
+      return;
+    const std::size_t scaled = next(back);
+    const std::size_t moved = is(scaled, "Mul") ? next(scaled) : kNone;
+    if (!is(moved, "Add")) return;
+    const std::string gamma = other(scaled, node(back).outputs[0]);
+    const std::string beta = other(moved, node(scaled).outputs[0]);
+    for (const std::string* each : {&gamma, &beta}) {
+      const OnnxTensor& factors = graph_.tensor(*each);
+      if (!factors.is_weight || element_count(factors.shape) != shape[1]) return;
+    }
+    replace({grouped, instance, back, scaled}, moved, "GroupNormalization", {x, gamma, beta},
+            {{"num_groups", groups[1]}});
+  }
+
+  // Whoever read `old` reads `now`; not where it leaves the graph.
+  bool read_instead(const std::string& old, const std::string& now) {
+    const std::vector<std::size_t> readers = readers_[old];
+    if (std::count(readers.begin(), readers.end(), kNone) > 0) return false;
+    for (const std::size_t reader : readers) {
+      for (std::string& input : graph_.nodes[reader].inputs) {
+        if (input == old) input = now;
+      }
+      readers_[now].push_back(reader);
+    }
+    return true;
+  }
+
+  // Behind a quantise, both go, and the weights of products that read the result are stored in
+  // INT8. (Dequantised weights were folded away when the file was read.)
   void dequantise(std::size_t i) {
     const std::size_t quantise = producer(node(i).inputs.at(0));
     if (!is(quantise, "QuantizeLinear")) return;
-    const std::string from = node(quantise).inputs.at(0);
     const std::string to = node(i).outputs.at(0);
-    const bool is_output =
-        std::find(graph_.outputs.begin(), graph_.outputs.end(), to) != graph_.outputs.end();
-    if (is_output) return;
-    for (const std::size_t reader : readers_[to]) {
-      for (std::string& input : graph_.nodes[reader].inputs) {
-        if (input == to) input = from;
-      }
-      readers_[from].push_back(reader);
-    }
+    const std::vector<std::size_t> readers = readers_[to];
+    if (!read_instead(to, node(quantise).inputs.at(0))) return;
+    for (const std::size_t reader : readers) store_narrow(graph_.nodes[reader]);
     gone_.insert(i);
     const std::vector<std::size_t>& left = readers_[node(quantise).outputs[0]];
     if (std::all_of(left.begin(), left.end(),
                     [this](std::size_t r) { return r != kNone && gone_.count(r) > 0; }))
       gone_.insert(quantise);
     quantised_ = true;
+  }
+
+  void store_narrow(const OnnxNode& product) {
+    const std::string& type = product.type;
+    if (type != "MatMul" && type != "Gemm" && type != "Conv" && type != "ConvTranspose") return;
+    OnnxTensor& weight = graph_.tensors.at(product.inputs.at(1));
+    if (weight.is_weight) weight.dtype = DType::kInt8;
   }
 
   OnnxGraph& graph_;

@@ -12,6 +12,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "workloads/import/onnx/onnx_file.hpp"
+#include "workloads/import/onnx/onnx_inputs.hpp"
 #include "workloads/import/onnx/onnx_node.hpp"
 #include "workloads/import/onnx/onnx_tensor.hpp"
 #include "workloads/ir/operators.hpp"
@@ -34,8 +35,13 @@ class Loader {
     read_opsets();
     for (const onnx::TensorProto& tensor : graph_->initializer()) add_initializer(tensor);
     for (const onnx::ValueInfoProto& input : graph_->input()) {
-      if (!is_known(input.name())) add_input(input);
+      if (!is_known(input.name())) {
+        add_input(input);
+      } else if (!result_.tensor(input.name()).is_weight) {
+        fail("input '" + input.name() + "' is defined more than once");
+      }
     }
+    check_sizes(path_, sizes_, open_);
     return read_nodes();
   }
 
@@ -110,12 +116,15 @@ class Loader {
   }
 
   void add_input(const onnx::ValueInfoProto& input) {
-    if (!input.type().has_tensor_type())
-      fail("input '" + input.name() + "' is no tensor but a sequence, a map or optional");
+    if (!input.type().has_tensor_type()) {
+      fail("input '" + input.name() + "'" + reader_of(*graph_, input.name()) +
+           " is no tensor but a sequence, a map or optional");
+    }
     const onnx::TypeProto::Tensor& type = input.type().tensor_type();
     const std::optional<DType> dtype = dtype_of(type.elem_type());
     if (!dtype) {
-      fail("input '" + input.name() + "' has element type " + std::to_string(type.elem_type()) +
+      fail("input '" + input.name() + "'" + reader_of(*graph_, input.name()) +
+           " has element type " + std::to_string(type.elem_type()) +
            ", which no device computes in");
     }
     if (!type.has_shape()) fail("input '" + input.name() + "' has no shape");
@@ -132,21 +141,14 @@ class Loader {
 
   std::int64_t size_of_dimension(const std::string& input, int axis,
                                  const onnx::TensorShapeProto::Dimension& dimension) {
-    if (dimension.has_dim_value() && dimension.dim_value() >= 0) return dimension.dim_value();
-    const std::string name = dimension.has_dim_param() && !dimension.dim_param().empty()
-                                 ? dimension.dim_param()
-                                 : input + "." + std::to_string(axis);
+    const OnnxDimension known = onnx_dimension(input, axis, dimension);
+    if (known.size) return *known.size;
+    const std::string& name = known.name;
+    open_.push_back(name);
     const auto given = sizes_.find(name);
     if (given != sizes_.end()) return given->second;
-    const std::string lower = to_lower(name);
-    const auto contains = [&lower](std::string_view part) {
-      return lower.find(part) != std::string::npos;
-    };
-    const bool is_batch = contains("batch") || lower == "n" || lower == "b" ||
-                          (!dimension.has_dim_param() && axis == 0);
-    const bool is_sequence = contains("seq") || lower == "s" || lower == "l" || contains("token");
-    const auto bound = sizes_.find(is_batch ? "batch" : "seq");
-    if ((is_batch || is_sequence) && bound != sizes_.end()) return bound->second;
+    const auto bound = sizes_.find(known.is_batch ? "batch" : "seq");
+    if ((known.is_batch || known.is_sequence) && bound != sizes_.end()) return bound->second;
     fail("dimension '" + name + "' (axis " + std::to_string(axis) + " of input '" + input +
          "') is left open: give --dim " + name + "=SIZE");
   }
@@ -484,6 +486,7 @@ class Loader {
   std::unordered_map<std::string, onnx::TypeProto*> type_pointers_;
   std::unordered_map<std::string, onnx::TensorProto> protos_;
   std::unordered_map<std::string, const onnx::TensorProto*> data_;
+  std::vector<std::string> open_;  // dimensions that the file leaves open
   OnnxGraph result_;
 };
 

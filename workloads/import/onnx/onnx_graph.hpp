@@ -1,5 +1,6 @@
 // An ONNX network as the importer sees it: nodes in order, every tensor with its shape. Free of the
-// headers of the ONNX library, which only onnx_file.cpp and onnx_graph.cpp include.
+// headers of the ONNX library, which only onnx_file.cpp, onnx_graph.cpp and onnx_inputs.cpp
+// include.
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 #include "workloads/import/onnx/onnx_tensor.hpp"
 
 namespace foretell {
@@ -43,6 +45,40 @@ OnnxNode neutral(const onnx::NodeProto& proto, std::size_t index) {
     }
   }
   return node;
+}
+
+std::string reader_of(const onnx::GraphProto& graph, const std::string& tensor) {
+  for (int i = 0; i < graph.node_size(); ++i) {
+    const onnx::NodeProto& node = graph.node(i);
+    if (std::find(node.input().begin(), node.input().end(), tensor) == node.input().end()) continue;
+    return " of node '" + neutral(node, static_cast<std::size_t>(i)).name + "' (" + node.op_type() +
+           ")";
+  }
+  return "";
+}
+
+std::string role_of_dimension(const std::string& name, bool is_named, int axis) {
+  const std::string lower = to_lower(name);
+  const auto contains = [&lower](std::string_view part) {
+    return lower.find(part) != std::string::npos;
+  };
+  const bool is_batch =
+      contains("batch") || lower == "n" || lower == "b" || (!is_named && axis == 0);
+  if (is_batch) return "batch";
+  const bool is_sequence = contains("seq") || lower == "s" || lower == "l" || contains("token");
+  return is_sequence ? "seq" : "";
+}
+
+void check_sizes(const std::string& path, const DimensionSizes& sizes,
+                 const std::vector<std::string>& open) {
+  const std::string trips = trips_of_loop("");
+  for (const auto& [name, size] : sizes) {
+    const bool is_of_run = name == "batch" || name == "seq" || starts_with(name, trips);
+    if (is_of_run || std::find(open.begin(), open.end(), name) != open.end()) continue;
+    throw UserError(path + ": --dim " + name +
+                    ": no dimension that the file leaves open has this name" +
+                    (open.empty() ? "; it leaves none open" : "; they are: " + join(open, ", ")));
+  }
 }
 
 std::string wrong_divisor(const OnnxNode& node) {

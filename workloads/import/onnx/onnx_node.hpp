@@ -31,6 +31,17 @@ bool is_known_domain(const std::string& domain);
 // Everything that the bodies of a node read, of their own tensors and of those around.
 std::vector<std::string> captured_names(const onnx::NodeProto& node);
 
+// " of node 'NAME' (TYPE)": the first that reads the tensor, by which people find it; or nothing.
+std::string reader_of(const onnx::GraphProto& graph, const std::string& tensor);
+
+// "batch" or "seq" where a dimension is called after one; the first axis is the batch where it has
+// no name. Empty for every other.
+std::string role_of_dimension(const std::string& name, bool is_named, int axis);
+
+// UserError for a size whose name is none of the open dimensions of the file.
+void check_sizes(const std::string& path, const DimensionSizes& sizes,
+                 const std::vector<std::string>& open);
+
 // The tensors that leave a graph.
 std::vector<OnnxTensor> results_of(const OnnxGraph& graph);
 

@@ -21,6 +21,14 @@ class Recurrent {
     batch_ = x[batch_first_ ? 0 : 1];
     directions_ = state[0];
     hidden_ = state[2];
+    const Shape weights = {directions_, gates_ * hidden_, x[2]};
+    if (to.tensor(node.inputs.at(1)).shape != weights || state[1] != gates_ * hidden_) {
+      to.fail(node, "W of shape " + to_string(to.tensor(node.inputs.at(1)).shape) +
+                        " and R of shape " + to_string(state) + "; W has to be " +
+                        to_string(weights));
+    }
+    if (directions_ < 1 || directions_ > 2 || steps_ < 1)
+      to.fail(node, "input of shape " + to_string(x) + " and R of shape " + to_string(state));
     if (steps_ > kMostSteps) {
       to.fail(node, std::to_string(steps_) + " steps; up to " + std::to_string(kMostSteps) +
                         " are unrolled");
@@ -59,9 +67,15 @@ class Recurrent {
   void direction(TensorId x, std::int64_t d, std::vector<TensorId>* all,
                  std::vector<TensorId>* last, std::vector<TensorId>* cell) {
     const std::map<std::string, Attribute> transposed{{"transpose_b", std::int64_t{1}}};
-    const TensorId inputs =
+    TensorId inputs =
         to_.add(node_, "MatMul", {x, weights(1, d, "W")}, transposed, part("input", d));
     const TensorId state_weights = weights(2, d, "R");
+    const bool has_bias = node_.has_input(3) && to_.tensor(node_.inputs[3]).is_weight;
+    const auto bias = [&](const char* name) {
+      return to_.weight(node_.name + "." + part(name, d), {gates_ * hidden_});
+    };
+    const TensorId state_bias = has_bias ? bias("Rb") : kNoId;
+    if (has_bias) inputs = to_.add(node_, "Add", {inputs, bias("Wb")}, {}, part("input_bias", d));
     std::vector<std::int64_t> ones(static_cast<std::size_t>(steps_), 1);
     TensorId step_inputs = inputs;
     if (steps_ > 1) {
@@ -80,6 +94,7 @@ class Recurrent {
                                         {batch_, gates_ * hidden_}, part("step", d, t));
       TensorId sum =
           to_.add(node_, "MatMul", {state, state_weights}, transposed, part("state", d, t));
+      if (has_bias) sum = to_.add(node_, "Add", {sum, state_bias}, {}, part("state_bias", d, t));
       sum = to_.add(node_, "Add", {sum, here}, {}, part("sum", d, t));
       state = gates(sum, state, &memory, d, t);
       states.push_back(to_.reshape(node_, state, {1, batch_, 1, hidden_}, part("out", d, t)));

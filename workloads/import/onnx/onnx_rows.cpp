@@ -134,7 +134,11 @@ void instance_norm(OnnxTranslator& to, const OnnxNode& node) {
   TensorId scale = to.id(node.inputs.at(1));
   TensorId offset = to.id(node.inputs.at(2));
   const Shape channels{to.shape(x).at(1)};
-  if (to.shape(scale) != channels) {  // one per group, until opset 20
+  const bool per_channel = element_count(to.shape(scale)) == channels[0];
+  if (per_channel) {
+    scale = to.reshape(node, scale, channels, "scale");
+    offset = to.reshape(node, offset, channels, "offset");
+  } else {  // one per group, until opset 20
     const auto widen = [&](TensorId parameter, const char* part) {
       return to.add(node, "Move", {parameter},
                     {{"function", std::string("Expand")}, {"shape", channels}}, part);

@@ -13,13 +13,14 @@ import {memory} from './sections/memory.js';
 import {problems} from './sections/problems.js';
 import {roofline} from './sections/roofline.js';
 import {study} from './sections/study.js';
+import {sensitivity} from './sections/sensitivity.js';
 import {summary} from './sections/summary.js';
 import {time} from './sections/time.js';
 import {timeline} from './sections/timeline.js';
 import {whatIf} from './sections/what_if.js';
 
 const kSections = [
-  contents, claims, changes, accuracy, summary, problems, dataTypes, cost, memory, whatIf, study, roofline, time, timeline,
+  contents, claims, changes, accuracy, summary, problems, dataTypes, cost, memory, whatIf, sensitivity, study, roofline, time, timeline,
   assumptions,
 ];
 const kMaxChoices = 500;
@@ -119,9 +120,11 @@ function listenToTheme() {
   addEventListener('beforeprint', () => {
     before = root.dataset.theme;
     root.dataset.theme = 'light';
+    root.classList.add('printing');
     redrawCharts({themeChanged: true, all: true});
   });
   addEventListener('afterprint', () => {
+    root.classList.remove('printing');
     if (before) root.dataset.theme = before;
     else delete root.dataset.theme;
     show();

@@ -2,7 +2,7 @@
 
 const kRowHeight = 24;
 const kBarSpace = 0.62; // of a row
-const kLabelWidth = 0.38; // of the chart, at most
+const kLabelWidth = 0.44; // of the chart, at most
 export const kNarrow = 500; // px; less room for labels of axes
 
 // Black or white, whichever reads better on a colour of the style sheet, "rgb(1, 2, 3)".
@@ -11,10 +11,18 @@ export function inkOn(colour) {
   return 0.299 * red + 0.587 * green + 0.114 * blue > 140 ? '#10151c' : '#ffffff';
 }
 
+// The end of a name says more than its begin: "encoder.3.ffn.output" becomes "ffn.output".
+export function briefName(name, length) {
+  const words = name.split('.');
+  let brief = words.at(-1);
+  for (let at = words.length - 2; at >= 0 && words[at].length + 1 + brief.length <= length; at -= 1) brief = `${words[at]}.${brief}`;
+  return clipped(brief, length);
+}
+
 export const clipped = (text, length = 44) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
 
 // Long names are cut to what a chart of that width can spare.
-export const labelLength = (width) => Math.max(12, Math.floor((width * kLabelWidth) / 7));
+export const labelLength = (width) => Math.max(12, Math.floor((width * kLabelWidth) / 6.4));
 
 export function valueAxis(theme, format, extra = {}) {
   return {
@@ -27,17 +35,26 @@ export function valueAxis(theme, format, extra = {}) {
   };
 }
 
-export function categoryAxis(theme, categories, width, extra = {}) {
+export function categoryAxis(theme, categories, width, {cut = clipped, ...extra} = {}) {
   const length = labelLength(width);
   return {
     type: 'category',
     inverse: true,
-    data: categories.map((name) => clipped(name, length)),
+    data: categories.map((name) => cut(name, length)),
     axisLabel: {color: theme.ink, interval: 0, fontSize: 12},
     axisLine: {lineStyle: {color: theme.line}},
     axisTick: {show: false},
     ...extra,
   };
+}
+
+// Ends of a logarithmic axis at 1, 2 or 5 times a power of ten, just outside the values.
+export function logEnds(values) {
+  const known = values.filter((value) => value > 0);
+  const least = Math.min(...known) / 1.1;
+  const most = Math.max(...known) * 1.1;
+  const steps = (value) => [1, 2, 5, 10].map((step) => step * 10 ** Math.floor(Math.log10(value)));
+  return [steps(least).filter((step) => step <= least).at(-1), steps(most).find((step) => step >= most)];
 }
 
 export const legendOf = (theme, extra = {}) =>
@@ -78,7 +95,8 @@ export function whiskers(theme, name, data, place = 0, count = 1, textOf = () =>
 }
 
 // Horizontal bars, one row per category; series side by side, each {name, values, intervals?}.
-export function groupedBars(theme, width, {categories, series: given, format, note = () => ''}) {
+// `markers`, {name, values, symbol}, stand on the bars; `cut(name, length)` shortens names.
+export function groupedBars(theme, width, {categories, series: given, format, note = () => '', markers = [], cut = clipped}) {
   const series = given.filter(({values}) => values.some((value) => value != null));
   const many = series.length > 1;
   const bars = series.map(({name, values, intervals = [], colours = []}, at) => ({
@@ -109,26 +127,39 @@ export function groupedBars(theme, width, {categories, series: given, format, no
     return data.length ? [whiskers(theme, name, data, at, series.length, (row) => format(values[row]))] : [];
   });
   const rowHeight = Math.max(kRowHeight, 15 * series.length / kBarSpace);
+  const shownMarkers = markers.filter(({values}) => values.some((value) => value != null));
+  const points = shownMarkers.map(({name, values, symbol}, at) => ({
+    name,
+    type: 'scatter',
+    symbol,
+    symbolSize: 10,
+    z: 11,
+    itemStyle: {color: theme.series[(series.length + at) % theme.series.length], borderColor: theme.paper, borderWidth: 1},
+    data: values.flatMap((value, row) => (value == null ? [] : [[value, row]])),
+    tooltip: {formatter: ({value: [value, row]}) => `${categories[row]}\n${name}: ${format(value)}`},
+  }));
+  const legend = many || points.length > 0;
   return {
-    height: categories.length * rowHeight + (many ? 90 : 56),
+    height: categories.length * rowHeight + (legend ? 90 : 56),
     option: {
-      legend: many ? legendOf(theme, {data: series.map(({name}) => name)}) : {show: false},
-      grid: {left: 8, right: 76, top: many ? 36 : 8, bottom: 8, containLabel: true},
+      legend: legend ? legendOf(theme, {data: [...series, ...points].map(({name}) => name)}) : {show: false},
+      grid: {left: 8, right: 76, top: legend ? 36 : 8, bottom: 8, containLabel: true},
       xAxis: valueAxis(theme, format, {min: 0, splitNumber: width < kNarrow ? 2 : 4}),
-      yAxis: categoryAxis(theme, categories, width),
-      series: [...bars, ...lines],
+      yAxis: categoryAxis(theme, categories, width, {cut}),
+      series: [...bars, ...lines, ...points],
     },
   };
 }
 
 // Horizontal bars on top of each other: series are {name, values}.
-export function stackedBars(theme, width, {categories, series, format, max, interval, marks = []}) {
+export function stackedBars(theme, width, {categories, series, format, max, interval, axisLabel = {}, marks = []}) {
   return {
     height: categories.length * kRowHeight + 90,
     option: {
       legend: legendOf(theme),
       grid: {left: 8, right: 40, top: 36, bottom: 8, containLabel: true},
-      xAxis: valueAxis(theme, format, {min: 0, max, interval}),
+      xAxis: valueAxis(theme, format, {min: 0, max, interval,
+        axisLabel: {color: theme.ink, formatter: format, hideOverlap: true, fontSize: 12, ...axisLabel}}),
       yAxis: categoryAxis(theme, categories, width),
       series: [...series.map(({name, values, colour}, at) => ({
         name,

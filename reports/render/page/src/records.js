@@ -6,6 +6,7 @@ const kOptions = [
   ['seq_len', '--seq'],
   ['input_len', '--input-len'],
   ['output_len', '--output-len'],
+  ['context', '--context'],
   ['image_size', '--image-size'],
   ['tp', '--tp'],
   ['pp', '--pp'],
@@ -19,6 +20,9 @@ const kOptions = [
   ['l2', '--l2'],
   ['launch', '--launch'],
   ['clock', '--clock'],
+  ['shapes', '--shapes'],
+  ['phase', '--phase'],
+  ['optimizer', '--optimizer'],
 ];
 
 const kWords = {
@@ -36,9 +40,21 @@ function quoted(word) {
   return /^[\w.,:/=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
+const kFieldOf = {seq: 'seq_len', 'input-len': 'input_len', 'output-len': 'output_len'};
+
+// The fields of a scenario with their values: lengths that vary stand in place of their number, and
+// every branch and loop is a field.
+export function scenarioFields({context}) {
+  const {distributions = {}, branches = {}, trips = {}, ...fields} = context.scenario ?? {};
+  for (const [option, text] of Object.entries(distributions)) fields[kFieldOf[option] ?? option] = text;
+  for (const [name, text] of Object.entries(branches)) fields[`branch ${name}`] = text;
+  for (const [name, text] of Object.entries(trips)) fields[`trips ${name}`] = text;
+  return fields;
+}
+
 // Scenario fields that differ between the records.
 export function varyingScenario(records) {
-  const scenarios = records.map(({context}) => context.scenario ?? {});
+  const scenarios = records.map(scenarioFields);
   return [...new Set(scenarios.flatMap(Object.keys))].filter(
     (field) => new Set(scenarios.map((scenario) => scenario[field])).size > 1);
 }
@@ -74,22 +90,27 @@ export function parseReport(text) {
       throw new Error(`cannot draw records of schema '${record.schema}', only foretell.run/1`);
     }
     inflate(record, report.shared ?? []);
+    record.change = report.frame?.names?.[(record.context.set ?? []).join(', ')];
   }
   return report;
 }
 
 // Of all fields, or of those named.
-export const scenarioText = ({context}, fields) =>
-  Object.entries(context.scenario ?? {})
+export const scenarioText = (record, fields) =>
+  Object.entries(scenarioFields(record))
     .filter(([field]) => !fields || fields.includes(field))
     .map(([field, value]) => `${kWords[field] ?? field} ${value}`)
     .join(', ');
 
 export function commandOf({context}) {
-  const scenario = context.scenario ?? {};
+  const scenario = scenarioFields({context});
   const words = ['foretell', 'run', '--on', context.system, '--workload', context.workload, '--dtype', context.dtype];
   for (const [field, option] of kOptions) {
     if (scenario[field] != null) words.push(option, String(scenario[field]));
+  }
+  for (const option of ['branch', 'trips']) {
+    const given = (option === 'branch' ? context.scenario?.branches : context.scenario?.trips) ?? {};
+    for (const [name, text] of Object.entries(given)) words.push(`--${option}`, `${name}=${text}`);
   }
   if (scenario.sequence_parallel) words.push('--sequence-parallel');
   for (const override of context.set ?? []) words.push('--set', override);
@@ -98,21 +119,23 @@ export function commandOf({context}) {
   return words.map(quoted).join(' ');
 }
 
-const flatten = ({context}) => ({
+// Overrides in a word where the report has one for them.
+export const changeOf = ({context, change}) => change ?? (context.set ?? []).join(', ');
+
+const flatten = ({context, change}) => ({
   system: context.system,
   workload: context.workload,
   dtype: context.dtype,
-  ...context.scenario,
-  set: (context.set ?? []).join(', '),
+  ...scenarioFields({context}),
+  set: changeOf({context, change}),
   factors: context.factors,
 });
 
 // Fields that tell the rows apart; one that follows from those before it is left out.
-function tellingFields(rows, except = []) {
+function tellingFields(rows) {
   const fields = [];
   let classes = 1;
   for (const field of new Set(rows.flatMap(Object.keys))) {
-    if (except.includes(field)) continue;
     const finer = new Set(rows.map((row) => JSON.stringify([...fields, field].map((name) => row[name])))).size;
     if (finer > classes) {
       fields.push(field);
@@ -126,7 +149,7 @@ function tellingFields(rows, except = []) {
 // when nothing differs.
 export function labelsOf(records, except = []) {
   const rows = records.map(flatten);
-  const fields = tellingFields(rows, except);
+  const fields = tellingFields(rows).filter((field) => !except.includes(field));
   const plain = ['system', 'workload', 'dtype', 'set'];
   const word = (row, field) =>
     plain.includes(field) ? row[field] || 'as shipped' : `${kWords[field] ?? field} ${row[field] ?? '–'}`;
@@ -170,11 +193,18 @@ function mostCommon(values) {
   return ranked.length ? ranked[0][0] : '';
 }
 
-// Operators that differ only by a number in their name (the layer) are one row; longest first.
+// What names have in common, with * for numbers that differ.
+function commonName(names) {
+  const parts = names.map((name) => name.split(/(\d+)/));
+  return parts[0].map((part, at) => (parts.every((other) => other[at] === part) ? part : '*')).join('');
+}
+
+// Operators that do equal work and differ only by numbers in their names (the layer) are one row;
+// longest first.
 export function operatorRows(operators) {
-  return grouped(operators, ({name}) => pattern(name))
-    .map(([key, members]) => ({
-      name: members.length > 1 ? `${key} (×${members.length})` : members[0].name,
+  return grouped(operators, ({name, op, flops}) => `${pattern(name)} ${op} ${flops ?? 0}`)
+    .map(([, members]) => ({
+      name: members.length > 1 ? `${commonName(members.map(({name}) => name))} (×${members.length})` : members[0].name,
       op: mostCommon(members.map(({op}) => op)),
       engine: mostCommon(members.map(({engine}) => engine)),
       critical: mostCommon(members.map(({critical}) => critical)),

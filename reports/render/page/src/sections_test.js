@@ -8,7 +8,8 @@ import {hourly} from './sections/cost.js';
 import {dtypesOf, rowsOf} from './sections/data_types.js';
 import {memoryRows} from './sections/memory.js';
 import {reachable, rooflinePoints} from './sections/roofline.js';
-import {briefName, lanesOf, traceOf} from './sections/timeline.js';
+import {briefName} from './options.js';
+import {lanesOf, traceOf} from './sections/timeline.js';
 import {axesOf} from './sections/what_if.js';
 import {compareBy, csvOf, filterRows} from './table.js';
 

@@ -46,6 +46,19 @@ export function csvOf(rows, columns) {
   return `${lines.join('\n')}\n`;
 }
 
+// Where nothing points, a touch shows what a title says, below the row.
+function showHint(cell) {
+  const open = cell.closest('table').querySelector('.hint');
+  const shown = open?.dataset.of === cell.title;
+  open?.remove();
+  if (shown || !matchMedia('(hover: none)').matches) return;
+  const row = cell.closest('tr');
+  const text = element('td', {colspan: String(row.cells.length), role: 'status'}, cell.title);
+  const made = element('tr', {class: 'hint'}, text);
+  made.dataset.of = cell.title;
+  row.after(made);
+}
+
 // Columns without any value are left out.
 export function usedColumns(columns, rows) {
   return columns.filter((column) => !column.optional || rows.some((row) => !missing(column.value(row))));
@@ -85,8 +98,9 @@ export function makeTable({name, columns: given, rows, onChoose, onOrder, pageRo
         : column.link?.(row) ? element('a', {href: encodeURI(column.link(row))}, text) : text;
       return element(at === 0 ? 'th' : 'td', {
         scope: at === 0 ? 'row' : null,
-        class: column.text ? 'number' : column.wide ? 'wide' : null,
+        class: column.text ? 'number' : column.wide ? 'wide' : column.broad ? 'broad' : null,
         title: hint || null,
+        onclick: hint ? (event) => showHint(event.currentTarget) : null,
       }, content);
     });
     return element('tr', {
@@ -99,6 +113,8 @@ export function makeTable({name, columns: given, rows, onChoose, onOrder, pageRo
     const from = state.page * pageRows;
     body.replaceChildren(...state.shown.slice(from, from + pageRows).map(bodyRow));
     const pages = Math.ceil(state.shown.length / pageRows);
+    const part = pages > 1 ? `rows ${from + 1} to ${Math.min(from + pageRows, state.shown.length)} of ` : '';
+    body.parentElement?.setAttribute('data-part', part ? `${part}${state.shown.length}` : '');
     count.textContent = state.shown.length === rows.length
       ? `${rows.length.toLocaleString('en-US')} ${rows.length === 1 ? 'row' : 'rows'}`
       : `${state.shown.length.toLocaleString('en-US')} of ${rows.length.toLocaleString('en-US')} rows`;

@@ -1,10 +1,12 @@
 // The report page in a real browser: opens from disk, draws, sorts, filters, escapes, reads well.
 import assert from 'node:assert/strict';
+import {execFileSync} from 'node:child_process';
 import {existsSync, readFileSync, readdirSync, statSync, writeFileSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import path from 'node:path';
 import test, {after, before} from 'node:test';
 
+import {commandOf} from '../src/records.js';
 import {chromiumPath, marksOf, openReport, scrollThrough, startBrowser} from './browser.mjs';
 import {folder, foretell, manyOf, predict, reportOf, tryForetell} from './reports.mjs';
 
@@ -54,7 +56,7 @@ test('the page opens without errors and requests, and every chart has marks', as
     const charts = await marksOf(page);
     assert.ok(charts.length >= 8);
     for (const {caption, marks} of charts) assert.ok(marks > 8, `${caption}: ${marks} marks`);
-    assert.match(await page.locator('#answer').textContent(), /bert-base-uncased .* on h100-sxm/);
+    assert.match(await page.locator('#answer').textContent(), /bert-base-uncased/);
   });
 });
 
@@ -205,7 +207,7 @@ test('a validation shows a scatter and the error per class', async () => {
   foretell('report', input, '-o', output, '-q');
   await opened(output, {}, async (page) => {
     await scrollThrough(page);
-    assert.match(await page.locator('#answer').textContent(), /call_ms: 5 % mean error/);
+    assert.match(await page.locator('#answer').textContent(), /call \(ms\): 5 % mean error/);
     const charts = await marksOf(page);
     assert.equal(charts.length, 2);
     assert.ok(charts[0].marks > 100);
@@ -225,6 +227,48 @@ test('two results are a page of what changed', async () => {
   assert.equal(tryForetell('report', before, after, '-o', output).status, 1);
   await opened(output, {}, async (page) => {
     assert.match(await page.locator('#changes tbody').textContent(), /latency_s.*\+50 %/);
+  });
+});
+
+test('the command in the box makes the prediction again', () => {
+  const asked = [
+    ['--on', 'inf2.xlarge', '--workload', 'bert-base-uncased', '--batch', '2', '--seq', 'uniform:16..64', '--in-flight', '3'],
+    ['--on', 'h100-sxm', '--workload', 'gpt2', '--batch', '2', '--input-len', '16', '--output-len', '4', '--launch', 'stream'],
+    ['--on', 'inf2.xlarge', '--workload', 'gpt2', '--input-len', '16', '--output-len', '4', '--context', '256', '--kv', 'exact'],
+    ['--on', 'trn1.2xlarge', '--workload', 'resnet18', '--batch', '2', '--phase', 'train-step', '--optimizer', 'sgd'],
+    ['--on', 'c7i.2xlarge', '--workload', 'resnet18', '--set', 'device.clock.all_core=2.8 GHz', '--factors', 'none'],
+  ];
+  for (const options of asked) {
+    const record = JSON.parse(foretell('run', ...options, '--format', 'json'));
+    const command = commandOf(record).replace(/^foretell/, '"$FORETELL_PROGRAM"');
+    const again = JSON.parse(execFileSync('sh', ['-c', `${command} --format json`], {encoding: 'utf8'}));
+    for (const one of [record, again]) one.context.notes = []; // which say what was not stated
+    assert.deepEqual(again, record, command);
+  }
+});
+
+test('what explain wrote is a page of what moves it', async () => {
+  const input = path.join(folder, 'explained.json');
+  foretell('explain', '--on', 'inf2.xlarge', '--workload', 'gpt2', '--seq', '128', '--sensitivity', '--format', 'json', '-o', input);
+  const output = path.join(folder, 'explained.html');
+  foretell('report', input, '-o', output, '-q');
+  await opened(output, {}, async (page) => {
+    await scrollThrough(page);
+    assert.match(await page.locator('#title').textContent(), /gpt2 on inf2\.xlarge/);
+    assert.ok(await rowsOf(page, 'sensitivity').count() > 5);
+    for (const {caption, marks} of await marksOf(page)) assert.ok(marks > 8, `${caption}: ${marks} marks`);
+  });
+});
+
+test('printed charts are as wide as the sheet', async () => {
+  await opened(overview, {width: 1600}, async (page) => {
+    await page.evaluate(() => dispatchEvent(new Event('beforeprint')));
+    const widths = await page.locator('.chart').evaluateAll((all) => all.map((chart) => chart.clientWidth));
+    assert.ok(Math.max(...widths) <= 1000, `${widths}`);
+    assert.ok(await page.locator('.chart svg').count() >= 8); // also those that nobody has seen
+    await page.evaluate(() => dispatchEvent(new Event('afterprint')));
+    const back = await page.locator('.chart').evaluateAll((all) => all.map((chart) => chart.clientWidth));
+    assert.ok(Math.max(...back) > 1000);
   });
 });
 

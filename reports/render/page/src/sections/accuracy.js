@@ -2,7 +2,7 @@
 import {figure, forgetFigures} from '../charts.js';
 import {choice, element, paragraph} from '../dom.js';
 import {number, percent, signedPercent} from '../format.js';
-import {clipped, groupedBars, legendOf, valueAxis} from '../options.js';
+import {clipped, groupedBars, legendOf, logEnds, valueAxis} from '../options.js';
 import {makeTable} from '../table.js';
 
 const kMostColours = 8;
@@ -10,10 +10,14 @@ const kMostWhiskers = 400;
 
 const classOf = ({group}) => (group.length ? group.join(', ') : 'all');
 
+const kQuantities = {call_ms: 'call (ms)', ttft_ms: 'first token (ms)', tpot_ms: 'time per token (ms)',
+  throughput: 'throughput (per second)', latency_us: 'latency (µs)'};
+const nameOf = (quantity) => kQuantities[quantity] ?? quantity;
+
 // One sentence per measured quantity.
 export function accuracyAnswer({overall}) {
   return overall.map(({measured, n, mape, bias}) =>
-    `${measured}: ${percent(mape)} mean error over ${number(n)} measurements, bias ${signedPercent(bias)}`).join('; ');
+    `${nameOf(measured)}: ${percent(mape)} mean error over ${number(n)} measurements, bias ${signedPercent(bias)}`).join('; ');
 }
 
 export function scatterOption(theme, width, {samples, quantity}) {
@@ -21,7 +25,7 @@ export function scatterOption(theme, width, {samples, quantity}) {
   const classes = [...new Set(shown.map(classOf))];
   const groups = classes.length <= kMostColours ? classes : [null];
   const values = shown.flatMap(({value, predicted}) => [value, predicted]);
-  const [low, high] = [Math.min(...values) * 0.8, Math.max(...values) * 1.25];
+  const [low, high] = logEnds(values);
   const axis = (name, extra) => valueAxis(theme, (v) => number(v, 3), {
     type: 'log', min: low, max: high, name, nameLocation: 'middle', ...extra,
   });
@@ -32,8 +36,8 @@ export function scatterOption(theme, width, {samples, quantity}) {
     option: {
       legend: legendOf(theme),
       grid: {left: 34, right: 24, top: 44, bottom: 40, containLabel: true},
-      xAxis: axis(`measured ${quantity}`, {nameGap: 28}),
-      yAxis: axis(`predicted ${quantity}`, {nameGap: 50}),
+      xAxis: axis(`measured ${nameOf(quantity)}`, {nameGap: 28}),
+      yAxis: axis(`predicted ${nameOf(quantity)}`, {nameGap: 50}),
       series: [
         {
           name: 'predicted = measured', type: 'line', silent: true, symbol: 'none',
@@ -68,7 +72,7 @@ export function scatterOption(theme, width, {samples, quantity}) {
 
 export function errorOption(theme, width, rows) {
   return groupedBars(theme, width, {
-    categories: rows.map((row) => `${classOf(row)}: ${row.measured}`),
+    categories: rows.map((row) => `${classOf(row)}: ${nameOf(row.measured)}`),
     format: percent,
     series: [
       {name: 'mean of the absolute error', values: rows.map(({mape}) => mape)},
@@ -79,7 +83,7 @@ export function errorOption(theme, width, rows) {
 
 const kRowColumns = [
   {title: 'Class', value: classOf},
-  {title: 'Measured', value: ({measured}) => measured},
+  {title: 'Measured', value: ({measured}) => nameOf(measured)},
   {title: 'Rows', value: ({n}) => n, text: (v) => number(v, 9)},
   {title: 'Mean error', value: ({mape}) => mape, text: percent, largestFirst: true},
   {title: 'Median', value: ({median}) => median, text: percent, largestFirst: true},
@@ -90,7 +94,7 @@ const kRowColumns = [
 
 const kWorstColumns = [
   {title: 'Row', value: ({row}) => row, wide: true},
-  {title: 'Measured', value: ({measured}) => measured},
+  {title: 'Measured', value: ({measured}) => nameOf(measured)},
   {title: 'Value', value: ({value}) => value, text: (v) => number(v)},
   {title: 'Predicted', value: ({predicted}) => predicted, text: (v) => number(v)},
   {title: 'Error', value: ({error}) => error, text: signedPercent, largestFirst: true},
@@ -103,17 +107,17 @@ export const accuracy = {
   draw(root, {data}) {
     const {overall, groups, worst, notes, samples = [], rows, failed} = data.accuracy;
     const quantities = overall.map(({measured}) => measured);
-    root.append(paragraph(`${accuracyAnswer(data.accuracy)}. ${number(rows, 9)} rows, ${number(failed, 9)} without a prediction.`));
+    root.append(paragraph(`${number(rows, 9)} rows, ${number(failed, 9)} without a prediction.`));
     if (samples.length) {
       const host = element('div');
       const show = (quantity) => {
         forgetFigures(host);
-        host.replaceChildren(figure(`Predicted against measured ${quantity}: on the dashed line they agree`,
+        host.replaceChildren(figure(`Predicted against measured ${nameOf(quantity)}: on the dashed line they agree`,
           (theme, width) => scatterOption(theme, width, {samples, quantity}), {marks: samples.length}));
       };
       if (quantities.length > 1) {
         root.append(element('div', {class: 'tools'},
-          choice('Of', quantities.map((value) => ({label: value, value})), quantities[0], show)));
+          choice('Of', quantities.map((value) => ({label: nameOf(value), value})), quantities[0], show)));
       }
       root.append(host);
       show(quantities[0]);

@@ -4,9 +4,12 @@ import {number} from '../format.js';
 import {commandOf, scenarioText} from '../records.js';
 import {makeTable} from '../table.js';
 
+// "0.811238709677" is "0.8112"; units and short numbers stay.
+export const shortened = (value) => String(value).replace(/\d*\.\d{5,}/, (digits) => String(Number(Number(digits).toPrecision(5))));
+
 const columnsWith = (cited) => [
   {title: 'Parameter', value: ({path}) => path},
-  {title: 'Value', value: ({value}) => value},
+  {title: 'Value', value: ({value}) => shortened(value)},
   {title: 'Kind', value: ({kind}) => kind},
   {title: 'Source', value: ({source}) => source, optional: true, source: ({source}) => cited.get(idOf(source))},
   {title: 'Why', value: ({why}) => why, optional: true, wide: true},

@@ -7,7 +7,8 @@ const columnsWith = (cited) => [
   {title: 'Claim', value: ({says}) => says, wide: true},
   {title: 'Verdict', value: ({verdict, close}) => `${verdict}${close ? ', too close to call' : ''}`, wide: true},
   {title: 'Predicted', value: ({predicted}) => predicted || '–'},
-  {title: 'From', value: ({why}) => why, wide: true},
+  {title: 'Needs', value: ({needs}) => needs, optional: true},
+  {title: 'From', value: ({why, note}) => (note ? `${why}. ${note}` : why), wide: true},
   {title: 'Source', value: ({source}) => source, optional: true, source: ({source}) => cited.get(source)},
 ];
 

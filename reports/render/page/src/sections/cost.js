@@ -7,6 +7,8 @@ import {labelsOf} from '../records.js';
 import {makeTable} from '../table.js';
 
 const kBars = 16;
+const kMain = 'on_demand';
+const kSymbols = ['diamond', 'circle', 'triangle'];
 
 const words = (option) =>
   ({on_demand: 'on demand', reserved_1y: 'reserved 1 year', reserved_3y: 'reserved 3 years'})[option] ??
@@ -16,15 +18,19 @@ export function optionsOf(records) {
   return [...new Set(records.flatMap(({summary}) => Object.keys(summary.costs_usd_per_million ?? {})))].sort();
 }
 
+const seriesOf = (records, option) => ({
+  name: words(option),
+  values: records.map(({summary}) => summary.costs_usd_per_million?.[option] ?? null),
+});
+
 export function costOption(theme, width, records) {
   const labels = labelsOf(records);
   return groupedBars(theme, width, {
     categories: labels,
     format: usd,
-    series: optionsOf(records).map((option) => ({
-      name: words(option),
-      values: records.map(({summary}) => summary.costs_usd_per_million?.[option] ?? null),
-    })),
+    series: [seriesOf(records, kMain)],
+    markers: optionsOf(records).filter((option) => option !== kMain)
+      .map((option, at) => ({...seriesOf(records, option), symbol: kSymbols[at % kSymbols.length]})),
   });
 }
 
@@ -51,7 +57,7 @@ export const cost = {
       paragraph('Price of the whole instance over its throughput, fully used; cheapest first.' +
         (priced.length < records.length ? ' Systems without a price are left out.' : '') +
         (priced.length > kBars ? ` The chart shows the ${kBars} cheapest of ${priced.length}.` : '')),
-      figure(`USD per million ${unit} by purchase option, shorter is better`,
+      figure(`USD per million ${unit} on demand, shorter is better; marks are other ways to pay`,
         (theme, width) => costOption(theme, width, shown), {marks: shown.length * options.length}),
       makeTable({
         name: 'Cost by purchase option',
@@ -59,7 +65,7 @@ export const cost = {
         pageRows: 15, fileName: 'cost.csv',
         columns: [
           {title: 'System', value: ({context}) => context.system},
-          {title: 'Prediction', value: (record) => labelOf.get(record), wide: true},
+          {title: 'Prediction', value: (record) => labelOf.get(record), broad: true},
           {title: 'Throughput', value: ({summary}) => summary.throughput,
             text: (v, {summary}) => `${number(v)} ${summary.throughput_unit}`, largestFirst: true},
           ...options.flatMap((option) => [

@@ -49,6 +49,8 @@ export function dtypeBars(theme, width, records, {value, interval = () => null, 
   });
 }
 
+const kThirdOfPage = 24; // letters that names of bars have room for
+
 const kCharts = [
   {
     caption: (unit) => `Throughput (${unit}), longer is better; the line is the 80 % interval`,
@@ -75,7 +77,8 @@ export const dataTypes = {
   applies: ({records}) => new Set(records.map(({context}) => context.dtype)).size > 1,
   draw(root, {records}) {
     const questions = questionsOf(records).sort((a, b) => dtypesOf(b).length - dtypesOf(a).length);
-    const charts = element('div', {class: 'pair three'});
+    const longest = Math.max(...records.map(({context}) => `${context.system} · ${context.dtype}`.length));
+    const charts = element('div', {class: longest > kThirdOfPage ? 'pair' : 'pair three'});
     const show = (question) => {
       forgetFigures(charts);
       const unit = question[0].summary.throughput_unit ?? '';

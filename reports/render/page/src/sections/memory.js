@@ -40,6 +40,7 @@ export function memoryOption(theme, width, rows) {
     categories: rows.map(({label}) => label),
     series: [...uses.map(([field, name]) => ({name, values: rows.map((row) => row[field])})), free],
     format: bytes,
+    axisLabel: {showMaxLabel: false},
     interval: memoryStep(Math.max(...rows.map(({capacity, used}) => Math.max(capacity, used)))),
   });
 }
@@ -61,7 +62,7 @@ export const memory = {
         rows,
         pageRows: 15, fileName: 'memory.csv',
         columns: [
-          {title: 'Prediction', value: ({label}) => label, wide: true},
+          {title: 'Prediction', value: ({label}) => label, broad: true},
           ...kUses.map(([field, name]) => (
             {title: name[0].toUpperCase() + name.slice(1), unit: 'bytes', value: (row) => row[field], text: bytes})),
           {title: 'Used', unit: 'bytes', value: ({used}) => used, text: bytes},

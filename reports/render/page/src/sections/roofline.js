@@ -95,6 +95,9 @@ export function rooflineOption(theme, width, machine, operators) {
   };
 }
 
+// "One NeuronCore", but "16 cores".
+export const partOf = ({part}) => (/^\d/.test(part) ? part : `One ${part}`);
+
 export const roofline = {
   id: 'roofline',
   title: 'Roofline',
@@ -116,9 +119,9 @@ export const roofline = {
       .map(({name, per_s, source}) => `${name}: ${machine.compute.some((c) => c.name === name)
         ? kRate(per_s) : si(per_s, 'B/s')} (${source})`);
     root.append(
-      figure(`One ${machine.part} of ${machine.device}: operators (size: time) under its published rates`,
+      figure(`${partOf(machine)} of ${machine.device}: operators (size: time) under its published rates`,
         (theme, width) => rooflineOption(theme, width, machine, operators),
-        {description: `Roofline of ${points.length} operators on one ${machine.part} of ${machine.device}`}),
+        {description: `Roofline of ${points.length} operators on ${partOf(machine)} of ${machine.device}`}),
       paragraph('Triangles at the right edge touch no device memory: what they read and write stays on the chip. ' +
         'Operators wait for each other, so that a point below the roof is not always at fault for it.'),
       paragraph(`Rates and their sources: ${sources.join('; ')}.`));

@@ -1,7 +1,7 @@
 // The predictions side by side: the table that everything else is chosen from.
 import {element} from '../dom.js';
 import {memory, number, seconds, usd} from '../format.js';
-import {scenarioText, varyingScenario} from '../records.js';
+import {changeOf, scenarioText, varyingScenario} from '../records.js';
 import {makeTable} from '../table.js';
 
 // Where a predicted number comes from, and how sure it is.
@@ -11,6 +11,13 @@ const range = (record, field, format) => {
   const found = record.summary.interval80?.[field];
   return (found ? `80 % interval: ${format(found[0])} to ${format(found[1])}. ` : '') + origin(record);
 };
+// "13.6–15.8 ms": one unit where it is the same.
+export function intervalText(range) {
+  if (!range) return '–';
+  const [low, high] = range.map(seconds);
+  const [value, unit] = low.split(' ');
+  return `${high.endsWith(` ${unit}`) ? value : low} to ${high}`;
+}
 const priceOf = ({values = [], ...record}) => {
   const price = values.find(({path}) => path === 'system.price.on_demand');
   return price ? `${price.value} (${price.source}) over the throughput. ${origin(record)}` : origin(record);
@@ -20,7 +27,7 @@ const kColumns = [
   {title: 'System', value: ({context}) => context.system},
   {title: 'Workload', value: ({context}) => context.workload, varying: true},
   {title: 'Data type', value: ({context}) => context.dtype},
-  {title: 'Overrides', value: ({context}) => (context.set ?? []).join(', '), optional: true, wide: true},
+  {title: 'Change', value: changeOf, optional: true, broad: true, source: ({change, context}) => (change ? context.set.join(', ') : '')},
   {
     title: 'Latency',
     unit: 's',
@@ -29,6 +36,9 @@ const kColumns = [
     source: (record) => range(record, 'latency_s', seconds),
     hint: 'What a client sees for one request, waiting for a free copy included',
   },
+  {title: '80 % interval', value: ({summary}) => summary.interval80?.latency_s?.[0],
+    text: (_, {summary}) => intervalText(summary.interval80?.latency_s), optional: true,
+    hint: 'Of the latency: four of five measurements are expected inside'},
   {title: 'First token', unit: 's', value: ({summary}) => summary.ttft_s, text: seconds, optional: true,
     source: (record) => range(record, 'ttft_s', seconds)},
   {title: 'Per token', unit: 's', value: ({summary}) => summary.tpot_s, text: seconds, optional: true,
@@ -61,7 +71,7 @@ export const summary = {
   draw(root, report) {
     const {records} = report;
     const fields = varyingScenario(records);
-    const scenario = {title: 'Scenario', value: (record) => scenarioText(record, fields), optional: true};
+    const scenario = {title: 'Scenario', value: (record) => scenarioText(record, fields), optional: true, broad: true};
     const columns = [...kColumns.slice(0, 2), scenario, ...kColumns.slice(2)];
     const varies = ({value}) => new Set(records.map(value)).size > 1;
     const table = makeTable({
@@ -76,8 +86,8 @@ export const summary = {
     root.append(
       element('p', {class: 'note'}, records.length > 1
         ? 'A heading sorts, a row chooses the prediction that the sections below take apart. ' +
-          'Pointing at a number shows its 80 % interval and what it rests on.'
-        : 'Pointing at a number shows its 80 % interval and what it rests on.'),
+          'Pointing at an underlined number, or touching it, shows what it rests on.'
+        : 'Pointing at an underlined number, or touching it, shows what it rests on.'),
       table.element);
   },
 };

@@ -2,7 +2,7 @@
 import {figure} from '../charts.js';
 import {element, paragraph} from '../dom.js';
 import {percent, seconds, si} from '../format.js';
-import {groupedBars, stackedBars} from '../options.js';
+import {briefName, groupedBars, stackedBars} from '../options.js';
 import {criticalShares, operatorRows, resourceRows} from '../records.js';
 import {makeTable} from '../table.js';
 
@@ -14,7 +14,7 @@ export function resourceOption(theme, width, rows) {
     series: [
       {name: 'busy', values: rows.map(({busy}) => busy)},
       {name: 'stalled: has work, waits for another', values: rows.map(({stalled}) => stalled)},
-    ],
+    ].filter(({values}) => values.some((value) => value > 0)),
     format: percent,
     max: 1,
     interval: 0.25,
@@ -26,6 +26,7 @@ export function operatorOption(theme, width, rows) {
     categories: rows.map(({name}) => name),
     series: [{name: 'time', values: rows.map(({duration_s}) => duration_s)}],
     format: seconds,
+    cut: briefName,
     note: (_, at) => `\n${rows[at].op} on ${rows[at].engine || '–'}, limited by ${rows[at].critical || '–'}`,
   });
 }
@@ -39,7 +40,7 @@ export function criticalOption(theme, width, shares) {
 }
 
 const columns = (total) => [
-  {title: 'Operator', value: ({name}) => name, wide: true},
+  {title: 'Operator', value: ({name}) => name, broad: true},
   {title: 'Kind', value: ({op}) => op},
   {title: 'Engine', value: ({engine}) => engine},
   {title: 'Time', unit: 's', value: ({duration_s}) => duration_s, text: seconds, largestFirst: true},
@@ -51,6 +52,13 @@ const columns = (total) => [
     text: (v) => si(v, 'FLOP/s'), largestFirst: true},
   {title: 'Limited by', value: ({critical}) => critical},
 ];
+
+// What the operators of a record are those of.
+export const detailOf = ({summary}) => (summary.tpot_s != null
+  ? `Below is one decode step in the middle of the generation, ${seconds(summary.tpot_s)} long.`
+  : `Below is one call, ${seconds(summary.call_s)} long.`);
+
+const overlaps = ({machine}) => !/GPU|core/.test(machine?.part ?? '') || machine.part === 'NeuronCore';
 
 export const time = {
   id: 'time',
@@ -78,8 +86,7 @@ export const time = {
     }
     const limit = chosen.summary.bottleneck ? `The call as a whole is bound by: ${chosen.summary.bottleneck}. ` : '';
     root.append(
-      paragraph(`${limit}Operators overlap in time, so that their sum may exceed the latency of ` +
-        `${seconds(chosen.summary.call_s)}.`),
+      paragraph(limit + detailOf(chosen) + (overlaps(chosen) ? ' Operators overlap, so that their times may add up to more.' : '')),
       charts);
     if (operators.length) {
       root.append(figure('Time per operator, equal layers added up',

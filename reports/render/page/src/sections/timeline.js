@@ -2,23 +2,26 @@
 import {figure} from '../charts.js';
 import {element, paragraph, saveButton} from '../dom.js';
 import {number, seconds} from '../format.js';
-import {clipped, inkOn, legendOf, valueAxis} from '../options.js';
+import {briefName, clipped, inkOn, legendOf, valueAxis} from '../options.js';
 import {commandOf} from '../records.js';
+import {partOf} from './roofline.js';
 
 const kMicro = 1e6;
 const kLaneHeight = 34;
+const kRounding = 1e-6; // of the whole: the digits that a page keeps
 
 // Operators of an engine overlap: each gets the first lane that is free. {engine, lane, at} per
 // operator, and the lanes in order: [{engine, lane}].
 export function lanesOf(operators) {
   const engines = [...new Set(operators.map(({engine}) => engine || 'other'))].sort();
+  const rounding = kRounding * Math.max(...operators.map(({start_s, duration_s}) => start_s + duration_s));
   const lanes = [];
   const place = new Map();
   for (const engine of engines) {
     const freeAt = [];
     const own = operators.filter((op) => (op.engine || 'other') === engine).sort((a, b) => a.start_s - b.start_s);
     for (const op of own) {
-      let lane = freeAt.findIndex((end) => end <= op.start_s + 1e-15);
+      let lane = freeAt.findIndex((end) => end <= op.start_s + rounding);
       if (lane < 0) lane = freeAt.push(0) - 1;
       freeAt[lane] = op.start_s + op.duration_s;
       place.set(op, lanes.length + lane);
@@ -33,23 +36,15 @@ export function traceOf(record) {
   const {lanes, place} = lanesOf(record.operators);
   const {context} = record;
   const events = [
-    {ph: 'M', name: 'process_name', pid: 0, args: {name: `${context.workload} on ${context.system}`}},
+    {ph: 'M', name: 'process_name', pid: 1, args: {name: `${context.workload} on ${context.system}`}},
     ...lanes.map(({engine, lane}, tid) => (
-      {ph: 'M', name: 'thread_name', pid: 0, tid, args: {name: lane ? `${engine} ${lane + 1}` : engine}})),
+      {ph: 'M', name: 'thread_name', pid: 1, tid: tid + 1, args: {name: lane ? `${engine} ${lane + 1}` : engine}})),
     ...record.operators.map((op) => ({
-      ph: 'X', name: op.name, cat: op.op, pid: 0, tid: place.get(op), ts: op.start_s * kMicro, dur: op.duration_s * kMicro,
+      ph: 'X', name: op.name, cat: op.op, pid: 1, tid: place.get(op) + 1, ts: op.start_s * kMicro, dur: op.duration_s * kMicro,
       args: {flops: op.flops, bytes: op.bytes, 'limited by': op.critical, ...(op.kernel ? {kernel: op.kernel} : {})},
     })),
   ];
   return JSON.stringify({displayTimeUnit: 'ns', traceEvents: events});
-}
-
-// The end of a name says more than its begin: "encoder.3.ffn.output" becomes "ffn.output".
-export function briefName(name, length) {
-  const words = name.split('.');
-  let brief = words.at(-1);
-  for (let at = words.length - 2; at >= 0 && words[at].length + 1 + brief.length <= length; at -= 1) brief = `${words[at]}.${brief}`;
-  return clipped(brief, length);
 }
 
 export function timelineOption(theme, width, operators) {
@@ -130,7 +125,8 @@ export const timeline = {
     root.append(
       paragraph(`${number(operators.length)} operators, on the engine that each keeps busy longest. Drag the bar below to ` +
         'zoom and move, or drag in the chart and turn the wheel with Ctrl held.'),
-      figure(`The call on one ${chosen.machine?.part ?? 'core'}, by engine`,
+      figure(`${chosen.summary.tpot_s != null ? 'A decode step' : 'The call'} on ` +
+        `${partOf(chosen.machine ?? {part: 'core'}).replace(/^One/, 'one')}, by engine`,
         (theme, width) => timelineOption(theme, width, operators), {marks: operators.length}),
       element('div', {class: 'tools'},
         saveButton('Save for Perfetto', 'timeline.json', 'application/json', () => traceOf(chosen))),

@@ -3,7 +3,7 @@ import {figure, forgetFigures} from '../charts.js';
 import {dimensionsOf, heatCells, metricsOf, paretoFront, tornadoRows} from '../dimensions.js';
 import {choice, element, paragraph} from '../dom.js';
 import {signedPercent} from '../format.js';
-import {clipped, kNarrow, legendOf, valueAxis} from '../options.js';
+import {clipped, kNarrow, legendOf, logEnds, valueAxis} from '../options.js';
 import {labelsOf} from '../records.js';
 import {makeTable} from '../table.js';
 
@@ -23,9 +23,12 @@ export function paretoOption(theme, width, {records, labels, x, y, colour}) {
   const label = new Map(records.map((record, at) => [record, labels[at]]));
   const point = (record) => ({value: [x.value(record), y.value(record)], name: label.get(record)});
   const shown = (record) => x.value(record) != null && y.value(record) != null;
-  const axis = (metric, extra) => valueAxis(theme, metric.text, {
-    type: logIfWide(records.map(metric.value)), scale: true, name: metric.title, nameLocation: 'middle', ...extra,
-  });
+  const axis = (metric, extra) => {
+    const values = records.map(metric.value);
+    const type = logIfWide(values);
+    const [min, max] = type === 'log' ? logEnds(values) : [];
+    return valueAxis(theme, metric.text, {type, min, max, scale: true, name: metric.title, nameLocation: 'middle', ...extra});
+  };
   return {
     height: Math.min(520, Math.max(340, width * 0.5)),
     option: {
@@ -74,17 +77,19 @@ export function heatOption(theme, width, {records, columns, rows, metric}) {
     ...extra,
   });
   const [low, high] = [Math.min(...values), Math.max(...values)];
+  const longest = Math.max(...columns.values.map((value) => Math.min(20, String(value).length)));
+  const turned = longest * 7 * columns.values.length > width - 80;
   const isDark = (value) => {
     const share = high > low ? (value - low) / (high - low) : 0;
     return (metric.best === 'min' ? 1 - share : share) > 0.5;
   };
   const ends = [theme.surface, theme.series[0]];
   return {
-    height: Math.min(560, 170 + rows.values.length * 34),
+    height: Math.min(600, 170 + (turned ? 56 : 0) + rows.values.length * 34),
     option: {
-      grid: {left: 30, right: 20, top: 10, bottom: 84, containLabel: true},
-      xAxis: category(columns, {nameGap: 28}),
-      yAxis: category(rows, {nameGap: 14 + 7 * Math.max(...rows.values.map((value) => Math.min(20, String(value).length)))}),
+      grid: {left: 34, right: 20, top: 10, bottom: turned ? 140 : 84, containLabel: true},
+      xAxis: category(columns, {nameGap: turned ? 84 : 28, axisLabel: {color: theme.ink, interval: 0, rotate: turned ? 35 : 0}}),
+      yAxis: category(rows, {nameGap: 26 + 7 * Math.max(...rows.values.map((value) => Math.min(20, String(value).length)))}),
       visualMap: {
         min: low, max: high, orient: 'horizontal', left: 'center', bottom: 0,
         formatter: (value) => metric.text(value), textStyle: {color: theme.ink}, calculable: true,
@@ -170,15 +175,16 @@ export function tornadoOption(theme, width, rows) {
         signedPercent(value),
     },
   });
-  const most = Math.max(...rows.flatMap(({low, high}) => [Math.abs(low.share), Math.abs(high.share)]));
-  const room = width < kNarrow ? 2 : 1.3; // for the values at the ends
+  const shares = rows.flatMap(({low, high}) => [low.share, high.share]);
+  const [least, most] = [Math.min(0, ...shares), Math.max(0, ...shares)];
+  const room = (width < kNarrow ? 0.5 : 0.2) * (most - least); // for the values at the ends
   return {
     height: rows.length * 34 + 90,
     option: {
       legend: legendOf(theme),
       grid: {left: 8, right: 30, top: 36, bottom: 8, containLabel: true},
       xAxis: valueAxis(theme, signedPercent, {
-        min: Math.max(-1.25 * room, -most * room), max: most * room,
+        min: least - room, max: most + room,
         axisLabel: {color: theme.ink, formatter: signedPercent, fontSize: 12, showMinLabel: false, showMaxLabel: false},
       }),
       yAxis: {

@@ -1,0 +1,145 @@
+#include "calib/command/calibrate_import.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+
+#include "calib/import/check_measurements.hpp"
+#include "calib/import/read_measurements.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "model/forecast/request_fields.hpp"
+#include "reports/record/text_file.hpp"
+
+namespace foretell {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kShownProblems = 20;
+constexpr double kMaxPercent = 1000;
+constexpr std::int64_t kMaxRows = 1'000'000'000;
+
+struct ImportCommandOptions {
+  std::string table;
+  std::string output;
+  MeasurementProvenance provenance;
+  std::string provenance_file;
+  std::string tolerance = "25";
+  std::string least_rows = "12";
+};
+
+MeasurementProvenance given_provenance(const ImportCommandOptions& options) {
+  MeasurementProvenance given = options.provenance;
+  if (options.provenance_file.empty()) return given;
+  const MeasurementProvenance file = load_provenance(options.provenance_file);
+  const auto fill = [](std::string& value, const std::string& otherwise) {
+    if (value.empty()) value = otherwise;
+  };
+  fill(given.source, file.source);
+  fill(given.machine, file.machine);
+  fill(given.date, file.date);
+  fill(given.software, file.software);
+  return given;
+}
+
+[[noreturn]] void refuse(const std::vector<std::string>& problems) {
+  const std::size_t shown = std::min(problems.size(), kShownProblems);
+  const auto end = problems.begin() + static_cast<std::ptrdiff_t>(shown);
+  std::string text = join(std::vector<std::string>(problems.begin(), end), "\n");
+  if (problems.size() > shown) text += fmt::format("\n… and {} more", problems.size() - shown);
+  throw UserError(text + "\nnothing was imported");
+}
+
+// One part goes to the file that was asked for, several to files beside it with their names.
+std::string path_of(const ImportCommandOptions& options, const MeasuredTable& table, bool alone) {
+  if (alone || options.output == "-") return options.output;
+  const fs::path wanted(options.output);
+  return (wanted.parent_path() /
+          (wanted.stem().string() + "." + table.name + wanted.extension().string()))
+      .string();
+}
+
+// How a part is predicted as it was measured.
+std::string how_to_validate(const MeasuredTable& table, const std::string& path) {
+  std::string command = "foretell validate " + path;
+  if (table.name.find(".warm") != std::string::npos) command += " --l2 warm";
+  if (table.name.find(".stream") != std::string::npos) command += " --launch stream";
+  if (table.name.find(".sustained") != std::string::npos) command += " --clock sustained";
+  return command;
+}
+
+int import_measurements(const ImportCommandOptions& options, const Session& session) {
+  ImportRules rules;
+  rules.tolerance = parse_positive("--tolerance", options.tolerance, kMaxPercent) / 100;
+  rules.least_rows =
+      static_cast<std::size_t>(parse_count("--min-rows", options.least_rows, 1, kMaxRows));
+  check_not_same_file(options.table, options.output);
+  const std::vector<MeasuredTable> tables =
+      read_measurements(options.table, given_provenance(options));
+  if (tables.empty()) throw UserError(options.table + ": has no measurement");
+  if (tables.size() > 1 && options.output == "-") {
+    throw UserError("the measurements are of several kinds; give a file with -o");
+  }
+  std::vector<std::string> problems;
+  for (const MeasuredTable& table : tables) {
+    for (std::string& problem : measurement_problems(table, options.table, rules)) {
+      problems.push_back(std::move(problem));
+    }
+  }
+  if (!problems.empty()) refuse(problems);
+  for (const MeasuredTable& table : tables) {
+    const std::string path = path_of(options, table, tables.size() == 1);
+    OutputFile file(path);
+    file.write(measured_table_text(table));
+    file.finish();
+    session.say(fmt::format("foretell: {} rows of kind {} written; {}", table.rows.size(),
+                            table.name, how_to_validate(table, path)));
+  }
+  return kSuccess;
+}
+
+}  // namespace
+
+void add_calibrate_import_command(CLI::App& calibrate, Session& session) {
+  const auto options = std::make_shared<ImportCommandOptions>();
+  CLI::App* command = calibrate.add_subcommand(
+      "import", "Check measurements and write them as a table of this project");
+  command->footer(
+      "Read are CSV tables of the kinds of predict (models, gemm, attention, collective, "
+      "operator),\n"
+      "times in a column latency_us, latency_ms, latency_s or latency_ns, and the records of\n"
+      "calibrate measure. Times that cannot be and rows that contradict each other are refused.\n"
+      "Records of several kinds become several files: FILE.gemm.csv, FILE.operator.csv …\n"
+      "Example:\n"
+      "  foretell calibrate import theirs.csv -o table.csv --source 'J. Doe, example.org/bench' "
+      "\\\n"
+      "    --machine 'NVIDIA H100 SXM, driver 580' --date 2026-01-31");
+  command->add_option("table", options->table, "CSV or JSON lines, also compressed")->required();
+  command->add_option("-o,--output", options->output, "the table (\"-\": standard output)")
+      ->required()
+      ->type_name("FILE");
+  command->add_option("--source", options->provenance.source, "who measured")->type_name("TEXT");
+  command->add_option("--machine", options->provenance.machine, "on what")->type_name("TEXT");
+  command->add_option("--date", options->provenance.date, "when, as 2026-01-31")->type_name("DATE");
+  command->add_option("--software", options->provenance.software, "libraries and versions")
+      ->type_name("TEXT");
+  command
+      ->add_option("--provenance", options->provenance_file,
+                   "YAML with source, machine, date and software instead")
+      ->type_name("FILE");
+  command
+      ->add_option("--tolerance", options->tolerance,
+                   "percent that two measurements of one shape may differ by (default: 25)")
+      ->type_name("PERCENT");
+  command
+      ->add_option("--min-rows", options->least_rows, "refuse tables with fewer rows (default: 12)")
+      ->type_name("N");
+  command->callback([options, &session] {
+    session.action = [options, &session] { return import_measurements(*options, session); };
+  });
+}
+
+}  // namespace foretell

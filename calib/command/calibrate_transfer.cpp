@@ -1,0 +1,193 @@
+#include "calib/command/calibrate_transfer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "calib/validate/interval_estimate.hpp"
+#include "calib/validate/table_kind.hpp"
+#include "hw/spec/catalog.hpp"
+#include "hw/spec/gpu_catalog.hpp"
+#include "hw/spec/transfer_intervals.hpp"
+#include "model/base/errors.hpp"
+#include "model/config/document.hpp"
+#include "model/forecast/parallel_predict.hpp"
+#include "model/forecast/request_fields.hpp"
+#include "model/tables/kernel_batch.hpp"
+#include "model/tables/kernel_rows.hpp"
+#include "model/terminal/output.hpp"
+#include "reports/record/csv.hpp"
+#include "reports/render/si_format.hpp"
+
+namespace foretell {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostRows = 4000;  // of one chip and table
+
+struct TransferOptions {
+  std::vector<std::string> tables;
+  std::string output;
+  std::string jobs;
+};
+
+// Of the kernels that a table is of: the folder of their factors.
+std::string kernels_of(TableKind kind, const std::string& path) {
+  switch (kind) {
+    case TableKind::kGemm:
+      return "gemm";
+    case TableKind::kAttention:
+      return "attention";
+    case TableKind::kCollective:
+      return "collective";
+    case TableKind::kOperator:
+      return "operator";
+    case TableKind::kModels:
+      break;
+  }
+  throw UserError(path + ": wanted is a table of GPU kernels");
+}
+
+bool is_measured(const std::string& kernels, const std::string& device) {
+  return fs::exists(default_catalog_paths().factors / "gpu" / kernels / (device + ".yaml"));
+}
+
+// Measured chips of the kind other than `device` that have its architecture?
+bool has_sibling(const GpuCatalog& catalog, const std::string& kernels, const std::string& device) {
+  const std::string architecture = catalog.load(device).spec.device.architecture;
+  const std::vector<std::string> devices = catalog.devices();
+  return std::any_of(devices.begin(), devices.end(), [&](const std::string& other) {
+    return other != device && is_measured(kernels, other) &&
+           catalog.load(other).spec.device.architecture == architecture;
+  });
+}
+
+struct Side {
+  std::string kernels;
+  bool same_generation;
+  bool operator<(const Side& other) const {
+    return std::tie(kernels, same_generation) < std::tie(other.kernels, other.same_generation);
+  }
+};
+
+using Samples = std::map<Side, std::vector<RatioSample>>;
+
+// At most kMostRows of every chip that has factors of its own, evenly chosen.
+std::map<std::string, std::vector<CsvRow>> rows_by_chip(CsvReader& csv, const std::string& kernels,
+                                                        const GpuCatalog& catalog) {
+  const NamedCells cells(csv.header());
+  std::map<std::string, std::string> chips;  // by the name in the table; "": none
+  std::map<std::string, std::vector<CsvRow>> rows;
+  CsvRow row;
+  while (csv.next(row)) {
+    const std::string gpu = cells.text(row, "gpu");
+    const auto [known, is_new] = chips.try_emplace(gpu);
+    if (is_new && catalog.has_system(gpu)) {
+      const std::string device = catalog.find_device(gpu);
+      if (is_measured(kernels, device)) known->second = device;
+    }
+    if (!known->second.empty()) rows[known->second].push_back(row);
+  }
+  for (auto& [chip, all] : rows) {
+    const std::size_t step = (all.size() + kMostRows - 1) / kMostRows;
+    std::vector<CsvRow> some;
+    for (std::size_t i = 0; i < all.size(); i += step) some.push_back(std::move(all[i]));
+    all = std::move(some);
+  }
+  return rows;
+}
+
+void collect(const std::string& path, int jobs, Samples& samples) {
+  const GpuCatalog catalog;
+  CsvReader csv(path);
+  const TableLayout& layout = recognise_table(csv.header(), path);
+  const std::string kernels = kernels_of(layout.kind, path);
+  const NamedCells cells(csv.header());
+  for (auto& [chip, rows] : rows_by_chip(csv, kernels, catalog)) {
+    std::vector<RatioSample>& side = samples[{kernels, has_sibling(catalog, kernels, chip)}];
+    KernelOptions options;
+    options.held_out_device = chip;
+    const auto sink = [&, name = chip](const CsvRow& row, const RowPrediction& prediction) {
+      const double measured = std::strtod(cells.text(row, "latency_us").c_str(), nullptr);
+      if (!prediction.error.empty() || !(measured > 0)) return;
+      side.push_back({name, measured / prediction.values.at("pred_us")});
+    };
+    KernelBatch batch(kernel_answer(layout, csv.header(), options, {}), jobs, sink);
+    for (CsvRow& row : rows) batch.add(std::move(row), "");
+    batch.finish();
+  }
+}
+
+TransferInterval interval_of(const Side& side, const std::vector<RatioSample>& samples) {
+  const WidenedInterval widened = widen_interval80(samples);
+  return {side.kernels,   side.same_generation, widened.interval.low, widened.interval.high,
+          samples.size(), widened.by,           widened.left_out};
+}
+
+int calibrate_transfer(const TransferOptions& options, const Session& session) {
+  const int jobs = parse_jobs(options.jobs);
+  const fs::path path = options.output.empty()
+                            ? default_catalog_paths().factors / "gpu" / "transfer.yaml"
+                            : fs::path(options.output);
+  Samples samples;
+  for (const std::string& table : options.tables) collect(table, jobs, samples);
+  std::vector<TransferInterval> intervals;
+  if (fs::exists(path)) intervals = parse_transfer_intervals(read_text_file(path), path.string());
+  for (const auto& [side, rows] : samples) {
+    if (rows.empty()) continue;
+    const TransferInterval made = interval_of(side, rows);
+    const auto known = std::find_if(intervals.begin(), intervals.end(), [&](const auto& other) {
+      return other.kernels == made.kernels && other.same_generation == made.same_generation;
+    });
+    if (known == intervals.end()) {
+      intervals.push_back(made);
+    } else {
+      *known = made;
+    }
+    std::string held;
+    for (const auto& [chip, share] : made.left_out) {
+      held += fmt::format("{}{} {}", held.empty() ? "" : ", ", chip, percent_format(share));
+    }
+    write_text("-", fmt::format("{}, nearest measured chip of {} generation: {:.3f} to {:.3f}; "
+                                "holds on the rows of a chip left out: {}\n",
+                                made.kernels, made.same_generation ? "the same" : "another",
+                                made.low, made.high, held.empty() ? "one chip alone" : held));
+  }
+  if (intervals.empty()) throw UserError("no row of the tables is of a GPU that has factors");
+  write_text(path.string(), transfer_intervals_text(intervals));
+  session.say("foretell: intervals written to " + path.string());
+  return kSuccess;
+}
+
+}  // namespace
+
+void add_transfer_command(CLI::App& calibrate, Session& session) {
+  const auto options = std::make_shared<TransferOptions>();
+  CLI::App* command = calibrate.add_subcommand(
+      "transfer", "How far predictions are on GPUs that were not measured");
+  command->footer(
+      "Every GPU with factors of its own is predicted from the others, and their errors make the\n"
+      "intervals of GPUs without.\nExample:\n"
+      "  foretell calibrate transfer --table gpu_gemm.csv.gz --table gpu_attention.csv.gz");
+  command->add_option("--table", options->tables, "CSV of measured kernels; repeat for more")
+      ->type_name("FILE")
+      ->allow_extra_args(false)
+      ->take_all()
+      ->required();
+  command->add_option("-o,--output", options->output, "file (default: where the program reads it)")
+      ->type_name("FILE");
+  command->add_option("--jobs", options->jobs, "processes (default: one per processor)")
+      ->type_name("N");
+  command->callback([options, &session] {
+    session.action = [options, &session] { return calibrate_transfer(*options, session); };
+  });
+}
+
+}  // namespace foretell

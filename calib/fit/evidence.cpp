@@ -1,0 +1,89 @@
+#include "calib/fit/evidence.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "calib/fit/fit.hpp"
+#include "calib/fit/uncertainty.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr double kWidth = 0.5;   // belief: within a factor of 1.65, two times out of three
+constexpr double kReach = 1.5;   // farthest, in powers of e
+constexpr double kNoise = 0.05;  // relative error of a row that is no news
+constexpr double kSlopeStep = 0.15;
+constexpr double kLowTail = 0.1;  // an 80 % interval leaves 10 % on each side
+constexpr double kHighTail = 0.9;
+
+// Four significant digits, with the unit.
+std::string text_of(const Field& field, double logarithm) {
+  const double value = std::stod(fmt::format("{:.4g}", std::exp(logarithm)));
+  return format_quantity(value, field.dimension);
+}
+
+}  // namespace
+
+FreeFactor factor_around(const Field& field) {
+  FreeFactor factor;
+  factor.name = field.path;
+  factor.prior = std::log(field.number());
+  factor.width = kWidth;
+  factor.low = std::max(factor.prior - kReach, field.min > 0 ? std::log(field.min) : -1e3);
+  factor.high = std::min(factor.prior + kReach, std::log(field.max));
+  return factor;
+}
+
+void assign_logarithms(FieldList& fields, const std::vector<std::string>& names,
+                       const std::vector<double>& values) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Field& field = fields.at(names[i]);
+    const double value = std::clamp(std::exp(values[i]), field.min, field.max);
+    field.assign(format_quantity(value, field.dimension));
+  }
+}
+
+FitEvidence evidence_around(FieldList& fields, const std::vector<std::string>& free,
+                            const std::vector<Observation>& observations,
+                            const FieldForecast& forecast, const EvidenceOptions& options) {
+  FitProblem problem;
+  problem.noise = kNoise;
+  problem.observations = observations;
+  std::vector<double> here;
+  for (const std::string& name : free) {
+    problem.factors.push_back(factor_around(fields.at(name)));
+    here.push_back(problem.factors.back().prior);
+  }
+  problem.forecast = [&](const std::vector<double>& values) {
+    assign_logarithms(fields, free, values);
+    return forecast();
+  };
+  const Point middle(free.size(), 0.0);
+  const Linearisation line = linearise(problem, middle, kSlopeStep, Differences::kCentral);
+  const std::vector<Point> draws = bootstrap(problem, line, options.resamples, options.seed);
+  FitEvidence evidence;
+  for (std::size_t j = 0; j < free.size(); ++j) {
+    // The search minimised another loss: the draws are moved so that they lie around its result.
+    const double median = sample_quantile(draws, j, 0.5);
+    const auto bound = [&](double tail) {
+      const FreeFactor& factor = problem.factors[j];
+      const double logarithm =
+          factor.prior + factor.width * (sample_quantile(draws, j, tail) - median);
+      return text_of(fields.at(free[j]), std::clamp(logarithm, factor.low, factor.high));
+    };
+    evidence.interval80.push_back({free[j], bound(kLowTail), bound(kHighTail)});
+    if (sample_deviation(draws, j) > kIdentified) evidence.not_identified.push_back(free[j]);
+    for (std::size_t other = 0; other < j; ++other) {
+      const double correlation = sample_correlation(draws, other, j);
+      if (std::abs(correlation) <= kStrongCorrelation) continue;
+      evidence.trade_offs.push_back(
+          fmt::format("{} and {}: {:+.2f}", free[other], free[j], correlation));
+    }
+  }
+  assign_logarithms(fields, free, here);
+  return evidence;
+}
+
+}  // namespace foretell

@@ -1,0 +1,139 @@
+#include "model/forecast/gpu_request.hpp"
+
+#include <fmt/format.h>
+
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "model/forecast/refuse_option.hpp"
+#include "model/mapping/gpu/gpu_precision.hpp"
+#include "model/predict/gemm_rows.hpp"
+
+namespace foretell {
+namespace {
+
+void check_gpu_options(const Request& request) {
+  refuse_option(request, request.pp > 1 && !request.trace_file.empty(), "--trace",
+                "shows one GPU, not the stages of a pipeline; leave it or --pp out");
+  refuse_option(request, !request.sdk.empty(), "--sdk", "is about NeuronCores; leave it out");
+  refuse_option(request, request.kv == "bucket", "--kv bucket",
+                "is about NeuronCores: GPUs read the cache up to the position; leave it out");
+  refuse_option(request, request.sampling == "host", "--sampling host",
+                "is about NeuronCores: GPUs sample on the device; leave it out");
+}
+
+void resolve_gpus(GpuRequest& resolved) {
+  Request& request = resolved.request;
+  const GpuSystemSpec& spec = resolved.system.spec;
+  if (request.cores > spec.devices) {
+    throw UserError(
+        fmt::format("cores: {} has {} GPUs, not {}; lower --cores or name a larger "
+                    "system",
+                    spec.id, spec.devices, request.cores));
+  }
+  if (request.tp == 0) request.tp = 1;
+  if (request.pp == 0) request.pp = 1;
+  const int usable = request.cores > 0 ? request.cores : spec.devices;
+  const int copies = request.dp > 0 ? request.dp : 1;
+  const std::int64_t per_copy = std::int64_t{request.tp} * request.pp;
+  const std::int64_t needed = per_copy * copies;
+  if (needed > usable) {
+    throw UserError(fmt::format(
+        "{} {} of {} {} need {} GPUs, but {} has {}; lower --dp{} or --tp, "
+        "or name a larger system",
+        copies, copies == 1 ? "copy" : "copies", per_copy, per_copy == 1 ? "GPU" : "GPUs", needed,
+        spec.id, usable, request.pp > 1 ? ", --pp" : ""));
+  }
+  if (request.dp == 0) request.dp = default_copies(usable, static_cast<int>(per_copy));
+  resolved.serving = Serving{request.batch, request.dp, request.in_flight};
+  if (request.pp > 1 && requests_in_flight(resolved.serving) <= request.dp) {
+    resolved.notes.emplace_back(
+        "one request in flight per copy: its pipeline stages work one after the other; --in-flight "
+        "keeps them busy");
+  }
+}
+
+// Libraries for GPUs give every rank as many heads as the others.
+void check_heads(const GpuRequest& resolved) {
+  const std::int64_t heads = resolved.model.heads;
+  if (resolved.request.tp <= 1 || heads % resolved.request.tp == 0) return;
+  std::vector<int> degrees;
+  for (int ranks = 1; ranks <= resolved.system.spec.devices; ++ranks) {
+    if (heads % ranks == 0) degrees.push_back(ranks);
+  }
+  throw UserError(
+      fmt::format("{}: {} GPUs cannot share its {} attention heads evenly; --tp can be {}",
+                  resolved.model.name, resolved.request.tp, heads, fmt::join(degrees, ", ")));
+}
+
+// Overrides that this call is not computed from.
+void note_unread(const Request& request, GpuRequest& resolved) {
+  const bool sustained = request.clock == "sustained";
+  const bool streams = request.launch == "stream";
+  const auto note = [&](const char* path, bool is_read, const char* why) {
+    for (const Parameter& parameter : resolved.system.parameters) {
+      if (parameter.path == path && parameter.overridden && !is_read)
+        resolved.notes.push_back(std::string(path) + " " + why);
+    }
+  };
+  note("device.clock.base", false,
+       "bounds no time: rates are those of device.clock.boost, and device.sustained_rate is what "
+       "the power limit leaves of it");
+  note("device.hbm.latency", false,
+       "bounds no time: what kernels see of it is fitted; set factors.prologue");
+  note("device.power_watts", sustained,
+       "counts with --clock sustained: a short burst is not limited by it");
+  note("device.stream_floor", streams, "counts with --launch stream");
+  note("device.sustained_rate", sustained, "counts with --clock sustained");
+}
+
+}  // namespace
+
+GpuFactors factors_of(const GpuRequest& resolved) {
+  return GpuFactors(resolved.system.spec.device, resolved.request.factors, resolved.factors_set);
+}
+
+GpuRequest resolve_gpu(const Request& request) {
+  check_request(request);
+  check_gpu_options(request);
+  GpuRequest resolved;
+  std::vector<std::string> system_set;
+  for (const std::string& assignment : machine_set(request)) {
+    const bool is_factor = starts_with(trim(assignment), "factors.");
+    (is_factor ? resolved.factors_set : system_set).push_back(assignment);
+  }
+  resolved.system = GpuCatalog().load(request.system, system_set);
+  resolved.masks_windows = true;
+  resolve_workload(request, default_dtype_on_gpu(resolved.system.spec.device), resolved);
+  resolved.request.system = resolved.system.spec.id;
+  const DType kv_cache = resolved.precision.kv_cache;
+  resolved.precision = precision_on_gpu(resolved.precision, resolved.system.spec.device);
+  if (!request.kv_dtype.empty()) resolved.precision.kv_cache = kv_cache;
+  if (request.launch == "stream") resolved.launch = LaunchKind::kStream;
+  resolved.sustained_clock = request.clock == "sustained";
+  if (!request.l2.empty()) resolved.rotated_copies = parse_l2_choice(request.l2).copies;
+  resolve_gpus(resolved);
+  check_heads(resolved);
+  note_unread(request, resolved);
+  return resolved;
+}
+
+Graph build_gpu_generation_graph(const GpuRequest& resolved, Phase phase, std::int64_t tokens,
+                                 std::int64_t kv_len, int tensor_parallel,
+                                 const LayerRange& layers) {
+  const Request& request = resolved.request;
+  Binding binding;
+  binding.batch = request.batch;
+  binding.seq_len = tokens;
+  binding.phase = phase;
+  binding.kv_len = kv_len;
+  if (resolved.model.family == Family::kEncoderDecoder) binding.encoder_len = request.input_len;
+  binding.tensor_parallel = tensor_parallel;
+  binding.sequence_parallel = request.sequence_parallel && phase == Phase::kPrefill;
+  binding.first_layer = layers.first;
+  binding.last_layer = layers.last;
+  Graph graph = build_graph(resolved.model, binding);
+  apply_precision(resolved.precision, &graph);
+  return graph;
+}
+
+}  // namespace foretell

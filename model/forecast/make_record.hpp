@@ -1,0 +1,36 @@
+// From the metrics of one call to the record that is shown and stored, for every family of devices.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hw/spec/catalog.hpp"
+#include "model/base/metrics.hpp"
+#include "model/forecast/resolved_workload.hpp"
+#include "reports/record/run_record.hpp"
+
+namespace foretell {
+
+// What a record says of the machine.
+struct SystemFacts {
+  std::string system;
+  std::string device;
+  std::string factors;
+  int assumed_values = 0;
+  Prices prices;
+  std::vector<Parameter> parameters;     // of all kinds
+  std::optional<MachineRecord> machine;  // what bounds operators, where it is known
+  // measured / predicted on the machine itself, in place of the table of intervals.
+  std::optional<Interval> interval80 = {};
+};
+
+// Serving formulas, cost, interval and context added.
+RunRecord make_record(const ResolvedWorkload& resolved, const SystemFacts& facts,
+                      const Metrics& metrics);
+
+// The record of a request without a prediction: what was asked for, without any default, on
+// `system`. The names have been checked.
+RunRecord unpredicted(const Request& request, const std::string& system);
+
+}  // namespace foretell

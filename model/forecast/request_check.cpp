@@ -1,0 +1,89 @@
+#include <string>
+
+#include "model/base/errors.hpp"
+#include "model/forecast/prediction.hpp"
+#include "model/forecast/request_fields.hpp"
+
+namespace foretell {
+namespace {
+
+void check_counts(const Request& request) {
+  FORETELL_CHECK(request.batch != 0, "a request has a batch");
+  for (const CountField& field : count_fields()) {
+    const std::int64_t value = field.get(request);
+    if (value != 0) parse_count(field.option, std::to_string(value), field.low, field.high);
+  }
+}
+
+void check_lengths(const Request& request) {
+  if (request.seq_len > 0 && (request.input_len > 0 || request.output_len > 0)) {
+    throw UserError(
+        "seq and input-len/output-len exclude each other: --seq is one forward pass, "
+        "--input-len with --output-len is prefill and decode");
+  }
+  if (request.output_len > 0 && request.input_len == 0) {
+    throw UserError("output-len needs a prompt; add --input-len with the number of its tokens");
+  }
+  if (request.input_len > 0 && request.output_len == 0) {
+    throw UserError("input-len needs output-len; add --output-len with the number of new tokens");
+  }
+  for (const ChoiceField& field : choice_fields()) {
+    if (!field.of_generation || request.input_len > 0 || (request.*field.member).empty()) continue;
+    throw UserError(std::string(field.option) +
+                    " is about the generation of tokens; add --input-len and --output-len, or "
+                    "leave it out");
+  }
+}
+
+// What lengths that vary and control flow need is checked where they are read (length_cases.hpp,
+// control_prediction.hpp).
+void check_mode(const Request& request) {
+  if (!request.phase.empty() && request.phase != "forward" && request.phase != "train-step")
+    throw unknown_name("phase", request.phase, {"forward", "train-step"});
+  if (request.phase == "train-step" && request.input_len > 0) {
+    throw UserError(
+        "phase: a training step has no KV cache and generates no tokens; give --seq instead of "
+        "--input-len and --output-len");
+  }
+  const std::string& optimizer = request.optimizer;
+  if (optimizer.empty()) return;
+  if (request.phase != "train-step") {
+    throw UserError("optimizer is about training; add --phase train-step, or leave it out");
+  }
+  if (optimizer != "sgd" && optimizer != "momentum" && optimizer != "adam")
+    throw unknown_name("optimizer", optimizer, {"sgd", "momentum", "adam"});
+}
+
+void check_parallelism(const Request& request) {
+  if (request.sequence_parallel && (request.input_len == 0 || request.tp < 2)) {
+    throw UserError(
+        "sequence-parallel spreads the tokens of a prefill over the cores of a copy; add "
+        "--input-len, --output-len and --tp above 1, or leave it out");
+  }
+  const std::int64_t per_copy =
+      std::int64_t{request.tp > 0 ? request.tp : 1} * (request.pp > 0 ? request.pp : 1);
+  const std::int64_t needed = per_copy * (request.dp > 0 ? request.dp : 1);
+  if (request.cores > 0 && needed > request.cores) {
+    throw UserError("tp x pp x dp = " + std::to_string(needed) + " cores, but cores says " +
+                    std::to_string(request.cores) + "; lower one of them or raise --cores");
+  }
+}
+
+}  // namespace
+
+void check_request(const Request& request) {
+  if (request.system.empty())
+    throw UserError("no system; name one with --on, see `foretell list systems`");
+  if (request.workload.empty()) {
+    throw UserError("no workload; name one with --workload, see `foretell list workloads`");
+  }
+  check_counts(request);
+  check_lengths(request);
+  check_parallelism(request);
+  check_mode(request);
+  if (request.in_flight < 0 || request.in_flight > kMaxInFlight) {
+    throw UserError("in-flight: must be above 0 and up to 1000000");
+  }
+}
+
+}  // namespace foretell

@@ -1,0 +1,80 @@
+#include "model/terminal/output.hpp"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <string_view>
+
+#include "model/base/errors.hpp"
+#include "reports/record/json_lines.hpp"
+#include "reports/record/wide_row.hpp"
+#include "reports/render/table.hpp"
+
+namespace foretell {
+namespace {
+
+// Text for a terminal has colours, unless NO_COLOR is set or the terminal knows none.
+std::string as_shown(const std::string& path, const std::string& text) {
+  if (path != "-" || isatty(STDOUT_FILENO) == 0 || std::getenv("NO_COLOR") != nullptr) return text;
+  const char* terminal = std::getenv("TERM");
+  return terminal != nullptr && std::string_view(terminal) == "dumb" ? text : in_colour(text);
+}
+
+}  // namespace
+
+void add_format_option(CLI::App& command, OutputOptions& options) {
+  command.add_option("--format", options.format, "table (default), json or csv")->type_name("FORM");
+  command
+      .add_option("-o,--output", options.output, "file for the result (default: standard output)")
+      ->type_name("FILE");
+}
+
+void add_store_option(CLI::App& command, OutputOptions& options) {
+  command.add_option("--store", options.store, "also add the records to this SQLite file")
+      ->type_name("FILE");
+}
+
+Format parse_format(const std::string& name) {
+  if (name == "table") return Format::kTable;
+  if (name == "json") return Format::kJson;
+  if (name == "csv") return Format::kCsv;
+  throw unknown_name("format", name, {"table", "json", "csv"});
+}
+
+RecordOutput::RecordOutput(const OutputOptions& options)
+    : format_(parse_format(options.format)), path_(options.output), output_(options.output) {
+  if (!options.store.empty()) {
+    store_ = std::make_unique<RecordStore>(options.store, RecordStore::Access::kWrite);
+  }
+}
+
+void RecordOutput::deliver(const std::vector<RunRecord>& records, const std::string& table) {
+  if (store_) store_->add(records);
+  switch (format_) {
+    case Format::kTable:
+      output_.write(as_shown(path_, table));
+      break;
+    case Format::kJson:
+      output_.write(to_json_lines(records));
+      break;
+    case Format::kCsv:
+      output_.write(wide_csv(records));
+      break;
+  }
+  output_.finish();
+}
+
+void RecordOutput::deliver_text(const std::vector<RunRecord>& records, const std::string& text) {
+  if (store_) store_->add(records);
+  output_.write(as_shown(path_, text));
+  output_.finish();
+}
+
+void write_text(const std::string& path, const std::string& text) {
+  OutputFile output(path);
+  output.write(as_shown(path, text));
+  output.finish();
+}
+
+}  // namespace foretell

@@ -1,0 +1,54 @@
+// Where the result of a command goes and in which form.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/terminal/session.hpp"
+#include "reports/record/run_record.hpp"
+#include "reports/record/store.hpp"
+#include "reports/record/text_file.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace foretell {
+
+enum class Format { kTable, kJson, kCsv };
+
+struct OutputOptions {
+  std::string format = "table";
+  std::string output = "-";
+  std::string store;
+};
+
+void add_format_option(CLI::App& command, OutputOptions& options);  // --format and -o
+void add_store_option(CLI::App& command, OutputOptions& options);   // --store
+
+Format parse_format(const std::string& name);  // UserError with the nearest name
+
+// Opens the output and the store at once, so that a path that cannot be written is found before
+// the work; deliver() writes.
+class RecordOutput {
+ public:
+  explicit RecordOutput(const OutputOptions& options);
+
+  Format format() const { return format_; }
+  // `table` is the text for Format::kTable; JSON is one record per line.
+  void deliver(const std::vector<RunRecord>& records, const std::string& table);
+  // `text` in place of the records, whatever the format.
+  void deliver_text(const std::vector<RunRecord>& records, const std::string& text);
+
+ private:
+  Format format_;
+  std::string path_;
+  OutputFile output_;
+  std::unique_ptr<RecordStore> store_;
+};
+
+// Writes text to a file or standard output, checked.
+void write_text(const std::string& path, const std::string& text);
+
+}  // namespace foretell

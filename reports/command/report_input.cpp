@@ -1,0 +1,190 @@
+#include "reports/command/report_input.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "hw/spec/catalog.hpp"
+#include "hw/spec/provenance.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "model/config/document.hpp"
+#include "model/study/study.hpp"
+#include "model/terminal/scenario_file.hpp"
+#include "model/what_if/study_report.hpp"
+#include "model/what_if/study_request.hpp"
+#include "model/what_if/study_table.hpp"
+#include "reports/command/compute_study.hpp"
+#include "reports/command/record_input.hpp"
+#include "reports/record/store.hpp"
+#include "reports/record/study_store.hpp"
+#include "reports/record/text_file.hpp"
+#include "reports/render/si_format.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr std::string_view kAccuracyAny = R"({"schema":"foretell.accuracy/)";
+constexpr std::string_view kAccuracyStart = R"({"schema":"foretell.accuracy/1")";
+
+constexpr std::string_view kExplainStart = R"({"schema":"foretell.explain/1")";
+
+std::string first_line(const std::string& path) {
+  InputFile file(path);
+  std::string line;
+  file.read_line(line);
+  return line;
+}
+
+// The text as it is, once it is known to be whole.
+std::string checked_accuracy(const std::string& text, const std::string& path) {
+  if (!nlohmann::json::accept(text)) {
+    throw UserError(path + ": the result of a validation, but not whole; write it again");
+  }
+  if (!starts_with(text, kAccuracyStart)) {
+    throw UserError(path + ": a validation of another version; this one reads foretell.accuracy/1");
+  }
+  return text;
+}
+
+// What `explain --format json` wrote: its record, and what moves it.
+void read_explanation(const std::string& line, const std::string& path, ReportContent& content) {
+  const nlohmann::ordered_json json = nlohmann::ordered_json::parse(line, nullptr, false);
+  if (json.is_discarded() || !json.contains("record")) {
+    throw UserError(path + ": the result of `explain`, but not whole; write it again");
+  }
+  content.records.push_back(run_record_from_json(json.at("record").dump(), path));
+  const auto rows = json.find("sensitivity");
+  if (rows != json.end() && rows->is_array() && !rows->empty()) content.sensitivity = rows->dump();
+}
+
+// A study: its points as records, and what failed, equal reasons once.
+void read_study(const StudyStore& store, const StudyHead& head, ReportContent& content) {
+  content.title = head.name;
+  content.definition = head.definition;
+  content.keys = head.keys;
+  const Study study = parse_study(head.definition, "stored study '" + head.name + "'");
+  for (const StudyObjective& objective : study.objectives)
+    content.objectives.push_back({objective.name, objective.maximise, {}});
+  const DefaultValue defaults = ParameterDefaults();
+  std::map<std::string, std::size_t> failures;
+  std::size_t skipped = 0;
+  std::size_t outside = 0;
+  store.read(head, [&](const StudyRow& row) {
+    if (row.result.record) {
+      content.records.push_back(*row.result.record);
+      if (!row.point.inside) ++outside;
+      const std::vector<double> wanted = objectives_of(study, row, defaults);
+      for (std::size_t i = 0; i < content.objectives.size(); ++i) {
+        ObjectiveValues& objective = content.objectives[i];
+        if (is_study_metric(objective.name)) continue;  // the record holds it
+        objective.values.push_back(i < wanted.size() ? wanted[i] : 0);
+      }
+    } else if (row.point.hash.empty()) {
+      ++skipped;
+    } else {
+      ++failures[row.result.message];
+    }
+  });
+  content.about = fmt::format(
+      "A study of {} points: {} predicted, {} of them outside the constraints; {} "
+      "skipped by constraints.",
+      count_format(static_cast<double>(head.points)),
+      count_format(static_cast<double>(content.records.size())),
+      count_format(static_cast<double>(outside)), count_format(static_cast<double>(skipped)));
+  for (const auto& [message, times] : failures) {
+    content.problems.push_back(std::to_string(times) + (times == 1 ? " point: " : " points: ") +
+                               message);
+  }
+}
+
+// The records of a store, or those of its newest study when it holds no others.
+void read_store(const std::string& path, const std::string& study, ReportContent& content) {
+  if (study.empty()) content.records = read_records(path);
+  if (content.records.empty()) {
+    const StudyStore stored(path, StoreAccess::kRead);
+    const std::vector<StudyHead> studies = stored.studies();
+    if (!studies.empty() || !study.empty()) read_study(stored, find_study(studies, study), content);
+  }
+  if (content.records.empty() && content.problems.empty()) {
+    throw UserError(path + ": holds no records; the commands that predict add some with --store");
+  }
+}
+
+// "A2" of "A2:21".
+std::string id_of_source(const std::string& source) { return source.substr(0, source.find(':')); }
+
+// What the sources that records and claims name stand for. Ids that are no publications (factors,
+// --set) are left out.
+void cite_sources(ReportContent& content) {
+  std::set<std::string> ids;
+  for (const RunRecord& record : content.records) {
+    for (const ValueRecord& value : record.values) ids.insert(id_of_source(value.source));
+    if (!record.machine) continue;
+    for (const PeakRecord& peak : record.machine->compute) ids.insert(id_of_source(peak.source));
+    for (const PeakRecord& peak : record.machine->bandwidths) ids.insert(id_of_source(peak.source));
+  }
+  for (const JudgedClaim& judged : content.claims) ids.insert(id_of_source(judged.claim.source));
+  const std::filesystem::path path = default_catalog_paths().hw / "sources.yaml";
+  const Bibliography bibliography = Bibliography::load(load_document(path.string()));
+  for (const std::string& id : ids) {
+    if (bibliography.problem_with(id).empty())
+      content.sources.push_back({id, bibliography.cite(id)});
+  }
+}
+
+}  // namespace
+
+namespace {
+
+// A file of YAML that begins a study; what is wrong with it is said by who reads it as a whole.
+bool is_study_file(const std::string& path) {
+  if (!is_scenario(path)) return false;
+  try {
+    return load_document(path).find("study") != nullptr;
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+bool is_scenario(const std::string& path) {
+  const std::string extension = to_lower(std::filesystem::path(path).extension().string());
+  return extension == ".yaml" || extension == ".yml";
+}
+
+ReportContent read_report(const std::string& path, int jobs, const Session& session,
+                          const std::string& study) {
+  ReportContent content;
+  if (is_study_file(path)) {
+    StudyStore store(":memory:", StoreAccess::kWrite);
+    const StudyHead head = compute_study(load_study(path), jobs, session, store);
+    read_study(store, head, content);
+  } else if (is_scenario(path)) {
+    content = predict_scenario(load_scenario(path), jobs, session);
+  } else if (is_record_store(path)) {
+    read_store(path, study, content);
+  } else {
+    const std::string line = first_line(path);
+    if (starts_with(line, kAccuracyAny)) {
+      content.accuracy = checked_accuracy(line, path);
+    } else if (starts_with(line, kExplainStart)) {
+      read_explanation(line, path, content);
+    } else {
+      content.records = read_records(path);
+    }
+  }
+  if (content.title.empty() && content.records.size() == 1) {
+    const RunContext& context = content.records.front().context;
+    content.title = context.workload + " on " + context.system;
+  }
+  if (content.title.empty()) content.title = std::filesystem::path(path).stem().string();
+  cite_sources(content);
+  return content;
+}
+
+}  // namespace foretell
