@@ -89,7 +89,7 @@ int calibrate_collective(const GemmFitCommand& command, const Session&) {
     task.predictor = [&]() -> KernelFitTask::Predict {
       return [&](bool held_out, std::size_t row) {
         const CollectiveRow& call = (held_out ? table.held_out : table.fit)[row].row;
-        return is_custom(call) ? custom_time(device, factors, call.shape).time
+        return is_custom(call) ? custom_time(device, factors, call.shape, shot_rule(call)).time
                                : nccl_time(device, factors, call.shape).time;
       };
     };

@@ -97,8 +97,8 @@ TEST_P(CollectiveAccuracy, HeldOutNumbersOfGpusAreWithinTheLimit) {
 
 INSTANTIATE_TEST_SUITE_P(
     Tables, CollectiveAccuracy,
-    ::testing::Values(Limit{"gpu=a100_sxm backend=nccl", 8},
-                      Limit{"gpu=h100_sxm version=2.29.2", 8},
+    ::testing::Values(Limit{"gpu=a100_sxm backend=nccl", 8}, Limit{"gpu=h100_sxm backend=nccl", 8},
+                      Limit{"gpu=h100_sxm backend=nccl version=2.29.2 op=alltoall", 11},
                       Limit{"gpu=a100_sxm backend=vllm_custom mode=graph", 10},
                       Limit{"gpu=h100_sxm backend=vllm_custom mode=graph", 10},
                       Limit{"gpu=h100_sxm backend=sglang_custom version=0.5.14 mode=graph", 10},

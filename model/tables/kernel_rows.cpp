@@ -135,6 +135,7 @@ CollectiveRow read_collective_row(const NamedCells& cells, const CsvRow& row) {
   if (call.gpu.empty()) call.gpu = cells.text(row, "system");
   if (call.gpu.empty()) throw UserError("gpu: is empty; see `foretell list devices`");
   call.library = cells.text(row, "backend");
+  call.version = cells.text(row, "version");
   call.mode = cells.text(row, "mode");
   call.shape.op = gpu_collective(cells.text(row, "op"));
   const char* ranks = cells.text(row, "n_ranks").empty() ? "n_gpus" : "n_ranks";

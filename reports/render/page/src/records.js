@@ -156,8 +156,8 @@ export function labelsOf(records, except = []) {
   return rows.map((row) => (fields.length ? fields.map((field) => word(row, field)).join(' · ') : row.dtype));
 }
 
-const kNarrowToWide = ['int4-weights', 'int4', 'int8-datasheet', 'int8', 'int8-weights', 'fp8-weights', 'fp8', 'fp16',
-  'bf16', 'bf16-matmul', 'tf32', 'fp32'];
+const kNarrowToWide = ['int4-weights', 'int4', 'nvfp4', 'int8-datasheet', 'int8', 'int8-weights', 'fp8-weights', 'fp8',
+  'fp16', 'bf16', 'bf16-matmul', 'tf32', 'fp32'];
 
 // Data types from narrow to wide; other names follow in their own order.
 export function narrowFirst(dtypes) {
