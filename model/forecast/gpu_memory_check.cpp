@@ -106,13 +106,16 @@ MemoryUse check_gpu_memory(const GpuRequest& resolved) {
   const MemoryUse use = use_of_gpu(resolved, resolved.request.tp, resolved.request.pp);
   const Bytes capacity = spec.device.hbm.capacity;
   if (use.total() <= capacity) return use;
-  const std::string lacks = fmt::format(
+  std::string lacks = fmt::format(
       "{}: each GPU of {} needs {:.1f} GiB (weights {:.1f}, KV cache {:.1f}, activations {:.1f}), "
       "{:.1f} GiB more than its {:.1f} GiB",
       resolved.model.name, spec.id, use.total().value() / kGiB, use.weights.value() / kGiB,
       use.kv_cache.value() / kGiB, use.activations.value() / kGiB,
       (use.total() - capacity).value() / kGiB, capacity.value() / kGiB);
   if (trains(resolved.request)) throw UserError(lacks + "; " + training_memory_text(use));
+  const bool wide_cache = size_of(resolved.precision.kv_cache) >= Bytes(2);
+  if (wide_cache && use.total() - use.kv_cache * 0.5 <= capacity)
+    lacks += "; --kv-dtype fp8 makes it fit";
   const std::vector<GpuFit> fits = systems_that_fit(resolved);
   if (fits.empty() && resolved.request.input_len == 0) {
     throw UserError(lacks +

@@ -123,14 +123,16 @@ void note_unread(const Request& request, GpuRequest& resolved) {
          "memory, special functions or their latencies before it");
   }
   const bool narrow = size_of(resolved.precision.matmul_compute) < Bytes(2);
-  if (narrow && request.input_len > 0 && request.kv_dtype.empty())
+  if (narrow && request.input_len > 0 && request.kv_dtype.empty()) {
     resolved.notes.emplace_back(
         "the KV cache is in " + std::string(to_string(resolved.precision.kv_cache)) +
         ": --kv-dtype fp8 or int8 halves it, as published figures in narrow types have it");
-  if (request.context > 0)
+  }
+  if (request.context > 0) {
     resolved.notes.emplace_back(
         "--context changes nothing on GPUs: the cache grows with the tokens, nothing is compiled "
         "for a length");
+  }
 }
 
 }  // namespace

@@ -138,7 +138,7 @@ CollectiveRow read_collective_row(const NamedCells& cells, const CsvRow& row) {
   call.version = cells.text(row, "version");
   call.mode = cells.text(row, "mode");
   call.shape.op = gpu_collective(cells.text(row, "op"));
-  const char* ranks = cells.text(row, "n_ranks").empty() ? "n_gpus" : "n_ranks";
+  const char* ranks = cells.text(row, "n_gpus").empty() ? "n_ranks" : "n_gpus";
   call.shape.ranks = static_cast<int>(cells.count(row, ranks, 2, kMaxRanks));
   call.shape.bytes = Bytes(static_cast<double>(cells.count(row, "bytes", 1, kMaxBytes)));
   return call;
