@@ -148,14 +148,15 @@ int calibrate_fit(const FitCommandOptions& options, const Session& session) {
       throw UserError("--measurements: '" + options.device +
                       "' is neither a CPU nor a GPU; `foretell list devices` shows them");
     }
-    return calibrate_measured({options.device, options.measurements, "", options.output,
-                               options.framework, options.dtype, options.seed},
-                              session);
+    const GemmFitCommand command{
+        options.device, options.measurements, "",    options.output, options.framework,
+        options.dtype,  options.seed,         false, options.jobs};
+    return calibrate_measured(command, session);
   }
   if (GpuCatalog().has_system(options.device)) {
-    const GemmFitCommand command{options.device, options.table,       options.plan,
-                                 options.output, options.framework,   options.dtype,
-                                 options.seed,   options.keep_factors};
+    const GemmFitCommand command{options.device, options.table,        options.plan,
+                                 options.output, options.framework,    options.dtype,
+                                 options.seed,   options.keep_factors, options.jobs};
     if (!options.table.empty()) {
       const CsvReader table(options.table);
       switch (recognise_table(table.header(), options.table).kind) {
@@ -240,7 +241,10 @@ void add_fit_command(CLI::App& calibrate, Session& session) {
       ->type_name("NAME");
   command->add_option("--dtype", options->dtype, "GPUs: only tables of this type")
       ->type_name("TYPE");
-  command->add_option("--jobs", options->jobs, "processes (default: one per processor)")
+  command
+      ->add_option("--jobs", options->jobs,
+                   "processes; the tables of a GPU are divided between them (default: one per "
+                   "processor)")
       ->type_name("N");
   command->callback([options, &session] {
     session.action = [options, &session] { return calibrate_fit(*options, session); };

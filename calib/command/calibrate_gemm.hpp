@@ -17,6 +17,7 @@ struct GemmFitCommand {
   std::string dtype;      // "": all in the table
   std::string seed;
   bool keep_factors = false;  // judge what is there again instead of fitting
+  std::string jobs;           // processes, each with a table; "": one per processor
 };
 
 // Fits every table (framework, version, type) of the device, judges it on the families held out,

@@ -18,7 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kShownProblems = 20;
 constexpr double kMaxPercent = 1000;
 constexpr std::int64_t kMaxRows = 1'000'000'000;
 
@@ -45,14 +44,6 @@ MeasurementProvenance given_provenance(const ImportCommandOptions& options) {
   return given;
 }
 
-[[noreturn]] void refuse(const std::vector<std::string>& problems) {
-  const std::size_t shown = std::min(problems.size(), kShownProblems);
-  const auto end = problems.begin() + static_cast<std::ptrdiff_t>(shown);
-  std::string text = join(std::vector<std::string>(problems.begin(), end), "\n");
-  if (problems.size() > shown) text += fmt::format("\n… and {} more", problems.size() - shown);
-  throw UserError(text + "\nnothing was imported");
-}
-
 // One part goes to the file that was asked for, several to files beside it with their names.
 std::string path_of(const ImportCommandOptions& options, const MeasuredTable& table, bool alone) {
   if (alone || options.output == "-") return options.output;
@@ -77,19 +68,21 @@ int import_measurements(const ImportCommandOptions& options, const Session& sess
   rules.least_rows =
       static_cast<std::size_t>(parse_count("--min-rows", options.least_rows, 1, kMaxRows));
   check_not_same_file(options.table, options.output);
+  std::vector<std::string> problems;
   const std::vector<MeasuredTable> tables =
-      read_measurements(options.table, given_provenance(options));
-  if (tables.empty()) throw UserError(options.table + ": has no measurement");
+      read_measurements(options.table, given_provenance(options), problems);
+  if (tables.empty() && problems.empty()) {
+    throw UserError(options.table + ": has no measurement");
+  }
   if (tables.size() > 1 && options.output == "-") {
     throw UserError("the measurements are of several kinds; give a file with -o");
   }
-  std::vector<std::string> problems;
   for (const MeasuredTable& table : tables) {
     for (std::string& problem : measurement_problems(table, options.table, rules)) {
       problems.push_back(std::move(problem));
     }
   }
-  if (!problems.empty()) refuse(problems);
+  refuse_problems(problems, "nothing was imported");
   for (const MeasuredTable& table : tables) {
     const std::string path = path_of(options, table, tables.size() == 1);
     OutputFile file(path);

@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
 #include <map>
 #include <optional>
-#include <set>
 
+#include "calib/import/contradictions.hpp"
+#include "calib/validate/left_out_rows.hpp"
 #include "hw/spec/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
@@ -17,17 +16,20 @@
 namespace foretell {
 namespace {
 
+constexpr std::size_t kShownProblems = 20;
 constexpr double kMicro = 1e-6;
 constexpr double kFarBelow = 1.3;      // faster than the peak by more than clocks explain
 constexpr double kFarAbove = 300;      // slower than a whole table of large operators can be
 constexpr double kLarge = 5e-6;        // seconds at the peak from which an operator is large
 constexpr double kLeastKernel = 2e-7;  // seconds; no GPU starts and ends a kernel faster
 
+// Above zero; nothing for every other cell.
 std::optional<double> number(const std::string& text) {
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != '\0' || !std::isfinite(value)) return std::nullopt;
-  return value;
+  try {
+    return read_measurement("", text);
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
 }
 
 const TableLayout& layout_of(const MeasuredTable& table) {
@@ -35,27 +37,6 @@ const TableLayout& layout_of(const MeasuredTable& table) {
     if (layout.kind == table.kind) return layout;
   }
   throw InternalError(__FILE__, __LINE__, "a kind of table without a layout");
-}
-
-std::vector<std::string> measured_columns(const MeasuredTable& table) {
-  std::vector<std::string> columns;
-  for (const MeasuredColumn& column : layout_of(table).measured) {
-    const CsvRow& header = table.header;
-    const bool there = std::find(header.begin(), header.end(), column.measured) != header.end();
-    const bool is_new = std::find(columns.begin(), columns.end(), column.measured) == columns.end();
-    if (there && is_new) columns.push_back(column.measured);
-  }
-  return columns;
-}
-
-// Columns that say nothing about what was measured.
-bool is_outcome(const std::string& column, const std::vector<std::string>& measured) {
-  static const std::set<std::string> kOutcomes = {
-      "spread", "repeats", "clock_mhz", "power_w", "temperature_c",   "load_average", "notes",
-      "flags",  "id",      "use",       "latest",  "throughput_unit", "status",       "message"};
-  return kOutcomes.count(column) > 0 || starts_with(column, "latency_") ||
-         starts_with(column, "pred_") || starts_with(column, "measured_") ||
-         std::find(measured.begin(), measured.end(), column) != measured.end();
 }
 
 double size_of(const MeasuredTable& table, std::size_t row, const char* column, double otherwise) {
@@ -91,11 +72,14 @@ const GpuDeviceSpec* device_of(const std::string& name) {
 class Checker {
  public:
   Checker(const MeasuredTable& table, const std::string& path, const ImportRules& rules)
-      : table_(table), path_(path), rules_(rules), measured_(measured_columns(table)) {}
+      : table_(table),
+        path_(path),
+        rules_(rules),
+        measured_(measured_columns(layout_of(table), table.header)) {}
 
   std::vector<std::string> problems() {
     check_times();
-    if (problems_.empty()) check_units();
+    check_units();
     check_contradictions();
     if (table_.rows.size() < rules_.least_rows) {
       problems_.push_back(fmt::format("{}: {} has {} rows; fewer than {} determine no factor",
@@ -112,11 +96,10 @@ class Checker {
   void check_times() {
     for (std::size_t row = 0; row < table_.rows.size(); ++row) {
       for (const std::string& column : measured_) {
-        const std::string cell = table_.cell(row, column);
-        if (cell.empty()) continue;
-        const std::optional<double> value = number(cell);
-        if (!value || !(*value > 0)) {
-          report(row, column, "'" + cell + "' is no measurement; it has to be above 0");
+        try {
+          read_measurement(column, table_.cell(row, column));
+        } catch (const UserError& error) {
+          problems_.push_back(fmt::format("{}:{}: {}", path_, table_.lines[row], error.what()));
         }
       }
     }
@@ -152,24 +135,10 @@ class Checker {
   }
 
   void check_contradictions() {
-    std::vector<std::size_t> keys;
-    for (std::size_t i = 0; i < table_.header.size(); ++i) {
-      if (!is_outcome(table_.header[i], measured_)) keys.push_back(i);
-    }
-    for (const std::string& column : measured_) {
-      std::map<std::string, std::size_t> first;  // row of each shape
-      for (std::size_t row = 0; row < table_.rows.size(); ++row) {
-        const std::optional<double> value = number(table_.cell(row, column));
-        if (!value || !(*value > 0)) continue;
-        std::string key;
-        for (const std::size_t i : keys) key += table_.rows[row][i] + '\x1f';
-        const auto [known, is_new] = first.emplace(std::move(key), row);
-        if (is_new) continue;
-        const double before = *number(table_.cell(known->second, column));
-        if (std::max(*value, before) <= (1 + rules_.tolerance) * std::min(*value, before)) continue;
-        report(row, column,
-               fmt::format("{} contradicts line {}, which has {} for the same", *value,
-                           table_.lines[known->second], before));
+    Contradictions contradictions(layout_of(table_), table_.header, rules_.tolerance);
+    for (std::size_t row = 0; row < table_.rows.size(); ++row) {
+      for (const Contradiction& found : contradictions.add(table_.rows[row], table_.lines[row])) {
+        report(row, found.column, found.difference);
       }
     }
   }
@@ -212,6 +181,15 @@ double least_seconds(const MeasuredTable& table, std::size_t row) {
 std::vector<std::string> measurement_problems(const MeasuredTable& table, const std::string& path,
                                               const ImportRules& rules) {
   return Checker(table, path, rules).problems();
+}
+
+void refuse_problems(const std::vector<std::string>& problems, const std::string& ending) {
+  if (problems.empty()) return;
+  const std::size_t shown = std::min(problems.size(), kShownProblems);
+  const auto end = problems.begin() + static_cast<std::ptrdiff_t>(shown);
+  std::string text = join(std::vector<std::string>(problems.begin(), end), "\n");
+  if (problems.size() > shown) text += fmt::format("\n… and {} more", problems.size() - shown);
+  throw UserError(text + "\n" + ending);
 }
 
 }  // namespace foretell

@@ -16,6 +16,7 @@ struct Sample {
   Comparison comparison;
   std::string network;     // empty where the table does not say
   std::string parts = {};  // where the predicted time goes, for people
+  std::size_t line = 0;    // of the table that the row stands on; 0: not known
 };
 
 struct AccuracyRow {
@@ -32,6 +33,7 @@ struct AccuracyReport {
   std::vector<Sample> worst;         // largest |relative error| first
   std::size_t rows = 0;              // rows that were asked for
   std::size_t failed = 0;            // rows without a prediction
+  std::size_t refused = 0;           // rows whose measurement cannot be; not among `rows`
   std::vector<std::string> notes;    // which rows were chosen, what failed
 };
 
