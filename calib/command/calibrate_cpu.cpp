@@ -241,7 +241,8 @@ int calibrate_cpu(const CpuFitCommand& command, const Session& session) {
   fs::create_directories(folder, error);
   if (error) throw UserError(folder.string() + ": is no folder that factors can be written to");
   for (const auto& [reason, count] : table.left_out) {
-    session.say(fmt::format("foretell: left out, {} rows: {}", count, reason));
+    session.say(fmt::format("foretell: left out, {} of {} records (a point has several): {}", count,
+                            measurements.size(), reason));
   }
   CpuFitOptions options;
   options.starts = static_cast<int>(parse_count("--starts", command.starts, 1, kMostStarts));

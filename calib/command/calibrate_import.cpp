@@ -5,9 +5,11 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
+#include <set>
 
 #include "calib/import/check_measurements.hpp"
 #include "calib/import/read_measurements.hpp"
+#include "hw/spec/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/forecast/request_fields.hpp"
@@ -62,6 +64,20 @@ std::string how_to_validate(const MeasuredTable& table, const std::string& path)
   return command;
 }
 
+// That the tables are of and that are not known here.
+std::set<std::string> unknown_gpus(const std::vector<MeasuredTable>& tables) {
+  const GpuCatalog catalog;
+  std::set<std::string> unknown;
+  for (const MeasuredTable& table : tables) {
+    std::set<std::string> names;
+    for (std::size_t row = 0; row < table.rows.size(); ++row) names.insert(table.cell(row, "gpu"));
+    for (const std::string& name : names) {
+      if (!name.empty() && !catalog.has_system(name)) unknown.insert(name);
+    }
+  }
+  return unknown;
+}
+
 int import_measurements(const ImportCommandOptions& options, const Session& session) {
   ImportRules rules;
   rules.tolerance = parse_positive("--tolerance", options.tolerance, kMaxPercent) / 100;
@@ -83,6 +99,10 @@ int import_measurements(const ImportCommandOptions& options, const Session& sess
     }
   }
   refuse_problems(problems, "nothing was imported");
+  for (const std::string& gpu : unknown_gpus(tables)) {
+    session.say("foretell: '" + gpu +
+                "' is no GPU of this project: nothing can be compared with it");
+  }
   for (const MeasuredTable& table : tables) {
     const std::string path = path_of(options, table, tables.size() == 1);
     OutputFile file(path);

@@ -79,12 +79,13 @@ int fit_operators(const GemmFitCommand& command, const EachRow& each_row, std::s
                     "clock of the measurement shows",
                     read.below_clock));
   }
+  for (const auto& [name, table] : read.tables) {
+    if (table.fit.size() >= least_rows) continue;
+    session.say(fmt::format("foretell: {}: {} rows to fit on; fewer than {} determine no factor",
+                            name, table.fit.size(), least_rows));
+  }
   calibration.run(read.tables, [&](const Table& table, KernelFitTask& task, const auto& calibrate) {
-    if (table.fit.size() < least_rows) {
-      session.say(fmt::format("foretell: {}: {} rows to fit on; fewer than {} determine no factor",
-                              task.name, table.fit.size(), least_rows));
-      return;
-    }
+    if (table.fit.size() < least_rows) return;
     OperatorFactors factors;
     FieldList list;
     fields(list, *table.fit.front().row.op, factors);

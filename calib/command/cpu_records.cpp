@@ -195,7 +195,8 @@ CpuRecords::CpuRecords(const std::string& path, const CpuRecordOptions& options,
   const CpuRowTable table = cpu_rows_of(records);
   check_possible(system.spec, table.rows);
   for (const auto& [reason, count] : table.left_out) {
-    session.say(fmt::format("foretell: left out, {} rows: {}", count, reason));
+    session.say(fmt::format("foretell: left out, {} of {} records (a point has several): {}", count,
+                            records.size(), reason));
   }
   const bool has_intervals = chosen.note.empty() && !chosen.intervals.by_class.empty();
   for (const CpuRow& row : table.rows) {

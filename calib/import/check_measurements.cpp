@@ -18,10 +18,14 @@ namespace {
 
 constexpr std::size_t kShownProblems = 20;
 constexpr double kMicro = 1e-6;
+constexpr double kMilli = 1e-3;
 constexpr double kFarBelow = 1.3;      // faster than the peak by more than clocks explain
 constexpr double kFarAbove = 300;      // slower than a whole table of large operators can be
 constexpr double kLarge = 5e-6;        // seconds at the peak from which an operator is large
 constexpr double kLeastKernel = 2e-7;  // seconds; no GPU starts and ends a kernel faster
+constexpr double kLeastCall = 1e-6;    // seconds; no network is computed faster
+constexpr double kSlowest = 1000;    // times that a product may take what the chip needs for it …
+constexpr double kSlowFloor = 1e-3;  // … and seconds that it may take besides
 
 // Above zero; nothing for every other cell.
 std::optional<double> number(const std::string& text) {
@@ -61,12 +65,51 @@ double flops_of(const MeasuredTable& table, std::size_t row) {
   return 2 * size("b", 1) * size("m", 0) * size("n", 0) * size("k", 0);
 }
 
+// The type of the project by its name; nothing where there is none.
+const GemmType* type_of(const std::string& name) {
+  for (const GemmType& type : gemm_types()) {
+    if (type.name == name) return &type;
+  }
+  return nullptr;
+}
+
+// Bytes that a row cannot do without: the weights of a product, both sides of a pass over memory.
+double bytes_of(const MeasuredTable& table, std::size_t row) {
+  const GemmType* type = type_of(table.cell(row, "dtype"));
+  if (type == nullptr) return 0;
+  const auto size = [&](const char* column) { return size_of(table, row, column, 0); };
+  if (table.kind == TableKind::kGemm) return size("n") * size("k") * type->weight_bytes;
+  if (table.kind != TableKind::kOperator || table.cell(row, "op") == "gather") return 0;
+  const double sides = table.cell(row, "op") == "reduce" ? 1 : 2;
+  return sides * size("rows") * size("cols") * type->weight_bytes;
+}
+
 const GpuDeviceSpec* device_of(const std::string& name) {
   static const GpuCatalog kCatalog;
   static std::map<std::string, std::optional<GpuDeviceSpec>> known;
   const auto [entry, is_new] = known.emplace(name, std::nullopt);
   if (is_new && kCatalog.has_system(name)) entry->second = kCatalog.load(name).spec.device;
   return entry->second ? &*entry->second : nullptr;
+}
+
+// FLOP/s; 0 when the chip or the type is not known.
+double rate_of(const GpuDeviceSpec& device, const std::string& dtype) {
+  const GemmType* type = type_of(dtype);
+  if (type == nullptr) return 0;
+  const auto matrix = device.matrix_rate.find(type->rate);
+  const auto vector = device.vector_rate.find(type->rate);
+  return std::max(matrix == device.matrix_rate.end() ? 0 : matrix->second,
+                  vector == device.vector_rate.end() ? 0 : vector->second);
+}
+
+// Seconds that the chip needs for a product whose operands come from DRAM; 0 for all else.
+double needed_seconds(const MeasuredTable& table, std::size_t row) {
+  const GpuDeviceSpec* device = device_of(table.cell(row, "gpu"));
+  if (device == nullptr || table.kind != TableKind::kGemm) return 0;
+  const double rate = rate_of(*device, table.cell(row, "dtype"));
+  if (!(rate > 0)) return 0;
+  return std::max(flops_of(table, row) / rate,
+                  bytes_of(table, row) / device->hbm.bandwidth.value());
 }
 
 class Checker {
@@ -105,8 +148,20 @@ class Checker {
     }
   }
 
+  void check_calls() {
+    for (const char* column : {"call_ms", "ttft_ms", "tpot_ms"}) {
+      for (std::size_t row = 0; row < table_.rows.size(); ++row) {
+        const std::optional<double> ms = number(table_.cell(row, column));
+        if (!ms || *ms * kMilli >= kLeastCall) continue;
+        report(
+            row, column,
+            fmt::format("{} ms cannot be: no network is that fast; wanted are milliseconds", *ms));
+      }
+    }
+  }
+
   void check_units() {
-    if (layout_of(table_).measured.front().measured != "latency_us") return;
+    if (layout_of(table_).measured.front().measured != "latency_us") return check_calls();
     std::vector<double> ratios;  // of large operators
     for (std::size_t row = 0; row < table_.rows.size(); ++row) {
       const std::optional<double> us = number(table_.cell(row, "latency_us"));
@@ -118,6 +173,11 @@ class Checker {
                fmt::format("{} us cannot be: at its peak the chip takes {:.3g} us; wanted are "
                            "microseconds",
                            *us, least / kMicro));
+      } else if (const double needed = needed_seconds(table_, row);
+                 needed > 0 && seconds > kSlowest * needed + kSlowFloor) {
+        report(row, "latency_us",
+               fmt::format("{} us cannot be: the chip needs {:.3g} us; wanted are microseconds",
+                           *us, needed / kMicro));
       } else if (device_of(table_.cell(row, "gpu")) != nullptr && seconds < kLeastKernel) {
         report(row, "latency_us", fmt::format("{} us cannot be: no kernel is that short", *us));
       }
@@ -150,18 +210,6 @@ class Checker {
   std::vector<std::string> problems_;
 };
 
-// FLOP/s; 0 when the chip or the type is not known.
-double rate_of(const GpuDeviceSpec& device, const std::string& dtype) {
-  for (const GemmType& type : gemm_types()) {
-    if (type.name != dtype) continue;
-    const auto matrix = device.matrix_rate.find(type.rate);
-    const auto vector = device.vector_rate.find(type.rate);
-    return std::max(matrix == device.matrix_rate.end() ? 0 : matrix->second,
-                    vector == device.vector_rate.end() ? 0 : vector->second);
-  }
-  return 0;
-}
-
 }  // namespace
 
 double least_seconds(const MeasuredTable& table, std::size_t row) {
@@ -175,7 +223,10 @@ double least_seconds(const MeasuredTable& table, std::size_t row) {
     return size_of(table, row, "bytes", 0) / ranks / rate;
   }
   const double rate = rate_of(*device, table.cell(row, "dtype"));
-  return rate > 0 ? flops_of(table, row) / rate : 0;
+  // What is read may be in L2 already, and what is written may still be there.
+  const double beyond_l2 = bytes_of(table, row) - 2 * device->l2.capacity.value();
+  return std::max(rate > 0 ? flops_of(table, row) / rate : 0,
+                  beyond_l2 > 0 ? beyond_l2 / device->hbm.bandwidth.value() : 0);
 }
 
 std::vector<std::string> measurement_problems(const MeasuredTable& table, const std::string& path,

@@ -24,8 +24,9 @@ std::vector<std::string> measurement_problems(const MeasuredTable& table, const 
 // of their own. Nothing when there are none.
 void refuse_problems(const std::vector<std::string>& problems, const std::string& ending);
 
-// The least seconds that a row of a GPU can take: its arithmetic at the dense rate, or its bytes
-// over the links. 0 when nothing is known of it.
+// The least seconds that a row of a GPU can take: its arithmetic at the dense rate, its bytes
+// beyond what L2 holds at the rate of DRAM, or its bytes over the links. 0 when nothing is known of
+// it.
 double least_seconds(const MeasuredTable& table, std::size_t row);
 
 }  // namespace foretell

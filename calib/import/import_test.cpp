@@ -96,6 +96,11 @@ TEST_F(Import, NoProvenanceIsRefusedByWhatIsMissing) {
         read(kHeader + good_row(), {"me", "mine", "yesterday", ""});
       },
       ThrowsMessage<UserError>(HasSubstr("t.csv:2: 'yesterday' is no date")));
+  EXPECT_THAT(
+      [&] {
+        read(kHeader + good_row(), {"me", "mine", "2126-01-01", ""});
+      },
+      ThrowsMessage<UserError>(HasSubstr("t.csv:2: 2126-01-01 is not over yet")));
 }
 
 TEST_F(Import, ProvenanceFromAFile) {
@@ -160,6 +165,15 @@ TEST_F(Import, TimesBelowThePeakOfTheChipAreImpossible) {
   // A chip that nothing is known of is not judged.
   EXPECT_THAT(problems(kHeader + std::string("abacus,mine,1,bf16,1024,4096,4096,0.06\n")),
               IsEmpty());
+}
+
+TEST_F(Import, SingleTimesOfAnotherUnitAreFoundOut) {
+  EXPECT_THAT(problems(kHeader + std::string("h100-sxm,mine,1,bf16,16,4096,4096,15000\n")),
+              ElementsAre(HasSubstr("15000 us cannot be: the chip needs 10 us")));
+  EXPECT_THAT(problems("gpu,op,dtype,rows,cols,latency_us\nh100-sxm,softmax,bf16,16384,16384,1\n"),
+              ElementsAre(HasSubstr("1 us cannot be: at its peak the chip takes")));
+  EXPECT_THAT(problems("system,workload,batch,call_ms\ninf2.xlarge,bert-base-uncased,1,0.0001\n"),
+              ElementsAre(HasSubstr("0.0001 ms cannot be: no network is that fast")));
 }
 
 TEST_F(Import, AWholeTableOfNanosecondsIsFoundOut) {

@@ -1,6 +1,7 @@
 #include "calib/import/read_measurements.hpp"
 
 #include <algorithm>
+#include <ctime>
 #include <optional>
 #include <set>
 
@@ -74,6 +75,17 @@ void fill(MeasuredTable& table, const std::string& column, const std::string& gi
   }
 }
 
+// In UTC: the latest day that it is anywhere.
+std::string tomorrow() {
+  constexpr std::time_t kDay = 24 * 60 * 60;
+  const std::time_t then = std::time(nullptr) + kDay;
+  std::tm utc{};
+  gmtime_r(&then, &utc);
+  char text[16] = {};
+  std::strftime(text, sizeof text, "%Y-%m-%d", &utc);
+  return text;
+}
+
 void fill_provenance(MeasuredTable& table, const MeasurementProvenance& given,
                      const std::string& path, std::vector<std::string>& problems) {
   fill(table, kMeasuredBy, given.source);
@@ -102,9 +114,11 @@ void fill_provenance(MeasuredTable& table, const MeasurementProvenance& given,
   std::set<std::string> named;
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     const std::string date = table.cell(i, kMeasuredDate);
-    if (date.empty() || is_date(date) || !named.insert(date).second) continue;
-    problems.push_back(path + ":" + std::to_string(table.lines[i]) + ": '" + date +
-                       "' is no date like 2026-01-31");
+    const bool is_one = is_date(date);
+    if (date.empty() || (is_one && date <= tomorrow()) || !named.insert(date).second) continue;
+    problems.push_back(path + ":" + std::to_string(table.lines[i]) + ": " +
+                       (is_one ? date + " is not over yet; nothing can have been measured then"
+                               : "'" + date + "' is no date like 2026-01-31"));
   }
 }
 

@@ -126,7 +126,7 @@ TEST_F(CalibrateFit, RowsThatAreNotTrustedDoNotCount) {
 TEST_F(CalibrateFit, NegativeTimesAreNamedWithTheirPlace) {
   EXPECT_EQ(run(kHeader + rows("a") + "inf2.xlarge,a,encoder,forward,4,2,bf16,2.20.0,yes,-5\n"),
             kUserMistake);
-  EXPECT_THAT(messages, HasSubstr("t.csv:10: call_ms: '-5' is no measured time"));
+  EXPECT_THAT(messages, HasSubstr("t.csv:10: call_ms: '-5' is no measurement"));
 }
 
 TEST_F(CalibrateFit, TooFewRowsAndNoRows) {

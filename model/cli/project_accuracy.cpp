@@ -57,9 +57,10 @@ constexpr ProjectTable kCpu = {"calib/data/amd-epyc-zen4-vm/measurements.jsonl.g
                                "class",
                                true};
 
+// As the project spells it; rows of networks name systems.
 std::string device_name(const std::string& cell) {
   static const GpuCatalog kCatalog;
-  return kCatalog.has_system(cell) ? kCatalog.find_device(cell) : cell;
+  return kCatalog.has_system(cell) ? kCatalog.find_system(cell) : cell;
 }
 
 // Was the file measured on a machine like `system`?

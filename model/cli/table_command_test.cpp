@@ -171,7 +171,7 @@ class ValidateTest : public testing::Test {
 TEST_F(ValidateTest, ComparesTrustedRowsAndSaysSo) {
   const std::string path = folder_.write(
       "t.csv", header_ + line("A", "8", "yes", "10") + line("B", "4", "yes", "4", "0") +
-                   line("C", "8", "no", "80") + line("D", "8", "yes", ""));
+                   line("C", "2", "no", "80") + line("D", "8", "yes", ""));
   const CommandResult result = run_command({"validate", path});
   EXPECT_EQ(result.code, kSuccess);
   EXPECT_THAT(result.result, HasSubstr("call_ms   2  10.0 %  10.0 %  18.0 %  -10.0 %"));
@@ -223,7 +223,7 @@ TEST_F(ValidateTest, FailedRowsAreCountedWithTheirReason) {
       {"validate", folder_.write("t.csv", header_ + broken + line("B", "8", "yes", "8"))});
   EXPECT_EQ(result.code, kOutsideTolerance);
   EXPECT_THAT(result.result, HasSubstr("2 rows, 1 without a prediction"));
-  EXPECT_THAT(result.result, HasSubstr("1 without a prediction: batch: '0' is not allowed"));
+  EXPECT_THAT(result.result, HasSubstr("without a prediction: line 2: batch: '0' is not allowed"));
 }
 
 // A measurement that cannot be is named with its line and is part of no mean.

@@ -1,5 +1,7 @@
 #include "model/predict/operator_rows.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "model/base/errors.hpp"
@@ -57,6 +59,14 @@ void adapt(OperatorFactors& factors, const GpuDeviceSpec& teacher, const GpuDevi
   const double resident = device.l2.resident_share / teacher.l2.resident_share;
   factors.product.gemm.l2_share *= resident;
   factors.pass.l2_share *= resident;
+}
+
+// What the host adds to its kernels goes ahead of their parts, which are shares of them alone.
+std::string parts_of_call(Seconds kernels, Seconds call, const std::string& parts) {
+  constexpr double kShown = 0.01;
+  const double host = (call - kernels) / call;
+  if (host < kShown) return parts;
+  return fmt::format("host {:.0f} %, kernels {:.0f} %: {}", 100 * host, 100 * (1 - host), parts);
 }
 
 }  // namespace
@@ -244,7 +254,8 @@ std::vector<RowTime> OperatorRowPredictor::predict(const std::vector<OperatorRow
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (used[i] == nullptr) continue;
     const Seconds time = used[i]->kernels->with_host(times[i].time);
-    times[i] = {time, time * used[i]->low, time * used[i]->high, "", std::move(times[i].parts)};
+    times[i] = {time, time * used[i]->low, time * used[i]->high, "",
+                parts_of_call(times[i].time, time, times[i].parts)};
   }
   return times;
 }

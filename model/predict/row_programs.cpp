@@ -20,8 +20,14 @@ std::string parts_of(const GpuDeviceSpec& device, const GpuProgram& program, Sec
   for (const GpuKernel& kernel : program.kernels) {
     parts[0].second += kernel.launch + kernel.memory_latency + kernel.tail;
     Seconds blocks;
-    for (const CtaRun& run : kernel.ctas) blocks += static_cast<double>(run.count) * run.duration;
-    parts[1].second += blocks / (static_cast<double>(device.sms) * kernel.ctas_per_sm);
+    Seconds longest;
+    for (const CtaRun& run : kernel.ctas) {
+      blocks += static_cast<double>(run.count) * run.duration;
+      longest = std::max(longest, run.duration);
+    }
+    // Few blocks leave SMs without work: the kernel takes one of them at least.
+    parts[1].second +=
+        std::max(longest, blocks / (static_cast<double>(device.sms) * kernel.ctas_per_sm));
     if (kernel.dram_bytes > Bytes(0)) parts[2].second += kernel.dram_bytes / kernel.dram_rate;
     if (kernel.l2_bytes > Bytes(0)) parts[3].second += kernel.l2_bytes / kernel.l2_rate;
     const ExchangeTime exchange = exchange_time(kernel.exchange);

@@ -13,9 +13,9 @@ namespace {
 
 // Is a column a bare number that says nothing without its name?
 bool is_size(std::string_view column) {
-  static const std::set<std::string_view> kWords = {"id",   "gpu",   "workload", "framework",
-                                                    "op",   "phase", "dtype",    "shape",
-                                                    "conv", "cache", "system",   "compute_dtype"};
+  static const std::set<std::string_view> kWords = {
+      "id",   "gpu",   "workload", "framework", "op",      "phase", "dtype",   "shape",
+      "conv", "cache", "system",   "model",     "backend", "mode",  "version", "compute_dtype"};
   return kWords.count(column) == 0;
 }
 
@@ -39,17 +39,13 @@ SampleCollector::SampleCollector(const TableLayout& layout, const CsvRow& header
   if (has_column(header, "throughput_unit")) unit_column_ = find_column(header, "throughput_unit");
   // A row that has a name is known by it.
   const bool is_named = has_column(header, "id");
-  for (const char* name : {"id",        "gpu",        "system",
-                           "workload",  "framework",  "op",
-                           "phase",     "dtype",      "compute_dtype",
-                           "shape",     "batch",      "seq_len",
-                           "input_len", "output_len", "tp",
-                           "b",         "m",          "n",
-                           "k",         "rows",       "cols",
-                           "conv",      "n_ranks",    "n_gpus",
-                           "bytes",     "isl",        "kv_len",
-                           "heads",     "kv_heads",   "head_dim",
-                           "window",    "threads",    "cache"}) {
+  for (const char* name :
+       {"id",       "gpu",      "system",  "workload",  "model",      "framework", "backend",
+        "version",  "mode",     "op",      "phase",     "dtype",      "kv_dtype",  "compute_dtype",
+        "shape",    "batch",    "seq_len", "input_len", "output_len", "tp",        "b",
+        "m",        "n",        "k",       "n_embd",    "n_ffn",      "rows",      "cols",
+        "conv",     "n_ranks",  "n_gpus",  "bytes",     "isl",        "kv_len",    "heads",
+        "kv_heads", "head_dim", "window",  "threads",   "cache"}) {
     if (!has_column(header, name) || (is_named && tells_networks_apart(name))) continue;
     name_columns_.emplace_back(find_column(header, name), is_size(name) ? name : "");
   }
