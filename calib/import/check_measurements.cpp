@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "calib/import/contradictions.hpp"
 #include "calib/validate/left_out_rows.hpp"
@@ -162,7 +163,8 @@ class Checker {
 
   void check_units() {
     if (layout_of(table_).measured.front().measured != "latency_us") return check_calls();
-    std::vector<double> ratios;  // of large operators
+    std::vector<double> ratios;                             // of large operators
+    std::vector<std::pair<std::size_t, std::string>> slow;  // rows, and what is wrong with them
     for (std::size_t row = 0; row < table_.rows.size(); ++row) {
       const std::optional<double> us = number(table_.cell(row, "latency_us"));
       if (!us) continue;
@@ -175,23 +177,24 @@ class Checker {
                            *us, least / kMicro));
       } else if (const double needed = needed_seconds(table_, row);
                  needed > 0 && seconds > kSlowest * needed + kSlowFloor) {
-        report(row, "latency_us",
-               fmt::format("{} us cannot be: the chip needs {:.3g} us; wanted are microseconds",
-                           *us, needed / kMicro));
+        slow.emplace_back(
+            row, fmt::format("{} us cannot be: the chip needs {:.3g} us; wanted are microseconds",
+                             *us, needed / kMicro));
       } else if (device_of(table_.cell(row, "gpu")) != nullptr && seconds < kLeastKernel) {
         report(row, "latency_us", fmt::format("{} us cannot be: no kernel is that short", *us));
       }
       if (least > kLarge) ratios.push_back(seconds / least);
     }
-    if (ratios.empty()) return;
     std::sort(ratios.begin(), ratios.end());
-    const double middle = ratios[ratios.size() / 2];
+    const double middle = ratios.empty() ? 0 : ratios[ratios.size() / 2];
     if (middle > kFarAbove) {
       problems_.push_back(fmt::format(
           "{}: large operators of {} take {:.0f} times as long as the chip needs at its "
           "peak; are these nanoseconds? wanted are microseconds",
           path_, table_.name, middle));
+      return;
     }
+    for (const auto& [row, problem] : slow) report(row, "latency_us", problem);
   }
 
   void check_contradictions() {

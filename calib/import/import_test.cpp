@@ -122,13 +122,11 @@ TEST_F(Import, TimesThatAreNotAboveZeroAreNamed) {
   const std::string shape = "h100-sxm,mine,1,bf16,1,4096,4096,";
   EXPECT_THAT(problems(kHeader + good_row() + shape + "0\n" + shape + "-3\n" + shape + "nan\n"),
               ElementsAre("t.csv:3: latency_us: '0' is no measurement; wanted is a number above 0 "
-                          "of us, without the "
-                          "unit",
+                          "in us, without the unit",
                           "t.csv:4: latency_us: '-3' is no measurement; wanted is a number above 0 "
-                          "of us, without the "
-                          "unit",
+                          "in us, without the unit",
                           "t.csv:5: latency_us: 'nan' is no measurement; wanted is a number above "
-                          "0 of us, without the "
+                          "0 in us, without the "
                           "unit"));
 }
 

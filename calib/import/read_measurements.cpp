@@ -77,7 +77,7 @@ void fill(MeasuredTable& table, const std::string& column, const std::string& gi
 
 // In UTC: the latest day that it is anywhere.
 std::string tomorrow() {
-  constexpr std::time_t kDay = 24 * 60 * 60;
+  constexpr std::time_t kDay = 86'400;  // seconds
   const std::time_t then = std::time(nullptr) + kDay;
   std::tm utc{};
   gmtime_r(&then, &utc);

@@ -30,32 +30,36 @@ struct ProjectTable {
   const char* dtype;    // column
   const char* classes;  // column; "": the prefix alone
   bool held_out;        // are its rows divided one by one?
+  const char* where;    // rows that count; "": all
 };
 
 constexpr ProjectTable kPublished[] = {
     {"neuron_models_measured.csv", "networks on Neuron", "network, ", "system", "compute_dtype",
-     "family", false},
-    {"gpu_gemm.csv.gz", "GPU products", "product", "gpu", "dtype", "", true},
-    {"gpu_attention.csv.gz", "GPU attention", "attention, ", "gpu", "dtype", "phase", true},
-    {"gpu_collectives.csv.gz", "GPU collectives", "collective, ", "gpu", "dtype", "op", true},
-    {"gpu_operators_fp32.csv.gz", "GPU operators", "operator, ", "gpu", "dtype", "op", true},
+     "family", false,
+     "system=inf2.xlarge,inf2.8xlarge,inf2.24xlarge,inf2.48xlarge,trn1.2xlarge,trn1.32xlarge"},
+    {"gpu_gemm.csv.gz", "GPU products", "product", "gpu", "dtype", "", true, ""},
+    {"gpu_attention.csv.gz", "GPU attention", "attention, ", "gpu", "dtype", "phase", true, ""},
+    {"gpu_collectives.csv.gz", "GPU collectives", "collective, ", "gpu", "dtype", "op", true, ""},
+    {"gpu_operators_fp32.csv.gz", "GPU operators", "operator, ", "gpu", "dtype", "op", true, ""},
     {"gpu_layers_fp16.csv.gz", "GPU operators of layers", "in a layer, ", "gpu", "dtype", "op",
-     true},
-    {"gpu_quantise.csv.gz", "GPU quantising", "operator, ", "gpu", "dtype", "op", true}};
+     true, ""},
+    {"gpu_quantise.csv.gz", "GPU quantising", "operator, ", "gpu", "dtype", "op", true, ""}};
 constexpr ProjectTable kNetworks = {"calib/validate/gpu_networks.csv",
                                     "networks on GPUs",
                                     "network, ",
                                     "system",
                                     "compute_dtype",
                                     "phase",
-                                    false};
+                                    false,
+                                    ""};
 constexpr ProjectTable kCpu = {"calib/data/amd-epyc-zen4-vm/measurements.jsonl.gz",
                                "CPU operators",
                                "",
                                "",
                                "dtype",
                                "class",
-                               true};
+                               true,
+                               ""};
 
 // As the project spells it; rows of networks name systems.
 std::string device_name(const std::string& cell) {
@@ -157,6 +161,7 @@ AccuracyReport accuracy_of_project(const AccuracyQuestion& question, const Sessi
     AccuracyQuestion one = question;
     one.table = path.string();
     one.held_out = table.held_out;
+    if (*table.where != '\0') one.where.emplace_back(table.where);
     one.system.clear();
     for (const char* column : {table.device, table.dtype, table.classes}) {
       if (*column != '\0') one.by.emplace_back(column);
