@@ -23,6 +23,16 @@ TEST(SdkEngineTime, CoversReleasesUpToTheKey) {
   EXPECT_EQ(sdk_engine_time(factors, "3.0"), 1);
 }
 
+TEST(SdkEngineTime, OlderConvolutionsCostMoreByTheirShare) {
+  NeuronFactors factors = with_releases();
+  factors.sdk_convolution_time = {{"2.17", 1.2}};
+  EXPECT_EQ(sdk_engine_time(factors, "2.16.0"), 1);
+  EXPECT_DOUBLE_EQ(sdk_engine_time(factors, "2.16.0", 0.5), 1.1);
+  EXPECT_DOUBLE_EQ(sdk_engine_time(factors, "2.14.0", 1), 1.11 * 1.2);
+  EXPECT_EQ(sdk_engine_time(factors, "2.18.0", 1), 1);
+  EXPECT_EQ(sdk_engine_time(factors, "", 1), 1);
+}
+
 TEST(SdkEngineTime, IsOneWhenNothingIsStated) {
   EXPECT_EQ(sdk_engine_time(with_releases(), ""), 1);
   EXPECT_EQ(sdk_engine_time(NeuronFactors(), "2.9"), 1);

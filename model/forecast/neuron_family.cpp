@@ -38,7 +38,13 @@ class NeuronFamily : public DeviceFamily {
 
   // The compiler knows no control flow: the host decides, and every part is a call of its own,
   // which pays for itself (factors.call_overhead).
-  Seconds branch_time(const Request& /*request*/) const override { return Seconds(0); }
+  Seconds branch_time(const Request& request) const override {
+    return load(request).spec.device.host.branch_time;
+  }
+
+  std::int64_t smallest_bucket(const Request& request) const override {
+    return load(request).spec.device.host.smallest_bucket;
+  }
 
   std::vector<Parameter> parameters(const Request& request) const override {
     return load(request).parameters;
@@ -61,6 +67,10 @@ class NeuronFamily : public DeviceFamily {
 };
 
 }  // namespace
+
+std::int64_t published_smallest_bucket() {
+  return Catalog().load("inf2.xlarge").spec.device.host.smallest_bucket;
+}
 
 const DeviceFamily& neuron_family() {
   static const NeuronFamily kFamily;

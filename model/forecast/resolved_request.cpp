@@ -78,6 +78,7 @@ void note_unknown_sdk(const Request& request, ResolvedRequest& resolved) {
   check_sdk_version(std::string(trim(request.sdk)));
   const NeuronFactors& factors = resolved.system.factors;
   const bool measured = sdk_is_covered(factors.sdk_engine_time, request.sdk) ||
+                        sdk_is_covered(factors.sdk_convolution_time, request.sdk) ||
                         sdk_is_covered(factors.sdk_batched_prefill_time, request.sdk);
   if (measured) return;
   resolved.notes.push_back(fmt::format(
@@ -126,7 +127,8 @@ Graph build_generation_graph(const ResolvedRequest& resolved, Phase phase, std::
 }
 
 std::int64_t compiled_length(const ResolvedRequest& resolved, std::int64_t positions) {
-  return bucketed_kv_len(positions, resolved.request.context);
+  return bucketed_kv_len(positions, resolved.request.context,
+                         resolved.system.spec.device.host.smallest_bucket);
 }
 
 }  // namespace foretell

@@ -103,6 +103,14 @@ TEST(TrainingOnDevices, CopiesSumTheirGradients) {
   }
 }
 
+TEST(TrainingOnDevices, CopiesThatMakeNoGroupAreRefusedByTheirOption) {
+  Request request = training_on("trn1.32xlarge");
+  request.dp = 5;
+  EXPECT_THAT(message_of<UserError>([&] { predict(request); }),
+              HasSubstr("a sum of gradients over --dp 5 is not possible on trn1.32xlarge; possible "
+                        "are 1, 2, 8, 32"));
+}
+
 TEST(TrainingOnDevices, ReplayedLayersTakeWhatExecutedOnesTake) {
   Request request = training_on("trn1.2xlarge");
   request.set = {"workload.layers=12"};

@@ -189,11 +189,11 @@ TEST(DecoderGraph, Gpt2IsPreNormWithFusedProjectionAndCausalMask) {
 }
 
 TEST(DecoderGraph, ContextBucketsArePowersOfTwo) {
-  EXPECT_EQ(bucketed_kv_len(1, 4096), 128);
-  EXPECT_EQ(bucketed_kv_len(128, 4096), 128);
-  EXPECT_EQ(bucketed_kv_len(129, 4096), 256);
-  EXPECT_EQ(bucketed_kv_len(2049, 4096), 4096);
-  EXPECT_EQ(bucketed_kv_len(2500, 3000), 3000) << "never more than the network can use";
+  EXPECT_EQ(bucketed_kv_len(1, 4096, 128), 128);
+  EXPECT_EQ(bucketed_kv_len(128, 4096, 128), 128);
+  EXPECT_EQ(bucketed_kv_len(129, 4096, 128), 256);
+  EXPECT_EQ(bucketed_kv_len(2049, 4096, 128), 4096);
+  EXPECT_EQ(bucketed_kv_len(2500, 3000, 128), 3000) << "never more than the network can use";
 }
 
 TEST(DecoderGraph, BindingsOutOfRangeAreTaught) {
