@@ -118,7 +118,12 @@ class OnnxSizes {
 
 void resolve_lengths(ResolvedWorkload& resolved) {
   Request& request = resolved.request;
-  if (resolved.model.family == Family::kOnnx) return OnnxSizes(resolved).resolve();
+  if (resolved.model.family == Family::kOnnx) {
+    OnnxSizes(resolved).resolve();
+    std::string note = onnx_opset_note(resolved.model.onnx_file);
+    if (!note.empty()) resolved.notes.push_back(std::move(note));
+    return;
+  }
   if (resolved.model.family == Family::kVision || resolved.model.family == Family::kPipeline) {
     if (request.image_size == 0) request.image_size = resolved.model.vision.image_size;
     return;
