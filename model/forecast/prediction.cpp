@@ -31,6 +31,11 @@ RunRecord predict_fixed(const Request& request) {
                     (request.branches.empty() ? "trips" : "branch") + " out");
   }
   if (!is_pipeline(request)) return family.predict(request);
+  if (request.phase == "train-step") {
+    throw UserError(request.workload +
+                    ": is a pipeline of networks, which are not trained together; name one of them "
+                    "(`foretell show` lists them), or leave --phase out");
+  }
   return predict_pipeline(request, [&family](const Request& part) { return family.predict(part); });
 }
 

@@ -103,6 +103,19 @@ TEST(TrainingOnDevices, CopiesSumTheirGradients) {
   }
 }
 
+TEST(TrainingOnDevices, DecodersAreTrainedEverywhereAndPipelinesNowhere) {
+  for (const char* system : {"trn1.2xlarge", "h100-sxm"}) {
+    Request request = training_on(system, "gpt2");
+    request.seq_len = 32;
+    const RunRecord step = predict(request);
+    request.phase = "";
+    EXPECT_GT(step.summary.call_s, 2 * predict(request).summary.call_s) << system;
+    Request pipeline = training_on(system, "stable-diffusion-1.5");
+    pipeline.set = {};
+    EXPECT_THAT(message_of<UserError>([&] { predict(pipeline); }), HasSubstr("is a pipeline"));
+  }
+}
+
 TEST(TrainingOnDevices, CopiesThatMakeNoGroupAreRefusedByTheirOption) {
   Request request = training_on("trn1.32xlarge");
   request.dp = 5;

@@ -42,7 +42,8 @@ std::vector<OnnxDimension> onnx_inputs(const std::string& path) {
 }
 
 std::string onnx_opset_note(const std::string& path) {
-  for (const onnx::OperatorSetIdProto& opset : read_onnx_file(path)->opset_import()) {
+  const auto model = read_onnx_file(path);
+  for (const onnx::OperatorSetIdProto& opset : model->opset_import()) {
     if (opset.domain().empty() || opset.domain() == "ai.onnx")
       return note_of_opset(opset.version());
   }
