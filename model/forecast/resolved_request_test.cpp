@@ -135,7 +135,10 @@ TEST(Resolve, SizesOfAFileAreTakenByNameOrByOptionAndAgree) {
   request.seq_len = 64;
   EXPECT_THAT(error_of(request), HasSubstr("--seq 64 and --dim sequence=128"));
   request.dimensions = {{"sequenze", 128}};
-  EXPECT_THAT(error_of(request), HasSubstr("nearest is 'sequence'"));
+  EXPECT_THAT(
+      message_of<UserError>([&] { build_resolved_graph(resolve(request)); }),
+      HasSubstr("--dim sequenze: no dimension that the file leaves open has this name; they "
+                "are: batch, sequence"));
 }
 
 TEST(Resolve, UnknownNamesAreToldTheNearest) {
