@@ -1,9 +1,7 @@
 // Tables of attention and of collectives on GPUs, through the commands.
 #include <gmock/gmock.h>
 
-#include "model/cli/testing/command_runner.hpp"
-#include "reports/record/csv.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
+#include "model/cli/testing/predicted_rows.hpp"
 
 namespace foretell {
 namespace {
@@ -13,23 +11,6 @@ using ::testing::HasSubstr;
 constexpr const char* kAttention =
     "gpu,framework,phase,dtype,kv_dtype,batch,isl,kv_len,heads,kv_heads,head_dim,window\n";
 constexpr const char* kCollective = "gpu,backend,op,n_ranks,bytes,dtype\n";
-
-std::vector<CsvRow> predicted(const std::string& table, std::vector<std::string> options = {}) {
-  const TemporaryFolder folder;
-  std::vector<std::string> line = {"predict", folder.write("t.csv", table), "-o",
-                                   folder.file("o.csv")};
-  line.insert(line.end(), options.begin(), options.end());
-  run_command(line);
-  CsvReader out(folder.file("o.csv"));
-  std::vector<CsvRow> rows;
-  CsvRow row;
-  while (out.next(row)) rows.push_back(row);
-  return rows;
-}
-
-const std::string& status(const CsvRow& row) { return row.at(row.size() - 2); }
-const std::string& message(const CsvRow& row) { return row.back(); }
-double time_of(const CsvRow& row) { return std::stod(row.at(row.size() - 5)); }
 
 TEST(AttentionTable, EveryRowKeepsItsPlaceAndBadOnesSayWhatWouldBeRight) {
   const std::vector<CsvRow> rows = predicted(std::string(kAttention) +

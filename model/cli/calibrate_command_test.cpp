@@ -2,11 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <sstream>
 
 #include "hw/spec/factors_file.hpp"
 #include "model/cli/application.hpp"
+#include "model/cli/testing/scoped_variable.hpp"
 #include "model/forecast/testing/fake_predictor.hpp"
 #include "reports/record/testing/temporary_folder.hpp"
 
@@ -140,7 +140,7 @@ TEST_F(CalibrateFit, TooFewRowsAndNoRows) {
 }
 
 TEST_F(CalibrateFit, SaysWhereTheDataComeFrom) {
-  ASSERT_EQ(unsetenv("FORETELL_DATA"), 0);
+  const ScopedVariable data("FORETELL_DATA");
   EXPECT_EQ(run(""), kUserMistake);
   EXPECT_THAT(messages, HasSubstr("give --table FILE, or let FORETELL_DATA name the folder"));
 }

@@ -1,9 +1,7 @@
 // Tables of single operators on GPUs, through the commands.
 #include <gmock/gmock.h>
 
-#include "model/cli/testing/command_runner.hpp"
-#include "reports/record/csv.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
+#include "model/cli/testing/predicted_rows.hpp"
 
 namespace foretell {
 namespace {
@@ -11,23 +9,6 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr const char* kHeader = "gpu,op,dtype,b,m,n,k,rows,cols,conv\n";
-
-std::vector<CsvRow> predicted(const std::string& table, std::vector<std::string> options = {}) {
-  const TemporaryFolder folder;
-  std::vector<std::string> line = {"predict", folder.write("t.csv", table), "-o",
-                                   folder.file("o.csv")};
-  line.insert(line.end(), options.begin(), options.end());
-  run_command(line);
-  CsvReader out(folder.file("o.csv"));
-  std::vector<CsvRow> rows;
-  CsvRow row;
-  while (out.next(row)) rows.push_back(row);
-  return rows;
-}
-
-const std::string& status(const CsvRow& row) { return row.at(row.size() - 2); }
-const std::string& message(const CsvRow& row) { return row.back(); }
-double time_of(const CsvRow& row) { return std::stod(row.at(row.size() - 5)); }
 
 TEST(OperatorTable, EveryRowKeepsItsPlaceAndBadOnesSayWhatWouldBeRight) {
   const std::vector<CsvRow> rows = predicted(std::string(kHeader) +
@@ -55,6 +36,13 @@ TEST(OperatorTable, EveryRowKeepsItsPlaceAndBadOnesSayWhatWouldBeRight) {
   EXPECT_THAT(message(rows[9]), HasSubstr("no pipe for bf16"));
   EXPECT_THAT(message(rows[10]), HasSubstr("fp32"));
   EXPECT_THAT(message(rows[11]), HasSubstr("op: is empty"));
+}
+
+TEST(OperatorTable, ASystemWithoutGpusIsToldWhatItCanPredict) {
+  for (const char* system : {"inf2.xlarge", "c7i.2xlarge"}) {
+    const auto rows = predicted(kHeader + std::string(system) + ",add,bf16,,,,,64,64,\n");
+    EXPECT_THAT(message(rows.at(0)), HasSubstr("is no GPU; single kernels")) << system;
+  }
 }
 
 TEST(OperatorTable, TheNumberOfWorkersChangesNothing) {

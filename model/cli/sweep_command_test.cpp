@@ -199,13 +199,13 @@ CommandResult run_apart(const std::vector<std::string>& words,
     session.messages = &messages;
     const int code = run_application(words, session);
     const std::string text = messages.str();
-    if (write(ends[1], text.data(), text.size()) < 0) _exit(99);
+    if (::write(ends[1], text.data(), text.size()) < 0) _exit(99);
     _exit(code);
   }
   close(ends[1]);
   CommandResult result;
   std::array<char, 4096> chunk{};
-  for (ssize_t count = 0; (count = read(ends[0], chunk.data(), chunk.size())) > 0;)
+  for (ssize_t count = 0; (count = ::read(ends[0], chunk.data(), chunk.size())) > 0;)
     result.messages.append(chunk.data(), static_cast<std::size_t>(count));
   close(ends[0]);
   int status = 0;
@@ -400,6 +400,7 @@ TEST_F(SweepTest, MistakesAreFoundBeforeAnythingRuns) {
   EXPECT_THAT(mistake(base + "where: [\"${device.hbm.bandwidth} > 1 ms\"]\n"),
               HasSubstr("study.yaml:3"));
   EXPECT_THAT(mistake(base + "where: [\"${latency}\"]\n"), HasSubstr("is no condition"));
+  EXPECT_THAT(mistake(base + "where: [\"1 > 2\", \"${latency} < 5\"]\n"), HasSubstr("a time"));
   EXPECT_THAT(mistake(base + "derive: {core.dma.engine_rate: \"2 ms\"}\n"),
               AllOf(HasSubstr("study.yaml:3"), HasSubstr("is a time; wanted is a data rate")));
 }
