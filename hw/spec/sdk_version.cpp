@@ -58,6 +58,17 @@ const double* covering_entry(const std::map<std::string, double>& table, std::st
 
 }  // namespace
 
+std::string newest_release(const std::vector<std::map<std::string, double>>& tables) {
+  std::string newest;
+  for (const auto& table : tables) {
+    for (const auto& entry : table) {
+      if (newest.empty() || parse_version(newest) < parse_version(entry.first))
+        newest = entry.first;
+    }
+  }
+  return newest;
+}
+
 double sdk_multiplier(const std::map<std::string, double>& table, std::string_view sdk) {
   if (trim(sdk).empty()) return 1;
   const double* entry = covering_entry(table, sdk);

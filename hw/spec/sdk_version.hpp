@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "hw/spec/neuron_spec.hpp"
 
@@ -18,6 +19,9 @@ void check_sdk_version(const std::string& version);
 // {"2.9": 1.15, "2.14": 1.11}, "2.9.1" is 1.15, "2.10" and "2.14.2" are 1.11, "2.15.0" is 1.
 // 1 for an empty `sdk` (not stated). UserError for a text that is no version.
 double sdk_multiplier(const std::map<std::string, double>& table, std::string_view sdk);
+
+// The newest release that any of the tables names; "" where they are empty.
+std::string newest_release(const std::vector<std::map<std::string, double>>& tables);
 
 // Does the table say anything of this release, or is it newer than all of them?
 bool sdk_is_covered(const std::map<std::string, double>& table, std::string_view sdk);

@@ -42,6 +42,11 @@ TEST(SdkEngineTime, ReleasesBehindTheNewestEntryAreNotCovered) {
   EXPECT_FALSE(sdk_is_covered({}, "2.9"));
 }
 
+TEST(SdkEngineTime, TheNewestReleaseOfAllTables) {
+  EXPECT_EQ(newest_release({{{"2.9", 1.15}, {"2.14", 1.11}}, {{"2.12.3", 1.2}}}), "2.14");
+  EXPECT_EQ(newest_release({{}, {}}), "");
+}
+
 TEST(SdkEngineTime, RefusesWhatIsNoVersion) {
   for (const char* text : {"2", "2.", "latest", "2.x", "2.9.1.0", "-2.9", "2,9", "2..9"}) {
     EXPECT_THROW(sdk_engine_time(with_releases(), text), UserError) << text;

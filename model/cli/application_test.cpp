@@ -56,6 +56,11 @@ TEST(Application, UnknownWordsAreToldTheNearest) {
   const CommandResult option = run_command(run_line({"--bach", "8"}));
   EXPECT_EQ(option.code, kUserMistake);
   EXPECT_THAT(option.messages, HasSubstr("unknown option '--bach'; nearest is '--batch'"));
+  const CommandResult help = run_command({"comparre", "--help"});
+  EXPECT_EQ(help.code, kUserMistake);
+  EXPECT_THAT(help.messages, HasSubstr("nearest is 'compare'"));
+  EXPECT_THAT(run_command(run_line({"--seed", "1", "--seed", "2"})).messages,
+              HasSubstr("--seed: is given more than once"));
   EXPECT_THAT(run_command(run_line({"--format", "jsn"})).messages, HasSubstr("nearest is 'json'"));
 }
 

@@ -27,7 +27,8 @@ OrderedJson json_of(const ReachedTarget& reached) {
                        {"from", change.from},
                        {"to", change.to},
                        {"factor", change.factor},
-                       {"reached", change.reached}});
+                       {"reached", change.reached},
+                       {"reaches", change.reaches}});
   }
   return {{"metric", reached.target.metric},
           {"value", reached.target.value.number},
@@ -65,6 +66,7 @@ std::string sensitivity_csv(const std::vector<Sensitivity>& rows) {
 std::string target_csv(const ReachedTarget& reached) {
   std::string text = to_csv({"path", "from", "to", "factor", reached.target.metric});
   for (const TargetChange& change : reached.changes) {
+    if (!change.reaches) continue;
     text += to_csv(
         {change.path, change.from, change.to, to_text(change.factor), to_text(change.reached)});
   }

@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -21,12 +22,28 @@ struct RunOptions {
   std::vector<std::string> parameters;
 };
 
+bool any_stated(const std::vector<std::string>& values) {
+  return std::any_of(values.begin(), values.end(),
+                     [](const std::string& value) { return !value.empty(); });
+}
+
 ProgramRequest program_request(const RunOptions& options) {
   const RequestOptions& request = options.request;
   if (!request.workloads.empty() || !request.dtypes.empty()) {
     throw UserError(
         "--program and --workload exclude each other: a program says itself what it computes in "
         "which data type; leave --workload and --dtype out");
+  }
+  const bool has_shape =
+      !request.batches.empty() || any_stated(request.counts) || any_stated(request.choices) ||
+      !request.dimensions.empty() || !request.branches.empty() || !request.trips.empty() ||
+      !request.shapes.empty() || !request.phase.empty() || !request.optimizer.empty() ||
+      request.sequence_parallel || !request.l2.empty() || !request.in_flight.empty();
+  if (has_shape) {
+    throw UserError(
+        "--program: is one call on one core, with the sizes that it states; leave out --batch, "
+        "lengths and whatever else describes a network, and give sizes with --parameter "
+        "NAME=NUMBER");
   }
   if (request.systems.empty()) {
     throw UserError("no system; name one with --on, see `foretell list systems`");

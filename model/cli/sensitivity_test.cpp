@@ -77,9 +77,16 @@ TEST(Sensitivity, TheSmallestChangeThatReachesATarget) {
               AllOf(HasSubstr("latency of at most 5.00 ms, now 10.0 ms"), HasSubstr(kBandwidth)));
 
   const Target far = parse_target("throughput=1e6");
-  EXPECT_THAT(target_text(far, unchanged,
-                          changes_that_reach(memory_bound, request(), unchanged, far, 2, {}), 0),
-              HasSubstr("no single parameter reaches it"));
+  const auto nearest = changes_that_reach(memory_bound, request(), unchanged, far, 2, {});
+  ASSERT_EQ(nearest.size(), 1U);
+  EXPECT_FALSE(nearest[0].reaches);
+  EXPECT_NEAR(nearest[0].reached, 1600, 1);  // 16 times the bandwidth
+  EXPECT_THAT(target_text(far, unchanged, nearest, 0),
+              AllOf(HasSubstr("no single parameter reaches it"),
+                    HasSubstr("Nearest: 1600 with device.hbm.bandwidth, 820 GB/s to 13.12 TB/s")));
+  const auto constant = [](const Request& any) { return fake_predict(any); };
+  EXPECT_TRUE(
+      changes_that_reach(constant, request(), fake_predict(request()).summary, far, 2, {}).empty());
   const Target near = parse_target("latency=1 s");
   EXPECT_THAT(target_text(near, unchanged, {}, 0), HasSubstr("reached as it is"));
 }

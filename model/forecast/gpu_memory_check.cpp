@@ -96,13 +96,20 @@ MemoryUse check_gpu_memory(const GpuRequest& resolved) {
   const Bytes capacity = spec.device.hbm.capacity;
   if (use.total() <= capacity) return use;
   const std::string lacks = fmt::format(
-      "{}: each GPU of {} needs {:.1f} GiB (weights {:.1f}, KV cache {:.1f}, activations {:.1f}), "
-      "{:.1f} GiB more than its {:.1f} GiB",
+      "{}: each GPU of {} needs {:.1f} GiB (weights {:.1f}, KV cache {:.1f}, activations {:.1f}, "
+      "inputs and outputs {:.1f}), {:.1f} GiB more than its {:.1f} GiB",
       resolved.model.name, spec.id, use.total().value() / kGiB, use.weights.value() / kGiB,
       use.kv_cache.value() / kGiB, use.activations.value() / kGiB,
-      (use.total() - capacity).value() / kGiB, capacity.value() / kGiB);
+      use.inputs_outputs.value() / kGiB, (use.total() - capacity).value() / kGiB,
+      capacity.value() / kGiB);
   if (trains(resolved.request)) throw UserError(lacks + "; " + training_memory_text(use));
   const std::vector<GpuFit> fits = systems_that_fit(resolved);
+  if (fits.empty() && runs_forward(resolved.model.family)) {
+    throw UserError(lacks + "; no GPU here holds it alone: lower " +
+                    (resolved.model.family == Family::kOnnx
+                         ? "the sizes of its inputs, with --dim where the file leaves them open"
+                         : "--batch or the lengths"));
+  }
   if (fits.empty() && resolved.request.input_len == 0) {
     throw UserError(lacks +
                     "; no GPU here holds it alone: generation of tokens is shared with --tp, give "

@@ -48,15 +48,20 @@ class NeuronFamily : public DeviceFamily {
     return load(request).spec.price_usd_per_hour;
   }
 
-  std::vector<ImprovedPart> improved_parts(const Request& /*request*/) const override {
-    return {{"core.tensor.clock", "tensor engine clock", 2},
-            {"core.vector.clock", "vector engine clock", 2},
-            {"core.scalar.clock", "scalar engine clock", 2},
-            {"core.gpsimd.clock", "GpSimd engine clock", 2},
-            {"core.dma.engine_rate", "DMA engine rate", 2},
-            {"device.hbm.bandwidth", "HBM bandwidth", 2},
-            {"factors.semaphore_latency", "semaphore latency", 0.5},
-            {"factors.call_overhead", "call overhead", 0.5}};
+  std::vector<ImprovedPart> improved_parts(const Request& request) const override {
+    std::vector<ImprovedPart> parts = {{"core.tensor.clock", "tensor engine clock", 2},
+                                       {"core.vector.clock", "vector engine clock", 2},
+                                       {"core.scalar.clock", "scalar engine clock", 2},
+                                       {"core.gpsimd.clock", "GpSimd engine clock", 2},
+                                       {"core.dma.engine_rate", "DMA engine rate", 2},
+                                       {"device.hbm.bandwidth", "HBM bandwidth", 2},
+                                       {"factors.semaphore_latency", "semaphore latency", 0.5},
+                                       {"factors.call_overhead", "call overhead", 0.5}};
+    if (request.tp > 1 || trains(request)) {
+      parts.push_back({"link.hop_latency", "hop latency of collectives", 0.5});
+      parts.push_back({"device.collective.rate", "rate of collectives", 2});
+    }
+    return parts;
   }
 };
 

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "model/base/errors.hpp"
+#include "model/forecast/device_family.hpp"
 #include "model/forecast/intervals.hpp"
 #include "model/forecast/make_record.hpp"
 #include "reports/record/testing/message_of.hpp"
@@ -106,6 +109,20 @@ TEST(Resolve, ADeviceThatDiffersMustBeOfTheOneCopy) {
               HasSubstr("device[3]: 2 cores of inf2.48xlarge are on device 0; name one of these"));
   request.dp = 2;
   EXPECT_THAT(error_of(request), HasSubstr("--dp 1"));
+}
+
+TEST(NeuronFamily, OnlyGroupsOfCoresAreHelpedByTheirLinks) {
+  const auto helps = [](const Request& request, const std::string& path) {
+    const std::vector<ImprovedPart> parts = neuron_family().improved_parts(request);
+    return std::any_of(parts.begin(), parts.end(),
+                       [&path](const ImprovedPart& part) { return part.path == path; });
+  };
+  Request request = bert();
+  EXPECT_FALSE(helps(request, "link.hop_latency"));
+  EXPECT_TRUE(helps(request, "core.tensor.clock"));
+  request.tp = 8;
+  EXPECT_TRUE(helps(request, "link.hop_latency"));
+  EXPECT_TRUE(helps(request, "device.collective.rate"));
 }
 
 Request exported(const std::string& file) {

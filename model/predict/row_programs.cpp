@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hw/spec/catalog.hpp"
+#include "hw/spec/cpu_catalog.hpp"
+#include "model/base/errors.hpp"
 #include "model/system/gpu_run.hpp"
 #include "model/timing/gpu_collective_timing.hpp"
 
@@ -37,11 +40,23 @@ std::string parts_of(const GpuDeviceSpec& device, const GpuProgram& program, Sec
   return text;
 }
 
+bool is_other_system(const std::string& name) {
+  const std::vector<std::string> neuron = Catalog().systems();
+  return std::find(neuron.begin(), neuron.end(), name) != neuron.end() ||
+         CpuCatalog().has_system(name);
+}
+
 }  // namespace
 
 const GpuDeviceSpec& RowDevices::find(const std::string& name) {
   std::unique_ptr<GpuDeviceSpec>& device = devices_[name];
   if (device == nullptr) {
+    if (is_other_system(name)) {
+      throw UserError(fmt::format(
+          "gpu: {} is no GPU; single kernels are predicted on GPUs alone, there predict a network: "
+          "columns system, workload, phase, batch and seq_len",
+          name));
+    }
     const bool is_system = catalog_.has_system(name);  // a chip is one, too
     device = std::make_unique<GpuDeviceSpec>(
         catalog_.load(is_system ? name : catalog_.find_device(name), set_).spec.device);
