@@ -57,9 +57,9 @@ std::string misspelt_kind_key(const std::string& file) {
   const Node root = load_document(file);
   for (const MapEntry& entry : root.entries) {
     const std::string nearest = nearest_name(entry.key, known);
-    if (!nearest.empty() && entry.key.size() > 2)
-      return fmt::format("{}:{}: {}: no such parameter; nearest is '{}'", root.file, entry.line,
-                         entry.key, nearest);
+    if (nearest.empty() || entry.key.size() <= 2) continue;
+    return fmt::format("{}:{}: {}: no such parameter; nearest is '{}'", root.file, entry.line,
+                       entry.key, nearest);
   }
   return "";
 }
