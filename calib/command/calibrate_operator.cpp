@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <functional>
+#include <memory>
 
 #include "calib/command/kernel_calibration.hpp"
 #include "calib/fit/gemm_fit.hpp"
@@ -53,6 +54,19 @@ std::map<std::string, Table> read_tables(const GemmFitCommand& command, const Gp
   return tables;
 }
 
+// The kernels of the operator that times like this one are stated without, with the factors that
+// are known of it; null where they are stated whole.
+std::unique_ptr<OperatorKernels> known_less(const GpuDeviceSpec& device, const OperatorRow& like) {
+  if (like.op->less.empty()) return nullptr;
+  const OperatorRow other = less_of(like);
+  OperatorFactors factors;
+  FieldList list;
+  fields(list, *other.op, factors);
+  const KernelFactorsLibrary library(operator_factors_folder());
+  read_factor_set(library.choose(device, {operator_table(other)}).set, list);
+  return std::make_unique<OperatorKernels>(device, other, factors);
+}
+
 int fit_operators(const GemmFitCommand& command, const CsvRow& header,
                   const std::function<bool(CsvRow&)>& next, std::size_t least_rows,
                   const Session& session) {
@@ -74,11 +88,13 @@ int fit_operators(const GemmFitCommand& command, const CsvRow& header,
                     FieldList list;
                     fields(list, *table.fit.front().row.op, factors);
                     task.fields = &list;
+                    const OperatorRow& like = table.fit.front().row;
+                    const std::unique_ptr<OperatorKernels> less = known_less(device, like);
                     task.predictor = [&]() -> KernelFitTask::Predict {
-                      const auto kernels =
-                          std::make_shared<OperatorKernels>(device, table.fit.front().row, factors);
-                      return [&table, kernels](bool held_out, std::size_t row) {
-                        return kernels->time((held_out ? table.held_out : table.fit)[row].row);
+                      const auto kernels = std::make_shared<OperatorKernels>(device, like, factors);
+                      return [&, kernels](bool held_out, std::size_t i) {
+                        const OperatorRow& row = (held_out ? table.held_out : table.fit)[i].row;
+                        return kernels->time(row, less.get());
                       };
                     };
                     calibrate();

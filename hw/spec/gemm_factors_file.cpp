@@ -28,6 +28,19 @@ double ratio_at(const Node& list, std::size_t index) {
   return parse_quantity(list.items[index].text, Dimension{});
 }
 
+// A set may leave out a factor that most libraries have no use for.
+Node with_rare_factors(Node factors) {
+  constexpr const char* kRare = "quantise_row";
+  if (!factors.is_map() || factors.find(kRare) != nullptr) return factors;
+  Node none;
+  none.kind = NodeKind::kScalar;
+  none.text = "0 cycles";
+  none.file = factors.file;
+  none.line = factors.line;
+  factors.entries.push_back({kRare, factors.line, std::move(none)});
+  return factors;
+}
+
 GemmFactorSet read_set(const Node& node, Problems& problems) {
   node.only_keys({"framework", "version", "dtype", "fitted_on", "held_out", "interval80", "factors",
                   "evidence"},
@@ -44,7 +57,8 @@ GemmFactorSet read_set(const Node& node, Problems& problems) {
   set.interval_high = ratio_at(interval, 1);
   FieldList list;
   fields(list, set.factors);
-  load_fields(node.required("factors", "tables"), list, {}, read_plain_value, problems);
+  load_fields(with_rare_factors(node.required("factors", "tables")), list, {}, read_plain_value,
+              problems);
   if (const Node* evidence = node.find("evidence")) set.evidence = read_fit_evidence(*evidence);
   return set;
 }
@@ -170,6 +184,7 @@ ChosenGemmFactors GemmFactorsLibrary::choose(const GpuDeviceSpec& device,
       if (has_no_quantising_pass(dtype)) {
         chosen.set.factors.quantise_launch = Seconds(0);
         chosen.set.factors.quantise_passes = 0;
+        chosen.set.factors.quantise_row = Cycles(0);
       }
       const bool other_kernels = !framework.empty() && found->framework != framework;
       if (from != device.id) {

@@ -15,6 +15,7 @@ constexpr const char* kEager = "pytorch";
 constexpr const char* kVectorType = "fp32";  // the type whose products do without the matrix pipe
 constexpr std::int64_t kMaxSide = std::int64_t{1} << 24;
 constexpr int kColdCopies = 1'000'000;
+constexpr Seconds kLeastDifference(0.1e-6);  // of two kernels, that a measurement still shows
 
 std::string framework_of(const OperatorRow& row) {
   return row.framework.empty() ? kEager : row.framework;
@@ -34,7 +35,9 @@ GemmLibrary library_of(const GpuDeviceSpec& device, const OperatorRow& row) {
 
 // Bytes of an element of the operands of a pass.
 double element_bytes_of(const OperatorRow& row) {
-  if (row.op->family == "quantise" || row.op->family == "amax") return 1;  // of the result
+  for (const char* family : {"quantise", "amax", "scale"}) {
+    if (row.op->family == family) return 1;  // of the result
+  }
   return gemm_type(row.dtype).activation_bytes;
 }
 
@@ -150,16 +153,30 @@ GpuProgram OperatorKernels::program(const OperatorRow& row) const {
   return program;
 }
 
-Seconds OperatorKernels::time(const OperatorRow& row) const {
-  if (products_ != nullptr && convolutions_ == nullptr) {
-    return with_host(products_->timing.fastest(row.product, {copies_, false}).total);
-  }
-  return with_host(program_time(program(row), device_));
+Seconds OperatorKernels::time(const OperatorRow& row, const OperatorKernels* less) const {
+  const bool is_plain_product = products_ != nullptr && convolutions_ == nullptr;
+  return stated(row,
+                is_plain_product ? products_->timing.fastest(row.product, {copies_, false}).total
+                                 : program_time(program(row), device_),
+                less);
 }
 
 Seconds OperatorKernels::with_host(Seconds kernels) const {
   const HostFactors& host = products_ != nullptr ? factors_.product.host : factors_.pass.host;
   return foretell::with_host(host, device_.stream_floor, kernels);
+}
+
+Seconds OperatorKernels::stated(const OperatorRow& row, Seconds kernels,
+                                const OperatorKernels* less) const {
+  const Seconds all = with_host(kernels);
+  if (less == nullptr) return all;
+  return std::max(kLeastDifference, all - less->time(less_of(row)));
+}
+
+OperatorRow less_of(const OperatorRow& row) {
+  OperatorRow other = row;
+  other.op = &table_operator(row.op->less, row.framework);
+  return other;
 }
 
 OperatorRowPredictor::OperatorRowPredictor(OperatorRowOptions options)
@@ -178,6 +195,9 @@ ChosenFactorSet OperatorRowPredictor::choose(const GpuDeviceSpec& device,
                                              const OperatorRow& row) const {
   const std::string exact = operator_table(row);
   std::vector<std::string> tables = {exact};
+  if (row.op->layout == PassLayout::kElements && !is_product(*row.op)) {
+    tables.push_back(framework_of(row) + " element-wise " + row.dtype);
+  }
   if (on_vector_pipe(row)) {
     for (const char* family : {"linear", "bmm"}) {
       tables.push_back(std::string(kEager) + ' ' + family + ' ' + kVectorType);
@@ -224,7 +244,9 @@ const OperatorRowPredictor::Kernels& OperatorRowPredictor::kernels_of(const Oper
     if (options_.launch == "graph") host->call = 0;
     if (options_.launch == "stream" && !(host->call > 0)) host->call = 1;
   }
-  Kernels kernels{gpu, std::make_unique<OperatorKernels>(gpu, row, factors), low, high};
+  const OperatorKernels* less =
+      row.op->less.empty() ? nullptr : kernels_of(less_of(row)).kernels.get();
+  Kernels kernels{gpu, std::make_unique<OperatorKernels>(gpu, row, factors), less, low, high};
   return kernels_.emplace(key, std::move(kernels)).first->second;
 }
 
@@ -243,7 +265,7 @@ std::vector<RowTime> OperatorRowPredictor::predict(const std::vector<OperatorRow
   programs.simulate(times);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (used[i] == nullptr) continue;
-    const Seconds time = used[i]->kernels->with_host(times[i].time);
+    const Seconds time = used[i]->kernels->stated(rows[i], times[i].time, used[i]->less);
     times[i] = {time, time * used[i]->low, time * used[i]->high, "", std::move(times[i].parts)};
   }
   return times;

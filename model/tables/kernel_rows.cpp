@@ -5,6 +5,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/forecast/request_fields.hpp"
+#include "model/tables/published_layer.hpp"
 
 namespace foretell {
 namespace {
@@ -156,6 +157,18 @@ std::vector<RowTime> CollectiveTableRows::answer(const std::vector<CsvRow>& rows
 
 namespace {
 
+// Heads of queries and of keys: as the row states them, else of the network that it names, else as
+// many of one as of the other.
+std::pair<std::int64_t, std::int64_t> attention_heads(const NamedCells& cells, const CsvRow& row) {
+  const auto has = [&](const char* column) { return !cells.text(row, column).empty(); };
+  if (has("heads") && has("kv_heads")) {
+    return {cells.count(row, "heads", 1, kMaxHeads), cells.count(row, "kv_heads", 1, kMaxHeads)};
+  }
+  const PublishedLayer* known = published_layer(cells.text(row, "model"));
+  if (known != nullptr) return {known->heads, known->key_heads};
+  return {1, 1};
+}
+
 // The columns of an operator without matrices: of its own, or those of the layer that it is in.
 std::int64_t pass_columns(const NamedCells& cells, const CsvRow& row, const TableOperator& op) {
   const auto has = [&](const char* column) { return !cells.text(row, column).empty(); };
@@ -168,8 +181,20 @@ std::int64_t pass_columns(const NamedCells& cells, const CsvRow& row, const Tabl
   }
   if (!has("n_embd")) throw UserError("cols: is empty; state rows and cols");
   const std::int64_t width = cells.count(row, "n_embd", 1, kMaxGemmSide);
-  // Queries and as many keys, divided between the devices.
-  return op.family == "rope" ? std::max<std::int64_t>(1, 2 * width / parts) : width;
+  if (op.family != "rope") return width;
+  const auto [heads, key_heads] = attention_heads(cells, row);
+  return std::max<std::int64_t>(1, width * (heads + key_heads) / heads / parts);
+}
+
+// A feed-forward layer without a gate is four times as wide as the model, by the custom of such
+// networks; with one it is less, for it has a third matrix. Published networks say it themselves.
+bool has_gate(const NamedCells& cells, const CsvRow& row) {
+  constexpr std::int64_t kUngated = 4;
+  const PublishedLayer* known = published_layer(cells.text(row, "model"));
+  if (known != nullptr) return known->gated;
+  if (cells.text(row, "n_ffn").empty() || cells.text(row, "n_embd").empty()) return true;
+  return cells.count(row, "n_ffn", 1, kMaxGemmSide) !=
+         kUngated * cells.count(row, "n_embd", 1, kMaxGemmSide);
 }
 
 }  // namespace
@@ -185,7 +210,7 @@ OperatorRow read_operator_row(const NamedCells& cells, const CsvRow& row) {
   if (call.dtype.empty()) throw UserError("dtype: is empty; write fp32, fp16, fp8 …");
   const std::string op = cells.text(row, "op");
   if (op.empty()) throw UserError("op: is empty; write linear, bmm, add, softmax …");
-  call.op = &table_operator(op);
+  call.op = &table_operator(op, call.framework);
   const auto has = [&](const char* column) { return !cells.text(row, column).empty(); };
   const std::int64_t batch = has("b") ? cells.count(row, "b", 1, kMaxGemmSide) : 1;
   switch (call.op->kind) {
@@ -209,6 +234,7 @@ OperatorRow read_operator_row(const NamedCells& cells, const CsvRow& row) {
     case OperatorKind::kPass:
       call.rows = cells.count(row, has("rows") ? "rows" : "m", 1, kMaxElements);
       call.columns = pass_columns(cells, row, *call.op);
+      if (op == "mlp_act" && !has_gate(cells, row)) call.op = &table_operator("plain_act");
       break;
   }
   return call;

@@ -63,6 +63,7 @@ INSTANTIATE_TEST_SUITE_P(
     Decoders, DecoderParameters,
     ::testing::Values(Published{"Llama-2-7b", 6738415616}, Published{"Llama-2-13b", 13015864320},
                       Published{"CodeLlama-13b-hf", 13016028160},
+                      Published{"CodeLlama-34b-Instruct-hf", 33743970304},
                       Published{"Llama-2-70b", 68976648192}, Published{"Llama-3-8B", 8030261248},
                       Published{"Llama-3-70B", 70553706496},
                       Published{"Llama-3.3-70B", 70553706496},
