@@ -197,6 +197,14 @@ bool has_gate(const NamedCells& cells, const CsvRow& row) {
          kUngated * cells.count(row, "n_embd", 1, kMaxGemmSide);
 }
 
+// Networks with rotary embedding and without a gate have attention and feed-forward layer side by
+// side (GPT-J, GPT-NeoX, Falcon, Phi). Other tables than those of layers have no such columns.
+bool is_side_by_side(const NamedCells& cells, const CsvRow& row) {
+  const PublishedLayer* known = published_layer(cells.text(row, "model"));
+  if (known != nullptr) return known->side_by_side;
+  return !has_gate(cells, row);
+}
+
 }  // namespace
 
 OperatorRow read_operator_row(const NamedCells& cells, const CsvRow& row) {
@@ -235,6 +243,7 @@ OperatorRow read_operator_row(const NamedCells& cells, const CsvRow& row) {
       call.rows = cells.count(row, has("rows") ? "rows" : "m", 1, kMaxElements);
       call.columns = pass_columns(cells, row, *call.op);
       if (op == "mlp_act" && !has_gate(cells, row)) call.op = &table_operator("plain_act");
+      if (op == "add" && is_side_by_side(cells, row)) call.op = &table_operator("add_three");
       break;
   }
   return call;

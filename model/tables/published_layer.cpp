@@ -15,7 +15,8 @@ std::optional<PublishedLayer> read_layer(const std::string& network) {
   try {
     const ModelConfig config = WorkloadLibrary().load(network);
     if (config.family != Family::kDecoder && config.family != Family::kEncoder) return std::nullopt;
-    return PublishedLayer{config.heads, config.kv_heads, config.gated_ffn};
+    return PublishedLayer{config.heads, config.kv_heads, config.gated_ffn,
+                          config.block_form != BlockForm::kSequential};
   } catch (const UserError&) {
     return std::nullopt;  // the columns have to do
   }

@@ -10,6 +10,7 @@ struct PublishedLayer {
   std::int64_t heads = 1;      // of queries
   std::int64_t key_heads = 1;  // of keys and values
   bool gated = false;          // the feed-forward layer
+  bool side_by_side = false;   // attention and feed-forward layer
 };
 
 // Of a network of `foretell list workloads`, by any name that it is known under; null for others.

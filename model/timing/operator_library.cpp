@@ -11,6 +11,7 @@ namespace {
 constexpr std::int64_t kWarp = 32;
 constexpr std::int64_t kWarpSoftmax = 1024;  // longest row that a warp holds in its registers
 constexpr std::int64_t kTwoRows = 128;       // longest row of which a warp takes two
+constexpr std::int64_t kHeadThreads = 512;   // of a thread block that rotates the heads of a token
 constexpr std::int64_t kRowThreads = 256;    // of a thread block that quantises a row
 constexpr std::int64_t kLeastThreads = 128;  // narrower ones run no more at a time
 constexpr std::int64_t kRowVector = 8;       // elements of 16 bytes
@@ -58,11 +59,13 @@ std::map<std::string, TableOperator> make_operators() {
   for (const char* name : {"transpose", "permute", "cat", "cast"}) {
     elements(name, 1);
   }
-  // x * sigmoid(x), and its product with the other half, which are two calls.
-  add(pass("gated_act", "activation", PassLayout::kElements, {{1, 1}, {2, 1}}),
+  // x * sigmoid(x) * y in one kernel, and activations without a gate.
+  add(pass("gated_act", "activation", PassLayout::kTokenNorm, {{2, 1}}),
       {"mlp_act", "silu_and_mul"});
-  add(pass("plain_act", "activation", PassLayout::kElements, {{1, 1}}), {});
-  add(pass("rope", "rope", PassLayout::kElements, {{1, 1}}), {"attn_rope"});
+  elements("plain_act", 1);
+  // Residual, attention and feed-forward layer of blocks that have the two side by side.
+  add(pass("add_three", "element-wise", PassLayout::kElements, {{2, 1}, {2, 1}}), {});
+  add(pass("rope", "rope", PassLayout::kHeads, {{1, 1}}), {"attn_rope"});
   add(pass("emb", "gather", PassLayout::kElements, {{1, 1}}), {"embedding", "gather"});
   // From two bytes to one, and the largest element ahead of it.
   add(pass("scale_matrix", "quantise", PassLayout::kElements, {{2, 1}}), {"quantise", "quantize"});
@@ -141,6 +144,11 @@ PassShape pass_shape(const TableOperator& info, const PassOperand& kernel, std::
       shape.rows_per_block = 1;
       shape.threads = std::clamp(columns, kLeastThreads, kRowThreads);
       shape.vector = kRowVector;
+      break;
+    case PassLayout::kHeads:
+      shape.rows_per_block = 1;
+      shape.vector = 2;
+      shape.threads = std::clamp((columns / 2 + kWarp - 1) / kWarp * kWarp, kWarp, kHeadThreads);
       break;
     case PassLayout::kSoftmax:
       if (columns <= kWarpSoftmax) {

@@ -19,7 +19,7 @@ enum class OperatorKind {
 };
 
 // How the kernel of a pass divides the work.
-enum class PassLayout { kElements, kSoftmax, kNorm, kTokenNorm, kRow, kNarrowRow };
+enum class PassLayout { kElements, kSoftmax, kNorm, kTokenNorm, kRow, kNarrowRow, kHeads };
 
 struct PassOperand {
   double read = 1;  // elements of the operator's type, per element of the result
