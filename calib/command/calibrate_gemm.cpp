@@ -10,6 +10,7 @@
 #include <set>
 #include <tuple>
 
+#include "calib/command/fit_output.hpp"
 #include "calib/fit/gemm_fit.hpp"
 #include "calib/fit/kernel_fit.hpp"
 #include "calib/fit/measured_gemm_fit.hpp"
@@ -151,8 +152,9 @@ GemmFactorSet fit_table(const GpuDeviceSpec& device, const TableKey& key, const 
   set.evidence =
       evidence_around(device, type, library, result.factors, result.free, rows.fit, evidence);
   judge_set(device, rows, set);
-  write_text("-", fmt::format("{} {} {} {}: {}; held out: {}\n", device.id, framework, version,
-                              dtype, set.fitted_on, set.held_out));
+  command.output_lines->say(fmt::format("{} {} {} {}: {}; held out: {}\n", device.id, framework,
+                                        version, dtype, set.fitted_on, set.held_out));
+  add_gemm_set(device.id, set, *command.output_lines);
   return set;
 }
 
@@ -186,9 +188,11 @@ int calibrate_gemm(const GemmFitCommand& command, const Session& session) {
       });
       if (known == file.sets.end()) continue;
       judge_set(device, rows, *known);
-      write_text("-", fmt::format("{} {} {} {}: 80 % interval {:.3f} to {:.3f}; held out: {}\n",
-                                  device.id, known->framework, known->version, known->dtype,
-                                  known->interval_low, known->interval_high, known->held_out));
+      command.output_lines->say(
+          fmt::format("{} {} {} {}: 80 % interval {:.3f} to {:.3f}; held out: {}\n", device.id,
+                      known->framework, known->version, known->dtype, known->interval_low,
+                      known->interval_high, known->held_out));
+      add_gemm_set(device.id, *known, *command.output_lines);
     } else {
       put_gemm_factors(file, fit_table(device, key, rows, command, session));
     }

@@ -11,6 +11,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/forecast/request_fields.hpp"
+#include "reports/record/json_text.hpp"
 #include "reports/record/text_file.hpp"
 
 namespace foretell {
@@ -29,6 +30,7 @@ struct ImportCommandOptions {
   std::string provenance_file;
   std::string tolerance = "25";
   std::string least_rows = "12";
+  std::string format = "csv";
 };
 
 MeasurementProvenance given_provenance(const ImportCommandOptions& options) {
@@ -71,11 +73,28 @@ std::string how_to_validate(const MeasuredTable& table, const std::string& path)
   return command;
 }
 
+// An object per line; cells that are numbers are numbers.
+std::string measured_table_json(const MeasuredTable& table) {
+  std::string text;
+  for (const CsvRow& row : table.rows) {
+    text += "{";
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      text += (i > 0 ? "," : "") + json_text(table.header[i]) + ":";
+      const bool is_name = table.header[i] == "version" || table.header[i] == "sdk";
+      text += is_name ? json_text(row[i]) : json_number_or_text(row[i]);
+    }
+    text += "}\n";
+  }
+  return text;
+}
+
 int import_measurements(const ImportCommandOptions& options, const Session& session) {
   ImportRules rules;
   rules.tolerance = parse_positive("--tolerance", options.tolerance, kMaxPercent) / 100;
   rules.least_rows =
       static_cast<std::size_t>(parse_count("--min-rows", options.least_rows, 1, kMaxRows));
+  if (options.format != "csv" && options.format != "json")
+    throw unknown_name("format", options.format, {"csv", "json"});
   check_not_same_file(options.table, options.output);
   const std::vector<MeasuredTable> tables =
       read_measurements(options.table, given_provenance(options));
@@ -90,13 +109,14 @@ int import_measurements(const ImportCommandOptions& options, const Session& sess
     }
   }
   if (!problems.empty()) refuse(problems);
+  const bool as_json = options.format == "json";
   for (const MeasuredTable& table : tables) {
     const std::string path = path_of(options, table, tables.size() == 1);
     OutputFile file(path);
-    file.write(measured_table_text(table));
+    file.write(as_json ? measured_table_json(table) : measured_table_text(table));
     file.finish();
-    session.say(fmt::format("foretell: {} rows of kind {} written; {}", table.rows.size(),
-                            table.name, how_to_validate(table, path)));
+    session.say(fmt::format("foretell: {} rows of kind {} written{}", table.rows.size(), table.name,
+                            as_json ? "" : "; " + how_to_validate(table, path)));
   }
   return kSuccess;
 }
@@ -134,6 +154,10 @@ void add_calibrate_import_command(CLI::App& calibrate, Session& session) {
       ->add_option("--tolerance", options->tolerance,
                    "percent that two measurements of one shape may differ by (default: 25)")
       ->type_name("PERCENT");
+  command
+      ->add_option("--format", options->format,
+                   "csv (default), which validate and fit read, or json: an object per line")
+      ->type_name("FORM");
   command
       ->add_option("--min-rows", options->least_rows, "refuse tables with fewer rows (default: 12)")
       ->type_name("N");

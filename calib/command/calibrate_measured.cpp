@@ -11,6 +11,7 @@
 #include "calib/command/calibrate_attention.hpp"
 #include "calib/command/calibrate_collective.hpp"
 #include "calib/command/calibrate_operator.hpp"
+#include "calib/command/fit_output.hpp"
 #include "calib/fit/kernel_fit.hpp"
 #include "calib/fit/measured_gemm_fit.hpp"
 #include "calib/import/check_measurements.hpp"
@@ -258,7 +259,8 @@ int calibrate_measured(const GemmFitCommand& command, const Session& session) {
   file.split = kSplit;
   for (const auto& [key, rows] : samples) {
     const GemmFactorSet set = fit_samples(device, key, rows, command, session);
-    write_text("-", report(device, set));
+    command.output_lines->say(report(device, set));
+    add_gemm_set(device.id, set, *command.output_lines);
     put_gemm_factors(file, set);
     write_text(path.string(), gemm_factors_text(file));
   }

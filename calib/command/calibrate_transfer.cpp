@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "calib/command/fit_output.hpp"
 #include "calib/validate/interval_estimate.hpp"
 #include "calib/validate/table_kind.hpp"
 #include "hw/spec/catalog.hpp"
@@ -36,6 +37,7 @@ struct TransferOptions {
   std::vector<std::string> tables;
   std::string output;
   std::string jobs;
+  std::string format = "table";
 };
 
 // Of the kernels that a table is of: the folder of their factors.
@@ -133,6 +135,7 @@ TransferInterval interval_of(const Side& side, const std::vector<RatioSample>& s
 
 int calibrate_transfer(const TransferOptions& options, const Session& session) {
   const int jobs = parse_jobs(options.jobs);
+  FitOutput output(options.format);
   const fs::path path = options.output.empty()
                             ? default_catalog_paths().factors / "gpu" / "transfer.yaml"
                             : fs::path(options.output);
@@ -155,13 +158,27 @@ int calibrate_transfer(const TransferOptions& options, const Session& session) {
     for (const auto& [chip, share] : made.left_out) {
       held += fmt::format("{}{} {}", held.empty() ? "" : ", ", chip, percent_format(share));
     }
-    write_text("-", fmt::format("{}, nearest measured chip of {} generation: {:.3f} to {:.3f}; "
-                                "holds on the rows of a chip left out: {}\n",
-                                made.kernels, made.same_generation ? "the same" : "another",
-                                made.low, made.high, held.empty() ? "one chip alone" : held));
+    const std::string generation = made.same_generation ? "the same" : "another";
+    output.say(fmt::format(
+        "{}, nearest measured chip of {} generation: {:.3f} to {:.3f}; "
+        "holds on the rows of a chip left out: {}\n",
+        made.kernels, generation, made.low, made.high, held.empty() ? "one chip alone" : held));
+    FitLine line{"",
+                 made.kernels,
+                 "interval",
+                 "nearest measured chip of " + generation + " generation",
+                 "",
+                 to_text(made.low),
+                 to_text(made.high)};
+    line.rows = std::to_string(rows.size());
+    output.add(line);
+    for (const auto& [chip, share] : made.left_out) {
+      output.add({chip, made.kernels, "coverage", "left out", to_text(share), "", ""});
+    }
   }
   if (intervals.empty()) throw UserError("no row of the tables is of a GPU that has factors");
   write_text(path.string(), transfer_intervals_text(intervals));
+  output.finish();
   session.say("foretell: intervals written to " + path.string());
   return kSuccess;
 }
@@ -185,6 +202,7 @@ void add_transfer_command(CLI::App& calibrate, Session& session) {
       ->type_name("FILE");
   command->add_option("--jobs", options->jobs, "processes (default: one per processor)")
       ->type_name("N");
+  add_fit_format_option(*command, options->format);
   command->callback([options, &session] {
     session.action = [options, &session] { return calibrate_transfer(*options, session); };
   });

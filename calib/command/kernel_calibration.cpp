@@ -8,6 +8,7 @@
 #include <foretell/version.hpp>
 #include <set>
 
+#include "calib/command/fit_output.hpp"
 #include "calib/fit/evidence.hpp"
 #include "calib/fit/kernel_fit.hpp"
 #include "calib/validate/statistics.hpp"
@@ -174,9 +175,12 @@ void KernelCalibration::calibrate(KernelFitTask& task) {
                                   [&](const auto& set) { return set.table == task.name; });
   if (command_.keep_factors && known == file_.sets.end()) return;
   KernelFactorSet set = calibrated_set(task, command_.keep_factors ? &*known : nullptr);
-  write_text("-", fmt::format("{} {} {}: {}; held out: {}; 80 % interval {:.3f} to {:.3f}\n",
-                              file_.device, set.table, set.version, set.fitted_on, set.held_out,
-                              set.interval_low, set.interval_high));
+  command_.output_lines->say(fmt::format(
+      "{} {} {}: {}; held out: {}; 80 % interval {:.3f} to {:.3f}\n", file_.device, set.table,
+      set.version, set.fitted_on, set.held_out, set.interval_low, set.interval_high));
+  command_.output_lines->add_set(file_.device, set.table + " " + set.version, set.factors,
+                                 set.evidence, set.interval_low, set.interval_high, set.fitted_on,
+                                 set.held_out);
   put_factor_set(file_, std::move(set));
   write_text(path_.string(), kernel_factors_text(file_));
 }

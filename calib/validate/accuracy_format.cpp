@@ -131,6 +131,16 @@ std::string accuracy_text(const AccuracyReport& report, int max_width) {
   return text;
 }
 
+std::string accuracy_markdown(const AccuracyReport& report) {
+  std::string text = render_markdown(accuracy_table(report));
+  if (!report.worst.empty()) {
+    text += "\nLargest errors:\n\n" + render_markdown(worst_table(report.worst));
+  }
+  text += fmt::format("\n{} rows, {} without a prediction.\n", report.rows, report.failed);
+  for (const std::string& note : report.notes) text += "\nNote: " + markdown_text(note) + "\n";
+  return text;
+}
+
 std::string accuracy_json(const AccuracyReport& report) {
   return fmt::format(
       R"({{"schema":"foretell.accuracy/1","by":{},"rows":{},"failed":{},"overall":{},"groups":{},"worst":{},"samples":{},"notes":{}}})"

@@ -42,7 +42,11 @@ AccuracyReport build_report(const std::vector<Sample>& samples,
                             const std::vector<std::string>& group_columns, std::size_t worst_count);
 
 std::string accuracy_text(const AccuracyReport& report, int max_width);
+std::string accuracy_markdown(const AccuracyReport& report);
 std::string accuracy_json(const AccuracyReport& report);  // one object, "foretell.accuracy/1"
 std::string accuracy_csv(const AccuracyReport& report);   // overall rows (empty group), then groups
+
+// Reads accuracy_json() back; UserError, with `where`, for what is not whole.
+AccuracyReport accuracy_from_json(const std::string& json, const std::string& where);
 
 }  // namespace foretell

@@ -90,13 +90,14 @@ TEST(Sensitivity, MachinesGetTheSameNumbersAsJsonAndCsv) {
   const Target target = parse_target("latency=5 ms");
   const ReachedTarget reached{
       target, changes_that_reach(memory_bound, request(), record.summary, target, 2, {})};
-  const auto json = nlohmann::json::parse(explain_json(record, rows, reached));
-  EXPECT_EQ(json.at("schema"), "foretell.explain/1");
-  EXPECT_EQ(json.at("record").at("schema"), "foretell.run/1");
+  const auto record_json = nlohmann::json::parse(explain_json(record, {{}, rows, reached}));
+  EXPECT_EQ(record_json.at("schema"), "foretell.run/1");
+  const auto& json = record_json.at("explanation");
   EXPECT_EQ(json.at("sensitivity").at(0).at("path"), kBandwidth);
   EXPECT_NEAR(json.at("sensitivity").at(0).at("latency").at("twice").get<double>(), 0.5, 1e-5);
   EXPECT_LE(json.at("target").at("changes").at(0).at("reached").get<double>(), 0.005);
-  EXPECT_TRUE(nlohmann::json::parse(explain_json(record, {}, {})).at("target").is_null());
+  EXPECT_TRUE(
+      nlohmann::json::parse(explain_json(record, {})).at("explanation").at("target").is_null());
   EXPECT_THAT(sensitivity_csv(rows), AllOf(HasSubstr("path,value,latency_less"),
                                            HasSubstr(std::string("\n") + kBandwidth + ",")));
   EXPECT_THAT(target_csv(reached), HasSubstr("path,from,to,factor,latency\n"));
@@ -110,6 +111,7 @@ TEST(Sensitivity, MistakesInATarget) {
   EXPECT_THAT(mistake("tpt=1ms"), HasSubstr("nearest is 'tpot'"));
   EXPECT_THAT(mistake("tpot=20"), HasSubstr("has no unit"));
   EXPECT_THAT(mistake("tpot=20 GB/s"), HasSubstr("wanted is a time"));
+  EXPECT_THAT(mistake("latency=-1ms"), HasSubstr("'-1ms' is not above zero"));
   EXPECT_THAT(message_of<UserError>([] {
                 changes_that_reach(memory_bound, request(), memory_bound(request()).summary,
                                    parse_target("tpot=20ms"), 1, {});

@@ -17,6 +17,7 @@
 #include "model/cli/application.hpp"
 #include "model/cli/testing/command_runner.hpp"
 #include "model/config/document.hpp"
+#include "model/what_if/study_table.hpp"
 #include "reports/record/study_store.hpp"
 #include "reports/record/testing/temporary_folder.hpp"
 
@@ -360,12 +361,22 @@ TEST_F(SweepTest, AnEmptyFrontSaysWhichObjectivesAreMissing) {
               HasSubstr("none has all of latency, throughput, usd_per_million"));
 }
 
+TEST(FailureLines, MessagesThatDifferByTheirNumbersAreOneReason) {
+  EXPECT_THAT(failure_lines({{"a-70B needs 40.5 GiB (2 more); take b", 3},
+                             {"a-70B needs 50 GiB (12 more); take c or d", 1},
+                             {"a-8B needs 40.5 GiB (2 more); take b", 1},
+                             {"no such type", 5}}),
+              testing::ElementsAre("5 points: no such type",
+                                   "4 points, for example: a-70B needs 40.5 GiB (2 more); take b",
+                                   "1 point: a-8B needs 40.5 GiB (2 more); take b"));
+}
+
 TEST_F(SweepTest, ALogForBatchJobs) {
   const std::string path = study(std::string(kBase) + "vary: {batch: [1, 1313]}\n");
   run_command({"sweep", path, "--log", folder_.file("log")});
   const std::string text = read_text_file(folder_.file("log"));
   EXPECT_THAT(text, AllOf(HasSubstr("point 1 failed: needs 40.0 GiB"),
-                          HasSubstr("2 of 2 points stored, 2 computed now, 1 failed")));
+                          HasSubstr("2 of 2 points done, 2 computed now, 1 failed")));
 }
 
 TEST_F(SweepTest, MistakesAreFoundBeforeAnythingRuns) {

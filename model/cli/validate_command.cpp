@@ -211,7 +211,8 @@ int validate(const ValidateOptions& options, const Session& session) {
     throw UserError(options.table + ": no row counts; " + report.notes.front() +
                     " (--all-rows takes rows of any use)");
   }
-  output.write(render(report, format, session.result_width));
+  const std::string text = render(report, format, session.result_width);
+  output.write(format == Format::kTable ? as_shown(options.output.output, text) : text);
   output.finish();
   const std::vector<std::string> broken = broken_limits(options, report);
   for (const std::string& limit : broken) session.say("foretell: outside tolerance: " + limit);

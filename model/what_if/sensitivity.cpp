@@ -233,6 +233,11 @@ Target parse_target(const std::string& text) {
   } catch (const UserError& error) {
     throw UserError("--target " + target.metric + ": " + error.what());
   }
+  if (!(target.value.number > 0)) {
+    throw UserError("--target " + target.metric + ": '" +
+                    std::string(trim(text.substr(equals + 1))) +
+                    "' is not above zero, which no machine reaches");
+  }
   return target;
 }
 

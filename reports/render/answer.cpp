@@ -204,10 +204,19 @@ void add_kinds(const Records& records, std::vector<std::string>& answer) {
     }
     answer.push_back(fmt::format("In {} bits: {}.", bits, join(parts, ", ")));
   }
-  for (const RunRecord* record : best) {
-    const RunRecord* quick = quickest(kinds.at(kind_of(*record)));
-    answer.push_back(fmt::format("{}: the shortest latency is {} on {}.", kind_words(*record),
-                                 si_format(quick->summary.latency_s, "s"), where_text(*quick)));
+  std::map<std::string, Records> all;
+  for (const RunRecord* record : records) {
+    if (!kind_of(*record).empty()) all[kind_of(*record)].push_back(record);
+  }
+  const auto tell_quickest = [&](const std::string& kind, const char* besides) {
+    const RunRecord* quick = quickest(all.at(kind));
+    answer.push_back(fmt::format("{}{}: the shortest latency is {} on {}.", kind_words(*quick),
+                                 besides, si_format(quick->summary.latency_s, "s"),
+                                 where_text(*quick)));
+  };
+  for (const RunRecord* record : best) tell_quickest(kind_of(*record), "");
+  for (const auto& entry : all) {
+    if (kinds.count(entry.first) == 0) tell_quickest(entry.first, ", without a price here");
   }
 }
 
@@ -330,6 +339,12 @@ std::vector<std::string> answer_of(const ReportContent& content) {
   const Records records = usable(content.records);
   if (!records.empty()) add_changes(records, content.names, answer);
   if (!content.claims.empty()) add_claims(content.claims, answer);
+  if (records.empty() && !content.problems.empty()) {
+    answer.push_back(
+        content.problems.size() == 1
+            ? "Nothing could be predicted, for one reason."
+            : fmt::format("Nothing could be predicted, for {} reasons.", content.problems.size()));
+  }
   if (!answer.empty() || records.empty()) return answer;
   const bool one_question = is_one_question(records);
   if (one_question) add_kinds(records, answer);
