@@ -59,6 +59,17 @@ TEST(Application, UnknownWordsAreToldTheNearest) {
   EXPECT_THAT(run_command(run_line({"--format", "jsn"})).messages, HasSubstr("nearest is 'json'"));
 }
 
+TEST(Application, TheResultDoesNotOverwriteTheTimeline) {
+  const TemporaryFolder folder;
+  for (const char* command : {"run", "explain"}) {
+    const CommandResult result =
+        run_command({command, "--on", "inf2.xlarge", "--workload", "gpt2", "--trace",
+                     folder.file("t.json"), "-o", folder.file("./t.json")});
+    EXPECT_EQ(result.code, kUserMistake) << command;
+    EXPECT_THAT(result.messages, HasSubstr("is where the result goes")) << command;
+  }
+}
+
 TEST(Application, QuietAndVerboseMayStandBehindTheCommand) {
   EXPECT_EQ(run_command(run_line({"-q"})).code, kSuccess);
   EXPECT_EQ(run_command(run_line({"-v"})).code, kSuccess);

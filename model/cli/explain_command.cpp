@@ -8,6 +8,7 @@
 #include "model/forecast/parallel_predict.hpp"
 #include "model/forecast/request_fields.hpp"
 #include "model/terminal/output.hpp"
+#include "model/terminal/own_file.hpp"
 #include "model/terminal/progress.hpp"
 #include "model/terminal/request_options.hpp"
 #include "model/what_if/sensitivity.hpp"
@@ -71,6 +72,7 @@ int explain(const ExplainOptions& options, const Session& session) {
   const Request request = requests(options.request).front();
   std::optional<Target> target;
   if (!options.target.empty()) target = parse_target(options.target);
+  check_own_file(options.request.trace_file, options.output);
   RecordOutput output(options.output);
   if (output.format() == Format::kCsv && options.sensitivity && target)
     throw UserError("CSV holds one table: --sensitivity or --target, or --format json for both");

@@ -1,5 +1,4 @@
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <memory>
 
 #include "model/base/errors.hpp"
@@ -7,6 +6,7 @@
 #include "model/forecast/program_run.hpp"
 #include "model/forecast/worker_pool.hpp"
 #include "model/terminal/output.hpp"
+#include "model/terminal/own_file.hpp"
 #include "model/terminal/progress.hpp"
 #include "model/terminal/request_options.hpp"
 #include "reports/render/record_text.hpp"
@@ -34,16 +34,6 @@ ProgramRequest program_request(const RunOptions& options) {
   check_trace_file(request.trace_file);
   return {request.systems.front(), options.program, options.parameters, request.set,
           request.factors,         request.sdk,     request.trace_file};
-}
-
-// The result would overwrite the timeline.
-void check_own_file(const std::string& trace, const OutputOptions& output) {
-  namespace fs = std::filesystem;
-  for (const std::string& file : {output.output, output.store}) {
-    if (trace.empty() || file.empty() || fs::weakly_canonical(trace) != fs::weakly_canonical(file))
-      continue;
-    throw UserError("--trace: " + trace + " is where the result goes; name another file");
-  }
 }
 
 int run(const RunOptions& options, const Session& session) {
