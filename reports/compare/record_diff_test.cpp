@@ -73,7 +73,7 @@ TEST(RecordDiff, ARunThatWasChangedOnPurposeIsHeldAgainstItself) {
 
 TEST(RecordDiff, FactorsAreSaidWhereSomethingMoved) {
   RunRecord other = example_record();
-  other.context.factors = "none";
+  other.context.factors = "others@1";
   EXPECT_THAT(diff_records({example_record()}, {other}, {}), IsEmpty());
   other.summary.latency_s *= 2;
   EXPECT_THAT(fields_of(diff_records({example_record()}, {other}, {})),
