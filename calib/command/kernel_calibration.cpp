@@ -289,8 +289,8 @@ KernelFactorSet KernelCalibration::calibrated_set(KernelFitTask& task,
           ? fmt::format("nothing: all {} of this table were fitted to", settings_.families)
           : fmt::format("{} rows of {} {}, {}", judged.size(), count_families(task.held_out),
                         settings_.families, accuracy_text_of(judged));
-  const bool leaves_out = settings_.leaves_families_out && !tells_interval(task) &&
-                          count_families(task.fit) >= kLeastCrossFamilies;
+  const bool leaves_out = (settings_.leaves_families_out || task.held_out.empty()) &&
+                          !tells_interval(task) && count_families(task.fit) >= kLeastCrossFamilies;
   const std::vector<RatioSample> samples =
       leaves_out ? cross_samples(task) : held_out_samples(task);
   if (samples.empty()) throw UserError(task.name + ": too few families to tell an interval from");

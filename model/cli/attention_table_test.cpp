@@ -39,8 +39,10 @@ TEST(AttentionTable, EveryRowKeepsItsPlaceAndBadOnesSayWhatWouldBeRight) {
                                              "h100_sxm,trtllm,prefill,bf16,,1,4096,,32,8,128,\n"
                                              "h100_sxm,trtllm,context,bf16,,1,4096,,32,5,128,\n"
                                              "h100_sxm,trtllm,context,int3,,1,4096,,32,8,128,\n"
-                                             "h100_sxm,trtllm,context,bf16,,1,,,32,8,128,\n");
-  ASSERT_EQ(rows.size(), 7U);
+                                             "h100_sxm,trtllm,context,bf16,,1,,,32,8,128,\n"
+                                             "h100_sxm,vlm,context,bf16,,1,4096,,32,8,128,\n"
+                                             "l4,vllm,context,bf16,,1,4096,,32,8,128,\n");
+  ASSERT_EQ(rows.size(), 9U);
   EXPECT_EQ(status(rows[0]), "ok");
   EXPECT_EQ(status(rows[1]), "ok");
   EXPECT_THAT(message(rows[2]), HasSubstr("nearest that works is 'fp16'"));
@@ -48,6 +50,10 @@ TEST(AttentionTable, EveryRowKeepsItsPlaceAndBadOnesSayWhatWouldBeRight) {
   EXPECT_THAT(message(rows[4]), HasSubstr("multiple"));
   EXPECT_THAT(message(rows[5]), HasSubstr("write bf16, fp16 or fp8"));
   EXPECT_THAT(message(rows[6]), HasSubstr("isl"));
+  EXPECT_THAT(message(rows[7]), HasSubstr("nearest is 'vllm'; there are: sglang, trtllm, vllm"));
+  EXPECT_EQ(message(rows[0]), "");
+  EXPECT_EQ(status(rows[8]), "ok");
+  EXPECT_EQ(message(rows[8]), "factors of vllm context bf16 bf16 on a100-sxm");
 }
 
 // The simulator and the closed form that the factors were fitted with.

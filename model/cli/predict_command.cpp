@@ -46,7 +46,7 @@ void append_prediction(const TableLayout& layout, const RowPrediction& predictio
     if (name == "status") {
       row.emplace_back(prediction.error.empty() ? "ok" : "error");
     } else if (name == "message") {
-      row.push_back(prediction.error);
+      row.push_back(prediction.error.empty() ? prediction.note : prediction.error);
     } else {
       const auto value = prediction.values.find(name);
       row.push_back(value == prediction.values.end() ? "" : to_text(value->second));

@@ -204,13 +204,18 @@ const OperatorRowPredictor::Kernels& OperatorRowPredictor::kernels_of(const Oper
   OperatorFactors factors;
   double low = 1;
   double high = 1;
+  std::string note;
   if (is_product(*row.op) && !on_vector_pipe(row) && factors_.find(gpu.id, table) == nullptr) {
     const ChosenGemmFactors chosen = products_.choose(gpu, row.framework, row.dtype);
     factors.product.gemm = chosen.set.factors;
     low = chosen.set.interval_low;
     high = chosen.set.interval_high;
+    note = chosen.note;
   } else {
     const ChosenFactorSet chosen = choose(gpu, row);
+    if (chosen.device != gpu.id || chosen.set.table != table) {
+      note = "factors of " + chosen.set.table + " on " + chosen.device;
+    }
     FieldList list;
     fields(list, *row.op, factors);
     read_factor_set(chosen.set, list);
@@ -224,7 +229,8 @@ const OperatorRowPredictor::Kernels& OperatorRowPredictor::kernels_of(const Oper
     if (options_.launch == "graph") host->call = 0;
     if (options_.launch == "stream" && !(host->call > 0)) host->call = 1;
   }
-  Kernels kernels{gpu, std::make_unique<OperatorKernels>(gpu, row, factors), low, high};
+  Kernels kernels{gpu, std::make_unique<OperatorKernels>(gpu, row, factors), low, high,
+                  std::move(note)};
   return kernels_.emplace(key, std::move(kernels)).first->second;
 }
 
@@ -235,7 +241,7 @@ std::vector<RowTime> OperatorRowPredictor::predict(const std::vector<OperatorRow
   for (std::size_t i = 0; i < rows.size(); ++i) {
     try {
       used[i] = &kernels_of(rows[i]);
-      programs.add(i, used[i]->device, used[i]->kernels->program(rows[i]), 1, 1);
+      programs.add(i, used[i]->device, used[i]->kernels->program(rows[i]), 1, 1, used[i]->note);
     } catch (const UserError& error) {
       times[i].error = error.what();
     }
@@ -244,7 +250,8 @@ std::vector<RowTime> OperatorRowPredictor::predict(const std::vector<OperatorRow
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (used[i] == nullptr) continue;
     const Seconds time = used[i]->kernels->with_host(times[i].time);
-    times[i] = {time, time * used[i]->low, time * used[i]->high, "", std::move(times[i].parts)};
+    times[i] = {time, time * used[i]->low,       time * used[i]->high,
+                "",   std::move(times[i].parts), std::move(times[i].note)};
   }
   return times;
 }

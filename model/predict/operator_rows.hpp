@@ -86,6 +86,7 @@ class OperatorRowPredictor {
     std::unique_ptr<OperatorKernels> kernels;
     double low;
     double high;
+    std::string note;  // whose factors these are, when of another chip or table
   };
 
   const Kernels& kernels_of(const OperatorRow& row);

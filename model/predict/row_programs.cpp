@@ -50,11 +50,12 @@ const GpuDeviceSpec& RowDevices::find(const std::string& name) {
 }
 
 void RowPrograms::add(std::size_t row, const GpuDeviceSpec& device, GpuProgram program, double low,
-                      double high) {
+                      double high, std::string note) {
   Batch& batch = batches_[&device];
   batch.programs.push_back(std::move(program));
   batch.rows.push_back(row);
   batch.intervals.emplace_back(low, high);
+  batch.notes.push_back(std::move(note));
 }
 
 void RowPrograms::simulate(std::vector<RowTime>& times) const {
@@ -62,8 +63,12 @@ void RowPrograms::simulate(std::vector<RowTime>& times) const {
     const std::vector<Seconds> simulated = simulate_gpu(*device, batch.programs);
     for (std::size_t i = 0; i < simulated.size(); ++i) {
       const auto& [low, high] = batch.intervals[i];
-      times[batch.rows[i]] = {simulated[i], simulated[i] * low, simulated[i] * high, "",
-                              parts_of(*device, batch.programs[i], simulated[i])};
+      times[batch.rows[i]] = {simulated[i],
+                              simulated[i] * low,
+                              simulated[i] * high,
+                              "",
+                              parts_of(*device, batch.programs[i], simulated[i]),
+                              batch.notes[i]};
     }
   }
 }

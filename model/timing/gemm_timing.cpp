@@ -60,6 +60,7 @@ GemmTiming::GemmTiming(const GpuDeviceSpec& device, const GemmType& type,
   split_ = latency(factors.split);
   padded_row_ = latency(factors.padded_row);
   fixup_ = latency(factors.fixup);
+  quantise_row_ = latency(factors.quantise_row) / sms_;
   gemv_step_ = latency(factors.gemv_step);
   gemv_column_ = latency(factors.gemv_column);
   const auto vector = device.vector_rate.find("fp32");
@@ -318,8 +319,8 @@ GemmTimes GemmTiming::fastest(const GemmShape& shape, const GemmL2State& l2) con
   best.stretch = stretch(best.total);
   best.total *= best.stretch;
   if (type_.quantises) {
-    best.quantise = factors_.quantise_launch + Seconds(work.m * work.k * kQuantiseBytes *
-                                                       factors_.quantise_passes / dram_rate_);
+    const double moved = work.m * work.k * kQuantiseBytes * factors_.quantise_passes / dram_rate_;
+    best.quantise = factors_.quantise_launch + Seconds(std::max(moved, work.m * quantise_row_));
     best.total += best.quantise;
   }
   if (without_tiles.total < best.total) return without_tiles;

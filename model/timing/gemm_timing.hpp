@@ -121,6 +121,7 @@ class GemmTiming {
   double split_;
   double padded_row_;
   double fixup_;
+  double quantise_row_;
   double gemv_step_;
   double gemv_column_;
   double gemv_rate_;  // FLOP/s of the chip; 0: not a limit
