@@ -5,6 +5,7 @@
 #include <map>
 
 #include "calib/command/kernel_calibration.hpp"
+#include "calib/command/table_rows.hpp"
 #include "calib/fit/kernel_fit.hpp"
 #include "hw/spec/attention_factors_library.hpp"
 #include "hw/spec/gpu_catalog.hpp"
@@ -23,16 +24,13 @@ using Table = KernelTable<AttentionRow>;
 
 std::map<std::string, Table> read_tables(const GemmFitCommand& command,
                                          const GpuDeviceSpec& device) {
-  CsvReader csv(command.table);
-  const NamedCells cells(csv.header());
   DeviceNames names(device.id);
   std::map<std::string, Table> tables;
-  CsvRow row;
-  while (csv.next(row)) {
-    if (!names.is_device(cells.text(row, "gpu"))) continue;
+  take_rows(command.table, [&](const NamedCells& cells, const CsvRow& row) {
+    if (!names.is_device(cells.text(row, "gpu"))) return false;
     const AttentionRow call = read_attention_row(cells, row);
-    if (!command.framework.empty() && call.framework != command.framework) continue;
-    if (!command.dtype.empty() && call.dtype != command.dtype) continue;
+    if (!command.framework.empty() && call.framework != command.framework) return false;
+    if (!command.dtype.empty() && call.dtype != command.dtype) return false;
     Table& table = tables[attention_table(call, device.architecture)];
     table.version = cells.text(row, "version");
     const AttentionShape& shape = call.shape;
@@ -44,18 +42,20 @@ std::map<std::string, Table> read_tables(const GemmFitCommand& command,
     sample.makes_interval = makes_interval(shape.heads, shape.key_heads, shape.head_dim);
     const bool held_out = is_held_out_heads(shape.heads, shape.key_heads, shape.head_dim);
     (held_out ? table.held_out : table.fit).push_back(std::move(sample));
-  }
+    return true;
+  });
   return tables;
 }
 
 }  // namespace
 
-int calibrate_attention(const GemmFitCommand& command, const Session&) {
+int calibrate_attention(const GemmFitCommand& command, const Session& session) {
   const GpuCatalog catalog;
   const GpuDeviceSpec device = catalog.load(catalog.find_device(command.device)).spec.device;
   KernelFitSettings settings{"gpu_attention_plan.yaml", "configurations"};
   settings.leaves_families_out = false;  // enough are held out, and a fit takes a minute
-  KernelCalibration calibration(command, device, settings, attention_factors_folder(), kSplit);
+  KernelCalibration calibration(command, device, settings, attention_factors_folder(), kSplit,
+                                session);
   calibration.run(read_tables(command, device), [&](const Table& table, KernelFitTask& task,
                                                     const auto& calibrate) {
     if (table.fit.empty()) return;

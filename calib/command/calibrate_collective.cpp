@@ -8,6 +8,7 @@
 #include <map>
 
 #include "calib/command/kernel_calibration.hpp"
+#include "calib/command/table_rows.hpp"
 #include "calib/fit/kernel_fit.hpp"
 #include "hw/spec/gpu_catalog.hpp"
 #include "hw/spec/gpu_factors.hpp"
@@ -34,16 +35,13 @@ bool is_newer(const std::string& version, const std::string& than) {
 // say how far predictions are.
 std::map<std::string, Table> read_tables(const GemmFitCommand& command,
                                          const GpuDeviceSpec& device) {
-  CsvReader csv(command.table);
-  const NamedCells cells(csv.header());
   DeviceNames names(device.id);
   std::map<std::string, Table> tables;
-  CsvRow row;
-  while (csv.next(row)) {
+  take_rows(command.table, [&](const NamedCells& cells, const CsvRow& row) {
     const CollectiveRow call = read_collective_row(cells, row);
-    if (!names.is_device(call.gpu)) continue;
-    if (!command.framework.empty() && !starts_with(call.library, command.framework)) continue;
-    if (call.library != "nccl" && !is_custom(call)) continue;
+    if (!names.is_device(call.gpu)) return false;
+    if (!command.framework.empty() && !starts_with(call.library, command.framework)) return false;
+    if (call.library != "nccl" && !is_custom(call)) return false;
     Table& table = tables[collective_table(call)];
     Table::Sample sample;
     sample.row = call;
@@ -55,7 +53,8 @@ std::map<std::string, Table> read_tables(const GemmFitCommand& command,
     if (is_newer(sample.version, table.version)) table.version = sample.version;
     (is_held_out_collective(call.shape.ranks) ? table.held_out : table.fit)
         .push_back(std::move(sample));
-  }
+    return true;
+  });
   for (auto& [name, table] : tables) {
     const std::string fitted = table.version;
     const auto is_other = [&](const Table::Sample& sample) { return sample.version != fitted; };
@@ -71,14 +70,15 @@ std::map<std::string, Table> read_tables(const GemmFitCommand& command,
 
 }  // namespace
 
-int calibrate_collective(const GemmFitCommand& command, const Session&) {
+int calibrate_collective(const GemmFitCommand& command, const Session& session) {
   const GpuCatalog catalog;
   const GpuDeviceSpec device = catalog.load(catalog.find_device(command.device)).spec.device;
   KernelFitSettings settings{"gpu_collective_plan.yaml", "sizes"};
   settings.rows = kEveryRow;
   settings.evaluations = 6000;
   settings.leaves_families_out = false;  // sizes between those that are fitted to are no families
-  KernelCalibration calibration(command, device, settings, collective_factors_folder(), kSplit);
+  KernelCalibration calibration(command, device, settings, collective_factors_folder(), kSplit,
+                                session);
   calibration.run(read_tables(command, device), [&](const Table& table, KernelFitTask& task,
                                                     const auto& calibrate) {
     if (table.fit.empty() || table.held_out.empty()) return;
@@ -89,7 +89,7 @@ int calibrate_collective(const GemmFitCommand& command, const Session&) {
     task.predictor = [&]() -> KernelFitTask::Predict {
       return [&](bool held_out, std::size_t row) {
         const CollectiveRow& call = (held_out ? table.held_out : table.fit)[row].row;
-        return is_custom(call) ? custom_time(device, factors, call.shape).time
+        return is_custom(call) ? custom_time(device, factors, call.shape, shot_rule(call)).time
                                : nccl_time(device, factors, call.shape).time;
       };
     };

@@ -19,6 +19,7 @@
 #include "calib/command/calibrate_operator.hpp"
 #include "calib/command/calibrate_transfer.hpp"
 #include "calib/command/fit_forecast.hpp"
+#include "calib/command/fit_output.hpp"
 #include "calib/command/fit_report.hpp"
 #include "calib/command/fit_rows.hpp"
 #include "calib/fit/factors_yaml.hpp"
@@ -56,6 +57,7 @@ struct FitCommandOptions {
   std::string jobs;
   std::string framework;  // of GPUs
   std::string dtype;
+  std::string format = "table";
 };
 
 std::string fit_file(const std::string& given, const char* name) {
@@ -136,11 +138,11 @@ FitResult run_fit(const FitPlan& plan, const std::vector<FitRow>& rows, int jobs
   return fit(problem_of(plan, rows, forecast), options);
 }
 
-int calibrate_fit(const FitCommandOptions& options, const Session& session) {
+int fit_device(const FitCommandOptions& options, const Session& session, FitOutput& output) {
   if (CpuCatalog().has_system(options.device)) {
-    return calibrate_cpu(
-        {options.device, options.measurements, options.output, options.starts, options.seed},
-        session);
+    return calibrate_cpu({options.device, options.measurements, options.output, options.starts,
+                          options.seed, &output},
+                         session);
   }
   if (!options.measurements.empty()) {
     if (!options.table.empty()) throw UserError("give --table or --measurements, not both");
@@ -148,14 +150,15 @@ int calibrate_fit(const FitCommandOptions& options, const Session& session) {
       throw UserError("--measurements: '" + options.device +
                       "' is neither a CPU nor a GPU; `foretell list devices` shows them");
     }
-    return calibrate_measured({options.device, options.measurements, "", options.output,
-                               options.framework, options.dtype, options.seed},
-                              session);
+    const GemmFitCommand command{
+        options.device, options.measurements, "",    options.output, options.framework,
+        options.dtype,  options.seed,         false, options.jobs,   &output};
+    return calibrate_measured(command, session);
   }
   if (GpuCatalog().has_system(options.device)) {
-    const GemmFitCommand command{options.device, options.table,       options.plan,
-                                 options.output, options.framework,   options.dtype,
-                                 options.seed,   options.keep_factors};
+    const GemmFitCommand command{
+        options.device, options.table, options.plan,         options.output, options.framework,
+        options.dtype,  options.seed,  options.keep_factors, options.jobs,   &output};
     if (!options.table.empty()) {
       const CsvReader table(options.table);
       switch (recognise_table(table.header(), options.table).kind) {
@@ -191,11 +194,19 @@ int calibrate_fit(const FitCommandOptions& options, const Session& session) {
     text.carried = carried_factors(plan, device, so_far ? &*so_far : nullptr);
     write_text((folder / (device + ".yaml")).string(), factors_yaml(result, text));
   }
-  write_text("-", fit_report(result, judged, session.result_width));
+  output.say(fit_report(result, judged, session.result_width));
+  tell_fit(options.device, result, judged, output);
   session.say(fmt::format("foretell: {} forecasts; factors of {} written to {}", result.forecasts,
                           plan.devices.size() == 1 ? plan.devices.front() : "all its devices",
                           folder.string()));
   return kSuccess;
+}
+
+int calibrate_fit(const FitCommandOptions& options, const Session& session) {
+  FitOutput output(options.format);
+  const int result = fit_device(options, session, output);
+  output.finish();
+  return result;
 }
 
 void add_fit_command(CLI::App& calibrate, Session& session) {
@@ -240,8 +251,12 @@ void add_fit_command(CLI::App& calibrate, Session& session) {
       ->type_name("NAME");
   command->add_option("--dtype", options->dtype, "GPUs: only tables of this type")
       ->type_name("TYPE");
-  command->add_option("--jobs", options->jobs, "processes (default: one per processor)")
+  command
+      ->add_option("--jobs", options->jobs,
+                   "processes; the tables of a GPU are divided between them (default: one per "
+                   "processor)")
       ->type_name("N");
+  add_fit_format_option(*command, options->format);
   command->callback([options, &session] {
     session.action = [options, &session] { return calibrate_fit(*options, session); };
   });

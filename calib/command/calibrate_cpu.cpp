@@ -9,6 +9,7 @@
 
 #include "calib/command/cpu_intervals.hpp"
 #include "calib/command/cpu_records.hpp"
+#include "calib/command/fit_output.hpp"
 #include "calib/fit/cpu_fit.hpp"
 #include "calib/validate/statistics.hpp"
 #include "hw/spec/cpu_catalog.hpp"
@@ -16,6 +17,7 @@
 #include "model/forecast/request_fields.hpp"
 #include "model/terminal/output.hpp"
 #include "model/terminal/progress.hpp"
+#include "reports/record/csv.hpp"
 #include "reports/record/text_file.hpp"
 #include "reports/render/si_format.hpp"
 #include "reports/render/table.hpp"
@@ -82,6 +84,34 @@ class Report {
     }
     if (!all_.empty()) add("all", fitted_rows, all_);
     return render_text(table, width) + "\n" + worst_rows() + "\n" + factor_lines(fit);
+  }
+
+  void tell(const std::string& device, const CpuFit& fit, FitOutput& output) const {
+    for (const FactorEstimate& estimate : fit.result.factors) {
+      FitLine line{device,
+                   "",
+                   "factor",
+                   estimate.factor.name,
+                   to_text(std::exp(estimate.value)),
+                   to_text(std::exp(estimate.low80)),
+                   to_text(std::exp(estimate.high80))};
+      line.identified = estimate.identified ? "yes" : "no";
+      output.add(line);
+    }
+    for (const Correlation& pair : fit.result.correlations) {
+      output.add(
+          {device, "", "trade_off", pair.first + ", " + pair.second, to_text(pair.value), "", ""});
+    }
+    for (const auto& [name, interval] : intervals_.by_class) {
+      output.add(
+          {device, "", "interval", name, "", to_text(interval.first), to_text(interval.second)});
+    }
+    for (const auto& [side, rows] : {std::pair("fitted on", &fitted_), {"held out", &held_out_}}) {
+      for (const auto& [name, judged] : *rows) {
+        output.add_accuracy(device, name + std::string(", ") + side, accuracy_of_rows(judged));
+      }
+    }
+    if (!all_.empty()) output.add_accuracy(device, "all, held out", accuracy_of_rows(all_));
   }
 
   std::string held_out_text() const {
@@ -241,7 +271,8 @@ int calibrate_cpu(const CpuFitCommand& command, const Session& session) {
   fs::create_directories(folder, error);
   if (error) throw UserError(folder.string() + ": is no folder that factors can be written to");
   for (const auto& [reason, count] : table.left_out) {
-    session.say(fmt::format("foretell: left out, {} rows: {}", count, reason));
+    session.say(fmt::format("foretell: left out, {} of {} records (a point has several): {}", count,
+                            measurements.size(), reason));
   }
   CpuFitOptions options;
   options.starts = static_cast<int>(parse_count("--starts", command.starts, 1, kMostStarts));
@@ -270,7 +301,8 @@ int calibrate_cpu(const CpuFitCommand& command, const Session& session) {
       table.rows.begin(), table.rows.end(), [](const CpuRow& row) { return !row.held_out; }));
   const fs::path file = folder / (measurements.front().device + ".yaml");
   write_text(file.string(), file_text(system, fit, report, measurements, fitted));
-  write_text("-", report.text(fit, session.result_width));
+  command.output_lines->say(report.text(fit, session.result_width));
+  report.tell(measurements.front().device, fit, *command.output_lines);
   session.say(fmt::format("foretell: factors written to {}", file.string()));
   return kSuccess;
 }

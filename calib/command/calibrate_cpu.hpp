@@ -7,6 +7,8 @@
 
 namespace foretell {
 
+class FitOutput;
+
 // Raw text of the options; "" takes the default.
 struct CpuFitCommand {
   std::string device;        // "host", or a system with a CPU
@@ -14,6 +16,7 @@ struct CpuFitCommand {
   std::string output;        // folder of factors
   std::string starts;
   std::string seed;
+  FitOutput* output_lines = nullptr;  // what is said; required
 };
 
 // Fits the factors to a part of the shapes, judges them on the others, and writes

@@ -10,6 +10,11 @@
 #include <set>
 #include <tuple>
 
+#include "calib/command/fit_output.hpp"
+#include "calib/command/gemm_residuals.hpp"
+#include "calib/command/kernel_calibration.hpp"
+#include "calib/command/parallel_fit.hpp"
+#include "calib/command/table_rows.hpp"
 #include "calib/fit/gemm_fit.hpp"
 #include "calib/fit/kernel_fit.hpp"
 #include "calib/fit/measured_gemm_fit.hpp"
@@ -20,7 +25,6 @@
 #include "model/forecast/request_fields.hpp"
 #include "model/tables/kernel_rows.hpp"
 #include "model/terminal/output.hpp"
-#include "model/terminal/progress.hpp"
 #include "reports/record/csv.hpp"
 
 namespace foretell {
@@ -55,25 +59,17 @@ std::string table_path(const std::string& given) {
 }
 
 std::map<TableKey, Rows> read_tables(const GemmFitCommand& command, const GpuDeviceSpec& device) {
-  CsvReader table(table_path(command.table));
-  const NamedCells cells(table.header());
   const auto wanted = [](const std::string& filter, const std::string& value) {
     return filter.empty() || filter == value;
   };
-  const GpuCatalog catalog;
-  std::map<std::string, bool> is_device;  // by the name in the table
+  DeviceNames names(device.id);
   std::map<TableKey, Rows> tables;
-  CsvRow row;
-  while (table.next(row)) {
-    const std::string gpu = cells.text(row, "gpu");
-    if (const auto [known, is_new] = is_device.emplace(gpu, false); is_new) {
-      known->second = catalog.has_system(gpu) && catalog.find_device(gpu) == device.id;
-    }
-    if (!is_device[gpu]) continue;
+  take_rows(table_path(command.table), [&](const NamedCells& cells, const CsvRow& row) {
+    if (!names.is_device(cells.text(row, "gpu"))) return false;
     const TableKey key(cells.text(row, "framework"), cells.text(row, "dtype"),
                        cells.text(row, "version"));
     if (!wanted(command.framework, std::get<0>(key)) || !wanted(command.dtype, std::get<1>(key))) {
-      continue;
+      return false;
     }
     GemmSample sample;
     sample.shape = {cells.count(row, "m", 1, kMaxGemmSide), cells.count(row, "n", 1, kMaxGemmSide),
@@ -83,14 +79,14 @@ std::map<TableKey, Rows> read_tables(const GemmFitCommand& command, const GpuDev
                            static_cast<double>(sample.shape.k) * type.weight_bytes;
     sample.l2 = collector_l2_state(std::get<0>(key), std::get<2>(key), type.name,
                                    device.l2.capacity.value(), weights);
-    sample.measured =
-        Seconds(parse_positive("latency_us", cells.text(row, "latency_us"), 1e12) * 1e-6);
+    sample.measured = measured_time(cells, row);
     Rows& rows = tables[key];
     const bool held_out = is_held_out_family(sample.shape.n, sample.shape.k);
     (held_out ? rows.held_out_families : rows.fit_families)
         .insert({sample.shape.n, sample.shape.k});
     (held_out ? rows.held_out : rows.fit).push_back(sample);
-  }
+    return true;
+  });
   return tables;
 }
 
@@ -121,23 +117,48 @@ void judge_set(const GpuDeviceSpec& device, const Rows& rows, GemmFactorSet& set
   const Accuracy known = half.empty() ? judged : judge(device, type, library, set.factors, half);
   set.interval_low = std::min(1.0, known.ratio10);
   set.interval_high = std::max(1.0, known.ratio90);
+  set.evidence.interval_from = fmt::format("{} rows of families held out", known.n);
+  set.evidence.residuals =
+      gemm_residuals(GemmTiming(device, type, library, set.factors), rows.fit, rows.held_out);
 }
 
-GemmFactorSet fit_table(const GpuDeviceSpec& device, const TableKey& key, const Rows& rows,
-                        const GemmFitCommand& command, const Session& session) {
-  const auto& [framework, dtype, version] = key;
-  const GemmType& type = gemm_type(dtype);
-  const GemmLibrary library = gemm_library(device.architecture, framework, dtype);
+GemmStart start_of(const GpuDeviceSpec& device, const TableKey& key,
+                   const GemmFitCommand& command) {
   const std::string plan =
       command.plan.empty()
           ? (fs::path(kSourceDir) / "calib" / "fit" / "gpu_gemm_plan.yaml").string()
           : command.plan;
-  const GemmStart start = load_gemm_start(plan, device.architecture, framework, dtype);
+  return load_gemm_start(plan, device.architecture, std::get<0>(key), std::get<1>(key));
+}
+
+// Intervals of the factors and what trades off against what, around a set that is known.
+FitEvidence evidence_of(const GpuDeviceSpec& device, const TableKey& key, const GemmFactorSet& set,
+                        const Rows& rows, const GemmFitCommand& command) {
+  const std::vector<std::string> fixed = start_of(device, key, command).fixed;
+  GemmFactors factors = set.factors;
+  FieldList list;
+  fields(list, factors);
+  std::vector<std::string> free;
+  for (const Field& field : list.all()) {
+    const bool is_fixed = std::find(fixed.begin(), fixed.end(), field.path) != fixed.end();
+    if (field.number() > 0 && !is_fixed) free.push_back(field.path);
+  }
+  MeasuredGemmOptions options;
+  options.seed = static_cast<std::uint64_t>(parse_count("--seed", command.seed, 0, kMaxSeed));
+  return evidence_around(device, gemm_type(set.dtype),
+                         gemm_library(device.architecture, set.framework, set.dtype), set.factors,
+                         free, rows.fit, options);
+}
+
+GemmFactorSet fit_table(const GpuDeviceSpec& device, const TableKey& key, const Rows& rows,
+                        const GemmFitCommand& command) {
+  const auto& [framework, dtype, version] = key;
+  const GemmType& type = gemm_type(dtype);
+  const GemmLibrary library = gemm_library(device.architecture, framework, dtype);
   GemmFitOptions options;
   options.seed = static_cast<std::uint64_t>(parse_count("--seed", command.seed, 0, kMaxSeed));
-  Progress progress(session, "fitting " + framework + " " + dtype);
-  options.progress = [&progress](double share) { progress.update(share); };
-  const GemmFitResult result = fit_gemm(device, type, library, start, rows.fit, options);
+  const GemmFitResult result =
+      fit_gemm(device, type, library, start_of(device, key, command), rows.fit, options);
   GemmFactorSet set;
   set.framework = framework;
   set.version = version;
@@ -146,13 +167,8 @@ GemmFactorSet fit_table(const GpuDeviceSpec& device, const TableKey& key, const 
   set.fitted_on =
       fmt::format("{} of {} rows of {} families, MAPE {:.2f} %, {} free factors", result.rows,
                   rows.fit.size(), rows.fit_families.size(), result.loss * 100, result.free.size());
-  MeasuredGemmOptions evidence;
-  evidence.seed = options.seed;
-  set.evidence =
-      evidence_around(device, type, library, result.factors, result.free, rows.fit, evidence);
+  set.evidence = evidence_of(device, key, set, rows, command);
   judge_set(device, rows, set);
-  write_text("-", fmt::format("{} {} {} {}: {}; held out: {}\n", device.id, framework, version,
-                              dtype, set.fitted_on, set.held_out));
   return set;
 }
 
@@ -175,25 +191,39 @@ int calibrate_gemm(const GemmFitCommand& command, const Session& session) {
     file = parse_gemm_factors(read_text_file(path), path.string());
   file.device = device.id;
   file.split = kSplit;
-  for (const auto& [table, rows] : tables) {
-    const TableKey& key = table;
+  std::vector<TableKey> keys;
+  for (const auto& entry : tables) keys.push_back(entry.first);
+  const auto fitted = fit_all(keys.size(), command.jobs, session, [&](std::size_t i) {
+    GemmFactorsFile one;
+    one.device = file.device;
+    one.split = file.split;
+    const Rows& rows = tables.at(keys[i]);
     if (rows.fit.empty() || rows.held_out.empty()) {
       throw UserError("a table needs rows of families on both sides of the split");
     }
-    if (command.keep_factors) {
-      const auto known = std::find_if(file.sets.begin(), file.sets.end(), [&](const auto& set) {
-        return TableKey(set.framework, set.dtype, set.version) == key;
-      });
-      if (known == file.sets.end()) continue;
-      judge_set(device, rows, *known);
-      write_text("-", fmt::format("{} {} {} {}: 80 % interval {:.3f} to {:.3f}; held out: {}\n",
-                                  device.id, known->framework, known->version, known->dtype,
-                                  known->interval_low, known->interval_high, known->held_out));
+    if (!command.keep_factors) {
+      one.sets = {fit_table(device, keys[i], rows, command)};
     } else {
-      put_gemm_factors(file, fit_table(device, key, rows, command, session));
+      const auto known = std::find_if(file.sets.begin(), file.sets.end(), [&](const auto& set) {
+        return TableKey(set.framework, set.dtype, set.version) == keys[i];
+      });
+      if (known == file.sets.end()) return std::string();
+      one.sets = {*known};
+      one.sets.front().evidence = evidence_of(device, keys[i], *known, rows, command);
+      judge_set(device, rows, one.sets.front());
     }
-    write_text(path.string(), gemm_factors_text(file));
+    return gemm_factors_text(one);
+  });
+  for (const std::string& text : fitted) {
+    if (text.empty()) continue;
+    GemmFactorSet set = parse_gemm_factors(text, path.string()).sets.front();
+    command.output_lines->say(fmt::format(
+        "{} {} {} {}: {}; held out: {}; 80 % interval {:.3f} to {:.3f}\n", device.id, set.framework,
+        set.version, set.dtype, set.fitted_on, set.held_out, set.interval_low, set.interval_high));
+    add_gemm_set(device.id, set, *command.output_lines);
+    put_gemm_factors(file, std::move(set));
   }
+  write_text(path.string(), gemm_factors_text(file));
   return kSuccess;
 }
 

@@ -7,6 +7,8 @@
 
 namespace foretell {
 
+class FitOutput;
+
 // Raw text of the options; "" takes the default.
 struct GemmFitCommand {
   std::string device;
@@ -16,7 +18,9 @@ struct GemmFitCommand {
   std::string framework;  // "": all in the table
   std::string dtype;      // "": all in the table
   std::string seed;
-  bool keep_factors = false;  // judge what is there again instead of fitting
+  bool keep_factors = false;          // judge what is there again instead of fitting
+  std::string jobs;                   // processes, each with a table; "": one per processor
+  FitOutput* output_lines = nullptr;  // what is said; required
 };
 
 // Fits every table (framework, version, type) of the device, judges it on the families held out,

@@ -5,12 +5,15 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
+#include <set>
 
 #include "calib/import/check_measurements.hpp"
 #include "calib/import/read_measurements.hpp"
+#include "hw/spec/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/forecast/request_fields.hpp"
+#include "reports/record/json_text.hpp"
 #include "reports/record/text_file.hpp"
 
 namespace foretell {
@@ -18,7 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kShownProblems = 20;
 constexpr double kMaxPercent = 1000;
 constexpr std::int64_t kMaxRows = 1'000'000'000;
 
@@ -29,6 +31,7 @@ struct ImportCommandOptions {
   std::string provenance_file;
   std::string tolerance = "25";
   std::string least_rows = "12";
+  std::string format = "csv";
 };
 
 MeasurementProvenance given_provenance(const ImportCommandOptions& options) {
@@ -43,14 +46,6 @@ MeasurementProvenance given_provenance(const ImportCommandOptions& options) {
   fill(given.date, file.date);
   fill(given.software, file.software);
   return given;
-}
-
-[[noreturn]] void refuse(const std::vector<std::string>& problems) {
-  const std::size_t shown = std::min(problems.size(), kShownProblems);
-  const auto end = problems.begin() + static_cast<std::ptrdiff_t>(shown);
-  std::string text = join(std::vector<std::string>(problems.begin(), end), "\n");
-  if (problems.size() > shown) text += fmt::format("\n… and {} more", problems.size() - shown);
-  throw UserError(text + "\nnothing was imported");
 }
 
 // One part goes to the file that was asked for, several to files beside it with their names.
@@ -71,32 +66,70 @@ std::string how_to_validate(const MeasuredTable& table, const std::string& path)
   return command;
 }
 
+// That the tables are of and that are not known here.
+std::set<std::string> unknown_gpus(const std::vector<MeasuredTable>& tables) {
+  const GpuCatalog catalog;
+  std::set<std::string> unknown;
+  for (const MeasuredTable& table : tables) {
+    std::set<std::string> names;
+    for (std::size_t row = 0; row < table.rows.size(); ++row) names.insert(table.cell(row, "gpu"));
+    for (const std::string& name : names) {
+      if (!name.empty() && !catalog.has_system(name)) unknown.insert(name);
+    }
+  }
+  return unknown;
+}
+
+// An object per line; cells that are numbers are numbers.
+std::string measured_table_json(const MeasuredTable& table) {
+  std::string text;
+  for (const CsvRow& row : table.rows) {
+    text += "{";
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      text += (i > 0 ? "," : "") + json_text(table.header[i]) + ":";
+      const bool is_name = table.header[i] == "version" || table.header[i] == "sdk";
+      text += is_name ? json_text(row[i]) : json_number_or_text(row[i]);
+    }
+    text += "}\n";
+  }
+  return text;
+}
+
 int import_measurements(const ImportCommandOptions& options, const Session& session) {
   ImportRules rules;
   rules.tolerance = parse_positive("--tolerance", options.tolerance, kMaxPercent) / 100;
   rules.least_rows =
       static_cast<std::size_t>(parse_count("--min-rows", options.least_rows, 1, kMaxRows));
+  if (options.format != "csv" && options.format != "json")
+    throw unknown_name("format", options.format, {"csv", "json"});
   check_not_same_file(options.table, options.output);
+  std::vector<std::string> problems;
   const std::vector<MeasuredTable> tables =
-      read_measurements(options.table, given_provenance(options));
-  if (tables.empty()) throw UserError(options.table + ": has no measurement");
+      read_measurements(options.table, given_provenance(options), problems);
+  if (tables.empty() && problems.empty()) {
+    throw UserError(options.table + ": has no measurement");
+  }
   if (tables.size() > 1 && options.output == "-") {
     throw UserError("the measurements are of several kinds; give a file with -o");
   }
-  std::vector<std::string> problems;
   for (const MeasuredTable& table : tables) {
     for (std::string& problem : measurement_problems(table, options.table, rules)) {
       problems.push_back(std::move(problem));
     }
   }
-  if (!problems.empty()) refuse(problems);
+  refuse_problems(problems, "nothing was imported");
+  for (const std::string& gpu : unknown_gpus(tables)) {
+    session.say("foretell: '" + gpu +
+                "' is no GPU of this project: nothing can be compared with it");
+  }
+  const bool as_json = options.format == "json";
   for (const MeasuredTable& table : tables) {
     const std::string path = path_of(options, table, tables.size() == 1);
     OutputFile file(path);
-    file.write(measured_table_text(table));
+    file.write(as_json ? measured_table_json(table) : measured_table_text(table));
     file.finish();
-    session.say(fmt::format("foretell: {} rows of kind {} written; {}", table.rows.size(),
-                            table.name, how_to_validate(table, path)));
+    session.say(fmt::format("foretell: {} rows of kind {} written{}", table.rows.size(), table.name,
+                            as_json ? "" : "; " + how_to_validate(table, path)));
   }
   return kSuccess;
 }
@@ -134,6 +167,10 @@ void add_calibrate_import_command(CLI::App& calibrate, Session& session) {
       ->add_option("--tolerance", options->tolerance,
                    "percent that two measurements of one shape may differ by (default: 25)")
       ->type_name("PERCENT");
+  command
+      ->add_option("--format", options->format,
+                   "csv (default), which validate and fit read, or json: an object per line")
+      ->type_name("FORM");
   command
       ->add_option("--min-rows", options->least_rows, "refuse tables with fewer rows (default: 12)")
       ->type_name("N");

@@ -11,6 +11,9 @@
 #include "calib/command/calibrate_attention.hpp"
 #include "calib/command/calibrate_collective.hpp"
 #include "calib/command/calibrate_operator.hpp"
+#include "calib/command/fit_output.hpp"
+#include "calib/command/gemm_residuals.hpp"
+#include "calib/command/kernel_calibration.hpp"
 #include "calib/fit/kernel_fit.hpp"
 #include "calib/fit/measured_gemm_fit.hpp"
 #include "calib/import/check_measurements.hpp"
@@ -36,15 +39,6 @@ constexpr const char* kSplit =
 constexpr const char* kPriorLibrary = "trtllm";  // whose products run in the vendor's library, too
 constexpr std::int64_t kMaxSeed = std::int64_t{1} << 53;
 constexpr std::int64_t kMaxCopies = 1'000'000;
-constexpr std::size_t kShownProblems = 20;
-
-// Products by their number of rows: what bounds them differs.
-struct RowClass {
-  const char* name;
-  std::int64_t up_to;
-};
-constexpr RowClass kRowClasses[] = {
-    {"up to 16 rows", 16}, {"17 to 256 rows", 256}, {"more than 256 rows", kMaxGemmSide}};
 
 struct Samples {
   std::string version;
@@ -55,15 +49,15 @@ struct Samples {
 using TableKey = std::pair<std::string, std::string>;  // framework, type
 
 std::vector<MeasuredTable> checked_tables(const std::string& path) {
-  std::vector<MeasuredTable> tables = read_measurements(path, {});
   std::vector<std::string> problems;
+  std::vector<MeasuredTable> tables = read_measurements(path, {}, problems);
   for (const MeasuredTable& table : tables) {
     // Parts of records may be small; the fit itself says when there are too few.
     for (std::string& problem : measurement_problems(table, path, {ImportRules{}.tolerance, 1})) {
-      if (problems.size() < kShownProblems) problems.push_back(std::move(problem));
+      problems.push_back(std::move(problem));
     }
   }
-  if (!problems.empty()) throw UserError(join(problems, "\n"));
+  refuse_problems(problems, "nothing was fitted");
   return tables;
 }
 
@@ -99,8 +93,7 @@ void collect(const MeasuredTable& table, const GpuDeviceSpec& device, const Gemm
     sample.shape = {cells.count(row, "m", 1, kMaxGemmSide), cells.count(row, "n", 1, kMaxGemmSide),
                     cells.count(row, "k", 1, kMaxGemmSide)};
     sample.l2 = l2_state(cells, row, device, sample, gemm_type(dtype));
-    sample.measured =
-        Seconds(parse_positive("latency_us", cells.text(row, "latency_us"), 1e12) * 1e-6);
+    sample.measured = measured_time(cells, row);
     Samples& samples = all[{framework.empty() ? "measured" : framework, dtype}];
     samples.version = cells.text(row, "version");
     samples.provenance.insert(fmt::format("{}, by {}, {}", cells.text(row, kMeasuredOn),
@@ -126,41 +119,6 @@ ChosenGemmFactors prior_of(const GpuDeviceSpec& device, const TableKey& key) {
   return chosen;
 }
 
-std::vector<Comparison> compare(const GemmTiming& timing, const std::vector<GemmSample>& samples,
-                                std::int64_t above, std::int64_t up_to) {
-  std::vector<Comparison> comparisons;
-  for (const GemmSample& sample : samples) {
-    if (sample.shape.m <= above || sample.shape.m > up_to) continue;
-    comparisons.push_back({sample.measured.value(),
-                           timing.fastest(sample.shape, sample.l2).total.value(), std::nullopt});
-  }
-  return comparisons;
-}
-
-std::string accuracy_line(const std::string& name, const std::vector<Comparison>& comparisons) {
-  const Accuracy accuracy = accuracy_of(comparisons);
-  return fmt::format("{}: {} rows, MAPE {:.2f} %, median {:.2f} %, p90 {:.2f} %, bias {:+.2f} %",
-                     name, accuracy.n, accuracy.mape * 100, accuracy.median * 100,
-                     accuracy.p90 * 100, accuracy.bias * 100);
-}
-
-std::vector<std::string> residual_lines(const GemmTiming& timing, const Samples& samples) {
-  std::vector<std::string> lines;
-  std::int64_t above = 0;
-  for (const RowClass& rows : kRowClasses) {
-    const auto fitted = compare(timing, samples.fit, above, rows.up_to);
-    const auto held_out = compare(timing, samples.held_out, above, rows.up_to);
-    if (!fitted.empty()) {
-      lines.push_back(accuracy_line(std::string(rows.name) + ", fitted on", fitted));
-    }
-    if (!held_out.empty()) {
-      lines.push_back(accuracy_line(std::string(rows.name) + ", held out", held_out));
-    }
-    above = rows.up_to;
-  }
-  return lines;
-}
-
 GemmFactorSet fit_samples(const GpuDeviceSpec& device, const TableKey& key, const Samples& samples,
                           const GemmFitCommand& command, const Session& session) {
   const auto& [framework, dtype] = key;
@@ -184,15 +142,20 @@ GemmFactorSet fit_samples(const GpuDeviceSpec& device, const TableKey& key, cons
   set.fitted_on = fmt::format("{} of {} rows of {} families, MAPE {:.2f} %, {} free factors",
                               fit.rows, samples.fit.size(), fit.families, fit.mape * 100, fit.free);
   const GemmTiming timing(device, type, library, fit.factors);
-  set.evidence.residuals = residual_lines(timing, samples);
-  const std::vector<Comparison> held_out = compare(timing, samples.held_out, 0, kMaxGemmSide);
+  set.evidence.residuals = gemm_residuals(timing, samples.fit, samples.held_out);
+  const std::vector<Comparison> held_out =
+      compare_products(timing, samples.held_out, 0, kMaxGemmSide);
   std::vector<GemmSample> half;
   for (const GemmSample& sample : samples.held_out) {
     if (makes_interval(sample.shape.n, sample.shape.k)) half.push_back(sample);
   }
-  const Accuracy judged = accuracy_of(
-      compare(timing, half.empty() ? (held_out.empty() ? samples.fit : samples.held_out) : half, 0,
-              kMaxGemmSide));
+  const bool has_half = !half.empty();
+  const Accuracy judged = accuracy_of(compare_products(
+      timing, has_half ? half : (held_out.empty() ? samples.fit : samples.held_out), 0,
+      kMaxGemmSide));
+  set.evidence.interval_from =
+      fmt::format("{} rows of families {}", judged.n,
+                  has_half || !held_out.empty() ? "held out" : "that were fitted to");
   set.held_out = held_out.empty() ? "nothing: every family was fitted to"
                                   : accuracy_line("families of their own", held_out);
   set.interval_low = std::min(1.0, judged.ratio10);
@@ -258,7 +221,8 @@ int calibrate_measured(const GemmFitCommand& command, const Session& session) {
   file.split = kSplit;
   for (const auto& [key, rows] : samples) {
     const GemmFactorSet set = fit_samples(device, key, rows, command, session);
-    write_text("-", report(device, set));
+    command.output_lines->say(report(device, set));
+    add_gemm_set(device.id, set, *command.output_lines);
     put_gemm_factors(file, set);
     write_text(path.string(), gemm_factors_text(file));
   }

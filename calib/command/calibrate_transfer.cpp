@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -10,7 +11,9 @@
 #include <tuple>
 #include <vector>
 
+#include "calib/command/fit_output.hpp"
 #include "calib/validate/interval_estimate.hpp"
+#include "calib/validate/left_out_rows.hpp"
 #include "calib/validate/table_kind.hpp"
 #include "hw/spec/catalog.hpp"
 #include "hw/spec/gpu_catalog.hpp"
@@ -31,11 +34,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostRows = 4000;  // of one chip and table
+constexpr double kHolds = 0.75;          // an interval of 80 % does, within what few chips say
 
 struct TransferOptions {
   std::vector<std::string> tables;
   std::string output;
   std::string jobs;
+  std::string format = "table";
 };
 
 // Of the kernels that a table is of: the folder of their factors.
@@ -104,6 +109,15 @@ std::map<std::string, std::vector<CsvRow>> rows_by_chip(CsvReader& csv, const st
   return rows;
 }
 
+// 0 for what is no time above zero.
+double measured_us(const std::string& cell) {
+  try {
+    return read_measurement("latency_us", cell).value_or(0);
+  } catch (const UserError&) {
+    return 0;
+  }
+}
+
 void collect(const std::string& path, int jobs, Samples& samples) {
   const GpuCatalog catalog;
   CsvReader csv(path);
@@ -115,7 +129,7 @@ void collect(const std::string& path, int jobs, Samples& samples) {
     KernelOptions options;
     options.held_out_device = chip;
     const auto sink = [&, name = chip](const CsvRow& row, const RowPrediction& prediction) {
-      const double measured = std::strtod(cells.text(row, "latency_us").c_str(), nullptr);
+      const double measured = measured_us(cells.text(row, "latency_us"));
       if (!prediction.error.empty() || !(measured > 0)) return;
       side.push_back({name, measured / prediction.values.at("pred_us")});
     };
@@ -125,14 +139,53 @@ void collect(const std::string& path, int jobs, Samples& samples) {
   }
 }
 
+// On average over the chips left out; 0 when there is only one.
+double held_on_average(const WidenedInterval& widened) {
+  double sum = 0;
+  for (const auto& [chip, share] : widened.left_out) sum += share;
+  return widened.left_out.empty() ? 0 : sum / static_cast<double>(widened.left_out.size());
+}
+
+// Where errors of the chips lie on different sides, those of others say how far a prediction can be
+// off but not to which side: an interval of both.
+std::vector<RatioSample> both_ways(std::vector<RatioSample> samples) {
+  const std::size_t count = samples.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    samples.push_back({samples[i].network, 1 / samples[i].ratio});
+  }
+  return samples;
+}
+
+// Share of the rows of each chip that the interval of the others, both ways, holds.
+std::map<std::string, double> coverage_by_chip(const std::vector<RatioSample>& samples, double by) {
+  std::map<std::string, std::vector<RatioSample>> chips;
+  for (const RatioSample& sample : samples) chips[sample.network].push_back(sample);
+  std::map<std::string, double> shares;
+  for (const auto& [chip, rows] : chips) {
+    std::vector<RatioSample> others;
+    for (const RatioSample& sample : samples) {
+      if (sample.network != chip) others.push_back(sample);
+    }
+    if (others.empty()) continue;
+    const Interval interval = estimate_interval80(both_ways(std::move(others)));
+    shares[chip] = coverage_of(rows, {std::pow(interval.low, by), std::pow(interval.high, by)});
+  }
+  return shares;
+}
+
 TransferInterval interval_of(const Side& side, const std::vector<RatioSample>& samples) {
-  const WidenedInterval widened = widen_interval80(samples);
+  WidenedInterval widened = widen_interval80(samples);
+  if (held_on_average(widened) < kHolds) {
+    widened = widen_interval80(both_ways(samples));
+    widened.left_out = coverage_by_chip(samples, widened.by);
+  }
   return {side.kernels,   side.same_generation, widened.interval.low, widened.interval.high,
           samples.size(), widened.by,           widened.left_out};
 }
 
 int calibrate_transfer(const TransferOptions& options, const Session& session) {
   const int jobs = parse_jobs(options.jobs);
+  FitOutput output(options.format);
   const fs::path path = options.output.empty()
                             ? default_catalog_paths().factors / "gpu" / "transfer.yaml"
                             : fs::path(options.output);
@@ -155,13 +208,27 @@ int calibrate_transfer(const TransferOptions& options, const Session& session) {
     for (const auto& [chip, share] : made.left_out) {
       held += fmt::format("{}{} {}", held.empty() ? "" : ", ", chip, percent_format(share));
     }
-    write_text("-", fmt::format("{}, nearest measured chip of {} generation: {:.3f} to {:.3f}; "
-                                "holds on the rows of a chip left out: {}\n",
-                                made.kernels, made.same_generation ? "the same" : "another",
-                                made.low, made.high, held.empty() ? "one chip alone" : held));
+    const std::string generation = made.same_generation ? "the same" : "another";
+    output.say(fmt::format(
+        "{}, nearest measured chip of {} generation: {:.3f} to {:.3f}; "
+        "holds on the rows of a chip left out: {}\n",
+        made.kernels, generation, made.low, made.high, held.empty() ? "one chip alone" : held));
+    FitLine line{"",
+                 made.kernels,
+                 "interval",
+                 "nearest measured chip of " + generation + " generation",
+                 "",
+                 to_text(made.low),
+                 to_text(made.high)};
+    line.rows = std::to_string(rows.size());
+    output.add(line);
+    for (const auto& [chip, share] : made.left_out) {
+      output.add({chip, made.kernels, "coverage", "left out", to_text(share), "", ""});
+    }
   }
   if (intervals.empty()) throw UserError("no row of the tables is of a GPU that has factors");
   write_text(path.string(), transfer_intervals_text(intervals));
+  output.finish();
   session.say("foretell: intervals written to " + path.string());
   return kSuccess;
 }
@@ -185,6 +252,7 @@ void add_transfer_command(CLI::App& calibrate, Session& session) {
       ->type_name("FILE");
   command->add_option("--jobs", options->jobs, "processes (default: one per processor)")
       ->type_name("N");
+  add_fit_format_option(*command, options->format);
   command->callback([options, &session] {
     session.action = [options, &session] { return calibrate_transfer(*options, session); };
   });

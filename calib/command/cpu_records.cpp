@@ -9,7 +9,9 @@
 
 #include "calib/command/cpu_intervals.hpp"
 #include "calib/fit/cpu_fit.hpp"
+#include "calib/import/check_measurements.hpp"
 #include "calib/import/record_tables.hpp"
+#include "calib/validate/left_out_rows.hpp"
 #include "hw/spec/cpu_catalog.hpp"
 #include "hw/spec/cpu_factors.hpp"
 #include "hw/spec/gpu_catalog.hpp"
@@ -39,7 +41,7 @@ bool is_cpu_header(const CsvRow& header) {
 }
 
 // A row of a table that was imported as the record that it was.
-Measurement record_of(const CsvRow& header, const CsvRow& row, const std::string& where) {
+Measurement record_of(const CsvRow& header, const CsvRow& row) {
   static const std::vector<std::string> kSizes = {
       "b",      "m",        "n",        "k",      "rows",  "cols",    "heads",
       "seq",    "head_dim", "channels", "height", "width", "filters", "kernel",
@@ -51,12 +53,10 @@ Measurement record_of(const CsvRow& header, const CsvRow& row, const std::string
   record.device = cell("system");
   record.op = cell("op") == "bmm" ? "batched_gemm" : cell("op");
   record.dtype = cell("dtype");
-  record.latency_us = std::strtod(cell("latency_us").c_str(), nullptr);
+  record.latency_us = read_measurement("latency_us", cell("latency_us")).value_or(0);
   record.spread = std::strtod(cell("spread").c_str(), nullptr);
   record.provenance.machine = cell(kMeasuredOn);
-  if (!(record.latency_us > 0)) {
-    throw UserError(where + ": latency_us: '" + cell("latency_us") + "' has to be above zero");
-  }
+  if (!(record.latency_us > 0)) throw UserError("latency_us: is empty; leave the row out");
   if (const std::string text = cell("conv"); !text.empty()) {
     const SquareConvolution shape = parse_convolution(text, std::atoll(cell("b").c_str()));
     record.shape = {
@@ -85,10 +85,22 @@ std::vector<Measurement> records_of_table(const std::string& path) {
                     ": no provenance; `foretell calibrate import` makes tables that have it");
   }
   std::vector<Measurement> records;
+  std::vector<std::string> problems;
   CsvRow row;
-  while (csv.next(row)) {
-    records.push_back(record_of(csv.header(), row, fmt::format("{}:{}", path, csv.line())));
+  std::string problem;
+  while (csv.next(row, problem)) {
+    try {
+      if (!problem.empty()) {
+        problems.push_back(problem);
+        continue;
+      }
+      records.push_back(record_of(csv.header(), row));
+      records.back().line = csv.line();
+    } catch (const UserError& error) {
+      problems.push_back(fmt::format("{}:{}: {}", path, csv.line(), error.what()));
+    }
   }
+  refuse_problems(problems, "no row counts while one of them cannot be");
   return records;
 }
 
@@ -149,9 +161,16 @@ std::vector<Measurement> read_measurement_lines(const std::string& path) {
   InputFile file(path);
   std::vector<Measurement> records;
   std::string line;
-  for (int number = 1; file.read_line(line); ++number) {
-    records.push_back(parse_measurement(line, fmt::format("{}:{}", path, number)));
+  std::vector<std::string> problems;
+  for (std::size_t number = 1; file.read_line(line); ++number) {
+    try {
+      records.push_back(parse_measurement(line, fmt::format("{}:{}", path, number)));
+      records.back().line = number;
+    } catch (const UserError& error) {
+      problems.emplace_back(error.what());
+    }
   }
+  refuse_problems(problems, "no record counts while one of them cannot be");
   if (records.empty()) throw UserError(path + ": holds no measurement");
   return records;
 }
@@ -176,7 +195,8 @@ CpuRecords::CpuRecords(const std::string& path, const CpuRecordOptions& options,
   const CpuRowTable table = cpu_rows_of(records);
   check_possible(system.spec, table.rows);
   for (const auto& [reason, count] : table.left_out) {
-    session.say(fmt::format("foretell: left out, {} rows: {}", count, reason));
+    session.say(fmt::format("foretell: left out, {} of {} records (a point has several): {}", count,
+                            records.size(), reason));
   }
   const bool has_intervals = chosen.note.empty() && !chosen.intervals.by_class.empty();
   for (const CpuRow& row : table.rows) {
@@ -188,10 +208,10 @@ CpuRecords::CpuRecords(const std::string& path, const CpuRecordOptions& options,
     }
     prediction.parts =
         parts_of(loops_of(CpuTiming(system.spec, chosen.factors, row.threads), row.op));
-    rows_.emplace_back(CsvRow{row.op.op, row.op.dtype, operator_class(row.op), shape_text(row),
-                              std::to_string(row.threads), row.op.cold ? "cold" : "warm",
-                              row.held_out ? "yes" : "no", to_text(row.measured_us)},
-                       std::move(prediction));
+    rows_.push_back({CsvRow{row.op.op, row.op.dtype, operator_class(row.op), shape_text(row),
+                            std::to_string(row.threads), row.op.cold ? "cold" : "warm",
+                            row.held_out ? "yes" : "no", to_text(row.measured_us)},
+                     row.line, std::move(prediction)});
   }
 }
 
@@ -201,8 +221,9 @@ const CsvRow& CpuRecords::header() {
   return kHeader;
 }
 
-void CpuRecords::each(const std::function<void(const CsvRow&, const RowPrediction&)>& sink) const {
-  for (const auto& [row, prediction] : rows_) sink(row, prediction);
+void CpuRecords::each(
+    const std::function<void(const CsvRow&, std::size_t, const RowPrediction&)>& sink) const {
+  for (const Row& row : rows_) sink(row.cells, row.line, row.prediction);
 }
 
 }  // namespace foretell

@@ -12,7 +12,8 @@
 
 namespace foretell {
 
-// Records of any machine, one per line. UserError with file:line, and when there is none.
+// Records of any machine, one per line. UserError that names every wrong one with file:line, and
+// when there is none.
 std::vector<Measurement> read_measurement_lines(const std::string& path);
 
 // Does the file hold records of a CPU, or rows of them?
@@ -35,11 +36,17 @@ class CpuRecords {
   static const CsvRow& header();
 
   // One row per point, the shortest of its rounds. A row that factors were fitted to, or that made
-  // the intervals, has no interval.
-  void each(const std::function<void(const CsvRow&, const RowPrediction&)>& sink) const;
+  // the intervals, has no interval. `line` is where that round stands in the file.
+  void each(
+      const std::function<void(const CsvRow&, std::size_t line, const RowPrediction&)>& sink) const;
 
  private:
-  std::vector<std::pair<CsvRow, RowPrediction>> rows_;
+  struct Row {
+    CsvRow cells;
+    std::size_t line;
+    RowPrediction prediction;
+  };
+  std::vector<Row> rows_;
 };
 
 }  // namespace foretell

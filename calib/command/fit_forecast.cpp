@@ -23,7 +23,8 @@ constexpr const char* kAnyRelease = "9999.0";  // a key and a release that it co
 
 // Everything that the time of a call depends on.
 std::string key_of(const std::string& network, const FitRow& row, const Request& request) {
-  return network + row.setting + '\n' + to_text(request.in_flight) + '\n' + join(request.set, "\n");
+  return network + row.setting + '\n' + to_text(request.in_flight) + '\n' + request.sdk + '\n' +
+         join(request.set, "\n");
 }
 
 // First character of a line that a worker sends.

@@ -117,6 +117,31 @@ std::vector<std::string> residual_lines(const std::vector<JudgedRow>& rows) {
   return lines;
 }
 
+void tell_fit(const std::string& device, const FitResult& result,
+              const std::vector<JudgedRow>& rows, FitOutput& output) {
+  for (const FactorEstimate& estimate : result.factors) {
+    const FreeFactor& factor = estimate.factor;
+    FitLine line{device,
+                 "",
+                 "factor",
+                 factor.name,
+                 factor.text(estimate.value),
+                 factor.text(estimate.low80),
+                 factor.text(estimate.high80)};
+    line.identified = estimate.identified ? "yes" : "no";
+    output.add(line);
+  }
+  for (const Correlation& pair : result.correlations) {
+    output.add({device, "", "trade_off", pair.first + ", " + pair.second,
+                fmt::format("{:.4f}", pair.value), "", ""});
+  }
+  for (const auto& [side, group] : groups_by_side(rows)) {
+    const std::string name(to_string(side));
+    output.add_accuracy(device, name, accuracy_of(group.fitted));
+    output.add_accuracy(device, name + ", without factors", accuracy_of(group.unfitted));
+  }
+}
+
 std::string fit_report(const FitResult& result, const std::vector<JudgedRow>& rows, int max_width) {
   std::string text = render_text(factor_table(result), max_width);
   for (const Correlation& pair : result.correlations) {

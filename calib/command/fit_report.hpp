@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "calib/command/fit_output.hpp"
 #include "calib/command/fit_rows.hpp"
 #include "calib/fit/fit.hpp"
 
@@ -28,6 +29,8 @@ std::string describe_fit_rows(const FitPlan& plan, const std::vector<FitRow>& ro
 std::vector<std::string> residual_lines(const std::vector<JudgedRow>& rows);
 
 // Tables of the factors, of their correlations and of the accuracy by side and architecture.
+void tell_fit(const std::string& device, const FitResult& result,
+              const std::vector<JudgedRow>& rows, FitOutput& output);
 std::string fit_report(const FitResult& result, const std::vector<JudgedRow>& rows, int max_width);
 
 }  // namespace foretell

@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <map>
 
+#include "calib/import/check_measurements.hpp"
+#include "calib/import/contradictions.hpp"
+#include "calib/validate/left_out_rows.hpp"
 #include "calib/validate/table_kind.hpp"
 #include "hw/spec/catalog.hpp"
 #include "model/base/errors.hpp"
@@ -17,17 +18,6 @@
 
 namespace foretell {
 namespace {
-
-double parse_time(const std::string& text, const std::string& column, const CsvReader& table) {
-  double value = 0;
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = result.ec == std::errc() && result.ptr == text.data() + text.size();
-  if (!whole || !std::isfinite(value) || !(value > 0)) {
-    throw UserError(fmt::format("{}:{}: {}: '{}' is no measured time; it has to be above 0",
-                                table.path(), table.line(), column, text));
-  }
-  return value;
-}
 
 // Device of a system by its name; "" for a system that is not in the catalogue.
 class KnownDevices {
@@ -79,6 +69,8 @@ FitRows read_fit_rows(const std::string& path, const FitPlan& plan, const Split&
   const RowFilter filter = filter_of(header, plan, split);
   const RowReader reader(layout, header, {});
   KnownDevices devices;
+  Contradictions contradictions(layout, header, ImportRules{}.tolerance);
+  std::vector<std::string> problems;
   FitRows rows;
   CsvRow row;
   while (table.next(row)) {
@@ -87,11 +79,16 @@ FitRows read_fit_rows(const std::string& path, const FitPlan& plan, const Split&
     const std::string device = devices.find(row[system]);
     if (std::find(plan.devices.begin(), plan.devices.end(), device) == plan.devices.end()) continue;
     FitRow one;
-    one.measured_ms = parse_time(std::string(trim(row[measured])), plan.measured, table);
     try {
+      one.measured_ms = read_measurement(plan.measured, row[measured]).value_or(0);
       one.request = reader.request(row);
     } catch (const UserError& error) {
-      throw UserError(fmt::format("{}:{}: {}", path, table.line(), error.what()));
+      problems.push_back(fmt::format("{}:{}: {}", path, table.line(), error.what()));
+      continue;
+    }
+    for (const Contradiction& found : contradictions.add(row, table.line())) {
+      problems.push_back(
+          fmt::format("{}:{}: {}: {}", path, table.line(), found.column, found.difference));
     }
     one.device = device;
     one.network = one.request.workload;
@@ -99,6 +96,7 @@ FitRows read_fit_rows(const std::string& path, const FitPlan& plan, const Split&
     one.setting = setting_of(one.request);
     rows.rows.push_back(std::move(one));
   }
+  refuse_problems(problems, "nothing was fitted");
   if (rows.rows.empty()) {
     throw UserError(fmt::format("{}: none of {} rows has {} of {} networks on {}, with use=yes",
                                 path, rows.read, plan.measured, split.family(),

@@ -6,10 +6,14 @@
 #include <array>
 #include <cmath>
 #include <foretell/version.hpp>
+#include <optional>
 #include <set>
 
+#include "calib/command/fit_output.hpp"
+#include "calib/command/parallel_fit.hpp"
 #include "calib/fit/evidence.hpp"
 #include "calib/fit/kernel_fit.hpp"
+#include "calib/validate/left_out_rows.hpp"
 #include "calib/validate/statistics.hpp"
 #include "hw/spec/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
@@ -22,7 +26,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kMaxMicroseconds = 1e12;
 constexpr double kMicrosecond = 1e-6;
 constexpr std::size_t kLeastForInterval = 10;  // rows
 constexpr std::size_t kFewFamilies = 12;       // held out; fewer tell no interval
@@ -32,6 +35,12 @@ constexpr std::size_t kLeastCrossFamilies = 3;
 std::size_t count_families(const std::vector<KernelSample>& rows) {
   std::set<std::string> families;
   for (const KernelSample& row : rows) families.insert(row.family);
+  return families.size();
+}
+
+std::size_t count_families(const std::vector<RatioSample>& samples) {
+  std::set<std::string> families;
+  for (const RatioSample& sample : samples) families.insert(sample.network);
   return families.size();
 }
 
@@ -128,8 +137,9 @@ bool tells_interval(const KernelFitTask& task) {
 }  // namespace
 
 Seconds measured_time(const NamedCells& cells, const CsvRow& row) {
-  return Seconds(parse_positive("latency_us", cells.text(row, "latency_us"), kMaxMicroseconds) *
-                 kMicrosecond);
+  const std::optional<double> us = read_measurement("latency_us", cells.text(row, "latency_us"));
+  if (!us) throw UserError("latency_us: is empty; wanted is a measured time");
+  return Seconds(*us * kMicrosecond);
 }
 
 bool DeviceNames::is_device(const std::string& name) {
@@ -153,8 +163,8 @@ std::string size_class(std::int64_t size) {
 
 KernelCalibration::KernelCalibration(const GemmFitCommand& command, const GpuDeviceSpec& device,
                                      KernelFitSettings settings, const fs::path& folder,
-                                     const std::string& split)
-    : command_(command), device_(device), settings_(std::move(settings)) {
+                                     const std::string& split, const Session& session)
+    : command_(command), device_(device), settings_(std::move(settings)), session_(session) {
   const fs::path place =
       command.output.empty() ? folder : fs::path(command.output) / "gpu" / folder.filename();
   std::error_code error;
@@ -165,20 +175,34 @@ KernelCalibration::KernelCalibration(const GemmFitCommand& command, const GpuDev
   file_.split = split;
 }
 
-void KernelCalibration::check_any(bool any) const {
-  if (!any) throw UserError("no row of the table is for " + device_.id);
+void KernelCalibration::run_all(std::size_t count,
+                                const std::function<std::string(std::size_t)>& calibrate) {
+  if (count == 0) throw UserError("no row of the table is for " + device_.id);
+  bool any = false;
+  for (const std::string& text : fit_all(count, command_.jobs, session_, calibrate)) {
+    if (text.empty()) continue;
+    KernelFactorSet set = parse_kernel_factors(text, path_.string()).sets.front();
+    command_.output_lines->say(fmt::format(
+        "{} {} {}: {}; held out: {}; 80 % interval {:.3f} to {:.3f}\n", file_.device, set.table,
+        set.version, set.fitted_on, set.held_out, set.interval_low, set.interval_high));
+    command_.output_lines->add_set(file_.device, set.table + " " + set.version, set.factors,
+                                   set.evidence, set.interval_low, set.interval_high, set.fitted_on,
+                                   set.held_out);
+    put_factor_set(file_, std::move(set));
+    any = true;
+  }
+  if (any) write_text(path_.string(), kernel_factors_text(file_));
 }
 
-void KernelCalibration::calibrate(KernelFitTask& task) {
+std::string KernelCalibration::calibrated_text(KernelFitTask& task) const {
   const auto known = std::find_if(file_.sets.begin(), file_.sets.end(),
                                   [&](const auto& set) { return set.table == task.name; });
-  if (command_.keep_factors && known == file_.sets.end()) return;
-  KernelFactorSet set = calibrated_set(task, command_.keep_factors ? &*known : nullptr);
-  write_text("-", fmt::format("{} {} {}: {}; held out: {}; 80 % interval {:.3f} to {:.3f}\n",
-                              file_.device, set.table, set.version, set.fitted_on, set.held_out,
-                              set.interval_low, set.interval_high));
-  put_factor_set(file_, std::move(set));
-  write_text(path_.string(), kernel_factors_text(file_));
+  if (command_.keep_factors && known == file_.sets.end()) return "";
+  KernelFactorsFile file;
+  file.device = file_.device;
+  file.split = file_.split;
+  file.sets = {calibrated_set(task, command_.keep_factors ? &*known : nullptr)};
+  return kernel_factors_text(file);
 }
 
 // Where a search for the factors of the table starts, and what it does not move.
@@ -289,11 +313,14 @@ KernelFactorSet KernelCalibration::calibrated_set(KernelFitTask& task,
           ? fmt::format("nothing: all {} of this table were fitted to", settings_.families)
           : fmt::format("{} rows of {} {}, {}", judged.size(), count_families(task.held_out),
                         settings_.families, accuracy_text_of(judged));
-  const bool leaves_out = settings_.leaves_families_out && !tells_interval(task) &&
-                          count_families(task.fit) >= kLeastCrossFamilies;
+  const bool leaves_out = (settings_.leaves_families_out || task.held_out.empty()) &&
+                          !tells_interval(task) && count_families(task.fit) >= kLeastCrossFamilies;
   const std::vector<RatioSample> samples =
       leaves_out ? cross_samples(task) : held_out_samples(task);
   if (samples.empty()) throw UserError(task.name + ": too few families to tell an interval from");
+  set.evidence.interval_from = fmt::format(
+      "{} rows of {} {} {}", samples.size(), count_families(samples), settings_.families,
+      leaves_out ? "that were fitted to, each predicted by a fit without it" : "held out");
   const Interval interval = widened_interval80(samples);
   set.interval_low = interval.low;
   set.interval_high = interval.high;

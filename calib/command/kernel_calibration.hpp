@@ -15,6 +15,7 @@
 #include "hw/spec/gpu_spec.hpp"
 #include "hw/spec/kernel_factors_file.hpp"
 #include "model/tables/kernel_rows.hpp"
+#include "model/terminal/session.hpp"
 
 namespace foretell {
 
@@ -78,32 +79,37 @@ struct KernelFitSettings {
   bool leaves_families_out = true;
 };
 
-// Fits the tables of a device one after another, or judges again what is known of them, and writes
-// each as soon as it is done.
+// Fits the tables of a device, each in a process of its own, or judges again what is known of them,
+// and writes their factors.
 class KernelCalibration {
  public:
   // `folder`: where the program reads factors of the kind from. UserError when there is no row.
   KernelCalibration(const GemmFitCommand& command, const GpuDeviceSpec& device,
                     KernelFitSettings settings, const std::filesystem::path& folder,
-                    const std::string& split);
+                    const std::string& split, const Session& session);
 
   // `prepare` gets a task with rows, fills in the rest and calls what it is given.
   template <class Row, class Prepare>
-  void run(const std::map<std::string, KernelTable<Row>>& tables, Prepare&& prepare) {
-    check_any(!tables.empty());
-    for (const auto& [name, table] : tables) {
+  void run(const std::map<std::string, KernelTable<Row>>& tables, const Prepare& prepare) {
+    std::vector<std::string> names;
+    for (const auto& entry : tables) names.push_back(entry.first);
+    run_all(names.size(), [&](std::size_t i) {
+      const KernelTable<Row>& table = tables.at(names[i]);
       KernelFitTask task;
-      task.name = name;
+      task.name = names[i];
       task.version = table.version;
       task.fit.assign(table.fit.begin(), table.fit.end());
       task.held_out.assign(table.held_out.begin(), table.held_out.end());
-      prepare(table, task, [&] { calibrate(task); });
-    }
+      std::string text;
+      prepare(table, task, [&] { text = calibrated_text(task); });
+      return text;
+    });
   }
 
  private:
-  void check_any(bool any) const;
-  void calibrate(KernelFitTask& task);
+  // Each returns a factor file with its set, or "" for a table that is not fitted.
+  void run_all(std::size_t count, const std::function<std::string(std::size_t)>& calibrate);
+  std::string calibrated_text(KernelFitTask& task) const;
   KernelFactorSet calibrated_set(KernelFitTask& task, const KernelFactorSet* kept) const;
   KernelFactorSet fitted_set(KernelFitTask& task) const;
   KernelFit search(KernelFitTask& task, const std::vector<std::size_t>& rows) const;
@@ -117,6 +123,7 @@ class KernelCalibration {
   KernelFitSettings settings_;
   std::filesystem::path path_;
   KernelFactorsFile file_;
+  const Session& session_;
 };
 
 }  // namespace foretell

@@ -92,6 +92,7 @@ CpuRow row_of(const Measurement& measurement) {
   row.family = family_of(row.op);
   row.held_out = is_held_out(row.op, row.family);
   row.text = point_of(measurement);
+  row.line = measurement.line;
   return row;
 }
 
@@ -143,6 +144,15 @@ CpuFactors belief() {
   return factors;
 }
 
+// The first of the problems, a line each.
+std::string shown_text(const std::vector<std::string>& problems) {
+  const auto shown = std::min(problems.size(), static_cast<std::size_t>(kShownProblems));
+  std::string text;
+  for (std::size_t i = 0; i < shown; ++i) text += (i > 0 ? "\n" : "") + problems[i];
+  if (problems.size() > shown) text += fmt::format("\nand {} more", problems.size() - shown);
+  return text;
+}
+
 }  // namespace
 
 CpuRowTable cpu_rows_of(const std::vector<Measurement>& measurements) {
@@ -152,6 +162,7 @@ CpuRowTable cpu_rows_of(const std::vector<Measurement>& measurements) {
   std::map<std::size_t, double> longest_us;   // of points with several rounds
   std::set<std::string> machines;
   int loaded = 0;
+  std::vector<std::string> contradictions;
   for (const Measurement& measurement : measurements) {
     machines.insert(measurement.provenance.machine);
     const std::string key = measurement_key(measurement);
@@ -159,9 +170,11 @@ CpuRowTable cpu_rows_of(const std::vector<Measurement>& measurements) {
     if (!is_new) {
       const double ratio = measurement.latency_us / known->second;
       if (ratio > kContradiction || ratio < 1 / kContradiction) {
-        throw UserError(
-            fmt::format("{}: measured twice, as {:.4g} us and {:.4g} us; leave the wrong line out",
-                        key, known->second, measurement.latency_us));
+        contradictions.push_back(fmt::format(
+            "{}{}: measured twice, as {:.4g} us and {:.4g} us; leave the wrong line out",
+            measurement.line > 0 ? fmt::format("line {}: ", measurement.line) : "", key,
+            known->second, measurement.latency_us));
+        continue;
       }
       ++table.left_out["measured before"];
       continue;
@@ -180,12 +193,17 @@ CpuRowTable cpu_rows_of(const std::vector<Measurement>& measurements) {
       longest_us[table.rows.size()] = measurement.latency_us;
       table.rows.push_back(row_of(measurement));
     } else {
-      double& shortest = table.rows[place->second].measured_us;
-      shortest = std::min(shortest, measurement.latency_us);
+      CpuRow& row = table.rows[place->second];
+      if (measurement.latency_us < row.measured_us) {
+        row.measured_us = measurement.latency_us;
+        row.line = measurement.line;
+      }
+      const double shortest = row.measured_us;
       double& longest = longest_us[place->second];
       longest = std::max({longest, shortest, measurement.latency_us});
     }
   }
+  if (!contradictions.empty()) throw UserError(shown_text(contradictions));
   for (const auto& [place, longest] : longest_us) {
     if (longest > kContradiction * table.rows[place].measured_us) ++table.disagreeing;
   }

@@ -22,6 +22,7 @@ struct CpuRow {
   bool held_out = false;
   double measured_us = 0;  // the shortest of its rounds
   std::string text;        // of the shape, for people
+  std::size_t line = 0;    // of the file, of that round
 };
 
 // Which rows of the measurements a fit can use, and which not.

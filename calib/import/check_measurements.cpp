@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
 #include <map>
 #include <optional>
-#include <set>
+#include <utility>
 
+#include "calib/import/contradictions.hpp"
+#include "calib/validate/left_out_rows.hpp"
 #include "hw/spec/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
@@ -17,17 +17,24 @@
 namespace foretell {
 namespace {
 
+constexpr std::size_t kShownProblems = 20;
 constexpr double kMicro = 1e-6;
+constexpr double kMilli = 1e-3;
 constexpr double kFarBelow = 1.3;      // faster than the peak by more than clocks explain
 constexpr double kFarAbove = 300;      // slower than a whole table of large operators can be
 constexpr double kLarge = 5e-6;        // seconds at the peak from which an operator is large
 constexpr double kLeastKernel = 2e-7;  // seconds; no GPU starts and ends a kernel faster
+constexpr double kLeastCall = 1e-6;    // seconds; no network is computed faster
+constexpr double kSlowest = 1000;    // times that a product may take what the chip needs for it …
+constexpr double kSlowFloor = 1e-3;  // … and seconds that it may take besides
 
+// Above zero; nothing for every other cell.
 std::optional<double> number(const std::string& text) {
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != '\0' || !std::isfinite(value)) return std::nullopt;
-  return value;
+  try {
+    return read_measurement("", text);
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
 }
 
 const TableLayout& layout_of(const MeasuredTable& table) {
@@ -35,27 +42,6 @@ const TableLayout& layout_of(const MeasuredTable& table) {
     if (layout.kind == table.kind) return layout;
   }
   throw InternalError(__FILE__, __LINE__, "a kind of table without a layout");
-}
-
-std::vector<std::string> measured_columns(const MeasuredTable& table) {
-  std::vector<std::string> columns;
-  for (const MeasuredColumn& column : layout_of(table).measured) {
-    const CsvRow& header = table.header;
-    const bool there = std::find(header.begin(), header.end(), column.measured) != header.end();
-    const bool is_new = std::find(columns.begin(), columns.end(), column.measured) == columns.end();
-    if (there && is_new) columns.push_back(column.measured);
-  }
-  return columns;
-}
-
-// Columns that say nothing about what was measured.
-bool is_outcome(const std::string& column, const std::vector<std::string>& measured) {
-  static const std::set<std::string> kOutcomes = {
-      "spread", "repeats", "clock_mhz", "power_w", "temperature_c",   "load_average", "notes",
-      "flags",  "id",      "use",       "latest",  "throughput_unit", "status",       "message"};
-  return kOutcomes.count(column) > 0 || starts_with(column, "latency_") ||
-         starts_with(column, "pred_") || starts_with(column, "measured_") ||
-         std::find(measured.begin(), measured.end(), column) != measured.end();
 }
 
 double size_of(const MeasuredTable& table, std::size_t row, const char* column, double otherwise) {
@@ -80,6 +66,25 @@ double flops_of(const MeasuredTable& table, std::size_t row) {
   return 2 * size("b", 1) * size("m", 0) * size("n", 0) * size("k", 0);
 }
 
+// The type of the project by its name; nothing where there is none.
+const GemmType* type_of(const std::string& name) {
+  for (const GemmType& type : gemm_types()) {
+    if (type.name == name) return &type;
+  }
+  return nullptr;
+}
+
+// Bytes that a row cannot do without: the weights of a product, both sides of a pass over memory.
+double bytes_of(const MeasuredTable& table, std::size_t row) {
+  const GemmType* type = type_of(table.cell(row, "dtype"));
+  if (type == nullptr) return 0;
+  const auto size = [&](const char* column) { return size_of(table, row, column, 0); };
+  if (table.kind == TableKind::kGemm) return size("n") * size("k") * type->weight_bytes;
+  if (table.kind != TableKind::kOperator || table.cell(row, "op") == "gather") return 0;
+  const double sides = table.cell(row, "op") == "reduce" ? 1 : 2;
+  return sides * size("rows") * size("cols") * type->weight_bytes;
+}
+
 const GpuDeviceSpec* device_of(const std::string& name) {
   static const GpuCatalog kCatalog;
   static std::map<std::string, std::optional<GpuDeviceSpec>> known;
@@ -88,14 +93,37 @@ const GpuDeviceSpec* device_of(const std::string& name) {
   return entry->second ? &*entry->second : nullptr;
 }
 
+// FLOP/s; 0 when the chip or the type is not known.
+double rate_of(const GpuDeviceSpec& device, const std::string& dtype) {
+  const GemmType* type = type_of(dtype);
+  if (type == nullptr) return 0;
+  const auto matrix = device.matrix_rate.find(type->rate);
+  const auto vector = device.vector_rate.find(type->rate);
+  return std::max(matrix == device.matrix_rate.end() ? 0 : matrix->second,
+                  vector == device.vector_rate.end() ? 0 : vector->second);
+}
+
+// Seconds that the chip needs for a product whose operands come from DRAM; 0 for all else.
+double needed_seconds(const MeasuredTable& table, std::size_t row) {
+  const GpuDeviceSpec* device = device_of(table.cell(row, "gpu"));
+  if (device == nullptr || table.kind != TableKind::kGemm) return 0;
+  const double rate = rate_of(*device, table.cell(row, "dtype"));
+  if (!(rate > 0)) return 0;
+  return std::max(flops_of(table, row) / rate,
+                  bytes_of(table, row) / device->hbm.bandwidth.value());
+}
+
 class Checker {
  public:
   Checker(const MeasuredTable& table, const std::string& path, const ImportRules& rules)
-      : table_(table), path_(path), rules_(rules), measured_(measured_columns(table)) {}
+      : table_(table),
+        path_(path),
+        rules_(rules),
+        measured_(measured_columns(layout_of(table), table.header)) {}
 
   std::vector<std::string> problems() {
     check_times();
-    if (problems_.empty()) check_units();
+    check_units();
     check_contradictions();
     if (table_.rows.size() < rules_.least_rows) {
       problems_.push_back(fmt::format("{}: {} has {} rows; fewer than {} determine no factor",
@@ -112,19 +140,31 @@ class Checker {
   void check_times() {
     for (std::size_t row = 0; row < table_.rows.size(); ++row) {
       for (const std::string& column : measured_) {
-        const std::string cell = table_.cell(row, column);
-        if (cell.empty()) continue;
-        const std::optional<double> value = number(cell);
-        if (!value || !(*value > 0)) {
-          report(row, column, "'" + cell + "' is no measurement; it has to be above 0");
+        try {
+          read_measurement(column, table_.cell(row, column));
+        } catch (const UserError& error) {
+          problems_.push_back(fmt::format("{}:{}: {}", path_, table_.lines[row], error.what()));
         }
       }
     }
   }
 
+  void check_calls() {
+    for (const char* column : {"call_ms", "ttft_ms", "tpot_ms"}) {
+      for (std::size_t row = 0; row < table_.rows.size(); ++row) {
+        const std::optional<double> ms = number(table_.cell(row, column));
+        if (!ms || *ms * kMilli >= kLeastCall) continue;
+        report(
+            row, column,
+            fmt::format("{} ms cannot be: no network is that fast; wanted are milliseconds", *ms));
+      }
+    }
+  }
+
   void check_units() {
-    if (layout_of(table_).measured.front().measured != "latency_us") return;
-    std::vector<double> ratios;  // of large operators
+    if (layout_of(table_).measured.front().measured != "latency_us") return check_calls();
+    std::vector<double> ratios;                             // of large operators
+    std::vector<std::pair<std::size_t, std::string>> slow;  // rows, and what is wrong with them
     for (std::size_t row = 0; row < table_.rows.size(); ++row) {
       const std::optional<double> us = number(table_.cell(row, "latency_us"));
       if (!us) continue;
@@ -135,41 +175,33 @@ class Checker {
                fmt::format("{} us cannot be: at its peak the chip takes {:.3g} us; wanted are "
                            "microseconds",
                            *us, least / kMicro));
+      } else if (const double needed = needed_seconds(table_, row);
+                 needed > 0 && seconds > kSlowest * needed + kSlowFloor) {
+        slow.emplace_back(
+            row, fmt::format("{} us cannot be: the chip needs {:.3g} us; wanted are microseconds",
+                             *us, needed / kMicro));
       } else if (device_of(table_.cell(row, "gpu")) != nullptr && seconds < kLeastKernel) {
         report(row, "latency_us", fmt::format("{} us cannot be: no kernel is that short", *us));
       }
       if (least > kLarge) ratios.push_back(seconds / least);
     }
-    if (ratios.empty()) return;
     std::sort(ratios.begin(), ratios.end());
-    const double middle = ratios[ratios.size() / 2];
+    const double middle = ratios.empty() ? 0 : ratios[ratios.size() / 2];
     if (middle > kFarAbove) {
       problems_.push_back(fmt::format(
           "{}: large operators of {} take {:.0f} times as long as the chip needs at its "
           "peak; are these nanoseconds? wanted are microseconds",
           path_, table_.name, middle));
+      return;
     }
+    for (const auto& [row, problem] : slow) report(row, "latency_us", problem);
   }
 
   void check_contradictions() {
-    std::vector<std::size_t> keys;
-    for (std::size_t i = 0; i < table_.header.size(); ++i) {
-      if (!is_outcome(table_.header[i], measured_)) keys.push_back(i);
-    }
-    for (const std::string& column : measured_) {
-      std::map<std::string, std::size_t> first;  // row of each shape
-      for (std::size_t row = 0; row < table_.rows.size(); ++row) {
-        const std::optional<double> value = number(table_.cell(row, column));
-        if (!value || !(*value > 0)) continue;
-        std::string key;
-        for (const std::size_t i : keys) key += table_.rows[row][i] + '\x1f';
-        const auto [known, is_new] = first.emplace(std::move(key), row);
-        if (is_new) continue;
-        const double before = *number(table_.cell(known->second, column));
-        if (std::max(*value, before) <= (1 + rules_.tolerance) * std::min(*value, before)) continue;
-        report(row, column,
-               fmt::format("{} contradicts line {}, which has {} for the same", *value,
-                           table_.lines[known->second], before));
+    Contradictions contradictions(layout_of(table_), table_.header, rules_.tolerance);
+    for (std::size_t row = 0; row < table_.rows.size(); ++row) {
+      for (const Contradiction& found : contradictions.add(table_.rows[row], table_.lines[row])) {
+        report(row, found.column, found.difference);
       }
     }
   }
@@ -180,18 +212,6 @@ class Checker {
   std::vector<std::string> measured_;
   std::vector<std::string> problems_;
 };
-
-// FLOP/s; 0 when the chip or the type is not known.
-double rate_of(const GpuDeviceSpec& device, const std::string& dtype) {
-  for (const GemmType& type : gemm_types()) {
-    if (type.name != dtype) continue;
-    const auto matrix = device.matrix_rate.find(type.rate);
-    const auto vector = device.vector_rate.find(type.rate);
-    return std::max(matrix == device.matrix_rate.end() ? 0 : matrix->second,
-                    vector == device.vector_rate.end() ? 0 : vector->second);
-  }
-  return 0;
-}
 
 }  // namespace
 
@@ -206,12 +226,24 @@ double least_seconds(const MeasuredTable& table, std::size_t row) {
     return size_of(table, row, "bytes", 0) / ranks / rate;
   }
   const double rate = rate_of(*device, table.cell(row, "dtype"));
-  return rate > 0 ? flops_of(table, row) / rate : 0;
+  // What is read may be in L2 already, and what is written may still be there.
+  const double beyond_l2 = bytes_of(table, row) - 2 * device->l2.capacity.value();
+  return std::max(rate > 0 ? flops_of(table, row) / rate : 0,
+                  beyond_l2 > 0 ? beyond_l2 / device->hbm.bandwidth.value() : 0);
 }
 
 std::vector<std::string> measurement_problems(const MeasuredTable& table, const std::string& path,
                                               const ImportRules& rules) {
   return Checker(table, path, rules).problems();
+}
+
+void refuse_problems(const std::vector<std::string>& problems, const std::string& ending) {
+  if (problems.empty()) return;
+  const std::size_t shown = std::min(problems.size(), kShownProblems);
+  const auto end = problems.begin() + static_cast<std::ptrdiff_t>(shown);
+  std::string text = join(std::vector<std::string>(problems.begin(), end), "\n");
+  if (problems.size() > shown) text += fmt::format("\n… and {} more", problems.size() - shown);
+  throw UserError(text + "\n" + ending);
 }
 
 }  // namespace foretell

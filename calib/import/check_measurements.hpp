@@ -20,8 +20,13 @@ struct ImportRules {
 std::vector<std::string> measurement_problems(const MeasuredTable& table, const std::string& path,
                                               const ImportRules& rules);
 
-// The least seconds that a row of a GPU can take: its arithmetic at the dense rate, or its bytes
-// over the links. 0 when nothing is known of it.
+// UserError with the first twenty of the problems, how many more there are, and `ending`, on lines
+// of their own. Nothing when there are none.
+void refuse_problems(const std::vector<std::string>& problems, const std::string& ending);
+
+// The least seconds that a row of a GPU can take: its arithmetic at the dense rate, its bytes
+// beyond what L2 holds at the rate of DRAM, or its bytes over the links. 0 when nothing is known of
+// it.
 double least_seconds(const MeasuredTable& table, std::size_t row);
 
 }  // namespace foretell

@@ -5,6 +5,7 @@
 #include "calib/import/read_measurements.hpp"
 #include "calib/measurements/testing/example_measurement.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 #include "reports/record/testing/temporary_folder.hpp"
 
 namespace foretell {
@@ -27,7 +28,10 @@ class Import : public testing::Test {
  protected:
   std::vector<MeasuredTable> read(const std::string& text,
                                   const MeasurementProvenance& given = kGiven) const {
-    return read_measurements(folder.write("t.csv", text), given);
+    std::vector<std::string> problems;
+    const auto tables = read_measurements(folder.write("t.csv", text), given, problems);
+    if (!problems.empty()) throw UserError(join(problems, "\n"));
+    return tables;
   }
   std::vector<std::string> problems(const std::string& text, std::size_t least_rows = 1) const {
     std::vector<std::string> all;
@@ -73,8 +77,9 @@ TEST_F(Import, OtherUnitsOfTimeBecomeMicroseconds) {
   EXPECT_EQ(latency("latency_ns", "60000"), "60");
   expect_unreadable("gpu,dtype,m,n,k,latency_us,latency_ms\n" + shape + "60,0.06\n",
                     "t.csv:1: two columns of times");
-  expect_unreadable("gpu,dtype,m,n,k,latency_ms\n" + shape + "fast\n",
-                    "t.csv:2: 'fast' is no measured time");
+  expect_unreadable(
+      "gpu,dtype,m,n,k,latency_ms\n" + shape + "fast\n",
+      "t.csv:2: latency_ms: 'fast' is no measurement; wanted is a number above 0 in ms");
 }
 
 TEST_F(Import, NoProvenanceIsRefusedByWhatIsMissing) {
@@ -91,6 +96,11 @@ TEST_F(Import, NoProvenanceIsRefusedByWhatIsMissing) {
         read(kHeader + good_row(), {"me", "mine", "yesterday", ""});
       },
       ThrowsMessage<UserError>(HasSubstr("t.csv:2: 'yesterday' is no date")));
+  EXPECT_THAT(
+      [&] {
+        read(kHeader + good_row(), {"me", "mine", "2126-01-01", ""});
+      },
+      ThrowsMessage<UserError>(HasSubstr("t.csv:2: 2126-01-01 is not over yet")));
 }
 
 TEST_F(Import, ProvenanceFromAFile) {
@@ -111,9 +121,36 @@ TEST_F(Import, TablesWithoutAKindOrAMeasurementAreRefused) {
 TEST_F(Import, TimesThatAreNotAboveZeroAreNamed) {
   const std::string shape = "h100-sxm,mine,1,bf16,1,4096,4096,";
   EXPECT_THAT(problems(kHeader + good_row() + shape + "0\n" + shape + "-3\n" + shape + "nan\n"),
-              ElementsAre("t.csv:3: latency_us: '0' is no measurement; it has to be above 0",
-                          "t.csv:4: latency_us: '-3' is no measurement; it has to be above 0",
-                          "t.csv:5: latency_us: 'nan' is no measurement; it has to be above 0"));
+              ElementsAre("t.csv:3: latency_us: '0' is no measurement; wanted is a number above 0 "
+                          "in us, without the unit",
+                          "t.csv:4: latency_us: '-3' is no measurement; wanted is a number above 0 "
+                          "in us, without the unit",
+                          "t.csv:5: latency_us: 'nan' is no measurement; wanted is a number above "
+                          "0 in us, without the "
+                          "unit"));
+}
+
+// One look at a file is enough: what is wrong with reading it, with single rows, with pairs of rows
+// and with all of them together.
+TEST_F(Import, AllProblemsAreNamedAtOnce) {
+  const std::string shape = "h100-sxm,mine,1,bf16,1024,4096,4096,";
+  const std::string path =
+      folder.write("t.csv", kHeader + shape + "60\n" + shape + "abc\n" + shape + "0.06\n" + shape +
+                                "99\n" + shape + "\n" + shape + "60,7\n");
+  std::vector<std::string> all;
+  for (const MeasuredTable& table : read_measurements(path, {"me", "mine", "", ""}, all)) {
+    for (std::string& problem : measurement_problems(table, "t.csv", {0.25, 12})) {
+      all.push_back(std::move(problem));
+    }
+  }
+  EXPECT_THAT(all, ElementsAre(HasSubstr("t.csv:6: the row has no measurement"),
+                               HasSubstr("t.csv:7: 9 cells, but the header has 8"),
+                               HasSubstr("no provenance; give --date (when)"),
+                               HasSubstr("t.csv:3: latency_us: 'abc' is no measurement"),
+                               HasSubstr("t.csv:4: latency_us: 0.06 us cannot be"),
+                               HasSubstr("t.csv:4: latency_us: 0.06 contradicts line 2"),
+                               HasSubstr("t.csv:5: latency_us: 99 contradicts line 2"),
+                               HasSubstr("gemm has 4 rows; fewer than 12")));
 }
 
 TEST_F(Import, TimesBelowThePeakOfTheChipAreImpossible) {
@@ -126,6 +163,15 @@ TEST_F(Import, TimesBelowThePeakOfTheChipAreImpossible) {
   // A chip that nothing is known of is not judged.
   EXPECT_THAT(problems(kHeader + std::string("abacus,mine,1,bf16,1024,4096,4096,0.06\n")),
               IsEmpty());
+}
+
+TEST_F(Import, SingleTimesOfAnotherUnitAreFoundOut) {
+  EXPECT_THAT(problems(kHeader + std::string("h100-sxm,mine,1,bf16,16,4096,4096,15000\n")),
+              ElementsAre(HasSubstr("15000 us cannot be: the chip needs 10 us")));
+  EXPECT_THAT(problems("gpu,op,dtype,rows,cols,latency_us\nh100-sxm,softmax,bf16,16384,16384,1\n"),
+              ElementsAre(HasSubstr("1 us cannot be: at its peak the chip takes")));
+  EXPECT_THAT(problems("system,workload,batch,call_ms\ninf2.xlarge,bert-base-uncased,1,0.0001\n"),
+              ElementsAre(HasSubstr("0.0001 ms cannot be: no network is that fast")));
 }
 
 TEST_F(Import, AWholeTableOfNanosecondsIsFoundOut) {

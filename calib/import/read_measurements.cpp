@@ -1,10 +1,13 @@
 #include "calib/import/read_measurements.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
+#include <ctime>
+#include <optional>
+#include <set>
 
+#include "calib/import/contradictions.hpp"
 #include "calib/import/record_tables.hpp"
+#include "calib/validate/left_out_rows.hpp"
 #include "hw/spec/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
@@ -36,31 +39,28 @@ bool starts_json(const std::string& path) {
 // "latency_ms" as "latency_us": which column, and by what its cells are multiplied.
 struct TimeColumn {
   std::size_t place = 0;
+  std::string name;
   double in_us = 1;
 };
 
 TimeColumn rename_time(CsvRow& header, const std::string& path) {
-  TimeColumn found{header.size(), 1};
+  TimeColumn found{header.size(), "", 1};
   for (const TimeUnit& unit : kTimeUnits) {
     const std::size_t place = place_of(header, unit.column);
     if (place == header.size()) continue;
     if (found.place < header.size() || place_of(header, kMicroseconds) < header.size()) {
       throw UserError(path + ":1: two columns of times; keep one of them");
     }
-    found = {place, unit.in_us};
+    found = {place, unit.column, unit.in_us};
     header[place] = kMicroseconds;
   }
   return found;
 }
 
-std::string scaled(const std::string& cell, double by, const std::string& where) {
-  if (cell.empty() || by == 1) return cell;
-  char* end = nullptr;
-  const double value = std::strtod(cell.c_str(), &end);
-  if (*end != '\0' || !std::isfinite(value)) {
-    throw UserError(where + ": '" + cell + "' is no measured time");
-  }
-  return to_text(value * by);
+// The cell in microseconds; an empty one stays empty. UserError for what is no time.
+std::string scaled(const std::string& cell, const TimeColumn& column) {
+  const std::optional<double> time = read_measurement(column.name, cell);
+  return time ? to_text(*time * column.in_us) : "";
 }
 
 // Fills a column, adding it at the end where it is not there, with `given` where it is empty.
@@ -75,8 +75,19 @@ void fill(MeasuredTable& table, const std::string& column, const std::string& gi
   }
 }
 
+// In UTC: the latest day that it is anywhere.
+std::string tomorrow() {
+  constexpr std::time_t kDay = 86'400;  // seconds
+  const std::time_t then = std::time(nullptr) + kDay;
+  std::tm utc{};
+  gmtime_r(&then, &utc);
+  char text[16] = {};
+  std::strftime(text, sizeof text, "%Y-%m-%d", &utc);
+  return text;
+}
+
 void fill_provenance(MeasuredTable& table, const MeasurementProvenance& given,
-                     const std::string& path) {
+                     const std::string& path, std::vector<std::string>& problems) {
   fill(table, kMeasuredBy, given.source);
   fill(table, kMeasuredOn, given.machine);
   fill(table, kMeasuredDate, given.date);
@@ -93,15 +104,21 @@ void fill_provenance(MeasuredTable& table, const MeasurementProvenance& given,
   require(kMeasuredOn, "--machine (on what)");
   require(kMeasuredDate, "--date (when)");
   if (!missing.empty()) {
-    throw UserError(path + ": no provenance; give " + join(missing, ", ") +
-                    ", or a YAML file with these keys by --provenance, to `foretell calibrate "
-                    "import`");
+    const std::string problem = path + ": no provenance; give " + join(missing, ", ") +
+                                ", or a YAML file with these keys by --provenance, to `foretell "
+                                "calibrate import`";
+    if (std::find(problems.begin(), problems.end(), problem) == problems.end()) {
+      problems.push_back(problem);  // once, of all parts of the file
+    }
   }
+  std::set<std::string> named;
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     const std::string date = table.cell(i, kMeasuredDate);
-    if (is_date(date)) continue;
-    throw UserError(path + ":" + std::to_string(table.lines[i]) + ": '" + date +
-                    "' is no date like 2026-01-31");
+    const bool is_one = is_date(date);
+    if (date.empty() || (is_one && date <= tomorrow()) || !named.insert(date).second) continue;
+    problems.push_back(path + ":" + std::to_string(table.lines[i]) + ": " +
+                       (is_one ? date + " is not over yet; nothing can have been measured then"
+                               : "'" + date + "' is no date like 2026-01-31"));
   }
 }
 
@@ -117,7 +134,7 @@ void spell_devices(MeasuredTable& table) {
   }
 }
 
-MeasuredTable read_csv(const std::string& path) {
+MeasuredTable read_csv(const std::string& path, std::vector<std::string>& problems) {
   CsvReader csv(path);
   MeasuredTable table;
   table.header = csv.header();
@@ -125,36 +142,35 @@ MeasuredTable read_csv(const std::string& path) {
   const TableLayout& layout = recognise_table(table.header, path);
   table.kind = layout.kind;
   table.name = layout.name;
+  const std::vector<std::string> measured = measured_columns(layout, table.header);
+  if (measured.empty()) {
+    throw UserError(path + ":1: nothing is measured; wanted is a column " +
+                    layout.measured.front().measured);
+  }
   CsvRow row;
-  while (csv.next(row)) {
-    const std::string where = path + ":" + std::to_string(csv.line());
-    if (time.place < row.size()) row[time.place] = scaled(row[time.place], time.in_us, where);
+  std::string problem;
+  while (csv.next(row, problem)) {
+    const std::string where = path + ":" + std::to_string(csv.line()) + ": ";
+    if (!problem.empty()) {
+      problems.push_back(problem);
+      continue;
+    }
+    try {
+      if (time.place < row.size()) row[time.place] = scaled(row[time.place], time);
+    } catch (const UserError& error) {
+      problems.push_back(where + error.what());
+      continue;
+    }
+    if (std::all_of(measured.begin(), measured.end(), [&](const std::string& column) {
+          return row[place_of(table.header, column)].empty();
+        })) {
+      problems.push_back(where + "the row has no measurement; leave it out");
+      continue;
+    }
     table.rows.push_back(row);
     table.lines.push_back(csv.line());
   }
   return table;
-}
-
-void require_measurements(const MeasuredTable& table, const std::string& path) {
-  std::vector<std::string> columns;
-  for (const TableLayout& layout : table_layouts()) {
-    if (layout.kind != table.kind) continue;
-    for (const MeasuredColumn& column : layout.measured) columns.push_back(column.measured);
-  }
-  if (std::none_of(columns.begin(), columns.end(), [&](const std::string& column) {
-        return place_of(table.header, column) < table.header.size();
-      })) {
-    throw UserError(path + ":1: nothing is measured; wanted is a column " + columns.front());
-  }
-  for (std::size_t i = 0; i < table.rows.size(); ++i) {
-    const bool any = std::any_of(columns.begin(), columns.end(), [&](const std::string& column) {
-      return !table.cell(i, column).empty();
-    });
-    if (!any) {
-      throw UserError(path + ":" + std::to_string(table.lines[i]) +
-                      ": the row has no measurement; leave it out");
-    }
-  }
 }
 
 }  // namespace
@@ -165,16 +181,16 @@ std::string MeasuredTable::cell(std::size_t row, const std::string& column) cons
 }
 
 std::vector<MeasuredTable> read_measurements(const std::string& path,
-                                             const MeasurementProvenance& given) {
+                                             const MeasurementProvenance& given,
+                                             std::vector<std::string>& problems) {
   std::vector<MeasuredTable> tables;
   if (starts_json(path)) {
-    tables = record_tables(path);
+    tables = record_tables(path, problems);
   } else {
-    tables.push_back(read_csv(path));
+    tables.push_back(read_csv(path, problems));
   }
   for (MeasuredTable& table : tables) {
-    require_measurements(table, path);
-    fill_provenance(table, given, path);
+    fill_provenance(table, given, path, problems);
     spell_devices(table);
   }
   return tables;

@@ -28,11 +28,14 @@ struct MeasuredTable {
 
 // A file of JSON lines is told by its first character. Records are divided by kind and by the
 // conditions that a whole table is predicted under: warm weights, launches by the host, sustained
-// load. UserError with file:line for what is not understood, for a row without a measurement, and,
-// naming what is missing, when neither `given` nor the file says who measured, on what, and when.
-// What the file says goes before `given`.
+// load. What the file says of who measured, on what and when goes before `given`.
+//
+// `problems` gets a line "FILE:LINE: …" for every row that is not understood or has no measurement
+// (it is left out of the tables), for dates that are none and, naming what is missing, when neither
+// `given` nor the file says who measured, on what, and when. UserError for a file of no kind.
 std::vector<MeasuredTable> read_measurements(const std::string& path,
-                                             const MeasurementProvenance& given);
+                                             const MeasurementProvenance& given,
+                                             std::vector<std::string>& problems);
 
 // The same text for the same tables; read_measurements() reads it back.
 std::string measured_table_text(const MeasuredTable& table);

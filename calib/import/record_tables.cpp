@@ -155,14 +155,19 @@ class Sorter {
 
 }  // namespace
 
-std::vector<MeasuredTable> record_tables(const std::string& path) {
+std::vector<MeasuredTable> record_tables(const std::string& path,
+                                         std::vector<std::string>& problems) {
   InputFile file(path);
   Sorter sorter;
   std::string line;
   for (std::size_t number = 1; file.read_line(line); ++number) {
     if (trim(line).empty()) continue;
     const std::string where = path + ":" + std::to_string(number);
-    sorter.add(parse_measurement(line, where), where, number);
+    try {
+      sorter.add(parse_measurement(line, where), where, number);
+    } catch (const UserError& error) {
+      problems.emplace_back(error.what());
+    }
   }
   return sorter.tables();
 }

@@ -16,7 +16,9 @@ inline constexpr const char* kMeasuredWith = "measured_with";
 // Products of matrices on GPUs are of kind gemm, with the library as `framework`; everything else
 // is of kind operator, in the columns that its reader wants (b, m, n, k, conv, rows, cols).
 // Operators without such columns (streams, launches, transposes) are a part of their own,
-// "operator.other", with their shape as it is.
-std::vector<MeasuredTable> record_tables(const std::string& path);
+// "operator.other", with their shape as it is. Records that are wrong are left out; `problems` gets
+// a line "FILE:LINE: …" for each.
+std::vector<MeasuredTable> record_tables(const std::string& path,
+                                         std::vector<std::string>& problems);
 
 }  // namespace foretell

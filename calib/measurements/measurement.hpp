@@ -11,6 +11,7 @@
 // a JSON library, so that the programs that measure build on a bare machine.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -40,6 +41,7 @@ struct Measurement {
   std::map<std::string, std::string> states;              // "weights": "rotating"
   std::map<std::string, std::optional<double>> readings;  // "clock_mhz": 1980; nothing: unknown
   MeasurementProvenance provenance;
+  std::size_t line = 0;  // of the file that it was read from; 0: not read
 };
 
 // Two measurements with the same key measured the same: device, operator, type, shape, states and

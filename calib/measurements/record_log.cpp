@@ -19,6 +19,9 @@ RecordLog::RecordLog(std::string path) : path_(std::move(path)) {
 RecordLog::~RecordLog() { std::fclose(file_); }
 
 void RecordLog::read() {
+  if (std::filesystem::exists(path_) && !std::filesystem::is_regular_file(path_)) {
+    throw UserError(path_ + ": is no file that measurements can be added to");
+  }
   std::ifstream file(path_, std::ios::binary);
   if (!file) return;
   std::ostringstream content;

@@ -57,5 +57,11 @@ TEST(RecordLog, AnotherFileIsNotWrittenInto) {
               ThrowsMessage<UserError>(HasSubstr("No such file or directory")));
 }
 
+TEST(RecordLog, WhatIsNoFileIsRefusedBeforeItIsRead) {
+  for (const char* path : {"/dev/zero", "/tmp"}) {
+    EXPECT_THAT([path] { RecordLog log(path); }, ThrowsMessage<UserError>(HasSubstr("no file")));
+  }
+}
+
 }  // namespace
 }  // namespace foretell

@@ -51,19 +51,28 @@ Table accuracy_table(const AccuracyReport& report) {
 
 Table worst_table(const std::vector<Sample>& worst) {
   Table table;
-  table.columns = {{"row"},
-                   {"measured"},
-                   {"value", Align::kRight},
-                   {"predicted", Align::kRight},
-                   {"error", Align::kRight}};
+  const bool has_lines =
+      std::any_of(worst.begin(), worst.end(), [](const Sample& sample) { return sample.line > 0; });
+  if (has_lines) table.columns = {{"line", Align::kRight}};
+  table.columns.insert(table.columns.end(), {{"row"},
+                                             {"measured"},
+                                             {"value", Align::kRight},
+                                             {"predicted", Align::kRight},
+                                             {"error", Align::kRight}});
   const bool has_parts = std::any_of(worst.begin(), worst.end(),
                                      [](const Sample& sample) { return !sample.parts.empty(); });
   if (has_parts) table.columns.push_back({"of the prediction"});
   for (const Sample& sample : worst) {
-    table.rows.push_back({sample.row, sample.quantity, plain_format(sample.comparison.measured, 4),
-                          plain_format(sample.comparison.predicted, 4),
-                          percent_format(relative_error(sample.comparison), true)});
-    if (has_parts) table.rows.back().push_back(sample.parts);
+    std::vector<std::string> cells;
+    if (has_lines) cells.push_back(sample.line > 0 ? std::to_string(sample.line) : "");
+    for (const std::string& cell :
+         {sample.row, sample.quantity, plain_format(sample.comparison.measured, 4),
+          plain_format(sample.comparison.predicted, 4),
+          percent_format(relative_error(sample.comparison), true)}) {
+      cells.push_back(cell);
+    }
+    if (has_parts) cells.push_back(sample.parts);
+    table.rows.push_back(std::move(cells));
   }
   return table;
 }
@@ -94,10 +103,11 @@ std::string json_worst(const std::vector<Sample>& worst) {
   std::string json = "[";
   for (const Sample& sample : worst) {
     json += fmt::format(
-        R"({}{{"row":{},"measured":{},"value":{},"predicted":{},"error":{},"parts":{}}})",
-        json.size() > 1 ? "," : "", json_text(sample.row), json_text(sample.quantity),
-        to_text(sample.comparison.measured), to_text(sample.comparison.predicted),
-        to_text(relative_error(sample.comparison)), json_text(sample.parts));
+        R"({}{{"line":{},"row":{},"measured":{},"value":{},"predicted":{},"error":{},"parts":{}}})",
+        json.size() > 1 ? "," : "", sample.line > 0 ? std::to_string(sample.line) : "null",
+        json_text(sample.row), json_text(sample.quantity), to_text(sample.comparison.measured),
+        to_text(sample.comparison.predicted), to_text(relative_error(sample.comparison)),
+        json_text(sample.parts));
   }
   return json + "]";
 }
@@ -126,18 +136,30 @@ std::string accuracy_text(const AccuracyReport& report, int max_width) {
   if (!report.worst.empty()) {
     text += "\nLargest errors\n\n" + render_text(worst_table(report.worst), max_width);
   }
-  text += fmt::format("\n{} rows, {} without a prediction\n", report.rows, report.failed);
+  text += fmt::format("\n{} rows, {} without a prediction", report.rows, report.failed);
+  if (report.refused > 0) text += fmt::format("; {} more were refused", report.refused);
+  text += "\n";
   for (const std::string& note : report.notes) text += "note: " + note + "\n";
+  return text;
+}
+
+std::string accuracy_markdown(const AccuracyReport& report) {
+  std::string text = render_markdown(accuracy_table(report));
+  if (!report.worst.empty()) {
+    text += "\nLargest errors:\n\n" + render_markdown(worst_table(report.worst));
+  }
+  text += fmt::format("\n{} rows, {} without a prediction.\n", report.rows, report.failed);
+  for (const std::string& note : report.notes) text += "\nNote: " + markdown_text(note) + "\n";
   return text;
 }
 
 std::string accuracy_json(const AccuracyReport& report) {
   return fmt::format(
-      R"({{"schema":"foretell.accuracy/1","by":{},"rows":{},"failed":{},"overall":{},"groups":{},"worst":{},"samples":{},"notes":{}}})"
+      R"({{"schema":"foretell.accuracy/1","by":{},"rows":{},"failed":{},"refused":{},"overall":{},"groups":{},"worst":{},"samples":{},"notes":{}}})"
       "\n",
-      json_list(report.group_columns), report.rows, report.failed, json_rows(report.overall),
-      json_rows(report.groups), json_worst(report.worst), json_samples(report.samples),
-      json_list(report.notes));
+      json_list(report.group_columns), report.rows, report.failed, report.refused,
+      json_rows(report.overall), json_rows(report.groups), json_worst(report.worst),
+      json_samples(report.samples), json_list(report.notes));
 }
 
 std::string accuracy_csv(const AccuracyReport& report) {

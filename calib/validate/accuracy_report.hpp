@@ -16,6 +16,7 @@ struct Sample {
   Comparison comparison;
   std::string network;     // empty where the table does not say
   std::string parts = {};  // where the predicted time goes, for people
+  std::size_t line = 0;    // of the table that the row stands on; 0: not known
 };
 
 struct AccuracyRow {
@@ -32,6 +33,7 @@ struct AccuracyReport {
   std::vector<Sample> worst;         // largest |relative error| first
   std::size_t rows = 0;              // rows that were asked for
   std::size_t failed = 0;            // rows without a prediction
+  std::size_t refused = 0;           // rows whose measurement cannot be; not among `rows`
   std::vector<std::string> notes;    // which rows were chosen, what failed
 };
 
@@ -42,7 +44,11 @@ AccuracyReport build_report(const std::vector<Sample>& samples,
                             const std::vector<std::string>& group_columns, std::size_t worst_count);
 
 std::string accuracy_text(const AccuracyReport& report, int max_width);
+std::string accuracy_markdown(const AccuracyReport& report);
 std::string accuracy_json(const AccuracyReport& report);  // one object, "foretell.accuracy/1"
 std::string accuracy_csv(const AccuracyReport& report);   // overall rows (empty group), then groups
+
+// Reads accuracy_json() back; UserError, with `where`, for what is not whole.
+AccuracyReport accuracy_from_json(const std::string& text, const std::string& where);
 
 }  // namespace foretell

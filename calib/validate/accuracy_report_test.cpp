@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "model/base/errors.hpp"
+#include "reports/record/testing/message_of.hpp"
+
 namespace foretell {
 namespace {
 
@@ -72,6 +75,23 @@ TEST(AccuracyReport, JsonAndCsvKeepEveryDigitAndEscape) {
   EXPECT_THAT(csv, HasSubstr("\n,,call_ms,3,0.2333"));
   EXPECT_THAT(csv, HasSubstr("\"be\"\"rt, x\",1,call_ms,1,0.1"));
   EXPECT_THAT(csv, Not(HasSubstr("nan")));
+}
+
+TEST(AccuracyReport, JsonIsReadBack) {
+  AccuracyReport report = build_report(samples(), {"workload", "batch"}, 1);
+  report.samples = samples();
+  report.notes = {"rows with <use>"};
+  const std::string json = accuracy_json(report);
+  const AccuracyReport back = accuracy_from_json(json, "a.json");
+  EXPECT_EQ(accuracy_json(back), json);
+  EXPECT_EQ(accuracy_text(back, 0), accuracy_text(report, 0));
+  EXPECT_THAT(accuracy_markdown(back), HasSubstr("| bert | 8 | call_ms | 1 | 10.0 % |"));
+  EXPECT_THAT(accuracy_markdown(back), HasSubstr("Note: rows with \\<use>"));
+  const auto message = [](const std::string& text) {
+    return message_of<UserError>([&] { accuracy_from_json(text, "a.json"); });
+  };
+  EXPECT_THAT(message(json.substr(0, json.size() / 2)), HasSubstr("a.json: the result of a"));
+  EXPECT_THAT(message("{}"), HasSubstr("not whole"));
 }
 
 TEST(AccuracyReport, WithoutSamplesThereIsAnEmptyReport) {

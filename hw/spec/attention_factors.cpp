@@ -34,6 +34,8 @@ void fields(FieldList& list, AttentionFactors& factors) {
   list.value("other_head", factors.other_head, kTime, "More per call when heads are not 128 wide.");
   list.value("special_block", factors.special_block, kStepLatency,
              "More per thread block with attention sinks or packed queries.");
+  list.value("power_drop", factors.power_drop, {0, 2},
+             "Slower clocks of long kernels, share per decade of time above 500 us.");
   list.value("step", factors.step, kStepLatency,
              "Least time of a step of 128 keys; of prompts the wait of each step.");
   list.value("split", factors.split, kStepLatency, "Combination of the parts of a sequence.");

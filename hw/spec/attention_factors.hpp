@@ -28,6 +28,7 @@ struct AttentionFactors {
   Cycles prepare_block;        // of a thread block of that pass, where each writes one token
   Seconds other_head;          // more per call when a head is not 128 wide
   Cycles special_block;        // more per thread block: attention sinks, or packed queries
+  double power_drop = 0;       // longer by this share per decade of time above 500 us
   // Steps and parts.
   Cycles step;   // least time of a step of 128 keys; of prompts the wait of each step
   Cycles split;  // combination of the parts of a sequence …

@@ -30,6 +30,9 @@ class AttentionFactorsLibrary {
   ChosenAttentionFactors choose(const GpuDeviceSpec& device,
                                 const std::vector<std::string>& tables) const;
 
+  // Whether a table was fitted on any device.
+  bool knows(const std::string& table) const { return files_.knows(table); }
+
   // Leaves what was fitted on a device out of account.
   void hold_out(const std::string& device) { files_.hold_out(device); }
 

@@ -10,6 +10,8 @@ namespace foretell {
 
 namespace {
 
+constexpr int kTileColumns = 512;  // of the moving operand, as wide as a bank of PSUM
+
 struct Topology {
   std::string_view name;
   int min_devices;
@@ -75,6 +77,13 @@ void check_psum_bank(const NeuronCoreSpec& core, std::string_view where, Problem
 }  // namespace
 
 void check_system(const NeuronSystemSpec& spec, std::string_view where, Problems& problems) {
+  if (spec.device.core.tensor.max_moving < kTileColumns) {
+    problems.add(
+        where, "core.tensor.max_moving",
+        fmt::format("{}: operators are mapped to tiles of {} columns, not to narrower ones; "
+                    "set {} or more",
+                    spec.device.core.tensor.max_moving, kTileColumns, kTileColumns));
+  }
   check_topology(spec, where, problems);
   check_collectives(spec.device, where, problems);
   check_partitions(spec.device.core, where, problems);

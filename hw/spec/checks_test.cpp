@@ -42,6 +42,7 @@ TEST_F(ChecksTest, TheMemoriesFitTheArray) {
 
 TEST_F(ChecksTest, APsumBankHoldsOneMultiply) {
   EXPECT_EQ(set_message("core.tensor.max_moving=512"), "accepted");  // 2 KiB, exactly a bank
+  EXPECT_THAT(set_message("core.tensor.max_moving=511"), HasSubstr("set 512 or more"));
   EXPECT_THAT(set_message("core.tensor.max_moving=513"),
               HasSubstr("513 FP32 results need 2052 B of a PSUM bank per partition, a bank has 2 "
                         "KiB"));

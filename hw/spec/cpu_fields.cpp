@@ -49,6 +49,8 @@ void fields(FieldList& list, CpuDeviceSpec& spec) {
   list.group("dram", spec.dram);
   list.value("fork_join", spec.fork_join, {Seconds(0), Seconds(1e-3)},
              "An empty parallel loop over two threads.");
+  list.value("branch_time", spec.branch_time, {Seconds(0), Seconds(1)},
+             "A decision between two parts of a network.");
 }
 
 void fields(FieldList& list, CpuSystemSpec& spec) {

@@ -236,6 +236,8 @@ std::string host_device_yaml(const HostFacts& facts) {
   text += "  " +
           entry("channel_bandwidth", fmt::format("{} GB/s", known.channel_gbps), "assumed", usual);
   text += entry("fork_join", "2 us", "assumed", "the order of magnitude; `calibrate` measures it");
+  text +=
+      entry("branch_time", "10 ns", "assumed", "a jump that is predicted wrongly, 20 to 30 cycles");
   return text;
 }
 

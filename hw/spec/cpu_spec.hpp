@@ -44,7 +44,8 @@ struct CpuDeviceSpec {
   std::map<std::string, double> flops_per_cycle;
   CpuCacheSpec cache;
   CpuDramSpec dram;
-  Seconds fork_join;  // of an empty parallel loop over two threads
+  Seconds fork_join;    // of an empty parallel loop over two threads
+  Seconds branch_time;  // of a decision between two parts of a network
 };
 
 struct CpuSystemSpec {

@@ -51,6 +51,19 @@ bool is_system_file(std::string_view id, SystemFileKind kind) {
   });
 }
 
+std::string misspelt_kind_key(const std::string& file) {
+  std::vector<std::string> known;
+  for (const auto& entry : kKindKeys) known.emplace_back(entry.first);
+  const Node root = load_document(file);
+  for (const MapEntry& entry : root.entries) {
+    const std::string nearest = nearest_name(entry.key, known);
+    if (nearest.empty() || entry.key.size() <= 2) continue;
+    return fmt::format("{}:{}: {}: no such parameter; nearest is '{}'", root.file, entry.line,
+                       entry.key, nearest);
+  }
+  return "";
+}
+
 std::string bytes_of_system_files(const std::string& id) {
   if (!is_file_name(id)) return "";
   std::string bytes = read_text_file(id);

@@ -24,6 +24,9 @@ std::string beside(const std::filesystem::path& file, const std::string& id);
 enum class SystemFileKind { kNeuron, kGpu, kCpu };
 // Does a name mean a file of this family? False for an id. UserError when the file is not there.
 bool is_system_file(std::string_view id, SystemFileKind kind);
+// What is wrong with a file that names none of the keys that tell its family, but nearly one:
+// "x.yaml:3: smss: no such parameter; nearest is 'sms'"; "" without such a key.
+std::string misspelt_kind_key(const std::string& file);
 // The bytes of the file and of those that it names as files; "" for an id.
 std::string bytes_of_system_files(const std::string& id);
 

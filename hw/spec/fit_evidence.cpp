@@ -25,15 +25,15 @@ std::string quoted(const std::string& text) {
 
 void add_list(std::string& text, const std::string& indent, const char* key,
               const std::vector<std::string>& items) {
-  if (items.empty()) return;
-  text += indent + key + ":\n";
+  text += indent + key + (items.empty() ? ": []\n" : ":\n");
   for (const std::string& item : items) text += indent + "  - " + quoted(item) + "\n";
 }
 
 }  // namespace
 
 FitEvidence read_fit_evidence(const Node& node) {
-  node.only_keys({"provenance", "prior", "interval80", "not_identified", "trade_offs", "residuals"},
+  node.only_keys({"provenance", "prior", "interval80", "not_identified", "trade_offs",
+                  "interval_from", "residuals"},
                  "evidence");
   FitEvidence evidence;
   const auto text = [&node](const char* key) {
@@ -52,6 +52,7 @@ FitEvidence read_fit_evidence(const Node& node) {
   }
   evidence.not_identified = texts_of(node, "not_identified");
   evidence.trade_offs = texts_of(node, "trade_offs");
+  evidence.interval_from = text("interval_from");
   evidence.residuals = texts_of(node, "residuals");
   return evidence;
 }
@@ -68,10 +69,11 @@ std::string fit_evidence_text(const FitEvidence& evidence, const std::string& in
   for (const FactorInterval& interval : evidence.interval80) {
     text += inner + "  " + interval.factor + ": [" + interval.low + ", " + interval.high + "]\n";
   }
-  if (!evidence.not_identified.empty()) {
-    text += inner + "not_identified: [" + join(evidence.not_identified, ", ") + "]\n";
-  }
+  text += inner + "not_identified: [" + join(evidence.not_identified, ", ") + "]\n";
   add_list(text, inner, "trade_offs", evidence.trade_offs);
+  if (!evidence.interval_from.empty()) {
+    text += inner + "interval_from: " + quoted(evidence.interval_from) + "\n";
+  }
   add_list(text, inner, "residuals", evidence.residuals);
   return text;
 }

@@ -7,6 +7,7 @@
 //     interval80: {mma_efficiency: [0.81, 0.85], step: [150 cycles, 171 cycles]}
 //     not_identified: [l2_share]      # the rows do not determine these; the prior stands
 //     trade_offs: ["step and prologue: -0.91"]
+//     interval_from: 87 rows of families held out   # the interval of predictions
 //     residuals: ["up to 16 rows, fitted on: n 120, MAPE 4.1 % …"]
 #pragma once
 
@@ -29,6 +30,7 @@ struct FitEvidence {
   std::vector<FactorInterval> interval80;
   std::vector<std::string> not_identified;
   std::vector<std::string> trade_offs;
+  std::string interval_from;  // what the 80 % interval of predictions was made from
   std::vector<std::string> residuals;
 
   bool empty() const { return interval80.empty(); }

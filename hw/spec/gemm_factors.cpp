@@ -35,6 +35,8 @@ void fields(FieldList& list, GemmFactors& factors) {
              "Launches of the pass that quantises the activations.");
   list.value("quantise_passes", factors.quantise_passes, {0, 100},
              "Times that the quantising pass moves three bytes per element.");
+  list.value("quantise_row", factors.quantise_row, kLatency,
+             "Time of an SM on a row in the quantising pass; 0: bytes alone count.");
   list.value("padded_row", factors.padded_row, kLatency,
              "Longest delay of one stage in a tile that is not full.");
   list.value("short_k", factors.short_k, kLaunch,

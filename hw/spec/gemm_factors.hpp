@@ -25,6 +25,7 @@ struct GemmFactors {
   Cycles split;                // reduction of split results, without its bytes
   Seconds quantise_launch;     // of the pass over the activations that goes ahead
   double quantise_passes = 0;  // times that this pass moves its three bytes per element
+  Cycles quantise_row;         // of an SM on a row in this pass; 0: bytes alone count
   Cycles padded_row;           // longest delay of a stage of a tile that is not full
   Seconds short_k;             // more for a depth that the fast kernels do not take
   Seconds gemv_launch;         // of the kernel that takes over for few rows

@@ -136,6 +136,14 @@ void GemmFactorsLibrary::hold_out(const std::string& device) {
                files_.end());
 }
 
+std::vector<std::string> GemmFactorsLibrary::frameworks() const {
+  std::vector<std::string> names;
+  for (const GemmFactorsFile& file : files_) {
+    for (const GemmFactorSet& set : file.sets) names.push_back(set.framework);
+  }
+  return names;
+}
+
 const GemmFactorSet* GemmFactorsLibrary::find(const std::string& device,
                                               const std::string& framework,
                                               const std::string& dtype) const {
@@ -170,6 +178,7 @@ ChosenGemmFactors GemmFactorsLibrary::choose(const GpuDeviceSpec& device,
       if (has_no_quantising_pass(dtype)) {
         chosen.set.factors.quantise_launch = Seconds(0);
         chosen.set.factors.quantise_passes = 0;
+        chosen.set.factors.quantise_row = Cycles(0);
       }
       const bool other_kernels = !framework.empty() && found->framework != framework;
       if (from != device.id) {

@@ -70,6 +70,9 @@ class GemmFactorsLibrary {
   ChosenGemmFactors choose(const GpuDeviceSpec& device, const std::string& framework,
                            const std::string& dtype) const;
 
+  // Of all sets, one name per set.
+  std::vector<std::string> frameworks() const;
+
   // Leaves what was fitted on a device out of account, to judge how well it is done without.
   void hold_out(const std::string& device);
 

@@ -45,6 +45,16 @@ TEST(GpuCatalog, AMisspeltGpuNamesTheNearest) {
   }
 }
 
+TEST(GpuCatalog, OneGpuOfANodeCannotDiffer) {
+  try {
+    GpuCatalog().load("h100-sxm-x8", {"device[3].hbm.bandwidth=1 TB/s"});
+    FAIL() << "accepted";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("only devices with NeuronCores can differ"));
+    EXPECT_THAT(error.what(), HasSubstr("'device.hbm.bandwidth' sets every one"));
+  }
+}
+
 TEST(GpuCatalog, ADeviceIsASystemOfOneAndANodeHasSeveral) {
   const GpuCatalog catalog;
   EXPECT_EQ(catalog.load("h100-sxm").spec.devices, 1);

@@ -64,6 +64,8 @@ void fields(FieldList& list, GpuDeviceSpec& spec) {
              "Time of the smallest kernel inside a graph.");
   list.value("stream_floor", spec.stream_floor, {Seconds(0), Seconds(1e-3)},
              "Time of the smallest kernel that the host launches by itself.");
+  list.value("branch_kernels", spec.branch_kernels, {0, 100},
+             "A decision at run time takes as long as so many of the smallest kernels.");
   list.value("sustained_rate", spec.sustained_rate, {0.01, 1},
              "Rate of matrix products under the power limit, against a short burst.");
   list.value("reachable_rate", spec.reachable_rate, {0.01, 1},

@@ -8,7 +8,7 @@
 namespace foretell {
 namespace {
 
-GpuDeviceSpec device(const std::string& id) { return GpuCatalog().load(id).spec.device; }
+GpuDeviceSpec gpu(const std::string& id) { return GpuCatalog().load(id).spec.device; }
 
 GemmFactors some_factors() {
   GemmFactors factors;
@@ -24,7 +24,7 @@ GemmFactors some_factors() {
 }
 
 TEST(GpuTransfer, ToItselfChangesNothing) {
-  const GpuDeviceSpec h100 = device("h100-sxm");
+  const GpuDeviceSpec h100 = gpu("h100-sxm");
   for (const char* type : {"bf16", "fp8", "int8_wo", "int8_sq"}) {
     GemmFactors factors = some_factors();
     carry_over(factors, type, h100, h100);
@@ -36,8 +36,8 @@ TEST(GpuTransfer, ToItselfChangesNothing) {
 }
 
 TEST(GpuTransfer, ThereAndBackIsTheSame) {
-  const GpuDeviceSpec h200 = device("h200-sxm");
-  const GpuDeviceSpec b200 = device("b200-sxm");
+  const GpuDeviceSpec h200 = gpu("h200-sxm");
+  const GpuDeviceSpec b200 = gpu("b200-sxm");
   GemmFactors factors = some_factors();
   carry_over(factors, "fp8", h200, b200);
   EXPECT_NEAR(factors.l2_feed.value(), 2 * 100, 5);  // twice the FLOP of an SM and cycle
@@ -54,8 +54,8 @@ TEST(GpuTransfer, ThereAndBackIsTheSame) {
 }
 
 TEST(GpuTransfer, NarrowWeightsAreWidenedOnTheVectorPipe) {
-  const GpuDeviceSpec a100 = device("a100-sxm");
-  const GpuDeviceSpec h200 = device("h200-sxm");
+  const GpuDeviceSpec a100 = gpu("a100-sxm");
+  const GpuDeviceSpec h200 = gpu("h200-sxm");
   GemmFactors weights = some_factors();
   carry_over(weights, "int8_wo", a100, h200);
   EXPECT_LT(weights.step, Cycles(0.8 * 400));  // an SM of Hopper has twice the FP32 lanes
@@ -73,18 +73,18 @@ TEST(GpuTransfer, AWiderPipeFeedsAttentionFaster) {
   factors.prologue = Cycles(4000);
   factors.score = Cycles(2.5);
   AttentionFactors older = factors;
-  carry_over(factors, device("h200-sxm"), device("b200-sxm"));
+  carry_over(factors, gpu("h200-sxm"), gpu("b200-sxm"));
   EXPECT_NEAR(factors.sm_feed.value(), 60, 1);
   EXPECT_NEAR(factors.prologue.value(), 2000, 50);
   EXPECT_EQ(factors.score, Cycles(4));
-  carry_over(older, device("h200-sxm"), device("a100-sxm"));
+  carry_over(older, gpu("h200-sxm"), gpu("a100-sxm"));
   EXPECT_EQ(older.sm_feed, BytesPerCycle(30));
   EXPECT_EQ(older.prologue, Cycles(4000));
 }
 
 TEST(GpuTransfer, AChipWithoutAMatrixPipeKeepsTheRates) {
   GemmFactors factors = some_factors();
-  carry_over(factors, "bf16", device("a100-sxm"), device("p100-pcie-16gb"));
+  carry_over(factors, "bf16", gpu("a100-sxm"), gpu("p100-pcie-16gb"));
   EXPECT_EQ(factors.l2_feed, some_factors().l2_feed);
 }
 

@@ -67,7 +67,7 @@ std::vector<int> allowed_group_sizes(const NeuronSystemSpec& system) {
   return allowed;
 }
 
-void require_group_size(const NeuronSystemSpec& system, int ranks) {
+void require_group_size(const NeuronSystemSpec& system, int ranks, const std::string& what) {
   if (ranks == 1) return;
   const std::vector<int> allowed = allowed_group_sizes(system);
   if (std::find(allowed.begin(), allowed.end(), ranks) != allowed.end()) {
@@ -77,13 +77,12 @@ void require_group_size(const NeuronSystemSpec& system, int ranks) {
   const int cores = system.device.cores;
   const bool could =
       ranks > 1 && ranks <= system.devices * cores && fills_devices(system.device, ranks);
-  throw UserError(
-      fmt::format("tensor parallel degree {} is not possible on {}{}; possible are {}{}", ranks,
-                  system.id, misfit(system, ranks), fmt::join(allowed, ", "),
-                  could ? fmt::format("; for a chip that can, --set "
-                                      "device.collective.group_sizes='{}'",
-                                      ranks)
-                        : ""));
+  throw UserError(fmt::format("{} {} is not possible on {}{}; possible are {}{}", what, ranks,
+                              system.id, misfit(system, ranks), fmt::join(allowed, ", "),
+                              could ? fmt::format("; for a chip that can, --set "
+                                                  "device.collective.group_sizes='{}'",
+                                                  ranks)
+                                    : ""));
 }
 
 }  // namespace foretell

@@ -15,8 +15,9 @@ std::vector<int> parse_group_sizes(const std::string& text);
 // the cores for; 1 is always among them.
 std::vector<int> allowed_group_sizes(const NeuronSystemSpec& system);
 
-// UserError that lists the allowed degrees unless `ranks` is one of them, and for several ranks
-// unless every ring has a CC-core for each core of a device.
-void require_group_size(const NeuronSystemSpec& system, int ranks);
+// UserError that lists the allowed degrees unless `ranks` is one of them (`what` names them), and
+// for several ranks unless every ring has a CC-core for each core of a device.
+void require_group_size(const NeuronSystemSpec& system, int ranks,
+                        const std::string& what = "tensor parallel degree");
 
 }  // namespace foretell

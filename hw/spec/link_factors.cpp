@@ -23,9 +23,13 @@ void fields(FieldList& list, LinkFactors& factors) {
              "Time of a byte with flags in 128 bytes, of one with flags beside the data.");
   list.value("start_simple", factors.start_simple, kLinkTime,
              "Filling the pipeline when flags are beside the data.");
+  list.value("start_message", factors.start_message, kLinkTime,
+             "Filling the pipeline of a message between two GPUs beyond 16 KiB.");
   list.value("peer", factors.peer, kLinkTime, "All-to-all: of each other GPU.");
   list.value("switch_reduce", factors.switch_reduce, {0, 2},
              "Traffic of an all-reduce that the switch sums, of that of a ring.");
+  list.value("host", factors.host, kLinkTime,
+             "Between two launches by the host; kernels that take longer hide it.");
   list.value("barrier", factors.barrier, kLinkTime, "Of each other GPU that a barrier waits for.");
   list.value("two_shot", factors.two_shot, kLinkTime,
              "More for a sum that is scattered and gathered in one kernel.");

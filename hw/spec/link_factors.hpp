@@ -19,9 +19,11 @@ struct LinkFactors {
   double cost_ll = 0;
   double cost_ll128 = 0;
   Seconds start_simple;      // of the pipeline of large messages
+  Seconds start_message;     // … of one between two GPUs; 0: those go by time as rings do
   Seconds peer;              // all-to-all: of each other GPU
   double switch_reduce = 0;  // traffic of an all-reduce in the switch, of that of a ring
   // Custom kernels.
+  Seconds host;      // between two launches by the host, which the kernel before may fill
   Seconds barrier;   // between all GPUs, of each other GPU
   Seconds two_shot;  // more for the second phase
 };

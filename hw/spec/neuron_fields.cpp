@@ -145,6 +145,11 @@ void fields(FieldList& list, HostSpec& spec) {
              "Copies between host and device, per worker.");
   list.value("runtime_memory", spec.runtime_memory, {Bytes(0), 64_GiB},
              "Device memory that the runtime keeps for each core in use.");
+  list.value("branch_time", spec.branch_time, {Seconds(0), Seconds(1)},
+             "The host reads a condition and picks the call that follows, which pays for itself.");
+  list.count("smallest_bucket", spec.smallest_bucket, {1, 1 << 20},
+             "Shortest length that the vendor's compiler pads to; the others are twice, four times "
+             "… as long.");
 }
 
 void fields(FieldList& list, NeuronDeviceSpec& spec) {
@@ -189,6 +194,10 @@ void fields(FieldList& list, NeuronFactors& factors) {
              "One step of a ring collective; replaces link.hop_latency unless 0.");
   list.open_table("sdk_engine_time", factors.sdk_engine_time, check_sdk_version, {0.1, 10},
                   "Engine time is multiplied by this up to and including the SDK release.");
+  list.open_table("sdk_convolution_time", factors.sdk_convolution_time, check_sdk_version,
+                  {0.1, 10},
+                  "Engine time of convolutions is multiplied by this, on top, up to and including "
+                  "the SDK release.");
   list.open_table(
       "sdk_batched_prefill_time", factors.sdk_batched_prefill_time, check_sdk_version, {0.1, 10},
       "Prefill of more than one sequence takes so many times longer up to and including "

@@ -108,6 +108,8 @@ struct HostSpec {
   Seconds call_overhead;     // runtime + framework, per call of a compiled graph
   BytesPerSecond copy_rate;  // host to device copy, per worker
   Bytes runtime_memory;      // device memory that the runtime keeps for each core
+  Seconds branch_time;       // the host reads a condition and picks the call that follows
+  int smallest_bucket = 0;   // shortest length that is compiled; longer ones: powers of two of it
 };
 
 struct NeuronDeviceSpec {
@@ -163,6 +165,8 @@ struct NeuronFactors {
   // Compiler maturity: engine time is multiplied by this for SDK releases up to the key
   // ("2.9" -> 1.15, "2.14" -> 1.11); no entry above: 1.
   std::map<std::string, double> sdk_engine_time;
+  // The same for the share of a network that is convolutions, on top.
+  std::map<std::string, double> sdk_convolution_time;
   // The same for the prefill of more than one sequence, up to the key.
   std::map<std::string, double> sdk_batched_prefill_time;
 };

@@ -68,8 +68,10 @@ std::set<std::string> apply_overrides(FieldList& list, const std::vector<std::st
     const std::string target = is_choice ? path.substr(0, path.size() - kUse.size()) : path;
     if (without_index(path) != path) {
       problems.add(where, "",
-                   fmt::format("single parts cannot differ, all are equal; '{}' sets "
-                               "every one of them",
+                   fmt::format("{}; '{}' sets every one of them",
+                               starts_with(path, "device[")
+                                   ? "only devices with NeuronCores can differ from each other"
+                                   : "single parts cannot differ, all are equal",
                                without_index(path)));
       continue;
     }

@@ -36,6 +36,10 @@ Version parse_version(std::string_view text) {
 
 void check_sdk_version(const std::string& version) { parse_version(version); }
 
+bool is_older_sdk(std::string_view sdk, std::string_view release) {
+  return parse_version(trim(sdk)) < parse_version(release);
+}
+
 namespace {
 
 // The entry of the smallest release that is not older; null without one.
@@ -58,6 +62,17 @@ const double* covering_entry(const std::map<std::string, double>& table, std::st
 
 }  // namespace
 
+std::string newest_release(const std::vector<std::map<std::string, double>>& tables) {
+  std::string newest;
+  for (const auto& table : tables) {
+    for (const auto& entry : table) {
+      if (newest.empty() || parse_version(newest) < parse_version(entry.first))
+        newest = entry.first;
+    }
+  }
+  return newest;
+}
+
 double sdk_multiplier(const std::map<std::string, double>& table, std::string_view sdk) {
   if (trim(sdk).empty()) return 1;
   const double* entry = covering_entry(table, sdk);
@@ -68,8 +83,10 @@ bool sdk_is_covered(const std::map<std::string, double>& table, std::string_view
   return covering_entry(table, sdk) != nullptr;
 }
 
-double sdk_engine_time(const NeuronFactors& factors, std::string_view sdk) {
-  return sdk_multiplier(factors.sdk_engine_time, sdk);
+double sdk_engine_time(const NeuronFactors& factors, std::string_view sdk,
+                       double convolution_share) {
+  const double convolution = sdk_multiplier(factors.sdk_convolution_time, sdk);
+  return sdk_multiplier(factors.sdk_engine_time, sdk) * (1 + (convolution - 1) * convolution_share);
 }
 
 double sdk_prefill_time(const NeuronFactors& factors, std::string_view sdk, std::int64_t batch) {

@@ -23,6 +23,16 @@ TEST(SdkEngineTime, CoversReleasesUpToTheKey) {
   EXPECT_EQ(sdk_engine_time(factors, "3.0"), 1);
 }
 
+TEST(SdkEngineTime, OlderConvolutionsCostMoreByTheirShare) {
+  NeuronFactors factors = with_releases();
+  factors.sdk_convolution_time = {{"2.17", 1.2}};
+  EXPECT_EQ(sdk_engine_time(factors, "2.16.0"), 1);
+  EXPECT_DOUBLE_EQ(sdk_engine_time(factors, "2.16.0", 0.5), 1.1);
+  EXPECT_DOUBLE_EQ(sdk_engine_time(factors, "2.14.0", 1), 1.11 * 1.2);
+  EXPECT_EQ(sdk_engine_time(factors, "2.18.0", 1), 1);
+  EXPECT_EQ(sdk_engine_time(factors, "", 1), 1);
+}
+
 TEST(SdkEngineTime, IsOneWhenNothingIsStated) {
   EXPECT_EQ(sdk_engine_time(with_releases(), ""), 1);
   EXPECT_EQ(sdk_engine_time(NeuronFactors(), "2.9"), 1);
@@ -40,6 +50,11 @@ TEST(SdkEngineTime, ReleasesBehindTheNewestEntryAreNotCovered) {
   EXPECT_TRUE(sdk_is_covered(factors.sdk_engine_time, "2.14.2"));
   EXPECT_FALSE(sdk_is_covered(factors.sdk_engine_time, "2.15.0"));
   EXPECT_FALSE(sdk_is_covered({}, "2.9"));
+}
+
+TEST(SdkEngineTime, TheNewestReleaseOfAllTables) {
+  EXPECT_EQ(newest_release({{{"2.9", 1.15}, {"2.14", 1.11}}, {{"2.12.3", 1.2}}}), "2.14");
+  EXPECT_EQ(newest_release({{}, {}}), "");
 }
 
 TEST(SdkEngineTime, RefusesWhatIsNoVersion) {

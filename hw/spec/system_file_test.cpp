@@ -90,6 +90,13 @@ TEST_F(SystemFileTest, AMachineWithCpus) {
   EXPECT_EQ(CpuCatalog().load(path).spec.device.id, "xeon-8488c");
 }
 
+TEST_F(SystemFileTest, AMisspeltKeyThatTellsTheFamilyIsNamed) {
+  const std::string path = write("devices/gpu/l4.yaml", "mine.yaml", {{"\nsms:", "\nsmss:"}});
+  EXPECT_THAT(misspelt_kind_key(path),
+              testing::ContainsRegex("mine.yaml:[0-9]+: smss: .*nearest is 'sms'"));
+  EXPECT_EQ(misspelt_kind_key(write("cores/neuroncore-v2.yaml", "core.yaml", {})), "");
+}
+
 TEST_F(SystemFileTest, MistakesNameTheFile) {
   const auto message = [](const std::string& path) -> std::string {
     try {

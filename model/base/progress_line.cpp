@@ -6,8 +6,6 @@
 namespace foretell {
 namespace {
 
-constexpr int kBarWidth = 30;
-
 std::string duration_text(double seconds) {
   const long whole = std::lround(seconds);
   if (whole < 60) return std::to_string(whole) + " s";
@@ -18,11 +16,12 @@ std::string duration_text(double seconds) {
 }  // namespace
 
 std::string progress_line(std::string_view label, double fraction, double elapsed_s,
-                          double begun_at) {
+                          double begun_at, int bar) {
   const double share = std::clamp(fraction, 0.0, 1.0);
-  const auto filled = static_cast<std::size_t>(std::lround(share * kBarWidth));
+  const auto filled = static_cast<std::size_t>(std::lround(share * bar));
   std::string line(label);
-  line += " [" + std::string(filled, '#') + std::string(kBarWidth - filled, '-') + "] " +
+  line += " [" + std::string(filled, '#') +
+          std::string(static_cast<std::size_t>(bar) - filled, '-') + "] " +
           std::to_string(std::lround(share * 100)) + " %";
   if (const double done = share - begun_at; done > 0)
     line += ", " + duration_text(elapsed_s * (1 - share) / done) + " left";

@@ -83,6 +83,10 @@ std::string explain_parse_error(const CLI::App& app, const CLI::ParseError& erro
     if (&command == &app) return unknown_name("command", name, command_names(app)).what();
     return "unexpected argument '" + name + "'";
   }
+  const std::string text = error.what();
+  const std::size_t repeated = text.find(": At Most 1 required");
+  if (repeated != std::string::npos)
+    return text.substr(0, repeated) + ": is given more than once; it takes one value";
   return error.what();
 }
 
@@ -92,6 +96,11 @@ int parse_and_run(CLI::App& app, std::vector<std::string> arguments, Session& se
     app.parse(std::move(arguments));
   } catch (const CLI::CallForHelp&) {
     const CLI::App& command = innermost(app);
+    const std::vector<std::string> rest = app.remaining(true);
+    if (&command == &app && !rest.empty() && rest.front().rfind('-', 0) != 0) {
+      print_error(session, unknown_name("command", rest.front(), command_names(app)).what());
+      return kUserMistake;
+    }
     write_text("-", &command == &app ? app.help() : command.help(words_before(command)));
     return kSuccess;
   } catch (const CLI::CallForVersion& version) {

@@ -56,7 +56,23 @@ TEST(Application, UnknownWordsAreToldTheNearest) {
   const CommandResult option = run_command(run_line({"--bach", "8"}));
   EXPECT_EQ(option.code, kUserMistake);
   EXPECT_THAT(option.messages, HasSubstr("unknown option '--bach'; nearest is '--batch'"));
+  const CommandResult help = run_command({"comparre", "--help"});
+  EXPECT_EQ(help.code, kUserMistake);
+  EXPECT_THAT(help.messages, HasSubstr("nearest is 'compare'"));
+  EXPECT_THAT(run_command(run_line({"--seed", "1", "--seed", "2"})).messages,
+              HasSubstr("--seed: is given more than once"));
   EXPECT_THAT(run_command(run_line({"--format", "jsn"})).messages, HasSubstr("nearest is 'json'"));
+}
+
+TEST(Application, TheResultDoesNotOverwriteTheTimeline) {
+  const TemporaryFolder folder;
+  for (const char* command : {"run", "explain"}) {
+    const CommandResult result =
+        run_command({command, "--on", "inf2.xlarge", "--workload", "gpt2", "--trace",
+                     folder.file("t.json"), "-o", folder.file("./t.json")});
+    EXPECT_EQ(result.code, kUserMistake) << command;
+    EXPECT_THAT(result.messages, HasSubstr("is where the result goes")) << command;
+  }
 }
 
 TEST(Application, QuietAndVerboseMayStandBehindTheCommand) {

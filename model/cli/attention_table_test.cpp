@@ -1,9 +1,7 @@
 // Tables of attention and of collectives on GPUs, through the commands.
 #include <gmock/gmock.h>
 
-#include "model/cli/testing/command_runner.hpp"
-#include "reports/record/csv.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
+#include "model/cli/testing/predicted_rows.hpp"
 
 namespace foretell {
 namespace {
@@ -14,23 +12,6 @@ constexpr const char* kAttention =
     "gpu,framework,phase,dtype,kv_dtype,batch,isl,kv_len,heads,kv_heads,head_dim,window\n";
 constexpr const char* kCollective = "gpu,backend,op,n_ranks,bytes,dtype\n";
 
-std::vector<CsvRow> predicted(const std::string& table, std::vector<std::string> options = {}) {
-  const TemporaryFolder folder;
-  std::vector<std::string> line = {"predict", folder.write("t.csv", table), "-o",
-                                   folder.file("o.csv")};
-  line.insert(line.end(), options.begin(), options.end());
-  run_command(line);
-  CsvReader out(folder.file("o.csv"));
-  std::vector<CsvRow> rows;
-  CsvRow row;
-  while (out.next(row)) rows.push_back(row);
-  return rows;
-}
-
-const std::string& status(const CsvRow& row) { return row.at(row.size() - 2); }
-const std::string& message(const CsvRow& row) { return row.back(); }
-double time_of(const CsvRow& row) { return std::stod(row.at(row.size() - 5)); }
-
 TEST(AttentionTable, EveryRowKeepsItsPlaceAndBadOnesSayWhatWouldBeRight) {
   const std::vector<CsvRow> rows = predicted(std::string(kAttention) +
                                              "h100_sxm,trtllm,context,bf16,,1,4096,,32,8,128,\n"
@@ -39,8 +20,10 @@ TEST(AttentionTable, EveryRowKeepsItsPlaceAndBadOnesSayWhatWouldBeRight) {
                                              "h100_sxm,trtllm,prefill,bf16,,1,4096,,32,8,128,\n"
                                              "h100_sxm,trtllm,context,bf16,,1,4096,,32,5,128,\n"
                                              "h100_sxm,trtllm,context,int3,,1,4096,,32,8,128,\n"
-                                             "h100_sxm,trtllm,context,bf16,,1,,,32,8,128,\n");
-  ASSERT_EQ(rows.size(), 7U);
+                                             "h100_sxm,trtllm,context,bf16,,1,,,32,8,128,\n"
+                                             "h100_sxm,vlm,context,bf16,,1,4096,,32,8,128,\n"
+                                             "l4,vllm,context,bf16,,1,4096,,32,8,128,\n");
+  ASSERT_EQ(rows.size(), 9U);
   EXPECT_EQ(status(rows[0]), "ok");
   EXPECT_EQ(status(rows[1]), "ok");
   EXPECT_THAT(message(rows[2]), HasSubstr("nearest that works is 'fp16'"));
@@ -48,6 +31,10 @@ TEST(AttentionTable, EveryRowKeepsItsPlaceAndBadOnesSayWhatWouldBeRight) {
   EXPECT_THAT(message(rows[4]), HasSubstr("multiple"));
   EXPECT_THAT(message(rows[5]), HasSubstr("write bf16, fp16 or fp8"));
   EXPECT_THAT(message(rows[6]), HasSubstr("isl"));
+  EXPECT_THAT(message(rows[7]), HasSubstr("nearest is 'vllm'; there are: sglang, trtllm, vllm"));
+  EXPECT_EQ(message(rows[0]), "");
+  EXPECT_EQ(status(rows[8]), "ok");
+  EXPECT_EQ(message(rows[8]), "factors of vllm context bf16 bf16 on a100-sxm");
 }
 
 // The simulator and the closed form that the factors were fitted with.
@@ -105,7 +92,8 @@ TEST(CollectiveTable, RowsAreAnsweredAndBadOnesSayWhatWouldBeRight) {
   EXPECT_GT(time_of(rows[3]), time_of(rows[0]));
   EXPECT_THAT(message(rows[4]), HasSubstr("all_sum"));
   EXPECT_THAT(message(rows[5]), HasSubstr("n_ranks"));
-  EXPECT_THAT(message(rows[6]), HasSubstr("no NVLink"));
+  EXPECT_EQ(status(rows[6]), "ok");  // over PCIe
+  EXPECT_GT(time_of(rows[6]), time_of(rows[0]));
 }
 
 }  // namespace

@@ -2,11 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <sstream>
 
 #include "hw/spec/factors_file.hpp"
 #include "model/cli/application.hpp"
+#include "model/cli/testing/scoped_variable.hpp"
 #include "model/forecast/testing/fake_predictor.hpp"
 #include "reports/record/testing/temporary_folder.hpp"
 
@@ -126,7 +126,7 @@ TEST_F(CalibrateFit, RowsThatAreNotTrustedDoNotCount) {
 TEST_F(CalibrateFit, NegativeTimesAreNamedWithTheirPlace) {
   EXPECT_EQ(run(kHeader + rows("a") + "inf2.xlarge,a,encoder,forward,4,2,bf16,2.20.0,yes,-5\n"),
             kUserMistake);
-  EXPECT_THAT(messages, HasSubstr("t.csv:10: call_ms: '-5' is no measured time"));
+  EXPECT_THAT(messages, HasSubstr("t.csv:10: call_ms: '-5' is no measurement"));
 }
 
 TEST_F(CalibrateFit, TooFewRowsAndNoRows) {
@@ -140,7 +140,7 @@ TEST_F(CalibrateFit, TooFewRowsAndNoRows) {
 }
 
 TEST_F(CalibrateFit, SaysWhereTheDataComeFrom) {
-  ASSERT_EQ(unsetenv("FORETELL_DATA"), 0);
+  const ScopedVariable data("FORETELL_DATA");
   EXPECT_EQ(run(""), kUserMistake);
   EXPECT_THAT(messages, HasSubstr("give --table FILE, or let FORETELL_DATA name the folder"));
 }

@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 
 #include "model/cli/testing/command_runner.hpp"
+#include "model/cli/testing/scoped_variable.hpp"
 #include "reports/record/testing/temporary_folder.hpp"
 
 namespace foretell {
@@ -15,14 +15,13 @@ using testing::HasSubstr;
 
 class CalibrateMeasure : public testing::Test {
  protected:
-  void SetUp() override { setenv("PATH", folder.file("").c_str(), 1); }
-
   void install(const std::string& script) const {
     const std::string program = folder.write("foretell_measure_cuda", "#!/bin/sh\n" + script);
     std::filesystem::permissions(program, std::filesystem::perms::owner_all);
   }
 
   TemporaryFolder folder;
+  ScopedVariable path{"PATH", folder.file("")};
 };
 
 TEST_F(CalibrateMeasure, HandsItsOptionsOnAndReturnsTheExitCode) {

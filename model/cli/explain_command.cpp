@@ -8,6 +8,7 @@
 #include "model/forecast/parallel_predict.hpp"
 #include "model/forecast/request_fields.hpp"
 #include "model/terminal/output.hpp"
+#include "model/terminal/own_file.hpp"
 #include "model/terminal/progress.hpp"
 #include "model/terminal/request_options.hpp"
 #include "model/what_if/sensitivity.hpp"
@@ -28,14 +29,6 @@ struct ExplainOptions {
   std::string target;
 };
 
-std::string what_would_help(const ExplainOptions& options, const Session& session,
-                            const Request& request, const RunRecord& record) {
-  const Table table =
-      what_if_table(session.predict, request, record.summary.call_s, parse_jobs(options.jobs));
-  return "\nWhat would help: the same call with one part changed\n\n" +
-         render_text(table, session.result_width);
-}
-
 std::vector<Sensitivity> find_sensitivity(const Session& session, const Request& request,
                                           const RunRecord& record, int jobs) {
   Progress progress(session, "changing one parameter at a time");
@@ -50,49 +43,58 @@ ReachedTarget find_way(const Session& session, const Request& request, const Run
                                      [&progress](double share) { progress.update(share); })};
 }
 
-// Tables for people; with what was asked for beside the record, JSON is one object of all of it and
-// CSV is the table that was asked for.
+std::string text_of(const RunRecord& record, const Explanation& explanation, int top, int width) {
+  std::string text = explain_text(record, top, width) +
+                     "\nWhat would help: the same call with one part changed\n\n" +
+                     render_text(what_if_table(explanation.improved), width);
+  if (explanation.sensitivity) {
+    text +=
+        "\nSensitivity: latency and throughput with one parameter changed, the rest as it is\n\n" +
+        render_text(tornado_table(*explanation.sensitivity, static_cast<std::size_t>(top)), width);
+  }
+  if (explanation.reached) {
+    text += target_text(explanation.reached->target, record.summary, explanation.reached->changes,
+                        width);
+  }
+  return text;
+}
+
+// CSV holds one table: that which was asked for.
+std::string csv_of(const RunRecord& record, const Explanation& explanation) {
+  if (explanation.sensitivity) return sensitivity_csv(*explanation.sensitivity);
+  if (explanation.reached) return target_csv(*explanation.reached);
+  return explain_csv(record, explanation);
+}
+
 int explain(const ExplainOptions& options, const Session& session) {
   const int top = static_cast<int>(parse_count("--top", options.top, 1, kMaxTop));
   const int jobs = parse_jobs(options.jobs);
   const Request request = requests(options.request).front();
   std::optional<Target> target;
   if (!options.target.empty()) target = parse_target(options.target);
+  check_own_file(options.request.trace_file, options.output);
   RecordOutput output(options.output);
   if (output.format() == Format::kCsv && options.sensitivity && target)
     throw UserError("CSV holds one table: --sensitivity or --target, or --format json for both");
   const RunRecord record = session.predict(request);
-  std::optional<std::vector<Sensitivity>> sensitivity;
-  std::optional<ReachedTarget> reached;
-  if (options.sensitivity) sensitivity = find_sensitivity(session, request, record, jobs);
-  if (target) reached = find_way(session, request, record, jobs, *target);
-  std::string text;
+  Explanation explanation;
+  const bool is_one_table = output.format() == Format::kCsv && (options.sensitivity || target);
+  if (!is_one_table) {
+    explanation.improved = improved_calls(session.predict, request, record.summary.call_s, jobs);
+  }
+  if (options.sensitivity)
+    explanation.sensitivity = find_sensitivity(session, request, record, jobs);
+  if (target) explanation.reached = find_way(session, request, record, jobs, *target);
   switch (output.format()) {
     case Format::kTable:
-      text = explain_text(record, top, session.result_width) +
-             what_would_help(options, session, request, record);
-      if (sensitivity) {
-        text +=
-            "\nSensitivity: latency and throughput with one parameter changed, the rest as it "
-            "is\n\n" +
-            render_text(tornado_table(*sensitivity, static_cast<std::size_t>(top)),
-                        session.result_width);
-      }
-      if (reached)
-        text += target_text(*target, record.summary, reached->changes, session.result_width);
+      output.deliver_text({record}, text_of(record, explanation, top, session.result_width));
       break;
     case Format::kJson:
-      if (sensitivity || reached) text = explain_json(record, sensitivity, reached);
+      output.deliver_text({record}, explain_json(record, explanation));
       break;
     case Format::kCsv:
-      if (sensitivity) text = sensitivity_csv(*sensitivity);
-      if (reached) text = target_csv(*reached);
+      output.deliver_text({record}, csv_of(record, explanation));
       break;
-  }
-  if (text.empty()) {
-    output.deliver({record}, "");
-  } else {
-    output.deliver_text({record}, text);
   }
   return kSuccess;
 }

@@ -1,8 +1,12 @@
 #include "model/cli/explain_output.hpp"
 
+#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "reports/record/csv.hpp"
+#include "reports/record/json_reader.hpp"
+#include "reports/render/operator_groups.hpp"
 
 namespace foretell {
 namespace {
@@ -27,28 +31,127 @@ OrderedJson json_of(const ReachedTarget& reached) {
                        {"from", change.from},
                        {"to", change.to},
                        {"factor", change.factor},
-                       {"reached", change.reached}});
+                       {"reached", change.reached},
+                       {"reaches", change.reaches}});
   }
   return {{"metric", reached.target.metric},
           {"value", reached.target.value.number},
           {"changes", changes}};
 }
 
-}  // namespace
+OrderedJson json_of(const OperatorGroup& group, double total_s) {
+  OrderedJson json = {{"name", group.name},
+                      {"op", group.op},
+                      {"times", group.count},
+                      {"time_s", group.seconds},
+                      {"share", total_s > 0 ? group.seconds / total_s : 0},
+                      {"flops", record_number(group.flops)},
+                      {"bytes", record_number(group.bytes)},
+                      {"engine", longest(group.engine_seconds)},
+                      {"bound_by", longest(group.critical_seconds)}};
+  if (group.waves > 0) {
+    json["kernel"] = longest(group.kernel_seconds);
+    json["waves"] = group.waves / group.count;
+    json["occupancy"] = group.occupancy / group.count;
+  }
+  return json;
+}
 
-std::string explain_json(const RunRecord& record,
-                         const std::optional<std::vector<Sensitivity>>& sensitivity,
-                         const std::optional<ReachedTarget>& reached) {
-  OrderedJson json = {{"schema", "foretell.explain/1"},
-                      {"record", OrderedJson::parse(to_json(record))},
+OrderedJson json_of(const ImprovedCall& call) {
+  return {{"change", call.what.change},
+          {"set", call.what.override},
+          {"call_s", call.call_s},
+          {"gain", call.gain}};
+}
+
+OrderedJson json_of(const RunRecord& record, const Explanation& explanation) {
+  OrderedJson json = {{"operators", OrderedJson::array()},
+                      {"bound_by", OrderedJson::array()},
+                      {"what_would_help", OrderedJson::array()},
                       {"sensitivity", nullptr},
                       {"target", nullptr}};
-  if (sensitivity) {
-    json["sensitivity"] = OrderedJson::array();
-    for (const Sensitivity& row : *sensitivity) json["sensitivity"].push_back(json_of(row));
+  const std::vector<OperatorGroup> groups = group_operators(record);
+  const double total_s = total_seconds(groups);
+  for (const OperatorGroup& group : groups) json["operators"].push_back(json_of(group, total_s));
+  for (const auto& [name, share] : bound_shares(groups)) {
+    json["bound_by"].push_back({{"name", name}, {"share", share}});
   }
-  if (reached) json["target"] = json_of(*reached);
+  for (const ImprovedCall& call : explanation.improved) {
+    json["what_would_help"].push_back(json_of(call));
+  }
+  if (explanation.sensitivity) {
+    json["sensitivity"] = OrderedJson::array();
+    for (const Sensitivity& row : *explanation.sensitivity) {
+      json["sensitivity"].push_back(json_of(row));
+    }
+  }
+  if (explanation.reached) json["target"] = json_of(*explanation.reached);
+  return json;
+}
+
+// Rows of the one table, by the names of its columns.
+class LongTable {
+ public:
+  explicit LongTable(CsvRow columns) : columns_(std::move(columns)), text_(to_csv(columns_)) {}
+
+  void add(const std::map<std::string, std::string>& cells) {
+    CsvRow row;
+    for (const std::string& column : columns_) {
+      const auto found = cells.find(column);
+      row.push_back(found == cells.end() ? "" : found->second);
+    }
+    text_ += to_csv(row);
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  CsvRow columns_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string explain_json(const RunRecord& record, const Explanation& explanation) {
+  OrderedJson json = OrderedJson::parse(to_json(record));
+  json["explanation"] = json_of(record, explanation);
   return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+}
+
+std::string explain_csv(const RunRecord& record, const Explanation& explanation) {
+  LongTable table({"row", "name", "op", "times", "time_s", "share", "flops", "bytes", "engine",
+                   "bound_by", "busy", "stalled", "set", "call_s", "gain"});
+  for (const ResourceRecord& resource : record.resources) {
+    table.add({{"row", "resource"},
+               {"name", resource.path},
+               {"bytes", to_text(resource.bytes)},
+               {"busy", to_text(resource.busy)},
+               {"stalled", to_text(resource.stalled)}});
+  }
+  const std::vector<OperatorGroup> groups = group_operators(record);
+  const double total_s = total_seconds(groups);
+  for (const OperatorGroup& group : groups) {
+    table.add({{"row", "operator"},
+               {"name", group.name},
+               {"op", group.op},
+               {"times", std::to_string(group.count)},
+               {"time_s", to_text(group.seconds)},
+               {"share", to_text(total_s > 0 ? group.seconds / total_s : 0)},
+               {"flops", to_text(group.flops)},
+               {"bytes", to_text(group.bytes)},
+               {"engine", longest(group.engine_seconds)},
+               {"bound_by", longest(group.critical_seconds)}});
+  }
+  for (const auto& [name, share] : bound_shares(groups)) {
+    table.add({{"row", "bound"}, {"name", name}, {"share", to_text(share)}});
+  }
+  for (const ImprovedCall& call : explanation.improved) {
+    table.add({{"row", "change"},
+               {"name", call.what.change},
+               {"set", call.what.override},
+               {"call_s", to_text(call.call_s)},
+               {"gain", to_text(call.gain)}});
+  }
+  return table.text();
 }
 
 std::string sensitivity_csv(const std::vector<Sensitivity>& rows) {
@@ -65,6 +168,7 @@ std::string sensitivity_csv(const std::vector<Sensitivity>& rows) {
 std::string target_csv(const ReachedTarget& reached) {
   std::string text = to_csv({"path", "from", "to", "factor", reached.target.metric});
   for (const TargetChange& change : reached.changes) {
+    if (!change.reaches) continue;
     text += to_csv(
         {change.path, change.from, change.to, to_text(change.factor), to_text(change.reached)});
   }

@@ -1,4 +1,4 @@
-// The result of `explain --sensitivity` and `--target` for machines: one JSON object, or CSV.
+// The result of `explain` for machines: one JSON object, or CSV.
 #pragma once
 
 #include <optional>
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/what_if/sensitivity.hpp"
+#include "model/what_if/what_if.hpp"
 
 namespace foretell {
 
@@ -14,11 +15,20 @@ struct ReachedTarget {
   std::vector<TargetChange> changes;
 };
 
-// {"schema":"foretell.explain/1","record":…,"sensitivity":[…],"target":{…}}; what was not asked for
-// is null. Changes of latency and throughput are ratios to the unchanged machine.
-std::string explain_json(const RunRecord& record,
-                         const std::optional<std::vector<Sensitivity>>& sensitivity,
-                         const std::optional<ReachedTarget>& reached);
+struct Explanation {
+  std::vector<ImprovedCall> improved;
+  std::optional<std::vector<Sensitivity>> sensitivity;
+  std::optional<ReachedTarget> reached;
+};
+
+// The record, with a member "explanation" of what the tables show: operators with equal layers
+// together, what bounds them, what would help, and, when asked for (null otherwise), "sensitivity"
+// and "target". Changes of latency and throughput are ratios to the unchanged machine.
+std::string explain_json(const RunRecord& record, const Explanation& explanation);
+
+// The same in one table: a row per resource, operator, bound and change, as its first column says;
+// cells that a row has no use for are empty.
+std::string explain_csv(const RunRecord& record, const Explanation& explanation);
 
 std::string sensitivity_csv(const std::vector<Sensitivity>& rows);
 std::string target_csv(const ReachedTarget& reached);

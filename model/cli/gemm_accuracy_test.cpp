@@ -56,9 +56,10 @@ INSTANTIATE_TEST_SUITE_P(
         Limit{"b200_sxm", "trtllm", "nvfp4", 3.9}, Limit{"a100_sxm", "trtllm", "int8_sq", 7},
         Limit{"a100_sxm", "trtllm", "int8_wo", 7.8}, Limit{"a100_sxm", "trtllm", "int4_wo", 9.6},
         Limit{"h200_sxm", "trtllm", "int8_sq", 8.5}, Limit{"h200_sxm", "trtllm", "int8_wo", 9},
-        Limit{"h200_sxm", "trtllm", "int4_wo", 9.6}, Limit{"h100_sxm", "sglang", "fp8", 8.5},
-        Limit{"h200_sxm", "sglang", "fp8", 9.1}, Limit{"h100_sxm", "sglang", "fp8_block", 10},
-        Limit{"h200_sxm", "sglang", "fp8_block", 11.2}));
+        Limit{"h200_sxm", "trtllm", "int4_wo", 9.6}, Limit{"h100_sxm", "sglang", "fp8", 8.1},
+        Limit{"h200_sxm", "sglang", "fp8", 8.9}, Limit{"h100_sxm", "sglang", "fp8_block", 10},
+        Limit{"h200_sxm", "sglang", "fp8_block", 11}, Limit{"b200_sxm", "sglang", "fp8", 9},
+        Limit{"h100_sxm", "vllm", "fp8", 6.3}, Limit{"h200_sxm", "vllm", "fp8", 6.4}));
 
 class GemmTransfer : public ::testing::TestWithParam<Limit> {};
 

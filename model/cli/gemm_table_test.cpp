@@ -36,8 +36,12 @@ TEST(GemmTable, EveryRowKeepsItsPlaceAndBadOnesSayWhatWouldBeRight) {
       "h100_sx,trtllm,,bf16,128,4096,4096\n"
       "h100_sxm,trtllm,,bf61,128,4096,4096\n"
       "h100_sxm,trtllm,,bf16,0,4096,4096\n"
-      "H100-SXM,,,bf16,128,4096,4096\n");
-  ASSERT_EQ(rows.size(), 6U);
+      "H100-SXM,,,bf16,128,4096,4096\n"
+      "h100_sxm,trtlm,,bf16,128,4096,4096\n"
+      "l4,,,bf16,128,4096,4096\n"
+      "h100_sxm,,,nvfp4,128,4096,4096\n"
+      "a100_sxm,,,fp8,128,4096,4096\n");
+  ASSERT_EQ(rows.size(), 10U);
   EXPECT_EQ(rows[0][10], "ok");
   EXPECT_LT(std::stod(rows[0][8]), std::stod(rows[0][7]));
   EXPECT_GT(std::stod(rows[0][9]), std::stod(rows[0][7]));
@@ -46,6 +50,12 @@ TEST(GemmTable, EveryRowKeepsItsPlaceAndBadOnesSayWhatWouldBeRight) {
   EXPECT_THAT(rows[3][11], HasSubstr("nearest is 'bf16'"));
   EXPECT_THAT(rows[4][11], HasSubstr("m: '0'"));
   EXPECT_EQ(rows[5][10], "ok");
+  EXPECT_EQ(rows[5][11], "");
+  EXPECT_THAT(rows[6][11], HasSubstr("nearest is 'trtllm'; there are: cublaslt, sglang"));
+  EXPECT_EQ(rows[7][10], "ok");
+  EXPECT_EQ(rows[7][11], "factors of trtllm bf16 on a100-sxm");
+  EXPECT_THAT(rows[8][11], HasSubstr("nearest that works is 'fp8'"));
+  EXPECT_THAT(rows[9][11], HasSubstr("nearest that works is 'int8'"));
 }
 
 TEST(GemmTable, ATileThatFitsNoSmIsNoCandidateAndWithoutOneTheRowSaysSo) {

@@ -47,7 +47,10 @@ INSTANTIATE_TEST_SUITE_P(Tables, IntervalAccuracy,
                                            JudgedTable{"gpu_attention.csv.gz", {"gpu=h100_sxm"}},
                                            JudgedTable{"gpu_operators_fp32.csv.gz",
                                                        {"gpu=v100_pcie_32gb"}},
-                                           JudgedTable{"gpu_quantise.csv.gz", {}},
+                                           // The chips that have factors of their own.
+                                           JudgedTable{"gpu_quantise.csv.gz",
+                                                       {"gpu=h100_sxm,h200_sxm,b200_sxm,l40s,"
+                                                        "rtx_pro_6000_server"}},
                                            JudgedTable{"gpu_layers_fp16.csv.gz", {"gpu=a100"}},
                                            JudgedTable{"gpu_collectives.csv.gz", {}}));
 

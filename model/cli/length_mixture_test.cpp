@@ -73,6 +73,21 @@ TEST(LengthMixture, PaddingToBucketsCostsTheSameInBothModes) {
   EXPECT_DOUBLE_EQ(one.distribution->latency_s.p50, one.distribution->latency_s.p99);
 }
 
+TEST(LengthMixture, LengthsThatTheNetworkDoesNotTakeAreRefusedBeforeAnyWork) {
+  int calls = 0;
+  const Predictor counted = [&calls](const Request& request) {
+    ++calls;
+    return call_per_token(request);
+  };
+  const auto message = [&](const char* lengths, const char* shapes) {
+    return message_of<UserError>(
+        [&] { predict_in_parallel(counted, request_for(lengths, shapes), 1, {}); });
+  };
+  EXPECT_THAT(message("uniform:16..600", "dynamic"), HasSubstr("seq is 600; it must be from 1"));
+  EXPECT_THAT(message("uniform:16..100", "buckets:1024"), HasSubstr("seq is 1024"));
+  EXPECT_EQ(calls, 0);
+}
+
 TEST(LengthMixture, OneLengthInItsOwnBucketCostsNothing) {
   const RunSummary summary = mixed("128", "buckets:64,128");
   EXPECT_DOUBLE_EQ(summary.distribution->padding.front().overhead, 1);
@@ -112,7 +127,7 @@ TEST(LengthMixture, StudiesTakeDistributionsAsValues) {
   EXPECT_EQ(request.input_len, 64);
   EXPECT_EQ(request.distributions.at("input-len"), "uniform:16..64");
   EXPECT_THAT(request_json(request), HasSubstr("\"input_len\":\"uniform:16..64\""));
-  const LengthCases cases = length_cases(request, true);
+  const LengthCases cases = length_cases(request, {true, 128});
   EXPECT_EQ(cases.dynamic.size(), 49U);
   ASSERT_EQ(cases.padded.size(), 1U);  // answers are as long as they are
   EXPECT_EQ(cases.padded.front().lengths.at("input-len"), 64);
@@ -123,7 +138,7 @@ TEST(LengthMixture, DimensionsOfFilesVaryToo) {
   request.seq_len = 0;
   add_dimension(request, "tokens=uniform:1..4");
   add_dimension(request, "width=8");
-  const LengthCases cases = length_cases(request, false);
+  const LengthCases cases = length_cases(request, {false, 128});
   ASSERT_EQ(cases.of_mode().size(), 4U);
   const Request first = with_lengths(request, cases.of_mode().front());
   EXPECT_EQ(first.dimensions.at("tokens"), 1);

@@ -72,16 +72,22 @@ INSTANTIATE_TEST_SUITE_P(Tables, OperatorAccuracy,
                                            Limit{kOperators, "v100_pcie_32gb", "conv", 15.8},
                                            Limit{kOperators, "t4", "conv", 15.9},
                                            Limit{kOperators, "p100_pcie_16gb", "conv", 19.8},
-                                           Limit{kOperators, "v100_pcie_32gb", kElementWise, 5.5},
+                                           Limit{kOperators, "a100_pcie_40gb", kElementWise, 2.9},
+                                           Limit{kOperators, "v100_pcie_32gb", kElementWise, 1.1},
+                                           Limit{kOperators, "t4", kElementWise, 4},
+                                           Limit{kOperators, "p100_pcie_16gb", kElementWise, 2.3},
                                            Limit{kOperators, "t4", "softmax,ln", 9},
                                            Limit{kLayers, "a100", "mlp_up_proj,mlp_down_proj", 6.5},
-                                           Limit{kQuantise, "h100_sxm", "scale_matrix", 10.5}));
+                                           Limit{kLayers, "a100", "mlp_act", 5.7},
+                                           Limit{kLayers, "a100", "attn_rope", 11.5},
+                                           Limit{kQuantise, "h100_sxm", "scale_matrix", 6.8}));
 
 INSTANTIATE_TEST_SUITE_P(Gpus, OperatorTransfer,
                          ::testing::Values(Limit{kOperators, "a100_pcie_40gb", "linear", 10},
                                            Limit{kOperators, "v100_pcie_32gb", "linear", 9},
                                            Limit{kOperators, "a100_pcie_40gb", "bmm", 9.5},
-                                           Limit{kOperators, "v100_pcie_32gb", kElementWise, 8},
+                                           Limit{kOperators, "a100_pcie_40gb", kElementWise, 4.2},
+                                           Limit{kOperators, "v100_pcie_32gb", kElementWise, 3.6},
                                            Limit{kOperators, "v100_pcie_32gb", "softmax,ln", 9},
                                            Limit{kOperators, "t4", kElementWise, 12.5}));
 

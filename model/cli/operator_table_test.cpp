@@ -1,9 +1,7 @@
 // Tables of single operators on GPUs, through the commands.
 #include <gmock/gmock.h>
 
-#include "model/cli/testing/command_runner.hpp"
-#include "reports/record/csv.hpp"
-#include "reports/record/testing/temporary_folder.hpp"
+#include "model/cli/testing/predicted_rows.hpp"
 
 namespace foretell {
 namespace {
@@ -11,23 +9,6 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr const char* kHeader = "gpu,op,dtype,b,m,n,k,rows,cols,conv\n";
-
-std::vector<CsvRow> predicted(const std::string& table, std::vector<std::string> options = {}) {
-  const TemporaryFolder folder;
-  std::vector<std::string> line = {"predict", folder.write("t.csv", table), "-o",
-                                   folder.file("o.csv")};
-  line.insert(line.end(), options.begin(), options.end());
-  run_command(line);
-  CsvReader out(folder.file("o.csv"));
-  std::vector<CsvRow> rows;
-  CsvRow row;
-  while (out.next(row)) rows.push_back(row);
-  return rows;
-}
-
-const std::string& status(const CsvRow& row) { return row.at(row.size() - 2); }
-const std::string& message(const CsvRow& row) { return row.back(); }
-double time_of(const CsvRow& row) { return std::stod(row.at(row.size() - 5)); }
 
 TEST(OperatorTable, EveryRowKeepsItsPlaceAndBadOnesSayWhatWouldBeRight) {
   const std::vector<CsvRow> rows = predicted(std::string(kHeader) +
@@ -55,6 +36,13 @@ TEST(OperatorTable, EveryRowKeepsItsPlaceAndBadOnesSayWhatWouldBeRight) {
   EXPECT_THAT(message(rows[9]), HasSubstr("no pipe for bf16"));
   EXPECT_THAT(message(rows[10]), HasSubstr("fp32"));
   EXPECT_THAT(message(rows[11]), HasSubstr("op: is empty"));
+}
+
+TEST(OperatorTable, ASystemWithoutGpusIsToldWhatItCanPredict) {
+  for (const char* system : {"inf2.xlarge", "c7i.2xlarge"}) {
+    const auto rows = predicted(kHeader + std::string(system) + ",add,bf16,,,,,64,64,\n");
+    EXPECT_THAT(message(rows.at(0)), HasSubstr("is no GPU; single kernels")) << system;
+  }
 }
 
 TEST(OperatorTable, TheNumberOfWorkersChangesNothing) {
@@ -106,6 +94,47 @@ TEST(OperatorTable, LayersNameTheirShapesByTheModel) {
       "a100,vidur,Llama-2-7b,mlp_up_proj,fp16,1024,22016,4096,4096,11008,1\n");
   for (const CsvRow& row : rows) EXPECT_EQ(status(row), "ok") << message(row);
   EXPECT_GT(time_of(rows[1]), 2 * time_of(rows[2]));
+}
+
+TEST(OperatorTable, RotaryEmbeddingGoesByTheHeadsOfKeys) {
+  const std::vector<CsvRow> rows = predicted(
+      "gpu,source,model,op,dtype,m,n_embd,tp,heads,kv_heads\n"
+      "a100,vidur,of my own,attn_rope,fp16,4096,8192,1,,\n"
+      "a100,vidur,of my own,attn_rope,fp16,4096,8192,1,64,64\n"
+      "a100,vidur,of my own,attn_rope,fp16,4096,8192,1,64,8\n"
+      "a100,vidur,meta-llama/Llama-2-70b-hf,attn_rope,fp16,4096,8192,1,,\n"
+      "a100,vidur,of my own,attn_rope,fp16,4096,8192,1,64,none\n");
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(status(rows[i]), "ok") << message(rows[i]);
+  EXPECT_EQ(time_of(rows[0]), time_of(rows[1])) << "as many keys as queries unless it is stated";
+  EXPECT_EQ(time_of(rows[2]), time_of(rows[3])) << "a published network states it";
+  EXPECT_NEAR(time_of(rows[2]) / time_of(rows[1]), 9.0 / 16, 0.05);
+  EXPECT_THAT(message(rows[4]), HasSubstr("kv_heads"));
+}
+
+TEST(OperatorTable, ActivationsAreGatedUnlessTheLayerIsFourTimesAsWide) {
+  const std::vector<CsvRow> rows = predicted(
+      "gpu,source,model,op,dtype,m,n_embd,n_ffn,tp\n"
+      "a100,vidur,of my own,mlp_act,fp16,4096,2560,10240,1\n"
+      "a100,vidur,of my own,mlp_act,fp16,4096,2561,10240,1\n"
+      "a100,vidur,gpt-j-6b,mlp_act,fp16,4096,4096,16384,1\n"
+      "a100,vidur,Llama-3-8B,mlp_act,fp16,4096,4096,16384,1\n");
+  for (const CsvRow& row : rows) EXPECT_EQ(status(row), "ok") << message(row);
+  EXPECT_NEAR(time_of(rows[0]) / time_of(rows[1]), 0.4, 0.05) << "two of five moves";
+  EXPECT_LT(time_of(rows[2]), 0.5 * time_of(rows[3])) << "networks that are known say it";
+}
+
+TEST(OperatorTable, ScalesOfRowsAreStatedWithoutTheKernelThatScales) {
+  const std::vector<CsvRow> rows = predicted(
+      "gpu,framework,op,dtype,m,k\n"
+      "h100_sxm,vllm,scale_matrix,fp8,32768,1\n"
+      "h100_sxm,vllm,scale_matrix,fp8,32768,256\n"
+      "h100_sxm,vllm,compute_scale,fp8,16384,256\n"
+      "h100_sxm,vllm,compute_scale,fp8,32768,256\n"
+      "h100_sxm,vllm,compute_scale,fp8,1,1\n");
+  for (const CsvRow& row : rows) EXPECT_EQ(status(row), "ok") << message(row);
+  EXPECT_NEAR(time_of(rows[0]) / time_of(rows[1]), 1, 0.15) << "a thread block for each row";
+  EXPECT_NEAR(time_of(rows[3]) / time_of(rows[2]), 2, 0.4);
+  EXPECT_GE(time_of(rows[4]), 0.1) << "no less than a measurement shows";
 }
 
 TEST(OperatorTable, TheSystemColumnServesAsGpu) {

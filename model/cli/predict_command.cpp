@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <set>
 
 #include "model/base/errors.hpp"
 #include "model/cli/commands.hpp"
@@ -46,7 +47,7 @@ void append_prediction(const TableLayout& layout, const RowPrediction& predictio
     if (name == "status") {
       row.emplace_back(prediction.error.empty() ? "ok" : "error");
     } else if (name == "message") {
-      row.push_back(prediction.error);
+      row.push_back(prediction.error.empty() ? prediction.note : prediction.error);
     } else {
       const auto value = prediction.values.find(name);
       row.push_back(value == prediction.values.end() ? "" : to_text(value->second));
@@ -54,8 +55,19 @@ void append_prediction(const TableLayout& layout, const RowPrediction& predictio
   }
 }
 
+// What is counted or measured; everything else may be a name or a version, whose digits matter.
+bool is_number_column(const std::string& name) {
+  static const std::set<std::string> kNumbers = {
+      "batch",  "seq_len", "input_len", "output_len", "image_size", "tp",         "pp",
+      "dp",     "cores",   "inflight",  "m",          "n",          "k",          "isl",
+      "kv_len", "heads",   "kv_heads",  "head_dim",   "window",     "n_ranks",    "bytes",
+      "rows",   "cols",    "call_ms",   "ttft_ms",    "tpot_ms",    "throughput", "latency_us"};
+  return kNumbers.count(name) > 0;
+}
+
 // A row as a JSON object on a line of its own: predictions are numbers, null where there is none;
-// what passed through, the first `passed` cells, is text.
+// what passed through, the first `passed` cells, is text, but for columns of numbers that are
+// known.
 std::string json_line(const CsvRow& header, std::size_t passed, const CsvRow& cells,
                       const RowPrediction& prediction) {
   std::string line = "{";
@@ -64,7 +76,7 @@ std::string json_line(const CsvRow& header, std::size_t passed, const CsvRow& ce
     const bool is_number = i >= passed && header[i] != "status" && header[i] != "message";
     const auto value = prediction.values.find(header[i]);
     if (!is_number) {
-      line += json_text(cells[i]);
+      line += is_number_column(header[i]) ? json_number_or_text(cells[i]) : json_text(cells[i]);
     } else {
       line += value == prediction.values.end() ? "null" : to_text(value->second);
     }

@@ -1,6 +1,5 @@
 #include "model/cli/program.hpp"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -8,18 +7,9 @@
 #include <sstream>
 
 #include "model/cli/application.hpp"
+#include "model/terminal/output.hpp"
 
 namespace foretell {
-namespace {
-
-// Columns of the terminal on standard output; 0 when it is none.
-int terminal_width() {
-  winsize size{};
-  if (isatty(STDOUT_FILENO) == 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
-  return size.ws_col;
-}
-
-}  // namespace
 
 int run_program(const std::vector<std::string>& arguments, ClusterFactory join, bool silent) {
   std::signal(SIGXFSZ, SIG_IGN);  // a limit of `ulimit -f` is a full disk: a message, not a death

@@ -27,6 +27,7 @@ TEST(ProgramRun, GivesARecordOfOneCore) {
   EXPECT_LT(record.summary.call_s, 1e-3);
   EXPECT_EQ(record.summary.bottleneck, "vector engine");
   EXPECT_GT(record.summary.memory_used_bytes, 0);
+  EXPECT_GT(record.summary.cost_usd_per_million.value_or(0), 0);
   EXPECT_THAT(record.context.notes, testing::Contains(HasSubstr("on the device: ")));
 }
 
@@ -68,6 +69,11 @@ TEST(ProgramRun, MistakesInTheCommand) {
               HasSubstr("/no/such.yaml"));
   EXPECT_THAT(error({"run", "--on", "trn1.2xlarge", "--program", kToy, "--dtype", "bf16"}),
               HasSubstr("exclude each other"));
+  EXPECT_THAT(error({"run", "--on", "trn1.2xlarge", "--program", kToy, "--batch", "8"}),
+              HasSubstr("--parameter NAME=NUMBER"));
+  EXPECT_THAT(error({"run", "--on", "h100-sxm", "--program", kToy}),
+              HasSubstr("written for NeuronCores; name one of inf2"));
+  EXPECT_THAT(error({"run", "--on", "inf3.xlarge", "--program", kToy}), HasSubstr("inf2.xlarge"));
   EXPECT_THAT(error({"run", "--on", "a", "--workload", "b", "--dtype", "c", "--parameter", "x=1"}),
               HasSubstr("--parameter belongs to --program"));
 }

@@ -146,6 +146,9 @@ TEST(ReportCommand, BadInputIsNamed) {
   EXPECT_THAT(message({"report", folder.file("cut.json")}), HasSubstr("not whole"));
   write(folder.file("new.json"), R"({"schema":"foretell.accuracy/2","by":[]})");
   EXPECT_THAT(message({"report", folder.file("new.json")}), HasSubstr("foretell.accuracy/1"));
+  write(folder.file("cut.study.jsonl"), R"({"study":"s","number":0,"values":{"ba)");
+  EXPECT_THAT(message({"report", folder.file("cut.study.jsonl")}),
+              HasSubstr("cut.study.jsonl:1: a point of a study, but not whole"));
   const std::string runs = records_file(folder, "a.jsonl", 1);
   EXPECT_THAT(message({"report", runs, "-o", folder.file("no/such/folder.md")}),
               HasSubstr("no/such/folder.md"));
@@ -164,14 +167,73 @@ TEST(ReportCommand, AStudyIsPredictedFirst) {
   EXPECT_EQ(run_command({"report", path, "-o", folder.file("s.csv")}).code, kUserMistake);
 }
 
+// Of which nothing can be predicted.
+constexpr const char* kFailingStudy =
+    "study: <b>nothing</b>\nbase: {on: inf2.xlarge, workload: bert-base-uncased, seq: 128}\n"
+    "vary: {batch: [1313], dtype: [bf16, fp32]}\n";
+
+TEST(ReportCommand, AStudyOfFailuresSaysWhyInEveryForm) {
+  const TemporaryFolder folder;
+  write(folder.file("s.yaml"), kFailingStudy);
+  const std::string store = folder.file("s.sqlite");
+  const CommandResult swept = run_command({"sweep", folder.file("s.yaml"), "--store", store});
+  EXPECT_EQ(swept.code, kOutsideTolerance) << swept.messages;
+  EXPECT_THAT(swept.result, HasSubstr("Not predicted:"));
+  EXPECT_THAT(swept.result, HasSubstr("2 points: needs 40.0 GiB"));
+  EXPECT_THAT(run_command({"report", store}).result, HasSubstr("Not predicted:"));
+  EXPECT_THAT(run_command({"report", store, "-o", folder.file("s.md")}).messages,
+              Not(HasSubstr("0 r")));
+  EXPECT_THAT(read(folder.file("s.md")), HasSubstr("Not predicted, 2 points: needs 40.0 GiB"));
+  EXPECT_THAT(read(folder.file("s.md")), HasSubstr("\\<b>nothing"));
+  const CommandResult lines = run_command({"sweep", folder.file("s.yaml"), "--format", "json"});
+  write(folder.file("s.jsonl"), lines.result);
+  EXPECT_THAT(run_command({"report", folder.file("s.jsonl")}).result,
+              HasSubstr("Nothing could be predicted"));
+  if (report_page().empty()) GTEST_SKIP() << "skipped, built without the page";
+  const CommandResult page = run_command({"report", store, "-o", folder.file("s.html")});
+  EXPECT_THAT(page.messages, HasSubstr("reason"));
+  EXPECT_THAT(read(folder.file("s.html")), HasSubstr("Nothing could be predicted, for "));
+}
+
+TEST(ReportCommand, TheLinesOfASweepAreReadLikeItsStore) {
+  const TemporaryFolder folder;
+  write(folder.file("s.yaml"),
+        "study: s\nbase: {on: inf2.xlarge, workload: bert-base-uncased, seq: 128, batch: 4}\n"
+        "vary: {batch: [1, 2]}\n");
+  const std::string lines = folder.file("s.jsonl");
+  run_command({"sweep", folder.file("s.yaml"), "--format", "json", "-o", lines});
+  const CommandResult result = run_command({"report", lines});
+  EXPECT_EQ(result.code, kSuccess) << result.messages;
+  EXPECT_THAT(result.result, HasSubstr("batch 2"));
+  EXPECT_EQ(run_command({"report", lines, lines}).code, kSuccess);
+}
+
+TEST(ReportCommand, AStoreOfBothSaysThatItHoldsStudies) {
+  const TemporaryFolder folder;
+  write(folder.file("s.yaml"),
+        "study: my study\nbase: {on: inf2.xlarge, workload: bert-base-uncased, seq: 128}\n"
+        "vary: {batch: [1, 2]}\n");
+  const std::string store = folder.file("s.sqlite");
+  run_command({"sweep", folder.file("s.yaml"), "--store", store});
+  run_command({"run", "--on", "inf2.xlarge", "--workload", "gpt2", "--store", store});
+  const CommandResult result = run_command({"report", store});
+  EXPECT_THAT(result.messages, HasSubstr("also holds a study: my study (--study NAME)"));
+  EXPECT_THAT(run_command({"report", store, "--study", "my study"}).messages,
+              Not(HasSubstr("also")));
+}
+
 TEST(ReportCommand, AValidationIsAPage) {
   const TemporaryFolder folder;
   const std::string path = folder.file("v.json");
-  write(path,
-        R"({"schema":"foretell.accuracy/1","by":[],"rows":0,"failed":0,"overall":[],"groups":[],)"
-        R"("worst":[],"samples":[],"notes":[]})"
-        "\n");
-  EXPECT_THAT(run_command({"report", path}).messages, HasSubstr("-o x.html"));
+  write(path, R"({"schema":"foretell.accuracy/1","by":[],"rows":0,"failed":0,"refused":0,)"
+              R"("overall":[],"groups":[],"worst":[],"samples":[],"notes":[]})"
+              "\n");
+  EXPECT_THAT(run_command({"report", path}).result, HasSubstr("0 rows, 0 without a prediction"));
+  EXPECT_THAT(run_command({"report", path, "--format", "csv"}).result,
+              HasSubstr("measured,n,mape"));
+  EXPECT_EQ(run_command({"report", path, "--format", "json"}).result, read(path));
+  EXPECT_EQ(run_command({"report", path, "-o", folder.file("v.md")}).code, kSuccess);
+  EXPECT_THAT(read(folder.file("v.md")), HasSubstr("# v\n\n| measured |"));
   if (report_page().empty()) GTEST_SKIP() << "skipped, built without the page";
   EXPECT_EQ(run_command({"report", path, "-o", folder.file("v.html")}).code, kSuccess);
   EXPECT_THAT(read(folder.file("v.html")), HasSubstr(R"("accuracy":{"schema")"));

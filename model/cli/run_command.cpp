@@ -1,5 +1,5 @@
 #include <CLI/CLI.hpp>
-#include <filesystem>
+#include <algorithm>
 #include <memory>
 
 #include "model/base/errors.hpp"
@@ -7,6 +7,7 @@
 #include "model/forecast/program_run.hpp"
 #include "model/forecast/worker_pool.hpp"
 #include "model/terminal/output.hpp"
+#include "model/terminal/own_file.hpp"
 #include "model/terminal/progress.hpp"
 #include "model/terminal/request_options.hpp"
 #include "reports/render/record_text.hpp"
@@ -21,6 +22,11 @@ struct RunOptions {
   std::vector<std::string> parameters;
 };
 
+bool any_stated(const std::vector<std::string>& values) {
+  return std::any_of(values.begin(), values.end(),
+                     [](const std::string& value) { return !value.empty(); });
+}
+
 ProgramRequest program_request(const RunOptions& options) {
   const RequestOptions& request = options.request;
   if (!request.workloads.empty() || !request.dtypes.empty()) {
@@ -28,22 +34,23 @@ ProgramRequest program_request(const RunOptions& options) {
         "--program and --workload exclude each other: a program says itself what it computes in "
         "which data type; leave --workload and --dtype out");
   }
+  const bool has_shape =
+      !request.batches.empty() || any_stated(request.counts) || any_stated(request.choices) ||
+      !request.dimensions.empty() || !request.branches.empty() || !request.trips.empty() ||
+      !request.shapes.empty() || !request.phase.empty() || !request.optimizer.empty() ||
+      request.sequence_parallel || !request.l2.empty() || !request.in_flight.empty();
+  if (has_shape) {
+    throw UserError(
+        "--program: is one call on one core, with the sizes that it states; leave out --batch, "
+        "lengths and whatever else describes a network, and give sizes with --parameter "
+        "NAME=NUMBER");
+  }
   if (request.systems.empty()) {
     throw UserError("no system; name one with --on, see `foretell list systems`");
   }
   check_trace_file(request.trace_file);
   return {request.systems.front(), options.program, options.parameters, request.set,
           request.factors,         request.sdk,     request.trace_file};
-}
-
-// The result would overwrite the timeline.
-void check_own_file(const std::string& trace, const OutputOptions& output) {
-  namespace fs = std::filesystem;
-  for (const std::string& file : {output.output, output.store}) {
-    if (trace.empty() || file.empty() || fs::weakly_canonical(trace) != fs::weakly_canonical(file))
-      continue;
-    throw UserError("--trace: " + trace + " is where the result goes; name another file");
-  }
 }
 
 int run(const RunOptions& options, const Session& session) {

@@ -77,9 +77,16 @@ TEST(Sensitivity, TheSmallestChangeThatReachesATarget) {
               AllOf(HasSubstr("latency of at most 5.00 ms, now 10.0 ms"), HasSubstr(kBandwidth)));
 
   const Target far = parse_target("throughput=1e6");
-  EXPECT_THAT(target_text(far, unchanged,
-                          changes_that_reach(memory_bound, request(), unchanged, far, 2, {}), 0),
-              HasSubstr("no single parameter reaches it"));
+  const auto nearest = changes_that_reach(memory_bound, request(), unchanged, far, 2, {});
+  ASSERT_EQ(nearest.size(), 1U);
+  EXPECT_FALSE(nearest[0].reaches);
+  EXPECT_NEAR(nearest[0].reached, 1600, 1);  // 16 times the bandwidth
+  EXPECT_THAT(target_text(far, unchanged, nearest, 0),
+              AllOf(HasSubstr("no single parameter reaches it"),
+                    HasSubstr("Nearest: 1600 with device.hbm.bandwidth, 820 GB/s to 13.12 TB/s")));
+  const auto constant = [](const Request& any) { return fake_predict(any); };
+  EXPECT_TRUE(
+      changes_that_reach(constant, request(), fake_predict(request()).summary, far, 2, {}).empty());
   const Target near = parse_target("latency=1 s");
   EXPECT_THAT(target_text(near, unchanged, {}, 0), HasSubstr("reached as it is"));
 }
@@ -90,13 +97,14 @@ TEST(Sensitivity, MachinesGetTheSameNumbersAsJsonAndCsv) {
   const Target target = parse_target("latency=5 ms");
   const ReachedTarget reached{
       target, changes_that_reach(memory_bound, request(), record.summary, target, 2, {})};
-  const auto json = nlohmann::json::parse(explain_json(record, rows, reached));
-  EXPECT_EQ(json.at("schema"), "foretell.explain/1");
-  EXPECT_EQ(json.at("record").at("schema"), "foretell.run/1");
+  const auto record_json = nlohmann::json::parse(explain_json(record, {{}, rows, reached}));
+  EXPECT_EQ(record_json.at("schema"), "foretell.run/1");
+  const auto& json = record_json.at("explanation");
   EXPECT_EQ(json.at("sensitivity").at(0).at("path"), kBandwidth);
   EXPECT_NEAR(json.at("sensitivity").at(0).at("latency").at("twice").get<double>(), 0.5, 1e-5);
   EXPECT_LE(json.at("target").at("changes").at(0).at("reached").get<double>(), 0.005);
-  EXPECT_TRUE(nlohmann::json::parse(explain_json(record, {}, {})).at("target").is_null());
+  EXPECT_TRUE(
+      nlohmann::json::parse(explain_json(record, {})).at("explanation").at("target").is_null());
   EXPECT_THAT(sensitivity_csv(rows), AllOf(HasSubstr("path,value,latency_less"),
                                            HasSubstr(std::string("\n") + kBandwidth + ",")));
   EXPECT_THAT(target_csv(reached), HasSubstr("path,from,to,factor,latency\n"));
@@ -110,6 +118,7 @@ TEST(Sensitivity, MistakesInATarget) {
   EXPECT_THAT(mistake("tpt=1ms"), HasSubstr("nearest is 'tpot'"));
   EXPECT_THAT(mistake("tpot=20"), HasSubstr("has no unit"));
   EXPECT_THAT(mistake("tpot=20 GB/s"), HasSubstr("wanted is a time"));
+  EXPECT_THAT(mistake("latency=-1ms"), HasSubstr("'-1ms' is not above zero"));
   EXPECT_THAT(message_of<UserError>([] {
                 changes_that_reach(memory_bound, request(), memory_bound(request()).summary,
                                    parse_target("tpot=20ms"), 1, {});

@@ -220,38 +220,82 @@ void collect_parts(const Steps& steps, std::vector<std::string>& parts) {
   }
 }
 
-// A network with branches and loops: one table of the operators of all parts, with a sum each.
-std::string control_text(const ResolvedWorkload& resolved, const Steps& steps, Format format,
-                         int max_width) {
-  std::vector<std::string> parts;
-  collect_parts(steps, parts);
-  Json json = scenario_json(resolved);
-  json["control"] = steps_json(steps);
+struct Part {
+  std::string name;
+  Graph graph;
+};
+
+// One table of the operators of all parts, with a sum each; `json` gets them, `heading` goes ahead.
+std::string parts_text(const std::vector<Part>& parts, const std::string& heading, Json json,
+                       Format format, int max_width) {
   json["parts"] = Json::array();
   Table all;
-  for (const std::string& part : parts) {
-    ResolvedWorkload one = resolved;
-    one.request.part = part;
-    const Graph graph = build_resolved_graph(one);
-    Json part_json = {{"name", part}};
-    part_json.update(graph_json(graph));
+  for (const Part& part : parts) {
+    Json part_json = {{"name", part.name}};
+    part_json.update(graph_json(part.graph));
     json["parts"].push_back(std::move(part_json));
-    Table table = operators_table(graph, format);
+    Table table = operators_table(part.graph, format);
     all.columns = table.columns;
     for (std::vector<std::string>& row : table.rows) {
-      row.insert(row.begin(), part);
+      row.insert(row.begin(), part.name);
       all.rows.push_back(std::move(row));
     }
   }
   if (format == Format::kJson) return json.dump() + "\n";
   all.columns.insert(all.columns.begin(), {"part"});
   const std::string text = table_text(all, format, max_width);
-  if (format != Format::kTable) return text;
+  return format == Format::kTable ? heading + text : text;
+}
+
+// A network with branches and loops.
+std::string control_text(const ResolvedWorkload& resolved, const Steps& steps, Format format,
+                         int max_width) {
+  std::vector<std::string> names;
+  collect_parts(steps, names);
+  std::vector<Part> parts;
+  for (const std::string& name : names) {
+    ResolvedWorkload one = resolved;
+    one.request.part = name;
+    parts.push_back({name, build_resolved_graph(one)});
+  }
+  Json json = scenario_json(resolved);
+  json["control"] = steps_json(steps);
   std::string lines;
   append_lines(steps, "  ", lines);
-  return fmt::format("{} ({}), batch {}, {}, {}: {} parts\n{}\n{}", resolved.model.name,
-                     resolved.model.model_type, resolved.request.batch, lengths_text(resolved),
-                     resolved.precision.name, parts.size(), lines, text);
+  const std::string heading = fmt::format(
+      "{} ({}), batch {}, {}, {}: {} parts\n{}\n", resolved.model.name, resolved.model.model_type,
+      resolved.request.batch, lengths_text(resolved), resolved.precision.name, parts.size(), lines);
+  return parts_text(parts, heading, std::move(json), format, max_width);
+}
+
+// The encoder over a sequence, and the decoder that writes a token after as many.
+std::string encoder_decoder_text(const ResolvedWorkload& resolved, Format format, int max_width) {
+  const std::int64_t tokens = resolved.request.seq_len;
+  Binding encoder = binding_of(resolved);
+  encoder.phase = Phase::kPrefill;
+  Binding decoder = binding_of(resolved);
+  decoder.phase = Phase::kDecode;
+  decoder.seq_len = 1;
+  decoder.kv_len = tokens;
+  decoder.encoder_len = tokens;
+  std::vector<Part> parts;
+  for (const auto& [name, binding] : {std::pair{"encoder", encoder}, {"decoder", decoder}}) {
+    Part part{name, build_graph(resolved.model, binding)};
+    apply_precision(resolved.precision, &part.graph);
+    parts.push_back(std::move(part));
+  }
+  std::string heading =
+      fmt::format("{} ({}), batch {}, {}\n", resolved.model.name, resolved.model.model_type,
+                  resolved.request.batch, resolved.precision.name);
+  heading += fmt::format(
+      "encoder: {0} tokens; decoder: one token after {0}, which every token repeats\n", tokens);
+  for (const Part& part : parts) {
+    const Work sum = work_of(part.graph);
+    heading += fmt::format("{}: {} parameters, {}, {}, {:.3g} flops/byte; {}\n", part.name,
+                           count_format(sum.parameters), si_format(sum.macs, "MAC"),
+                           si_format(sum.flops, "FLOP"), sum.intensity(), memory_text(part.graph));
+  }
+  return parts_text(parts, heading + "\n", scenario_json(resolved), format, max_width);
 }
 
 // One network of a pipeline, bound as the pipeline runs it.
@@ -300,6 +344,8 @@ std::string pipeline_text(const ResolvedWorkload& resolved, Format format, int m
 
 std::string workload_text(const ResolvedWorkload& resolved, Format format, int max_width) {
   if (resolved.model.family == Family::kPipeline) return pipeline_text(resolved, format, max_width);
+  if (resolved.model.family == Family::kEncoderDecoder)
+    return encoder_decoder_text(resolved, format, max_width);
   const Steps steps = control_flow(resolved.model, binding_of(resolved));
   if (!steps.empty()) return control_text(resolved, steps, format, max_width);
   const Graph graph = build_resolved_graph(resolved);

@@ -133,5 +133,20 @@ TEST(ShowWorkload, BranchesOfAnOnnxFileAreParts) {
   EXPECT_EQ(network.at("control")[0].at("kind"), "branch");
 }
 
+TEST(ShowWorkload, AnEncoderAndADecoderAreTwoParts) {
+  const json network = shown("flan-t5-xl");
+  ASSERT_EQ(network.at("parts").size(), 2U);
+  const json& encoder = network.at("parts")[0];
+  const json& decoder = network.at("parts")[1];
+  EXPECT_EQ(encoder.at("name"), "encoder");
+  EXPECT_EQ(decoder.at("name"), "decoder");
+  EXPECT_GT(encoder.at("macs"), 50 * decoder.at("macs").get<double>()) << "128 tokens against one";
+  const double embedding = 32128.0 * 2048;  // both have it; published: 2.85 B parameters
+  EXPECT_NEAR(encoder.at("parameters").get<double>() + decoder.at("parameters").get<double>(),
+              2.85e9 + embedding, 0.01e9);
+  EXPECT_THAT(run_command({"show", "t5-3b", "--seq", "64"}).result,
+              HasSubstr("encoder: 64 tokens; decoder: one token after 64"));
+}
+
 }  // namespace
 }  // namespace foretell

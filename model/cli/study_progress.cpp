@@ -15,8 +15,8 @@ double as_number(std::uint64_t count) { return static_cast<double>(count); }
 
 }  // namespace
 
-StudyProgress::StudyProgress(const Session& session, const std::string& log)
-    : progress_(session, "sweeping") {
+StudyProgress::StudyProgress(const Session& session, const std::string& log, bool kept)
+    : progress_(session, "sweeping"), kept_(kept) {
   if (!log.empty()) log_ = std::make_unique<OutputFile>(log);
 }
 
@@ -52,14 +52,14 @@ void StudyProgress::finish(const StudyCounts& counts) {
 void StudyProgress::write_line(const StudyCounts& counts) {
   logged_ = elapsed();
   const double rate = as_number(counts.done - before_) / std::max(logged_, 1e-9);
-  log_->write(
-      fmt::format("{:.1f} s: {}, {} points/s\n", logged_, counts_text(counts), plain_format(rate)));
+  log_->write(fmt::format("{:.1f} s: {}, {} points/s\n", logged_, counts_text(counts, kept_),
+                          plain_format(rate)));
   log_->flush();
 }
 
-std::string counts_text(const StudyCounts& counts) {
-  std::string text = fmt::format("{} of {} points stored", count_format(as_number(counts.done)),
-                                 count_format(as_number(counts.points)));
+std::string counts_text(const StudyCounts& counts, bool kept) {
+  std::string text = fmt::format("{} of {} points {}", count_format(as_number(counts.done)),
+                                 count_format(as_number(counts.points)), kept ? "stored" : "done");
   const auto add = [&text](std::uint64_t count, const char* what) {
     if (count > 0) text += fmt::format(", {} {}", count_format(as_number(count)), what);
   };

@@ -15,7 +15,8 @@ class StudyProgress {
  public:
   // `log`: a file that gets a line every ten seconds and one per failed point; "" for none.
   // UserError when it cannot be written.
-  StudyProgress(const Session& session, const std::string& log);
+  // `kept`: in a store.
+  StudyProgress(const Session& session, const std::string& log, bool kept);
 
   void update(const StudyCounts& counts);
   void failed(std::uint64_t number, const std::string& why);
@@ -27,6 +28,7 @@ class StudyProgress {
   void write_line(const StudyCounts& counts);
 
   Progress progress_;
+  bool kept_;
   std::unique_ptr<OutputFile> log_;
   Clock::time_point start_ = Clock::now();
   double logged_ = 0;         // seconds after the start
@@ -34,7 +36,7 @@ class StudyProgress {
   bool is_first_ = true;
 };
 
-// "312 of 10,000 points stored, 300 computed now, 2 failed"
-std::string counts_text(const StudyCounts& counts);
+// "312 of 10,000 points stored, 300 computed now, 2 failed"; "done" where nothing is kept.
+std::string counts_text(const StudyCounts& counts, bool kept);
 
 }  // namespace foretell

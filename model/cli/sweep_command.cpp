@@ -122,7 +122,8 @@ class SweepCommand {
     OutputFile output(options_.output.output);
     StudyStore store(options_.store, StoreAccess::kWrite);
     const StudyHead head = begin(store);
-    StudyProgress progress(session_, options_.log);
+    const bool kept = options_.store != SweepOptions().store;
+    StudyProgress progress(session_, options_.log, kept);
     StudyRun study_run(study_, basis_, defaults_, store, head);
     study_run.on_progress([&](const StudyCounts& counts) { progress.update(counts); });
     study_run.on_failure(
@@ -136,7 +137,7 @@ class SweepCommand {
       run_all(runner, study_run, [&](std::uint64_t& number) { return numbers.next(number); });
     }
     progress.finish(study_run.counts());
-    session_.say("foretell: " + counts_text(study_run.counts()));
+    session_.say("foretell: " + counts_text(study_run.counts(), kept));
     if (stop_signal != 0) {
       session_.say("foretell: stopped; the same command goes on with the rest");
       return kSignalled + stop_signal;
@@ -207,7 +208,8 @@ class SweepCommand {
   void deliver(const StudyStore& store, const StudyResults& results, OutputFile& output) const {
     switch (format_) {
       case Format::kTable:
-        output.write(study_text(results, top_, session_.result_width));
+        output.write(
+            as_shown(options_.output.output, study_text(results, top_, session_.result_width)));
         break;
       case Format::kJson:
         output.write(study_json_lines(store, results));

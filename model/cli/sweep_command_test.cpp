@@ -17,6 +17,7 @@
 #include "model/cli/application.hpp"
 #include "model/cli/testing/command_runner.hpp"
 #include "model/config/document.hpp"
+#include "model/what_if/study_table.hpp"
 #include "reports/record/study_store.hpp"
 #include "reports/record/testing/temporary_folder.hpp"
 
@@ -199,13 +200,13 @@ CommandResult run_apart(const std::vector<std::string>& words,
     session.messages = &messages;
     const int code = run_application(words, session);
     const std::string text = messages.str();
-    if (write(ends[1], text.data(), text.size()) < 0) _exit(99);
+    if (::write(ends[1], text.data(), text.size()) < 0) _exit(99);
     _exit(code);
   }
   close(ends[1]);
   CommandResult result;
   std::array<char, 4096> chunk{};
-  for (ssize_t count = 0; (count = read(ends[0], chunk.data(), chunk.size())) > 0;)
+  for (ssize_t count = 0; (count = ::read(ends[0], chunk.data(), chunk.size())) > 0;)
     result.messages.append(chunk.data(), static_cast<std::size_t>(count));
   close(ends[0]);
   int status = 0;
@@ -360,12 +361,22 @@ TEST_F(SweepTest, AnEmptyFrontSaysWhichObjectivesAreMissing) {
               HasSubstr("none has all of latency, throughput, usd_per_million"));
 }
 
+TEST(FailureLines, MessagesThatDifferByTheirNumbersAreOneReason) {
+  EXPECT_THAT(failure_lines({{"a-70B needs 40.5 GiB (2 more); take b", 3},
+                             {"a-70B needs 50 GiB (12 more); take c or d", 1},
+                             {"a-8B needs 40.5 GiB (2 more); take b", 1},
+                             {"no such type", 5}}),
+              testing::ElementsAre("5 points: no such type",
+                                   "4 points, for example: a-70B needs 40.5 GiB (2 more); take b",
+                                   "1 point: a-8B needs 40.5 GiB (2 more); take b"));
+}
+
 TEST_F(SweepTest, ALogForBatchJobs) {
   const std::string path = study(std::string(kBase) + "vary: {batch: [1, 1313]}\n");
   run_command({"sweep", path, "--log", folder_.file("log")});
   const std::string text = read_text_file(folder_.file("log"));
   EXPECT_THAT(text, AllOf(HasSubstr("point 1 failed: needs 40.0 GiB"),
-                          HasSubstr("2 of 2 points stored, 2 computed now, 1 failed")));
+                          HasSubstr("2 of 2 points done, 2 computed now, 1 failed")));
 }
 
 TEST_F(SweepTest, MistakesAreFoundBeforeAnythingRuns) {
@@ -400,6 +411,7 @@ TEST_F(SweepTest, MistakesAreFoundBeforeAnythingRuns) {
   EXPECT_THAT(mistake(base + "where: [\"${device.hbm.bandwidth} > 1 ms\"]\n"),
               HasSubstr("study.yaml:3"));
   EXPECT_THAT(mistake(base + "where: [\"${latency}\"]\n"), HasSubstr("is no condition"));
+  EXPECT_THAT(mistake(base + "where: [\"1 > 2\", \"${latency} < 5\"]\n"), HasSubstr("a time"));
   EXPECT_THAT(mistake(base + "derive: {core.dma.engine_rate: \"2 ms\"}\n"),
               AllOf(HasSubstr("study.yaml:3"), HasSubstr("is a time; wanted is a data rate")));
 }

@@ -171,7 +171,7 @@ class ValidateTest : public testing::Test {
 TEST_F(ValidateTest, ComparesTrustedRowsAndSaysSo) {
   const std::string path = folder_.write(
       "t.csv", header_ + line("A", "8", "yes", "10") + line("B", "4", "yes", "4", "0") +
-                   line("C", "8", "no", "80") + line("D", "8", "yes", ""));
+                   line("C", "2", "no", "80") + line("D", "8", "yes", ""));
   const CommandResult result = run_command({"validate", path});
   EXPECT_EQ(result.code, kSuccess);
   EXPECT_THAT(result.result, HasSubstr("call_ms   2  10.0 %  10.0 %  18.0 %  -10.0 %"));
@@ -223,10 +223,63 @@ TEST_F(ValidateTest, FailedRowsAreCountedWithTheirReason) {
       {"validate", folder_.write("t.csv", header_ + broken + line("B", "8", "yes", "8"))});
   EXPECT_EQ(result.code, kOutsideTolerance);
   EXPECT_THAT(result.result, HasSubstr("2 rows, 1 without a prediction"));
-  EXPECT_THAT(result.result, HasSubstr("1 without a prediction: batch: '0' is not allowed"));
+  EXPECT_THAT(result.result, HasSubstr("without a prediction: line 2: batch: '0' is not allowed"));
+}
+
+// A measurement that cannot be is named with its line and is part of no mean.
+TEST_F(ValidateTest, MeasurementsThatCannotBeAreNamedAndDoNotCount) {
+  std::string text = header_ + line("A", "8", "yes", "8");
+  for (const char* call : {"0", "-4", "nan", "abc", "0.96 ms", "1e999", "0"}) {
+    text += line("B", "8", "yes", call);
+  }
+  const CommandResult result = run_command({"validate", folder_.write("t.csv", text)});
+  EXPECT_EQ(result.code, kOutsideTolerance);
+  EXPECT_THAT(result.result, HasSubstr("1 rows, 0 without a prediction; 7 more were refused"));
+  EXPECT_THAT(result.result, HasSubstr("1 of 8 rows count"));
+  EXPECT_THAT(result.result, HasSubstr("does not count: lines 3 and 9: call_ms: '0' is no "
+                                       "measurement; wanted is a number above 0 in ms"));
+  EXPECT_THAT(result.result, HasSubstr("line 7: call_ms: '0.96 ms' is no measurement"));
+  EXPECT_THAT(run_command({"validate", folder_.file("t.csv"), "--format", "json"}).result,
+              HasSubstr(R"("rows":1,"failed":0,"refused":7)"));
+  EXPECT_THAT(run_command({"validate", folder_.file("t.csv"), "--format", "csv"}).messages,
+              HasSubstr("line 6: call_ms: 'abc'"));
+}
+
+TEST_F(ValidateTest, RowsThatContradictEachOtherDoNotCount) {
+  const std::string path =
+      folder_.write("t.csv", header_ + line("A", "8", "yes", "8") + line("B", "4", "yes", "4") +
+                                 line("C", "8", "yes", "11") + line("D", "4", "yes", "4.5"));
+  const CommandResult result = run_command({"validate", path});
+  EXPECT_EQ(result.code, kOutsideTolerance);
+  EXPECT_THAT(result.result, HasSubstr("line 4: call_ms: 11 contradicts line 2, which has 8 for "
+                                       "the same; neither counts"));
+  EXPECT_THAT(result.result, HasSubstr("2 rows, 0 without a prediction; 2 more were refused"));
+}
+
+TEST_F(ValidateTest, WhenNothingIsLeftTheReasonIsTold) {
+  const std::string path =
+      folder_.write("t.csv", header_ + line("A", "8", "yes", "-1") + line("B", "8", "yes", ""));
+  const std::string messages = run_command({"validate", path}).messages;
+  EXPECT_THAT(messages, HasSubstr("no row counts; 1 without a measurement; 1 with a measurement "
+                                  "that cannot be\nline 2: call_ms: '-1' is no measurement"));
+  EXPECT_THAT(messages, Not(HasSubstr("--all-rows")));
+}
+
+TEST_F(ValidateTest, TheWorstRowsHaveTheirLines) {
+  const std::string path =
+      folder_.write("t.csv", header_ + line("A", "8", "yes", "8") + line("B", "4", "yes", "5"));
+  EXPECT_THAT(run_command({"validate", path, "--worst", "1"}).result,
+              testing::ContainsRegex("\n *3  B "));
+  EXPECT_THAT(run_command({"validate", path, "--format", "json", "--worst", "1"}).result,
+              HasSubstr(R"("worst":[{"line":3,"row":"B )"));
 }
 
 TEST_F(ValidateTest, MistakesInTheCommand) {
+  EXPECT_THAT(run_command({"validate"}).messages, HasSubstr("give a table, or --all"));
+  EXPECT_THAT(run_command({"validate", "t.csv", "--all"}).messages, HasSubstr("not both"));
+  EXPECT_THAT(run_command({"validate", "--all", "--by", "gpu"}).messages,
+              HasSubstr("--all groups by device, data type and class"));
+
   const std::string path = folder_.write("t.csv", header_ + line("A", "8", "no", "10"));
   EXPECT_THAT(run_command({"validate", path}).messages,
               HasSubstr("--all-rows takes rows of any use"));

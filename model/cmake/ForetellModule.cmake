@@ -1,14 +1,15 @@
-# foretell_module(<target> [UNGROUPED] SOURCES a.cpp … [DEPS target …] [TESTS a_test.cpp …])
+# foretell_module(<target> [UNGROUPED] [OWN_PROCESSES] SOURCES a.cpp … [DEPS target …] [TESTS a_test.cpp …])
 #
 # One static library per folder, target foretell_<folder>, plus one test executable from the
 # tests that stand beside the sources. A folder without sources (headers only) becomes an
-# interface library. UNGROUPED: its sources are compiled one by one even with FORETELL_UNITY, or as
-# the folder's own list says. A test file named x_test.cpp gets the ctest label `unit`; x_laws_test.cpp,
-# x_golden_test.cpp, x_accuracy_test.cpp and x_speed_test.cpp get theirs.
+# interface library. UNGROUPED: its sources are compiled one by one even with FORETELL_UNITY.
+# OWN_PROCESSES: its test cases have processes of their own even with sanitizers. A test file named
+# x_test.cpp gets the ctest label `unit`; x_laws_test.cpp, x_golden_test.cpp, x_accuracy_test.cpp and
+# x_speed_test.cpp get theirs.
 include(GoogleTest)
 
 function(foretell_module target)
-  cmake_parse_arguments(ARG "UNGROUPED" "" "SOURCES;DEPS;TESTS;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "UNGROUPED;OWN_PROCESSES" "" "SOURCES;DEPS;TESTS;TEST_DEPS" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "foretell_module(${target}): unknown arguments ${ARG_UNPARSED_ARGUMENTS}")
   endif()
@@ -27,28 +28,38 @@ function(foretell_module target)
     target_link_libraries(${target} INTERFACE foretell_options ${ARG_DEPS})
   endif()
   if(FORETELL_TESTS AND ARG_TESTS)
-    set(grouping)
-    if(ARG_UNGROUPED)
-      set(grouping UNGROUPED)
-    endif()
-    foretell_tests(${target} ${grouping} TESTS ${ARG_TESTS} DEPS ${target} ${ARG_TEST_DEPS})
+    set(options)
+    foreach(option IN ITEMS UNGROUPED OWN_PROCESSES)
+      if(ARG_${option})
+        list(APPEND options ${option})
+      endif()
+    endforeach()
+    foretell_tests(${target} ${options} TESTS ${ARG_TESTS} DEPS ${target} ${ARG_TEST_DEPS})
   endif()
 endfunction()
 
-# Sources of one folder include the same headers, and reading these takes longer than the rest: about
-# eight are compiled as one, and not neighbours in the list, which tend to use the same names. Names
-# in the anonymous namespaces of a folder had better differ.
+# Sources of one folder include the same headers, and reading these takes longer than the rest, for the
+# compiler and more so for clang-tidy: up to 24 are compiled as one, and not neighbours in the list,
+# which tend to use the same names. Names in the anonymous namespaces of a folder have to differ.
 function(foretell_group_sources target)
   list(FILTER ARGN INCLUDE REGEX "\\.cpp$")
-  list(LENGTH ARGN count)
-  math(EXPR groups "(${count} + 7) / 8")
-  set(index 0)
+  set(folders)
   foreach(source IN LISTS ARGN)
     get_filename_component(folder ${source} DIRECTORY)
     string(REPLACE "/" "_" folder "${folder}")
-    math(EXPR group "${index} % ${groups}")
-    math(EXPR index "${index} + 1")
-    set_source_files_properties(${source} PROPERTIES UNITY_GROUP "${folder}${group}")
+    list(APPEND folders "in_${folder}")
+    list(APPEND "in_${folder}" ${source})
+  endforeach()
+  list(REMOVE_DUPLICATES folders)
+  foreach(folder IN LISTS folders)
+    list(LENGTH ${folder} count)
+    math(EXPR groups "(${count} + 23) / 24")
+    set(index 0)
+    foreach(source IN LISTS ${folder})
+      math(EXPR group "${index} % ${groups}")
+      math(EXPR index "${index} + 1")
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP "${folder}${group}")
+    endforeach()
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
@@ -67,9 +78,10 @@ endif()
 
 # foretell_tests(<name> TESTS x_test.cpp … DEPS target …): one executable and one ctest entry per
 # test case, so that each case has a process (and a SystemC kernel) of its own. With sanitizers, where
-# starting a process costs more than most tests, an executable is one entry.
+# starting a process costs more than most tests, an executable is one entry, and only the tests that run
+# with them are built (see the preset).
 function(foretell_tests name)
-  cmake_parse_arguments(ARG "UNGROUPED" "" "TESTS;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "UNGROUPED;OWN_PROCESSES" "" "TESTS;DEPS" ${ARGN})
   foreach(label IN ITEMS unit laws golden accuracy speed)
     set(files_${label})
   endforeach()
@@ -80,7 +92,11 @@ function(foretell_tests name)
       list(APPEND files_unit ${file})
     endif()
   endforeach()
-  foreach(label IN ITEMS unit laws golden accuracy speed)
+  set(labels unit laws golden accuracy speed)
+  if(FORETELL_SANITIZE)
+    set(labels unit laws)
+  endif()
+  foreach(label IN LISTS labels)
     if(files_${label})
       set(test_target ${name}_${label}_tests)
       add_executable(${test_target} ${files_${label}})
@@ -100,7 +116,7 @@ function(foretell_tests name)
       if(label STREQUAL "speed")
         list(APPEND properties RUN_SERIAL ON) # a neighbour on the same core would be measured too
       endif()
-      if(FORETELL_SANITIZE AND NOT ARG_UNGROUPED)
+      if(FORETELL_SANITIZE AND NOT ARG_OWN_PROCESSES)
         add_test(NAME ${test_target} COMMAND ${test_target} --gtest_brief=1)
         set_tests_properties(${test_target} PROPERTIES ${properties})
       else()

@@ -10,6 +10,7 @@
 #include "model/forecast/request_fields.hpp"
 #include "model/forecast/testing/fake_predictor.hpp"
 #include "reports/record/testing/message_of.hpp"
+#include "reports/record/testing/temporary_folder.hpp"
 
 namespace foretell {
 namespace {
@@ -136,6 +137,33 @@ TEST(ControlFlow, BadInputNamesTheOption) {
   EXPECT_THAT(message_of<UserError>([&] { add_trips(request, "l=-1"); }), HasSubstr("'-1'"));
   add_trips(request, "l=2");
   EXPECT_THAT(message_of<UserError>([&] { add_trips(request, "l=3"); }), HasSubstr("given twice"));
+}
+
+// Every family has the cost of a decision among its parameters.
+TEST(ControlFlow, TheCostOfADecisionIsAParameterOfTheDevice) {
+  const TemporaryFolder folder;
+  const std::string network =
+      folder.write("exits.json",
+                   R"({"architectures": ["BertForSequenceClassification"], "model_type": "bert",
+          "hidden_act": "gelu", "hidden_size": 64, "intermediate_size": 128,
+          "max_position_embeddings": 64, "num_attention_heads": 2, "num_hidden_layers": 2,
+          "num_labels": 2, "pad_token_id": 0, "type_vocab_size": 2, "vocab_size": 100,
+          "exit_probabilities": [0.5]})");
+  const auto call = [&](const std::string& system, const std::string& setting) {
+    Request request;
+    request.system = system;
+    request.workload = network;
+    request.dtype = "fp32";
+    request.seq_len = 16;
+    request.dp = 1;
+    if (!setting.empty()) request.set.push_back(setting);
+    return predict(request).summary.call_s;
+  };
+  EXPECT_NEAR(call("inf2.xlarge", "device.host.branch_time=1 ms") - call("inf2.xlarge", ""), 995e-6,
+              1e-9);
+  EXPECT_NEAR(call("c7i.2xlarge", "device.branch_time=1 ms") - call("c7i.2xlarge", ""), 999.99e-6,
+              1e-9);
+  EXPECT_NEAR(call("h100-sxm", "device.branch_kernels=4") - call("h100-sxm", ""), 5e-6, 1e-9);
 }
 
 TEST(ControlFlow, PartsThatDoNotFitTogetherAreRefused) {

@@ -272,7 +272,13 @@ class CpuFamily : public DeviceFamily {
   }
 
   // The program itself decides, in nanoseconds.
-  Seconds branch_time(const Request& /*request*/) const override { return Seconds(0); }
+  Seconds branch_time(const Request& request) const override {
+    return resolve_cpu(request).system.spec.device.branch_time;
+  }
+
+  std::int64_t smallest_bucket(const Request& /*request*/) const override {
+    return published_smallest_bucket();
+  }
 
   std::vector<Parameter> parameters(const Request& request) const override {
     return parameters_of_request(resolve_cpu(request));

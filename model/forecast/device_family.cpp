@@ -18,6 +18,8 @@ const DeviceFamily& family_of(const std::string& system) {
     for (std::string& name : family->systems()) names.push_back(std::move(name));
   }
   if (is_file_name(system)) {
+    const std::string misspelt = misspelt_kind_key(system);
+    if (!misspelt.empty()) throw UserError(misspelt);
     throw UserError(system +
                     ": describes no system; one of NeuronCores has a 'topology', a node of GPUs "
                     "an 'interconnect', a GPU has 'sms', a machine with CPUs has 'sockets'");

@@ -38,11 +38,18 @@ class DeviceFamily {
   // What a decision at run time takes, beside the parts that it chooses between.
   virtual Seconds branch_time(const Request& request) const = 0;
 
+  // Shortest length that a program is made for where shapes are fixed. Devices whose software has
+  // no such rule take that of Inferentia2, so that the cost of padding can be compared.
+  virtual std::int64_t smallest_bucket(const Request& request) const = 0;
+
   // Of the system of a request, with its overrides and factors.
   virtual std::vector<Parameter> parameters(const Request& request) const = 0;
   virtual Prices prices(const Request& request) const = 0;
   virtual std::vector<ImprovedPart> improved_parts(const Request& request) const = 0;
 };
+
+// Of Inferentia2.
+std::int64_t published_smallest_bucket();
 
 const DeviceFamily& neuron_family();
 const DeviceFamily& gpu_family();

@@ -89,9 +89,20 @@ TEST(GpuBadInput, HeadsAreSharedEvenly) {
   request.output_len = 2;
   request.dp = 1;
   request.tp = 3;
-  EXPECT_THAT(
-      message(request),
-      HasSubstr("3 GPUs cannot share its 32 attention heads evenly; --tp can be 1, 2, 4, 8"));
+  EXPECT_THAT(message(request), AllOf(HasSubstr("3 GPUs cannot share its 32 attention heads and 8"),
+                                      HasSubstr("--tp can be 1, 2, 4, 8")));
+  request.workload = "Qwen2.5-7B";  // 28 heads on 4 of keys: seven GPUs would need parts of one
+  request.tp = 7;
+  EXPECT_THAT(message(request), HasSubstr("--tp can be 1, 2, 4"));
+}
+
+TEST(GpuBadInput, Fp4NamesTheNearestTypeWhereThereIsNoPipeForIt) {
+  EXPECT_THAT(message(request_on("h100-sxm", "nvfp4")), HasSubstr("no pipe for nvfp4"));
+  EXPECT_THAT(message(request_on("h100-sxm", "nvfp4")), HasSubstr("'fp8'"));
+  EXPECT_THAT(message(request_on("a100-sxm", "nvfp4")), HasSubstr("'int8'"));
+  EXPECT_THAT(message(request_on("v100-sxm-16gb", "nvfp4")), HasSubstr("'int8'"));
+  EXPECT_THAT(message(request_on("b200-sxm", "fp4")), HasSubstr("type 'nvfp4'"));
+  EXPECT_THAT(message(request_on("inf2.xlarge", "nvfp4")), HasSubstr("nvfp4"));
 }
 
 TEST(GpuBadInput, StagesHaveToFitTheGpusAndTheLayers) {
@@ -112,8 +123,8 @@ TEST(GpuBadInput, StagesHaveToFitTheGpusAndTheLayers) {
 
 TEST(GpuBadInput, OptionsOfOtherMachinesAreRefused) {
   Request request = request_on("h100-sxm", "bf16");
-  request.sdk = "2.21.0";
-  EXPECT_THAT(message(request), AllOf(HasSubstr("--sdk"), HasSubstr("leave it out")));
+  request.sdk = "2.21.0";  // of NeuronCores; TensorRT-LLM has no such release
+  EXPECT_THAT(message(request), AllOf(HasSubstr("--sdk"), HasSubstr("0.5 to 1.3")));
   request = request_on("inf2.xlarge", "bf16");
   request.launch = "stream";
   EXPECT_THAT(message(request), HasSubstr("--launch"));

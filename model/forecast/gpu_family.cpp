@@ -67,7 +67,12 @@ class GpuFamily : public DeviceFamily {
   Seconds branch_time(const Request& request) const override {
     const GpuRequest resolved = resolve_gpu(request);
     const GpuDeviceSpec& device = resolved.system.spec.device;
-    return 2 * (resolved.launch == LaunchKind::kStream ? device.stream_floor : device.launch_floor);
+    const bool stream = resolved.launch == LaunchKind::kStream;
+    return device.branch_kernels * (stream ? device.stream_floor : device.launch_floor);
+  }
+
+  std::int64_t smallest_bucket(const Request& /*request*/) const override {
+    return published_smallest_bucket();
   }
 
   std::vector<Parameter> parameters(const Request& request) const override {

@@ -13,18 +13,29 @@
 namespace foretell {
 namespace {
 
+// Servers cut prompts into pieces of so many tokens (max_num_tokens of TensorRT-LLM and vLLM's
+// max_num_batched_tokens); more are never active at once.
+constexpr std::int64_t kTokensAtOnce = 8192;
+
 MemoryUse use_of_stage(const GpuRequest& resolved, int tensor_parallel, const LayerRange& layers) {
   const Request& request = resolved.request;
   const std::int64_t positions = cached_positions(resolved);
-  const auto use = [&](Phase phase, std::int64_t tokens, std::int64_t kv_len) {
+  const auto use = [&](const GpuRequest& asked, Phase phase, std::int64_t tokens,
+                       std::int64_t kv_len) {
     return memory_of_gpu(
-        build_gpu_generation_graph(resolved, phase, tokens, kv_len, tensor_parallel, layers));
+        build_gpu_generation_graph(asked, phase, tokens, kv_len, tensor_parallel, layers));
   };
+  const bool encodes = resolved.model.family == Family::kEncoderDecoder;  // prompts whole
+  GpuRequest piece = resolved;
+  const std::int64_t tokens =
+      encodes ? request.input_len : std::min(request.input_len, kTokensAtOnce);
+  if (!encodes)
+    piece.request.batch = std::clamp<std::int64_t>(kTokensAtOnce / tokens, 1, request.batch);
   const MemoryUse prefill =
-      use(Phase::kPrefill, request.input_len, std::max(request.input_len, positions));
-  const MemoryUse decode = use(Phase::kDecode, 1, positions);
+      use(piece, Phase::kPrefill, tokens, std::max(request.input_len, positions));
+  const MemoryUse decode = use(resolved, Phase::kDecode, 1, positions);
   MemoryUse both = largest(prefill, decode);
-  if (resolved.model.family == Family::kEncoderDecoder)  // two programs, each with its weights
+  if (encodes)  // two programs, each with its weights
     both.weights = prefill.weights + decode.weights;
   return both;
 }
@@ -33,7 +44,7 @@ MemoryUse use_of_stage(const GpuRequest& resolved, int tensor_parallel, const La
 // first ones one layer more where the layers do not divide.
 MemoryUse use_of_gpu(const GpuRequest& resolved, int tensor_parallel, int stages) {
   if (trains(resolved.request)) return memory_of_training(build_training_step(resolved), Bytes(0));
-  if (resolved.request.input_len == 0) return memory_of_gpu(build_resolved_graph(resolved));
+  if (resolved.request.input_len == 0) return memory_of_gpu(build_gpu_graph(resolved));
   MemoryUse most;
   for (const int stage : {0, 1, stages - 1}) {
     if (stage >= stages) continue;
@@ -95,14 +106,24 @@ MemoryUse check_gpu_memory(const GpuRequest& resolved) {
   const MemoryUse use = use_of_gpu(resolved, resolved.request.tp, resolved.request.pp);
   const Bytes capacity = spec.device.hbm.capacity;
   if (use.total() <= capacity) return use;
-  const std::string lacks = fmt::format(
-      "{}: each GPU of {} needs {:.1f} GiB (weights {:.1f}, KV cache {:.1f}, activations {:.1f}), "
-      "{:.1f} GiB more than its {:.1f} GiB",
+  std::string lacks = fmt::format(
+      "{}: each GPU of {} needs {:.1f} GiB (weights {:.1f}, KV cache {:.1f}, activations {:.1f}, "
+      "inputs and outputs {:.1f}), {:.1f} GiB more than its {:.1f} GiB",
       resolved.model.name, spec.id, use.total().value() / kGiB, use.weights.value() / kGiB,
       use.kv_cache.value() / kGiB, use.activations.value() / kGiB,
-      (use.total() - capacity).value() / kGiB, capacity.value() / kGiB);
+      use.inputs_outputs.value() / kGiB, (use.total() - capacity).value() / kGiB,
+      capacity.value() / kGiB);
   if (trains(resolved.request)) throw UserError(lacks + "; " + training_memory_text(use));
+  const bool wide_cache = size_of(resolved.precision.kv_cache) >= Bytes(2);
+  if (wide_cache && use.total() - use.kv_cache * 0.5 <= capacity)
+    lacks += "; --kv-dtype fp8 makes it fit";
   const std::vector<GpuFit> fits = systems_that_fit(resolved);
+  if (fits.empty() && runs_forward(resolved.model.family)) {
+    throw UserError(lacks + "; no GPU here holds it alone: lower " +
+                    (resolved.model.family == Family::kOnnx
+                         ? "the sizes of its inputs, with --dim where the file leaves them open"
+                         : "--batch or the lengths"));
+  }
   if (fits.empty() && resolved.request.input_len == 0) {
     throw UserError(lacks +
                     "; no GPU here holds it alone: generation of tokens is shared with --tp, give "

@@ -2,19 +2,43 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "hw/spec/sdk_version.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/forecast/refuse_option.hpp"
 #include "model/mapping/gpu/gpu_precision.hpp"
+#include "model/mapping/gpu/narrow_activations.hpp"
 #include "model/predict/gemm_rows.hpp"
 
 namespace foretell {
 namespace {
 
+// Releases of TensorRT-LLM, the library whose kernels networks run.
+constexpr const char* kFirstRelease = "0.5";
+constexpr const char* kLastRelease = "1.3";
+constexpr const char* kNoReleaseYet = "1.4";
+// Its kernels for tokens read the cache once for all query heads that share it from this release
+// on (its report on the XQA kernel, January 2024).
+constexpr const char* kSharedKeysSince = "0.8";
+
+void check_release(const Request& request) {
+  if (request.sdk.empty()) return;
+  check_sdk_version(std::string(trim(request.sdk)));
+  const bool known =
+      !is_older_sdk(request.sdk, kFirstRelease) && is_older_sdk(request.sdk, kNoReleaseYet);
+  if (known) return;
+  throw UserError(fmt::format(
+      "{}: --sdk '{}': for GPUs it is a release of TensorRT-LLM, {} to {}; leave it out for the "
+      "newest",
+      request.system, request.sdk, kFirstRelease, kLastRelease));
+}
+
 void check_gpu_options(const Request& request) {
   refuse_option(request, request.pp > 1 && !request.trace_file.empty(), "--trace",
                 "shows one GPU, not the stages of a pipeline; leave it or --pp out");
-  refuse_option(request, !request.sdk.empty(), "--sdk", "is about NeuronCores; leave it out");
+  check_release(request);
   refuse_option(request, request.kv == "bucket", "--kv bucket",
                 "is about NeuronCores: GPUs read the cache up to the position; leave it out");
   refuse_option(request, request.sampling == "host", "--sampling host",
@@ -53,16 +77,23 @@ void resolve_gpus(GpuRequest& resolved) {
 }
 
 // Libraries for GPUs give every rank as many heads as the others.
+// Heads of keys are divided, or each of them is held by the same number of ranks.
 void check_heads(const GpuRequest& resolved) {
   const std::int64_t heads = resolved.model.heads;
-  if (resolved.request.tp <= 1 || heads % resolved.request.tp == 0) return;
+  const std::int64_t key_heads = std::max<std::int64_t>(1, resolved.model.kv_heads);
+  const auto fits = [&](std::int64_t ranks) {
+    return heads % ranks == 0 && (key_heads % ranks == 0 || ranks % key_heads == 0);
+  };
+  if (resolved.request.tp <= 1 || fits(resolved.request.tp)) return;
   std::vector<int> degrees;
   for (int ranks = 1; ranks <= resolved.system.spec.devices; ++ranks) {
-    if (heads % ranks == 0) degrees.push_back(ranks);
+    if (fits(ranks)) degrees.push_back(ranks);
   }
-  throw UserError(
-      fmt::format("{}: {} GPUs cannot share its {} attention heads evenly; --tp can be {}",
-                  resolved.model.name, resolved.request.tp, heads, fmt::join(degrees, ", ")));
+  const std::string of_keys =
+      heads == key_heads ? "" : fmt::format(" and {} of keys and values", key_heads);
+  throw UserError(fmt::format(
+      "{}: {} GPUs cannot share its {} attention heads{} evenly; --tp can be {}",
+      resolved.model.name, resolved.request.tp, heads, of_keys, fmt::join(degrees, ", ")));
 }
 
 // Overrides that this call is not computed from.
@@ -84,6 +115,24 @@ void note_unread(const Request& request, GpuRequest& resolved) {
        "counts with --clock sustained: a short burst is not limited by it");
   note("device.stream_floor", streams, "counts with --launch stream");
   note("device.sustained_rate", sustained, "counts with --clock sustained");
+  const bool on_vector_pipe = resolved.precision.matmul_compute == DType::kFp32;
+  for (const char* path : {"device.vector_rate.fp32", "device.vector_rate.fp16",
+                           "device.vector_rate.bf16", "device.vector_limit"}) {
+    note(path, on_vector_pipe,
+         "counts where products run on the vector pipe (--dtype fp32): other kernels are bound by "
+         "memory, special functions or their latencies before it");
+  }
+  const bool narrow = size_of(resolved.precision.matmul_compute) < Bytes(2);
+  if (narrow && request.input_len > 0 && request.kv_dtype.empty()) {
+    resolved.notes.emplace_back(
+        "the KV cache is in " + std::string(to_string(resolved.precision.kv_cache)) +
+        ": --kv-dtype fp8 or int8 halves it, as published figures in narrow types have it");
+  }
+  if (request.context > 0) {
+    resolved.notes.emplace_back(
+        "--context changes nothing on GPUs: the cache grows with the tokens, nothing is compiled "
+        "for a length");
+  }
 }
 
 }  // namespace
@@ -111,10 +160,17 @@ GpuRequest resolve_gpu(const Request& request) {
   if (request.launch == "stream") resolved.launch = LaunchKind::kStream;
   resolved.sustained_clock = request.clock == "sustained";
   if (!request.l2.empty()) resolved.rotated_copies = parse_l2_choice(request.l2).copies;
+  resolved.heads_share_keys = request.sdk.empty() || !is_older_sdk(request.sdk, kSharedKeysSince);
   resolve_gpus(resolved);
   check_heads(resolved);
   note_unread(request, resolved);
   return resolved;
+}
+
+Graph build_gpu_graph(const GpuRequest& resolved) {
+  Graph graph = build_resolved_graph(resolved);
+  narrow_activations(resolved.precision, &graph);
+  return graph;
 }
 
 Graph build_gpu_generation_graph(const GpuRequest& resolved, Phase phase, std::int64_t tokens,
@@ -133,6 +189,7 @@ Graph build_gpu_generation_graph(const GpuRequest& resolved, Phase phase, std::i
   binding.last_layer = layers.last;
   Graph graph = build_graph(resolved.model, binding);
   apply_precision(resolved.precision, &graph);
+  narrow_activations(resolved.precision, &graph);
   return graph;
 }
 

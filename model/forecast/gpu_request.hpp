@@ -18,6 +18,7 @@ struct GpuRequest : ResolvedWorkload {
   LaunchKind launch = LaunchKind::kGraph;
   int rotated_copies = 1;
   bool sustained_clock = false;
+  bool heads_share_keys = true;          // in kernels for tokens of the library's release
   std::vector<std::string> factors_set;  // overrides of factors, apart from those of the system
 };
 
@@ -27,6 +28,9 @@ GpuFactors factors_of(const GpuRequest& resolved);
 // UserError for what GPUs do not do, types without a pipe, and parallelism that does not fit the
 // GPUs of the system.
 GpuRequest resolve_gpu(const Request& request);
+
+// The graph of a forward pass or a training step.
+Graph build_gpu_graph(const GpuRequest& resolved);
 
 // The graph that one GPU of a stage runs in prefill or decode.
 Graph build_gpu_generation_graph(const GpuRequest& resolved, Phase phase, std::int64_t tokens,

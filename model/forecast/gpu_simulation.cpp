@@ -35,6 +35,7 @@ class Simulation {
     call.launch = resolved_.launch;
     call.sustained_clock = resolved_.sustained_clock;
     call.rotated_copies = resolved_.rotated_copies;
+    call.heads_share_keys = resolved_.heads_share_keys;
     call.exact = resolved_.request.exact;
     call.for_timeline = !resolved_.request.trace_file.empty();
     GpuCallResult result = run_gpu_call(call);
@@ -47,7 +48,7 @@ class Simulation {
   }
 
   Metrics forward() {
-    GpuCallResult result = call(build_resolved_graph(resolved_));
+    GpuCallResult result = call(build_gpu_graph(resolved_));
     timeline_ = std::move(result.kernels);
     return result.metrics;
   }

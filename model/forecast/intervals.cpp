@@ -112,8 +112,9 @@ std::string_view interval_family(Family family) {
     case Family::kEncoderDecoder:
       return "encoder-decoder";
     case Family::kVision:
-    case Family::kPipeline:
       return "vision";
+    case Family::kPipeline:
+      return "pipeline";
     case Family::kOnnx:
       return "onnx";
   }

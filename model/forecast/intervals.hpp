@@ -37,6 +37,9 @@ class IntervalTable {
   IntervalChoice choose(std::string_view device, std::string_view family, std::string_view matmul,
                         IntervalQuantity quantity = IntervalQuantity::kCall) const;
 
+  // Of what was not measured.
+  const Interval& fallback() const { return fallback_; }
+
  private:
   struct Entry {
     std::string device;

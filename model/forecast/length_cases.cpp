@@ -19,7 +19,6 @@ constexpr std::string_view kDynamic = "dynamic";
 constexpr std::string_view kBuckets = "buckets";
 constexpr std::string_view kDimension = "dim ";
 constexpr const char* kOutput = "output-len";
-constexpr std::int64_t kSmallestBucket = 128;
 
 constexpr std::int64_t kAnyLength = std::numeric_limits<std::int64_t>::max() / 2;
 
@@ -42,12 +41,11 @@ Lengths lengths_of(const Request& request) {
   return lengths;
 }
 
-// The powers of two from 128 on that are below the longest length, and that length, as the
+// The smallest one and its doubles that are below the longest length, and that length, as the
 // vendor's library for language models compiles them by default.
-std::vector<std::int64_t> default_buckets(std::int64_t longest) {
+std::vector<std::int64_t> default_buckets(std::int64_t smallest, std::int64_t longest) {
   std::vector<std::int64_t> buckets;
-  for (std::int64_t bucket = kSmallestBucket; bucket < longest; bucket *= 2)
-    buckets.push_back(bucket);
+  for (std::int64_t bucket = smallest; bucket < longest; bucket *= 2) buckets.push_back(bucket);
   buckets.push_back(longest);
   return buckets;
 }
@@ -63,12 +61,13 @@ std::vector<std::int64_t> stated_buckets(std::string_view list) {
 
 // Of each length that is padded.
 std::map<std::string, std::vector<std::int64_t>> buckets_of(const Lengths& lengths,
-                                                            std::string_view list) {
+                                                            std::string_view list,
+                                                            std::int64_t smallest) {
   std::map<std::string, std::vector<std::int64_t>> buckets;
   for (const auto& [option, distribution] : lengths) {
     if (option == kOutput) continue;
     const auto longest = static_cast<std::int64_t>(distribution.highest());
-    buckets[option] = list.empty() ? default_buckets(longest) : stated_buckets(list);
+    buckets[option] = list.empty() ? default_buckets(smallest, longest) : stated_buckets(list);
     if (buckets[option].back() < longest) {
       throw UserError(fmt::format("shapes: the largest bucket is {}, but {} goes up to {}; add it",
                                   buckets[option].back(), option, longest));
@@ -131,7 +130,7 @@ bool has_length_cases(const Request& request) {
   return !request.distributions.empty() || !request.shapes.empty();
 }
 
-LengthCases length_cases(const Request& request, bool pads_by_default) {
+LengthCases length_cases(const Request& request, const BucketRule& rule) {
   const std::string_view shapes = trim(request.shapes);
   const std::string_view mode = shapes.substr(0, shapes.find(':'));
   const std::string_view list = mode == shapes ? "" : shapes.substr(mode.size() + 1);
@@ -143,8 +142,8 @@ LengthCases length_cases(const Request& request, bool pads_by_default) {
   }
   const Lengths lengths = lengths_of(request);
   LengthCases cases;
-  cases.pads = shapes.empty() ? pads_by_default : mode == kBuckets;
-  cases.buckets = buckets_of(lengths, list);
+  cases.pads = shapes.empty() ? rule.pads_by_default : mode == kBuckets;
+  cases.buckets = buckets_of(lengths, list, rule.smallest);
   cases.dynamic = combinations(lengths);
   pad(cases);
   return cases;

@@ -27,13 +27,19 @@ struct LengthCases {
   const std::vector<LengthCase>& of_mode() const { return pads ? padded : dynamic; }
 };
 
+// What happens to lengths where the request does not say.
+struct BucketRule {
+  bool pads_by_default = false;
+  std::int64_t smallest = 1;  // bucket; the others are twice, four times … as long
+};
+
 // Whether lengths vary, or a mode of running them is stated.
 bool has_length_cases(const Request& request);
 
-// Lengths of several options are independent of each other. `pads_by_default` where the request
-// does not state a mode. UserError for a mode that is not understood, for buckets that are too
-// short, for --shapes without a length, and for more than kMostLengths combinations.
-LengthCases length_cases(const Request& request, bool pads_by_default);
+// Lengths of several options are independent of each other. UserError for a mode that is not
+// understood, for buckets that are too short, for --shapes without a length, and for more than
+// kMostLengths combinations.
+LengthCases length_cases(const Request& request, const BucketRule& rule);
 
 // The request with these lengths alone.
 Request with_lengths(const Request& request, const LengthCase& lengths);

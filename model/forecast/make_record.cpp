@@ -77,14 +77,6 @@ Interval scaled(const Interval& ratio, double value) {
   return {ratio.low * value, ratio.high * value};
 }
 
-void set_costs(const Prices& prices, RunSummary& summary) {
-  for (const auto& [option, usd_per_hour] : prices) {
-    const double cost = cost_per_million(hourly_price(usd_per_hour), summary.throughput).value();
-    summary.costs_usd_per_million[option] = cost;
-    if (option == kOnDemand) summary.cost_usd_per_million = cost;
-  }
-}
-
 MemoryRecord memory_record(const MemoryUse& use) {
   return {use.weights.value(),        use.kv_cache.value(), use.activations.value(),
           use.inputs_outputs.value(), use.runtime.value(),  use.training.value()};
@@ -215,6 +207,14 @@ RunSummary summary_of(const ResolvedWorkload& resolved, const SystemFacts& facts
 }
 
 }  // namespace
+
+void set_costs(const Prices& prices, RunSummary& summary) {
+  for (const auto& [option, usd_per_hour] : prices) {
+    const double cost = cost_per_million(hourly_price(usd_per_hour), summary.throughput).value();
+    summary.costs_usd_per_million[option] = cost;
+    if (option == kOnDemand) summary.cost_usd_per_million = cost;
+  }
+}
 
 RunRecord unpredicted(const Request& request, const std::string& system) {
   RunRecord record;

@@ -38,7 +38,13 @@ class NeuronFamily : public DeviceFamily {
 
   // The compiler knows no control flow: the host decides, and every part is a call of its own,
   // which pays for itself (factors.call_overhead).
-  Seconds branch_time(const Request& /*request*/) const override { return Seconds(0); }
+  Seconds branch_time(const Request& request) const override {
+    return load(request).spec.device.host.branch_time;
+  }
+
+  std::int64_t smallest_bucket(const Request& request) const override {
+    return load(request).spec.device.host.smallest_bucket;
+  }
 
   std::vector<Parameter> parameters(const Request& request) const override {
     return load(request).parameters;
@@ -48,19 +54,28 @@ class NeuronFamily : public DeviceFamily {
     return load(request).spec.price_usd_per_hour;
   }
 
-  std::vector<ImprovedPart> improved_parts(const Request& /*request*/) const override {
-    return {{"core.tensor.clock", "tensor engine clock", 2},
-            {"core.vector.clock", "vector engine clock", 2},
-            {"core.scalar.clock", "scalar engine clock", 2},
-            {"core.gpsimd.clock", "GpSimd engine clock", 2},
-            {"core.dma.engine_rate", "DMA engine rate", 2},
-            {"device.hbm.bandwidth", "HBM bandwidth", 2},
-            {"factors.semaphore_latency", "semaphore latency", 0.5},
-            {"factors.call_overhead", "call overhead", 0.5}};
+  std::vector<ImprovedPart> improved_parts(const Request& request) const override {
+    std::vector<ImprovedPart> parts = {{"core.tensor.clock", "tensor engine clock", 2},
+                                       {"core.vector.clock", "vector engine clock", 2},
+                                       {"core.scalar.clock", "scalar engine clock", 2},
+                                       {"core.gpsimd.clock", "GpSimd engine clock", 2},
+                                       {"core.dma.engine_rate", "DMA engine rate", 2},
+                                       {"device.hbm.bandwidth", "HBM bandwidth", 2},
+                                       {"factors.semaphore_latency", "semaphore latency", 0.5},
+                                       {"factors.call_overhead", "call overhead", 0.5}};
+    if (request.tp > 1 || trains(request)) {
+      parts.push_back({"link.hop_latency", "hop latency of collectives", 0.5});
+      parts.push_back({"device.collective.rate", "rate of collectives", 2});
+    }
+    return parts;
   }
 };
 
 }  // namespace
+
+std::int64_t published_smallest_bucket() {
+  return Catalog().load("inf2.xlarge").spec.device.host.smallest_bucket;
+}
 
 const DeviceFamily& neuron_family() {
   static const NeuronFamily kFamily;

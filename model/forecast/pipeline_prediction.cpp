@@ -6,6 +6,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/forecast/device_family.hpp"
+#include "model/forecast/intervals.hpp"
 #include "reports/record/serving.hpp"
 #include "workloads/import/workload.hpp"
 
@@ -133,6 +134,9 @@ class PipelinePrediction {
     summary.latency_s = client_latency(Seconds(seconds), serving()).value();
     summary.throughput = system_throughput(Seconds(seconds), serving());
     summary.throughput_unit = "images/s";
+    const Interval& unmeasured = default_intervals().fallback();  // the host between the calls
+    call.low = std::min(call.low, unmeasured.low * seconds);
+    call.high = std::max(call.high, unmeasured.high * seconds);
     const Interval ratio{call.low / seconds, call.high / seconds};
     summary.interval80["call_s"] = call;
     summary.interval80["latency_s"] = {ratio.low * summary.latency_s,

@@ -12,6 +12,7 @@
 #include "model/forecast/mixed_record.hpp"
 #include "model/forecast/parallel_predict.hpp"
 #include "model/forecast/pipeline_prediction.hpp"
+#include "model/forecast/resolved_workload.hpp"
 
 namespace foretell {
 namespace {
@@ -30,17 +31,37 @@ RunRecord predict_fixed(const Request& request) {
                     (request.branches.empty() ? "trips" : "branch") + " out");
   }
   if (!is_pipeline(request)) return family.predict(request);
+  if (request.phase == "train-step") {
+    throw UserError(request.workload +
+                    ": is a pipeline of networks, which are not trained together; name one of them "
+                    "(`foretell show` lists them), or leave --phase out");
+  }
   return predict_pipeline(request, [&family](const Request& part) { return family.predict(part); });
 }
 
 // NeuronCores run what the vendor's compiler made, which has fixed shapes.
-bool pads_by_default(const Request& request) { return neuron_family().has_system(request.system); }
+BucketRule bucket_rule(const Request& request) {
+  const bool pads = neuron_family().has_system(request.system);
+  return {pads, family_of(request.system).smallest_bucket(request)};
+}
+
+// Before any work: the shortest and the longest call have to be possible.
+void check_ends(const Request& request, const LengthCases& cases) {
+  for (const auto* calls : {&cases.dynamic, &cases.padded}) {
+    for (const LengthCase* end : {&calls->front(), &calls->back()}) {
+      ResolvedWorkload resolved;
+      resolve_workload(with_lengths(request, *end), "fp32", resolved);
+      if (resolved.request.input_len == 0) check_binding(resolved.model, binding_of(resolved));
+    }
+  }
+}
 
 // Calls of the request as predicted, one per different set of lengths.
 class LengthMixture {
  public:
   LengthMixture(const Request& request, const PredictMany& predict)
-      : request_(request), cases_(length_cases(request, pads_by_default(request))) {
+      : request_(request), cases_(length_cases(request, bucket_rule(request))) {
+    check_ends(request, cases_);
     std::vector<Request> requests;
     for (const auto* cases : {&cases_.dynamic, &cases_.padded}) {
       for (const LengthCase& each : *cases) {

@@ -7,6 +7,8 @@
 #include "hw/spec/sdk_version.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
+#include "model/forecast/device_family.hpp"
+#include "model/forecast/make_record.hpp"
 #include "model/forecast/request_fields.hpp"
 #include "model/forecast/trace_file.hpp"
 #include "model/program_file/program_file.hpp"
@@ -91,6 +93,10 @@ std::vector<ResourceRecord> resources_of(const ChipExecution& execution, const H
 }  // namespace
 
 RunRecord run_program(const ProgramRequest& request) {
+  if (&family_of(request.system) != &neuron_family()) {
+    throw UserError(request.system + ": programs are written for NeuronCores; name one of " +
+                    join(neuron_family().systems(), ", "));
+  }
   LoadOptions options;
   options.set = request.set;
   options.factors = request.factors;
@@ -116,6 +122,7 @@ RunRecord run_program(const ProgramRequest& request) {
   summary.latency_s = summary.call_s;
   summary.throughput = summary.call_s > 0 ? 1 / summary.call_s : 0;
   summary.throughput_unit = "calls/s";
+  set_costs(system.spec.price_usd_per_hour, summary);
   summary.memory_used_bytes = memory_of(program);
   summary.memory_capacity_bytes = system.spec.device.hbm.capacity.value();
   summary.bottleneck = to_string(largest(critical_path(program, execution.cores.front()).total));

@@ -18,9 +18,10 @@ struct ProgramRequest {
   std::string trace_file;
 };
 
-// One call of the program on one core; the other cores of the device stand idle. The note says how
-// much of the call is spent on the device. UserError for a file, a program or a parameter that is
-// wrong, and for a program that deadlocks.
+// One call of the program on one core; the other cores stand idle, and the costs are those of the
+// whole system for this one. The note says how much of the call is spent on the device. UserError
+// for a system without NeuronCores, for a file, a program or a parameter that is wrong, and for a
+// program that deadlocks.
 RunRecord run_program(const ProgramRequest& request);
 
 }  // namespace foretell

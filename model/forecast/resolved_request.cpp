@@ -23,10 +23,15 @@ void check_different_devices(const NeuronSystemSpec& spec, const Request& reques
   if (spec.different.empty()) return;
   const std::string name = fmt::format("device[{}]", spec.different.begin()->first);
   if (request.dp > 1 || request.pp > 1) {
+    const std::string one_copy =
+        request.input_len > 0 ? fmt::format("--dp 1 --pp 1, for example --tp {}", cores_of(spec))
+                              : "--dp 1, which is one copy, on device 0; what all copies do with "
+                                "such devices is told "
+                                "by --set device.… instead of device[…]";
     throw UserError(
         fmt::format("{}: {} copies and {} pipeline stages would not be alike; a device can differ "
-                    "from the others with --dp 1 --pp 1, for example --tp {}",
-                    name, request.dp, request.pp, cores_of(spec)));
+                    "from the others with {}",
+                    name, request.dp, request.pp, one_copy));
   }
   const std::vector<int> used = RankPlacement(spec, request.tp).devices();
   for (const auto& entry : spec.different) {
@@ -78,11 +83,13 @@ void note_unknown_sdk(const Request& request, ResolvedRequest& resolved) {
   check_sdk_version(std::string(trim(request.sdk)));
   const NeuronFactors& factors = resolved.system.factors;
   const bool measured = sdk_is_covered(factors.sdk_engine_time, request.sdk) ||
+                        sdk_is_covered(factors.sdk_convolution_time, request.sdk) ||
                         sdk_is_covered(factors.sdk_batched_prefill_time, request.sdk);
   if (measured) return;
   resolved.notes.push_back(fmt::format(
-      "--sdk {}: no measurement tells releases as new as this apart: it changes no time",
-      request.sdk));
+      "--sdk {}: newer than {}, the newest release that measurements tell from its successors: it "
+      "changes no time",
+      request.sdk, newest_release({factors.sdk_engine_time, factors.sdk_batched_prefill_time})));
 }
 
 }  // namespace
@@ -126,7 +133,8 @@ Graph build_generation_graph(const ResolvedRequest& resolved, Phase phase, std::
 }
 
 std::int64_t compiled_length(const ResolvedRequest& resolved, std::int64_t positions) {
-  return bucketed_kv_len(positions, resolved.request.context);
+  return bucketed_kv_len(positions, resolved.request.context,
+                         resolved.system.spec.device.host.smallest_bucket);
 }
 
 }  // namespace foretell

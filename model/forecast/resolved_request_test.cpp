@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "model/base/errors.hpp"
+#include "model/forecast/device_family.hpp"
 #include "model/forecast/intervals.hpp"
 #include "model/forecast/make_record.hpp"
 #include "reports/record/testing/message_of.hpp"
@@ -108,6 +111,20 @@ TEST(Resolve, ADeviceThatDiffersMustBeOfTheOneCopy) {
   EXPECT_THAT(error_of(request), HasSubstr("--dp 1"));
 }
 
+TEST(NeuronFamily, OnlyGroupsOfCoresAreHelpedByTheirLinks) {
+  const auto helps = [](const Request& request, const std::string& path) {
+    const std::vector<ImprovedPart> parts = neuron_family().improved_parts(request);
+    return std::any_of(parts.begin(), parts.end(),
+                       [&path](const ImprovedPart& part) { return part.path == path; });
+  };
+  Request request = bert();
+  EXPECT_FALSE(helps(request, "link.hop_latency"));
+  EXPECT_TRUE(helps(request, "core.tensor.clock"));
+  request.tp = 8;
+  EXPECT_TRUE(helps(request, "link.hop_latency"));
+  EXPECT_TRUE(helps(request, "device.collective.rate"));
+}
+
 Request exported(const std::string& file) {
   Request request;
   request.system = "inf2.xlarge";
@@ -135,7 +152,10 @@ TEST(Resolve, SizesOfAFileAreTakenByNameOrByOptionAndAgree) {
   request.seq_len = 64;
   EXPECT_THAT(error_of(request), HasSubstr("--seq 64 and --dim sequence=128"));
   request.dimensions = {{"sequenze", 128}};
-  EXPECT_THAT(error_of(request), HasSubstr("nearest is 'sequence'"));
+  EXPECT_THAT(
+      message_of<UserError>([&] { build_resolved_graph(resolve(request)); }),
+      HasSubstr("--dim sequenze: no dimension that the file leaves open has this name; they "
+                "are: batch, sequence"));
 }
 
 TEST(Resolve, UnknownNamesAreToldTheNearest) {

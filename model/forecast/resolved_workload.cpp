@@ -54,34 +54,23 @@ class OnnxSizes {
         name_(resolved.model.name),
         inputs_(onnx_inputs(resolved.model.onnx_file)),
         sizes_(request_.dimensions) {
-    check_names();
     sizes_.insert(resolved.model.dimensions.begin(), resolved.model.dimensions.end());
   }
 
   void resolve() {
     const bool is_open = take("--batch", &OnnxDimension::is_batch, request_.batch, 1);
-    if (!is_open && request_.batch > 1 && !has_axis(request_.batch)) {
+    const std::int64_t batch = std::max(request_.batch, named("batch"));
+    if (!is_open && batch > 1 && !has_axis(batch)) {
       throw UserError(name_ + ": its file fixes the size of every input (" + first_input() +
                       "), so --batch cannot change it; export it with an open first dimension");
     }
     std::int64_t tokens = request_.seq_len;  // no figure is per token
-    if (!take("--seq", &OnnxDimension::is_sequence, tokens, 0) && tokens > 0)
+    const bool has_tokens = take("--seq", &OnnxDimension::is_sequence, tokens, 0);
+    if (!has_tokens && std::max(tokens, named("seq")) > 0)
       throw UserError(name_ + ": its file leaves open no dimension of a sequence; leave --seq out");
   }
 
  private:
-  void check_names() const {
-    std::vector<std::string> open;
-    for (const OnnxDimension& dimension : inputs_) {
-      if (!dimension.size) open.push_back(dimension.name);
-    }
-    for (const auto& entry : sizes_) {
-      if (std::find(open.begin(), open.end(), entry.first) != open.end()) continue;
-      if (open.empty()) throw UserError(name_ + ": --dim: its file leaves no dimension open");
-      throw UserError(name_ + ": --dim: " + unknown_name("dimension", entry.first, open).what());
-    }
-  }
-
   // Takes a size that is given by the name of the dimension. Is there such a dimension?
   bool take(const char* option, bool OnnxDimension::*kind, std::int64_t& value,
             std::int64_t not_stated) const {
@@ -98,6 +87,12 @@ class OnnxSizes {
       value = given->second;
     }
     return is_open;
+  }
+
+  // Size by that name, or 0. The reader checks the other names, but sees these in every run.
+  std::int64_t named(const std::string& name) const {
+    const auto given = request_.dimensions.find(name);
+    return given == request_.dimensions.end() ? 0 : given->second;
   }
 
   bool has_axis(std::int64_t size) const {
@@ -123,7 +118,12 @@ class OnnxSizes {
 
 void resolve_lengths(ResolvedWorkload& resolved) {
   Request& request = resolved.request;
-  if (resolved.model.family == Family::kOnnx) return OnnxSizes(resolved).resolve();
+  if (resolved.model.family == Family::kOnnx) {
+    OnnxSizes(resolved).resolve();
+    std::string note = onnx_opset_note(resolved.model.onnx_file);
+    if (!note.empty()) resolved.notes.push_back(std::move(note));
+    return;
+  }
   if (resolved.model.family == Family::kVision || resolved.model.family == Family::kPipeline) {
     if (request.image_size == 0) request.image_size = resolved.model.vision.image_size;
     return;

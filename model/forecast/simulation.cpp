@@ -3,6 +3,7 @@
 
 #include "hw/spec/group_sizes.hpp"
 #include "hw/spec/sdk_version.hpp"
+#include "model/base/text.hpp"
 #include "model/forecast/memory_check.hpp"
 #include "model/forecast/resolved_request.hpp"
 #include "model/forecast/trace_file.hpp"
@@ -29,15 +30,31 @@ void write_timeline(const std::string& path, const Generation& generation) {
              {"decode step", calls.step.program, calls.step.execution, calls.step.shown}});
 }
 
+// Share of the arithmetic that convolutions and their gradients do.
+double convolution_share(const Graph& graph) {
+  double convolutions = 0;
+  double all = 0;
+  for (OpId id = 0; id < static_cast<OpId>(graph.ops().size()); ++id) {
+    const double flops = graph.flops(id).value();
+    all += flops;
+    if (starts_with(graph.op(id).kind, "Conv")) convolutions += flops;
+  }
+  return all > 0 ? convolutions / all : 0;
+}
+
+double engine_time_of_release(const ResolvedRequest& resolved, const Graph& graph) {
+  return sdk_engine_time(resolved.system.factors, resolved.request.sdk, convolution_share(graph));
+}
+
 // Copies sum their gradients: they work in lock step, like the cores of one copy elsewhere.
 Metrics simulate_training(const ResolvedRequest& resolved) {
-  require_group_size(resolved.system.spec, resolved.request.dp);
+  require_group_size(resolved.system.spec, resolved.request.dp, "a sum of gradients over --dp");
   const TrainingStep step = build_training_step(resolved);
   const MemoryUse memory = check_memory(resolved);
   NeuronCall call{step.graph, resolved.precision, resolved.system.spec, resolved.system.factors};
   call.copies_per_device = cores_per_device(resolved);
   call.tensor_parallel = resolved.request.dp;
-  call.sdk_engine_time = sdk_engine_time(resolved.system.factors, resolved.request.sdk);
+  call.sdk_engine_time = engine_time_of_release(resolved, step.graph);
   call.exact = resolved.request.exact;
   write_timeline(resolved.request.trace_file, call);
   Metrics metrics = run_neuron_call(call).metrics;
@@ -52,7 +69,7 @@ Metrics simulate_forward(const ResolvedRequest& resolved) {
   check_memory(resolved);
   NeuronCall call{graph, resolved.precision, resolved.system.spec, resolved.system.factors};
   call.copies_per_device = cores_per_device(resolved);
-  call.sdk_engine_time = sdk_engine_time(resolved.system.factors, resolved.request.sdk);
+  call.sdk_engine_time = engine_time_of_release(resolved, graph);
   call.exact = resolved.request.exact;
   write_timeline(resolved.request.trace_file, call);
   return run_neuron_call(call).metrics;

@@ -103,6 +103,27 @@ TEST(TrainingOnDevices, CopiesSumTheirGradients) {
   }
 }
 
+TEST(TrainingOnDevices, DecodersAreTrainedEverywhereAndPipelinesNowhere) {
+  for (const char* system : {"trn1.2xlarge", "h100-sxm"}) {
+    Request request = training_on(system, "gpt2");
+    request.seq_len = 32;
+    const RunRecord step = predict(request);
+    request.phase = "";
+    EXPECT_GT(step.summary.call_s, 2 * predict(request).summary.call_s) << system;
+    Request pipeline = training_on(system, "stable-diffusion-1.5");
+    pipeline.set = {};
+    EXPECT_THAT(message_of<UserError>([&] { predict(pipeline); }), HasSubstr("is a pipeline"));
+  }
+}
+
+TEST(TrainingOnDevices, CopiesThatMakeNoGroupAreRefusedByTheirOption) {
+  Request request = training_on("trn1.32xlarge");
+  request.dp = 5;
+  EXPECT_THAT(message_of<UserError>([&] { predict(request); }),
+              HasSubstr("a sum of gradients over --dp 5 is not possible on trn1.32xlarge; possible "
+                        "are 1, 2, 8, 32"));
+}
+
 TEST(TrainingOnDevices, ReplayedLayersTakeWhatExecutedOnesTake) {
   Request request = training_on("trn1.2xlarge");
   request.set = {"workload.layers=12"};

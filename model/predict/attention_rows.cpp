@@ -16,6 +16,13 @@ void check_shape(const AttentionShape& shape) {
     throw UserError("kv_len: is less than isl");
 }
 
+void check_framework(const std::string& name) {
+  const std::vector<std::string> known = {"sglang", "trtllm", "vllm"};
+  if (!name.empty() && std::count(known.begin(), known.end(), name) == 0) {
+    throw unknown_name("framework", name, known);
+  }
+}
+
 // UserError with the nearest type that works when the chip has no pipe for the products.
 void check_type(const GpuDeviceSpec& device, const AttentionType& type) {
   try {
@@ -65,6 +72,7 @@ struct AttentionRowPredictor::Kernels {
   AttentionFactors factors;
   double low;
   double high;
+  std::string note;
 };
 
 AttentionRowPredictor::AttentionRowPredictor(AttentionRowOptions options)
@@ -83,14 +91,17 @@ const AttentionRowPredictor::Kernels& AttentionRowPredictor::kernels_of(const At
   if (const auto found = kernels_.find(key); found != kernels_.end()) return *found->second;
   const AttentionType type = attention_type(row.dtype, row.cache_dtype);
   check_type(gpu, type);
+  if (!factors_.knows(table)) check_framework(row.framework);
   const ChosenAttentionFactors chosen =
       factors_.choose(gpu, attention_tables(gpu.architecture, row.framework, type, row.shape));
+  const bool borrowed = chosen.device != gpu.id || chosen.table != table;
   const Kernels kernels{gpu,
                         library_of_table(gpu.architecture, chosen.table),
                         type,
                         chosen.factors,
                         chosen.interval_low,
-                        chosen.interval_high};
+                        chosen.interval_high,
+                        borrowed ? "factors of " + chosen.table + " on " + chosen.device : ""};
   return *kernels_.emplace(key, std::make_unique<Kernels>(kernels)).first->second;
 }
 
@@ -104,7 +115,7 @@ std::vector<RowTime> AttentionRowPredictor::predict(const std::vector<AttentionR
       programs.add(i, kernels.device,
                    attention_program(kernels.device, kernels.library, kernels.type, kernels.factors,
                                      rows[i].shape),
-                   kernels.low, kernels.high);
+                   kernels.low, kernels.high, kernels.note);
     } catch (const UserError& error) {
       times[i].error = error.what();
     }

@@ -1,5 +1,7 @@
 #include "model/predict/collective_rows.hpp"
 
+#include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "hw/spec/gpu_factors.hpp"
@@ -7,9 +9,31 @@
 
 namespace foretell {
 
+namespace {
+
+constexpr const char* kVllm = "vllm_custom";
+constexpr const char* kTensorRt = "trtllm_custom";
+constexpr const char* kSglang = "sglang_custom";
+constexpr const char* kLastWithVllm = "0.5.10";  // SGLang that calls vLLM's kernel
+// The times of this SGLang are, digit for digit, those of TensorRT-LLM 1.2.0rc5.
+constexpr const char* kOfTensorRt = "0.5.6.post2";
+
+// Whose kernel a row calls.
+std::string custom_library(const CollectiveRow& row) {
+  if (row.library != kSglang || row.version.empty()) return row.library;
+  if (row.version == kOfTensorRt) return kTensorRt;
+  return strverscmp(row.version.c_str(), kLastWithVllm) > 0 ? kSglang : kVllm;
+}
+
+}  // namespace
+
 std::string collective_table(const CollectiveRow& row) {
   if (row.library.empty() || row.library == "nccl") return "nccl";
-  return row.library + (row.mode == "eager" ? " eager" : " graph");
+  return custom_library(row) + (row.mode == "eager" ? " eager" : " graph");
+}
+
+ShotRule shot_rule(const CollectiveRow& row) {
+  return custom_library(row) == kVllm ? ShotRule::kBySize : ShotRule::kFastest;
 }
 
 bool is_custom(const CollectiveRow& row) {
@@ -40,13 +64,16 @@ const CollectiveRowPredictor::Links& CollectiveRowPredictor::links(const GpuDevi
 void CollectiveRowPredictor::add(std::size_t index, const CollectiveRow& row,
                                  RowPrograms& programs) {
   const GpuDeviceSpec& gpu = devices_.find(row.gpu);
-  const bool custom = is_custom(row);
+  // Their kernels want NVLink between all GPUs.
+  const bool custom = is_custom(row) && gpu.nvlink.bandwidth > BytesPerSecond(0);
   const Links& used = links(gpu, custom ? collective_table(row) : "nccl");
   GpuKernel kernel;
   kernel.launch = used.factors.launch;
   if (custom) {
-    const GpuProtocol protocol = custom_time(gpu, used.factors, row.shape).protocol;
+    const GpuProtocol protocol = custom_time(gpu, used.factors, row.shape, shot_rule(row)).protocol;
     kernel.exchange = custom_exchange(gpu, used.factors, row.shape, protocol);
+    const ExchangeTime alone = exchange_time(kernel.exchange);
+    kernel.launch = std::max(kernel.launch, used.factors.host - alone.latency - alone.moving);
   } else {
     const GpuProtocol protocol = nccl_time(gpu, used.factors, row.shape).protocol;
     kernel.exchange = nccl_exchange(gpu, used.factors, row.shape, protocol);

@@ -14,12 +14,17 @@ namespace foretell {
 struct CollectiveRow {
   std::string gpu;
   std::string library;  // "nccl", "vllm_custom", …; "": nccl
+  std::string version;  // of the library; "": its newest
   std::string mode;     // "eager": launched by the host one at a time; else from a graph
   GpuCollectiveShape shape;
 };
 
-// "nccl", "vllm_custom graph", "vllm_custom eager".
+// "nccl", "vllm_custom graph", "vllm_custom eager". Custom all-reduces go by the kernel that the
+// version of a library calls: SGLang took vLLM's (its pull request 5079) until its own became the
+// default behind 0.5.10 (24363).
 std::string collective_table(const CollectiveRow& row);
+// How that kernel chooses between one and two shots.
+ShotRule shot_rule(const CollectiveRow& row);
 // Does the library's own kernel serve the row? Otherwise NCCL does.
 bool is_custom(const CollectiveRow& row);
 

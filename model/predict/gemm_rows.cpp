@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
@@ -22,9 +24,16 @@ void check_type(const GpuDeviceSpec& device, const GemmType& type) {
     dense_rate(device, type.rate);
   } catch (const UserError& error) {
     std::string working;
+    double least = std::numeric_limits<double>::infinity();
     for (const GemmType& other : gemm_types()) {
-      if (device.matrix_rate.count(other.rate) == 0) continue;
-      if (working.empty() || other.activation_bytes == type.activation_bytes) working = other.name;
+      if (device.matrix_rate.count(other.rate) + device.vector_rate.count(other.rate) == 0)
+        continue;
+      const double apart = std::abs(std::log(other.activation_bytes / type.activation_bytes)) +
+                           std::abs(std::log(other.weight_bytes / type.weight_bytes));
+      if (apart < least) {
+        least = apart;
+        working = other.name;
+      }
     }
     throw UserError(std::string(error.what()) +
                     (working.empty() ? "" : "; nearest that works is '" + working + "'"));
@@ -61,6 +70,15 @@ bool parse_sustained(const std::string& text) {
 
 namespace {
 
+// Kernel libraries with a table of factors, and those of which more than that is known.
+std::vector<std::string> known_frameworks(const GemmFactorsLibrary& factors) {
+  std::vector<std::string> names = factors.frameworks();
+  names.insert(names.end(), {"trtllm", "sglang", "vllm", "cublaslt"});
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
 // The factors are those of short runs inside a graph.
 void apply_conditions(const GemmRowOptions& options, const GpuDeviceSpec& device,
                       GemmFactors& factors) {
@@ -96,7 +114,10 @@ struct GemmRowPredictor::Kernels {
 };
 
 GemmRowPredictor::GemmRowPredictor(GemmRowOptions options)
-    : options_(std::move(options)), devices_(options_.set), factors_(gemm_factors_folder()) {
+    : options_(std::move(options)),
+      devices_(options_.set),
+      factors_(gemm_factors_folder()),
+      frameworks_(known_frameworks(factors_)) {
   if (!options_.held_out_device.empty()) {
     factors_.hold_out(devices_.catalog().find_device(options_.held_out_device));
   }
@@ -107,6 +128,10 @@ GemmRowPredictor::~GemmRowPredictor() = default;
 GemmRowPredictor::Kernels& GemmRowPredictor::kernels_of(const GemmRow& row) {
   const std::string key = row.gpu + '\n' + row.framework + '\n' + row.dtype;
   if (const auto found = kernels_.find(key); found != kernels_.end()) return *found->second;
+  if (!row.framework.empty() &&
+      std::count(frameworks_.begin(), frameworks_.end(), row.framework) == 0) {
+    throw unknown_name("framework", row.framework, frameworks_);
+  }
   const GpuDeviceSpec& gpu = devices_.find(row.gpu);
   const GemmType& type = gemm_type(row.dtype);
   check_type(gpu, type);
@@ -121,8 +146,10 @@ GemmL2State GemmRowPredictor::l2_state(const GemmRow& row, const Kernels& kernel
   if (options_.l2.kind == L2Choice::Kind::kAsCollected) {
     const double weights = static_cast<double>(row.shape.n) * static_cast<double>(row.shape.k) *
                            kernels.type.weight_bytes;
+    // What was measured went round as many copies as the published L2 asks for, whatever --set
+    // says.
     return collector_l2_state(row.framework, row.version, row.dtype,
-                              kernels.device.l2.capacity.value(), weights);
+                              published_device(kernels.device).l2.capacity.value(), weights);
   }
   return {options_.l2.copies, false};
 }
@@ -140,7 +167,8 @@ std::vector<RowTime> GemmRowPredictor::predict(const std::vector<GemmRow>& rows)
       const Kernels& kernels = kernels_of(rows[i]);
       const GemmTimes chosen = kernels.timing.fastest(rows[i].shape, l2_state(rows[i], kernels));
       programs.add(i, kernels.device, gemm_program(kernels.timing, rows[i].shape, chosen),
-                   kernels.chosen.set.interval_low, kernels.chosen.set.interval_high);
+                   kernels.chosen.set.interval_low, kernels.chosen.set.interval_high,
+                   kernels.chosen.note);
     } catch (const UserError& error) {
       times[i].error = error.what();
     }

@@ -64,6 +64,7 @@ class GemmRowPredictor {
   GemmRowOptions options_;
   RowDevices devices_;
   GemmFactorsLibrary factors_;
+  std::vector<std::string> frameworks_;  // that a row may name
   std::map<std::string, std::unique_ptr<Kernels>> kernels_;
 };
 

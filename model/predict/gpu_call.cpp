@@ -52,6 +52,7 @@ class CallRunner {
   GpuCallResult run() {
     GpuMapping mapping{call_.graph, call_.precision, call_.system, call_.factors};
     mapping.rotated_copies = call_.rotated_copies;
+    mapping.heads_share_keys = call_.heads_share_keys;
     if (call_.sustained_clock) mapping.clock_share = call_.system.device.sustained_rate;
     const std::vector<MappedOp> ops = map_to_gpu(mapping);
     const std::vector<Seconds> times = kernel_times(call_, ops);

@@ -23,7 +23,8 @@ struct GpuCall {
   const GpuFactors& factors;
   LaunchKind launch = LaunchKind::kGraph;
   bool sustained_clock = false;
-  int rotated_copies = 1;     // see GpuMapping
+  int rotated_copies = 1;  // see GpuMapping
+  bool heads_share_keys = true;
   bool exact = false;         // simulate every kernel instead of equal ones once
   bool for_timeline = false;  // say which kernels read the results of which
 };

@@ -1,5 +1,7 @@
 #include "model/predict/operator_rows.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "model/base/errors.hpp"
@@ -15,6 +17,7 @@ constexpr const char* kEager = "pytorch";
 constexpr const char* kVectorType = "fp32";  // the type whose products do without the matrix pipe
 constexpr std::int64_t kMaxSide = std::int64_t{1} << 24;
 constexpr int kColdCopies = 1'000'000;
+constexpr Seconds kLeastDifference(0.1e-6);  // of two kernels, that a measurement still shows
 
 std::string framework_of(const OperatorRow& row) {
   return row.framework.empty() ? kEager : row.framework;
@@ -34,7 +37,9 @@ GemmLibrary library_of(const GpuDeviceSpec& device, const OperatorRow& row) {
 
 // Bytes of an element of the operands of a pass.
 double element_bytes_of(const OperatorRow& row) {
-  if (row.op->family == "quantise" || row.op->family == "amax") return 1;  // of the result
+  for (const char* family : {"quantise", "amax", "scale"}) {
+    if (row.op->family == family) return 1;  // of the result
+  }
   return gemm_type(row.dtype).activation_bytes;
 }
 
@@ -57,6 +62,14 @@ void adapt(OperatorFactors& factors, const GpuDeviceSpec& teacher, const GpuDevi
   const double resident = device.l2.resident_share / teacher.l2.resident_share;
   factors.product.gemm.l2_share *= resident;
   factors.pass.l2_share *= resident;
+}
+
+// What the host adds to its kernels goes ahead of their parts, which are shares of them alone.
+std::string parts_of_call(Seconds kernels, Seconds call, const std::string& parts) {
+  constexpr double kShown = 0.01;
+  const double host = (call - kernels) / call;
+  if (host < kShown) return parts;
+  return fmt::format("host {:.0f} %, kernels {:.0f} %: {}", 100 * host, 100 * (1 - host), parts);
 }
 
 }  // namespace
@@ -150,16 +163,30 @@ GpuProgram OperatorKernels::program(const OperatorRow& row) const {
   return program;
 }
 
-Seconds OperatorKernels::time(const OperatorRow& row) const {
-  if (products_ != nullptr && convolutions_ == nullptr) {
-    return with_host(products_->timing.fastest(row.product, {copies_, false}).total);
-  }
-  return with_host(program_time(program(row), device_));
+Seconds OperatorKernels::time(const OperatorRow& row, const OperatorKernels* less) const {
+  const bool is_plain_product = products_ != nullptr && convolutions_ == nullptr;
+  return stated(row,
+                is_plain_product ? products_->timing.fastest(row.product, {copies_, false}).total
+                                 : program_time(program(row), device_),
+                less);
 }
 
 Seconds OperatorKernels::with_host(Seconds kernels) const {
   const HostFactors& host = products_ != nullptr ? factors_.product.host : factors_.pass.host;
   return foretell::with_host(host, device_.stream_floor, kernels);
+}
+
+Seconds OperatorKernels::stated(const OperatorRow& row, Seconds kernels,
+                                const OperatorKernels* less) const {
+  const Seconds all = with_host(kernels);
+  if (less == nullptr) return all;
+  return std::max(kLeastDifference, all - less->time(less_of(row)));
+}
+
+OperatorRow less_of(const OperatorRow& row) {
+  OperatorRow other = row;
+  other.op = &table_operator(row.op->less, row.framework);
+  return other;
 }
 
 OperatorRowPredictor::OperatorRowPredictor(OperatorRowOptions options)
@@ -178,6 +205,9 @@ ChosenFactorSet OperatorRowPredictor::choose(const GpuDeviceSpec& device,
                                              const OperatorRow& row) const {
   const std::string exact = operator_table(row);
   std::vector<std::string> tables = {exact};
+  if (row.op->layout == PassLayout::kElements && !is_product(*row.op)) {
+    tables.push_back(framework_of(row) + " element-wise " + row.dtype);
+  }
   if (on_vector_pipe(row)) {
     for (const char* family : {"linear", "bmm"}) {
       tables.push_back(std::string(kEager) + ' ' + family + ' ' + kVectorType);
@@ -204,13 +234,18 @@ const OperatorRowPredictor::Kernels& OperatorRowPredictor::kernels_of(const Oper
   OperatorFactors factors;
   double low = 1;
   double high = 1;
+  std::string note;
   if (is_product(*row.op) && !on_vector_pipe(row) && factors_.find(gpu.id, table) == nullptr) {
     const ChosenGemmFactors chosen = products_.choose(gpu, row.framework, row.dtype);
     factors.product.gemm = chosen.set.factors;
     low = chosen.set.interval_low;
     high = chosen.set.interval_high;
+    note = chosen.note;
   } else {
     const ChosenFactorSet chosen = choose(gpu, row);
+    if (chosen.device != gpu.id || chosen.set.table != table) {
+      note = "factors of " + chosen.set.table + " on " + chosen.device;
+    }
     FieldList list;
     fields(list, *row.op, factors);
     read_factor_set(chosen.set, list);
@@ -224,7 +259,10 @@ const OperatorRowPredictor::Kernels& OperatorRowPredictor::kernels_of(const Oper
     if (options_.launch == "graph") host->call = 0;
     if (options_.launch == "stream" && !(host->call > 0)) host->call = 1;
   }
-  Kernels kernels{gpu, std::make_unique<OperatorKernels>(gpu, row, factors), low, high};
+  const OperatorKernels* less =
+      row.op->less.empty() ? nullptr : kernels_of(less_of(row)).kernels.get();
+  Kernels kernels{
+      gpu, std::make_unique<OperatorKernels>(gpu, row, factors), less, low, high, std::move(note)};
   return kernels_.emplace(key, std::move(kernels)).first->second;
 }
 
@@ -235,7 +273,7 @@ std::vector<RowTime> OperatorRowPredictor::predict(const std::vector<OperatorRow
   for (std::size_t i = 0; i < rows.size(); ++i) {
     try {
       used[i] = &kernels_of(rows[i]);
-      programs.add(i, used[i]->device, used[i]->kernels->program(rows[i]), 1, 1);
+      programs.add(i, used[i]->device, used[i]->kernels->program(rows[i]), 1, 1, used[i]->note);
     } catch (const UserError& error) {
       times[i].error = error.what();
     }
@@ -243,8 +281,13 @@ std::vector<RowTime> OperatorRowPredictor::predict(const std::vector<OperatorRow
   programs.simulate(times);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (used[i] == nullptr) continue;
-    const Seconds time = used[i]->kernels->with_host(times[i].time);
-    times[i] = {time, time * used[i]->low, time * used[i]->high, "", std::move(times[i].parts)};
+    const Seconds time = used[i]->kernels->stated(rows[i], times[i].time, used[i]->less);
+    times[i] = {time,
+                time * used[i]->low,
+                time * used[i]->high,
+                "",
+                parts_of_call(times[i].time, time, times[i].parts),
+                std::move(times[i].note)};
   }
   return times;
 }

@@ -52,11 +52,16 @@ class OperatorKernels {
   ~OperatorKernels();
 
   GpuProgram program(const OperatorRow& row) const;
-  Seconds time(const OperatorRow& row) const;  // the closed form
-  Seconds with_host(Seconds kernels) const;
+  // The closed form of stated().
+  Seconds time(const OperatorRow& row, const OperatorKernels* less = nullptr) const;
+  // What a table states of a row whose kernels take `kernels`. `less`: of the operator that the
+  // row's time is stated without, where there is one.
+  Seconds stated(const OperatorRow& row, Seconds kernels, const OperatorKernels* less) const;
 
  private:
   struct Products;
+
+  Seconds with_host(Seconds kernels) const;
 
   const GpuDeviceSpec& device_;
   OperatorFactors factors_;
@@ -72,6 +77,9 @@ struct OperatorRowOptions {
   std::string held_out_device;   // do without what was fitted on it
 };
 
+// The operator that the time of a row is stated without; it has one.
+OperatorRow less_of(const OperatorRow& row);
+
 class OperatorRowPredictor {
  public:
   explicit OperatorRowPredictor(OperatorRowOptions options);
@@ -84,8 +92,10 @@ class OperatorRowPredictor {
   struct Kernels {
     const GpuDeviceSpec& device;
     std::unique_ptr<OperatorKernels> kernels;
+    const OperatorKernels* less;  // of what rows are stated without; null: nothing
     double low;
     double high;
+    std::string note;  // whose factors these are, when of another chip or table
   };
 
   const Kernels& kernels_of(const OperatorRow& row);

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hw/spec/catalog.hpp"
+#include "hw/spec/cpu_catalog.hpp"
+#include "model/base/errors.hpp"
 #include "model/system/gpu_run.hpp"
 #include "model/timing/gpu_collective_timing.hpp"
 
@@ -20,8 +23,14 @@ std::string parts_of(const GpuDeviceSpec& device, const GpuProgram& program, Sec
   for (const GpuKernel& kernel : program.kernels) {
     parts[0].second += kernel.launch + kernel.memory_latency + kernel.tail;
     Seconds blocks;
-    for (const CtaRun& run : kernel.ctas) blocks += static_cast<double>(run.count) * run.duration;
-    parts[1].second += blocks / (static_cast<double>(device.sms) * kernel.ctas_per_sm);
+    Seconds longest;
+    for (const CtaRun& run : kernel.ctas) {
+      blocks += static_cast<double>(run.count) * run.duration;
+      longest = std::max(longest, run.duration);
+    }
+    // Few blocks leave SMs without work: the kernel takes one of them at least.
+    parts[1].second +=
+        std::max(longest, blocks / (static_cast<double>(device.sms) * kernel.ctas_per_sm));
     if (kernel.dram_bytes > Bytes(0)) parts[2].second += kernel.dram_bytes / kernel.dram_rate;
     if (kernel.l2_bytes > Bytes(0)) parts[3].second += kernel.l2_bytes / kernel.l2_rate;
     const ExchangeTime exchange = exchange_time(kernel.exchange);
@@ -37,11 +46,23 @@ std::string parts_of(const GpuDeviceSpec& device, const GpuProgram& program, Sec
   return text;
 }
 
+bool is_other_system(const std::string& name) {
+  const std::vector<std::string> neuron = Catalog().systems();
+  return std::find(neuron.begin(), neuron.end(), name) != neuron.end() ||
+         CpuCatalog().has_system(name);
+}
+
 }  // namespace
 
 const GpuDeviceSpec& RowDevices::find(const std::string& name) {
   std::unique_ptr<GpuDeviceSpec>& device = devices_[name];
   if (device == nullptr) {
+    if (is_other_system(name)) {
+      throw UserError(fmt::format(
+          "gpu: {} is no GPU; single kernels are predicted on GPUs alone, there predict a network: "
+          "columns system, workload, phase, batch and seq_len",
+          name));
+    }
     const bool is_system = catalog_.has_system(name);  // a chip is one, too
     device = std::make_unique<GpuDeviceSpec>(
         catalog_.load(is_system ? name : catalog_.find_device(name), set_).spec.device);
@@ -50,11 +71,12 @@ const GpuDeviceSpec& RowDevices::find(const std::string& name) {
 }
 
 void RowPrograms::add(std::size_t row, const GpuDeviceSpec& device, GpuProgram program, double low,
-                      double high) {
+                      double high, std::string note) {
   Batch& batch = batches_[&device];
   batch.programs.push_back(std::move(program));
   batch.rows.push_back(row);
   batch.intervals.emplace_back(low, high);
+  batch.notes.push_back(std::move(note));
 }
 
 void RowPrograms::simulate(std::vector<RowTime>& times) const {
@@ -62,8 +84,12 @@ void RowPrograms::simulate(std::vector<RowTime>& times) const {
     const std::vector<Seconds> simulated = simulate_gpu(*device, batch.programs);
     for (std::size_t i = 0; i < simulated.size(); ++i) {
       const auto& [low, high] = batch.intervals[i];
-      times[batch.rows[i]] = {simulated[i], simulated[i] * low, simulated[i] * high, "",
-                              parts_of(*device, batch.programs[i], simulated[i])};
+      times[batch.rows[i]] = {simulated[i],
+                              simulated[i] * low,
+                              simulated[i] * high,
+                              "",
+                              parts_of(*device, batch.programs[i], simulated[i]),
+                              batch.notes[i]};
     }
   }
 }

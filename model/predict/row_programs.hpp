@@ -30,9 +30,10 @@ class RowDevices {
 
 class RowPrograms {
  public:
-  // `low` and `high`: the 80 % interval as shares of the time. The device outlives it.
+  // `low` and `high`: the 80 % interval as shares of the time. `note` goes with the row. The device
+  // outlives it.
   void add(std::size_t row, const GpuDeviceSpec& device, GpuProgram program, double low,
-           double high);
+           double high, std::string note = "");
 
   // Writes the times of the rows that were added. At most one at a time in a process.
   void simulate(std::vector<RowTime>& times) const;
@@ -42,6 +43,7 @@ class RowPrograms {
     std::vector<GpuProgram> programs;
     std::vector<std::size_t> rows;
     std::vector<std::pair<double, double>> intervals;
+    std::vector<std::string> notes;
   };
   std::map<const GpuDeviceSpec*, Batch> batches_;
 };

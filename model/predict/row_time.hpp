@@ -13,6 +13,7 @@ struct RowTime {
   Seconds high;
   std::string error;       // why there is no time; "" when there is one
   std::string parts = {};  // what its parts take alone: "DRAM 80 %, thread blocks 40 %"
+  std::string note = {};   // whose factors these are when they are not of this chip and library
 };
 
 }  // namespace foretell

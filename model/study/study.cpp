@@ -162,7 +162,7 @@ JudgedPoint judge_point(const Study& study, const PointValues& values, const Poi
   JudgedPoint judged;
   PointNames names(study, values, defaults, &metrics);
   for (const StudyFormula& constraint : study.constraints)
-    judged.inside = judged.inside && holds(names, constraint);
+    judged.inside = holds(names, constraint) && judged.inside;  // of all: a mistake does not hide
   for (const StudyValue& value : objective_values(study, values, metrics, defaults))
     judged.objectives.push_back(value.number);
   return judged;

@@ -19,6 +19,7 @@ struct RowPrediction {
   std::string error;                               // why there is none; empty when it is good
   std::map<std::string, Interval> intervals = {};  // 80 %, by measured column, in its unit
   std::string parts = {};                          // where the time goes, for people
+  std::string note = {};                           // of a good one: what to know of it
 };
 
 class BatchPredictor {

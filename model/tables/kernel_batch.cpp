@@ -25,7 +25,7 @@ std::string as_line(const RowTime& time) {
   }
   const auto us = [](Seconds value) { return to_text(value.value() * kUsPerSecond); };
   return kGoodTag + us(time.time) + kField + us(time.low) + kField + us(time.high) + kField +
-         time.parts;
+         time.parts + kField + time.note;
 }
 
 RowPrediction from_line(const std::string& line) {
@@ -41,6 +41,7 @@ RowPrediction from_line(const std::string& line) {
       {"pred_us", std::stod(numbers.at(0))}, {"pred_lo_us", low}, {"pred_hi_us", high}};
   prediction.intervals = {{"latency_us", {low, high}}};
   prediction.parts = numbers.at(3);
+  prediction.note = numbers.at(4);
   return prediction;
 }
 

@@ -5,6 +5,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/forecast/request_fields.hpp"
+#include "model/tables/published_layer.hpp"
 
 namespace foretell {
 namespace {
@@ -135,9 +136,10 @@ CollectiveRow read_collective_row(const NamedCells& cells, const CsvRow& row) {
   if (call.gpu.empty()) call.gpu = cells.text(row, "system");
   if (call.gpu.empty()) throw UserError("gpu: is empty; see `foretell list devices`");
   call.library = cells.text(row, "backend");
+  call.version = cells.text(row, "version");
   call.mode = cells.text(row, "mode");
   call.shape.op = gpu_collective(cells.text(row, "op"));
-  const char* ranks = cells.text(row, "n_ranks").empty() ? "n_gpus" : "n_ranks";
+  const char* ranks = cells.text(row, "n_gpus").empty() ? "n_ranks" : "n_gpus";
   call.shape.ranks = static_cast<int>(cells.count(row, ranks, 2, kMaxRanks));
   call.shape.bytes = Bytes(static_cast<double>(cells.count(row, "bytes", 1, kMaxBytes)));
   return call;
@@ -156,6 +158,18 @@ std::vector<RowTime> CollectiveTableRows::answer(const std::vector<CsvRow>& rows
 
 namespace {
 
+// Heads of queries and of keys: as the row states them, else of the network that it names, else as
+// many of one as of the other.
+std::pair<std::int64_t, std::int64_t> attention_heads(const NamedCells& cells, const CsvRow& row) {
+  const auto has = [&](const char* column) { return !cells.text(row, column).empty(); };
+  if (has("heads") && has("kv_heads")) {
+    return {cells.count(row, "heads", 1, kMaxHeads), cells.count(row, "kv_heads", 1, kMaxHeads)};
+  }
+  const PublishedLayer* known = published_layer(cells.text(row, "model"));
+  if (known != nullptr) return {known->heads, known->key_heads};
+  return {1, 1};
+}
+
 // The columns of an operator without matrices: of its own, or those of the layer that it is in.
 std::int64_t pass_columns(const NamedCells& cells, const CsvRow& row, const TableOperator& op) {
   const auto has = [&](const char* column) { return !cells.text(row, column).empty(); };
@@ -168,8 +182,28 @@ std::int64_t pass_columns(const NamedCells& cells, const CsvRow& row, const Tabl
   }
   if (!has("n_embd")) throw UserError("cols: is empty; state rows and cols");
   const std::int64_t width = cells.count(row, "n_embd", 1, kMaxGemmSide);
-  // Queries and as many keys, divided between the devices.
-  return op.family == "rope" ? std::max<std::int64_t>(1, 2 * width / parts) : width;
+  if (op.family != "rope") return width;
+  const auto [heads, key_heads] = attention_heads(cells, row);
+  return std::max<std::int64_t>(1, width * (heads + key_heads) / heads / parts);
+}
+
+// A feed-forward layer without a gate is four times as wide as the model, by the custom of such
+// networks; with one it is less, for it has a third matrix. Published networks say it themselves.
+bool has_gate(const NamedCells& cells, const CsvRow& row) {
+  constexpr std::int64_t kUngated = 4;
+  const PublishedLayer* known = published_layer(cells.text(row, "model"));
+  if (known != nullptr) return known->gated;
+  if (cells.text(row, "n_ffn").empty() || cells.text(row, "n_embd").empty()) return true;
+  return cells.count(row, "n_ffn", 1, kMaxGemmSide) !=
+         kUngated * cells.count(row, "n_embd", 1, kMaxGemmSide);
+}
+
+// Networks with rotary embedding and without a gate have attention and feed-forward layer side by
+// side (GPT-J, GPT-NeoX, Falcon, Phi). Other tables than those of layers have no such columns.
+bool is_side_by_side(const NamedCells& cells, const CsvRow& row) {
+  const PublishedLayer* known = published_layer(cells.text(row, "model"));
+  if (known != nullptr) return known->side_by_side;
+  return !has_gate(cells, row);
 }
 
 }  // namespace
@@ -185,7 +219,7 @@ OperatorRow read_operator_row(const NamedCells& cells, const CsvRow& row) {
   if (call.dtype.empty()) throw UserError("dtype: is empty; write fp32, fp16, fp8 …");
   const std::string op = cells.text(row, "op");
   if (op.empty()) throw UserError("op: is empty; write linear, bmm, add, softmax …");
-  call.op = &table_operator(op);
+  call.op = &table_operator(op, call.framework);
   const auto has = [&](const char* column) { return !cells.text(row, column).empty(); };
   const std::int64_t batch = has("b") ? cells.count(row, "b", 1, kMaxGemmSide) : 1;
   switch (call.op->kind) {
@@ -209,6 +243,8 @@ OperatorRow read_operator_row(const NamedCells& cells, const CsvRow& row) {
     case OperatorKind::kPass:
       call.rows = cells.count(row, has("rows") ? "rows" : "m", 1, kMaxElements);
       call.columns = pass_columns(cells, row, *call.op);
+      if (op == "mlp_act" && !has_gate(cells, row)) call.op = &table_operator("plain_act");
+      if (op == "add" && is_side_by_side(cells, row)) call.op = &table_operator("add_three");
       break;
   }
   return call;

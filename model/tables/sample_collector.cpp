@@ -1,10 +1,9 @@
 #include "model/tables/sample_collector.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <set>
+#include <string_view>
 
+#include "calib/validate/left_out_rows.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/tables/row_filter.hpp"
@@ -12,22 +11,19 @@
 namespace foretell {
 namespace {
 
-// A measurement above zero; nothing for an empty cell or one that is no such number.
-std::optional<double> measurement(const std::string& cell) {
-  const std::string_view text = trim(cell);
-  double value = 0;
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = result.ec == std::errc() && result.ptr == text.data() + text.size();
-  if (!whole || !std::isfinite(value) || !(value > 0)) return std::nullopt;
-  return value;
-}
-
 // Is a column a bare number that says nothing without its name?
 bool is_size(std::string_view column) {
-  static const std::set<std::string_view> kWords = {"id",   "gpu",   "workload", "framework",
-                                                    "op",   "phase", "dtype",    "shape",
-                                                    "conv", "cache", "batch"};
+  static const std::set<std::string_view> kWords = {
+      "id",   "gpu",   "workload", "framework", "op",      "phase", "dtype",   "shape",
+      "conv", "cache", "system",   "model",     "backend", "mode",  "version", "compute_dtype"};
   return kWords.count(column) == 0;
+}
+
+// What tells rows of networks apart that have no name.
+bool tells_networks_apart(std::string_view column) {
+  static const std::set<std::string_view> kColumns = {"system",    "compute_dtype", "seq_len",
+                                                      "input_len", "output_len",    "tp"};
+  return kColumns.count(column) > 0;
 }
 
 }  // namespace
@@ -41,11 +37,16 @@ SampleCollector::SampleCollector(const TableLayout& layout, const CsvRow& header
     }
   }
   if (has_column(header, "throughput_unit")) unit_column_ = find_column(header, "throughput_unit");
-  for (const char* name : {"id",    "gpu",      "workload", "framework", "op",    "phase", "dtype",
-                           "shape", "batch",    "b",        "m",         "n",     "k",     "rows",
-                           "cols",  "conv",     "n_ranks",  "n_gpus",    "bytes", "isl",   "kv_len",
-                           "heads", "kv_heads", "head_dim", "threads",   "cache"}) {
-    if (!has_column(header, name)) continue;
+  // A row that has a name is known by it.
+  const bool is_named = has_column(header, "id");
+  for (const char* name :
+       {"id",       "gpu",      "system",  "workload",  "model",      "framework", "backend",
+        "version",  "mode",     "op",      "phase",     "dtype",      "kv_dtype",  "compute_dtype",
+        "shape",    "batch",    "seq_len", "input_len", "output_len", "tp",        "b",
+        "m",        "n",        "k",       "n_embd",    "n_ffn",      "rows",      "cols",
+        "conv",     "n_ranks",  "n_gpus",  "bytes",     "isl",        "kv_len",    "heads",
+        "kv_heads", "head_dim", "window",  "threads",   "cache"}) {
+    if (!has_column(header, name) || (is_named && tells_networks_apart(name))) continue;
     name_columns_.emplace_back(find_column(header, name), is_size(name) ? name : "");
   }
   if (has_column(header, "workload")) network_ = find_column(header, "workload");
@@ -55,21 +56,38 @@ SampleCollector::SampleCollector(const TableLayout& layout, const CsvRow& header
 }
 
 bool SampleCollector::is_measured(const CsvRow& row) const {
+  bool any = false;
+  for (const auto& [index, column] : measured_) {
+    if (read_measurement(column.measured, row[index])) any = true;
+  }
+  return any;
+}
+
+bool SampleCollector::is_below_clock(const CsvRow& row) const {
   return std::any_of(measured_.begin(), measured_.end(), [&row](const auto& entry) {
-    return measurement(row[entry.first]).has_value();
+    return foretell::is_below_clock(entry.second.measured, row[entry.first]);
   });
 }
 
-void SampleCollector::collect(const CsvRow& row, const RowPrediction& prediction,
+void SampleCollector::drop(const std::set<std::size_t>& lines) {
+  if (lines.empty()) return;
+  samples_.erase(
+      std::remove_if(samples_.begin(), samples_.end(),
+                     [&lines](const Sample& sample) { return lines.count(sample.line) > 0; }),
+      samples_.end());
+}
+
+void SampleCollector::collect(const CsvRow& row, std::size_t line, const RowPrediction& prediction,
                               bool judges_interval) {
   for (const auto& [index, column] : measured_) {
-    const std::optional<double> measured = measurement(row[index]);
+    const std::optional<double> measured = read_measurement(column.measured, row[index]);
     const auto predicted = prediction.values.find(column.predicted);
     if (!measured || predicted == prediction.values.end() || !allows(row, column)) continue;
     Sample sample;
     for (const std::size_t group : group_columns_) sample.group.push_back(row[group]);
     sample.quantity = column.quantity;
     sample.row = name_of(row);
+    sample.line = line;
     sample.parts = prediction.parts;
     if (network_) sample.network = row[*network_];
     sample.comparison = {*measured, predicted->second, std::nullopt};

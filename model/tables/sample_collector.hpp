@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,9 +21,17 @@ class SampleCollector {
   SampleCollector(const TableLayout& layout, const CsvRow& header,
                   const std::vector<std::string>& by);
 
-  bool is_measured(const CsvRow& row) const;  // at least one measurement above zero
-  // Without `judges_interval`, the interval of the prediction is not counted.
-  void collect(const CsvRow& row, const RowPrediction& prediction, bool judges_interval = true);
+  // At least one measured cell that is not empty? UserError that names a cell which is no number
+  // above zero.
+  bool is_measured(const CsvRow& row) const;
+  // Is a time zero, as clocks show one that is shorter than their step?
+  bool is_below_clock(const CsvRow& row) const;
+  // A row for which is_measured() holds. Without `judges_interval`, the interval of the prediction
+  // is not counted.
+  void collect(const CsvRow& row, std::size_t line, const RowPrediction& prediction,
+               bool judges_interval = true);
+  // Rows on these lines do not count after all.
+  void drop(const std::set<std::size_t>& lines);
 
   const std::vector<Sample>& samples() const { return samples_; }
 

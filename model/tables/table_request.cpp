@@ -23,10 +23,12 @@ bool is_one_of(std::string_view column, std::initializer_list<std::string_view> 
   return std::find(names.begin(), names.end(), column) != names.end();
 }
 
-// "224x224" -> "224": images are square. A number alone stays as it is.
+// "224x224" -> "224": images are square. A number alone stays as it is. A film of 16 images, the
+// only one that a network here takes, may state their number in front.
 std::string square_side(const std::string& text) {
-  const std::vector<std::string> sides = split(text, 'x');
+  std::vector<std::string> sides = split(text, 'x');
   if (sides.size() == 1) return text;
+  if (sides.size() == 3 && sides.front() == "16") sides.erase(sides.begin());
   if (sides.size() == 2 && sides[0] == sides[1]) return sides[0];
   throw UserError(
       "image_size: '" + text +

@@ -1,5 +1,6 @@
 #include "model/terminal/output.hpp"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -12,16 +13,19 @@
 #include "reports/render/table.hpp"
 
 namespace foretell {
-namespace {
-
-// Text for a terminal has colours, unless NO_COLOR is set or the terminal knows none.
-std::string as_shown(const std::string& path, const std::string& text) {
-  if (path != "-" || isatty(STDOUT_FILENO) == 0 || std::getenv("NO_COLOR") != nullptr) return text;
-  const char* terminal = std::getenv("TERM");
-  return terminal != nullptr && std::string_view(terminal) == "dumb" ? text : in_colour(text);
+int terminal_width() {
+  winsize size{};
+  if (isatty(STDOUT_FILENO) == 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
+  return size.ws_col;
 }
 
-}  // namespace
+std::string as_shown(const std::string& path, const std::string& text) {
+  if (path != "-" || isatty(STDOUT_FILENO) == 0) return text;
+  const std::string wrapped = wrap_prose(text, terminal_width());
+  const char* terminal = std::getenv("TERM");
+  const bool is_dumb = terminal != nullptr && std::string_view(terminal) == "dumb";
+  return is_dumb || std::getenv("NO_COLOR") != nullptr ? wrapped : in_colour(wrapped);
+}
 
 void add_format_option(CLI::App& command, OutputOptions& options) {
   command.add_option("--format", options.format, "table (default), json or csv")->type_name("FORM");
@@ -67,7 +71,7 @@ void RecordOutput::deliver(const std::vector<RunRecord>& records, const std::str
 
 void RecordOutput::deliver_text(const std::vector<RunRecord>& records, const std::string& text) {
   if (store_) store_->add(records);
-  output_.write(as_shown(path_, text));
+  output_.write(format_ == Format::kTable ? as_shown(path_, text) : text);
   output_.finish();
 }
 

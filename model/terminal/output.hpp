@@ -48,6 +48,13 @@ class RecordOutput {
   std::unique_ptr<RecordStore> store_;
 };
 
+// Columns of the terminal on standard output; 0 when it is none.
+int terminal_width();
+
+// Text for people as it is written to `path`: on a terminal ("-") long lines of prose are wrapped
+// and there are colours, unless NO_COLOR is set or the terminal knows none.
+std::string as_shown(const std::string& path, const std::string& text);
+
 // Writes text to a file or standard output, checked.
 void write_text(const std::string& path, const std::string& text);
 

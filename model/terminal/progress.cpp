@@ -1,6 +1,11 @@
 #include "model/terminal/progress.hpp"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <ostream>
+#include <string>
 
 #include "model/base/progress_line.hpp"
 
@@ -9,7 +14,17 @@ namespace {
 
 constexpr double kPatience = 0.5;        // seconds before the bar appears
 constexpr double kRedrawInterval = 0.1;  // seconds
+constexpr int kShortestBar = 8;
+constexpr int kLeastWidth = 20;
+constexpr int kUsualWidth = 80;
 constexpr const char* kWipe = "\r\x1b[K";
+
+// Columns of the terminal that shows messages.
+int message_width() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col
+                                                                         : kUsualWidth;
+}
 
 }  // namespace
 
@@ -27,8 +42,15 @@ void Progress::update(double fraction, std::string_view note) {
     return std::chrono::duration<double>(now - then).count();
   };
   if (since(start_) < kPatience || (visible_ && since(drawn_) < kRedrawInterval)) return;
-  *session_.messages << kWipe << progress_line(label_, fraction, since(start_), begun_at_) << note
-                     << std::flush;
+  // A line that wraps would stay behind: a shorter bar first, then less text.
+  const auto line = [&](int bar) {
+    return progress_line(label_, fraction, since(start_), begun_at_, bar) + std::string(note);
+  };
+  const std::size_t room = static_cast<std::size_t>(std::max(kLeastWidth, message_width())) - 1;
+  const std::size_t whole = line(kProgressBar).size();
+  const int less = whole > room ? static_cast<int>(whole - room) : 0;
+  const int bar = std::max(kShortestBar, kProgressBar - less);
+  *session_.messages << kWipe << line(bar).substr(0, room) << std::flush;
   drawn_ = now;
   visible_ = true;
 }

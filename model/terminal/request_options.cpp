@@ -104,7 +104,9 @@ void add_request_options(CLI::App& command, RequestOptions& options, bool lists)
       .add_option("--in-flight", options.in_flight,
                   "batched requests in flight (default: one per copy)")
       ->type_name("N");
-  command.add_option("--sdk", options.sdk, "release of the vendor's compiler and runtime")
+  command
+      .add_option("--sdk", options.sdk,
+                  "release of the vendor's compiler and runtime; of GPUs, of TensorRT-LLM")
       ->type_name("VERSION");
   add_model_options(command, options);
   if (!lists) {

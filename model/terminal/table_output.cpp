@@ -12,7 +12,9 @@ std::string table_json(const Table& table) {
   for (const auto& row : table.rows) {
     json += json.size() > 1 ? ",\n{" : "{";
     for (std::size_t i = 0; i < row.size(); ++i) {
-      json += (i > 0 ? "," : "") + json_text(table.columns[i].title) + ":" + json_text(row[i]);
+      const TableColumn& column = table.columns[i];
+      json += (i > 0 ? "," : "") + json_text(column.title) + ":" +
+              (column.align == Align::kRight ? json_number_or_text(row[i]) : json_text(row[i]));
     }
     json += "}";
   }

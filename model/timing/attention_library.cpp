@@ -46,6 +46,14 @@ AttentionTile flash3_tile(const AttentionType& type, const AttentionShape& shape
   return {128, local ? 64.0 : 80.0};
 }
 
+// Warp-specialised kernels of TensorRT-LLM for Hopper. Published are 256, 128 and 64 keys in BF16,
+// too, by the width of a head; what was measured of those is nearer to 64 throughout.
+AttentionTile specialised_tile(const AttentionType& type, std::int64_t width) {
+  constexpr double kRows = 128;
+  if (type.query_bytes >= 2) return {kRows, 64};
+  return {kRows, width <= 128 ? 256.0 : 128.0};
+}
+
 // The smallest number of parts that fills its waves nearly as well as the best.
 double fewest_parts(double tiles, double blocks, double slots, bool only_distinct) {
   constexpr double kNearlyBest = 0.85;
@@ -147,6 +155,10 @@ std::string attention_kernels(const std::string& architecture, const std::string
   const bool wide_window = framework == "sglang" && architecture == "hopper" &&
                            shape.head_dim == kWideHead && shape.window > 0;
   if (wide_window) return framework + "-triton";
+  // On Blackwell the kernels for tensor memory take wide heads only in the type of the cache.
+  const bool mixed_wide = framework == "sglang" && architecture == "blackwell" && !generation &&
+                          shape.head_dim >= kWideHead && type.key_bytes != type.query_bytes;
+  if (mixed_wide) return framework + "-mixed";
   return shape.head_dim > kWideHead ? framework + "-wide" : framework;
 }
 
@@ -158,6 +170,8 @@ AttentionLibrary attention_library(const std::string& architecture, const std::s
   if (starts_with(kernels, "trtllm")) {
     library.prepare = AttentionLibrary::Prepare::kSplitAndRotate;
     library.special_small_heads = true;
+    library.masks_one_token = true;
+    if (hopper) library.tiles = AttentionLibrary::Tiles::kSpecialised;
     library.one_head = kernels == "trtllm-one-head";
     library.split = library.one_head ? AttentionLibrary::Split::kFastest
                     : blackwell      ? AttentionLibrary::Split::kOneWave
@@ -171,6 +185,12 @@ AttentionLibrary attention_library(const std::string& architecture, const std::s
   library.packs_queries = !blackwell;
   library.longest_first = hopper;
   library.one_token_packs = blackwell && starts_with(kernels, "vllm");
+  library.masks_one_token = blackwell && !library.one_token_packs;
+  if (kernels == "sglang-mixed") {
+    library.tiles = AttentionLibrary::Tiles::kFlash2;
+    library.packs_queries = true;
+    return library;
+  }
   if (triton) {
     library.tiles = AttentionLibrary::Tiles::kTriton;
     library.skips_window = false;
@@ -203,6 +223,8 @@ AttentionTile attention_tile(const AttentionLibrary& library, const AttentionTyp
     case AttentionLibrary::Tiles::kPaired:
       return {shape.head_dim <= kPairedWidth ? 256.0 : 128.0,
               shape.head_dim <= kWideHead ? 128.0 : 64.0};
+    case AttentionLibrary::Tiles::kSpecialised:
+      return specialised_tile(type, shape.head_dim);
     case AttentionLibrary::Tiles::kPlain:
       break;
   }

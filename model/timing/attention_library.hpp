@@ -36,8 +36,9 @@ struct AttentionTile {
 
 struct AttentionLibrary {
   // kPaired: two tiles of queries in tensor memory take turns, one in its products while the other
-  // is in its softmax.
-  enum class Tiles { kPlain, kFlash2, kFlash3, kTriton, kPaired };
+  // is in its softmax. kSpecialised: groups of warps of their own load, multiply and do the
+  // softmax.
+  enum class Tiles { kPlain, kFlash2, kFlash3, kTriton, kPaired, kSpecialised };
   enum class Split { kFastest, kXqa, kFlash2, kFlash3, kOneWave };
   enum class Prepare { kNone, kCacheWrite, kSplitAndRotate };
   Tiles tiles = Tiles::kPlain;
@@ -48,6 +49,7 @@ struct AttentionLibrary {
   double max_split = 128;            // parts of a sequence, where the rule knows no other limit
   bool skips_window = true;          // prompts: keys outside the window are not walked
   bool one_token_packs = false;      // prompts of one token go to the kernel for tokens
+  bool masks_one_token = false;      // prompts of one token are masked like longer ones
   bool one_head = false;             // a thread block serves one query head
   int blocks_per_sm = 1;             // thread blocks that an SM holds, of generation
   bool special_small_heads = false;  // special_block is of heads narrower than 128

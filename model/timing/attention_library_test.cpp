@@ -80,6 +80,28 @@ TEST(AttentionLibrary, TilesFollowTheWidthOfAHead) {
   EXPECT_EQ(tile("ampere", "vllm", 128, bf16).rows, 64);
   EXPECT_EQ(tile("hopper", "sglang-wide", 512, bf16).rows, 32);
   EXPECT_EQ(tile("hopper", "trtllm", 128, bf16).keys, 64);
+  EXPECT_EQ(tile("hopper", "trtllm", 128, fp8).keys, 256);
+  EXPECT_EQ(tile("hopper", "trtllm", 256, fp8).keys, 128);
+  EXPECT_EQ(tile("ampere", "trtllm", 128, bf16).keys, 64);
+}
+
+TEST(AttentionLibrary, WideHeadsWithACacheOfAnotherTypeHaveKernelsOfTheirOwnOnBlackwell) {
+  const AttentionType mixed{"bf16", 2, 1};
+  AttentionShape shape = shape_of(AttentionPhase::kContext, 1, 4096, 8, 2);
+  shape.head_dim = 256;
+  EXPECT_EQ(attention_kernels("blackwell", "sglang", mixed, shape), "sglang-mixed");
+  EXPECT_EQ(attention_kernels("blackwell", "sglang", {}, shape), "sglang");
+  EXPECT_EQ(attention_kernels("blackwell", "vllm", mixed, shape), "vllm");
+  EXPECT_EQ(attention_kernels("hopper", "sglang", mixed, shape), "sglang");
+  // They are made for the matrix pipe without tensor memory.
+  const AttentionLibrary library = attention_library("blackwell", "sglang-mixed");
+  EXPECT_EQ(attention_tile(library, mixed, shape).rows, 64);
+  EXPECT_TRUE(packs_queries(library, shape));
+  shape.head_dim = 128;
+  EXPECT_EQ(attention_kernels("blackwell", "sglang", mixed, shape), "sglang");
+  shape.head_dim = 256;
+  shape.phase = AttentionPhase::kGeneration;
+  EXPECT_EQ(attention_kernels("blackwell", "sglang", mixed, shape), "sglang");
 }
 
 }  // namespace

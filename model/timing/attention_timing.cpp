@@ -19,7 +19,8 @@ constexpr double kStoredBytes = 2;  // per element of queries and results in mem
 constexpr double kGenerationKeys = 128;
 constexpr double kSoftCapacity = 0.6;  // of L2: from all hits to all misses over such a range
 constexpr double kFullOverlap = 12;
-constexpr double kCopyThreads = 512;  // most of a thread block that writes one token to the cache
+constexpr double kPowerTime = 500e-6;  // beyond, clocks drop under the power limit
+constexpr double kCopyThreads = 512;   // most of a thread block that writes one token to the cache
 
 constexpr double kLeastTile = 16;  // rows and keys that the matrix pipe takes at least
 constexpr double kLeastThreads = 128;
@@ -191,7 +192,7 @@ Call::Walk Call::walk(double first_query, double last_query, double keys) const 
   const double skipped = library_.skips_window ? 0 : std::floor(low / keys);
   const double steps = std::ceil(high / keys) - std::floor(low / keys);
   double edges = 0;
-  if (causal && queries_ > 1) {
+  if (causal && (queries_ > 1 || library_.masks_one_token)) {
     edges = std::ceil(high / keys) - std::floor(std::min(keys_, first_query + before + 1) / keys);
   }
   const bool cut = window_ > 0 && last_query + before - 1 > window_;
@@ -370,6 +371,10 @@ AttentionPlan plan_attention(const GpuDeviceSpec& device, const AttentionLibrary
     plan.program.kernels.push_back(call.prepare());
   }
   Kernel kernel = shape.phase == AttentionPhase::kGeneration ? call.generation() : call.context();
+  if (factors.power_drop > 0) {
+    const double time = kernel_time(kernel.kernel, device);
+    kernel.kernel.stretch = 1 + factors.power_drop * std::max(0.0, std::log10(time / kPowerTime));
+  }
   plan.program.kernels.push_back(std::move(kernel.kernel));
   plan.work = kernel.work;
   return plan;

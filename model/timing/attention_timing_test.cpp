@@ -145,6 +145,30 @@ TEST(AttentionTiming, CausalTilesWalkWhatTheMaskLeaves) {
   EXPECT_EQ(kernel.ctas[0].count, 32);
 }
 
+TEST(AttentionTiming, OneTokenIsMaskedWhereTheLibraryMasksIt) {
+  AttentionFactors factors = plain_factors();
+  const auto added = [&](const char* kernels) {
+    factors.masked_score = Cycles(0);
+    const double without = us(kernels, factors, prompt(64, 1));
+    factors.masked_score = Cycles(10);
+    return us(kernels, factors, prompt(64, 1)) - without;
+  };
+  EXPECT_GT(added("trtllm"), 1);
+  EXPECT_EQ(added("vllm"), 0);
+}
+
+TEST(AttentionTiming, LongKernelsLoseClocksUnderThePowerLimit) {
+  AttentionFactors factors = plain_factors();
+  const double small = us("trtllm", factors, prompt(1, 1024));
+  const double large = us("trtllm", factors, prompt(16, 16384));
+  ASSERT_LT(small, 500);
+  ASSERT_GT(large, 5000);
+  factors.power_drop = 0.1;
+  EXPECT_EQ(us("trtllm", factors, prompt(1, 1024)), small);
+  EXPECT_NEAR(us("trtllm", factors, prompt(16, 16384)), large * (1 + 0.1 * std::log10(large / 500)),
+              large * 1e-9);
+}
+
 TEST(AttentionTiming, TheOrderOfTilesDecidesTheTail) {
   AttentionShape shape = prompt(1, 4096);
   shape.heads = shape.key_heads = 8;

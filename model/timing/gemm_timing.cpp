@@ -59,6 +59,7 @@ GemmTiming::GemmTiming(const GpuDeviceSpec& device, const GemmType& type,
   step_ = latency(factors.step);
   split_ = latency(factors.split);
   padded_row_ = latency(factors.padded_row);
+  quantise_row_ = latency(factors.quantise_row);
   fixup_ = latency(factors.fixup);
   gemv_step_ = latency(factors.gemv_step);
   gemv_column_ = latency(factors.gemv_column);
@@ -286,6 +287,17 @@ double GemmTiming::stretch(Seconds time) const {
   return 1 + factors_.power_drop * std::max(0.0, std::log10(time.value() / kPowerTime));
 }
 
+Bytes GemmTiming::quantise_bytes(const GemmShape& shape) const {
+  return Bytes(static_cast<double>(shape.m) * static_cast<double>(shape.k) * kQuantiseBytes *
+               factors_.quantise_passes);
+}
+
+Seconds GemmTiming::quantise(const GemmShape& shape) const {
+  const double rows = std::ceil(static_cast<double>(shape.m) / sms_) * quantise_row_;
+  const double bytes = quantise_bytes(shape).value() / dram_rate_;
+  return factors_.quantise_launch + Seconds(foretell::overlapped(rows, bytes, kQuantiseOverlap));
+}
+
 GemmTimes GemmTiming::fastest(const GemmShape& shape, const GemmL2State& l2) const {
   const Work work = prepare(shape, l2);
   const Seconds extra = shape.k < library_.fast_depth ? factors_.short_k : Seconds(0);
@@ -318,8 +330,7 @@ GemmTimes GemmTiming::fastest(const GemmShape& shape, const GemmL2State& l2) con
   best.stretch = stretch(best.total);
   best.total *= best.stretch;
   if (type_.quantises) {
-    best.quantise = factors_.quantise_launch + Seconds(work.m * work.k * kQuantiseBytes *
-                                                       factors_.quantise_passes / dram_rate_);
+    best.quantise = quantise(shape);
     best.total += best.quantise;
   }
   if (without_tiles.total < best.total) return without_tiles;

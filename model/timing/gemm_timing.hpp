@@ -79,6 +79,12 @@ class GemmTiming {
   // The same for thread block `block` of a candidate with stream-K, whose tiles count as equal.
   Seconds stream_k_block(const GemmShape& shape, const GemmTimes& chosen, std::int64_t block) const;
 
+  // The pass over the activations that goes ahead, where the type has one: a thread block on an SM
+  // takes a row, and beside it bytes move; (rows^q + bytes^q)^(1/q).
+  Seconds quantise_row() const { return Seconds(quantise_row_); }
+  Bytes quantise_bytes(const GemmShape& shape) const;
+  static constexpr double kQuantiseOverlap = 2;  // q
+
   BytesPerSecond dram_rate() const { return BytesPerSecond(dram_rate_); }
   BytesPerSecond l2_rate() const { return BytesPerSecond(l2_rate_); }
   Seconds prologue() const { return Seconds(prologue_); }  // of a pipeline that is full
@@ -104,6 +110,7 @@ class GemmTiming {
   double overlapped(double compute, double memory, double& exponent) const;
   GemmTimes fastest_tile(const Work& work) const;
   GemmTimes gemv(const Work& work) const;
+  Seconds quantise(const GemmShape& shape) const;
 
   const GemmType& type_;
   const GemmLibrary& library_;
@@ -120,6 +127,7 @@ class GemmTiming {
   double step_;
   double split_;
   double padded_row_;
+  double quantise_row_;
   double fixup_;
   double gemv_step_;
   double gemv_column_;

@@ -104,6 +104,22 @@ TEST(GemmTiming, QuantisedTypesPayForThePassOverTheActivations) {
   EXPECT_NEAR(times.quantise.value(), 4e-6 + 1024.0 * 4096 * 3 * 2 / 0.8e12, 1e-12);
 }
 
+TEST(GemmTiming, APassWithAThreadBlockForEachRowCostsByTheRowUntilRowsAreLong) {
+  const GpuDeviceSpec gpu = exemplar_gpu();
+  const GemmLibrary library = one_tile();
+  GemmFactors factors = exemplar_gemm_factors();
+  factors.quantise_passes = 1;
+  factors.quantise_row = Cycles(1000);  // 1 us; 100 SMs
+  const GemmTiming timing(gpu, gemm_type("fp8"), library, factors);
+  const auto pass = [&](std::int64_t m, std::int64_t k) {
+    return timing.fastest({m, 128, k}, {}).quantise.value();
+  };
+  EXPECT_NEAR(pass(10000, 32), 100e-6, 0.1e-6);
+  EXPECT_NEAR(pass(20000, 64), 200e-6, 0.1e-6);
+  EXPECT_EQ(pass(10001, 32) > 1.009 * pass(10000, 32), true) << "one row more is a wave more";
+  EXPECT_NEAR(pass(10000, 65536), std::hypot(100e-6, 10000.0 * 65536 * 3 / 0.8e12), 1e-9);
+}
+
 TEST(GemmTiming, ATypeThatTheChipLacksNamesTheOthers) {
   try {
     GpuDeviceSpec gpu = exemplar_gpu();

@@ -1,5 +1,6 @@
 #include "model/timing/gpu_collective_timing.hpp"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <vector>
@@ -9,13 +10,16 @@
 namespace foretell {
 namespace {
 
-constexpr int kSwitchRanks = 8;  // the switch sums for a whole node
+constexpr int kSwitchRanks = 8;                  // the switch sums for a whole node
+constexpr Bytes kLargestLlMessage{16 * 1024.0};  // NCCL_P2P_LL_THRESHOLD
+
+BytesPerSecond peak_of_links(const GpuDeviceSpec& device) {
+  const bool has_nvlink = device.nvlink.bandwidth > BytesPerSecond(0);
+  return has_nvlink ? device.nvlink.bandwidth : device.pcie.bandwidth;
+}
 
 BytesPerSecond link_rate(const GpuDeviceSpec& device, const LinkFactors& factors) {
-  if (!(device.nvlink.bandwidth > BytesPerSecond(0))) {
-    throw UserError(device.name + " has no NVLink; collectives over PCIe are not modelled");
-  }
-  return device.nvlink.bandwidth * factors.link_efficiency;
+  return peak_of_links(device) * factors.link_efficiency;
 }
 
 // What the kernel moves through the GPU beside the links. A send has its operand in place.
@@ -42,6 +46,31 @@ void add_rounds(LinkExchange& exchange, const LinkRound& all, Seconds start) {
   if (all.times == 1) return;
   exchange.rounds.push_back(all);
   --exchange.rounds.back().times;
+}
+
+bool is_large(const GpuCollectiveShape& shape) {
+  constexpr double kKib = 1024;
+  return shape.bytes >= Bytes((shape.ranks <= 4 ? 512 : 256) * kKib);
+}
+
+// The host launches the next kernel while this one runs.
+GpuCollectiveTime launched(GpuCollectiveTime time, const LinkFactors& factors) {
+  time.time = std::max(time.time, factors.host);
+  return time;
+}
+
+// Messages between two GPUs know two protocols, by their size.
+bool goes_by_size(const LinkFactors& factors, GpuCollective op) {
+  return factors.start_message > Seconds(0) &&
+         (op == GpuCollective::kAllToAll || op == GpuCollective::kSend);
+}
+
+Seconds start_of_simple(const LinkFactors& factors, GpuCollective op) {
+  return goes_by_size(factors, op) ? factors.start_message : factors.start_simple;
+}
+
+Bytes message_of(const GpuCollectiveShape& shape) {
+  return shape.op == GpuCollective::kAllToAll ? shape.bytes / shape.ranks : shape.bytes;
 }
 
 GpuCollectiveTime faster(const GpuCollectiveTime& a, const GpuCollectiveTime& b) {
@@ -90,17 +119,20 @@ GpuCollectiveTime nccl_time(const GpuDeviceSpec& device, const LinkFactors& fact
   const Seconds local = local_bytes(shape) / factors.local_rate;
   const Seconds wire = shape.bytes * moved / link;
   const Seconds launch = factors.launch + peers_delay(factors, shape);
-  GpuCollectiveTime best{GpuProtocol::kLl,
-                         launch + factors.hop_ll * steps + (wire + local) * factors.cost_ll};
-  best = faster(best, {GpuProtocol::kLl128,
-                       launch + factors.hop_ll128 * steps + (wire + local) * factors.cost_ll128});
-  return faster(best,
-                {GpuProtocol::kSimple, launch + factors.start_simple + factors.hop_simple * steps +
-                                           local + wire * traffic_in_switch(factors, shape)});
+  const GpuCollectiveTime ll{GpuProtocol::kLl,
+                             launch + factors.hop_ll * steps + (wire + local) * factors.cost_ll};
+  const GpuCollectiveTime ll128{GpuProtocol::kLl128, launch + factors.hop_ll128 * steps +
+                                                         (wire + local) * factors.cost_ll128};
+  const GpuCollectiveTime simple{GpuProtocol::kSimple,
+                                 launch + start_of_simple(factors, shape.op) +
+                                     factors.hop_simple * steps + local +
+                                     wire * traffic_in_switch(factors, shape)};
+  if (goes_by_size(factors, shape.op)) return message_of(shape) > kLargestLlMessage ? simple : ll;
+  return faster(faster(ll, ll128), simple);
 }
 
 GpuCollectiveTime custom_time(const GpuDeviceSpec& device, const LinkFactors& factors,
-                              const GpuCollectiveShape& shape) {
+                              const GpuCollectiveShape& shape, ShotRule rule) {
   const BytesPerSecond link = link_rate(device, factors);
   const double peers = shape.ranks - 1;
   const Seconds start = factors.launch + factors.barrier * peers + shape.bytes / factors.local_rate;
@@ -108,12 +140,14 @@ GpuCollectiveTime custom_time(const GpuDeviceSpec& device, const LinkFactors& fa
   const GpuCollectiveTime two{
       GpuProtocol::kTwoShot,
       start + factors.two_shot + shape.bytes * (2 * peers / shape.ranks) / link};
-  return shape.ranks == 2 ? one : faster(one, two);
+  if (shape.ranks == 2) return launched(one, factors);
+  if (rule == ShotRule::kFastest) return launched(faster(one, two), factors);
+  return launched(is_large(shape) ? two : one, factors);
 }
 
 LinkExchange nccl_exchange(const GpuDeviceSpec& device, const LinkFactors& factors,
                            const GpuCollectiveShape& shape, GpuProtocol protocol) {
-  LinkExchange exchange = plain_exchange(device.nvlink.bandwidth, Seconds(0), shape);
+  LinkExchange exchange = plain_exchange(peak_of_links(device), Seconds(0), shape);
   LinkRound round = exchange.rounds.front();
   exchange.rounds.clear();
   double cost = 1;
@@ -126,7 +160,7 @@ LinkExchange nccl_exchange(const GpuDeviceSpec& device, const LinkFactors& facto
     cost = factors.cost_ll128;
   } else {
     round.latency = factors.hop_simple;
-    start += factors.start_simple;
+    start += start_of_simple(factors, shape.op);
     round.message *= traffic_in_switch(factors, shape);
   }
   round.link_rate = link_rate(device, factors) / cost;
@@ -138,7 +172,7 @@ LinkExchange nccl_exchange(const GpuDeviceSpec& device, const LinkFactors& facto
 
 LinkExchange custom_exchange(const GpuDeviceSpec& device, const LinkFactors& factors,
                              const GpuCollectiveShape& shape, GpuProtocol protocol) {
-  LinkExchange exchange{shape.ranks, device.nvlink.bandwidth, {}};
+  LinkExchange exchange{shape.ranks, peak_of_links(device), {}};
   LinkRound round;
   round.latency = factors.barrier * (shape.ranks - 1.0);
   round.local = shape.bytes;

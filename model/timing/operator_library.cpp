@@ -11,14 +11,18 @@ namespace {
 constexpr std::int64_t kWarp = 32;
 constexpr std::int64_t kWarpSoftmax = 1024;  // longest row that a warp holds in its registers
 constexpr std::int64_t kTwoRows = 128;       // longest row of which a warp takes two
+constexpr std::int64_t kHeadThreads = 512;   // of a thread block that rotates the heads of a token
+constexpr std::int64_t kRowThreads = 256;    // of a thread block that quantises a row
+constexpr std::int64_t kLeastThreads = 128;  // narrower ones run no more at a time
+constexpr std::int64_t kRowVector = 8;       // elements of 16 bytes
 
 TableOperator product(const char* name, const char* family, OperatorKind kind) {
-  return {name, family, kind, PassLayout::kElements, {}};
+  return {name, family, kind, PassLayout::kElements, {}, false, {}};
 }
 
 TableOperator pass(const char* name, const char* family, PassLayout layout,
                    std::vector<PassOperand> kernels) {
-  return {name, family, OperatorKind::kPass, layout, std::move(kernels)};
+  return {name, family, OperatorKind::kPass, layout, std::move(kernels), false, {}};
 }
 
 std::map<std::string, TableOperator> make_operators() {
@@ -35,9 +39,16 @@ std::map<std::string, TableOperator> make_operators() {
     add(pass(name, "element-wise", PassLayout::kElements, {{read, 1}}), {});
   };
   for (const char* name : {"add", "sub", "mul", "div", "pow", "max", "min"}) elements(name, 2);
-  for (const char* name : {"addu", "subu", "mulu", "divu", "powu", "relu", "gelu", "tanh", "silu",
-                           "sigmoid", "exp", "log", "sqrt", "rsqrt", "neg", "abs", "copy"}) {
+  for (const char* name :
+       {"silu", "sigmoid", "exp", "log", "sqrt", "rsqrt", "neg", "abs", "copy"}) {
     elements(name, 1);
+  }
+  // The host takes another way to these: a number beside the tensor, functions with checks.
+  for (const char* name : {"addu", "subu", "mulu", "divu"}) {
+    add(pass(name, "scalar", PassLayout::kElements, {{1, 1}}), {});
+  }
+  for (const char* name : {"powu", "relu", "gelu", "tanh"}) {
+    add(pass(name, name, PassLayout::kElements, {{1, 1}}), {});
   }
   add(pass("softmax", "softmax", PassLayout::kSoftmax, {{1, 1}}), {"log_softmax"});
   add(pass("ln", "norm", PassLayout::kNorm, {{1, 1}}), {"layer_norm", "layernorm"});
@@ -48,14 +59,36 @@ std::map<std::string, TableOperator> make_operators() {
   for (const char* name : {"transpose", "permute", "cat", "cast"}) {
     elements(name, 1);
   }
-  // x * sigmoid(x), and its product with the other half, which are two calls.
-  add(pass("gated_act", "activation", PassLayout::kElements, {{1, 1}, {2, 1}}),
+  // x * sigmoid(x) * y in one kernel, and activations without a gate.
+  add(pass("gated_act", "activation", PassLayout::kTokenNorm, {{2, 1}}),
       {"mlp_act", "silu_and_mul"});
-  add(pass("rope", "rope", PassLayout::kElements, {{1, 1}}), {"attn_rope"});
+  elements("plain_act", 1);
+  // Residual, attention and feed-forward layer of blocks that have the two side by side.
+  add(pass("add_three", "element-wise", PassLayout::kElements, {{2, 1}, {2, 1}}), {});
+  add(pass("rope", "rope", PassLayout::kHeads, {{1, 1}}), {"attn_rope"});
   add(pass("emb", "gather", PassLayout::kElements, {{1, 1}}), {"embedding", "gather"});
   // From two bytes to one, and the largest element ahead of it.
   add(pass("scale_matrix", "quantise", PassLayout::kElements, {{2, 1}}), {"quantise", "quantize"});
   add(pass("compute_scale", "amax", PassLayout::kElements, {{2, 0}}), {"amax"});
+  return all;
+}
+
+// Where the kernels of a library divide their work in a way of their own; by library and name.
+std::map<std::string, TableOperator> make_variants() {
+  // vLLM quantises a row in a thread block. With scales of rows the same kernel first looks for the
+  // largest element, in a thread block that is no wider than the row; tables state the difference.
+  TableOperator given = pass("scale_matrix", "quantise", PassLayout::kRow, {{2, 1}});
+  given.overwrites = true;
+  TableOperator found = pass("compute_scale", "scale", PassLayout::kNarrowRow, {{2, 1, 2}});
+  found.overwrites = true;
+  found.less = given.name;
+  std::map<std::string, TableOperator> all;
+  for (const char* name : {"scale_matrix", "quantise", "quantize"}) {
+    all.emplace(std::string("vllm ") + name, given);
+  }
+  for (const char* name : {"compute_scale", "amax"}) {
+    all.emplace(std::string("vllm ") + name, found);
+  }
   return all;
 }
 
@@ -72,7 +105,10 @@ std::vector<std::string> table_operator_names() {
   return names;
 }
 
-const TableOperator& table_operator(const std::string& name) {
+const TableOperator& table_operator(const std::string& name, const std::string& framework) {
+  static const std::map<std::string, TableOperator> kVariants = make_variants();
+  const auto variant = kVariants.find(framework + ' ' + name);
+  if (variant != kVariants.end()) return variant->second;
   const auto found = operators().find(name);
   if (found == operators().end()) throw unknown_name("op", name, table_operator_names());
   return found->second;
@@ -85,6 +121,8 @@ PassShape pass_shape(const TableOperator& info, const PassOperand& kernel, std::
   shape.columns = columns;
   shape.read_bytes = kernel.read * element_bytes;
   shape.write_bytes = kernel.written * element_bytes;
+  shape.again_bytes = kernel.again * element_bytes;
+  shape.overwrites = info.overwrites;
   shape.rows_per_block = 0;
   switch (info.layout) {
     case PassLayout::kElements:
@@ -96,6 +134,21 @@ PassShape pass_shape(const TableOperator& info, const PassOperand& kernel, std::
       shape.rows_per_block = 1;
       shape.vector = 1;
       shape.threads = std::clamp((columns + kWarp - 1) / kWarp * kWarp, kWarp, kWarpSoftmax);
+      break;
+    case PassLayout::kRow:
+      shape.rows_per_block = 1;
+      shape.threads = kRowThreads;
+      shape.vector = kRowVector;
+      break;
+    case PassLayout::kNarrowRow:
+      shape.rows_per_block = 1;
+      shape.threads = std::clamp(columns, kLeastThreads, kRowThreads);
+      shape.vector = kRowVector;
+      break;
+    case PassLayout::kHeads:
+      shape.rows_per_block = 1;
+      shape.vector = 2;
+      shape.threads = std::clamp((columns / 2 + kWarp - 1) / kWarp * kWarp, kWarp, kHeadThreads);
       break;
     case PassLayout::kSoftmax:
       if (columns <= kWarpSoftmax) {

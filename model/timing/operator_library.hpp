@@ -19,11 +19,12 @@ enum class OperatorKind {
 };
 
 // How the kernel of a pass divides the work.
-enum class PassLayout { kElements, kSoftmax, kNorm, kTokenNorm };
+enum class PassLayout { kElements, kSoftmax, kNorm, kTokenNorm, kRow, kNarrowRow, kHeads };
 
 struct PassOperand {
   double read = 1;  // elements of the operator's type, per element of the result
   double written = 1;
+  double again = 0;  // read a second time by the same thread block
 };
 
 struct TableOperator {
@@ -32,10 +33,13 @@ struct TableOperator {
   OperatorKind kind = OperatorKind::kPass;
   PassLayout layout = PassLayout::kElements;
   std::vector<PassOperand> kernels;  // of passes, one after another
+  bool overwrites = false;           // measured in a graph on the same results again and again
+  // Tables state by how much its kernel takes longer than that of this operator; "": all its time.
+  std::string less;
 };
 
-// By any of its names. UserError with the nearest name.
-const TableOperator& table_operator(const std::string& name);
+// By any of its names, as the kernels of `framework` do it. UserError with the nearest name.
+const TableOperator& table_operator(const std::string& name, const std::string& framework = "");
 std::vector<std::string> table_operator_names();
 
 // One kernel of a pass over rows x columns elements of `element_bytes`.

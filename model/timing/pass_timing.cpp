@@ -35,13 +35,18 @@ GpuKernel pass_kernel(const GpuDeviceSpec& device, const PassFactors& factors,
       std::clamp<std::int64_t>(device.sm.max_threads / shape.threads, 1, device.sm.max_ctas));
   add_ctas(kernel, blocks,
            Seconds((factors.block.value() + (rounds - 1) * factors.step.value()) / clock));
+  const double again = elements * shape.again_bytes * factors.passes;
   const double all = elements * (shape.read_bytes + shape.write_bytes) * factors.passes;
+  const double at_a_time = std::min<double>(static_cast<double>(blocks),
+                                            static_cast<double>(device.sms) * kernel.ctas_per_sm) /
+                           static_cast<double>(blocks);
   const double capacity = device.l2.capacity.value() * factors.l2_share;
   const double missing = shape.rotated ? 1 : missing_share(all / capacity);
-  const double results = elements * shape.write_bytes * factors.passes;
-  kernel.dram_bytes = Bytes(results + missing * (all - results));
+  const double results = shape.overwrites ? 0 : elements * shape.write_bytes * factors.passes;
+  kernel.dram_bytes = Bytes(results + missing * (all - results) +
+                            again * missing_share(again * at_a_time / capacity));
   kernel.dram_rate = device.hbm.bandwidth * factors.dram_efficiency;
-  kernel.l2_bytes = Bytes(all);
+  kernel.l2_bytes = Bytes(all + again);
   kernel.l2_rate = BytesPerSecond(factors.l2_feed.value() * clock * device.sms);
   kernel.overlap = 1 + factors.overlap;
   return kernel;

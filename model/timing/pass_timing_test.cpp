@@ -82,6 +82,45 @@ TEST(PassTiming, MoreRowsOrColumnsAreNeverFaster) {
   }
 }
 
+// A thread block of 256 threads for each row, 8 on an SM.
+TEST(PassTiming, KernelsThatTakeARowPerThreadBlockCostByTheRow) {
+  const GpuDeviceSpec gpu = exemplar_gpu();
+  const TableOperator& info = table_operator("scale_matrix", "vllm");
+  const auto time = [&](std::int64_t rows, std::int64_t columns) {
+    const PassShape shape = pass_shape(info, info.kernels[0], rows, columns, 1);
+    EXPECT_EQ(shape.rows_per_block, 1);
+    GpuProgram program;
+    program.kernels.push_back(pass_kernel(gpu, exemplar_factors(), shape));
+    return program_time(program, gpu).value();
+  };
+  const double at_a_time = gpu.sms * static_cast<double>(gpu.sm.max_threads / 256);
+  const double waves = std::ceil(40000 / at_a_time);
+  EXPECT_NEAR(time(40000, 32), 1e-6 + waves * 1e-6, 0.02 * waves * 1e-6);
+  EXPECT_NEAR(time(40000, 64) / time(40000, 32), 1, 0.02);
+}
+
+TEST(PassTiming, RowsThatAreReadTwiceMissL2WhereThoseOfAWaveDoNotFit) {
+  const GpuDeviceSpec gpu = exemplar_gpu();
+  const TableOperator& info = table_operator("compute_scale", "vllm");
+  EXPECT_EQ(info.less, "scale_matrix");
+  const auto bytes = [&](std::int64_t columns) {
+    const PassShape shape = pass_shape(info, info.kernels[0], 100000, columns, 1);
+    return pass_kernel(gpu, exemplar_factors(), shape).dram_bytes.value() / (1e5 * 3) /
+           static_cast<double>(columns);
+  };
+  EXPECT_NEAR(bytes(256), 1, 1e-9);
+  EXPECT_NEAR(bytes(1 << 20), 5.0 / 3, 1e-9);
+}
+
+TEST(PassTiming, ResultsThatTheNextCallOverwritesStayInL2) {
+  const GpuDeviceSpec gpu = exemplar_gpu();
+  const TableOperator& info = table_operator("scale_matrix", "vllm");
+  PassShape shape = pass_shape(info, info.kernels[0], 100, 1000, 1);
+  EXPECT_EQ(pass_kernel(gpu, exemplar_factors(), shape).dram_bytes, Bytes(0));
+  shape.overwrites = false;
+  EXPECT_EQ(pass_kernel(gpu, exemplar_factors(), shape).dram_bytes, Bytes(1e5));
+}
+
 TEST(PassTiming, AFasterDramNeverHurts) {
   GpuDeviceSpec gpu = exemplar_gpu();
   const Seconds slow = time_of(gpu, exemplar_factors(), "ln", 50000, 1024);

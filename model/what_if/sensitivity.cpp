@@ -107,6 +107,10 @@ std::optional<double> metric_of(const Target& target, const RunSummary& summary)
   return found->second.number;
 }
 
+bool reaches(const Target& target, double value) {
+  return target.maximise ? value >= target.value.number : value <= target.value.number;
+}
+
 // One parameter on its way to the target.
 struct Candidate {
   Parameter parameter;
@@ -117,6 +121,45 @@ struct Candidate {
 
   double factor(double logarithm) const { return std::exp2(grows ? logarithm : -logarithm); }
 };
+
+// The metric of every candidate at its widest, where it has one.
+std::vector<std::optional<double>> widest_values(const Predictor& predict, const Request& request,
+                                                 const Target& target,
+                                                 const std::vector<Candidate>& candidates,
+                                                 int jobs) {
+  std::vector<Request> requests;
+  for (const Candidate& candidate : candidates) {
+    const Parameter& parameter = candidate.parameter;
+    const double factor = candidate.factor(candidate.enough);
+    requests.push_back(changed(request, parameter.path, whole_times(parameter.value, factor)));
+  }
+  std::vector<std::optional<double>> values;
+  for (const auto& summary : predict_summaries(predict, requests, jobs, {}))
+    values.push_back(summary ? metric_of(target, *summary) : std::nullopt);
+  return values;
+}
+
+TargetChange change_of(const Candidate& candidate, double reached) {
+  const double factor = candidate.factor(candidate.enough);
+  const std::string& from = candidate.parameter.value;
+  return {candidate.parameter.path, from, whole_times(from, factor), factor, reached};
+}
+
+// Nearer to the target than the unchanged machine, and nearest of all.
+std::vector<TargetChange> nearest_change(const std::vector<Candidate>& candidates,
+                                         const std::vector<std::optional<double>>& values,
+                                         double unchanged, const Target& target) {
+  const double sign = target.maximise ? -1 : 1;  // what is less is nearer
+  double best = sign * unchanged * (1 - sign * kNoEffect);
+  std::vector<TargetChange> nearest;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (!values[i] || !(sign * *values[i] < best)) continue;
+    best = sign * *values[i];
+    nearest = {change_of(candidates[i], *values[i])};
+    nearest.front().reaches = false;
+  }
+  return nearest;
+}
 
 // Those whose value at `logarithm` reaches the target, with what they reach.
 void try_at(const Predictor& predict, const Request& request, const Target& target,
@@ -233,13 +276,17 @@ Target parse_target(const std::string& text) {
   } catch (const UserError& error) {
     throw UserError("--target " + target.metric + ": " + error.what());
   }
+  if (!(target.value.number > 0)) {
+    throw UserError("--target " + target.metric + ": '" +
+                    std::string(trim(text.substr(equals + 1))) +
+                    "' is not above zero, which no machine reaches");
+  }
   return target;
 }
 
 bool reaches(const Target& target, const RunSummary& summary) {
   const std::optional<double> value = metric_of(target, summary);
-  if (!value) return false;
-  return target.maximise ? *value >= target.value.number : *value <= target.value.number;
+  return value && reaches(target, *value);
 }
 
 std::vector<TargetChange> changes_that_reach(const Predictor& predict, const Request& request,
@@ -254,9 +301,14 @@ std::vector<TargetChange> changes_that_reach(const Predictor& predict, const Req
     for (const bool grows : {true, false})
       candidates.push_back({parameter, grows, 0, std::log2(kLargestFactor)});
   }
-  const auto widest = [](const Candidate& candidate) { return candidate.enough; };
-  try_at(predict, request, target, candidates, widest, jobs,
-         [](Candidate& candidate, std::optional<double> value) { candidate.reached = value; });
+  const auto values = widest_values(predict, request, target, candidates, jobs);
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (values[i] && reaches(target, *values[i])) candidates[i].reached = values[i];
+  }
+  const bool out_of_reach = std::none_of(candidates.begin(), candidates.end(),
+                                         [](const Candidate& c) { return c.reached.has_value(); });
+  if (out_of_reach)
+    return nearest_change(candidates, values, *metric_of(target, unchanged), target);
   candidates.erase(std::remove_if(candidates.begin(), candidates.end(),
                                   [](const Candidate& c) { return !c.reached; }),
                    candidates.end());
@@ -269,12 +321,8 @@ std::vector<TargetChange> changes_that_reach(const Predictor& predict, const Req
              if (value) candidate.reached = value;
            });
   }
-  for (const Candidate& candidate : candidates) {
-    const double factor = candidate.factor(candidate.enough);
-    const std::string& from = candidate.parameter.value;
-    changes.push_back(
-        {candidate.parameter.path, from, whole_times(from, factor), factor, *candidate.reached});
-  }
+  for (const Candidate& candidate : candidates)
+    changes.push_back(change_of(candidate, *candidate.reached));
   std::stable_sort(changes.begin(), changes.end(), [](const auto& a, const auto& b) {
     return std::abs(std::log2(a.factor)) < std::abs(std::log2(b.factor));
   });
@@ -290,10 +338,16 @@ std::string target_text(const Target& target, const RunSummary& unchanged,
   value.number = *metric_of(target, unchanged);
   if (reaches(target, unchanged))
     return fmt::format("\nTarget: {}: reached as it is, {}\n", wanted, metric_text(value));
-  if (changes.empty()) {
-    return fmt::format(
-        "\nTarget: {}, now {}: no single parameter reaches it within a factor of {}\n", wanted,
-        metric_text(value), kLargestFactor);
+  if (changes.empty() || !changes.front().reaches) {
+    std::string text =
+        fmt::format("\nTarget: {}, now {}: no single parameter reaches it within a factor of {}\n",
+                    wanted, metric_text(value), kLargestFactor);
+    for (const TargetChange& change : changes) {
+      value.number = change.reached;
+      text += fmt::format("Nearest: {} with {}, {} to {}\n", metric_text(value), change.path,
+                          change.from, change.to);
+    }
+    return text;
   }
   Table table;
   table.columns = {{"parameter"},

@@ -51,12 +51,13 @@ struct TargetChange {
   std::string from;
   std::string to;
   double factor = 1;
-  double reached = 0;  // the metric then, in base units
+  double reached = 0;   // the metric then, in base units
+  bool reaches = true;  // false: nothing reaches the target, and this comes nearest
 };
 
 // The smallest change of each single parameter that reaches the target, within 1 %, the smallest
-// factor first; none when no parameter does within a factor of 16. UserError when the metric does
-// not apply.
+// factor first. When no parameter does within a factor of 16, the one change by that factor that
+// comes nearest; none when no change helps. UserError when the metric does not apply.
 std::vector<TargetChange> changes_that_reach(const Predictor& predict, const Request& request,
                                              const RunSummary& unchanged, const Target& target,
                                              int jobs, const ShareSink& progress);

@@ -17,6 +17,8 @@
 namespace foretell {
 namespace {
 
+constexpr std::size_t kShownFailures = 20;  // reasons, in a text
+
 PointValues values_of(const Study& study, const StudyRow& row) {
   PointValues values = study.base;
   const auto json = nlohmann::json::parse(row.point.values, nullptr, false);
@@ -82,6 +84,20 @@ std::string why_none(const StudyResults& results) {
       join(names, ", "));
 }
 
+// Messages that differ by numbers, or by the advice behind a semicolon, are of one kind.
+std::string kind_of_failure(const std::string& message) {
+  std::string kind;
+  bool in_number = false;
+  for (const char c : message.substr(0, message.find(';'))) {
+    const bool is_digit = c >= '0' && c <= '9';
+    const bool begins = is_digit && (kind.empty() || kind.back() == ' ' || kind.back() == '(');
+    if (begins) kind += '#';
+    in_number = begins || (in_number && (is_digit || c == '.' || c == ','));
+    if (!in_number) kind += c;
+  }
+  return kind;
+}
+
 std::string optional_text(const std::optional<double>& value) {
   return value ? to_text(*value) : "";
 }
@@ -98,7 +114,9 @@ StudyResults study_results(const StudyStore& store, const StudyHead& head) {
   store.read(head, [&](const StudyRow& row) {
     ++results.rows;
     if (!row.result.record) {
-      ++(row.point.hash.empty() ? results.skipped : results.failed);
+      const bool is_skipped = row.point.hash.empty();
+      ++(is_skipped ? results.skipped : results.failed);
+      if (!is_skipped) ++results.failures[row.result.message];
       return;
     }
     ++results.good;
@@ -173,18 +191,70 @@ Table front_table(const StudyResults& results, std::size_t top) {
   return table;
 }
 
+std::vector<std::string> failure_lines(const std::map<std::string, std::uint64_t>& failures) {
+  struct Reason {
+    std::string example;
+    std::uint64_t points = 0;
+    bool is_one = true;
+  };
+  std::map<std::string, Reason> reasons;
+  for (const auto& [message, points] : failures) {
+    Reason& reason = reasons[kind_of_failure(message)];
+    if (reason.points > 0) reason.is_one = false;
+    if (reason.points == 0) reason.example = message;
+    reason.points += points;
+  }
+  std::vector<Reason> sorted;
+  for (auto& entry : reasons) sorted.push_back(std::move(entry.second));
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.points > b.points; });
+  std::vector<std::string> lines;
+  for (const Reason& reason : sorted) {
+    lines.push_back(fmt::format("{} {}{}: {}", count_format(static_cast<double>(reason.points)),
+                                reason.points == 1 ? "point" : "points",
+                                reason.is_one ? "" : ", for example", reason.example));
+  }
+  return lines;
+}
+
 std::string study_text(const StudyResults& results, std::size_t top, int max_width) {
   const Table table = front_table(results, top);
   std::string text = counts_line(results) + "\n";
-  if (table.rows.empty())
-    return text + "No point is on the Pareto front" + why_none(results) + ".\n";
-  return text + front_title(results, table.rows.size()) + "\n\n" + render_text(table, max_width);
+  if (results.good == 0) {
+    text += "No point could be predicted.\n";
+  } else if (table.rows.empty()) {
+    text += "No point is on the Pareto front" + why_none(results) + ".\n";
+  } else {
+    text += front_title(results, table.rows.size()) + "\n\n" + render_text(table, max_width);
+  }
+  const std::vector<std::string> failures = failure_lines(results.failures);
+  if (!failures.empty()) text += "\nNot predicted:\n";
+  for (std::size_t i = 0; i < std::min(failures.size(), kShownFailures); ++i) {
+    text += "  " + failures[i] + "\n";
+  }
+  if (failures.size() > kShownFailures) {
+    text += fmt::format("  … and {} more reasons; --format csv has them all\n",
+                        failures.size() - kShownFailures);
+  }
+  return text;
 }
 
 std::string study_markdown(const StudyResults& results) {
   const Table table = front_table(results, results.front.size());
-  return "## " + results.head.name + "\n\n" + counts_line(results) + "\n\n" +
-         front_title(results, table.rows.size()) + "\n\n" + render_markdown(table);
+  std::string text = "## " + markdown_text(results.head.name) + "\n\n" +
+                     markdown_text(counts_line(results)) + "\n\n";
+  if (results.good == 0) {
+    text += "No point could be predicted.\n";
+  } else if (table.rows.empty()) {
+    text += "No point is on the Pareto front" + markdown_text(why_none(results)) + ".\n";
+  } else {
+    text +=
+        markdown_text(front_title(results, table.rows.size())) + "\n\n" + render_markdown(table);
+  }
+  for (const std::string& line : failure_lines(results.failures)) {
+    text += "\nNot predicted, " + markdown_text(line) + "\n";
+  }
+  return text;
 }
 
 std::string study_csv(const StudyStore& store, const StudyResults& results) {

@@ -2,6 +2,8 @@
 // as CSV or JSON lines.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,7 +23,12 @@ struct StudyResults {
   std::uint64_t unjudged = 0;   // of the good ones inside, without one of the objectives
   std::uint64_t skipped = 0;
   std::uint64_t failed = 0;
+  std::map<std::string, std::uint64_t> failures;  // message -> points
 };
+
+// "12 points: the message" for every kind of message, the most frequent first; of messages that
+// differ by their numbers one stands for all.
+std::vector<std::string> failure_lines(const std::map<std::string, std::uint64_t>& failures);
 
 // Reads a study and finds its front. UserError when its definition is damaged.
 StudyResults study_results(const StudyStore& store, const StudyHead& head);

@@ -41,7 +41,8 @@ std::vector<WhatIf> what_ifs(const std::vector<Parameter>& parameters,
   return changes;
 }
 
-Table what_if_table(const Predictor& predict, const Request& request, double call_s, int jobs) {
+std::vector<ImprovedCall> improved_calls(const Predictor& predict, const Request& request,
+                                         double call_s, int jobs) {
   const DeviceFamily& family = family_of(request.system);
   const std::vector<WhatIf> changes =
       what_ifs(family.parameters(request), family.improved_parts(request));
@@ -54,17 +55,23 @@ Table what_if_table(const Predictor& predict, const Request& request, double cal
   }
   const auto outcomes = predict_all(predict, requests, jobs, Detail::kSummary, {});
 
-  std::vector<std::pair<double, std::string>> gains;  // share of the call, what
+  std::vector<ImprovedCall> calls;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     if (!outcomes[i].record) continue;
-    gains.emplace_back(1 - outcomes[i].record->summary.call_s / call_s, changes[i].change);
+    const double improved_s = outcomes[i].record->summary.call_s;
+    calls.push_back({changes[i], improved_s, 1 - improved_s / call_s});
   }
-  std::stable_sort(gains.begin(), gains.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::stable_sort(calls.begin(), calls.end(),
+                   [](const auto& a, const auto& b) { return a.gain > b.gain; });
+  return calls;
+}
+
+Table what_if_table(const std::vector<ImprovedCall>& calls) {
   Table table;
   table.columns = {{"change"}, {"call", Align::kRight}, {"gain", Align::kRight}};
-  for (const auto& [gain, change] : gains) {
-    table.rows.push_back({change, si_format(call_s * (1 - gain), "s"), percent_format(gain)});
+  for (const ImprovedCall& call : calls) {
+    table.rows.push_back(
+        {call.what.change, si_format(call.call_s, "s"), percent_format(call.gain)});
   }
   return table;
 }

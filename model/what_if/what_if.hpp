@@ -25,8 +25,17 @@ std::vector<WhatIf> what_ifs(const std::vector<Parameter>& parameters,
 // it does not begin with a number.
 std::string scaled_value(const std::string& value, double factor);
 
-// Predicts every change of `request` in workers and shows the call time and its gain over
-// `call_s`, largest gain first. Changes that cannot be predicted are left out.
-Table what_if_table(const Predictor& predict, const Request& request, double call_s, int jobs);
+struct ImprovedCall {
+  WhatIf what;
+  double call_s = 0;
+  double gain = 0;  // share of the call as it is
+};
+
+// Predicts every change of `request`, whose call takes `call_s`, in workers; largest gain first.
+// Changes that cannot be predicted are left out.
+std::vector<ImprovedCall> improved_calls(const Predictor& predict, const Request& request,
+                                         double call_s, int jobs);
+
+Table what_if_table(const std::vector<ImprovedCall>& calls);
 
 }  // namespace foretell

@@ -8,7 +8,10 @@
 
 namespace foretell {
 
-// A SQLite store, recognised by its content, or JSON lines.
+// Of a text file, also a compressed one.
+std::string first_line(const std::string& path);
+
+// A SQLite store, recognised by its content, or JSON lines: records, or points of a study.
 std::vector<RunRecord> read_records(const std::string& path);
 
 }  // namespace foretell

@@ -63,6 +63,19 @@ std::string claims_text(const std::vector<JudgedClaim>& claims) {
   return std::to_string(supported) + " of " + std::to_string(claims.size()) + " supported";
 }
 
+std::string problems_text(std::size_t count) {
+  return std::to_string(count) + (count == 1 ? " reason" : " reasons") + " why some are missing";
+}
+
+// A page that is there is whole, also after a run that was killed.
+void write_whole(const fs::path& path, const std::string& text) {
+  const fs::path part = path.string() + ".part";
+  write_text(part.string(), text);
+  std::error_code error;
+  fs::rename(part, path, error);
+  if (error) throw UserError(path.string() + ": " + error.message());
+}
+
 // Writes one page, and the same as Markdown; what the index says of it, as JSON.
 std::string write_page(const fs::path& input, const fs::path& output, const Session& session) {
   Document entry = {{"title", input.filename().string()},
@@ -72,18 +85,16 @@ std::string write_page(const fs::path& input, const fs::path& output, const Sess
                     {"problem", ""}};
   try {
     const ReportContent content = read_report(input.string(), 1, session);
-    write_text(output.string(), html_report(content));
+    write_whole(output, html_report(content));
     fs::path beside = output;
-    if (!content.records.empty()) {
-      write_text(beside.replace_extension(".md").string(),
-                 rendered(content, ReportForm::kMarkdown, 0));
-    }
+    write_whole(beside.replace_extension(".md"), rendered(content, ReportForm::kMarkdown, 0));
     entry["title"] = content.title;
     entry["file"] = output.filename().string();
     entry["records"] = content.records.size();
     entry["claims"] = claims_text(content.claims);
     if (!content.problems.empty()) {
-      entry["problem"] = std::to_string(content.problems.size()) + " not predicted";
+      entry["problem"] = content.records.empty() ? "not predicted: " + content.problems.front()
+                                                 : problems_text(content.problems.size());
     }
   } catch (const UserError& error) {
     entry["problem"] = error.what();

@@ -56,7 +56,14 @@ int report_one(const ReportOptions& options, const Session& session) {
   const ReportContent content = content_of(options, session);
   write_text(output, rendered(content, form, session.result_width));
   if (output != "-") {
-    session.say("foretell: " + std::to_string(content.records.size()) + " records in " + output);
+    const auto counted = [](std::size_t count, const std::string& one, const std::string& many) {
+      return std::to_string(count) + " " + (count == 1 ? one : many);
+    };
+    std::string what = counted(content.records.size(), "record", "records");
+    if (!content.accuracy.empty()) what = "a validation";
+    if (!content.problems.empty())
+      what += ", " + counted(content.problems.size(), "reason", "reasons") + " for what is missing";
+    session.say("foretell: " + what + " in " + output);
   }
   return kSuccess;
 }

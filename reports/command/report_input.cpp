@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "calib/validate/accuracy_report.hpp"
 #include "hw/spec/catalog.hpp"
 #include "hw/spec/provenance.hpp"
 #include "model/base/errors.hpp"
@@ -20,8 +20,8 @@
 #include "reports/command/compute_study.hpp"
 #include "reports/command/record_input.hpp"
 #include "reports/record/store.hpp"
+#include "reports/record/study_lines.hpp"
 #include "reports/record/study_store.hpp"
-#include "reports/record/text_file.hpp"
 #include "reports/render/si_format.hpp"
 
 namespace foretell {
@@ -30,14 +30,7 @@ namespace {
 constexpr std::string_view kAccuracyAny = R"({"schema":"foretell.accuracy/)";
 constexpr std::string_view kAccuracyStart = R"({"schema":"foretell.accuracy/1")";
 
-constexpr std::string_view kExplainStart = R"({"schema":"foretell.explain/1")";
-
-std::string first_line(const std::string& path) {
-  InputFile file(path);
-  std::string line;
-  file.read_line(line);
-  return line;
-}
+constexpr std::string_view kExplanation = R"("explanation":{)";
 
 // The text as it is, once it is known to be whole.
 std::string checked_accuracy(const std::string& text, const std::string& path) {
@@ -47,18 +40,40 @@ std::string checked_accuracy(const std::string& text, const std::string& path) {
   if (!starts_with(text, kAccuracyStart)) {
     throw UserError(path + ": a validation of another version; this one reads foretell.accuracy/1");
   }
+  accuracy_from_json(text, path);
   return text;
 }
 
-// What `explain --format json` wrote: its record, and what moves it.
-void read_explanation(const std::string& line, const std::string& path, ReportContent& content) {
+// What `explain --format json` wrote beside a record: what moves it.
+std::string sensitivity_in(const std::string& line) {
   const nlohmann::ordered_json json = nlohmann::ordered_json::parse(line, nullptr, false);
-  if (json.is_discarded() || !json.contains("record")) {
-    throw UserError(path + ": the result of `explain`, but not whole; write it again");
-  }
-  content.records.push_back(run_record_from_json(json.at("record").dump(), path));
-  const auto rows = json.find("sensitivity");
-  if (rows != json.end() && rows->is_array() && !rows->empty()) content.sensitivity = rows->dump();
+  if (json.is_discarded() || !json.contains("explanation")) return "";
+  const auto& explanation = json.at("explanation");
+  if (!explanation.is_object() || !explanation.contains("sensitivity")) return "";
+  const auto& rows = explanation.at("sensitivity");
+  return rows.is_array() && !rows.empty() ? rows.dump() : "";
+}
+
+// How many points of a study came to what, and why those that failed did.
+void tell_points(const StudyLines& study, ReportContent& content) {
+  const auto count = [](std::uint64_t number) { return count_format(static_cast<double>(number)); };
+  std::uint64_t failed = 0;
+  for (const auto& entry : study.failures) failed += entry.second;
+  content.about = fmt::format(
+      "A study of {} points: {} predicted, {} of them outside the constraints; {} skipped by "
+      "constraints, {} failed.",
+      count(study.points), count(content.records.size()), count(study.outside),
+      count(study.skipped), count(failed));
+  content.problems = failure_lines(study.failures);
+}
+
+// What `sweep --format json` wrote.
+void read_lines_of_study(const std::string& path, ReportContent& content) {
+  StudyLines study = read_study_lines(path);
+  content.title = study.name;
+  content.keys = study.keys;
+  content.records = std::move(study.records);
+  tell_points(study, content);
 }
 
 // A study: its points as records, and what failed, equal reasons once.
@@ -70,13 +85,12 @@ void read_study(const StudyStore& store, const StudyHead& head, ReportContent& c
   for (const StudyObjective& objective : study.objectives)
     content.objectives.push_back({objective.name, objective.maximise, {}});
   const DefaultValue defaults = ParameterDefaults();
-  std::map<std::string, std::size_t> failures;
-  std::size_t skipped = 0;
-  std::size_t outside = 0;
+  StudyLines counts;
+  counts.points = head.points;
   store.read(head, [&](const StudyRow& row) {
     if (row.result.record) {
       content.records.push_back(*row.result.record);
-      if (!row.point.inside) ++outside;
+      if (!row.point.inside) ++counts.outside;
       const std::vector<double> wanted = objectives_of(study, row, defaults);
       for (std::size_t i = 0; i < content.objectives.size(); ++i) {
         ObjectiveValues& objective = content.objectives[i];
@@ -84,29 +98,32 @@ void read_study(const StudyStore& store, const StudyHead& head, ReportContent& c
         objective.values.push_back(i < wanted.size() ? wanted[i] : 0);
       }
     } else if (row.point.hash.empty()) {
-      ++skipped;
+      ++counts.skipped;
     } else {
-      ++failures[row.result.message];
+      ++counts.failures[row.result.message];
     }
   });
-  content.about = fmt::format(
-      "A study of {} points: {} predicted, {} of them outside the constraints; {} "
-      "skipped by constraints.",
-      count_format(static_cast<double>(head.points)),
-      count_format(static_cast<double>(content.records.size())),
-      count_format(static_cast<double>(outside)), count_format(static_cast<double>(skipped)));
-  for (const auto& [message, times] : failures) {
-    content.problems.push_back(std::to_string(times) + (times == 1 ? " point: " : " points: ") +
-                               message);
-  }
+  tell_points(counts, content);
+}
+
+// That a report of single predictions leaves them out.
+std::string other_studies(const std::vector<StudyHead>& studies) {
+  std::set<std::string> names;
+  for (const StudyHead& head : studies) names.insert(head.name);
+  return fmt::format(
+      "foretell: the single predictions are shown; the store also holds {}: {} (--study NAME)",
+      names.size() == 1 ? "a study" : "studies", join({names.begin(), names.end()}, ", "));
 }
 
 // The records of a store, or those of its newest study when it holds no others.
-void read_store(const std::string& path, const std::string& study, ReportContent& content) {
+void read_store(const std::string& path, const std::string& study, const Session& session,
+                ReportContent& content) {
   if (study.empty()) content.records = read_records(path);
-  if (content.records.empty()) {
-    const StudyStore stored(path, StoreAccess::kRead);
-    const std::vector<StudyHead> studies = stored.studies();
+  const StudyStore stored(path, StoreAccess::kRead);
+  const std::vector<StudyHead> studies = stored.studies();
+  if (!content.records.empty()) {
+    if (!studies.empty()) session.say(other_studies(studies));
+  } else {
     if (!studies.empty() || !study.empty()) read_study(stored, find_study(studies, study), content);
   }
   if (content.records.empty() && content.problems.empty()) {
@@ -167,15 +184,16 @@ ReportContent read_report(const std::string& path, int jobs, const Session& sess
   } else if (is_scenario(path)) {
     content = predict_scenario(load_scenario(path), jobs, session);
   } else if (is_record_store(path)) {
-    read_store(path, study, content);
+    read_store(path, study, session, content);
   } else {
     const std::string line = first_line(path);
     if (starts_with(line, kAccuracyAny)) {
       content.accuracy = checked_accuracy(line, path);
-    } else if (starts_with(line, kExplainStart)) {
-      read_explanation(line, path, content);
+    } else if (is_study_line(line)) {
+      read_lines_of_study(path, content);
     } else {
       content.records = read_records(path);
+      if (line.find(kExplanation) != std::string::npos) content.sensitivity = sensitivity_in(line);
     }
   }
   if (content.title.empty() && content.records.size() == 1) {

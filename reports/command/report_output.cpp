@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "calib/validate/accuracy_report.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "reports/record/json_lines.hpp"
@@ -37,13 +38,17 @@ Table claim_table(const std::vector<JudgedClaim>& claims) {
 
 std::string markdown(const ReportContent& content) {
   std::string text;
-  if (!content.title.empty()) text += "# " + content.title + "\n\n";
-  for (const std::string& sentence : answer_of(content)) text += sentence + "\n\n";
-  if (!content.about.empty()) text += content.about + "\n\n";
+  if (!content.title.empty()) text += "# " + markdown_text(content.title) + "\n\n";
+  for (const std::string& sentence : answer_of(content)) text += markdown_text(sentence) + "\n\n";
+  if (!content.about.empty()) text += markdown_text(content.about) + "\n\n";
   if (!content.claims.empty()) text += render_markdown(claim_table(content.claims)) + "\n";
-  text += content.records.empty() ? kNoPrediction
-                                  : comparison_markdown(compared(content.records), kOnDemand);
-  for (const std::string& problem : content.problems) text += "\nNot predicted: " + problem + "\n";
+  if (!content.records.empty()) {
+    text += comparison_markdown(compared(content.records), kOnDemand);
+  } else if (content.problems.empty()) {
+    text += kNoPrediction;
+  }
+  for (const std::string& problem : content.problems)
+    text += "\nNot predicted: " + markdown_text(problem) + "\n";
   return text;
 }
 
@@ -52,10 +57,27 @@ std::string plain(const ReportContent& content, int width) {
   for (const std::string& sentence : answer_of(content)) text += sentence + "\n";
   if (!text.empty()) text += "\n";
   if (!content.claims.empty()) text += render_text(claim_table(content.claims), width) + "\n";
-  text += content.records.empty() ? kNoPrediction
-                                  : comparison_text(compared(content.records), kOnDemand, width);
+  if (!content.records.empty()) {
+    text += comparison_text(compared(content.records), kOnDemand, width);
+  } else if (content.problems.empty()) {
+    text += kNoPrediction;
+  }
   for (const std::string& problem : content.problems) text += "\nnot predicted: " + problem + "\n";
   return text;
+}
+
+std::string rendered_accuracy(const ReportContent& content, ReportForm form, int width) {
+  const AccuracyReport report = accuracy_from_json(content.accuracy, content.title);
+  switch (form) {
+    case ReportForm::kMarkdown:
+      return "# " + markdown_text(content.title) + "\n\n" + accuracy_markdown(report);
+    case ReportForm::kCsv:
+      return accuracy_csv(report);
+    case ReportForm::kJson:
+      return accuracy_json(report);
+    default:
+      return accuracy_text(report, width);
+  }
 }
 
 }  // namespace
@@ -82,11 +104,7 @@ ReportForm report_form(const std::string& output, const std::string& format) {
 
 std::string rendered(const ReportContent& content, ReportForm form, int width) {
   if (form == ReportForm::kHtml) return html_report(content);
-  if (content.records.empty() && !content.accuracy.empty()) {
-    throw UserError(
-        "a validation is shown as a page (-o x.html); `foretell validate` itself "
-        "writes text, CSV and JSON");
-  }
+  if (!content.accuracy.empty()) return rendered_accuracy(content, form, width);
   switch (form) {
     case ReportForm::kMarkdown:
       return markdown(content);

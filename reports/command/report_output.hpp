@@ -14,7 +14,7 @@ enum class ReportForm { kHtml, kMarkdown, kCsv, kJson, kText };
 // what `format` says.
 ReportForm report_form(const std::string& output, const std::string& format);
 
-// UserError for a form that cannot hold the content: only a page shows a validation.
+// UserError for a validation that is not whole.
 std::string rendered(const ReportContent& content, ReportForm form, int width);
 
 }  // namespace foretell

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
@@ -39,10 +41,9 @@ std::vector<std::string> field_names() {
   return names;
 }
 
-// Names the run, to people and as the key that matches the two sides.
-std::string describe(const RunContext& context) {
-  const Scenario& scenario = context.scenario;
-  std::string text = context.workload + " on " + context.system + ", " + context.dtype;
+// ", batch 8, sequence 128"
+std::string scenario_words(const Scenario& scenario) {
+  std::string text;
   const auto add = [&text](const char* name, std::int64_t value) {
     if (value != 0) text += std::string(", ") + name + " " + std::to_string(value);
   };
@@ -52,7 +53,7 @@ std::string describe(const RunContext& context) {
   add("output", scenario.output_len);
   add("image", scenario.image_size);
   const auto add_text = [&text](const char* name, const std::string& value) {
-    if (!value.empty()) text += std::string(", ") + name + " " + value;
+    if (!value.empty()) text += std::string(", ") + name + (*name == '\0' ? "" : " ") + value;
   };
   add("context", scenario.context);
   add_text("KV cache", scenario.kv);
@@ -65,6 +66,27 @@ std::string describe(const RunContext& context) {
   add("cores", scenario.cores);
   if (scenario.in_flight > 0) text += ", in flight " + to_text(scenario.in_flight);
   add_text("SDK", scenario.sdk);
+  add_text("L2", scenario.l2);
+  add_text("launched as a", scenario.launch);
+  add_text("clock", scenario.clock);
+  add_text("shapes", scenario.shapes);
+  add_text("", scenario.phase);
+  add_text("", scenario.optimizer);
+  const auto add_all = [&text](const std::map<std::string, std::string>& values) {
+    for (const auto& [name, value] : values) text += ", " + name + " " + value;
+  };
+  add_all(scenario.distributions);
+  add_all(scenario.branches);
+  add_all(scenario.trips);
+  add_all(scenario.dimensions);
+  if (scenario.exact) text += ", exact";
+  return text;
+}
+
+// Names the run, to people and as the key that matches the two sides.
+std::string describe(const RunContext& context) {
+  std::string text = context.workload + " on " + context.system + ", " + context.dtype +
+                     scenario_words(context.scenario);
   if (context.seed != 0) text += ", seed " + std::to_string(context.seed);
   for (const std::string& change : context.set) text += ", " + change;
   return text;
@@ -104,6 +126,41 @@ void diff_summaries(const std::string& run, const RunSummary& expected, const Ru
   diff_text("bottleneck", expected.bottleneck, actual.bottleneck);
 }
 
+using Pair = std::pair<const RunRecord*, const RunRecord*>;
+
+// Pairs records of which there is one of a key on either side, and takes them out of the lists.
+template <class Key>
+void pair_by(const Key& key, RecordsByRun& before, RecordsByRun& after, std::vector<Pair>& pairs) {
+  std::map<std::string, std::pair<std::vector<std::string>, std::vector<std::string>>> groups;
+  for (const auto& [run, record] : before) groups[key(record->context)].first.push_back(run);
+  for (const auto& [run, record] : after) groups[key(record->context)].second.push_back(run);
+  for (const auto& [name, group] : groups) {
+    if (group.first.size() != 1 || group.second.size() != 1) continue;
+    pairs.emplace_back(before.at(group.first.front()), after.at(group.second.front()));
+    before.erase(group.first.front());
+    after.erase(group.second.front());
+  }
+}
+
+// What was asked for differently, and with which factors and program.
+void diff_contexts(const std::string& run, const RunContext& before, const RunContext& after,
+                   std::vector<RecordDifference>& differences) {
+  const auto diff = [&](const char* name, const std::string& left, const std::string& right) {
+    if (left != right) differences.push_back({run, name, left, right, 0});
+  };
+  const auto scenario = [](const RunContext& context) {
+    const std::string words = scenario_words(context.scenario);
+    return words.empty() ? words : words.substr(2);
+  };
+  diff("system", before.system, after.system);
+  diff("workload", before.workload, after.workload);
+  diff("data type", before.dtype, after.dtype);
+  diff("scenario", scenario(before), scenario(after));
+  diff("set", join(before.set, "; "), join(after.set, "; "));
+  diff("factors", before.factors, after.factors);
+  diff("commit", before.commit, after.commit);
+}
+
 }  // namespace
 
 double Tolerances::of(const std::string& field) const {
@@ -137,20 +194,41 @@ void add_tolerance(std::string_view text, Tolerances& tolerances) {
 std::vector<RecordDifference> diff_records(const std::vector<RunRecord>& expected,
                                            const std::vector<RunRecord>& actual,
                                            const Tolerances& tolerances) {
-  const RecordsByRun before = by_run(expected);
-  const RecordsByRun after = by_run(actual);
+  RecordsByRun before = by_run(expected);
+  RecordsByRun after = by_run(actual);
   std::vector<RecordDifference> differences;
-  for (const auto& [run, record] : before) {
-    const auto found = after.find(run);
-    if (found == after.end()) {
-      differences.push_back({run, "record", "present", "", 0});
-    } else {
-      diff_summaries(run, record->summary, found->second->summary, tolerances, differences);
-    }
-  }
-  for (const auto& [run, record] : after) {
-    if (before.count(run) == 0) differences.push_back({run, "record", "", "present", 0});
-  }
+  const auto equal_run = [](const RunContext& context) { return describe(context); };
+  const auto compare = [&](const Pair& pair, bool says_context) {
+    const std::string run = describe(pair.first->context);
+    std::vector<RecordDifference> numbers;
+    diff_summaries(run, pair.first->summary, pair.second->summary, tolerances, numbers);
+    if (says_context || !numbers.empty())
+      diff_contexts(run, pair.first->context, pair.second->context, differences);
+    differences.insert(differences.end(), numbers.begin(), numbers.end());
+  };
+  std::vector<Pair> same;
+  pair_by(equal_run, before, after, same);
+  for (const Pair& pair : same) compare(pair, false);
+  // Of what is on one side only: the same with another machine, other overrides, or all that is
+  // left.
+  std::vector<Pair> changed;
+  pair_by(
+      [](RunContext context) {
+        context.set.clear();
+        return describe(context);
+      },
+      before, after, changed);
+  pair_by(
+      [](RunContext context) {
+        context.system.clear();
+        context.scenario.dp = context.scenario.cores = 0;
+        return describe(context);
+      },
+      before, after, changed);
+  pair_by([](const RunContext&) { return std::string(); }, before, after, changed);
+  for (const Pair& pair : changed) compare(pair, true);
+  for (const auto& entry : before) differences.push_back({entry.first, "record", "present", "", 0});
+  for (const auto& entry : after) differences.push_back({entry.first, "record", "", "present", 0});
   return differences;
 }
 

@@ -31,7 +31,9 @@ struct RecordDifference {
 };
 
 // Records are the same run when system, workload, data type, scenario, overrides and seed agree;
-// of several on one side, the last counts. Versions, factors and notes are not compared. Empty: no
+// of several on one side, the last counts. What is on one side only is held against that which
+// differs from it by its overrides, by its system, or is all that is left; fields "system", "set" …
+// say so. Factors and commit are said where something moved, and notes are not compared. Empty: no
 // number moved by more than its tolerance.
 std::vector<RecordDifference> diff_records(const std::vector<RunRecord>& expected,
                                            const std::vector<RunRecord>& actual,

@@ -52,6 +52,34 @@ TEST(RecordDiff, ANamedFieldHasItsOwnTolerance) {
   EXPECT_EQ(diff_records({example_record()}, {slower(1.05)}, tolerance("call_s=6%")).size(), 1U);
 }
 
+std::vector<std::string> fields_of(const std::vector<RecordDifference>& differences) {
+  std::vector<std::string> fields;
+  for (const RecordDifference& difference : differences) fields.push_back(difference.field);
+  return fields;
+}
+
+TEST(RecordDiff, ARunThatWasChangedOnPurposeIsHeldAgainstItself) {
+  RunRecord changed = slower(0.5);
+  changed.context.set = {"device.hbm.bandwidth=1.6 TB/s"};
+  const auto differences = diff_records({example_record()}, {changed}, {});
+  EXPECT_THAT(fields_of(differences), testing::ElementsAre("set", "latency_s"));
+  EXPECT_NEAR(differences[1].relative, -0.5, 1e-12);
+
+  RunRecord elsewhere = example_record();
+  elsewhere.context.system = "inf2.24xlarge";
+  EXPECT_THAT(fields_of(diff_records({example_record(), changed}, {elsewhere, changed}, {})),
+              testing::ElementsAre("system"));
+}
+
+TEST(RecordDiff, FactorsAreSaidWhereSomethingMoved) {
+  RunRecord other = example_record();
+  other.context.factors = "others@1";
+  EXPECT_THAT(diff_records({example_record()}, {other}, {}), IsEmpty());
+  other.summary.latency_s *= 2;
+  EXPECT_THAT(fields_of(diff_records({example_record()}, {other}, {})),
+              testing::ElementsAre("factors", "latency_s"));
+}
+
 TEST(RecordDiff, TextsAndMissingValuesAreDifferences) {
   RunRecord other = example_record();
   other.summary.bottleneck = "HBM";
@@ -66,11 +94,13 @@ TEST(RecordDiff, TextsAndMissingValuesAreDifferences) {
 TEST(RecordDiff, RunsOnOneSideOnlyAreNamed) {
   RunRecord other = example_record();
   other.context.scenario.batch = 16;
-  const auto differences = diff_records({example_record()}, {other}, {});
-  ASSERT_EQ(differences.size(), 2U);
+  RunRecord third = other;
+  third.context.scenario.batch = 32;
+  const auto differences = diff_records({example_record()}, {other, third}, {});
+  ASSERT_EQ(differences.size(), 3U);
   EXPECT_EQ(differences[0].expected, "present");
   EXPECT_EQ(differences[1].actual, "present");
-  EXPECT_THAT(differences[1].record, HasSubstr("batch 16"));
+  EXPECT_EQ(differences[2].actual, "present");
 }
 
 TEST(RecordDiff, VersionsAndFactorsAreNotCompared) {

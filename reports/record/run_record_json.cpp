@@ -342,8 +342,10 @@ RunRecord run_record_from_json(std::string_view text, std::string_view where) {
   Json json;
   try {
     json = Json::parse(text);
-  } catch (const Json::parse_error& error) {
-    throw UserError(std::string(where) + ": not JSON: " + error.what());
+  } catch (const Json::exception& error) {  // no JSON, or a number that no double holds
+    const std::string_view what = error.what();
+    throw UserError(std::string(where) + ": not JSON as `--format json` writes it: " +
+                    std::string(what.substr(what.find("] ") + 2)));
   }
   const Reader in(json, std::string(where));
   std::string schema;

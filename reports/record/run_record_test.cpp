@@ -115,6 +115,7 @@ TEST(RunRecord, ReadErrorsSayWhereAndWhat) {
     return message_of<UserError>([&] { run_record_from_json(text, "runs.jsonl:3"); });
   };
   EXPECT_THAT(error("{"), HasSubstr("runs.jsonl:3: not JSON"));
+  EXPECT_THAT(error(R"({"latency_s":1e999})"), HasSubstr("runs.jsonl:3: not JSON"));
   EXPECT_THAT(error("[]"), HasSubstr("runs.jsonl:3: expected an object"));
   EXPECT_THAT(error("{}"), HasSubstr("no field 'schema'"));
   EXPECT_THAT(error(R"({"schema":"foretell.run/9"})"), HasSubstr("reads 'foretell.run/1'"));

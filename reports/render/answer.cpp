@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
 
 #include "model/base/text.hpp"
@@ -204,10 +205,19 @@ void add_kinds(const Records& records, std::vector<std::string>& answer) {
     }
     answer.push_back(fmt::format("In {} bits: {}.", bits, join(parts, ", ")));
   }
-  for (const RunRecord* record : best) {
-    const RunRecord* quick = quickest(kinds.at(kind_of(*record)));
-    answer.push_back(fmt::format("{}: the shortest latency is {} on {}.", kind_words(*record),
-                                 si_format(quick->summary.latency_s, "s"), where_text(*quick)));
+  std::map<std::string, Records> all;
+  for (const RunRecord* record : records) {
+    if (!kind_of(*record).empty()) all[kind_of(*record)].push_back(record);
+  }
+  const auto tell_quickest = [&](const std::string& kind, const char* besides) {
+    const RunRecord* quick = quickest(all.at(kind));
+    answer.push_back(fmt::format("{}{}: the shortest latency is {} on {}.", kind_words(*quick),
+                                 besides, si_format(quick->summary.latency_s, "s"),
+                                 where_text(*quick)));
+  };
+  for (const RunRecord* record : best) tell_quickest(kind_of(*record), "");
+  for (const auto& entry : all) {
+    if (kinds.count(entry.first) == 0) tell_quickest(entry.first, ", without a price here");
   }
 }
 
@@ -290,6 +300,59 @@ void add_changes(const Records& records, const Names& names, std::vector<std::st
                                rate_text(*base), join(named, "; ")));
 }
 
+// "path" and "value" of an override.
+std::pair<std::string, std::string> assignment(const std::string& set) {
+  const std::size_t equals = set.find('=');
+  if (equals == std::string::npos) return {set, ""};
+  return {set.substr(0, equals), set.substr(equals + 1)};
+}
+
+// Without a machine as shipped: for every parameter that varies what its last value gives over its
+// first one, with all else equal.
+void add_levers(const Records& records, std::vector<std::string>& answer) {
+  std::vector<std::string> paths;                          // in the order of the first record
+  std::map<std::string, std::vector<std::string>> values;  // by path, in the order of the study
+  for (const RunRecord* record : records) {
+    if (record->context.set.empty()) return;
+    for (const std::string& set : record->context.set) {
+      const auto [path, value] = assignment(set);
+      std::vector<std::string>& known = values[path];
+      if (known.empty()) paths.push_back(path);
+      if (std::find(known.begin(), known.end(), value) == known.end()) known.push_back(value);
+    }
+  }
+  for (const std::string& path : paths) {
+    const std::string first = path + "=" + values[path].front();
+    const std::string last = path + "=" + values[path].back();
+    if (first == last) continue;
+    std::map<std::string, std::pair<double, double>> pairs;  // by all else: throughput of both
+    for (const RunRecord* record : records) {
+      std::string rest = question_key(*record);
+      for (const std::string& set : record->context.set) {
+        if (assignment(set).first != path) rest += '\n' + set;
+      }
+      const std::vector<std::string>& sets = record->context.set;
+      const auto has = [&sets](const std::string& set) {
+        return std::find(sets.begin(), sets.end(), set) != sets.end();
+      };
+      if (has(first)) pairs[rest].first = throughput_of(*record);
+      if (has(last)) pairs[rest].second = throughput_of(*record);
+    }
+    double least = std::numeric_limits<double>::infinity();
+    double most = 0;
+    for (const auto& [rest, both] : pairs) {
+      if (!(both.first > 0 && both.second > 0)) continue;
+      least = std::min(least, both.second / both.first);
+      most = std::max(most, both.second / both.first);
+    }
+    if (most == 0) continue;
+    const std::string low = fmt::format("{:.2f}", least);
+    const std::string high = fmt::format("{:.2f}", most);
+    answer.push_back(fmt::format("{} instead of {}, all else equal: throughput ×{}{}.", last,
+                                 values[path].front(), low, low == high ? "" : " to ×" + high));
+  }
+}
+
 void add_claims(const std::vector<JudgedClaim>& claims, std::vector<std::string>& answer) {
   std::map<std::string, std::vector<std::string>> by_verdict;
   for (const JudgedClaim& judged : claims) {
@@ -329,7 +392,14 @@ std::vector<std::string> answer_of(const ReportContent& content) {
   std::vector<std::string> answer;
   const Records records = usable(content.records);
   if (!records.empty()) add_changes(records, content.names, answer);
+  add_levers(records, answer);
   if (!content.claims.empty()) add_claims(content.claims, answer);
+  if (records.empty() && !content.problems.empty()) {
+    answer.push_back(
+        content.problems.size() == 1
+            ? "Nothing could be predicted, for one reason."
+            : fmt::format("Nothing could be predicted, for {} reasons.", content.problems.size()));
+  }
   if (!answer.empty() || records.empty()) return answer;
   const bool one_question = is_one_question(records);
   if (one_question) add_kinds(records, answer);

@@ -119,6 +119,24 @@ TEST(Answer, ChangesAreHeldAgainstTheMachineAsShipped) {
   EXPECT_THAT(answer({base, both})[0], StartsWith("A change of the hardware makes it twice"));
 }
 
+TEST(Answer, AStudyOfTheHardwareSaysWhatEachParameterGains) {
+  std::vector<RunRecord> records;
+  for (const bool fast : {false, true}) {
+    for (const bool wide : {false, true}) {
+      records.push_back(record("inf2.xlarge", "NeuronCore",
+                               100 * (wide ? 1.25 : 1) * (fast ? 2 : 1) * (fast && wide ? 1.2 : 1),
+                               0.2));
+      records.back().context.set = {fast ? "clock=2 GHz" : "clock=1 GHz",
+                                    wide ? "bandwidth=2 TB/s" : "bandwidth=1 TB/s"};
+    }
+  }
+  const std::vector<std::string> said = answer(records);
+  EXPECT_THAT(said, testing::Contains("clock=2 GHz instead of 1 GHz, all else equal: throughput "
+                                      "×2.00 to ×2.40."));
+  EXPECT_THAT(said, testing::Contains("bandwidth=2 TB/s instead of 1 TB/s, all else equal: "
+                                      "throughput ×1.25 to ×1.50."));
+}
+
 TEST(Answer, ClaimsAreNamedByTheirVerdict) {
   ReportContent content;
   content.records = {example_record()};

@@ -85,6 +85,10 @@ std::vector<ComparedRun> compared(std::vector<RunRecord> records) {
   return runs;
 }
 
+namespace {
+constexpr const char* kWhyNot = "why there is no prediction";
+}  // namespace
+
 Table comparison_table(const std::vector<ComparedRun>& runs, const std::string& price) {
   const std::string cost = "USD per million";
   Table table;
@@ -101,7 +105,7 @@ Table comparison_table(const std::vector<ComparedRun>& runs, const std::string& 
                    {"per token", Align::kRight},
                    {price == kOnDemand ? cost : cost + ", " + price_words(price), Align::kRight},
                    {"bottleneck"},
-                   {"why there is no prediction"}};
+                   {kWhyNot}};
   for (const ComparedRun& run : runs) {
     std::vector<std::string> row = context_cells(run.record.context);
     if (run.problem.empty()) {
@@ -129,11 +133,53 @@ struct Comparison {
   Table table;
 };
 
-// Moves text columns that say the same in every row into the heading; drops empty columns.
-Comparison condense(const Table& table) {
+// What all cells of the scenario say, "batch 8, sequence 128", and takes it out of them. Nothing
+// when some cell would be empty then.
+std::string take_shared_scenario(Table& table) {
+  const auto column =
+      std::find_if(table.columns.begin(), table.columns.end(),
+                   [](const TableColumn& known) { return known.title == "scenario"; }) -
+      table.columns.begin();
+  const auto at = static_cast<std::size_t>(column);
+  if (at == table.columns.size() || table.rows.size() < 2) return "";
+  const auto parts_of = [at](const std::vector<std::string>& row) {
+    std::vector<std::string> parts;
+    for (std::string& piece : split(row[at], ',')) {
+      const bool is_new = parts.empty() || starts_with(piece, " ");  // "buckets:64,128" is one
+      if (is_new) parts.emplace_back(trim(piece));
+      if (!is_new) parts.back() += "," + piece;
+    }
+    return parts;
+  };
+  std::vector<std::string> shared = parts_of(table.rows.front());
+  for (const auto& row : table.rows) {
+    const std::vector<std::string> parts = parts_of(row);
+    const auto is_missing = [&parts](const std::string& part) {
+      return std::find(parts.begin(), parts.end(), part) == parts.end();
+    };
+    shared.erase(std::remove_if(shared.begin(), shared.end(), is_missing), shared.end());
+  }
+  std::vector<std::string> rest;
+  for (const auto& row : table.rows) {
+    std::vector<std::string> own;
+    for (const std::string& part : parts_of(row)) {
+      if (std::find(shared.begin(), shared.end(), part) == shared.end()) own.push_back(part);
+    }
+    if (own.empty()) return "";
+    rest.push_back(join(own, ", "));
+  }
+  for (std::size_t i = 0; i < rest.size(); ++i) table.rows[i][at] = rest[i];
+  return join(shared, ", ");
+}
+
+// Moves text columns that say the same in every row into the heading, and what scenarios have in
+// common; drops empty columns.
+Comparison condense(Table table) {
   Comparison result;
   std::vector<std::size_t> dropped;
   std::vector<std::string> shared;
+  const std::string scenario = take_shared_scenario(table);
+  if (!scenario.empty()) shared.push_back("scenario: " + scenario);
   const std::vector<std::size_t> constant = constant_columns(table);
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     const bool same = std::binary_search(constant.begin(), constant.end(), i);
@@ -164,22 +210,6 @@ std::string notes_text(const std::vector<ComparedRun>& runs) {
 
 constexpr const char* kBars = "of the most";
 
-// Without the columns that can be spared, one after the other, until it fits; what they were
-// called.
-std::vector<std::string> spare_columns(int max_width, Table& table) {
-  std::vector<std::string> spared;
-  for (const char* title : {"80 % interval", "bottleneck", kBars, "scenario"}) {
-    if (fits(table, max_width)) break;
-    const auto column =
-        std::find_if(table.columns.begin(), table.columns.end(),
-                     [title](const TableColumn& known) { return known.title == title; });
-    if (column == table.columns.end()) continue;
-    table = without_columns(table, {static_cast<std::size_t>(column - table.columns.begin())});
-    spared.emplace_back(title);
-  }
-  return spared;
-}
-
 // The throughput of each run as a bar, the longest full: for terminals. Nothing to compare with, or
 // in another unit: no bars.
 void add_bars(const std::vector<ComparedRun>& runs, Table& table) {
@@ -205,10 +235,13 @@ std::string comparison_text(const std::vector<ComparedRun>& runs, const std::str
   Comparison comparison = condense(comparison_table(runs, price));
   std::vector<std::string> spared;
   if (max_width > 0) {
-    for (TableColumn& column : comparison.table.columns)
-      column.whole = column.title == "system" || column.title == "data type";
+    for (TableColumn& column : comparison.table.columns) {
+      column.whole =
+          column.title != "overrides" && column.title != "workload" && column.title != kWhyNot;
+    }
     add_bars(runs, comparison.table);
-    spared = spare_columns(max_width, comparison.table);
+    comparison.table = spared_until_fits(
+        comparison.table, {"80 % interval", "bottleneck", kBars, "scenario"}, max_width, spared);
   }
   std::string text = comparison.shared.empty() ? "" : comparison.shared + "\n\n";
   text += render_text(comparison.table, max_width);
@@ -220,7 +253,7 @@ std::string comparison_text(const std::vector<ComparedRun>& runs, const std::str
 
 std::string comparison_markdown(const std::vector<ComparedRun>& runs, const std::string& price) {
   const Comparison comparison = condense(comparison_table(runs, price));
-  std::string text = comparison.shared.empty() ? "" : comparison.shared + "\n\n";
+  std::string text = comparison.shared.empty() ? "" : markdown_text(comparison.shared) + "\n\n";
   return text + render_markdown(comparison.table);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string_view>
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
@@ -10,7 +11,7 @@ namespace foretell {
 namespace {
 
 constexpr std::size_t kGap = 2;
-constexpr std::size_t kNarrowest = 8;  // a cut column keeps at least this many characters
+constexpr std::size_t kNarrowest = 8;  // characters of a cell in a block
 
 bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
@@ -62,7 +63,7 @@ void shrink(const Table& table, std::size_t max_width, std::vector<std::size_t>&
     std::size_t widest = widths.size();
     for (std::size_t i = 0; i < widths.size(); ++i) {
       const bool may_shrink = !table.columns[i].whole && table.columns[i].align == Align::kLeft &&
-                              widths[i] > kNarrowest;
+                              widths[i] > table.columns[i].least;
       if (may_shrink && (widest == widths.size() || widths[i] > widths[widest])) widest = i;
     }
     if (widest == widths.size()) return;  // only numbers are left
@@ -83,14 +84,7 @@ std::string text_line(const Table& table, const std::vector<std::string>& cells,
 
 std::string markdown_line(const std::vector<std::string>& cells) {
   std::string line = "|";
-  for (const std::string& cell : cells) {
-    line += ' ';
-    for (const char c : cell) {
-      if (c == '|' || c == '<') line += '\\';  // no end of a cell, no tag
-      line += c == '\n' ? ' ' : c;
-    }
-    line += " |";
-  }
+  for (const std::string& cell : cells) line += " " + markdown_text(cell) + " |";
   return line + "\n";
 }
 
@@ -140,15 +134,69 @@ std::string render_text(const Table& table, int max_width) {
   return text;
 }
 
+namespace {
+
+bool is_rule(const std::string& line) {
+  return line.size() > 1 && line.front() == '-' &&
+         line.find_first_not_of("- ") == std::string::npos;
+}
+
+std::string wrap_line(const std::string& line, std::size_t max_width) {
+  constexpr const char* kIndent = "  ";
+  const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
+  std::string wrapped;
+  std::string current = line.substr(0, begin);
+  bool is_first = true;  // of its line
+  for (const std::string& word : split(line.substr(begin), ' ')) {
+    if (!is_first && width_of(current) + 1 + width_of(word) > max_width) {
+      wrapped += current + "\n";
+      current = kIndent + word;
+    } else {
+      current += (is_first ? "" : " ") + word;
+    }
+    is_first = false;
+  }
+  return wrapped + current;
+}
+
+}  // namespace
+
+std::string wrap_prose(const std::string& text, int max_width) {
+  if (max_width <= 0) return text;
+  std::vector<std::string> lines = split(text, '\n');
+  bool in_table = false;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const bool is_title = i + 1 < lines.size() && is_rule(lines[i + 1]);
+    in_table = is_title || (in_table && !lines[i].empty());
+    if (!in_table && width_of(lines[i]) > static_cast<std::size_t>(max_width))
+      lines[i] = wrap_line(lines[i], static_cast<std::size_t>(max_width));
+  }
+  return join(lines, "\n");
+}
+
+Table spared_until_fits(const Table& table, const std::vector<std::string>& titles, int max_width,
+                        std::vector<std::string>& spared) {
+  Table narrow = table;
+  for (const std::string& title : titles) {
+    if (fits(narrow, max_width)) break;
+    const auto column =
+        std::find_if(narrow.columns.begin(), narrow.columns.end(),
+                     [&title](const TableColumn& known) { return known.title == title; });
+    if (column == narrow.columns.end()) continue;
+    narrow = without_columns(narrow, {static_cast<std::size_t>(column - narrow.columns.begin())});
+    spared.push_back(title);
+  }
+  if (fits(narrow, max_width)) return narrow;
+  spared.clear();
+  return table;
+}
+
 std::string in_colour(const std::string& text) {
   constexpr const char* kHeading = "\x1b[1;36m";
   constexpr const char* kFaint = "\x1b[2m";
   constexpr const char* kBar = "\x1b[32m";
   constexpr const char* kNote = "\x1b[33m";
   constexpr const char* kNormal = "\x1b[0m";
-  const auto is_rule = [](const std::string& line) {
-    return line.rfind("--", 0) == 0 && line.find_first_not_of("- ") == std::string::npos;
-  };
   const auto coloured = [&](const std::string& line, const char* colour) {
     return colour + line + kNormal;
   };
@@ -171,6 +219,17 @@ std::string in_colour(const std::string& text) {
     }
   }
   return join(lines, "\n");
+}
+
+std::string markdown_text(const std::string& text) {
+  // An underscore or a "#" inside a word means nothing.
+  constexpr std::string_view kMeaning = "\\`*[]<|";
+  std::string safe;
+  for (const char c : text) {
+    if (kMeaning.find(c) != std::string_view::npos) safe += '\\';
+    safe += c == '\n' || c == '\r' ? ' ' : c;
+  }
+  return safe;
 }
 
 std::string render_markdown(const Table& table) {

@@ -42,6 +42,20 @@ TEST(Table, WidthCountsCharactersAndNotBytes) {
   EXPECT_EQ(render_text(table), "x    n\n---  -\n\xc3\xa9t\xc3\xa9  1\nabc  2\n");
 }
 
+TEST(Table, ProseIsWrappedAndTablesAreNot) {
+  EXPECT_EQ(wrap_prose(
+                "one two three four\n\na  bbbbbbbbbbbbb\n-  -------------\n1  2222222222222\n", 10),
+            "one two\n  three\n  four\n\na  bbbbbbbbbbbbb\n-  -------------\n1  2222222222222\n");
+  EXPECT_EQ(wrap_prose("  indented words stay", 12), "  indented\n  words stay");
+  EXPECT_EQ(wrap_prose("averylongwordthatdoesnotfit", 5), "averylongwordthatdoesnotfit");
+  EXPECT_EQ(wrap_prose("one two", 0), "one two");
+}
+
+TEST(Table, MarkdownOfForeignTextIsText) {
+  EXPECT_EQ(markdown_text("<script>a|b*c`[x](y)\\\n# d_e"),
+            "\\<script>a\\|b\\*c\\`\\[x\\](y)\\\\ # d_e");
+}
+
 TEST(Table, MarkdownEscapesBarsAndTagsAndKeepsAlignment) {
   const Table table{{{"a"}, {"b", Align::kRight}}, {{"x|<y>", "1"}}};
   EXPECT_EQ(render_markdown(table), "| a | b |\n| --- | ---: |\n| x\\|\\<y> | 1 |\n");

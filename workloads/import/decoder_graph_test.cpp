@@ -63,6 +63,7 @@ INSTANTIATE_TEST_SUITE_P(
     Decoders, DecoderParameters,
     ::testing::Values(Published{"Llama-2-7b", 6738415616}, Published{"Llama-2-13b", 13015864320},
                       Published{"CodeLlama-13b-hf", 13016028160},
+                      Published{"CodeLlama-34b-Instruct-hf", 33743970304},
                       Published{"Llama-2-70b", 68976648192}, Published{"Llama-3-8B", 8030261248},
                       Published{"Llama-3-70B", 70553706496},
                       Published{"Llama-3.3-70B", 70553706496},
@@ -189,11 +190,11 @@ TEST(DecoderGraph, Gpt2IsPreNormWithFusedProjectionAndCausalMask) {
 }
 
 TEST(DecoderGraph, ContextBucketsArePowersOfTwo) {
-  EXPECT_EQ(bucketed_kv_len(1, 4096), 128);
-  EXPECT_EQ(bucketed_kv_len(128, 4096), 128);
-  EXPECT_EQ(bucketed_kv_len(129, 4096), 256);
-  EXPECT_EQ(bucketed_kv_len(2049, 4096), 4096);
-  EXPECT_EQ(bucketed_kv_len(2500, 3000), 3000) << "never more than the network can use";
+  EXPECT_EQ(bucketed_kv_len(1, 4096, 128), 128);
+  EXPECT_EQ(bucketed_kv_len(128, 4096, 128), 128);
+  EXPECT_EQ(bucketed_kv_len(129, 4096, 128), 256);
+  EXPECT_EQ(bucketed_kv_len(2049, 4096, 128), 4096);
+  EXPECT_EQ(bucketed_kv_len(2500, 3000, 128), 3000) << "never more than the network can use";
 }
 
 TEST(DecoderGraph, BindingsOutOfRangeAreTaught) {

@@ -91,6 +91,8 @@ void check_stage(const ModelConfig& config, const Binding& binding) {
                   std::to_string(config.layers - 1));
 }
 
+}  // namespace
+
 void check_binding(const ModelConfig& config, const Binding& binding) {
   check_phase(config, binding.phase);
   check_stage(config, binding);
@@ -119,6 +121,8 @@ void check_binding(const ModelConfig& config, const Binding& binding) {
     check_size("encoder_len", binding.encoder_len, config.max_seq_len, longest);
   }
 }
+
+namespace {
 
 std::string part_names(const ModelConfig& config) {
   std::vector<std::string> names;
@@ -198,9 +202,8 @@ ModelConfig WorkloadLibrary::load_listed(const std::string& name) const {
   return parse_model_config(read_file(path), name, path);
 }
 
-std::int64_t bucketed_kv_len(std::int64_t positions, std::int64_t longest) {
-  constexpr std::int64_t kSmallestBucket = 128;
-  std::int64_t bucket = kSmallestBucket;
+std::int64_t bucketed_kv_len(std::int64_t positions, std::int64_t longest, std::int64_t smallest) {
+  std::int64_t bucket = smallest;
   while (bucket < positions) bucket *= 2;
   return std::min(bucket, std::max(longest, positions));
 }

@@ -51,9 +51,12 @@ struct Binding {
   std::string part = {};
 };
 
-// The rows for which a call is compiled that needs `positions` of them: the next power of two from
-// 128 on, as the vendor's compiler buckets contexts, but never more than `longest`.
-std::int64_t bucketed_kv_len(std::int64_t positions, std::int64_t longest);
+// UserError for sizes that the network does not take. build_graph checks them, too.
+void check_binding(const ModelConfig& config, const Binding& binding);
+
+// The rows for which a call is compiled that needs `positions` of them: `smallest`, or twice, four
+// times … as many, as the vendor's compiler buckets contexts, but never more than `longest`.
+std::int64_t bucketed_kv_len(std::int64_t positions, std::int64_t longest, std::int64_t smallest);
 
 // The networks that ship with the project (workloads/models/, or the folder that the environment
 // variable FORETELL_WORKLOADS names) and config.json files of the user's own.

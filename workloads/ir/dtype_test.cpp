@@ -11,6 +11,7 @@ using ::testing::HasSubstr;
 
 TEST(DType, SizesAreStorageSizes) {
   EXPECT_EQ(size_of(DType::kInt4).value(), 0.5);
+  EXPECT_EQ(size_of(DType::kNvfp4).value(), 0.5 + 1.0 / 16);  // a scale of a byte for 16
   EXPECT_EQ(size_of(DType::kFp8).value(), 1);
   EXPECT_EQ(size_of(DType::kBf16).value(), 2);
   EXPECT_EQ(size_of(DType::kTf32), size_of(DType::kFp32));

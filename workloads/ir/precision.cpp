@@ -64,6 +64,7 @@ bool is_index(DType type) {
 const std::vector<PrecisionPolicy>& precision_policies() {
   constexpr DType kInt8 = DType::kInt8, kFp8 = DType::kFp8, kFp16 = DType::kFp16;
   constexpr DType kBf16 = DType::kBf16, kTf32 = DType::kTf32, kFp32 = DType::kFp32;
+  constexpr DType kNvfp4 = DType::kNvfp4;
   // name, description; matmul operands, matmul weights in memory, everything else, host boundary,
   // KV cache
   static const std::vector<PrecisionPolicy> kPolicies{
@@ -83,6 +84,11 @@ const std::vector<PrecisionPolicy>& precision_policies() {
        "matmul operands and weights in FP8 (cFP8 on NeuronCore-v2: E4M3 or E5M2); everything else "
        "BF16",
        kFp8, kFp8, kBf16, kBf16, kBf16},
+      {"nvfp4",
+       "matmul operands and weights in FP4 with a scale for 16 elements each, on GPUs that have "
+       "such "
+       "a pipe; everything else BF16",
+       kNvfp4, kNvfp4, kBf16, kBf16, kBf16},
       {"fp16", "everything in FP16", kFp16, kFp16, kFp16, kFp16, kFp16},
       {"bf16", "everything in BF16", kBf16, kBf16, kBf16, kBf16, kBf16},
       {"tf32", "matmuls in TF32, stored in 4 bytes; everything else FP32", kTf32, kTf32, kFp32,
@@ -106,6 +112,10 @@ const PrecisionPolicy& find_precision(std::string_view name) {
     throw UserError(
         "unknown data type 'cfp8': type 'fp8', which on NeuronCore-v2 is the configurable FP8 "
         "(cFP8)");
+  }
+  if (name == "fp4" || name == "mxfp4") {
+    throw UserError("unknown data type '" + std::string(name) +
+                    "': type 'nvfp4', FP4 with a scale for 16 elements each");
   }
   throw unknown_name("data type or precision policy", name, names);
 }

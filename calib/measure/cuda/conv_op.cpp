@@ -55,7 +55,8 @@ LibraryTypes types_of(const std::string& dtype) {
     default:
       break;
   }
-  const cudnnMathType_t math = dtype == "tf32" ? CUDNN_TENSOR_OP_MATH : CUDNN_FMA_MATH;
+  // By default FP32 operands go through the matrix pipe as TF32 where there is one.
+  const cudnnMathType_t math = dtype == "tf32" ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH;
   return {CUDNN_DATA_FLOAT, CUDNN_DATA_FLOAT, CUDNN_DATA_FLOAT, math, Element::kFloat32};
 }
 
@@ -155,23 +156,32 @@ class ConvOp : public DeviceOp {
                   "the convolution");
     check_library(cudnnSetConvolutionGroupCount(convolution_.get(), as_int(s.groups)), "groups");
     check_library(cudnnSetConvolutionMathType(convolution_.get(), types_.math), "the type");
-    cudnnConvolutionFwdAlgoPerf_t found{};
-    int count = 0;
-    check_library(cudnnGetConvolutionForwardAlgorithm_v7(library(), x_layout_.get(),
-                                                         w_layout_.get(), convolution_.get(),
-                                                         y_layout_.get(), 1, &count, &found),
-                  "the choice of an algorithm");
-    if (count == 0 || found.status != CUDNN_STATUS_SUCCESS) {
-      throw Unavailable("cuDNN has no algorithm for it");
-    }
-    algorithm_ = found.algo;
-    check_library(cudnnSetConvolutionMathType(convolution_.get(), found.mathType), "the type");
+    choose();
     std::size_t bytes = 0;
     check_library(cudnnGetConvolutionForwardWorkspaceSize(library(), x_layout_.get(),
                                                           w_layout_.get(), convolution_.get(),
                                                           y_layout_.get(), algorithm_, &bytes),
                   "the size of the workspace");
     workspace_ = DeviceMemory(bytes);
+  }
+
+  // The fastest, as the library guesses, of those that it has for the shape.
+  void choose() {
+    cudnnConvolutionFwdAlgoPerf_t found[CUDNN_CONVOLUTION_FWD_ALGO_COUNT] = {};
+    int count = 0;
+    check_library(cudnnGetConvolutionForwardAlgorithm_v7(
+                      library(), x_layout_.get(), w_layout_.get(), convolution_.get(),
+                      y_layout_.get(), CUDNN_CONVOLUTION_FWD_ALGO_COUNT, &count, found),
+                  "the choice of an algorithm");
+    for (int i = 0; i < count; ++i) {
+      if (found[i].status != CUDNN_STATUS_SUCCESS) continue;
+      algorithm_ = found[i].algo;
+      // An algorithm is chosen with a type of arithmetic; FP32 stays what was asked for.
+      if (types_.math == CUDNN_FMA_MATH) return;
+      check_library(cudnnSetConvolutionMathType(convolution_.get(), found[i].mathType), "the type");
+      return;
+    }
+    throw Unavailable("cuDNN has no algorithm for it");
   }
 
   Element element_;

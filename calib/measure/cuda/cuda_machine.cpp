@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <future>
 #include <thread>
 
 #include "calib/measure/cuda/board.hpp"
 #include "calib/measure/cuda/device_memory.hpp"
 #include "calib/measure/cuda/device_op.hpp"
+#include "calib/measure/cuda/kernels.hpp"
 #include "calib/measure/cuda/measure_options.hpp"
 #include "calib/measure/harness/benchmark_timer.hpp"
 #include "model/base/errors.hpp"
@@ -59,10 +61,7 @@ class Event {
 // All copies of an operator one after another, `rounds` times over.
 class Batch {
  public:
-  Batch(DeviceOp& op, int copies, int rounds, bool graph)
-      : op_(op), copies_(copies), rounds_(rounds) {
-    if (graph) capture();
-  }
+  Batch(DeviceOp& op, int copies, int rounds) : op_(op), copies_(copies), rounds_(rounds) {}
   ~Batch() {
     if (graph_ != nullptr) cudaGraphExecDestroy(graph_);
   }
@@ -77,6 +76,28 @@ class Batch {
       check_cuda(cudaGetLastError(), "launching the kernel");
     }
   }
+
+  // From now on as one graph, made on a stream that has nothing to do and that lives as long as the
+  // handles of the libraries, which remember it.
+  void capture(const Stream& stream) {
+    op_.launch(0, stream.get());  // libraries allocate at their first call
+    stream.wait();
+    check_cuda(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal), "a graph");
+    cudaGraph_t graph = nullptr;
+    try {
+      launch_all(stream);
+    } catch (...) {  // the stream would go on recording
+      if (cudaStreamEndCapture(stream.get(), &graph) == cudaSuccess) cudaGraphDestroy(graph);
+      cudaGetLastError();
+      throw;
+    }
+    check_cuda(cudaStreamEndCapture(stream.get(), &graph), "a graph");
+    const cudaError_t status = cudaGraphInstantiateWithFlags(&graph_, graph, 0);
+    cudaGraphDestroy(graph);
+    check_cuda(status, "a graph");
+  }
+
+  bool is_graph() const { return graph_ != nullptr; }
   int operators() const { return copies_ * rounds_ * op_.operators_per_launch(); }
 
  private:
@@ -84,19 +105,6 @@ class Batch {
     for (int round = 0; round < rounds_; ++round) {
       for (int copy = 0; copy < copies_; ++copy) op_.launch(copy, stream.get());
     }
-  }
-
-  void capture() {
-    const Stream stream;
-    op_.launch(0, stream.get());  // libraries allocate at their first call
-    stream.wait();
-    check_cuda(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal), "a graph");
-    launch_all(stream);
-    cudaGraph_t graph = nullptr;
-    check_cuda(cudaStreamEndCapture(stream.get(), &graph), "a graph");
-    const cudaError_t status = cudaGraphInstantiateWithFlags(&graph_, graph, 0);
-    cudaGraphDestroy(graph);
-    check_cuda(status, "a graph");
   }
 
   DeviceOp& op_;
@@ -135,8 +143,12 @@ class CudaMachine : public MeasuredMachine {
     const int copies =
         copies_for(task, properties_.l2CacheSize, kMemoryShare * static_cast<double>(free_bytes));
     const std::unique_ptr<DeviceOp> op = make_device_op(task, copies);
-    const Batch batch(*op, copies, rounds_for(*op, copies), task.state("launch") == "graph");
+    Batch batch(*op, copies, rounds_for(*op, copies));
+    if (task.state("launch") == "graph") batch.capture(stream_);
     const bool sustained = task.state("load") == "sustained";
+    // Launches by the host are measured with what the host takes, and heat is not let out.
+    const bool held = batch.is_graph() && !sustained;
+    if (held) once(batch, held);  // loads the kernel that holds
     warm_up(batch, sustained ? kHeatingSeconds : kBurstSeconds);
     RepeatOptions options;
     options.repeats = repeats_;
@@ -144,7 +156,7 @@ class CudaMachine : public MeasuredMachine {
     if (!sustained) options.before_each = [] { std::this_thread::sleep_for(kRest); };
     TimedTask timed;
     timed.samples_us = repeat_timed(
-        task.op, [&] { return once(batch); }, options);
+        task.op, [&] { return once(batch, held); }, options);
     for (double& sample : timed.samples_us) sample /= kMicro * batch.operators();
     timed.readings = readings_under_load(batch);
     timed.readings["copies"] = copies;
@@ -154,14 +166,17 @@ class CudaMachine : public MeasuredMachine {
  private:
   // Few copies are used several times over, unless that would take longer than a burst.
   int rounds_for(DeviceOp& op, int copies) const {
-    const Batch single(op, copies, 1, false);
-    once(single);  // the first call loads the kernel
-    const double seconds = std::max(once(single), kMicro);
+    const Batch single(op, copies, 1);
+    once(single, false);  // the first call loads the kernel
+    const double seconds = std::max(once(single, false), kMicro);
     const double wanted = std::ceil(1.0 * kLaunches / copies);
     return static_cast<int>(std::clamp(kBurstSeconds / seconds, 1.0, wanted));
   }
 
-  double once(const Batch& batch) const {
+  // With a hold the first event is recorded when all of the batch is queued behind it, so that the
+  // time between the events is the GPU's alone.
+  double once(const Batch& batch, bool held) const {
+    if (held) launch_hold(stream_.get());
     begin_.record(stream_);
     batch.start(stream_);
     end_.record(stream_);
@@ -172,17 +187,24 @@ class CudaMachine : public MeasuredMachine {
   void warm_up(const Batch& batch, double seconds) const {
     const auto start = std::chrono::steady_clock::now();
     do {
-      once(batch);
+      once(batch, false);
     } while (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() <
              seconds);
   }
 
   // Read while the same work goes on, so that they are those of the work.
   std::map<std::string, std::optional<double>> readings_under_load(const Batch& batch) const {
-    const double seconds = std::max(once(batch), kMicro);
+    const double seconds = std::max(once(batch, false), kMicro);
     const int batches = static_cast<int>(std::clamp(kSustainedSeconds / seconds, 1.0, 1000.0));
     for (int i = 0; i < batches; ++i) batch.start(stream_);
-    const BoardReadings board = board_->read();
+    // nvidia-smi takes longer than the work that is queued: there is more until it has answered.
+    auto reading = std::async(std::launch::async, [this] { return board_->read(); });
+    while (reading.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+      batch.start(stream_);
+      batch.start(stream_);
+      stream_.wait();
+    }
+    const BoardReadings board = reading.get();
     stream_.wait();
     return {{"clock_mhz", board.clock_mhz},
             {"power_w", board.power_w},

@@ -15,6 +15,7 @@ constexpr int kTileRows = 8;  // threads of a tile along its rows
 constexpr float kEpsilon = 1e-5F;
 constexpr std::int64_t kVectorBytes = 16;
 constexpr std::int64_t kMaxBlocks = 1 << 20;
+constexpr long long kHeldCycles = 80'000;  // 40 us at 2 GHz: longer than a host takes for a graph
 
 __device__ float to_float(float value) { return value; }
 __device__ float to_float(__half value) { return __half2float(value); }
@@ -252,6 +253,12 @@ __global__ void count_calls(unsigned int* counter) {
   if (counter != nullptr) ++*counter;
 }
 
+__global__ void hold(long long cycles) {
+  const long long start = clock64();
+  while (clock64() - start < cycles) {
+  }
+}
+
 // ---- inputs ----
 
 // bits of the nine test values, those below zero first
@@ -427,6 +434,8 @@ void launch_stream_triad(const float* a, const float* b, float* out, std::int64_
       reinterpret_cast<const float4*>(a), reinterpret_cast<const float4*>(b),
       reinterpret_cast<float4*>(out), count / 4);
 }
+
+void launch_hold(cudaStream_t stream) { hold<<<1, 1, 0, stream>>>(kHeldCycles); }
 
 void launch_empty(unsigned int* counter, cudaStream_t stream) {
   count_calls<<<1, 1, 0, stream>>>(counter);

@@ -43,6 +43,10 @@ void launch_stream_copy(const float* in, float* out, std::int64_t count, cudaStr
 void launch_stream_triad(const float* a, const float* b, float* out, std::int64_t count,
                          cudaStream_t stream);  // a + 3 b
 
+// Keeps the stream busy for a few tens of microseconds and touches no memory, so that what is
+// queued behind it starts without waiting for the host.
+void launch_hold(cudaStream_t stream);
+
 // Adds 1 to what `counter` points to, by one thread; nothing when it is null.
 void launch_empty(unsigned int* counter, cudaStream_t stream);
 

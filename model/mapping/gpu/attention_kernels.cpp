@@ -9,16 +9,17 @@
 namespace foretell {
 namespace {
 
-constexpr const char* kFramework = "trtllm";  // whose kernels a network runs
-constexpr std::int64_t kFewQueries = 16;      // that generation kernels take at a time
+constexpr const char* kFramework = "trtllm";         // whose kernels a network runs
+constexpr const char* kOneHead = "trtllm-one-head";  // of a thread block for one query head
+constexpr std::int64_t kFewQueries = 16;             // that generation kernels take at a time
 
 // Without a table for encoders or for narrow caches those of prompts and wide caches on the same
 // chip say more than those of another chip.
-std::vector<std::string> tables_for(const std::string& architecture, const AttentionType& type,
-                                    const AttentionShape& shape) {
-  std::vector<std::string> tables = attention_tables(architecture, kFramework, type, shape);
+std::vector<std::string> tables_for(const std::string& architecture, const std::string& framework,
+                                    const AttentionType& type, const AttentionShape& shape) {
+  std::vector<std::string> tables = attention_tables(architecture, framework, type, shape);
   const auto add = [&](const AttentionType& other_type, const AttentionShape& other_shape) {
-    for (std::string& table : attention_tables(architecture, kFramework, other_type, other_shape)) {
+    for (std::string& table : attention_tables(architecture, framework, other_type, other_shape)) {
       tables.push_back(std::move(table));
     }
   };
@@ -32,6 +33,12 @@ std::vector<std::string> tables_for(const std::string& architecture, const Atten
     add(wide, causal);
   }
   return tables;
+}
+
+// No table has INT8 attention; its kernels are taken to be those of two bytes on another pipe.
+AttentionType as_measured(AttentionType type) {
+  if (type.rate == "int8") type.query_bytes = type.key_bytes = 2;
+  return type;
 }
 
 void add_bound(Seconds time, const char* name, MappedOp& op) {
@@ -86,9 +93,15 @@ AttentionShape shape_of(const AttentionDimensions& attention) {
   return shape;
 }
 
+std::string AttentionKernels::framework(const AttentionShape& shape) const {
+  const bool tokens = shape.phase == AttentionPhase::kGeneration;
+  return tokens && !heads_share_keys_ ? kOneHead : kFramework;
+}
+
 AttentionKernels::Chosen AttentionKernels::choose(const AttentionShape& shape,
                                                   const AttentionType& type) const {
-  const std::vector<std::string> tables = tables_for(device_.architecture, type, shape);
+  const std::vector<std::string> tables =
+      tables_for(device_.architecture, framework(shape), as_measured(type), shape);
   if (const auto fitted = factors_.attention(tables)) {
     Chosen chosen{fitted->factors,
                   library_of_table(device_.architecture, fitted->table),
@@ -107,8 +120,9 @@ AttentionKernels::Chosen AttentionKernels::choose(const AttentionShape& shape,
 void AttentionKernels::add(const AttentionDimensions& attention, const AttentionType& type,
                            Bytes dram, MappedOp& op) {
   const AttentionShape shape = shape_of(attention);
-  const std::string key = attention_tables(device_.architecture, kFramework, type, shape).front() +
-                          ' ' + std::to_string(shape.head_dim);
+  const std::string table =
+      attention_tables(device_.architecture, framework(shape), type, shape).front();
+  const std::string key = table + ' ' + std::to_string(shape.head_dim);
   auto known = chosen_.find(key);
   if (known == chosen_.end()) known = chosen_.emplace(key, choose(shape, type)).first;
   const Chosen& chosen = known->second;

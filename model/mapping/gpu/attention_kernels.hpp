@@ -21,8 +21,10 @@ namespace foretell {
 class AttentionKernels {
  public:
   // All outlive it. `launch`: from the kernel before to the first thread block, in a graph.
-  AttentionKernels(const GpuDeviceSpec& device, const GpuFactors& factors, Seconds launch)
-      : device_(device), factors_(factors), launch_(launch) {}
+  // Without `heads_share_keys` a thread block for tokens serves one query head.
+  AttentionKernels(const GpuDeviceSpec& device, const GpuFactors& factors, Seconds launch,
+                   bool heads_share_keys = true)
+      : device_(device), factors_(factors), launch_(launch), heads_share_keys_(heads_share_keys) {}
 
   // Appends the kernel, what bounds it, and a note when its factors are not those of this chip for
   // the library. `dram`: what comes from and goes to DRAM. UserError when it fits no SM.
@@ -37,10 +39,12 @@ class AttentionKernels {
     Ratio80 interval80{1, 1};
   };
   Chosen choose(const AttentionShape& shape, const AttentionType& type) const;
+  std::string framework(const AttentionShape& shape) const;
 
   const GpuDeviceSpec& device_;
   const GpuFactors& factors_;
   Seconds launch_;
+  bool heads_share_keys_;
   std::map<std::string, Chosen> chosen_;  // by table and width of a head
 };
 

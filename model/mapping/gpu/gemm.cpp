@@ -90,12 +90,14 @@ void add_stream_k(const GemmTiming& timing, const GemmShape& shape, const GemmTi
   }
 }
 
-GpuKernel quantise_kernel(const GemmTiming& timing, const GemmTimes& chosen) {
+GpuKernel quantise_kernel(const GemmTiming& timing, const GemmShape& shape) {
   GpuKernel kernel;
   kernel.name = "quantise";
   kernel.launch = timing.factors().quantise_launch;
   kernel.dram_rate = timing.dram_rate();
-  kernel.dram_bytes = (chosen.quantise - kernel.launch) * kernel.dram_rate;
+  kernel.dram_bytes = timing.quantise_bytes(shape);
+  if (timing.quantise_row() > Seconds(0)) add_ctas(kernel, shape.m, timing.quantise_row());
+  kernel.overlap = GemmTiming::kQuantiseOverlap;
   return kernel;
 }
 
@@ -103,7 +105,7 @@ GpuKernel quantise_kernel(const GemmTiming& timing, const GemmTimes& chosen) {
 
 GpuProgram gemm_program(const GemmTiming& timing, const GemmShape& shape, const GemmTimes& chosen) {
   GpuProgram program;
-  if (chosen.quantise > Seconds(0)) program.kernels.push_back(quantise_kernel(timing, chosen));
+  if (chosen.quantise > Seconds(0)) program.kernels.push_back(quantise_kernel(timing, shape));
   GpuKernel kernel;
   kernel.dram_bytes = chosen.dram;
   kernel.dram_rate = chosen.dram_rate;

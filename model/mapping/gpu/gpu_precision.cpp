@@ -9,7 +9,7 @@ namespace foretell {
 namespace {
 
 bool has_pipe(const GpuDeviceSpec& device, DType type) {
-  const std::string name(to_string(type));
+  const std::string name(type == DType::kNvfp4 ? "fp4" : to_string(type));
   return device.matrix_rate.count(name) + device.vector_rate.count(name) > 0;
 }
 
@@ -35,6 +35,7 @@ const std::vector<std::string>& near(const std::string& policy) {
       {"bf16-matmul", {"fp16", "fp32"}},
       {"fp16", {"bf16", "fp32"}},
       {"fp8", {"int8", "fp8-weights", "bf16", "fp16", "fp32"}},
+      {"nvfp4", {"fp8", "int8", "bf16", "fp16", "fp32"}},
       {"int8", {"fp8", "int8-weights", "bf16", "fp16", "fp32"}},
       {"int8-datasheet", {"fp8", "int8-weights", "bf16", "fp16", "fp32"}},
       {"tf32", {"fp32"}},

@@ -64,7 +64,7 @@ class GraphMapper {
         pass_type_(product_type(activation_compute(mapping.precision),
                                 activation_compute(mapping.precision))),
         attention_(mapping.system.device, mapping.factors,
-                   products_.timing(pass_type_).factors().launch),
+                   products_.timing(pass_type_).factors().launch, mapping.heads_share_keys),
         passes_(mapping.system.device, mapping.factors, products_.timing(pass_type_)),
         collectives_(mapping.system, mapping.factors,
                      products_.timing(pass_type_).factors().launch),
@@ -119,29 +119,31 @@ class GraphMapper {
 
   std::optional<LeftOperand> left_operand(const FusedOp& fused) {
     if (fused.kind != FusedKind::kLinear && fused.kind != FusedKind::kConvolution) return {};
-    const DType stored = graph_.tensor(fused.weights.front()).dtype;
-    const std::string type = product_type(mapping_.precision.matmul_compute, stored);
+    const std::string type = type_with(graph_.tensor(fused.weights.front()));
     const TensorId data = data_of(graph_, graph_.op(fused.main).inputs[0]);
     return LeftOperand{data, products_.type(type).activation_bytes};
   }
 
-  // With 8-bit types the scales of activations are known before: the kernel that makes an
-  // activation writes it in 8 bits, and in its own type only where somebody else reads that.
+  // With narrow types the scales of activations are known before: the kernel that makes an
+  // activation writes it so, and in its own type only where somebody else reads that.
   void find_narrowed() {
     std::map<TensorId, int> readers;
     std::set<TensorId> made;
     for (const FusedOp& fused : fused_) {
       for (const TensorAccess& read : fused.reads) ++readers[read.tensor];
       const std::optional<LeftOperand> left = left_operand(fused);
-      if (left && left->element <= 1 && made.count(left->data) > 0) {
+      const double share = left ? left->element / element_of(left->data) : 1;
+      if (share < 1 && made.count(left->data) > 0) {
         Narrowed& narrowed = narrowed_[left->data];
-        narrowed.share = left->element / size_of(graph_.tensor(left->data).dtype).value();
+        narrowed.share = share;
         ++narrowed.readers;
       }
       for (const TensorAccess& write : fused.writes) made.insert(write.tensor);
     }
     for (auto& [data, narrowed] : narrowed_) narrowed.alone = readers[data] == narrowed.readers;
   }
+
+  double element_of(TensorId data) const { return size_of(graph_.tensor(data).dtype).value(); }
 
   Bytes written(const FusedOp& fused) const {
     Bytes bytes;
@@ -226,6 +228,7 @@ class GraphMapper {
     if (is_forward && mapping_.factors.on_vector_pipe(product.type)) {
       return vector_convolution(fused, op);
     }
+    product.is_convolution = is_forward;  // gradients of weights are deep and divided
     product.copies = copies_between(weight.bytes());
     product.dram = dram_of(fused);
     read_activation(main.inputs[0], product, op);
@@ -267,7 +270,7 @@ class GraphMapper {
     const Bytes to(element * static_cast<double>(elements));
     PassWork work;
     work.name = "quantise";
-    work.operation = element == 1 ? "quantise" : "Cast";
+    work.operation = element <= 1 ? "quantise" : "Cast";
     work.rows = elements;
     work.element_bytes = size_of(graph_.tensor(data).dtype).value();
     work.moved = from + to;
@@ -336,8 +339,12 @@ class GraphMapper {
     AttentionType type;
     type.rate = products.rate;
     type.query_bytes = products.activation_bytes;
-    const DType cached = graph_.tensor(data_of(graph_, fused.attention.key)).dtype;
-    type.key_bytes = std::min(type.query_bytes, size_of(cached).value());
+    const Tensor& key = graph_.tensor(data_of(graph_, fused.attention.key));
+    if (key.dtype == DType::kInt8 && key.kind == TensorKind::kActivation) {
+      type.rate = "int8";  // with scales of its own, as narrow_activations() stored it
+      type.query_bytes = 1;
+    }
+    type.key_bytes = std::min(type.query_bytes, size_of(key.dtype).value());
     attention_.add(fused.attention, type, dram_of(fused), op);
   }
 

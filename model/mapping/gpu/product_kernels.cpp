@@ -77,12 +77,16 @@ ProductKernels::ProductKernels(const GpuDeviceSpec& device, const GpuFactors& fa
 
 ProductKernels::~ProductKernels() = default;
 
-ProductKernels::Kernels& ProductKernels::kernels_of(const std::string& type, bool batched) {
-  std::unique_ptr<Kernels>& kernels = kernels_[{type, batched}];
+// TensorRT's convolutions (xmma_fprop_implicit_gemm_…) walk the whole depth in one thread block;
+// where that leaves SMs idle it takes smaller tiles.
+ProductKernels::Kernels& ProductKernels::kernels_of(const std::string& type, Kind kind) {
+  std::unique_ptr<Kernels>& kernels = kernels_[{type, kind}];
   if (kernels != nullptr) return *kernels;
-  const GemmLibrary library = factors_.on_vector_pipe(type)
-                                  ? vector_library(device_.architecture, batched)
-                                  : gemm_library(device_.architecture, kLibrary, type);
+  const bool batched = kind == Kind::kMany;
+  GemmLibrary library = factors_.on_vector_pipe(type)
+                            ? vector_library(device_.architecture, batched)
+                            : gemm_library(device_.architecture, kLibrary, type);
+  if (kind == Kind::kConvolution) library.max_split = 1;
   kernels =
       std::make_unique<Kernels>(device_, gemm_type(type), library, factors_.gemm(type, batched),
                                 factors_.gemm_interval80(type, batched));
@@ -90,15 +94,18 @@ ProductKernels::Kernels& ProductKernels::kernels_of(const std::string& type, boo
 }
 
 const GemmTiming& ProductKernels::timing(const std::string& type) {
-  return kernels_of(type, false).timing;
+  return kernels_of(type, Kind::kOne).timing;
 }
 
 const GemmType& ProductKernels::type(const std::string& type) {
-  return kernels_of(type, false).type;
+  return kernels_of(type, Kind::kOne).type;
 }
 
 void ProductKernels::add(const Product& product, MappedOp& op) {
-  const Kernels& kernels = kernels_of(product.type, product.batch > 1);
+  const Kind kind = product.is_convolution ? Kind::kConvolution
+                    : product.batch > 1    ? Kind::kMany
+                                           : Kind::kOne;
+  const Kernels& kernels = kernels_of(product.type, kind);
   const GemmTiming& timing = kernels.timing;
   const GemmShape all = shape_of_all(product, kernels.library);
   GemmTimes chosen = timing.fastest(all, {product.copies, false});
@@ -169,6 +176,7 @@ Seconds ProductKernels::note_bounds(const Kernels& kernels, const Product& produ
 std::string product_type(DType compute, DType weights) {
   if (compute == DType::kInt8) return "int8";
   if (compute == DType::kFp8) return "fp8";
+  if (compute == DType::kNvfp4) return "nvfp4";
   const bool narrow = size_of(weights) < Bytes(2);
   if (narrow) return weights == DType::kInt4 ? "int4_wo" : "int8_wo";
   return std::string(to_string(compute));

@@ -24,6 +24,7 @@ struct Product {
   std::int64_t k = 0;
   Bytes dram;                      // that misses L2, results included
   int copies = 1;                  // of weights like these that are used until these are used again
+  bool is_convolution = false;     // whose kernels never divide the depth
   std::vector<std::int64_t> rows;  // of each of the products, where they differ; m is their mean
 };
 
@@ -43,7 +44,8 @@ class ProductKernels {
 
  private:
   struct Kernels;
-  Kernels& kernels_of(const std::string& type, bool batched);
+  enum class Kind { kOne, kMany, kConvolution };
+  Kernels& kernels_of(const std::string& type, Kind kind);
   // Returns the time of the matrix pipe.
   Seconds note_bounds(const Kernels& kernels, const Product& product, const GemmTimes& chosen,
                       const GpuKernel& kernel, MappedOp& op) const;
@@ -51,7 +53,7 @@ class ProductKernels {
   const GpuDeviceSpec& device_;
   const GpuFactors& factors_;
   double clock_share_;
-  std::map<std::pair<std::string, bool>, std::unique_ptr<Kernels>> kernels_;  // by type, batched
+  std::map<std::pair<std::string, Kind>, std::unique_ptr<Kernels>> kernels_;
 };
 
 // The type of a product whose operands are multiplied as `compute` and whose weights are stored as

@@ -38,6 +38,20 @@ class StreamKGemm : public ::testing::Test {
   GemmLibrary library_;
 };
 
+// The same of a product behind a quantising pass with a thread block for each row.
+TEST_F(StreamKGemm, ThePassOverTheActivationsSimulatesAsItsFormulaSays) {
+  factors_.quantise_launch = Seconds(2e-6);
+  factors_.quantise_passes = 1.5;
+  factors_.quantise_row = Cycles(1000);
+  factors_.dram_efficiency = 0.8;
+  const GemmTiming timing(gpu_, gemm_type("fp8"), library_, factors_);
+  for (const GemmShape& shape : {GemmShape{1, 128, 128}, {1000, 128, 64}, {30000, 256, 8192}}) {
+    const GemmTimes times = timing.fastest(shape, {});
+    const Seconds simulated = program_time(gemm_program(timing, shape, times), gpu_);
+    EXPECT_NEAR(simulated / times.total, 1, 1e-9) << shape.m;
+  }
+}
+
 TEST_F(StreamKGemm, OneTileMoreThanAWaveCostsHardlyMore) {
   const GemmTimes wave = time(shape_of(100, 1000), 1000);
   const GemmTimes alone = time(shape_of(101, 1000), 0);

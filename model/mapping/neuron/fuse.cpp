@@ -18,13 +18,14 @@ constexpr std::array<std::string_view, 4> kBinary = {"Add", "Sub", "Mul", "Div"}
 constexpr std::array<std::string_view, 3> kReductions = {"ReduceSum", "ReduceMean", "ReduceMax"};
 constexpr std::array<std::string_view, 3> kCollectives = {"AllReduce", "ReduceScatter",
                                                           "AllGather"};
-// Also softmax and reductions of another than the last axis, and products of activations.
-constexpr std::array<std::string_view, 14> kGeneral = {
+// Also softmax and reductions of another than the last axis, products of activations, and masks
+// outside of a fused attention, as training has them.
+constexpr std::array<std::string_view, 15> kGeneral = {
     "Gradient",    "Update",    "ConvWeightGradient",
     "Elementwise", "Reduce",    "AlongAxis",
     "Move",        "Concat",    "Pad",
     "Softmax",     "ReduceSum", "ReduceMean",
-    "ReduceMax",   "MatMul"};
+    "ReduceMax",   "MatMul",    "CausalMask"};
 constexpr std::array<std::string_view, 2> kNorms = {"LayerNorm", "RmsNorm"};
 
 bool is_weight(const Graph& graph, TensorId id) {

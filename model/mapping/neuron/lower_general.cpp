@@ -64,6 +64,7 @@ class GeneralLowering {
     if (op_.kind == "Update") return update(ready);
     if (op_.kind == "Gradient") return gradient(ready);
     if (op_.kind == "Move" || op_.kind == "Concat" || op_.kind == "Pad") return move(ready);
+    if (op_.kind == "CausalMask") return passes(Engine::kVector, Opcode::kTensorScalar, ready);
     if (op_.kind == "AlongAxis" || op_.kind == "Softmax") {  // largest or sum, function, scaling
       Deps done = passes(Engine::kVector, Opcode::kTensorReduce, ready);
       done = passes(Engine::kScalar, Opcode::kActivate, done);

@@ -200,12 +200,12 @@ TEST(SmallGraph, SkippedLayersLeaveNothing) {
 TEST(SmallGraph, AnOperatorWithoutMappingIsNamed) {
   GraphWriter w;
   const TensorId x = w.input("x", {128, 256});
-  const Graph graph = w.finish(w.op("mask", "CausalMask", {x}, {{"offset", std::int64_t{0}}}));
+  const Graph graph = w.finish(w.op("exchange", "AllToAll", {x}, {{"ranks", std::int64_t{2}}}));
   try {
     map(graph);
     FAIL();
   } catch (const UserError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("operator 'mask' (CausalMask) has no mapping"));
+    EXPECT_THAT(error.what(), HasSubstr("operator 'exchange' (AllToAll) has no mapping"));
   }
 }
 

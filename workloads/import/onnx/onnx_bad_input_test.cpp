@@ -53,10 +53,11 @@ class OnnxFile : public ::testing::Test {
     return std::string("onnx_") + ::testing::UnitTest::GetInstance()->current_test_info()->name();
   }
 
-  static std::string bytes(const std::string& graph) {
+  static std::string bytes(const std::string& graph, const std::string& beside = "",
+                           int opset = 13) {
     onnx::ModelProto model;
-    const std::string text =
-        "ir_version: 8 opset_import { version: 13 } graph { name: 'g'\n" + graph + "}";
+    const std::string text = "ir_version: 8 opset_import { version: " + std::to_string(opset) +
+                             " } " + beside + " graph { name: 'g'\n" + graph + "}";
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &model)) << text;
     return model.SerializeAsString();
   }
@@ -131,6 +132,84 @@ TEST_F(OnnxFile, OperatorsThatAreNotKnownAreNamed) {
   EXPECT_THAT(message(bytes(ends + node("Magic", {"x"}, "y", "domain: 'org.example'"))),
               AllOf(HasSubstr("Magic"), HasSubstr("domain 'org.example'")));
   EXPECT_THAT(message(bytes(ends + node("NonZero", {"x"}, "y"))), HasSubstr("NonZero"));
+}
+
+// Squares its input, through another function; `slope` is the call's.
+const char* const kFunctions =
+    "functions { name: 'Inner' domain: 'local' input: 'a' output: 'c' attribute: 'slope'"
+    "  node { op_type: 'LeakyRelu' input: 'a' output: 'b'"
+    "         attribute { name: 'alpha' ref_attr_name: 'slope' type: FLOAT } }"
+    "  node { op_type: 'Mul' input: 'b' input: 'b' output: 'c' } }"
+    "functions { name: 'Outer' domain: 'local' input: 'x' output: 'y'"
+    "  node { op_type: 'Inner' domain: 'local' input: 'x' output: 'b'"
+    "         attribute { name: 'slope' type: FLOAT f: 0.5 } }"
+    "  node { op_type: 'Tanh' input: 'b' output: 'y' } }";
+
+TEST_F(OnnxFile, FunctionsOfTheFileBecomeTheirOperators) {
+  const std::string ends = value("input", "x", {"2"}) + value("output", "y", {"2"});
+  const std::string calls =
+      node("Outer", {"x"}, "b", "domain: 'local'") + node("Outer", {"b"}, "y", "domain: 'local'");
+  const ImportedOnnx model = import_onnx(write(bytes(ends + calls, kFunctions)), {});
+  std::vector<std::string> names;
+  for (const Op& op : model.graph.ops()) names.push_back(op.name);
+  ASSERT_EQ(names.size(), 6U);
+  EXPECT_EQ(names[0], "Outer/Inner/LeakyRelu");
+  EXPECT_EQ(names[5], "Outer.1/Tanh");
+}
+
+TEST_F(OnnxFile, FunctionsThatCallThemselvesOrGrowAreRefused) {
+  const std::string ends = value("input", "x", {"2"}) + value("output", "y", {"2"});
+  const std::string itself =
+      "functions { name: 'F' domain: 'local' input: 'x' output: 'y'"
+      " node { op_type: 'F' domain: 'local' input: 'x' output: 'y' } }";
+  EXPECT_THAT(message(bytes(ends + node("F", {"x"}, "y", "domain: 'local'"), itself)),
+              HasSubstr("calls itself"));
+  std::string doubles =  // of the one before, 2^20 in all
+      "functions { name: 'F0' domain: 'd' input: 'x' output: 'y'"
+      " node { op_type: 'Relu' input: 'x' output: 'y' } }";
+  for (int i = 1; i <= 20; ++i) {
+    const std::string before = "op_type: 'F" + std::to_string(i - 1) + "' domain: 'd'";
+    doubles += "functions { name: 'F" + std::to_string(i) +
+               "' domain: 'd' input: 'x' output: 'y'"
+               " node { " +
+               before + " input: 'x' output: 'm' } node { " + before +
+               " input: 'm' output: 'y' } }";
+  }
+  EXPECT_THAT(message(bytes(ends + node("F20", {"x"}, "y", "domain: 'd'"), doubles)),
+              HasSubstr("more than 200000 nodes"));
+}
+
+TEST_F(OnnxFile, ShapesThatTheLibraryLeavesOpen) {
+  const std::string inputs = value("input", "x", {"2", "3"}) + value("input", "w", {"3", "5"});
+  const auto einsum = [&](const std::string& equation) {
+    return bytes(inputs + value("output", "y", {"2", "5"}) +
+                 node("Einsum", {"x", "w"}, "m",
+                      "attribute { name: 'equation' type: STRING s: '" + equation + "' }") +
+                 node("Relu", {"m"}, "y"));
+  };
+  EXPECT_EQ(message(einsum("ab,bc->ac")), "no error");
+  EXPECT_EQ(message(einsum("ab, bc")), "no error");
+  EXPECT_THAT(message(einsum("ab,ac->bc")),
+              AllOf(HasSubstr("Einsum"), HasSubstr("axis 'a' is 2 and 3")));
+  EXPECT_THAT(message(einsum("ab,bcd->ac")), HasSubstr("'w' has 2 axes"));
+  EXPECT_THAT(message(einsum("ab->ac")), HasSubstr("needs 1 inputs"));
+  const std::string depth = "initializer { name: 'd' data_type: 7 int64_data: 7 }\n";
+  const std::string values =
+      "initializer { name: 'v' data_type: 1 dims: 2 float_data: 0 float_data: 1 }\n";
+  EXPECT_EQ(message(bytes(value("input", "x", {"2", "3"}) + depth + values +
+                          value("output", "y", {"2", "3", "7"}) +
+                          node("OneHot", {"x", "d", "v"}, "m") + node("Relu", {"m"}, "y"))),
+            "no error");
+}
+
+TEST_F(OnnxFile, OpsetsThatWereNotLookedAtAreNoted) {
+  const std::string net =
+      value("input", "x", {"2"}) + value("output", "y", {"2"}) + node("Relu", {"x"}, "y");
+  EXPECT_TRUE(import_onnx(write(bytes(net, "", 20)), {}).notes.empty());
+  EXPECT_THAT(import_onnx(write(bytes(net, "", 99)), {}).notes.front(),
+              HasSubstr("opset 99 is newer than 20"));
+  EXPECT_THAT(import_onnx(write(bytes(net, "", 6)), {}).notes.front(),
+              HasSubstr("opset 6 is older than 7"));
 }
 
 TEST_F(OnnxFile, OpenDimensionsAreBoundByNameOrByTheRun) {

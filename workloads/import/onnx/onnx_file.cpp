@@ -25,6 +25,8 @@ constexpr int kMostTensorBytes = 1 << 16;
 
 // Field numbers of the format (onnx.proto).
 constexpr int kModelGraph = 7;
+constexpr int kModelFunction = 25;
+constexpr int kFunctionNode = 7;
 constexpr int kGraphNode = 1;
 constexpr int kGraphInitializer = 5;
 constexpr int kGraphSparseInitializer = 15;
@@ -222,12 +224,14 @@ class NodeCounter {
   }
 
  private:
-  enum class Message { kModel, kGraph, kNode, kAttribute, kOther };
+  enum class Message { kModel, kGraph, kFunction, kNode, kAttribute, kOther };
   static constexpr int kDeepest = 100;  // as the library reads them
 
   static Message inside(Message outer, int field) {
     if (outer == Message::kModel && field == kModelGraph) return Message::kGraph;
+    if (outer == Message::kModel && field == kModelFunction) return Message::kFunction;
     if (outer == Message::kGraph && field == kGraphNode) return Message::kNode;
+    if (outer == Message::kFunction && field == kFunctionNode) return Message::kNode;
     if (outer == Message::kNode && field == kNodeAttribute) return Message::kAttribute;
     const bool body = field == kAttributeGraph || field == kAttributeGraphs;
     return outer == Message::kAttribute && body ? Message::kGraph : Message::kOther;

@@ -12,15 +12,16 @@
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "workloads/import/onnx/onnx_file.hpp"
+#include "workloads/import/onnx/onnx_functions.hpp"
 #include "workloads/import/onnx/onnx_inputs.hpp"
 #include "workloads/import/onnx/onnx_node.hpp"
+#include "workloads/import/onnx/onnx_shapes.hpp"
 #include "workloads/import/onnx/onnx_tensor.hpp"
 #include "workloads/ir/operators.hpp"
 
 namespace foretell {
 namespace {
 
-constexpr std::int64_t kOldestOpset = 7;
 constexpr int kDeepestBody = 16;
 
 class Loader {
@@ -32,6 +33,7 @@ class Loader {
         graph_(model_->mutable_graph()) {}
 
   OnnxGraph run() {
+    inline_functions(path_, model_.get());
     read_opsets();
     for (const onnx::TensorProto& tensor : graph_->initializer()) add_initializer(tensor);
     for (const onnx::ValueInfoProto& input : graph_->input()) {
@@ -77,10 +79,8 @@ class Loader {
     }
     if (result_.opset == 0 && opsets_.empty()) result_.opset = 1;
     opsets_[""] = static_cast<int>(result_.opset);
-    if (result_.opset > 0 && result_.opset < kOldestOpset) {
-      result_.notes.push_back("opset " + std::to_string(result_.opset) +
-                              " is older than 7, from which on operators are known");
-    }
+    const std::string note = note_of_opset(result_.opset);
+    if (!note.empty()) result_.notes.push_back(note);
   }
 
   void add_initializer(const onnx::TensorProto& proto) {
@@ -390,6 +390,16 @@ class Loader {
     fail(node, "its value is sparse or text, which is not supported");
   }
 
+  // What a rule about the node says; its mistakes get the name of the node.
+  template <typename Rule>
+  auto checked(const OnnxNode& node, const Rule& rule) const {
+    try {
+      return rule();
+    } catch (const UserError& error) {
+      fail(node, error.what());
+    }
+  }
+
   // Types of the outputs by the rules of the library; empty where it knows the operator no more.
   std::vector<onnx::TypeProto> infer(const OnnxNode& node, onnx::NodeProto& proto) {
     const std::string domain = proto.domain() == "ai.onnx" ? "" : proto.domain();
@@ -398,6 +408,11 @@ class Loader {
         opset == opsets_.end()
             ? nullptr
             : onnx::OpSchemaRegistry::Schema(proto.op_type(), opset->second, domain);
+    if (const auto shape = checked(node, [&] { return own_shape(node, result_); })) {
+      const bool like_first = node.type != "OneHot";
+      return {
+          type_of(*shape, like_first ? types_.at(node.inputs[0]).tensor_type().elem_type() : 0)};
+    }
     if (schema == nullptr || !schema->has_type_and_shape_inference_function()) return {};
     for (const std::string& mistake : {wrong_divisor(node), wrong_axes(node, result_)}) {
       if (!mistake.empty()) fail(node, mistake);
@@ -425,7 +440,7 @@ class Loader {
     if (declared != nullptr && !declared->has_tensor_type() &&
         declared->value_case() != onnx::TypeProto::VALUE_NOT_SET)
       fail(node, "sequences, maps and optional values are not supported");
-    const Shape shape = merged_shape(node, name, inferred, declared);
+    const Shape shape = checked(node, [&] { return merged_shape(name, inferred, declared); });
     int element_type = inferred.tensor_type().elem_type();
     if (element_type == 0 && declared != nullptr)
       element_type = declared->tensor_type().elem_type();
@@ -440,39 +455,6 @@ class Loader {
     tensor.dtype = *dtype;
     tensor.is_weight = is_weight;
     define(name, std::move(tensor), element_type);
-  }
-
-  Shape merged_shape(const OnnxNode& node, const std::string& name, const onnx::TypeProto& inferred,
-                     const onnx::TypeProto* declared) const {
-    const bool has_inferred = inferred.has_tensor_type() && inferred.tensor_type().has_shape();
-    const bool has_declared =
-        declared != nullptr && declared->has_tensor_type() && declared->tensor_type().has_shape();
-    if (!has_inferred && !has_declared) unknown_shape(node, name);
-    const onnx::TensorShapeProto& first =
-        has_inferred ? inferred.tensor_type().shape() : declared->tensor_type().shape();
-    Shape shape;
-    for (int axis = 0; axis < first.dim_size(); ++axis) {
-      const onnx::TensorShapeProto::Dimension* other = nullptr;
-      if (has_inferred && has_declared &&
-          declared->tensor_type().shape().dim_size() == first.dim_size())
-        other = &declared->tensor_type().shape().dim(axis);
-      const bool known = first.dim(axis).has_dim_value();
-      const bool other_known = other != nullptr && other->has_dim_value();
-      if (known && other_known && first.dim(axis).dim_value() != other->dim_value()) {
-        fail(node, "axis " + std::to_string(axis) + " of '" + name + "' is " +
-                       std::to_string(first.dim(axis).dim_value()) + " by its inputs, but " +
-                       std::to_string(other->dim_value()) + " as the file declares it");
-      }
-      if (!known && !other_known) unknown_shape(node, name);
-      shape.push_back(known ? first.dim(axis).dim_value() : other->dim_value());
-      if (shape.back() < 0) fail(node, "its result '" + name + "' has shape " + to_string(shape));
-    }
-    return shape;
-  }
-
-  [[noreturn]] void unknown_shape(const OnnxNode& node, const std::string& name) const {
-    fail(node, "the shape of its result '" + name +
-                   "' depends on data or on a rule that is not known: no mapping");
   }
 
   std::string path_;

@@ -41,4 +41,13 @@ std::vector<OnnxDimension> onnx_inputs(const std::string& path) {
   return dimensions;
 }
 
+std::string onnx_opset_note(const std::string& path) {
+  const auto model = read_onnx_file(path);
+  for (const onnx::OperatorSetIdProto& opset : model->opset_import()) {
+    if (opset.domain().empty() || opset.domain() == "ai.onnx")
+      return note_of_opset(opset.version());
+  }
+  return "";
+}
+
 }  // namespace foretell

@@ -28,4 +28,7 @@ OnnxDimension onnx_dimension(const std::string& input, int axis,
 // Of every input of the network, in order. UserErrors as of read_onnx_file().
 std::vector<OnnxDimension> onnx_inputs(const std::string& path);
 
+// What to say about the opset of the file; empty: nothing. UserError: as onnx_inputs.
+std::string onnx_opset_note(const std::string& path);
+
 }  // namespace foretell

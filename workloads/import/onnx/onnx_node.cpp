@@ -1,5 +1,7 @@
 #include "workloads/import/onnx/onnx_node.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -67,6 +69,18 @@ std::string role_of_dimension(const std::string& name, bool is_named, int axis) 
   if (is_batch) return "batch";
   const bool is_sequence = contains("seq") || lower == "s" || lower == "l" || contains("token");
   return is_sequence ? "seq" : "";
+}
+
+std::string note_of_opset(std::int64_t opset) {
+  constexpr std::int64_t kOldest = 7;
+  constexpr std::int64_t kNewest = 20;
+  if (opset > 0 && opset < kOldest) {
+    return fmt::format("opset {} is older than {}, from which on operators are known", opset,
+                       kOldest);
+  }
+  if (opset <= kNewest) return "";
+  return fmt::format("opset {} is newer than {}: operators are read as they were in {}", opset,
+                     kNewest, kNewest);
 }
 
 void check_sizes(const std::string& path, const DimensionSizes& sizes,
@@ -172,9 +186,14 @@ std::vector<OnnxTensor> larger_of(const std::vector<OnnxTensor>& a,
 }
 
 bool never_stops(const OnnxGraph& body) {
-  const OnnxTensor& goes_on = body.tensor(body.outputs.front());
-  return body.outputs.front() == body.inputs[1] ||
-         (goes_on.is_number() && goes_on.constant->values.front() != 0);
+  std::string goes_on = body.outputs.front();
+  for (auto node = body.nodes.rbegin(); node != body.nodes.rend(); ++node) {
+    const bool passes = node->type == "Identity" || node->type == "Cast";
+    if (passes && node->outputs.front() == goes_on) goes_on = node->inputs.at(0);
+  }
+  const OnnxTensor& condition = body.tensor(goes_on);
+  return goes_on == body.inputs[1] ||
+         (condition.is_number() && condition.constant->values.front() != 0);
 }
 
 bool OnnxTensor::is_number() const { return constant && constant->values.size() == 1; }

@@ -21,6 +21,9 @@ std::string wrong_divisor(const OnnxNode& node);
 // What is wrong with axes of an image and of its weight, which the library does not compare.
 std::string wrong_axes(const OnnxNode& node, const OnnxGraph& graph);
 
+// What to say about an opset other than those that operators were looked at in; empty: nothing.
+std::string note_of_opset(std::int64_t opset);
+
 // Operators of later opsets in the form in which the library knows them. `axes`: the second input
 // where it is constant, or nullptr.
 onnx::NodeProto adapted_node(const onnx::NodeProto& node, std::int64_t opset,

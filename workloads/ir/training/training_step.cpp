@@ -34,7 +34,7 @@ void check_types(const Graph& graph) {
     }
     if (tensor.kind != TensorKind::kWeight) continue;
     const DType type = tensor.dtype;
-    if (type == DType::kInt4 || type == DType::kInt8 || type == DType::kFp8) {
+    if (size_of(type) < Bytes(2)) {
       throw UserError("training: weights of type " + std::string(to_string(type)) +
                       " are not trained; take --dtype bf16, fp16, bf16-matmul, tf32 or fp32");
     }

@@ -9,6 +9,7 @@ import * as echarts from 'echarts/core';
 import {CanvasRenderer, SVGRenderer} from 'echarts/renderers';
 
 import {element} from './dom.js';
+import {withWholeLegend} from './options.js';
 
 echarts.use([
   AriaComponent, BarChart, CanvasRenderer, CustomChart, DataZoomComponent, GridComponent, HeatmapChart,
@@ -40,8 +41,13 @@ function readTheme() {
 let theme = null;
 const currentTheme = () => (theme ??= readTheme());
 
+function built(build, host) {
+  const width = host.clientWidth || 600;
+  return withWholeLegend(build(currentTheme(), width), width);
+}
+
 function draw(chart) {
-  const {option, height} = chart.build(currentTheme(), chart.host.clientWidth || 600);
+  const {option, height} = built(chart.build, chart.host);
   chart.host.style.height = `${height}px`;
   if (!chart.instance) {
     chart.instance = echarts.init(chart.host, null, {renderer: chart.marks > kManyMarks ? 'canvas' : 'svg'});
@@ -83,7 +89,7 @@ export function figure(caption, build, {marks = 0, description = caption, onRead
   host.style.height = `${kLikelyHeight}px`;
   if (marks <= kManyMarks) {
     requestAnimationFrame(() => {
-      if (host.isConnected && !chart.instance) host.style.height = `${build(currentTheme(), host.clientWidth || 600).height}px`;
+      if (host.isConnected && !chart.instance) host.style.height = `${built(build, host).height}px`;
     });
   }
   const made = element('figure', {}, element('figcaption', {}, caption), host);

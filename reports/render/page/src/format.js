@@ -55,7 +55,9 @@ export function usd(value) {
 }
 
 export function percent(share) {
-  return known(share) ? `${digits(share * 100, 3)} %` : '–';
+  if (!known(share)) return '–';
+  const hundredths = share * 100;
+  return `${Math.abs(hundredths - Math.round(hundredths)) < 1e-9 ? Math.round(hundredths) : hundredths.toFixed(1)} %`;
 }
 
 export function signedPercent(share) {

@@ -61,6 +61,31 @@ export const legendOf = (theme, extra = {}) =>
   ({show: true, type: 'scroll', top: 0, textStyle: {color: theme.ink}, itemGap: 18, pageTextStyle: {color: theme.ink},
     pageIconColor: theme.ink, pageIconInactiveColor: theme.line, ...extra});
 
+const kLegendRow = 22;
+const kMostLegendRows = 8; // more, and it is turned over page by page
+const kLetter = 6.7;
+
+// The chart with room for a legend of several rows where one is too short: {option, height}.
+export function withWholeLegend({option, height}, width) {
+  if (!option.legend?.show || !option.grid) return {option, height};
+  const names = [...new Set(option.legend.data ?? option.series.map(({name}) => name))].filter(Boolean);
+  const longest = Math.floor((width - 60) / kLetter);
+  let rows = 1;
+  let used = 0;
+  for (const name of names) {
+    const wide = 30 + kLetter * Math.min(name.length, longest) + 18;
+    if (used > 0 && used + wide > width) {
+      rows += 1;
+      used = 0;
+    }
+    used += wide;
+  }
+  if (rows > kMostLegendRows) return {option, height};
+  const more = (rows - 1) * kLegendRow;
+  const legend = {...option.legend, type: 'plain', formatter: (name) => clipped(name, longest)};
+  return {option: {...option, legend, grid: {...option.grid, top: option.grid.top + more}}, height: height + more};
+}
+
 // The interval of each bar as a line with ends; data are [low, high, row]. `place` says which of
 // `count` bars that share a row carries it; textOf(row) stands at the end.
 export function whiskers(theme, name, data, place = 0, count = 1, textOf = () => '') {

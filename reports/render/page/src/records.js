@@ -45,10 +45,11 @@ const kFieldOf = {seq: 'seq_len', 'input-len': 'input_len', 'output-len': 'outpu
 // The fields of a scenario with their values: lengths that vary stand in place of their number, and
 // every branch and loop is a field.
 export function scenarioFields({context}) {
-  const {distributions = {}, branches = {}, trips = {}, ...fields} = context.scenario ?? {};
+  const {distributions = {}, branches = {}, trips = {}, dimensions = {}, ...fields} = context.scenario ?? {};
   for (const [option, text] of Object.entries(distributions)) fields[kFieldOf[option] ?? option] = text;
   for (const [name, text] of Object.entries(branches)) fields[`branch ${name}`] = text;
   for (const [name, text] of Object.entries(trips)) fields[`trips ${name}`] = text;
+  for (const [name, size] of Object.entries(dimensions)) fields[name] ??= size;
   return fields;
 }
 
@@ -104,15 +105,16 @@ export const scenarioText = (record, fields) =>
 
 export function commandOf({context}) {
   const scenario = scenarioFields({context});
-  const words = ['foretell', 'run', '--on', context.system, '--workload', context.workload, '--dtype', context.dtype];
+  const workload = context.workload_file ?? context.workload;
+  const words = ['foretell', 'run', '--on', context.system, '--workload', workload, '--dtype', context.dtype];
   for (const [field, option] of kOptions) {
     if (scenario[field] != null) words.push(option, String(scenario[field]));
   }
-  for (const option of ['branch', 'trips']) {
-    const given = (option === 'branch' ? context.scenario?.branches : context.scenario?.trips) ?? {};
-    for (const [name, text] of Object.entries(given)) words.push(`--${option}`, `${name}=${text}`);
+  for (const [option, field] of [['branch', 'branches'], ['trips', 'trips'], ['dim', 'dimensions']]) {
+    for (const [name, text] of Object.entries(context.scenario?.[field] ?? {})) words.push(`--${option}`, `${name}=${text}`);
   }
   if (scenario.sequence_parallel) words.push('--sequence-parallel');
+  if (scenario.exact) words.push('--exact');
   for (const override of context.set ?? []) words.push('--set', override);
   if (context.factors === 'none') words.push('--factors', 'none');
   if (context.seed) words.push('--seed', String(context.seed));
@@ -156,8 +158,8 @@ export function labelsOf(records, except = []) {
   return rows.map((row) => (fields.length ? fields.map((field) => word(row, field)).join(' · ') : row.dtype));
 }
 
-const kNarrowToWide = ['int4-weights', 'int4', 'int8-datasheet', 'int8', 'int8-weights', 'fp8-weights', 'fp8', 'fp16',
-  'bf16', 'bf16-matmul', 'tf32', 'fp32'];
+const kNarrowToWide = ['int4-weights', 'int4', 'nvfp4', 'int8-datasheet', 'int8', 'int8-weights', 'fp8-weights', 'fp8',
+  'fp16', 'bf16', 'bf16-matmul', 'tf32', 'fp32'];
 
 // Data types from narrow to wide; other names follow in their own order.
 export function narrowFirst(dtypes) {

@@ -17,6 +17,12 @@ function record({dtype = 'bf16', system = 'inf2.xlarge', throughput = 900, scena
   };
 }
 
+test('the command names the file and what it leaves open', () => {
+  const command = commandOf({context: {system: 's', workload: 'bert', workload_file: 'my nets/bert.onnx', dtype: 'bf16',
+    scenario: {batch: 8, dimensions: {sequence: '128'}, exact: true}}});
+  assert.equal(command, "foretell run --on s --workload 'my nets/bert.onnx' --dtype bf16 --batch 8 --dim sequence=128 --exact");
+});
+
 test('a rate that only the datasheet promises is not the answer, unless there is no other', () => {
   const promised = record({dtype: 'int8-datasheet', throughput: 2000});
   const slower = record({dtype: 'int8-datasheet', throughput: 1500});

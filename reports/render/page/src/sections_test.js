@@ -8,8 +8,9 @@ import {hourly} from './sections/cost.js';
 import {dtypesOf, rowsOf} from './sections/data_types.js';
 import {memoryRows} from './sections/memory.js';
 import {reachable, rooflinePoints} from './sections/roofline.js';
-import {briefName} from './options.js';
-import {lanesOf, traceOf} from './sections/timeline.js';
+import {briefName, withWholeLegend} from './options.js';
+import {changeColumns} from './sections/summary.js';
+import {lanesOf, operatorsOnce, traceOf} from './sections/timeline.js';
 import {axesOf} from './sections/what_if.js';
 import {compareBy, csvOf, filterRows} from './table.js';
 
@@ -87,6 +88,34 @@ test('the saved timeline has an event per operator, in microseconds, on named tr
   assert.equal(slices[1].ts, 1e6);
   const named = new Set(traceEvents.filter(({name}) => name === 'thread_name').map(({tid}) => tid));
   assert.ok(slices.every(({tid}) => named.has(tid)));
+});
+
+test('overrides that vary are columns that sort by size', () => {
+  const changed = (...set) => ({context: {set}});
+  const columns = changeColumns([changed('device.hbm.bandwidth=820 GB/s', 'core.tensor.clock=2.8 GHz', 'a.b=1'),
+    changed('device.hbm.bandwidth=1.6 TB/s', 'core.tensor.clock=1.4 GHz', 'a.b=1'), changed('a.b=1')]);
+  assert.deepEqual(columns.map(({title}) => title), ['hbm bandwidth', 'tensor clock']);
+  assert.equal(columns[0].value(changed('device.hbm.bandwidth=1.6 TB/s')), 1.6e12);
+  assert.equal(columns[0].text(0, changed()), 'as shipped');
+  assert.deepEqual(changeColumns([changed('a.b=1'), changed('a.b=2')]), []);
+});
+
+test('a decode step is drawn as it runs once', () => {
+  const operators = [{name: 'prefill.a', duration_s: 2, flops: 8, bytes: 4}, {name: 'decode.a', duration_s: 8, flops: 8, bytes: 4}];
+  const once = operatorsOnce({operators, generation: [{tokens: 1}, {tokens: 3}]});
+  assert.deepEqual(once.map(({duration_s, flops, bytes}) => [duration_s, flops, bytes]), [[2, 8, 4], [2, 2, 1]]);
+  assert.equal(operatorsOnce({operators}), operators);
+});
+
+test('a legend that is too long for one row gets more, and the chart room for them', () => {
+  const chart = (names) => ({option: {legend: {show: true, type: 'scroll'}, grid: {top: 36}, series: names.map((name) => ({name}))}, height: 300});
+  assert.equal(withWholeLegend(chart(['a', 'b']), 600).height, 300);
+  const whole = withWholeLegend(chart(Array.from({length: 9}, (_, at) => `series number ${at}`)), 390);
+  assert.equal(whole.option.legend.type, 'plain');
+  assert.equal(whole.height - 300, whole.option.grid.top - 36);
+  assert.ok(whole.height > 340);
+  const many = withWholeLegend(chart(Array.from({length: 90}, (_, at) => `series number ${at}`)), 390);
+  assert.equal(many.option.legend.type, 'scroll');
 });
 
 test('a scatter has one series per class and the line of agreement', () => {

@@ -5,6 +5,8 @@
 import {element, saveButton} from './dom.js';
 
 const kPageRows = 50;
+const kBroad = 24; // letters
+const kLookedAt = 500; // rows, to tell how broad a column is
 const kMinFilterRows = 6; // shorter tables are read faster than filtered
 
 const missing = (value) => value == null || value === '' || Number.isNaN(value);
@@ -89,6 +91,9 @@ export function makeTable({name, columns: given, rows, onChoose, onOrder, pageRo
     })));
   };
 
+  const looked = rows.slice(0, kLookedAt);
+  const broad = new Set(columns.filter((column) =>
+    column.broad && looked.some((row) => String(cellText(column, row)).length > kBroad)));
   const bodyRow = (row) => {
     const cells = columns.map((column, at) => {
       const text = cellText(column, row);
@@ -98,7 +103,7 @@ export function makeTable({name, columns: given, rows, onChoose, onOrder, pageRo
         : column.link?.(row) ? element('a', {href: encodeURI(column.link(row))}, text) : text;
       return element(at === 0 ? 'th' : 'td', {
         scope: at === 0 ? 'row' : null,
-        class: column.text ? 'number' : column.wide ? 'wide' : column.broad ? 'broad' : null,
+        class: column.text ? 'number' : column.wide ? 'wide' : broad.has(column) ? 'broad' : null,
         title: hint || null,
         onclick: hint ? (event) => showHint(event.currentTarget) : null,
       }, content);

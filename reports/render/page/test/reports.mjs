@@ -28,23 +28,27 @@ export function reportOf(name, records, ...options) {
 }
 
 // As many records as asked for that differ in their batch and bandwidth, from one prediction; the
-// first hundred with their operators.
+// first hundred with their operators, the others as a study keeps them.
 export function manyOf(record, count) {
-  const brief = {...record, operators: [], resources: []};
+  const brief = {...record, operators: [], resources: [], values: []};
+  const scaled = (numbers, factor) =>
+    Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, value == null ? value : value / factor]));
   return Array.from({length: count}, (_, at) => {
-    const copy = structuredClone(at < 100 ? record : brief);
+    const {context, summary, ...rest} = at < 100 ? record : brief;
     const factor = 1 + (at % 97) / 50;
-    copy.context.scenario.batch = 1 + (at % 64);
-    copy.context.set = [`device.hbm.bandwidth=${(0.4 + 0.01 * Math.floor(at / 64)).toFixed(2)} TB/s`];
-    copy.summary.throughput *= factor;
-    copy.summary.latency_s /= factor;
-    copy.summary.call_s /= factor;
-    copy.summary.interval80 = Object.fromEntries(Object.entries(copy.summary.interval80).map(([field, [low, high]]) =>
-      [field, field === 'throughput' ? [low * factor, high * factor] : [low / factor, high / factor]]));
-    for (const option of Object.keys(copy.summary.costs_usd_per_million)) {
-      copy.summary.costs_usd_per_million[option] /= factor;
-    }
-    if (copy.summary.cost_usd_per_million != null) copy.summary.cost_usd_per_million /= factor;
-    return copy;
+    const {latency_s, call_s, cost_usd_per_million} = summary;
+    return {
+      ...rest,
+      context: {...context, scenario: {...context.scenario, batch: 1 + (at % 64)},
+        set: [`device.hbm.bandwidth=${(0.4 + 0.01 * Math.floor(at / 64)).toFixed(2)} TB/s`]},
+      summary: {
+        ...summary,
+        ...scaled({latency_s, call_s, cost_usd_per_million}, factor),
+        throughput: summary.throughput * factor,
+        interval80: Object.fromEntries(Object.entries(summary.interval80).map(([field, [low, high]]) =>
+          [field, field === 'throughput' ? [low * factor, high * factor] : [low / factor, high / factor]])),
+        costs_usd_per_million: scaled(summary.costs_usd_per_million, factor),
+      },
+    };
   });
 }

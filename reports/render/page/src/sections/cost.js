@@ -61,7 +61,7 @@ export const cost = {
         (theme, width) => costOption(theme, width, shown), {marks: shown.length * options.length}),
       makeTable({
         name: 'Cost by purchase option',
-        rows: priced,
+        rows: cheapest,
         pageRows: 15, fileName: 'cost.csv',
         columns: [
           {title: 'System', value: ({context}) => context.system},

@@ -1,4 +1,5 @@
 // The predictions side by side: the table that everything else is chosen from.
+import {magnitude} from '../dimensions.js';
 import {element} from '../dom.js';
 import {memory, number, seconds, usd} from '../format.js';
 import {changeOf, scenarioText, varyingScenario} from '../records.js';
@@ -64,15 +65,35 @@ const kColumns = [
   {title: 'Bottleneck', value: ({summary}) => summary.bottleneck ?? ''},
 ];
 
+const kMostChanges = 6;
+
+// A column per overridden value where predictions differ in several; none where they have names.
+export function changeColumns(records) {
+  if (records.some(({change}) => change)) return [];
+  const valueOf = ({context}, path) => (context.set ?? []).find((text) => text.startsWith(`${path}=`))?.slice(path.length + 1);
+  const paths = [...new Set(records.flatMap(({context}) => (context.set ?? []).map((text) => text.slice(0, text.indexOf('=')))))]
+    .filter((path) => new Set(records.map((record) => valueOf(record, path))).size > 1);
+  if (paths.length < 2 || paths.length > kMostChanges) return [];
+  const brief = (path) => path.split('.').slice(-2).join(' ');
+  return paths.map((path) => ({
+    title: paths.filter((other) => brief(other) === brief(path)).length > 1 ? path : brief(path),
+    hint: path,
+    value: (record) => magnitude(valueOf(record, path) ?? '') ?? valueOf(record, path) ?? null,
+    text: (_, record) => valueOf(record, path) ?? 'as shipped',
+  }));
+}
+
 export const summary = {
   id: 'summary',
   title: 'Summary',
   applies: ({records}) => records.length > 0,
   draw(root, report) {
     const {records} = report;
+    const changes = changeColumns(records);
     const fields = varyingScenario(records);
     const scenario = {title: 'Scenario', value: (record) => scenarioText(record, fields), optional: true, broad: true};
-    const columns = [...kColumns.slice(0, 2), scenario, ...kColumns.slice(2)];
+    const columns = [...kColumns.slice(0, 2), scenario, ...kColumns.slice(2)]
+      .flatMap((column) => (column.title === 'Change' && changes.length ? changes : [column]));
     const varies = ({value}) => new Set(records.map(value)).size > 1;
     const table = makeTable({
       name: 'Predictions',

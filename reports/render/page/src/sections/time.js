@@ -54,8 +54,8 @@ const columns = (total) => [
 ];
 
 // What the operators of a record are those of.
-export const detailOf = ({summary}) => (summary.tpot_s != null
-  ? `Below is one decode step in the middle of the generation, ${seconds(summary.tpot_s)} long.`
+export const detailOf = ({summary, generation}) => (generation?.length
+  ? `Below is one call, ${seconds(summary.call_s)} long: its prefill and all its decode steps together.`
   : `Below is one call, ${seconds(summary.call_s)} long.`);
 
 const overlaps = ({machine}) => !/GPU|core/.test(machine?.part ?? '') || machine.part === 'NeuronCore';

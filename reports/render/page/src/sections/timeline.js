@@ -9,6 +9,16 @@ import {partOf} from './roofline.js';
 const kMicro = 1e6;
 const kLaneHeight = 34;
 const kRounding = 1e-6; // of the whole: the digits that a page keeps
+const kMostLanes = 40;
+
+// Operators as they run once: of a generation, those of decode steps hold the time and work of all
+// steps.
+export function operatorsOnce({operators, generation = []}) {
+  const steps = generation.reduce((sum, {tokens}) => sum + tokens, 0);
+  if (steps <= 1) return operators;
+  return operators.map((op) => (op.name.startsWith('decode.')
+    ? {...op, duration_s: op.duration_s / steps, flops: op.flops / steps, bytes: op.bytes / steps} : op));
+}
 
 // Operators of an engine overlap: each gets the first lane that is free. {engine, lane, at} per
 // operator, and the lanes in order: [{engine, lane}].
@@ -33,13 +43,14 @@ export function lanesOf(operators) {
 
 // The Chrome trace-event format, which Perfetto and chrome://tracing open.
 export function traceOf(record) {
-  const {lanes, place} = lanesOf(record.operators);
+  const operators = operatorsOnce(record);
+  const {lanes, place} = lanesOf(operators);
   const {context} = record;
   const events = [
     {ph: 'M', name: 'process_name', pid: 1, args: {name: `${context.workload} on ${context.system}`}},
     ...lanes.map(({engine, lane}, tid) => (
       {ph: 'M', name: 'thread_name', pid: 1, tid: tid + 1, args: {name: lane ? `${engine} ${lane + 1}` : engine}})),
-    ...record.operators.map((op) => ({
+    ...operators.map((op) => ({
       ph: 'X', name: op.name, cat: op.op, pid: 1, tid: place.get(op) + 1, ts: op.start_s * kMicro, dur: op.duration_s * kMicro,
       args: {flops: op.flops, bytes: op.bytes, 'limited by': op.critical, ...(op.kernel ? {kernel: op.kernel} : {})},
     })),
@@ -52,7 +63,8 @@ export function timelineOption(theme, width, operators) {
   const kinds = [...new Set(operators.map(({op}) => op))];
   const colourOf = (op) => theme.series[kinds.indexOf(op) % theme.series.length];
   const end = Math.max(...operators.map(({start_s, duration_s}) => start_s + duration_s));
-  const zoomed = operators.length > 60 ? Math.max(2, 6000 / operators.length) : 100;
+  const begin = 100 * Math.min(...operators.map(({start_s}) => start_s)) / end; // in percent; the host may come first
+  const zoomed = operators.length > 60 ? Math.min(100, begin + Math.max(2, 6000 / operators.length)) : 100;
   return {
     height: lanes.length * kLaneHeight + 130,
     option: {
@@ -67,8 +79,8 @@ export function timelineOption(theme, width, operators) {
         splitLine: {show: true, lineStyle: {color: theme.line}},
       },
       dataZoom: [
-        {type: 'inside', filterMode: 'weakFilter', zoomOnMouseWheel: 'ctrl', moveOnMouseMove: true, start: 0, end: zoomed},
-        {type: 'slider', filterMode: 'weakFilter', bottom: 8, height: 26, start: 0, end: zoomed, labelFormatter: seconds,
+        {type: 'inside', filterMode: 'weakFilter', zoomOnMouseWheel: 'ctrl', moveOnMouseMove: true, start: zoomed < 100 ? begin : 0, end: zoomed},
+        {type: 'slider', filterMode: 'weakFilter', bottom: 8, height: 26, start: zoomed < 100 ? begin : 0, end: zoomed, labelFormatter: seconds,
           textStyle: {color: theme.ink}, borderColor: theme.line, fillerColor: 'rgba(120,150,200,0.2)', showDataShadow: false},
       ],
       series: kinds.map((kind) => {
@@ -117,21 +129,27 @@ export const timeline = {
   ofRecord: true,
   applies: ({records}) => records.some(({operators}) => operators?.length),
   draw(root, {chosen}) {
-    const operators = chosen.operators ?? [];
+    const operators = operatorsOnce({...chosen, operators: chosen.operators ?? []});
     if (operators.length === 0) {
       root.append(paragraph('The operators of this prediction were left out to keep the file small.'));
+      return;
+    }
+    const command = element('pre', {tabindex: '0'}, element('code', {}, `${commandOf(chosen)} --trace timeline.json`));
+    if (lanesOf(operators).lanes.length > kMostLanes) {
+      root.append(paragraph('Each operator holds the time of all calls of its network together, so they cannot be drawn side ' +
+        'by side. A timeline of everything that ran is written by:'), command);
       return;
     }
     root.append(
       paragraph(`${number(operators.length)} operators, on the engine that each keeps busy longest. Drag the bar below to ` +
         'zoom and move, or drag in the chart and turn the wheel with Ctrl held.'),
-      figure(`${chosen.summary.tpot_s != null ? 'A decode step' : 'The call'} on ` +
+      figure(`${chosen.generation?.length ? 'The prefill and a decode step' : 'The call'} on ` +
         `${partOf(chosen.machine ?? {part: 'core'}).replace(/^One/, 'one')}, by engine`,
         (theme, width) => timelineOption(theme, width, operators), {marks: operators.length}),
       element('div', {class: 'tools'},
         saveButton('Save for Perfetto', 'timeline.json', 'application/json', () => traceOf(chosen))),
       paragraph('The file opens in ui.perfetto.dev and chrome://tracing. One with every instruction, transfer, wait and ' +
         'memory rate is written by:'),
-      element('pre', {tabindex: '0'}, element('code', {}, `${commandOf(chosen)} --trace timeline.json`)));
+      command);
   },
 };
