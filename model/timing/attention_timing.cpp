@@ -22,7 +22,7 @@ constexpr double kFullOverlap = 12;
 constexpr double kPowerTime = 500e-6;  // beyond, clocks drop under the power limit
 constexpr double kCopyThreads = 512;   // most of a thread block that writes one token to the cache
 
-constexpr double kLeastTile = 16;  // rows and keys that the matrix pipe takes at least
+constexpr double kLeastTile = 16;  // rows, keys and elements of a head for the matrix pipe
 constexpr double kLeastThreads = 128;
 constexpr double kThreadsPerRow = 2;
 constexpr double kOtherRegisters = 40;  // of a thread, beside its sums and scores
@@ -105,8 +105,9 @@ class Call {
         heads_(static_cast<double>(shape.heads)),
         key_heads_(static_cast<double>(shape.key_heads)),
         share_(heads_ / key_heads_),
-        width_(static_cast<double>(shape.head_dim)),
         window_(static_cast<double>(shape.window)),
+        width_(static_cast<double>(shape.head_dim)),
+        depth_(std::ceil(width_ / kLeastTile) * kLeastTile),
         phase_(shape.phase),
         sms_(device.sms),
         clock_(device.clock.boost.value()) {}
@@ -154,7 +155,9 @@ class Call {
   const AttentionType& type_;
   const AttentionFactors& factors_;
   const AttentionShape& shape_;
-  double batch_, queries_, keys_, heads_, key_heads_, share_, width_, window_;
+  double batch_, queries_, keys_, heads_, key_heads_, share_, window_;
+  double width_;  // of a head
+  double depth_;  // the same, filled up for the matrix pipe
   AttentionPhase phase_;
   double sms_, clock_;
 };
@@ -209,7 +212,7 @@ Kernel Call::context() const {
   const auto tiles = static_cast<std::int64_t>(std::ceil(rows / tile.rows));
   const double scores = tile.rows * tile.keys;
   const double rate = factors_.mma_efficiency * dense_rate(device_, type_.rate).value() / sms_;
-  const double products = 4 * scores * width_ / rate;
+  const double products = 4 * scores * depth_ / rate;
   const double softmax = scores / kScores * seconds(factors_.score);
   const double masked = scores / kScores * seconds(factors_.masked_score);
   const double window_edge = seconds(factors_.window_block);
@@ -222,12 +225,12 @@ Kernel Call::context() const {
   // Kernels with one stage load, wait and compute in turn.
   const bool one_stage = library_.tiles == AttentionLibrary::Tiles::kTriton;
   const double wait = one_stage ? seconds(factors_.step) : 0;
-  const double load = 2 * tile.keys * type_.key_bytes * width_ / sm_rate(factors_.sm_feed);
+  const double load = 2 * tile.keys * type_.key_bytes * depth_ / sm_rate(factors_.sm_feed);
   const double step_load = one_stage ? load : 0;
   const bool paired = library_.tiles == AttentionLibrary::Tiles::kPaired;
   const double step =
       (paired ? std::max(products, softmax) : products + softmax) + wait + step_load;
-  const double row_load = type_.query_bytes * width_ / sm_rate(factors_.sm_feed);
+  const double row_load = type_.query_bytes * depth_ / sm_rate(factors_.sm_feed);
   const double stored = split.combines ? 2 * kStoredBytes : kStoredBytes;  // parts are FP32
   Kernel result;
   GpuKernel& kernel = result.kernel;

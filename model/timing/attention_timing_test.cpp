@@ -234,6 +234,18 @@ double us_on(const GpuDeviceSpec& device, const std::string& kernels, const Atte
   return program_time(program, device).value() * 1e6;
 }
 
+// The matrix pipe takes sixteen elements of a head at a time.
+TEST(AttentionTiming, HeadsAreFilledUpForTheMatrixPipe) {
+  const GpuDeviceSpec h100 = with_limits({});
+  const auto us_of_width = [&](std::int64_t width) {
+    AttentionShape shape = prompt(4, 4096);
+    shape.head_dim = width;
+    return us_on(h100, "trtllm", shape);
+  };
+  EXPECT_NEAR(us_of_width(72), us_of_width(80), 0.02 * us_of_width(80));
+  EXPECT_LT(us_of_width(64), 0.9 * us_of_width(72));
+}
+
 TEST(AttentionTiming, LessRoomHalvesTheTile) {
   const auto blocks_with = [](const std::string& room) {
     const GpuDeviceSpec tight = with_limits({"device.sm.shared_memory_per_cta=" + room});
