@@ -53,7 +53,7 @@ void simulate_linear_layer(benchmark::State& state) {
   double instructions = 0;
   double events = 0;
   for ([[maybe_unused]] auto _ : state) {
-    const ChipExecution execution = simulate(system, {}, settings, program);
+    const Execution execution = simulate(system, {}, settings, program);
     instructions += static_cast<double>(execution.instructions);
     events += static_cast<double>(execution.events);
   }

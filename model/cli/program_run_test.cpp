@@ -58,6 +58,24 @@ TEST(ProgramRun, FromTheCommandLineWithATimeline) {
   EXPECT_THAT(folder.read("t.json"), HasSubstr("\"ph\""));
 }
 
+TEST(ProgramRun, GridsRunOnAGpuAndLoopsOnACpu) {
+  const TemporaryFolder folder;
+  const std::string trace = folder.file("t.json");
+  const std::string examples = FORETELL_SOURCE_DIR "/workloads/programs/";
+  const auto run = [&](const std::string& system, const std::string& file) {
+    const CommandResult result =
+        run_command({"run", "--on", system, "--program", examples + file, "--trace", trace});
+    EXPECT_EQ(result.code, kSuccess) << result.messages;
+    return result.result;
+  };
+  const std::string gpu = run("h100-sxm", "two-kernels.yaml");
+  EXPECT_THAT(gpu, HasSubstr("two-kernels on h100-sxm"));
+  EXPECT_THAT(gpu, HasSubstr("host that launches"));
+  EXPECT_THAT(folder.read("t.json"), HasSubstr("\"gemm\""));
+  EXPECT_THAT(run("c7i.2xlarge", "two-loops.yaml"), HasSubstr("two-loops on c7i.2xlarge"));
+  EXPECT_THAT(folder.read("t.json"), HasSubstr("\"softmax\""));
+}
+
 TEST(ProgramRun, MistakesInTheCommand) {
   const auto error = [](const std::vector<std::string>& line) {
     const CommandResult result = run_command(line);
@@ -72,7 +90,7 @@ TEST(ProgramRun, MistakesInTheCommand) {
   EXPECT_THAT(error({"run", "--on", "trn1.2xlarge", "--program", kToy, "--batch", "8"}),
               HasSubstr("--parameter NAME=NUMBER"));
   EXPECT_THAT(error({"run", "--on", "h100-sxm", "--program", kToy}),
-              HasSubstr("written for NeuronCores; name one of inf2"));
+              HasSubstr("holds instructions, which a GPU does not run; it runs grids"));
   EXPECT_THAT(error({"run", "--on", "inf3.xlarge", "--program", kToy}), HasSubstr("inf2.xlarge"));
   EXPECT_THAT(error({"run", "--on", "a", "--workload", "b", "--dtype", "c", "--parameter", "x=1"}),
               HasSubstr("--parameter belongs to --program"));

@@ -7,17 +7,10 @@
 #include <vector>
 
 #include "model/components/collective_unit.hpp"
+#include "model/components/execution.hpp"
 #include "model/components/hbm.hpp"
 
 namespace foretell {
-
-// What passed one direction of a link.
-struct LinkTraffic {
-  int from = 0;  // device
-  int to = 0;
-  std::uint64_t bytes = 0;
-  Ticks busy = 0;
-};
 
 class CollectiveFabric : public sc_core::sc_module, public CollectiveNetwork {
  public:

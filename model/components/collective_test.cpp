@@ -212,21 +212,21 @@ TEST(CollectiveQueue, CollectivesRunInOrderAndOneAtATime) {
   context.run();
   ASSERT_TRUE(chip.core(0).finished());
   EXPECT_THAT(network.joined, ::testing::ElementsAre(0, 1, 2, 3));
-  const CoreExecution& core = chip.core(0).execution();
-  const std::vector<Execution>& ran = core.collectives;
+  const ProgramExecution& core = chip.core(0).execution();
+  const std::vector<EntryTimes>& ran = core.entries[kCollectiveQueue];
   EXPECT_EQ(ran[0].begin, 0);
   EXPECT_EQ(ran[0].end, to_ticks(1.0_us));
   EXPECT_EQ(ran[1].begin,
-            core.engines[static_cast<std::size_t>(Engine::kScalar)][0].end + to_ticks(50.0_ns));
+            core.entries[static_cast<std::size_t>(Engine::kScalar)][0].end + to_ticks(50.0_ns));
   EXPECT_EQ(ran[1].cause.queue, static_cast<std::int32_t>(Engine::kScalar));
   EXPECT_EQ(ran[2].begin, ran[1].end);
   EXPECT_EQ(ran[2].cause.queue, kCollectiveQueue);
   EXPECT_EQ(ran[2].cause.index, 1U);
   EXPECT_EQ(ran[3].begin, ran[2].end);
-  const Execution& reader = core.engines[static_cast<std::size_t>(Engine::kVector)][0];
+  const EntryTimes& reader = core.entries[static_cast<std::size_t>(Engine::kVector)][0];
   EXPECT_EQ(reader.begin, ran[3].end + to_ticks(50.0_ns));
   EXPECT_EQ(reader.cause.queue, kCollectiveQueue);
-  EXPECT_EQ(core.collective_busy, to_ticks(4.0_us));
+  EXPECT_EQ(core.busy[kCollectiveQueue], to_ticks(4.0_us));
 }
 
 // --- Lock step -----------------------------------------------------------------------------------

@@ -21,18 +21,18 @@ struct Bench {
 };
 
 struct BenchRun {
-  std::vector<CoreExecution> cores;
+  std::vector<ProgramExecution> cores;
   bool finished = false;
   std::string blocked;  // of core 0
   std::uint64_t hbm_read = 0;
   std::uint64_t hbm_written = 0;
   Ticks hbm_busy = 0;
 
-  const std::vector<Execution>& engine(Engine engine) const {
-    return cores.front().engines[static_cast<std::size_t>(engine)];
+  const std::vector<EntryTimes>& engine(Engine engine) const {
+    return cores.front().entries[static_cast<std::size_t>(engine)];
   }
-  const std::vector<Execution>& ring(Ring ring) const {
-    return cores.front().rings[static_cast<std::size_t>(ring)];
+  const std::vector<EntryTimes>& ring(Ring ring) const {
+    return cores.front().entries[kEngineCount + static_cast<std::size_t>(ring)];
   }
   Ticks busy(Engine engine) const { return cores.front().busy[static_cast<std::size_t>(engine)]; }
   Ticks stalled(Engine engine) const {
@@ -61,6 +61,6 @@ inline Ticks ticks_of(double cycles, Hertz clock) {
   return std::llround(cycles * (kTicksPerSecond / clock.value()));
 }
 
-inline Ticks duration(const Execution& execution) { return execution.end - execution.begin; }
+inline Ticks duration(const EntryTimes& execution) { return execution.end - execution.begin; }
 
 }  // namespace foretell

@@ -5,6 +5,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/components/payload_limit.hpp"
+#include "model/components/stream_registry.hpp"
 #include "model/timing/soft_limits.hpp"
 
 namespace foretell {
@@ -26,6 +27,17 @@ std::vector<CpuChunkRun> in_pieces(const std::vector<CpuChunkRun>& runs) {
   return pieces;
 }
 
+// Everything that the time of a loop depends on.
+KnownTimes::Key key_of_loop(const Loop& loop) {
+  KnownTimes::Key key = {static_cast<double>(loop.threads), loop.overlap, loop.core_dram.value(),
+                         loop.dram.value(), loop.call.value(), loop.fork_join.value()};
+  for (const CpuChunkRun& run : loop.chunks) {
+    key.insert(key.end(), {static_cast<double>(run.count), run.compute.value(), run.feed.value(),
+                           run.dram.value()});
+  }
+  return key;
+}
+
 }  // namespace
 
 CpuCore::CpuCore(const sc_core::sc_module_name& name, BytesPerSecond peak)
@@ -37,7 +49,7 @@ CpuCore::CpuCore(const sc_core::sc_module_name& name, BytesPerSecond peak)
   dont_initialize();
 }
 
-void CpuCore::start(const CpuLoop& loop, int thread) {
+void CpuCore::start(const Loop& loop, int thread) {
   loop_ = &loop;
   pieces_ = in_pieces(part_of(loop, thread));
   next_ = 0;
@@ -94,17 +106,50 @@ void CpuCore::end_piece() {
   step_.notify(to_sc_time(std::max<Ticks>(0, piece_begin_ + time - now_ticks())));
 }
 
-CpuChip::CpuChip(const sc_core::sc_module_name& name, int cores, BytesPerSecond bandwidth)
-    : sc_module(name), memory_("memory", bandwidth) {
+CpuChip::CpuChip(const sc_core::sc_module_name& name, int cores, BytesPerSecond bandwidth,
+                 const Program& program, bool exact)
+    : Executor(name, program, 0), memory_("memory", bandwidth), exact_(exact) {
   for (int i = 0; i < cores; ++i) {
     const std::string core = "core" + std::to_string(i);
     cores_.push_back(std::make_unique<CpuCore>(core.c_str(), bandwidth));
     cores_.back()->memory.bind(memory_.socket);
   }
+  attach_modules(*this);
+}
+
+std::unique_ptr<StreamModule> CpuChip::make_loops(std::size_t stream) {
+  const std::string name = "stream" + std::to_string(stream);
+  return std::make_unique<LoopStream>(name.c_str(), stream, shared(), cores_, exact_);
+}
+
+void CpuChip::add_activity(const std::string& prefix, std::vector<ModuleActivity>& modules) const {
+  UnitTimes busy;
+  Bytes dram;
+  for (const OperatorActivity& op : execution().operators) {
+    busy += op.busy;
+    dram += op.dram;
+  }
+  for (const WorkUnit unit : {WorkUnit::kDram, WorkUnit::kArithmetic, WorkUnit::kCaches,
+                              WorkUnit::kCalls, WorkUnit::kForkJoin}) {
+    if (unit == WorkUnit::kDram && !(dram > Bytes(0))) continue;
+    std::string path = prefix + std::string(to_string(unit));
+    std::replace(path.begin(), path.end(), ' ', '_');
+    const bool memory = unit == WorkUnit::kDram;
+    modules.push_back({std::move(path), busy[unit], Seconds(0), memory ? dram.value() : 0});
+  }
+}
+
+LoopStream::LoopStream(const sc_core::sc_module_name& name, std::size_t stream,
+                       ProgramShared& shared, std::vector<std::unique_ptr<CpuCore>>& cores,
+                       bool exact)
+    : InOrderStream(name, stream, shared),
+      queue_(shared.program.entries<Loop>(stream)),
+      cores_(cores),
+      known_(!exact) {
   SC_METHOD(fork);
   sensitive << fork_;
   dont_initialize();
-  SC_METHOD(next);
+  SC_METHOD(finish);
   sensitive << joined_;
   dont_initialize();
   for (const auto& core : cores_) {
@@ -116,44 +161,36 @@ CpuChip::CpuChip(const sc_core::sc_module_name& name, int cores, BytesPerSecond 
   }
 }
 
-Ticks CpuChip::busy() const {
-  Ticks sum = 0;
-  for (const auto& core : cores_) sum += core->busy();
-  return sum;
-}
-
-void CpuChip::run(const std::vector<CpuProgram>& programs) {
-  programs_ = &programs;
-  program_ = loop_ = 0;
-  executions_.assign(programs.size(), {});
-  if (!programs.empty()) begin_loop();
-}
-
-void CpuChip::begin_loop() {
-  FORETELL_CHECK(!(*programs_)[program_].loops.empty(), "a program without loops");
+void LoopStream::begin_entry(std::size_t /*index*/) {
   FORETELL_CHECK(loop().threads <= static_cast<int>(cores_.size()), "more threads than cores");
-  if (loop_ == 0) executions_[program_].begin = now_ticks();
+  if (known_.enabled()) {
+    key_ = key_of_loop(loop());
+    if (const KnownTimes::Known* const known = known_.find(key_)) {
+      joined_.notify(to_sc_time(known->time));
+      return;
+    }
+  }
   fork_.notify(to_sc_time(to_ticks(loop().call)));
 }
 
-void CpuChip::fork() {
+void LoopStream::fork() {
   working_ = loop().threads;
   for (int thread = 0; thread < loop().threads; ++thread) {
     cores_[static_cast<std::size_t>(thread)]->start(loop(), thread);
   }
 }
 
-void CpuChip::join() {
+void LoopStream::join() {
   if (--working_ == 0) joined_.notify(to_sc_time(to_ticks(loop().fork_join)));
 }
 
-void CpuChip::next() {
-  if (++loop_ == (*programs_)[program_].loops.size()) {
-    executions_[program_].end = now_ticks();
-    loop_ = 0;
-    ++program_;
+void LoopStream::finish() {
+  known_.add(std::move(key_), {now_ticks() - began(), 0});
+  if (OperatorActivity* const counted = activity()) {
+    counted->busy += busy_of(loop());
+    counted->dram += dram_of(loop());
   }
-  if (program_ < programs_->size()) begin_loop();
+  end_entry();
 }
 
 }  // namespace foretell

@@ -3,7 +3,6 @@
 // A core works through its chunks in a few pieces. At the beginning of a piece it asks the memory
 // (TLM-2.0, base protocol) for the bytes of the piece; when they have passed, it is known how long
 // computing and moving overlapped take.
-// The dispatcher forks a loop over the cores and joins when the last of them is done.
 #pragma once
 
 #include <tlm_utils/simple_initiator_socket.h>
@@ -13,7 +12,10 @@
 #include <tlm>
 #include <vector>
 
+#include "model/components/executor.hpp"
 #include "model/components/fair_memory.hpp"
+#include "model/components/in_order_stream.hpp"
+#include "model/components/known_times.hpp"
 #include "model/components/ticks.hpp"
 #include "model/program/cpu_loop.hpp"
 
@@ -29,7 +31,7 @@ class CpuCore : public sc_core::sc_module {
   sc_core::sc_event done;
 
   // Starts its part of a loop now; the loop outlives it. `done` follows at once without chunks.
-  void start(const CpuLoop& loop, int thread);
+  void start(const Loop& loop, int thread);
 
   Ticks busy() const { return busy_; }
 
@@ -42,7 +44,7 @@ class CpuCore : public sc_core::sc_module {
   void end_piece();  // all bytes have passed
 
   BytesPerSecond peak_;
-  const CpuLoop* loop_ = nullptr;
+  const Loop* loop_ = nullptr;
   std::vector<CpuChunkRun> pieces_;
   std::size_t next_ = 0;
   Ticks piece_begin_ = 0;
@@ -52,41 +54,48 @@ class CpuCore : public sc_core::sc_module {
   Ticks busy_ = 0;
 };
 
-// What became of one program. Times count from the start of the simulation.
-struct CpuProgramExecution {
-  Ticks begin = 0;
-  Ticks end = 0;
-};
-
-class CpuChip : public sc_core::sc_module {
+// The cores, their memory, and the stream of loops that they run together.
+class CpuChip final : public Executor {
  public:
-  SC_HAS_PROCESS(CpuChip);
-  // `bandwidth`: of the memory, all cores together.
-  CpuChip(const sc_core::sc_module_name& name, int cores, BytesPerSecond bandwidth);
+  // `bandwidth`: of the memory, all cores together. `exact`: equal loops are executed again and
+  // again.
+  CpuChip(const sc_core::sc_module_name& name, int cores, BytesPerSecond bandwidth,
+          const Program& program, bool exact);
 
-  // Programs that run one after another from the start; they outlive the simulation.
-  void run(const std::vector<CpuProgram>& programs);
+  // The module of a stream of loops, for the registry.
+  std::unique_ptr<StreamModule> make_loops(std::size_t stream);
 
-  const std::vector<CpuProgramExecution>& executions() const { return executions_; }
-  const FairMemory& memory() const { return memory_; }
-  Ticks busy() const;  // cores x time with work
+  const char* kind() const override { return "CPU"; }
+  void add_activity(const std::string& prefix, std::vector<ModuleActivity>& modules) const override;
 
  private:
-  void fork();  // SC_METHOD: the call is prepared, cores start
-  void join();  // SC_METHOD: a core is done
-  void next();  // SC_METHOD: the loop is over
-  void begin_loop();
-  const CpuLoop& loop() const { return (*programs_)[program_].loops[loop_]; }
-
   FairMemory memory_;
   std::vector<std::unique_ptr<CpuCore>> cores_;
-  const std::vector<CpuProgram>* programs_ = nullptr;
-  std::size_t program_ = 0;
-  std::size_t loop_ = 0;
+  bool exact_;
+};
+
+// Loops one after another: the dispatcher prepares the call, forks over the cores and joins when
+// the last of them is done. A loop like one before takes as long as that and is not executed again.
+class LoopStream final : public InOrderStream {
+ public:
+  SC_HAS_PROCESS(LoopStream);
+  LoopStream(const sc_core::sc_module_name& name, std::size_t stream, ProgramShared& shared,
+             std::vector<std::unique_ptr<CpuCore>>& cores, bool exact);
+
+ private:
+  void begin_entry(std::size_t index) override;
+  void fork();    // SC_METHOD: the call is prepared, cores start
+  void join();    // SC_METHOD: a core is done
+  void finish();  // SC_METHOD: the loop is over
+  const Loop& loop() const { return queue_[position()]; }
+
+  const std::vector<Loop>& queue_;
+  std::vector<std::unique_ptr<CpuCore>>& cores_;
   int working_ = 0;
+  KnownTimes known_;
+  KnownTimes::Key key_;  // of the loop at hand
   sc_core::sc_event fork_;
   sc_core::sc_event joined_;
-  std::vector<CpuProgramExecution> executions_;
 };
 
 }  // namespace foretell

@@ -15,26 +15,24 @@ constexpr std::uint64_t kPayloadBytes = std::uint64_t{1} << 22U;
 }  // namespace
 
 DmaEngines::DmaEngines(const sc_core::sc_module_name& name, const DmaSpec& spec,
-                       double rate_fraction, CoreShared& shared)
+                       double rate_fraction, ProgramShared& shared)
     : sc_module(name),
       hbm("hbm"),
       spec_(spec),
       rate_fraction_(rate_fraction),
       start_latency_(to_ticks(spec.start_latency)),
       shared_(shared),
-      rings_(shared.program.rings.size()),
+      rings_(shared.program.ring_count()),
       engine_free_(static_cast<std::size_t>(spec.engines), 0),
       last_ring_(rings_.empty() ? 0 : rings_.size() - 1),
       wake_("due") {
   std::uint64_t largest = 0;
-  shared_.execution.rings.resize(rings_.size());
   for (std::size_t r = 0; r < rings_.size(); ++r) {
     rings_[r].owner = this;
     rings_[r].index = r;
-    rings_[r].ready_at.reserve(shared_.program.rings[r].transfers.size());
-    const auto& transfers = shared_.program.rings[r].transfers;
-    shared_.execution.rings[r].resize(transfers.size());
-    for (const Transfer& transfer : transfers) largest = std::max(largest, transfer.bytes());
+    rings_[r].ready_at.reserve(transfers(r).size());
+    times(r).resize(transfers(r).size());
+    for (const Transfer& transfer : transfers(r)) largest = std::max(largest, transfer.bytes());
   }
   data_.resize(std::min(largest, kPayloadBytes));
   SC_METHOD(service);
@@ -42,22 +40,15 @@ DmaEngines::DmaEngines(const sc_core::sc_module_name& name, const DmaSpec& spec,
   dont_initialize();
 }
 
-void DmaEngines::start() {
-  std::fill(engine_free_.begin(), engine_free_.end(), now_ticks());
-  for (std::size_t r = 0; r < rings_.size(); ++r) issue(r);
-}
-
-bool DmaEngines::finished() const {
-  return std::all_of(rings_.begin(), rings_.end(), [this](const RingState& ring) {
-    return ring.completed == shared_.program.rings[ring.index].transfers.size();
-  });
+bool DmaEngines::finished(std::size_t ring) const {
+  return rings_[ring].completed == transfers(ring).size();
 }
 
 void DmaEngines::issue(std::size_t index) {
   RingState& ring = rings_[index];
-  const auto& transfers = shared_.program.rings[index].transfers;
-  while (ring.next < transfers.size()) {
-    const Transfer& transfer = transfers[ring.next];
+  const std::vector<Transfer>& pending = transfers(index);
+  while (ring.next < pending.size()) {
+    const Transfer& transfer = pending[ring.next];
     const auto readiness = shared_.semaphores.check(
         shared_.program.waits.data() + transfer.first_wait, transfer.wait_count);
     if (!readiness.ready) {
@@ -69,7 +60,7 @@ void DmaEngines::issue(std::size_t index) {
     ring.last_issue = at;
     const auto number = static_cast<std::uint32_t>(ring.next);
     const auto queue = static_cast<std::int32_t>(static_cast<std::size_t>(kEngineCount) + index);
-    shared_.execution.rings[index][number].cause =
+    times(index)[number].cause =
         waited || number == 0 ? readiness.cause : EntryRef{queue, number - 1};
     ring.ready_at.push_back(at + start_latency_);
     ++ring.next;
@@ -102,7 +93,7 @@ DmaEngines::RingState* DmaEngines::due_ring(Ticks now) {
 
 void DmaEngines::begin(RingState& ring) {
   const auto index = static_cast<std::uint32_t>(ring.begun);
-  const Transfer& transfer = shared_.program.rings[ring.index].transfers[index];
+  const Transfer& transfer = transfers(ring.index)[index];
   const Ticks now = now_ticks();
   Ticks end = occupy_engines(transfer);
   if (transfer.direction != TransferDirection::kOnChip) {
@@ -116,7 +107,7 @@ void DmaEngines::begin(RingState& ring) {
   }
   end = std::max(end, ring.last_end);  // a ring completes in order
   ring.last_end = end;
-  Execution& execution = shared_.execution.rings[ring.index][index];
+  EntryTimes& execution = times(ring.index)[index];
   execution.begin = now;
   execution.end = end;
   if (now > ring.head()) execution.cause = last_begun_;  // it was the engines that were occupied
@@ -175,7 +166,7 @@ Ticks DmaEngines::pass_hbm(const Transfer& transfer) {
 }
 
 void DmaEngines::complete(const InFlight& done) {
-  const Transfer& transfer = shared_.program.rings[done.ring].transfers[done.index];
+  const Transfer& transfer = transfers(done.ring)[done.index];
   ++rings_[done.ring].completed;
   shared_.execution.end = std::max(shared_.execution.end, done.time);
   if (transfer.signal != kNoSemaphore) {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "hw/spec/neuron_spec.hpp"
-#include "model/components/engine.hpp"
+#include "model/components/stream_module.hpp"
 
 namespace foretell {
 
@@ -23,12 +23,13 @@ class DmaEngines : public sc_core::sc_module {
  public:
   SC_HAS_PROCESS(DmaEngines);
   DmaEngines(const sc_core::sc_module_name& name, const DmaSpec& spec, double rate_fraction,
-             CoreShared& shared);
+             ProgramShared& shared);
 
   tlm_utils::simple_initiator_socket<DmaEngines> hbm;
 
-  void start();
-  bool finished() const;
+  // Of one ring, by its number among the rings.
+  void start(std::size_t ring) { issue(ring); }
+  bool finished(std::size_t ring) const;
   // Transfers issued so far by a ring; its head when it is blocked.
   std::size_t position(std::size_t ring) const { return rings_[ring].next; }
 
@@ -71,7 +72,14 @@ class DmaEngines : public sc_core::sc_module {
   const DmaSpec& spec_;
   double rate_fraction_;
   Ticks start_latency_;
-  CoreShared& shared_;
+  const std::vector<Transfer>& transfers(std::size_t ring) const {
+    return shared_.program.ring(ring);
+  }
+  std::vector<EntryTimes>& times(std::size_t ring) const {
+    return shared_.execution.entries[kEngineCount + ring];
+  }
+
+  ProgramShared& shared_;
   std::vector<RingState> rings_;
   std::vector<Ticks> engine_free_;
   std::vector<std::size_t> chosen_;  // engines of the transfer being started
@@ -80,6 +88,20 @@ class DmaEngines : public sc_core::sc_module {
   std::size_t last_ring_;  // that had its turn
   EntryRef last_begun_;
   sc_core::sc_event wake_;
+};
+
+// One ring of the engines: the module of a stream of transfers.
+class DmaRingModule final : public StreamModule {
+ public:
+  DmaRingModule(DmaEngines& engines, std::size_t ring) : engines_(engines), ring_(ring) {}
+
+  void start() override { engines_.start(ring_); }
+  bool finished() const override { return engines_.finished(ring_); }
+  std::size_t position() const override { return engines_.position(ring_); }
+
+ private:
+  DmaEngines& engines_;
+  std::size_t ring_;
 };
 
 }  // namespace foretell

@@ -138,13 +138,11 @@ TEST(DmaLaws, BytesIntoTheCoresAreBytesOutOfTheHbm) {
   const Program program = std::move(builder).finish();
   std::uint64_t loads = 0;
   std::uint64_t stores = 0;
-  for (const DmaRing& ring : program.rings) {
-    for (const Transfer& t : ring.transfers) {
-      (t.direction == TransferDirection::kLoad ? loads : stores) += t.bytes();
-    }
+  for (const Transfer& t : program.transfers()) {
+    (t.direction == TransferDirection::kLoad ? loads : stores) += t.bytes();
   }
   const BenchRun run = run_bench(program, two_cores(300.0_GBps));
-  for (const CoreExecution& core : run.cores) {
+  for (const ProgramExecution& core : run.cores) {
     EXPECT_EQ(core.loaded_bytes, loads);
     EXPECT_EQ(core.stored_bytes, stores);
   }

@@ -30,7 +30,7 @@ Program one_ring(const std::vector<Transfer>& transfers) {
   return std::move(builder).finish();
 }
 
-std::vector<Execution> executed(const std::vector<Transfer>& transfers, const Bench& bench = {}) {
+std::vector<EntryTimes> executed(const std::vector<Transfer>& transfers, const Bench& bench = {}) {
   return run_bench(one_ring(transfers), bench).ring(Ring::kWeights);
 }
 
@@ -50,7 +50,7 @@ TEST(DmaEngines, SixteenEnginesShareTheRows) {
 }
 
 TEST(DmaEngines, TheStartLatencyDelaysAndDoesNotOccupy) {
-  const std::vector<Execution> ring = executed({load(128, 4096), load(128, 4096), load(16, 64)});
+  const std::vector<EntryTimes> ring = executed({load(128, 4096), load(128, 4096), load(16, 64)});
   EXPECT_EQ(ring[0].begin, kStart);
   EXPECT_EQ(ring[1].begin, ring[0].end);  // not another start latency later
   EXPECT_EQ(ring[2].begin, ring[1].end);
@@ -69,7 +69,7 @@ TEST(DmaEngines, TheStartLatencyCountsFromTheSemaphore) {
 
 TEST(DmaEngines, SmallTransfersRunBesideEachOther) {
   // 4 + 4 + 8 rows occupy all engines; the next row has to wait for the first engine to be free.
-  const std::vector<Execution> ring =
+  const std::vector<EntryTimes> ring =
       executed({load(4, 8192), load(4, 8192), load(8, 4096), load(1, 4096), load(8, 4096)});
   EXPECT_EQ(ring[0].begin, kStart);
   EXPECT_EQ(ring[1].begin, kStart);
@@ -80,7 +80,7 @@ TEST(DmaEngines, SmallTransfersRunBesideEachOther) {
 }
 
 TEST(DmaEngines, ARingCompletesInOrder) {
-  const std::vector<Execution> ring = executed({load(1, 65536), load(1, 64)});
+  const std::vector<EntryTimes> ring = executed({load(1, 65536), load(1, 64)});
   EXPECT_EQ(ring[1].begin, ring[0].begin);
   EXPECT_EQ(ring[1].end, ring[0].end);
 }
@@ -220,7 +220,7 @@ class FixedLatencyMemory : public sc_core::sc_module {
 };
 
 struct OwnMemoryRun {
-  std::vector<Execution> ring;
+  std::vector<EntryTimes> ring;
   std::vector<std::uint64_t> addresses;
   std::uint64_t read = 0;
   std::uint64_t written = 0;
@@ -236,7 +236,7 @@ OwnMemoryRun run_on_own_memory(const Program& program, Ticks latency) {
   core.start();
   context.run();
   EXPECT_TRUE(core.finished());
-  return {core.execution().rings.front(), memory.addresses, memory.read, memory.written,
+  return {core.execution().entries[kEngineCount], memory.addresses, memory.read, memory.written,
           memory.well_formed};
 }
 

@@ -41,9 +41,14 @@ void HeldPorts::hold_until(Ticks end, Engine engine, EntryRef holder) const {
   }
 }
 
-EngineQueue::EngineQueue(const sc_core::sc_module_name& name, Engine engine, CoreShared& shared)
-    : sc_module(name), engine_(engine), shared_(shared), wake_("due") {
-  shared_.execution.engines[static_cast<std::size_t>(engine)].reserve(queue().size());
+EngineQueue::EngineQueue(const sc_core::sc_module_name& name, Engine engine, ProgramShared& shared)
+    : sc_module(name),
+      engine_(engine),
+      shared_(shared),
+      queue_(shared.program.engine(engine)),
+      times_(shared.execution.entries[static_cast<std::size_t>(engine)]),
+      wake_("due") {
+  times_.reserve(queue().size());
   SC_METHOD(wake);
   sensitive << wake_;
   dont_initialize();
@@ -120,7 +125,7 @@ bool EngineQueue::begin_next() {
   const Slot slot = schedule(instruction, ready, cause);
   auto& execution = shared_.execution;
   const auto e = static_cast<std::size_t>(engine_);
-  execution.engines[e].push_back({slot.begin, slot.end, slot.cause});
+  times_.push_back({slot.begin, slot.end, slot.cause});
   execution.busy[e] += slot.busy;
   execution.stalled[e] += std::max<Ticks>(0, slot.begin - idle_from);
   execution.end = std::max(execution.end, slot.end);
@@ -142,13 +147,14 @@ bool EngineQueue::begin_next() {
 
 LaneEngine::LaneEngine(const sc_core::sc_module_name& name, Engine engine,
                        const LaneEngineSpec& spec, int partitions, double time_scale,
-                       CoreShared& shared)
+                       ProgramShared& shared, CorePorts& ports)
     : EngineQueue(name, engine, shared),
       engine_(engine),
       spec_(spec),
       partitions_(partitions),
       ticks_per_cycle_(kTicksPerSecond / spec.clock.value() * time_scale),
-      shared_(shared) {}
+      gpsimd_works_(!shared.program.engine(Engine::kGpSimd).empty()),
+      ports_(ports) {}
 
 EngineQueue::Slot LaneEngine::schedule(const Instruction& instruction, Ticks ready,
                                        EntryRef cause) {
@@ -162,20 +168,19 @@ EngineQueue::Slot LaneEngine::schedule(const Instruction& instruction, Ticks rea
 
 HeldPorts LaneEngine::ports(const Instruction& instruction) {
   if (engine_ == Engine::kGpSimd) {
-    return {{nullptr, uses_sbuf(instruction) ? &shared_.sbuf_port : nullptr}};
+    return {{nullptr, uses_sbuf(instruction) ? &ports_.sbuf : nullptr}};
   }
   HeldPorts held;
-  if (uses_psum(instruction)) held.ports[0] = &shared_.psum_port;
+  if (uses_psum(instruction)) held.ports[0] = &ports_.psum;
   // The SBUF port matters only where GpSimd has work.
   const bool shares_sbuf =
-      engine_ == Engine::kVector && uses_sbuf(instruction) &&
-      !shared_.program.engines[static_cast<std::size_t>(Engine::kGpSimd)].empty();
-  if (shares_sbuf) held.ports[1] = &shared_.sbuf_port;
+      engine_ == Engine::kVector && uses_sbuf(instruction) && gpsimd_works_;
+  if (shares_sbuf) held.ports[1] = &ports_.sbuf;
   return held;
 }
 
 TensorEngine::TensorEngine(const sc_core::sc_module_name& name, const TensorEngineSpec& spec,
-                           double time_scale, CoreShared& shared)
+                           double time_scale, ProgramShared& shared)
     : EngineQueue(name, Engine::kTensor, shared),
       spec_(spec),
       ticks_per_cycle_(kTicksPerSecond / spec.clock.value() * time_scale) {

@@ -10,8 +10,7 @@
 #include <systemc>
 
 #include "hw/spec/neuron_spec.hpp"
-#include "model/components/execution.hpp"
-#include "model/components/semaphores.hpp"
+#include "model/components/stream_module.hpp"
 #include "model/program/program.hpp"
 
 namespace foretell {
@@ -42,24 +41,19 @@ struct HeldPorts {
   void hold_until(Ticks end, Engine engine, EntryRef holder) const;
 };
 
-// What the queues of one core share. Outlives the engines.
-struct CoreShared {
-  const Program& program;
-  Semaphores semaphores;
-  SharedPort psum_port;
-  SharedPort sbuf_port;
-  CoreExecution execution;
+struct CorePorts {
+  SharedPort psum;
+  SharedPort sbuf;
 };
 
-class EngineQueue : public sc_core::sc_module, public SemaphoreWaiter {
+class EngineQueue : public sc_core::sc_module, public StreamModule, public SemaphoreWaiter {
  public:
   SC_HAS_PROCESS(EngineQueue);
-  EngineQueue(const sc_core::sc_module_name& name, Engine engine, CoreShared& shared);
+  EngineQueue(const sc_core::sc_module_name& name, Engine engine, ProgramShared& shared);
 
-  void start();  // releases the queue at the current time
-  bool finished() const { return retired_ == queue().size(); }
-  // Instructions begun so far; the head of the queue when it is blocked.
-  std::size_t position() const { return next_; }
+  void start() override;
+  bool finished() const override { return retired_ == queue().size(); }
+  std::size_t position() const override { return next_; }
   void semaphore_reached() override { run(); }
 
  protected:
@@ -74,9 +68,7 @@ class EngineQueue : public sc_core::sc_module, public SemaphoreWaiter {
   // The ports this instruction must hold.
   virtual HeldPorts ports(const Instruction& instruction) = 0;
 
-  const std::vector<Instruction>& queue() const {
-    return shared_.program.engines[static_cast<std::size_t>(engine_)];
-  }
+  const std::vector<Instruction>& queue() const { return queue_; }
   EntryRef previous() const {
     return next_ == 0 ? EntryRef{}
                       : EntryRef{static_cast<std::int32_t>(engine_),
@@ -91,7 +83,9 @@ class EngineQueue : public sc_core::sc_module, public SemaphoreWaiter {
   void retire();      // the last instruction begun has ended
 
   Engine engine_;
-  CoreShared& shared_;
+  ProgramShared& shared_;
+  const std::vector<Instruction>& queue_;
+  std::vector<EntryTimes>& times_;
   sc_core::sc_event wake_;
   Ticks released_at_ = 0;
   std::size_t next_ = 0;
@@ -106,7 +100,7 @@ class LaneEngine final : public EngineQueue {
  public:
   // `time_scale`: engine time is multiplied by this (clock derating, compiler maturity).
   LaneEngine(const sc_core::sc_module_name& name, Engine engine, const LaneEngineSpec& spec,
-             int partitions, double time_scale, CoreShared& shared);
+             int partitions, double time_scale, ProgramShared& shared, CorePorts& ports);
 
  private:
   Slot schedule(const Instruction& instruction, Ticks ready, EntryRef cause) override;
@@ -116,7 +110,8 @@ class LaneEngine final : public EngineQueue {
   const LaneEngineSpec& spec_;
   int partitions_;  // of SBUF
   double ticks_per_cycle_;
-  CoreShared& shared_;
+  bool gpsimd_works_;  // the program has work for it
+  CorePorts& ports_;
 };
 
 // The 128x128 systolic array. LoadStationary fills a shadow copy of the weights while the running
@@ -125,7 +120,7 @@ class LaneEngine final : public EngineQueue {
 class TensorEngine final : public EngineQueue {
  public:
   TensorEngine(const sc_core::sc_module_name& name, const TensorEngineSpec& spec, double time_scale,
-               CoreShared& shared);
+               ProgramShared& shared);
 
  private:
   Slot schedule(const Instruction& instruction, Ticks ready, EntryRef cause) override;

@@ -28,23 +28,18 @@ INSTANTIATE_TEST_SUITE_P(Seeds, RandomPrograms, ::testing::Range(1U, 9U));
 
 // All entries of a core, with where they stand.
 template <class Visit>
-void for_each_entry(const CoreExecution& core, Visit visit) {
-  for (std::size_t e = 0; e < core.engines.size(); ++e) {
-    for (std::size_t i = 0; i < core.engines[e].size(); ++i) visit(e, i, core.engines[e][i]);
-  }
-  for (std::size_t r = 0; r < core.rings.size(); ++r) {
-    for (std::size_t i = 0; i < core.rings[r].size(); ++i) {
-      visit(kEngineCount + r, i, core.rings[r][i]);
-    }
+void for_each_entry(const ProgramExecution& core, Visit visit) {
+  for (std::size_t s = 0; s < core.entries.size(); ++s) {
+    for (std::size_t i = 0; i < core.entries[s].size(); ++i) visit(s, i, core.entries[s][i]);
   }
 }
 
-void expect_same(const CoreExecution& a, const CoreExecution& b) {
+void expect_same(const ProgramExecution& a, const ProgramExecution& b) {
   ASSERT_EQ(a.end, b.end);
   EXPECT_EQ(a.busy, b.busy);
   EXPECT_EQ(a.stalled, b.stalled);
-  for_each_entry(a, [&](std::size_t queue, std::size_t i, const Execution& entry) {
-    const Execution& other =
+  for_each_entry(a, [&](std::size_t queue, std::size_t i, const EntryTimes& entry) {
+    const EntryTimes& other =
         b.at({static_cast<std::int32_t>(queue), static_cast<std::uint32_t>(i)});
     ASSERT_EQ(entry.begin, other.begin) << queue << "[" << i << "]";
     ASSERT_EQ(entry.end, other.end) << queue << "[" << i << "]";
@@ -65,8 +60,8 @@ TEST_P(RandomPrograms, ObservingAnInstructionDoesNotMoveIt) {
   const BenchRun plain = run_bench(observed);
   observed.semaphores.emplace_back("observer");
   const auto observer = static_cast<std::uint16_t>(observed.semaphores.size() - 1);
-  for (auto& queue : observed.engines) {
-    for (Instruction& i : queue) {
+  for (std::size_t e = 0; e < kEngineCount; ++e) {
+    for (Instruction& i : observed.engine(e)) {
       if (i.signal == kNoSemaphore) i.signal = observer;
     }
   }
@@ -74,12 +69,12 @@ TEST_P(RandomPrograms, ObservingAnInstructionDoesNotMoveIt) {
 }
 
 TEST_P(RandomPrograms, EveryEntryBeginsAfterItsCauseHasEnded) {
-  const CoreExecution core = run_bench(program()).cores[0];
+  const ProgramExecution core = run_bench(program()).cores[0];
   const auto tensor = static_cast<std::int32_t>(Engine::kTensor);
-  for_each_entry(core, [&](std::size_t queue, std::size_t i, const Execution& entry) {
+  for_each_entry(core, [&](std::size_t queue, std::size_t i, const EntryTimes& entry) {
     EXPECT_GE(entry.end, entry.begin);
     if (entry.cause.queue < 0) return;
-    const Execution& cause = core.at(entry.cause);
+    const EntryTimes& cause = core.at(entry.cause);
     // A load of weights begins with the matmul before it, and a transfer when one engine is free.
     const bool within = (entry.cause.queue == tensor && queue == 0) || queue >= kEngineCount;
     EXPECT_GE(entry.begin, within ? cause.begin : cause.end) << queue << "[" << i << "]";
@@ -88,22 +83,16 @@ TEST_P(RandomPrograms, EveryEntryBeginsAfterItsCauseHasEnded) {
 
 TEST_P(RandomPrograms, WaitsAreKept) {
   const Program p = program();
-  const CoreExecution core = run_bench(p).cores[0];
+  const ProgramExecution core = run_bench(p).cores[0];
   std::vector<std::vector<Ticks>> raised(p.semaphores.size());
-  for_each_entry(core, [&](std::size_t queue, std::size_t i, const Execution& entry) {
-    const std::uint16_t signal = queue < kEngineCount
-                                     ? p.engines[queue][i].signal
-                                     : p.rings[queue - kEngineCount].transfers[i].signal;
+  for_each_entry(core, [&](std::size_t queue, std::size_t i, const EntryTimes& entry) {
+    const std::uint16_t signal = p.links(queue, i).signal;
     if (signal != kNoSemaphore) raised[signal].push_back(entry.end);
   });
   for (auto& times : raised) std::sort(times.begin(), times.end());
-  for_each_entry(core, [&](std::size_t queue, std::size_t i, const Execution& entry) {
-    const bool engine = queue < kEngineCount;
-    const std::uint32_t first = engine ? p.engines[queue][i].first_wait
-                                       : p.rings[queue - kEngineCount].transfers[i].first_wait;
-    const std::uint32_t count = engine ? p.engines[queue][i].wait_count
-                                       : p.rings[queue - kEngineCount].transfers[i].wait_count;
-    for (std::uint32_t w = first; w < first + count; ++w) {
+  for_each_entry(core, [&](std::size_t queue, std::size_t i, const EntryTimes& entry) {
+    const EntryLinks links = p.links(queue, i);
+    for (std::uint32_t w = links.first_wait; w < links.first_wait + links.wait_count; ++w) {
       EXPECT_GE(entry.begin, raised[p.waits[w].semaphore][p.waits[w].threshold - 1])
           << queue << "[" << i << "]";
     }
@@ -111,9 +100,9 @@ TEST_P(RandomPrograms, WaitsAreKept) {
 }
 
 TEST_P(RandomPrograms, LaneEnginesRunOneInstructionAtATime) {
-  const CoreExecution core = run_bench(program()).cores[0];
+  const ProgramExecution core = run_bench(program()).cores[0];
   for (const Engine engine : {Engine::kVector, Engine::kScalar, Engine::kGpSimd}) {
-    const auto& entries = core.engines[static_cast<std::size_t>(engine)];
+    const auto& entries = core.entries[static_cast<std::size_t>(engine)];
     for (std::size_t i = 1; i < entries.size(); ++i) {
       EXPECT_GE(entries[i].begin, entries[i - 1].end) << to_string(engine) << "[" << i << "]";
     }
@@ -122,14 +111,14 @@ TEST_P(RandomPrograms, LaneEnginesRunOneInstructionAtATime) {
 
 TEST_P(RandomPrograms, PortsServeOneEngineAtATime) {
   const Program p = program();
-  const CoreExecution core = run_bench(p).cores[0];
+  const ProgramExecution core = run_bench(p).cores[0];
   const auto occupied = [&](unsigned flags, std::initializer_list<Engine> engines) {
     std::vector<std::pair<Ticks, Ticks>> intervals;
     for (const Engine engine : engines) {
       const auto e = static_cast<std::size_t>(engine);
-      for (std::size_t i = 0; i < p.engines[e].size(); ++i) {
-        if ((p.engines[e][i].flags & flags) == 0) continue;
-        intervals.emplace_back(core.engines[e][i].begin, core.engines[e][i].end);
+      for (std::size_t i = 0; i < p.engine(e).size(); ++i) {
+        if ((p.engine(e)[i].flags & flags) == 0) continue;
+        intervals.emplace_back(core.entries[e][i].begin, core.entries[e][i].end);
       }
     }
     std::sort(intervals.begin(), intervals.end());
@@ -147,9 +136,9 @@ TEST_P(RandomPrograms, PortsServeOneEngineAtATime) {
 
 TEST_P(RandomPrograms, TimeIsAtLeastTheBusiestEngineAndAtMostEverythingInARow) {
   const Program p = program();
-  const CoreExecution core = run_bench(p).cores[0];
+  const ProgramExecution core = run_bench(p).cores[0];
   Ticks sum = 0;
-  for_each_entry(core, [&](std::size_t queue, std::size_t, const Execution& entry) {
+  for_each_entry(core, [&](std::size_t queue, std::size_t, const EntryTimes& entry) {
     sum += entry.end - entry.begin;
     if (queue >= kEngineCount) sum += to_ticks(exemplar_inf2().device.core.dma.start_latency);
   });
@@ -194,7 +183,7 @@ TEST_P(RandomPrograms, LongerSemaphoreLatencyIsNeverFaster) {
 TEST_P(RandomPrograms, AddingWorkIsNeverFaster) {
   Program p = program(false, false);
   const Ticks base = run_bench(p).cores[0].end;
-  for (Instruction& i : p.engines[static_cast<std::size_t>(Engine::kVector)]) i.n += 50;
+  for (Instruction& i : p.engine(Engine::kVector)) i.n += 50;
   EXPECT_GE(run_bench(p).cores[0].end, base);
 }
 

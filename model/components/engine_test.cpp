@@ -114,9 +114,9 @@ TEST(Semaphores, TheLastOfSeveralDecidesAndIsTheCause) {
   both.merge(builder.emit(Engine::kTensor, multiply_moving(512), {}));
   builder.emit(Engine::kVector, copy(64), both);
   const BenchRun run = run_bench(std::move(builder).finish());
-  const Execution& scalar = run.engine(Engine::kScalar)[0];
-  const Execution& tensor = run.engine(Engine::kTensor)[0];
-  const Execution& vector = run.engine(Engine::kVector)[0];
+  const EntryTimes& scalar = run.engine(Engine::kScalar)[0];
+  const EntryTimes& tensor = run.engine(Engine::kTensor)[0];
+  const EntryTimes& vector = run.engine(Engine::kVector)[0];
   ASSERT_NE(scalar.end, tensor.end);
   EXPECT_EQ(vector.begin, std::max(scalar.end, tensor.end));
   const Engine later = scalar.end > tensor.end ? Engine::kScalar : Engine::kTensor;
@@ -144,9 +144,9 @@ TEST(Semaphores, ABlockedCoreSaysWhoWaitsForWhat) {
   Transfer transfer = load(16, 64);
   transfer.first_wait = 1;
   transfer.wait_count = 1;
-  program.engines[static_cast<std::size_t>(Engine::kVector)] = {copy(64), waiting};
-  program.engines[static_cast<std::size_t>(Engine::kScalar)] = {signalling};
-  program.rings.push_back({"weights", {transfer}});
+  program.engine(Engine::kVector) = {copy(64), waiting};
+  program.engine(Engine::kScalar) = {signalling};
+  program.add_ring("weights", {transfer});
   const BenchRun run = run_bench(program);
   EXPECT_FALSE(run.finished);
   EXPECT_EQ(run.blocked,
@@ -291,7 +291,7 @@ TEST(TensorEngine, ATileDoesNotOvertakeTheOneBeforeIt) {
 
 // --- Ports -------------------------------------------------------------------------------------
 
-bool overlap(const Execution& a, const Execution& b) { return a.begin < b.end && b.begin < a.end; }
+bool overlap(const EntryTimes& a, const EntryTimes& b) { return a.begin < b.end && b.begin < a.end; }
 
 struct PortCase {
   const char* name;
@@ -310,8 +310,8 @@ TEST_P(Port, ServesOneEngineAtATime) {
   builder.emit(c.first, copy(512, c.first_flags), {});
   builder.emit(c.second, copy(512, c.second_flags), {});
   const BenchRun run = run_bench(std::move(builder).finish());
-  const Execution& first = run.engine(c.first)[0];
-  const Execution& second = run.engine(c.second)[0];
+  const EntryTimes& first = run.engine(c.first)[0];
+  const EntryTimes& second = run.engine(c.second)[0];
   EXPECT_EQ(overlap(first, second), !c.shared);
   if (c.shared) {
     EXPECT_EQ(std::max(first.begin, second.begin), std::min(first.end, second.end));
@@ -349,7 +349,7 @@ TEST(PortOrder, WhoAsksFirstGoesFirst) {
   const auto& vector = run.engine(Engine::kVector);
   const auto& scalar = run.engine(Engine::kScalar);
   EXPECT_EQ(scalar[0].begin, 0);
-  for (const Execution& s : scalar) EXPECT_FALSE(overlap(vector[1], s));
+  for (const EntryTimes& s : scalar) EXPECT_FALSE(overlap(vector[1], s));
   EXPECT_EQ(run.busy(Engine::kVector) - duration(vector[0]) + run.busy(Engine::kScalar),
             std::max(vector[1].end, scalar[1].end));  // the port never idles
 }

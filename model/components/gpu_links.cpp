@@ -58,6 +58,16 @@ void GpuLinks::start(const LinkExchange& exchange, std::uint32_t index, Collecti
   begin_round();
 }
 
+void GpuLinks::count(const LinkExchange& exchange) {
+  for (const LinkRound& round : exchange.rounds) {
+    const std::uint64_t bytes = whole_bytes(round.message) *
+                                static_cast<std::uint64_t>(round.times) *
+                                static_cast<std::uint64_t>(round.peers);
+    sent_ += bytes;
+    received_ += bytes;
+  }
+}
+
 void GpuLinks::begin_round() {
   leaving_ = static_cast<std::size_t>(round().peers);
   sc_core::sc_time ready = to_sc_time(to_ticks(round().latency));

@@ -40,6 +40,8 @@ class GpuLinks : public sc_core::sc_module {
   // Begins the part of this rank in exchange number `index` of the node; none other is running, and
   // what is referred to outlives it. `member` is told when the part is done.
   void start(const LinkExchange& exchange, std::uint32_t index, CollectiveMember& member);
+  // Counts an exchange that is known from one like it and not executed again.
+  void count(const LinkExchange& exchange);
 
   FairMemory& incoming() { return in_; }  // for others to bind to
   std::uint64_t sent_bytes() const { return sent_; }

@@ -1,7 +1,8 @@
 // Several GPUs that exchange data over their links.
 //
-// All GPUs of a group run the same programs. In lock step the stream of the first one is simulated
-// and the others take part in its exchanges alone; otherwise every GPU runs the programs itself.
+// All GPUs of a group run the same program. In lock step the first one is simulated and the others
+// take part in its collectives alone; a collective like one before, which began on idle links, too,
+// takes as long as that and is not executed again. Otherwise every GPU runs the program itself.
 #pragma once
 
 #include <memory>
@@ -10,19 +11,20 @@
 
 #include "hw/spec/gpu_spec.hpp"
 #include "model/components/gpu_chip.hpp"
+#include "model/components/known_times.hpp"
 
 namespace foretell {
 
-class GpuNode : public sc_core::sc_module, public ExchangeNetwork {
+class GpuNode : public sc_core::sc_module, public CollectiveNetwork {
  public:
-  // `link_peak`: of the links of a GPU, one direction.
+  SC_HAS_PROCESS(GpuNode);
+  // `link_peak`: of the links of a GPU, one direction. `idle`: a program of nothing, for the GPUs
+  // that only take part in collectives; both programs outlive the node.
   GpuNode(const sc_core::sc_module_name& name, const GpuDeviceSpec& spec, int gpus,
-          BytesPerSecond link_peak, bool lock_step);
+          BytesPerSecond link_peak, const Program& program, const Program& idle, bool lock_step,
+          bool exact);
 
-  // From the start; the programs outlive the simulation.
-  void run(const std::vector<GpuProgram>& programs);
-
-  void join(int rank, std::uint32_t index, const LinkExchange& exchange,
+  void join(int rank, std::uint32_t index, const Collective& collective,
             CollectiveMember& member) override;
 
   GpuChip& gpu(int rank) { return *gpus_.at(static_cast<std::size_t>(rank)); }
@@ -32,15 +34,22 @@ class GpuNode : public sc_core::sc_module, public ExchangeNetwork {
   // Waits for all ranks on behalf of the first one.
   struct LockStep final : CollectiveMember {
     void collective_done() override {
-      if (--running == 0) member->collective_done();
+      if (--running == 0) node->all_done();
     }
+    GpuNode* node = nullptr;
     CollectiveMember* member = nullptr;
     int running = 0;
   };
+  void all_done();
+  void known_done() { all_.member->collective_done(); }  // SC_METHOD
 
   std::vector<std::unique_ptr<GpuChip>> gpus_;
   bool lock_step_;
   LockStep all_;
+  KnownTimes known_;
+  KnownTimes::Key key_;  // of the collective at hand
+  Ticks joined_ = 0;
+  sc_core::sc_event known_over_;
 };
 
 }  // namespace foretell

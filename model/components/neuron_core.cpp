@@ -1,82 +1,72 @@
 #include "model/components/neuron_core.hpp"
 
-#include <array>
+#include <algorithm>
 #include <string>
 
 #include "model/base/errors.hpp"
+#include "model/components/stream_registry.hpp"
 
 namespace foretell {
 
 NeuronCore::NeuronCore(const sc_core::sc_module_name& name, const NeuronCoreSpec& spec,
                        const NeuronCoreScaling& scaling, const Program& program,
                        const CollectiveSeat& seat)
-    : sc_module(name),
-      shared_{
-          program, Semaphores(program.semaphores.size(), scaling.semaphore_latency), {}, {}, {}},
-      tensor_("tensor", spec.tensor, scaling.engine_time, shared_),
-      vector_("vector", Engine::kVector, spec.vector, spec.sbuf.partitions, scaling.engine_time,
-              shared_),
-      scalar_("scalar", Engine::kScalar, spec.scalar, spec.sbuf.partitions, scaling.engine_time,
-              shared_),
-      gpsimd_("gpsimd", Engine::kGpSimd, spec.gpsimd, spec.sbuf.partitions, scaling.engine_time,
-              shared_),
-      sync_("sync", Engine::kSync, shared_),
-      dma_("dma", spec.dma, scaling.dma_rate_fraction, shared_),
-      collectives_("collectives", seat, shared_) {}
-
-void NeuronCore::start() {
-  dma_.start();
-  collectives_.start();
-  for (EngineQueue* queue :
-       std::array<EngineQueue*, 5>{&tensor_, &vector_, &scalar_, &gpsimd_, &sync_}) {
-    queue->start();
-  }
+    : Executor(name, program, scaling.semaphore_latency),
+      spec_(spec),
+      scaling_(scaling),
+      seat_(seat),
+      dma_("dma", spec.dma, scaling.dma_rate_fraction, shared()) {
+  attach_modules(*this);
 }
 
-bool NeuronCore::finished() const {
-  return tensor_.finished() && vector_.finished() && scalar_.finished() && gpsimd_.finished() &&
-         sync_.finished() && dma_.finished() && collectives_.finished();
-}
-
-std::string NeuronCore::describe_blocked() const {
-  const Program& program = shared_.program;
-  std::string text;
-  const auto describe = [&](const std::string& who, std::uint32_t first_wait, std::uint16_t count) {
-    for (std::uint32_t w = first_wait; w < first_wait + count; ++w) {
-      const Wait& wait = program.waits[w];
-      const std::uint32_t value = shared_.semaphores.value(wait.semaphore);
-      if (value >= wait.threshold) continue;
-      text += "\n  " + who + " waits for semaphore '" + program.semaphores[wait.semaphore] +
-              "' to reach " + std::to_string(wait.threshold) + "; it is " + std::to_string(value);
-    }
+std::unique_ptr<StreamModule> NeuronCore::make_engine(std::size_t stream) {
+  FORETELL_CHECK(stream < kEngineCount, "the engines are the first streams");
+  const auto engine = static_cast<Engine>(stream);
+  const std::string name(to_string(engine));
+  const auto lanes = [&](const LaneEngineSpec& lane) {
+    return std::make_unique<LaneEngine>(name.c_str(), engine, lane, spec_.sbuf.partitions,
+                                        scaling_.engine_time, shared(), ports_);
   };
-  const std::array<const EngineQueue*, kEngineCount> queues = {&tensor_, &vector_, &scalar_,
-                                                               &gpsimd_, &sync_};
-  for (std::size_t e = 0; e < queues.size(); ++e) {
-    const auto& instructions = program.engines[e];
-    const std::size_t at = queues[e]->position();
-    if (at >= instructions.size()) continue;
-    const Instruction& head = instructions[at];
-    describe(std::string(to_string(static_cast<Engine>(e))) + "[" + std::to_string(at) + "] " +
-                 std::string(to_string(head.opcode)),
-             head.first_wait, head.wait_count);
+  switch (engine) {
+    case Engine::kTensor:
+      return std::make_unique<TensorEngine>(name.c_str(), spec_.tensor, scaling_.engine_time,
+                                            shared());
+    case Engine::kVector:
+      return lanes(spec_.vector);
+    case Engine::kScalar:
+      return lanes(spec_.scalar);
+    case Engine::kGpSimd:
+      return lanes(spec_.gpsimd);
+    case Engine::kSync:
+      break;
   }
-  for (std::size_t r = 0; r < program.rings.size(); ++r) {
-    const std::size_t at = dma_.position(r);
-    if (at >= program.rings[r].transfers.size()) continue;
-    const Transfer& head = program.rings[r].transfers[at];
-    describe("dma " + program.rings[r].name + "[" + std::to_string(at) + "]", head.first_wait,
-             head.wait_count);
+  return std::make_unique<SyncEngine>(name.c_str(), engine, shared());
+}
+
+std::unique_ptr<StreamModule> NeuronCore::make_ring(std::size_t stream) {
+  FORETELL_CHECK(stream >= kEngineCount, "rings follow the engines");
+  return std::make_unique<DmaRingModule>(dma_, stream - kEngineCount);
+}
+
+std::unique_ptr<StreamModule> NeuronCore::make_collectives(std::size_t stream) {
+  return std::make_unique<CollectiveQueue>("collectives", seat_, stream, shared());
+}
+
+void NeuronCore::add_activity(const std::string& prefix,
+                              std::vector<ModuleActivity>& modules) const {
+  const ProgramExecution& ran = execution();
+  for (std::size_t s = 0; s < program().streams.size(); ++s) {
+    const Stream& stream = program().streams[s];
+    if (stream.size() == 0 || stream.kind() == StreamKind::kTransfers) continue;
+    const bool engine = stream.kind() == StreamKind::kInstructions;
+    modules.push_back({prefix + stream.name, to_seconds(ran.busy[s]),
+                       to_seconds(engine ? ran.stalled[s] : 0), 0});
   }
-  const std::size_t at = collectives_.position();
-  if (at < program.collectives.size()) {
-    const Collective& head = program.collectives[at];
-    const std::string who =
-        "collectives[" + std::to_string(at) + "] " + std::string(to_string(head.kind));
-    if (collectives_.joined()) text += "\n  " + who + " waits for the other cores to join";
-    describe(who, head.first_wait, head.wait_count);
-  }
-  return text;
+  const auto dma = std::find_if(modules.begin(), modules.end(), [&](const ModuleActivity& module) {
+    return module.path == prefix + "collectives";
+  });
+  modules.insert(dma, {prefix + "dma", to_seconds(ran.dma_busy), Seconds(0),
+                       static_cast<double>(ran.loaded_bytes + ran.stored_bytes)});
 }
 
 NeuronChip::NeuronChip(const sc_core::sc_module_name& name, const NeuronDeviceSpec& spec,

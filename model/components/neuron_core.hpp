@@ -10,6 +10,7 @@
 #include "model/components/collective_queue.hpp"
 #include "model/components/dma.hpp"
 #include "model/components/engine.hpp"
+#include "model/components/executor.hpp"
 #include "model/components/hbm.hpp"
 
 namespace foretell {
@@ -21,28 +22,27 @@ struct NeuronCoreScaling {
   Ticks semaphore_latency = 0;
 };
 
-class NeuronCore : public sc_core::sc_module {
+class NeuronCore final : public Executor {
  public:
-  // `spec` and `program` outlive the core. The program has passed validate().
+  // `spec` outlives the core.
   NeuronCore(const sc_core::sc_module_name& name, const NeuronCoreSpec& spec,
              const NeuronCoreScaling& scaling, const Program& program, const CollectiveSeat& seat);
 
-  void start();
-  bool finished() const;
-  // For a core that stopped before it finished: who waits for what, one line per blocked queue.
-  std::string describe_blocked() const;
-  const CoreExecution& execution() const { return shared_.execution; }
+  // The modules of its streams, for the registry.
+  std::unique_ptr<StreamModule> make_engine(std::size_t stream);
+  std::unique_ptr<StreamModule> make_ring(std::size_t stream);
+  std::unique_ptr<StreamModule> make_collectives(std::size_t stream);
+
+  const char* kind() const override { return "NeuronCore"; }
   DmaEngines& dma() { return dma_; }
+  void add_activity(const std::string& prefix, std::vector<ModuleActivity>& modules) const override;
 
  private:
-  CoreShared shared_;
-  TensorEngine tensor_;
-  LaneEngine vector_;
-  LaneEngine scalar_;
-  LaneEngine gpsimd_;
-  SyncEngine sync_;
+  const NeuronCoreSpec& spec_;
+  NeuronCoreScaling scaling_;
+  CollectiveSeat seat_;
+  CorePorts ports_;
   DmaEngines dma_;
-  CollectiveQueue collectives_;
 };
 
 // One device: cores that share the HBM. All active cores run the same program (data parallel

@@ -2,12 +2,13 @@
 //
 // Thread blocks of one kernel at a time. The module wakes when SMs become free together, places
 // what they take at once (model/timing/cta_schedule.hpp), and notifies `drained` when the last
-// thread block ends.
+// thread block ends. Thread blocks like those of a grid before are not placed again.
 #pragma once
 
 #include <memory>
 #include <systemc>
 
+#include "model/components/known_times.hpp"
 #include "model/components/ticks.hpp"
 #include "model/program/gpu_kernel.hpp"
 #include "model/timing/cta_schedule.hpp"
@@ -17,13 +18,14 @@ namespace foretell {
 class SmPool : public sc_core::sc_module {
  public:
   SC_HAS_PROCESS(SmPool);
-  SmPool(const sc_core::sc_module_name& name, int sms);
+  // `exact`: equal thread blocks are placed again and again.
+  SmPool(const sc_core::sc_module_name& name, int sms, bool exact);
 
   sc_core::sc_event drained;
 
-  // Starts the thread blocks of a kernel now; it has some, and none are left of the one before.
-  // The kernel outlives its thread blocks.
-  void start(const GpuKernel& kernel);
+  // Starts the thread blocks of a grid now; it has some, and none are left of the one before.
+  // The grid outlives its thread blocks.
+  void start(const Grid& grid);
 
   Ticks busy() const { return busy_; }  // SMs x time with work
   std::uint64_t activations() const { return activations_; }
@@ -36,6 +38,9 @@ class SmPool : public sc_core::sc_module {
   std::unique_ptr<CtaSchedule> schedule_;
   sc_core::sc_event wake_;
   Ticks busy_ = 0;
+  Ticks busy_before_ = 0;  // the grid at hand
+  KnownTimes known_;
+  KnownTimes::Key key_;
   int ctas_per_sm_ = 1;
   std::uint64_t activations_ = 0;
 };

@@ -12,7 +12,7 @@
 #include "model/forecast/refuse_option.hpp"
 #include "model/mapping/cpu/map_graph.hpp"
 #include "model/predict/cpu_call.hpp"
-#include "model/predict/gpu_generation.hpp"
+#include "model/predict/generation.hpp"
 #include "model/predict/gpu_memory.hpp"
 #include "model/predict/memory_use.hpp"
 
@@ -173,7 +173,7 @@ class CpuSimulation {
   Metrics generation() {
     const Request& request = resolved_.request;
     const bool encodes = resolved_.model.family == Family::kEncoderDecoder;
-    GpuGeneration generation;
+    Generation generation;
     generation.prefill = [&] {
       const std::int64_t kv_len = encodes ? cached_positions(resolved_) : request.input_len;
       CpuCallResult result =
@@ -190,7 +190,7 @@ class CpuSimulation {
     generation.output_len = request.output_len;
     generation.prompt_in_cache = !encodes;
     generation.exact = request.exact;
-    return run_gpu_generation(generation);
+    return run_generation(generation);
   }
 
   // Of a generation: the prefill and, behind it, the median decode step.

@@ -3,8 +3,8 @@
 
 #include "model/base/errors.hpp"
 #include "model/forecast/gpu_request.hpp"
+#include "model/predict/generation.hpp"
 #include "model/predict/gpu_call.hpp"
-#include "model/predict/gpu_generation.hpp"
 #include "model/system/kernel_trace.hpp"
 
 namespace foretell {
@@ -56,7 +56,7 @@ class Simulation {
   Metrics generation() {
     const Request& request = resolved_.request;
     const bool encodes = resolved_.model.family == Family::kEncoderDecoder;
-    GpuGeneration generation;
+    Generation generation;
     generation.prefill = [&] {
       const std::int64_t kv_len = encodes ? cached_positions(resolved_) : request.input_len;
       return pass(Phase::kPrefill, request.input_len, kv_len, timeline_);
@@ -67,7 +67,7 @@ class Simulation {
     generation.output_len = request.output_len;
     generation.prompt_in_cache = !encodes;
     generation.exact = request.exact;
-    return run_gpu_generation(generation);
+    return run_generation(generation);
   }
 
   // Through all stages; `kernels` are those of the last one.

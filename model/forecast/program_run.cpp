@@ -4,6 +4,8 @@
 #include <foretell/version.hpp>
 
 #include "hw/spec/catalog.hpp"
+#include "hw/spec/cpu_catalog.hpp"
+#include "hw/spec/gpu_catalog.hpp"
 #include "hw/spec/sdk_version.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
@@ -11,8 +13,10 @@
 #include "model/forecast/make_record.hpp"
 #include "model/forecast/request_fields.hpp"
 #include "model/forecast/trace_file.hpp"
+#include "model/predict/call_metrics.hpp"
 #include "model/program_file/program_file.hpp"
 #include "model/system/critical_path.hpp"
+#include "model/system/kernel_trace.hpp"
 #include "model/system/simulate.hpp"
 #include "reports/render/si_format.hpp"
 
@@ -35,21 +39,32 @@ std::map<std::string, std::int64_t> parse_parameters(const std::vector<std::stri
   return parameters;
 }
 
-RunContext context_of(const ProgramRequest& request, const LoadedSystem& system,
-                      const Program& program) {
+// A machine that ran a program, and what a record says of it.
+struct ProgramOutcome {
+  Program program;
+  Execution execution;
+  std::string system;
+  std::string factors;
+  int assumed_values = 0;
+  Prices prices;
+  Bytes memory_capacity;
+  std::string bottleneck;
+};
+
+RunContext context_of(const ProgramRequest& request, const ProgramOutcome& outcome) {
   RunContext context;
   context.version = kVersion;
   context.commit = kCommit;
-  context.system = system.spec.id;
-  context.workload = program.name;
+  context.system = outcome.system;
+  context.workload = outcome.program.name;
   context.dtype = "program";
   context.scenario.batch = 1;
   context.scenario.dp = 1;
   context.scenario.cores = 1;
   context.scenario.sdk = request.sdk;
   context.set = request.set;
-  context.factors = system.factors_id;
-  context.assumed_values = system.assumed_values;
+  context.factors = outcome.factors;
+  context.assumed_values = outcome.assumed_values;
   if (!request.parameters.empty()) {
     context.notes.push_back("parameters of the program: " + join(request.parameters, ", "));
   }
@@ -59,74 +74,145 @@ RunContext context_of(const ProgramRequest& request, const LoadedSystem& system,
 // The highest address that a transfer touches.
 double memory_of(const Program& program) {
   std::uint64_t end = 0;
-  for (const DmaRing& ring : program.rings) {
-    for (const Transfer& transfer : ring.transfers) {
-      if (transfer.direction == TransferDirection::kOnChip) continue;
-      end = std::max(end, transfer.hbm_address + transfer.bytes());
-    }
+  for (const Transfer& transfer : program.transfers()) {
+    if (transfer.direction == TransferDirection::kOnChip) continue;
+    end = std::max(end, transfer.hbm_address + transfer.bytes());
   }
   return static_cast<double>(end);
 }
 
-std::vector<ResourceRecord> resources_of(const ChipExecution& execution, const HbmSpec& hbm) {
-  const CoreExecution& core = execution.cores.front();
-  const auto total = static_cast<double>(std::max<Ticks>(1, execution.end - execution.call_begin));
-  const auto share = [total](Ticks time) {
-    return std::clamp(static_cast<double>(time) / total, 0.0, 1.0);
-  };
+std::vector<ResourceRecord> resources_of(const Execution& execution) {
+  const Seconds whole = to_seconds(std::max<Ticks>(1, execution.end - execution.call_begin));
+  const auto share = [whole](Seconds time) { return std::clamp(time / whole, 0.0, 1.0); };
   std::vector<ResourceRecord> resources;
-  for (std::size_t e = 0; e < kEngineCount; ++e) {
-    if (core.engines[e].empty()) continue;
-    const double busy = share(core.busy[e]);
-    resources.push_back({"chip0.core0." + std::string(to_string(static_cast<Engine>(e))), busy,
-                         std::min(1 - busy, share(core.stalled[e])), 0});
+  for (const ModuleActivity& module : execution.modules) {
+    const double busy = share(module.busy);
+    resources.push_back(
+        {module.path, busy, std::min(1 - busy, share(module.stalled)), module.bytes});
   }
-  resources.push_back({"chip0.core0.dma", share(core.dma_busy), 0,
-                       static_cast<double>(core.loaded_bytes + core.stored_bytes)});
-  const Bytes moved(static_cast<double>(execution.hbm_read + execution.hbm_written));
-  const Seconds busy = moved / hbm.bandwidth;
-  resources.push_back({"chip0.hbm", std::clamp(busy.value() * kTicksPerSecond / total, 0.0, 1.0), 0,
-                       moved.value()});
   return resources;
+}
+
+ResourceRecord hbm_of(const Execution& execution, const HbmSpec& hbm) {
+  const Seconds whole = to_seconds(std::max<Ticks>(1, execution.end - execution.call_begin));
+  const Bytes moved(static_cast<double>(execution.hbm_read + execution.hbm_written));
+  return {"chip0.hbm", std::clamp(moved / hbm.bandwidth / whole, 0.0, 1.0), 0, moved.value()};
+}
+
+ProgramFileOptions file_options(const ProgramRequest& request) {
+  ProgramFileOptions options;
+  options.parameters = parse_parameters(request.parameters);
+  return options;
+}
+
+// What grids, loops and the host are bound by.
+std::string bound_of(const ProgramOutcome& outcome) {
+  std::vector<OperatorMetrics> operators(outcome.program.operators.size());
+  return metrics_of_call(outcome.program, outcome.execution, std::move(operators)).bottleneck;
+}
+
+void refuse_neuron_options(const ProgramRequest& request) {
+  if (!request.sdk.empty()) throw UserError("--sdk is about NeuronCores; leave it out");
+  if (!request.factors.empty() && request.factors != "none") {
+    throw UserError("--factors: a program of grids or loops states its times itself; leave it out");
+  }
+}
+
+ProgramOutcome run_on_neuron(const ProgramRequest& request, RunRecord& record) {
+  LoadOptions options;
+  options.set = request.set;
+  options.factors = request.factors;
+  const LoadedSystem system = Catalog().load(request.system, options);
+  ProgramFileOptions of_file = file_options(request);
+  of_file.limits = limits_of(system.spec.device);
+  ProgramOutcome outcome;
+  outcome.program = load_program(request.file, of_file);
+  RunSettings settings;
+  settings.sdk_engine_time = sdk_engine_time(system.factors, request.sdk);
+  outcome.execution = simulate(system.spec, system.factors, settings, outcome.program);
+  TraceDetails details;
+  details.memory_peak = system.spec.device.hbm.bandwidth;
+  write_trace_file(request.trace_file, {{"", outcome.program, outcome.execution, details}});
+  outcome.system = system.spec.id;
+  outcome.factors = system.factors_id;
+  outcome.assumed_values = system.assumed_values;
+  outcome.prices = system.spec.price_usd_per_hour;
+  outcome.memory_capacity = system.spec.device.hbm.capacity;
+  outcome.bottleneck =
+      to_string(largest(critical_path(outcome.program, outcome.execution.cores.front()).total));
+  record.resources = resources_of(outcome.execution);
+  record.resources.push_back(hbm_of(outcome.execution, system.spec.device.hbm));
+  return outcome;
+}
+
+void write_kernels(const ProgramRequest& request, const ProgramOutcome& outcome,
+                   const KernelTraceWords& words) {
+  if (request.trace_file.empty()) return;
+  const std::vector<KernelRun> runs =
+      kernel_runs(outcome.program, outcome.execution.cores.front());
+  write_kernel_trace_file(request.trace_file, words, {{"", runs}});
+}
+
+ProgramOutcome run_on_gpu(const ProgramRequest& request, RunRecord& record) {
+  refuse_neuron_options(request);
+  const LoadedGpuSystem system = GpuCatalog().load(request.system, request.set);
+  ProgramOutcome outcome;
+  outcome.program = load_program(request.file, file_options(request));
+  outcome.execution = simulate(GpuMachine{system.spec.device}, outcome.program);
+  write_kernels(request, outcome, {system.spec.device.name, "launch"});
+  outcome.system = system.spec.id;
+  outcome.factors = "none";
+  outcome.assumed_values = system.assumed_values;
+  outcome.prices = system.spec.price_usd_per_hour;
+  outcome.memory_capacity = system.spec.device.hbm.capacity;
+  outcome.bottleneck = bound_of(outcome);
+  record.resources = resources_of(outcome.execution);
+  return outcome;
+}
+
+ProgramOutcome run_on_cpu(const ProgramRequest& request, RunRecord& record) {
+  refuse_neuron_options(request);
+  const LoadedCpuSystem system = CpuCatalog().load(request.system, request.set);
+  ProgramFileOptions of_file = file_options(request);
+  of_file.limits.threads = system.spec.cores;
+  ProgramOutcome outcome;
+  outcome.program = load_program(request.file, of_file);
+  outcome.execution = simulate(CpuMachine{system.spec}, outcome.program);
+  write_kernels(request, outcome, {system.spec.device.name, "call"});
+  outcome.system = system.spec.id;
+  outcome.factors = "none";
+  outcome.assumed_values = system.assumed_values;
+  outcome.prices = system.spec.price_usd_per_hour;
+  outcome.memory_capacity = system.spec.memory;
+  outcome.bottleneck = bound_of(outcome);
+  record.resources = resources_of(outcome.execution);
+  return outcome;
 }
 
 }  // namespace
 
 RunRecord run_program(const ProgramRequest& request) {
-  if (&family_of(request.system) != &neuron_family()) {
-    throw UserError(request.system + ": programs are written for NeuronCores; name one of " +
-                    join(neuron_family().systems(), ", "));
-  }
-  LoadOptions options;
-  options.set = request.set;
-  options.factors = request.factors;
-  const LoadedSystem system = Catalog().load(request.system, options);
-  ProgramFileOptions file_options;
-  file_options.parameters = parse_parameters(request.parameters);
-  file_options.limits = limits_of(system.spec.device);
-  const Program program = load_program(request.file, file_options);
-  RunSettings settings;
-  settings.sdk_engine_time = sdk_engine_time(system.factors, request.sdk);
-  const ChipExecution execution = simulate(system.spec, system.factors, settings, program);
-  TraceDetails details;
-  details.memory_peak = system.spec.device.hbm.bandwidth;
-  write_trace_file(request.trace_file, {{"", program, execution, details}});
-
   RunRecord record;
-  record.context = context_of(request, system, program);
-  const double device_s = to_seconds(execution.end - execution.call_begin).value();
-  record.context.notes.push_back("on the device: " + si_format(device_s, "s") +
-                                 "; the rest of the call is the host's overhead");
+  const DeviceFamily* const family = &family_of(request.system);
+  const ProgramOutcome outcome = family == &neuron_family() ? run_on_neuron(request, record)
+                                 : family == &gpu_family()  ? run_on_gpu(request, record)
+                                                            : run_on_cpu(request, record);
+  const Execution& execution = outcome.execution;
+  record.context = context_of(request, outcome);
+  if (execution.call_begin > 0) {
+    const double device_s = to_seconds(execution.end - execution.call_begin).value();
+    record.context.notes.push_back("on the device: " + si_format(device_s, "s") +
+                                   "; the rest of the call is the host's overhead");
+  }
   RunSummary& summary = record.summary;
   summary.call_s = to_seconds(execution.end).value();
   summary.latency_s = summary.call_s;
   summary.throughput = summary.call_s > 0 ? 1 / summary.call_s : 0;
   summary.throughput_unit = "calls/s";
-  set_costs(system.spec.price_usd_per_hour, summary);
-  summary.memory_used_bytes = memory_of(program);
-  summary.memory_capacity_bytes = system.spec.device.hbm.capacity.value();
-  summary.bottleneck = to_string(largest(critical_path(program, execution.cores.front()).total));
-  record.resources = resources_of(execution, system.spec.device.hbm);
+  set_costs(outcome.prices, summary);
+  summary.memory_used_bytes = memory_of(outcome.program);
+  summary.memory_capacity_bytes = outcome.memory_capacity.value();
+  summary.bottleneck = outcome.bottleneck;
   check_record(record);
   return record;
 }

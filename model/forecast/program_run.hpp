@@ -1,4 +1,4 @@
-// A program written by hand, replayed on one core of a system.
+// A program written by hand, replayed on one core, one GPU or the cores of a CPU of a system.
 #pragma once
 
 #include <string>
@@ -18,10 +18,10 @@ struct ProgramRequest {
   std::string trace_file;
 };
 
-// One call of the program on one core; the other cores stand idle, and the costs are those of the
-// whole system for this one. The note says how much of the call is spent on the device. UserError
-// for a system without NeuronCores, for a file, a program or a parameter that is wrong, and for a
-// program that deadlocks.
+// One call of the program: instructions on one NeuronCore, grids on one GPU, loops on the cores of
+// a CPU; the rest of the system stands idle, and the costs are those of the whole system for it.
+// UserError for work that the system does not run, for a file, a program or a parameter that is
+// wrong, and for a program that deadlocks.
 RunRecord run_program(const ProgramRequest& request);
 
 }  // namespace foretell

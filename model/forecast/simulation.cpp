@@ -7,8 +7,8 @@
 #include "model/forecast/memory_check.hpp"
 #include "model/forecast/resolved_request.hpp"
 #include "model/forecast/trace_file.hpp"
-#include "model/predict/generation.hpp"
 #include "model/predict/neuron_call.hpp"
+#include "model/predict/neuron_generation.hpp"
 
 namespace foretell {
 namespace {
@@ -22,7 +22,7 @@ void write_timeline(const std::string& path, NeuronCall call) {
 }
 
 // Of the first stage: the prefill and, behind it, the median decode step.
-void write_timeline(const std::string& path, const Generation& generation) {
+void write_timeline(const std::string& path, const NeuronGeneration& generation) {
   if (path.empty()) return;
   const GenerationTimeline calls = generation_timeline(generation);
   write_trace_file(
@@ -87,7 +87,7 @@ Metrics simulate_generation(const ResolvedRequest& resolved) {
   const auto bucket = [&resolved](std::int64_t positions) {
     return compiled_length(resolved, positions);
   };
-  Generation generation{graph, bucket, resolved.precision, resolved.system.spec, factors};
+  NeuronGeneration generation{graph, bucket, resolved.precision, resolved.system.spec, factors};
   generation.input_len = request.input_len;
   generation.output_len = request.output_len;
   generation.prompt_in_cache = resolved.model.family != Family::kEncoderDecoder;
@@ -103,7 +103,7 @@ Metrics simulate_generation(const ResolvedRequest& resolved) {
   generation.host_sampling = request.sampling == "host";
   generation.exact = request.exact;
   write_timeline(request.trace_file, generation);
-  Metrics metrics = run_generation(generation);
+  Metrics metrics = run_neuron_generation(generation);
   metrics.memory = memory;
   return metrics;
 }

@@ -5,7 +5,8 @@
 #include "model/base/errors.hpp"
 #include "model/mapping/cpu/map_graph.hpp"
 #include "model/predict/cpu_call.hpp"
-#include "model/system/cpu_run.hpp"
+#include "model/program/device_streams.hpp"
+#include "model/system/machine.hpp"
 #include "workloads/import/workload.hpp"
 
 namespace foretell {
@@ -144,7 +145,8 @@ TEST(CpuRunLaws, SymmetricLoopsTakeTheClosedForm) {
   loop.fork_join = Seconds(3e-6);
   for (const double dram : {0.0, 1e4, 1e6}) {
     loop.chunks = {{64, Seconds(20e-6), Seconds(2e-6), Bytes(dram)}};
-    const Seconds simulated = simulate_cpu(system, {{{loop}}}).front();
+    const Seconds simulated =
+        to_seconds(simulate(CpuMachine{system}, loops_in_order({loop})).end);
     EXPECT_NEAR(simulated / loop_time(loop), 1, 0.01) << dram;
   }
 }

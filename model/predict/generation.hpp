@@ -1,60 +1,43 @@
-// Token generation on a group of cores: prefill, then decode steps against a growing KV cache.
+// Token generation on any device: prefill, then decode steps against a growing KV cache.
 //
-// The vendor's compiler makes one graph per context length, powers of two from 128 on, and a step
-// reads the cache up to the length it was compiled for. So a run needs as many simulated steps as
-// it passes context lengths. Steps that read no further than their own position are executed at a
-// few positions and interpolated.
+// Where calls are compiled for lengths, a step reads the cache up to the length that it was compiled
+// for, and each length is executed once. Otherwise a step reads up to its own position: steps are
+// executed at a few positions and interpolated, or with `exact` every one is executed.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 
-#include "model/predict/neuron_call.hpp"
+#include "model/base/metrics.hpp"
 #include "model/predict/pipeline.hpp"
 
 namespace foretell {
 
-enum class GenerationPhase { kPrefill, kDecode };
-
 struct Generation {
-  // The graph of one core of a stage for `tokens` per sequence and a cache of `kv_len` rows, with
-  // the types of the precision applied.
-  std::function<Graph(GenerationPhase phase, std::int64_t tokens, std::int64_t kv_len,
-                      const LayerRange& layers)>
-      graph;
-  // The length for which a call is compiled that needs so many positions.
-  std::function<std::int64_t(std::int64_t positions)> bucket;
-  const PrecisionPolicy& precision;
-  const NeuronSystemSpec& system;
-  const NeuronFactors& factors;
+  std::function<PipelinePass()> prefill;
+  std::function<PipelinePass(std::int64_t kv_len)> decode;
   std::int64_t input_len = 0;
   std::int64_t output_len = 0;
   // The prompt is in the KV cache of the decode steps. Of an encoder-decoder it is not: the prefill
   // runs the encoder, and every output token needs a step, the first one too.
   bool prompt_in_cache = true;
-  int tensor_parallel = 1;
-  bool sequence_parallel = false;  // prefill leaves each core its share of the activations
-  Pipeline pipeline{};             // stages of a copy, each on a group of so many cores
-  int cores_per_device = 1;        // cores of a device that take part
-  double sdk_engine_time = 1;      // see NeuronFactors
-  double sdk_prefill_time = 1;     // the prefill takes so many times longer
-  bool exact_kv = false;           // steps read the cache up to their own position
-  bool host_sampling = false;      // after each token, its logits go to the host, which goes on
-  bool exact = false;              // execute every layer, and with exact_kv every step
+  bool exact = false;
+  int stages = 1;  // of a pipeline
+  // The length for which a call is compiled that needs this many positions; empty: none is compiled
+  // for a length.
+  std::function<std::int64_t(std::int64_t positions)> bucket{};
+  std::int64_t block = 128;     // positions of the cache that are walked together
+  Seconds prefill_overhead{};   // of the host, before the prefill
+  double prefill_factor = 1;    // the prefill takes this many times longer
+  Seconds step_overhead{};      // of the host, for each step
+  // What follows a pass before the next can begin, as logits that go to the host; empty: nothing.
+  std::function<Seconds(const PipelinePass&)> afterwards{};
 };
 
-// Metrics of the median decode step, with Metrics::generation. Throws UserError like
-// run_neuron_call.
+// Metrics of the median decode step, with Metrics::generation.
 Metrics run_generation(const Generation& generation);
 
-// The prefill and the median decode step of the first stage, every layer of one rank.
-struct GenerationTimeline {
-  NeuronCallResult prefill;
-  NeuronCallResult step;
-};
-GenerationTimeline generation_timeline(const Generation& generation);
-
-// Positions that the median decode step of a run sees: half of the output is behind it.
+// Positions that the median decode step of a run sees: half of the output is before it.
 std::int64_t median_positions(std::int64_t input_len, std::int64_t output_len);
 
 }  // namespace foretell

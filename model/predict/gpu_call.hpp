@@ -39,4 +39,9 @@ struct GpuCallResult {
 // Throws UserError for operators and types without a mapping. The caller has checked the memory.
 GpuCallResult run_gpu_call(const GpuCall& call);
 
+// From a GPU of a stage to one of the next, simulated: a message over the links of the two, in the
+// fastest protocol of NCCL over NVLink; by facts alone and over PCIe 1 us and the bytes at the rate
+// of the links.
+Seconds handover_time(const GpuSystemSpec& system, const GpuFactors& factors, Bytes bytes);
+
 }  // namespace foretell

@@ -34,33 +34,31 @@ struct OpActivity {
 constexpr std::size_t kDmaResource = kEngineCount;
 constexpr std::size_t kCollectiveResource = kEngineCount + 1;
 
-void note(OpActivity* activity, const Execution& execution, std::size_t resource) {
+void note(OpActivity* activity, const EntryTimes& execution, std::size_t resource) {
   if (activity->begin < 0 || execution.begin < activity->begin) activity->begin = execution.begin;
   activity->end = std::max(activity->end, execution.end);
   activity->busy[resource] += execution.end - execution.begin;
 }
 
-std::map<std::string, OpActivity> activities_of(const Program& program, const CoreExecution& core) {
+std::map<std::string, OpActivity> activities_of(const Program& program, const ProgramExecution& core) {
   std::vector<OpActivity> by_op(program.operators.size());
-  for (std::size_t e = 0; e < core.engines.size(); ++e) {
-    for (std::size_t i = 0; i < core.engines[e].size(); ++i) {
-      const std::int32_t op = program.engines[e][i].op;
-      if (op >= 0) note(&by_op[static_cast<std::size_t>(op)], core.engines[e][i], e);
+  for (std::size_t q = 0; q < core.entries.size(); ++q) {
+    const StreamKind kind = program.streams[q].kind();
+    if (kind == StreamKind::kTransfers) continue;
+    for (std::size_t i = 0; i < core.entries[q].size(); ++i) {
+      const std::int32_t op = program.links(q, i).op;
+      const std::size_t resource = kind == StreamKind::kCollectives ? kCollectiveResource : q;
+      if (op >= 0) note(&by_op[static_cast<std::size_t>(op)], core.entries[q][i], resource);
     }
-  }
-  for (std::size_t i = 0; i < core.collectives.size(); ++i) {
-    const std::int32_t op = program.collectives[i].op;
-    if (op >= 0)
-      note(&by_op[static_cast<std::size_t>(op)], core.collectives[i], kCollectiveResource);
   }
   std::vector<bool> computes(by_op.size());
   for (std::size_t op = 0; op < by_op.size(); ++op) computes[op] = by_op[op].begin >= 0;
-  for (std::size_t r = 0; r < core.rings.size(); ++r) {
-    for (std::size_t i = 0; i < core.rings[r].size(); ++i) {
-      const Transfer& transfer = program.rings[r].transfers[i];
+  for (std::size_t r = 0; r < program.ring_count(); ++r) {
+    for (std::size_t i = 0; i < program.ring(r).size(); ++i) {
+      const Transfer& transfer = program.ring(r)[i];
       if (transfer.op < 0) continue;
       OpActivity& activity = by_op[static_cast<std::size_t>(transfer.op)];
-      const Execution& execution = core.rings[r][i];
+      const EntryTimes& execution = core.entries[kEngineCount + r][i];
       if (r == static_cast<std::size_t>(Ring::kWeights))
         activity.loaded = std::max(activity.loaded, execution.end);
       if (computes[static_cast<std::size_t>(transfer.op)]) {
@@ -130,7 +128,7 @@ class NeuronCallRunner {
     const RunSettings settings{call_.copies_per_device, call_.sdk_engine_time,
                                call_.tensor_parallel, call_.exact, &costs};
     if (call_.for_timeline) {
-      for (const Collective& collective : result_.program.collectives) {
+      for (const Collective& collective : result_.program.collectives()) {
         result_.shown.links[{collective.kind, collective.bytes}] =
             costs.of(collective.kind, collective.bytes).links;
       }
@@ -172,7 +170,7 @@ class NeuronCallRunner {
 
   void fill_metrics() {
     Metrics& metrics = result_.metrics;
-    const ChipExecution& execution = result_.execution;
+    const Execution& execution = result_.execution;
     result_.replayed_layers = replay_.replayed();
     const Seconds overhead = to_seconds(execution.call_begin);
     const Seconds device = to_seconds(execution.end - execution.call_begin + added());
@@ -253,7 +251,7 @@ class NeuronCallRunner {
   }
 
   void fill_resources() {
-    const ChipExecution& execution = result_.execution;
+    const Execution& execution = result_.execution;
     const OpActivity layer = replayed_layer();
     const double layers = replay_.replayed();
     const double total = static_cast<double>(execution.end - execution.call_begin + added());
@@ -264,10 +262,10 @@ class NeuronCallRunner {
     };
     Metrics& metrics = result_.metrics;
     for (std::size_t c = 0; c < execution.cores.size(); ++c) {
-      const CoreExecution& core = execution.cores[c];
+      const ProgramExecution& core = execution.cores[c];
       const std::string prefix = "chip0.core" + std::to_string(c) + ".";
       for (std::size_t e = 0; e < kEngineCount; ++e) {
-        if (core.engines[e].empty()) continue;
+        if (core.entries[e].empty()) continue;
         ResourceMetrics resource;
         resource.path = prefix + std::string(to_string(static_cast<Engine>(e)));
         resource.busy = share(core.busy[e], layer.busy[e]);
@@ -287,17 +285,17 @@ class NeuronCallRunner {
       dma.busy = std::clamp(static_cast<double>(core.dma_busy) * loaded_share / total, 0.0, 1.0);
       dma.bytes = Bytes(bytes);
       metrics.resources.push_back(dma);
-      if (core.collectives.empty()) continue;
+      if (result_.program.collectives().empty()) continue;
       ResourceMetrics collectives;
       collectives.path = prefix + "collectives";
-      collectives.busy = share(core.collective_busy, layer.busy[kCollectiveResource]);
+      collectives.busy = share(core.busy[result_.program.collective_queue()], layer.busy[kCollectiveResource]);
       metrics.resources.push_back(collectives);
     }
     fill_hbm(layer, total);
   }
 
   void fill_hbm(const OpActivity& layer, double total) {
-    const ChipExecution& execution = result_.execution;
+    const Execution& execution = result_.execution;
     const double replayed = replay_.replayed() * static_cast<double>(execution.cores.size());
     result_.metrics.hbm_read =
         Bytes(static_cast<double>(execution.hbm_read) + replayed * static_cast<double>(layer.read));

@@ -30,7 +30,7 @@ struct NeuronCallResult {
   Metrics metrics;
   // What was executed; with replay, fewer layers than the graph has.
   Program program;
-  ChipExecution execution;
+  Execution execution;
   int replayed_layers = 0;
   TraceDetails shown;  // only with NeuronCall::for_timeline
 };

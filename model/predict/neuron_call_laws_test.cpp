@@ -109,11 +109,12 @@ TEST_P(SbufTest, BytesIntoSbufAreBytesOutOfHbm) {
   double loaded = 0;
   double stored = 0;
   double spilled = 0;
-  for (const DmaRing& ring : result.program.rings) {
-    for (const Transfer& t : ring.transfers) {
+  for (std::size_t r = 0; r < result.program.ring_count(); ++r) {
+    const std::string& name = result.program.streams[kEngineCount + r].name;
+    for (const Transfer& t : result.program.ring(r)) {
       if (t.direction == TransferDirection::kLoad) loaded += static_cast<double>(t.bytes());
       if (t.direction == TransferDirection::kStore) stored += static_cast<double>(t.bytes());
-      if (ring.name == "spill") spilled += static_cast<double>(t.bytes());
+      if (name == "spill") spilled += static_cast<double>(t.bytes());
     }
   }
   EXPECT_GT(spilled, 0);

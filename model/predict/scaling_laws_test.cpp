@@ -136,7 +136,7 @@ TEST_P(BetterHardware, BytesOutOfTheHbmAreBytesIntoTheCores) {
   const NeuronCallResult result = call(graph());
   std::uint64_t loaded = 0;
   std::uint64_t stored = 0;
-  for (const CoreExecution& core : result.execution.cores) {
+  for (const ProgramExecution& core : result.execution.cores) {
     loaded += core.loaded_bytes;
     stored += core.stored_bytes;
   }
@@ -150,7 +150,7 @@ TEST_P(BetterHardware, BytesOutOfTheHbmAreBytesIntoTheCores) {
 TEST_P(BetterHardware, NothingIsBusierThanTheCallIsLong) {
   const NeuronCallResult result = call(graph());
   const Ticks device = result.execution.end - result.execution.call_begin;
-  for (const CoreExecution& core : result.execution.cores) {
+  for (const ProgramExecution& core : result.execution.cores) {
     Ticks sum = 0;
     for (std::size_t e = 0; e < kEngineCount; ++e) {
       EXPECT_LE(core.busy[e] + core.stalled[e], device);

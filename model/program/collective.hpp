@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "model/program/instruction.hpp"
+#include "model/program/link_exchange.hpp"
+#include "model/program/work_unit.hpp"
 
 namespace foretell {
 
@@ -19,7 +22,7 @@ inline constexpr int kCollectiveKindCount = 5;
 std::string_view to_string(CollectiveKind kind);  // "all_reduce", …
 
 // One collective among all cores of the group. Every core has the same list and joins in its
-// order; the device's CC-cores move the data, so that the engines and the DMA rings of the core
+// order; on a NeuronCore the device's CC-cores move the data, so that the engines and the DMA rings of the core
 // are free meanwhile.
 //
 // `bytes` is the size that the vendor's nccom-test and nccl-tests state: the larger buffer of one
@@ -33,6 +36,12 @@ struct Collective {
   std::uint32_t first_wait = 0;  // into Program::waits
   std::uint16_t wait_count = 0;
   std::uint16_t signal = kNoSemaphore;  // semaphore raised by 1 at the end
+  // Where the program decides how it is done: the rounds, what they keep busy, and what passes from
+  // the end of the entry before until the first message.
+  std::string name{};  // "AllReduce ring"; empty: that of the kind
+  LinkExchange exchange{};
+  Seconds launch{};
+  UnitTimes busy{};
 };
 
 }  // namespace foretell

@@ -1,4 +1,4 @@
-// The command stream of a CPU: parallel loops, one after another.
+// A parallel loop: one entry of the stream of a CPU.
 //
 // A loop is a primitive of a kernel library: one thread prepares the call, the loop forks, every
 // core works through its part of the chunks, and the loop joins when the last core is done. Chunks
@@ -18,6 +18,8 @@
 #include <vector>
 
 #include "model/base/units.hpp"
+#include "model/program/instruction.hpp"
+#include "model/program/work_unit.hpp"
 
 namespace foretell {
 
@@ -29,7 +31,7 @@ struct CpuChunkRun {
   Bytes dram;
 };
 
-struct CpuLoop {
+struct Loop {
   std::string name;
   std::string op_class;  // "product bf16", "softmax": what its error was measured with
   std::vector<CpuChunkRun> chunks;
@@ -39,14 +41,16 @@ struct CpuLoop {
   BytesPerSecond dram;
   Seconds call;       // on one thread, before the fork
   Seconds fork_join;  // 0 with one thread
+  std::string unit;   // that it mainly uses: "cores", "memory"
+  std::int32_t op = -1;          // operator it belongs to, for attribution
+  std::uint32_t first_wait = 0;  // into Program::waits
+  std::uint16_t wait_count = 0;
+  std::uint16_t signal = kNoSemaphore;  // semaphore raised by 1 at the end
 };
-
-struct CpuProgram {
-  std::vector<CpuLoop> loops;
-};
+using CpuLoop = Loop;
 
 // What thread `thread` of the loop works on: its part of every run, in order.
-inline std::vector<CpuChunkRun> part_of(const CpuLoop& loop, int thread) {
+inline std::vector<CpuChunkRun> part_of(const Loop& loop, int thread) {
   std::int64_t all = 0;
   for (const CpuChunkRun& run : loop.chunks) all += run.count;
   const std::int64_t share = all / loop.threads;
@@ -65,6 +69,29 @@ inline std::vector<CpuChunkRun> part_of(const CpuLoop& loop, int thread) {
     at += run.count;
   }
   return part;
+}
+
+inline Bytes dram_of(const Loop& loop) {
+  Bytes sum;
+  for (const CpuChunkRun& run : loop.chunks) sum += static_cast<double>(run.count) * run.dram;
+  return sum;
+}
+
+// How long each part would take alone, all threads together.
+inline UnitTimes busy_of(const Loop& loop) {
+  UnitTimes busy;
+  busy[WorkUnit::kCalls] = loop.call;
+  busy[WorkUnit::kForkJoin] = loop.fork_join;
+  for (const CpuChunkRun& run : loop.chunks) {
+    const double share = static_cast<double>(run.count) / loop.threads;
+    busy[WorkUnit::kArithmetic] += share * run.compute;
+    busy[WorkUnit::kCaches] += share * run.feed;
+    const Bytes dram = static_cast<double>(run.count) * run.dram;
+    if (!(dram > Bytes(0))) continue;
+    const BytesPerSecond cores = loop.core_dram * loop.threads;
+    busy[WorkUnit::kDram] += dram / (loop.dram < cores ? loop.dram : cores);
+  }
+  return busy;
 }
 
 }  // namespace foretell

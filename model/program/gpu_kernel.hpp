@@ -1,4 +1,4 @@
-// The command stream of a GPU: kernels that run one after another on one stream.
+// A grid of thread blocks: a kernel of a GPU, one entry of a stream.
 //
 // How a mapping fills it, for one operator:
 //   1. Decide the tile shape; ask ctas_per_sm() (model/timing/occupancy.hpp) how many thread blocks
@@ -19,7 +19,10 @@
 //      run. `tail`: what follows the last thread block (a reduction of split results).
 //      `stretch` multiplies all of it (clocks under a power limit).
 //   6. `exchange`: of a kernel that moves data between the GPUs of a group; it has no thread blocks
-//      worth counting and takes launch + exchange.
+//      worth counting and takes launch + exchange. In a Program it is a Collective.
+//   7. `busy`: how long each pipe and server would take alone, `moved` the bytes of memory that the
+//      operator needs (`dram_bytes` counts what the kernel repeats, too). Modules add them up; they
+//      do not decide how long the grid takes.
 //   A pass without thread blocks worth counting (quantise, copy) leaves `ctas` empty: it takes
 //   launch + memory_latency + bytes / rate. Separate launches are separate kernels.
 #pragma once
@@ -29,7 +32,9 @@
 #include <vector>
 
 #include "model/base/units.hpp"
+#include "model/program/instruction.hpp"
 #include "model/program/link_exchange.hpp"
+#include "model/program/work_unit.hpp"
 
 namespace foretell {
 
@@ -41,7 +46,7 @@ struct CtaRun {
   Seconds duration;
 };
 
-struct GpuKernel {
+struct Grid {
   std::string name;  // of the operator it belongs to, or what it does: "gemm 128x256"
   std::vector<CtaRun> ctas;
   int ctas_per_sm = 1;
@@ -55,14 +60,23 @@ struct GpuKernel {
   Seconds tail;
   double stretch = 1;
   LinkExchange exchange;
+  UnitTimes busy;
+  Bytes moved;
+  std::string unit;              // that it mainly uses: "tensor", "vector", "memory"
+  std::int32_t op = -1;          // operator it belongs to, for attribution
+  std::uint32_t first_wait = 0;  // into Program::waits
+  std::uint16_t wait_count = 0;
+  std::uint16_t signal = kNoSemaphore;  // semaphore raised by 1 at the end
 };
+using GpuKernel = Grid;
 
+// Those of one operation, one after another.
 struct GpuProgram {
   std::vector<GpuKernel> kernels;
 };
 
 // Appends thread blocks; equal neighbours become one run.
-inline void add_ctas(GpuKernel& kernel, std::int64_t count, Seconds duration) {
+inline void add_ctas(Grid& kernel, std::int64_t count, Seconds duration) {
   if (count <= 0) return;
   if (!kernel.ctas.empty() && kernel.ctas.back().duration == duration) {
     kernel.ctas.back().count += count;

@@ -1,7 +1,10 @@
 #include "model/program/program.hpp"
 
+#include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "model/base/errors.hpp"
 
@@ -10,22 +13,14 @@ namespace {
 
 // Where an entry stands; becomes text only when there is something to complain about.
 struct Place {
-  std::size_t number;  // of the queue, as in EntryError
-  std::string_view queue;
+  const Program& program;
+  std::size_t stream;
   std::size_t index;
-  std::string_view opcode;  // empty for a transfer
-
-  std::string text() const {
-    const bool transfer = opcode.empty();
-    std::string name = transfer ? "dma " : "";
-    name.append(queue).append("[").append(std::to_string(index)).append("]");
-    if (!transfer) name.append(" ").append(opcode);
-    return name;
-  }
 };
 
 [[noreturn]] void refuse(const Place& place, const std::string& why) {
-  throw EntryError(place.number, place.index, place.text() + ": " + why);
+  throw EntryError(place.stream, place.index,
+                   place.program.place(place.stream, place.index) + ": " + why);
 }
 
 void require_at_most(std::uint64_t value, std::uint64_t limit, const Place& place,
@@ -120,10 +115,10 @@ void validate_semaphores(const Program& program, std::uint32_t first_wait, std::
   if (signal != kNoSemaphore) require_known(signal);
 }
 
-void validate_instruction(const Program& program, Engine engine, const Instruction& i,
-                          const ProgramLimits& limits, const Place& place) {
-  validate_semaphores(program, i.first_wait, i.wait_count, i.signal, place);
+void validate_work(std::size_t stream, const Instruction& i, const ProgramLimits& limits,
+                   const Place& place) {
   if (i.opcode == Opcode::kSemaphoreOnly) return;
+  const auto engine = static_cast<Engine>(stream);
   if (!runs_on(i.opcode, engine)) {
     refuse(place, "the " + std::string(to_string(engine)) +
                       " engine does not run it; put it in the " + engines_of(i.opcode) + " queue");
@@ -138,9 +133,8 @@ void validate_instruction(const Program& program, Engine engine, const Instructi
   }
 }
 
-void validate_transfer(const Program& program, const Transfer& t, const ProgramLimits& limits,
-                       const Place& place) {
-  validate_semaphores(program, t.first_wait, t.wait_count, t.signal, place);
+void validate_work(std::size_t /*stream*/, const Transfer& t, const ProgramLimits& limits,
+                   const Place& place) {
   if (t.bytes() == 0) refuse(place, "moves 0 bytes; state descriptors and their size");
   if (limits.hbm_bytes > 0 && t.direction != TransferDirection::kOnChip) {
     require_at_most(t.hbm_address, limits.hbm_bytes, place, "address in HBM");
@@ -149,48 +143,164 @@ void validate_transfer(const Program& program, const Transfer& t, const ProgramL
   }
 }
 
-void validate_collective(const Program& program, const Collective& c, const ProgramLimits& limits,
-                         const Place& place) {
-  validate_semaphores(program, c.first_wait, c.wait_count, c.signal, place);
+void validate_work(std::size_t /*stream*/, const Collective& c, const ProgramLimits& limits,
+                   const Place& place) {
+  if (c.exchange.ranks > 0) return;  // its rounds say what it moves
   if (c.bytes == 0) refuse(place, "moves 0 bytes; state the size of the buffer of a rank");
   if (limits.hbm_bytes > 0) require_at_most(c.bytes, limits.hbm_bytes, place, "size in HBM");
 }
 
+void require_rate(Bytes bytes, BytesPerSecond rate, const Place& place, const char* memory) {
+  if (bytes < Bytes(0)) refuse(place, std::string("moves less than 0 bytes of ") + memory);
+  if (bytes > Bytes(0) && !(rate > BytesPerSecond(0))) {
+    refuse(place, std::string("moves bytes of ") + memory + " and states no rate for them");
+  }
+}
+
+void validate_work(std::size_t /*stream*/, const Grid& grid, const ProgramLimits& /*limits*/,
+                   const Place& place) {
+  if (grid.ctas_per_sm < 1) refuse(place, "an SM holds none of its thread blocks; state 1 or more");
+  for (const CtaRun& run : grid.ctas) {
+    if (run.count < 1) refuse(place, "a run of 0 thread blocks; state 1 or more");
+    if (run.duration < Seconds(0)) refuse(place, "a thread block takes less than no time");
+  }
+  require_rate(grid.dram_bytes, grid.dram_rate, place, "DRAM");
+  require_rate(grid.l2_bytes, grid.l2_rate, place, "L2");
+  if (!(grid.overlap >= 1)) refuse(place, "the exponent of overlap is below 1");
+  if (!(grid.stretch > 0)) refuse(place, "stretch is not above 0");
+}
+
+void validate_work(std::size_t /*stream*/, const Loop& loop, const ProgramLimits& limits,
+                   const Place& place) {
+  if (loop.threads < 1) refuse(place, "no thread runs it; state 1 or more");
+  if (limits.threads > 0) {
+    require_at_most(static_cast<std::uint64_t>(loop.threads),
+                    static_cast<std::uint64_t>(limits.threads), place, "number of threads");
+  }
+  Bytes dram;
+  for (const CpuChunkRun& run : loop.chunks) {
+    if (run.count < 0) refuse(place, "a run of less than 0 chunks");
+    dram += run.dram;
+  }
+  require_rate(dram, loop.core_dram, place, "DRAM (a core)");
+  require_rate(dram, loop.dram, place, "DRAM");
+  if (!(loop.overlap >= 1)) refuse(place, "the exponent of overlap is below 1");
+}
+
+void validate_work(std::size_t /*stream*/, const HostCall& call, const ProgramLimits& /*limits*/,
+                   const Place& place) {
+  if (call.time < Seconds(0)) refuse(place, "takes less than no time");
+}
+
+std::string label_of(const Instruction& i) { return std::string(to_string(i.opcode)); }
+std::string label_of(const Transfer& t) { return std::string(to_string(t.direction)); }
+std::string label_of(const Collective& c) {
+  return c.name.empty() ? std::string(to_string(c.kind)) : c.name;
+}
+std::string label_of(const Grid& grid) { return grid.name; }
+std::string label_of(const Loop& loop) { return loop.name; }
+std::string label_of(const HostCall& call) { return call.name; }
+
 }  // namespace
 
-std::size_t Program::instruction_count() const {
+std::string_view to_string(StreamKind kind) {
+  static constexpr std::array<std::string_view, std::variant_size_v<Work>> kNames = {
+      "instructions", "transfers", "collectives", "grids", "loops", "host calls"};
+  return kNames.at(static_cast<std::size_t>(kind));
+}
+
+std::string_view to_string(TransferDirection direction) {
+  static constexpr std::array<std::string_view, 3> kNames = {"load", "store", "copy"};
+  return kNames.at(static_cast<std::size_t>(direction));
+}
+
+std::size_t Program::entry_count() const {
   std::size_t count = 0;
-  for (const auto& queue : engines) count += queue.size();
+  for (const Stream& stream : streams) count += stream.size();
   return count;
 }
 
-std::size_t Program::transfer_count() const {
-  std::size_t count = 0;
-  for (const auto& ring : rings) count += ring.transfers.size();
-  return count;
+EntryLinks Program::links(std::size_t stream, std::size_t index) const {
+  return std::visit(
+      [index](const auto& entries) {
+        const auto& entry = entries[index];
+        return EntryLinks{entry.op, entry.first_wait, entry.wait_count, entry.signal};
+      },
+      streams[stream].work);
+}
+
+std::string Program::label(std::size_t stream, std::size_t index) const {
+  return std::visit([index](const auto& entries) { return label_of(entries[index]); },
+                    streams[stream].work);
+}
+
+std::string Program::place(std::size_t stream, std::size_t index) const {
+  const bool transfer = streams[stream].kind() == StreamKind::kTransfers;
+  std::string text = transfer ? "dma " : "";
+  text.append(streams[stream].name).append("[").append(std::to_string(index)).append("]");
+  if (!transfer) text.append(" ").append(label(stream, index));
+  return text;
+}
+
+std::vector<Instruction>& Program::engine(std::size_t engine) {
+  if (streams.empty()) {
+    for (int e = 0; e < kEngineCount; ++e) {
+      streams.push_back(
+          {std::string(to_string(static_cast<Engine>(e))), std::vector<Instruction>{}});
+    }
+  }
+  return entries<Instruction>(engine);
+}
+
+const std::vector<Instruction>& Program::engine(std::size_t engine) const {
+  static const std::vector<Instruction> kNone;
+  return streams.empty() ? kNone : entries<Instruction>(engine);
+}
+
+void Program::add_ring(std::string ring, std::vector<Transfer> transfers) {
+  engine(std::size_t{0});
+  streams.push_back({std::move(ring), std::move(transfers)});
+}
+
+std::size_t Program::ring_count() const {
+  return static_cast<std::size_t>(
+      std::count_if(streams.begin(), streams.end(), [](const Stream& stream) {
+        return stream.kind() == StreamKind::kTransfers;
+      }));
+}
+
+std::vector<Transfer> Program::transfers() const {
+  std::vector<Transfer> all;
+  for (const Stream& stream : streams) {
+    const auto* transfers = std::get_if<std::vector<Transfer>>(&stream.work);
+    if (transfers != nullptr) all.insert(all.end(), transfers->begin(), transfers->end());
+  }
+  return all;
+}
+
+std::size_t Program::collective_queue() const {
+  std::size_t stream = 0;
+  while (stream < streams.size() && streams[stream].kind() != StreamKind::kCollectives) ++stream;
+  return stream;
+}
+
+const std::vector<Collective>& Program::collectives() const {
+  static const std::vector<Collective> kNone;
+  const std::size_t stream = collective_queue();
+  return stream == streams.size() ? kNone : entries<Collective>(stream);
 }
 
 void validate(const Program& program, const ProgramLimits& limits) {
-  for (int e = 0; e < kEngineCount; ++e) {
-    const auto engine = static_cast<Engine>(e);
-    const auto& queue = program.engines[static_cast<std::size_t>(e)];
-    for (std::size_t index = 0; index < queue.size(); ++index) {
-      const Place place{static_cast<std::size_t>(e), to_string(engine), index,
-                        to_string(queue[index].opcode)};
-      validate_instruction(program, engine, queue[index], limits, place);
-    }
-  }
-  for (std::size_t r = 0; r < program.rings.size(); ++r) {
-    const DmaRing& ring = program.rings[r];
-    for (std::size_t index = 0; index < ring.transfers.size(); ++index) {
-      validate_transfer(program, ring.transfers[index], limits,
-                        {kEngineCount + r, ring.name, index, {}});
-    }
-  }
-  for (std::size_t index = 0; index < program.collectives.size(); ++index) {
-    const Collective& collective = program.collectives[index];
-    const Place place{program.collective_queue(), "collectives", index, to_string(collective.kind)};
-    validate_collective(program, collective, limits, place);
+  for (std::size_t stream = 0; stream < program.streams.size(); ++stream) {
+    const auto check = [&](const auto& entries) {
+      for (std::size_t index = 0; index < entries.size(); ++index) {
+        const Place place{program, stream, index};
+        const auto& entry = entries[index];
+        validate_semaphores(program, entry.first_wait, entry.wait_count, entry.signal, place);
+        validate_work(stream, entry, limits, place);
+      }
+    };
+    std::visit(check, program.streams[stream].work);
   }
 }
 

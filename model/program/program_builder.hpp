@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/program/program.hpp"
@@ -18,7 +19,7 @@ namespace foretell {
 
 inline constexpr int kRingCount = 5;
 inline constexpr int kCollectiveQueue = kEngineCount + kRingCount;
-inline constexpr int kQueueCount = kCollectiveQueue + 1;
+inline constexpr int kQueueCount = kCollectiveQueue + 1;  // the most streams of a built program
 
 // DMA rings of a mapped program.
 enum class Ring : std::uint8_t { kWeights, kInputs, kOutputs, kSpill, kReload };
@@ -46,7 +47,10 @@ class Deps {
 
 class ProgramBuilder {
  public:
+  // Of a NeuronCore: its engines, rings and collectives.
   explicit ProgramBuilder(std::string name);
+  // Of streams that are given, without entries.
+  ProgramBuilder(std::string name, std::vector<Stream> streams);
 
   // Index of a new operator that following entries are attributed to.
   std::int32_t begin_operator(std::string name);
@@ -59,6 +63,13 @@ class ProgramBuilder {
   Deps emit(Engine engine, Instruction instruction, const Deps& deps);
   Deps emit(Ring ring, Transfer transfer, const Deps& deps);
   Deps emit(Collective collective, const Deps& deps);
+  // To the stream of this number, which is one of such entries.
+  template <class Entry>
+  Deps emit_to(std::size_t stream, Entry entry, const Deps& deps) {
+    entry.op = current_op_;
+    program_.entries<Entry>(stream).push_back(std::move(entry));
+    return append(static_cast<int>(stream), deps);
+  }
 
   std::uint32_t queue_length(int queue) const;
 
@@ -66,13 +77,8 @@ class ProgramBuilder {
 
  private:
   Deps append(int queue, const Deps& deps);
-  // Positions of waits and signal of an entry, wherever it stands.
-  void set_signal(std::size_t queue, std::size_t index, std::uint16_t semaphore);
-  void set_waits(std::size_t queue, std::size_t index, std::uint32_t first, std::uint16_t count);
-  std::string queue_name(std::size_t queue) const;
-
   Program program_;
-  std::array<std::vector<Deps>, kQueueCount> deps_;  // of each entry, in queue order
+  std::vector<std::vector<Deps>> deps_;  // by stream, of each entry in order
   std::int32_t current_op_ = -1;
 };
 

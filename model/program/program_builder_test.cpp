@@ -19,7 +19,7 @@ constexpr int kVectorQueue = static_cast<int>(Engine::kVector);
 const Instruction kCopy = lane(Opcode::kTensorCopy, 64);
 
 const std::vector<Instruction>& queue(const Program& program, Engine engine) {
-  return program.engines[static_cast<std::size_t>(engine)];
+  return program.engine(engine);
 }
 
 std::vector<Wait> waits_of(const Program& program, const Instruction& i) {
@@ -116,9 +116,9 @@ TEST(ProgramBuilder, RingsSignalAndWaitLikeEngines) {
   const Deps used = builder.emit(Engine::kVector, kCopy, loaded);
   builder.emit(Ring::kOutputs, store(128, 4096), used);
   const Program program = std::move(builder).finish();
-  ASSERT_EQ(program.rings.size(), static_cast<std::size_t>(kRingCount));
-  const Transfer& in = program.rings[static_cast<std::size_t>(Ring::kWeights)].transfers.front();
-  const Transfer& out = program.rings[static_cast<std::size_t>(Ring::kOutputs)].transfers.front();
+  ASSERT_EQ(program.ring_count(), static_cast<std::size_t>(kRingCount));
+  const Transfer& in = program.ring(static_cast<std::size_t>(Ring::kWeights)).front();
+  const Transfer& out = program.ring(static_cast<std::size_t>(Ring::kOutputs)).front();
   EXPECT_EQ(program.semaphores[in.signal], "weights");
   EXPECT_EQ(waits_of(program, queue(program, Engine::kVector)[0])[0].semaphore, in.signal);
   ASSERT_EQ(out.wait_count, 1);
@@ -141,7 +141,7 @@ TEST(ProgramBuilder, EntriesBelongToTheCurrentOperator) {
   EXPECT_EQ(queue(program, Engine::kVector)[0].op, -1);
   EXPECT_EQ(queue(program, Engine::kVector)[1].op, query);
   EXPECT_EQ(queue(program, Engine::kVector)[2].op, query);
-  EXPECT_EQ(program.rings[static_cast<std::size_t>(Ring::kInputs)].transfers[0].op, key);
+  EXPECT_EQ(program.ring(static_cast<std::size_t>(Ring::kInputs))[0].op, key);
 }
 
 TEST(ProgramBuilder, ADependencyOnTheFutureIsABugOfTheCaller) {

@@ -27,7 +27,7 @@ std::string complaint(const Program& program, const ProgramLimits& limits = {}) 
 
 Program with(Engine engine, const Instruction& instruction) {
   Program program;
-  auto& queue = program.engines[static_cast<std::size_t>(engine)];
+  auto& queue = program.engine(engine);
   queue.push_back(lane(Opcode::kSemaphoreOnly, 0));  // so that the offender is not the first
   queue.push_back(instruction);
   return program;
@@ -35,14 +35,14 @@ Program with(Engine engine, const Instruction& instruction) {
 
 Program with(const Transfer& transfer) {
   Program program;
-  program.rings.push_back({"weights", {transfer}});
+  program.add_ring("weights", {transfer});
   return program;
 }
 
 TEST(Program, CountsItsEntries) {
   Program program = with(Engine::kVector, lane(Opcode::kTensorCopy, 64));
-  program.rings.push_back({"weights", {load(1, 64), load(1, 64)}});
-  program.rings.push_back({"inputs", {load(1, 64)}});
+  program.add_ring("weights", {load(1, 64), load(1, 64)});
+  program.add_ring("inputs", {load(1, 64)});
   EXPECT_EQ(program.instruction_count(), 2U);
   EXPECT_EQ(program.transfer_count(), 3U);
 }
@@ -220,14 +220,14 @@ TEST(Validate, SemaphoresAndWaitsExist) {
             "vector[1] tensor_copy: semaphore number 0 does not exist; the program declares 0");
   program.semaphores = {"loaded"};
   EXPECT_EQ(complaint(program), "");
-  program.engines[static_cast<std::size_t>(Engine::kVector)][1].signal = 1;
+  program.engine(Engine::kVector)[1].signal = 1;
   EXPECT_EQ(complaint(program),
             "vector[1] tensor_copy: semaphore number 1 does not exist; the program declares 1");
   program.semaphores.emplace_back("copied");
   EXPECT_EQ(complaint(program), "");
   Transfer t = load(1, 64);
   t.signal = 2;
-  program.rings.push_back({"weights", {t}});
+  program.add_ring("weights", {t});
   EXPECT_EQ(complaint(program),
             "dma weights[0]: semaphore number 2 does not exist; the program declares 2");
 }

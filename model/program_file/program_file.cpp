@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "model/base/errors.hpp"
 #include "model/config/document.hpp"
@@ -15,7 +16,17 @@ namespace {
 
 const std::vector<std::string> kFileKeys = {"program",    "description", "parameters",
                                             "type",       "operator",    "hbm",
-                                            "semaphores", "queues",      "rings"};
+                                            "semaphores", "queues",      "rings",
+                                            "grids",      "loops",       "host"};
+
+// Sections of streams whose names are free.
+struct StreamSection {
+  const char* key;
+  StreamKind kind;
+};
+constexpr std::array<StreamSection, 3> kSections = {{{"grids", StreamKind::kGrids},
+                                                     {"loops", StreamKind::kLoops},
+                                                     {"host", StreamKind::kHostCalls}}};
 
 class FileReader {
  public:
@@ -130,12 +141,23 @@ class FileReader {
           reader.read_engine(entry.value, "queues." + entry.key, static_cast<Engine>(e), inherited);
     }
     for (const MapEntry& entry : section("rings")) {
-      draft_.rings.push_back(
-          {entry.key, reader.read_ring(entry.value, "rings." + entry.key, inherited)});
+      draft_.rings.push_back({entry.key, StreamKind::kTransfers,
+                              reader.read_stream(entry.value, "rings." + entry.key,
+                                                 StreamKind::kTransfers, inherited)});
     }
-    if (section("queues").empty() && section("rings").empty()) {
-      problems_.add(root_, "", "the program has neither queues nor rings; there is nothing to run");
+    for (const StreamSection& of : kSections) {
+      for (const MapEntry& entry : section(of.key)) {
+        const std::string path = std::string(of.key) + "." + entry.key;
+        draft_.others.push_back(
+            {entry.key, of.kind, reader.read_stream(entry.value, path, of.kind, inherited)});
+      }
     }
+    if (section("queues").empty() && draft_.rings.empty() && draft_.others.empty()) {
+      problems_.add(root_, "",
+                    "the program has neither queues and rings nor grids, loops or host; there is "
+                    "nothing to run");
+    }
+    draft_.has_engines = !section("queues").empty() || !draft_.rings.empty();
   }
 
   const Node& root_;

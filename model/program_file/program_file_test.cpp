@@ -24,7 +24,7 @@ std::string message_of(const std::string& text, const ProgramFileOptions& option
 }
 
 const std::vector<Instruction>& queue(const Program& program, Engine engine) {
-  return program.engines[static_cast<std::size_t>(engine)];
+  return program.engine(engine);
 }
 
 // The waits of an entry as "name>=threshold".
@@ -92,9 +92,9 @@ rings:
     - {store: first, rows: 1, row_bytes: 4, casts: true}
     - {copy: sbuf, rows: 2, row_bytes: 8}
 )");
-  ASSERT_EQ(program.rings.size(), 1U);
-  EXPECT_EQ(program.rings[0].name, "in");
-  const auto& transfers = program.rings[0].transfers;
+  ASSERT_EQ(program.ring_count(), 1U);
+  EXPECT_EQ(program.streams[kEngineCount].name, "in");
+  const auto& transfers = program.ring(0);
   EXPECT_EQ(transfers[0].direction, TransferDirection::kLoad);
   EXPECT_EQ(transfers[0].descriptors, 128U);
   EXPECT_EQ(transfers[0].descriptor_bytes, 2048U);
@@ -191,7 +191,7 @@ queues:
       body:
         - {tensor_copy: 1, take: full, give: empty}
 )");
-  const auto& loads = program.rings[0].transfers;
+  const auto& loads = program.ring(0);
   EXPECT_THAT(waits_of(program, loads[0]), testing::IsEmpty());
   EXPECT_THAT(waits_of(program, loads[1]), testing::IsEmpty());
   EXPECT_THAT(waits_of(program, loads[2]), testing::ElementsAre("empty>=1"));

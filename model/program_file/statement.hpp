@@ -33,7 +33,7 @@ struct SemaphoreUse {
 };
 
 struct Statement {
-  enum class Kind : std::uint8_t { kInstruction, kTransfer, kLoop };
+  enum class Kind : std::uint8_t { kInstruction, kTransfer, kGrid, kThreads, kHostCall, kLoop };
   Kind kind = Kind::kInstruction;
   const Node* node = nullptr;
   std::vector<SemaphoreUse> takes;  // of a loop: once, before its first entry
@@ -41,6 +41,9 @@ struct Statement {
 
   Instruction instruction;          // prototype
   Transfer transfer;                // prototype; hbm_address is that of its tensor
+  Grid grid;
+  Loop threads;  // a parallel loop
+  HostCall call;
   std::size_t tensor = 0;           // of a load or store, into ProgramDraft::tensors
   std::vector<FieldNumber> fields;  // those that change from one iteration to the next
 
@@ -51,7 +54,8 @@ struct Statement {
 
 struct FileQueue {
   std::string name;  // "tensor"; of a ring, its name
-  std::vector<Statement> statements;
+  StreamKind kind = StreamKind::kInstructions;
+  std::vector<Statement> statements{};
 };
 
 struct FileSemaphore {
@@ -73,6 +77,8 @@ struct ProgramDraft {
   std::vector<FileTensor> tensors;  // in HBM
   std::array<FileQueue, kEngineCount> engines;
   std::vector<FileQueue> rings;
+  bool has_engines = true;        // queues or rings
+  std::vector<FileQueue> others;  // grids, loops, calls of the host
 };
 
 // Puts `value` into the prototype. UserError, without place, when it does not fit the field.

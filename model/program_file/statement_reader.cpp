@@ -7,6 +7,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/program_file/instruction_keys.hpp"
+#include "model/program_file/work_keys.hpp"
 
 namespace foretell {
 namespace {
@@ -128,9 +129,10 @@ std::vector<Statement> StatementReader::read_engine(const Node& list, const std:
   return read_list(list, path, inherited);
 }
 
-std::vector<Statement> StatementReader::read_ring(const Node& list, const std::string& path,
-                                                  const Inherited& inherited) {
+std::vector<Statement> StatementReader::read_stream(const Node& list, const std::string& path,
+                                                    StreamKind kind, const Inherited& inherited) {
   engine_.reset();
+  kind_ = kind;
   return read_list(list, path, inherited);
 }
 
@@ -162,7 +164,7 @@ Statement StatementReader::read_statement(const Node& node, const std::string& p
   if (node.find("repeat") != nullptr || node.find("body") != nullptr)
     return read_loop(node, path, inherited);
   Statement statement =
-      engine_ ? read_instruction(node, path, inherited) : read_transfer(node, path, inherited);
+      engine_ ? read_instruction(node, path, inherited) : read_entry(node, path, inherited);
   statement.node = &node;
   statement.takes = read_uses(node, "take", path);
   statement.gives = read_uses(node, "give", path);
@@ -259,6 +261,28 @@ void StatementReader::read_operands(const Node& node, const std::string& path,
     if (word(node, "fill", {"zero", "other"}, path) == "zero") flags |= kZeroFill;
   }
   instruction.flags = static_cast<std::uint16_t>(flags);
+}
+
+Statement StatementReader::read_entry(const Node& node, const std::string& path,
+                                      const Inherited& inherited) {
+  static const std::vector<std::string> kCommon = {"take", "give", "operator"};
+  if (kind_ == StreamKind::kTransfers) return read_transfer(node, path, inherited);
+  Statement statement;
+  const std::int32_t op = inherit(node, path, inherited).op;
+  if (kind_ == StreamKind::kGrids) {
+    statement.kind = Statement::Kind::kGrid;
+    statement.grid = read_grid(node, path, names_, kCommon);
+    statement.grid.op = op;
+  } else if (kind_ == StreamKind::kLoops) {
+    statement.kind = Statement::Kind::kThreads;
+    statement.threads = read_parallel_loop(node, path, names_, kCommon);
+    statement.threads.op = op;
+  } else {
+    statement.kind = Statement::Kind::kHostCall;
+    statement.call = read_host_call(node, path, names_, kCommon);
+    statement.call.op = op;
+  }
+  return statement;
 }
 
 Statement StatementReader::read_transfer(const Node& node, const std::string& path,

@@ -25,8 +25,9 @@ class StatementReader {
 
   std::vector<Statement> read_engine(const Node& list, const std::string& path, Engine engine,
                                      const Inherited& inherited);
-  std::vector<Statement> read_ring(const Node& list, const std::string& path,
-                                   const Inherited& inherited);
+  // Of transfers, grids, parallel loops or calls of the host.
+  std::vector<Statement> read_stream(const Node& list, const std::string& path, StreamKind kind,
+                                     const Inherited& inherited);
 
   // The type that `node` states, or the inherited one. Likewise the operator.
   Inherited inherit(const Node& node, const std::string& path, const Inherited& outer);
@@ -38,6 +39,7 @@ class StatementReader {
   Statement read_loop(const Node& node, const std::string& path, const Inherited& inherited);
   Statement read_instruction(const Node& node, const std::string& path, const Inherited& inherited);
   Statement read_transfer(const Node& node, const std::string& path, const Inherited& inherited);
+  Statement read_entry(const Node& node, const std::string& path, const Inherited& inherited);
   void read_operands(const Node& node, const std::string& path, Instruction& instruction);
 
   FileNumber number(const Node& node, const std::string& path) const;
@@ -51,7 +53,8 @@ class StatementReader {
   ProgramDraft& draft_;
   ExpressionNames& names_;
   Problems& problems_;
-  std::optional<Engine> engine_;  // of the queue being read; none: a ring
+  std::optional<Engine> engine_;  // of the queue being read; none: another stream
+  StreamKind kind_ = StreamKind::kInstructions;
 };
 
 }  // namespace foretell

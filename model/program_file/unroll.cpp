@@ -12,35 +12,52 @@ namespace {
 constexpr std::size_t kMostEntries = 10'000'000;
 
 std::string_view name_of(const Statement& statement) {
-  if (statement.kind == Statement::Kind::kInstruction)
-    return to_string(statement.instruction.opcode);
-  switch (statement.transfer.direction) {
-    case TransferDirection::kLoad:
-      return "load";
-    case TransferDirection::kStore:
-      return "store";
-    case TransferDirection::kOnChip:
-      return "copy";
+  switch (statement.kind) {
+    case Statement::Kind::kTransfer:
+      return to_string(statement.transfer.direction);
+    case Statement::Kind::kGrid:
+      return statement.grid.name;
+    case Statement::Kind::kThreads:
+      return statement.threads.name;
+    case Statement::Kind::kHostCall:
+      return statement.call.name;
+    case Statement::Kind::kInstruction:
+    case Statement::Kind::kLoop:
+      break;
   }
-  throw InternalError(__FILE__, __LINE__, "a transfer direction without name");
+  return to_string(statement.instruction.opcode);
+}
+
+Work no_work(StreamKind kind) {
+  if (kind == StreamKind::kGrids) return std::vector<Grid>{};
+  if (kind == StreamKind::kLoops) return std::vector<Loop>{};
+  return std::vector<HostCall>{};
 }
 
 }  // namespace
 
 Unroller::Unroller(const ProgramDraft& draft)
     : draft_(draft), semaphores_(draft.semaphores.size()) {
-  for (const FileQueue& engine : draft.engines) queues_.push_back({engine.name, {}, {}});
-  for (const FileQueue& ring : draft.rings) queues_.push_back({"dma " + ring.name, {}, {}});
+  const auto add = [this](const std::string& name, const FileQueue& queue) {
+    queues_.push_back({name, {}, {}, &queue.statements});
+  };
+  if (draft.has_engines) {
+    for (const FileQueue& engine : draft.engines) add(engine.name, engine);
+    for (const FileQueue& ring : draft.rings) add("dma " + ring.name, ring);
+  }
+  for (const FileQueue& other : draft.others) add(other.name, other);
 }
 
 Program Unroller::unroll() {
   program_.name = draft_.name;
   program_.operators = draft_.operators;
-  for (const FileQueue& ring : draft_.rings) program_.rings.push_back({ring.name, {}});
+  if (draft_.has_engines) program_.engine(std::size_t{0});  // makes those of the engines
+  for (const FileQueue& ring : draft_.rings) program_.add_ring(ring.name, {});
+  for (const FileQueue& other : draft_.others) {
+    program_.streams.push_back({other.name, no_work(other.kind)});
+  }
   for (current_ = 0; current_ < queues_.size(); ++current_) {
-    const bool engine = current_ < kEngineCount;
-    unroll_list(engine ? draft_.engines[current_].statements
-                       : draft_.rings[current_ - kEngineCount].statements);
+    unroll_list(*queues_[current_].statements);
   }
   check_used();
   connect();
@@ -105,14 +122,34 @@ void Unroller::unroll_entry(const Statement& statement) {
                     fmt::format("{} {}", to_string(field.field), error.what()));
     }
   }
-  if (statement.kind == Statement::Kind::kInstruction) {
-    program_.engines[current_].push_back(instruction);
-  } else {
-    check_tensor(statement, transfer);
-    program_.rings[current_ - kEngineCount].transfers.push_back(transfer);
-  }
+  if (statement.kind == Statement::Kind::kTransfer) check_tensor(statement, transfer);
+  append(statement, instruction, transfer);
   queue.entries.push_back({&statement, 0});
   give(statement.gives, statement);
+}
+
+void Unroller::append(const Statement& statement, const Instruction& instruction,
+                      const Transfer& transfer) {
+  switch (statement.kind) {
+    case Statement::Kind::kInstruction:
+      program_.engine(current_).push_back(instruction);
+      return;
+    case Statement::Kind::kTransfer:
+      program_.entries<Transfer>(current_).push_back(transfer);
+      return;
+    case Statement::Kind::kGrid:
+      program_.entries<Grid>(current_).push_back(statement.grid);
+      return;
+    case Statement::Kind::kThreads:
+      program_.entries<Loop>(current_).push_back(statement.threads);
+      return;
+    case Statement::Kind::kHostCall:
+      program_.entries<HostCall>(current_).push_back(statement.call);
+      return;
+    case Statement::Kind::kLoop:
+      break;
+  }
+  throw InternalError(__FILE__, __LINE__, "a loop is no entry");
 }
 
 void Unroller::check_tensor(const Statement& statement, const Transfer& transfer) const {
@@ -279,11 +316,7 @@ void Unroller::connect() {
         entry.wait_count = waits;
         entry.signal = signal;
       };
-      if (q < kEngineCount) {
-        attach(program_.engines[q][e]);
-      } else {
-        attach(program_.rings[q - kEngineCount].transfers[e]);
-      }
+      std::visit([&](auto& entries) { attach(entries[e]); }, program_.streams[q].work);
     }
   }
 }

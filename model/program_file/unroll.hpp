@@ -23,8 +23,7 @@ class Unroller {
   // UserErrors carry file and line and name the entry: "x.yaml:12: tensor[3] multiply_moving: …".
   Program unroll();  // once
 
-  // The statement that an entry comes from; queues are numbered as in Execution: engines 0..4, then
-  // rings.
+  // The statement that an entry comes from; queues are numbered as the streams of the program.
   const Statement& origin(std::size_t queue, std::size_t index) const {
     return *queues_[queue].entries[index].origin;
   }
@@ -43,6 +42,7 @@ class Unroller {
     std::string name;
     std::vector<Entry> entries;
     std::vector<Take> takes;  // in the order of the entries
+    const std::vector<Statement>* statements = nullptr;
   };
   struct Semaphore {
     int producer = -1;  // queue
@@ -55,6 +55,8 @@ class Unroller {
   void unroll_list(const std::vector<Statement>& statements);
   void unroll_loop(const Statement& loop);
   void unroll_entry(const Statement& statement);
+  void append(const Statement& statement, const Instruction& instruction,
+              const Transfer& transfer);
   void check_tensor(const Statement& statement, const Transfer& transfer) const;
   void take(const std::vector<SemaphoreUse>& uses, const Statement& statement);
   void give(const std::vector<SemaphoreUse>& uses, const Statement& statement);
@@ -79,7 +81,7 @@ class Unroller {
 
   const ProgramDraft& draft_;
   Program program_;
-  std::vector<Queue> queues_;  // engines, then rings
+  std::vector<Queue> queues_;  // as the streams of the program
   std::vector<Semaphore> semaphores_;
   std::vector<SemaphoreSet> sets_ = {{}};  // set 0 is empty: the entry gives nothing
   std::map<SemaphoreSet, std::uint32_t> set_numbers_ = {{{}, 0}};

@@ -5,32 +5,38 @@
 namespace foretell {
 namespace {
 
-EntryRef last_entry(const CoreExecution& execution) {
+EntryRef last_entry(const ProgramExecution& execution) {
   EntryRef last;
   Ticks end = -1;
-  const auto look = [&](std::size_t queue, const std::vector<Execution>& entries) {
-    if (entries.empty() || entries.back().end <= end) return;
+  for (std::size_t stream = 0; stream < execution.entries.size(); ++stream) {
+    const std::vector<EntryTimes>& entries = execution.entries[stream];
+    if (entries.empty() || entries.back().end <= end) continue;
     end = entries.back().end;
-    last = {static_cast<std::int32_t>(queue), static_cast<std::uint32_t>(entries.size() - 1)};
-  };
-  for (std::size_t e = 0; e < execution.engines.size(); ++e) look(e, execution.engines[e]);
-  for (std::size_t r = 0; r < execution.rings.size(); ++r)
-    look(kEngineCount + r, execution.rings[r]);
-  look(kEngineCount + execution.rings.size(), execution.collectives);
+    last = {static_cast<std::int32_t>(stream), static_cast<std::uint32_t>(entries.size() - 1)};
+  }
   return last;
 }
 
 std::int32_t operator_of(const Program& program, EntryRef ref) {
-  const auto queue = static_cast<std::size_t>(ref.queue);
-  if (queue < kEngineCount) return program.engines[queue][ref.index].op;
-  if (queue == program.collective_queue()) return program.collectives[ref.index].op;
-  return program.rings[queue - kEngineCount].transfers[ref.index].op;
+  return program.links(static_cast<std::size_t>(ref.queue), ref.index).op;
 }
 
 Critical resource_of(const Program& program, EntryRef ref) {
-  const auto queue = static_cast<std::size_t>(ref.queue);
-  if (queue < kEngineCount) return static_cast<Critical>(ref.queue);
-  return queue == program.collective_queue() ? Critical::kCollectives : Critical::kDma;
+  switch (program.streams[static_cast<std::size_t>(ref.queue)].kind()) {
+    case StreamKind::kInstructions:
+      return static_cast<Critical>(ref.queue);
+    case StreamKind::kTransfers:
+      return Critical::kDma;
+    case StreamKind::kCollectives:
+      return Critical::kCollectives;
+    case StreamKind::kGrids:
+      return Critical::kGrids;
+    case StreamKind::kLoops:
+      return Critical::kLoops;
+    case StreamKind::kHostCalls:
+      break;
+  }
+  return Critical::kHost;
 }
 
 }  // namespace
@@ -51,6 +57,12 @@ std::string to_string(Critical critical) {
       return "dma";
     case Critical::kCollectives:
       return "collectives";
+    case Critical::kGrids:
+      return "kernels";
+    case Critical::kLoops:
+      return "loops";
+    case Critical::kHost:
+      return "host that launches";
     case Critical::kSynchronisation:
       break;
   }
@@ -61,7 +73,7 @@ Critical largest(const CriticalTimes& times) {
   return static_cast<Critical>(std::max_element(times.begin(), times.end()) - times.begin());
 }
 
-CriticalPath critical_path(const Program& program, const CoreExecution& execution) {
+CriticalPath critical_path(const Program& program, const ProgramExecution& execution) {
   CriticalPath path;
   path.by_operator.resize(program.operators.size());
   const auto add = [&](EntryRef ref, Critical critical, Ticks time) {
@@ -74,11 +86,11 @@ CriticalPath critical_path(const Program& program, const CoreExecution& executio
   EntryRef ref = last_entry(execution);
   Ticks until = execution.end;  // the path is explained from here on
   while (ref.queue >= 0) {
-    const Execution& entry = execution.at(ref);
+    const EntryTimes& entry = execution.at(ref);
     add(ref, resource_of(program, ref), std::min(until, entry.end) - entry.begin);
     until = std::min(until, entry.begin);
     if (entry.cause.queue < 0) break;
-    const Execution& cause = execution.at(entry.cause);
+    const EntryTimes& cause = execution.at(entry.cause);
     // Between the end of the cause and the begin: a semaphore, or the start latency of a transfer.
     const Critical resource = resource_of(program, ref);
     add(ref, resource == Critical::kDma ? Critical::kDma : Critical::kSynchronisation,

@@ -21,10 +21,13 @@ enum class Critical {
   kSync,
   kDma,
   kSynchronisation,
-  kCollectives
+  kCollectives,
+  kGrids,
+  kLoops,
+  kHost
 };
-inline constexpr int kCriticalCount = 8;
-// "tensor engine", …, "dma", "synchronisation", "collectives"
+inline constexpr int kCriticalCount = 11;
+// "tensor engine", …, "dma", "synchronisation", "collectives", "kernels", "loops", …
 std::string to_string(Critical critical);
 
 using CriticalTimes = std::array<Ticks, kCriticalCount>;
@@ -35,6 +38,6 @@ struct CriticalPath {
   std::vector<CriticalTimes> by_operator;  // indexed by Instruction::op
 };
 
-CriticalPath critical_path(const Program& program, const CoreExecution& execution);
+CriticalPath critical_path(const Program& program, const ProgramExecution& execution);
 
 }  // namespace foretell

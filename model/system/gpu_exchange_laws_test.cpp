@@ -6,6 +6,7 @@
 
 #include "hw/spec/gpu_catalog.hpp"
 #include "model/components/gpu_node.hpp"
+#include "model/program/device_streams.hpp"
 #include "model/components/simulation_context.hpp"
 #include "model/system/gpu_run.hpp"
 #include "model/testing/gpu_exemplar.hpp"
@@ -119,15 +120,16 @@ class Stranger : public sc_core::sc_module {
 TEST(GpuExchangeLaws, TrafficOfOthersOnALinkDelaysItByWhatItTakes) {
   const BytesPerSecond peak(100e9);
   LinkExchange exchange = plain_exchange(peak, Seconds(0), {GpuCollective::kSend, 2, Bytes(1e9)});
-  const std::vector<GpuProgram> programs{{{kernel_of(exchange)}}};
+  const Program program = grids_in_order({kernel_of(exchange)});
+  const Program idle;
   const double alone = links().launch.value() + 1e9 / 100e9;
   SimulationContext context;
-  GpuNode node("node", h100(), 2, peak, true);
+  GpuNode node("node", h100(), 2, peak, program, idle, true, false);
   Stranger stranger("stranger", 500'000'000);
   stranger.out.bind(node.gpu(1).links().incoming().socket);
-  node.run(programs);
+  sc_core::sc_spawn([&node] { node.gpu(0).start(); });
   context.run();
-  const GpuProgramExecution& run = node.gpu(0).stream().executions().front();
+  const EntryTimes& run = node.gpu(0).execution().entries[kGpuCollectives].front();
   const double head_start = links().launch.value();  // that the stranger has
   EXPECT_NEAR(to_seconds(run.end - run.begin).value(), alone + 0.5e9 / 100e9 - head_start, 1e-9);
 }

@@ -1,68 +1,45 @@
 #include "model/system/gpu_run.hpp"
 
-#include <algorithm>
-
-#include "model/base/errors.hpp"
-#include "model/components/gpu_chip.hpp"
-#include "model/components/gpu_node.hpp"
-#include "model/components/simulation_context.hpp"
+#include "model/program/device_streams.hpp"
+#include "model/system/machine.hpp"
 
 namespace foretell {
-namespace {
-
-std::vector<Seconds> times_of(GpuChip& chip) {
-  std::vector<Seconds> times;
-  times.reserve(chip.stream().executions().size());
-  for (const GpuProgramExecution& execution : chip.stream().executions()) {
-    times.push_back(to_seconds(execution.end - execution.begin));
-  }
-  return times;
-}
-
-// The group that an exchange of the programs needs, and its links.
-LinkExchange largest_exchange(const std::vector<GpuProgram>& programs) {
-  LinkExchange largest;
-  for (const GpuProgram& program : programs) {
-    for (const GpuKernel& kernel : program.kernels) {
-      if (kernel.exchange.ranks == 0) continue;
-      FORETELL_CHECK(largest.ranks == 0 || largest.peak == kernel.exchange.peak,
-                     "exchanges over different links");
-      largest.ranks = std::max(largest.ranks, kernel.exchange.ranks);
-      largest.peak = kernel.exchange.peak;
-    }
-  }
-  return largest;
-}
-
-}  // namespace
 
 std::vector<Seconds> simulate_gpu(const GpuDeviceSpec& device,
                                   const std::vector<GpuProgram>& programs, bool every_gpu) {
-  if (largest_exchange(programs).ranks > 0) {
-    return simulate_gpus(device, programs, !every_gpu).times;
-  }
-  SimulationContext context;
-  GpuChip chip("gpu0", device);
-  chip.stream().run(programs);
-  context.run();
-  return times_of(chip);
+  return simulate_gpus(device, programs, !every_gpu).times;
 }
 
 GpuNodeExecution simulate_gpus(const GpuDeviceSpec& device, const std::vector<GpuProgram>& programs,
                                bool lock_step) {
-  const LinkExchange group = largest_exchange(programs);
-  FORETELL_CHECK(group.ranks > 0, "programs without an exchange need one GPU");
-  SimulationContext context;
-  GpuNode node("node", device, group.ranks, group.peak, lock_step);
-  node.run(programs);
-  context.run();
-  GpuNodeExecution execution;
-  execution.times = times_of(node.gpu(0));
-  for (int g = 0; g < node.gpus(); ++g) {
-    execution.links.push_back(
-        {node.gpu(g).links().sent_bytes(), node.gpu(g).links().received_bytes()});
+  ProgramBuilder builder("rows", gpu_streams(false));
+  struct Place {
+    std::size_t stream;
+    std::size_t index;
+  };
+  std::vector<std::vector<Place>> places;
+  Deps before;
+  for (const GpuProgram& program : programs) {
+    places.emplace_back();
+    for (const Grid& grid : program.kernels) {
+      const std::size_t stream = grid.exchange.ranks > 0 ? kGpuCollectives : kGridStream;
+      places.back().push_back({stream, builder.queue_length(static_cast<int>(stream))});
+      before = emit_grid(builder, grid, before);
+    }
   }
-  return execution;
+  const Program program = std::move(builder).finish();
+  const Execution execution = simulate(GpuMachine{device, !lock_step}, program);
+  const auto& entries = execution.cores.front().entries;
+  GpuNodeExecution result;
+  for (const std::vector<Place>& row : places) {
+    const EntryTimes& first = entries[row.front().stream][row.front().index];
+    const EntryTimes& last = entries[row.back().stream][row.back().index];
+    result.times.push_back(to_seconds(last.end - first.begin));
+  }
+  for (std::size_t l = 0; l + 1 < execution.links.size(); l += 2) {
+    result.links.push_back({execution.links[l].bytes, execution.links[l + 1].bytes});
+  }
+  return result;
 }
 
 }  // namespace foretell

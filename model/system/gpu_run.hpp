@@ -1,4 +1,5 @@
-// Runs programs of kernels on a simulated GPU, or on the GPUs of a node.
+// Rows of grids on a simulated GPU, or on the GPUs of a node: what predictors of single kernels ask
+// for.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +11,9 @@
 
 namespace foretell {
 
-// The time of each program, run one after another on a GPU that is built once. What a program
-// finds in L2 is part of it (its DRAM bytes), so that their order does not matter. Where kernels
-// exchange data, the other GPUs of the largest group take part in that; with `every_gpu` they run
-// all of the kernels, too.
+// The time of each list of grids, in one run, one behind the other. What a grid finds in L2 is part
+// of it (its DRAM bytes), so that their order does not matter. Where they exchange data, the other
+// GPUs of the largest group take part in that; with `every_gpu` they run all of them, too.
 std::vector<Seconds> simulate_gpu(const GpuDeviceSpec& device,
                                   const std::vector<GpuProgram>& programs, bool every_gpu = false);
 
@@ -24,11 +24,11 @@ struct GpuLinkTraffic {
 };
 
 struct GpuNodeExecution {
-  std::vector<Seconds> times;         // of each program, on the first GPU
+  std::vector<Seconds> times;         // of each list, on the first GPU
   std::vector<GpuLinkTraffic> links;  // by GPU
 };
 
-// The same on all GPUs of the largest group: in lock step only the first of them runs kernels, else
+// The same on all GPUs of the largest group: in lock step only the first of them runs grids, else
 // every one runs all of them. Exchanges of different groups must have the same peak.
 GpuNodeExecution simulate_gpus(const GpuDeviceSpec& device, const std::vector<GpuProgram>& programs,
                                bool lock_step);

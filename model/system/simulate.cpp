@@ -10,7 +10,7 @@
 #include "model/components/collective_fabric.hpp"
 #include "model/components/lockstep_network.hpp"
 #include "model/components/neuron_core.hpp"
-#include "model/components/simulation_context.hpp"
+#include "model/system/machine.hpp"
 
 namespace foretell {
 
@@ -32,56 +32,88 @@ NeuronCoreScaling scaling_of(const NeuronFactors& factors, const RunSettings& se
   return scaling;
 }
 
-ChipExecution collect(const Call& call, const std::vector<const NeuronChip*>& chips) {
-  ChipExecution result;
-  result.call_begin = to_ticks(call_overhead(call.system, call.factors));
-  result.end = result.call_begin;
-  for (const NeuronChip* chip : chips) {
-    for (std::size_t c = 0; c < chip->core_count(); ++c) {
-      const NeuronCore& core = chip->core(c);
-      if (!core.finished()) {
-        throw UserError("program '" + call.program.name + "' deadlocks on core " +
-                        std::to_string(result.cores.size()) + ":" + core.describe_blocked());
-      }
-      result.cores.push_back(core.execution());
-      result.end = std::max(result.end, core.execution().end);
+// Chips of a call whose cores all run its program.
+class NeuronMachineModel : public Machine {
+ public:
+  explicit NeuronMachineModel(const Call& call) : call_(call) {}
+
+  std::vector<const Executor*> executors() const override {
+    std::vector<const Executor*> all;
+    for (const auto& chip : chips_) {
+      for (std::size_t c = 0; c < chip->core_count(); ++c) all.push_back(&chip->core(c));
+    }
+    return all;
+  }
+
+  std::string path_of(std::size_t executor) const override {
+    return "chip0.core" + std::to_string(executor) + ".";
+  }
+
+  Ticks call_begin() const override {
+    return to_ticks(call_overhead(call_.system, call_.factors));
+  }
+
+  void add_shared(Execution& execution) const override {
+    const Hbm& hbm = chips_.front()->hbm();
+    execution.hbm_read = hbm.read_bytes();
+    execution.hbm_written = hbm.written_bytes();
+    execution.hbm_busy = hbm.busy();
+    if (fabric_ != nullptr) execution.links = fabric_->traffic();
+  }
+
+ protected:
+  NeuronChip& add_chip(const std::string& name, const NeuronDeviceSpec& device, int cores,
+                       CollectiveNetwork* network, int first_rank) {
+    chips_.push_back(std::make_unique<NeuronChip>(
+        name.c_str(), device, call_.scaling, call_.program, cores,
+        call_overhead(call_.system, call_.factors), network, first_rank));
+    return *chips_.back();
+  }
+
+  const Call& call_;
+  std::unique_ptr<CollectiveFabric> fabric_;
+  std::vector<std::unique_ptr<NeuronChip>> chips_;
+};
+
+class OneChip final : public NeuronMachineModel {
+ public:
+  explicit OneChip(const Call& call) : NeuronMachineModel(call) {
+    add_chip("chip0", call.system.device_at(0), call.settings.active_cores, nullptr, 0);
+  }
+};
+
+class EveryRank final : public NeuronMachineModel {
+ public:
+  explicit EveryRank(const Call& call) : NeuronMachineModel(call) {
+    fabric_ = std::make_unique<CollectiveFabric>("collectives", call.system, call.factors,
+                                                 call.settings.tensor_parallel);
+    const RankPlacement& placement = fabric_->placement();
+    for (std::size_t p = 0; p < placement.devices().size(); ++p) {
+      const int device = placement.devices()[p];
+      NeuronChip& chip = add_chip("chip" + std::to_string(device), call.system.device_at(device),
+                                  placement.cores_per_device(), fabric_.get(),
+                                  static_cast<int>(p) * placement.cores_per_device());
+      fabric_->bind_memory(static_cast<int>(p), chip.hbm());
     }
   }
-  const Hbm& hbm = chips.front()->hbm();
-  result.hbm_read = hbm.read_bytes();
-  result.hbm_written = hbm.written_bytes();
-  result.hbm_busy = hbm.busy();
-  result.instructions = (call.program.instruction_count() + call.program.transfer_count() +
-                         call.program.collectives.size()) *
-                        result.cores.size();
-  result.events = sc_core::sc_delta_count();
-  return result;
-}
+};
 
-ChipExecution simulate_every_rank(const Call& call) {
-  SimulationContext context;
-  CollectiveFabric fabric("collectives", call.system, call.factors, call.settings.tensor_parallel);
-  const RankPlacement& placement = fabric.placement();
-  std::vector<std::unique_ptr<NeuronChip>> chips;
-  std::vector<const NeuronChip*> finished;
-  for (std::size_t p = 0; p < placement.devices().size(); ++p) {
-    const std::string name = "chip" + std::to_string(placement.devices()[p]);
-    chips.push_back(std::make_unique<NeuronChip>(
-        name.c_str(), call.system.device_at(placement.devices()[p]), call.scaling, call.program,
-        placement.cores_per_device(), call_overhead(call.system, call.factors), &fabric,
-        static_cast<int>(p) * placement.cores_per_device()));
-    fabric.bind_memory(static_cast<int>(p), chips.back()->hbm());
-    finished.push_back(chips.back().get());
+// The other cores of the device do the same at the same time: one core on its share of the HBM.
+class LockStepCore final : public NeuronMachineModel {
+ public:
+  LockStepCore(const Call& call, const NeuronDeviceSpec& share, const CollectiveCostTable& costs)
+      : NeuronMachineModel(call), network_("collectives", costs) {
+    NeuronChip& chip = add_chip("chip0", share, 1, &network_, 0);
+    network_.hbm.bind(chip.hbm().socket);
   }
-  context.run();
-  ChipExecution result = collect(call, finished);
-  result.links = fabric.traffic();
-  return result;
-}
+
+ private:
+  LockstepNetwork network_;
+};
 
 // Adds what every collective of the program moved over the links.
 void add_traffic(const Program& program, CollectiveCosts& costs, std::vector<LinkTraffic>& links) {
-  for (const Collective& collective : program.collectives) {
+  for (const Collective& collective : program.collectives()) {
     const CollectiveExecution& execution = costs.of(collective.kind, collective.bytes);
     if (links.empty()) {
       links = execution.links;
@@ -94,8 +126,7 @@ void add_traffic(const Program& program, CollectiveCosts& costs, std::vector<Lin
   }
 }
 
-// The other cores of the device do the same at the same time: one core on its share of the HBM.
-ChipExecution simulate_lockstep(const Call& call) {
+Execution simulate_lockstep(const Call& call) {
   const int ranks = call.settings.tensor_parallel;
   CollectiveCosts own(call.system, call.factors, ranks);
   CollectiveCosts& costs = call.settings.costs == nullptr ? own : *call.settings.costs;
@@ -106,13 +137,9 @@ ChipExecution simulate_lockstep(const Call& call) {
   const int cores = std::min(ranks, call.system.device.cores);
   NeuronDeviceSpec device = call.system.device;
   device.hbm.bandwidth = device.hbm.bandwidth / cores;
-  SimulationContext context;
-  LockstepNetwork network("collectives", costs.table());
-  NeuronChip chip("chip0", device, call.scaling, call.program, 1,
-                  call_overhead(call.system, call.factors), &network);
-  network.hbm.bind(chip.hbm().socket);
-  context.run();
-  ChipExecution result = collect(call, {&chip});
+  Execution result = run_on_machine(call.program, [&] {
+    return std::make_unique<LockStepCore>(call, device, costs.table());
+  });
   result.hbm_read *= static_cast<std::uint64_t>(cores);
   result.hbm_written *= static_cast<std::uint64_t>(cores);
   result.links = std::move(links);
@@ -140,24 +167,22 @@ Seconds call_overhead(const NeuronSystemSpec& system, const NeuronFactors& facto
                                             : system.device.host.call_overhead;
 }
 
-ChipExecution simulate(const NeuronSystemSpec& system, const NeuronFactors& factors,
+Execution simulate(const NeuronSystemSpec& system, const NeuronFactors& factors,
                        const RunSettings& settings, const Program& program) {
   validate(program, limits_of(system.device));
   require_group_size(system, settings.tensor_parallel);
   const Call call{system, factors, settings, program, scaling_of(factors, settings)};
   if (settings.tensor_parallel > 1) {
     const bool alike = system.different.empty();
-    return settings.every_rank || !alike ? simulate_every_rank(call) : simulate_lockstep(call);
+    return settings.every_rank || !alike
+               ? run_on_machine(program, [&] { return std::make_unique<EveryRank>(call); })
+               : simulate_lockstep(call);
   }
-  if (!program.collectives.empty()) {
+  if (!program.collectives().empty()) {
     throw UserError("program '" + program.name +
                     "' has collectives; they need a tensor-parallel group of at least 2 cores");
   }
-  SimulationContext context;
-  NeuronChip chip("chip0", system.device_at(0), call.scaling, program, settings.active_cores,
-                  call_overhead(system, factors));
-  context.run();
-  return collect(call, {&chip});
+  return run_on_machine(program, [&] { return std::make_unique<OneChip>(call); });
 }
 
 }  // namespace foretell

@@ -7,22 +7,9 @@
 #include "model/components/execution.hpp"
 #include "model/program/program.hpp"
 #include "model/system/collective_run.hpp"
+#include "model/system/machine.hpp"
 
 namespace foretell {
-
-struct ChipExecution {
-  // Times count from the call; the host's overhead is part. Of a group in lock step: one core; of a
-  // group that was executed as a whole: every rank.
-  std::vector<CoreExecution> cores;
-  Ticks call_begin = 0;        // the cores start
-  Ticks end = 0;               // the last core is done
-  std::uint64_t hbm_read = 0;  // bytes, of the first chip
-  std::uint64_t hbm_written = 0;
-  Ticks hbm_busy = 0;
-  std::uint64_t instructions = 0;  // instructions and transfers executed
-  std::uint64_t events = 0;        // SystemC activations
-  std::vector<LinkTraffic> links;  // of a group: every direction of every link of the system
-};
 
 struct RunSettings {
   int active_cores = 1;        // data parallel copies on the chip
@@ -39,7 +26,7 @@ struct RunSettings {
 // Simulates one call of `program` on a device of `system`, or on the devices of its group. Throws
 // UserError when the program violates a limit of the device or deadlocks (the message names the
 // instruction), when the vendor allows no such group, or when a program with collectives has none.
-ChipExecution simulate(const NeuronSystemSpec& system, const NeuronFactors& factors,
+Execution simulate(const NeuronSystemSpec& system, const NeuronFactors& factors,
                        const RunSettings& settings, const Program& program);
 
 // Limits of the device as ProgramLimits.

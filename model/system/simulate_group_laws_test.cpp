@@ -42,9 +42,9 @@ Program layers(int count, std::uint32_t row_bytes, std::uint64_t reduced) {
   return std::move(builder).finish();
 }
 
-Ticks device_time(const ChipExecution& execution) { return execution.end - execution.call_begin; }
+Ticks device_time(const Execution& execution) { return execution.end - execution.call_begin; }
 
-ChipExecution run(const NeuronSystemSpec& system, const Program& program, int ranks,
+Execution run(const NeuronSystemSpec& system, const Program& program, int ranks,
                   bool every_rank) {
   RunSettings settings;
   settings.tensor_parallel = ranks;
@@ -77,8 +77,8 @@ TEST(SimulateGroup, OneCoreInLockStepStandsForAllRanks) {
     for (const std::uint32_t row_bytes : {4096U, 65536U}) {
       for (const std::uint64_t reduced : {16384UL, 1048576UL, 16777216UL}) {
         const Program program = layers(6, row_bytes, reduced);
-        const ChipExecution all = run(exemplar_inf2_ring(), program, ranks, true);
-        const ChipExecution one = run(exemplar_inf2_ring(), program, ranks, false);
+        const Execution all = run(exemplar_inf2_ring(), program, ranks, true);
+        const Execution one = run(exemplar_inf2_ring(), program, ranks, false);
         EXPECT_EQ(all.cores.size(), static_cast<std::size_t>(ranks));
         EXPECT_EQ(one.cores.size(), 1U);
         const auto expected = static_cast<double>(device_time(all));
@@ -92,8 +92,8 @@ TEST(SimulateGroup, OneCoreInLockStepStandsForAllRanks) {
 TEST(SimulateGroup, BothWaysCountTheSameBytes) {
   const Program program = layers(3, 65536, 1048576);
   for (const int ranks : {2, 24}) {
-    const ChipExecution all = run(exemplar_inf2_ring(), program, ranks, true);
-    const ChipExecution one = run(exemplar_inf2_ring(), program, ranks, false);
+    const Execution all = run(exemplar_inf2_ring(), program, ranks, true);
+    const Execution one = run(exemplar_inf2_ring(), program, ranks, false);
     EXPECT_EQ(all.hbm_read, one.hbm_read);
     EXPECT_EQ(all.hbm_written, one.hbm_written);
     ASSERT_EQ(all.links.size(), one.links.size());
@@ -118,7 +118,7 @@ TEST(SimulateGroup, WithoutOverlapThePartsAddUp) {
                            .value();
   const double expected = 572 / 1.4e9 + 50e-9 + alone + 50e-9 + 572 / 1.12e9;
   for (const bool every_rank : {false, true}) {
-    const ChipExecution result = run(system, program, 24, every_rank);
+    const Execution result = run(system, program, 24, every_rank);
     EXPECT_NEAR(to_seconds(device_time(result)).value(), expected, 1e-12);
   }
 }
@@ -149,7 +149,7 @@ TEST(SimulateGroup, CollectivesAndWeightsContendForTheMemory) {
 
 TEST(SimulateGroup, TheCriticalPathNamesTheCollectives) {
   const Program program = layers(4, 64, 16777216);
-  const ChipExecution result = run(exemplar_inf2_ring(), program, 24, false);
+  const Execution result = run(exemplar_inf2_ring(), program, 24, false);
   const CriticalPath path = critical_path(program, result.cores.front());
   EXPECT_EQ(largest(path.total), Critical::kCollectives);
   Ticks total = 0;
@@ -157,7 +157,7 @@ TEST(SimulateGroup, TheCriticalPathNamesTheCollectives) {
   EXPECT_NEAR(static_cast<double>(total), static_cast<double>(device_time(result)),
               1e-3 * static_cast<double>(total));
   EXPECT_EQ(path.total[static_cast<std::size_t>(Critical::kCollectives)],
-            result.cores.front().collective_busy);
+            result.cores.front().busy[program.collective_queue()]);
 }
 
 TEST(SimulateGroup, CostsFoundOnceServeTheNextSimulation) {
@@ -168,9 +168,9 @@ TEST(SimulateGroup, CostsFoundOnceServeTheNextSimulation) {
   RunSettings settings;
   settings.tensor_parallel = 24;
   settings.costs = &costs;
-  const ChipExecution first = simulate(system, factors, settings, program);
+  const Execution first = simulate(system, factors, settings, program);
   EXPECT_EQ(costs.table().size(), 1U);
-  const ChipExecution second = simulate(system, factors, settings, program);
+  const Execution second = simulate(system, factors, settings, program);
   settings.costs = nullptr;
   EXPECT_EQ(first.end, second.end);
   EXPECT_EQ(first.end, simulate(system, factors, settings, program).end);
@@ -200,7 +200,7 @@ TEST(SimulateGroup, GroupsAndProgramsHaveToFit) {
 
 TEST(SimulateGroup, ACollectiveThatWaitsForeverIsNamed) {
   Program program = layers(1, 64, 1024);
-  program.waits[program.collectives[0].first_wait].threshold = 9;
+  program.waits[program.collectives()[0].first_wait].threshold = 9;
   for (const bool every_rank : {false, true}) {
     RunSettings settings;
     settings.tensor_parallel = 24;

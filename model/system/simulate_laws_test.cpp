@@ -28,27 +28,25 @@ TEST_P(SimulateLaws, BytesOutOfTheHbmAreBytesIntoTheCores) {
   const Program p = program();
   RunSettings settings;
   settings.active_cores = 2;
-  const ChipExecution chip = simulate(exemplar_inf2(), {}, settings, p);
+  const Execution chip = simulate(exemplar_inf2(), {}, settings, p);
   std::uint64_t loads = 0;
   std::uint64_t stores = 0;
-  for (const DmaRing& ring : p.rings) {
-    for (const Transfer& t : ring.transfers) {
-      (t.direction == TransferDirection::kLoad ? loads : stores) += t.bytes();
-    }
+  for (const Transfer& t : p.transfers()) {
+    (t.direction == TransferDirection::kLoad ? loads : stores) += t.bytes();
   }
   EXPECT_GT(loads, 0U);
   EXPECT_EQ(chip.hbm_read, 2 * loads);
   EXPECT_EQ(chip.hbm_written, 2 * stores);
-  for (const CoreExecution& core : chip.cores) {
+  for (const ProgramExecution& core : chip.cores) {
     EXPECT_EQ(core.loaded_bytes, loads);
     EXPECT_EQ(core.stored_bytes, stores);
   }
 }
 
 TEST_P(SimulateLaws, TheCallIsNoShorterThanAnyOfItsParts) {
-  const ChipExecution chip = simulate(exemplar_inf2(), {}, {}, program());
+  const Execution chip = simulate(exemplar_inf2(), {}, {}, program());
   const Ticks device = chip.end - chip.call_begin;
-  const CoreExecution& core = chip.cores.front();
+  const ProgramExecution& core = chip.cores.front();
   for (std::size_t e = 0; e < kEngineCount; ++e) EXPECT_LE(core.busy[e] + core.stalled[e], device);
   EXPECT_LE(core.dma_busy, device);
   EXPECT_LE(chip.hbm_busy, device);
@@ -59,8 +57,8 @@ TEST_P(SimulateLaws, TheHostsOverheadOnlyShiftsTheCall) {
   const Program p = program();
   NeuronFactors late;
   late.call_overhead = Seconds(1e-3);
-  const ChipExecution a = simulate(exemplar_inf2(), {}, {}, p);
-  const ChipExecution b = simulate(exemplar_inf2(), late, {}, p);
+  const Execution a = simulate(exemplar_inf2(), {}, {}, p);
+  const Execution b = simulate(exemplar_inf2(), late, {}, p);
   EXPECT_EQ(a.end - a.call_begin, b.end - b.call_begin);
   EXPECT_EQ(a.cores[0].busy, b.cores[0].busy);
   EXPECT_EQ(a.cores[0].stalled, b.cores[0].stalled);
@@ -78,7 +76,7 @@ TEST_P(SimulateLaws, ASecondCopyIsNeverASpeedup) {
 TEST_P(SimulateLaws, TheCriticalPathExplainsTheWholeTime) {
   const Program p = program();
   const NeuronSystemSpec system = exemplar_inf2();
-  const ChipExecution chip = simulate(system, {}, {}, p);
+  const Execution chip = simulate(system, {}, {}, p);
   const CriticalPath path = critical_path(p, chip.cores.front());
   const Ticks total = std::accumulate(path.total.begin(), path.total.end(), Ticks{0});
   const Ticks device = chip.end - chip.call_begin;
@@ -94,7 +92,7 @@ TEST_P(SimulateLaws, TheCriticalPathExplainsTheWholeTime) {
 
 TEST_P(SimulateLaws, NoResourceIsLongerOnTheCriticalPathThanItWasBusy) {
   const Program p = program();
-  const ChipExecution chip = simulate(exemplar_inf2(), {}, {}, p);
+  const Execution chip = simulate(exemplar_inf2(), {}, {}, p);
   const CriticalPath path = critical_path(p, chip.cores.front());
   for (const Critical c : {Critical::kVector, Critical::kScalar, Critical::kGpSimd}) {
     const auto r = static_cast<std::size_t>(c);

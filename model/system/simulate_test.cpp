@@ -28,7 +28,7 @@ Program two_steps() {
   return std::move(builder).finish();
 }
 
-double device_seconds(const ChipExecution& execution) {
+double device_seconds(const Execution& execution) {
   return to_seconds(execution.end - execution.call_begin).value();
 }
 
@@ -51,7 +51,7 @@ TEST(Simulate, TwoDependentInstructionsTakeTheSumOfTheirTimes) {
 }
 
 TEST(Simulate, AnEmptyProgramTakesTheHostsOverheadAlone) {
-  const ChipExecution execution = simulate(exemplar_inf2(), {}, {}, {});
+  const Execution execution = simulate(exemplar_inf2(), {}, {}, {});
   EXPECT_EQ(execution.call_begin, to_ticks(28.0_us));
   EXPECT_EQ(execution.end, execution.call_begin);
   EXPECT_EQ(execution.instructions, 0U);
@@ -59,8 +59,8 @@ TEST(Simulate, AnEmptyProgramTakesTheHostsOverheadAlone) {
 
 TEST(Simulate, TwoSimulationsInOneProcessAgree) {
   const Program program = two_steps();
-  const ChipExecution once = simulate(exemplar_inf2(), {}, {}, program);
-  const ChipExecution twice = simulate(exemplar_inf2(), {}, {}, program);
+  const Execution once = simulate(exemplar_inf2(), {}, {}, program);
+  const Execution twice = simulate(exemplar_inf2(), {}, {}, program);
   EXPECT_EQ(once.end, twice.end);
   EXPECT_EQ(once.events, twice.events);
   EXPECT_EQ(once.instructions, twice.instructions);
@@ -69,14 +69,14 @@ TEST(Simulate, TwoSimulationsInOneProcessAgree) {
 TEST(Simulate, ASimulationAfterAFailedOneIsNotDisturbed) {
   const double before = run(two_steps());
   Program stuck = two_steps();
-  stuck.engines[static_cast<std::size_t>(Engine::kScalar)].clear();
+  stuck.engine(Engine::kScalar).clear();
   EXPECT_NE(failure(stuck), "");
   EXPECT_DOUBLE_EQ(run(two_steps()), before);
 }
 
 TEST(Simulate, ADeadlockSaysWhoWaitsForWhatOnWhichCore) {
   Program stuck = two_steps();
-  stuck.engines[static_cast<std::size_t>(Engine::kScalar)].clear();  // nobody signals any more
+  stuck.engine(Engine::kScalar).clear();  // nobody signals any more
   EXPECT_EQ(failure(stuck),
             "program 'two' deadlocks on core 0:\n"
             "  vector[0] tensor_copy waits for semaphore 'scalar' to reach 1; it is 0");
@@ -94,8 +94,8 @@ TEST(Simulate, ACycleOfWaitsNamesEveryBlockedQueue) {
   second.signal = 1;
   second.first_wait = 1;
   second.wait_count = 1;
-  program.engines[static_cast<std::size_t>(Engine::kVector)] = {first};
-  program.rings.push_back({"weights", {second}});
+  program.engine(Engine::kVector) = {first};
+  program.add_ring("weights", {second});
   EXPECT_THAT(failure(program),
               HasSubstr("\n  vector[0] tensor_copy waits for semaphore 'b' to reach 1; it is 0"
                         "\n  dma weights[0] waits for semaphore 'a' to reach 1; it is 0"));
@@ -103,7 +103,7 @@ TEST(Simulate, ACycleOfWaitsNamesEveryBlockedQueue) {
 
 TEST(Simulate, RefusesWhatBreaksALimitBeforeItRuns) {
   Program program = two_steps();
-  program.engines[static_cast<std::size_t>(Engine::kVector)][0].partitions = 129;
+  program.engine(Engine::kVector)[0].partitions = 129;
   EXPECT_THAT(failure(program), StartsWith("vector[0] tensor_copy: partitions is 129"));
 }
 
@@ -112,7 +112,7 @@ TEST(Simulate, ATransferBeyondTheDeviceMemoryIsRefused) {
     Transfer t = load(128, 4096);
     t.hbm_address = address;
     Program program;
-    program.rings.push_back({"weights", {t}});
+    program.add_ring("weights", {t});
     return failure(program);
   };
   constexpr std::uint64_t kCapacity = std::uint64_t{32} << 30U;
@@ -124,7 +124,7 @@ TEST(Simulate, CollectivesNeedAGroup) {
   Program program = two_steps();
   Collective collective;
   collective.bytes = 1024;
-  program.collectives = {collective};
+  program.entries<Collective>(program.collective_queue()) = {collective};
   EXPECT_THAT(failure(program), HasSubstr("they need a tensor-parallel group"));
 }
 
@@ -173,8 +173,8 @@ TEST(LimitsOf, FollowTheDevice) {
 TEST(Simulate, TwoCopiesAreTwoCoresAtTheSameTime) {
   RunSettings both;
   both.active_cores = 2;
-  const ChipExecution one = simulate(exemplar_inf2(), {}, {}, two_steps());
-  const ChipExecution two = simulate(exemplar_inf2(), {}, both, two_steps());
+  const Execution one = simulate(exemplar_inf2(), {}, {}, two_steps());
+  const Execution two = simulate(exemplar_inf2(), {}, both, two_steps());
   ASSERT_EQ(two.cores.size(), 2U);
   EXPECT_EQ(two.end, one.end);
   EXPECT_EQ(two.cores[0].end, two.cores[1].end);

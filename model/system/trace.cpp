@@ -22,18 +22,6 @@ constexpr double kMebibyte = 1024.0 * 1024;
 
 Picoseconds picoseconds(Ticks ticks) { return ticks / kTicksPerPicosecond; }
 
-std::string_view name_of(TransferDirection direction) {
-  switch (direction) {
-    case TransferDirection::kLoad:
-      return "load";
-    case TransferDirection::kStore:
-      return "store";
-    case TransferDirection::kOnChip:
-      return "copy";
-  }
-  throw InternalError(__FILE__, __LINE__, "a transfer direction without name");
-}
-
 // Where the events of one call stand among those of the others.
 struct TracePlace {
   std::size_t process = 1;  // the first one
@@ -54,7 +42,7 @@ class TraceWriter {
   void write() {
     for (std::size_t core = 0; core < execution_.cores.size(); ++core) {
       write_core(core);
-      write_sbuf(core);
+      if (has_engines()) write_sbuf(core);
       write_collective_rate(core);
     }
     write_chip();
@@ -73,23 +61,26 @@ class TraceWriter {
   // Of a time within the call, since the first call.
   Picoseconds at(Ticks ticks) const { return place_.begin + picoseconds(ticks); }
 
-  std::size_t queue_count() const { return program_.collective_queue() + 1; }
+  // The program is one of a NeuronCore.
+  bool has_engines() const {
+    const auto is_engine = [](const Stream& stream) {
+      return stream.kind() == StreamKind::kInstructions;
+    };
+    return queue_count() >= kEngineCount &&
+           std::all_of(program_.streams.begin(), program_.streams.begin() + kEngineCount,
+                       is_engine);
+  }
+
+  std::size_t queue_count() const { return program_.streams.size(); }
 
   std::string queue_name(std::size_t queue) const {
-    if (queue < kEngineCount) return std::string(to_string(static_cast<Engine>(queue)));
-    if (queue == program_.collective_queue()) return "collectives";
-    return "dma " + program_.rings[queue - kEngineCount].name;
+    const Stream& stream = program_.streams[queue];
+    return stream.kind() == StreamKind::kTransfers ? "dma " + stream.name : stream.name;
   }
 
-  const std::vector<Execution>& executions(const CoreExecution& core, std::size_t queue) const {
-    if (queue < kEngineCount) return core.engines[queue];
-    return queue == program_.collective_queue() ? core.collectives
-                                                : core.rings[queue - kEngineCount];
-  }
-
-  static Lanes assign_lanes(const std::vector<Execution>& entries) {
+  static Lanes assign_lanes(const std::vector<EntryTimes>& entries) {
     Lanes lanes;
-    for (const Execution& entry : entries) {
+    for (const EntryTimes& entry : entries) {
       const auto free = std::find_if(lanes.free_at.begin(), lanes.free_at.end(),
                                      [&](Ticks end) { return end <= entry.begin; });
       const auto lane = static_cast<std::size_t>(free - lanes.free_at.begin());
@@ -105,13 +96,13 @@ class TraceWriter {
     first_thread_.clear();
     std::size_t thread = 1;
     for (std::size_t queue = 0; queue < queue_count(); ++queue) {
-      lanes_.push_back(assign_lanes(executions(execution_.cores[core], queue)));
+      lanes_.push_back(assign_lanes(execution_.cores[core].entries[queue]));
       first_thread_.push_back(thread);
       thread += lanes_.back().free_at.size();
     }
     write_names(core);
     for (std::size_t queue = 0; queue < queue_count(); ++queue) {
-      const auto& entries = executions(execution_.cores[core], queue);
+      const auto& entries = execution_.cores[core].entries[queue];
       for (std::size_t index = 0; index < entries.size(); ++index) {
         write_entry(core, queue, index, entries[index]);
         write_flow(core, queue, index, entries[index]);
@@ -143,34 +134,35 @@ class TraceWriter {
   }
 
   TraceLabel label(std::size_t queue, std::size_t index) const {
-    if (queue < kEngineCount) {
-      const Instruction& i = program_.engines[queue][index];
+    const StreamKind kind = program_.streams[queue].kind();
+    if (kind == StreamKind::kInstructions) {
+      const Instruction& i = program_.entries<Instruction>(queue)[index];
       return {std::string(to_string(i.opcode)), "instruction",
               fmt::format(R"("index":{},"n":{},"partitions":{},"type":"{}"{})", index, i.n,
                           i.partitions, to_string(i.type), operator_of(i.op))};
     }
-    if (queue == program_.collective_queue()) {
-      const Collective& c = program_.collectives[index];
+    if (kind == StreamKind::kCollectives) {
+      const Collective& c = program_.entries<Collective>(queue)[index];
       return {std::string(to_string(c.kind)), "collective",
               fmt::format(R"("index":{},"bytes":{}{})", index, c.bytes, operator_of(c.op))};
     }
-    const Transfer& t = program_.rings[queue - kEngineCount].transfers[index];
-    return {std::string(name_of(t.direction)), "transfer",
+    const Transfer& t = program_.entries<Transfer>(queue)[index];
+    return {std::string(to_string(t.direction)), "transfer",
             fmt::format(R"("index":{},"bytes":{},"descriptors":{},"descriptor_bytes":{}{})", index,
                         t.bytes(), t.descriptors, t.descriptor_bytes, operator_of(t.op))};
   }
 
-  void write_entry(std::size_t core, std::size_t queue, std::size_t index, const Execution& entry) {
+  void write_entry(std::size_t core, std::size_t queue, std::size_t index, const EntryTimes& entry) {
     events_.slice(thread_of(core, queue, index), at(entry.begin), at(entry.end),
                   label(queue, index));
   }
 
   // From the entry whose end this one waited for.
-  void write_flow(std::size_t core, std::size_t queue, std::size_t index, const Execution& entry) {
+  void write_flow(std::size_t core, std::size_t queue, std::size_t index, const EntryTimes& entry) {
     const EntryRef cause = entry.cause;
     if (cause.queue < 0 || static_cast<std::size_t>(cause.queue) == queue) return;
     const auto from = static_cast<std::size_t>(cause.queue);
-    const Execution& source = execution_.cores[core].at(cause);
+    const EntryTimes& source = execution_.cores[core].at(cause);
     events_.arrow("waited for", thread_of(core, from, cause.index), at(source.begin),
                   thread_of(core, queue, index), at(entry.begin));
   }
@@ -188,24 +180,24 @@ class TraceWriter {
   // their last use where mapping says it, else until the last instruction of their operator ends.
   // Activations: as mapping left them.
   void write_sbuf(std::size_t core_number) {
-    const CoreExecution& core = execution_.cores[core_number];
+    const ProgramExecution& core = execution_.cores[core_number];
     std::vector<Ticks> used_until(operators_.size(), 0);
     for (std::size_t engine = 0; engine < kEngineCount; ++engine) {
-      for (std::size_t index = 0; index < core.engines[engine].size(); ++index) {
-        const std::int32_t op = program_.engines[engine][index].op;
+      for (std::size_t index = 0; index < core.entries[engine].size(); ++index) {
+        const std::int32_t op = program_.engine(engine)[index].op;
         if (op < 0) continue;
         Ticks& until = used_until[static_cast<std::size_t>(op)];
-        until = std::max(until, picoseconds(core.engines[engine][index].end));
+        until = std::max(until, picoseconds(core.entries[engine][index].end));
       }
     }
     constexpr auto kWeightRing = static_cast<std::size_t>(Ring::kWeights);
     const std::vector<QueueLengths>& weights_until = call_.details.occupancy.weights_until;
     CounterChanges<2> changes;
-    for (std::size_t ring = 0; ring < core.rings.size(); ++ring) {
-      for (std::size_t index = 0; index < core.rings[ring].size(); ++index) {
-        const Transfer& transfer = program_.rings[ring].transfers[index];
+    for (std::size_t ring = 0; ring < program_.ring_count(); ++ring) {
+      for (std::size_t index = 0; index < program_.ring(ring).size(); ++index) {
+        const Transfer& transfer = program_.ring(ring)[index];
         if (transfer.direction != TransferDirection::kLoad || transfer.op < 0) continue;
-        const Execution& entry = core.rings[ring][index];
+        const EntryTimes& entry = core.entries[kEngineCount + ring][index];
         const auto bytes = static_cast<double>(transfer.bytes());
         const Ticks until = std::max(picoseconds(entry.end),
                                      ring == kWeightRing && index < weights_until.size()
@@ -225,35 +217,36 @@ class TraceWriter {
                   1 / kMebibyte);
   }
 
-  static Ticks kept_until(const CoreExecution& core, const QueueLengths& until) {
+  static Ticks kept_until(const ProgramExecution& core, const QueueLengths& until) {
     Ticks end = 0;
     for (std::size_t engine = 0; engine < kEngineCount; ++engine) {
       if (until[engine] > 0)
-        end = std::max(end, picoseconds(core.engines[engine][until[engine] - 1].end));
+        end = std::max(end, picoseconds(core.entries[engine][until[engine] - 1].end));
     }
     return end > 0 ? end : picoseconds(core.end);
   }
 
   // From when until when, in ps.
-  static std::pair<Ticks, Ticks> stay_of(const CoreExecution& core, const Occupant& occupant) {
+  static std::pair<Ticks, Ticks> stay_of(const ProgramExecution& core, const Occupant& occupant) {
     Ticks begin = std::numeric_limits<Ticks>::max();
     Ticks end = 0;
     for (std::size_t engine = 0; engine < kEngineCount; ++engine) {
       const std::size_t from = occupant.from[engine];
       const std::size_t until = occupant.until[engine];
       if (from >= until) continue;  // the queue had nothing to do meanwhile
-      begin = std::min(begin, picoseconds(core.engines[engine][from].begin));
-      end = std::max(end, picoseconds(core.engines[engine][until - 1].end));
+      begin = std::min(begin, picoseconds(core.entries[engine][from].begin));
+      end = std::max(end, picoseconds(core.entries[engine][until - 1].end));
     }
     return {begin, end};
   }
 
   // What collectives move, as their payload over their time.
   void write_collective_rate(std::size_t core_number) {
-    const CoreExecution& core = execution_.cores[core_number];
+    const ProgramExecution& core = execution_.cores[core_number];
     CounterChanges<1> changes;
-    for (std::size_t index = 0; index < core.collectives.size(); ++index) {
-      add_entry(core.collectives[index], program_.collectives[index].bytes, changes);
+    const std::vector<Collective>& collectives = program_.collectives();
+    for (std::size_t index = 0; index < collectives.size(); ++index) {
+      add_entry(collective_times(core)[index], collectives[index].bytes, changes);
     }
     write_counter("collectives GB/s", {"payload"}, place_.process + core_number, changes,
                   kGigabytesPerSecond);
@@ -262,15 +255,15 @@ class TraceWriter {
   // What the collectives of the first core, which are those of all, take of each link.
   void write_links() {
     if (call_.details.links.empty()) return;
-    const CoreExecution& core = execution_.cores.front();
+    const ProgramExecution& core = execution_.cores.front();
     std::map<std::pair<int, int>, CounterChanges<1>> links;
-    for (std::size_t index = 0; index < core.collectives.size(); ++index) {
-      const Collective& collective = program_.collectives[index];
+    for (std::size_t index = 0; index < program_.collectives().size(); ++index) {
+      const Collective& collective = program_.collectives()[index];
       const auto traffic = call_.details.links.find({collective.kind, collective.bytes});
       if (traffic == call_.details.links.end()) continue;
       for (const LinkTraffic& link : traffic->second) {
         if (link.bytes == 0) continue;
-        add_entry(core.collectives[index], link.bytes, links[{link.from, link.to}]);
+        add_entry(collective_times(core)[index], link.bytes, links[{link.from, link.to}]);
       }
     }
     for (const auto& [ends, changes] : links) {
@@ -279,10 +272,14 @@ class TraceWriter {
     }
   }
 
+  const std::vector<EntryTimes>& collective_times(const ProgramExecution& core) const {
+    return core.entries[program_.collective_queue()];
+  }
+
   std::size_t chip_process() const { return place_.process + execution_.cores.size(); }
 
   // Bytes spread evenly over an entry.
-  static void add_entry(const Execution& entry, std::uint64_t bytes, CounterChanges<1>& changes) {
+  static void add_entry(const EntryTimes& entry, std::uint64_t bytes, CounterChanges<1>& changes) {
     add_rate(changes, 0, picoseconds(entry.begin), picoseconds(entry.end),
              static_cast<double>(bytes));
   }
@@ -297,13 +294,15 @@ class TraceWriter {
   // memory can.
   void write_memory_rate() {
     CounterChanges<2> changes;
-    for (const CoreExecution& core : execution_.cores) {
-      for (std::size_t r = 0; r < core.rings.size(); ++r) {
-        for (std::size_t index = 0; index < core.rings[r].size(); ++index) {
-          const Transfer& transfer = program_.rings[r].transfers[index];
+    for (const ProgramExecution& core : execution_.cores) {
+      for (std::size_t s = 0; s < queue_count(); ++s) {
+        if (program_.streams[s].kind() != StreamKind::kTransfers) continue;
+        for (std::size_t index = 0; index < program_.streams[s].size(); ++index) {
+          const Transfer& transfer = program_.entries<Transfer>(s)[index];
+          const EntryTimes& entry = core.entries[s][index];
           if (transfer.direction == TransferDirection::kOnChip) continue;
           add_rate(changes, transfer.direction == TransferDirection::kLoad ? 0 : 1,
-                   picoseconds(core.rings[r][index].begin), picoseconds(core.rings[r][index].end),
+                   picoseconds(entry.begin), picoseconds(entry.end),
                    static_cast<double>(transfer.bytes()));
         }
       }
@@ -316,7 +315,7 @@ class TraceWriter {
   TraceEvents& events_;
   const TracedCall& call_;
   const Program& program_;
-  const ChipExecution& execution_;
+  const Execution& execution_;
   TracePlace& place_;
   std::vector<std::string> operators_;     // quoted
   std::vector<Lanes> lanes_;               // of the core being written, per queue

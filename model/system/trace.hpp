@@ -39,7 +39,7 @@ struct TraceDetails {
 struct TracedCall {
   std::string name;  // "prefill"; may be empty when there is only one
   const Program& program;
-  const ChipExecution& execution;
+  const Execution& execution;
   const TraceDetails& details;
 };
 

@@ -48,7 +48,7 @@ Program small_program() {
 
 struct Traced {
   Program program = small_program();
-  ChipExecution execution;
+  Execution execution;
   TraceDetails details;
   std::string text;
   Json events;
@@ -89,8 +89,8 @@ TEST(Trace, TimesAreThoseOfTheExecution) {
   const Traced trace = traced();
   for (const Json& event : of_phase(trace.events, "X")) {
     if (event.at("name") != "activate") continue;
-    const Execution& entry =
-        trace.execution.cores[0].engines[static_cast<std::size_t>(Engine::kScalar)][0];
+    const EntryTimes& entry =
+        trace.execution.cores[0].entries[static_cast<std::size_t>(Engine::kScalar)][0];
     EXPECT_NEAR(event.at("ts").get<double>(), to_seconds(entry.begin).value() * 1e6, 1e-6);
     EXPECT_NEAR(event.at("dur").get<double>(), 572 / 1.4e9 * 1e6, 2e-6);
     EXPECT_EQ(event.at("args").at("n"), 512);
@@ -185,8 +185,8 @@ TEST(Trace, WhatIsLoadedStaysInSbufUntilItsOperatorEnds) {
   ASSERT_EQ(counters.size(), 2U);  // one load
   EXPECT_EQ(counters[0].at("args").at("loaded"), 0.5);
   EXPECT_EQ(counters[1].at("args").at("loaded"), 0);
-  const Execution& last =
-      trace.execution.cores[0].engines[static_cast<std::size_t>(Engine::kScalar)][0];
+  const EntryTimes& last =
+      trace.execution.cores[0].entries[static_cast<std::size_t>(Engine::kScalar)][0];
   EXPECT_NEAR(counters[1].at("ts").get<double>(), to_seconds(last.end).value() * 1e6, 1e-6);
 }
 
@@ -227,8 +227,8 @@ TEST(Trace, WeightsLeaveSbufWithTheirLastUse) {
   write_trace(out, {{"", trace.program, trace.execution, trace.details}});
   const auto counters = counters_of(Json::parse(out.str()).at("traceEvents"), "SBUF MiB");
   ASSERT_EQ(counters.size(), 2U);
-  const Execution& use =
-      trace.execution.cores[0].engines[static_cast<std::size_t>(Engine::kTensor)][1];
+  const EntryTimes& use =
+      trace.execution.cores[0].entries[static_cast<std::size_t>(Engine::kTensor)][1];
   EXPECT_NEAR(counters[1].at("ts").get<double>(), to_seconds(use.end).value() * 1e6, 1e-6);
 }
 
@@ -271,7 +271,7 @@ TEST(Trace, EveryLinkHasACounterThatIntegratesToItsBytes) {
   RunSettings settings;
   settings.tensor_parallel = 24;
   settings.costs = &costs;
-  const ChipExecution execution = simulate(system, factors, settings, program);
+  const Execution execution = simulate(system, factors, settings, program);
   TraceDetails details;
   details.links[{collective.kind, collective.bytes}] =
       costs.of(collective.kind, collective.bytes).links;

@@ -36,7 +36,7 @@ Outcome run(const std::string& name, const Parameters& parameters = {}) {
   file_options.parameters = parameters;
   file_options.limits = limits_of(system.spec.device);
   const Program program = load_program(kFolder / (name + ".yaml"), file_options);
-  const ChipExecution execution = simulate(system.spec, system.factors, {}, program);
+  const Execution execution = simulate(system.spec, system.factors, {}, program);
   const double time = to_seconds(execution.end - execution.call_begin).value();
   const auto vector = static_cast<std::size_t>(Engine::kVector);
   return {time * 1e3, to_seconds(execution.cores[0].busy[vector]).value() / time};

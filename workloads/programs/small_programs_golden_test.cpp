@@ -24,7 +24,7 @@ double run(const std::string& text) {
   const NeuronSystemSpec system = exemplar_inf2();
   ProgramFileOptions options;
   options.limits = limits_of(system.device);
-  const ChipExecution execution = simulate(system, {}, {}, parse_program(text, "x.yaml", options));
+  const Execution execution = simulate(system, {}, {}, parse_program(text, "x.yaml", options));
   return to_seconds(execution.end - execution.call_begin).value();
 }
 

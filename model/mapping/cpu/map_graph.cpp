@@ -166,21 +166,7 @@ class CpuMapper {
 
   bool narrow_values() const { return size_of(mapping_.precision.vector) < Bytes(4); }
 
-  void add(CpuLoop loop, MappedCpuOp& op) {
-    op.bounds["calls"] += loop.call;
-    op.bounds["fork and join"] += loop.fork_join;
-    for (const CpuChunkRun& run : loop.chunks) {
-      const double share = static_cast<double>(run.count) / loop.threads;
-      op.bounds["arithmetic"] += share * run.compute;
-      op.bounds["caches"] += share * run.feed;
-      const Bytes dram = static_cast<double>(run.count) * run.dram;
-      if (dram > Bytes(0)) {
-        op.bounds["DRAM"] += dram / std::min(loop.dram, loop.core_dram * loop.threads);
-      }
-      op.dram += dram;
-    }
-    op.program.loops.push_back(std::move(loop));
-  }
+  static void add(Loop loop, MappedCpuOp& op) { op.loops.push_back(std::move(loop)); }
 
   double vectors_of(const Op& op) const {
     return static_cast<double>(element_count(graph_.tensor(op.outputs.front()).shape)) /

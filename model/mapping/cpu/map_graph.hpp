@@ -5,7 +5,6 @@
 // primitives: a batched product, a softmax, a batched product.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -24,13 +23,9 @@ struct CpuMapping {
 
 struct MappedCpuOp {
   OpId main = kNoId;
-  CpuProgram program;
+  std::vector<Loop> loops;
   std::string engine;  // "cores", "memory"
   Flops flops;
-  Bytes dram;
-  // How long each part would take alone, all threads together: "arithmetic", "caches", "DRAM",
-  // "calls", "fork and join".
-  std::map<std::string, Seconds> bounds;
 };
 
 // One entry per fused operation, in execution order. UserError for an operator without a mapping

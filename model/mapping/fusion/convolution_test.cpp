@@ -74,9 +74,11 @@ TEST(Convolution, OfOnePixelItIsTheProductOfTheSameSizes) {
   const Graph linear = linear_graph(8 * 56 * 56, 256, 512, "bf16");
   const MappedOp a = mapped(conv).front();
   const MappedOp b = mapped(linear).front();
-  EXPECT_EQ(a.dram, b.dram);
+  EXPECT_EQ(a.dram(), b.dram());
   EXPECT_EQ(a.waves, b.waves);
-  EXPECT_EQ(a.bounds, b.bounds);
+  for (std::size_t u = 0; u < kWorkUnitCount; ++u) {
+    EXPECT_EQ(a.busy()[static_cast<WorkUnit>(u)], b.busy()[static_cast<WorkUnit>(u)]) << u;
+  }
   EXPECT_EQ(a.kernel, "implicit " + b.kernel);
 }
 
@@ -84,7 +86,7 @@ TEST(Convolution, PixelsAreReadFromDramOnceHoweverManyFiltersSeeThem) {
   const MappedOp op = mapped(conv_graph(256, 256, 1)).front();
   const double pixels = 2.0 * 8 * 256 * 56 * 56;
   const double weights = 2.0 * 256 * 256 * 9;
-  EXPECT_LE(op.dram.value(), 2 * pixels + weights + 1);
+  EXPECT_LE(op.dram().value(), 2 * pixels + weights + 1);
   EXPECT_GE(op.program.kernels.back().l2_bytes.value(), 9 * pixels);
 }
 
@@ -124,7 +126,7 @@ TEST(Convolution, MoreFiltersOrPixelsNeverTakeLess) {
   Seconds before;
   for (const std::int64_t out : {16, 64, 256, 1024}) {
     const MappedOp op = mapped(conv_graph(64, out, 1)).front();
-    const Seconds time = op.bounds.at("tensor pipe");
+    const Seconds time = op.busy()[WorkUnit::kTensorPipe];
     EXPECT_GE(time, before) << out;
     before = time;
   }

@@ -41,12 +41,8 @@ AttentionType as_measured(AttentionType type) {
   return type;
 }
 
-void add_bound(Seconds time, const char* name, MappedOp& op) {
-  if (time > Seconds(0)) op.bounds[name] += time;
-}
-
-void note_bounds(const GpuDeviceSpec& device, const AttentionType& type, const GpuKernel& kernel,
-                 const AttentionWork& work, MappedOp& op) {
+void note_bounds(const GpuDeviceSpec& device, const AttentionType& type, const AttentionWork& work,
+                 GpuKernel& kernel, MappedOp& op) {
   const bool matrix = device.matrix_rate.count(type.rate) > 0;
   const std::int64_t slots = static_cast<std::int64_t>(device.sms) * kernel.ctas_per_sm;
   double blocks = 0;
@@ -60,15 +56,15 @@ void note_bounds(const GpuDeviceSpec& device, const AttentionType& type, const G
   op.waves = blocks / static_cast<double>(slots);
   op.occupancy =
       std::min(1.0, busy / static_cast<double>(slots) / cta_makespan(kernel.ctas, slots));
-  op.dram += kernel.dram_bytes;
-  add_bound(kernel.launch + kernel.memory_latency, "launch", op);
-  add_bound(work.products, matrix ? "tensor pipe" : "vector pipe", op);
-  add_bound(work.softmax, "special functions", op);
-  add_bound(work.feed, "operand feed", op);
-  add_bound(work.latency, "pipeline latency", op);
-  add_bound(kernel.dram_bytes / kernel.dram_rate, "DRAM", op);
-  add_bound(kernel.l2_bytes / kernel.l2_rate, "L2", op);
-  add_bound(kernel.tail, "reduction", op);
+  kernel.moved = kernel.dram_bytes;
+  kernel.busy[WorkUnit::kLaunch] = kernel.launch + kernel.memory_latency;
+  kernel.busy[matrix ? WorkUnit::kTensorPipe : WorkUnit::kVectorPipe] = work.products;
+  kernel.busy[WorkUnit::kSpecialFunctions] = work.softmax;
+  kernel.busy[WorkUnit::kOperandFeed] = work.feed;
+  kernel.busy[WorkUnit::kPipelineLatency] = work.latency;
+  kernel.busy[WorkUnit::kDram] = kernel.dram_bytes / kernel.dram_rate;
+  kernel.busy[WorkUnit::kL2] = kernel.l2_bytes / kernel.l2_rate;
+  kernel.busy[WorkUnit::kReduction] = kernel.tail;
 }
 
 }  // namespace
@@ -131,7 +127,7 @@ void AttentionKernels::add(const AttentionDimensions& attention, const Attention
   AttentionPlan plan = plan_attention(device_, chosen.library, type, factors, shape);
   GpuKernel kernel = std::move(plan.program.kernels.back());
   kernel.dram_bytes = dram;
-  note_bounds(device_, type, kernel, plan.work, op);
+  note_bounds(device_, type, plan.work, kernel, op);
   op.note = chosen.note;
   op.program.kernels.push_back(std::move(kernel));
   op.intervals80.push_back(chosen.interval80);

@@ -97,7 +97,7 @@ TEST(AttentionKernels, WhatIsNotFittedComesFromTheNearestAndIsNoted) {
 Seconds products_of(const AttentionDimensions& attention) {
   Setting facts;
   facts.factors = "none";
-  return map(attention, facts).bounds.at("tensor pipe");
+  return map(attention, facts).busy()[WorkUnit::kTensorPipe];
 }
 
 TEST(AttentionKernels, ByFactsAloneProductsTakeWhatTheirFlopsTakeAtTheDenseRate) {
@@ -160,8 +160,8 @@ TEST(AttentionKernels, SeveralTokensBehindACacheAreCheckedAtOnce) {
 TEST(AttentionKernels, OverridesReachTheFactors) {
   Setting slow;
   slow.set = {"factors.attention.score=200 cycles"};
-  EXPECT_GT(map(kPrompt, slow).bounds.at("special functions"),
-            10 * map(kPrompt).bounds.at("special functions"));
+  EXPECT_GT(map(kPrompt, slow).busy()[WorkUnit::kSpecialFunctions],
+            10 * map(kPrompt).busy()[WorkUnit::kSpecialFunctions]);
   slow.set = {"factors.attention.scores=200 cycles"};
   EXPECT_THROW(map(kPrompt, slow), UserError);
 }

@@ -20,9 +20,8 @@ void CollectiveKernels::add(const std::string& name, const GpuCollectiveShape& s
   GpuKernel added = kernel_of(name, choice);
   const ExchangeTime time = exchange_time(added.exchange);
   op.engine = "link";
-  op.bounds["launch"] += added.launch + time.latency;
-  op.bounds["link"] += time.moving;
-  op.link += sent_bytes(added.exchange);
+  added.busy[WorkUnit::kLaunch] = added.launch + time.latency;
+  added.busy[WorkUnit::kLink] = time.moving;
   op.program.kernels.push_back(std::move(added));
   op.intervals80.push_back(choice.interval80);
 }

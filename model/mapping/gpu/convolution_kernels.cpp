@@ -253,15 +253,15 @@ void ConvolutionKernels::add(const ConvolutionShape& shape, const ConvolutionTra
   ConvolutionChoice choice = fastest(shape, traffic);
   op.engine = "vector";
   for (GpuKernel& kernel : choice.program.kernels) {
-    op.dram += kernel.dram_bytes;
-    op.bounds["launch"] += kernel.launch + kernel.memory_latency;
-    op.bounds["DRAM"] += kernel.dram_bytes / kernel.dram_rate;
-    op.bounds["L2"] += kernel.l2_bytes / kernel.l2_rate;
+    kernel.moved = kernel.dram_bytes;
+    kernel.busy[WorkUnit::kLaunch] = kernel.launch + kernel.memory_latency;
+    kernel.busy[WorkUnit::kDram] = kernel.dram_bytes / kernel.dram_rate;
+    kernel.busy[WorkUnit::kL2] = kernel.l2_bytes / kernel.l2_rate;
     for (const CtaRun& run : kernel.ctas) {
       op.kernel = kernel.name;
       op.waves = static_cast<double>(run.count) / (device_.sms * kernel.ctas_per_sm);
       op.occupancy = op.waves / std::ceil(op.waves);
-      op.bounds["vector pipe"] += std::ceil(op.waves) * run.duration;
+      kernel.busy[WorkUnit::kVectorPipe] += std::ceil(op.waves) * run.duration;
     }
     op.program.kernels.push_back(std::move(kernel));
     op.intervals80.push_back(interval80_);

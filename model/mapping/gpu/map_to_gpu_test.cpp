@@ -51,7 +51,7 @@ TEST(MapToGpu, AnActivationIsWrittenInBothTypesWhereBothAreRead) {
     w.graph().mark_output(w.matmul("down", wide, 1024));
     const TensorId other = read_wide ? w.gelu("other", wide) : wide;
     const Graph graph = w.finish(read_wide ? other : w.matmul("second", wide, 1024), "fp8");
-    return map(graph, "fp8").at(0).dram.value();
+    return map(graph, "fp8").at(0).dram().value();
   };
   const double element = 4096.0 * 4096;
   EXPECT_NEAR(written(true) - written(false), 2 * element, 1);
@@ -64,7 +64,7 @@ TEST(MapToGpu, BytesOfAProductAreThoseOfItsOperandsAndResult) {
   const double weights = 2.0 * 16384 * 12288;
   const double results = 2.0 * 64 * 12288;
   const double operands = 2.0 * 64 * 16384;
-  EXPECT_NEAR(op.dram.value(), weights + results + operands, 1);
+  EXPECT_NEAR(op.dram().value(), weights + results + operands, 1);
 }
 
 TEST(MapToGpu, FewTokensReachFewExperts) {
@@ -74,7 +74,7 @@ TEST(MapToGpu, FewTokensReachFewExperts) {
     const TensorId choice = w.graph().add_input("choice", {1, tokens, 2}, DType::kInt32);
     const TensorId y =
         w.op("experts", "ExpertMatMul", {x, w.weight("experts.weight", {8, 1024, 8192}), choice});
-    return map(w.finish(y, "bf16"), "bf16").front().dram.value();
+    return map(w.finish(y, "bf16"), "bf16").front().dram().value();
   };
   const double expert = 2.0 * 1024 * 8192;
   EXPECT_NEAR(dram_of(1) / expert, 2, 0.1);

@@ -1,7 +1,6 @@
 // An operation of a graph as kernels, with what an architect asks about it.
 #pragma once
 
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,16 +18,24 @@ struct MappedOp {
   std::vector<std::pair<double, double>> intervals80;
   std::string engine;  // "tensor", "vector", "memory", "link"
   Flops flops;
-  Bytes dram;
-  Bytes link;  // that this GPU sends to others
   // Of the largest kernel: its name, thread blocks per slot of the chip, and the share of the
   // slots that is at work while it runs. Empty and 0 for kernels without thread blocks.
   std::string kernel;
   double waves = 0;
   double occupancy = 0;
-  // How long each part would take alone: "tensor pipe", "operand feed", "DRAM", …
-  std::map<std::string, Seconds> bounds;
   std::string note;  // what a reader should know of its factors; "" when there is nothing
+
+  // Of all kernels.
+  Bytes dram() const {
+    Bytes sum;
+    for (const Grid& one : program.kernels) sum += one.moved;
+    return sum;
+  }
+  UnitTimes busy() const {
+    UnitTimes sum;
+    for (const Grid& one : program.kernels) sum += one.busy;
+    return sum;
+  }
 };
 
 }  // namespace foretell

@@ -79,15 +79,15 @@ void PassKernels::add(const PassWork& work, MappedOp& op) {
   const std::optional<Chosen>& chosen = choose(work);
   GpuKernel kernel = kernel_of(work, chosen);
   if (chosen) op.note = chosen->note;
-  op.bounds["launch"] += kernel.launch + kernel.memory_latency;
-  op.bounds["DRAM"] += kernel.dram_bytes / kernel.dram_rate;
-  op.bounds["L2"] += kernel.l2_bytes / kernel.l2_rate;
+  kernel.busy[WorkUnit::kLaunch] = kernel.launch + kernel.memory_latency;
+  kernel.busy[WorkUnit::kDram] = kernel.dram_bytes / kernel.dram_rate;
+  kernel.busy[WorkUnit::kL2] = kernel.l2_bytes / kernel.l2_rate;
   for (const CtaRun& run : kernel.ctas) {
     const auto places = static_cast<double>(device_.sms) * kernel.ctas_per_sm;
     const double waves = std::max(1.0, static_cast<double>(run.count) / places);
-    op.bounds["pipeline latency"] += waves * run.duration;
+    kernel.busy[WorkUnit::kPipelineLatency] += waves * run.duration;
   }
-  op.dram += work.dram;
+  kernel.moved = work.dram;
   op.program.kernels.push_back(std::move(kernel));
   op.intervals80.push_back(chosen ? chosen->interval80 : Ratio80{1, 1});
 }

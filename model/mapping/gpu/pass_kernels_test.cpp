@@ -40,7 +40,10 @@ class Passes {
   }
   double time(const PassWork& work) {
     double time = 0;
-    for (const auto& [what, part] : map(work).bounds) time += part.value();
+    const UnitTimes busy = map(work).busy();
+    for (std::size_t u = 0; u < kWorkUnitCount; ++u) {
+      time += busy[static_cast<WorkUnit>(u)].value();
+    }
     return time;
   }
 

@@ -53,8 +53,6 @@ std::vector<CtaRun> uneven_blocks(const GemmTiming& timing, const Product& produ
   return std::move(all.ctas);
 }
 
-void count_bound(Seconds time, const char* name, MappedOp& op) { op.bounds[name] += time; }
-
 }  // namespace
 
 struct ProductKernels::Kernels {
@@ -116,7 +114,7 @@ void ProductKernels::add(const Product& product, MappedOp& op) {
   const GemmShape launched = repeated ? GemmShape{product.m, product.n, product.k} : all;
   GpuKernel kernel = gemm_program(timing, launched, chosen).kernels.back();
   if (repeated) repeat(kernel.ctas, product.batch);
-  op.dram += kernel.dram_bytes;
+  kernel.moved = kernel.dram_bytes;
   const Seconds pipe = note_bounds(kernels, product, chosen, kernel, op);
   const double at_work = std::min(1.0, pipe / chosen.total);
   kernel.stretch = std::max(kernel.stretch, 1 + (1 / clock_share_ - 1) * at_work);
@@ -128,7 +126,7 @@ void ProductKernels::add(const Product& product, MappedOp& op) {
 }
 
 Seconds ProductKernels::note_bounds(const Kernels& kernels, const Product& product,
-                                    const GemmTimes& chosen, const GpuKernel& kernel,
+                                    const GemmTimes& chosen, GpuKernel& kernel,
                                     MappedOp& op) const {
   double blocks = 0;
   for (const CtaRun& run : kernel.ctas) blocks += static_cast<double>(run.count);
@@ -142,13 +140,13 @@ Seconds ProductKernels::note_bounds(const Kernels& kernels, const Product& produ
   const GemmFactors& factors = kernels.timing.factors();
   const double clock = device_.clock.boost.value();
   const double rounds = std::ceil(waves);
-  count_bound(kernel.launch, "launch", op);
-  count_bound(product.dram / kernels.timing.dram_rate(), "DRAM", op);
-  count_bound(chosen.l2 / kernels.timing.l2_rate(), "L2", op);
-  count_bound(chosen.tail, "reduction", op);
+  kernel.busy[WorkUnit::kLaunch] = kernel.launch;
+  kernel.busy[WorkUnit::kDram] = product.dram / kernels.timing.dram_rate();
+  kernel.busy[WorkUnit::kL2] = chosen.l2 / kernels.timing.l2_rate();
+  kernel.busy[WorkUnit::kReduction] = chosen.tail;
   if (chosen.gemv) {
     op.engine = "vector";
-    count_bound(chosen.compute, "vector pipe", op);
+    kernel.busy[WorkUnit::kVectorPipe] = chosen.compute;
     return Seconds(0);
   }
   const double stages =
@@ -167,9 +165,10 @@ Seconds ProductKernels::note_bounds(const Kernels& kernels, const Product& produ
   const bool matrix = device_.matrix_rate.count(kernels.type.rate) > 0;
   op.engine = matrix ? "tensor" : "vector";
   const Seconds pipe(walked * 2.0 * tile.m * tile.n * kernels.type.step / rate);
-  count_bound(pipe, matrix ? "tensor pipe" : "vector pipe", op);
-  count_bound(Seconds(walked * load / (factors.sm_feed.value() * clock)), "operand feed", op);
-  count_bound(Seconds(walked * factors.step.value() / clock), "pipeline latency", op);
+  kernel.busy[matrix ? WorkUnit::kTensorPipe : WorkUnit::kVectorPipe] = pipe;
+  kernel.busy[WorkUnit::kOperandFeed] =
+      Seconds(walked * load / (factors.sm_feed.value() * clock));
+  kernel.busy[WorkUnit::kPipelineLatency] = Seconds(walked * factors.step.value() / clock);
   return matrix ? pipe : Seconds(0);
 }
 

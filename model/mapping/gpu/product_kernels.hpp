@@ -48,7 +48,7 @@ class ProductKernels {
   Kernels& kernels_of(const std::string& type, Kind kind);
   // Returns the time of the matrix pipe.
   Seconds note_bounds(const Kernels& kernels, const Product& product, const GemmTimes& chosen,
-                      const GpuKernel& kernel, MappedOp& op) const;
+                      GpuKernel& kernel, MappedOp& op) const;
 
   const GpuDeviceSpec& device_;
   const GpuFactors& factors_;

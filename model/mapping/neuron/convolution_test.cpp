@@ -51,7 +51,8 @@ std::vector<Instruction> of(Made& made, const std::string& name, Opcode opcode) 
   const Program program =
       map_to_neuron_core(made.graph, find_precision("bf16-matmul"), core, scheduling, {});
   std::vector<Instruction> result;
-  for (const auto& queue : program.engines) {
+  for (std::size_t e = 0; e < kEngineCount; ++e) {
+    const std::vector<Instruction>& queue = program.engine(e);
     std::copy_if(queue.begin(), queue.end(), std::back_inserter(result), [&](const Instruction& i) {
       return i.opcode == opcode && i.op >= 0 &&
              program.operators[static_cast<std::size_t>(i.op)] == name;

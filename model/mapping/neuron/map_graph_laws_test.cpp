@@ -31,7 +31,8 @@ struct Work {
 
 std::map<std::string, Work> work_of(const Program& program) {
   std::map<std::string, Work> work;
-  for (const auto& queue : program.engines) {
+  for (std::size_t e = 0; e < kEngineCount; ++e) {
+    const std::vector<Instruction>& queue = program.engine(e);
     for (const Instruction& i : queue) {
       if (i.op < 0) continue;
       Work& w = work[program.operators[static_cast<std::size_t>(i.op)]];
@@ -41,12 +42,13 @@ std::map<std::string, Work> work_of(const Program& program) {
       }
     }
   }
-  for (const DmaRing& ring : program.rings) {
-    for (const Transfer& t : ring.transfers) {
+  for (std::size_t r = 0; r < program.ring_count(); ++r) {
+    const std::string& name = program.streams[kEngineCount + r].name;
+    for (const Transfer& t : program.ring(r)) {
       if (t.op < 0) continue;
       Work& w = work[program.operators[static_cast<std::size_t>(t.op)]];
       ++w.entries;
-      if (t.direction == TransferDirection::kLoad && ring.name == "weights") {
+      if (t.direction == TransferDirection::kLoad && name == "weights") {
         w.loaded += static_cast<double>(t.bytes());
       }
     }
@@ -124,7 +126,7 @@ TEST_P(MappedNetwork, ChargesEveryOperatorThatComputes) {
 TEST_P(MappedNetwork, ATransposeBelongsToTheOperatorThatReadsItsResult) {
   std::map<std::string, std::string> kind;
   for (const Op& op : graph_.ops()) kind[op.name] = op.kind;
-  for (const Instruction& i : program_.engines[static_cast<std::size_t>(Engine::kTensor)]) {
+  for (const Instruction& i : program_.engine(Engine::kTensor)) {
     if (i.opcode != Opcode::kTranspose) continue;
     const std::string& name = program_.operators[static_cast<std::size_t>(i.op)];
     EXPECT_NE(kind[name], "LayerNorm") << name;  // works on tokens, as they are
@@ -133,7 +135,7 @@ TEST_P(MappedNetwork, ATransposeBelongsToTheOperatorThatReadsItsResult) {
 
 TEST_P(MappedNetwork, OpensAndClosesEveryGroupOfABank) {
   std::map<int, bool> open;
-  for (const Instruction& i : program_.engines[static_cast<std::size_t>(Engine::kTensor)]) {
+  for (const Instruction& i : program_.engine(Engine::kTensor)) {
     if (i.psum_bank == kNoBank || i.opcode == Opcode::kLoadStationary) continue;
     const bool starts = (i.flags & kStartsGroup) != 0;
     EXPECT_EQ(open[i.psum_bank], !starts);
@@ -165,7 +167,7 @@ TEST(MappedLinear, MultipliesAsOftenAsTheGraphForEveryShape) {
             << rows << " x " << k << " x " << n;
         // Rows of a chunk are equally long, which rounds them up to whole elements.
         const double stored = 2.0 * static_cast<double>(k * n);
-        const double chunks = static_cast<double>(program.rings.front().transfers.size());
+        const double chunks = static_cast<double>(program.ring(0).size());
         EXPECT_GE(work.loaded, stored) << rows << " x " << k << " x " << n;
         EXPECT_LT(work.loaded, stored + 2 * 128 * chunks) << rows << " x " << k << " x " << n;
       }

@@ -112,7 +112,7 @@ INSTANTIATE_TEST_SUITE_P(All, ShippedWorkload, testing::ValuesIn(shipped_workloa
 
 std::uint64_t weight_bytes(const Program& program) {
   std::uint64_t bytes = 0;
-  for (const Transfer& t : program.rings[static_cast<std::size_t>(Ring::kWeights)].transfers)
+  for (const Transfer& t : program.ring(static_cast<std::size_t>(Ring::kWeights)))
     bytes += t.bytes();
   return bytes;
 }
@@ -135,7 +135,7 @@ TEST(Mixture, ReadsTheWeightsOfActiveExpertsOnly) {
 
 std::uint64_t multiplied_columns(const Program& program) {
   std::uint64_t columns = 0;
-  for (const Instruction& i : program.engines[static_cast<std::size_t>(Engine::kTensor)]) {
+  for (const Instruction& i : program.engine(Engine::kTensor)) {
     if (i.opcode == Opcode::kMultiplyMoving) columns += std::uint64_t{i.n} * i.partitions * i.aux;
   }
   return columns;
@@ -158,7 +158,7 @@ struct Exchanged {
 
 Exchanged exchanged(const Program& program, CollectiveKind kind, double ranks) {
   Exchanged result;
-  for (const Collective& c : program.collectives) {
+  for (const Collective& c : program.collectives()) {
     if (c.kind != kind) continue;
     ++result.count;
     const double passes = kind == CollectiveKind::kAllReduce ? 2 : 1;
@@ -192,7 +192,7 @@ TEST(SequenceParallel, NormalisesTheShareOfACore) {
     binding.sequence_parallel = spread;
     std::uint64_t columns = 0;
     const Program program = map(config, binding);
-    for (const Instruction& i : program.engines[static_cast<std::size_t>(Engine::kScalar)]) {
+    for (const Instruction& i : program.engine(Engine::kScalar)) {
       if (i.opcode == Opcode::kActivateReduce) columns += i.n;
     }
     return columns;

@@ -30,7 +30,8 @@ Program map(const Graph& graph, const std::string& precision = "bf16-matmul",
 
 std::vector<Instruction> of(const Program& program, Opcode opcode) {
   std::vector<Instruction> result;
-  for (const auto& queue : program.engines) {
+  for (std::size_t e = 0; e < kEngineCount; ++e) {
+    const std::vector<Instruction>& queue = program.engine(e);
     std::copy_if(queue.begin(), queue.end(), std::back_inserter(result),
                  [opcode](const Instruction& i) { return i.opcode == opcode; });
   }
@@ -39,7 +40,7 @@ std::vector<Instruction> of(const Program& program, Opcode opcode) {
 
 std::uint64_t bytes_of(const Program& program, Ring ring) {
   std::uint64_t bytes = 0;
-  for (const Transfer& t : program.rings[static_cast<std::size_t>(ring)].transfers) {
+  for (const Transfer& t : program.ring(static_cast<std::size_t>(ring))) {
     bytes += t.bytes();
   }
   return bytes;
@@ -66,7 +67,7 @@ TEST(SmallLinear, EveryBlockOfTheInputIsTransposedOnce) {
 
 TEST(SmallLinear, EveryGroupIsEvictedOnceAndFourTransposesTogether) {
   const Program program = map(linear_graph(512, 1024, 1024));
-  const auto& vector = program.engines[static_cast<std::size_t>(Engine::kVector)];
+  const auto& vector = program.engine(Engine::kVector);
   EXPECT_EQ(vector.size(), 4U * 2U + 4U * 8U / 4U);
   for (const Instruction& i : vector) {
     EXPECT_NE(i.flags & kReadsPsum, 0);
@@ -171,11 +172,9 @@ TEST(SmallGather, OneDescriptorPerToken) {
   const TensorId table = w.weight("table", {30000, 768});
   const Program program = map(w.finish(w.op("word", "Gather", {table, ids})));
   std::uint64_t rows = 0;
-  for (const DmaRing& ring : program.rings) {
-    for (const Transfer& t : ring.transfers) {
-      if (t.direction == TransferDirection::kLoad && t.descriptor_bytes == 768 * 4) {
-        rows += t.descriptors;
-      }
+  for (const Transfer& t : program.transfers()) {
+    if (t.direction == TransferDirection::kLoad && t.descriptor_bytes == 768 * 4) {
+      rows += t.descriptors;
     }
   }
   EXPECT_EQ(rows, 400U);

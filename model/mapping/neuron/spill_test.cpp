@@ -25,7 +25,7 @@ Program map(const Graph& graph, Bytes capacity) {
 }
 
 const std::vector<Transfer>& ring(const Program& program, Ring which) {
-  return program.rings[static_cast<std::size_t>(which)].transfers;
+  return program.ring(static_cast<std::size_t>(which));
 }
 
 std::map<std::string, std::uint64_t> bytes_by_operator(const Program& program, Ring which) {

@@ -1,0 +1,29 @@
+// The streams of programs for GPUs and CPUs, and how a mapping fills them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/program/program_builder.hpp"
+
+namespace foretell {
+
+// Of a GPU: grids, collectives, and the host where it launches one after the other.
+inline constexpr std::size_t kGridStream = 0;
+inline constexpr std::size_t kGpuCollectives = 1;
+inline constexpr std::size_t kGpuHost = 2;
+std::vector<Stream> gpu_streams(bool host);
+
+// Appends a grid, or the collective that it is when it has an exchange, to streams of a GPU. It
+// begins when `after` have ended; the result depends on it alone.
+Deps emit_grid(ProgramBuilder& builder, Grid grid, const Deps& after);
+
+// One behind the other, on behalf of no operator.
+Program grids_in_order(const std::vector<Grid>& grids, const std::string& name = "kernels");
+
+// Of a CPU: loops.
+inline constexpr std::size_t kLoopStream = 0;
+std::vector<Stream> cpu_streams();
+Program loops_in_order(const std::vector<Loop>& loops, const std::string& name = "loops");
+
+}  // namespace foretell

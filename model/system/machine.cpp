@@ -1,0 +1,162 @@
+#include "model/system/machine.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "model/base/errors.hpp"
+#include "model/components/cpu_chip.hpp"
+#include "model/components/gpu_chip.hpp"
+#include "model/components/gpu_node.hpp"
+#include "model/components/simulation_context.hpp"
+
+namespace foretell {
+namespace {
+
+std::size_t streams_of(const Program& program, StreamKind kind) {
+  return static_cast<std::size_t>(
+      std::count_if(program.streams.begin(), program.streams.end(),
+                    [kind](const Stream& stream) { return stream.kind() == kind; }));
+}
+
+// Two of them would share thread blocks, cores or links, which modules do not model yet.
+void require_one_stream(const Program& program, StreamKind kind) {
+  const std::size_t count = streams_of(program, kind);
+  if (count <= 1) return;
+  throw UserError("program '" + program.name + "' has " + std::to_string(count) + " streams of " +
+                  std::string(to_string(kind)) + "; one is simulated: put them in one stream");
+}
+
+// The group that an exchange of the program needs, and its links.
+LinkExchange largest_exchange(const Program& program) {
+  LinkExchange largest;
+  for (const Collective& collective : program.collectives()) {
+    const LinkExchange& exchange = collective.exchange;
+    if (largest.ranks > 0 && !(largest.peak == exchange.peak)) {
+      throw UserError("program '" + program.name + "' has collectives over different links");
+    }
+    largest.ranks = std::max(largest.ranks, exchange.ranks);
+    largest.peak = exchange.peak;
+  }
+  return largest;
+}
+
+// Events of modules are heard once the simulation runs.
+void start_with_simulation(Executor& executor) {
+  sc_core::sc_spawn_options options;
+  options.spawn_method();
+  sc_core::sc_spawn([&executor] { executor.start(); }, sc_core::sc_gen_unique_name("start"),
+                    &options);
+}
+
+class GpuMachineModel final : public Machine {
+ public:
+  GpuMachineModel(const GpuMachine& machine, const Program& program) {
+    const LinkExchange group = largest_exchange(program);
+    if (group.ranks == 0) {
+      alone_ = std::make_unique<GpuChip>("gpu0", machine.device, program, CollectiveSeat{},
+                                         BytesPerSecond(0), machine.exact);
+    } else {
+      node_ = std::make_unique<GpuNode>("node", machine.device, group.ranks, group.peak, program,
+                                        idle_, !machine.every_gpu, machine.exact);
+    }
+    running_ = machine.every_gpu && node_ != nullptr ? node_->gpus() : 1;
+    for (int g = 0; g < running_; ++g) start_with_simulation(gpu(g));
+  }
+
+  std::vector<const Executor*> executors() const override {
+    std::vector<const Executor*> all;
+    for (int g = 0; g < running_; ++g) all.push_back(&gpu(g));
+    return all;
+  }
+
+  std::string path_of(std::size_t executor) const override {
+    return "gpu" + std::to_string(executor) + ".";
+  }
+
+  void add_shared(Execution& execution) const override {
+    execution.hbm_read = gpu(0).hbm().read_bytes();
+    execution.hbm_busy = gpu(0).hbm().busy();
+    if (node_ == nullptr) return;
+    for (int g = 0; g < node_->gpus(); ++g) {
+      execution.links.push_back({g, -1, node_->gpu(g).links().sent_bytes(), 0});
+      execution.links.push_back({-1, g, node_->gpu(g).links().received_bytes(), 0});
+    }
+  }
+
+ private:
+  GpuChip& gpu(int rank) const { return node_ == nullptr ? *alone_ : node_->gpu(rank); }
+
+
+  Program idle_;
+  std::unique_ptr<GpuChip> alone_;
+  std::unique_ptr<GpuNode> node_;
+  int running_ = 1;
+};
+
+class CpuMachineModel final : public Machine {
+ public:
+  CpuMachineModel(const CpuMachine& machine, const Program& program)
+      : chip_("cpu0", threads_of(program), dram_bandwidth(machine.system), program,
+              machine.exact) {
+    start_with_simulation(chip_);
+  }
+
+  std::vector<const Executor*> executors() const override { return {&chip_}; }
+  std::string path_of(std::size_t /*executor*/) const override { return "cpu0."; }
+
+ private:
+  static int threads_of(const Program& program) {
+    int threads = 1;
+    for (const Stream& stream : program.streams) {
+      const auto* loops = std::get_if<std::vector<Loop>>(&stream.work);
+      if (loops == nullptr) continue;
+      for (const Loop& loop : *loops) threads = std::max(threads, loop.threads);
+    }
+    return threads;
+  }
+
+  CpuChip chip_;
+};
+
+}  // namespace
+
+Execution run_on_machine(const Program& program,
+                         const std::function<std::unique_ptr<Machine>()>& elaborate) {
+  SimulationContext context;
+  const std::unique_ptr<Machine> machine = elaborate();
+  context.run();
+  Execution result;
+  result.call_begin = machine->call_begin();
+  result.end = result.call_begin;
+  for (const Executor* executor : machine->executors()) {
+    const std::size_t number = result.cores.size();
+    if (!executor->finished()) {
+      throw UserError("program '" + program.name + "' deadlocks on core " +
+                      std::to_string(number) + ":" + executor->describe_blocked());
+    }
+    result.cores.push_back(executor->execution());
+    result.end = std::max(result.end, executor->execution().end);
+    executor->add_activity(machine->path_of(number), result.modules);
+  }
+  result.instructions = program.entry_count() * result.cores.size();
+  machine->add_shared(result);
+  result.events = sc_core::sc_delta_count();
+  return result;
+}
+
+Execution simulate(const GpuMachine& machine, const Program& program) {
+  validate(program, {});
+  require_one_stream(program, StreamKind::kGrids);
+  require_one_stream(program, StreamKind::kCollectives);
+  return run_on_machine(
+      program, [&] { return std::make_unique<GpuMachineModel>(machine, program); });
+}
+
+Execution simulate(const CpuMachine& machine, const Program& program) {
+  validate(program, {});
+  require_one_stream(program, StreamKind::kLoops);
+  return run_on_machine(
+      program, [&] { return std::make_unique<CpuMachineModel>(machine, program); });
+}
+
+}  // namespace foretell
