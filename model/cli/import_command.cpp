@@ -166,8 +166,8 @@ int import_model(const ImportOptions& options) {
   const Format format = parse_format(options.format);
   ResolvedWorkload resolved;
   resolved.model = WorkloadLibrary().load(options.file);
-  const CountField& batch = find_count_field("batch");
-  const CountField& seq = find_count_field("seq");
+  const RequestField& batch = request_field("batch");
+  const RequestField& seq = request_field("seq");
   resolved.request.batch = parse_count("--batch", options.batch, batch.low, batch.high);
   resolved.request.seq_len = options.seq.empty()
                                  ? default_sequence(resolved.model)

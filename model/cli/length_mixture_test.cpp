@@ -37,7 +37,7 @@ Request request_for(const std::string& lengths, const std::string& shapes) {
   request.system = "inf2.xlarge";
   request.workload = "bert-base-uncased";
   request.shapes = shapes;
-  set_length(request, find_count_field("seq"), "--seq", lengths);
+  set_length(request, request_field("seq"), "--seq", lengths);
   return request;
 }
 

@@ -22,11 +22,6 @@ struct RunOptions {
   std::vector<std::string> parameters;
 };
 
-bool any_stated(const std::vector<std::string>& values) {
-  return std::any_of(values.begin(), values.end(),
-                     [](const std::string& value) { return !value.empty(); });
-}
-
 ProgramRequest program_request(const RunOptions& options) {
   const RequestOptions& request = options.request;
   if (!request.workloads.empty() || !request.dtypes.empty()) {
@@ -34,12 +29,7 @@ ProgramRequest program_request(const RunOptions& options) {
         "--program and --workload exclude each other: a program says itself what it computes in "
         "which data type; leave --workload and --dtype out");
   }
-  const bool has_shape =
-      !request.batches.empty() || any_stated(request.counts) || any_stated(request.choices) ||
-      !request.dimensions.empty() || !request.branches.empty() || !request.trips.empty() ||
-      !request.shapes.empty() || !request.phase.empty() || !request.optimizer.empty() ||
-      request.sequence_parallel || !request.l2.empty() || !request.in_flight.empty();
-  if (has_shape) {
+  if (!stated_fields(request, {"sdk", "exact"}).empty()) {
     throw UserError(
         "--program: is one call on one core, with the sizes that it states; leave out --batch, "
         "lengths and whatever else describes a network, and give sizes with --parameter "
@@ -49,8 +39,12 @@ ProgramRequest program_request(const RunOptions& options) {
     throw UserError("no system; name one with --on, see `foretell list systems`");
   }
   check_trace_file(request.trace_file);
-  return {request.systems.front(), options.program, options.parameters, request.set,
-          request.factors,         request.sdk,     request.trace_file};
+  const auto sdk = request.values.find("sdk");
+  const bool has_sdk = sdk != request.values.end() && !sdk->second.empty();
+  return {request.systems.front(), options.program,
+          options.parameters,      request.set,
+          request.factors,         has_sdk ? sdk->second.front() : "",
+          request.trace_file};
 }
 
 int run(const RunOptions& options, const Session& session) {

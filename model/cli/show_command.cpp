@@ -27,6 +27,7 @@ struct ShowOptions {
   std::string name;
   OutputOptions output;
   RequestOptions model;
+  std::vector<std::string> dimensions;
   std::string batch;
   std::string seq;
   std::string image_size;
@@ -114,15 +115,15 @@ void show_workload(const ShowOptions& options, const Session& session) {
   ResolvedRequest resolved;
   resolved.model = WorkloadLibrary().load(options.name);
   resolved.precision = find_precision(options.dtype.empty() ? "fp32" : options.dtype);
-  const CountField& batch = find_count_field("batch");
-  const CountField& seq = find_count_field("seq");
-  const CountField& image = find_count_field("image-size");
+  const RequestField& batch = request_field("batch");
+  const RequestField& seq = request_field("seq");
+  const RequestField& image = request_field("image-size");
   resolved.request.batch =
       options.batch.empty() ? 1 : parse_count("--batch", options.batch, batch.low, batch.high);
   resolved.request.seq_len = options.seq.empty()
                                  ? default_sequence(resolved.model)
                                  : parse_count("--seq", options.seq, seq.low, seq.high);
-  resolved.request.dimensions = parse_dimensions(options.model.dimensions);
+  resolved.request.dimensions = parse_dimensions(options.dimensions);
   resolved.request.image_size =
       options.image_size.empty()
           ? resolved.model.vision.image_size
@@ -152,7 +153,7 @@ void refuse_given(const ShowOptions& options, bool is_system) {
     refuse(!options.batch.empty(), "--batch");
     refuse(!options.seq.empty(), "--seq");
     refuse(!options.image_size.empty(), "--image-size");
-    refuse(!options.model.dimensions.empty(), "--dim");
+    refuse(!options.dimensions.empty(), "--dim");
     refuse(!options.dtype.empty(), "--dtype");
   } else {
     refuse(!options.model.set.empty(), "--set");
@@ -221,7 +222,7 @@ void add_show_command(CLI::App& app, Session& session) {
       ->add_option("--image-size", options->image_size,
                    "side of the images of a workload in pixels")
       ->type_name("N");
-  add_dimension_option(*command, options->model.dimensions);
+  add_dimension_option(*command, options->dimensions);
   command->add_option("--dtype", options->dtype, "data type of a workload (default: fp32)")
       ->type_name("TYPE");
   command->callback([options, &session] {

@@ -104,7 +104,7 @@ class ControlMixture {
   Distribution trips_of(const ControlStep& step) const {
     const auto given = request_.trips.find(step.name);
     if (given != request_.trips.end())
-      return parse_distribution("--trips " + step.name, given->second, 0, kMostTrips);
+      return parse_distribution("--trips " + step.name, given->second, 0, kMaxTrips);
     if (step.stated) return Distribution::certain(*step.stated);
     throw UserError(
         fmt::format("{}: how often loop '{}' runs is not known: give --trips {}=NUMBER, or a "

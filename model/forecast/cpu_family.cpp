@@ -24,20 +24,6 @@ struct CpuRequest : ResolvedWorkload {
   ChosenCpuFactors factors;
 };
 
-void check_options(const Request& request) {
-  refuse_option(request, request.pp > 1, "--pp", "is not modelled on CPUs; leave it out");
-  refuse_option(request, request.tp > 1, "--tp",
-                "is not modelled on CPUs: all cores of a copy work on it together; leave it out");
-  refuse_option(request, !request.sdk.empty(), "--sdk", "is about NeuronCores; leave it out");
-  refuse_option(request, request.kv == "bucket", "--kv bucket",
-                "is about NeuronCores: CPUs read the cache up to the position; leave it out");
-  refuse_option(request, request.sampling == "host", "--sampling host",
-                "is about NeuronCores: CPUs sample themselves; leave it out");
-  refuse_option(request, !request.l2.empty(), "--l2", "is about GPUs; leave it out");
-  refuse_option(request, !request.launch.empty(), "--launch", "is about GPUs; leave it out");
-  refuse_option(request, !request.clock.empty(), "--clock", "is about GPUs; leave it out");
-}
-
 // One copy has its part of the cores, of the third-level cache and of the memory channels.
 CpuSystemSpec part_of_copy(const CpuRequest& resolved) {
   CpuSystemSpec spec = resolved.system.spec;
@@ -52,7 +38,7 @@ CpuSystemSpec part_of_copy(const CpuRequest& resolved) {
 
 CpuRequest resolve_cpu(const Request& request) {
   check_request(request);
-  check_options(request);
+  refuse_fields(request, "cpu");
   CpuRequest resolved;
   std::vector<std::string> system_set;
   std::vector<std::string> factors_set;

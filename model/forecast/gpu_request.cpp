@@ -39,10 +39,7 @@ void check_gpu_options(const Request& request) {
   refuse_option(request, request.pp > 1 && !request.trace_file.empty(), "--trace",
                 "shows one GPU, not the stages of a pipeline; leave it or --pp out");
   check_release(request);
-  refuse_option(request, request.kv == "bucket", "--kv bucket",
-                "is about NeuronCores: GPUs read the cache up to the position; leave it out");
-  refuse_option(request, request.sampling == "host", "--sampling host",
-                "is about NeuronCores: GPUs sample on the device; leave it out");
+  refuse_fields(request, "gpu");
 }
 
 void resolve_gpus(GpuRequest& resolved) {

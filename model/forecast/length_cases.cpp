@@ -30,7 +30,7 @@ Lengths lengths_of(const Request& request) {
     lengths.emplace(option, parse_distribution("--" + option, text, 1, kAnyLength));
   if (!lengths.empty()) return lengths;
   for (const char* option : {"seq", "input-len", kOutput}) {
-    const std::int64_t length = find_count_field(option).get(request);
+    const std::int64_t length = count_of(request_field(option), request);
     if (length > 0) lengths.emplace(option, Distribution::certain(static_cast<double>(length)));
   }
   if (lengths.empty()) {
@@ -158,7 +158,7 @@ Request with_lengths(const Request& request, const LengthCase& lengths) {
     if (starts_with(option, kDimension)) {
       one.dimensions[option.substr(kDimension.size())] = length;
     } else {
-      find_count_field(option).set(one, length);
+      set_count(request_field(option), one, length);
     }
   }
   return one;

@@ -13,43 +13,13 @@
 namespace foretell {
 namespace {
 
+// Lengths that vary have no number.
 Scenario scenario_of(const Request& request) {
-  Scenario scenario;
-  scenario.batch = request.batch;
-  scenario.seq_len = request.seq_len;
-  scenario.input_len = request.input_len;
-  scenario.output_len = request.output_len;
-  scenario.context = request.context;
-  scenario.image_size = request.image_size;
-  scenario.kv = request.kv;
-  scenario.kv_dtype = request.kv_dtype;
-  scenario.sampling = request.sampling;
-  scenario.tp = request.tp;
-  scenario.sequence_parallel = request.sequence_parallel;
-  scenario.pp = request.pp;
-  scenario.dp = request.dp;
-  scenario.cores = request.cores;
-  scenario.in_flight = request.in_flight;
-  scenario.sdk = request.sdk;
-  scenario.l2 = request.l2;
-  scenario.launch = request.launch;
-  scenario.clock = request.clock;
-  scenario.shapes = request.shapes;
-  scenario.distributions = request.distributions;
-  scenario.branches = request.branches;
-  scenario.trips = request.trips;
-  for (const auto& [name, size] : request.dimensions)
-    scenario.dimensions[name] = std::to_string(size);
-  scenario.exact = request.exact;
-  scenario.phase = request.phase;
-  scenario.optimizer = request.optimizer;
-  const auto varies = [&request](const char* option) {
-    return request.distributions.count(option);
-  };
-  if (varies("seq") > 0) scenario.seq_len = 0;
-  if (varies("input-len") > 0) scenario.input_len = 0;
-  if (varies("output-len") > 0) scenario.output_len = 0;
-  if (varies("image-size") > 0) scenario.image_size = 0;
+  Scenario scenario = request;
+  for (const RequestField& field : request_fields()) {
+    if (field.varies && request.distributions.count(field.option) > 0)
+      set_count(field, scenario, 0);
+  }
   return scenario;
 }
 

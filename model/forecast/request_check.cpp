@@ -9,9 +9,10 @@ namespace {
 
 void check_counts(const Request& request) {
   FORETELL_CHECK(request.batch != 0, "a request has a batch");
-  for (const CountField& field : count_fields()) {
-    const std::int64_t value = field.get(request);
-    if (value != 0) parse_count(field.option, std::to_string(value), field.low, field.high);
+  for (const RequestField& field : request_fields()) {
+    const bool is_stated_count = field.kind() == FieldKind::kCount && count_of(field, request) != 0;
+    if (is_stated_count)
+      parse_count(field.option, std::to_string(count_of(field, request)), field.low, field.high);
   }
 }
 
@@ -27,31 +28,33 @@ void check_lengths(const Request& request) {
   if (request.input_len > 0 && request.output_len == 0) {
     throw UserError("input-len needs output-len; add --output-len with the number of new tokens");
   }
-  for (const ChoiceField& field : choice_fields()) {
-    if (!field.of_generation || request.input_len > 0 || (request.*field.member).empty()) continue;
-    throw UserError(std::string(field.option) +
-                    " is about the generation of tokens; add --input-len and --output-len, or "
-                    "leave it out");
+}
+
+// Words out of a fixed set, and only where they mean something.
+void check_words(const Request& request) {
+  for (const RequestField& field : request_fields()) {
+    if (field.choices.empty() || !is_stated(field, request)) continue;
+    if (field.phases == kGenerationPhase && request.input_len == 0) {
+      throw UserError(std::string(field.option) +
+                      " is about the generation of tokens; add --input-len and --output-len, or "
+                      "leave it out");
+    }
+    if (field.phases == kTrainingPhase && request.phase != "train-step") {
+      throw UserError(std::string(field.option) +
+                      " is about training; add --phase train-step, or leave it out");
+    }
+    parse_choice(field, cell_of(field, request));
   }
 }
 
 // What lengths that vary and control flow need is checked where they are read (length_cases.hpp,
 // control_prediction.hpp).
 void check_mode(const Request& request) {
-  if (!request.phase.empty() && request.phase != "forward" && request.phase != "train-step")
-    throw unknown_name("phase", request.phase, {"forward", "train-step"});
   if (request.phase == "train-step" && request.input_len > 0) {
     throw UserError(
         "phase: a training step has no KV cache and generates no tokens; give --seq instead of "
         "--input-len and --output-len");
   }
-  const std::string& optimizer = request.optimizer;
-  if (optimizer.empty()) return;
-  if (request.phase != "train-step") {
-    throw UserError("optimizer is about training; add --phase train-step, or leave it out");
-  }
-  if (optimizer != "sgd" && optimizer != "momentum" && optimizer != "adam")
-    throw unknown_name("optimizer", optimizer, {"sgd", "momentum", "adam"});
 }
 
 void check_parallelism(const Request& request) {
@@ -79,10 +82,11 @@ void check_request(const Request& request) {
   }
   check_counts(request);
   check_lengths(request);
+  check_words(request);
   check_parallelism(request);
   check_mode(request);
   if (request.in_flight < 0 || request.in_flight > kMaxInFlight) {
-    throw UserError("in-flight: must be above 0 and up to 1000000");
+    throw UserError("in-flight: must be above 0 and up to " + std::to_string(kMaxInFlight));
   }
 }
 

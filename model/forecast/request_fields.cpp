@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "model/base/errors.hpp"
@@ -13,29 +14,6 @@
 
 namespace foretell {
 namespace {
-
-constexpr std::int64_t kMaxBatch = 1'000'000;
-constexpr std::int64_t kMaxTokens = 10'000'000;
-constexpr std::int64_t kMaxPixels = 65'536;
-constexpr std::int64_t kMaxDimension = 1'000'000'000;
-constexpr std::int64_t kMaxWays = 100'000;  // cores, copies and shards of one system
-
-template <auto Member>
-std::int64_t get(const Request& request) {
-  return request.*Member;
-}
-
-template <auto Member>
-void set(Request& request, std::int64_t value) {
-  using Value = std::remove_reference_t<decltype(request.*Member)>;
-  request.*Member = static_cast<Value>(value);  // the range of every field fits its type
-}
-
-template <auto Member>
-constexpr CountField field(const char* option, const char* column, std::int64_t high,
-                           const char* help) {
-  return {option, column, help, 1, high, &get<Member>, &set<Member>};
-}
 
 // The number that the whole text spells, in any notation; nothing for anything else.
 std::optional<double> whole_text_as_number(std::string_view text) {
@@ -49,71 +27,7 @@ std::optional<double> whole_text_as_number(std::string_view text) {
 
 }  // namespace
 
-const std::vector<CountField>& count_fields() {
-  static const std::vector<CountField> kFields = {
-      field<&Request::batch>("batch", "batch", kMaxBatch, "samples per call"),
-      field<&Request::seq_len>("seq", "seq_len", kMaxTokens,
-                               "tokens per sample, one forward pass; a number, or a distribution: "
-                               "uniform:16..512, histogram:FILE"),
-      field<&Request::input_len>("input-len", "input_len", kMaxTokens,
-                                 "prompt tokens (prefill); a number or a distribution"),
-      field<&Request::output_len>("output-len", "output_len", kMaxTokens,
-                                  "generated tokens (decode); a number or a distribution"),
-      field<&Request::context>("context", "context", kMaxTokens,
-                               "longest context that is compiled for (default: the network's)"),
-      field<&Request::image_size>("image-size", "image_size", kMaxPixels,
-                                  "height and width of images in pixels"),
-      field<&Request::tp>("tp", "tp", kMaxWays, "cores that share one copy of the model"),
-      field<&Request::pp>("pp", "pp", kMaxWays, "pipeline stages of one copy"),
-      field<&Request::dp>("dp", "dp", kMaxWays,
-                          "copies side by side (default: as many as fit the cores)"),
-      field<&Request::cores>("cores", "cores", kMaxWays, "cores to use (default: all)"),
-  };
-  return kFields;
-}
-
-const CountField& find_count_field(std::string_view option) {
-  for (const CountField& field : count_fields()) {
-    if (option == field.option) return field;
-  }
-  throw InternalError(__FILE__, __LINE__, "no count field " + std::string(option));
-}
-
-const std::vector<ChoiceField>& choice_fields() {
-  static const std::vector<ChoiceField> kFields = {
-      {"kv",
-       "kv",
-       "KV cache that decode steps read: 'bucket', the compiled length, or 'exact', the positions "
-       "so far (default: bucket)",
-       {"bucket", "exact"},
-       &Request::kv},
-      {"kv-dtype",
-       "kv_dtype",
-       "data type of the KV cache (default: that of --dtype)",
-       {"int8", "fp8", "fp16", "bf16", "fp32"},
-       &Request::kv_dtype},
-      {"sampling",
-       "sampling",
-       "where the next token is chosen: device or host (default: device)",
-       {"device", "host"},
-       &Request::sampling},
-      {"launch",
-       "launch",
-       "of GPUs: kernels as one 'graph', or one by one in a 'stream' (default: graph)",
-       {"graph", "stream"},
-       &Request::launch,
-       false},
-      {"clock",
-       "clock",
-       "of GPUs: 'burst', as long as the power limit lets it, or 'sustained' (default: burst)",
-       {"burst", "sustained"},
-       &Request::clock,
-       false},
-  };
-  return kFields;
-}
-
-std::string parse_choice(const ChoiceField& field, std::string_view text) {
+std::string parse_choice(const RequestField& field, std::string_view text) {
   const std::string word(trim(text));
   if (std::find(field.choices.begin(), field.choices.end(), word) == field.choices.end())
     throw unknown_name(field.option, word, field.choices);
@@ -134,17 +48,14 @@ std::int64_t parse_count(std::string_view name, std::string_view text, std::int6
   return static_cast<std::int64_t>(*number);
 }
 
-void set_length(Request& request, const CountField& field, std::string_view name,
+void set_length(Request& request, const RequestField& field, std::string_view name,
                 std::string_view text) {
-  const std::string_view option = field.option;
-  const bool may_vary =
-      option == "seq" || option == "input-len" || option == "output-len" || option == "image-size";
-  if (!may_vary || !is_distribution(text)) {
-    field.set(request, parse_count(name, text, field.low, field.high));
+  if (!field.varies || !is_distribution(text)) {
+    set_count(field, request, parse_count(name, text, field.low, field.high));
     return;
   }
   const Distribution lengths = parse_distribution(name, text, field.low, field.high);
-  field.set(request, static_cast<std::int64_t>(lengths.highest()));
+  set_count(field, request, static_cast<std::int64_t>(lengths.highest()));
   request.distributions[field.option] = std::string(trim(text));
 }
 
@@ -167,24 +78,6 @@ void add_dimension(Request& request, std::string_view text) {
   if (is_distribution(size)) request.distributions[option] = size;
 }
 
-void add_branch(Request& request, std::string_view text) {
-  const auto [name, probability] = parse_pair("--branch", text, "PROBABILITY");
-  const std::optional<double> number = whole_text_as_number(probability);
-  if (!number || !(*number >= 0) || !(*number <= 1)) {
-    throw UserError("--branch " + name + ": '" + probability +
-                    "' is not allowed; a probability is a number from 0 to 1");
-  }
-  if (!request.branches.emplace(name, probability).second)
-    throw UserError("--branch " + name + ": is given twice");
-}
-
-void add_trips(Request& request, std::string_view text) {
-  const auto [name, count] = parse_pair("--trips", text, "COUNT");
-  parse_distribution("--trips " + name, count, 0, kMostTrips);
-  if (!request.trips.emplace(name, count).second)
-    throw UserError("--trips " + name + ": is given twice");
-}
-
 double parse_positive(std::string_view name, std::string_view text, double high) {
   const std::string_view word = trim(text);
   const std::optional<double> number = whole_text_as_number(word);
@@ -193,6 +86,134 @@ double parse_positive(std::string_view name, std::string_view text, double high)
                     "' is not allowed; it must be a number above 0 and up to " + to_text(high));
   }
   return *number;
+}
+
+namespace {
+
+void check_probability(const std::string& option, const std::string& text) {
+  const std::optional<double> number = whole_text_as_number(text);
+  if (number && *number >= 0 && *number <= 1) return;
+  throw UserError(option + ": '" + text +
+                  "' is not allowed; a probability is a number from 0 to 1");
+}
+
+// NAME=VALUE of texts: a probability, or a number that may vary.
+void add_pair(Request& request, const RequestField& field, std::string_view text) {
+  if (std::holds_alternative<SizeMap Scenario::*>(field.member))
+    return add_dimension(request, text);
+  const std::string option = "--" + std::string(field.option);
+  const auto [name, value] = parse_pair(option, text, field.type);
+  const std::string named = option + " " + name;
+  if (field.high == 1) {
+    check_probability(named, value);
+  } else {
+    parse_distribution(named, value, field.low, field.high);
+  }
+  TextMap& pairs = request.*std::get<TextMap Scenario::*>(field.member);
+  if (!pairs.emplace(name, value).second) throw UserError(named + ": is given twice");
+}
+
+bool parse_flag(std::string_view name, std::string_view value) {
+  const std::string word = to_lower(trim(value));
+  if (word == "yes" || word == "true") return true;
+  if (word == "no" || word == "false") return false;
+  throw UserError(std::string(name) + ": '" + std::string(value) +
+                  "' is not allowed; it must be yes or no");
+}
+
+struct WordKey {
+  const char* key;
+  std::string Request::*member;
+};
+
+constexpr WordKey kWordKeys[] = {{"on", &Request::system},
+                                 {"workload", &Request::workload},
+                                 {"dtype", &Request::dtype},
+                                 {"factors", &Request::factors}};
+constexpr const char* kSeed = "seed";
+
+std::string key_of(const RequestField& field) {
+  std::string key = field.option;
+  std::replace(key.begin(), key.end(), '-', '_');
+  return key;
+}
+
+// Names lose "dim ", as their field says it.
+void put_varying(const Request& request, nlohmann::ordered_json& json) {
+  constexpr std::string_view kDimension = "dim ";
+  for (const auto& [name, text] : request.distributions) {
+    if (starts_with(name, kDimension)) {
+      json["dim"][name.substr(kDimension.size())] = text;
+    } else {
+      json[key_of(request_field(name))] = text;
+    }
+  }
+}
+
+}  // namespace
+
+void set_field(Request& request, const RequestField& field, std::string_view name,
+               std::string_view text) {
+  switch (field.kind()) {
+    case FieldKind::kCount:
+      return set_length(request, field, name, text);
+    case FieldKind::kNumber:
+      request.*std::get<double Scenario::*>(field.member) =
+          parse_positive(name, text, static_cast<double>(field.high));
+      return;
+    case FieldKind::kFlag:
+      request.*std::get<bool Scenario::*>(field.member) = parse_flag(name, text);
+      return;
+    case FieldKind::kText:
+      request.*std::get<std::string Scenario::*>(field.member) =
+          field.choices.empty() ? std::string(trim(text)) : parse_choice(field, text);
+      return;
+    case FieldKind::kPairs:
+      for (const std::string& pair : split(text, ';')) add_pair(request, field, trim(pair));
+      return;
+  }
+}
+
+std::vector<std::string> request_keys() {
+  std::vector<std::string> keys;
+  for (const WordKey& key : kWordKeys) keys.emplace_back(key.key);
+  for (const RequestField& field : request_fields()) {
+    if (*field.option != '\0') keys.push_back(key_of(field));
+  }
+  keys.emplace_back(kSeed);
+  return keys;
+}
+
+bool set_key(Request& request, const std::string& key, std::string_view value) {
+  for (const WordKey& word : kWordKeys) {
+    if (key != word.key) continue;
+    request.*word.member = std::string(trim(value));
+    return true;
+  }
+  for (const RequestField& field : request_fields()) {
+    if (*field.option == '\0' || key != key_of(field)) continue;
+    set_field(request, field, key, value);
+    return true;
+  }
+  if (key != kSeed) return false;
+  request.seed = static_cast<std::uint64_t>(parse_count(key, value, 0, kMaxSeed));
+  return true;
+}
+
+std::string request_json(const Request& request) {
+  nlohmann::ordered_json json;
+  for (const WordKey& word : kWordKeys) {
+    const std::string& value = request.*word.member;
+    if (!value.empty()) json[word.key] = value;
+  }
+  for (const RequestField& field : request_fields()) {
+    if (*field.option == '\0' || !is_stated(field, request)) continue;
+    std::visit([&](auto member) { json[key_of(field)] = request.*member; }, field.member);
+  }
+  put_varying(request, json);
+  if (request.seed != 0) json[kSeed] = request.seed;
+  if (!request.set.empty()) json["set"] = request.set;
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace foretell

@@ -1,5 +1,5 @@
-// The numbers of a request: their names on the command line and in tables, and what is allowed.
-// Options, table columns and study files all walk this one list.
+// The fields of a request from and to text, for options, tables, studies and scenario files. Which
+// fields there are says the list in reports/record/scenario.hpp.
 #pragma once
 
 #include <cstdint>
@@ -14,36 +14,22 @@ namespace foretell {
 
 inline constexpr std::int64_t kMaxSeed = std::int64_t{1} << 53;  // exact in every JSON reader
 
-struct CountField {
-  const char* option;  // "input-len", without the dashes
-  const char* column;  // "input_len"
-  const char* help;
-  std::int64_t low;
-  std::int64_t high;
-  std::int64_t (*get)(const Request&);  // 0: not stated
-  void (*set)(Request&, std::int64_t);
-};
+// Sets a field from its text: a number, a distribution where lengths may vary, a word out of the
+// choices, yes or no, or NAME=VALUE pairs with semicolons between. UserErrors start with `name`.
+void set_field(Request& request, const RequestField& field, std::string_view name,
+               std::string_view text);
 
-const std::vector<CountField>& count_fields();
-const CountField& find_count_field(std::string_view option);  // InternalError for an unknown one
+// Keys of studies: "on", "workload", "dtype", "factors", "seed", and every field by its option with
+// underscores, "input_len".
+std::vector<std::string> request_keys();
+// False for a key that there is not. UserErrors of set_field().
+bool set_key(Request& request, const std::string& key, std::string_view value);
 
-// Words of a request out of a fixed set.
-struct ChoiceField {
-  const char* option;  // "kv-dtype", without the dashes
-  const char* column;  // "kv_dtype"
-  const char* help;
-  std::vector<std::string> choices;
-  std::string Request::*member;  // "": not stated
-  bool of_generation = true;     // says nothing about one forward pass
-};
-
-const std::vector<ChoiceField>& choice_fields();
+// Everything that a request says, as JSON on one line: equal requests, equal text.
+std::string request_json(const Request& request);
 
 // `text` if it is one of the choices; UserError with the nearest one if not.
-std::string parse_choice(const ChoiceField& field, std::string_view text);
-
-// Requests in flight: a number above 0, not necessarily whole (tables state averages).
-inline constexpr double kMaxInFlight = 1e6;
+std::string parse_choice(const RequestField& field, std::string_view text);
 
 // A whole number in [low, high]; "8.0" is whole, as spreadsheets write it. UserError: "<name>: 0 is
 // not allowed; it must be a whole number from 1 to 1000000".
@@ -52,19 +38,15 @@ std::int64_t parse_count(std::string_view name, std::string_view text, std::int6
 
 // Sets the field to a number, or, where lengths may vary, to the longest of a distribution, which
 // the request then keeps. UserErrors of parse_count() and parse_distribution() start with `name`.
-void set_length(Request& request, const CountField& field, std::string_view name,
+void set_length(Request& request, const RequestField& field, std::string_view name,
                 std::string_view text);
 
 // "NAME=VALUE" in two; UserError "<option>: 'x' is not allowed; it must be NAME=<what>".
 std::pair<std::string, std::string> parse_pair(std::string_view option, std::string_view text,
                                                std::string_view what);
 
-// --dim NAME=SIZE, --branch NAME=PROBABILITY, --trips NAME=COUNT. UserError for one given twice.
+// --dim NAME=SIZE. UserError for one given twice.
 void add_dimension(Request& request, std::string_view text);
-void add_branch(Request& request, std::string_view text);
-void add_trips(Request& request, std::string_view text);
-
-inline constexpr std::int64_t kMostTrips = 1'000'000;
 
 // A number in (0, high]. UserError with the same kind of message.
 double parse_positive(std::string_view name, std::string_view text, double high);

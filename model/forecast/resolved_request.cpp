@@ -8,6 +8,7 @@
 #include "hw/spec/sdk_version.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
+#include "model/forecast/refuse_option.hpp"
 #include "model/timing/topology.hpp"
 
 namespace foretell {
@@ -96,10 +97,7 @@ void note_unknown_sdk(const Request& request, ResolvedRequest& resolved) {
 
 ResolvedRequest resolve(const Request& request) {
   check_request(request);
-  for (const std::string& option : {request.l2, request.launch, request.clock}) {
-    if (option.empty()) continue;
-    throw UserError(request.system + ": --l2, --launch and --clock are about GPUs; leave them out");
-  }
+  refuse_fields(request, "neuron");
   ResolvedRequest resolved;
   resolve_workload(request, kDefaultDtype, resolved);
   LoadOptions options;

@@ -277,7 +277,7 @@ Binding binding_of(const ResolvedWorkload& resolved) {
   binding.dimensions = request.dimensions;
   binding.part = request.part;
   for (const auto& [name, text] : request.trips) {
-    const Distribution trips = parse_distribution("--trips " + name, text, 0, kMostTrips);
+    const Distribution trips = parse_distribution("--trips " + name, text, 0, kMaxTrips);
     binding.trips[name] = static_cast<std::int64_t>(trips.highest());
   }
   return binding;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/base/errors.hpp"
+#include "reports/record/summary.hpp"
 
 namespace foretell {
 namespace {
@@ -85,24 +86,9 @@ bool holds(PointNames& names, const StudyFormula& constraint) {
 
 }  // namespace
 
-const std::vector<StudyMetric>& study_metrics() {
-  static const std::vector<StudyMetric> kMetrics = {
-      {"latency", false, "what a client sees for one request"},
-      {"call", false, "time of one batched call"},
-      {"throughput", true, "of the whole system"},
-      {"usd_per_million", false, "cost of a million units of throughput, on demand"},
-      {"ttft", false, "time to the first token"},
-      {"tpot", false, "time per output token"},
-      {"memory_used", false, "memory needed on a device"},
-      {"memory_capacity", true, "memory of a device"},
-  };
-  return kMetrics;
-}
-
 bool is_study_metric(std::string_view name) {
-  const auto& metrics = study_metrics();
-  return std::any_of(metrics.begin(), metrics.end(),
-                     [name](const StudyMetric& metric) { return name == metric.name; });
+  const SummaryMetric* metric = find_metric(name);
+  return metric != nullptr && name == metric->name;
 }
 
 std::uint64_t Study::points() const {

@@ -61,13 +61,7 @@ struct Study {
   std::vector<std::string> keys() const;  // that vary, in the order of the file
 };
 
-// Results that constraints and objectives may name: latency, throughput, ….
-struct StudyMetric {
-  const char* name;
-  bool maximise;
-  const char* meaning;
-};
-const std::vector<StudyMetric>& study_metrics();
+// Whether constraints and objectives may name it: latency, throughput, … (summary.hpp).
 bool is_study_metric(std::string_view name);
 
 // UserError with every mistake of the file, and when it stands for more points than kMostPoints

@@ -9,6 +9,7 @@
 #include "model/config/document.hpp"
 #include "model/config/problems.hpp"
 #include "model/study/study.hpp"
+#include "reports/record/summary.hpp"
 
 namespace foretell {
 namespace {
@@ -180,7 +181,7 @@ class StudyReader {
     StudyObjective objective{std::string(trim(text.substr(space + 1))), direction == "max"};
     if (space == std::string::npos) objective.name = text;
     std::vector<std::string> known;
-    for (const StudyMetric& metric : study_metrics()) {
+    for (const SummaryMetric& metric : summary_metrics()) {
       known.emplace_back(metric.name);
       if (direction.empty() && objective.name == metric.name) objective.maximise = metric.maximise;
     }

@@ -14,18 +14,6 @@ namespace {
 
 constexpr double kShownShare = 0.01;
 
-// Everything that a prediction depends on and that rows can differ in.
-std::string key_of(const Request& request) {
-  std::string key = request.system + '\n' + request.workload + '\n' + request.dtype + '\n' +
-                    request.sdk + '\n' + to_text(request.in_flight);
-  for (const CountField& field : count_fields()) key += '\n' + std::to_string(field.get(request));
-  for (const ChoiceField& field : choice_fields()) key += '\n' + request.*field.member;
-  for (const auto& [name, text] : request.distributions) key += '\n' + name + '=' + text;
-  key += '\n' + request.shapes + '\n' + request.phase + '\n' + request.optimizer;
-  if (request.sequence_parallel) key += "\nsequence parallel";
-  return key;
-}
-
 // Shares of the time that each resource is what the network waits for, the largest first.
 std::string parts_of(const RunRecord& record) {
   double all = 0;
@@ -60,7 +48,7 @@ void BatchPredictor::add(CsvRow row, const std::string& problem) {
   if (problem.empty()) {
     try {
       Request request = reader_.request(pending.row);
-      pending.key = key_of(request);
+      pending.key = request_json(request);
       if (known_.try_emplace(pending.key).second) {
         keys_.push_back(pending.key);
         requests_.push_back(std::move(request));

@@ -89,7 +89,7 @@ std::vector<RowTime> GemmTableRows::answer(const std::vector<CsvRow>& rows) {
 }
 
 AttentionRow read_attention_row(const NamedCells& cells, const CsvRow& row) {
-  constexpr std::int64_t kMaxTokens = std::int64_t{1} << 24;
+  constexpr std::int64_t kMaxRowTokens = std::int64_t{1} << 24;
   AttentionRow call;
   call.gpu = cells.text(row, "gpu");
   call.framework = cells.text(row, "framework");
@@ -103,16 +103,16 @@ AttentionRow read_attention_row(const NamedCells& cells, const CsvRow& row) {
                          std::int64_t otherwise) {
     return cells.text(row, column).empty() ? otherwise : cells.count(row, column, low, high);
   };
-  shape.batch = count("batch", 1, kMaxTokens, 1);
+  shape.batch = count("batch", 1, kMaxRowTokens, 1);
   shape.heads = cells.count(row, "heads", 1, kMaxHeads);
   shape.key_heads = count("kv_heads", 1, kMaxHeads, shape.heads);
   shape.head_dim = cells.count(row, "head_dim", 1, kMaxHeads);
-  shape.window = count("window", 0, kMaxTokens, 0);
+  shape.window = count("window", 0, kMaxRowTokens, 0);
   if (shape.phase == AttentionPhase::kGeneration) {
-    shape.keys = cells.count(row, "kv_len", 1, kMaxTokens);
+    shape.keys = cells.count(row, "kv_len", 1, kMaxRowTokens);
   } else {
-    shape.queries = cells.count(row, "isl", 1, kMaxTokens);
-    shape.keys = count("kv_len", 1, kMaxTokens, shape.queries);
+    shape.queries = cells.count(row, "isl", 1, kMaxRowTokens);
+    shape.keys = count("kv_len", 1, kMaxRowTokens, shape.queries);
   }
   return call;
 }

@@ -35,10 +35,10 @@ std::string square_side(const std::string& text) {
       "' is not allowed; it must be one number of pixels or two equal ones, as 224x224");
 }
 
-// Whether a column of numbers says anything in this phase.
-bool applies(const CountField& field, const std::string& phase) {
-  if (phase == kDecode) return std::string_view(field.column) != "seq_len";
-  return !is_one_of(field.column, {"input_len", "output_len", "context"});
+// Whether a column says anything in this phase.
+bool applies(const RequestField& field, const std::string& phase) {
+  if (phase == kDecode) return field.phases != (kForwardPhase | kTrainingPhase);
+  return field.phases != kGenerationPhase;
 }
 
 // Weights of 8 bits make a policy of their own; wider ones are converted when the program is
@@ -88,28 +88,19 @@ void RowReader::read_lengths(const CsvRow& row, Request& request) const {
     throw unknown_name("phase", phase, {kForward, kDecode, kDiffusion, kTrainStep});
   }
   if (phase == kTrainStep) request.phase = phase;
-  request.shapes = cell(row, "shapes");
-  request.optimizer = cell(row, "optimizer");
-  for (const CountField& field : count_fields()) {
-    std::string text = cell(row, field.column);
-    if (text.empty() || !applies(field, phase)) continue;
-    if (std::string_view(field.column) == "image_size") text = square_side(text);
-    set_length(request, field, field.column, text);
+  for (const RequestField& field : request_fields()) {
+    const char* column = *field.column == '\0' ? field.key : field.column;
+    std::string text = cell(row, column);
+    const bool is_phase = std::string_view(field.key) == "phase";
+    if (text.empty() || is_phase || *field.option == '\0' || !applies(field, phase)) continue;
+    if (std::string_view(field.key) == "image_size") text = square_side(text);
+    set_field(request, field, column, text);
   }
-  for (const ChoiceField& field : choice_fields()) {
-    const std::string text = cell(row, field.column);
-    if (!text.empty() && (phase == kDecode || !field.of_generation))
-      request.*field.member = parse_choice(field, text);
-  }
-  const std::string spread = cell(row, "sequence_parallel");
-  if (!is_one_of(spread, {"", "yes", "no"}))
-    throw unknown_name("sequence_parallel", spread, {"yes", "no"});
-  request.sequence_parallel = spread == "yes";
   // Decode rows state in seq_len for which context the program was compiled.
   const std::string compiled = cell(row, "seq_len");
   if (phase == kDecode && !compiled.empty() && request.context == 0) {
-    const CountField& field = find_count_field("context");
-    field.set(request, parse_count("seq_len", compiled, field.low, field.high));
+    const RequestField& field = request_field("context");
+    set_count(field, request, parse_count("seq_len", compiled, field.low, field.high));
   }
   if (phase == kDecode && (request.input_len == 0 || request.output_len == 0)) {
     throw UserError("phase: decode needs input_len and output_len");
@@ -119,7 +110,7 @@ void RowReader::read_lengths(const CsvRow& row, Request& request) const {
 Request RowReader::request(const CsvRow& row) const {
   if (layout_.kind != TableKind::kModels) {
     throw UserError("tables of kind " + layout_.name +
-                    " are answered by GPU models, which this version does not have");
+                    " hold kernels, not networks; they are answered without a request");
   }
   Request request = defaults_;
   request.system = cell(row, "system");
@@ -129,10 +120,7 @@ Request RowReader::request(const CsvRow& row) const {
     throw UserError("workload: is empty; see `foretell list workloads`");
   }
   request.dtype = read_dtype(row);
-  request.sdk = cell(row, "sdk");
   read_lengths(row, request);
-  const std::string in_flight = cell(row, "inflight");
-  if (!in_flight.empty()) request.in_flight = parse_positive("inflight", in_flight, kMaxInFlight);
   check_request(request);
   return request;
 }

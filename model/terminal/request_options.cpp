@@ -1,7 +1,7 @@
 #include "model/terminal/request_options.hpp"
 
 #include <CLI/CLI.hpp>
-#include <limits>
+#include <algorithm>
 
 #include "model/base/errors.hpp"
 #include "model/forecast/request_fields.hpp"
@@ -10,7 +10,7 @@
 namespace foretell {
 namespace {
 
-constexpr std::string_view kBatch = "batch";
+constexpr const char* kExact = "exact";
 
 void add_pairs(CLI::App& command, const char* name, const char* type,
                std::vector<std::string>& pairs, const char* help) {
@@ -28,6 +28,59 @@ void add_list(CLI::App& command, const char* name, const char* type,
   }
 }
 
+// One option of the list. Pairs repeat; what several are taken of has commas between.
+void add_field(CLI::App& command, const RequestField& field, RequestOptions& options, bool lists) {
+  const std::string name = std::string("--") + field.option;
+  if (field.kind() == FieldKind::kFlag) {
+    command.add_flag(name, options.flags[field.option], field.help);
+    return;
+  }
+  std::vector<std::string>& values = options.values[field.option];
+  if (field.kind() == FieldKind::kPairs) {
+    add_pairs(command, name.c_str(), (std::string("NAME=") + field.type).c_str(), values,
+              field.help);
+    return;
+  }
+  const bool several = lists && field.lists;
+  add_list(command, name.c_str(), field.type, values, several,
+           field.help + std::string(several ? ", several with commas" : ""));
+}
+
+const std::vector<std::string>& texts_of(const RequestOptions& options, const char* option) {
+  static const std::vector<std::string> kNone;
+  const auto found = options.values.find(option);
+  return found == options.values.end() ? kNone : found->second;
+}
+
+bool is_set(const RequestOptions& options, const char* option) {
+  const auto found = options.flags.find(option);
+  return found != options.flags.end() && found->second;
+}
+
+// Of what is said once.
+void read_fields(const RequestOptions& options, Request& request) {
+  for (const RequestField& field : request_fields()) {
+    if (is_set(options, field.option)) set_field(request, field, "", "yes");
+    if (field.lists) continue;
+    for (const std::string& text : texts_of(options, field.option)) {
+      if (!text.empty()) set_field(request, field, std::string("--") + field.option, text);
+    }
+  }
+}
+
+// A copy of every request for each value of a field that `compare` takes several of.
+std::vector<Request> with_each(const std::vector<Request>& requests, const RequestField& field,
+                               const std::vector<std::string>& texts) {
+  std::vector<Request> all;
+  for (const Request& request : requests) {
+    for (const std::string& text : texts) {
+      all.push_back(request);
+      if (!text.empty()) set_field(all.back(), field, std::string("--") + field.option, text);
+    }
+  }
+  return all;
+}
+
 std::vector<std::string> or_unstated(const std::vector<std::string>& values) {
   return values.empty() ? std::vector<std::string>{""} : values;
 }
@@ -35,8 +88,7 @@ std::vector<std::string> or_unstated(const std::vector<std::string>& values) {
 }  // namespace
 
 void add_dimension_option(CLI::App& command, std::vector<std::string>& dimensions) {
-  add_pairs(command, "--dim", "NAME=SIZE", dimensions,
-            "size of a dimension that an ONNX file leaves open, NAME=SIZE; repeat for more");
+  add_pairs(command, "--dim", "NAME=SIZE", dimensions, request_field("dim").help);
 }
 
 std::map<std::string, std::int64_t> parse_dimensions(const std::vector<std::string>& texts) {
@@ -55,59 +107,12 @@ void add_request_options(CLI::App& command, RequestOptions& options, bool lists)
            "system, for example inf2.xlarge" + several);
   add_list(command, "--workload", "NAME|FILE", options.workloads, lists,
            "network by name, a config.json or an ONNX file" + several);
-  add_dimension_option(command, options.dimensions);
   add_list(command, "--dtype", "TYPE", options.dtypes, lists,
            "data type or precision policy, bf16 when not stated" + several);
-  options.counts.resize(count_fields().size());
-  for (std::size_t i = 0; i < count_fields().size(); ++i) {
-    const CountField& field = count_fields()[i];
-    const std::string name = std::string("--") + field.option;
-    if (field.option == kBatch) {
-      add_list(command, "--batch", "N", options.batches, lists,
-               std::string(field.help) + " (default: 1)" + several);
-    } else {
-      command.add_option(name, options.counts[i], field.help)->type_name("N");
-    }
+  for (const RequestField& field : request_fields()) {
+    const bool is_option = *field.option != '\0' && std::string_view(field.option) != kExact;
+    if (is_option) add_field(command, field, options, lists);
   }
-  options.choices.resize(choice_fields().size());
-  for (std::size_t i = 0; i < choice_fields().size(); ++i) {
-    const ChoiceField& field = choice_fields()[i];
-    command.add_option(std::string("--") + field.option, options.choices[i], field.help)
-        ->type_name("WORD");
-  }
-  command
-      .add_option(
-          "--shapes", options.shapes,
-          "how lengths that vary run: 'dynamic', or 'buckets', 'buckets:64,128,512': padded "
-          "to the next bucket (default: buckets on NeuronCores, dynamic elsewhere)")
-      ->type_name("MODE");
-  add_pairs(command, "--branch", "NAME=P", options.branches,
-            "probability that a branch is taken, or an exit; repeat for more");
-  add_pairs(command, "--trips", "NAME=N", options.trips,
-            "trips of a loop, a number or a distribution; repeat for more");
-  command
-      .add_option("--phase", options.phase,
-                  "'forward', or 'train-step': forward, backward and update (default: forward)")
-      ->type_name("WORD");
-  command
-      .add_option("--optimizer", options.optimizer,
-                  "of a training step: sgd, momentum or adam (default: adam)")
-      ->type_name("WORD");
-  command.add_flag("--sequence-parallel", options.sequence_parallel,
-                   "in prefill the cores of a copy share the tokens of norms and residuals, too");
-  command
-      .add_option(
-          "--l2", options.l2,
-          "of GPUs: 'warm', or rotate:N for N copies of the network in turn (default: warm)")
-      ->type_name("STATE");
-  command
-      .add_option("--in-flight", options.in_flight,
-                  "batched requests in flight (default: one per copy)")
-      ->type_name("N");
-  command
-      .add_option("--sdk", options.sdk,
-                  "release of the vendor's compiler and runtime; of GPUs, of TensorRT-LLM")
-      ->type_name("VERSION");
   add_model_options(command, options);
   if (!lists) {
     command
@@ -131,7 +136,7 @@ void add_model_options(CLI::App& command, RequestOptions& options) {
       .add_option("--factors", options.factors,
                   "fitted factors: a file, or 'none' for published facts alone")
       ->type_name("FILE|none");
-  command.add_flag("--exact", options.exact, "execute everything, reuse nothing");
+  add_field(command, request_field(kExact), options, false);
 }
 
 void check_trace_file(const std::string& path) {
@@ -142,60 +147,49 @@ Request row_defaults(const RequestOptions& options) {
   Request request;
   request.set = options.set;
   request.factors = options.factors;
-  request.exact = options.exact;
+  request.exact = is_set(options, kExact);
   return request;
 }
 
 std::vector<Request> requests(const RequestOptions& options) {
   Request base = row_defaults(options);
-  for (std::size_t i = 0; i < options.counts.size(); ++i) {
-    const CountField& field = count_fields()[i];
-    if (options.counts[i].empty()) continue;
-    const std::string name = std::string("--") + field.option;
-    set_length(base, field, name, options.counts[i]);
-  }
-  for (std::size_t i = 0; i < options.choices.size(); ++i) {
-    if (options.choices[i].empty()) continue;
-    const ChoiceField& field = choice_fields()[i];
-    base.*field.member = parse_choice(field, options.choices[i]);
-  }
-  for (const std::string& text : options.dimensions) add_dimension(base, text);
-  for (const std::string& text : options.branches) add_branch(base, text);
-  for (const std::string& text : options.trips) add_trips(base, text);
-  base.shapes = options.shapes;
-  base.phase = options.phase;
-  base.optimizer = options.optimizer;
-  base.sequence_parallel = options.sequence_parallel;
-  if (!options.in_flight.empty()) {
-    base.in_flight = parse_positive("--in-flight", options.in_flight, kMaxInFlight);
-  }
+  read_fields(options, base);
   if (!options.seed.empty()) {
     base.seed = static_cast<std::uint64_t>(parse_count("--seed", options.seed, 0, kMaxSeed));
   }
-  base.sdk = options.sdk;
-  base.l2 = options.l2;
   base.trace_file = options.trace_file;
   check_trace_file(base.trace_file);
-
-  const CountField& batch = count_fields().front();
   std::vector<Request> result;
   for (const std::string& system : or_unstated(options.systems)) {
     for (const std::string& workload : or_unstated(options.workloads)) {
       for (const std::string& dtype : or_unstated(options.dtypes)) {
-        for (const std::string& size : or_unstated(options.batches)) {
-          Request request = base;
-          request.system = system;
-          request.workload = workload;
-          request.dtype = dtype;
-          if (!size.empty())
-            batch.set(request, parse_count("--batch", size, batch.low, batch.high));
-          check_request(request);
-          result.push_back(std::move(request));
-        }
+        result.push_back(base);
+        result.back().system = system;
+        result.back().workload = workload;
+        result.back().dtype = dtype;
       }
     }
   }
+  for (const RequestField& field : request_fields()) {
+    const std::vector<std::string>& texts = texts_of(options, field.option);
+    if (field.lists && !texts.empty()) result = with_each(result, field, texts);
+  }
+  for (const Request& request : result) check_request(request);
   return result;
+}
+
+std::vector<std::string> stated_fields(const RequestOptions& options,
+                                       const std::vector<std::string>& but) {
+  std::vector<std::string> stated;
+  for (const RequestField& field : request_fields()) {
+    const std::vector<std::string>& texts = texts_of(options, field.option);
+    const bool is_named =
+        is_set(options, field.option) ||
+        std::any_of(texts.begin(), texts.end(), [](const auto& text) { return !text.empty(); });
+    if (is_named && std::find(but.begin(), but.end(), field.option) == but.end())
+      stated.emplace_back(field.option);
+  }
+  return stated;
 }
 
 }  // namespace foretell

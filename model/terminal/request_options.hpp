@@ -19,25 +19,17 @@ struct RequestOptions {
   std::vector<std::string> systems;
   std::vector<std::string> workloads;
   std::vector<std::string> dtypes;
-  std::vector<std::string> batches;
-  std::vector<std::string> counts;   // one per count_fields(), "" when not stated
-  std::vector<std::string> choices;  // one per choice_fields(), likewise
-  bool sequence_parallel = false;
-  std::string in_flight;
-  std::string l2;
-  std::string sdk;
+  std::map<std::string, std::vector<std::string>> values;  // of the fields, by option
+  std::map<std::string, bool> flags;                       // likewise
   std::vector<std::string> set;
-  std::vector<std::string> dimensions;  // NAME=SIZE
-  std::vector<std::string> branches;    // NAME=PROBABILITY
-  std::vector<std::string> trips;       // NAME=COUNT
-  std::string shapes;
-  std::string phase;
-  std::string optimizer;
   std::string factors;
-  bool exact = false;
   std::string trace_file;
   std::string seed;
 };
+
+// Options of fields that are stated, but those named: "batch", "seq".
+std::vector<std::string> stated_fields(const RequestOptions& options,
+                                       const std::vector<std::string>& but);
 
 // --on, --workload, --dtype and everything else of one scenario. With `lists`, --on, --workload,
 // --dtype and --batch take several values with commas between, and there is no --trace.

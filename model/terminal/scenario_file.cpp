@@ -28,6 +28,13 @@ std::string option_word(const Node& node, const std::string& key) {
   return join(words, ",");
 }
 
+bool is_flag(const std::string& option) {
+  const auto& fields = request_fields();
+  return std::any_of(fields.begin(), fields.end(), [&option](const RequestField& field) {
+    return option == field.option && field.kind() == FieldKind::kFlag;
+  });
+}
+
 // Keys are the options of `compare`, so that the command line parser checks them.
 std::vector<Request> run_requests(const Node& run) {
   if (!run.is_map()) fail(run, "runs: expected options of `foretell compare`, as in {on: …}");
@@ -42,8 +49,9 @@ std::vector<Request> run_requests(const Node& run) {
       }
     } else if (entry.key == "name") {
       continue;  // of the overrides
-    } else if (entry.key == "sequence-parallel") {
-      words.emplace_back("--sequence-parallel");
+    } else if (is_flag(entry.key)) {
+      const std::string value = to_lower(option_word(entry.value, entry.key));
+      if (value != "no" && value != "false") words.push_back("--" + entry.key);
     } else {
       words.insert(words.end(), {"--" + entry.key, option_word(entry.value, entry.key)});
     }

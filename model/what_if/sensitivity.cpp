@@ -178,12 +178,6 @@ void try_at(const Predictor& predict, const Request& request, const Target& targ
   }
 }
 
-std::string metric_text(const StudyValue& value) {
-  if (value.dimension == Dimension{1, 0, 0, 0, 0}) return si_format(value.number, "s");
-  if (value.dimension == Dimension{0, 1, 0, 0, 0}) return memory_format(value.number);
-  return plain_format(value.number, 4);
-}
-
 }  // namespace
 
 double Sensitivity::largest() const {
@@ -261,16 +255,12 @@ Target parse_target(const std::string& text) {
   Target target;
   target.metric = std::string(trim(text.substr(0, equals)));
   std::vector<std::string> names;
-  const StudyMetric* metric = nullptr;
-  for (const StudyMetric& known : study_metrics()) {
-    names.emplace_back(known.name);
-    if (target.metric == known.name) metric = &known;
-  }
-  if (metric == nullptr) throw unknown_name("target", target.metric, names);
+  for (const SummaryMetric& known : summary_metrics()) names.emplace_back(known.name);
+  const SummaryMetric* metric = find_metric(target.metric);
+  if (metric == nullptr || target.metric != metric->name)
+    throw unknown_name("target", target.metric, names);
   target.maximise = metric->maximise;
-  RunSummary example;
-  example.ttft_s = example.tpot_s = example.cost_usd_per_million = 0;
-  const Dimension dimension = point_metrics(example).at(target.metric).dimension;
+  const Dimension dimension = point_metrics(example_summary()).at(target.metric).dimension;
   try {
     target.value = {true, parse_quantity(text.substr(equals + 1), dimension), dimension, {}};
   } catch (const UserError& error) {
@@ -333,18 +323,18 @@ std::string target_text(const Target& target, const RunSummary& unchanged,
                         const std::vector<TargetChange>& changes, int max_width) {
   const std::string wanted =
       fmt::format("{} {} {}", target.metric, target.maximise ? "of at least" : "of at most",
-                  metric_text(target.value));
+                  value_text(target.value));
   StudyValue value = target.value;
   value.number = *metric_of(target, unchanged);
   if (reaches(target, unchanged))
-    return fmt::format("\nTarget: {}: reached as it is, {}\n", wanted, metric_text(value));
+    return fmt::format("\nTarget: {}: reached as it is, {}\n", wanted, value_text(value));
   if (changes.empty() || !changes.front().reaches) {
     std::string text =
         fmt::format("\nTarget: {}, now {}: no single parameter reaches it within a factor of {}\n",
-                    wanted, metric_text(value), kLargestFactor);
+                    wanted, value_text(value), kLargestFactor);
     for (const TargetChange& change : changes) {
       value.number = change.reached;
-      text += fmt::format("Nearest: {} with {}, {} to {}\n", metric_text(value), change.path,
+      text += fmt::format("Nearest: {} with {}, {} to {}\n", value_text(value), change.path,
                           change.from, change.to);
     }
     return text;
@@ -358,11 +348,11 @@ std::string target_text(const Target& target, const RunSummary& unchanged,
   for (const TargetChange& change : changes) {
     value.number = change.reached;
     table.rows.push_back(
-        {change.path, change.from, change.to, plain_format(change.factor), metric_text(value)});
+        {change.path, change.from, change.to, plain_format(change.factor), value_text(value)});
   }
   value.number = *metric_of(target, unchanged);
   return fmt::format("\nTarget: {}, now {}: single changes that reach it, the smallest first\n\n",
-                     wanted, metric_text(value)) +
+                     wanted, value_text(value)) +
          render_text(table, max_width);
 }
 

@@ -161,14 +161,6 @@ class StudyChecker {
     });
   }
 
-  static RunSummary example_summary() {
-    RunSummary summary;
-    summary.latency_s = summary.call_s = summary.throughput = 1;
-    summary.cost_usd_per_million = summary.ttft_s = summary.tpot_s = 1;
-    summary.memory_used_bytes = summary.memory_capacity_bytes = 1;
-    return summary;
-  }
-
   const Study& study_;
   const DefaultValue& defaults_;
   Problems problems_;

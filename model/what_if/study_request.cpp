@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "hw/spec/data_folder.hpp"
@@ -15,58 +14,20 @@
 #include "model/config/document.hpp"
 #include "model/forecast/device_family.hpp"
 #include "model/forecast/request_fields.hpp"
+#include "reports/render/record_cells.hpp"
 
 namespace foretell {
 namespace {
 
 namespace fs = std::filesystem;
 
-struct WordKey {
-  const char* name;
-  std::string Request::*member;
-};
-
-const std::vector<WordKey>& word_keys() {
-  static const std::vector<WordKey> kKeys = {
-      {"on", &Request::system},
-      {"workload", &Request::workload},
-      {"dtype", &Request::dtype},
-      {"l2", &Request::l2},
-      {"sdk", &Request::sdk},
-      {"factors", &Request::factors},
-      {"shapes", &Request::shapes},
-      {"phase", &Request::phase},
-      {"optimizer", &Request::optimizer},
-  };
-  return kKeys;
-}
-
-constexpr const char* kSequenceParallel = "sequence_parallel";
-constexpr const char* kInFlight = "in_flight";
-constexpr const char* kExact = "exact";
-constexpr const char* kSeed = "seed";
 constexpr const char* kFileKeys[] = {"on", "workload", "factors"};  // whose values may be files
 
-bool parse_flag(const std::string& key, const std::string& value) {
-  const std::string word = to_lower(trim(value));
-  if (word == "yes" || word == "true") return true;
-  if (word == "no" || word == "false") return false;
-  throw UserError(fmt::format("{}: '{}' is not allowed; it must be yes or no", key, value));
+Dimension unit_dimension(const std::string& unit) {
+  return unit.empty() ? Dimension{} : parse_any_quantity("1 " + unit)->dimension;
 }
 
-// Several NAME=VALUE with semicolons between.
-struct PairKey {
-  const char* name;
-  void (*add)(Request&, std::string_view);
-};
-
-constexpr PairKey kPairKeys[] = {
-    {"dim", add_dimension}, {"branch", add_branch}, {"trips", add_trips}};
-
 bool is_path(const std::string& key) { return key.find('.') != std::string::npos; }
-
-// "input-len" of an option is the key input_len.
-std::string key_of(const char* option) { return canonical_key(option); }
 
 std::string folder_bytes(const fs::path& folder) {
   std::set<fs::path> files;
@@ -102,53 +63,14 @@ std::set<std::string> values_of(const Study& study, const std::string& key) {
 }  // namespace
 
 const std::vector<std::string>& scenario_keys() {
-  static const std::vector<std::string> kKeys = [] {
-    std::vector<std::string> keys;
-    for (const WordKey& key : word_keys()) keys.emplace_back(key.name);
-    for (const CountField& field : count_fields()) keys.push_back(key_of(field.option));
-    for (const ChoiceField& field : choice_fields()) keys.push_back(key_of(field.option));
-    for (const PairKey& key : kPairKeys) keys.emplace_back(key.name);
-    keys.insert(keys.end(), {kSequenceParallel, kInFlight, kExact, kSeed});
-    return keys;
-  }();
+  static const std::vector<std::string> kKeys = request_keys();
   return kKeys;
 }
 
 void set_study_key(Request& request, const std::string& key, const std::string& value) {
   if (is_path(key)) {
     request.set.push_back(key + "=" + value);
-    return;
-  }
-  for (const WordKey& word : word_keys()) {
-    if (key == word.name) {
-      request.*word.member = std::string(trim(value));
-      return;
-    }
-  }
-  for (const CountField& field : count_fields()) {
-    if (key_of(field.option) != key) continue;
-    set_length(request, field, key, value);
-    return;
-  }
-  for (const ChoiceField& field : choice_fields()) {
-    if (key_of(field.option) != key) continue;
-    request.*field.member = parse_choice(field, value);
-    return;
-  }
-  for (const PairKey& pair : kPairKeys) {
-    if (key != pair.name) continue;
-    for (const std::string& text : split(value, ';')) pair.add(request, trim(text));
-    return;
-  }
-  if (key == kSequenceParallel) {
-    request.sequence_parallel = parse_flag(key, value);
-  } else if (key == kInFlight) {
-    request.in_flight = parse_positive(key, value, kMaxInFlight);
-  } else if (key == kExact) {
-    request.exact = parse_flag(key, value);
-  } else if (key == kSeed) {
-    request.seed = static_cast<std::uint64_t>(parse_count(key, value, 0, kMaxSeed));
-  } else {
+  } else if (!set_key(request, key, value)) {
     throw UserError(fmt::format("{}; paths of parameters have dots, such as device.hbm.bandwidth",
                                 unknown_name("key", key, scenario_keys()).what()));
   }
@@ -161,56 +83,20 @@ Request study_request(const PointValues& values) {
   return request;
 }
 
-std::string request_json(const Request& request) {
-  nlohmann::ordered_json json;
-  for (const WordKey& key : word_keys()) {
-    const std::string& value = request.*key.member;
-    if (!value.empty()) json[key.name] = value;
+PointMetrics point_metrics(const RunSummary& summary) {
+  PointMetrics metrics;
+  for (const SummaryMetric& metric : summary_metrics()) {
+    if (const std::optional<double> value = value_of(metric, summary))
+      metrics[metric.name] = {true, *value, unit_dimension(metric.unit), {}};
   }
-  for (const CountField& field : count_fields()) {
-    const auto varies = request.distributions.find(field.option);
-    if (varies != request.distributions.end()) {
-      json[key_of(field.option)] = varies->second;
-    } else if (field.get(request) != 0) {
-      json[key_of(field.option)] = field.get(request);
-    }
-  }
-  for (const ChoiceField& field : choice_fields()) {
-    const std::string& value = request.*field.member;
-    if (!value.empty()) json[key_of(field.option)] = value;
-  }
-  if (!request.dimensions.empty()) json["dim"] = request.dimensions;
-  for (const auto& [name, text] : request.distributions) {
-    if (starts_with(name, "dim ")) json["dim"][name.substr(4)] = text;
-  }
-  if (!request.branches.empty()) json["branch"] = request.branches;
-  if (!request.trips.empty()) json["trips"] = request.trips;
-  if (request.sequence_parallel) json[kSequenceParallel] = true;
-  if (request.in_flight > 0) json[kInFlight] = request.in_flight;
-  if (request.exact) json[kExact] = true;
-  if (request.seed != 0) json[kSeed] = request.seed;
-  if (!request.set.empty()) json["set"] = request.set;
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return metrics;
 }
 
-PointMetrics point_metrics(const RunSummary& summary) {
-  constexpr Dimension kTime{1, 0, 0, 0, 0};
-  constexpr Dimension kData{0, 1, 0, 0, 0};
-  constexpr Dimension kMoney{0, 0, 0, 0, 1};
-  PointMetrics metrics;
-  const auto put = [&metrics](const char* name, const std::optional<double>& value,
-                              Dimension dimension) {
-    if (value) metrics[name] = {true, *value, dimension, {}};
-  };
-  put("latency", summary.latency_s, kTime);
-  put("call", summary.call_s, kTime);
-  put("throughput", summary.throughput, {});
-  put("usd_per_million", summary.cost_usd_per_million, kMoney);
-  put("ttft", summary.ttft_s, kTime);
-  put("tpot", summary.tpot_s, kTime);
-  put("memory_used", summary.memory_used_bytes, kData);
-  put("memory_capacity", summary.memory_capacity_bytes, kData);
-  return metrics;
+std::string value_text(const StudyValue& value) {
+  for (const char* unit : {"s", "B"}) {
+    if (value.dimension == unit_dimension(unit)) return quantity_text(value.number, unit);
+  }
+  return quantity_text(value.number, "");
 }
 
 Request parameter_request(const PointValues& values) {
@@ -229,7 +115,7 @@ StudyValue ParameterDefaults::operator()(const PointValues& values, const std::s
   std::vector<std::string> names;
   for (const auto& [key, value] : values) names.push_back(key);
   for (const auto& [path, value] : known) names.push_back(path);
-  for (const StudyMetric& metric : study_metrics()) names.emplace_back(metric.name);
+  for (const SummaryMetric& metric : summary_metrics()) names.emplace_back(metric.name);
   throw unknown_name("name", name, names);
 }
 

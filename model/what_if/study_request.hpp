@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "hw/spec/catalog.hpp"
-#include "model/forecast/prediction.hpp"
+#include "model/forecast/request_fields.hpp"
 #include "model/study/study.hpp"
 
 namespace foretell {
@@ -21,10 +21,8 @@ void set_study_key(Request& request, const std::string& key, const std::string& 
 // The request of a design point, checked.
 Request study_request(const PointValues& values);
 
-// Everything that a request says, as JSON on one line: equal requests, equal text.
-std::string request_json(const Request& request);
-
 PointMetrics point_metrics(const RunSummary& summary);
+std::string value_text(const StudyValue& value);  // for people, with its unit
 
 // Published and fitted values of the systems of a study, for names in its formulas.
 class ParameterDefaults {

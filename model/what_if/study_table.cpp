@@ -37,12 +37,6 @@ std::string cell(const PointValues& values, const std::string& key) {
 
 std::string objective_title(const StudyObjective& objective) { return objective.name; }
 
-std::string objective_text(const StudyValue& value) {
-  if (value.dimension == Dimension{1, 0, 0, 0, 0}) return si_format(value.number, "s");
-  if (value.dimension == Dimension{0, 1, 0, 0, 0}) return memory_format(value.number);
-  return plain_format(value.number, 4);
-}
-
 std::vector<bool> directions(const Study& study) {
   std::vector<bool> maximise;
   for (const StudyObjective& objective : study.objectives) maximise.push_back(objective.maximise);
@@ -96,10 +90,6 @@ std::string kind_of_failure(const std::string& message) {
     if (!in_number) kind += c;
   }
   return kind;
-}
-
-std::string optional_text(const std::optional<double>& value) {
-  return value ? to_text(*value) : "";
 }
 
 }  // namespace
@@ -184,7 +174,7 @@ Table front_table(const StudyResults& results, std::size_t top) {
     for (const std::string& key : results.head.keys) cells.push_back(cell(values, key));
     for (const StudyValue& value :
          objective_values(results.study, values, point_metrics(summary), defaults))
-      cells.push_back(objective_text(value));
+      cells.push_back(value_text(value));
     cells.push_back(summary.bottleneck);
     table.rows.push_back(std::move(cells));
   }
@@ -262,10 +252,9 @@ std::string study_csv(const StudyStore& store, const StudyResults& results) {
   for (const StudyRow& row : results.front) on_front.insert(row.point.number);
   CsvRow header = {"study", "number"};
   header.insert(header.end(), results.head.keys.begin(), results.head.keys.end());
-  for (const char* name : {"status", "inside", "on_front", "latency_s", "call_s", "throughput",
-                           "throughput_unit", "cost_usd_per_million", "ttft_s", "tpot_s",
-                           "memory_used_bytes", "memory_capacity_bytes", "bottleneck", "message"})
-    header.emplace_back(name);
+  for (const char* name : {"status", "inside", "on_front"}) header.emplace_back(name);
+  for (const SummaryMetric& metric : summary_metrics()) header.emplace_back(metric.field);
+  for (const char* name : {"throughput_unit", "bottleneck", "message"}) header.emplace_back(name);
   std::string text = to_csv(header);
   store.read(results.head, [&](const StudyRow& row) {
     const PointValues values = values_of(results.study, row);
@@ -275,12 +264,11 @@ std::string study_csv(const StudyStore& store, const StudyResults& results) {
     cells.emplace_back(row.point.inside ? "yes" : "no");
     cells.emplace_back(on_front.count(row.point.number) != 0 ? "yes" : "no");
     if (row.result.record) {
-      const RunSummary& s = row.result.record->summary;
-      for (const std::string& value :
-           {to_text(s.latency_s), to_text(s.call_s), to_text(s.throughput), s.throughput_unit,
-            optional_text(s.cost_usd_per_million), optional_text(s.ttft_s), optional_text(s.tpot_s),
-            to_text(s.memory_used_bytes), to_text(s.memory_capacity_bytes), s.bottleneck})
-        cells.push_back(value);
+      const RunSummary& summary = row.result.record->summary;
+      for (const SummaryMetric& metric : summary_metrics())
+        cells.push_back(cell_of(metric, summary));
+      cells.push_back(summary.throughput_unit);
+      cells.push_back(summary.bottleneck);
     } else {
       cells.resize(header.size() - 1);
     }

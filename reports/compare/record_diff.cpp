@@ -14,79 +14,21 @@
 namespace foretell {
 namespace {
 
-struct NumberField {
-  const char* name;
-  std::optional<double> (*get)(const RunSummary&);
-};
-
-const std::vector<NumberField>& number_fields() {
-  using S = RunSummary;
-  using N = std::optional<double>;
-  static const std::vector<NumberField> kFields = {
-      {"latency_s", [](const S& s) { return N(s.latency_s); }},
-      {"throughput", [](const S& s) { return N(s.throughput); }},
-      {"call_s", [](const S& s) { return N(s.call_s); }},
-      {"ttft_s", [](const S& s) { return s.ttft_s; }},
-      {"tpot_s", [](const S& s) { return s.tpot_s; }},
-      {"cost_usd_per_million", [](const S& s) { return s.cost_usd_per_million; }},
-      {"memory_used_bytes", [](const S& s) { return N(s.memory_used_bytes); }},
-      {"memory_capacity_bytes", [](const S& s) { return N(s.memory_capacity_bytes); }},
-  };
-  return kFields;
-}
-
 std::vector<std::string> field_names() {
   std::vector<std::string> names;
-  for (const NumberField& field : number_fields()) names.emplace_back(field.name);
+  for (const SummaryMetric& metric : summary_metrics()) names.emplace_back(metric.field);
   return names;
 }
 
-// ", batch 8, sequence 128"
-std::string scenario_words(const Scenario& scenario) {
-  std::string text;
-  const auto add = [&text](const char* name, std::int64_t value) {
-    if (value != 0) text += std::string(", ") + name + " " + std::to_string(value);
-  };
-  add("batch", scenario.batch);
-  add("sequence", scenario.seq_len);
-  add("input", scenario.input_len);
-  add("output", scenario.output_len);
-  add("image", scenario.image_size);
-  const auto add_text = [&text](const char* name, const std::string& value) {
-    if (!value.empty()) text += std::string(", ") + name + (*name == '\0' ? "" : " ") + value;
-  };
-  add("context", scenario.context);
-  add_text("KV cache", scenario.kv);
-  add_text("KV cache in", scenario.kv_dtype);
-  add_text("sampling on the", scenario.sampling);
-  add("tp", scenario.tp);
-  if (scenario.sequence_parallel) text += ", sequence parallel";
-  add("pp", scenario.pp);
-  add("dp", scenario.dp);
-  add("cores", scenario.cores);
-  if (scenario.in_flight > 0) text += ", in flight " + to_text(scenario.in_flight);
-  add_text("SDK", scenario.sdk);
-  add_text("L2", scenario.l2);
-  add_text("launched as a", scenario.launch);
-  add_text("clock", scenario.clock);
-  add_text("shapes", scenario.shapes);
-  add_text("", scenario.phase);
-  add_text("", scenario.optimizer);
-  const auto add_all = [&text](const std::map<std::string, std::string>& values) {
-    for (const auto& [name, value] : values) text += ", " + name + " " + value;
-  };
-  add_all(scenario.distributions);
-  add_all(scenario.branches);
-  add_all(scenario.trips);
-  add_all(scenario.dimensions);
-  if (scenario.exact) text += ", exact";
-  return text;
+std::string words_of(const Scenario& scenario) {
+  return scenario_words(scenario, ScenarioWords::kAll);
 }
 
 // Names the run, to people and as the key that matches the two sides.
 std::string describe(const RunContext& context) {
-  std::string text = context.workload + " on " + context.system + ", " + context.dtype +
-                     scenario_words(context.scenario);
+  std::string text = context.workload + " on " + context.system + ", " + context.dtype;
+  const std::string scenario = words_of(context.scenario);
+  if (!scenario.empty()) text += ", " + scenario;
   if (context.seed != 0) text += ", seed " + std::to_string(context.seed);
   for (const std::string& change : context.set) text += ", " + change;
   return text;
@@ -107,16 +49,15 @@ double relative_difference(double expected, double actual) {
 
 void diff_summaries(const std::string& run, const RunSummary& expected, const RunSummary& actual,
                     const Tolerances& tolerances, std::vector<RecordDifference>& differences) {
-  const auto shown = [](const std::optional<double>& value) {
-    return value ? to_text(*value) : std::string();
-  };
-  for (const NumberField& field : number_fields()) {
-    const std::optional<double> before = field.get(expected);
-    const std::optional<double> after = field.get(actual);
+  for (const SummaryMetric& metric : summary_metrics()) {
+    const std::optional<double> before = value_of(metric, expected);
+    const std::optional<double> after = value_of(metric, actual);
     const bool both = before && after;
     const double relative = both ? relative_difference(*before, *after) : 0;
-    const bool same = both ? std::abs(relative) <= tolerances.of(field.name) : !before && !after;
-    if (!same) differences.push_back({run, field.name, shown(before), shown(after), relative});
+    const bool same = both ? std::abs(relative) <= tolerances.of(metric.field) : !before && !after;
+    if (same) continue;
+    differences.push_back(
+        {run, metric.field, cell_of(metric, expected), cell_of(metric, actual), relative});
   }
   const auto diff_text = [&](const char* name, const std::string& before,
                              const std::string& after) {
@@ -148,14 +89,10 @@ void diff_contexts(const std::string& run, const RunContext& before, const RunCo
   const auto diff = [&](const char* name, const std::string& left, const std::string& right) {
     if (left != right) differences.push_back({run, name, left, right, 0});
   };
-  const auto scenario = [](const RunContext& context) {
-    const std::string words = scenario_words(context.scenario);
-    return words.empty() ? words : words.substr(2);
-  };
   diff("system", before.system, after.system);
   diff("workload", before.workload, after.workload);
   diff("data type", before.dtype, after.dtype);
-  diff("scenario", scenario(before), scenario(after));
+  diff("scenario", words_of(before.scenario), words_of(after.scenario));
   diff("set", join(before.set, "; "), join(after.set, "; "));
   diff("factors", before.factors, after.factors);
   diff("commit", before.commit, after.commit);

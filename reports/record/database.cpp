@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "model/base/errors.hpp"
+#include "reports/record/summary.hpp"
 
 namespace foretell {
 namespace {
@@ -66,16 +67,23 @@ CREATE TABLE study_point (
   "values" TEXT NOT NULL,
   PRIMARY KEY (study, number)
 ) WITHOUT ROWID;
+)"};
+constexpr int kSchemaVersion = static_cast<int>(kSchemas.size());
+
+// All of a study for SQL and pandas, with every metric.
+std::string view_of_studies() {
+  std::string metrics;
+  for (const SummaryMetric& metric : summary_metrics()) metrics += metric.field + std::string(", ");
+  return R"(
 CREATE VIEW study_row AS
   SELECT study.name AS study, study_point.number, study_point."values",
          coalesce(point.status, 'skipped') AS status,
-         coalesce(point.message, study_point.skipped_by) AS message, study_point.inside,
-         latency_s, call_s, throughput, cost_usd_per_million, ttft_s, tpot_s, memory_used_bytes,
-         memory_capacity_bytes, bottleneck, context, record, study_point.study AS study_id
+         coalesce(point.message, study_point.skipped_by) AS message, study_point.inside, )" +
+         metrics + R"(bottleneck, context, record, study_point.study AS study_id
   FROM study_point JOIN study ON study.id = study_point.study
   LEFT JOIN point ON point.hash = study_point.hash;
-)"};
-constexpr int kSchemaVersion = static_cast<int>(kSchemas.size());
+)";
+}
 
 // SQLite wants files beside the database even to read it. Where nothing can be written, nobody else
 // writes either, and it is told so.
@@ -139,9 +147,25 @@ void Database::check_schema(StoreAccess access) {
     // Looked at again: somebody else may have brought the file up in between.
     for (schema_ = number("PRAGMA user_version"); schema_ < kSchemaVersion; ++schema_)
       execute(kSchemas.at(static_cast<std::size_t>(schema_)));
+    add_metrics();
     execute(("PRAGMA application_id = " + std::to_string(kApplicationId)).c_str());
     execute(("PRAGMA user_version = " + std::to_string(kSchemaVersion)).c_str());
   });
+}
+
+void Database::add_metrics() {
+  for (const SummaryMetric& metric : summary_metrics()) {
+    const std::string field = metric.field;
+    const std::string known =
+        "SELECT count(*) FROM pragma_table_info('point') WHERE name = '" + field + "'";
+    if (number(known.c_str()) == 0)
+      execute(("ALTER TABLE point ADD COLUMN " + field + " REAL").c_str());
+    const std::string shown =
+        "SELECT count(*) FROM pragma_table_info('study_row') WHERE name = '" + field + "'";
+    if (number(shown.c_str()) == 0) execute("DROP VIEW IF EXISTS study_row");
+  }
+  if (number("SELECT count(*) FROM sqlite_master WHERE name = 'study_row'") == 0)
+    execute(view_of_studies().c_str());
 }
 
 void Database::roll_back() const { sqlite3_exec(database_, "ROLLBACK", nullptr, nullptr, nullptr); }

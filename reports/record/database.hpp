@@ -55,6 +55,7 @@ class Database {
  private:
   int number(const char* sql) const;
   void check_schema(StoreAccess access);
+  void add_metrics();  // columns for those that the file does not have yet
   void roll_back() const;
 
   std::string path_;

@@ -55,17 +55,11 @@ void check_distribution(const DistributionRecord& distribution) {
 }
 
 void check_summary(const RunSummary& summary) {
-  check_amount(summary.latency_s, "summary.latency_s");
-  check_amount(summary.throughput, "summary.throughput");
-  check_amount(summary.call_s, "summary.call_s");
-  check_amount(summary.ttft_s.value_or(0), "summary.ttft_s");
-  check_amount(summary.tpot_s.value_or(0), "summary.tpot_s");
-  check_amount(summary.cost_usd_per_million.value_or(0), "summary.cost_usd_per_million");
+  for (const SummaryMetric& metric : summary_metrics())
+    check_amount(value_of(metric, summary).value_or(0), std::string("summary.") + metric.field);
   for (const auto& [option, cost] : summary.costs_usd_per_million) {
     check_amount(cost, "summary.costs_usd_per_million." + option);
   }
-  check_amount(summary.memory_used_bytes, "summary.memory_used_bytes");
-  check_amount(summary.memory_capacity_bytes, "summary.memory_capacity_bytes");
   if (summary.memory) check_memory(*summary.memory);
   if (summary.distribution) check_distribution(*summary.distribution);
   for (const auto& [name, interval] : summary.interval80) {

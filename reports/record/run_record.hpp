@@ -12,46 +12,12 @@
 #include <string_view>
 #include <vector>
 
-#include "reports/record/distribution_record.hpp"
+#include "reports/record/scenario.hpp"
+#include "reports/record/summary.hpp"
 
 namespace foretell {
 
 inline constexpr std::string_view kRunSchema = "foretell.run/1";
-
-// The purchase option that cost_usd_per_million stands for.
-inline constexpr const char* kOnDemand = "on_demand";
-
-// What was run; 0 or "" means "not stated".
-struct Scenario {
-  std::int64_t batch = 0;
-  std::int64_t seq_len = 0;
-  std::int64_t input_len = 0;
-  std::int64_t output_len = 0;
-  std::int64_t context = 0;  // longest context that was compiled for
-  std::int64_t image_size = 0;
-  std::string kv;        // "exact": decode steps read the cache up to their own position
-  std::string kv_dtype;  // of the KV cache, where it is not that of the precision policy
-  std::string sampling;  // "host": logits go to the host, which chooses the next token
-  int tp = 0;
-  bool sequence_parallel = false;  // in prefill, norms and residuals work on shares of the tokens
-  int pp = 0;
-  int dp = 0;
-  int cores = 0;
-  double in_flight = 0;
-  std::string sdk;
-  std::string l2;      // of GPUs: "rotate:5": so many copies of the network are called in turn
-  std::string launch;  // of GPUs: "stream": kernels are launched one by one
-  std::string clock;   // of GPUs: "sustained": under the power limit
-  // Lengths that vary from call to call, by option: "seq": "uniform:16..512". The number is 0 then.
-  std::map<std::string, std::string> distributions = {};
-  std::string shapes = {};                             // how: "dynamic", "buckets:64,128"
-  std::map<std::string, std::string> branches = {};    // probabilities by name
-  std::map<std::string, std::string> trips = {};       // of loops, by name
-  std::map<std::string, std::string> dimensions = {};  // sizes that a file leaves open, by name
-  std::string phase = {};                              // "train-step"
-  std::string optimizer = {};                          // of a training step
-  bool exact = false;  // nothing that is equal was replayed instead of simulated
-};
 
 struct RunContext {
   std::string version;
@@ -66,55 +32,6 @@ struct RunContext {
   std::int64_t assumed_values = 0;  // how many values of kind `assumed` the prediction rests on
   std::uint64_t seed = 0;
   std::vector<std::string> notes;  // defaults that were taken, limits that apply
-};
-
-struct Interval {
-  double low = 0;
-  double high = 0;
-};
-
-// Memory of a device by what it holds.
-struct MemoryRecord {
-  double weights_bytes = 0;
-  double kv_cache_bytes = 0;
-  double activations_bytes = 0;
-  double inputs_outputs_bytes = 0;
-  double runtime_bytes = 0;   // what the runtime keeps for itself
-  double training_bytes = 0;  // gradients and the state of the optimiser
-};
-
-// One step of training: forward, backward, sum of the gradients over the copies, update.
-struct TrainingRecord {
-  std::string optimizer;
-  double parameters = 0;
-  double forward_flops = 0;  // per copy
-  double backward_flops = 0;
-  double update_flops = 0;
-  double all_reduce_bytes = 0;         // gradients, per copy
-  double saved_activations_bytes = 0;  // kept from the forward to the backward pass, per copy
-  double gradients_bytes = 0;
-  double optimizer_state_bytes = 0;  // with the FP32 copy of narrower weights
-  double forward_s = 0;              // until the last operator of the forward pass ends
-};
-
-struct RunSummary {
-  double latency_s = 0;          // what a client sees for one request, queueing included
-  double throughput = 0;         // of the whole system
-  std::string throughput_unit;   // "inferences/s"
-  double call_s = 0;             // one core group, one batched call
-  std::optional<double> ttft_s;  // prefill until the first token
-  std::optional<double> tpot_s;  // per output token
-  std::map<std::string, Interval> interval80;  // by field name: "latency_s", "call_s", …
-  std::optional<double> cost_usd_per_million;  // per million units of throughput, on demand
-  // The same by purchase option: "on_demand", "reserved_1y", "reserved_3y".
-  std::map<std::string, double> costs_usd_per_million;
-  double memory_used_bytes = 0;  // per device, like all of memory
-  double memory_capacity_bytes = 0;
-  std::optional<MemoryRecord> memory;  // by use; sums up to memory_used_bytes
-  std::string bottleneck;
-  // Where calls differ; the times above are expected values then.
-  std::optional<DistributionRecord> distribution = {};
-  std::optional<TrainingRecord> training = {};
 };
 
 // Decode steps of a generation that are compiled for one length of the KV cache.

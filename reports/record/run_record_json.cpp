@@ -1,6 +1,8 @@
 // JSON of the run record, both ways. Kept apart from run_record.cpp: only these files need the JSON
 // library.
+#include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <type_traits>
 
 #include "model/base/errors.hpp"
 #include "reports/record/distribution_json.hpp"
@@ -13,48 +15,30 @@ namespace {
 using Json = RecordJson;
 using Reader = RecordReader;
 
-Json optional_number(const std::optional<double>& value) {
-  return value ? record_number(*value) : Json(nullptr);
+Json number_json(int value) { return value; }
+Json number_json(std::int64_t value) { return value; }
+Json number_json(double value) { return record_number(value); }
+Json value_json(const TextMap& map) { return map; }
+Json value_json(const SizeMap& map) {
+  Json out = Json::object();
+  for (const auto& [name, size] : map) out[name] = std::to_string(size);
+  return out;
+}
+template <class T>
+Json value_json(const T& value) {
+  if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::string>) {
+    return value;
+  } else {
+    return number_json(value);
+  }
 }
 
 Json to_json(const Scenario& scenario) {
   Json out = Json::object();
-  const auto put = [&out](const char* name, std::int64_t value) {
-    if (value != 0) out[name] = value;
-  };
-  put("batch", scenario.batch);
-  put("seq_len", scenario.seq_len);
-  put("input_len", scenario.input_len);
-  put("output_len", scenario.output_len);
-  put("context", scenario.context);
-  put("image_size", scenario.image_size);
-  const auto put_text = [&out](const char* name, const std::string& value) {
-    if (!value.empty()) out[name] = value;
-  };
-  put_text("kv", scenario.kv);
-  put_text("kv_dtype", scenario.kv_dtype);
-  put_text("sampling", scenario.sampling);
-  put("tp", scenario.tp);
-  if (scenario.sequence_parallel) out["sequence_parallel"] = true;
-  put("pp", scenario.pp);
-  put("dp", scenario.dp);
-  put("cores", scenario.cores);
-  if (scenario.in_flight > 0) out["in_flight"] = record_number(scenario.in_flight);
-  put_text("sdk", scenario.sdk);
-  put_text("l2", scenario.l2);
-  put_text("launch", scenario.launch);
-  put_text("clock", scenario.clock);
-  put_text("shapes", scenario.shapes);
-  put_text("phase", scenario.phase);
-  put_text("optimizer", scenario.optimizer);
-  const auto put_map = [&out](const char* name, const std::map<std::string, std::string>& map) {
-    if (!map.empty()) out[name] = map;
-  };
-  put_map("distributions", scenario.distributions);
-  put_map("branches", scenario.branches);
-  put_map("trips", scenario.trips);
-  put_map("dimensions", scenario.dimensions);
-  if (scenario.exact) out["exact"] = true;
+  for (const RequestField& field : request_fields()) {
+    if (!is_stated(field, scenario)) continue;
+    std::visit([&](auto member) { out[field.key] = value_json(scenario.*member); }, field.member);
+  }
   return out;
 }
 
@@ -128,19 +112,22 @@ Json to_json(const RunSummary& summary) {
   for (const auto& [name, interval] : summary.interval80) {
     intervals[name] = Json::array({record_number(interval.low), record_number(interval.high)});
   }
-  Json out{{"latency_s", record_number(summary.latency_s)},
-           {"throughput", record_number(summary.throughput)},
-           {"throughput_unit", summary.throughput_unit},
-           {"call_s", record_number(summary.call_s)},
-           {"ttft_s", optional_number(summary.ttft_s)},
-           {"tpot_s", optional_number(summary.tpot_s)},
-           {"interval80", intervals},
-           {"cost_usd_per_million", optional_number(summary.cost_usd_per_million)},
-           {"costs_usd_per_million", to_json(summary.costs_usd_per_million)},
-           {"memory_used_bytes", record_number(summary.memory_used_bytes)},
-           {"memory_capacity_bytes", record_number(summary.memory_capacity_bytes)},
-           {"memory", to_json(summary.memory)},
-           {"bottleneck", summary.bottleneck}};
+  Json out = Json::object();
+  for (const SummaryMetric& metric : summary_metrics()) {
+    const std::string_view field = metric.field;
+    const std::optional<double> value = value_of(metric, summary);
+    if (value) {
+      out[metric.field] = record_number(*value);
+    } else if (metric.is_always_written) {
+      out[metric.field] = nullptr;
+    }
+    if (field == "throughput") out["throughput_unit"] = summary.throughput_unit;
+    if (field == "tpot_s") out["interval80"] = intervals;
+    if (field == "cost_usd_per_million")
+      out["costs_usd_per_million"] = to_json(summary.costs_usd_per_million);
+  }
+  out["memory"] = to_json(summary.memory);
+  out["bottleneck"] = summary.bottleneck;
   if (summary.distribution) out["distribution"] = to_json(*summary.distribution);
   if (summary.training) out["training"] = to_json(*summary.training);
   return out;
@@ -169,35 +156,21 @@ Json to_json(const ResourceRecord& resource) {
               {"bytes", record_number(resource.bytes)}};
 }
 
+void read_value(const Reader& in, const char* key, TextMap& map) { in.texts(key, map); }
+void read_value(const Reader& in, const char* key, SizeMap& map) {
+  TextMap sizes;
+  in.texts(key, sizes);
+  for (const auto& [name, size] : sizes) map[name] = std::strtoll(size.c_str(), nullptr, 10);
+}
+template <class T>
+void read_value(const Reader& in, const char* key, T& value) {
+  in.get_optional(key, value);
+}
+
 Scenario read_scenario(const Reader& in) {
   Scenario out;
-  in.get_optional("batch", out.batch);
-  in.get_optional("seq_len", out.seq_len);
-  in.get_optional("input_len", out.input_len);
-  in.get_optional("output_len", out.output_len);
-  in.get_optional("context", out.context);
-  in.get_optional("image_size", out.image_size);
-  in.get_optional("kv", out.kv);
-  in.get_optional("kv_dtype", out.kv_dtype);
-  in.get_optional("sampling", out.sampling);
-  in.get_optional("tp", out.tp);
-  in.get_optional("sequence_parallel", out.sequence_parallel);
-  in.get_optional("pp", out.pp);
-  in.get_optional("dp", out.dp);
-  in.get_optional("cores", out.cores);
-  in.get_optional("in_flight", out.in_flight);
-  in.get_optional("sdk", out.sdk);
-  in.get_optional("l2", out.l2);
-  in.get_optional("launch", out.launch);
-  in.get_optional("clock", out.clock);
-  in.get_optional("shapes", out.shapes);
-  in.get_optional("phase", out.phase);
-  in.get_optional("optimizer", out.optimizer);
-  in.texts("distributions", out.distributions);
-  in.texts("branches", out.branches);
-  in.texts("trips", out.trips);
-  in.texts("dimensions", out.dimensions);
-  in.get_optional("exact", out.exact);
+  for (const RequestField& field : request_fields())
+    std::visit([&](auto member) { read_value(in, field.key, out.*member); }, field.member);
   return out;
 }
 
@@ -231,17 +204,18 @@ MemoryRecord read_memory(const Reader& in) {
 
 RunSummary read_summary(const Reader& in) {
   RunSummary out;
-  in.get("latency_s", out.latency_s);
-  in.get("throughput", out.throughput);
+  for (const SummaryMetric& metric : summary_metrics()) {
+    const auto* required = std::get_if<double RunSummary::*>(&metric.member);
+    if (required != nullptr) {
+      in.get(metric.field, out.**required);
+    } else {
+      in.get_optional(metric.field,
+                      out.*std::get<std::optional<double> RunSummary::*>(metric.member));
+    }
+  }
   in.get("throughput_unit", out.throughput_unit);
-  in.get("call_s", out.call_s);
-  in.get_optional("ttft_s", out.ttft_s);
-  in.get_optional("tpot_s", out.tpot_s);
   in.intervals("interval80", out.interval80);
-  in.get_optional("cost_usd_per_million", out.cost_usd_per_million);
   in.numbers("costs_usd_per_million", out.costs_usd_per_million);
-  in.get("memory_used_bytes", out.memory_used_bytes);
-  in.get("memory_capacity_bytes", out.memory_capacity_bytes);
   if (in.has("memory")) out.memory = read_memory(in.child("memory"));
   in.get("bottleneck", out.bottleneck);
   if (in.has("distribution")) out.distribution = read_distribution(in.child("distribution"));
@@ -271,7 +245,7 @@ MachineRecord read_machine(const Reader& in) {
   return out;
 }
 
-ValueRecord read_value(const Reader& in) {
+ValueRecord read_parameter(const Reader& in) {
   ValueRecord out;
   in.get("path", out.path);
   in.get("value", out.value);
@@ -360,7 +334,7 @@ RunRecord run_record_from_json(std::string_view text, std::string_view where) {
   record.summary = read_summary(in.child("summary"));
   if (in.has("machine")) record.machine = read_machine(in.child("machine"));
   if (in.has("values")) {
-    for (const Reader& value : in.list("values")) record.values.push_back(read_value(value));
+    for (const Reader& value : in.list("values")) record.values.push_back(read_parameter(value));
   }
   if (in.has("generation")) {
     for (const Reader& step : in.list("generation"))

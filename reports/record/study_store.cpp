@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 
 namespace foretell {
 namespace {
@@ -19,16 +20,24 @@ void bind_number(const Statement& statement, int index, const std::optional<doub
   }
 }
 
+// Numbers from the sixth place on, then what limits.
 void bind_summary(const Statement& insert, int first, const RunSummary& summary) {
-  bind_number(insert, first, summary.latency_s);
-  bind_number(insert, first + 1, summary.call_s);
-  bind_number(insert, first + 2, summary.throughput);
-  bind_number(insert, first + 3, summary.cost_usd_per_million);
-  bind_number(insert, first + 4, summary.ttft_s);
-  bind_number(insert, first + 5, summary.tpot_s);
-  bind_number(insert, first + 6, summary.memory_used_bytes);
-  bind_number(insert, first + 7, summary.memory_capacity_bytes);
-  bind_text(insert, first + 8, summary.bottleneck);
+  for (const SummaryMetric& metric : summary_metrics())
+    bind_number(insert, first++, value_of(metric, summary));
+  bind_text(insert, first, summary.bottleneck);
+}
+
+// A good result is never replaced: another study may have stored it meanwhile.
+std::string insert_point() {
+  std::vector<std::string> columns = {"status", "message", "record"};
+  for (const SummaryMetric& metric : summary_metrics()) columns.emplace_back(metric.field);
+  columns.emplace_back("bottleneck");
+  const std::string all = join(columns, ", ");
+  std::string marks;
+  for (std::size_t i = 0; i < columns.size() + 2; ++i) marks += i == 0 ? "?" : ",?";
+  return "INSERT INTO point (hash, context, " + all + ") VALUES (" + marks +
+         ") ON CONFLICT (hash) DO UPDATE SET (" + all + ") = (excluded." +
+         join(columns, ", excluded.") + ") WHERE point.status NOT IN ('ok', 'error')";
 }
 
 StudyHead head_of(const Statement& select, const std::string& path) {
@@ -128,24 +137,15 @@ std::optional<PointResult> StudyStore::find(const std::string& hash) const {
 void StudyStore::add(const StudyHead& head, const std::vector<StudyPointRow>& rows,
                      const std::vector<PointResult>& results) {
   database_.transaction([&] {
-    // A good result is never replaced: another study may have stored it meanwhile.
-    const Statement point = database_.prepare(
-        "INSERT INTO point (hash, status, message, context, record, latency_s, call_s, throughput, "
-        "cost_usd_per_million, ttft_s, tpot_s, memory_used_bytes, memory_capacity_bytes, "
-        "bottleneck) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (hash) DO UPDATE SET "
-        "(status, message, record, latency_s, call_s, throughput, cost_usd_per_million, ttft_s, "
-        "tpot_s, memory_used_bytes, memory_capacity_bytes, bottleneck) = (excluded.status, "
-        "excluded.message, excluded.record, excluded.latency_s, excluded.call_s, "
-        "excluded.throughput, excluded.cost_usd_per_million, excluded.ttft_s, excluded.tpot_s, "
-        "excluded.memory_used_bytes, excluded.memory_capacity_bytes, excluded.bottleneck) "
-        "WHERE point.status NOT IN ('ok', 'error')");
+    const std::string sql = insert_point();
+    const Statement point = database_.prepare(sql.c_str());
     for (const PointResult& result : results) {
       sqlite3_clear_bindings(point.get());
       const std::string record = result.record ? to_json(*result.record) : "";
       bind_text(point, 1, result.hash);
-      bind_text(point, 2, result.status);
-      bind_text(point, 3, result.message);
-      bind_text(point, 4, result.context);
+      bind_text(point, 2, result.context);
+      bind_text(point, 3, result.status);
+      bind_text(point, 4, result.message);
       if (result.record) {
         bind_text(point, 5, record);
         bind_summary(point, 6, result.record->summary);

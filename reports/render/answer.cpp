@@ -75,16 +75,7 @@ std::string usd_text(double usd) {
 
 // "batch 8, sequence length 128": what is asked for, not how it is run.
 std::string question_text(const Scenario& scenario) {
-  std::vector<std::string> parts;
-  const auto add = [&parts](const char* name, std::int64_t value) {
-    if (value != 0) parts.push_back(fmt::format("{} {}", name, value));
-  };
-  add("batch", scenario.batch);
-  add("sequence length", scenario.seq_len);
-  add("input length", scenario.input_len);
-  add("output length", scenario.output_len);
-  add("image size", scenario.image_size);
-  return join(parts, ", ");
+  return scenario_words(scenario, ScenarioWords::kQuestion);
 }
 
 std::string where_text(const RunRecord& record) {

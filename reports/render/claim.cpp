@@ -7,13 +7,14 @@
 #include <functional>
 
 #include "model/base/text.hpp"
+#include "reports/render/record_cells.hpp"
 #include "reports/render/record_text.hpp"
 #include "reports/render/si_format.hpp"
 
 namespace foretell {
 namespace {
 
-struct Metric {
+struct ClaimMetric {
   std::string name;
   bool largest_is_best;
   std::function<std::optional<double>(const RunRecord&)> value;
@@ -45,25 +46,30 @@ std::optional<double> reached_flops(const RunRecord& record) {
   return flops / record.summary.call_s * parts;
 }
 
-std::string seconds_text(double value) { return si_format(value, "s"); }
+// Of numbers without a unit, what they count is said.
+std::string claim_text(const SummaryMetric& metric, double value) {
+  const std::string_view field = metric.field;
+  if (field == "throughput") return plain_format(value, 4) + " /s";
+  if (field == "cost_usd_per_million") return "USD " + plain_format(value) + " per million";
+  return metric_text(metric, value);
+}
 
-const std::vector<Metric>& metrics() {
-  static const std::vector<Metric> kMetrics = {
-      {"throughput", true, [](const RunRecord& r) { return std::optional(r.summary.throughput); },
-       [](double value) { return plain_format(value, 4) + " /s"; }, "throughput"},
-      {"latency_s", false, [](const RunRecord& r) { return std::optional(r.summary.latency_s); },
-       seconds_text, "latency_s"},
-      {"ttft_s", false, [](const RunRecord& r) { return r.summary.ttft_s; }, seconds_text,
-       "ttft_s"},
-      {"tpot_s", false, [](const RunRecord& r) { return r.summary.tpot_s; }, seconds_text,
-       "tpot_s"},
-      {"cost_usd_per_million", false,
-       [](const RunRecord& r) { return r.summary.cost_usd_per_million; },
-       [](double value) { return "USD " + plain_format(value) + " per million"; }, "throughput"},
-      {"peak_flops", true, peak_flops, [](double value) { return si_format(value, "FLOP/s"); }, ""},
-      {"reached_flops", true, reached_flops,
-       [](double value) { return si_format(value, "FLOP/s"); }, "throughput"},
-      {"memory_bytes", true, memory_bytes, memory_format, ""}};
+// Those of every record, and what a machine could do.
+const std::vector<ClaimMetric>& metrics() {
+  static const std::vector<ClaimMetric> kMetrics = [] {
+    std::vector<ClaimMetric> all;
+    for (const SummaryMetric& metric : summary_metrics()) {
+      all.push_back({metric.field, metric.maximise,
+                     [&metric](const RunRecord& r) { return value_of(metric, r.summary); },
+                     [&metric](double value) { return claim_text(metric, value); },
+                     metric.interval});
+    }
+    const auto flops_text = [](double value) { return si_format(value, "FLOP/s"); };
+    all.push_back({"peak_flops", true, peak_flops, flops_text, ""});
+    all.push_back({"reached_flops", true, reached_flops, flops_text, "throughput"});
+    all.push_back({"memory_bytes", true, memory_bytes, memory_format, ""});
+    return all;
+  }();
   return kMetrics;
 }
 
@@ -90,7 +96,7 @@ std::string device_of(const RunRecord& record) {
 }
 
 // Half the width of the 80 % interval of the metric, as a difference of logarithms; 0 without one.
-double margin_of(const RunRecord& record, const Metric& metric) {
+double margin_of(const RunRecord& record, const ClaimMetric& metric) {
   const auto found = record.summary.interval80.find(metric.interval);
   if (found == record.summary.interval80.end() || found->second.low <= 0) return 0;
   return std::log(found->second.high / found->second.low) / 2;
@@ -102,7 +108,7 @@ struct Found {
 };
 
 Found best_of(const std::vector<RunRecord>& records, const RecordQuery& query,
-              const Metric& metric) {
+              const ClaimMetric& metric) {
   Found best;
   for (const RunRecord& record : records) {
     if (!matches(record, query)) continue;
@@ -123,7 +129,7 @@ std::string name_of(const RunRecord& record) {
   return name;
 }
 
-std::string needs_text(const Claim& claim, const Metric& metric, bool is_ratio) {
+std::string needs_text(const Claim& claim, const ClaimMetric& metric, bool is_ratio) {
   const auto text = [&](double limit) {
     return is_ratio ? plain_format(limit) + " times" : metric.text(limit);
   };
@@ -138,7 +144,7 @@ std::string needs_text(const Claim& claim, const Metric& metric, bool is_ratio) 
 const std::vector<std::string>& claim_metrics() {
   static const std::vector<std::string> kNames = [] {
     std::vector<std::string> names;
-    for (const Metric& metric : metrics()) names.push_back(metric.name);
+    for (const ClaimMetric& metric : metrics()) names.push_back(metric.name);
     return names;
   }();
   return kNames;
@@ -153,7 +159,7 @@ const std::vector<std::string>& query_fields() {
 namespace {
 
 // The other side of the ratio has no prediction: what it would have to be.
-Judgement judge_open(const Claim& claim, const Metric& metric,
+Judgement judge_open(const Claim& claim, const ClaimMetric& metric,
                      const std::vector<RunRecord>& records) {
   const Found of = best_of(records, claim.of, metric);
   const std::optional<double>& limit = claim.at_least ? claim.at_least : claim.at_most;
@@ -171,8 +177,9 @@ Judgement judge_open(const Claim& claim, const Metric& metric,
 }  // namespace
 
 Judgement judge(const Claim& claim, const std::vector<RunRecord>& records) {
-  const auto metric = std::find_if(metrics().begin(), metrics().end(),
-                                   [&claim](const Metric& m) { return m.name == claim.metric; });
+  const auto metric =
+      std::find_if(metrics().begin(), metrics().end(),
+                   [&claim](const ClaimMetric& m) { return m.name == claim.metric; });
   if (!claim.open.empty()) {
     return metric == metrics().end() ? Judgement{kCannotBeJudged, "", claim.open}
                                      : judge_open(claim, *metric, records);

@@ -6,6 +6,16 @@
 
 namespace foretell {
 
+std::string quantity_text(double value, std::string_view unit) {
+  if (unit == "s") return si_format(value, unit);
+  if (unit == "B") return memory_format(value);
+  return plain_format(value, 4);
+}
+
+std::string metric_text(const SummaryMetric& metric, double value) {
+  return quantity_text(value, metric.unit);
+}
+
 std::string cost_cell(const std::optional<double>& usd) {
   return usd ? plain_format(*usd) : kNotApplicable;
 }

@@ -3,12 +3,18 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "reports/record/run_record.hpp"
 
 namespace foretell {
 
 inline constexpr const char* kNotApplicable = "-";
+
+// A metric with its unit: "16.9 ms", "945.1", "12.3 GiB".
+std::string metric_text(const SummaryMetric& metric, double value);
+// The same of any number in base units: "s" and "B" with their prefixes, others as they are.
+std::string quantity_text(double value, std::string_view unit);
 
 std::string cost_cell(const std::optional<double>& usd);
 std::string time_cell(const std::optional<double>& seconds);

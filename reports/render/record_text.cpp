@@ -14,44 +14,7 @@
 namespace foretell {
 
 std::string scenario_text(const Scenario& scenario) {
-  std::vector<std::string> parts;
-  const auto add = [&parts](const char* name, std::int64_t value) {
-    if (value != 0) parts.push_back(fmt::format("{} {}", name, value));
-  };
-  add("batch", scenario.batch);
-  add("sequence", scenario.seq_len);
-  add("input", scenario.input_len);
-  add("output", scenario.output_len);
-  add("image", scenario.image_size);
-  for (const auto& [length, distribution] : scenario.distributions)
-    parts.push_back(length + " " + distribution);
-  if (!scenario.shapes.empty()) parts.push_back("shapes " + scenario.shapes);
-  for (const auto& [name, probability] : scenario.branches)
-    parts.push_back(name + " taken with " + probability);
-  for (const auto& [name, trips] : scenario.trips) parts.push_back(name + " " + trips + " trips");
-  for (const auto& [name, size] : scenario.dimensions) parts.push_back(name + " " + size);
-  if (!scenario.phase.empty()) parts.push_back(scenario.phase);
-  if (!scenario.optimizer.empty()) parts.push_back(scenario.optimizer);
-  if (!scenario.kv.empty()) parts.push_back("KV cache " + scenario.kv);
-  if (!scenario.kv_dtype.empty()) parts.push_back("KV cache in " + scenario.kv_dtype);
-  if (!scenario.sampling.empty()) parts.push_back("sampling on the " + scenario.sampling);
-  if (scenario.tp > 1) add("tp", scenario.tp);  // one core per copy needs no words
-  if (scenario.sequence_parallel) parts.emplace_back("sequence parallel");
-  if (scenario.pp > 1) add("pp", scenario.pp);
-  if (scenario.dp != 0) {
-    parts.push_back(fmt::format("{} {}", scenario.dp, scenario.dp == 1 ? "copy" : "copies"));
-  }
-  if (scenario.cores != 0) {
-    parts.push_back(fmt::format("{} {}", scenario.cores, scenario.cores == 1 ? "core" : "cores"));
-  }
-  if (scenario.in_flight > 0) {
-    parts.push_back(plain_format(scenario.in_flight) + " requests in flight");
-  }
-  if (!scenario.sdk.empty()) parts.push_back("SDK " + scenario.sdk);
-  if (!scenario.l2.empty()) parts.push_back("L2 " + scenario.l2);
-  if (!scenario.launch.empty()) parts.push_back("launched as a " + scenario.launch);
-  if (!scenario.clock.empty()) parts.push_back(scenario.clock + " clock");
-  return join(parts, ", ");
+  return scenario_words(scenario, ScenarioWords::kShort);
 }
 
 namespace {
@@ -70,11 +33,28 @@ std::vector<std::string> context_cells(const RunContext& context) {
           set.empty() ? kNotApplicable : set};
 }
 
-std::vector<std::string> result_cells(const RunSummary& summary, const std::string& price) {
-  return {si_format(summary.latency_s, "s"),   interval_cell(summary, "latency_s"),
-          plain_format(summary.throughput, 4), summary.throughput_unit,
-          time_cell(summary.ttft_s),           time_cell(summary.tpot_s),
-          cost_cell(cost_of(summary, price)),  summary.bottleneck};
+std::string metric_cell(const SummaryMetric& metric, const RunSummary& summary,
+                        const std::string& price) {
+  if (metric.member == SummaryMetric::Member(&RunSummary::cost_usd_per_million))
+    return cost_cell(cost_of(summary, price));
+  const std::optional<double> value = value_of(metric, summary);
+  return value ? metric_text(metric, *value) : kNotApplicable;
+}
+
+// Calls `add` with title, alignment and cell of everything that is compared.
+template <class Add>
+void each_result(const RunSummary& summary, const std::string& price, const Add& add) {
+  for (const SummaryMetric& metric : summary_metrics()) {
+    if ((metric.shown & SummaryMetric::kCompared) == 0) continue;
+    const std::string_view field = metric.field;
+    std::string title = metric.title;
+    if (field == "cost_usd_per_million" && price != kOnDemand) title += ", " + price_words(price);
+    add(title, Align::kRight, metric_cell(metric, summary, price));
+    if (field == "latency_s")
+      add("80 % interval", Align::kRight, interval_cell(summary, metric.field));
+    if (field == "throughput") add("unit", Align::kLeft, summary.throughput_unit);
+  }
+  add("bottleneck", Align::kLeft, summary.bottleneck);
 }
 
 }  // namespace
@@ -90,27 +70,18 @@ constexpr const char* kWhyNot = "why there is no prediction";
 }  // namespace
 
 Table comparison_table(const std::vector<ComparedRun>& runs, const std::string& price) {
-  const std::string cost = "USD per million";
   Table table;
-  table.columns = {{"system"},
-                   {"workload"},
-                   {"data type"},
-                   {"scenario"},
-                   {"overrides"},
-                   {"latency", Align::kRight},
-                   {"80 % interval", Align::kRight},
-                   {"throughput", Align::kRight},
-                   {"unit"},
-                   {"first token", Align::kRight},
-                   {"per token", Align::kRight},
-                   {price == kOnDemand ? cost : cost + ", " + price_words(price), Align::kRight},
-                   {"bottleneck"},
-                   {kWhyNot}};
+  table.columns = {{"system"}, {"workload"}, {"data type"}, {"scenario"}, {"overrides"}};
+  each_result({}, price, [&table](const std::string& title, Align align, const std::string&) {
+    table.columns.push_back({title, align});
+  });
+  table.columns.push_back({kWhyNot});
   for (const ComparedRun& run : runs) {
     std::vector<std::string> row = context_cells(run.record.context);
     if (run.problem.empty()) {
-      for (std::string& cell : result_cells(run.record.summary, price))
-        row.push_back(std::move(cell));
+      each_result(
+          run.record.summary, price,
+          [&row](const std::string&, Align, const std::string& cell) { row.push_back(cell); });
       row.emplace_back(kNotApplicable);
     } else {
       row.resize(table.columns.size() - 1, kNotApplicable);

@@ -149,6 +149,39 @@ std::string provenance_line(const RunContext& context) {
   return text;
 }
 
+// A metric with what belongs to it; some have lines of their own form.
+void add_metric(std::string& text, const SummaryMetric& metric, const RunRecord& record) {
+  const RunSummary& summary = record.summary;
+  const std::string_view field = metric.field;
+  if (field == "cost_usd_per_million") {
+    add_line(text, "cost",
+             summary.cost_usd_per_million ? costs_line(summary) : "no price is known");
+    return;
+  }
+  if (field == "memory_capacity_bytes") return;  // said with what is used
+  if (field == "memory_used_bytes") {
+    add_line(text, "memory", memory_line(summary));
+    if (summary.memory) add_line(text, "", memory_by_use_line(*summary.memory));
+    return;
+  }
+  if (field == "throughput") {
+    add_line(text, metric.title,
+             plain_format(summary.throughput, 4) + " " + summary.throughput_unit);
+    return;
+  }
+  const std::optional<double> value = value_of(metric, summary);
+  if (value && field != "call_s" && std::string_view(metric.unit) == "s") {
+    add_time(text, metric.title, record, metric.field, *value);
+  } else if (value) {
+    add_line(text, metric.title, metric_text(metric, *value));
+  }
+  if (field == "latency_s" && summary.distribution) add_distribution(text, *summary.distribution);
+  if (field == "ttft_s" && summary.distribution) {
+    for (const auto& [name, values] : summary.distribution->others)
+      add_line(text, "", percentiles_line(values));
+  }
+}
+
 }  // namespace
 
 std::string run_text(const RunRecord& record) {
@@ -159,19 +192,7 @@ std::string run_text(const RunRecord& record) {
   if (!scenario.empty()) text += scenario + "\n";
   for (const std::string& override_text : context.set) text += "with " + override_text + "\n";
   text += "\n";
-  add_time(text, "latency", record, "latency_s", summary.latency_s);
-  if (summary.distribution) add_distribution(text, *summary.distribution);
-  add_line(text, "throughput", plain_format(summary.throughput, 4) + " " + summary.throughput_unit);
-  add_line(text, "call", si_format(summary.call_s, "s"));
-  if (summary.ttft_s) add_time(text, "first token", record, "ttft_s", *summary.ttft_s);
-  if (summary.distribution) {
-    for (const auto& [field, values] : summary.distribution->others)
-      add_line(text, "", percentiles_line(values));
-  }
-  if (summary.tpot_s) add_time(text, "per token", record, "tpot_s", *summary.tpot_s);
-  add_line(text, "cost", summary.cost_usd_per_million ? costs_line(summary) : "no price is known");
-  add_line(text, "memory", memory_line(summary));
-  if (summary.memory) add_line(text, "", memory_by_use_line(*summary.memory));
+  for (const SummaryMetric& metric : summary_metrics()) add_metric(text, metric, record);
   if (summary.training) add_training(text, *summary.training, summary);
   add_line(text, "bottleneck", summary.bottleneck);
   text += generation_text(record.generation);

@@ -1,19 +1,16 @@
 // What differs between the points of a study, and what is wanted of them. No document: tested alone.
 import {memory, number, seconds, usd} from './format.js';
-import {narrowFirst} from './records.js';
+import {kMetricList} from '../generated/lists.js';
+import {narrowFirst, titleOf} from './records.js';
 
-const kScenarioNames = {seq_len: 'sequence', input_len: 'input length', output_len: 'output length', dp: 'copies',
-  in_flight: 'in flight', kv_dtype: 'KV cache', image_size: 'image size'};
+const kTexts = {s: seconds, B: memory, USD: usd};
 
-// `best` is 'min' or 'max'; metrics that no record has are left out by metricsOf.
-const kMetrics = [
-  {id: 'throughput', title: 'Throughput', best: 'max', value: ({summary}) => summary.throughput, text: (v) => number(v)},
-  {id: 'latency', title: 'Latency', best: 'min', value: ({summary}) => summary.latency_s, text: seconds},
-  {id: 'cost', title: 'USD per million', best: 'min', value: ({summary}) => summary.cost_usd_per_million, text: usd},
-  {id: 'ttft', title: 'First token', best: 'min', value: ({summary}) => summary.ttft_s, text: seconds},
-  {id: 'tpot', title: 'Per token', best: 'min', value: ({summary}) => summary.tpot_s, text: seconds},
-  {id: 'memory', title: 'Memory used', best: 'min', value: ({summary}) => summary.memory_used_bytes, text: memory},
-];
+// `best` is 'min' or 'max'; metrics that no record has are left out by metricsOf. What should be high
+// comes first.
+const kMetrics = kMetricList
+  .map(({id, field, title, unit, best}) => ({id, best, title: unit === 'USD' ? title : title[0].toUpperCase() + title.slice(1),
+    value: ({summary}) => summary[field], text: kTexts[unit] ?? ((v) => number(v))}))
+  .sort((a, b) => Number(b.best === 'max') - Number(a.best === 'max'));
 
 // Results, and the objectives of a study that are none: {name, maximise, values} with one per record.
 export function metricsOf(records, objectives = []) {
@@ -56,7 +53,7 @@ function flat({context}) {
     out[override.slice(0, at)] = override.slice(at + 1);
   }
   for (const [field, value] of Object.entries(context.scenario ?? {})) {
-    out[kScenarioNames[field] ?? field] = value;
+    out[titleOf(field)] = value;
   }
   return out;
 }

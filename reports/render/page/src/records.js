@@ -1,46 +1,15 @@
 // What the page says about foretell.run/1 records. No document, no charts: tested on its own.
 
-// Scenario field → option of `foretell run`, in the order they are typed.
-const kOptions = [
-  ['batch', '--batch'],
-  ['seq_len', '--seq'],
-  ['input_len', '--input-len'],
-  ['output_len', '--output-len'],
-  ['context', '--context'],
-  ['image_size', '--image-size'],
-  ['tp', '--tp'],
-  ['pp', '--pp'],
-  ['dp', '--dp'],
-  ['cores', '--cores'],
-  ['in_flight', '--in-flight'],
-  ['kv', '--kv'],
-  ['kv_dtype', '--kv-dtype'],
-  ['sampling', '--sampling'],
-  ['sdk', '--sdk'],
-  ['l2', '--l2'],
-  ['launch', '--launch'],
-  ['clock', '--clock'],
-  ['shapes', '--shapes'],
-  ['phase', '--phase'],
-  ['optimizer', '--optimizer'],
-];
+import {kFields} from '../generated/lists.js';
 
-const kWords = {
-  batch: 'batch',
-  seq_len: 'sequence length',
-  input_len: 'input length',
-  output_len: 'output length',
-  image_size: 'image size',
-  kv_dtype: 'KV cache',
-  in_flight: 'in flight',
-  dp: 'copies',
-};
+const kWords = Object.fromEntries(kFields.map(({key, title}) => [key, title]));
+const kFieldOf = Object.fromEntries(kFields.filter(({option}) => option).map(({key, option}) => [option, key]));
+
+export const titleOf = (field) => kWords[field] ?? field;
 
 function quoted(word) {
   return /^[\w.,:/=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
-
-const kFieldOf = {seq: 'seq_len', 'input-len': 'input_len', 'output-len': 'output_len'};
 
 // The fields of a scenario with their values: lengths that vary stand in place of their number, and
 // every branch and loop is a field.
@@ -100,21 +69,23 @@ export function parseReport(text) {
 export const scenarioText = (record, fields) =>
   Object.entries(scenarioFields(record))
     .filter(([field]) => !fields || fields.includes(field))
-    .map(([field, value]) => `${kWords[field] ?? field} ${value}`)
+    .map(([field, value]) => `${titleOf(field)} ${value}`)
     .join(', ');
 
 export function commandOf({context}) {
   const scenario = scenarioFields({context});
   const workload = context.workload_file ?? context.workload;
   const words = ['foretell', 'run', '--on', context.system, '--workload', workload, '--dtype', context.dtype];
-  for (const [field, option] of kOptions) {
-    if (scenario[field] != null) words.push(option, String(scenario[field]));
+  for (const {key, option, kind} of kFields) {
+    if (!option || scenario[key] == null && kind !== 'pairs') continue;
+    if (kind === 'flag') {
+      if (scenario[key]) words.push(`--${option}`);
+    } else if (kind === 'pairs') {
+      for (const [name, text] of Object.entries(context.scenario?.[key] ?? {})) words.push(`--${option}`, `${name}=${text}`);
+    } else {
+      words.push(`--${option}`, String(scenario[key]));
+    }
   }
-  for (const [option, field] of [['branch', 'branches'], ['trips', 'trips'], ['dim', 'dimensions']]) {
-    for (const [name, text] of Object.entries(context.scenario?.[field] ?? {})) words.push(`--${option}`, `${name}=${text}`);
-  }
-  if (scenario.sequence_parallel) words.push('--sequence-parallel');
-  if (scenario.exact) words.push('--exact');
   for (const override of context.set ?? []) words.push('--set', override);
   if (context.factors === 'none') words.push('--factors', 'none');
   if (context.seed) words.push('--seed', String(context.seed));
@@ -154,7 +125,7 @@ export function labelsOf(records, except = []) {
   const fields = tellingFields(rows).filter((field) => !except.includes(field));
   const plain = ['system', 'workload', 'dtype', 'set'];
   const word = (row, field) =>
-    plain.includes(field) ? row[field] || 'as shipped' : `${kWords[field] ?? field} ${row[field] ?? '–'}`;
+    plain.includes(field) ? row[field] || 'as shipped' : `${titleOf(field)} ${row[field] ?? '–'}`;
   return rows.map((row) => (fields.length ? fields.map((field) => word(row, field)).join(' · ') : row.dtype));
 }
 

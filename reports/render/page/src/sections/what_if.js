@@ -214,7 +214,7 @@ function chosenChart(choices, state, draw) {
 
 const named = (list) => list.map((value) => ({label: value.title ?? value.name, value}));
 
-const kMetricOf = {usd_per_million: 'cost', memory_used: 'memory', call: 'latency'};
+const kMetricOf = {call: 'latency'};
 
 // The first two objectives of a study that are results, else latency and throughput.
 export function axesOf(metrics, objectives = []) {

@@ -1,0 +1,330 @@
+// What a request asks for, and the one list of its fields.
+//
+// Options, columns of tables, keys of studies and scenarios, the JSON and CSV of records, their
+// differences, texts and the page walk the list; nothing else names a field. A new field is a
+// member and a row here, and the place that reads the member.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace foretell {
+
+using TextMap = std::map<std::string, std::string>;
+using SizeMap = std::map<std::string, std::int64_t>;
+
+struct RequestField;
+
+// 0, "" and false mean "not stated". In a record all defaults are filled in.
+struct Scenario {
+  std::int64_t batch = 0;
+  std::int64_t seq_len = 0;        // one forward pass
+  std::int64_t input_len = 0;      // prefill …
+  std::int64_t output_len = 0;     // … and decode
+  std::int64_t context = 0;        // longest context that the graphs are compiled for
+  std::int64_t image_size = 0;     // height and width in pixels
+  std::string kv;                  // how far decode steps read the KV cache: "bucket", "exact"
+  std::string kv_dtype;            // type of the KV cache; not stated: that of the precision policy
+  std::string sampling;            // where the next token is chosen: "device", "host"
+  int tp = 0;                      // cores that share one copy of the model
+  bool sequence_parallel = false;  // they share the tokens of norms and residuals, too; prefill
+  int pp = 0;                      // pipeline stages of one copy
+  int dp = 0;                      // copies side by side
+  int cores = 0;                   // cores used
+  double in_flight = 0;            // batched requests in flight
+  std::string sdk;                 // release of the compiler and runtime, "2.21.0"
+  std::string l2;                  // of GPUs: "warm", "rotate:5"
+  std::string launch;              // of GPUs: "graph", "stream"
+  std::string clock;               // of GPUs: "burst", "sustained"
+  std::string shapes;              // how lengths vary: "dynamic", "buckets", "buckets:64,128"
+  std::string phase;               // "forward", "train-step"; not stated: what the lengths say
+  std::string optimizer;           // of a training step: "sgd", "momentum", "adam"
+  // Lengths that vary from call to call, as they were given ("uniform:16..512"): by option ("seq"),
+  // or by "dim NAME" of an ONNX file. The field itself holds the longest in a request, 0 in a
+  // record.
+  TextMap distributions;
+  TextMap branches;    // of control flow: probability by name
+  TextMap trips;       // of loops, by name
+  SizeMap dimensions;  // sizes that an ONNX file leaves open, by name
+  bool exact = false;  // no replay cache, no interpolation
+};
+
+inline constexpr std::int64_t kMaxBatch = 1'000'000;
+inline constexpr std::int64_t kMaxTokens = 10'000'000;
+inline constexpr std::int64_t kMaxPixels = 65'536;
+inline constexpr std::int64_t kMaxWays = 100'000;  // cores, copies and shards of one system
+inline constexpr std::int64_t kMaxDimension = 1'000'000'000;
+inline constexpr std::int64_t kMaxTrips = 1'000'000;
+// Requests in flight: a number above 0, not necessarily whole (tables state averages).
+inline constexpr std::int64_t kMaxInFlight = 1'000'000;
+
+// A family of devices that has no meaning for a field, or for one of its words.
+struct FieldRefusal {
+  std::string_view family;  // "neuron", "gpu", "cpu"
+  std::string_view word;    // ""; whatever is stated (of numbers: above 1)
+  std::string_view why;     // after the name of the option: "is about GPUs; leave it out"
+};
+
+enum class FieldKind { kCount, kNumber, kFlag, kText, kPairs };
+
+// Where texts name a field: everywhere, where it is above 1, or only to tell runs apart.
+enum class FieldSaid { kAlways, kAboveOne, kToTellApart };
+
+// Phases that a field says something about.
+inline constexpr unsigned kForwardPhase = 1;
+inline constexpr unsigned kGenerationPhase = 2;
+inline constexpr unsigned kTrainingPhase = 4;
+inline constexpr unsigned kAnyPhase = 7;
+
+struct RequestField {
+  using Member =
+      std::variant<std::int64_t Scenario::*, int Scenario::*, double Scenario::*, bool Scenario::*,
+                   std::string Scenario::*, TextMap Scenario::*, SizeMap Scenario::*>;
+
+  Member member;
+  const char* key;     // in records and tables: "input_len"
+  const char* option;  // "input-len", without the dashes; "" where no option sets it
+  const char* words;   // in texts: "input {}"; of pairs "{} {}"
+  const char* help;
+  const char* name = "";                  // as a title: "input length"; "": the key
+  const char* column = "";                // of tables, where it is not the key
+  const char* type = "WORD";              // of its value, in help
+  std::int64_t low = 1;                   // of counts; of pairs: of their values
+  std::int64_t high = 0;                  // 0: no limit
+  std::vector<std::string> choices = {};  // of texts; empty: any text
+  unsigned phases = kAnyPhase;
+  FieldSaid said = FieldSaid::kAlways;
+  bool is_question = false;  // what is asked for, not how it is run
+  bool varies = false;       // may be a distribution
+  bool lists = false;        // `compare` takes several
+  std::vector<FieldRefusal> refusals = {};
+
+  RequestField& range(std::int64_t least, std::int64_t most) {
+    low = least;
+    high = most;
+    return *this;
+  }
+  RequestField& called(const char* title) {
+    name = title;
+    return *this;
+  }
+  RequestField& in_column(const char* title) {
+    column = title;
+    return *this;
+  }
+  RequestField& takes(const char* value) {
+    type = value;
+    return *this;
+  }
+  RequestField& one_of(std::vector<std::string> allowed) {
+    choices = std::move(allowed);
+    return *this;
+  }
+  RequestField& only_in(unsigned some) {
+    phases = some;
+    return *this;
+  }
+  RequestField& tells(FieldSaid where) {
+    said = where;
+    return *this;
+  }
+  RequestField& asked() {
+    is_question = true;
+    return *this;
+  }
+  RequestField& may_vary() {
+    varies = true;
+    return *this;
+  }
+  RequestField& may_list() {
+    lists = true;
+    return *this;
+  }
+  RequestField& not_on(std::string_view family, std::string_view why, std::string_view word = "") {
+    refusals.push_back({family, word, why});
+    return *this;
+  }
+
+  FieldKind kind() const;
+};
+
+// In the order of records.
+inline std::vector<RequestField> request_field_rows() {
+  using S = Scenario;
+  using F = RequestField;
+  constexpr const char* kAboutGpus = "is about GPUs; leave it out";
+  return {
+      F{&S::batch, "batch", "batch", "batch {}", "samples per call (default: 1)"}
+          .range(1, kMaxBatch)
+          .takes("N")
+          .asked()
+          .may_list(),
+      F{&S::seq_len, "seq_len", "seq", "sequence {}",
+        "tokens per sample, one forward pass; a number, or a distribution: uniform:16..512, "
+        "histogram:FILE"}
+          .range(1, kMaxTokens)
+          .takes("N")
+          .asked()
+          .may_vary()
+          .called("sequence length")
+          .only_in(kForwardPhase | kTrainingPhase),
+      F{&S::input_len, "input_len", "input-len", "input {}",
+        "prompt tokens (prefill); a number or a distribution"}
+          .range(1, kMaxTokens)
+          .takes("N")
+          .asked()
+          .may_vary()
+          .called("input length")
+          .only_in(kGenerationPhase),
+      F{&S::output_len, "output_len", "output-len", "output {}",
+        "generated tokens (decode); a number or a distribution"}
+          .range(1, kMaxTokens)
+          .takes("N")
+          .asked()
+          .may_vary()
+          .called("output length")
+          .only_in(kGenerationPhase),
+      F{&S::context, "context", "context", "context {}",
+        "longest context that is compiled for (default: the network's)"}
+          .range(1, kMaxTokens)
+          .takes("N")
+          .only_in(kGenerationPhase)
+          .tells(FieldSaid::kToTellApart),
+      F{&S::image_size, "image_size", "image-size", "image {}",
+        "height and width of images in pixels"}
+          .range(1, kMaxPixels)
+          .takes("N")
+          .asked()
+          .may_vary()
+          .called("image size"),
+      F{&S::kv, "kv", "kv", "KV cache {}",
+        "KV cache that decode steps read: 'bucket', the compiled length, or 'exact', the positions "
+        "so far (default: bucket)"}
+          .one_of({"bucket", "exact"})
+          .only_in(kGenerationPhase)
+          .not_on("gpu",
+                  "is about NeuronCores: GPUs read the cache up to the position; leave it "
+                  "out",
+                  "bucket")
+          .not_on("cpu",
+                  "is about NeuronCores: CPUs read the cache up to the position; leave it "
+                  "out",
+                  "bucket"),
+      F{&S::kv_dtype, "kv_dtype", "kv-dtype", "KV cache in {}",
+        "data type of the KV cache (default: that of --dtype)"}
+          .one_of({"int8", "fp8", "fp16", "bf16", "fp32"})
+          .only_in(kGenerationPhase)
+          .called("KV cache"),
+      F{&S::sampling, "sampling", "sampling", "sampling on the {}",
+        "where the next token is chosen: device or host (default: device)"}
+          .one_of({"device", "host"})
+          .only_in(kGenerationPhase)
+          .not_on("gpu", "is about NeuronCores: GPUs sample on the device; leave it out", "host")
+          .not_on("cpu", "is about NeuronCores: CPUs sample themselves; leave it out", "host"),
+      F{&S::tp, "tp", "tp", "tp {}", "cores that share one copy of the model"}
+          .range(1, kMaxWays)
+          .takes("N")
+          .tells(FieldSaid::kAboveOne)
+          .not_on("cpu",
+                  "is not modelled on CPUs: all cores of a copy work on it together; leave "
+                  "it out"),
+      F{&S::sequence_parallel, "sequence_parallel", "sequence-parallel", "sequence parallel",
+        "in prefill the cores of a copy share the tokens of norms and residuals, too"},
+      F{&S::pp, "pp", "pp", "pp {}", "pipeline stages of one copy"}
+          .range(1, kMaxWays)
+          .takes("N")
+          .tells(FieldSaid::kAboveOne)
+          .not_on("cpu", "is not modelled on CPUs; leave it out"),
+      F{&S::dp, "dp", "dp", "1 copy|{} copies",
+        "copies side by side (default: as many as fit the cores)"}
+          .range(1, kMaxWays)
+          .takes("N")
+          .called("copies"),
+      F{&S::cores, "cores", "cores", "1 core|{} cores", "cores to use (default: all)"}
+          .range(1, kMaxWays)
+          .takes("N"),
+      F{&S::in_flight, "in_flight", "in-flight", "in flight {}",
+        "batched requests in flight (default: one per copy)"}
+          .range(0, kMaxInFlight)
+          .takes("N")
+          .called("in flight")
+          .in_column("inflight"),
+      F{&S::sdk, "sdk", "sdk", "SDK {}",
+        "release of the vendor's compiler and runtime; of GPUs, of TensorRT-LLM"}
+          .takes("VERSION")
+          .not_on("cpu", "is about NeuronCores; leave it out"),
+      F{&S::l2, "l2", "l2", "L2 {}",
+        "of GPUs: 'warm', or rotate:N for N copies of the network in turn (default: warm)"}
+          .takes("STATE")
+          .not_on("neuron", kAboutGpus)
+          .not_on("cpu", kAboutGpus),
+      F{&S::launch, "launch", "launch", "launched as a {}",
+        "of GPUs: kernels as one 'graph', or one by one in a 'stream' (default: graph)"}
+          .one_of({"graph", "stream"})
+          .not_on("neuron", kAboutGpus)
+          .not_on("cpu", kAboutGpus),
+      F{&S::clock, "clock", "clock", "clock {}",
+        "of GPUs: 'burst', as long as the power limit lets it, or 'sustained' (default: burst)"}
+          .one_of({"burst", "sustained"})
+          .not_on("neuron", kAboutGpus)
+          .not_on("cpu", kAboutGpus),
+      F{&S::shapes, "shapes", "shapes", "shapes {}",
+        "how lengths that vary run: 'dynamic', or 'buckets', 'buckets:64,128,512': padded to the "
+        "next bucket (default: buckets on NeuronCores, dynamic elsewhere)"}
+          .takes("MODE")
+          .asked(),
+      F{&S::phase, "phase", "phase", "{}",
+        "'forward', or 'train-step': forward, backward and update (default: forward)"}
+          .one_of({"forward", "train-step"})
+          .asked(),
+      F{&S::optimizer, "optimizer", "optimizer", "{}",
+        "of a training step: sgd, momentum or adam (default: adam)"}
+          .one_of({"sgd", "momentum", "adam"})
+          .only_in(kTrainingPhase)
+          .asked(),
+      F{&S::distributions, "distributions", "", "{} {}", ""}.asked(),
+      F{&S::branches, "branches", "branch", "{} taken with {}",
+        "probability that a branch is taken, or an exit; repeat for more"}
+          .takes("PROBABILITY")
+          .range(0, 1)
+          .asked(),
+      F{&S::trips, "trips", "trips", "{} {} trips",
+        "trips of a loop, a number or a distribution; repeat for more"}
+          .takes("COUNT")
+          .range(0, kMaxTrips)
+          .asked(),
+      F{&S::dimensions, "dimensions", "dim", "{} {}",
+        "size of a dimension that an ONNX file leaves open; repeat for more"}
+          .takes("SIZE")
+          .range(1, kMaxDimension)
+          .asked(),
+      F{&S::exact, "exact", "exact", "exact", "execute everything, reuse nothing"}.tells(
+          FieldSaid::kToTellApart),
+  };
+}
+
+const std::vector<RequestField>& request_fields();
+// By option or key; InternalError for an unknown one.
+const RequestField& request_field(std::string_view name);
+
+bool is_stated(const RequestField& field, const Scenario& scenario);
+// Of a count.
+std::int64_t count_of(const RequestField& field, const Scenario& scenario);
+void set_count(const RequestField& field, Scenario& scenario, std::int64_t value);
+// As a cell of a table: "8", "exact", "yes", "a=1; b=2"; "" when it is not stated.
+std::string cell_of(const RequestField& field, const Scenario& scenario);
+const char* title_of(const RequestField& field);
+
+enum class ScenarioWords {
+  kShort,     // for people: "batch 8, sequence 128, 2 copies"
+  kAll,       // different scenarios, different words
+  kQuestion,  // the numbers that are asked for, by their titles: "batch 8, sequence length 128"
+};
+std::string scenario_words(const Scenario& scenario, ScenarioWords which);
+
+}  // namespace foretell

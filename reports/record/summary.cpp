@@ -1,0 +1,39 @@
+#include "reports/record/summary.hpp"
+
+#include "reports/record/csv.hpp"
+
+namespace foretell {
+
+const std::vector<SummaryMetric>& summary_metrics() {
+  static const std::vector<SummaryMetric> kMetrics = summary_metric_rows();
+  return kMetrics;
+}
+
+const SummaryMetric* find_metric(std::string_view name) {
+  for (const SummaryMetric& metric : summary_metrics()) {
+    if (name == metric.field || name == metric.name) return &metric;
+  }
+  return nullptr;
+}
+
+std::optional<double> value_of(const SummaryMetric& metric, const RunSummary& summary) {
+  return std::visit([&summary](auto member) { return std::optional<double>(summary.*member); },
+                    metric.member);
+}
+
+void set_value(const SummaryMetric& metric, RunSummary& summary, double value) {
+  std::visit([&](auto member) { summary.*member = value; }, metric.member);
+}
+
+std::string cell_of(const SummaryMetric& metric, const RunSummary& summary) {
+  const std::optional<double> value = value_of(metric, summary);
+  return value ? to_text(*value) : "";
+}
+
+RunSummary example_summary() {
+  RunSummary summary;
+  for (const SummaryMetric& metric : summary_metrics()) set_value(metric, summary, 1);
+  return summary;
+}
+
+}  // namespace foretell
