@@ -14,7 +14,8 @@ struct DTypeRow {
   double bytes;  // storage of one element
 };
 
-constexpr std::array<DTypeRow, 11> kDTypes{{{DType::kInt4, "int4", 0.5},
+constexpr std::array<DTypeRow, 12> kDTypes{{{DType::kInt4, "int4", 0.5},
+                                            {DType::kMxfp4, "mxfp4", 0.53125},
                                             {DType::kNvfp4, "nvfp4", 0.5625},
                                             {DType::kInt8, "int8", 1},
                                             {DType::kFp8, "fp8", 1},

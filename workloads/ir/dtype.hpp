@@ -9,10 +9,23 @@
 
 namespace foretell {
 
-enum class DType { kInt4, kNvfp4, kInt8, kFp8, kFp16, kBf16, kTf32, kFp32, kInt32, kInt64, kBool };
+enum class DType {
+  kInt4,
+  kMxfp4,
+  kNvfp4,
+  kInt8,
+  kFp8,
+  kFp16,
+  kBf16,
+  kTf32,
+  kFp32,
+  kInt32,
+  kInt64,
+  kBool
+};
 
 // Storage size of one element (TF32 is stored as FP32; INT4 is half a byte; of NVFP4, which is four
-// bits, sixteen share a scale of one byte).
+// bits, sixteen share a scale of one byte; of MXFP4 thirty-two).
 Bytes size_of(DType type);
 std::string_view to_string(DType type);         // "bf16"
 DType parse_dtype(std::string_view name);       // UserError names the nearest type

@@ -143,6 +143,8 @@ void Graph::set_dtype(TensorId id, DType dtype) {
   tensors_.at(static_cast<std::size_t>(id)).dtype = dtype;
 }
 
+void Graph::keep(TensorId id) { tensors_.at(static_cast<std::size_t>(id)).is_kept = true; }
+
 Flops Graph::flops(OpId id) const {
   const Op& operation = op(id);
   return Flops(find_operator(operation.kind).flops(view_of(operation)));

@@ -35,6 +35,9 @@ struct Tensor {
   TensorKind kind = TensorKind::kActivation;
   OpId producer = kNoId;        // kNoId for inputs and weights
   std::vector<OpId> consumers;  // in topological order
+  // A weight that a narrow format of weights leaves alone, or a state whose type is its own in
+  // every precision policy.
+  bool is_kept = false;
   Bytes bytes() const;
 };
 
@@ -77,6 +80,7 @@ class Graph {
   void mark_output(TensorId id);
   void mark_state(TensorId id);  // the new content of a state, given back by an operator
   void set_dtype(TensorId id, DType dtype);  // see workloads/ir/precision.hpp
+  void keep(TensorId id);                    // see Tensor::is_kept
 
   Flops flops(OpId id) const;  // 1 multiply-accumulate = 2 flops
   Flops total_flops() const;

@@ -5,10 +5,13 @@
 
 #include "model/base/errors.hpp"
 #include "workloads/ir/operators/families.hpp"
+#include "workloads/ir/operators/networks.hpp"
 
 namespace foretell {
 
-const std::vector<OperatorInfo>& operator_table() {
+namespace {
+
+const std::vector<OperatorInfo>& general_rows() {
   using namespace operators;
   // kind, fewest and most inputs, attributes, shapes, flops, summary
   static const std::vector<OperatorInfo> kTable{
@@ -265,6 +268,18 @@ const std::vector<OperatorInfo>& operator_table() {
        update_flops,
        "new weights from weights, their gradients and the state of an optimiser"},
   };
+  return kTable;
+}
+
+}  // namespace
+
+const std::vector<OperatorInfo>& operator_table() {
+  static const std::vector<OperatorInfo> kTable = [] {
+    std::vector<OperatorInfo> all = general_rows();
+    const std::vector<OperatorInfo> more = operators::network_rows();
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }();
   return kTable;
 }
 

@@ -58,7 +58,7 @@ struct OperatorInfo {
   int index_output = -1;     // which output holds indices instead of numbers; -1: none
 };
 
-// Every operator, in the order of the list in operators.cpp.
+// Every operator, in the order of the lists in operators.cpp and operators/network_rows.cpp.
 const std::vector<OperatorInfo>& operator_table();
 
 // UserError names the nearest operator and says how to add one.

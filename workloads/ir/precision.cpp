@@ -9,10 +9,12 @@ namespace {
 
 enum class Readers { kMatMulsOnly, kMatMulsAndOthers, kOthersOnly };
 
-Readers readers_of(const Graph& graph, const Tensor& tensor) {
+Readers readers_of(const Graph& graph, TensorId place) {
+  const Tensor& tensor = graph.tensor(place);
   const auto is_matmul = [&](OpId id) {
     const Op& op = graph.op(id);
     if (op.kind == "MatMul" || op.kind == "ExpertMatMul") return true;
+    if (op.kind == "Experts") return op.inputs[3] == place || op.inputs[4] == place;
     // A convolution is one, too; its bias is added to the result.
     if (op.kind != "Conv" && op.kind != "ConvTranspose") return false;
     return op.inputs.size() < 3 || &graph.tensor(op.inputs[2]) != &tensor;
@@ -31,8 +33,8 @@ bool chooses_its_products(const PrecisionPolicy& policy, const Graph& graph) {
   });
 }
 
-DType type_for(const PrecisionPolicy& policy, const Graph& graph, const Tensor& tensor,
-               bool is_chosen) {
+DType type_for(const PrecisionPolicy& policy, const Graph& graph, TensorId place, bool is_chosen) {
+  const Tensor& tensor = graph.tensor(place);
   switch (tensor.kind) {
     case TensorKind::kInput:
     case TensorKind::kOutput:
@@ -40,11 +42,12 @@ DType type_for(const PrecisionPolicy& policy, const Graph& graph, const Tensor& 
     case TensorKind::kActivation:
       return policy.vector;
     case TensorKind::kState:
-      return policy.kv_cache;
+      return tensor.is_kept ? tensor.dtype : policy.kv_cache;
     case TensorKind::kWeight:
+      if (tensor.is_kept) return policy.vector;
       break;
   }
-  switch (readers_of(graph, tensor)) {
+  switch (readers_of(graph, place)) {
     case Readers::kMatMulsOnly:
       return is_chosen ? policy.weight_storage : policy.vector;
     case Readers::kMatMulsAndOthers:
@@ -80,6 +83,16 @@ const std::vector<PrecisionPolicy>& precision_policies() {
        kBf16, kBf16, kBf16},
       {"fp8-weights", "weights stored in FP8, computed in BF16; activations BF16", kBf16, kFp8,
        kBf16, kBf16, kBf16},
+      {"int4-weights", "weights stored in INT4, computed in BF16; activations BF16", kBf16,
+       DType::kInt4, kBf16, kBf16, kBf16},
+      {"nvfp4-weights",
+       "weights stored in FP4 with a scale for 16 elements each, computed in BF16; activations "
+       "BF16",
+       kBf16, kNvfp4, kBf16, kBf16, kBf16},
+      {"mxfp4-weights",
+       "weights stored in FP4 with a scale for 32 elements each, computed in BF16; activations "
+       "BF16",
+       kBf16, DType::kMxfp4, kBf16, kBf16, kBf16},
       {"fp8",
        "matmul operands and weights in FP8 (cFP8 on NeuronCore-v2: E4M3 or E5M2); everything else "
        "BF16",
@@ -126,7 +139,7 @@ void apply_precision(const PrecisionPolicy& policy, Graph* graph) {
     const auto id = static_cast<TensorId>(i);
     const Tensor& tensor = graph->tensor(id);
     const bool is_chosen = !chooses || tensor.dtype == DType::kInt8;
-    if (!is_index(tensor.dtype)) graph->set_dtype(id, type_for(policy, *graph, tensor, is_chosen));
+    if (!is_index(tensor.dtype)) graph->set_dtype(id, type_for(policy, *graph, id, is_chosen));
   }
 }
 

@@ -29,7 +29,8 @@ const PrecisionPolicy& find_precision(std::string_view name);
 // Sets the type of every floating-point tensor. Weights that only matmuls read take weight_storage
 // (INT8 of a graph with weights in INT8: these alone, as it says which products are quantised);
 // one that others read too (a tied embedding) takes matmul_compute; inputs and outputs take io;
-// states take kv_cache; the rest takes vector. Ids and indices keep theirs.
+// states take kv_cache; the rest takes vector. Tensors that are kept (Tensor::is_kept): weights
+// take vector, states stay as they are. Ids and indices keep theirs.
 void apply_precision(const PrecisionPolicy& policy, Graph* graph);
 
 }  // namespace foretell

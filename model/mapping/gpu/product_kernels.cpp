@@ -177,7 +177,7 @@ std::string product_type(DType compute, DType weights) {
   if (compute == DType::kFp8) return "fp8";
   if (compute == DType::kNvfp4) return "nvfp4";
   const bool narrow = size_of(weights) < Bytes(2);
-  if (narrow) return weights == DType::kInt4 ? "int4_wo" : "int8_wo";
+  if (narrow) return size_of(weights) < Bytes(1) ? "int4_wo" : "int8_wo";
   return std::string(to_string(compute));
 }
 

@@ -28,6 +28,7 @@ ElementType element_type(DType type) {
     case DType::kInt32:
       return ElementType::kInt32;
     case DType::kInt4:
+    case DType::kMxfp4:
     case DType::kNvfp4:
     case DType::kInt64:
     case DType::kBool:

@@ -1,0 +1,255 @@
+#include "workloads/ir/routing.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr std::string_view kPowerLawPrefix = "power-law:";
+constexpr std::string_view kLoadsPrefix = "loads:";
+constexpr double kReach = 10;          // standard deviations beyond which nothing counts
+constexpr int kDraws = 5;              // of a power law
+constexpr double kLargestShare = 0.8;  // of the tokens that one expert of a power law gets
+constexpr double kMostExponent = 10;
+
+double parse_number(std::string_view text, std::string_view whole) {
+  double value = 0;
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (result.ec == std::errc() && result.ptr == text.data() + text.size() && std::isfinite(value))
+    return value;
+  throw UserError("experts: '" + std::string(text) + "' in '" + std::string(whole) +
+                  "' is no number");
+}
+
+// The shortest text that reads back as the same number.
+std::string number_text(double value) {
+  std::array<char, 32> text{};
+  const auto result = std::to_chars(text.data(), text.data() + text.size(), value);
+  return {text.data(), result.ptr};
+}
+
+// Binomial numbers of rows: expert i stands for the quantile (i + 1/2) / count.
+std::vector<double> binomial_quantiles(double rows, double chance, std::int64_t count) {
+  const double mean = rows * chance;
+  const double reach = kReach * std::sqrt(mean * (1 - chance)) + 1;
+  const auto log_chance = [&](double k) {
+    return std::lgamma(rows + 1) - std::lgamma(k + 1) - std::lgamma(rows - k + 1) +
+           k * std::log(chance) + (rows - k) * std::log1p(-chance);
+  };
+  const auto size = static_cast<std::size_t>(count);
+  std::vector<double> result;
+  double below = 0;
+  for (double k = std::max(0.0, std::floor(mean - reach)); k <= rows; ++k) {
+    below += std::exp(log_chance(k));
+    while (result.size() < size &&
+           (static_cast<double>(result.size()) + 0.5) / static_cast<double>(count) <= below) {
+      result.push_back(k);
+    }
+    if (k > mean + reach) break;
+  }
+  result.resize(size, rows);
+  return result;
+}
+
+// A number in (0, 1) that depends on nothing but its arguments (SplitMix64).
+double pseudo_random(std::uint64_t draw, std::uint64_t index) {
+  std::uint64_t z = (draw * 0x100000001B3ULL + index + 1) * 0x9E3779B97F4A7C15ULL;
+  z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9ULL;
+  z = (z ^ (z >> 27U)) * 0x94D049BB133111EBULL;
+  z ^= z >> 31U;
+  return (static_cast<double>(z >> 11U) + 0.5) / 9007199254740992.0;  // 2^53
+}
+
+// Loads of the busiest of the ranks, ascending.
+std::vector<double> busiest(const std::vector<double>& loads, std::int64_t held) {
+  std::size_t best = 0;
+  double most = -1;
+  const auto size = static_cast<std::size_t>(held);
+  for (std::size_t first = 0; first + size <= loads.size(); first += size) {
+    const double sum =
+        std::accumulate(loads.begin() + static_cast<std::ptrdiff_t>(first),
+                        loads.begin() + static_cast<std::ptrdiff_t>(first + size), 0.0);
+    if (sum <= most) continue;
+    most = sum;
+    best = first;
+  }
+  std::vector<double> mine(loads.begin() + static_cast<std::ptrdiff_t>(best),
+                           loads.begin() + static_cast<std::ptrdiff_t>(best + size));
+  std::sort(mine.begin(), mine.end());
+  return mine;
+}
+
+// Scaled to `rows` rows; nobody gets more than every token.
+std::vector<double> scaled(std::vector<double> loads, double rows, double most) {
+  for (int round = 0; round < 8; ++round) {
+    double fixed = 0;
+    double free = 0;
+    for (const double load : loads) (load >= most ? fixed : free) += load;
+    if (!(free > 0)) break;
+    const double factor = std::max(0.0, rows - fixed) / free;
+    for (double& load : loads) load = load >= most ? most : std::min(most, load * factor);
+  }
+  return loads;
+}
+
+std::vector<double> power_law(const ExpertRouting& routing, const RoutedTokens& routed) {
+  const double rows = static_cast<double>(routed.tokens * routed.top_k);
+  const double largest = std::max(2.0, kLargestShare * static_cast<double>(routed.tokens));
+  const double power = 1 - routing.exponent;
+  const double reach = std::pow(largest, power) - 1;
+  std::vector<double> mean(static_cast<std::size_t>(routed.held), 0);
+  for (int draw = 0; draw < kDraws; ++draw) {
+    std::vector<double> loads;
+    for (std::int64_t i = 0; i < routed.experts; ++i) {
+      const double u =
+          pseudo_random(static_cast<std::uint64_t>(draw), static_cast<std::uint64_t>(i));
+      loads.push_back(std::pow(reach * u + 1, 1 / power));
+    }
+    const double sum = std::accumulate(loads.begin(), loads.end(), 0.0);
+    for (double& load : loads) load *= rows / sum;
+    const std::vector<double> mine =
+        busiest(scaled(std::move(loads), rows, static_cast<double>(routed.tokens)), routed.held);
+    for (std::size_t i = 0; i < mine.size(); ++i) mean[i] += mine[i] / kDraws;
+  }
+  return mean;
+}
+
+std::vector<double> measured_loads(const ExpertRouting& routing, const RoutedTokens& routed) {
+  std::vector<double> loads;
+  for (std::int64_t i = 0; i < routed.experts; ++i)
+    loads.push_back(routing.loads[static_cast<std::size_t>(i) % routing.loads.size()]);
+  const double rows = static_cast<double>(routed.tokens * routed.top_k);
+  const double sum = std::accumulate(loads.begin(), loads.end(), 0.0);
+  for (double& load : loads) load *= rows / sum;
+  return busiest(scaled(std::move(loads), rows, static_cast<double>(routed.tokens)), routed.held);
+}
+
+// Expected rows of each expert of the rank that counts, ascending.
+std::vector<double> expected_rows(const ExpertRouting& routing, const RoutedTokens& routed) {
+  const double rows = static_cast<double>(routed.tokens * routed.top_k);
+  const double all = static_cast<double>(routed.experts);
+  switch (routing.kind) {
+    case RoutingKind::kRandom:
+      if (routed.experts == 1) return {rows};
+      return binomial_quantiles(rows, 1 / all, routed.held);
+    case RoutingKind::kBalanced: {
+      // A stride over all experts: with fewer rows than experts they lie evenly apart.
+      std::vector<double> result;
+      for (std::int64_t i = routed.held; i > 0; --i)
+        result.push_back(std::floor(rows / all * static_cast<double>(i)) -
+                         std::floor(rows / all * static_cast<double>(i - 1)));
+      std::sort(result.begin(), result.end());
+      return result;
+    }
+    case RoutingKind::kPowerLaw:
+      return power_law(routing, routed);
+    case RoutingKind::kLoads:
+      return measured_loads(routing, routed);
+  }
+  throw InternalError(__FILE__, __LINE__, "routing without rows");
+}
+
+// Whole numbers with the same sum, rounded where the fractions are largest.
+std::vector<std::int64_t> whole_rows(const std::vector<double>& expected, double sum) {
+  std::vector<std::int64_t> rows;
+  for (const double value : expected) rows.push_back(static_cast<std::int64_t>(value));
+  std::int64_t rest =
+      std::llround(sum) - std::accumulate(rows.begin(), rows.end(), std::int64_t{0});
+  if (rest < 0 || rest > static_cast<std::int64_t>(rows.size())) {
+    for (std::size_t i = rows.size(); rest != 0; i = i == 0 ? rows.size() : i) {
+      --i;
+      const std::int64_t change = rest > 0 ? 1 : -1;
+      if (rows[i] + change < 0) continue;
+      rows[i] += change;
+      rest -= change;
+    }
+    return rows;
+  }
+  std::vector<std::size_t> order(rows.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const double fraction_a = expected[a] - std::floor(expected[a]);
+    const double fraction_b = expected[b] - std::floor(expected[b]);
+    return fraction_a != fraction_b ? fraction_a > fraction_b : a > b;
+  });
+  for (std::size_t i = 0; i < static_cast<std::size_t>(rest); ++i) ++rows[order[i]];
+  return rows;
+}
+
+}  // namespace
+
+ExpertRouting parse_routing(std::string_view text) {
+  const std::string_view word = trim(text);
+  ExpertRouting routing;
+  if (word.empty() || word == "random") return routing;
+  if (word == "balanced") {
+    routing.kind = RoutingKind::kBalanced;
+  } else if (starts_with(word, kPowerLawPrefix)) {
+    routing.kind = RoutingKind::kPowerLaw;
+    routing.exponent = parse_number(word.substr(kPowerLawPrefix.size()), word);
+    if (!(routing.exponent > 0) || routing.exponent == 1 || routing.exponent > kMostExponent) {
+      throw UserError("experts: the exponent of '" + std::string(word) +
+                      "' must be above 0, up to 10, and not 1; published tables take 1.2");
+    }
+  } else if (starts_with(word, kLoadsPrefix)) {
+    routing.kind = RoutingKind::kLoads;
+    double sum = 0;
+    for (const std::string& part : split(word.substr(kLoadsPrefix.size()), ',')) {
+      routing.loads.push_back(parse_number(trim(part), word));
+      if (routing.loads.back() < 0)
+        throw UserError("experts: a load in '" + std::string(word) + "' is below 0");
+      sum += routing.loads.back();
+    }
+    if (!(sum > 0)) throw UserError("experts: '" + std::string(word) + "' holds no load above 0");
+  } else {
+    throw UserError("experts: '" + std::string(word) +
+                    "' is no routing; known are random, balanced, power-law:EXPONENT and a file "
+                    "with one load per line");
+  }
+  return routing;
+}
+
+std::string to_string(const ExpertRouting& routing) {
+  switch (routing.kind) {
+    case RoutingKind::kRandom:
+      return "random";
+    case RoutingKind::kBalanced:
+      return "balanced";
+    case RoutingKind::kPowerLaw:
+      return std::string(kPowerLawPrefix) + number_text(routing.exponent);
+    case RoutingKind::kLoads: {
+      std::vector<std::string> parts;
+      for (const double load : routing.loads) parts.push_back(number_text(load));
+      return std::string(kLoadsPrefix) + join(parts, ",");
+    }
+  }
+  throw InternalError(__FILE__, __LINE__, "routing without a text");
+}
+
+std::vector<std::int64_t> rows_per_expert(const ExpertRouting& routing,
+                                          const RoutedTokens& routed) {
+  FORETELL_CHECK(routed.tokens > 0 && routed.held > 0 && routed.held <= routed.experts,
+                 "experts with rows");
+  const std::vector<double> expected = expected_rows(routing, routed);
+  const bool by_chance =
+      routing.kind == RoutingKind::kRandom || routing.kind == RoutingKind::kBalanced;
+  const double share = static_cast<double>(routed.held) / static_cast<double>(routed.experts);
+  const double sum = by_chance ? static_cast<double>(routed.tokens * routed.top_k) * share
+                               : std::accumulate(expected.begin(), expected.end(), 0.0);
+  const std::vector<std::int64_t> sorted = whole_rows(expected, std::max(1.0, sum));
+  std::vector<std::int64_t> result;
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    const std::int64_t taken = sorted[i % 2 == 0 ? i / 2 : sorted.size() - 1 - i / 2];
+    if (taken > 0) result.push_back(taken);
+  }
+  return result;
+}
+
+}  // namespace foretell

@@ -1,0 +1,44 @@
+// How the tokens of a mixture of experts spread over its experts. Decided here alone; every mapping
+// reads it from the operator Experts.
+//
+// A routing has a text form, which --experts takes and the attribute `routing` holds:
+//   random            every token chooses with equal chances: loads are binomial
+//   balanced          every expert gets the same number of tokens, give or take one
+//   power-law:A       loads are drawn from a power law with exponent A > 1, cut off at four fifths
+//                     of the tokens, and scaled to the tokens there are; the rank with the largest
+//                     load counts, mean of five draws (as published tables of expert kernels do)
+//   loads:a,b,c,…     measured loads of any scale, repeated where the layer has more experts
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace foretell {
+
+enum class RoutingKind { kRandom, kBalanced, kPowerLaw, kLoads };
+
+struct ExpertRouting {
+  RoutingKind kind = RoutingKind::kRandom;
+  double exponent = 0;        // of a power law
+  std::vector<double> loads;  // kLoads
+};
+
+// UserError for an unknown form, with the ones that are known.
+ExpertRouting parse_routing(std::string_view text);
+std::string to_string(const ExpertRouting& routing);
+
+struct RoutedTokens {
+  std::int64_t tokens = 0;   // that enter the layer, of all ranks together
+  std::int64_t top_k = 1;    // experts that each chooses
+  std::int64_t experts = 1;  // of the layer
+  std::int64_t held = 1;     // of these on this rank; experts / held ranks share the layer
+};
+
+// Rows of every expert of the busiest rank that gets any; small and large ones take turns, as their
+// order says nothing. Without any row: one expert with one row. Conserves tokens: the rows of all
+// ranks of a balanced or random routing sum up to tokens * top_k, give or take rounding.
+std::vector<std::int64_t> rows_per_expert(const ExpertRouting& routing, const RoutedTokens& routed);
+
+}  // namespace foretell

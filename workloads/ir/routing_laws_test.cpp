@@ -1,0 +1,81 @@
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "model/base/errors.hpp"
+#include "workloads/ir/routing.hpp"
+
+namespace foretell {
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+std::int64_t total(const std::vector<std::int64_t>& rows) {
+  return std::accumulate(rows.begin(), rows.end(), std::int64_t{0});
+}
+
+std::int64_t largest(const std::vector<std::int64_t>& rows) {
+  return *std::max_element(rows.begin(), rows.end());
+}
+
+TEST(Routing, EveryTokenArrives) {
+  for (const char* text : {"random", "balanced", "power-law:1.2", "loads:1,2,3,4"}) {
+    for (const std::int64_t tokens : {1, 7, 64, 4096}) {
+      const auto rows = rows_per_expert(parse_routing(text), {tokens, 8, 256, 256});
+      EXPECT_EQ(total(rows), tokens * 8) << text << " " << tokens;
+      EXPECT_LE(largest(rows), tokens) << text << ": no expert gets a token twice";
+    }
+  }
+}
+
+TEST(Routing, RanksShareBalancedTokensEvenly) {
+  EXPECT_EQ(total(rows_per_expert(parse_routing("balanced"), {1024, 8, 256, 32})), 1024);
+  EXPECT_THAT(rows_per_expert(parse_routing("balanced"), {1024, 8, 256, 32}), Each(32));
+  EXPECT_EQ(total(rows_per_expert(parse_routing("random"), {1024, 8, 256, 32})), 1024);
+}
+
+TEST(Routing, FewTokensReachFewExperts) {
+  EXPECT_EQ(rows_per_expert(parse_routing("balanced"), {1, 8, 256, 256}).size(), 8U);
+  const auto random = rows_per_expert(parse_routing("random"), {64, 8, 256, 256});
+  const double expected = 256 * (1 - std::exp(-64.0 * 8 / 256));
+  EXPECT_NEAR(static_cast<double>(random.size()), expected, 3);
+}
+
+TEST(Routing, TheBusiestRankOfAPowerLawHasMoreThanItsShare) {
+  const auto even = rows_per_expert(parse_routing("balanced"), {4096, 8, 256, 32});
+  const auto mild = rows_per_expert(parse_routing("power-law:3"), {4096, 8, 256, 32});
+  const auto steep = rows_per_expert(parse_routing("power-law:1.2"), {4096, 8, 256, 32});
+  EXPECT_GT(total(mild), total(even));
+  EXPECT_GT(total(steep), total(mild));
+  EXPECT_GT(largest(steep), largest(mild));
+  EXPECT_EQ(steep, rows_per_expert(parse_routing("power-law:1.2"), {4096, 8, 256, 32}));
+}
+
+TEST(Routing, MeasuredLoadsAreKept) {
+  const auto rows = rows_per_expert(parse_routing("loads:3,1"), {100, 1, 2, 2});
+  EXPECT_EQ(largest(rows), 75);
+  EXPECT_EQ(total(rows), 100);
+}
+
+TEST(Routing, SaysWhatIsWrong) {
+  const auto error = [](const char* text) {
+    try {
+      parse_routing(text);
+    } catch (const UserError& wrong) {
+      return std::string(wrong.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_THAT(error("zipf"), HasSubstr("known are random, balanced, power-law"));
+  EXPECT_THAT(error("power-law:x"), HasSubstr("is no number"));
+  EXPECT_THAT(error("power-law:1"), HasSubstr("not 1"));
+  EXPECT_THAT(error("loads:0,0"), HasSubstr("no load above 0"));
+  EXPECT_THAT(error("loads:1,-2"), HasSubstr("below 0"));
+  for (const char* text : {"random", "balanced", "power-law:1.2", "loads:1,2.5"})
+    EXPECT_EQ(to_string(parse_routing(text)), text);
+}
+
+}  // namespace
+}  // namespace foretell
