@@ -1,0 +1,52 @@
+#include "calib/validate/part.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+TEST(Part, SharesAreFiveThreeTwo) {
+  std::map<Part, int> counts;
+  constexpr int kGroups = 10000;
+  for (int i = 0; i < kGroups; ++i) ++counts[part_of("group " + std::to_string(i))];
+  EXPECT_NEAR(counts[Part::kFit], 5000, 200);
+  EXPECT_NEAR(counts[Part::kJudge], 3000, 200);
+  EXPECT_NEAR(counts[Part::kVault], 2000, 200);
+}
+
+// FNV-1a of "" is cbf29ce484222325 (14695981039346656037), of "a" af63dc4c8601ec8c
+// (12638187200555641996): residues 7 and 6.
+TEST(Part, FollowsThePublishedHash) {
+  EXPECT_EQ(part_of(""), Part::kJudge);
+  EXPECT_EQ(part_of("a"), Part::kJudge);
+}
+
+TEST(Part, NamesGoBothWays) {
+  for (const Part part : {Part::kFit, Part::kJudge, Part::kVault})
+    EXPECT_EQ(parse_part(part_name(part)), part);
+  EXPECT_THROW(parse_part("all"), UserError);
+}
+
+TEST(Part, OpeningsAreAddedToTheLog) {
+  const std::string path = testing::TempDir() + "vault_openings.log";
+  std::remove(path.c_str());
+  log_vault_opening(path, "abc", "one.csv");
+  log_vault_opening(path, "abc", "two.csv");
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  EXPECT_THAT(text.str(), testing::HasSubstr("abc one.csv\n"));
+  EXPECT_THAT(text.str(), testing::EndsWith("two.csv\n"));
+  EXPECT_THROW(log_vault_opening("/nowhere/log", "abc", "one.csv"), UserError);
+}
+
+}  // namespace
+}  // namespace foretell

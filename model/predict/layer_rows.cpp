@@ -1,0 +1,117 @@
+#include "model/predict/layer_rows.hpp"
+
+#include "hw/spec/catalog.hpp"
+#include "model/base/errors.hpp"
+#include "model/timing/attention_timing.hpp"
+
+namespace foretell {
+namespace {
+
+// The type with a rate that the chip has.
+LayerType computed_type(const GpuDeviceSpec& device, LayerType type) {
+  if (!type.other_rate.empty() && device.matrix_rate.count(type.rate) == 0) {
+    type.rate = type.other_rate;
+  }
+  return type;
+}
+
+}  // namespace
+
+const char* layer_kind_name(LayerKind kind) {
+  switch (kind) {
+    case LayerKind::kExperts:
+      return "experts";
+    case LayerKind::kLatent:
+      return "mla";
+    case LayerKind::kLatentProducts:
+      return "mla_products";
+    case LayerKind::kStateSpace:
+      return "state_space";
+    case LayerKind::kExchange:
+      return "expert_exchange";
+  }
+  throw InternalError(__FILE__, __LINE__, "a kind without a name");
+}
+
+std::filesystem::path layer_factors_folder(LayerKind kind) {
+  return default_catalog_paths().factors / "gpu" / layer_kind_name(kind);
+}
+
+Seconds layer_row_time(const LayerRow& row, const GpuDeviceSpec& device,
+                       const LayerKernelFacts& facts, const LayerType& type,
+                       const LayerKernelFactors& factors) {
+  const LayerType computed = computed_type(device, type);
+  const LayerCall call(device, facts, computed, factors);
+  if (const auto* experts = std::get_if<LayerRow::Experts>(&row.shape)) {
+    return experts_time(call, experts->shape, experts->loads);
+  }
+  GpuProgram program;
+  if (const auto* latent = std::get_if<LatentShape>(&row.shape)) {
+    program = latent_kernels(call, *latent);
+  } else if (const auto* product = std::get_if<LatentProductShape>(&row.shape)) {
+    program = latent_product_kernels(call, *product);
+  } else if (const auto* state = std::get_if<StateSpaceShape>(&row.shape)) {
+    program = state_space_kernels(call, *state);
+  } else {
+    ExchangeShape shape = std::get<ExchangeShape>(row.shape);
+    shape.gpus_per_node = static_cast<std::int64_t>(facts.gpus_per_node);
+    shape.network_rate = facts.network_rate.value();
+    program = exchange_kernels(call, shape);
+  }
+  return program_time(program, device);
+}
+
+LayerRowPredictor::LayerRowPredictor(LayerKind kind, std::vector<std::string> set,
+                                     const std::string& held_out_device)
+    : devices_(std::move(set)), factors_(layer_factors_folder(kind)) {
+  if (!held_out_device.empty()) factors_.hold_out(devices_.catalog().find_device(held_out_device));
+}
+
+std::vector<RowTime> LayerRowPredictor::predict(const std::vector<LayerRow>& rows) {
+  std::vector<RowTime> times;
+  for (const LayerRow& row : rows) {
+    try {
+      times.push_back(predict(row));
+    } catch (const UserError& error) {
+      RowTime time;
+      time.error = error.what();
+      times.push_back(time);
+    }
+  }
+  return times;
+}
+
+const LayerRowPredictor::Choice& LayerRowPredictor::choose(const GpuDeviceSpec& device,
+                                                           const LayerRow& row) {
+  const std::string key = row.gpu + '\n' + row.tables.front();
+  if (const auto found = choices_.find(key); found != choices_.end()) return found->second;
+  const ChosenFactorSet found = factors_.choose(device, row.tables);
+  Choice choice;
+  FieldList list;
+  fields(list, choice.factors);
+  read_factor_set(found.set, list);
+  if (found.device != device.id) {
+    carry_over(choice.factors, devices_.find(found.device), device);
+  }
+  choice.facts = facts_.facts(found.set.table);
+  choice.low = found.set.interval_low;
+  choice.high = found.set.interval_high;
+  if (found.device != device.id || found.set.table != row.tables.front()) {
+    choice.note = "factors of " + found.set.table + " on " + found.device;
+  }
+  return choices_.emplace(key, std::move(choice)).first->second;
+}
+
+RowTime LayerRowPredictor::predict(const LayerRow& row) {
+  const GpuDeviceSpec& device = devices_.find(row.gpu);
+  const LayerType& type = facts_.type(row.dtype);
+  const Choice& choice = choose(device, row);
+  RowTime time;
+  time.time = layer_row_time(row, device, choice.facts, type, choice.factors);
+  time.low = time.time * choice.low;
+  time.high = time.time * choice.high;
+  time.note = choice.note;
+  return time;
+}
+
+}  // namespace foretell

@@ -1,0 +1,75 @@
+// Rows of tables of the kernels of today's language models, and their times: experts, latent
+// attention, its absorbed products, state-space layers, the exchange of tokens between experts.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "hw/spec/gpu_spec.hpp"
+#include "hw/spec/kernel_factors_file.hpp"
+#include "hw/spec/layer_kernel_facts.hpp"
+#include "hw/spec/layer_kernel_factors.hpp"
+#include "model/predict/row_programs.hpp"
+#include "model/timing/exchange_kernels.hpp"
+#include "model/timing/experts_kernels.hpp"
+#include "model/timing/latent_kernels.hpp"
+#include "model/timing/state_space_kernels.hpp"
+
+namespace foretell {
+
+enum class LayerKind { kExperts, kLatent, kLatentProducts, kStateSpace, kExchange };
+
+// Name of the folder of factors, and of the kind of table.
+const char* layer_kind_name(LayerKind kind);
+
+struct LayerRow {
+  LayerKind kind = LayerKind::kExperts;
+  std::string gpu;
+  std::string version;
+  std::string dtype;               // of the products
+  std::vector<std::string> tables; // whose factors count, the best first
+  std::string family;              // what rows share that are on one side of the split
+  std::string op_class;            // rows of about one size
+  struct Experts {
+    ExpertsShape shape;
+    std::vector<ExpertLoad> loads;
+  };
+  std::variant<Experts, LatentShape, LatentProductShape, StateSpaceShape, ExchangeShape> shape;
+};
+
+Seconds layer_row_time(const LayerRow& row, const GpuDeviceSpec& device,
+                       const LayerKernelFacts& facts, const LayerType& type,
+                       const LayerKernelFactors& factors);
+
+class LayerRowPredictor {
+ public:
+  // `set`: overrides of every device. What was fitted on `held_out_device` is left out of account.
+  LayerRowPredictor(LayerKind kind, std::vector<std::string> set,
+                    const std::string& held_out_device);
+
+  std::vector<RowTime> predict(const std::vector<LayerRow>& rows);
+
+ private:
+  struct Choice {  // of one device and table
+    LayerKernelFactors factors;
+    LayerKernelFacts facts;
+    double low = 1;
+    double high = 1;
+    std::string note;
+  };
+
+  RowTime predict(const LayerRow& row);
+  const Choice& choose(const GpuDeviceSpec& device, const LayerRow& row);
+
+  RowDevices devices_;
+  KernelFactorsLibrary factors_;
+  LayerKernelLibrary facts_;
+  std::map<std::string, Choice> choices_;
+};
+
+std::filesystem::path layer_factors_folder(LayerKind kind);
+
+}  // namespace foretell
