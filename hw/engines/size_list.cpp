@@ -46,8 +46,8 @@ std::vector<std::int64_t> parse_size_list(std::string_view text) {
     if ((last - first) / step > kMostSizes) refuse_sizes(text);
     for (std::int64_t size = first; size <= last; size += step) sizes.push_back(size);
   }
-  const bool ascends = std::adjacent_find(sizes.begin(), sizes.end(), std::greater_equal<>()) ==
-                       sizes.end();
+  const bool ascends =
+      std::adjacent_find(sizes.begin(), sizes.end(), std::greater_equal<>()) == sizes.end();
   if (!ascends) refuse_sizes(text);
   return sizes;
 }

@@ -6,9 +6,9 @@
 namespace foretell {
 namespace {
 
-constexpr double kLowest = 1e-7;    // seconds; what is below counts as this
+constexpr double kLowest = 1e-7;  // seconds; what is below counts as this
 constexpr double kHighest = 1e7;
-constexpr double kWidth = 1.001;    // of a bucket, upper edge over lower
+constexpr double kWidth = 1.001;  // of a bucket, upper edge over lower
 
 std::size_t bucket_of(double seconds) {
   static const double kScale = 1 / std::log(kWidth);

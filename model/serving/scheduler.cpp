@@ -17,7 +17,8 @@ bool Scheduler::fits(std::int64_t input, std::int64_t output) const {
 
 std::int64_t Scheduler::load() const {
   std::int64_t sum = 0;
-  for (const Sequence* one : running_) sum += std::int64_t{one->input} + one->output - one->computed;
+  for (const Sequence* one : running_)
+    sum += std::int64_t{one->input} + one->output - one->computed;
   for (const Sequence* one : waiting_) sum += std::int64_t{one->input} + one->output;
   return sum;
 }
@@ -25,8 +26,8 @@ std::int64_t Scheduler::load() const {
 std::int64_t Scheduler::blocks_needed(const Sequence& sequence, std::int64_t tokens) const {
   const std::int64_t end =
       std::min(sequence.computed + tokens + rules_.drafts, rules_.max_length) - sequence.shared;
-  return std::max<std::int64_t>(0, blocks_for(std::max<std::int64_t>(0, end), rules_.block) -
-                                       sequence.blocks);
+  return std::max<std::int64_t>(
+      0, blocks_for(std::max<std::int64_t>(0, end), rules_.block) - sequence.blocks);
 }
 
 std::int64_t Scheduler::blocks_at_end(const Sequence& sequence) const {
@@ -91,7 +92,8 @@ bool Scheduler::make_room(Sequence* asking) {
   if (rules_.preemption == Preemption::kFewestToEnd) {
     victim = *std::min_element(running_.begin(), running_.end(),
                                [](const Sequence* a, const Sequence* b) {
-                                 if (a->generated != b->generated) return a->generated < b->generated;
+                                 if (a->generated != b->generated)
+                                   return a->generated < b->generated;
                                  return a->input > b->input;
                                });
     if (running_.size() == 1) return false;
@@ -154,8 +156,8 @@ bool Scheduler::admits(const Sequence& sequence, std::int64_t tokens) {
         const std::int64_t left = std::int64_t{one->output} - one->generated;
         reserved += static_cast<double>(std::min(left, rules_.partial_clip)) * ratio_;
       }
-      const std::int64_t own = std::min<std::int64_t>(sequence.output - sequence.generated,
-                                                      rules_.partial_clip);
+      const std::int64_t own =
+          std::min<std::int64_t>(sequence.output - sequence.generated, rules_.partial_clip);
       const auto block = static_cast<double>(rules_.block);
       const double free = static_cast<double>(pool_.free()) * block - reserved;
       const bool whole = tokens >= sequence.known() - sequence.computed;
@@ -210,8 +212,8 @@ bool Scheduler::has_open_prompt() const {
 void Scheduler::plan_decodes_alone() {
   plan_running();
   if (!plan_.decodes.empty() && ratio_ > rules_.partial_floor) {
-    ratio_ = std::max(rules_.partial_floor,
-                      ratio_ - (rules_.partial_start - rules_.partial_floor) / rules_.partial_steps);
+    ratio_ = std::max(rules_.partial_floor, ratio_ - (rules_.partial_start - rules_.partial_floor) /
+                                                         rules_.partial_steps);
   }
 }
 

@@ -24,7 +24,7 @@ namespace foretell {
 struct Sequence {
   std::int64_t request = 0;  // number of the request
   std::int32_t input = 0;
-  std::int32_t output = 0;    // tokens that it will have when it is done
+  std::int32_t output = 0;  // tokens that it will have when it is done
   std::int32_t generated = 0;
   std::int64_t computed = 0;  // tokens in the KV cache
   std::int64_t blocks = 0;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <utility>
 
 #include "model/base/errors.hpp"
 #include "model/serving/service_modules.hpp"
@@ -10,7 +11,7 @@
 namespace foretell {
 namespace {
 
-// A SystemC kernel of its own with nanoseconds, which the machine's own kernels may nest in.
+// A SystemC kernel of its own that counts nanoseconds.
 class ServiceClock {
  public:
   ServiceClock()
@@ -99,7 +100,10 @@ ServiceResult run_service(const ServiceSetup& setup) {
   state.link = &link;
   ServingClients clients("clients", state);
   state.clients = &clients;
-  sc_core::sc_start();
+  do {
+    for (ServingWorker* worker : std::exchange(state.asking, {})) worker->time_step();
+    sc_core::sc_start();
+  } while (!state.asking.empty());
   state.count_requests(0);
   ServiceResult& result = state.result;
   result.interrupted = state.stopped;

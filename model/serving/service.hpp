@@ -42,8 +42,8 @@ struct KvLinkRules {
 
 struct ServiceSetup {
   const Load* load = nullptr;
-  WorkerGroup serving;                  // or the prefill workers
-  std::vector<WorkerGroup> decoding;    // one group where decoding is separate, else none
+  WorkerGroup serving;                // or the prefill workers
+  std::vector<WorkerGroup> decoding;  // one group where decoding is separate, else none
   KvLinkRules link;
   Router router = Router::kRoundRobin;
   std::int64_t warm_up = 0;

@@ -75,8 +75,8 @@ ServiceSetup setup_of(const Load& load, const WorkerRules& rules, StepTimer& tim
 TEST(ServiceLaws, WaitsLikeAQueueWithFixedService) {
   constexpr double kService = 0.01;
   constexpr double kUse = 0.7;
-  const Load load = poisson(kUse / kService, 400'000, Distribution::certain(10),
-                            Distribution::certain(1));
+  const Load load =
+      poisson(kUse / kService, 400'000, Distribution::certain(10), Distribution::certain(1));
   PlainTimer timer(kService, 0);
   const ServiceResult result = run_service(setup_of(load, plain_rules(1000, 1, 1000), timer));
   const double expected = kService * (1 + kUse / (2 * (1 - kUse)));  // Pollaczek, Khinchine

@@ -9,7 +9,7 @@
 namespace foretell {
 namespace {
 
-constexpr double kTicks = 1e9;  // per second
+constexpr double kTicks = 1e9;                 // per second
 constexpr std::size_t kMostSeconds = 100'000;  // of the timeline
 
 enum : std::uint64_t { kGuessStream = 100 };
@@ -21,9 +21,7 @@ sc_core::sc_time service_time(Seconds time) {
       static_cast<sc_dt::uint64>(std::max(0LL, std::llround(time.value() * kTicks))));
 }
 
-double service_now() {
-  return static_cast<double>(sc_core::sc_time_stamp().value()) / kTicks;
-}
+double service_now() { return static_cast<double>(sc_core::sc_time_stamp().value()) / kTicks; }
 
 ServingWorker& ServiceState::route(const std::vector<ServingWorker*>& workers,
                                    std::int32_t session) {
@@ -142,7 +140,8 @@ ServingWorker::ServingWorker(const sc_core::sc_module_name& name, ServiceState& 
 std::int64_t ServingWorker::load() const {
   std::int64_t sum = 0;
   for (const auto& rank : ranks_) sum += rank->load();
-  for (const Arriving& one : arriving_) sum += std::int64_t{one.sequence->input} + one.sequence->output;
+  for (const Arriving& one : arriving_)
+    sum += std::int64_t{one.sequence->input} + one.sequence->output;
   return sum;
 }
 
@@ -203,9 +202,10 @@ void ServingWorker::accept(Sequence sequence, bool from_client) {
 
 void ServingWorker::arrive() {
   while (!arriving_.empty() && arriving_.front().ready <= sc_core::sc_time_stamp()) {
-    const auto rank = std::min_element(ranks_.begin(), ranks_.end(), [](const auto& a, const auto& b) {
-      return a->running() + a->waiting() < b->running() + b->waiting();
-    });
+    const auto rank =
+        std::min_element(ranks_.begin(), ranks_.end(), [](const auto& a, const auto& b) {
+          return a->running() + a->waiting() < b->running() + b->waiting();
+        });
     (*rank)->add(arriving_.front().sequence);
     arriving_.pop_front();
   }
@@ -219,9 +219,9 @@ StepShape ServingWorker::shape_of(const StepPlan& plan) const {
   shape.tokens_each = 1 + group_.rules.drafts;
   shape.decode_positions =
       plan.decode_positions +
-      (plan.decodes.empty() ? ghosts_
-                            : ghosts_ * plan.decode_positions /
-                                  static_cast<std::int64_t>(plan.decodes.size()));
+      (plan.decodes.empty()
+           ? ghosts_
+           : ghosts_ * plan.decode_positions / static_cast<std::int64_t>(plan.decodes.size()));
   for (const PlannedChunk& chunk : plan.chunks) {
     shape.chunks.push_back({chunk.tokens, chunk.context});
     if (chunk.ends_prompt) ++shape.finished_prompts;
@@ -275,15 +275,21 @@ void ServingWorker::sample(double from, double until) {
   }
 }
 
-bool ServingWorker::begin_step() {
+bool ServingWorker::plan_step() {
   bool any = false;
-  Refusal refusal = Refusal::kNothingWaits;
+  refusal_ = Refusal::kNothingWaits;
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     plans_[i] = &ranks_[i]->plan();
     any = any || !plans_[i]->empty();
-    if (plans_[i]->refusal != Refusal::kNothingWaits) refusal = plans_[i]->refusal;
+    if (plans_[i]->refusal != Refusal::kNothingWaits) refusal_ = plans_[i]->refusal;
   }
   if (!any) return false;
+  state_.asking.push_back(this);
+  sc_core::sc_pause();
+  return true;
+}
+
+void ServingWorker::time_step() {
   StepTime longest;
   Seconds host;
   std::int64_t decodes = 0;
@@ -314,10 +320,10 @@ bool ServingWorker::begin_step() {
   account(longest, host, total);
   result.busy_s += total.value();
   const double now = service_now();
-  if (refusal == Refusal::kTokens || refusal == Refusal::kOrder)
+  if (refusal_ == Refusal::kTokens || refusal_ == Refusal::kOrder)
     result.waited_s[kForTokens] += total.value();
-  if (refusal == Refusal::kSequences) result.waited_s[kForSequences] += total.value();
-  if (refusal == Refusal::kBlocks) result.waited_s[kForBlocks] += total.value();
+  if (refusal_ == Refusal::kSequences) result.waited_s[kForSequences] += total.value();
+  if (refusal_ == Refusal::kBlocks) result.waited_s[kForBlocks] += total.value();
   result.spent_s[kIdle] += std::max(0.0, now - idle_since_);
   if (result.slices.size() < state_.setup->slices) {
     result.slices.push_back({now, total.value(), number_, static_cast<std::int32_t>(decodes),
@@ -325,7 +331,6 @@ bool ServingWorker::begin_step() {
   }
   step_begin_ = now;
   wake_.notify(service_time(total));
-  return true;
 }
 
 std::int32_t ServingWorker::accepted_drafts() {
@@ -343,7 +348,8 @@ void ServingWorker::give_token(Sequence* sequence, double now, std::int32_t toke
   if (request.first_s < 0) {
     request.first_s = static_cast<float>(now - request.arrival_s);
     last = now;
-  } else if (interval == 1 || (sequence->generated + tokens) / interval != sequence->generated / interval ||
+  } else if (interval == 1 ||
+             (sequence->generated + tokens) / interval != sequence->generated / interval ||
              sequence->generated + tokens >= sequence->output) {
     if (counts) result.itl.add((now - last) / tokens, tokens);
     last = now;
@@ -369,8 +375,10 @@ void ServingWorker::end_rank(std::size_t rank, double now) {
     state_.result.prompt_tokens += chunk.tokens;
     if (!chunk.ends_prompt) continue;
     give_token(chunk.sequence, now, 1);
-    const bool moves = group_.rules.prefill_only && chunk.sequence->generated < chunk.sequence->output;
-    if (moves || chunk.sequence->generated >= chunk.sequence->output) done.push_back(chunk.sequence);
+    const bool moves =
+        group_.rules.prefill_only && chunk.sequence->generated < chunk.sequence->output;
+    if (moves || chunk.sequence->generated >= chunk.sequence->output)
+      done.push_back(chunk.sequence);
   }
   ranks_[rank]->finish(done);
   for (Sequence* sequence : done) {
@@ -398,13 +406,13 @@ void ServingWorker::step() {
     idle_since_ = service_now();
     const ServiceSetup& setup = *state_.setup;
     if (setup.progress && !state_.stopped) {
-      const double share = static_cast<double>(state_.result.answered) /
-                           static_cast<double>(setup.load->requests);
+      const double share =
+          static_cast<double>(state_.result.answered) / static_cast<double>(setup.load->requests);
       state_.stopped = !setup.progress(share);
     }
   }
   if (state_.stopped) return;
-  busy_ = begin_step();
+  busy_ = plan_step();
 }
 
 KvLink::KvLink(const sc_core::sc_module_name& name, ServiceState& state)

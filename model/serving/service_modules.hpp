@@ -35,6 +35,10 @@ struct ServiceState {
   std::int64_t in_service = 0;
   double counted_until = 0;
 
+  // Workers that ask how long their step takes. The answer may be a simulation with a SystemC
+  // kernel of its own, and two of these do not run inside one another: the service pauses for it.
+  std::vector<ServingWorker*> asking;
+
   ServingWorker& route(const std::vector<ServingWorker*>& workers, std::int32_t session);
   void count_requests(std::int64_t change);
   void answered(const Sequence& sequence, double now);
@@ -68,6 +72,9 @@ class ServingWorker : public sc_core::sc_module {
 
   // A request arrives; it can be scheduled when the host is through with it.
   void accept(Sequence sequence, bool from_client);
+  // The service stands still: finds the time of the step that was planned, and starts it.
+  void time_step();
+
   std::int64_t load() const;
   std::size_t running() const;
   std::size_t waiting() const;
@@ -84,7 +91,7 @@ class ServingWorker : public sc_core::sc_module {
   };
   void arrive();  // SC_METHOD: the host is through with the first that arrives
   void step();    // SC_METHOD: the step that runs ends, the next one begins
-  bool begin_step();
+  bool plan_step();
   void end_step();
   void end_rank(std::size_t rank, double now);
   void give_token(Sequence* sequence, double now, std::int32_t tokens);
@@ -99,14 +106,15 @@ class ServingWorker : public sc_core::sc_module {
   std::int32_t number_;
   std::vector<std::unique_ptr<Scheduler>> ranks_;
   std::vector<const StepPlan*> plans_;
-  std::deque<Sequence> places_;       // of all sequences here; reused
+  std::deque<Sequence> places_;  // of all sequences here; reused
   std::vector<Sequence*> free_;
-  std::vector<double> last_token_;    // by place
+  std::vector<double> last_token_;  // by place
   std::deque<Arriving> arriving_;
   std::vector<Sequence*> done_;
   RandomStream guesses_;
   bool busy_ = false;
-  std::int64_t ghosts_ = 0;  // answers that the host has not seen the end of yet
+  Refusal refusal_ = Refusal::kNothingWaits;  // of the step that runs
+  std::int64_t ghosts_ = 0;                   // answers that the host has not seen the end of yet
   double step_begin_ = 0;
   double idle_since_ = 0;
   sc_core::sc_event arrived_;

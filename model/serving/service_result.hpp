@@ -56,11 +56,11 @@ struct ServiceResult {
   std::int64_t warm_up = 0;             // so many of the first count in no statistic
   std::int64_t answered = 0;
   bool interrupted = false;
-  double end_s = 0;            // the last answer
+  double end_s = 0;  // the last answer
   double last_arrival_s = 0;
-  LogHistogram itl;            // gaps between tokens as clients see them
+  LogHistogram itl;  // gaps between tokens as clients see them
   std::int64_t steps = 0;
-  double batch_sum = 0;        // decodes of all steps that have some
+  double batch_sum = 0;  // decodes of all steps that have some
   std::int64_t decode_steps = 0;
   double kv_share_seconds = 0;  // share of the blocks in use, over time and all workers
   double busy_s = 0;            // of all workers
@@ -68,7 +68,7 @@ struct ServiceResult {
   std::int64_t executed_steps = 0;  // calls of the machine that were simulated
   std::int64_t prompt_tokens = 0;   // computed, those of preempted requests again
   std::int64_t output_tokens = 0;
-  std::int64_t leaked_blocks = 0;   // taken and never given back: 0 but after an interruption
+  std::int64_t leaked_blocks = 0;  // taken and never given back: 0 but after an interruption
   double waiting_at_last_arrival = 0;
   double request_seconds = 0;  // integral of the number of requests in the service over time
   std::array<double, kSpentKinds> spent_s{};

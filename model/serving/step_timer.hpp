@@ -16,8 +16,8 @@ struct StepChunk {
 
 // What one step of a worker computes.
 struct StepShape {
-  std::int64_t decodes = 0;          // sequences that get their next token
-  std::int64_t tokens_each = 1;      // that each of them computes: more with drafts
+  std::int64_t decodes = 0;           // sequences that get their next token
+  std::int64_t tokens_each = 1;       // that each of them computes: more with drafts
   std::int64_t decode_positions = 0;  // sum of the KV rows that they read, new ones included
   std::vector<StepChunk> chunks;
   std::int64_t finished_prompts = 0;  // chunks that end their prompt: they get a token, too

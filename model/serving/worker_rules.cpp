@@ -11,9 +11,8 @@ namespace {
 
 std::vector<std::int64_t> graphs_up_to(const EngineSpec& engine, std::int64_t max_sequences,
                                        std::int64_t max_tokens) {
-  const std::int64_t largest =
-      std::min(max_tokens, engine.graphs.largest > 0 ? std::int64_t{engine.graphs.largest}
-                                                     : max_sequences);
+  const std::int64_t largest = std::min(
+      max_tokens, engine.graphs.largest > 0 ? std::int64_t{engine.graphs.largest} : max_sequences);
   std::vector<std::int64_t> sizes;
   for (const std::int64_t size : parse_size_list(engine.graphs.sizes)) {
     if (size <= largest) sizes.push_back(size);
@@ -79,8 +78,8 @@ KvMemory kv_memory(const EngineSpec& engine, double share, Bytes capacity, Bytes
   memory.reserve =
       engine.memory.reserve + engine.memory.reserve_per_token * static_cast<double>(max_tokens);
   const Bytes used = weights + workspace + memory.reserve;
-  const Bytes left = engine.memory.base == "total" ? capacity * share - used
-                                                   : (capacity - used) * share;
+  const Bytes left =
+      engine.memory.base == "total" ? capacity * share - used : (capacity - used) * share;
   memory.kv = std::max(Bytes(0), left);
   return memory;
 }

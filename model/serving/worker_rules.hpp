@@ -30,7 +30,7 @@ struct WorkerRules {
   double partial_steps = 1;
   std::int64_t partial_clip = 0;
   std::int64_t block = 1;
-  std::int64_t blocks = 0;  // of the KV cache
+  std::int64_t blocks = 0;                // of the KV cache
   std::vector<std::int64_t> graph_sizes;  // ascending
   bool mixed_graphs = false;
   Seconds host_per_step;

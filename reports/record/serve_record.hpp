@@ -24,7 +24,7 @@ struct ServeContext {
   std::string workload;
   std::string dtype;
   std::string kv_dtype;
-  std::string engine;                                          // "vllm-0.8@<hash>"
+  std::string engine;                                         // "vllm-0.8@<hash>"
   std::vector<std::pair<std::string, std::string>> scenario;  // load and options, as stated
   std::vector<std::string> set;
   std::string factors;
@@ -59,8 +59,8 @@ struct ServeSummary {
   bool interrupted = false;
   std::optional<double> cost_usd_per_million;  // output tokens, on demand
   double duration_s = 0;
-  std::string binds;                       // what the service waits for most
-  std::map<std::string, double> time_shares;  // of the workers, by what they do
+  std::string binds;                           // what the service waits for most
+  std::map<std::string, double> time_shares;   // of the workers, by what they do
   std::map<std::string, double> memory_bytes;  // of one device
   std::map<std::string, Interval> interval80;  // by field: "ttft_s.mean"
 };

@@ -18,8 +18,9 @@ double number_after(std::string_view text, std::string_view kind, double low, do
   char* end = nullptr;
   const double value = std::strtod(rest.c_str(), &end);
   if (rest.empty() || *end != '\0' || !(value >= low) || !(value <= high)) {
-    throw UserError(fmt::format("--arrivals {}: after '{}' stands a number from {} to {}, as in {}{}",
-                                text, kind, low, high, kind, low < 1 ? "1.5" : "32"));
+    throw UserError(
+        fmt::format("--arrivals {}: after '{}' stands a number from {} to {}, as in {}{}", text,
+                    kind, low, high, kind, low < 1 ? "1.5" : "32"));
   }
   return value;
 }

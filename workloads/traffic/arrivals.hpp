@@ -18,9 +18,9 @@ enum class ArrivalKind {
 
 struct ArrivalProcess {
   ArrivalKind kind = ArrivalKind::kPoisson;
-  double variation = 1;      // kGamma: deviation of the gaps over their mean
+  double variation = 1;       // kGamma: deviation of the gaps over their mean
   std::int64_t together = 1;  // kBurst
-  double rate = 0;           // requests per second, on average
+  double rate = 0;            // requests per second, on average
 };
 
 // "poisson", "uniform", "gamma:1.5", "burst:32". UserError that lists these.

@@ -25,12 +25,12 @@ std::int32_t draw(const std::optional<Distribution>& lengths, const std::vector<
   const auto& points = lengths->points();
   if (points.size() == 1) return static_cast<std::int32_t>(points.front().value);
   const auto place = std::upper_bound(sums.begin(), sums.end(), random.uniform() * sums.back());
-  const auto index = std::min<std::size_t>(static_cast<std::size_t>(place - sums.begin()),
-                                           points.size() - 1);
+  const auto index =
+      std::min<std::size_t>(static_cast<std::size_t>(place - sums.begin()), points.size() - 1);
   return static_cast<std::int32_t>(points[index].value);
 }
 
-std::int64_t longest(const Load& load, std::int32_t TrafficRequest::* length,
+std::int64_t longest(const Load& load, std::int32_t TrafficRequest::*length,
                      const std::optional<Distribution>& lengths) {
   if (lengths) return static_cast<std::int64_t>(lengths->highest());
   std::int32_t most = 0;
@@ -38,7 +38,7 @@ std::int64_t longest(const Load& load, std::int32_t TrafficRequest::* length,
   return most;
 }
 
-double mean(const Load& load, std::int32_t TrafficRequest::* length,
+double mean(const Load& load, std::int32_t TrafficRequest::*length,
             const std::optional<Distribution>& lengths) {
   if (lengths) return lengths->mean();
   double sum = 0;

@@ -85,8 +85,8 @@ TEST(Load, LengthsFollowTheirDistributionAndTheSeed) {
 }
 
 TEST(Load, ArrivalsThatCannotBeAreRefused) {
-  for (const char* wrong : {"poison", "gamma", "gamma:", "gamma:-1", "gamma:x", "burst:0", "burst:",
-                            "burst:1e9", ""}) {
+  for (const char* wrong :
+       {"poison", "gamma", "gamma:", "gamma:-1", "gamma:x", "burst:0", "burst:", "burst:1e9", ""}) {
     EXPECT_THROW(parse_arrivals(wrong, 1), UserError) << wrong;
   }
 }

@@ -41,9 +41,9 @@ class TraceBuilder {
     }
     if (requests_.empty()) first_ = row.time;
     if (row.time < last_) {
-      throw UserError(fmt::format(
-          "{}: arrival {} is before that of the row above, {}; sort the trace by time", where,
-          row.time, last_));
+      throw UserError(
+          fmt::format("{}: arrival {} is before that of the row above, {}; sort the trace by time",
+                      where, row.time, last_));
     }
     last_ = row.time;
     requests_.push_back({row.time - first_, tokens(where, "input_len", row.input),
@@ -74,9 +74,9 @@ std::size_t column_of(const CsvReader& table, const std::vector<std::string>& na
   for (const std::string& name : names) {
     if (const auto column = table.column(name)) return *column;
   }
-  throw UserError(fmt::format(
-      "{}:1: has no column {}; a trace has arrival_s, input_len and output_len", table.path(),
-      names.front()));
+  throw UserError(
+      fmt::format("{}:1: has no column {}; a trace has arrival_s, input_len and output_len",
+                  table.path(), names.front()));
 }
 
 std::vector<TrafficRequest> read_csv(const std::string& path) {

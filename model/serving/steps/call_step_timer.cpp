@@ -52,8 +52,8 @@ Bytes CallStepTimer::kv_per_token() const {
 StepTime CallStepTimer::time(const StepShape& shape) {
   StepTime time;
   if (shape.decodes > 0) {
-    const std::int64_t mean = std::max<std::int64_t>(
-        2, (shape.decode_positions + shape.decodes / 2) / shape.decodes);
+    const std::int64_t mean =
+        std::max<std::int64_t>(2, (shape.decode_positions + shape.decodes / 2) / shape.decodes);
     const bool alone = shape.chunks.empty();
     const std::int64_t batch =
         alone ? std::max(shape.decodes, shape.padded_tokens / shape.tokens_each) : shape.decodes;

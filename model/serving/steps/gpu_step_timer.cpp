@@ -47,10 +47,10 @@ GpuStepTimer::GpuStepTimer(const Request& request, bool exact)
                                 std::int64_t kv_len) {
     return Seconds(run(phase, batch, tokens, kv_len).attention);
   };
-  decode_ = std::make_unique<LazyGrid>(
-      kDecodeBatch, kPositions, exact, [attention](std::int64_t batch, std::int64_t kv_len) {
-        return attention(Phase::kDecode, batch, 1, kv_len);
-      });
+  decode_ = std::make_unique<LazyGrid>(kDecodeBatch, kPositions, exact,
+                                       [attention](std::int64_t batch, std::int64_t kv_len) {
+                                         return attention(Phase::kDecode, batch, 1, kv_len);
+                                       });
   chunk_ = std::make_unique<LazyGrid>(
       kChunkTokens, kChunkContext, exact, [attention](std::int64_t tokens, std::int64_t context) {
         const Phase phase = context == 0 ? Phase::kPrefill : Phase::kDecode;
@@ -119,13 +119,11 @@ StepTime GpuStepTimer::time(const StepShape& shape) {
   const Parts all = dense_between(tokens);
   const std::int64_t decode_rows = shape.decodes * shape.tokens_each;
   const std::int64_t sampled = decode_rows + shape.finished_prompts;
-  const double head = sampled == 0        ? 0
-                      : sampled == tokens ? all.head
-                                          : dense_between(sampled).head;
+  const double head = sampled == 0 ? 0 : sampled == tokens ? all.head : dense_between(sampled).head;
   StepTime time;
   if (shape.decodes > 0) {
-    const std::int64_t mean = std::max<std::int64_t>(
-        1, (shape.decode_positions + shape.decodes / 2) / shape.decodes);
+    const std::int64_t mean =
+        std::max<std::int64_t>(1, (shape.decode_positions + shape.decodes / 2) / shape.decodes);
     time.attention = decode_->at(decode_rows, mean);
   }
   double chunks = 0;

@@ -30,8 +30,7 @@ LazyGrid::LazyGrid(GridAxis x, GridAxis y, bool exact, Function function)
     : x_(x), y_(y), exact_(exact), function_(std::move(function)) {}
 
 double LazyGrid::point(std::int64_t x, std::int64_t y) {
-  const std::uint64_t key =
-      (static_cast<std::uint64_t>(x) << 32U) ^ static_cast<std::uint64_t>(y);
+  const std::uint64_t key = (static_cast<std::uint64_t>(x) << 32U) ^ static_cast<std::uint64_t>(y);
   const auto found = known_.find(key);
   if (found != known_.end()) return found->second;
   const double value = function_(x, y).value();
