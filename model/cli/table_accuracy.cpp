@@ -18,6 +18,7 @@
 #include "model/tables/kernel_batch.hpp"
 #include "model/tables/row_filter.hpp"
 #include "model/tables/sample_collector.hpp"
+#include "model/tables/serving_batch.hpp"
 #include "model/terminal/progress.hpp"
 
 namespace foretell {
@@ -106,6 +107,9 @@ class TableComparison {
     if (layout_.kind == TableKind::kModels) {
       const RowReader reader(layout_, table_.header(), row_defaults(question_.model));
       predict_rows(BatchPredictor(reader, session_.predict, question_.jobs, sink, show));
+    } else if (layout_.kind == TableKind::kServing) {
+      predict_rows(ServingBatch(table_.header(), session_.predict, row_defaults(question_.model),
+                                question_.jobs, sink, show));
     } else {
       predict_rows(KernelBatch(
           kernel_answer(layout_, table_.header(), question_.kernels, question_.model.set),

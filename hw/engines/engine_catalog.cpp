@@ -1,0 +1,147 @@
+#include "hw/engines/engine_catalog.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
+
+#include "hw/engines/size_list.hpp"
+#include "hw/spec/data_folder.hpp"
+#include "hw/spec/overrides.hpp"
+#include "hw/spec/parameter_list.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/hash.hpp"
+#include "model/base/text.hpp"
+#include "model/config/document.hpp"
+
+namespace foretell {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kEngineFolder = "engines";
+
+std::vector<int> numbers_of(std::string_view release) {
+  std::vector<int> numbers;
+  std::string digits;
+  for (const char c : release) {
+    if (std::isdigit(static_cast<unsigned char>(c)) != 0) {
+      digits += c;
+      continue;
+    }
+    if (digits.empty()) break;
+    numbers.push_back(std::stoi(digits.substr(0, 8)));
+    digits.clear();
+    if (c != '.') return numbers;
+  }
+  if (!digits.empty()) numbers.push_back(std::stoi(digits.substr(0, 8)));
+  return numbers;
+}
+
+struct EngineFile {
+  std::string engine;
+  std::string since;
+};
+
+// "vllm-0.8" describes vllm from 0.8 on.
+EngineFile parts_of(const std::string& id) {
+  const std::size_t dash = id.rfind('-');
+  if (dash == std::string::npos) return {id, "0"};
+  return {id.substr(0, dash), id.substr(dash + 1)};
+}
+
+}  // namespace
+
+int compare_releases(std::string_view a, std::string_view b) {
+  std::vector<int> left = numbers_of(a);
+  std::vector<int> right = numbers_of(b);
+  const std::size_t size = std::max(left.size(), right.size());
+  left.resize(size, 0);
+  right.resize(size, 0);
+  if (left == right) return 0;
+  return left < right ? -1 : 1;
+}
+
+EngineCatalog::EngineCatalog(CatalogPaths paths) : paths_(std::move(paths)) {
+  bibliography_ = Bibliography::load(load_document(paths_.hw / "sources.yaml", "hw/sources.yaml"));
+}
+
+std::vector<std::string> EngineCatalog::ids() const { return ids_in(paths_.hw / kEngineFolder); }
+
+std::vector<std::string> EngineCatalog::engines() const {
+  std::set<std::string> names;
+  for (const std::string& id : ids()) names.insert(parts_of(id).engine);
+  return {names.begin(), names.end()};
+}
+
+std::string EngineCatalog::id_of(std::string_view name) const {
+  if (is_file_name(name)) return std::string(name);
+  const std::vector<std::string> known = ids();
+  const std::string text = to_lower(trim(name));
+  if (std::find(known.begin(), known.end(), text) != known.end()) return text;
+  const std::size_t at = text.find('@');
+  const std::string engine = text.substr(0, at);
+  const std::string release = at == std::string::npos ? "" : text.substr(at + 1);
+  const std::vector<std::string> names = engines();
+  if (std::find(names.begin(), names.end(), engine) == names.end()) {
+    throw unknown_name("engine", engine, names);
+  }
+  if (at != std::string::npos && numbers_of(release).empty()) {
+    throw UserError(fmt::format("--engine {}: '{}' is no release; it looks like {}@0.8", name,
+                                release, engine));
+  }
+  std::string best;
+  std::string oldest;
+  for (const std::string& id : known) {
+    const EngineFile file = parts_of(id);
+    if (file.engine != engine) continue;
+    if (oldest.empty() || compare_releases(file.since, parts_of(oldest).since) < 0) oldest = id;
+    if (!release.empty() && compare_releases(file.since, release) > 0) continue;
+    if (best.empty() || compare_releases(file.since, parts_of(best).since) > 0) best = id;
+  }
+  if (best.empty()) {
+    throw UserError(fmt::format("--engine {}: {} is described from release {} on", name, engine,
+                                parts_of(oldest).since));
+  }
+  return best;
+}
+
+LoadedEngine EngineCatalog::load(std::string_view name, const std::vector<std::string>& set) const {
+  const std::string id = id_of(name);
+  const fs::path path = file_of(paths_.hw / kEngineFolder, id);
+  const std::string shown = is_file_name(id) ? id : fmt::format("hw/engines/{}.yaml", id);
+  const std::string text = read_text_file(path, shown);
+  const Node root = parse_document(text, shown);
+  LoadedEngine loaded;
+  Problems problems;
+  problems.collect([&] { check_id(root, path); });
+  problems.collect([&] { loaded.spec.name = text_of(root, "name"); });
+  problems.collect([&] { loaded.spec.library = text_of(root, "library"); });
+  loaded.spec.id = name_in_file(id);
+  const EngineFile file = parts_of(loaded.spec.id);
+  loaded.spec.engine = file.engine;
+  loaded.spec.since = file.since;
+  std::map<std::string, Provenance> provenance;
+  {
+    FieldList list;
+    fields(list, loaded.spec);
+    load_fields(root, list, {"id", "name", "library"}, SourcedReader(bibliography_, provenance),
+                problems);
+  }
+  problems.throw_if_any();
+  std::map<std::string, Provenance> prefixed;
+  for (auto& entry : provenance) prefixed["engine." + entry.first] = std::move(entry.second);
+  FieldList list;
+  list.group("engine", loaded.spec);
+  const std::set<std::string> overridden = apply_overrides(list, set, prefixed, problems);
+  problems.collect([&] { parse_size_list(loaded.spec.graphs.sizes); });
+  problems.throw_if_any();
+  loaded.spec_id = fmt::format("{}@{}", loaded.spec.id, content_hash(text));
+  loaded.parameters = parameters_of(list, prefixed, overridden);
+  loaded.assumed_values = assumed_values_in(loaded.parameters);
+  return loaded;
+}
+
+}  // namespace foretell

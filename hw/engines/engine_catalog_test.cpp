@@ -1,0 +1,85 @@
+#include "hw/engines/engine_catalog.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "hw/engines/size_list.hpp"
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string message_of(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(EngineCatalog, EveryFileLoadsAndFollowsItsRules) {
+  const EngineCatalog catalog;
+  ASSERT_FALSE(catalog.ids().empty());
+  for (const std::string& id : catalog.ids()) {
+    const EngineSpec spec = catalog.load(id).spec;
+    EXPECT_EQ(spec.id, id);
+    EXPECT_GE(spec.limits.max_tokens, spec.limits.max_sequences > 2048 ? 1 : 128) << id;
+    if (spec.schedule.preemption == "never") {
+      EXPECT_EQ(spec.schedule.admission, "full") << id << ": nobody would give blocks back";
+    }
+  }
+}
+
+TEST(EngineCatalog, AReleaseMeansTheFileBeforeIt) {
+  const EngineCatalog catalog;
+  EXPECT_EQ(catalog.load("vllm@0.6.3").spec.id, "vllm-0.2");
+  EXPECT_EQ(catalog.load("vllm@0.8.5.post1").spec.id, "vllm-0.8");
+  EXPECT_EQ(catalog.load("vllm@0.9").spec.id, "vllm-0.8");
+  EXPECT_EQ(catalog.load("vLLM").spec.id, catalog.load("vllm@0.19.0").spec.id);
+  EXPECT_EQ(catalog.load("trtllm@1.0.0rc3").spec.id, "trtllm-0.20");
+}
+
+TEST(EngineCatalog, ReleasesCompareNumberByNumber) {
+  EXPECT_EQ(compare_releases("0.10", "0.9"), 1);
+  EXPECT_EQ(compare_releases("1.0.0rc3", "1.0"), 0);
+  EXPECT_EQ(compare_releases("0.5.1-rc0.pre3", "0.5.2"), -1);
+}
+
+TEST(EngineCatalog, RefusesWhatIsUnknown) {
+  const EngineCatalog catalog;
+  EXPECT_THAT(message_of([&] { catalog.load("vlm"); }), HasSubstr("nearest is 'vllm'"));
+  EXPECT_THAT(message_of([&] { catalog.load("vllm@0.1"); }), HasSubstr("from release 0.2 on"));
+  EXPECT_THAT(message_of([&] { catalog.load("vllm@new"); }), HasSubstr("no release"));
+  EXPECT_THAT(message_of([&] { catalog.load("vllm", {"engine.host.perstep=1 ms"}); }),
+              HasSubstr("per_step"));
+  EXPECT_THAT(message_of([&] { catalog.load("vllm", {"engine.graphs.sizes=8,4"}); }),
+              HasSubstr("ascend"));
+}
+
+TEST(EngineCatalog, AFileOfTheUserIsRefusedWithItsPlace) {
+  const std::string path = ::testing::TempDir() + "/mine-1.yaml";
+  std::ofstream(path) << "id: mine-1\nname: Mine\nlibrary: vllm\nschedule:\n  ordr: 1\n";
+  const std::string message = message_of([&] { EngineCatalog().load(path); });
+  EXPECT_THAT(message, HasSubstr("mine-1.yaml:5"));
+  EXPECT_THAT(message, HasSubstr("nearest is 'order'"));
+  EXPECT_THAT(message, HasSubstr("limits"));
+}
+
+TEST(SizeList, RangesAreSpelledOut) {
+  EXPECT_THAT(parse_size_list("1,2,4,8..24/8"), ElementsAre(1, 2, 4, 8, 16, 24));
+  EXPECT_THAT(parse_size_list("none"), ElementsAre());
+  EXPECT_EQ(padded_size({1, 2, 4}, 3), 4);
+  EXPECT_EQ(padded_size({1, 2, 4}, 5), 0);
+  for (const char* wrong : {"a", "4,2", "8..4", "8..16", "0,1", "1,,2", "1..9/0"}) {
+    EXPECT_THROW(parse_size_list(wrong), UserError) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace foretell

@@ -1,0 +1,88 @@
+#include "hw/engines/engine_spec.hpp"
+#include "model/config/fields.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr int kMostTokens = 1 << 20;
+constexpr int kMostSequences = 1 << 16;
+constexpr Bytes kMostReserve(1e12);
+constexpr Seconds kLongest(1);
+
+}  // namespace
+
+void fields(FieldList& list, EngineLimits& limits) {
+  list.count("max_tokens", limits.max_tokens, {1, kMostTokens}, "Tokens computed in one step.");
+  list.count("max_sequences", limits.max_sequences, {1, kMostSequences},
+             "Requests that hold KV blocks at one time.");
+  list.count("small_max_tokens", limits.small_max_tokens, {1, kMostTokens},
+             "The same on devices with less memory than large_device.");
+  list.count("small_max_sequences", limits.small_max_sequences, {1, kMostSequences},
+             "The same on devices with less memory than large_device.");
+  list.value("large_device", limits.large_device, {Bytes(0), kMostReserve},
+             "Memory from which on a device counts as large.");
+}
+
+void fields(FieldList& list, EngineSchedule& schedule) {
+  list.text("order", schedule.order, {"running-first", "prefill-first"},
+            "What a step is filled with first.");
+  list.text("mixed", schedule.mixed, {"yes", "no"}, "Prompts and decode steps share a step.");
+  list.text("chunking", schedule.chunking, {"yes", "no"}, "A prompt may be cut into chunks.");
+  list.count("chunk_unit", schedule.chunk_unit, {1, kMostTokens},
+             "A chunk that does not end its prompt is a multiple of it.");
+  list.count("prefills_per_step", schedule.prefills_per_step, {0, kMostSequences},
+             "Most prompts in a step; 0: no limit.");
+  list.text("admission", schedule.admission, {"none", "partial", "full"},
+            "KV that a new request must find free for its answer.");
+  list.value("watermark", schedule.watermark, {0, 1},
+             "Share of the blocks that a new request leaves free.");
+  list.value("partial_start", schedule.partial_start, {0, 1},
+             "Partial admission: share of the answer reserved at first.");
+  list.value("partial_floor", schedule.partial_floor, {0, 1}, "The lowest that it falls to.");
+  list.value("partial_steps", schedule.partial_steps, {1, 1e6}, "Decode steps until it is there.");
+  list.count("partial_clip", schedule.partial_clip, {1, kMostTokens},
+             "Tokens of an answer that count at most.");
+  list.text("preemption", schedule.preemption, {"last-to-head", "fewest-to-end", "never"},
+            "Who gives its KV blocks back when there are none, and where it waits.");
+}
+
+void fields(FieldList& list, EngineMemory& memory) {
+  list.count("block", memory.block, {1, 4096}, "Tokens of a KV block.");
+  list.value("share", memory.share, {0.01, 1}, "Share of the memory that the engine takes.");
+  list.text("base", memory.base, {"total", "free"},
+            "What it is a share of: the device, or what weights and workspace leave.");
+  list.value("reserve", memory.reserve, {Bytes(0), kMostReserve},
+             "Kept by the process beside weights and activations.");
+  list.value("reserve_per_token", memory.reserve_per_token, {Bytes(0), kMostReserve},
+             "The same per token of the largest step.");
+}
+
+void fields(FieldList& list, EngineGraphs& graphs) {
+  list.text("sizes", graphs.sizes, {}, "Sizes that steps are padded to: \"1,2,4,8..256/8\".");
+  list.text("mixed", graphs.mixed, {"yes", "no"}, "Steps with prompts run as graphs, too.");
+  list.count("largest", graphs.largest, {0, kMostTokens},
+             "Largest size; 0: the most sequences that there may be.");
+}
+
+void fields(FieldList& list, EngineHost& host) {
+  list.value("per_step", host.per_step, {Seconds(0), kLongest}, "Host time of a step.");
+  list.value("per_sequence", host.per_sequence, {Seconds(0), kLongest},
+             "The same per sequence in the step.");
+  list.value("per_request", host.per_request, {Seconds(0), kLongest},
+             "From the arrival of a request until it can be scheduled, and back.");
+  list.value("per_layer", host.per_layer, {Seconds(0), kLongest},
+             "Launches of one layer in a step without a graph.");
+  list.text("overlap", host.overlap, {"yes", "no"}, "The host works while the GPU does.");
+  list.count("stream_interval", host.stream_interval, {1, 10000},
+             "Tokens that are sent to the client together.");
+}
+
+void fields(FieldList& list, EngineSpec& spec) {
+  list.group("limits", spec.limits);
+  list.group("schedule", spec.schedule);
+  list.group("memory", spec.memory);
+  list.group("graphs", spec.graphs);
+  list.group("host", spec.host);
+}
+
+}  // namespace foretell

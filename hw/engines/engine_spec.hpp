@@ -1,0 +1,85 @@
+// What a serving engine does in one step, as typed facts of one release.
+//
+// Words that name a rule are explained where the scheduler follows them (model/serving). Sizes are
+// per worker: the GPUs that share one copy of the network.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "model/base/units.hpp"
+
+namespace foretell {
+
+class FieldList;
+
+// How many tokens and sequences a step may have.
+struct EngineLimits {
+  int max_tokens = 0;        // computed in one step
+  int max_sequences = 0;     // that hold KV blocks
+  int small_max_tokens = 0;  // the same on devices with less memory than `large_device`
+  int small_max_sequences = 0;
+  Bytes large_device;
+};
+
+struct EngineSchedule {
+  std::string order;          // running-first | prefill-first
+  std::string mixed;          // yes | no: decode steps and prompts share a step
+  std::string chunking;       // yes | no: a prompt may be cut
+  int chunk_unit = 1;         // a cut is a multiple of it
+  int prefills_per_step = 0;  // most prompts in a step; 0: no limit
+  std::string admission;      // none | partial | full: KV that a request must find for its answer
+  double watermark = 0;       // share of the blocks that a new request must leave free
+  double partial_start = 0;   // partial: share of the answer that is reserved …
+  double partial_floor = 0;   // … falling to this …
+  double partial_steps = 1;   // … in so many decode steps
+  int partial_clip = 0;       // tokens of an answer that count at most
+  std::string preemption;     // last-to-head | fewest-to-end | never
+};
+
+struct EngineMemory {
+  int block = 1;     // tokens of a KV block
+  double share = 0;  // of the memory that `base` names
+  std::string base;  // total | free: of the device, or of what weights and workspace leave
+  Bytes reserve;     // what the process keeps beside weights and workspace: fitted or measured
+  Bytes reserve_per_token;  // of the largest step, beside the activations of the network
+};
+
+struct EngineGraphs {
+  std::string sizes;  // "1,2,4,8..256/8,272..512/16": steps padded up to one of them
+  std::string mixed;  // yes | no: also steps with prompts
+  int largest = 0;    // 0: as many as there may be sequences
+};
+
+// Time of the processor per step. With `overlap` it runs beside the GPU, and a step takes the
+// longer of the two.
+struct EngineHost {
+  Seconds per_step;
+  Seconds per_sequence;     // in the step
+  Seconds per_request;      // from its arrival until it can be scheduled
+  Seconds per_layer;        // of a step without a graph: launches
+  std::string overlap;      // yes | no
+  int stream_interval = 1;  // tokens that are sent to the client together
+};
+
+struct EngineSpec {
+  std::string id;       // "vllm-0.8": the name of its file
+  std::string engine;   // "vllm"
+  std::string since;    // first release that it describes: "0.8"
+  std::string name;     // "vLLM V1"
+  std::string library;  // whose kernels it calls: "vllm"
+  EngineLimits limits;
+  EngineSchedule schedule;
+  EngineMemory memory;
+  EngineGraphs graphs;
+  EngineHost host;
+};
+
+void fields(FieldList& list, EngineSpec& spec);
+void fields(FieldList& list, EngineLimits& limits);
+void fields(FieldList& list, EngineSchedule& schedule);
+void fields(FieldList& list, EngineMemory& memory);
+void fields(FieldList& list, EngineGraphs& graphs);
+void fields(FieldList& list, EngineHost& host);
+
+}  // namespace foretell

@@ -1,0 +1,27 @@
+// --prefill 'tp=4,workers=2', --speculate 3,acceptance=0.7
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace foretell {
+
+// Workers that do one of prefill and decode.
+struct WorkerSplit {
+  int tp = 1;
+  int workers = 1;
+  std::int64_t max_sequences = 0;  // batch=N; 0: the engine's
+  std::int64_t max_tokens = 0;     // tokens=N
+};
+
+struct Speculation {
+  std::int64_t drafts = 0;
+  double acceptance = 0;  // of one guess
+};
+
+// UserErrors start with the option and say what is known.
+WorkerSplit parse_split(std::string_view option, std::string_view text);
+Speculation parse_speculation(std::string_view text);
+
+}  // namespace foretell

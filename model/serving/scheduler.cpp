@@ -1,0 +1,276 @@
+#include "model/serving/scheduler.hpp"
+
+#include <algorithm>
+
+#include "model/base/errors.hpp"
+
+namespace foretell {
+
+Scheduler::Scheduler(const WorkerRules& rules)
+    : rules_(rules), pool_(rules.blocks), ratio_(rules.partial_start) {}
+
+bool Scheduler::fits(std::int64_t input, std::int64_t output) const {
+  const std::int64_t longest = rules_.prefill_only ? input : input + output - 1;
+  const bool step = rules_.chunking || rules_.decode_only || input <= rules_.max_tokens;
+  return step && blocks_for(longest, rules_.block) + rules_.watermark_blocks <= pool_.total();
+}
+
+std::int64_t Scheduler::load() const {
+  std::int64_t sum = 0;
+  for (const Sequence* one : running_)
+    sum += std::int64_t{one->input} + one->output - one->computed;
+  for (const Sequence* one : waiting_) sum += std::int64_t{one->input} + one->output;
+  return sum;
+}
+
+std::int64_t Scheduler::blocks_needed(const Sequence& sequence, std::int64_t tokens) const {
+  const std::int64_t end =
+      std::min(sequence.computed + tokens + rules_.drafts, rules_.max_length) - sequence.shared;
+  return std::max<std::int64_t>(
+      0, blocks_for(std::max<std::int64_t>(0, end), rules_.block) - sequence.blocks);
+}
+
+std::int64_t Scheduler::blocks_at_end(const Sequence& sequence) const {
+  const std::int64_t answer = rules_.prefill_only ? 0 : sequence.output - 1;
+  return blocks_for(sequence.input + answer + rules_.drafts - sequence.shared, rules_.block);
+}
+
+// The most of a prompt that fits the step.
+std::int64_t Scheduler::cut(std::int64_t missing) const {
+  if (missing <= budget_) return missing;
+  if (!rules_.chunking) return 0;
+  return budget_ / rules_.chunk_unit * rules_.chunk_unit;
+}
+
+void Scheduler::put(Sequence* sequence, std::int64_t tokens) {
+  sequence->planned = static_cast<std::int32_t>(tokens);
+  budget_ -= tokens;
+  const std::int64_t missing = sequence->known() - sequence->computed;
+  if (missing == 1 && sequence->generated > 0) {
+    plan_.decodes.push_back(sequence);
+    plan_.decode_positions += sequence->computed + tokens;
+    return;
+  }
+  ++prompts_;
+  plan_.chunks.push_back({sequence, tokens, sequence->computed, tokens == missing});
+}
+
+void Scheduler::preempt(Sequence* victim) {
+  pool_.give_back(victim->blocks);
+  if (rules_.admission == Admission::kFull) committed_ -= blocks_at_end(*victim);
+  victim->blocks = 0;
+  victim->computed = victim->shared;
+  if (victim->planned > 0) {  // it was in this step already
+    budget_ += victim->planned;
+    const auto decode = std::find(plan_.decodes.begin(), plan_.decodes.end(), victim);
+    if (decode != plan_.decodes.end()) {
+      plan_.decode_positions -= victim->known();
+      plan_.decodes.erase(decode);
+    } else {
+      const auto chunk =
+          std::find_if(plan_.chunks.begin(), plan_.chunks.end(),
+                       [victim](const PlannedChunk& one) { return one.sequence == victim; });
+      if (chunk != plan_.chunks.end()) plan_.chunks.erase(chunk);
+    }
+    victim->planned = 0;
+  }
+  ++victim->preemptions;
+  ++preemptions_;
+  ++plan_.preempted;
+  running_.erase(std::find(running_.begin(), running_.end(), victim));
+  if (rules_.preemption == Preemption::kLastToHead) {
+    waiting_.push_front(victim);
+  } else {
+    waiting_.push_back(victim);
+  }
+}
+
+// Somebody gives blocks back; false when it is the one that asks, or nobody can.
+bool Scheduler::make_room(Sequence* asking) {
+  if (rules_.preemption == Preemption::kNever || running_.empty()) return false;
+  Sequence* victim = running_.back();
+  if (rules_.preemption == Preemption::kFewestToEnd) {
+    victim = *std::min_element(running_.begin(), running_.end(),
+                               [](const Sequence* a, const Sequence* b) {
+                                 if (a->generated != b->generated)
+                                   return a->generated < b->generated;
+                                 return a->input > b->input;
+                               });
+    if (running_.size() == 1) return false;
+    const double after = static_cast<double>(victim->generated + 1) / (victim->output + 1);
+    ratio_ = std::min(1.0, std::max(ratio_, after));
+  }
+  preempt(victim);
+  return victim != asking;
+}
+
+bool Scheduler::take_blocks(Sequence* sequence, std::int64_t tokens) {
+  const std::int64_t needed = blocks_needed(*sequence, tokens);
+  while (!pool_.take(needed)) {
+    if (!make_room(sequence)) return false;
+  }
+  sequence->blocks += needed;
+  return true;
+}
+
+void Scheduler::plan_running() {
+  // Preempted ones leave the list, at its end or anywhere.
+  for (std::size_t i = 0; i < running_.size();) {
+    Sequence* sequence = running_[i];
+    std::int64_t tokens = sequence->known() - sequence->computed;
+    if (tokens > budget_) tokens = cut(tokens);
+    if (tokens == 0) {
+      ++i;
+      continue;
+    }
+    if (sequence->planned > 0) {
+      ++i;
+      continue;
+    }
+    if (!take_blocks(sequence, tokens)) {
+      const bool stays = i < running_.size() && running_[i] == sequence;
+      if (stays) ++i;
+      continue;
+    }
+    put(sequence, tokens);
+    // Earlier ones may have left: find the place again.
+    if (i >= running_.size() || running_[i] != sequence) {
+      i = static_cast<std::size_t>(std::find(running_.begin(), running_.end(), sequence) -
+                                   running_.begin());
+    }
+    ++i;
+  }
+}
+
+// Blocks that a new sequence has to find beside those of its first chunk.
+bool Scheduler::admits(const Sequence& sequence, std::int64_t tokens) {
+  const std::int64_t needed = blocks_needed(sequence, tokens);
+  switch (rules_.admission) {
+    case Admission::kNone:
+      return needed + rules_.watermark_blocks <= pool_.free();
+    case Admission::kFull:
+      return committed_ + blocks_at_end(sequence) <= pool_.total();
+    case Admission::kPartial: {
+      double reserved = 0;
+      for (const Sequence* one : running_) {
+        const std::int64_t left = std::int64_t{one->output} - one->generated;
+        reserved += static_cast<double>(std::min(left, rules_.partial_clip)) * ratio_;
+      }
+      const std::int64_t own =
+          std::min<std::int64_t>(sequence.output - sequence.generated, rules_.partial_clip);
+      const auto block = static_cast<double>(rules_.block);
+      const double free = static_cast<double>(pool_.free()) * block - reserved;
+      const bool whole = tokens >= sequence.known() - sequence.computed;
+      const double asked = static_cast<double>(tokens) + (whole ? static_cast<double>(own) : 0);
+      return asked + block <= free || (running_.empty() && needed <= pool_.free());
+    }
+  }
+  throw InternalError(__FILE__, __LINE__, "an admission without a rule");
+}
+
+void Scheduler::admit() {
+  plan_.refusal = Refusal::kNothingWaits;
+  while (!waiting_.empty()) {
+    Sequence* sequence = waiting_.front();
+    if (static_cast<std::int64_t>(running_.size()) >= rules_.max_sequences) {
+      plan_.refusal = Refusal::kSequences;
+      return;
+    }
+    if (budget_ <= 0) {
+      plan_.refusal = Refusal::kTokens;
+      return;
+    }
+    if (rules_.prefills_per_step > 0 && prompts_ >= rules_.prefills_per_step) {
+      plan_.refusal = Refusal::kOrder;
+      return;
+    }
+    if (sequence->computed == 0 && sequence->shared > 0) sequence->computed = sequence->shared;
+    const std::int64_t tokens = cut(sequence->known() - sequence->computed);
+    if (tokens == 0) {
+      plan_.refusal = Refusal::kTokens;
+      return;
+    }
+    if (!admits(*sequence, tokens) || !pool_.take(blocks_needed(*sequence, tokens))) {
+      plan_.refusal = Refusal::kBlocks;
+      blocked_ = rules_.prefill_first;
+      return;
+    }
+    sequence->blocks += blocks_needed(*sequence, tokens);
+    if (rules_.admission == Admission::kFull) committed_ += blocks_at_end(*sequence);
+    waiting_.pop_front();
+    running_.push_back(sequence);
+    put(sequence, tokens);
+  }
+}
+
+bool Scheduler::has_open_prompt() const {
+  return std::any_of(running_.begin(), running_.end(), [](const Sequence* one) {
+    return one->known() - one->computed > 1 || one->generated == 0;
+  });
+}
+
+void Scheduler::plan_decodes_alone() {
+  plan_running();
+  if (!plan_.decodes.empty() && ratio_ > rules_.partial_floor) {
+    ratio_ = std::max(rules_.partial_floor, ratio_ - (rules_.partial_start - rules_.partial_floor) /
+                                                         rules_.partial_steps);
+  }
+}
+
+const StepPlan& Scheduler::plan() {
+  plan_.decodes.clear();
+  plan_.chunks.clear();
+  plan_.decode_positions = 0;
+  plan_.preempted = 0;
+  prompts_ = 0;
+  budget_ = rules_.max_tokens;
+  if (!rules_.prefill_first) {
+    plan_running();
+    if (plan_.preempted == 0) admit();
+    return plan_;
+  }
+  if (running_.empty()) {
+    ratio_ = rules_.partial_start;
+    blocked_ = false;
+  }
+  const bool continues = has_open_prompt();
+  if (continues) {  // the rest of a prompt that was cut
+    for (Sequence* sequence : running_) {
+      const std::int64_t missing = sequence->known() - sequence->computed;
+      if (missing <= 1 && sequence->generated > 0) continue;
+      const std::int64_t tokens = cut(missing);
+      if (tokens > 0 && take_blocks(sequence, tokens)) put(sequence, tokens);
+      break;
+    }
+  }
+  if (!blocked_ && plan_.preempted == 0) {
+    admit();
+  } else {
+    plan_.refusal = waiting_.empty() ? Refusal::kNothingWaits : Refusal::kBlocks;
+  }
+  if (rules_.mixed || plan_.chunks.empty()) plan_decodes_alone();
+  return plan_;
+}
+
+void Scheduler::finish(const std::vector<Sequence*>& done) {
+  const auto advance = [](Sequence* sequence) {
+    sequence->computed += sequence->planned;
+    sequence->planned = 0;
+  };
+  for (Sequence* sequence : plan_.decodes) advance(sequence);
+  for (const PlannedChunk& chunk : plan_.chunks) advance(chunk.sequence);
+  if (done.empty()) return;
+  blocked_ = false;
+  for (Sequence* sequence : done) {
+    pool_.give_back(sequence->blocks);
+    if (rules_.admission == Admission::kFull) committed_ -= blocks_at_end(*sequence);
+    sequence->blocks = 0;
+    sequence->request = -1 - sequence->request;  // marks those that leave
+  }
+  running_.erase(std::remove_if(running_.begin(), running_.end(),
+                                [](const Sequence* one) { return one->request < 0; }),
+                 running_.end());
+  for (Sequence* sequence : done) sequence->request = -1 - sequence->request;
+}
+
+}  // namespace foretell

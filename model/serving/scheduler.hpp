@@ -1,0 +1,110 @@
+// What a worker computes next: the rules of a serving engine, without any notion of time.
+//
+// One scheduler serves all engines; its rules are data (hw/engines). In the order in which a step
+// is made:
+//   running first   every running sequence gets its next token or its next chunk, then waiting
+//                   ones are admitted while tokens, places and blocks last
+//   prefill first   waiting sequences are admitted first; with prompts in it, a step that is not
+//                   `mixed` leaves all decodes out
+// A sequence has `input + generated` known tokens, of which `computed` are in the KV cache. What is
+// missing is computed, as far as the step allows; when nothing is, the sequence gets a token. A
+// preempted sequence has computed = 0 and computes all of them again.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "model/serving/block_pool.hpp"
+#include "model/serving/worker_rules.hpp"
+
+namespace foretell {
+
+// A request on a worker.
+struct Sequence {
+  std::int64_t request = 0;  // number of the request
+  std::int32_t input = 0;
+  std::int32_t output = 0;  // tokens that it will have when it is done
+  std::int32_t generated = 0;
+  std::int64_t computed = 0;  // tokens in the KV cache
+  std::int64_t blocks = 0;
+  std::int32_t planned = 0;  // tokens in the step that runs
+  std::int32_t preemptions = 0;
+  std::int32_t shared = 0;  // tokens of its prompt that stand in shared blocks
+  std::int32_t place = 0;   // the worker's own number of it
+
+  std::int64_t known() const { return std::int64_t{input} + generated; }
+};
+
+struct PlannedChunk {
+  Sequence* sequence;
+  std::int64_t tokens;
+  std::int64_t context;
+  bool ends_prompt;
+};
+
+// Why a waiting sequence was not admitted.
+enum class Refusal { kNothingWaits, kTokens, kSequences, kBlocks, kOrder };
+
+struct StepPlan {
+  std::vector<Sequence*> decodes;
+  std::vector<PlannedChunk> chunks;
+  std::int64_t decode_positions = 0;
+  std::int64_t preempted = 0;
+  Refusal refusal = Refusal::kNothingWaits;
+
+  bool empty() const { return decodes.empty() && chunks.empty(); }
+};
+
+class Scheduler {
+ public:
+  explicit Scheduler(const WorkerRules& rules);
+
+  // The sequence outlives its stay. InternalError when it can never be served.
+  void add(Sequence* sequence) { waiting_.push_back(sequence); }
+
+  // Makes the next step and takes its blocks; the plan is valid until the next call.
+  const StepPlan& plan();
+
+  // The step is over: its tokens are in the cache. Sequences of `done` leave and give their blocks
+  // back.
+  void finish(const std::vector<Sequence*>& done);
+
+  // Could the sequence ever be served, alone?
+  bool fits(std::int64_t input, std::int64_t output) const;
+
+  std::size_t running() const { return running_.size(); }
+  std::size_t waiting() const { return waiting_.size(); }
+  const BlockPool& pool() const { return pool_; }
+  std::int64_t preemptions() const { return preemptions_; }
+  // Tokens of all that are here, known and still to come: what a router compares.
+  std::int64_t load() const;
+
+ private:
+  void plan_running();
+  void plan_decodes_alone();
+  void admit();
+  bool has_open_prompt() const;
+  bool take_blocks(Sequence* sequence, std::int64_t tokens);
+  bool make_room(Sequence* asking);
+  void preempt(Sequence* victim);
+  bool admits(const Sequence& sequence, std::int64_t tokens);
+  std::int64_t blocks_needed(const Sequence& sequence, std::int64_t tokens) const;
+  std::int64_t blocks_at_end(const Sequence& sequence) const;
+  void put(Sequence* sequence, std::int64_t tokens);
+  std::int64_t cut(std::int64_t missing) const;
+
+  const WorkerRules& rules_;
+  BlockPool pool_;
+  std::vector<Sequence*> running_;  // in the order in which they were admitted
+  std::deque<Sequence*> waiting_;
+  StepPlan plan_;
+  std::int64_t budget_ = 0;     // tokens left in the step
+  std::int64_t prompts_ = 0;    // in the step
+  std::int64_t committed_ = 0;  // full admission: blocks of all running ones at their end
+  double ratio_;                // partial admission
+  std::int64_t preemptions_ = 0;
+  bool blocked_ = false;  // prefill first: a refusal for blocks holds until somebody leaves
+};
+
+}  // namespace foretell

@@ -1,0 +1,59 @@
+// A service: clients, a router, workers and a link for KV caches, as SystemC modules.
+//
+//   clients ── requests ──▶ router ──▶ worker 0 … n ──▶ answers
+//                                   └─▶ KV link ─▶ decode worker 0 … m (disaggregated)
+//
+// Every module wakes at its own events; steps of workers take what the step timer says. Time is
+// counted in nanoseconds, so that years fit.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "model/base/units.hpp"
+#include "model/serving/service_result.hpp"
+#include "model/serving/step_timer.hpp"
+#include "model/serving/worker_rules.hpp"
+#include "workloads/traffic/load.hpp"
+
+namespace foretell {
+
+enum class Router {
+  kRoundRobin,
+  kLeastLoaded,  // fewest tokens still to compute and to make
+  kPrefixAware,  // the worker that has the session; else the least loaded
+};
+
+// Equal workers. The timer is shared: equal steps are executed once for all of them.
+struct WorkerGroup {
+  WorkerRules rules;
+  StepTimer* timer = nullptr;
+  int workers = 1;
+  int ranks = 1;  // attention-data-parallel ranks of a worker, in lock step
+};
+
+// Between prefill and decode workers; transfers follow one another.
+struct KvLinkRules {
+  Seconds latency;
+  BytesPerSecond rate;
+  Bytes per_token;  // of the KV cache
+};
+
+struct ServiceSetup {
+  const Load* load = nullptr;
+  WorkerGroup serving;                // or the prefill workers
+  std::vector<WorkerGroup> decoding;  // one group where decoding is separate, else none
+  KvLinkRules link;
+  Router router = Router::kRoundRobin;
+  std::int64_t warm_up = 0;
+  std::uint64_t seed = 0;
+  std::size_t slices = 0;  // so many steps are kept for a timeline
+  // Called now and then with the share of the answers that are there; false: stop.
+  std::function<bool(double)> progress;
+};
+
+// UserError when a request of the load can never be served: what it needs, and what would help.
+ServiceResult run_service(const ServiceSetup& setup);
+
+}  // namespace foretell

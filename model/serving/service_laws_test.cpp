@@ -1,0 +1,274 @@
+// Laws that any server keeps: queues with known answers, conservation, monotony.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "model/base/errors.hpp"
+#include "model/serving/service.hpp"
+
+namespace foretell {
+namespace {
+
+// A machine whose steps take a constant and a time per token.
+class PlainTimer : public StepTimer {
+ public:
+  PlainTimer(double step, double token, double position = 0)
+      : step_(step), token_(token), position_(position) {}
+  StepTime time(const StepShape& shape) override {
+    ++calls_;
+    StepTime time;
+    time.total = Seconds(step_ + token_ * static_cast<double>(shape.tokens()) +
+                         position_ * static_cast<double>(shape.decode_positions));
+    return time;
+  }
+  std::int64_t executed() const override { return calls_; }
+
+ private:
+  double step_;
+  double token_;
+  double position_;
+  std::int64_t calls_ = 0;
+};
+
+WorkerRules plain_rules(std::int64_t tokens, std::int64_t sequences, std::int64_t blocks) {
+  WorkerRules rules;
+  rules.max_tokens = tokens;
+  rules.max_sequences = sequences;
+  rules.max_length = 1 << 20;
+  rules.block = 16;
+  rules.blocks = blocks;
+  rules.overlap = false;
+  return rules;
+}
+
+Load poisson(double rate, std::int64_t requests, Distribution input, Distribution output) {
+  Load load;
+  load.arrivals = parse_arrivals("poisson", rate);
+  load.requests = requests;
+  load.input_len = std::move(input);
+  load.output_len = std::move(output);
+  return load;
+}
+
+Load closed(std::int64_t clients, std::int64_t requests, std::int64_t input, std::int64_t output) {
+  Load load;
+  load.concurrency = clients;
+  load.requests = requests;
+  load.input_len = Distribution::certain(static_cast<double>(input));
+  load.output_len = Distribution::certain(static_cast<double>(output));
+  return load;
+}
+
+ServiceSetup setup_of(const Load& load, const WorkerRules& rules, StepTimer& timer,
+                      int workers = 1) {
+  ServiceSetup setup;
+  setup.load = &load;
+  setup.serving.rules = rules;
+  setup.serving.timer = &timer;
+  setup.serving.workers = workers;
+  return setup;
+}
+
+// One request at a time, answered in one step: a queue with one server.
+TEST(ServiceLaws, WaitsLikeAQueueWithFixedService) {
+  constexpr double kService = 0.01;
+  constexpr double kUse = 0.7;
+  const Load load =
+      poisson(kUse / kService, 400'000, Distribution::certain(10), Distribution::certain(1));
+  PlainTimer timer(kService, 0);
+  const ServiceResult result = run_service(setup_of(load, plain_rules(1000, 1, 1000), timer));
+  const double expected = kService * (1 + kUse / (2 * (1 - kUse)));  // Pollaczek, Khinchine
+  EXPECT_NEAR(e2e_of(result).mean, expected, 0.01 * expected);
+}
+
+TEST(ServiceLaws, WaitsLikeAQueueWithExponentialService) {
+  constexpr double kToken = 1e-5;
+  constexpr double kUse = 0.6;
+  std::vector<Distribution::Point> lengths;  // exponential, mean 1000 tokens
+  for (int i = 0; i < 4000; ++i) {
+    const double value = 2.5 + 5.0 * i;
+    lengths.push_back({std::round(value), std::exp(-value / 1000)});
+  }
+  const Distribution input(lengths);
+  const double service = kToken * input.mean();
+  const Load load = poisson(kUse / service, 1'000'000, input, Distribution::certain(1));
+  PlainTimer timer(0, kToken);
+  const ServiceResult result = run_service(setup_of(load, plain_rules(100'000, 1, 10'000), timer));
+  const double expected = service / (1 - kUse);
+  EXPECT_NEAR(e2e_of(result).mean, expected, 0.01 * expected);
+}
+
+TEST(ServiceLaws, LittlesLawIsExact) {
+  const Load load = poisson(20, 5000, Distribution::uniform(50, 500), Distribution::uniform(2, 60));
+  PlainTimer timer(0.002, 1e-5);
+  const ServiceResult result = run_service(setup_of(load, plain_rules(2048, 64, 4000), timer, 2));
+  double seconds = 0;
+  for (const ServedRequest& request : result.requests) {
+    ASSERT_GE(request.end_s, request.first_s);
+    seconds += static_cast<double>(request.end_s);
+  }
+  EXPECT_NEAR(result.request_seconds, seconds, 1e-4 * seconds);  // floats
+}
+
+TEST(ServiceLaws, TokensAndBlocksAreConserved) {
+  WorkerRules rules = plain_rules(512, 64, 300);
+  for (const bool prefill_first : {false, true}) {
+    for (const Admission admission : {Admission::kNone, Admission::kPartial, Admission::kFull}) {
+      rules.prefill_first = prefill_first;
+      rules.mixed = !prefill_first;
+      rules.admission = admission;
+      rules.preemption = admission == Admission::kFull      ? Preemption::kNever
+                         : admission == Admission::kPartial ? Preemption::kFewestToEnd
+                                                            : Preemption::kLastToHead;
+      rules.partial_start = 0.5;
+      rules.partial_clip = 4096;
+      const Load load =
+          poisson(50, 800, Distribution::uniform(10, 900), Distribution::uniform(1, 300));
+      PlainTimer timer(0.002, 1e-5);
+      const ServiceResult result = run_service(setup_of(load, rules, timer));
+      EXPECT_EQ(result.answered, 800);
+      EXPECT_EQ(result.leaked_blocks, 0);
+      std::int64_t input = 0;
+      std::int64_t output = 0;
+      for (const ServedRequest& request : result.requests) {
+        input += request.input;
+        output += request.output;
+      }
+      EXPECT_EQ(result.output_tokens, output);
+      if (result.preemptions == 0) {
+        EXPECT_EQ(result.prompt_tokens, input);
+      } else {
+        EXPECT_GT(result.prompt_tokens, input);
+      }
+      if (admission == Admission::kNone) {
+        EXPECT_GT(result.preemptions, 0);
+      }
+      if (admission == Admission::kFull) {
+        EXPECT_EQ(result.preemptions, 0);
+      }
+    }
+  }
+}
+
+double throughput(const WorkerRules& rules, double step, double token, double position,
+                  int workers) {
+  const Load load = closed(64, 640, 300, 100);
+  PlainTimer timer(step, token, position);
+  return output_tokens_per_s(run_service(setup_of(load, rules, timer, workers)));
+}
+
+TEST(ServiceLaws, MoreOfAnythingNeverLowersTheThroughput) {
+  double last = 0;
+  for (const std::int64_t blocks : {40, 80, 160, 400, 1200, 2000}) {
+    WorkerRules rules = plain_rules(1024, 64, blocks);
+    rules.admission = Admission::kFull;
+    rules.preemption = Preemption::kNever;
+    const double now = throughput(rules, 0.01, 1e-6, 1e-8, 1);
+    EXPECT_GE(now, last * (1 - 1e-9)) << blocks;
+    last = now;
+  }
+  last = 0;
+  for (const double position : {1e-6, 1e-7, 1e-8, 0.0}) {
+    const double now = throughput(plain_rules(1024, 64, 4000), 0.01, 1e-6, position, 1);
+    EXPECT_GE(now, last) << position;
+    last = now;
+  }
+  last = 0;
+  for (const int workers : {1, 2, 4, 8}) {
+    const double now = throughput(plain_rules(1024, 64, 4000), 0.001, 1e-5, 1e-7, workers);
+    EXPECT_GE(now, last) << workers;
+    last = now;
+  }
+  last = 0;
+  for (const std::int64_t budget : {128, 512, 2048, 8192, 32768}) {
+    const double now = throughput(plain_rules(budget, 64, 4000), 0.01, 1e-6, 1e-8, 1);
+    EXPECT_GE(now, last * (1 - 1e-9)) << budget;
+    last = now;
+  }
+}
+
+TEST(ServiceLaws, EqualInputGivesEqualBytes) {
+  const Load load = poisson(50, 500, Distribution::uniform(10, 900), Distribution::uniform(1, 90));
+  const auto run = [&load] {
+    PlainTimer timer(0.002, 1e-5);
+    return run_service(setup_of(load, plain_rules(512, 64, 300), timer, 2));
+  };
+  const ServiceResult a = run();
+  const ServiceResult b = run();
+  ASSERT_EQ(a.requests.size(), b.requests.size());
+  for (std::size_t i = 0; i < a.requests.size(); ++i) {
+    EXPECT_EQ(a.requests[i].first_s, b.requests[i].first_s);
+    EXPECT_EQ(a.requests[i].end_s, b.requests[i].end_s);
+  }
+}
+
+TEST(ServiceLaws, AClosedLoopKeepsItsClientsBusy) {
+  const Load load = closed(8, 80, 100, 50);
+  PlainTimer timer(0.01, 0);
+  const ServiceResult result = run_service(setup_of(load, plain_rules(8192, 64, 4000), timer));
+  // All eight start together and stay together: 50 steps of 10 ms each, ten times.
+  EXPECT_NEAR(result.end_s, 10 * 50 * 0.01, 1e-6);
+  EXPECT_NEAR(tpot_of(result).p50, 0.01, 1e-6);
+  EXPECT_NEAR(itl_of(result).p50, 0.01, 1e-5);
+  EXPECT_NEAR(output_tokens_per_s(result), 8 / 0.01, 1);
+}
+
+TEST(ServiceLaws, HostTimeIsHiddenByOverlapAlone) {
+  const Load load = closed(8, 80, 100, 50);
+  WorkerRules rules = plain_rules(8192, 64, 4000);
+  rules.host_per_step = Seconds(0.004);
+  PlainTimer timer(0.01, 0);
+  EXPECT_NEAR(tpot_of(run_service(setup_of(load, rules, timer))).mean, 0.014, 1e-6);
+  rules.overlap = true;
+  EXPECT_NEAR(tpot_of(run_service(setup_of(load, rules, timer))).mean, 0.01, 1e-6);
+  rules.host_per_step = Seconds(0.03);
+  EXPECT_NEAR(tpot_of(run_service(setup_of(load, rules, timer))).mean, 0.03, 1e-6);
+}
+
+TEST(ServiceLaws, SeparateDecodeWorkersGetTheCacheOverTheLink) {
+  const Load load = closed(4, 40, 1000, 20);
+  PlainTimer timer(0.01, 0);
+  ServiceSetup setup = setup_of(load, plain_rules(8192, 64, 4000), timer);
+  setup.serving.rules.prefill_only = true;
+  WorkerGroup decode;
+  decode.rules = plain_rules(8192, 64, 4000);
+  decode.rules.decode_only = true;
+  decode.timer = &timer;
+  setup.decoding = {decode};
+  setup.link = {Seconds(0), BytesPerSecond(1e9), Bytes(1e5)};
+  const ServiceResult result = run_service(setup);
+  EXPECT_EQ(result.answered, 40);
+  EXPECT_EQ(result.leaked_blocks, 0);
+  EXPECT_DOUBLE_EQ(result.transferred_bytes, 40 * 1000 * 1e5);
+  EXPECT_NEAR(result.link_busy_s, 4.0, 1e-6);
+  // Four caches of 0.1 s each cross one link: it is what binds.
+  EXPECT_GT(result.end_s, 4.0);
+  EXPECT_LT(result.end_s, 4.5);
+}
+
+TEST(ServiceLaws, AnInterruptionGivesWhatWasAnswered) {
+  const Load load = closed(8, 800, 100, 50);
+  PlainTimer timer(0.01, 0);
+  ServiceSetup setup = setup_of(load, plain_rules(8192, 64, 4000), timer);
+  setup.progress = [](double share) { return share < 0.25; };
+  const ServiceResult result = run_service(setup);
+  EXPECT_TRUE(result.interrupted);
+  EXPECT_GE(result.answered, 200);
+  EXPECT_LT(result.answered, 300);
+}
+
+TEST(ServiceLaws, ARequestThatNoWorkerHoldsIsRefused) {
+  PlainTimer timer(0.01, 0);
+  const Load load = closed(1, 1, 1000, 1000);
+  try {
+    run_service(setup_of(load, plain_rules(8192, 64, 100), timer));
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("needs 125 KV blocks of 16 tokens"));
+  }
+}
+
+}  // namespace
+}  // namespace foretell

@@ -1,0 +1,454 @@
+#include "model/serving/service_modules.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "hw/engines/size_list.hpp"
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr double kTicks = 1e9;                 // per second
+constexpr std::size_t kMostSeconds = 100'000;  // of the timeline
+
+enum : std::uint64_t { kGuessStream = 100 };
+
+}  // namespace
+
+sc_core::sc_time service_time(Seconds time) {
+  return sc_core::sc_time::from_value(
+      static_cast<sc_dt::uint64>(std::max(0LL, std::llround(time.value() * kTicks))));
+}
+
+double service_now() { return static_cast<double>(sc_core::sc_time_stamp().value()) / kTicks; }
+
+ServingWorker& ServiceState::route(const std::vector<ServingWorker*>& workers,
+                                   std::int32_t session) {
+  const Router router = setup->router;
+  const auto least = [&workers] {
+    return std::min_element(
+        workers.begin(), workers.end(),
+        [](const ServingWorker* a, const ServingWorker* b) { return a->load() < b->load(); });
+  };
+  if (workers.size() == 1) return *workers.front();
+  if (router == Router::kPrefixAware && session >= 0) {
+    const auto place = static_cast<std::size_t>(session);
+    if (place >= session_worker.size()) session_worker.resize(place + 1, -1);
+    if (session_worker[place] < 0) {
+      session_worker[place] = static_cast<std::int32_t>(least() - workers.begin());
+    }
+    return *workers[static_cast<std::size_t>(session_worker[place])];
+  }
+  if (router != Router::kRoundRobin) return **least();
+  return *workers[next_worker++ % workers.size()];
+}
+
+void ServiceState::count_requests(std::int64_t change) {
+  const double now = service_now();
+  result.request_seconds += static_cast<double>(in_service) * (now - counted_until);
+  counted_until = now;
+  in_service += change;
+}
+
+void ServiceState::answered(const Sequence& sequence, double now) {
+  ServedRequest& request = result.requests[static_cast<std::size_t>(sequence.request)];
+  request.end_s = static_cast<float>(now - request.arrival_s);
+  request.preemptions += sequence.preemptions;
+  result.end_s = std::max(result.end_s, now);
+  ++result.answered;
+  count_requests(-1);
+  clients->answer_came();
+}
+
+ServingClients::ServingClients(const sc_core::sc_module_name& name, ServiceState& state)
+    : sc_module(name), state_(state), source_(*state.setup->load) {
+  SC_METHOD(send_due);
+  sensitive << due_;
+  dont_initialize();
+  due_.notify(sc_core::SC_ZERO_TIME);
+}
+
+void ServingClients::send(const TrafficRequest& request) {
+  const double now = service_now();
+  ServiceResult& result = state_.result;
+  ServedRequest served;
+  served.arrival_s = now;
+  served.input = request.input_len;
+  served.output = request.output_len;
+  Sequence sequence;
+  sequence.request = static_cast<std::int64_t>(result.requests.size());
+  sequence.input = request.input_len;
+  sequence.output = request.output_len;
+  ServingWorker& worker = state_.route(state_.serving, request.session);
+  served.worker = worker.number();
+  result.requests.push_back(served);
+  result.last_arrival_s = now;
+  state_.count_requests(1);
+  worker.accept(sequence, true);
+  if (source_.is_done()) {
+    double waiting = 0;
+    for (const ServingWorker* one : state_.serving) waiting += static_cast<double>(one->waiting());
+    result.waiting_at_last_arrival = waiting;
+  }
+}
+
+void ServingClients::send_due() {
+  const Load& load = *state_.setup->load;
+  if (load.is_closed()) {
+    for (std::int64_t i = 0; i < load.concurrency && !source_.is_done(); ++i) send(source_.next());
+    return;
+  }
+  if (has_pending_) {
+    has_pending_ = false;
+    send(pending_);
+  }
+  while (!source_.is_done() && !state_.stopped) {
+    pending_ = source_.next();
+    const sc_core::sc_time at = service_time(Seconds(pending_.arrival_s));
+    if (at > sc_core::sc_time_stamp()) {
+      has_pending_ = true;
+      due_.notify(at - sc_core::sc_time_stamp());
+      return;
+    }
+    send(pending_);
+  }
+}
+
+void ServingClients::answer_came() {
+  if (!state_.setup->load->is_closed() || source_.is_done() || state_.stopped) return;
+  send(source_.next());
+}
+
+ServingWorker::ServingWorker(const sc_core::sc_module_name& name, ServiceState& state,
+                             const WorkerGroup& group, std::int32_t number)
+    : sc_module(name),
+      state_(state),
+      group_(group),
+      number_(number),
+      guesses_(state.setup->seed, kGuessStream + static_cast<std::uint64_t>(number)) {
+  for (int i = 0; i < group.ranks; ++i) ranks_.push_back(std::make_unique<Scheduler>(group.rules));
+  plans_.resize(ranks_.size());
+  SC_METHOD(arrive);
+  sensitive << arrived_;
+  dont_initialize();
+  SC_METHOD(step);
+  sensitive << wake_;
+  dont_initialize();
+}
+
+std::int64_t ServingWorker::load() const {
+  std::int64_t sum = 0;
+  for (const auto& rank : ranks_) sum += rank->load();
+  for (const Arriving& one : arriving_)
+    sum += std::int64_t{one.sequence->input} + one.sequence->output;
+  return sum;
+}
+
+std::size_t ServingWorker::running() const {
+  std::size_t sum = 0;
+  for (const auto& rank : ranks_) sum += rank->running();
+  return sum;
+}
+
+std::size_t ServingWorker::waiting() const {
+  std::size_t sum = arriving_.size();
+  for (const auto& rank : ranks_) sum += rank->waiting();
+  return sum;
+}
+
+std::int64_t ServingWorker::blocks_used() const {
+  std::int64_t sum = 0;
+  for (const auto& rank : ranks_) sum += rank->pool().used();
+  return sum;
+}
+
+std::int64_t ServingWorker::preemptions() const {
+  std::int64_t sum = 0;
+  for (const auto& rank : ranks_) sum += rank->preemptions();
+  return sum;
+}
+
+double ServingWorker::kv_share() const {
+  const double all = static_cast<double>(group_.rules.blocks) * static_cast<double>(ranks_.size());
+  return all > 0 ? static_cast<double>(blocks_used()) / all : 0;
+}
+
+void ServingWorker::accept(Sequence sequence, bool from_client) {
+  Sequence* place = nullptr;
+  if (free_.empty()) {
+    places_.emplace_back();
+    place = &places_.back();
+    place->place = static_cast<std::int32_t>(places_.size() - 1);
+    last_token_.push_back(0);
+  } else {
+    place = free_.back();
+    free_.pop_back();
+  }
+  sequence.place = place->place;
+  *place = sequence;
+  const double share = group_.rules.prefix_share;
+  if (from_client && share > 0) {
+    place->shared = static_cast<std::int32_t>(
+        std::min<double>(place->input - 1, std::floor(share * place->input)));
+    place->shared -= place->shared % static_cast<std::int32_t>(group_.rules.block);
+  }
+  last_token_[static_cast<std::size_t>(place->place)] = service_now();
+  const Seconds delay = from_client ? group_.rules.host_per_request : Seconds(0);
+  const sc_core::sc_time ready = sc_core::sc_time_stamp() + service_time(delay);
+  arriving_.push_back({ready, place});
+  if (arriving_.size() == 1) arrived_.notify(ready - sc_core::sc_time_stamp());
+}
+
+void ServingWorker::arrive() {
+  while (!arriving_.empty() && arriving_.front().ready <= sc_core::sc_time_stamp()) {
+    const auto rank =
+        std::min_element(ranks_.begin(), ranks_.end(), [](const auto& a, const auto& b) {
+          return a->running() + a->waiting() < b->running() + b->waiting();
+        });
+    (*rank)->add(arriving_.front().sequence);
+    arriving_.pop_front();
+  }
+  if (!arriving_.empty()) arrived_.notify(arriving_.front().ready - sc_core::sc_time_stamp());
+  if (!busy_) wake_.notify(sc_core::SC_ZERO_TIME);
+}
+
+StepShape ServingWorker::shape_of(const StepPlan& plan) const {
+  StepShape shape;
+  shape.decodes = static_cast<std::int64_t>(plan.decodes.size()) + ghosts_;
+  shape.tokens_each = 1 + group_.rules.drafts;
+  shape.decode_positions =
+      plan.decode_positions +
+      (plan.decodes.empty()
+           ? ghosts_
+           : ghosts_ * plan.decode_positions / static_cast<std::int64_t>(plan.decodes.size()));
+  for (const PlannedChunk& chunk : plan.chunks) {
+    shape.chunks.push_back({chunk.tokens, chunk.context});
+    if (chunk.ends_prompt) ++shape.finished_prompts;
+  }
+  shape.padded_tokens = shape.tokens();
+  if (shape.chunks.empty() || group_.rules.mixed_graphs) {
+    const std::int64_t padded = padded_size(group_.rules.graph_sizes, shape.padded_tokens);
+    if (padded > 0) shape.padded_tokens = padded;
+  }
+  return shape;
+}
+
+Seconds ServingWorker::host_time(const StepPlan& plan, bool graphed) const {
+  const auto sequences = static_cast<double>(plan.decodes.size() + plan.chunks.size());
+  Seconds host = group_.rules.host_per_step + group_.rules.host_per_sequence * sequences;
+  if (!graphed) host += group_.rules.host_without_graph;
+  return host;
+}
+
+void ServingWorker::account(const StepTime& time, Seconds host, Seconds total) {
+  auto& spent = state_.result.spent_s;
+  const Seconds rest = time.total - time.attention - time.prompts - time.exchange;
+  spent[kPrompts] += time.prompts.value();
+  spent[kDecodeAttention] += time.attention.value();
+  spent[kExchange] += time.exchange.value();
+  spent[kDecodeRest] += std::max(0.0, rest.value());
+  spent[kHost] += std::max(0.0, (total - time.total).value());
+  (void)host;
+}
+
+// Adds the state of the worker from one time to another to the timeline.
+void ServingWorker::sample(double from, double until) {
+  ServiceResult& result = state_.result;
+  const double share = kv_share();
+  result.kv_share_seconds += share * (until - from);
+  const auto running = static_cast<double>(this->running());
+  const auto waiting = static_cast<double>(this->waiting());
+  const double width = result.timeline_step_s;
+  for (double at = from; at < until;) {
+    const auto second = static_cast<std::size_t>(at / width);
+    if (second >= kMostSeconds) return;
+    const double next = std::min(until, static_cast<double>(second + 1) * width);
+    if (!(next > at)) return;
+    if (result.timeline.size() <= second) result.timeline.resize(second + 1);
+    TimelineSecond& entry = result.timeline[second];
+    const double part = (next - at) / width;
+    entry.running += running * part;
+    entry.waiting += waiting * part;
+    entry.kv_share += share * part;
+    at = next;
+  }
+}
+
+bool ServingWorker::plan_step() {
+  bool any = false;
+  refusal_ = Refusal::kNothingWaits;
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    plans_[i] = &ranks_[i]->plan();
+    any = any || !plans_[i]->empty();
+    if (plans_[i]->refusal != Refusal::kNothingWaits) refusal_ = plans_[i]->refusal;
+  }
+  if (!any) return false;
+  state_.asking.push_back(this);
+  sc_core::sc_pause();
+  return true;
+}
+
+void ServingWorker::time_step() {
+  StepTime longest;
+  Seconds host;
+  std::int64_t decodes = 0;
+  std::int64_t prompts = 0;
+  std::int64_t tokens = 0;
+  for (const StepPlan* plan : plans_) {
+    if (plan->empty()) continue;
+    const StepShape shape = shape_of(*plan);
+    const StepTime time = group_.timer->time(shape);
+    if (time.total > longest.total) longest = time;
+    const bool graphed = (plan->chunks.empty() || group_.rules.mixed_graphs) &&
+                         !group_.rules.graph_sizes.empty() &&
+                         shape.tokens() <= group_.rules.graph_sizes.back();
+    host = std::max(host, host_time(*plan, graphed));
+    decodes += static_cast<std::int64_t>(plan->decodes.size());
+    prompts += static_cast<std::int64_t>(plan->chunks.size());
+    tokens += shape.tokens();
+  }
+  ghosts_ = 0;
+  Seconds total = group_.rules.overlap ? std::max(longest.total, host) : longest.total + host;
+  total = std::max(total, Seconds(1 / kTicks));
+  ServiceResult& result = state_.result;
+  ++result.steps;
+  if (decodes > 0) {
+    ++result.decode_steps;
+    result.batch_sum += static_cast<double>(decodes);
+  }
+  account(longest, host, total);
+  result.busy_s += total.value();
+  const double now = service_now();
+  if (refusal_ == Refusal::kTokens || refusal_ == Refusal::kOrder)
+    result.waited_s[kForTokens] += total.value();
+  if (refusal_ == Refusal::kSequences) result.waited_s[kForSequences] += total.value();
+  if (refusal_ == Refusal::kBlocks) result.waited_s[kForBlocks] += total.value();
+  result.spent_s[kIdle] += std::max(0.0, now - idle_since_);
+  if (result.slices.size() < state_.setup->slices) {
+    result.slices.push_back({now, total.value(), number_, static_cast<std::int32_t>(decodes),
+                             static_cast<std::int32_t>(prompts), tokens});
+  }
+  step_begin_ = now;
+  wake_.notify(service_time(total));
+}
+
+std::int32_t ServingWorker::accepted_drafts() {
+  std::int32_t tokens = 0;
+  while (tokens < group_.rules.drafts && guesses_.uniform() < group_.rules.acceptance) ++tokens;
+  return tokens;
+}
+
+void ServingWorker::give_token(Sequence* sequence, double now, std::int32_t tokens) {
+  ServiceResult& result = state_.result;
+  ServedRequest& request = result.requests[static_cast<std::size_t>(sequence->request)];
+  double& last = last_token_[static_cast<std::size_t>(sequence->place)];
+  const auto interval = static_cast<std::int32_t>(group_.rules.stream_interval);
+  const bool counts = sequence->request >= result.warm_up;
+  if (request.first_s < 0) {
+    request.first_s = static_cast<float>(now - request.arrival_s);
+    last = now;
+  } else if (interval == 1 ||
+             (sequence->generated + tokens) / interval != sequence->generated / interval ||
+             sequence->generated + tokens >= sequence->output) {
+    if (counts) result.itl.add((now - last) / tokens, tokens);
+    last = now;
+  }
+  sequence->generated += tokens;
+  result.output_tokens += tokens;
+  const auto second = static_cast<std::size_t>(now / result.timeline_step_s);
+  if (second < result.timeline.size()) result.timeline[second].tokens += tokens;
+}
+
+void ServingWorker::end_rank(std::size_t rank, double now) {
+  const StepPlan& plan = *plans_[rank];
+  if (plan.empty()) return;
+  done_.clear();
+  std::vector<Sequence*>& done = done_;
+  for (Sequence* sequence : plan.decodes) {
+    const std::int32_t left = sequence->output - sequence->generated;
+    give_token(sequence, now, std::min(left, 1 + accepted_drafts()));
+    sequence->computed = sequence->known() - 1 - sequence->planned;
+    if (sequence->generated >= sequence->output) done.push_back(sequence);
+  }
+  for (const PlannedChunk& chunk : plan.chunks) {
+    state_.result.prompt_tokens += chunk.tokens;
+    if (!chunk.ends_prompt) continue;
+    give_token(chunk.sequence, now, 1);
+    const bool moves =
+        group_.rules.prefill_only && chunk.sequence->generated < chunk.sequence->output;
+    if (moves || chunk.sequence->generated >= chunk.sequence->output)
+      done.push_back(chunk.sequence);
+  }
+  ranks_[rank]->finish(done);
+  for (Sequence* sequence : done) {
+    const Sequence gone = *sequence;
+    free_.push_back(sequence);
+    if (gone.generated < gone.output) {
+      state_.link->send(gone);
+    } else {
+      if (group_.rules.overlap && gone.output > 1) ++ghosts_;
+      state_.answered(gone, now);
+    }
+  }
+}
+
+void ServingWorker::end_step() {
+  const double now = service_now();
+  sample(step_begin_, now);
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) end_rank(rank, now);
+}
+
+void ServingWorker::step() {
+  if (busy_) {
+    end_step();
+    busy_ = false;
+    idle_since_ = service_now();
+    const ServiceSetup& setup = *state_.setup;
+    if (setup.progress && !state_.stopped) {
+      const double share =
+          static_cast<double>(state_.result.answered) / static_cast<double>(setup.load->requests);
+      state_.stopped = !setup.progress(share);
+    }
+  }
+  if (state_.stopped) return;
+  busy_ = plan_step();
+}
+
+KvLink::KvLink(const sc_core::sc_module_name& name, ServiceState& state)
+    : sc_module(name), state_(state) {
+  SC_METHOD(next);
+  sensitive << done_;
+  dont_initialize();
+}
+
+void KvLink::send(const Sequence& sequence) {
+  queue_.push_back(sequence);
+  if (!busy_) {
+    busy_ = true;
+    done_.notify(sc_core::SC_ZERO_TIME);
+    moving_ = false;
+  }
+}
+
+void KvLink::next() {
+  if (moving_) {
+    Sequence arrived = queue_.front();
+    queue_.pop_front();
+    // Its prompt is in the cache of the other worker: only blocks are needed there.
+    arrived.blocks = 0;
+    arrived.planned = 0;
+    state_.route(state_.decoding, -1).accept(arrived, false);
+  }
+  moving_ = !queue_.empty();
+  busy_ = moving_;
+  if (!moving_) return;
+  const KvLinkRules& rules = state_.setup->link;
+  const Bytes bytes = rules.per_token * static_cast<double>(queue_.front().input);
+  const Seconds time = rules.latency + bytes / rules.rate;
+  state_.result.link_busy_s += time.value();
+  state_.result.transferred_bytes += bytes.value();
+  done_.notify(service_time(time));
+}
+
+}  // namespace foretell

@@ -1,0 +1,142 @@
+// The modules of a service, see service.hpp. All state that they share stands in ServiceState.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <systemc>
+#include <vector>
+
+#include "model/serving/scheduler.hpp"
+#include "model/serving/service.hpp"
+#include "workloads/traffic/load.hpp"
+
+namespace foretell {
+
+// Nanoseconds; whole, and never 0 for a step, which would stall the clock.
+sc_core::sc_time service_time(Seconds time);
+double service_now();
+
+class ServingWorker;
+class ServingClients;
+class KvLink;
+
+// What the modules share; owned by run_service.
+struct ServiceState {
+  const ServiceSetup* setup = nullptr;
+  ServiceResult result;
+  bool stopped = false;
+  ServingClients* clients = nullptr;
+  KvLink* link = nullptr;
+  std::vector<ServingWorker*> serving;
+  std::vector<ServingWorker*> decoding;
+  std::vector<std::int32_t> session_worker;  // -1: not seen yet
+  std::size_t next_worker = 0;
+  std::int64_t in_service = 0;
+  double counted_until = 0;
+
+  // Workers that ask how long their step takes. The answer may be a simulation with a SystemC
+  // kernel of its own, and two of these do not run inside one another: the service pauses for it.
+  std::vector<ServingWorker*> asking;
+
+  ServingWorker& route(const std::vector<ServingWorker*>& workers, std::int32_t session);
+  void count_requests(std::int64_t change);
+  void answered(const Sequence& sequence, double now);
+};
+
+// Sends requests: by the clock of an open load, or when an answer of a closed one is there.
+class ServingClients : public sc_core::sc_module {
+ public:
+  SC_HAS_PROCESS(ServingClients);
+  ServingClients(const sc_core::sc_module_name& name, ServiceState& state);
+
+  void answer_came();
+
+ private:
+  void send_due();  // SC_METHOD
+  void send(const TrafficRequest& request);
+
+  ServiceState& state_;
+  RequestSource source_;
+  TrafficRequest pending_;
+  bool has_pending_ = false;
+  sc_core::sc_event due_;
+};
+
+// One copy of the network with the engine that runs it, step after step.
+class ServingWorker : public sc_core::sc_module {
+ public:
+  SC_HAS_PROCESS(ServingWorker);
+  ServingWorker(const sc_core::sc_module_name& name, ServiceState& state, const WorkerGroup& group,
+                std::int32_t number);
+
+  // A request arrives; it can be scheduled when the host is through with it.
+  void accept(Sequence sequence, bool from_client);
+  // The service stands still: finds the time of the step that was planned, and starts it.
+  void time_step();
+
+  std::int64_t load() const;
+  std::size_t running() const;
+  std::size_t waiting() const;
+  double kv_share() const;
+  std::int32_t number() const { return number_; }
+  const WorkerGroup& group() const { return group_; }
+  std::int64_t blocks_used() const;
+  std::int64_t preemptions() const;
+
+ private:
+  struct Arriving {
+    sc_core::sc_time ready;
+    Sequence* sequence;
+  };
+  void arrive();  // SC_METHOD: the host is through with the first that arrives
+  void step();    // SC_METHOD: the step that runs ends, the next one begins
+  bool plan_step();
+  void end_step();
+  void end_rank(std::size_t rank, double now);
+  void give_token(Sequence* sequence, double now, std::int32_t tokens);
+  StepShape shape_of(const StepPlan& plan) const;
+  Seconds host_time(const StepPlan& plan, bool graphed) const;
+  void account(const StepTime& time, Seconds host, Seconds total);
+  void sample(double from, double until);
+  std::int32_t accepted_drafts();
+
+  ServiceState& state_;
+  const WorkerGroup& group_;
+  std::int32_t number_;
+  std::vector<std::unique_ptr<Scheduler>> ranks_;
+  std::vector<const StepPlan*> plans_;
+  std::deque<Sequence> places_;  // of all sequences here; reused
+  std::vector<Sequence*> free_;
+  std::vector<double> last_token_;  // by place
+  std::deque<Arriving> arriving_;
+  std::vector<Sequence*> done_;
+  RandomStream guesses_;
+  bool busy_ = false;
+  Refusal refusal_ = Refusal::kNothingWaits;  // of the step that runs
+  std::int64_t ghosts_ = 0;                   // answers that the host has not seen the end of yet
+  double step_begin_ = 0;
+  double idle_since_ = 0;
+  sc_core::sc_event arrived_;
+  sc_core::sc_event wake_;
+};
+
+// Moves KV caches from prefill to decode workers, one after another.
+class KvLink : public sc_core::sc_module {
+ public:
+  SC_HAS_PROCESS(KvLink);
+  KvLink(const sc_core::sc_module_name& name, ServiceState& state);
+
+  void send(const Sequence& sequence);
+
+ private:
+  void next();  // SC_METHOD
+
+  ServiceState& state_;
+  std::deque<Sequence> queue_;
+  bool busy_ = false;
+  bool moving_ = false;  // the first of the queue is on its way
+  sc_core::sc_event done_;
+};
+
+}  // namespace foretell

@@ -1,0 +1,91 @@
+// What a simulated service did: every request, and the service over time.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/serving/log_histogram.hpp"
+
+namespace foretell {
+
+// Times of a request as its client sees them; seconds since the service started.
+struct ServedRequest {
+  double arrival_s = 0;
+  float first_s = -1;  // after the arrival; -1: no token yet
+  float end_s = -1;    // after the arrival; -1: not answered
+  std::int32_t input = 0;
+  std::int32_t output = 0;
+  std::int32_t preemptions = 0;
+  std::int32_t worker = 0;
+};
+
+struct Statistic {
+  double mean = 0;
+  double p50 = 0;
+  double p90 = 0;
+  double p99 = 0;
+};
+
+// The state of the service over one second of the timeline.
+struct TimelineSecond {
+  double running = 0;  // mean number of requests on workers
+  double waiting = 0;
+  double kv_share = 0;
+  double tokens = 0;  // answered in it
+};
+
+// What workers spend their time with.
+enum Spent { kIdle, kHost, kPrompts, kDecodeAttention, kDecodeRest, kExchange, kSpentKinds };
+
+// Time during which requests waited, by what they waited for.
+enum WaitedFor { kForTokens, kForSequences, kForBlocks, kWaitKinds };
+
+struct StepSlice {  // for a timeline of the first steps
+  double start_s = 0;
+  double duration_s = 0;
+  std::int32_t worker = 0;
+  std::int32_t decodes = 0;
+  std::int32_t prompts = 0;
+  std::int64_t tokens = 0;
+};
+
+struct ServiceResult {
+  std::vector<ServedRequest> requests;  // in the order of their arrival
+  std::int64_t warm_up = 0;             // so many of the first count in no statistic
+  std::int64_t answered = 0;
+  bool interrupted = false;
+  double end_s = 0;  // the last answer
+  double last_arrival_s = 0;
+  LogHistogram itl;  // gaps between tokens as clients see them
+  std::int64_t steps = 0;
+  double batch_sum = 0;  // decodes of all steps that have some
+  std::int64_t decode_steps = 0;
+  double kv_share_seconds = 0;  // share of the blocks in use, over time and all workers
+  double busy_s = 0;            // of all workers
+  std::int64_t preemptions = 0;
+  std::int64_t executed_steps = 0;  // calls of the machine that were simulated
+  std::int64_t prompt_tokens = 0;   // computed, those of preempted requests again
+  std::int64_t output_tokens = 0;
+  std::int64_t leaked_blocks = 0;  // taken and never given back: 0 but after an interruption
+  double waiting_at_last_arrival = 0;
+  double request_seconds = 0;  // integral of the number of requests in the service over time
+  std::array<double, kSpentKinds> spent_s{};
+  std::array<double, kWaitKinds> waited_s{};
+  double link_busy_s = 0;
+  double transferred_bytes = 0;
+  std::vector<TimelineSecond> timeline;
+  double timeline_step_s = 1;
+  std::vector<StepSlice> slices;
+};
+
+// Of all answered requests after the warm-up.
+Statistic ttft_of(const ServiceResult& result);
+Statistic tpot_of(const ServiceResult& result);  // (end - first token) / (tokens - 1)
+Statistic itl_of(const ServiceResult& result);
+Statistic e2e_of(const ServiceResult& result);
+double output_tokens_per_s(const ServiceResult& result);
+double requests_per_s(const ServiceResult& result);
+
+}  // namespace foretell

@@ -1,0 +1,87 @@
+#include "model/serving/worker_rules.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "hw/engines/size_list.hpp"
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+std::vector<std::int64_t> graphs_up_to(const EngineSpec& engine, std::int64_t max_sequences,
+                                       std::int64_t max_tokens) {
+  const std::int64_t largest = std::min(
+      max_tokens, engine.graphs.largest > 0 ? std::int64_t{engine.graphs.largest} : max_sequences);
+  std::vector<std::int64_t> sizes;
+  for (const std::int64_t size : parse_size_list(engine.graphs.sizes)) {
+    if (size <= largest) sizes.push_back(size);
+  }
+  return sizes;
+}
+
+}  // namespace
+
+WorkerRules rules_of(const EngineSpec& engine, const RuleChoices& choices, Bytes device_memory,
+                     std::int64_t layers, std::int64_t max_length) {
+  const EngineSchedule& schedule = engine.schedule;
+  const bool large = device_memory >= engine.limits.large_device;
+  WorkerRules rules;
+  rules.max_tokens = large ? engine.limits.max_tokens : engine.limits.small_max_tokens;
+  rules.max_sequences = large ? engine.limits.max_sequences : engine.limits.small_max_sequences;
+  if (choices.max_tokens > 0) rules.max_tokens = choices.max_tokens;
+  if (choices.max_sequences > 0) rules.max_sequences = choices.max_sequences;
+  rules.chunking = schedule.chunking == "yes";
+  if (choices.chunk == "off") {
+    rules.chunking = false;
+  } else if (!choices.chunk.empty()) {
+    rules.chunking = true;
+    rules.max_tokens = std::atoll(choices.chunk.c_str());
+  }
+  rules.max_length = max_length;
+  // A prompt that is not cut has to fit a step.
+  if (!rules.chunking && choices.max_tokens == 0) {
+    rules.max_tokens = std::max(rules.max_tokens, max_length);
+  }
+  rules.prefill_first = schedule.order == "prefill-first";
+  rules.mixed = schedule.mixed == "yes";
+  rules.chunk_unit = schedule.chunk_unit;
+  rules.prefills_per_step = schedule.prefills_per_step;
+  rules.admission = schedule.admission == "full"      ? Admission::kFull
+                    : schedule.admission == "partial" ? Admission::kPartial
+                                                      : Admission::kNone;
+  rules.preemption = schedule.preemption == "never"          ? Preemption::kNever
+                     : schedule.preemption == "last-to-head" ? Preemption::kLastToHead
+                                                             : Preemption::kFewestToEnd;
+  rules.partial_start = schedule.partial_start;
+  rules.partial_floor = schedule.partial_floor;
+  rules.partial_steps = schedule.partial_steps;
+  rules.partial_clip = schedule.partial_clip;
+  rules.block = engine.memory.block;
+  rules.graph_sizes = graphs_up_to(engine, rules.max_sequences, rules.max_tokens);
+  rules.mixed_graphs = engine.graphs.mixed == "yes";
+  rules.host_per_step = engine.host.per_step;
+  rules.host_per_sequence = engine.host.per_sequence;
+  rules.host_per_request = engine.host.per_request;
+  rules.host_without_graph = engine.host.per_layer * static_cast<double>(layers);
+  rules.overlap = engine.host.overlap == "yes";
+  rules.stream_interval = engine.host.stream_interval;
+  return rules;
+}
+
+KvMemory kv_memory(const EngineSpec& engine, double share, Bytes capacity, Bytes weights,
+                   Bytes workspace, std::int64_t max_tokens) {
+  KvMemory memory;
+  memory.capacity = capacity;
+  memory.weights = weights;
+  memory.workspace = workspace;
+  memory.reserve =
+      engine.memory.reserve + engine.memory.reserve_per_token * static_cast<double>(max_tokens);
+  const Bytes used = weights + workspace + memory.reserve;
+  const Bytes left =
+      engine.memory.base == "total" ? capacity * share - used : (capacity - used) * share;
+  memory.kv = std::max(Bytes(0), left);
+  return memory;
+}
+
+}  // namespace foretell

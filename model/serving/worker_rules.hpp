@@ -1,0 +1,73 @@
+// The rules of an engine with the numbers of one worker filled in.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "hw/engines/engine_spec.hpp"
+#include "model/base/units.hpp"
+
+namespace foretell {
+
+enum class Admission { kNone, kPartial, kFull };
+enum class Preemption { kLastToHead, kFewestToEnd, kNever };
+
+struct WorkerRules {
+  std::int64_t max_tokens = 0;
+  std::int64_t max_sequences = 0;
+  std::int64_t max_length = 0;  // longest context of the network
+  bool prefill_first = false;
+  bool mixed = true;
+  bool chunking = true;
+  std::int64_t chunk_unit = 1;
+  std::int64_t prefills_per_step = 0;  // 0: no limit
+  Admission admission = Admission::kNone;
+  Preemption preemption = Preemption::kLastToHead;
+  std::int64_t watermark_blocks = 0;
+  double partial_start = 0;
+  double partial_floor = 0;
+  double partial_steps = 1;
+  std::int64_t partial_clip = 0;
+  std::int64_t block = 1;
+  std::int64_t blocks = 0;                // of the KV cache
+  std::vector<std::int64_t> graph_sizes;  // ascending
+  bool mixed_graphs = false;
+  Seconds host_per_step;
+  Seconds host_per_sequence;
+  Seconds host_per_request;
+  Seconds host_without_graph;  // of a step: all layers
+  bool overlap = true;
+  std::int64_t stream_interval = 1;
+  bool prefill_only = false;  // answers are made by other workers
+  bool decode_only = false;   // prompts come with their KV from other workers
+  double prefix_share = 0;    // of a prompt, found in the prefix cache
+  std::int64_t drafts = 0;    // tokens that are guessed per step
+  double acceptance = 0;      // probability that a guess is right
+};
+
+// What a run may state in place of the engine's own limits; 0: not stated.
+struct RuleChoices {
+  std::int64_t max_tokens = 0;
+  std::int64_t max_sequences = 0;
+  std::string chunk;  // "off", or tokens per step
+  double kv_fraction = 0;
+};
+
+// `device_memory` chooses between the limits of small and large devices.
+WorkerRules rules_of(const EngineSpec& engine, const RuleChoices& choices, Bytes device_memory,
+                     std::int64_t layers, std::int64_t max_length);
+
+// What the memory of the devices of a worker is used for, per device.
+struct KvMemory {
+  Bytes capacity;
+  Bytes weights;
+  Bytes workspace;  // activations of the largest step
+  Bytes reserve;
+  Bytes kv;  // what is left for blocks by the rule of the engine; may be 0
+};
+
+KvMemory kv_memory(const EngineSpec& engine, double share, Bytes capacity, Bytes weights,
+                   Bytes workspace, std::int64_t max_tokens);
+
+}  // namespace foretell

@@ -1,0 +1,101 @@
+// What a service did under a load: the schema "foretell.serve/1".
+//
+// Units are in the field names, as in run_record.hpp; shares are 0…1. Equal inputs give equal
+// bytes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "reports/record/run_record.hpp"
+
+namespace foretell {
+
+inline constexpr const char* kServeSchema = "foretell.serve/1";
+
+struct ServeContext {
+  std::string version;
+  std::string commit;
+  std::string system;
+  std::string workload;
+  std::string dtype;
+  std::string kv_dtype;
+  std::string engine;                                         // "vllm-0.8@<hash>"
+  std::vector<std::pair<std::string, std::string>> scenario;  // load and options, as stated
+  std::vector<std::string> set;
+  std::string factors;
+  std::int64_t assumed_values = 0;
+  std::uint64_t seed = 0;
+  std::vector<std::string> notes;
+};
+
+struct ServeStatistic {
+  double mean = 0;
+  double p50 = 0;
+  double p90 = 0;
+  double p99 = 0;
+};
+
+struct ServeSummary {
+  ServeStatistic ttft_s;
+  ServeStatistic tpot_s;
+  ServeStatistic itl_s;
+  ServeStatistic e2e_s;
+  double output_tokens_per_s = 0;
+  double requests_per_s = 0;
+  std::optional<double> goodput_per_s;  // answers per second that keep every promise
+  std::string slo;
+  std::optional<bool> keeps_slo;
+  double batch_mean = 0;  // sequences per decode step
+  double kv_used_share = 0;
+  std::int64_t preemptions = 0;
+  std::int64_t steps = 0;
+  std::int64_t executed_steps = 0;  // calls of the machine that were simulated for them
+  std::int64_t requests = 0;        // answered
+  bool interrupted = false;
+  std::optional<double> cost_usd_per_million;  // output tokens, on demand
+  double duration_s = 0;
+  std::string binds;                           // what the service waits for most
+  std::map<std::string, double> time_shares;   // of the workers, by what they do
+  std::map<std::string, double> memory_bytes;  // of one device
+  std::map<std::string, Interval> interval80;  // by field: "ttft_s.mean"
+};
+
+struct ServeSecond {
+  double second = 0;
+  double running = 0;
+  double waiting = 0;
+  double kv_used_share = 0;
+  double output_tokens_per_s = 0;
+};
+
+struct ServedRecord {
+  double arrival_s = 0;
+  double ttft_s = 0;
+  double e2e_s = 0;
+  std::int64_t input_len = 0;
+  std::int64_t output_len = 0;
+  std::int64_t preemptions = 0;
+  std::int64_t worker = 0;
+  bool answered = false;
+};
+
+struct ServeRecord {
+  ServeContext context;
+  ServeSummary summary;
+  std::vector<ServeSecond> timeline;
+  std::vector<ServedRecord> requests;  // not part of the JSON object
+};
+
+// One line. InternalError for a number that is NaN or infinite.
+std::string to_json(const ServeRecord& record);
+// A line per request.
+std::string to_json_lines(const std::vector<ServedRecord>& requests);
+// A header and a row of numbers: the summary.
+std::string to_csv_text(const ServeRecord& record);
+
+}  // namespace foretell

@@ -1,0 +1,90 @@
+#include "reports/render/serve_text.hpp"
+
+#include <fmt/format.h>
+
+#include "model/base/text.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr double kMilli = 1e3;
+constexpr double kGiga = 1e9;
+constexpr double kShownShare = 0.005;
+
+std::string row_of(const char* name, const ServeStatistic& one, const ServeSummary& summary,
+                   const std::string& key) {
+  std::string text =
+      fmt::format("  {:<6}{:>12.2f}{:>12.2f}{:>12.2f}{:>12.2f}", name, one.mean * kMilli,
+                  one.p50 * kMilli, one.p90 * kMilli, one.p99 * kMilli);
+  const auto interval = summary.interval80.find(key);
+  if (interval != summary.interval80.end()) {
+    text += fmt::format("   mean {:.2f} to {:.2f}", interval->second.low * kMilli,
+                        interval->second.high * kMilli);
+  }
+  return text + "\n";
+}
+
+std::string throughput_line(const ServeSummary& summary) {
+  std::string text = fmt::format("  {:.1f} output tokens/s, {:.4g} requests/s",
+                                 summary.output_tokens_per_s, summary.requests_per_s);
+  const auto interval = summary.interval80.find("output_tokens_per_s");
+  if (interval != summary.interval80.end()) {
+    text += fmt::format(" (80 %: {:.1f} to {:.1f} tokens/s)", interval->second.low,
+                        interval->second.high);
+  }
+  text += "\n";
+  if (summary.cost_usd_per_million) {
+    text += fmt::format("  {:.3g} USD per million output tokens, on demand\n",
+                        *summary.cost_usd_per_million);
+  }
+  if (summary.goodput_per_s) {
+    text +=
+        fmt::format("  promise {}: {}; goodput {:.4g} requests/s\n", summary.slo,
+                    summary.keeps_slo.value_or(false) ? "kept" : "broken", *summary.goodput_per_s);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string serve_text(const ServeRecord& record) {
+  const ServeContext& context = record.context;
+  const ServeSummary& summary = record.summary;
+  std::vector<std::string> scenario;
+  for (const auto& [name, value] : context.scenario) scenario.push_back(name + " " + value);
+  std::string text = fmt::format("{} on {}, {}, {}\n  {}\n\n", context.workload, context.system,
+                                 context.dtype, context.engine, join(scenario, ", "));
+  if (summary.interrupted) text += "INTERRUPTED: what was simulated so far\n\n";
+  text +=
+      fmt::format("  {:<6}{:>12}{:>12}{:>12}{:>12}   80 %\n", "ms", "mean", "p50", "p90", "p99");
+  text += row_of("TTFT", summary.ttft_s, summary, "ttft_s.mean");
+  text += row_of("TPOT", summary.tpot_s, summary, "tpot_s.mean");
+  text += row_of("ITL", summary.itl_s, summary, "itl_s.mean");
+  text += row_of("e2e", summary.e2e_s, summary, "e2e_s.mean");
+  text += "\n" + throughput_line(summary);
+  text += fmt::format(
+      "  {} requests answered in {:.2f} s, {} steps ({} executed), {:.1f} sequences per decode "
+      "step\n",
+      summary.requests, summary.duration_s, summary.steps, summary.executed_steps,
+      summary.batch_mean);
+  const auto gb = [&summary](const char* name) {
+    const auto found = summary.memory_bytes.find(name);
+    return found == summary.memory_bytes.end() ? 0 : found->second / kGiga;
+  };
+  text += fmt::format(
+      "  KV blocks {:.1f} % in use, {} preemptions; of {:.1f} GB: weights {:.1f}, activations "
+      "{:.1f}, engine {:.1f}, KV blocks {:.1f}\n",
+      100 * summary.kv_used_share, summary.preemptions, gb("capacity"), gb("weights"),
+      gb("workspace"), gb("engine"), gb("kv_blocks"));
+  text += "  binds: " + summary.binds + "\n";
+  std::vector<std::string> shares;
+  for (const auto& [name, share] : summary.time_shares) {
+    if (share >= kShownShare) shares.push_back(fmt::format("{} {:.0f} %", name, 100 * share));
+  }
+  text += "  time of the workers: " + join(shares, ", ") + "\n";
+  for (const std::string& note : context.notes) text += "\nnote: " + note;
+  if (!context.notes.empty()) text += "\n";
+  return text;
+}
+
+}  // namespace foretell

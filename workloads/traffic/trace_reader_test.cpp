@@ -1,0 +1,58 @@
+#include "workloads/traffic/trace_reader.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/base/errors.hpp"
+#include "reports/record/testing/temporary_folder.hpp"
+
+namespace foretell {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string refusal(const std::string& text) {
+  const TemporaryFolder folder;
+  try {
+    read_trace(folder.write("t.csv", text));
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(TraceReader, ReadsTablesAndJsonLines) {
+  const TemporaryFolder folder;
+  const auto table =
+      read_trace(folder.write("a.csv", "arrival_s,input_len,output_len\n5,10,2\n5.5,20,3\n"));
+  ASSERT_EQ(table.size(), 2U);
+  EXPECT_DOUBLE_EQ(table[0].arrival_s, 0);
+  EXPECT_DOUBLE_EQ(table[1].arrival_s, 0.5);
+  EXPECT_EQ(table[1].input_len, 20);
+  EXPECT_EQ(table[1].output_len, 3);
+  const auto lines = read_trace(folder.write(
+      "b.jsonl", "{\"arrival_time\": 7.0, \"input_toks\": 4, \"output_toks\": 1, \"x\": 0}\n"));
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines[0].input_len, 4);
+  const auto sessions = read_trace(folder.write(
+      "c.csv", "offset_s,prompt_tokens,output_tokens,session\n0,1,1,b\n1,1,1,a\n2,1,1,b\n"));
+  EXPECT_EQ(sessions[0].session, sessions[2].session);
+  EXPECT_NE(sessions[0].session, sessions[1].session);
+}
+
+TEST(TraceReader, SaysWhatIsWrongAndWhere) {
+  const std::string head = "arrival_s,input_len,output_len\n";
+  EXPECT_THAT(refusal(head + "-1,2,3\n"), HasSubstr("t.csv:2: arrival -1"));
+  EXPECT_THAT(refusal(head + "2,2,3\n1,2,3\n"), HasSubstr("t.csv:3: arrival 1 is before"));
+  EXPECT_THAT(refusal(head + "0,0,3\n"), HasSubstr("t.csv:2: input_len 0"));
+  EXPECT_THAT(refusal(head + "0,1,1000000000\n"), HasSubstr("output_len 1000000000"));
+  EXPECT_THAT(refusal(head + "0,1.5,3\n"), HasSubstr("whole number"));
+  EXPECT_THAT(refusal(head + "now,1,3\n"), HasSubstr("'now': is no number"));
+  EXPECT_THAT(refusal(head), HasSubstr("holds no requests"));
+  EXPECT_THAT(refusal("arrival_s,input_len\n0,1\n"), HasSubstr("no column output_len"));
+  EXPECT_THAT(refusal("{\"arrival_time\": 1}\n"), HasSubstr("t.csv:1: must be a JSON object"));
+  EXPECT_THAT(refusal("{\n"), HasSubstr("t.csv:1: must be a JSON object"));
+}
+
+}  // namespace
+}  // namespace foretell
