@@ -17,6 +17,7 @@ build_packages=(
   libsqlite3-dev zlib1g-dev libnlopt-cxx-dev libpagmo-dev libboost-mpi-dev openmpi-bin
   libonnx-dev libonnx-testdata libprotobuf-dev protobuf-compiler libdnnl-dev
   libbenchmark-dev libgtest-dev libgmock-dev
+  python3-dev pybind11-dev
 )
 # What ./check looks at the sources and at the report page with.
 check_packages=(clang-format clang-tidy chromium fonts-dejavu-core)
@@ -79,13 +80,43 @@ install_page_packages() {
   fi
 }
 
-# build_preset PRESET [TARGET]: configures and builds build/PRESET, quietly on a pipe.
+# Of ninja's lines on a pipe, one every five per cent; whatever else it says (errors, warnings) is kept.
+sparse_progress() {
+  local line share last=-5
+  while IFS= read -r line; do
+    if [[ $line =~ ^\[\ *([0-9]+)%\ +([0-9]+/[0-9]+)\] ]]; then
+      share=${BASH_REMATCH[1]}
+      if ((share >= last + 5)); then
+        printf '   %3d %% built, step %s\n' "$share" "${BASH_REMATCH[2]}"
+        last=$((share - share % 5))
+      fi
+    else
+      printf '%s\n' "$line"
+    fi
+  done
+}
+
+# configure PRESET: only what is not configured like this yet; ninja itself asks CMake again when a
+# CMakeLists.txt has changed.
+configure() {
+  local folder=build/$1
+  if [[ -f $folder/build.ninja ]] &&
+    grep -qx "FORETELL_PAGE:[A-Z]*=${page_option#*=}" $folder/CMakeCache.txt; then
+    return
+  fi
+  cmake --preset "$1" "$page_option" >/dev/null
+}
+
+# build_preset PRESET [TARGET]: configures and builds build/PRESET; a line now and then on a pipe.
 build_preset() {
   local options=(--)
   [[ -n "${2:-}" ]] && options=(--target "$2" --)
-  [[ -t 1 ]] || options+=(--quiet)
   [[ "$1" == asan ]] && options+=(-k 0) # all of clang-tidy's findings in one go
   say "Building build/$1"
-  cmake --preset "$1" "$page_option" >/dev/null
-  cmake --build --preset "$1" "${options[@]}"
+  configure "$1"
+  if [[ -t 1 ]]; then
+    cmake --build --preset "$1" "${options[@]}"
+  else
+    NINJA_STATUS='[%p %f/%t] ' cmake --build --preset "$1" "${options[@]}" | sparse_progress
+  fi
 }
