@@ -148,8 +148,7 @@ ProgramOutcome run_on_neuron(const ProgramRequest& request, RunRecord& record) {
 void write_kernels(const ProgramRequest& request, const ProgramOutcome& outcome,
                    const KernelTraceWords& words) {
   if (request.trace_file.empty()) return;
-  const std::vector<KernelRun> runs =
-      kernel_runs(outcome.program, outcome.execution.cores.front());
+  const std::vector<KernelRun> runs = kernel_runs(outcome.program, outcome.execution.cores.front());
   write_kernel_trace_file(request.trace_file, words, {{"", runs}});
 }
 
