@@ -29,8 +29,12 @@ std::vector<CpuChunkRun> in_pieces(const std::vector<CpuChunkRun>& runs) {
 
 // Everything that the time of a loop depends on.
 KnownTimes::Key key_of_loop(const Loop& loop) {
-  KnownTimes::Key key = {static_cast<double>(loop.threads), loop.overlap, loop.core_dram.value(),
-                         loop.dram.value(), loop.call.value(), loop.fork_join.value()};
+  KnownTimes::Key key = {static_cast<double>(loop.threads),
+                         loop.overlap,
+                         loop.core_dram.value(),
+                         loop.dram.value(),
+                         loop.call.value(),
+                         loop.fork_join.value()};
   for (const CpuChunkRun& run : loop.chunks) {
     key.insert(key.end(), {static_cast<double>(run.count), run.compute.value(), run.feed.value(),
                            run.dram.value()});

@@ -173,8 +173,7 @@ HeldPorts LaneEngine::ports(const Instruction& instruction) {
   HeldPorts held;
   if (uses_psum(instruction)) held.ports[0] = &ports_.psum;
   // The SBUF port matters only where GpSimd has work.
-  const bool shares_sbuf =
-      engine_ == Engine::kVector && uses_sbuf(instruction) && gpsimd_works_;
+  const bool shares_sbuf = engine_ == Engine::kVector && uses_sbuf(instruction) && gpsimd_works_;
   if (shares_sbuf) held.ports[1] = &ports_.sbuf;
   return held;
 }

@@ -291,7 +291,9 @@ TEST(TensorEngine, ATileDoesNotOvertakeTheOneBeforeIt) {
 
 // --- Ports -------------------------------------------------------------------------------------
 
-bool overlap(const EntryTimes& a, const EntryTimes& b) { return a.begin < b.end && b.begin < a.end; }
+bool overlap(const EntryTimes& a, const EntryTimes& b) {
+  return a.begin < b.end && b.begin < a.end;
+}
 
 struct PortCase {
   const char* name;

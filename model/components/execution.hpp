@@ -42,12 +42,12 @@ struct ProgramExecution {
 
   std::vector<std::vector<EntryTimes>> entries;  // by stream of the program
   std::vector<Ticks> busy;                       // by stream: it ran an entry
-  std::vector<Ticks> stalled;      // had an entry, waited for a semaphore or a port
+  std::vector<Ticks> stalled;                    // had an entry, waited for a semaphore or a port
   std::vector<OperatorActivity> operators;       // of the program
-  Ticks dma_busy = 0;              // sum over the DMA engines / their number
-  std::uint64_t loaded_bytes = 0;  // into SBUF
-  std::uint64_t stored_bytes = 0;  // out of SBUF
-  Ticks end = 0;                   // last entry
+  Ticks dma_busy = 0;                            // sum over the DMA engines / their number
+  std::uint64_t loaded_bytes = 0;                // into SBUF
+  std::uint64_t stored_bytes = 0;                // out of SBUF
+  Ticks end = 0;                                 // last entry
 
   const EntryTimes& at(EntryRef ref) const {
     return entries[static_cast<std::size_t>(ref.queue)][ref.index];

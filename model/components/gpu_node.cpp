@@ -9,10 +9,10 @@ namespace {
 KnownTimes::Key key_of_exchange(const LinkExchange& exchange) {
   KnownTimes::Key key = {static_cast<double>(exchange.ranks)};
   for (const LinkRound& round : exchange.rounds) {
-    key.insert(key.end(), {static_cast<double>(round.times), round.latency.value(),
-                           round.local.value(), round.local_rate.value(),
-                           static_cast<double>(round.peers), round.message.value(),
-                           round.link_rate.value()});
+    key.insert(key.end(),
+               {static_cast<double>(round.times), round.latency.value(), round.local.value(),
+                round.local_rate.value(), static_cast<double>(round.peers), round.message.value(),
+                round.link_rate.value()});
   }
   return key;
 }
@@ -31,8 +31,8 @@ GpuNode::GpuNode(const sc_core::sc_module_name& name, const GpuDeviceSpec& spec,
   for (int g = 0; g < gpus; ++g) {
     const std::string gpu_name = "gpu" + std::to_string(g);
     const Program& runs = lock_step && g > 0 ? idle : program;
-    gpus_.push_back(std::make_unique<GpuChip>(gpu_name.c_str(), spec, runs,
-                                              CollectiveSeat{this, g}, link_peak, exact));
+    gpus_.push_back(std::make_unique<GpuChip>(gpu_name.c_str(), spec, runs, CollectiveSeat{this, g},
+                                              link_peak, exact));
     links.push_back(&gpus_.back()->links());
   }
   for (int g = 0; g < gpus; ++g) gpu(g).links().connect(links, g);

@@ -22,7 +22,10 @@ class Hbm : public sc_core::sc_module {
  public:
   Hbm(const sc_core::sc_module_name& name, const HbmSpec& spec);
 
-  tlm_utils::multi_passthrough_target_socket<Hbm> socket;
+  // A device whose program needs no memory leaves it unbound.
+  tlm_utils::multi_passthrough_target_socket<Hbm, 32, tlm::tlm_base_protocol_types, 0,
+                                             sc_core::SC_ZERO_OR_MORE_BOUND>
+      socket;
 
   std::uint64_t read_bytes() const { return read_bytes_; }
   std::uint64_t written_bytes() const { return written_bytes_; }

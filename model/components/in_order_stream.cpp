@@ -25,8 +25,8 @@ void InOrderStream::start() {
 void InOrderStream::advance() {
   if (running_ || finished()) return;
   const EntryLinks links = shared_.program.links(stream_, next_);
-  const auto readiness = shared_.semaphores.check(
-      shared_.program.waits.data() + links.first_wait, links.wait_count);
+  const auto readiness =
+      shared_.semaphores.check(shared_.program.waits.data() + links.first_wait, links.wait_count);
   if (!readiness.ready) {
     shared_.semaphores.notify(readiness.blocked_on, readiness.threshold, *this);
     return;

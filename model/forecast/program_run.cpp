@@ -105,10 +105,19 @@ ProgramFileOptions file_options(const ProgramRequest& request) {
   return options;
 }
 
-// What grids, loops and the host are bound by.
+// What grids and loops are bound by: the host where they wait for it most of the time, else the part
+// of the device that they keep busy longest.
 std::string bound_of(const ProgramOutcome& outcome) {
-  std::vector<OperatorMetrics> operators(outcome.program.operators.size());
-  return metrics_of_call(outcome.program, outcome.execution, std::move(operators)).bottleneck;
+  const ProgramExecution& ran = outcome.execution.cores.front();
+  UnitTimes busy;
+  for (const OperatorActivity& op : ran.operators) busy += op.busy;
+  Ticks waited = 0;
+  for (std::size_t s = 0; s < ran.stalled.size(); ++s) {
+    const StreamKind kind = outcome.program.streams[s].kind();
+    if (kind == StreamKind::kGrids || kind == StreamKind::kLoops) waited += ran.stalled[s];
+  }
+  if (waited > outcome.execution.end / 2) return "host that launches";
+  return std::string(to_string(busy.longest()));
 }
 
 void refuse_neuron_options(const ProgramRequest& request) {
@@ -148,8 +157,7 @@ ProgramOutcome run_on_neuron(const ProgramRequest& request, RunRecord& record) {
 void write_kernels(const ProgramRequest& request, const ProgramOutcome& outcome,
                    const KernelTraceWords& words) {
   if (request.trace_file.empty()) return;
-  const std::vector<KernelRun> runs =
-      kernel_runs(outcome.program, outcome.execution.cores.front());
+  const std::vector<KernelRun> runs = kernel_runs(outcome.program, outcome.execution.cores.front());
   write_kernel_trace_file(request.trace_file, words, {{"", runs}});
 }
 

@@ -145,8 +145,7 @@ TEST(CpuRunLaws, SymmetricLoopsTakeTheClosedForm) {
   loop.fork_join = Seconds(3e-6);
   for (const double dram : {0.0, 1e4, 1e6}) {
     loop.chunks = {{64, Seconds(20e-6), Seconds(2e-6), Bytes(dram)}};
-    const Seconds simulated =
-        to_seconds(simulate(CpuMachine{system}, loops_in_order({loop})).end);
+    const Seconds simulated = to_seconds(simulate(CpuMachine{system}, loops_in_order({loop})).end);
     EXPECT_NEAR(simulated / loop_time(loop), 1, 0.01) << dram;
   }
 }

@@ -31,16 +31,15 @@ class GenerationRunner {
     const PipelinePass median = g_.bucket ? step(kv_len) : g_.decode(kv_len);
     Metrics metrics = median.metrics;
     const auto count = static_cast<double>(g_.output_len - (g_.prompt_in_cache ? 1 : 0));
-    fill_whole_call(
-        {{"prefill", &prefill.metrics, 1, prefill_time, g_.prefill_overhead},
-         {"decode", &median.metrics, count, result.total - prefill_time, Seconds(0)}},
-        metrics);
+    fill_whole_call({{"prefill", &prefill.metrics, 1, prefill_time, g_.prefill_overhead},
+                     {"decode", &median.metrics, count, result.total - prefill_time, Seconds(0)}},
+                    metrics);
     result.tpot = time_of(median);
-    result.slowest_stage =
-        g_.stages == 1 ? result.total
-                       : g_.prefill_overhead + prefill.slowest * g_.prefill_factor +
-                             (decode + (g_.prompt_in_cache ? Seconds(0) : first)) *
-                                 (median.slowest / median.metrics.device);
+    result.slowest_stage = g_.stages == 1
+                               ? result.total
+                               : g_.prefill_overhead + prefill.slowest * g_.prefill_factor +
+                                     (decode + (g_.prompt_in_cache ? Seconds(0) : first)) *
+                                         (median.slowest / median.metrics.device);
     metrics.call = result.total;
     metrics.generation = std::move(result);
     return metrics;
@@ -80,9 +79,7 @@ class GenerationRunner {
     return g_.afterwards ? g_.afterwards(pass) : Seconds(0);
   }
 
-  Seconds step_time(std::int64_t kv_len) {
-    return time_of(step(kv_len));
-  }
+  Seconds step_time(std::int64_t kv_len) { return time_of(step(kv_len)); }
 
   Seconds time_of(const PipelinePass& pass) const {
     return pass.metrics.device + afterwards(pass) + g_.step_overhead;

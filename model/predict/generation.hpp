@@ -1,8 +1,8 @@
 // Token generation on any device: prefill, then decode steps against a growing KV cache.
 //
-// Where calls are compiled for lengths, a step reads the cache up to the length that it was compiled
-// for, and each length is executed once. Otherwise a step reads up to its own position: steps are
-// executed at a few positions and interpolated, or with `exact` every one is executed.
+// Where calls are compiled for lengths, a step reads the cache up to the length that it was
+// compiled for, and each length is executed once. Otherwise a step reads up to its own position:
+// steps are executed at a few positions and interpolated, or with `exact` every one is executed.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +26,10 @@ struct Generation {
   // The length for which a call is compiled that needs this many positions; empty: none is compiled
   // for a length.
   std::function<std::int64_t(std::int64_t positions)> bucket{};
-  std::int64_t block = 128;     // positions of the cache that are walked together
-  Seconds prefill_overhead{};   // of the host, before the prefill
-  double prefill_factor = 1;    // the prefill takes this many times longer
-  Seconds step_overhead{};      // of the host, for each step
+  std::int64_t block = 128;    // positions of the cache that are walked together
+  Seconds prefill_overhead{};  // of the host, before the prefill
+  double prefill_factor = 1;   // the prefill takes this many times longer
+  Seconds step_overhead{};     // of the host, for each step
   // What follows a pass before the next can begin, as logits that go to the host; empty: nothing.
   std::function<Seconds(const PipelinePass&)> afterwards{};
 };

@@ -84,8 +84,7 @@ class CallRunner {
     for (const MappedOp& op : ops_) {
       for (const auto& interval : op.intervals80) {
         const Seconds time = result_.kernels[next++].duration;
-        result_.parts.push_back(
-            {fmt::format("{} {}", op.kernel, time.value()), time, interval});
+        result_.parts.push_back({fmt::format("{} {}", op.kernel, time.value()), time, interval});
       }
     }
   }

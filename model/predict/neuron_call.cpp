@@ -40,7 +40,8 @@ void note(OpActivity* activity, const EntryTimes& execution, std::size_t resourc
   activity->busy[resource] += execution.end - execution.begin;
 }
 
-std::map<std::string, OpActivity> activities_of(const Program& program, const ProgramExecution& core) {
+std::map<std::string, OpActivity> activities_of(const Program& program,
+                                                const ProgramExecution& core) {
   std::vector<OpActivity> by_op(program.operators.size());
   for (std::size_t q = 0; q < core.entries.size(); ++q) {
     const StreamKind kind = program.streams[q].kind();
@@ -288,7 +289,8 @@ class NeuronCallRunner {
       if (result_.program.collectives().empty()) continue;
       ResourceMetrics collectives;
       collectives.path = prefix + "collectives";
-      collectives.busy = share(core.busy[result_.program.collective_queue()], layer.busy[kCollectiveResource]);
+      collectives.busy =
+          share(core.busy[result_.program.collective_queue()], layer.busy[kCollectiveResource]);
       metrics.resources.push_back(collectives);
     }
     fill_hbm(layer, total);

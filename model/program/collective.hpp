@@ -22,8 +22,8 @@ inline constexpr int kCollectiveKindCount = 5;
 std::string_view to_string(CollectiveKind kind);  // "all_reduce", …
 
 // One collective among all cores of the group. Every core has the same list and joins in its
-// order; on a NeuronCore the device's CC-cores move the data, so that the engines and the DMA rings of the core
-// are free meanwhile.
+// order; on a NeuronCore the device's CC-cores move the data, so that the engines and the DMA rings
+// of the core are free meanwhile.
 //
 // `bytes` is the size that the vendor's nccom-test and nccl-tests state: the larger buffer of one
 // rank. all_reduce: the buffer of a rank; all_gather: the gathered result; reduce_scatter: the

@@ -39,9 +39,9 @@ struct Loop {
   double overlap = 1;        // exponent q >= 1; 1: no overlap
   BytesPerSecond core_dram;  // above zero when there are bytes
   BytesPerSecond dram;
-  Seconds call;       // on one thread, before the fork
-  Seconds fork_join;  // 0 with one thread
-  std::string unit;   // that it mainly uses: "cores", "memory"
+  Seconds call;                  // on one thread, before the fork
+  Seconds fork_join;             // 0 with one thread
+  std::string unit;              // that it mainly uses: "cores", "memory"
   std::int32_t op = -1;          // operator it belongs to, for attribution
   std::uint32_t first_wait = 0;  // into Program::waits
   std::uint16_t wait_count = 0;

@@ -264,9 +264,8 @@ void Program::add_ring(std::string ring, std::vector<Transfer> transfers) {
 
 std::size_t Program::ring_count() const {
   return static_cast<std::size_t>(
-      std::count_if(streams.begin(), streams.end(), [](const Stream& stream) {
-        return stream.kind() == StreamKind::kTransfers;
-      }));
+      std::count_if(streams.begin(), streams.end(),
+                    [](const Stream& stream) { return stream.kind() == StreamKind::kTransfers; }));
 }
 
 std::vector<Transfer> Program::transfers() const {

@@ -1,8 +1,8 @@
 // What a machine executes: in-order streams of work, tied together by semaphores.
 //
 // A stream holds work of one kind: instructions of an engine, transfers of a DMA ring, collectives,
-// grids of thread blocks, parallel loops, calls of the host. A program for a NeuronCore has a stream
-// for each engine, then its DMA rings, then its collectives; one for a GPU its grids, its
+// grids of thread blocks, parallel loops, calls of the host. A program for a NeuronCore has a
+// stream for each engine, then its DMA rings, then its collectives; one for a GPU its grids, its
 // collectives and, where the host launches one by one, the calls of the host; one for a CPU its
 // loops.
 //

@@ -43,8 +43,10 @@ TEST(Program, CountsItsEntries) {
   Program program = with(Engine::kVector, lane(Opcode::kTensorCopy, 64));
   program.add_ring("weights", {load(1, 64), load(1, 64)});
   program.add_ring("inputs", {load(1, 64)});
-  EXPECT_EQ(program.instruction_count(), 2U);
-  EXPECT_EQ(program.transfer_count(), 3U);
+  EXPECT_EQ(program.entry_count(), 5U);
+  EXPECT_EQ(program.transfers().size(), 3U);
+  EXPECT_EQ(program.ring_count(), 2U);
+  EXPECT_EQ(program.collective_queue(), program.streams.size());  // it has none
 }
 
 TEST(Instruction, NamesAreAllDifferent) {

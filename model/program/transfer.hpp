@@ -12,7 +12,7 @@ enum class TransferDirection : std::uint8_t {
   kLoad,
   kStore,
   kOnChip
-};  // HBM->SBUF, SBUF->HBM, SBUF->SBUF
+};                                                        // HBM->SBUF, SBUF->HBM, SBUF->SBUF
 std::string_view to_string(TransferDirection direction);  // "load", "store", "copy"
 enum TransferFlag : std::uint8_t { kTransposes = 1U << 0U, kCasts = 1U << 1U };
 

@@ -6,10 +6,13 @@ namespace foretell {
 
 std::string_view to_string(WorkUnit unit) {
   static constexpr std::array<std::string_view, kWorkUnitCount> kNames = {
-      "DRAM",          "L2",           "arithmetic",       "caches",
-      "calls",         "fork and join", "launch",           "link",
-      "operand feed",  "pipeline latency", "reduction",     "special functions",
-      "tensor pipe",   "vector pipe"};
+      "DRAM",         "L2",
+      "arithmetic",   "caches",
+      "calls",        "fork and join",
+      "launch",       "link",
+      "operand feed", "pipeline latency",
+      "reduction",    "special functions",
+      "tensor pipe",  "vector pipe"};
   return kNames.at(static_cast<std::size_t>(unit));
 }
 

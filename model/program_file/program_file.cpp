@@ -14,10 +14,9 @@
 namespace foretell {
 namespace {
 
-const std::vector<std::string> kFileKeys = {"program",    "description", "parameters",
-                                            "type",       "operator",    "hbm",
-                                            "semaphores", "queues",      "rings",
-                                            "grids",      "loops",       "host"};
+const std::vector<std::string> kFileKeys = {"program",  "description", "parameters", "type",
+                                            "operator", "hbm",         "semaphores", "queues",
+                                            "rings",    "grids",       "loops",      "host"};
 
 // Sections of streams whose names are free.
 struct StreamSection {

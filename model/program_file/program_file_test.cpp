@@ -302,7 +302,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"no mapping", "- a\n", "x.yaml:1: wanted is a program file"},
         Bad{"no YAML", "program: [\n", "not valid YAML"},
         Bad{"no name", "queues: {vector: [{take: a}]}\n", "x.yaml:1: 'program' is missing"},
-        Bad{"no work", "program: p\n", "x.yaml:1: the program has neither queues nor rings"},
+        Bad{"no work", "program: p\n", "x.yaml:1: the program has neither queues and rings"},
         Bad{"empty queue", "program: p\nqueues:\n  vector: []\n",
             "x.yaml:3: queues.vector: wanted is a list of statements"},
         Bad{"unknown section", "program: p\nqueue: {}\n",

@@ -39,8 +39,8 @@ struct Statement {
   std::vector<SemaphoreUse> takes;  // of a loop: once, before its first entry
   std::vector<SemaphoreUse> gives;  // of a loop: once, when its last entry has ended
 
-  Instruction instruction;          // prototype
-  Transfer transfer;                // prototype; hbm_address is that of its tensor
+  Instruction instruction;  // prototype
+  Transfer transfer;        // prototype; hbm_address is that of its tensor
   Grid grid;
   Loop threads;  // a parallel loop
   HostCall call;

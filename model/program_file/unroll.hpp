@@ -55,8 +55,7 @@ class Unroller {
   void unroll_list(const std::vector<Statement>& statements);
   void unroll_loop(const Statement& loop);
   void unroll_entry(const Statement& statement);
-  void append(const Statement& statement, const Instruction& instruction,
-              const Transfer& transfer);
+  void append(const Statement& statement, const Instruction& instruction, const Transfer& transfer);
   void check_tensor(const Statement& statement, const Transfer& transfer) const;
   void take(const std::vector<SemaphoreUse>& uses, const Statement& statement);
   void give(const std::vector<SemaphoreUse>& uses, const Statement& statement);

@@ -6,8 +6,8 @@
 
 #include "hw/spec/gpu_catalog.hpp"
 #include "model/components/gpu_node.hpp"
-#include "model/program/device_streams.hpp"
 #include "model/components/simulation_context.hpp"
+#include "model/program/device_streams.hpp"
 #include "model/system/gpu_run.hpp"
 #include "model/testing/gpu_exemplar.hpp"
 #include "model/timing/gpu_collective_timing.hpp"

@@ -86,7 +86,6 @@ class GpuMachineModel final : public Machine {
  private:
   GpuChip& gpu(int rank) const { return node_ == nullptr ? *alone_ : node_->gpu(rank); }
 
-
   Program idle_;
   std::unique_ptr<GpuChip> alone_;
   std::unique_ptr<GpuNode> node_;
@@ -96,8 +95,7 @@ class GpuMachineModel final : public Machine {
 class CpuMachineModel final : public Machine {
  public:
   CpuMachineModel(const CpuMachine& machine, const Program& program)
-      : chip_("cpu0", threads_of(program), dram_bandwidth(machine.system), program,
-              machine.exact) {
+      : chip_("cpu0", threads_of(program), dram_bandwidth(machine.system), program, machine.exact) {
     start_with_simulation(chip_);
   }
 
@@ -131,8 +129,8 @@ Execution run_on_machine(const Program& program,
   for (const Executor* executor : machine->executors()) {
     const std::size_t number = result.cores.size();
     if (!executor->finished()) {
-      throw UserError("program '" + program.name + "' deadlocks on core " +
-                      std::to_string(number) + ":" + executor->describe_blocked());
+      throw UserError("program '" + program.name + "' deadlocks on core " + std::to_string(number) +
+                      ":" + executor->describe_blocked());
     }
     result.cores.push_back(executor->execution());
     result.end = std::max(result.end, executor->execution().end);
@@ -148,15 +146,15 @@ Execution simulate(const GpuMachine& machine, const Program& program) {
   validate(program, {});
   require_one_stream(program, StreamKind::kGrids);
   require_one_stream(program, StreamKind::kCollectives);
-  return run_on_machine(
-      program, [&] { return std::make_unique<GpuMachineModel>(machine, program); });
+  return run_on_machine(program,
+                        [&] { return std::make_unique<GpuMachineModel>(machine, program); });
 }
 
 Execution simulate(const CpuMachine& machine, const Program& program) {
   validate(program, {});
   require_one_stream(program, StreamKind::kLoops);
-  return run_on_machine(
-      program, [&] { return std::make_unique<CpuMachineModel>(machine, program); });
+  return run_on_machine(program,
+                        [&] { return std::make_unique<CpuMachineModel>(machine, program); });
 }
 
 }  // namespace foretell

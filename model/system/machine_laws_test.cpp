@@ -1,11 +1,10 @@
 // One program on one machine: what holds for GPUs and CPUs whatever the numbers are.
-#include "model/system/machine.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "model/base/errors.hpp"
 #include "model/program/device_streams.hpp"
+#include "model/system/machine.hpp"
 #include "model/testing/gpu_exemplar.hpp"
 
 namespace foretell {
@@ -110,14 +109,16 @@ TEST(MachineLaws, ModulesCountWhatTheEntriesOfAnOperatorSay) {
     builder.begin_operator("op");
     for (int i = 0; i <= op; ++i) emit_grid(builder, grid, {});
   }
-  const Execution execution =
-      simulate(GpuMachine{exemplar_gpu()}, std::move(builder).finish());
+  const Execution execution = simulate(GpuMachine{exemplar_gpu()}, std::move(builder).finish());
   const std::vector<OperatorActivity>& ops = execution.cores.front().operators;
   EXPECT_NEAR(ops[1].busy[WorkUnit::kTensorPipe].value(), 8e-6, 1e-18);
   EXPECT_EQ(ops[0].dram, Bytes(3e6));
   for (const ModuleActivity& module : execution.modules) {
-    if (module.path == "gpu0.tensor") EXPECT_NEAR(module.busy.value(), 12e-6, 1e-18);
-    if (module.path == "gpu0.dram") EXPECT_EQ(module.bytes, 9e6);
+    if (module.path == "gpu0.tensor") {
+      EXPECT_NEAR(module.busy.value(), 12e-6, 1e-18);
+    } else if (module.path == "gpu0.dram") {
+      EXPECT_EQ(module.bytes, 9e6);
+    }
   }
 }
 

@@ -49,9 +49,7 @@ class NeuronMachineModel : public Machine {
     return "chip0.core" + std::to_string(executor) + ".";
   }
 
-  Ticks call_begin() const override {
-    return to_ticks(call_overhead(call_.system, call_.factors));
-  }
+  Ticks call_begin() const override { return to_ticks(call_overhead(call_.system, call_.factors)); }
 
   void add_shared(Execution& execution) const override {
     const Hbm& hbm = chips_.front()->hbm();
@@ -137,9 +135,8 @@ Execution simulate_lockstep(const Call& call) {
   const int cores = std::min(ranks, call.system.device.cores);
   NeuronDeviceSpec device = call.system.device;
   device.hbm.bandwidth = device.hbm.bandwidth / cores;
-  Execution result = run_on_machine(call.program, [&] {
-    return std::make_unique<LockStepCore>(call, device, costs.table());
-  });
+  Execution result = run_on_machine(
+      call.program, [&] { return std::make_unique<LockStepCore>(call, device, costs.table()); });
   result.hbm_read *= static_cast<std::uint64_t>(cores);
   result.hbm_written *= static_cast<std::uint64_t>(cores);
   result.links = std::move(links);
@@ -168,7 +165,7 @@ Seconds call_overhead(const NeuronSystemSpec& system, const NeuronFactors& facto
 }
 
 Execution simulate(const NeuronSystemSpec& system, const NeuronFactors& factors,
-                       const RunSettings& settings, const Program& program) {
+                   const RunSettings& settings, const Program& program) {
   validate(program, limits_of(system.device));
   require_group_size(system, settings.tensor_parallel);
   const Call call{system, factors, settings, program, scaling_of(factors, settings)};

@@ -27,7 +27,7 @@ struct RunSettings {
 // UserError when the program violates a limit of the device or deadlocks (the message names the
 // instruction), when the vendor allows no such group, or when a program with collectives has none.
 Execution simulate(const NeuronSystemSpec& system, const NeuronFactors& factors,
-                       const RunSettings& settings, const Program& program);
+                   const RunSettings& settings, const Program& program);
 
 // Limits of the device as ProgramLimits.
 ProgramLimits limits_of(const NeuronDeviceSpec& device);

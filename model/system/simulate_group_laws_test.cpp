@@ -44,8 +44,7 @@ Program layers(int count, std::uint32_t row_bytes, std::uint64_t reduced) {
 
 Ticks device_time(const Execution& execution) { return execution.end - execution.call_begin; }
 
-Execution run(const NeuronSystemSpec& system, const Program& program, int ranks,
-                  bool every_rank) {
+Execution run(const NeuronSystemSpec& system, const Program& program, int ranks, bool every_rank) {
   RunSettings settings;
   settings.tensor_parallel = ranks;
   settings.every_rank = every_rank;

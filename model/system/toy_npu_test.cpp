@@ -92,7 +92,8 @@ class ToyNpu final : public Executor {
     attach_modules(*this, rows);
   }
   const char* kind() const override { return "toy NPU"; }
-  void add_activity(const std::string& prefix, std::vector<ModuleActivity>& modules) const override {
+  void add_activity(const std::string& prefix,
+                    std::vector<ModuleActivity>& modules) const override {
     for (std::size_t s = 0; s < program().streams.size(); ++s) {
       modules.push_back({prefix + program().streams[s].name, to_seconds(execution().busy[s]),
                          to_seconds(execution().stalled[s]), 0});
@@ -152,8 +153,8 @@ constexpr int kTiles = 10;
 
 // Tiles of 100 kB that take 1 us to load, two at a time in the SRAM, and `columns` ns to multiply.
 Program tiles(std::uint32_t columns) {
-  ProgramBuilder builder(
-      "tiles", {{"array", std::vector<Instruction>{}}, {"dma", std::vector<Transfer>{}}});
+  ProgramBuilder builder("tiles",
+                         {{"array", std::vector<Instruction>{}}, {"dma", std::vector<Transfer>{}}});
   builder.begin_operator("product");
   std::vector<Deps> done;
   for (int tile = 0; tile < kTiles; ++tile) {
@@ -211,8 +212,7 @@ TEST(ToyNpu, WithoutItsRowsTheStreamIsRefused) {
   const ToySpec spec = toy();
   const auto elaborate = [&]() -> std::unique_ptr<Machine> {
     struct Bare final : Machine {
-      Bare(const ToySpec& of, const Program& what)
-          : npu("npu0", of, what, stream_registry()) {}
+      Bare(const ToySpec& of, const Program& what) : npu("npu0", of, what, stream_registry()) {}
       std::vector<const Executor*> executors() const override { return {&npu}; }
       std::string path_of(std::size_t /*executor*/) const override { return ""; }
       ToyNpu npu;

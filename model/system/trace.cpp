@@ -152,7 +152,8 @@ class TraceWriter {
                         t.bytes(), t.descriptors, t.descriptor_bytes, operator_of(t.op))};
   }
 
-  void write_entry(std::size_t core, std::size_t queue, std::size_t index, const EntryTimes& entry) {
+  void write_entry(std::size_t core, std::size_t queue, std::size_t index,
+                   const EntryTimes& entry) {
     events_.slice(thread_of(core, queue, index), at(entry.begin), at(entry.end),
                   label(queue, index));
   }

@@ -84,7 +84,7 @@ TEST(PassKernels, FactsAloneLeaveTheBytes) {
   Passes facts("h100-sxm", "none");
   const PassWork work = work_of("Gelu", 2, 8192);
   const MappedOp op = facts.map(work);
-  EXPECT_NEAR(op.bounds.at("DRAM").value(), work.dram.value() / 3350e9, 1e-12);
+  EXPECT_NEAR(op.busy()[WorkUnit::kDram].value(), work.dram.value() / 3350e9, 1e-12);
   EXPECT_TRUE(op.program.kernels.front().ctas.empty());
 }
 

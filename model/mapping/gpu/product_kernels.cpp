@@ -166,8 +166,7 @@ Seconds ProductKernels::note_bounds(const Kernels& kernels, const Product& produ
   op.engine = matrix ? "tensor" : "vector";
   const Seconds pipe(walked * 2.0 * tile.m * tile.n * kernels.type.step / rate);
   kernel.busy[matrix ? WorkUnit::kTensorPipe : WorkUnit::kVectorPipe] = pipe;
-  kernel.busy[WorkUnit::kOperandFeed] =
-      Seconds(walked * load / (factors.sm_feed.value() * clock));
+  kernel.busy[WorkUnit::kOperandFeed] = Seconds(walked * load / (factors.sm_feed.value() * clock));
   kernel.busy[WorkUnit::kPipelineLatency] = Seconds(walked * factors.step.value() / clock);
   return matrix ? pipe : Seconds(0);
 }

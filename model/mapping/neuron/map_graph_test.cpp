@@ -67,7 +67,7 @@ std::vector<Binding> bindings_of(const ModelConfig& config) {
 }
 
 void expect_valid(const Program& program) {
-  EXPECT_GT(program.instruction_count(), 0U);
+  EXPECT_GT(program.entry_count(), 0U);
   ProgramLimits limits;
   limits.hbm_bytes = std::uint64_t{32} << 30U;
   EXPECT_NO_THROW(validate(program, limits)) << program.name;
