@@ -39,6 +39,20 @@ std::string csv_of_table(const Table& table, int) {
   return text;
 }
 
+// Columns with tabs between, as spreadsheets take them from the clipboard; white space in a cell is
+// a blank.
+std::string tsv_of_table(const Table& table, int) {
+  const auto line = [](CsvRow row) {
+    for (std::string& cell : row)
+      std::replace_if(
+          cell.begin(), cell.end(), [](char c) { return c == '\t' || c == '\n'; }, ' ');
+    return join(row, "\t") + "\n";
+  };
+  std::string text = line(titles_of(table));
+  for (const auto& row : table.rows) text += line(row);
+  return text;
+}
+
 std::string markdown_of_table(const Table& table, int) { return render_markdown(table); }
 
 const OutputFormat& row_of(Format format) {
@@ -56,6 +70,7 @@ const std::vector<OutputFormat>& output_formats() {
       {Format::kJson, "json", {".json", ".jsonl"}, &json_of_table},
       {Format::kCsv, "csv", {".csv"}, &csv_of_table},
       {Format::kMarkdown, "md", {".md"}, &markdown_of_table},
+      {Format::kTsv, "tsv", {".tsv"}, &tsv_of_table},
       {Format::kHtml, "html", {".html"}, nullptr},
   };
   return kFormats;

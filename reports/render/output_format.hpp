@@ -12,7 +12,7 @@
 
 namespace foretell {
 
-enum class Format { kTable, kJson, kCsv, kMarkdown, kHtml };
+enum class Format { kTable, kJson, kCsv, kMarkdown, kTsv, kHtml };
 
 struct OutputFormat {
   Format format;
