@@ -162,13 +162,13 @@ std::string accuracy_json(const AccuracyReport& report) {
       json_samples(report.samples), json_list(report.notes));
 }
 
-std::string accuracy_csv(const AccuracyReport& report) {
+std::vector<CsvRow> accuracy_rows(const AccuracyReport& report) {
   CsvRow header = report.group_columns;
   for (const char* name :
        {"measured", "n", "mape", "median", "p90", "bias", "ratio10", "ratio90", "coverage80"}) {
     header.emplace_back(name);
   }
-  std::string text = to_csv(header);
+  std::vector<CsvRow> rows = {header};
   const auto add = [&](const AccuracyRow& row) {
     CsvRow cells = row.group;
     cells.resize(report.group_columns.size());
@@ -178,11 +178,11 @@ std::string accuracy_csv(const AccuracyReport& report) {
         {row.quantity, std::to_string(accuracy.n), to_text(accuracy.mape), to_text(accuracy.median),
          to_text(accuracy.p90), to_text(accuracy.bias), to_text(accuracy.ratio10),
          to_text(accuracy.ratio90), accuracy.coverage ? to_text(*accuracy.coverage) : ""});
-    text += to_csv(cells);
+    rows.push_back(std::move(cells));
   };
   for (const AccuracyRow& row : report.overall) add(row);
   for (const AccuracyRow& row : report.groups) add(row);
-  return text;
+  return rows;
 }
 
 }  // namespace foretell

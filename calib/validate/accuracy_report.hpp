@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "calib/validate/statistics.hpp"
+#include "reports/record/csv.hpp"
 
 namespace foretell {
 
@@ -46,7 +47,8 @@ AccuracyReport build_report(const std::vector<Sample>& samples,
 std::string accuracy_text(const AccuracyReport& report, int max_width);
 std::string accuracy_markdown(const AccuracyReport& report);
 std::string accuracy_json(const AccuracyReport& report);  // one object, "foretell.accuracy/1"
-std::string accuracy_csv(const AccuracyReport& report);   // overall rows (empty group), then groups
+// Overall rows (empty group), then groups.
+std::vector<CsvRow> accuracy_rows(const AccuracyReport& report);
 
 // Reads accuracy_json() back; UserError, with `where`, for what is not whole.
 AccuracyReport accuracy_from_json(const std::string& text, const std::string& where);

@@ -5,6 +5,7 @@
 
 #include "model/base/errors.hpp"
 #include "reports/record/testing/message_of.hpp"
+#include "reports/render/output_format.hpp"
 
 namespace foretell {
 namespace {
@@ -68,7 +69,7 @@ TEST(AccuracyReport, JsonAndCsvKeepEveryDigitAndEscape) {
   const AccuracyReport report = build_report(quoted, {"workload", "batch"}, 1);
   EXPECT_THAT(accuracy_json(report), HasSubstr(R"("group":["be\"rt, x","1"])"));
   EXPECT_THAT(accuracy_json(report), HasSubstr(R"("coverage80":null)"));
-  const std::string csv = accuracy_csv(report);
+  const std::string csv = rows_text(accuracy_rows(report), Format::kCsv);
   EXPECT_EQ(
       csv.rfind("workload,batch,measured,n,mape,median,p90,bias,ratio10,ratio90,coverage80\n", 0),
       0U);

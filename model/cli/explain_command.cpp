@@ -59,11 +59,11 @@ std::string text_of(const RunRecord& record, const Explanation& explanation, int
   return text;
 }
 
-// CSV holds one table: that which was asked for.
-std::string csv_of(const RunRecord& record, const Explanation& explanation) {
-  if (explanation.sensitivity) return sensitivity_csv(*explanation.sensitivity);
-  if (explanation.reached) return target_csv(*explanation.reached);
-  return explain_csv(record, explanation);
+// Rows are of one table: that which was asked for.
+std::vector<CsvRow> rows_of(const RunRecord& record, const Explanation& explanation) {
+  if (explanation.sensitivity) return sensitivity_rows(*explanation.sensitivity);
+  if (explanation.reached) return target_rows(*explanation.reached);
+  return explain_rows(record, explanation);
 }
 
 int explain(const ExplainOptions& options, const Session& session) {
@@ -74,28 +74,28 @@ int explain(const ExplainOptions& options, const Session& session) {
   if (!options.target.empty()) target = parse_target(options.target);
   check_own_file(options.request.trace_file, options.output);
   RecordOutput output(options.output);
-  if (output.format() == Format::kCsv && options.sensitivity && target)
-    throw UserError("CSV holds one table: --sensitivity or --target, or --format json for both");
+  const bool holds_one_table = !is_prose(output.format()) && output.format() != Format::kJson;
+  if (holds_one_table && options.sensitivity && target)
+    throw UserError(options.output.format +
+                    " holds one table: --sensitivity or --target, or --format json for both");
   const RunRecord record = session.predict(request);
   Explanation explanation;
-  const bool is_one_table = output.format() == Format::kCsv && (options.sensitivity || target);
+  const bool is_one_table = holds_one_table && (options.sensitivity || target);
   if (!is_one_table) {
     explanation.improved = improved_calls(session.predict, request, record.summary.call_s, jobs);
   }
   if (options.sensitivity)
     explanation.sensitivity = find_sensitivity(session, request, record, jobs);
   if (target) explanation.reached = find_way(session, request, record, jobs, *target);
-  switch (output.format()) {
-    case Format::kTable:
-      output.deliver_text({record}, text_of(record, explanation, top, session.result_width));
-      break;
-    case Format::kJson:
-      output.deliver_text({record}, explain_json(record, explanation));
-      break;
-    case Format::kCsv:
-      output.deliver_text({record}, csv_of(record, explanation));
-      break;
+  std::string text;
+  if (output.format() == Format::kTable) {
+    text = text_of(record, explanation, top, session.result_width);
+  } else if (output.format() == Format::kJson) {
+    text = explain_json(record, explanation);
+  } else {
+    text = rows_text(rows_of(record, explanation), output.format());
   }
+  output.deliver_text({record}, text);
   return kSuccess;
 }
 

@@ -92,7 +92,7 @@ OrderedJson json_of(const RunRecord& record, const Explanation& explanation) {
 // Rows of the one table, by the names of its columns.
 class LongTable {
  public:
-  explicit LongTable(CsvRow columns) : columns_(std::move(columns)), text_(to_csv(columns_)) {}
+  explicit LongTable(CsvRow columns) : columns_(std::move(columns)), rows_({columns_}) {}
 
   void add(const std::map<std::string, std::string>& cells) {
     CsvRow row;
@@ -100,13 +100,13 @@ class LongTable {
       const auto found = cells.find(column);
       row.push_back(found == cells.end() ? "" : found->second);
     }
-    text_ += to_csv(row);
+    rows_.push_back(std::move(row));
   }
-  const std::string& text() const { return text_; }
+  const std::vector<CsvRow>& rows() const { return rows_; }
 
  private:
   CsvRow columns_;
-  std::string text_;
+  std::vector<CsvRow> rows_;
 };
 
 }  // namespace
@@ -117,7 +117,7 @@ std::string explain_json(const RunRecord& record, const Explanation& explanation
   return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
-std::string explain_csv(const RunRecord& record, const Explanation& explanation) {
+std::vector<CsvRow> explain_rows(const RunRecord& record, const Explanation& explanation) {
   LongTable table({"row", "name", "op", "times", "time_s", "share", "flops", "bytes", "engine",
                    "bound_by", "busy", "stalled", "set", "call_s", "gain"});
   for (const ResourceRecord& resource : record.resources) {
@@ -151,28 +151,28 @@ std::string explain_csv(const RunRecord& record, const Explanation& explanation)
                {"call_s", to_text(call.call_s)},
                {"gain", to_text(call.gain)}});
   }
-  return table.text();
+  return table.rows();
 }
 
-std::string sensitivity_csv(const std::vector<Sensitivity>& rows) {
-  std::string text = to_csv({"path", "value", "latency_less", "latency_more", "latency_twice",
-                             "throughput_less", "throughput_more", "throughput_twice"});
+std::vector<CsvRow> sensitivity_rows(const std::vector<Sensitivity>& rows) {
+  std::vector<CsvRow> table = {{"path", "value", "latency_less", "latency_more", "latency_twice",
+                                "throughput_less", "throughput_more", "throughput_twice"}};
   for (const Sensitivity& row : rows) {
-    text += to_csv({row.path, row.value, to_text(row.latency_less), to_text(row.latency_more),
-                    to_text(row.latency_twice), to_text(row.throughput_less),
-                    to_text(row.throughput_more), to_text(row.throughput_twice)});
+    table.push_back({row.path, row.value, to_text(row.latency_less), to_text(row.latency_more),
+                     to_text(row.latency_twice), to_text(row.throughput_less),
+                     to_text(row.throughput_more), to_text(row.throughput_twice)});
   }
-  return text;
+  return table;
 }
 
-std::string target_csv(const ReachedTarget& reached) {
-  std::string text = to_csv({"path", "from", "to", "factor", reached.target.metric});
+std::vector<CsvRow> target_rows(const ReachedTarget& reached) {
+  std::vector<CsvRow> table = {{"path", "from", "to", "factor", reached.target.metric}};
   for (const TargetChange& change : reached.changes) {
     if (!change.reaches) continue;
-    text += to_csv(
+    table.push_back(
         {change.path, change.from, change.to, to_text(change.factor), to_text(change.reached)});
   }
-  return text;
+  return table;
 }
 
 }  // namespace foretell

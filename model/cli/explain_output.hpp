@@ -1,4 +1,4 @@
-// The result of `explain` for machines: one JSON object, or CSV.
+// The result of `explain` for machines: one JSON object, or rows of a table.
 #pragma once
 
 #include <optional>
@@ -7,6 +7,7 @@
 
 #include "model/what_if/sensitivity.hpp"
 #include "model/what_if/what_if.hpp"
+#include "reports/record/csv.hpp"
 
 namespace foretell {
 
@@ -28,9 +29,9 @@ std::string explain_json(const RunRecord& record, const Explanation& explanation
 
 // The same in one table: a row per resource, operator, bound and change, as its first column says;
 // cells that a row has no use for are empty.
-std::string explain_csv(const RunRecord& record, const Explanation& explanation);
+std::vector<CsvRow> explain_rows(const RunRecord& record, const Explanation& explanation);
 
-std::string sensitivity_csv(const std::vector<Sensitivity>& rows);
-std::string target_csv(const ReachedTarget& reached);
+std::vector<CsvRow> sensitivity_rows(const std::vector<Sensitivity>& rows);
+std::vector<CsvRow> target_rows(const ReachedTarget& reached);
 
 }  // namespace foretell

@@ -98,23 +98,17 @@ std::string summary_json(const ModelConfig& model, const Graph& graph) {
 }
 
 // A row per kind of operator.
-std::string summary_csv(const Graph& graph) {
-  std::string text = to_csv({"kind", "count", "flops"});
+std::vector<CsvRow> summary_rows(const Graph& graph) {
+  std::vector<CsvRow> rows = {{"kind", "count", "flops"}};
   for (const auto& [kind, sums] : kinds_of(graph))
-    text += to_csv({kind, std::to_string(sums.first), to_text(sums.second)});
-  return text;
+    rows.push_back({kind, std::to_string(sums.first), to_text(sums.second)});
+  return rows;
 }
 
 std::string summary(Format format, const ModelConfig& model, const Graph& graph) {
-  switch (format) {
-    case Format::kTable:
-      return summary_text(model, graph);
-    case Format::kJson:
-      return summary_json(model, graph);
-    case Format::kCsv:
-      return summary_csv(graph);
-  }
-  throw InternalError(__FILE__, __LINE__, "a format without a writer");
+  if (format == Format::kTable) return summary_text(model, graph);
+  if (format == Format::kJson) return summary_json(model, graph);
+  return rows_text(summary_rows(graph), format);
 }
 
 std::string extension_of(const std::string& path) { return fs::path(path).extension().string(); }

@@ -13,6 +13,7 @@
 #include "model/terminal/progress.hpp"
 #include "model/terminal/request_options.hpp"
 #include "reports/record/json_text.hpp"
+#include "reports/render/output_format.hpp"
 
 namespace foretell {
 namespace {
@@ -87,8 +88,7 @@ std::string json_line(const CsvRow& header, std::size_t passed, const CsvRow& ce
 
 int predict_table(const PredictOptions& options, const Session& session) {
   const int jobs = parse_jobs(options.jobs);
-  if (options.format != "csv" && options.format != "json")
-    throw unknown_name("format", options.format, {"csv", "json"});
+  const Format format = parse_format(options.format);
   CsvReader table(options.table);
   const TableLayout& layout = recognise_table(table.header(), options.table);
   check_not_same_file(options.table, options.output);
@@ -96,8 +96,9 @@ int predict_table(const PredictOptions& options, const Session& session) {
   const std::vector<std::size_t> passed = passed_columns(table.header(), layout);
   CsvRow header = pick(table.header(), passed);
   header.insert(header.end(), layout.added.begin(), layout.added.end());
-  const bool as_json = options.format == "json";
-  if (!as_json) output.write(to_csv(header));
+  const bool streams = format == Format::kCsv || format == Format::kJson;  // others need all rows
+  std::vector<CsvRow> rows_written = {header};
+  if (format == Format::kCsv) output.write(to_csv(header));
 
   std::size_t rows = 0;
   std::size_t failed = 0;
@@ -107,7 +108,13 @@ int predict_table(const PredictOptions& options, const Session& session) {
     const auto sink = [&](const CsvRow& row, const RowPrediction& prediction) {
       CsvRow cells = pick(row, passed);
       append_prediction(layout, prediction, cells);
-      output.write(as_json ? json_line(header, passed.size(), cells, prediction) : to_csv(cells));
+      if (format == Format::kJson) {
+        output.write(json_line(header, passed.size(), cells, prediction));
+      } else if (streams) {
+        output.write(to_csv(cells));
+      } else {
+        rows_written.push_back(std::move(cells));
+      }
       ++rows;
       if (!prediction.error.empty()) ++failed;
       before_block = table.consumed();
@@ -133,6 +140,7 @@ int predict_table(const PredictOptions& options, const Session& session) {
                       jobs, sink, show));
     }
   }
+  if (!streams) output.write(rows_text(rows_written, format));
   output.finish();
   session.detail(std::to_string(rows) + " rows of kind " + layout.name);
   if (failed == 0) return kSuccess;
@@ -159,7 +167,9 @@ void add_predict_command(CLI::App& app, Session& session) {
   command
       ->add_option("-o,--output", options->output, "file for the result (default: standard output)")
       ->type_name("FILE");
-  command->add_option("--format", options->format, "csv (default), or json: an object per line")
+  command
+      ->add_option("--format", options->format,
+                   "csv (default), json: an object per line, table or md")
       ->type_name("FORM");
   command->add_option("--jobs", options->jobs, "processes (default: one per processor)")
       ->type_name("N");

@@ -10,6 +10,7 @@
 #include "model/cli/explain_output.hpp"
 #include "model/forecast/testing/fake_predictor.hpp"
 #include "reports/record/testing/message_of.hpp"
+#include "reports/render/output_format.hpp"
 
 namespace foretell {
 namespace {
@@ -105,9 +106,11 @@ TEST(Sensitivity, MachinesGetTheSameNumbersAsJsonAndCsv) {
   EXPECT_LE(json.at("target").at("changes").at(0).at("reached").get<double>(), 0.005);
   EXPECT_TRUE(
       nlohmann::json::parse(explain_json(record, {})).at("explanation").at("target").is_null());
-  EXPECT_THAT(sensitivity_csv(rows), AllOf(HasSubstr("path,value,latency_less"),
-                                           HasSubstr(std::string("\n") + kBandwidth + ",")));
-  EXPECT_THAT(target_csv(reached), HasSubstr("path,from,to,factor,latency\n"));
+  EXPECT_THAT(
+      rows_text(sensitivity_rows(rows), Format::kCsv),
+      AllOf(HasSubstr("path,value,latency_less"), HasSubstr(std::string("\n") + kBandwidth + ",")));
+  EXPECT_THAT(rows_text(target_rows(reached), Format::kCsv),
+              HasSubstr("path,from,to,factor,latency\n"));
 }
 
 TEST(Sensitivity, MistakesInATarget) {

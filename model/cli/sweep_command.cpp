@@ -206,17 +206,15 @@ class SweepCommand {
   }
 
   void deliver(const StudyStore& store, const StudyResults& results, OutputFile& output) const {
-    switch (format_) {
-      case Format::kTable:
-        output.write(
-            as_shown(options_.output.output, study_text(results, top_, session_.result_width)));
-        break;
-      case Format::kJson:
-        output.write(study_json_lines(store, results));
-        break;
-      case Format::kCsv:
-        output.write(study_csv(store, results));
-        break;
+    if (format_ == Format::kTable) {
+      output.write(
+          as_shown(options_.output.output, study_text(results, top_, session_.result_width)));
+    } else if (format_ == Format::kJson) {
+      output.write(study_json_lines(store, results));
+    } else if (format_ == Format::kMarkdown) {
+      output.write(study_markdown(results));
+    } else {
+      output.write(rows_text(study_rows(store, results), format_));
     }
     output.finish();
   }

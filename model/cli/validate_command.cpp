@@ -61,15 +61,10 @@ std::vector<std::string> broken_limits(const ValidateOptions& options,
 }
 
 std::string render(const AccuracyReport& report, Format format, int width) {
-  switch (format) {
-    case Format::kTable:
-      return accuracy_text(report, width);
-    case Format::kJson:
-      return accuracy_json(report);
-    case Format::kCsv:
-      return accuracy_csv(report);
-  }
-  throw InternalError(__FILE__, __LINE__, "a format without a renderer");
+  if (format == Format::kTable) return accuracy_text(report, width);
+  if (format == Format::kJson) return accuracy_json(report);
+  if (format == Format::kMarkdown) return accuracy_markdown(report);
+  return rows_text(accuracy_rows(report), format);
 }
 
 int validate(const ValidateOptions& options, const Session& session) {
@@ -90,7 +85,7 @@ int validate(const ValidateOptions& options, const Session& session) {
   const std::string text = render(report, format, session.result_width);
   output.write(format == Format::kTable ? as_shown(options.output.output, text) : text);
   output.finish();
-  if (format == Format::kCsv) {  // which has no place for them
+  if (format != Format::kTable && format != Format::kJson) {  // which have no place for them
     for (const std::string& note : report.notes) session.say("foretell: " + note);
   }
   const std::vector<std::string> broken = broken_limits(options, report);

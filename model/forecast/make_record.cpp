@@ -137,6 +137,17 @@ void set_generation(const GenerationMetrics& generation, std::int64_t output_len
   summary.interval80["tpot_s"] = scaled(tpot_ratio, *summary.tpot_s);
 }
 
+// FLOP/s of a call over the first peak of the part that runs it. Stages of a pipeline are several
+// parts, and the operators of a generation are those of some of its calls.
+std::optional<double> flops_utilisation(const ResolvedWorkload& resolved, const SystemFacts& facts,
+                                        const Metrics& metrics) {
+  const bool is_known = facts.machine && !facts.machine->compute.empty();
+  if (!is_known || metrics.generation || resolved.request.pp > 1) return std::nullopt;
+  Flops flops;
+  for (const OperatorMetrics& op : metrics.operators) flops += op.flops;
+  return (flops / metrics.call).value() / facts.machine->compute.front().per_s;
+}
+
 RunSummary summary_of(const ResolvedWorkload& resolved, const SystemFacts& facts,
                       const Metrics& metrics, Intervals intervals) {
   if (metrics.call <= Seconds(0) || metrics.device <= Seconds(0)) {
@@ -167,6 +178,7 @@ RunSummary summary_of(const ResolvedWorkload& resolved, const SystemFacts& facts
   summary.memory = memory_record(metrics.memory);
   summary.memory_used_bytes = metrics.memory.total().value();
   summary.memory_capacity_bytes = metrics.memory_capacity.value();
+  summary.flops_utilisation = flops_utilisation(resolved, facts, metrics);
   summary.bottleneck = metrics.bottleneck;
   if (metrics.training) {
     summary.throughput_unit = "samples/s";

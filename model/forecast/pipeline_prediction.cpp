@@ -7,7 +7,7 @@
 #include "model/base/errors.hpp"
 #include "model/forecast/device_family.hpp"
 #include "model/forecast/intervals.hpp"
-#include "reports/record/serving.hpp"
+#include "model/predict/queueing.hpp"
 #include "workloads/import/workload.hpp"
 
 namespace foretell {

@@ -7,7 +7,7 @@
 
 #include "model/base/metrics.hpp"
 #include "model/forecast/prediction.hpp"
-#include "reports/record/serving.hpp"
+#include "model/predict/queueing.hpp"
 #include "workloads/import/workload.hpp"
 #include "workloads/ir/graph.hpp"
 #include "workloads/ir/precision.hpp"

@@ -11,7 +11,7 @@
 
 #include "model/components/simulation_context.hpp"
 #include "model/components/ticks.hpp"
-#include "reports/record/serving.hpp"
+#include "model/predict/queueing.hpp"
 
 namespace foretell {
 namespace {

@@ -5,7 +5,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/forecast/request_fields.hpp"
-#include "reports/record/serving.hpp"
+#include "model/predict/queueing.hpp"
 #include "workloads/ir/dtype.hpp"
 #include "workloads/ir/precision.hpp"
 

@@ -8,8 +8,6 @@
 #include <string_view>
 
 #include "model/base/errors.hpp"
-#include "reports/record/json_lines.hpp"
-#include "reports/record/wide_row.hpp"
 #include "reports/render/table.hpp"
 
 namespace foretell {
@@ -28,7 +26,7 @@ std::string as_shown(const std::string& path, const std::string& text) {
 }
 
 void add_format_option(CLI::App& command, OutputOptions& options) {
-  command.add_option("--format", options.format, "table (default), json or csv")->type_name("FORM");
+  command.add_option("--format", options.format, format_words())->type_name("FORM");
   command
       .add_option("-o,--output", options.output, "file for the result (default: standard output)")
       ->type_name("FILE");
@@ -37,13 +35,6 @@ void add_format_option(CLI::App& command, OutputOptions& options) {
 void add_store_option(CLI::App& command, OutputOptions& options) {
   command.add_option("--store", options.store, "also add the records to this SQLite file")
       ->type_name("FILE");
-}
-
-Format parse_format(const std::string& name) {
-  if (name == "table") return Format::kTable;
-  if (name == "json") return Format::kJson;
-  if (name == "csv") return Format::kCsv;
-  throw unknown_name("format", name, {"table", "json", "csv"});
 }
 
 RecordOutput::RecordOutput(const OutputOptions& options)
@@ -55,17 +46,8 @@ RecordOutput::RecordOutput(const OutputOptions& options)
 
 void RecordOutput::deliver(const std::vector<RunRecord>& records, const std::string& table) {
   if (store_) store_->add(records);
-  switch (format_) {
-    case Format::kTable:
-      output_.write(as_shown(path_, table));
-      break;
-    case Format::kJson:
-      output_.write(to_json_lines(records));
-      break;
-    case Format::kCsv:
-      output_.write(wide_csv(records));
-      break;
-  }
+  output_.write(format_ == Format::kTable ? as_shown(path_, table)
+                                          : records_text(records, format_));
   output_.finish();
 }
 

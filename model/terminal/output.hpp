@@ -9,14 +9,13 @@
 #include "reports/record/run_record.hpp"
 #include "reports/record/store.hpp"
 #include "reports/record/text_file.hpp"
+#include "reports/render/output_format.hpp"
 
 namespace CLI {
 class App;
 }
 
 namespace foretell {
-
-enum class Format { kTable, kJson, kCsv };
 
 struct OutputOptions {
   std::string format = "table";
@@ -27,8 +26,6 @@ struct OutputOptions {
 void add_format_option(CLI::App& command, OutputOptions& options);  // --format and -o
 void add_store_option(CLI::App& command, OutputOptions& options);   // --store
 
-Format parse_format(const std::string& name);  // UserError with the nearest name
-
 // Opens the output and the store at once, so that a path that cannot be written is found before
 // the work; deliver() writes.
 class RecordOutput {
@@ -36,7 +33,7 @@ class RecordOutput {
   explicit RecordOutput(const OutputOptions& options);
 
   Format format() const { return format_; }
-  // `table` is the text for Format::kTable; JSON is one record per line.
+  // `table` is the text for Format::kTable; see records_text() for the others.
   void deliver(const std::vector<RunRecord>& records, const std::string& table);
   // `text` in place of the records, whatever the format.
   void deliver_text(const std::vector<RunRecord>& records, const std::string& text);

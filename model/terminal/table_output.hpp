@@ -6,9 +6,6 @@
 
 namespace foretell {
 
-// JSON is a list of objects, one per row, with the column titles as keys and text as values.
-std::string table_text(const Table& table, Format format, int max_width);
-
 void write_table(const Table& table, const OutputOptions& options, int max_width);
 
 }  // namespace foretell

@@ -23,7 +23,7 @@ const StudyHead& find_study(const std::vector<StudyHead>& studies, const std::st
 }
 
 std::optional<std::string> study_report(const std::string& path, const std::string& name,
-                                        const std::string& extension, int width) {
+                                        Format format, int width) {
   if (!is_record_store(path)) {
     if (name.empty()) return std::nullopt;
     throw UserError(path + ": holds no studies: it is no store of `foretell sweep`");
@@ -33,9 +33,9 @@ std::optional<std::string> study_report(const std::string& path, const std::stri
   const bool has_records = !RecordStore(path, StoreAccess::kRead).records().empty();
   if (name.empty() && (studies.empty() || has_records)) return std::nullopt;
   const StudyResults results = study_results(store, find_study(studies, name));
-  if (extension == ".csv") return study_csv(store, results);
-  if (extension == ".md") return study_markdown(results);
-  return study_text(results, kShown, width);
+  if (format == Format::kTable) return study_text(results, kShown, width);
+  if (format == Format::kMarkdown) return study_markdown(results);
+  return rows_text(study_rows(store, results), format);
 }
 
 }  // namespace foretell

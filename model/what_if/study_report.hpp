@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "reports/record/study_store.hpp"
+#include "reports/render/output_format.hpp"
 
 namespace foretell {
 
@@ -13,7 +14,7 @@ namespace foretell {
 // single predictions: those are shown then. In the form that the extension (".csv", ".md", "" for
 // text) says. UserError for an unknown name.
 std::optional<std::string> study_report(const std::string& path, const std::string& name,
-                                        const std::string& extension, int width);
+                                        Format format, int width);
 
 // The newest of this name, because a changed study keeps it; with "" the newest. UserError for an
 // unknown name; there has to be one.

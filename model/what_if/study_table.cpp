@@ -247,7 +247,7 @@ std::string study_markdown(const StudyResults& results) {
   return text;
 }
 
-std::string study_csv(const StudyStore& store, const StudyResults& results) {
+std::vector<CsvRow> study_rows(const StudyStore& store, const StudyResults& results) {
   std::set<std::uint64_t> on_front;
   for (const StudyRow& row : results.front) on_front.insert(row.point.number);
   CsvRow header = {"study", "number"};
@@ -255,7 +255,7 @@ std::string study_csv(const StudyStore& store, const StudyResults& results) {
   for (const char* name : {"status", "inside", "on_front"}) header.emplace_back(name);
   for (const SummaryMetric& metric : summary_metrics()) header.emplace_back(metric.field);
   for (const char* name : {"throughput_unit", "bottleneck", "message"}) header.emplace_back(name);
-  std::string text = to_csv(header);
+  std::vector<CsvRow> rows = {header};
   store.read(results.head, [&](const StudyRow& row) {
     const PointValues values = values_of(results.study, row);
     CsvRow cells = {results.head.name, std::to_string(row.point.number)};
@@ -273,9 +273,9 @@ std::string study_csv(const StudyStore& store, const StudyResults& results) {
       cells.resize(header.size() - 1);
     }
     cells.push_back(row.point.hash.empty() ? row.point.skipped_by : row.result.message);
-    text += to_csv(cells);
+    rows.push_back(std::move(cells));
   });
-  return text;
+  return rows;
 }
 
 std::string study_json_lines(const StudyStore& store, const StudyResults& results) {

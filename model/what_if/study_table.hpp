@@ -46,7 +46,7 @@ std::string study_text(const StudyResults& results, std::size_t top, int max_wid
 std::string study_markdown(const StudyResults& results);
 
 // Header and a row per stored point, in order; `on_front` says yes for the front.
-std::string study_csv(const StudyStore& store, const StudyResults& results);
+std::vector<CsvRow> study_rows(const StudyStore& store, const StudyResults& results);
 // The same as JSON lines, each with the whole record.
 std::string study_json_lines(const StudyStore& store, const StudyResults& results);
 

@@ -87,7 +87,7 @@ std::string write_page(const fs::path& input, const fs::path& output, const Sess
     const ReportContent content = read_report(input.string(), 1, session);
     write_whole(output, html_report(content));
     fs::path beside = output;
-    write_whole(beside.replace_extension(".md"), rendered(content, ReportForm::kMarkdown, 0));
+    write_whole(beside.replace_extension(".md"), rendered(content, Format::kMarkdown, 0));
     entry["title"] = content.title;
     entry["file"] = output.filename().string();
     entry["records"] = content.records.size();

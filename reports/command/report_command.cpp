@@ -37,17 +37,14 @@ ReportContent content_of(const ReportOptions& options, const Session& session) {
 }
 
 // Of a stored study: tables as `sweep` writes them.
-std::optional<std::string> study_text_of(const ReportOptions& options, ReportForm form, int width) {
-  if (form == ReportForm::kJson || form == ReportForm::kHtml) return std::nullopt;
-  const char* extension = form == ReportForm::kMarkdown ? ".md"
-                          : form == ReportForm::kCsv    ? ".csv"
-                                                        : "";
-  return study_report(options.inputs.front(), options.study, extension, width);
+std::optional<std::string> study_text_of(const ReportOptions& options, Format form, int width) {
+  if (form == Format::kJson || form == Format::kHtml) return std::nullopt;
+  return study_report(options.inputs.front(), options.study, form, width);
 }
 
 int report_one(const ReportOptions& options, const Session& session) {
   const std::string& output = options.output.output;
-  const ReportForm form = report_form(output, options.output.format);
+  const Format form = report_format(output, options.output.format);
   check_not_same_file(options.inputs.front(), output);
   if (const auto text = study_text_of(options, form, session.result_width)) {
     write_text(output, *text);
@@ -71,25 +68,22 @@ int report_one(const ReportOptions& options, const Session& session) {
 // A page shows the later result with what changed; every other form is the list of changes.
 int report_two(const ReportOptions& options, const Session& session) {
   const std::string& output = options.output.output;
-  const ReportForm form = report_form(output, options.output.format);
+  const Format form = report_format(output, options.output.format);
   for (const std::string& input : options.inputs) check_not_same_file(input, output);
   const auto differences =
       changes_between({options.inputs.front(), options.inputs.back(), options.tolerances});
-  if (form == ReportForm::kHtml) {
+  if (form == Format::kHtml) {
     ReportContent content = content_of(options, session);
     content.compared_with = options.inputs.front();
     for (const RecordDifference& d : differences) {
       content.changes.push_back({d.record, d.field, d.expected, d.actual, d.relative});
     }
     write_text(output, rendered(content, form, session.result_width));
-  } else if (form == ReportForm::kMarkdown) {
+  } else if (form == Format::kMarkdown) {
     write_text(output, differences.empty() ? "No number moved.\n"
                                            : render_markdown(change_table(differences)));
-  } else if (form != ReportForm::kText || !differences.empty()) {
-    const Format format = form == ReportForm::kCsv    ? Format::kCsv
-                          : form == ReportForm::kJson ? Format::kJson
-                                                      : Format::kTable;
-    write_text(output, table_text(change_table(differences), format, session.result_width));
+  } else if (form != Format::kTable || !differences.empty()) {
+    write_text(output, table_text(change_table(differences), form, session.result_width));
   }
   return change_result(differences, session);
 }

@@ -1,13 +1,10 @@
 #include "reports/command/report_output.hpp"
 
-#include <filesystem>
 #include <utility>
 
 #include "calib/validate/accuracy_report.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
-#include "reports/record/json_lines.hpp"
-#include "reports/record/wide_row.hpp"
 #include "reports/render/answer.hpp"
 #include "reports/render/html_report.hpp"
 #include "reports/render/record_text.hpp"
@@ -66,55 +63,27 @@ std::string plain(const ReportContent& content, int width) {
   return text;
 }
 
-std::string rendered_accuracy(const ReportContent& content, ReportForm form, int width) {
+std::string rendered_accuracy(const ReportContent& content, Format form, int width) {
   const AccuracyReport report = accuracy_from_json(content.accuracy, content.title);
-  switch (form) {
-    case ReportForm::kMarkdown:
-      return "# " + markdown_text(content.title) + "\n\n" + accuracy_markdown(report);
-    case ReportForm::kCsv:
-      return accuracy_csv(report);
-    case ReportForm::kJson:
-      return accuracy_json(report);
-    default:
-      return accuracy_text(report, width);
-  }
+  if (form == Format::kTable) return accuracy_text(report, width);
+  if (form == Format::kJson) return accuracy_json(report);
+  if (form == Format::kMarkdown)
+    return "# " + markdown_text(content.title) + "\n\n" + accuracy_markdown(report);
+  return rows_text(accuracy_rows(report), form);
 }
 
 }  // namespace
 
-ReportForm report_form(const std::string& output, const std::string& format) {
-  if (output == "-") {
-    switch (parse_format(format)) {
-      case Format::kTable:
-        return ReportForm::kText;
-      case Format::kJson:
-        return ReportForm::kJson;
-      case Format::kCsv:
-        return ReportForm::kCsv;
-    }
-  }
-  const std::string extension = to_lower(std::filesystem::path(output).extension().string());
-  if (extension == ".html") return ReportForm::kHtml;
-  if (extension == ".md") return ReportForm::kMarkdown;
-  if (extension == ".csv") return ReportForm::kCsv;
-  if (extension == ".json" || extension == ".jsonl") return ReportForm::kJson;
-  throw UserError(output +
-                  ": the name has to end in .html, .md, .csv or .jsonl, which says what to write");
+Format report_format(const std::string& output, const std::string& format) {
+  return output == "-" ? parse_format(format) : format_of_file(output);
 }
 
-std::string rendered(const ReportContent& content, ReportForm form, int width) {
-  if (form == ReportForm::kHtml) return html_report(content);
+std::string rendered(const ReportContent& content, Format form, int width) {
+  if (form == Format::kHtml) return html_report(content);
   if (!content.accuracy.empty()) return rendered_accuracy(content, form, width);
-  switch (form) {
-    case ReportForm::kMarkdown:
-      return markdown(content);
-    case ReportForm::kCsv:
-      return wide_csv(content.records);
-    case ReportForm::kJson:
-      return to_json_lines(content.records);
-    default:
-      return plain(content, width);
-  }
+  if (form == Format::kTable) return plain(content, width);
+  if (form == Format::kMarkdown) return markdown(content);
+  return records_text(content.records, form);
 }
 
 }  // namespace foretell

@@ -8,13 +8,11 @@
 
 namespace foretell {
 
-enum class ReportForm { kHtml, kMarkdown, kCsv, kJson, kText };
-
 // UserError for another ending than .html, .md, .csv, .json or .jsonl. For standard output ("-"),
 // what `format` says.
-ReportForm report_form(const std::string& output, const std::string& format);
+Format report_format(const std::string& output, const std::string& format);
 
 // UserError for a validation that is not whole.
-std::string rendered(const ReportContent& content, ReportForm form, int width);
+std::string rendered(const ReportContent& content, Format form, int width);
 
 }  // namespace foretell

@@ -52,6 +52,7 @@ struct Scenario {
   TextMap trips;       // of loops, by name
   SizeMap dimensions;  // sizes that an ONNX file leaves open, by name
   bool exact = false;  // no replay cache, no interpolation
+  std::string label;   // anything, to tell runs apart; changes no number
 };
 
 inline constexpr std::int64_t kMaxBatch = 1'000'000;
@@ -305,6 +306,8 @@ inline std::vector<RequestField> request_field_rows() {
           .asked(),
       F{&S::exact, "exact", "exact", "exact", "execute everything, reuse nothing"}.tells(
           FieldSaid::kToTellApart),
+      F{&S::label, "label", "label", "label {}", "any text, kept in the record and shown with it"}
+          .takes("TEXT"),
   };
 }
 

@@ -61,6 +61,8 @@ struct RunSummary {
   double memory_used_bytes = 0;  // per device, like all of memory
   double memory_capacity_bytes = 0;
   std::optional<MemoryRecord> memory;  // by use; sums up to memory_used_bytes
+  // Of the arithmetic that the part could do in a call; of one forward pass or training step.
+  std::optional<double> flops_utilisation = {};
   std::string bottleneck;
   // Where calls differ; the times above are expected values then.
   std::optional<DistributionRecord> distribution = {};
@@ -109,6 +111,8 @@ inline std::vector<SummaryMetric> summary_metric_rows() {
        M::kCharted, "", "memory needed on a device", true},
       {&S::memory_capacity_bytes, "memory_capacity_bytes", "memory_capacity", "memory", "B", true,
        M::kNowhere, "", "memory of a device", true},
+      {&S::flops_utilisation, "flops_utilisation", "flops_utilisation", "FLOP share", "", true,
+       M::kCharted, "", "FLOP/s of a call over the peak of its type, 0 to 1"},
   };
 }
 

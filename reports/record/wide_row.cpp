@@ -95,10 +95,4 @@ CsvRow wide_row(const RunRecord& record) {
   return row;
 }
 
-std::string wide_csv(const std::vector<RunRecord>& records) {
-  std::string text = to_csv(wide_header());
-  for (const RunRecord& record : records) text += to_csv(wide_row(record));
-  return text;
-}
-
 }  // namespace foretell

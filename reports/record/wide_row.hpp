@@ -12,7 +12,4 @@ namespace foretell {
 const CsvRow& wide_header();
 CsvRow wide_row(const RunRecord& record);  // cells that do not apply are empty
 
-// Header and one row per record.
-std::string wide_csv(const std::vector<RunRecord>& records);
-
 }  // namespace foretell

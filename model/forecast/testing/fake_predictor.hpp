@@ -7,7 +7,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/forecast/prediction.hpp"
-#include "reports/record/serving.hpp"
+#include "model/predict/queueing.hpp"
 #include "reports/record/testing/example_record.hpp"
 
 namespace foretell {

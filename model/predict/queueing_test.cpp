@@ -1,4 +1,4 @@
-#include "reports/record/serving.hpp"
+#include "model/predict/queueing.hpp"
 
 #include <gtest/gtest.h>
 
