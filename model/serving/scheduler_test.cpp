@@ -76,8 +76,9 @@ TEST(Scheduler, PrefillFirstLeavesDecodesOut) {
   Sequence b = sequence(1, 150, 3);
   scheduler.add(&a);
   scheduler.add(&b);
-  EXPECT_EQ(chunks_of(scheduler.plan()), (Chunks{{0, 70}, {1, 30}}));
-  end_step(scheduler, scheduler.plan());
+  const StepPlan& first = scheduler.plan();
+  EXPECT_EQ(chunks_of(first), (Chunks{{0, 70}, {1, 30}}));
+  end_step(scheduler, first);
   // The prompt that was cut goes on alone until it is done.
   const StepPlan& second = scheduler.plan();
   EXPECT_TRUE(second.decodes.empty());
@@ -109,8 +110,9 @@ TEST(Scheduler, PromptsAreHeldBackToComeTogether) {
   Sequence b = sequence(1, 10, 3);
   Sequence c = sequence(2, 80, 3);
   scheduler.add(&a);
-  EXPECT_EQ(chunks_of(scheduler.plan()), (Chunks{{0, 70}}));  // nobody decodes
-  end_step(scheduler, scheduler.plan());
+  const StepPlan& first = scheduler.plan();
+  EXPECT_EQ(chunks_of(first), (Chunks{{0, 70}}));  // nobody decodes
+  end_step(scheduler, first);
   scheduler.add(&b);
   for (int step = 0; step < 3; ++step) {
     const StepPlan& plan = scheduler.plan();
@@ -130,8 +132,13 @@ TEST(Scheduler, ChunksAreMultiplesOfTheirUnitUnlessTheyEndThePrompt) {
   Scheduler scheduler(rules);
   Sequence a = sequence(0, 130, 3);
   scheduler.add(&a);
-  EXPECT_EQ(chunks_of(scheduler.plan()), (Chunks{{0, 64}}));
-  end_step(scheduler, scheduler.plan());
+  const StepPlan& first = scheduler.plan();
+  EXPECT_EQ(chunks_of(first), (Chunks{{0, 64}}));
+  end_step(scheduler, first);
+  const StepPlan& second = scheduler.plan();
+  EXPECT_EQ(chunks_of(second), (Chunks{{0, 64}}));
+  end_step(scheduler, second);
+  EXPECT_EQ(chunks_of(scheduler.plan()), (Chunks{{0, 2}}));
 }
 
 TEST(Scheduler, WithoutBlocksTheLastComputesAgainFromTheHead) {

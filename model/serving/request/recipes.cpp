@@ -103,7 +103,7 @@ Recipes Recipes::load() {
   }
   for (const Node& node : root.required("limits", "").items) {
     node.only_keys({"framework", "laboratory", "before", "max_tokens", "max_tokens_per_input",
-                    "kv_fraction", "isl", "osl", "start", "set", "why"},
+                    "kv_fraction", "isl", "osl", "start", "set", "precision", "why"},
                    "limits");
     Limits limits;
     limits.framework = text_or_empty(node, "framework");
@@ -116,6 +116,7 @@ Recipes Recipes::load() {
     limits.osl = whole_in(node, "osl");
     limits.start = text_or_empty(node, "start");
     limits.set = text_or_empty(node, "set");
+    limits.precision = text_or_empty(node, "precision");
     recipes.limits_.push_back(limits);
   }
   return recipes;
@@ -146,6 +147,7 @@ void Recipes::set_limits(const ServedCells& cells, std::int64_t input, std::int6
   const bool in_laboratory = cell(cells, "dump") == laboratory_;
   for (const Limits& one : limits_) {
     if (one.framework != cell(cells, "framework")) continue;
+    if (!one.precision.empty() && one.precision != cell(cells, "precision")) continue;
     if (!one.laboratory.empty() && (one.laboratory == "yes") != in_laboratory) continue;
     if ((one.isl > 0 && one.isl != input) || (one.osl > 0 && one.osl != output)) continue;
     if (!one.before.empty() && cell(cells, "measured") >= one.before) continue;

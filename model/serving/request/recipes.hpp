@@ -41,7 +41,8 @@ class Recipes {
     std::int64_t isl = 0;  // 0: any
     std::int64_t osl = 0;
     std::string start;
-    std::string set;  // of the engine
+    std::string set;        // of the engine
+    std::string precision;  // "": any
   };
 
   std::string engine_of(const ServedCells& cells) const;
