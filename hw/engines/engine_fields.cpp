@@ -32,6 +32,10 @@ void fields(FieldList& list, EngineSchedule& schedule) {
              "A chunk that does not end its prompt is a multiple of it.");
   list.count("prefills_per_step", schedule.prefills_per_step, {0, kMostSequences},
              "Most prompts in a step; 0: no limit.");
+  list.count("wait_steps", schedule.wait_steps, {0, kMostSequences},
+             "Steps that prompts are held back while others decode, to come together.");
+  list.value("wait_share", schedule.wait_share, {0, 1},
+             "Share of a step that ends this earlier when they fill it.");
   list.text("admission", schedule.admission, {"none", "partial", "full"},
             "KV that a new request must find free for its answer.");
   list.value("watermark", schedule.watermark, {0, 1},

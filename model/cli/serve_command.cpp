@@ -162,6 +162,8 @@ void add_load_options(CLI::App& command, ServeOptions& options) {
   };
   add("--concurrency", numbers.concurrency,
       "closed loop: so many clients, each sends its next request when it has its answer", "N");
+  add("--start", request.start,
+      "of the clients: together, or staggered: each at the first token of the one before", "WORD");
   add("--rate", numbers.rate, "open loop: requests per second", "R");
   add("--arrivals", request.arrivals,
       "of --rate: poisson, uniform, gamma:CV or burst:N (default: poisson)", "WORD");

@@ -168,6 +168,24 @@ bool Scheduler::admits(const Sequence& sequence, std::int64_t tokens) {
   throw InternalError(__FILE__, __LINE__, "an admission without a rule");
 }
 
+// Prompts that come one by one are held back to share a step, as long as others decode.
+bool Scheduler::holds_back() {
+  if (rules_.wait_steps == 0 || waiting_.empty() || plan_.decodes.empty() || !plan_.chunks.empty())
+    return false;
+  const double enough = rules_.wait_share * static_cast<double>(rules_.max_tokens);
+  double tokens = 0;
+  for (const Sequence* one : waiting_) {
+    tokens += static_cast<double>(one->known() - one->computed);
+    if (tokens >= enough) break;
+  }
+  if (tokens < enough && held_steps_ < rules_.wait_steps) {
+    ++held_steps_;
+    return true;
+  }
+  held_steps_ = 0;
+  return false;
+}
+
 void Scheduler::admit() {
   plan_.refusal = Refusal::kNothingWaits;
   while (!waiting_.empty()) {
@@ -226,7 +244,11 @@ const StepPlan& Scheduler::plan() {
   budget_ = rules_.max_tokens;
   if (!rules_.prefill_first) {
     plan_running();
-    if (plan_.preempted == 0) admit();
+    if (holds_back()) {
+      plan_.refusal = Refusal::kOrder;
+    } else if (plan_.preempted == 0) {
+      admit();
+    }
     return plan_;
   }
   if (running_.empty()) {

@@ -84,6 +84,7 @@ class Scheduler {
   void plan_running();
   void plan_decodes_alone();
   void admit();
+  bool holds_back();
   bool has_open_prompt() const;
   bool take_blocks(Sequence* sequence, std::int64_t tokens);
   bool make_room(Sequence* asking);
@@ -104,7 +105,8 @@ class Scheduler {
   std::int64_t committed_ = 0;  // full admission: blocks of all running ones at their end
   double ratio_;                // partial admission
   std::int64_t preemptions_ = 0;
-  bool blocked_ = false;  // prefill first: a refusal for blocks holds until somebody leaves
+  std::int64_t held_steps_ = 0;  // prompts were held back
+  bool blocked_ = false;         // prefill first: a refusal for blocks holds until somebody leaves
 };
 
 }  // namespace foretell

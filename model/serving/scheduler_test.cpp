@@ -76,8 +76,9 @@ TEST(Scheduler, PrefillFirstLeavesDecodesOut) {
   Sequence b = sequence(1, 150, 3);
   scheduler.add(&a);
   scheduler.add(&b);
-  EXPECT_EQ(chunks_of(scheduler.plan()), (Chunks{{0, 70}, {1, 30}}));
-  end_step(scheduler, scheduler.plan());
+  const StepPlan& first = scheduler.plan();
+  EXPECT_EQ(chunks_of(first), (Chunks{{0, 70}, {1, 30}}));
+  end_step(scheduler, first);
   // The prompt that was cut goes on alone until it is done.
   const StepPlan& second = scheduler.plan();
   EXPECT_TRUE(second.decodes.empty());
@@ -100,14 +101,41 @@ TEST(Scheduler, WithoutChunkingAPromptWaitsForAStepThatHoldsIt) {
   EXPECT_FALSE(scheduler.fits(101, 1));
 }
 
+TEST(Scheduler, PromptsAreHeldBackToComeTogether) {
+  WorkerRules rules = simple_rules(100, 8, 1000);
+  rules.wait_steps = 3;
+  rules.wait_share = 0.8;
+  Scheduler scheduler(rules);
+  Sequence a = sequence(0, 70, 30);
+  Sequence b = sequence(1, 10, 3);
+  Sequence c = sequence(2, 80, 3);
+  scheduler.add(&a);
+  const StepPlan& first = scheduler.plan();
+  EXPECT_EQ(chunks_of(first), (Chunks{{0, 70}}));  // nobody decodes
+  end_step(scheduler, first);
+  scheduler.add(&b);
+  for (int step = 0; step < 3; ++step) {
+    const StepPlan& plan = scheduler.plan();
+    EXPECT_TRUE(plan.chunks.empty()) << step;
+    end_step(scheduler, plan);
+  }
+  const StepPlan& fourth = scheduler.plan();
+  EXPECT_EQ(chunks_of(fourth), (Chunks{{1, 10}}));
+  end_step(scheduler, fourth);
+  scheduler.add(&c);  // fills a step
+  EXPECT_EQ(chunks_of(scheduler.plan()), (Chunks{{2, 80}}));
+}
+
 TEST(Scheduler, ChunksAreMultiplesOfTheirUnitUnlessTheyEndThePrompt) {
   WorkerRules rules = simple_rules(100, 8, 1000);
   rules.chunk_unit = 64;
   Scheduler scheduler(rules);
   Sequence a = sequence(0, 130, 3);
   scheduler.add(&a);
-  EXPECT_EQ(chunks_of(scheduler.plan()), (Chunks{{0, 64}}));
-  end_step(scheduler, scheduler.plan());
+  const StepPlan& first = scheduler.plan();
+  EXPECT_EQ(chunks_of(first), (Chunks{{0, 64}}));
+  end_step(scheduler, first);
+  EXPECT_EQ(chunks_of(scheduler.plan()), (Chunks{{0, 66}}));  // it ends the prompt
 }
 
 TEST(Scheduler, WithoutBlocksTheLastComputesAgainFromTheHead) {

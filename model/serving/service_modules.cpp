@@ -96,7 +96,8 @@ void ServingClients::send(const TrafficRequest& request) {
 void ServingClients::send_due() {
   const Load& load = *state_.setup->load;
   if (load.is_closed()) {
-    for (std::int64_t i = 0; i < load.concurrency && !source_.is_done(); ++i) send(source_.next());
+    const std::int64_t together = load.staggered ? 1 : load.concurrency;
+    for (; clients_ < together && !source_.is_done(); ++clients_) send(source_.next());
     return;
   }
   if (has_pending_) {
@@ -113,6 +114,14 @@ void ServingClients::send_due() {
     }
     send(pending_);
   }
+}
+
+void ServingClients::first_token_came() {
+  const Load& load = *state_.setup->load;
+  if (!load.staggered || clients_ >= load.concurrency || source_.is_done() || state_.stopped)
+    return;
+  ++clients_;
+  send(source_.next());
 }
 
 void ServingClients::answer_came() {
@@ -234,11 +243,9 @@ StepShape ServingWorker::shape_of(const StepPlan& plan) const {
   return shape;
 }
 
-Seconds ServingWorker::host_time(const StepPlan& plan, bool graphed) const {
+Seconds ServingWorker::host_time(const StepPlan& plan) const {
   const auto sequences = static_cast<double>(plan.decodes.size() + plan.chunks.size());
-  Seconds host = group_.rules.host_per_step + group_.rules.host_per_sequence * sequences;
-  if (!graphed) host += group_.rules.host_without_graph;
-  return host;
+  return group_.rules.host_per_step + group_.rules.host_per_sequence * sequences;
 }
 
 void ServingWorker::account(const StepTime& time, Seconds host, Seconds total) {
@@ -298,12 +305,14 @@ void ServingWorker::time_step() {
   for (const StepPlan* plan : plans_) {
     if (plan->empty()) continue;
     const StepShape shape = shape_of(*plan);
-    const StepTime time = group_.timer->time(shape);
-    if (time.total > longest.total) longest = time;
     const bool graphed = (plan->chunks.empty() || group_.rules.mixed_graphs) &&
                          !group_.rules.graph_sizes.empty() &&
                          shape.tokens() <= group_.rules.graph_sizes.back();
-    host = std::max(host, host_time(*plan, graphed));
+    StepTime time = group_.timer->time(shape);
+    // Launched kernel by kernel, a step takes the longer of its launches and its kernels.
+    if (!graphed) time.total = std::max(time.total, group_.rules.host_without_graph);
+    if (time.total > longest.total) longest = time;
+    host = std::max(host, host_time(*plan));
     decodes += static_cast<std::int64_t>(plan->decodes.size());
     prompts += static_cast<std::int64_t>(plan->chunks.size());
     tokens += shape.tokens();
@@ -348,6 +357,7 @@ void ServingWorker::give_token(Sequence* sequence, double now, std::int32_t toke
   if (request.first_s < 0) {
     request.first_s = static_cast<float>(now - request.arrival_s);
     last = now;
+    state_.clients->first_token_came();
   } else if (interval == 1 ||
              (sequence->generated + tokens) / interval != sequence->generated / interval ||
              sequence->generated + tokens >= sequence->output) {

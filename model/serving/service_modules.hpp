@@ -51,6 +51,7 @@ class ServingClients : public sc_core::sc_module {
   ServingClients(const sc_core::sc_module_name& name, ServiceState& state);
 
   void answer_came();
+  void first_token_came();
 
  private:
   void send_due();  // SC_METHOD
@@ -60,6 +61,7 @@ class ServingClients : public sc_core::sc_module {
   RequestSource source_;
   TrafficRequest pending_;
   bool has_pending_ = false;
+  std::int64_t clients_ = 0;  // of a closed load, that have started
   sc_core::sc_event due_;
 };
 
@@ -96,7 +98,7 @@ class ServingWorker : public sc_core::sc_module {
   void end_rank(std::size_t rank, double now);
   void give_token(Sequence* sequence, double now, std::int32_t tokens);
   StepShape shape_of(const StepPlan& plan) const;
-  Seconds host_time(const StepPlan& plan, bool graphed) const;
+  Seconds host_time(const StepPlan& plan) const;
   void account(const StepTime& time, Seconds host, Seconds total);
   void sample(double from, double until);
   std::int32_t accepted_drafts();

@@ -47,6 +47,8 @@ WorkerRules rules_of(const EngineSpec& engine, const RuleChoices& choices, Bytes
   rules.mixed = schedule.mixed == "yes";
   rules.chunk_unit = schedule.chunk_unit;
   rules.prefills_per_step = schedule.prefills_per_step;
+  rules.wait_steps = schedule.wait_steps;
+  rules.wait_share = schedule.wait_share;
   rules.admission = schedule.admission == "full"      ? Admission::kFull
                     : schedule.admission == "partial" ? Admission::kPartial
                                                       : Admission::kNone;

@@ -22,6 +22,8 @@ struct WorkerRules {
   bool chunking = true;
   std::int64_t chunk_unit = 1;
   std::int64_t prefills_per_step = 0;  // 0: no limit
+  std::int64_t wait_steps = 0;         // prompts are held back while others decode
+  double wait_share = 0;               // of a step, that ends it
   Admission admission = Admission::kNone;
   Preemption preemption = Preemption::kLastToHead;
   std::int64_t watermark_blocks = 0;

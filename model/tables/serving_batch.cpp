@@ -82,7 +82,7 @@ void ServingBatch::add(CsvRow row, const std::string& problem) {
     const ServedCells cells = cells_of(point.row);
     try {
       point.request = recipes_.request_of(cells);
-      point.request.machine.set = defaults_.set;
+      for (const std::string& one : defaults_.set) point.request.machine.set.push_back(one);
       point.request.machine.factors = defaults_.factors;
       point.request.machine.exact = defaults_.exact;
       point.note = recipes_.assumptions_of(cells);

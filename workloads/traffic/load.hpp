@@ -23,7 +23,8 @@ struct TrafficRequest {
 };
 
 struct Load {
-  std::int64_t concurrency = 0;            // > 0: closed, with so many clients
+  std::int64_t concurrency = 0;  // > 0: closed, with so many clients
+  bool staggered = false;        // closed: a client starts at the first token of the one before
   std::optional<ArrivalProcess> arrivals;  // open
   bool offline = false;                    // all at once
   std::vector<TrafficRequest> trace;       // given one by one; sorted by arrival

@@ -102,9 +102,9 @@ Recipes Recipes::load() {
     recipes.layer_below_[text_or_empty(node, "framework")] = text_or_empty(node, "below");
   }
   for (const Node& node : root.required("limits", "").items) {
-    node.only_keys(
-        {"framework", "laboratory", "before", "max_tokens", "max_tokens_per_input", "kv_fraction"},
-        "limits");
+    node.only_keys({"framework", "laboratory", "before", "max_tokens", "max_tokens_per_input",
+                    "kv_fraction", "isl", "osl", "start", "set", "precision", "why"},
+                   "limits");
     Limits limits;
     limits.framework = text_or_empty(node, "framework");
     limits.laboratory = text_or_empty(node, "laboratory");
@@ -112,6 +112,11 @@ Recipes Recipes::load() {
     limits.max_tokens = whole_in(node, "max_tokens");
     limits.max_tokens_per_input = whole_in(node, "max_tokens_per_input");
     limits.kv_fraction = number_in(node, "kv_fraction");
+    limits.isl = whole_in(node, "isl");
+    limits.osl = whole_in(node, "osl");
+    limits.start = text_or_empty(node, "start");
+    limits.set = text_or_empty(node, "set");
+    limits.precision = text_or_empty(node, "precision");
     recipes.limits_.push_back(limits);
   }
   return recipes;
@@ -137,15 +142,19 @@ std::string Recipes::engine_of(const ServedCells& cells) const {
   return best == nullptr ? framework : best->engine;
 }
 
-void Recipes::set_limits(const ServedCells& cells, std::int64_t input,
+void Recipes::set_limits(const ServedCells& cells, std::int64_t input, std::int64_t output,
                          ServeRequest& request) const {
   const bool in_laboratory = cell(cells, "dump") == laboratory_;
   for (const Limits& one : limits_) {
     if (one.framework != cell(cells, "framework")) continue;
+    if (!one.precision.empty() && one.precision != cell(cells, "precision")) continue;
     if (!one.laboratory.empty() && (one.laboratory == "yes") != in_laboratory) continue;
+    if ((one.isl > 0 && one.isl != input) || (one.osl > 0 && one.osl != output)) continue;
     if (!one.before.empty() && cell(cells, "measured") >= one.before) continue;
     request.max_tokens = std::max(one.max_tokens, one.max_tokens_per_input * input);
     request.kv_fraction = one.kv_fraction;
+    if (!one.start.empty()) request.start = one.start;
+    if (!one.set.empty()) request.machine.set.push_back(one.set);
     return;
   }
 }
@@ -176,7 +185,7 @@ ServeRequest Recipes::request_of(const ServedCells& cells) const {
     request.requests += request.warm_up;
   }
   request.engine = engine_of(cells);
-  set_limits(cells, input, request);
+  set_limits(cells, input, output, request);
   if (cell(cells, "mode") == "disagg") {
     request.prefill = split_of(cells, "prefill");
     request.decode = split_of(cells, "decode");

@@ -38,11 +38,17 @@ class Recipes {
     std::int64_t max_tokens = 0;
     std::int64_t max_tokens_per_input = 0;
     double kv_fraction = 0;
+    std::int64_t isl = 0;  // 0: any
+    std::int64_t osl = 0;
+    std::string start;
+    std::string set;        // of the engine
+    std::string precision;  // "": any
   };
 
   std::string engine_of(const ServedCells& cells) const;
   bool is_of_layer(const std::string& framework, const std::string& release) const;
-  void set_limits(const ServedCells& cells, std::int64_t input, ServeRequest& request) const;
+  void set_limits(const ServedCells& cells, std::int64_t input, std::int64_t output,
+                  ServeRequest& request) const;
 
   std::map<std::string, std::string> networks_;
   std::map<std::string, std::string> systems_;

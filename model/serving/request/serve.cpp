@@ -243,6 +243,7 @@ class Server {
       if (!value.empty() && value != "0") context.scenario.emplace_back(name, value);
     };
     add("concurrency", std::to_string(request_.concurrency));
+    if (request_.concurrency > 0 && load_.staggered) add("start", request_.start);
     if (request_.rate > 0) {
       add("rate", fmt::format("{}", request_.rate));
       add("arrivals", request_.arrivals);
@@ -403,6 +404,9 @@ Load load_of(const ServeRequest& request) {
   load.output_len = parse_distribution("--output-len", request.output_len, 1, kMaxLength);
   if (request.concurrency > 0) {
     load.concurrency = request.concurrency;
+    if (request.start != "together" && request.start != "staggered")
+      throw unknown_name("start", request.start, {"together", "staggered"});
+    load.staggered = request.start == "staggered";
     if (load.requests == 0) load.requests = kRequestsPerClient * request.concurrency;
   } else if (request.offline > 0) {
     load.offline = true;

@@ -18,7 +18,8 @@ struct ServeRequest {
   Request machine;  // system, workload, dtype, kv_dtype, tp, set, factors, exact, seed
   // Load: exactly one of the first four.
   std::int64_t concurrency = 0;
-  double rate = 0;  // per second
+  std::string start = "together";  // of the clients: together, staggered
+  double rate = 0;                 // per second
   std::string trace;
   std::int64_t offline = 0;
   std::string arrivals = "poisson";
