@@ -12,6 +12,7 @@
 #include "model/forecast/request_fields.hpp"
 #include "model/forecast/trace_file.hpp"
 #include "model/program_file/program_file.hpp"
+#include "reports/record/hardware_change.hpp"
 #include "model/system/critical_path.hpp"
 #include "model/system/simulate.hpp"
 #include "reports/render/si_format.hpp"
@@ -122,7 +123,7 @@ RunRecord run_program(const ProgramRequest& request) {
   summary.latency_s = summary.call_s;
   summary.throughput = summary.call_s > 0 ? 1 / summary.call_s : 0;
   summary.throughput_unit = "calls/s";
-  set_costs(system.spec.price_usd_per_hour, summary);
+  set_costs(prices_as_set(system.spec.price_usd_per_hour, request.set), summary);
   summary.memory_used_bytes = memory_of(program);
   summary.memory_capacity_bytes = system.spec.device.hbm.capacity.value();
   summary.bottleneck = to_string(largest(critical_path(program, execution.cores.front()).total));
