@@ -124,10 +124,9 @@ void judge_set(const GpuDeviceSpec& device, const Rows& rows, GemmFactorSet& set
 
 GemmStart start_of(const GpuDeviceSpec& device, const TableKey& key,
                    const GemmFitCommand& command) {
-  const std::string plan =
-      command.plan.empty()
-          ? (data_root() / "calib" / "fit" / "gpu_gemm_plan.yaml").string()
-          : command.plan;
+  const std::string plan = command.plan.empty()
+                               ? (data_root() / "calib" / "fit" / "gpu_gemm_plan.yaml").string()
+                               : command.plan;
   return load_gemm_start(plan, device.architecture, std::get<0>(key), std::get<1>(key));
 }
 

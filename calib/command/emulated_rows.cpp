@@ -21,10 +21,11 @@ void leave_out_emulated(const CpuDeviceSpec& device, std::vector<CpuRow>& rows,
   const std::size_t before = rows.size();
   rows.erase(std::remove_if(rows.begin(), rows.end(), is_emulated), rows.end());
   for (const auto& [dtype, count] : counts) {
-    session.say(fmt::format(
-        "foretell: left out, {} of {} points: {} has no instructions for {}, which is computed in a "
-        "wider type there",
-        count, before, device.name, dtype));
+    session.say(
+        fmt::format("foretell: left out, {} of {} points: {} has no instructions for {}, which is "
+                    "computed in a "
+                    "wider type there",
+                    count, before, device.name, dtype));
   }
   if (rows.empty() && before > 0) {
     throw UserError("every point is of a type that " + device.name +

@@ -234,8 +234,8 @@ TEST(WhatIf, LeavesOutWhatIsZeroOrNotThere) {
 // `--dtype "$TYPE"` of a script whose variable is not set counted as not stated.
 TEST(Application, AnEmptyValueIsAMistake) {
   for (const char* option : {"--dtype", "--seq", "--factors", "--output"}) {
-    const CommandResult result = run_command(
-        {"run", "--on", "inf2.xlarge", "--workload", "bert-base-uncased", option, ""});
+    const CommandResult result =
+        run_command({"run", "--on", "inf2.xlarge", "--workload", "bert-base-uncased", option, ""});
     EXPECT_EQ(result.code, kUserMistake) << option;
     EXPECT_THAT(result.messages, AllOf(HasSubstr(option), HasSubstr("the value is empty")));
   }
@@ -257,8 +257,7 @@ TEST(Application, AnUnknownSystemNamesTheCommandThatListsThem) {
 TEST(Application, ALoopOfSymbolicLinksIsTheUsersMistake) {
   const TemporaryFolder folder;
   std::filesystem::create_symlink(folder.file("loop.json"), folder.file("loop.json"));
-  const CommandResult result =
-      run_command({"import", folder.file("loop.json")});
+  const CommandResult result = run_command({"import", folder.file("loop.json")});
   EXPECT_EQ(result.code, kUserMistake) << result.messages;
   EXPECT_THAT(result.messages, HasSubstr("loop.json"));
 }
@@ -268,9 +267,9 @@ TEST(Application, TooLittleMemoryIsSaidAsSuch) {
   Session session;
   session.predict = [](const Request&) -> RunRecord { throw std::bad_alloc(); };
   session.messages = &messages;
-  EXPECT_EQ(run_application({"run", "--on", "inf2.xlarge", "--workload", "gpt2", "--seq", "8"},
-                            session),
-            kUserMistake);
+  EXPECT_EQ(
+      run_application({"run", "--on", "inf2.xlarge", "--workload", "gpt2", "--seq", "8"}, session),
+      kUserMistake);
   EXPECT_THAT(messages.str(), AllOf(HasSubstr("not enough memory"), HasSubstr("ulimit -v")));
 }
 
@@ -282,8 +281,9 @@ TEST(Completion, NamesEveryCommandAndIsBash) {
   const TemporaryFolder folder;
   const std::string script = folder.write("completion.bash", result.result);
   EXPECT_EQ(std::system(("bash -n " + script).c_str()), 0);
-  EXPECT_THAT(run_command({"completion", "zsh"}).result,
-              AllOf(HasSubstr("bashcompinit"), HasSubstr("complete -o default -F _foretell foretell")));
+  EXPECT_THAT(
+      run_command({"completion", "zsh"}).result,
+      AllOf(HasSubstr("bashcompinit"), HasSubstr("complete -o default -F _foretell foretell")));
   const std::string fish = run_command({"completion", "fish"}).result;
   EXPECT_THAT(fish, AllOf(HasSubstr("__fish_use_subcommand -f -a compare -d "),
                           HasSubstr("'__fish_seen_subcommand_from run' -l in-flight -r -d ")));

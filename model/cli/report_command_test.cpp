@@ -101,9 +101,10 @@ TEST(ReportCommand, AScenarioThatMeansNothingIsRefusedWithItsLine) {
   EXPECT_THAT(message(good + "  - {says: x, metric: throughput, at_least: many}\n"),
               HasSubstr("not a number"));
   // It was judged of nothing, without a word.
-  EXPECT_THAT(message(good + "  - {says: x, metric: throughput, at_least: 1, of: {system: h900}}\n"),
-              AllOf(HasSubstr("q.yaml:4"), HasSubstr("no run predicts system 'h900'"),
-                    HasSubstr("the runs have: inf2.xlarge")));
+  EXPECT_THAT(
+      message(good + "  - {says: x, metric: throughput, at_least: 1, of: {system: h900}}\n"),
+      AllOf(HasSubstr("q.yaml:4"), HasSubstr("no run predicts system 'h900'"),
+            HasSubstr("the runs have: inf2.xlarge")));
 }
 
 TEST(ReportCommand, AFolderBecomesPagesWithAnIndex) {

@@ -1,5 +1,5 @@
-// Documents that were read before, in a form that is read quickly: YAML of some hundred kilobytes takes
-// longer to parse than a network takes to predict.
+// Documents that were read before, in a form that is read quickly: YAML of some hundred kilobytes
+// takes longer to parse than a network takes to predict.
 //
 // One file per document, named by the hash of its bytes, so that a changed document is another one.
 // Files are written beside and renamed: processes may read and write at the same time. Whatever is

@@ -98,8 +98,8 @@ IntervalChoice IntervalTable::choose(std::string_view device, std::string_view f
 }
 
 const IntervalTable& default_intervals() {
-  static const IntervalTable kTable = IntervalTable::load(data_root() /
-                                                          "calib" / "validate" / "intervals.yaml");
+  static const IntervalTable kTable =
+      IntervalTable::load(data_root() / "calib" / "validate" / "intervals.yaml");
   return kTable;
 }
 

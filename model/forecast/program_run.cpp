@@ -12,9 +12,9 @@
 #include "model/forecast/request_fields.hpp"
 #include "model/forecast/trace_file.hpp"
 #include "model/program_file/program_file.hpp"
-#include "reports/record/hardware_change.hpp"
 #include "model/system/critical_path.hpp"
 #include "model/system/simulate.hpp"
+#include "reports/record/hardware_change.hpp"
 #include "reports/render/si_format.hpp"
 
 namespace foretell {

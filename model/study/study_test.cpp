@@ -188,8 +188,9 @@ TEST(Study, TooManyPointsAreRefusedWithTheirNumber) {
 
 // It ended as a bug of ours.
 TEST(Study, ASearchNeedsSomethingToSearchIn) {
-  EXPECT_THAT(mistake("study: s\nsearch: {evaluations: 10}\n"),
-              AllOf(HasSubstr("2: search: there is nothing to search in"), HasSubstr("add `vary:`")));
+  EXPECT_THAT(
+      mistake("study: s\nsearch: {evaluations: 10}\n"),
+      AllOf(HasSubstr("2: search: there is nothing to search in"), HasSubstr("add `vary:`")));
 }
 
 }  // namespace

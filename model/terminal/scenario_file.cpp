@@ -134,8 +134,8 @@ std::vector<std::string> names_in_runs(const std::vector<Request>& requests,
 // of their own in records; runs of those are not checked.
 void check_claimed_names(const RecordQuery& query, const std::vector<Request>& requests,
                          const Node& claim) {
-  const std::pair<const char*, std::string Request::*> kNames[] = {{"system", &Request::system},
-                                                                   {"workload", &Request::workload}};
+  const std::pair<const char*, std::string Request::*> kNames[] = {
+      {"system", &Request::system}, {"workload", &Request::workload}};
   for (const auto& [kind, member] : kNames) {
     const auto given = query.find(kind);
     if (given == query.end()) continue;

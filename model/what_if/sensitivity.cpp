@@ -17,7 +17,7 @@ namespace foretell {
 namespace {
 
 constexpr double kLargestFactor = 16;
-constexpr int kRangeHalvings = 7;  // of the same, for the end of a range: within 3 %
+constexpr int kRangeHalvings = 7;   // of the same, for the end of a range: within 3 %
 constexpr int kHalvings = 9;        // of the factor's logarithm: within 1 %
 constexpr double kNoEffect = 5e-4;  // relative change that counts as none, and shows as 0.0 %
 constexpr int kBarWidth = 12;       // of either side

@@ -1,4 +1,5 @@
-// Comma-separated values as in RFC 4180: quoted fields, doubled quotes, LF, CRLF or CR, a header row.
+// Comma-separated values as in RFC 4180: quoted fields, doubled quotes, LF, CRLF or CR, a header
+// row.
 //
 // Rows are read one at a time, so a table of any length streams. A byte-order mark in front and
 // empty lines are skipped; gzip is read as it is. A zero byte, and a row of more than 16 MiB, are

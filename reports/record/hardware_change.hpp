@@ -20,8 +20,8 @@ inline bool changes_hardware(const std::vector<std::string>& set) {
   });
 }
 
-// Whether a published price still is what the machine costs. More devices, another host or other links
-// are another machine; fitted factors are the same one.
+// Whether a published price still is what the machine costs. More devices, another host or other
+// links are another machine; fitted factors are the same one.
 inline bool changes_what_is_priced(const std::vector<std::string>& set) {
   return std::any_of(set.begin(), set.end(), [](const std::string& assignment) {
     const std::string path(trim(assignment));
@@ -47,7 +47,8 @@ inline std::map<std::string, double> prices_as_set(const std::map<std::string, d
 }
 
 inline constexpr const char* kPriceOfAnother =
-    "no cost: the published price is that of the unchanged machine; give the price of this one with "
+    "no cost: the published price is that of the unchanged machine; give the price of this one "
+    "with "
     "--set 'system.price.on_demand=… USD/h'";
 
 }  // namespace foretell

@@ -43,9 +43,9 @@ class InputFile {
 };
 
 // Writes a file, or standard output for "-". Opening it finds a path that cannot be written before
-// the work starts. The file takes the place of an earlier one in finish(): whatever goes wrong before,
-// a full disk included, the earlier one is as it was. All errors are UserErrors that name the file and
-// the reason.
+// the work starts. The file takes the place of an earlier one in finish(): whatever goes wrong
+// before, a full disk included, the earlier one is as it was. All errors are UserErrors that name
+// the file and the reason.
 class OutputFile {
  public:
   // kInPlace: for what is read while it is written, as a log is.

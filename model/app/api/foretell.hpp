@@ -1,9 +1,11 @@
 // The programming interface of Foretell: requests in, records out. It is the command line without a
-// process: the same words, the same results, the same messages. Installed as <foretell/foretell.hpp>;
-// needs nothing but the standard library, link with `pkg-config --libs foretell` or foretell::foretell.
+// process: the same words, the same results, the same messages. Installed as
+// <foretell/foretell.hpp>; needs nothing but the standard library, link with `pkg-config --libs
+// foretell` or foretell::foretell.
 //
 //   const std::string record =
-//       foretell::api::result({"run", "--on", "inf2.xlarge", "--workload", "gpt2", "--seq", "128"});
+//       foretell::api::result({"run", "--on", "inf2.xlarge", "--workload", "gpt2", "--seq",
+//       "128"});
 #pragma once
 
 #include <functional>

@@ -12,8 +12,9 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 std::vector<std::string> bert(const std::vector<std::string>& more = {}) {
-  std::vector<std::string> words = {"run",   "--on", "inf2.xlarge", "--workload", "bert-base-uncased",
-                                    "--seq", "128",  "--format",    "json"};
+  std::vector<std::string> words = {
+      "run",   "--on", "inf2.xlarge", "--workload", "bert-base-uncased",
+      "--seq", "128",  "--format",    "json"};
   words.insert(words.end(), more.begin(), more.end());
   return words;
 }
@@ -40,8 +41,7 @@ TEST(Api, ThreadsTakeTurns) {
   const std::string alone = result(bert());
   std::vector<std::string> results(4);
   std::vector<std::thread> threads;
-  for (std::string& each : results)
-    threads.emplace_back([&each] { each = result(bert()); });
+  for (std::string& each : results) threads.emplace_back([&each] { each = result(bert()); });
   for (std::thread& thread : threads) thread.join();
   for (const std::string& each : results) EXPECT_EQ(each, alone);
 }
