@@ -249,7 +249,7 @@ TEST(Application, DataTypesAreFoundInCapitalLettersToo) {
 }
 
 TEST(Application, AnUnknownSystemNamesTheCommandThatListsThem) {
-  EXPECT_THAT(run_command({"run", "--on", "h900", "--workload", "gpt2"}).messages,
+  EXPECT_THAT(run_command({"compare", "--on", "h900", "--workload", "gpt2"}).messages,
               HasSubstr("`foretell list systems` shows all"));
 }
 

@@ -47,6 +47,8 @@ if(FORETELL_LIBRARY)
   install(FILES ${PROJECT_BINARY_DIR}/foretell.pc DESTINATION lib/pkgconfig)
 endif()
 
+# Packed is what quickstart builds; the tests are no part of it.
+set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME foretell)
 set(CPACK_PACKAGE_CONTACT "The authors of Foretell <foretell@localhost>")
