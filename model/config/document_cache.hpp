@@ -15,7 +15,7 @@
 namespace foretell {
 
 // Documents of fewer bytes are parsed.
-inline constexpr std::size_t kMinKeptDocument = 4096;
+inline constexpr std::size_t kMinKeptDocument = 512;
 
 // FORETELL_CACHE where it is set ("off": none), else foretell/ in XDG_CACHE_HOME or in ~/.cache;
 // empty: none.
