@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <filesystem>
-#include <foretell/version.hpp>
 #include <memory>
 #include <optional>
 
@@ -28,7 +27,9 @@
 #include "hw/spec/catalog.hpp"
 #include "hw/spec/cpu_catalog.hpp"
 #include "hw/spec/gpu_catalog.hpp"
+#include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 #include "model/forecast/parallel_predict.hpp"
 #include "model/forecast/request_fields.hpp"
 #include "model/terminal/output.hpp"
@@ -62,7 +63,7 @@ struct FitCommandOptions {
 
 std::string fit_file(const std::string& given, const char* name) {
   if (!given.empty()) return given;
-  return (fs::path(kSourceDir) / "calib" / "fit" / name).string();
+  return (data_root() / "calib" / "fit" / name).string();
 }
 
 std::string find_table(const std::string& given) {
@@ -202,10 +203,31 @@ int fit_device(const FitCommandOptions& options, const Session& session, FitOutp
   return kSuccess;
 }
 
+// The command that takes what was written, for it is not where the program looks by itself.
+void say_how_to_use(const FitCommandOptions& options, const Session& session) {
+  const fs::path folder = options.output;
+  std::error_code error;
+  std::vector<std::string> ways;
+  const fs::path own = folder / (options.device + ".yaml");
+  if (fs::is_regular_file(own, error)) ways.push_back("--factors " + own.string());
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder / "cpu", error))
+    ways.push_back("--factors " + entry.path().string());
+  if (fs::is_directory(folder / "gpu" / "gemm", error))
+    ways.push_back("--factors " + (folder / "gpu" / "gemm").string() + "   (matrix products)");
+  if (ways.empty() || fs::is_directory(folder / "gpu" / "attention", error) ||
+      fs::is_directory(folder / "gpu" / "operator", error)) {
+    ways.push_back("copy the folder over a copy of " + default_catalog_paths().factors.string() +
+                   " and let FORETELL_FACTORS name that copy");
+  }
+  session.say("foretell: to predict with these factors, add to run, compare or validate: " +
+              join(ways, "; or "));
+}
+
 int calibrate_fit(const FitCommandOptions& options, const Session& session) {
   FitOutput output(options.format);
   const int result = fit_device(options, session, output);
   output.finish();
+  if (result == kSuccess && !options.output.empty()) say_how_to_use(options, session);
   return result;
 }
 

@@ -9,6 +9,7 @@
 
 #include "calib/command/cpu_intervals.hpp"
 #include "calib/command/cpu_records.hpp"
+#include "calib/command/emulated_rows.hpp"
 #include "calib/command/fit_output.hpp"
 #include "calib/fit/cpu_fit.hpp"
 #include "calib/validate/statistics.hpp"
@@ -263,7 +264,8 @@ int calibrate_cpu(const CpuFitCommand& command, const Session& session) {
         "makes one");
   }
   const std::vector<Measurement> measurements = read_measurement_lines(command.measurements);
-  const CpuRowTable table = cpu_rows_of(measurements);
+  CpuRowTable table = cpu_rows_of(measurements);
+  leave_out_emulated(system.spec.device, table.rows, session);
   check_possible(system.spec, table.rows);
   const fs::path folder =
       (command.output.empty() ? default_catalog_paths().factors : fs::path(command.output)) / "cpu";

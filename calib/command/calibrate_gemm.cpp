@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <foretell/version.hpp>
 #include <map>
 #include <set>
 #include <tuple>
@@ -21,6 +20,7 @@
 #include "calib/validate/statistics.hpp"
 #include "hw/spec/gemm_factors_file.hpp"
 #include "hw/spec/gpu_catalog.hpp"
+#include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
 #include "model/forecast/request_fields.hpp"
 #include "model/tables/kernel_rows.hpp"
@@ -124,10 +124,9 @@ void judge_set(const GpuDeviceSpec& device, const Rows& rows, GemmFactorSet& set
 
 GemmStart start_of(const GpuDeviceSpec& device, const TableKey& key,
                    const GemmFitCommand& command) {
-  const std::string plan =
-      command.plan.empty()
-          ? (fs::path(kSourceDir) / "calib" / "fit" / "gpu_gemm_plan.yaml").string()
-          : command.plan;
+  const std::string plan = command.plan.empty()
+                               ? (data_root() / "calib" / "fit" / "gpu_gemm_plan.yaml").string()
+                               : command.plan;
   return load_gemm_start(plan, device.architecture, std::get<0>(key), std::get<1>(key));
 }
 

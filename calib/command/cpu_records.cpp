@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "calib/command/cpu_intervals.hpp"
+#include "calib/command/emulated_rows.hpp"
 #include "calib/fit/cpu_fit.hpp"
 #include "calib/import/check_measurements.hpp"
 #include "calib/import/record_tables.hpp"
@@ -192,7 +193,8 @@ CpuRecords::CpuRecords(const std::string& path, const CpuRecordOptions& options,
       CpuCatalog().load(options.system.empty() ? kHostSystem : options.system, options.set);
   const ChosenCpuFactors chosen = choose_cpu_factors(system.spec.device, options.factors);
   if (!chosen.note.empty()) session.say("foretell: " + chosen.note);
-  const CpuRowTable table = cpu_rows_of(records);
+  CpuRowTable table = cpu_rows_of(records);
+  leave_out_emulated(system.spec.device, table.rows, session);
   check_possible(system.spec, table.rows);
   for (const auto& [reason, count] : table.left_out) {
     session.say(fmt::format("foretell: left out, {} of {} records (a point has several): {}", count,

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <foretell/version.hpp>
 #include <optional>
 #include <set>
 
@@ -16,6 +15,7 @@
 #include "calib/validate/left_out_rows.hpp"
 #include "calib/validate/statistics.hpp"
 #include "hw/spec/gpu_catalog.hpp"
+#include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
 #include "model/config/document.hpp"
 #include "model/forecast/request_fields.hpp"
@@ -208,7 +208,7 @@ std::string KernelCalibration::calibrated_text(KernelFitTask& task) const {
 // Where a search for the factors of the table starts, and what it does not move.
 std::vector<std::string> KernelCalibration::load_start(KernelFitTask& task) const {
   const std::string plan = command_.plan.empty()
-                               ? (fs::path(kSourceDir) / "calib" / "fit" / settings_.plan).string()
+                               ? (data_root() / "calib" / "fit" / settings_.plan).string()
                                : command_.plan;
   return load_kernel_start(plan, device_.architecture, task.name, *task.fields);
 }

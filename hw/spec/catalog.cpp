@@ -13,6 +13,7 @@
 #include "hw/spec/overrides.hpp"
 #include "hw/spec/parameter_list.hpp"
 #include "hw/spec/single_devices.hpp"
+#include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
 #include "model/base/text.hpp"
@@ -85,7 +86,7 @@ std::vector<Parameter> describe_parameters(const FieldList& list,
 }  // namespace
 
 CatalogPaths default_catalog_paths() {
-  const fs::path root = FORETELL_DATA_ROOT;
+  const fs::path& root = data_root();
   return {from_environment("FORETELL_HW", root / "hw"),
           from_environment("FORETELL_FACTORS", root / "calib" / "factors")};
 }
@@ -106,7 +107,7 @@ Catalog::Catalog(CatalogPaths paths) : paths_(std::move(paths)) {
 
 // Paths inside the project are shown from its root, all others as they are.
 std::string Catalog::shown(const fs::path& path) const {
-  const std::string root = std::string(FORETELL_DATA_ROOT) + "/";
+  const std::string root = data_root().string() + "/";
   const std::string text = path.lexically_normal().string();
   return starts_with(text, root) ? text.substr(root.size()) : text;
 }

@@ -43,6 +43,14 @@ std::string shortest_holding(const std::string& wanted,
   return shortest;
 }
 
+// The command that lists what there is of a kind.
+std::string where_to_look(std::string_view kind) {
+  for (const char* listed : {"system", "device"}) {
+    if (kind == listed) return "; `foretell list " + std::string(kind) + "s` shows all";
+  }
+  return "";
+}
+
 }  // namespace
 
 InternalError::InternalError(const char* file, int line, const std::string& what)
@@ -71,7 +79,7 @@ UserError unknown_name(std::string_view kind, std::string_view given,
   if (!candidates.empty() && candidates.size() <= kLongestPrintedList) {
     message += "; there are: " + join(candidates, ", ");
   }
-  return UserError(message);
+  return UserError(message + where_to_look(kind));
 }
 
 }  // namespace foretell

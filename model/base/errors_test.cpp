@@ -52,7 +52,8 @@ TEST(UnknownName, LeavesOutAListThatIsTooLong) {
   std::vector<std::string> many(24, "name");
   EXPECT_THAT(unknown_name("system", "zzz", many).what(), HasSubstr("there are: name, name"));
   many.emplace_back("name");
-  EXPECT_STREQ(unknown_name("system", "zzz", many).what(), "unknown system 'zzz'");
+  EXPECT_STREQ(unknown_name("system", "zzz", many).what(),
+               "unknown system 'zzz'; `foretell list systems` shows all");
 }
 
 TEST(InternalError, SaysFileAndLine) {

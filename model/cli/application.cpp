@@ -2,7 +2,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <foretell/version.hpp>
+#include <new>
 #include <ostream>
 
 #include "calib/command/calibrate_command.hpp"
@@ -90,6 +92,18 @@ std::string explain_parse_error(const CLI::App& app, const CLI::ParseError& erro
   return error.what();
 }
 
+// UserError for `--dtype ""`: a variable of a script that is not set, and no way to leave it out.
+void refuse_empty_values(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& value : option->results()) {
+      if (!value.empty()) continue;
+      const std::string name = option->get_name();
+      throw UserError(name + ": the value is empty; give one, or leave " + name + " out");
+    }
+  }
+  for (const CLI::App* called : command.get_subcommands()) refuse_empty_values(*called);
+}
+
 int parse_and_run(CLI::App& app, std::vector<std::string> arguments, Session& session) {
   std::reverse(arguments.begin(), arguments.end());  // as the parser takes them
   try {
@@ -111,6 +125,7 @@ int parse_and_run(CLI::App& app, std::vector<std::string> arguments, Session& se
     *session.messages << "`foretell " << command_words(app) << "--help` shows what can be given.\n";
     return kUserMistake;
   }
+  refuse_empty_values(app);
   if (!session.action) {
     *session.messages << app.help();
     return kUserMistake;
@@ -154,6 +169,15 @@ int run_application(std::vector<std::string> arguments, Session& session) {
     return parse_and_run(app, std::move(arguments), session);
   } catch (const UserError& error) {
     print_error(session, error.what());
+    return kUserMistake;
+  } catch (const std::bad_alloc&) {
+    print_error(session,
+                "not enough memory; raise the limit (`ulimit -v`), use fewer processes (--jobs 1), "
+                "or ask for a smaller workload");
+    return kUserMistake;
+  } catch (const std::filesystem::filesystem_error& error) {
+    const std::string file = error.path1().string();
+    print_error(session, (file.empty() ? "" : file + ": ") + error.code().message());
     return kUserMistake;
   } catch (const std::exception& error) {
     print_error(session, std::string("internal error: ") + error.what() +

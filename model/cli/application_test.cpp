@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <new>
 #include <sstream>
 
 #include "model/base/errors.hpp"
@@ -15,6 +17,7 @@
 namespace foretell {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -228,6 +231,48 @@ TEST(WhatIf, LeavesOutWhatIsZeroOrNotThere) {
   EXPECT_EQ(changes[0].override, "device.hbm.bandwidth=1640 GB/s");
 }
 
+// `--dtype "$TYPE"` of a script whose variable is not set counted as not stated.
+TEST(Application, AnEmptyValueIsAMistake) {
+  for (const char* option : {"--dtype", "--seq", "--factors", "--output"}) {
+    const CommandResult result =
+        run_command({"run", "--on", "inf2.xlarge", "--workload", "bert-base-uncased", option, ""});
+    EXPECT_EQ(result.code, kUserMistake) << option;
+    EXPECT_THAT(result.messages, AllOf(HasSubstr(option), HasSubstr("the value is empty")));
+  }
+}
+
+TEST(Application, DataTypesAreFoundInCapitalLettersToo) {
+  const CommandResult result =
+      run_command({"run", "--on", "INF2.xlarge", "--workload", "BERT-base-uncased", "--dtype",
+                   "BF16-Matmul", "--seq", "128"});
+  EXPECT_EQ(result.code, kSuccess) << result.messages;
+}
+
+TEST(Application, AnUnknownSystemNamesTheCommandThatListsThem) {
+  EXPECT_THAT(run_command({"compare", "--on", "h900", "--workload", "gpt2"}).messages,
+              HasSubstr("`foretell list systems` shows all"));
+}
+
+// These ended as bugs of ours.
+TEST(Application, ALoopOfSymbolicLinksIsTheUsersMistake) {
+  const TemporaryFolder folder;
+  std::filesystem::create_symlink(folder.file("loop.json"), folder.file("loop.json"));
+  const CommandResult result = run_command({"import", folder.file("loop.json")});
+  EXPECT_EQ(result.code, kUserMistake) << result.messages;
+  EXPECT_THAT(result.messages, HasSubstr("loop.json"));
+}
+
+TEST(Application, TooLittleMemoryIsSaidAsSuch) {
+  std::ostringstream messages;
+  Session session;
+  session.predict = [](const Request&) -> RunRecord { throw std::bad_alloc(); };
+  session.messages = &messages;
+  EXPECT_EQ(
+      run_application({"run", "--on", "inf2.xlarge", "--workload", "gpt2", "--seq", "8"}, session),
+      kUserMistake);
+  EXPECT_THAT(messages.str(), AllOf(HasSubstr("not enough memory"), HasSubstr("ulimit -v")));
+}
+
 TEST(Completion, NamesEveryCommandAndIsBash) {
   const CommandResult result = run_command({"completion", "bash"});
   EXPECT_THAT(result.result, HasSubstr("complete -o default -F _foretell foretell"));
@@ -236,7 +281,14 @@ TEST(Completion, NamesEveryCommandAndIsBash) {
   const TemporaryFolder folder;
   const std::string script = folder.write("completion.bash", result.result);
   EXPECT_EQ(std::system(("bash -n " + script).c_str()), 0);
-  EXPECT_THAT(run_command({"completion", "fish"}).messages, HasSubstr("unknown shell 'fish'"));
+  EXPECT_THAT(
+      run_command({"completion", "zsh"}).result,
+      AllOf(HasSubstr("bashcompinit"), HasSubstr("complete -o default -F _foretell foretell")));
+  const std::string fish = run_command({"completion", "fish"}).result;
+  EXPECT_THAT(fish, AllOf(HasSubstr("__fish_use_subcommand -f -a compare -d "),
+                          HasSubstr("'__fish_seen_subcommand_from run' -l in-flight -r -d ")));
+  EXPECT_THAT(run_command({"completion", "tcsh"}).messages,
+              AllOf(HasSubstr("unknown shell 'tcsh'"), HasSubstr("bash, zsh, fish")));
 }
 
 }  // namespace

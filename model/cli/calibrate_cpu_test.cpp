@@ -1,7 +1,10 @@
 // `calibrate fit` of a CPU: what it refuses.
 #include <gmock/gmock.h>
 
+#include "calib/command/emulated_rows.hpp"
 #include "calib/measurements/measurement.hpp"
+#include "hw/spec/cpu_catalog.hpp"
+#include "model/base/errors.hpp"
 #include "model/cli/testing/command_runner.hpp"
 #include "reports/record/testing/temporary_folder.hpp"
 
@@ -73,6 +76,25 @@ TEST_F(CalibrateCpu, RefusesWhatContradictsItselfAndWhatIsTooFew) {
   loaded.readings["foreign_load"] = 0.6;
   expect_refusal(to_line(loaded) + "\n", "others used the processors");
   expect_refusal(to_line(product(1)) + "\n" + to_line(product(2)) + "\n", "cannot identify");
+}
+
+// The whole of what was measured was refused for it.
+TEST_F(CalibrateCpu, TypesWithoutInstructionsAreLeftOutWithAWord) {
+  CpuDeviceSpec device = CpuCatalog().load("c7a.xlarge").spec.device;
+  device.flops_per_cycle.erase("bf16");
+  std::vector<CpuRow> rows(3);
+  rows[0].op.dtype = rows[2].op.dtype = "bf16";
+  rows[1].op.dtype = "fp32";
+  std::ostringstream messages;
+  Session session;
+  session.messages = &messages;
+  leave_out_emulated(device, rows, session);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].op.dtype, "fp32");
+  EXPECT_THAT(messages.str(), HasSubstr("left out, 2 of 3 points: "));
+  EXPECT_THAT(messages.str(), HasSubstr("has no instructions for bf16"));
+  rows[0].op.dtype = "bf16";
+  EXPECT_THROW(leave_out_emulated(device, rows, session), UserError);
 }
 
 }  // namespace

@@ -60,17 +60,76 @@ std::string bash_script(const CLI::App& app) {
   return script + kScriptEnd;
 }
 
+// zsh runs completion functions of bash itself.
+constexpr const char* kZshStart =
+    "# zsh completion of foretell: source <(foretell completion zsh)\n"
+    "autoload -Uz +X compinit && compinit\n"
+    "autoload -Uz +X bashcompinit && bashcompinit\n";
+
+constexpr const char* kFishStart =
+    R"fish(# fish completion of foretell: foretell completion fish | source
+function __foretell_names
+  for kind in $argv
+    foretell list $kind --format csv 2>/dev/null | tail -n +2 | string split -f1 ,
+  end
+end
+complete -c foretell -l on -x -a '(__foretell_names systems)'
+complete -c foretell -l workload -r -a '(__foretell_names workloads)'
+complete -c foretell -l dtype -x -a '(__foretell_names dtypes)'
+complete -c foretell -l format -x -a 'table json csv'
+complete -c foretell -n '__fish_seen_subcommand_from show' -a '(__foretell_names systems workloads)'
+complete -c foretell -n '__fish_seen_subcommand_from list' -f -a 'systems devices workloads dtypes operators factors'
+)fish";
+
+std::string in_fish_quotes(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) {
+    if (c == '\'' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + "'";
+}
+
+std::string fish_script(const CLI::App& app) {
+  std::string script = kFishStart;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    const std::string name = command->get_name();
+    script += "complete -c foretell -n __fish_use_subcommand -f -a " + name + " -d " +
+              in_fish_quotes(command->get_description()) + "\n";
+    for (const CLI::Option* option : command->get_options()) {
+      const bool takes_value = option->get_items_expected_max() > 0;
+      for (const std::string& word : option->get_lnames()) {
+        script += "complete -c foretell -n '__fish_seen_subcommand_from " + name + "' -l " + word +
+                  (takes_value ? " -r" : "") + " -d " + in_fish_quotes(option->get_description()) +
+                  "\n";
+      }
+    }
+  }
+  return script;
+}
+
 }  // namespace
 
 void add_completion_command(CLI::App& app, Session& session) {
   const auto shell = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand("completion", "Print the completion script of a shell");
-  command->footer("Example:\n  source <(foretell completion bash)");
-  command->add_option("shell", *shell, "bash")->required();
+  command->footer(
+      "Examples:\n"
+      "  source <(foretell completion bash)\n"
+      "  source <(foretell completion zsh)\n"
+      "  foretell completion fish | source");
+  command->add_option("shell", *shell, "bash, zsh or fish")->required();
   command->callback([shell, &app, &session] {
     session.action = [shell, &app] {
-      if (*shell != "bash") throw unknown_name("shell", *shell, {"bash"});
-      write_text("-", bash_script(app));
+      if (*shell == "bash") {
+        write_text("-", bash_script(app));
+      } else if (*shell == "zsh") {
+        write_text("-", kZshStart + bash_script(app));
+      } else if (*shell == "fish") {
+        write_text("-", fish_script(app));
+      } else {
+        throw unknown_name("shell", *shell, {"bash", "zsh", "fish"});
+      }
       return kSuccess;
     };
   });

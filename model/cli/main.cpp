@@ -4,7 +4,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/cli/program.hpp"
@@ -29,9 +31,21 @@ void hand_over(char** argv) {
   execv(other.c_str(), argv);
 }
 
+// Allocation fails wherever it likes, also where nothing can be caught: a limit of `ulimit -v` is a
+// message, not a death.
+[[noreturn]] void end_without_memory() {
+  constexpr std::string_view kMessage =
+      "foretell: not enough memory; raise the limit (`ulimit -v`), use fewer processes (--jobs 1), "
+      "or "
+      "ask for a smaller workload\n";
+  const ssize_t written = write(STDERR_FILENO, kMessage.data(), kMessage.size());
+  _exit(written < 0 ? foretell::kOurMistake : foretell::kUserMistake);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::set_new_handler(end_without_memory);
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const bool sweeps = std::find(arguments.begin(), arguments.end(), "sweep") != arguments.end();
   if (sweeps && launched_together() > 1) {

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <foretell/version.hpp>
 
 #include "calib/command/cpu_records.hpp"
 #include "hw/spec/cpu_catalog.hpp"
 #include "hw/spec/gpu_catalog.hpp"
+#include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/cli/table_accuracy.hpp"
@@ -178,8 +178,8 @@ AccuracyReport accuracy_of_project(const AccuracyQuestion& question, const Sessi
                   fmt::format("left out; {} names no folder with {}", kDataVariable, table.file));
     }
   }
-  add(kNetworks, fs::path(kSourceDir) / kNetworks.file);
-  const fs::path cpu = fs::path(kSourceDir) / kCpu.file;
+  add(kNetworks, data_root() / kNetworks.file);
+  const fs::path cpu = data_root() / kCpu.file;
   try {
     check_same_machine(cpu.string(), question.system);
     AccuracyQuestion one = question;

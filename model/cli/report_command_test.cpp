@@ -15,6 +15,7 @@
 namespace foretell {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -99,6 +100,11 @@ TEST(ReportCommand, AScenarioThatMeansNothingIsRefusedWithItsLine) {
   EXPECT_THAT(message(good + "  - {says: x, metric: throughput}\n"), HasSubstr("at_least"));
   EXPECT_THAT(message(good + "  - {says: x, metric: throughput, at_least: many}\n"),
               HasSubstr("not a number"));
+  // It was judged of nothing, without a word.
+  EXPECT_THAT(
+      message(good + "  - {says: x, metric: throughput, at_least: 1, of: {system: h900}}\n"),
+      AllOf(HasSubstr("q.yaml:4"), HasSubstr("no run predicts system 'h900'"),
+            HasSubstr("the runs have: inf2.xlarge")));
 }
 
 TEST(ReportCommand, AFolderBecomesPagesWithAnIndex) {

@@ -92,6 +92,27 @@ TEST(Sensitivity, TheSmallestChangeThatReachesATarget) {
   EXPECT_THAT(target_text(near, unchanged, {}, 0), HasSubstr("reached as it is"));
 }
 
+// A clock has a range that ends before 16 times its value: it was left out without a word.
+TEST(Sensitivity, AParameterWhoseRangeEndsEarlyIsStillFound) {
+  const auto limited = [](const Request& any) {
+    RunRecord record = memory_bound(any);
+    if (record.summary.latency_s < 0.010 / 3) throw UserError("820 GB/s .. 2.46 TB/s");
+    return record;
+  };
+  const RunSummary unchanged = memory_bound(request()).summary;
+  const auto changes =
+      changes_that_reach(limited, request(), unchanged, parse_target("latency=4 ms"), 2, {});
+  ASSERT_EQ(changes.size(), 1U);
+  EXPECT_EQ(changes[0].path, kBandwidth);
+  EXPECT_NEAR(changes[0].factor, 2.5, 0.03);
+  // What comes nearest lies at the end of the range.
+  const auto nearest =
+      changes_that_reach(limited, request(), unchanged, parse_target("latency=1 ms"), 2, {});
+  ASSERT_EQ(nearest.size(), 1U);
+  EXPECT_FALSE(nearest[0].reaches);
+  EXPECT_NEAR(nearest[0].factor, 3, 0.1);
+}
+
 TEST(Sensitivity, MachinesGetTheSameNumbersAsJsonAndCsv) {
   const RunRecord record = memory_bound(request());
   const auto rows = sensitivities(memory_bound, request(), record.summary, 2, {});

@@ -17,7 +17,7 @@ double as_number(std::uint64_t count) { return static_cast<double>(count); }
 
 StudyProgress::StudyProgress(const Session& session, const std::string& log, bool kept)
     : progress_(session, "sweeping"), kept_(kept) {
-  if (!log.empty()) log_ = std::make_unique<OutputFile>(log);
+  if (!log.empty()) log_ = std::make_unique<OutputFile>(log, OutputFile::Writing::kInPlace);
 }
 
 double StudyProgress::elapsed() const {

@@ -240,7 +240,8 @@ void add_sweep_command(CLI::App& app, Session& session) {
       "Every point is stored as soon as it is done. A study that was stopped goes on when the "
       "same\n"
       "command is given again; docs/studies.md says how a study is written.");
-  command->add_option("study", options->study, "the study, a YAML file")->required();
+  command->add_option("study", options->study, "the study, a YAML file; - is standard input")
+      ->required();
   command
       ->add_option("--store", options->store,
                    "SQLite file for the points; without it nothing is kept")

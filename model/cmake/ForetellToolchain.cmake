@@ -8,6 +8,7 @@ option(FORETELL_TESTS "Build the tests" ON)
 option(FORETELL_WERROR "Treat warnings as errors" ON)
 option(FORETELL_UNITY "Merge sources that include the same heavy headers" OFF)
 option(FORETELL_PCH "Precompile the heavy third-party headers" ON)
+option(FORETELL_LIBRARY "Build libforetell and the Python module" ON)
 option(FORETELL_TIDY "Run clang-tidy on what is not a test while compiling; findings are errors" OFF)
 option(FORETELL_FUZZ "Build the fuzzers of the readers; needs clang and FORETELL_SANITIZE=address,fuzzer-no-link" OFF)
 set(FORETELL_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=, for example address,undefined")
@@ -31,6 +32,8 @@ target_compile_options(foretell_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast
   -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align -Wunused -Wnull-dereference
   -Wdouble-promotion -Wformat=2 -Wimplicit-fallthrough
+  # The same objects make the programs and the library.
+  $<$<BOOL:${FORETELL_LIBRARY}>:-fPIC> $<$<BOOL:${FORETELL_LIBRARY}>:-fno-semantic-interposition>
   $<$<BOOL:${FORETELL_WERROR}>:-Werror>)
 if(FORETELL_SANITIZE)
   # A null pointer crashes with a report of the address sanitizer; the check of it and of alignment at

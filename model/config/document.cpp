@@ -6,11 +6,13 @@
 
 #include <fstream>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <unordered_map>
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
+#include "model/config/document_cache.hpp"
 #include "model/config/problems.hpp"
 #include "model/config/unit_text.hpp"
 
@@ -221,7 +223,9 @@ Node parse_document(const std::string& text, const std::string& shown_as) {
   static std::unordered_map<std::string, Node> kept;
   std::string key = shown_as + '\n' + text;
   if (const auto found = kept.find(key); found != kept.end()) return found->second;
-  Node root = parse_anew(text, shown_as);
+  std::optional<Node> compiled = kept_document(text, shown_as);
+  Node root = compiled ? std::move(*compiled) : parse_anew(text, shown_as);
+  if (!compiled) keep_document(text, root);
   if (kept.size() < kMostKept) kept.emplace(std::move(key), root);
   return root;
 }

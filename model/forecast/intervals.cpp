@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <foretell/version.hpp>
 #include <utility>
 
+#include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
 #include "model/config/document.hpp"
 
@@ -98,8 +98,8 @@ IntervalChoice IntervalTable::choose(std::string_view device, std::string_view f
 }
 
 const IntervalTable& default_intervals() {
-  static const IntervalTable kTable = IntervalTable::load(std::filesystem::path(kSourceDir) /
-                                                          "calib" / "validate" / "intervals.yaml");
+  static const IntervalTable kTable =
+      IntervalTable::load(data_root() / "calib" / "validate" / "intervals.yaml");
   return kTable;
 }
 

@@ -174,7 +174,7 @@ RunSummary summary_of(const ResolvedWorkload& resolved, const SystemFacts& facts
   summary.interval80["latency_s"] = scaled(ratio, summary.latency_s);
   summary.interval80["throughput"] = {summary.throughput / ratio.high,
                                       summary.throughput / ratio.low};
-  set_costs(facts.prices, summary);
+  set_costs(prices_as_set(facts.prices, resolved.request.set), summary);
   summary.memory = memory_record(metrics.memory);
   summary.memory_used_bytes = metrics.memory.total().value();
   summary.memory_capacity_bytes = metrics.memory_capacity.value();
@@ -224,6 +224,8 @@ RunRecord make_record(const ResolvedWorkload& resolved, const SystemFacts& facts
                       const Metrics& metrics) {
   RunRecord record;
   record.context = context_of(resolved, facts);
+  if (!facts.prices.empty() && prices_as_set(facts.prices, resolved.request.set).empty())
+    record.context.notes.emplace_back(kPriceOfAnother);
   record.values = values_of(facts.parameters);
   record.machine = facts.machine;
   record.summary =

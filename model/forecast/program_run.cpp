@@ -18,6 +18,7 @@
 #include "model/system/critical_path.hpp"
 #include "model/system/kernel_trace.hpp"
 #include "model/system/simulate.hpp"
+#include "reports/record/hardware_change.hpp"
 #include "reports/render/si_format.hpp"
 
 namespace foretell {
@@ -217,7 +218,7 @@ RunRecord run_program(const ProgramRequest& request) {
   summary.latency_s = summary.call_s;
   summary.throughput = summary.call_s > 0 ? 1 / summary.call_s : 0;
   summary.throughput_unit = "calls/s";
-  set_costs(outcome.prices, summary);
+  set_costs(prices_as_set(outcome.prices, request.set), summary);
   summary.memory_used_bytes = memory_of(outcome.program);
   summary.memory_capacity_bytes = outcome.memory_capacity.value();
   summary.bottleneck = outcome.bottleneck;

@@ -65,7 +65,7 @@ struct Study {
 bool is_study_metric(std::string_view name);
 
 // UserError with every mistake of the file, and when it stands for more points than kMostPoints
-// without `search`: the message says how many.
+// without `search`: the message says how many. "-" is standard input.
 Study load_study(const std::string& path);
 Study parse_study(const std::string& text, const std::string& shown_as);
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iostream>
+#include <sstream>
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
@@ -158,12 +160,18 @@ class StudyReader {
       if (const Node* seed = node.find("seed"))
         search.seed = static_cast<std::uint64_t>(seed->as_integer("search.seed", 0, kMostSeed));
       study_.search = search;
+      if (study_.axes.empty()) {
+        throw UserError(node.where() +
+                        ": search: there is nothing to search in; add `vary:` with a list of "
+                        "values for each parameter that may change");
+      }
     });
   }
 
   void read_objectives(const Node* node) {
     if (node == nullptr) {
-      study_.objectives = {{"latency", false}, {"throughput", true}, {"usd_per_million", false}};
+      study_.objectives = {{"latency", false}, {"throughput", true}};
+      if (!has_another_price()) study_.objectives.push_back({"usd_per_million", false});
       return;
     }
     if (!node->is_list() || node->items.empty()) {
@@ -172,6 +180,18 @@ class StudyReader {
     }
     for (const Node& item : node->items)
       problems_.collect([&] { read_objective(item.as_text("objectives"), item); });
+  }
+
+  // Whether machines are made up that no price is given for: then there is no cost to be least.
+  bool has_another_price() const {
+    bool is_made_up = false;
+    bool is_priced = false;
+    for (const auto& [key, place] : study_.stated_at) {
+      is_made_up = is_made_up || starts_with(key, "device") || starts_with(key, "core.") ||
+                   starts_with(key, "link.") || starts_with(key, "system.");
+      is_priced = is_priced || starts_with(key, "system.price.");
+    }
+    return is_made_up && !is_priced;
   }
 
   // "throughput", or "min area", "max area" for a definition.
@@ -244,6 +264,11 @@ Study parse_study(const std::string& text, const std::string& shown_as) {
   return study;
 }
 
-Study load_study(const std::string& path) { return parse_study(read_text_file(path), path); }
+Study load_study(const std::string& path) {
+  if (path != "-") return parse_study(read_text_file(path), path);
+  std::ostringstream text;
+  if (std::cin.peek() != std::istream::traits_type::eof()) text << std::cin.rdbuf();
+  return parse_study(text.str(), "standard input");
+}
 
 }  // namespace foretell

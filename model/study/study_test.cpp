@@ -186,5 +186,12 @@ TEST(Study, TooManyPointsAreRefusedWithTheirNumber) {
   EXPECT_EQ(mistake(text + "search: {evaluations: 10}\n"), "");
 }
 
+// It ended as a bug of ours.
+TEST(Study, ASearchNeedsSomethingToSearchIn) {
+  EXPECT_THAT(
+      mistake("study: s\nsearch: {evaluations: 10}\n"),
+      AllOf(HasSubstr("2: search: there is nothing to search in"), HasSubstr("add `vary:`")));
+}
+
 }  // namespace
 }  // namespace foretell

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "model/base/errors.hpp"
+#include "model/base/replaced_file.hpp"
 #include "model/system/trace_events.hpp"
 
 namespace foretell {
@@ -114,10 +115,12 @@ void write_kernel_trace(std::ostream& out, const KernelTraceWords& words,
 void write_kernel_trace_file(const std::string& path, const KernelTraceWords& words,
                              const std::vector<KernelCall>& calls) {
   if (path.empty()) return;
-  std::ofstream file(path, std::ios::binary);
+  ReplacedFile whole(path);
+  std::ofstream file(whole.writing_to(), std::ios::binary);
   if (file) write_kernel_trace(file, words, calls);
   file.close();
-  if (!file) throw UserError(path + ": the timeline cannot be written; is the disk full?");
+  if (!file || !whole.commit())
+    throw UserError(path + ": the timeline cannot be written; is the disk full?");
 }
 
 }  // namespace foretell

@@ -140,7 +140,7 @@ void add_model_options(CLI::App& command, RequestOptions& options) {
 }
 
 void check_trace_file(const std::string& path) {
-  if (!path.empty()) OutputFile(path).finish();
+  if (!path.empty()) const OutputFile probe(path);  // as it was when this is done
 }
 
 Request row_defaults(const RequestOptions& options) {

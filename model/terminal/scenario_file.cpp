@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
@@ -126,6 +127,36 @@ Claim read_claim(const Node& node) {
   return claim;
 }
 
+std::vector<std::string> names_in_runs(const std::vector<Request>& requests,
+                                       std::string Request::*member) {
+  std::vector<std::string> names;
+  for (const Request& request : requests) {
+    const std::string& name = request.*member;
+    if (name.find_first_of("/\\") != std::string::npos || ends_with(name, ".yaml")) return {};
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
+// A claim about what no run predicts could never be judged: its name is a mistake. Files have names
+// of their own in records; runs of those are not checked.
+void check_claimed_names(const RecordQuery& query, const std::vector<Request>& requests,
+                         const Node& claim) {
+  const std::pair<const char*, std::string Request::*> kNames[] = {
+      {"system", &Request::system}, {"workload", &Request::workload}};
+  for (const auto& [kind, member] : kNames) {
+    const auto given = query.find(kind);
+    if (given == query.end()) continue;
+    const std::vector<std::string> names = names_in_runs(requests, member);
+    const bool is_known = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+      return to_lower(name) == to_lower(given->second);
+    });
+    if (names.empty() || is_known) continue;
+    fail(claim, std::string("claims: no run predicts ") + kind + " '" + given->second +
+                    "'; the runs have: " + join(names, ", "));
+  }
+}
+
 }  // namespace
 
 ScenarioFile load_scenario(const std::string& path) {
@@ -145,7 +176,12 @@ ScenarioFile load_scenario(const std::string& path) {
   }
   if (const Node* claims = root.find("claims")) {
     if (!claims->is_list()) fail(*claims, "claims: expected a list");
-    for (const Node& claim : claims->items) scenario.claims.push_back(read_claim(claim));
+    for (const Node& claim : claims->items) {
+      scenario.claims.push_back(read_claim(claim));
+      check_claimed_names(scenario.claims.back().of, scenario.requests, claim);
+      if (const auto& against = scenario.claims.back().against)
+        check_claimed_names(*against, scenario.requests, claim);
+    }
   }
   return scenario;
 }

@@ -17,6 +17,7 @@ namespace foretell {
 namespace {
 
 constexpr double kLargestFactor = 16;
+constexpr int kRangeHalvings = 7;   // of the same, for the end of a range: within 3 %
 constexpr int kHalvings = 9;        // of the factor's logarithm: within 1 %
 constexpr double kNoEffect = 5e-4;  // relative change that counts as none, and shows as 0.0 %
 constexpr int kBarWidth = 12;       // of either side
@@ -137,6 +138,34 @@ std::vector<std::optional<double>> widest_values(const Predictor& predict, const
   for (const auto& summary : predict_summaries(predict, requests, jobs, {}))
     values.push_back(summary ? metric_of(target, *summary) : std::nullopt);
   return values;
+}
+
+// A value beyond the range of a parameter is refused: the widest change that is accepted stands in
+// its place, so that a parameter counts whose range ends before the largest factor.
+void clamp_to_ranges(const Predictor& predict, const Request& request, const Target& target,
+                     std::vector<Candidate>& candidates, std::vector<std::optional<double>>& values,
+                     int jobs) {
+  std::vector<std::size_t> refused;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (!values[i]) refused.push_back(i);
+  }
+  std::vector<double> beyond(candidates.size(), std::log2(kLargestFactor));
+  std::vector<double> within(candidates.size(), 0);
+  for (int step = 0; step < kRangeHalvings && !refused.empty(); ++step) {
+    std::vector<Candidate> tried;
+    for (const std::size_t i : refused) {
+      tried.push_back(candidates[i]);
+      tried.back().enough = (within[i] + beyond[i]) / 2;
+    }
+    const auto found = widest_values(predict, request, target, tried, jobs);
+    for (std::size_t t = 0; t < refused.size(); ++t) {
+      const std::size_t i = refused[t];
+      (found[t] ? within : beyond)[i] = tried[t].enough;
+      if (!found[t]) continue;
+      candidates[i].enough = tried[t].enough;
+      values[i] = found[t];
+    }
+  }
 }
 
 TargetChange change_of(const Candidate& candidate, double reached) {
@@ -291,7 +320,8 @@ std::vector<TargetChange> changes_that_reach(const Predictor& predict, const Req
     for (const bool grows : {true, false})
       candidates.push_back({parameter, grows, 0, std::log2(kLargestFactor)});
   }
-  const auto values = widest_values(predict, request, target, candidates, jobs);
+  auto values = widest_values(predict, request, target, candidates, jobs);
+  clamp_to_ranges(predict, request, target, candidates, values, jobs);
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     if (values[i] && reaches(target, *values[i])) candidates[i].reached = values[i];
   }

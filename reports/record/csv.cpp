@@ -13,6 +13,7 @@ namespace {
 
 constexpr int kEnd = -1;
 constexpr std::size_t kRowBuffer = 1 << 16;
+constexpr std::size_t kMaxRow = std::size_t{16} << 20;  // bytes
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 }  // namespace
@@ -66,6 +67,14 @@ int CsvReader::get() {
   return c;
 }
 
+// The rest of a line end that begins with CR: an LF, or nothing, as older spreadsheets write it.
+void CsvReader::end_line() {
+  const int next = get();
+  if (next == '\n' || next == kEnd) return;
+  --position_;
+  ++line_;
+}
+
 // Reads one record; lines with nothing on them are skipped.
 bool CsvReader::read_record(CsvRow& row) {
   row.clear();
@@ -73,11 +82,18 @@ bool CsvReader::read_record(CsvRow& row) {
   bool quoted = false;      // inside quotes
   bool was_quoted = false;  // the cell had quotes, so "" is a cell and not an empty line
   row_line_ = line_;
+  const auto refuse = [this](const std::string& what) {
+    throw UserError(path() + ":" + std::to_string(row_line_) + ": " + what);
+  };
+  std::size_t bytes = 0;
   for (int c = get();; c = get()) {
+    if (c == 0) refuse("holds a zero byte; expected text, or text compressed by gzip");
+    if (++bytes > kMaxRow) {
+      refuse("the row is longer than " + std::to_string(kMaxRow >> 20) +
+             " MiB; is a line end or a closing quote missing?");
+    }
     if (quoted) {
-      if (c == kEnd) {
-        throw UserError(path() + ":" + std::to_string(row_line_) + ": a quoted cell is not closed");
-      }
+      if (c == kEnd) refuse("a quoted cell is not closed");
       if (c != '"') {
         cell += static_cast<char>(c);
         continue;
@@ -95,14 +111,15 @@ bool CsvReader::read_record(CsvRow& row) {
       row.push_back(std::move(cell));
       cell.clear();
       was_quoted = false;
-    } else if (c == '\n' || c == kEnd) {
-      if (!cell.empty() && cell.back() == '\r') cell.pop_back();
+    } else if (c == '\n' || c == '\r' || c == kEnd) {
+      if (c == '\r') end_line();
       if (!row.empty() || !cell.empty() || was_quoted) {
         row.push_back(std::move(cell));
         return true;
       }
       if (c == kEnd) return false;
       cell.clear();
+      bytes = 0;
       row_line_ = line_;
     } else {
       cell += static_cast<char>(c);

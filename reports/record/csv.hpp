@@ -1,7 +1,9 @@
-// Comma-separated values as in RFC 4180: quoted fields, doubled quotes, LF or CRLF, a header row.
+// Comma-separated values as in RFC 4180: quoted fields, doubled quotes, LF, CRLF or CR, a header
+// row.
 //
 // Rows are read one at a time, so a table of any length streams. A byte-order mark in front and
-// empty lines are skipped; gzip is read as it is.
+// empty lines are skipped; gzip is read as it is. A zero byte, and a row of more than 16 MiB, are
+// UserErrors: such a file is no table.
 #pragma once
 
 #include <cstddef>
@@ -39,6 +41,7 @@ class CsvReader {
  private:
   bool read_record(CsvRow& row);
   int get();
+  void end_line();
 
   InputFile file_;
   CsvRow header_;

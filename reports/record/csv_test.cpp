@@ -50,6 +50,42 @@ TEST(Csv, ReadsCrlfByteOrderMarkEmptyLinesAndAMissingLastLineEnd) {
   EXPECT_THAT(rows, ElementsAre(CsvRow{"a", "b"}, CsvRow{"1", "2"}, CsvRow{"3", "4"}));
 }
 
+// As older spreadsheets write them: they were one endless header, and no row.
+TEST(Csv, ReadsLinesThatEndWithCarriageReturnsAlone) {
+  const TemporaryFolder folder;
+  const auto rows = read_all(folder.write("t.csv", "a,b\r1,2\r\r\"x\r\",4\r"));
+  EXPECT_THAT(rows, ElementsAre(CsvRow{"a", "b"}, CsvRow{"1", "2"}, CsvRow{"x\r", "4"}));
+  EXPECT_THAT(message_of<UserError>([&] { read_all(folder.write("t.csv", "a,b\r1,2\r3\r")); }),
+              HasSubstr("t.csv:3: 1 cells"));
+}
+
+// It took all memory there is.
+TEST(Csv, WhatIsNoTextEndsAtOnce) {
+  EXPECT_THAT(message_of<UserError>([] { CsvReader("/dev/zero"); }),
+              HasSubstr("/dev/zero:1: holds a zero byte; expected text"));
+  const TemporaryFolder folder;
+  const std::string endless(std::size_t{17} << 20, 'x');
+  EXPECT_THAT(message_of<UserError>([&] { CsvReader(folder.write("t.csv", endless)); }),
+              HasSubstr("t.csv:1: the row is longer than 16 MiB"));
+  EXPECT_THAT(message_of<UserError>([] {
+                InputFile file("/dev/zero");
+                std::string line;
+                file.read_line(line);
+              }),
+              HasSubstr("/dev/zero:1: holds a zero byte"));
+}
+
+TEST(OutputFile, AFileThatIsNotFinishedLeavesTheEarlierOne) {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("report.md", "earlier");
+  { OutputFile(path).write("half"); }
+  EXPECT_EQ(folder.read("report.md"), "earlier");
+  OutputFile whole(path);
+  whole.write("new");
+  whole.finish();
+  EXPECT_EQ(folder.read("report.md"), "new");
+}
+
 TEST(Csv, ReadsGzip) {
   const TemporaryFolder folder;
   const std::string path = folder.file("t.csv.gz");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,5 +19,36 @@ inline bool changes_hardware(const std::vector<std::string>& set) {
            starts_with(path, "link.") || starts_with(path, "factors.");
   });
 }
+
+// Whether a published price still is what the machine costs. More devices, another host or other
+// links are another machine; fitted factors are the same one.
+inline bool changes_what_is_priced(const std::vector<std::string>& set) {
+  return std::any_of(set.begin(), set.end(), [](const std::string& assignment) {
+    const std::string path(trim(assignment));
+    return starts_with(path, "device") || starts_with(path, "core.") ||
+           starts_with(path, "link.") ||
+           (starts_with(path, "system.") && !starts_with(path, "system.price."));
+  });
+}
+
+// The prices, by purchase option, that hold for a machine changed like this: those that are given
+// with it (system.price.on_demand=…), and the published ones only where nothing is changed.
+inline std::map<std::string, double> prices_as_set(const std::map<std::string, double>& prices,
+                                                   const std::vector<std::string>& set) {
+  if (!changes_what_is_priced(set)) return prices;
+  std::map<std::string, double> given;
+  for (const auto& [option, usd_per_hour] : prices) {
+    const std::string path = "system.price." + option;
+    for (const std::string& assignment : set) {
+      if (trim(assignment.substr(0, assignment.find('='))) == path) given[option] = usd_per_hour;
+    }
+  }
+  return given;
+}
+
+inline constexpr const char* kPriceOfAnother =
+    "no cost: the published price is that of the unchanged machine; give the price of this one "
+    "with "
+    "--set 'system.price.on_demand=… USD/h'";
 
 }  // namespace foretell

@@ -64,11 +64,19 @@ bool InputFile::fill() {
 }
 
 bool InputFile::read_line(std::string& line) {
+  ++line_;
+  const auto refuse = [this](const std::string& what) {
+    throw UserError(path_ + ":" + std::to_string(line_) + ": " + what);
+  };
   std::size_t searched = position_;
   std::size_t end = buffer_.find('\n', searched);
   while (end == std::string::npos) {
     searched = buffer_.size() - position_;  // fill() moves the rest to the front
+    if (searched > kMaxLine)
+      refuse("the line is longer than " + std::to_string(kMaxLine >> 20) + " MiB; is it text?");
     if (!fill()) break;
+    if (buffer_.find('\0', searched) != std::string::npos)
+      refuse("holds a zero byte; expected text, or text compressed by gzip");
     end = buffer_.find('\n', searched);
   }
   if (end == std::string::npos) {
@@ -87,9 +95,12 @@ double InputFile::consumed() const {
   return std::min(1.0, static_cast<double>(gzoffset(as_gz(stream_))) / size_on_disk_);
 }
 
-OutputFile::OutputFile(const std::string& path) : path_(path), is_stdout_(path == kStandardStream) {
+OutputFile::OutputFile(const std::string& path, Writing writing)
+    : path_(path), is_stdout_(path == kStandardStream) {
+  if (!is_stdout_ && writing == Writing::kBeside) replaced_ = std::make_unique<ReplacedFile>(path);
+  const std::string& written = replaced_ ? replaced_->writing_to() : path_;
   errno = 0;
-  file_ = is_stdout_ ? stdout : std::fopen(path.c_str(), "wb");
+  file_ = is_stdout_ ? stdout : std::fopen(written.c_str(), "wb");
   if (file_ == nullptr) fail();
 }
 
@@ -113,7 +124,7 @@ void OutputFile::finish() {
     errno = 0;
     const int result = std::fclose(file_);
     file_ = nullptr;
-    if (result != 0) fail();
+    if (result != 0 || (replaced_ && !replaced_->commit())) fail();
   }
 }
 

@@ -3,8 +3,11 @@
 
 #include <cstddef>
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <string_view>
+
+#include "model/base/replaced_file.hpp"
 
 namespace foretell {
 
@@ -19,8 +22,10 @@ class InputFile {
   // Up to `size` bytes into `buffer`; 0 at the end. UserError when the file is damaged.
   std::size_t read(char* buffer, std::size_t size);
 
-  // The next line without its end (LF or CRLF); false at the end of the file.
+  // The next line without its end (LF or CRLF); false at the end of the file. UserError for a line
+  // longer than kMaxLine and for a zero byte, which no text has.
   bool read_line(std::string& line);
+  static constexpr std::size_t kMaxLine = std::size_t{256} << 20;  // bytes
 
   // Share of the file on disk that has been consumed, 0 when its size is unknown.
   double consumed() const;
@@ -34,14 +39,18 @@ class InputFile {
   double size_on_disk_ = 0;
   std::string buffer_;  // of read_line
   std::size_t position_ = 0;
+  std::size_t line_ = 0;  // of read_line
 };
 
-// Writes a file, or standard output for "-". Opening it creates or empties the file, so a path
-// that cannot be written is found before the work starts. A full disk is found by write() or
-// finish(). All errors are UserErrors that name the file and the reason.
+// Writes a file, or standard output for "-". Opening it finds a path that cannot be written before
+// the work starts. The file takes the place of an earlier one in finish(): whatever goes wrong
+// before, a full disk included, the earlier one is as it was. All errors are UserErrors that name
+// the file and the reason.
 class OutputFile {
  public:
-  explicit OutputFile(const std::string& path);
+  // kInPlace: for what is read while it is written, as a log is.
+  enum class Writing { kBeside, kInPlace };
+  explicit OutputFile(const std::string& path, Writing writing = Writing::kBeside);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
@@ -54,6 +63,7 @@ class OutputFile {
   [[noreturn]] void fail() const;
 
   std::string path_;
+  std::unique_ptr<ReplacedFile> replaced_;  // none: written in place
   std::FILE* file_ = nullptr;
   bool is_stdout_ = false;
 };

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <utility>
 
+#include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "workloads/import/decoder_graph.hpp"
@@ -25,7 +26,7 @@ constexpr std::string_view kExtension = ".json";
 
 std::string default_folder() {
   const char* overridden = std::getenv("FORETELL_WORKLOADS");
-  return overridden != nullptr ? overridden : FORETELL_MODELS_DIR;
+  return overridden != nullptr ? overridden : (data_root() / "workloads" / "models").string();
 }
 
 std::string read_file(const std::string& path) {

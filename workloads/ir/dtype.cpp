@@ -4,6 +4,7 @@
 #include <array>
 
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 
 namespace foretell {
 namespace {
@@ -44,7 +45,7 @@ std::string_view to_string(DType type) { return row_of(type).name; }
 DType parse_dtype(std::string_view name) {
   std::vector<std::string> names;
   for (const DTypeRow& row : kDTypes) {
-    if (row.name == name) return row.type;
+    if (row.name == to_lower(name)) return row.type;
     names.emplace_back(row.name);
   }
   throw unknown_name("data type", name, names);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 
 namespace foretell {
 namespace {
@@ -115,7 +116,8 @@ const std::vector<PrecisionPolicy>& precision_policies() {
   return kPolicies;
 }
 
-const PrecisionPolicy& find_precision(std::string_view name) {
+const PrecisionPolicy& find_precision(std::string_view given) {
+  const std::string name = to_lower(given);
   std::vector<std::string> names;
   for (const PrecisionPolicy& policy : precision_policies()) {
     if (policy.name == name) return policy;
@@ -127,7 +129,7 @@ const PrecisionPolicy& find_precision(std::string_view name) {
         "(cFP8)");
   }
   if (name == "fp4" || name == "mxfp4") {
-    throw UserError("unknown data type '" + std::string(name) +
+    throw UserError("unknown data type '" + name +
                     "': type 'nvfp4', FP4 with a scale for 16 elements each");
   }
   throw unknown_name("data type or precision policy", name, names);

@@ -1,6 +1,7 @@
 #include "model/mapping/neuron/spill_plan.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -126,10 +127,17 @@ void charge(std::size_t kernel, double budget, std::vector<Lifetime*> alive) {
 SpillPlan::SpillPlan(const std::vector<KernelUse>& kernels,
                      const std::map<ActivationCopy, double>& bytes, double budget) {
   std::vector<Lifetime> lives = lifetimes(kernels, bytes);
+  // Of long networks only few copies are alive at a kernel: those are looked at, in their order.
+  std::vector<std::vector<std::size_t>> begins(kernels.size());
+  for (std::size_t i = 0; i < lives.size(); ++i) begins[lives[i].events.front()].push_back(i);
+  std::set<std::size_t> open;
   for (std::size_t k = 0; k < kernels.size(); ++k) {
+    open.insert(begins[k].begin(), begins[k].end());
     std::vector<Lifetime*> alive;
-    for (Lifetime& life : lives) {
+    for (auto each = open.begin(); each != open.end();) {
+      Lifetime& life = lives[*each];
       if (life.takes_room_at(k)) alive.push_back(&life);
+      each = life.events.back() <= k ? open.erase(each) : std::next(each);
     }
     charge(k, std::max(0.0, budget - kernels[k].scratch), std::move(alive));
   }

@@ -1,0 +1,1 @@
+// Gives the shared library a source of its own; what is in it comes from foretell_api.
