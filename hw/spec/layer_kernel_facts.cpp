@@ -25,8 +25,8 @@ bool yes_or(const Node& entry, const char* key, bool otherwise) {
 }
 
 LayerType read_type(const Node& node) {
-  node.only_keys({"name", "rate", "other_rate", "activation_bytes", "weight_bytes", "why", "source"},
-                 "types");
+  node.only_keys(
+      {"name", "rate", "other_rate", "activation_bytes", "weight_bytes", "why", "source"}, "types");
   LayerType type;
   type.name = node.required("name", "types").as_text("name");
   type.rate = node.required("rate", "types").as_text("rate");
@@ -57,7 +57,8 @@ LayerKernelFacts read_facts(const Node& node) {
   facts.wire_bytes = number_or(node, "wire_bytes", facts.wire_bytes);
   facts.gpus_per_node = number_or(node, "gpus_per_node", facts.gpus_per_node);
   if (const Node* rate = node.find("network_rate")) {
-    facts.network_rate = BytesPerSecond(parse_quantity(rate->text, dimension_of<BytesPerSecond>::value));
+    facts.network_rate =
+        BytesPerSecond(parse_quantity(rate->text, dimension_of<BytesPerSecond>::value));
   }
   facts.per_choice = yes_or(node, "per_choice", facts.per_choice);
   return facts;

@@ -24,8 +24,7 @@ GpuKernel prompt_kernel(const LayerCall& call, const LatentShape& shape) {
   const auto keys = static_cast<double>(shape.keys);
   const double groups = static_cast<double>(shape.batch) * static_cast<double>(shape.heads);
   const double before = keys - queries;
-  const double products =
-      2 * kTileRows * kTileKeys * (kQueryWidth + kValueWidth) / call.sm_rate();
+  const double products = 2 * kTileRows * kTileKeys * (kQueryWidth + kValueWidth) / call.sm_rate();
   const double softmax = kTileRows * call.seconds(call.factors().score);
   const double step = std::max(products + softmax, call.seconds(call.factors().step));
   const double start = call.seconds(call.factors().prologue);
@@ -38,9 +37,10 @@ GpuKernel prompt_kernel(const LayerCall& call, const LatentShape& shape) {
     add_ctas(kernel, static_cast<std::int64_t>(groups),
              Seconds(start + std::ceil(last / kTileKeys) * step));
   }
-  call.set_memory(kernel, groups * (queries * (kQueryWidth + kValueWidth) +
-                                    keys * (kQueryWidth + kValueWidth)) *
-                              kElementBytes);
+  call.set_memory(kernel,
+                  groups *
+                      (queries * (kQueryWidth + kValueWidth) + keys * (kQueryWidth + kValueWidth)) *
+                      kElementBytes);
   return kernel;
 }
 
@@ -52,11 +52,10 @@ GpuKernel token_kernel(const LayerCall& call, const LatentShape& shape) {
                                std::max(kLeastHeads, std::exp2(std::ceil(std::log2(heads)))));
   const double blocks = batch * std::ceil(heads / held);
   const double stages = std::ceil(keys / kTileKeys);
-  const double load = kTileKeys * (kLatent + kRotated) * shape.cache_bytes /
-                      call.feed(call.factors().sm_feed);
-  const double products =
-      2 * held * kTileKeys * (2 * kLatent + kRotated) / call.sm_rate() +
-      held * call.seconds(call.factors().score);
+  const double load =
+      kTileKeys * (kLatent + kRotated) * shape.cache_bytes / call.feed(call.factors().sm_feed);
+  const double products = 2 * held * kTileKeys * (2 * kLatent + kRotated) / call.sm_rate() +
+                          held * call.seconds(call.factors().score);
   const double step = std::max({load, products, call.seconds(call.factors().step)});
   const double start = call.seconds(call.factors().prologue);
   double best = std::numeric_limits<double>::infinity();
@@ -88,10 +87,8 @@ GpuProgram latent_kernels(const LayerCall& call, const LatentShape& shape) {
   const auto heads = static_cast<double>(shape.heads);
   const double tokens = batch * static_cast<double>(shape.queries);
   // Queries are rotated and latents written; of prompts keys and values are put together.
-  const double widths =
-      shape.prompt ? 2 * (2 * kQueryWidth + kValueWidth) : 2 * kRotated + kLatent;
-  const double bytes =
-      tokens * kElementBytes * (heads * widths + 2 * (kLatent + kRotated));
+  const double widths = shape.prompt ? 2 * (2 * kQueryWidth + kValueWidth) : 2 * kRotated + kLatent;
+  const double bytes = tokens * kElementBytes * (heads * widths + 2 * (kLatent + kRotated));
   GpuProgram program;
   program.kernels.push_back(call.pass("rotate and write the cache", bytes, tokens * heads));
   program.kernels.back().launch = call.factors().launch;
