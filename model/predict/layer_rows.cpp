@@ -79,6 +79,8 @@ ChosenFactorSet LayerRowPredictor::choose_set(const GpuDeviceSpec& device,
   for (const std::string& known : factors_.tables()) {
     const std::vector<std::string> names = split(known, ' ');
     if (names.back() != words.back()) continue;
+    // Kernels of experts stand for each other; phases, operators and steps do not.
+    if (row.kind != LayerKind::kExperts && names.at(1) != words.at(1)) continue;
     (names.front() == words.front() ? alike : others).push_back(known);
   }
   alike.insert(alike.end(), others.begin(), others.end());

@@ -78,7 +78,9 @@ void read_latent(const Cells& cells, LayerRow& row) {
   row.dtype = cells.required("dtype");
   const std::string cache = cells.text("kv_dtype").empty() ? row.dtype : cells.text("kv_dtype");
   shape.cache_bytes = cache == "fp8" ? 1 : 2;
-  row.tables = {fmt::format("{} {} {} {}", cells.text("framework"), phase, row.dtype, cache)};
+  row.tables = {fmt::format("{} {} {} {} {}", cells.text("framework"), phase,
+                            cells.text("kernel").empty() ? "default" : cells.text("kernel"),
+                            row.dtype, cache)};
   row.family = std::to_string(shape.heads);
   row.op_class = size_class_of(shape.batch * shape.keys, "keys");
   row.shape = shape;
