@@ -13,6 +13,7 @@
 #include "calib/command/calibrate_cpu.hpp"
 #include "calib/command/calibrate_gemm.hpp"
 #include "calib/command/calibrate_import.hpp"
+#include "calib/command/calibrate_layer.hpp"
 #include "calib/command/calibrate_measure.hpp"
 #include "calib/command/calibrate_measured.hpp"
 #include "calib/command/calibrate_operator.hpp"
@@ -169,6 +170,8 @@ int fit_device(const FitCommandOptions& options, const Session& session, FitOutp
           return calibrate_collective(command, session);
         case TableKind::kOperator:
           return calibrate_operator(command, session);
+        case TableKind::kLayerKernels:
+          return calibrate_layer(recognise_table(table.header(), options.table), command, session);
         default:
           break;
       }

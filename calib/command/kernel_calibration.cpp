@@ -210,7 +210,8 @@ std::vector<std::string> KernelCalibration::load_start(KernelFitTask& task) cons
   const std::string plan = command_.plan.empty()
                                ? (data_root() / "calib" / "fit" / settings_.plan).string()
                                : command_.plan;
-  return load_kernel_start(plan, device_.architecture, task.name, *task.fields);
+  return load_kernel_start(plan, device_.architecture,
+                           task.plan_name.empty() ? task.name : task.plan_name, *task.fields);
 }
 
 std::uint64_t KernelCalibration::seed() const {

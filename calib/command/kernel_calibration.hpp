@@ -59,6 +59,7 @@ std::string size_class(std::int64_t size);
 // A table to fit, whatever its rows are.
 struct KernelFitTask {
   std::string name;
+  std::string plan_name;  // in the plan; "": the same
   std::string version;
   std::vector<KernelSample> fit;
   std::vector<KernelSample> held_out;

@@ -11,7 +11,15 @@ namespace foretell {
 // Tokens of prompts and answers per second.
 inline constexpr const char* kThroughputAllTokens = "throughput (input+output)";
 
-enum class TableKind { kModels, kGemm, kAttention, kCollective, kOperator, kServing };
+enum class TableKind {
+  kModels,
+  kGemm,
+  kAttention,
+  kCollective,
+  kOperator,
+  kServing,
+  kLayerKernels
+};
 
 // A quantity that `validate` compares.
 struct MeasuredColumn {

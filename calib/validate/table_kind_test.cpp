@@ -17,6 +17,15 @@ TEST(TableKind, IsToldByTheHeader) {
   EXPECT_EQ(
       kind_of({"gpu", "phase", "dtype", "batch", "isl", "kv_len", "heads", "kv_heads", "head_dim"}),
       "attention");
+  EXPECT_EQ(kind_of({"gpu", "dtype", "tokens", "hidden", "intermediate", "top_k", "experts", "tp"}),
+            "experts");
+  EXPECT_EQ(kind_of({"gpu", "phase", "dtype", "kv_dtype", "batch", "query_len", "kv_len", "heads"}),
+            "mla");
+  EXPECT_EQ(kind_of({"gpu", "op", "dtype", "tokens", "heads"}), "mla_products");
+  EXPECT_EQ(kind_of({"gpu", "kernel", "k_heads_or_groups", "v_heads", "v_head_dim"}),
+            "state_space");
+  EXPECT_EQ(kind_of({"gpu", "step", "gpus", "hidden", "tokens", "top_k", "experts"}),
+            "expert_exchange");
   EXPECT_EQ(kind_of({"gpu", "op", "n_gpus", "dtype", "bytes"}), "collective");
   EXPECT_EQ(kind_of({"gpu", "op", "dtype", "b", "m", "n", "k", "rows", "cols"}), "operator");
 }

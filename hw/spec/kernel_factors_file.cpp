@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "hw/spec/transfer_intervals.hpp"
 #include "model/base/errors.hpp"
@@ -155,6 +156,14 @@ const KernelFactorSet* KernelFactorsLibrary::find(const std::string& device,
 bool KernelFactorsLibrary::knows(const std::string& table) const {
   return std::any_of(files_.begin(), files_.end(),
                      [&](const auto& file) { return find(file.device, table) != nullptr; });
+}
+
+std::vector<std::string> KernelFactorsLibrary::tables() const {
+  std::set<std::string> names;
+  for (const KernelFactorsFile& file : files_) {
+    for (const KernelFactorSet& set : file.sets) names.insert(set.table);
+  }
+  return {names.begin(), names.end()};
 }
 
 ChosenFactorSet KernelFactorsLibrary::choose(const GpuDeviceSpec& device,

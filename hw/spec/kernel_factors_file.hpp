@@ -67,6 +67,7 @@ class KernelFactorsLibrary {
   const KernelFactorSet* find(const std::string& device, const std::string& table) const;
 
   bool knows(const std::string& table) const;  // of any device
+  std::vector<std::string> tables() const;     // of all devices, sorted
 
   // The first of `tables` that was fitted on the device; else on the nearest chip: of the same
   // generation first. On another chip the interval is that of transfer_intervals.hpp, or twice as

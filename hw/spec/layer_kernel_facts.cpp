@@ -25,8 +25,8 @@ bool yes_or(const Node& entry, const char* key, bool otherwise) {
 }
 
 LayerType read_type(const Node& node) {
-  node.only_keys({"name", "rate", "other_rate", "activation_bytes", "weight_bytes", "why", "source"},
-                 "types");
+  node.only_keys(
+      {"name", "rate", "other_rate", "activation_bytes", "weight_bytes", "why", "source"}, "types");
   LayerType type;
   type.name = node.required("name", "types").as_text("name");
   type.rate = node.required("rate", "types").as_text("rate");
@@ -37,9 +37,10 @@ LayerType read_type(const Node& node) {
 }
 
 LayerKernelFacts read_facts(const Node& node) {
-  node.only_keys({"kernels", "tiles", "stage_bytes", "gated", "longest_first", "head_tile",
-                  "wire_bytes", "per_choice", "gpus_per_node", "network_rate", "why", "source"},
-                 "libraries");
+  node.only_keys(
+      {"kernels", "tiles", "stage_bytes", "gated", "longest_first", "absorbed_prompts", "head_tile",
+       "wire_bytes", "per_choice", "gpus_per_node", "network_rate", "why", "source"},
+      "libraries");
   LayerKernelFacts facts;
   facts.kernels = node.required("kernels", "libraries").as_text("kernels");
   if (const Node* tiles = node.find("tiles")) {
@@ -53,11 +54,13 @@ LayerKernelFacts read_facts(const Node& node) {
   facts.stage_bytes = number_or(node, "stage_bytes", facts.stage_bytes);
   facts.gated = yes_or(node, "gated", facts.gated);
   facts.longest_first = yes_or(node, "longest_first", facts.longest_first);
+  facts.absorbed_prompts = yes_or(node, "absorbed_prompts", facts.absorbed_prompts);
   facts.head_tile = number_or(node, "head_tile", facts.head_tile);
   facts.wire_bytes = number_or(node, "wire_bytes", facts.wire_bytes);
   facts.gpus_per_node = number_or(node, "gpus_per_node", facts.gpus_per_node);
   if (const Node* rate = node.find("network_rate")) {
-    facts.network_rate = BytesPerSecond(parse_quantity(rate->text, dimension_of<BytesPerSecond>::value));
+    facts.network_rate =
+        BytesPerSecond(parse_quantity(rate->text, dimension_of<BytesPerSecond>::value));
   }
   facts.per_choice = yes_or(node, "per_choice", facts.per_choice);
   return facts;

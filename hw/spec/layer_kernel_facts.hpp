@@ -25,16 +25,18 @@ struct LayerTile {
 };
 
 struct LayerKernelFacts {
-  std::string kernels;        // beginning of "<framework> <kernel>" of a table
+  std::string kernels;  // beginning of "<framework> <kernel>" of a table
   std::vector<LayerTile> tiles;
-  double stage_bytes = 128;   // of weights along k, in one stage of the pipeline
-  bool gated = true;          // experts with three matrices
-  bool longest_first = true;  // prompts: order of the tiles
-  double head_tile = 64;      // tokens of latent attention: heads that a thread block serves
-  double wire_bytes = 2;      // exchange: per element of what is sent
-  double gpus_per_node = 8;   // exchange: that links connect
-  BytesPerSecond network_rate;  // … of one GPU to other nodes, one direction
-  bool per_choice = false;    // exchange: a token is sent once for each expert, not each GPU
+  double stage_bytes = 128;       // of weights along k, in one stage of the pipeline
+  bool gated = true;              // experts with three matrices
+  bool longest_first = true;      // prompts: order of the tiles
+  bool absorbed_prompts = false;  // prompts ask the latents themselves, heads side by side in tiles
+  double head_tile = 64;          // tokens of latent attention: heads that a thread block serves;
+                                  // scans: values of a head
+  double wire_bytes = 2;          // exchange: per element of what is sent
+  double gpus_per_node = 8;       // exchange: that links connect
+  BytesPerSecond network_rate;    // … of one GPU to other nodes, one direction
+  bool per_choice = false;        // exchange: a token is sent once for each expert, not each GPU
 };
 
 class LayerKernelLibrary {

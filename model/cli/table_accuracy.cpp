@@ -10,6 +10,7 @@
 #include "calib/import/check_measurements.hpp"
 #include "calib/import/contradictions.hpp"
 #include "calib/validate/left_out_rows.hpp"
+#include "calib/validate/part.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/forecast/parallel_predict.hpp"
@@ -67,7 +68,7 @@ void add_notes(const RowsOut& out, const std::string& counts, AccuracyReport& re
   };
   add(out.filtered, out.filtered == 1 ? "is left out by" : "are left out by");
   if (out.filtered > 0) {
-    text += " " + (conditions.empty() ? std::string("--held-out") : conditions);
+    text += " " + (conditions.empty() ? std::string("--held-out or --part") : conditions);
     const bool by_use = conditions.find(kTrusted) != std::string::npos;
     if (by_use) text += " (--all-rows takes rows of any use)";
   }
@@ -87,7 +88,7 @@ class TableComparison {
         table_(question.table),
         layout_(recognise_table(table_.header(), question.table)),
         filter_(filter_of(question, table_.header())),
-        held_out_(question.held_out ? held_out_test(layout_, table_.header()) : always()),
+        held_out_(counting_rows()),
         // Of a GPU whose factors are left out, no row took part in anything.
         judges_interval_(question.kernels.held_out_device.empty()
                              ? judges_interval_test(layout_, table_.header())
@@ -133,6 +134,17 @@ class TableComparison {
  private:
   static RowTest always() {
     return [](const CsvRow&) { return true; };
+  }
+
+  // By --held-out and --part. The vault is closed unless it is named.
+  RowTest counting_rows() const {
+    if (!question_.part.empty()) {
+      return part_test(layout_, table_.header(), parse_part(question_.part));
+    }
+    if (question_.held_out) return held_out_test(layout_, table_.header());
+    if (layout_.kind != TableKind::kLayerKernels) return always();
+    const RowTest in_vault = part_test(layout_, table_.header(), Part::kVault);
+    return [in_vault](const CsvRow& row) { return !in_vault(row); };
   }
 
   template <class Batch>

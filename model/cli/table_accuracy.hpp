@@ -19,6 +19,7 @@ struct AccuracyQuestion {
   bool latest = false;
   bool all_rows = false;
   bool held_out = false;
+  std::string part;  // "": all but the vault, of tables that are divided in three
   std::size_t worst = 10;
   int jobs = 1;
   RequestOptions model;

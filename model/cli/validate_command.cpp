@@ -2,8 +2,11 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <filesystem>
+#include <foretell/version.hpp>
 #include <memory>
 
+#include "calib/validate/part.hpp"
 #include "model/base/errors.hpp"
 #include "model/cli/commands.hpp"
 #include "model/cli/kernel_options.hpp"
@@ -67,6 +70,17 @@ std::string render(const AccuracyReport& report, Format format, int width) {
   return rows_text(accuracy_rows(report), format);
 }
 
+// An opening of the vault is said and written down.
+void open_part(const AccuracyQuestion& question, const Session& session) {
+  if (question.table.empty()) throw UserError("--part: is of one table; leave it out with --all");
+  if (question.held_out) throw UserError("--part: says which rows count; leave out --held-out");
+  if (parse_part(question.part) != Part::kVault) return;
+  const std::string log =
+      (std::filesystem::path(kSourceDir) / "calib" / "validate" / "vault_openings.log").string();
+  log_vault_opening(log, std::string(kCommit), question.table);
+  session.say("foretell: the vault is opened for " + question.table + "; written down in " + log);
+}
+
 int validate(const ValidateOptions& options, const Session& session) {
   const Format format = parse_format(options.output.format);
   AccuracyQuestion question = options.question;
@@ -79,6 +93,7 @@ int validate(const ValidateOptions& options, const Session& session) {
                                   "the project has");
   }
   if (!options.all) check_not_same_file(question.table, options.output.output);
+  if (!question.part.empty()) open_part(question, session);
   OutputFile output(options.output.output);
   const AccuracyReport report =
       options.all ? accuracy_of_project(question, session) : accuracy_of_table(question, session);
@@ -128,6 +143,11 @@ void add_validate_command(CLI::App& app, Session& session) {
   command->add_flag("--latest", options->question.latest, "the same as --where latest=1");
   command->add_flag("--held-out", options->question.held_out,
                     "GPU kernels and CPUs: only shape families that no factor was fitted to");
+  command
+      ->add_option("--part", options->question.part,
+                   "kernels of language models: rows of this part, fit, judge or vault (default: "
+                   "all but the vault)")
+      ->type_name("PART");
   command
       ->add_option("--on", options->question.system,
                    "records of a CPU: the system that was measured (default: host)")

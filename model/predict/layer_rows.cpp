@@ -2,6 +2,7 @@
 
 #include "hw/spec/catalog.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 #include "model/timing/attention_timing.hpp"
 
 namespace foretell {
@@ -67,25 +68,34 @@ LayerRowPredictor::LayerRowPredictor(LayerKind kind, std::vector<std::string> se
   if (!held_out_device.empty()) factors_.hold_out(devices_.catalog().find_device(held_out_device));
 }
 
-std::vector<RowTime> LayerRowPredictor::predict(const std::vector<LayerRow>& rows) {
-  std::vector<RowTime> times;
-  for (const LayerRow& row : rows) {
-    try {
-      times.push_back(predict(row));
-    } catch (const UserError& error) {
-      RowTime time;
-      time.error = error.what();
-      times.push_back(time);
-    }
+// Where nothing was fitted to just this table: others of the type, of the same library first.
+ChosenFactorSet LayerRowPredictor::choose_set(const GpuDeviceSpec& device,
+                                              const LayerRow& row) const {
+  const std::string& table = row.tables.front();
+  if (factors_.knows(table)) return factors_.choose(device, {table});
+  const std::vector<std::string> words = split(table, ' ');
+  std::vector<std::string> alike;
+  std::vector<std::string> others;
+  for (const std::string& known : factors_.tables()) {
+    const std::vector<std::string> names = split(known, ' ');
+    if (names.back() != words.back()) continue;
+    // Kernels of experts stand for each other; phases, operators and steps do not.
+    if (row.kind != LayerKind::kExperts && names.at(1) != words.at(1)) continue;
+    (names.front() == words.front() ? alike : others).push_back(known);
   }
-  return times;
+  alike.insert(alike.end(), others.begin(), others.end());
+  if (alike.empty()) {
+    throw UserError("no factors are known of '" + table + "' or anything with its last word; " +
+                    "those that are known: " + join(factors_.tables(), ", "));
+  }
+  return factors_.choose(device, alike);
 }
 
 const LayerRowPredictor::Choice& LayerRowPredictor::choose(const GpuDeviceSpec& device,
                                                            const LayerRow& row) {
   const std::string key = row.gpu + '\n' + row.tables.front();
-  if (const auto found = choices_.find(key); found != choices_.end()) return found->second;
-  const ChosenFactorSet found = factors_.choose(device, row.tables);
+  if (const auto known = choices_.find(key); known != choices_.end()) return known->second;
+  const ChosenFactorSet found = choose_set(device, row);
   Choice choice;
   FieldList list;
   fields(list, choice.factors);

@@ -10,8 +10,8 @@
 
 #include "hw/spec/gpu_spec.hpp"
 #include "hw/spec/kernel_factors_file.hpp"
-#include "hw/spec/layer_kernel_facts.hpp"
 #include "hw/spec/layer_kernel_factors.hpp"
+#include "hw/spec/layer_kernel_facts.hpp"
 #include "model/predict/row_programs.hpp"
 #include "model/timing/exchange_kernels.hpp"
 #include "model/timing/experts_kernels.hpp"
@@ -29,10 +29,10 @@ struct LayerRow {
   LayerKind kind = LayerKind::kExperts;
   std::string gpu;
   std::string version;
-  std::string dtype;               // of the products
-  std::vector<std::string> tables; // whose factors count, the best first
-  std::string family;              // what rows share that are on one side of the split
-  std::string op_class;            // rows of about one size
+  std::string dtype;                // of the products
+  std::vector<std::string> tables;  // whose factors count, the best first
+  std::string family;               // what rows share that are on one side of the split
+  std::string op_class;             // rows of about one size
   struct Experts {
     ExpertsShape shape;
     std::vector<ExpertLoad> loads;
@@ -50,7 +50,8 @@ class LayerRowPredictor {
   LayerRowPredictor(LayerKind kind, std::vector<std::string> set,
                     const std::string& held_out_device);
 
-  std::vector<RowTime> predict(const std::vector<LayerRow>& rows);
+  // UserError for a device, a type or a kernel that is not known.
+  RowTime predict(const LayerRow& row);
 
  private:
   struct Choice {  // of one device and table
@@ -61,7 +62,7 @@ class LayerRowPredictor {
     std::string note;
   };
 
-  RowTime predict(const LayerRow& row);
+  ChosenFactorSet choose_set(const GpuDeviceSpec& device, const LayerRow& row) const;
   const Choice& choose(const GpuDeviceSpec& device, const LayerRow& row);
 
   RowDevices devices_;

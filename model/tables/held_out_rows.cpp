@@ -4,6 +4,7 @@
 #include "calib/fit/kernel_fit.hpp"
 #include "model/base/errors.hpp"
 #include "model/tables/kernel_rows.hpp"
+#include "model/tables/layer_table_rows.hpp"
 
 namespace foretell {
 
@@ -28,6 +29,16 @@ bool is_held_out_operator(const OperatorRow& row) {
 bool operator_makes_interval(const OperatorRow& row) {
   const auto [a, b] = operator_family(row);
   return makes_interval(a, b);
+}
+
+RowTest part_test(const TableLayout& layout, const CsvRow& header, Part part) {
+  if (layout.kind != TableKind::kLayerKernels) {
+    throw UserError("--part: tables of kind " + layout.name +
+                    " are not divided in three; --held-out takes what no factor was fitted to");
+  }
+  return [part, kind = layer_kind_of(layout), cells = NamedCells(header)](const CsvRow& row) {
+    return part_of(layer_family(kind, cells, row)) == part;
+  };
 }
 
 RowTest held_out_test(const TableLayout& layout, const CsvRow& header) {
@@ -58,6 +69,8 @@ RowTest held_out_test(const TableLayout& layout, const CsvRow& header) {
         return is_held_out_operator(read_operator_row(cells, row));
       };
     }
+    case TableKind::kLayerKernels:
+      return part_test(layout, header, Part::kJudge);
     default:
       throw UserError("--held-out: tables of kind " + layout.name +
                       " are not divided row by row; leave it out");
@@ -65,7 +78,10 @@ RowTest held_out_test(const TableLayout& layout, const CsvRow& header) {
 }
 
 RowTest judges_interval_test(const TableLayout& layout, const CsvRow& header) {
-  if (layout.kind == TableKind::kModels || layout.kind == TableKind::kServing) return [](const CsvRow&) { return true; };
+  // Intervals of these are made from the families that are fitted to, each left out in turn.
+  if (layout.kind == TableKind::kLayerKernels) return held_out_test(layout, header);
+  if (layout.kind == TableKind::kModels || layout.kind == TableKind::kServing)
+    return [](const CsvRow&) { return true; };
   const NamedCells cells(header);
   const RowTest held_out = held_out_test(layout, header);
   const auto makes = [kind = layout.kind, cells](const CsvRow& row) {

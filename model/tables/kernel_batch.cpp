@@ -8,6 +8,7 @@
 #include "model/forecast/outcome_tag.hpp"
 #include "model/forecast/worker_pool.hpp"
 #include "model/tables/kernel_rows.hpp"
+#include "model/tables/layer_table_rows.hpp"
 #include "model/tables/neuron_collective_rows.hpp"
 
 namespace foretell {
@@ -90,6 +91,11 @@ KernelAnswer kernel_answer(const TableLayout& layout, const CsvRow& header,
     }
     case TableKind::kOperator: {
       const auto reader = std::make_shared<OperatorTableRows>(header, options, set);
+      return [reader](const std::vector<CsvRow>& rows) { return reader->answer(rows); };
+    }
+    case TableKind::kLayerKernels: {
+      const auto reader =
+          std::make_shared<LayerTableRows>(layer_kind_of(layout), header, options, set);
       return [reader](const std::vector<CsvRow>& rows) { return reader->answer(rows); };
     }
     case TableKind::kModels:

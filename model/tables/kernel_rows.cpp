@@ -17,18 +17,6 @@ GemmRowOptions gemm_options(const KernelOptions& options, const std::vector<std:
 
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
 
-// Kinds whose rows are only known as they were measured.
-void check_as_measured(const KernelOptions& options, const std::string& kind) {
-  const auto refuse = [&](const char* option, const std::string& given, const char* measured) {
-    if (given.empty() || given == measured) return;
-    throw UserError(std::string(option) + ": " + kind +
-                    " of tables is only predicted as measured, '" + measured + "'; leave it out");
-  };
-  refuse("--l2", options.l2, "warm");
-  refuse("--launch", options.launch, "graph");
-  refuse("--clock", options.clock, "burst");
-}
-
 // Predicts those of `rows` that `read` takes; the others say what is wrong.
 template <class Row, class Read, class Predictor>
 std::vector<RowTime> answer_rows(const std::vector<CsvRow>& rows, const Read& read,
@@ -50,6 +38,18 @@ std::vector<RowTime> answer_rows(const std::vector<CsvRow>& rows, const Read& re
 }
 
 }  // namespace
+
+// Kinds whose rows are only known as they were measured.
+void check_as_measured(const KernelOptions& options, const std::string& kind) {
+  const auto refuse = [&](const char* option, const std::string& given, const char* measured) {
+    if (given.empty() || given == measured) return;
+    throw UserError(std::string(option) + ": " + kind +
+                    " of tables is only predicted as measured, '" + measured + "'; leave it out");
+  };
+  refuse("--l2", options.l2, "warm");
+  refuse("--launch", options.launch, "graph");
+  refuse("--clock", options.clock, "burst");
+}
 
 NamedCells::NamedCells(const CsvRow& header) {
   for (std::size_t i = 0; i < header.size(); ++i) columns_[header[i]] = i;

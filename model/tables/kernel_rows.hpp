@@ -21,6 +21,9 @@ struct KernelOptions {
   std::string held_out_device;  // predicted without what was fitted on it
 };
 
+// UserError when an option asks for another state than that in which rows of `kind` were measured.
+void check_as_measured(const KernelOptions& options, const std::string& kind);
+
 inline constexpr std::int64_t kMaxGemmSide = std::int64_t{1} << 24;
 inline constexpr std::int64_t kMaxHeads = 4096;
 

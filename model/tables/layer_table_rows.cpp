@@ -54,8 +54,8 @@ void read_experts(const Cells& cells, LayerRow& row) {
   experts.loads = expert_loads(shape);
   row.dtype = cells.required("dtype");
   row.tables = {fmt::format("{} {} {}", cells.text("framework"), cells.text("kernel"), row.dtype)};
-  row.family = fmt::format("{} {} {} {}", shape.hidden, shape.intermediate, shape.top_k,
-                           shape.experts);
+  row.family =
+      fmt::format("{} {} {} {}", shape.hidden, shape.intermediate, shape.top_k, shape.experts);
   row.op_class = size_class_of(shape.tokens, "tokens");
   row.shape = std::move(experts);
 }
@@ -78,7 +78,9 @@ void read_latent(const Cells& cells, LayerRow& row) {
   row.dtype = cells.required("dtype");
   const std::string cache = cells.text("kv_dtype").empty() ? row.dtype : cells.text("kv_dtype");
   shape.cache_bytes = cache == "fp8" ? 1 : 2;
-  row.tables = {fmt::format("{} {} {} {}", cells.text("framework"), phase, row.dtype, cache)};
+  row.tables = {fmt::format("{} {} {} {} {}", cells.text("framework"), phase,
+                            cells.text("kernel").empty() ? "default" : cells.text("kernel"),
+                            row.dtype, cache)};
   row.family = std::to_string(shape.heads);
   row.op_class = size_class_of(shape.batch * shape.keys, "keys");
   row.shape = shape;
@@ -106,8 +108,7 @@ StateSpacePart part_of_kernel(const std::string& kernel) {
   }
   if (kernel.find("conv1d") != std::string::npos) return StateSpacePart::kConvolution;
   if (kernel.find("chunk") != std::string::npos) return StateSpacePart::kScan;
-  if (kernel.find("recurrent") != std::string::npos ||
-      kernel.find("update") != std::string::npos) {
+  if (kernel.find("recurrent") != std::string::npos || kernel.find("update") != std::string::npos) {
     return StateSpacePart::kStateUpdate;
   }
   throw UserError("kernel: '" + kernel +
@@ -125,16 +126,15 @@ void read_state_space(const Cells& cells, LayerRow& row) {
   shape.heads = cells.count("v_heads");
   shape.head_dim = cells.count("v_head_dim");
   shape.width = cells.count_or("d_conv", shape.width);
-  shape.state_dim = cells.text("d_state").empty() ? cells.count("k_head_dim")
-                                                   : cells.count("d_state");
+  shape.state_dim =
+      cells.text("d_state").empty() ? cells.count("k_head_dim") : cells.count("d_state");
   shape.chunk = cells.count_or("chunk", shape.chunk);
   shape.channels = 2 * groups * shape.state_dim + shape.heads * shape.head_dim;
   row.dtype = "bf16";
   row.tables = {fmt::format("{} {} {}", cells.text("framework"), cells.text("kind"), kernel)};
-  row.family = cells.text("model").empty()
-                   ? fmt::format("{} {} {} {}", groups, shape.heads, shape.head_dim,
-                                 shape.state_dim)
-                   : cells.text("model");
+  row.family = cells.text("model").empty() ? fmt::format("{} {} {} {}", groups, shape.heads,
+                                                         shape.head_dim, shape.state_dim)
+                                           : cells.text("model");
   row.op_class = size_class_of(shape.batch * shape.seq_len, "tokens");
   row.shape = shape;
 }
@@ -148,14 +148,13 @@ void read_exchange(const Cells& cells, LayerRow& row) {
   shape.experts = cells.count("experts");
   shape.sms = cells.count_or("sms", 0);
   if (shape.top_k > shape.experts) {
-    throw UserError(fmt::format("top_k: {} is more than the {} experts there are", shape.top_k,
-                                shape.experts));
+    throw UserError(
+        fmt::format("top_k: {} is more than the {} experts there are", shape.top_k, shape.experts));
   }
   const std::string step = cells.required("step");
   shape.moves_tokens = step.find("prepare") == std::string::npos;
   row.dtype = "bf16";
-  row.tables = {
-      fmt::format("{} {} {}", cells.text("framework"), cells.required("kind"), step)};
+  row.tables = {fmt::format("{} {} {}", cells.text("framework"), cells.required("kind"), step)};
   row.family = fmt::format("{} {} {}", shape.hidden, shape.top_k, shape.experts);
   row.op_class = size_class_of(shape.tokens, "tokens");
   row.shape = shape;
@@ -188,6 +187,60 @@ LayerRow read_layer_row(LayerKind kind, const LayerCells& source) {
       break;
   }
   return row;
+}
+
+LayerRow read_layer_row(LayerKind kind, const NamedCells& cells, const CsvRow& row) {
+  return read_layer_row(kind, [&](const std::string& column) { return cells.text(row, column); });
+}
+
+std::string layer_family(LayerKind kind, const NamedCells& cells, const CsvRow& row) {
+  const auto key = [&](std::initializer_list<const char*> columns) {
+    std::vector<std::string> values;
+    for (const char* column : columns) values.push_back(cells.text(row, column));
+    return join(values, " ");
+  };
+  switch (kind) {
+    case LayerKind::kExperts:
+      return key({"hidden", "intermediate", "top_k", "experts"});
+    case LayerKind::kLatent:
+    case LayerKind::kLatentProducts:
+      return key({"heads"});
+    case LayerKind::kExchange:
+      return key({"hidden", "top_k", "experts"});
+    case LayerKind::kStateSpace:
+      return cells.text(row, "model").empty()
+                 ? key({"k_heads_or_groups", "v_heads", "v_head_dim", "d_state"})
+                 : key({"model"});
+  }
+  throw InternalError(__FILE__, __LINE__, "a kind without families");
+}
+
+LayerKind layer_kind_of(const TableLayout& layout) {
+  for (const LayerKind kind : {LayerKind::kExperts, LayerKind::kLatent, LayerKind::kLatentProducts,
+                               LayerKind::kStateSpace, LayerKind::kExchange}) {
+    if (layout.name == layer_kind_name(kind)) return kind;
+  }
+  throw InternalError(__FILE__, __LINE__, "a table of another kind");
+}
+
+LayerTableRows::LayerTableRows(LayerKind kind, const CsvRow& header, const KernelOptions& options,
+                               const std::vector<std::string>& set)
+    : kind_(kind), cells_(header), predictor_(kind, set, options.held_out_device) {
+  check_as_measured(options, layer_kind_name(kind));
+}
+
+std::vector<RowTime> LayerTableRows::answer(const std::vector<CsvRow>& rows) {
+  std::vector<RowTime> times;
+  for (const CsvRow& row : rows) {
+    try {
+      times.push_back(predictor_.predict(read_layer_row(kind_, cells_, row)));
+    } catch (const UserError& error) {
+      RowTime time;
+      time.error = error.what();
+      times.push_back(time);
+    }
+  }
+  return times;
 }
 
 }  // namespace foretell

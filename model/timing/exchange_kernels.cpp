@@ -21,11 +21,10 @@ GpuProgram exchange_kernels(const LayerCall& call, const ExchangeShape& shape) {
   const double nodes = std::ceil(gpus / static_cast<double>(shape.gpus_per_node));
   const auto choices = static_cast<double>(shape.top_k);
   const auto experts = static_cast<double>(shape.experts);
-  const double copies =
-      call.facts().per_choice ? choices : expected_bins(gpus, choices, experts);
-  const double far = call.facts().per_choice ? choices * (nodes - 1) / nodes
-                                             : expected_bins(nodes, choices, experts) *
-                                                   (nodes - 1) / nodes;
+  const double copies = call.facts().per_choice ? choices : expected_bins(gpus, choices, experts);
+  const double far = call.facts().per_choice
+                         ? choices * (nodes - 1) / nodes
+                         : expected_bins(nodes, choices, experts) * (nodes - 1) / nodes;
   const double message = static_cast<double>(shape.hidden) * call.facts().wire_bytes;
   const double bytes = shape.moves_tokens ? tokens * message : 0;
   const double taken = shape.sms > 0 ? static_cast<double>(shape.sms) : call.sms();

@@ -16,8 +16,8 @@ struct ExchangeShape {
   std::int64_t tokens = 1;  // of one GPU
   std::int64_t top_k = 1;
   std::int64_t experts = 1;
-  std::int64_t sms = 0;  // that the kernel takes; 0: all
-  bool moves_tokens = true;  // else only prepares
+  std::int64_t sms = 0;        // that the kernel takes; 0: all
+  bool moves_tokens = true;    // else only prepares
   double network_rate = 50e9;  // B/s of one GPU, one direction
 };
 

@@ -116,15 +116,15 @@ void check_experts_shape(const ExpertsShape& shape) {
     if (size < 1) throw UserError("experts: sizes and splits are at least 1");
   }
   if (shape.top_k > shape.experts) {
-    throw UserError(fmt::format("top_k: {} is more than the {} experts there are", shape.top_k,
-                                shape.experts));
+    throw UserError(
+        fmt::format("top_k: {} is more than the {} experts there are", shape.top_k, shape.experts));
   }
   if (shape.experts % shape.ep != 0) {
     throw UserError(fmt::format("ep: {} does not divide {} experts", shape.ep, shape.experts));
   }
   if (shape.intermediate % shape.tp != 0) {
-    throw UserError(fmt::format("tp: {} does not divide experts {} wide", shape.tp,
-                                shape.intermediate));
+    throw UserError(
+        fmt::format("tp: {} does not divide experts {} wide", shape.tp, shape.intermediate));
   }
   power_exponent(shape.distribution);
 }

@@ -22,25 +22,31 @@ constexpr double kMostParts = 128;
 GpuKernel prompt_kernel(const LayerCall& call, const LatentShape& shape) {
   const auto queries = static_cast<double>(shape.queries);
   const auto keys = static_cast<double>(shape.keys);
-  const double groups = static_cast<double>(shape.batch) * static_cast<double>(shape.heads);
+  const auto heads = static_cast<double>(shape.heads);
+  const auto batch = static_cast<double>(shape.batch);
+  const bool absorbed = call.facts().absorbed_prompts;
+  const double query_width = absorbed ? kLatent + kRotated : kQueryWidth;
+  const double value_width = absorbed ? kLatent : kValueWidth;
+  const double groups = absorbed ? batch : batch * heads;
+  const double packed = absorbed ? heads : 1;  // rows of a query
   const double before = keys - queries;
-  const double products =
-      2 * kTileRows * kTileKeys * (kQueryWidth + kValueWidth) / call.sm_rate();
+  const double products = 2 * kTileRows * kTileKeys * (query_width + value_width) / call.sm_rate();
   const double softmax = kTileRows * call.seconds(call.factors().score);
   const double step = std::max(products + softmax, call.seconds(call.factors().step));
   const double start = call.seconds(call.factors().prologue);
-  const auto tiles = static_cast<std::int64_t>(std::ceil(queries / kTileRows));
+  const auto tiles = static_cast<std::int64_t>(std::ceil(queries * packed / kTileRows));
   GpuKernel kernel;
   kernel.name = "latent attention of prompts";
   for (std::int64_t i = 0; i < tiles; ++i) {
     const auto place = static_cast<double>(call.facts().longest_first ? tiles - 1 - i : i);
-    const double last = std::min(keys, before + (place + 1) * kTileRows);
+    const double last = std::min(keys, before + std::ceil((place + 1) * kTileRows / packed));
     add_ctas(kernel, static_cast<std::int64_t>(groups),
              Seconds(start + std::ceil(last / kTileKeys) * step));
   }
-  call.set_memory(kernel, groups * (queries * (kQueryWidth + kValueWidth) +
-                                    keys * (kQueryWidth + kValueWidth)) *
-                              kElementBytes);
+  const double asked = batch * queries * heads * (query_width + value_width);
+  const double answering =
+      batch * keys * (absorbed ? query_width : heads * (kQueryWidth + kValueWidth));
+  call.set_memory(kernel, (asked + answering) * kElementBytes);
   return kernel;
 }
 
@@ -52,11 +58,10 @@ GpuKernel token_kernel(const LayerCall& call, const LatentShape& shape) {
                                std::max(kLeastHeads, std::exp2(std::ceil(std::log2(heads)))));
   const double blocks = batch * std::ceil(heads / held);
   const double stages = std::ceil(keys / kTileKeys);
-  const double load = kTileKeys * (kLatent + kRotated) * shape.cache_bytes /
-                      call.feed(call.factors().sm_feed);
-  const double products =
-      2 * held * kTileKeys * (2 * kLatent + kRotated) / call.sm_rate() +
-      held * call.seconds(call.factors().score);
+  const double load =
+      kTileKeys * (kLatent + kRotated) * shape.cache_bytes / call.feed(call.factors().sm_feed);
+  const double products = 2 * held * kTileKeys * (2 * kLatent + kRotated) / call.sm_rate() +
+                          held * call.seconds(call.factors().score);
   const double step = std::max({load, products, call.seconds(call.factors().step)});
   const double start = call.seconds(call.factors().prologue);
   double best = std::numeric_limits<double>::infinity();
@@ -88,10 +93,10 @@ GpuProgram latent_kernels(const LayerCall& call, const LatentShape& shape) {
   const auto heads = static_cast<double>(shape.heads);
   const double tokens = batch * static_cast<double>(shape.queries);
   // Queries are rotated and latents written; of prompts keys and values are put together.
-  const double widths =
-      shape.prompt ? 2 * (2 * kQueryWidth + kValueWidth) : 2 * kRotated + kLatent;
-  const double bytes =
-      tokens * kElementBytes * (heads * widths + 2 * (kLatent + kRotated));
+  const double widths = shape.prompt && !call.facts().absorbed_prompts
+                            ? 2 * (2 * kQueryWidth + kValueWidth)
+                            : 2 * kRotated + kLatent;
+  const double bytes = tokens * kElementBytes * (heads * widths + 2 * (kLatent + kRotated));
   GpuProgram program;
   program.kernels.push_back(call.pass("rotate and write the cache", bytes, tokens * heads));
   program.kernels.back().launch = call.factors().launch;

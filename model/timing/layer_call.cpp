@@ -71,8 +71,8 @@ GpuKernel LayerCall::grouped_product(const std::vector<Groups>& groups, double n
   GpuKernel kernel;
   kernel.name = "grouped product";
   add_ctas(kernel, static_cast<std::int64_t>(best.blocks), Seconds(best.block));
-  set_memory(kernel, missing(weights) * weights +
-                         rows * (k * type_.activation_bytes + n * kResultBytes));
+  set_memory(kernel,
+             missing(weights) * weights + rows * (k * type_.activation_bytes + n * kResultBytes));
   return kernel;
 }
 

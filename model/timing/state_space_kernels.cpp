@@ -37,9 +37,8 @@ GpuKernel state_update(const LayerCall& call, const StateSpaceShape& shape) {
   GpuKernel kernel;
   kernel.name = "update of states";
   const double each =
-      call.seconds(call.factors().prologue) +
-      kBlockValues * static_cast<double>(shape.state_dim) / kUpdates *
-          call.seconds(call.factors().score);
+      call.seconds(call.factors().prologue) + kBlockValues * static_cast<double>(shape.state_dim) /
+                                                  kUpdates * call.seconds(call.factors().score);
   add_ctas(kernel, static_cast<std::int64_t>(blocks), Seconds(each));
   call.set_memory(kernel, call.missing(bytes) * bytes);
   return kernel;
@@ -62,7 +61,8 @@ void add_scan(const LayerCall& call, const StateSpaceShape& shape, GpuProgram& p
   parallel.overlap = 1 + call.factors().overlap;
   GpuKernel chain;
   chain.name = "from chunk to chunk";
-  add_ctas(chain, static_cast<std::int64_t>(batch * heads * std::ceil(width / kBlockValues)),
+  add_ctas(chain,
+           static_cast<std::int64_t>(batch * heads * std::ceil(width / call.facts().head_tile)),
            Seconds(chunks * call.seconds(call.factors().step)));
   const double states = batch * heads * chunks * depth * width * kElementBytes;
   call.set_memory(chain, call.missing(states) * states);
@@ -87,7 +87,8 @@ GpuProgram state_space_kernels(const LayerCall& call, const StateSpaceShape& sha
       add_scan(call, shape, program);
       break;
   }
-  program.kernels.front().launch = call.factors().launch;
+  program.kernels.front().launch =
+      call.factors().launch + call.factors().group * static_cast<double>(shape.batch);
   return program;
 }
 
