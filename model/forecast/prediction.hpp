@@ -40,17 +40,21 @@ struct Request {
   int tp = 0;                      // cores that share one copy of the model
   bool sequence_parallel = false;  // they share the tokens of norms and residuals, too; prefill
   int pp = 0;                      // pipeline stages of one copy
-  int dp = 0;                      // copies side by side; not stated: as many as fit the cores
-  int cores = 0;                   // cores used; not stated: all of the system
-  double in_flight = 0;            // batched requests in flight; not stated: one per copy
-  std::string l2;                  // of GPUs: "warm", "rotate:5"
-  std::string launch;              // of GPUs: "graph", "stream"
-  std::string clock;               // of GPUs: "burst", "sustained"
-  std::string sdk;                 // release of the compiler and runtime, "2.21.0"
-  std::vector<std::string> set;    // "device.hbm.bandwidth=1 TB/s"
-  std::string factors;             // "": the fitted ones of the device; "none"; or a file
-  bool exact = false;              // no replay cache, no interpolation
-  std::string trace_file;          // timeline; "": none
+  int ep = 0;                      // groups of GPUs of a copy that each hold some of the experts
+  int moe_tp = 0;        // GPUs that share the width of an expert; not stated: the rest of a copy
+  int attention_dp = 0;  // groups of --tp GPUs of a copy that each have some of the sequences
+  std::string experts;   // how tokens choose experts (workloads/ir/routing.hpp)
+  int dp = 0;            // copies side by side; not stated: as many as fit the cores
+  int cores = 0;         // cores used; not stated: all of the system
+  double in_flight = 0;  // batched requests in flight; not stated: one per copy
+  std::string l2;        // of GPUs: "warm", "rotate:5"
+  std::string launch;    // of GPUs: "graph", "stream"
+  std::string clock;     // of GPUs: "burst", "sustained"
+  std::string sdk;       // release of the compiler and runtime, "2.21.0"
+  std::vector<std::string> set;  // "device.hbm.bandwidth=1 TB/s"
+  std::string factors;           // "": the fitted ones of the device; "none"; or a file
+  bool exact = false;            // no replay cache, no interpolation
+  std::string trace_file;        // timeline; "": none
   std::uint64_t seed = 0;
 };
 

@@ -65,6 +65,13 @@ const std::vector<CountField>& count_fields() {
                                   "height and width of images in pixels"),
       field<&Request::tp>("tp", "tp", kMaxWays, "cores that share one copy of the model"),
       field<&Request::pp>("pp", "pp", kMaxWays, "pipeline stages of one copy"),
+      field<&Request::ep>("ep", "ep", kMaxWays,
+                          "groups of GPUs of a copy that each hold some of the experts"),
+      field<&Request::moe_tp>("moe-tp", "moe_tp", kMaxWays,
+                              "GPUs that share each expert (default: the rest of a copy)"),
+      field<&Request::attention_dp>(
+          "attention-dp", "attention_dp", kMaxWays,
+          "groups of --tp GPUs of a copy that each have some of the sequences"),
       field<&Request::dp>("dp", "dp", kMaxWays,
                           "copies side by side (default: as many as fit the cores)"),
       field<&Request::cores>("cores", "cores", kMaxWays, "cores to use (default: all)"),

@@ -105,6 +105,11 @@ void add_request_options(CLI::App& command, RequestOptions& options, bool lists)
                   "batched requests in flight (default: one per copy)")
       ->type_name("N");
   command
+      .add_option("--experts", options.experts,
+                  "how tokens choose experts: random, balanced, power-law:A, or a file with one "
+                  "load per line (default: random)")
+      ->type_name("ROUTING");
+  command
       .add_option("--sdk", options.sdk,
                   "release of the vendor's compiler and runtime; of GPUs, of TensorRT-LLM")
       ->type_name("VERSION");
@@ -173,6 +178,7 @@ std::vector<Request> requests(const RequestOptions& options) {
     base.seed = static_cast<std::uint64_t>(parse_count("--seed", options.seed, 0, kMaxSeed));
   }
   base.sdk = options.sdk;
+  base.experts = options.experts;
   base.l2 = options.l2;
   base.trace_file = options.trace_file;
   check_trace_file(base.trace_file);

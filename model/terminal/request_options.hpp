@@ -26,6 +26,7 @@ struct RequestOptions {
   std::string in_flight;
   std::string l2;
   std::string sdk;
+  std::string experts;
   std::vector<std::string> set;
   std::vector<std::string> dimensions;  // NAME=SIZE
   std::vector<std::string> branches;    // NAME=PROBABILITY
