@@ -102,12 +102,43 @@ std::vector<std::string> GpuCatalog::systems() const {
 
 bool GpuCatalog::has_system(std::string_view id) const {
   if (is_file_name(id)) return is_system_file(id, SystemFileKind::kGpu);
-  return !meant(systems(), id).empty();
+  return !meant(systems(), id).empty() || !declared_for(id).file.empty();
+}
+
+// "h200-sxm-x4" is four of the GPUs of the largest "h200-sxm-…" that is declared.
+GpuCatalog::Counted GpuCatalog::declared_for(std::string_view id) const {
+  const std::string name = normal(id);
+  const std::size_t place = name.rfind("-x");
+  if (place == std::string::npos || place + 2 >= name.size() || name.size() - place > 6) return {};
+  const std::string digits = name.substr(place + 2);
+  if (digits.find_first_not_of("0123456789") != std::string::npos) return {};
+  Counted counted;
+  counted.count = std::stoi(digits);
+  const std::string device = meant(devices(), name.substr(0, place));
+  if (device.empty()) return {};
+  counted.name = device + "-x" + digits;
+  for (const std::string& candidate : ids_in(paths_.hw / "systems" / "gpu")) {
+    if (!starts_with(candidate, device + "-x") && !starts_with(candidate, device + "-nvl"))
+      continue;
+    std::map<std::string, Provenance> provenance;
+    std::string bytes;
+    const GpuSystemSpec spec = read_spec(candidate, provenance, bytes);
+    if (spec.device.id != device || spec.devices <= counted.most) continue;
+    counted.most = spec.devices;
+    counted.file = candidate;
+  }
+  return counted;
 }
 
 std::string GpuCatalog::find_system(std::string_view id) const {
   if (is_file_name(id)) return std::string(id);
-  return find_in(systems(), "system", id);
+  const std::string known = meant(systems(), id);
+  if (!known.empty()) return known;
+  const Counted counted = declared_for(id);
+  if (counted.file.empty()) return find_in(systems(), "system", id);
+  if (counted.count >= 1 && counted.count <= counted.most) return counted.name;
+  throw UserError(fmt::format("system '{}': the links of {} join up to {} GPUs; name 1 to {}", id,
+                              counted.file, counted.most, counted.most));
 }
 
 std::string GpuCatalog::find_device(std::string_view id) const {
@@ -165,7 +196,14 @@ LoadedGpuSystem GpuCatalog::load(std::string_view system,
   LoadedGpuSystem loaded;
   std::map<std::string, Provenance> provenance;
   std::string bytes;
-  loaded.spec = read_spec(id, provenance, bytes);
+  const bool is_listed = is_file_name(id) || !meant(systems(), id).empty();
+  const Counted counted = is_listed ? Counted() : declared_for(id);
+  loaded.spec = read_spec(is_listed ? id : counted.file, provenance, bytes);
+  if (!is_listed) {
+    loaded.spec.id = id;
+    loaded.spec.devices = counted.count;
+    if (counted.count == 1) loaded.spec.interconnect = "none";
+  }
   loaded.spec_id = fmt::format("{}@{}", id, content_hash(bytes));
   FieldList list;
   all_fields(list, loaded.spec);

@@ -42,6 +42,14 @@ class GpuCatalog {
   const Bibliography& bibliography() const { return bibliography_; }
 
  private:
+  // A number of GPUs of a system that is declared for more of them; file "": there is none.
+  struct Counted {
+    std::string name;
+    std::string file;
+    int count = 0;
+    int most = 0;
+  };
+  Counted declared_for(std::string_view id) const;
   std::string shown(const std::filesystem::path& path) const;
   GpuSystemSpec read_spec(const std::string& id, std::map<std::string, Provenance>& provenance,
                           std::string& bytes) const;

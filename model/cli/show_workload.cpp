@@ -9,6 +9,7 @@
 #include "model/terminal/table_output.hpp"
 #include "reports/render/si_format.hpp"
 #include "workloads/import/control_flow.hpp"
+#include "workloads/import/network_facts.hpp"
 #include "workloads/ir/work.hpp"
 
 namespace foretell {
@@ -117,16 +118,48 @@ std::string lengths_text(const ResolvedWorkload& resolved) {
   return request.seq_len > 0 ? fmt::format("sequence {}", request.seq_len) : "sizes of the file";
 }
 
+// What publishers state of a language model, in two lines.
+std::string facts_text(const ResolvedWorkload& resolved) {
+  if (resolved.model.family != Family::kDecoder) return "";
+  const NetworkFacts facts = facts_of(resolved.model, resolved.precision);
+  std::string text = fmt::format("parameters {}, of which {} are at work for a token",
+                                 count_format(facts.parameters), count_format(facts.active));
+  if (facts.tower > 0) text += fmt::format("; {} in the vision tower", count_format(facts.tower));
+  if (facts.draft > 0)
+    text += fmt::format("; beside them {} in heads for further tokens", count_format(facts.draft));
+  text += fmt::format("\nKV cache {} bytes per token", count_format(facts.kv_bytes_per_token));
+  if (facts.window_bytes > 0)
+    text += fmt::format(", {} bytes in windows", count_format(facts.window_bytes));
+  if (facts.state_bytes > 0)
+    text += fmt::format(", {} bytes of states", count_format(facts.state_bytes));
+  text += fmt::format("; {} per token without context\n", si_format(facts.flops_per_token, "FLOP"));
+  for (const std::string& note : resolved.model.notes) text += "note: " + note + "\n";
+  return text;
+}
+
 std::string heading(const ResolvedWorkload& resolved, const Graph& graph) {
   const Work sum = work_of(graph);
   return fmt::format(
       "{} ({}), batch {}, {}, {}\n{} operators, {} parameters, {} in products and convolutions, "
       "{}, "
-      "{:.3g} flops/byte\n{}\n\n",
+      "{:.3g} flops/byte\n{}\n{}\n",
       resolved.model.name, resolved.model.model_type, resolved.request.batch,
       lengths_text(resolved), resolved.precision.name, graph.ops().size(),
       count_format(sum.parameters), si_format(sum.macs, "MAC"), si_format(sum.flops, "FLOP"),
-      sum.intensity(), memory_text(graph));
+      sum.intensity(), memory_text(graph), facts_text(resolved));
+}
+
+Json facts_json(const ResolvedWorkload& resolved) {
+  const NetworkFacts facts = facts_of(resolved.model, resolved.precision);
+  return {{"parameters", facts.parameters},
+          {"active_parameters", facts.active},
+          {"tower_parameters", facts.tower},
+          {"draft_parameters", facts.draft},
+          {"kv_bytes_per_token", facts.kv_bytes_per_token},
+          {"window_bytes", facts.window_bytes},
+          {"state_bytes", facts.state_bytes},
+          {"flops_per_token", facts.flops_per_token},
+          {"notes", resolved.model.notes}};
 }
 
 Json work_json(const Work& work) {
@@ -351,6 +384,7 @@ std::string workload_text(const ResolvedWorkload& resolved, Format format, int m
   const Graph graph = build_resolved_graph(resolved);
   if (format == Format::kJson) {
     Json json = scenario_json(resolved);
+    if (resolved.model.family == Family::kDecoder) json["network"] = facts_json(resolved);
     json.update(graph_json(graph));
     return json.dump() + "\n";
   }

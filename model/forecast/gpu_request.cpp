@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "hw/spec/sdk_version.hpp"
 #include "model/base/errors.hpp"
@@ -11,6 +12,7 @@
 #include "model/mapping/gpu/gpu_precision.hpp"
 #include "model/mapping/gpu/narrow_activations.hpp"
 #include "model/predict/gemm_rows.hpp"
+#include "workloads/ir/routing.hpp"
 
 namespace foretell {
 namespace {
@@ -42,6 +44,48 @@ void check_gpu_options(const Request& request) {
   refuse_fields(request, "gpu");
 }
 
+// A name, or a file with one load per line.
+std::string routing_of(const std::string& asked) {
+  constexpr std::size_t kMostLoads = 4096;
+  std::ifstream file(asked);
+  if (!file) return to_string(parse_routing(asked));
+  std::string loads;
+  std::size_t count = 0;
+  for (std::string line; std::getline(file, line) && count < kMostLoads;) {
+    const std::string word(trim(line));
+    if (word.empty() || word.front() == '#') continue;
+    loads += (count++ == 0 ? "loads:" : ",") + word;
+  }
+  if (count == 0) throw UserError("experts: " + asked + " holds no load; write one per line");
+  return to_string(parse_routing(loads));
+}
+
+// --ep, --moe-tp and --attention-dp: what the one leaves open follows from the others.
+void resolve_expert_ranks(const ModelConfig& model, Request& request) {
+  if (!request.experts.empty()) request.experts = routing_of(request.experts);
+  const bool asks = request.ep + request.moe_tp + request.attention_dp > 0;
+  if (!asks) return;
+  if (model.parts_of_decoder.empty()) {
+    throw UserError(model.name +
+                    ": --ep, --moe-tp and --attention-dp are about decoders made of layers of "
+                    "experts; leave them out");
+  }
+  if (model.experts == 0 && request.ep + request.moe_tp > 0) {
+    throw UserError(model.name + ": has no experts; leave --ep and --moe-tp out");
+  }
+  const int ranks = request.tp * std::max(1, request.attention_dp);
+  if (request.ep == 0) request.ep = request.moe_tp > 0 ? std::max(1, ranks / request.moe_tp) : 1;
+  if (request.moe_tp > 0 && request.ep * request.moe_tp != ranks) {
+    throw UserError(fmt::format(
+        "{}: --ep {} times --moe-tp {} must be the {} GPUs of a copy (--tp times --attention-dp)",
+        model.name, request.ep, request.moe_tp, ranks));
+  }
+  if (request.batch < request.attention_dp) {
+    throw UserError(fmt::format("{}: --attention-dp {} needs as many sequences; raise --batch",
+                                model.name, request.attention_dp));
+  }
+}
+
 void resolve_gpus(GpuRequest& resolved) {
   Request& request = resolved.request;
   const GpuSystemSpec& spec = resolved.system.spec;
@@ -53,9 +97,11 @@ void resolve_gpus(GpuRequest& resolved) {
   }
   if (request.tp == 0) request.tp = 1;
   if (request.pp == 0) request.pp = 1;
+  resolve_expert_ranks(resolved.model, request);
   const int usable = request.cores > 0 ? request.cores : spec.devices;
   const int copies = request.dp > 0 ? request.dp : 1;
-  const std::int64_t per_copy = std::int64_t{request.tp} * request.pp;
+  const std::int64_t per_copy =
+      std::int64_t{request.tp} * std::max(1, request.attention_dp) * request.pp;
   const std::int64_t needed = per_copy * copies;
   if (needed > usable) {
     throw UserError(fmt::format(
@@ -149,6 +195,10 @@ GpuRequest resolve_gpu(const Request& request) {
   }
   resolved.system = GpuCatalog().load(request.system, system_set);
   resolved.masks_windows = true;
+  const auto& rates = resolved.system.spec.device.matrix_rate;
+  if (rates.count("fp8") > 0) resolved.narrow_pipes.emplace_back("fp8");
+  if (rates.count("fp4") > 0) resolved.narrow_pipes.emplace_back("nvfp4");
+  if (rates.count("int8") > 0) resolved.narrow_pipes.emplace_back("int8");
   resolve_workload(request, default_dtype_on_gpu(resolved.system.spec.device), resolved);
   resolved.request.system = resolved.system.spec.id;
   const DType kv_cache = resolved.precision.kv_cache;
@@ -182,6 +232,9 @@ Graph build_gpu_generation_graph(const GpuRequest& resolved, Phase phase, std::i
   if (resolved.model.family == Family::kEncoderDecoder) binding.encoder_len = request.input_len;
   binding.tensor_parallel = tensor_parallel;
   binding.sequence_parallel = request.sequence_parallel && phase == Phase::kPrefill;
+  binding.expert_parallel = std::max(1, request.ep);
+  binding.attention_data_parallel = std::max(1, request.attention_dp);
+  if (!request.experts.empty()) binding.routing = request.experts;
   binding.first_layer = layers.first;
   binding.last_layer = layers.last;
   Graph graph = build_graph(resolved.model, binding);

@@ -10,6 +10,7 @@
 #include "model/base/text.hpp"
 #include "model/forecast/refuse_option.hpp"
 #include "model/timing/topology.hpp"
+#include "workloads/ir/general_form.hpp"
 
 namespace foretell {
 namespace {
@@ -126,6 +127,7 @@ Graph build_generation_graph(const ResolvedRequest& resolved, Phase phase, std::
   binding.first_layer = layers.first;
   binding.last_layer = layers.last;
   Graph graph = build_graph(resolved.model, binding);
+  if (!resolved.model.parts_of_decoder.empty()) graph = in_general_operators(graph);
   apply_precision(resolved.precision, &graph);
   return graph;
 }

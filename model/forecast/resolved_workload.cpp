@@ -212,6 +212,26 @@ void resolve_training(ResolvedWorkload& resolved) {
   resolved.notes.push_back("optimiser not stated: " + request.optimizer + " taken");
 }
 
+// The type that the file of the network asks for, where the machine has a pipe for it; else its
+// weights alone are stored so.
+std::string published_dtype(ResolvedWorkload& resolved, const std::string& default_dtype) {
+  const CheckpointFormat& format = resolved.model.checkpoint;
+  if (format.dtype.empty()) {
+    resolved.notes.push_back(
+        fmt::format("data type not stated: {} taken; --dtype names another", default_dtype));
+    return default_dtype;
+  }
+  constexpr std::string_view kStorage = "-weights";
+  const bool multiplies =
+      std::count(resolved.narrow_pipes.begin(), resolved.narrow_pipes.end(), format.dtype) > 0;
+  const bool stores = multiplies || ends_with(format.dtype, kStorage);
+  const std::string dtype = format.dtype + (stores ? "" : std::string(kStorage));
+  resolved.notes.push_back(fmt::format(
+      "data type not stated: {} taken, as the weights of the file are {}{}; --dtype names another",
+      dtype, format.name, format.experts_only ? " in experts alone" : ""));
+  return dtype;
+}
+
 }  // namespace
 
 void resolve_workload(const Request& request, const std::string& default_dtype,
@@ -220,11 +240,10 @@ void resolve_workload(const Request& request, const std::string& default_dtype,
   resolved.model = WorkloadLibrary().load(request.workload);
   override_workload(request.set, resolved.model);
   limit_to_window(resolved);
-  if (request.dtype.empty()) {
-    resolved.notes.push_back(
-        fmt::format("data type not stated: {} taken; --dtype names another", default_dtype));
-  }
-  resolved.precision = find_precision(request.dtype.empty() ? default_dtype : request.dtype);
+  for (const std::string& note : resolved.model.notes) resolved.notes.push_back(note);
+  const std::string dtype =
+      request.dtype.empty() ? published_dtype(resolved, default_dtype) : request.dtype;
+  resolved.precision = find_precision(dtype);
   resolved.request.dtype = resolved.precision.name;
   if (!request.kv_dtype.empty()) resolved.precision.kv_cache = parse_dtype(request.kv_dtype);
   check_supported(request, resolved.model);

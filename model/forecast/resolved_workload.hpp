@@ -20,8 +20,9 @@ struct ResolvedWorkload {
   ModelConfig model;
   PrecisionPolicy precision;
   Serving serving;
-  bool masks_windows = false;      // the machine's attention leaves out what a window hides
-  std::vector<std::string> notes;  // defaults taken and limits that a reader should know
+  std::vector<std::string> narrow_pipes;  // types below two bytes that the machine multiplies in
+  bool masks_windows = false;             // the machine's attention leaves out what a window hides
+  std::vector<std::string> notes;         // defaults taken and limits that a reader should know
 };
 
 // Looks up the network and the data type, `default_dtype` where none is stated, and fills in the

@@ -34,16 +34,20 @@ struct Scenario {
   int tp = 0;                      // cores that share one copy of the model
   bool sequence_parallel = false;  // they share the tokens of norms and residuals, too; prefill
   int pp = 0;                      // pipeline stages of one copy
-  int dp = 0;                      // copies side by side
-  int cores = 0;                   // cores used
-  double in_flight = 0;            // batched requests in flight
-  std::string sdk;                 // release of the compiler and runtime, "2.21.0"
-  std::string l2;                  // of GPUs: "warm", "rotate:5"
-  std::string launch;              // of GPUs: "graph", "stream"
-  std::string clock;               // of GPUs: "burst", "sustained"
-  std::string shapes;              // how lengths vary: "dynamic", "buckets", "buckets:64,128"
-  std::string phase;               // "forward", "train-step"; not stated: what the lengths say
-  std::string optimizer;           // of a training step: "sgd", "momentum", "adam"
+  int ep = 0;                      // groups of GPUs of a copy that each hold some of the experts
+  int moe_tp = 0;         // GPUs that share the width of an expert; not stated: the rest of a copy
+  int attention_dp = 0;   // groups of --tp GPUs of a copy that each have some of the sequences
+  std::string experts;    // how tokens choose experts (workloads/ir/routing.hpp)
+  int dp = 0;             // copies side by side
+  int cores = 0;          // cores used
+  double in_flight = 0;   // batched requests in flight
+  std::string sdk;        // release of the compiler and runtime, "2.21.0"
+  std::string l2;         // of GPUs: "warm", "rotate:5"
+  std::string launch;     // of GPUs: "graph", "stream"
+  std::string clock;      // of GPUs: "burst", "sustained"
+  std::string shapes;     // how lengths vary: "dynamic", "buckets", "buckets:64,128"
+  std::string phase;      // "forward", "train-step"; not stated: what the lengths say
+  std::string optimizer;  // of a training step: "sgd", "momentum", "adam"
   // Lengths that vary from call to call, as they were given ("uniform:16..512"): by option ("seq"),
   // or by "dim NAME" of an ONNX file. The field itself holds the longest in a request, 0 in a
   // record.
@@ -241,6 +245,28 @@ inline std::vector<RequestField> request_field_rows() {
           .takes("N")
           .tells(FieldSaid::kAboveOne)
           .not_on("cpu", "is not modelled on CPUs; leave it out"),
+      F{&S::ep, "ep", "ep", "ep {}", "groups of GPUs of a copy that each hold some of the experts"}
+          .range(1, kMaxWays)
+          .takes("N")
+          .tells(FieldSaid::kAboveOne)
+          .not_on("cpu", "is not modelled on CPUs; leave it out"),
+      F{&S::moe_tp, "moe_tp", "moe-tp", "experts tp {}",
+        "GPUs that share each expert (default: the rest of a copy)"}
+          .range(1, kMaxWays)
+          .takes("N")
+          .tells(FieldSaid::kAboveOne)
+          .not_on("cpu", "is not modelled on CPUs; leave it out"),
+      F{&S::attention_dp, "attention_dp", "attention-dp", "attention dp {}",
+        "groups of --tp GPUs of a copy that each have some of the sequences"}
+          .range(1, kMaxWays)
+          .takes("N")
+          .tells(FieldSaid::kAboveOne)
+          .not_on("cpu", "is not modelled on CPUs; leave it out"),
+      F{&S::experts, "experts", "experts", "experts {}",
+        "how tokens choose experts: random, balanced, power-law:A, or a file with one load per "
+        "line "
+        "(default: random)"}
+          .takes("ROUTING"),
       F{&S::dp, "dp", "dp", "1 copy|{} copies",
         "copies side by side (default: as many as fit the cores)"}
           .range(1, kMaxWays)

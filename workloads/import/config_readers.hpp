@@ -18,7 +18,7 @@ struct HeadName {
 struct ModelType {
   std::string_view model_type;    // "bert"
   std::string_view class_prefix;  // "Bert"
-  std::vector<HeadName> heads;    // the first is the plain model
+  std::vector<HeadName> heads;    // the first is the plain model; none: generates, whatever it says
   void (*read)(JsonFields& fields, ModelConfig* config);
   bool tied_embeddings;  // when tie_word_embeddings is not stated
 };
@@ -36,6 +36,12 @@ inline constexpr std::int64_t kMostPixels = 1 << 16;    // along a side
 std::vector<ModelType> encoder_model_types();
 // decoder_config.cpp: GPT-2, GPT-J, GPT-NeoX, OPT, BLOOM, Llama, Mistral, Mixtral, Qwen2, Qwen3.
 std::vector<ModelType> decoder_model_types();
+// networks_dense.cpp, networks_experts.cpp, networks_latent.cpp, networks_linear.cpp: decoders of
+// layers that differ (decoder_parts.hpp).
+std::vector<ModelType> dense_network_types();
+std::vector<ModelType> expert_network_types();
+std::vector<ModelType> latent_network_types();
+std::vector<ModelType> linear_network_types();
 // t5_config.cpp: T5 and Flan-T5.
 std::vector<ModelType> t5_model_types();
 

@@ -98,16 +98,6 @@ void read_mistral(JsonFields& fields, ModelConfig* config) {
   read_window(fields, config);
 }
 
-void read_mixtral(JsonFields& fields, ModelConfig* config) {
-  read_mistral(fields, config);
-  config->experts = fields.size("num_local_experts", kMostLayers);
-  config->experts_per_token = fields.size("num_experts_per_tok", kMostLayers);
-  if (config->experts_per_token > config->experts) {
-    fields.problem("num_experts_per_tok", "is more than the " + std::to_string(config->experts) +
-                                              " experts of num_local_experts");
-  }
-}
-
 void read_qwen2(JsonFields& fields, ModelConfig* config) {
   read_llama(fields, config);
   config->qkv_bias = true;
@@ -163,7 +153,6 @@ std::vector<ModelType> decoder_model_types() {
       {"bloom", "Bloom", kForCausalLm, read_bloom, true},
       {"llama", "Llama", kForCausalLm, read_llama, false},
       {"mistral", "Mistral", kForCausalLm, read_mistral, false},
-      {"mixtral", "Mixtral", kForCausalLm, read_mixtral, false},
       {"qwen2", "Qwen2", kForCausalLm, read_qwen2, false},
       {"qwen3", "Qwen3", kForCausalLm, read_qwen3, false},
   };

@@ -2,6 +2,7 @@
 
 #include "workloads/import/attention.hpp"
 #include "workloads/import/block_builder.hpp"
+#include "workloads/import/parts_graph.hpp"
 #include "workloads/import/shard.hpp"
 
 namespace foretell {
@@ -179,43 +180,9 @@ class DecoderBuilder {
   TensorId positions_ = kNoId;
 };
 
-// x [B, S, H]: each token goes through the experts that the router chose for it, and their results
-// are added with the router's weights.
-TensorId mixture(BlockBuilder* block, TensorId x, const ModelConfig& config) {
-  const Shape in = block->shape(x);
-  const Shape chosen{in[0], in[1], config.experts_per_token};
-  const TensorId scores = block->linear("ffn.router", x, config.experts, false);
-  const TensorId shares =
-      block->op("ffn.router.softmax", "Softmax", {scores}, {{"axis", std::int64_t{-1}}});
-  const TensorId best = block->op("ffn.router.top", "TopK", {shares}, {{"k", chosen.back()}});
-  const TensorId choice = best + 1;
-  const TensorId sum = block->op("ffn.router.sum", "ReduceSum", {best},
-                                 {{"axis", std::int64_t{-1}}, {"keep_dims", std::int64_t{1}}});
-  const TensorId weights = block->op("ffn.router.normalise", "Div", {best, sum});
-  const auto expert = [&](const std::string& name, TensorId rows, std::int64_t out) {
-    const Shape shape{config.experts, block->shape(rows).back(), out};
-    return block->op(name, "ExpertMatMul", {rows, block->weight(name + ".weight", shape), choice});
-  };
-  const TensorId rows =
-      block->op("ffn.rows", "Reshape", {x}, {{"shape", Shape{in[0], in[1], 1, in[2]}}});
-  const TensorId gate = block->activation(
-      "ffn.activation", expert("ffn.gate", rows, config.intermediate), config.activation);
-  const TensorId wide =
-      block->op("ffn.gated", "Mul", {gate, expert("ffn.up", rows, config.intermediate)});
-  const TensorId results = expert("ffn.output", wide, config.hidden);
-  const Shape column{in[0], in[1], config.experts_per_token, 1};
-  const TensorId factors =
-      block->op("ffn.router.column", "Reshape", {weights}, {{"shape", column}});
-  const TensorId weighted = block->op("ffn.weighted", "Mul", {results, factors});
-  const TensorId combined =
-      block->op("ffn.combined", "ReduceSum", {weighted}, {{"axis", std::int64_t{2}}});
-  return block->sum_over_ranks("ffn.combined", combined);
-}
-
 }  // namespace
 
 TensorId decoder_feed_forward(BlockBuilder* block, TensorId x, const ModelConfig& config) {
-  if (config.experts > 0) return mixture(block, x, config);
   const bool bias = config.ffn_bias;
   if (!config.gated_ffn) {
     const TensorId wide = block->linear("ffn.intermediate", x, config.intermediate, bias);
@@ -230,6 +197,7 @@ TensorId decoder_feed_forward(BlockBuilder* block, TensorId x, const ModelConfig
 }
 
 Graph build_decoder(const ModelConfig& config, const Binding& binding) {
+  if (!config.parts_of_decoder.empty()) return build_from_parts(config, binding);
   const ModelConfig shard = shard_of(config, binding.tensor_parallel);
   return DecoderBuilder(shard, binding).build();
 }

@@ -14,7 +14,7 @@ namespace foretell {
 // instead of input_ids, and one that is not the last gives them.
 Graph build_decoder(const ModelConfig& config, const Binding& binding);
 
-// The feed-forward network of a block of a decoder or of T5: plain, gated, or a mixture of experts.
+// The feed-forward network of a block of a decoder or of T5: plain or gated.
 class BlockBuilder;
 TensorId decoder_feed_forward(BlockBuilder* block, TensorId x, const ModelConfig& config);
 

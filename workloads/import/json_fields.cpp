@@ -14,6 +14,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::size_t kMostBytes = std::size_t{32} << 20U;  // published ones have 4 MB at most
+
 constexpr std::string_view kWhatItIs =
     "a config.json is one JSON object, as published with the network";
 
@@ -25,18 +27,32 @@ std::string syntax_message(const json::exception& error) {
 }
 
 // Refuses a second occurrence of a key within one object, which the library would let win silently.
-class DuplicateKeys {
+class DuplicateKeys : public nlohmann::json_sax<json> {
  public:
   explicit DuplicateKeys(const std::string& file) : file_(file) {}
-  bool operator()(int, json::parse_event_t event, const json& value) {
-    if (event == json::parse_event_t::object_start) open_.emplace_back();
-    if (event == json::parse_event_t::object_end) open_.pop_back();
-    if (event == json::parse_event_t::key &&
-        !open_.back().insert(value.get<std::string>()).second) {
-      throw UserError(file_ + ": key '" + value.get<std::string>() +
-                      "' stands twice: keep one of them");
-    }
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool start_object(std::size_t) override {
+    open_.emplace_back();
     return true;
+  }
+  bool end_object() override {
+    open_.pop_back();
+    return true;
+  }
+  bool start_array(std::size_t) override { return true; }
+  bool end_array() override { return true; }
+  bool key(string_t& name) override {
+    if (open_.back().insert(name).second) return true;
+    throw UserError(file_ + ": key '" + name + "' stands twice: keep one of them");
+  }
+  bool parse_error(std::size_t, const std::string&, const json::exception&) override {
+    return false;  // said when it is parsed
   }
 
  private:
@@ -44,9 +60,32 @@ class DuplicateKeys {
   std::vector<std::set<std::string>> open_;
 };
 
+// Python writes NaN and Infinity where JSON has no word for them: null here, outside of strings.
+std::string without_python_numbers(std::string text) {
+  bool quoted = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (quoted && c == '\\') {
+      ++at;
+    } else if (c == '"') {
+      quoted = !quoted;
+    } else if (!quoted && (c == 'N' || c == 'I' || c == '-')) {
+      for (const std::string_view word : {"NaN", "Infinity", "-Infinity"}) {
+        if (text.compare(at, word.size(), word) != 0) continue;
+        text.replace(at, word.size(), "null");
+        break;
+      }
+    }
+  }
+  return text;
+}
+
 json parse_json(const std::string& text, const std::string& file) {
   try {
-    return json::parse(text, DuplicateKeys(file));
+    const std::string plain = without_python_numbers(text);
+    DuplicateKeys keys(file);
+    json::sax_parse(plain, &keys);
+    return json::parse(plain);
   } catch (const json::exception& error) {
     throw UserError(file + ": no valid JSON (truncated?): " + syntax_message(error));
   }
@@ -93,6 +132,11 @@ JsonFields::JsonFields(std::string text, std::string file)
   if (text_.find_first_not_of(" \t\r\n") == std::string::npos) {
     throw UserError(file_ + ": the file is empty; " + std::string(kWhatItIs));
   }
+  if (text_.size() > kMostBytes) {
+    throw UserError(file_ + ": has " + std::to_string(text_.size() >> 20U) +
+                    " MiB; a config.json has " + std::to_string(kMostBytes >> 20U) +
+                    " MiB at most: is it a file of weights?");
+  }
   object_ = is_yaml(file_) ? to_json(parse_document(text_, file_)) : parse_json(text_, file_);
   if (!object_.is_object()) {
     throw UserError(file_ + ": holds no object of fields; " + std::string(kWhatItIs));
@@ -113,6 +157,11 @@ JsonFields JsonFields::inside(std::string_view key) {
   return {text_, file_, is_object ? *value : json::object(), at == std::string::npos ? 0 : at};
 }
 
+JsonFields JsonFields::part(std::string_view key) const {
+  const json* value = find(key);
+  return {"", file_, value != nullptr && value->is_object() ? *value : json::object(), 0};
+}
+
 void JsonFields::take_problems(const JsonFields& inner) {
   problems_.insert(problems_.end(), inner.problems_.begin(), inner.problems_.end());
 }
@@ -124,7 +173,10 @@ const json* JsonFields::find(std::string_view key) const {
 
 std::string JsonFields::shown(std::string_view key) const {
   const json* value = find(key);
-  return value == nullptr ? "null" : value->dump(-1, ' ', false, json::error_handler_t::replace);
+  if (value == nullptr) return "null";
+  constexpr std::size_t kMostShown = 200;
+  std::string text = value->dump(-1, ' ', false, json::error_handler_t::replace);
+  return text.size() <= kMostShown ? text : text.substr(0, kMostShown) + "…";
 }
 
 bool JsonFields::has(std::string_view key) const { return find(key) != nullptr; }
@@ -203,6 +255,63 @@ bool JsonFields::flag_or(std::string_view key, bool when_absent) {
   if (value->is_boolean()) return value->get<bool>();
   problem(key, "is " + shown(key) + "; it must be true or false");
   return when_absent;
+}
+
+double JsonFields::number_or(std::string_view key, double when_absent) {
+  const json* value = find(key);
+  if (value == nullptr) return when_absent;
+  if (value->is_number()) return value->get<double>();
+  problem(key, "is " + shown(key) + "; it must be a number");
+  return when_absent;
+}
+
+std::string JsonFields::text_or(std::string_view key, const std::string& when_absent) {
+  return has(key) ? text(key) : when_absent;
+}
+
+std::vector<std::int64_t> JsonFields::integers(std::string_view key) {
+  const json* value = find(key);
+  if (value == nullptr) return {};
+  std::vector<std::int64_t> numbers;
+  for (const json& entry : *value) {
+    const bool counts = value->is_array() && (entry.is_boolean() || entry.is_number_integer());
+    if (!counts) {
+      problem(key, "is " + shown(key) + "; it must be a list of whole numbers");
+      return {};
+    }
+    numbers.push_back(entry.is_boolean() ? static_cast<std::int64_t>(entry.get<bool>())
+                                         : entry.get<std::int64_t>());
+  }
+  return numbers;
+}
+
+std::vector<JsonFields> JsonFields::items(std::string_view key) {
+  const json* value = find(key);
+  if (value == nullptr) return {};
+  std::vector<JsonFields> items;
+  for (const json& entry : *value) {
+    if (!value->is_array() || !entry.is_object()) {
+      problem(key, "must be a list of objects");
+      return {};
+    }
+    items.push_back(JsonFields("", file_, entry, 0));
+  }
+  return items;
+}
+
+bool JsonFields::is_list(std::string_view key) const {
+  const json* value = find(key);
+  return value != nullptr && value->is_array();
+}
+
+bool JsonFields::is_object(std::string_view key) const {
+  const json* value = find(key);
+  return value != nullptr && value->is_object();
+}
+
+bool JsonFields::is_text(std::string_view key) const {
+  const json* value = find(key);
+  return value != nullptr && value->is_string();
 }
 
 std::string JsonFields::text(std::string_view key) {

@@ -29,6 +29,15 @@ class JsonFields {
   // List of so many numbers from 0 to 1.
   std::vector<double> shares(std::string_view key, std::size_t count);
   bool flag_or(std::string_view key, bool when_absent);
+  double number_or(std::string_view key, double when_absent);
+  std::string text_or(std::string_view key, const std::string& when_absent);
+  // List of whole numbers of any sign, true and false as 1 and 0; empty when absent.
+  std::vector<std::int64_t> integers(std::string_view key);
+  // The objects of a list; empty when absent.
+  std::vector<JsonFields> items(std::string_view key);
+  bool is_list(std::string_view key) const;
+  bool is_object(std::string_view key) const;
+  bool is_text(std::string_view key) const;
   std::string text(std::string_view key);                // "" when missing, and a problem is noted
   std::vector<std::string> texts(std::string_view key);  // empty when absent
   std::vector<std::string> names() const;                // of all fields
@@ -38,6 +47,8 @@ class JsonFields {
   // out to be wrong with them is handed back with take_problems().
   JsonFields inside(std::string_view key);
   void take_problems(const JsonFields& inner);
+  // The same without a place in the file, for large tables of small objects.
+  JsonFields part(std::string_view key) const;
 
   // "file:line: key: message"
   void problem(std::string_view key, const std::string& message);

@@ -7,6 +7,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "workloads/import/config_readers.hpp"
+#include "workloads/import/parts_reader.hpp"
 
 namespace foretell {
 namespace {
@@ -14,8 +15,10 @@ namespace {
 const std::vector<ModelType>& model_types() {
   static const std::vector<ModelType> kTypes = [] {
     std::vector<ModelType> all = encoder_model_types();
-    for (const auto& more : {decoder_model_types(), t5_model_types(), vision_model_types(),
-                             vision_transformer_model_types(), diffusion_model_types()}) {
+    for (const auto& more :
+         {decoder_model_types(), dense_network_types(), expert_network_types(),
+          latent_network_types(), linear_network_types(), t5_model_types(), vision_model_types(),
+          vision_transformer_model_types(), diffusion_model_types()}) {
       all.insert(all.end(), more.begin(), more.end());
     }
     return all;
@@ -50,6 +53,25 @@ const ModelType* type_of_architecture(const std::string& architecture) {
   return best;
 }
 
+// "qwen3_vl_text" is the text part of "qwen3_vl".
+const ModelType* find_type(std::string_view name) {
+  constexpr std::string_view kText = "_text";
+  for (const ModelType& type : model_types()) {
+    if (type.model_type == name) return &type;
+  }
+  return ends_with(name, kText) ? find_type(name.substr(0, name.size() - kText.size())) : nullptr;
+}
+
+// Exactly this class of decoders: "DeepseekV4ForCausalLM".
+const ModelType* type_of_decoder(const std::string& architecture) {
+  for (const ModelType& type : model_types()) {
+    if (!type.heads.empty() || !starts_with(architecture, type.class_prefix)) continue;
+    const std::string rest = architecture.substr(type.class_prefix.size());
+    if (rest == "ForCausalLM" || rest == "ForConditionalGeneration") return &type;
+  }
+  return nullptr;
+}
+
 const ModelType& choose_type(JsonFields& fields, const std::string& file,
                              const std::string& architecture) {
   const std::string supported = "; supported are: " + join(supported_model_types(), ", ");
@@ -60,14 +82,26 @@ const ModelType& choose_type(JsonFields& fields, const std::string& file,
   }
   const std::string name = fields.text("model_type");
   fields.check();
-  for (const ModelType& type : model_types()) {
-    if (type.model_type == name) return type;
-  }
+  if (const ModelType* type = find_type(name)) return *type;
+  if (const ModelType* type = type_of_decoder(architecture)) return *type;
   throw UserError(file + ": model_type: architecture '" + name + "' cannot be imported" +
                   supported);
 }
 
+// Classes of decoders differ from release to release; those that generate no tokens are refused.
+Head head_of_decoder(JsonFields& fields, const std::string& architecture) {
+  for (const char* other : {"ForSequenceClassification", "ForTokenClassification",
+                            "ForQuestionAnswering", "RewardModel", "ForMaskedLM"}) {
+    if (!ends_with(architecture, other)) continue;
+    fields.problem("architectures", "'" + architecture +
+                                        "' generates no tokens and cannot be imported; classes "
+                                        "that end in ForCausalLM can");
+  }
+  return Head::kCausalLm;
+}
+
 Head choose_head(JsonFields& fields, const ModelType& type, const std::string& architecture) {
+  if (type.heads.empty()) return head_of_decoder(fields, architecture);
   if (architecture.empty()) return type.heads.front().head;
   std::vector<std::string> supported;
   for (const HeadName& head : type.heads) {
@@ -80,11 +114,22 @@ Head choose_head(JsonFields& fields, const ModelType& type, const std::string& a
   return type.heads.front().head;
 }
 
+void check_parts(const ModelConfig& config) {
+  for (std::size_t i = 0; i < config.parts_of_decoder.layers.size(); ++i) {
+    const MixerPart& mixer = config.parts_of_decoder.layers[i].mixer;
+    if (mixer.kind == MixerKind::kNone || mixer.heads % mixer.kv_heads == 0) continue;
+    throw UserError(config.file + ": contradiction: " + std::to_string(mixer.heads) +
+                    " query heads of layer " + std::to_string(i) + " cannot share " +
+                    std::to_string(mixer.kv_heads) + " key and value heads evenly");
+  }
+}
+
 // Fills in what follows from other fields: columns per head and heads of keys and values.
 void resolve_heads(JsonFields& fields, ModelConfig* config) {
   const std::string heads = std::to_string(config->heads);
   const std::string hidden = std::to_string(config->hidden);
   if (config->kv_heads == 0) config->kv_heads = config->heads;
+  if (!config->parts_of_decoder.empty()) return check_parts(*config);
   if (config->heads % config->kv_heads != 0) {
     throw UserError(config->file + ": contradiction: " + heads + " query heads cannot share " +
                     std::to_string(config->kv_heads) + " key and value heads evenly");
@@ -103,6 +148,38 @@ void resolve_heads(JsonFields& fields, ModelConfig* config) {
                                    std::to_string(config->head_dim) +
                                    " do not make a hidden size of " + hidden);
   }
+}
+
+void read_as(const ModelType& type, JsonFields& fields, ModelConfig* config) {
+  config->head = choose_head(fields, type, config->architecture);
+  fields.check();
+  type.read(fields, config);
+  config->tied_embeddings = fields.flag_or("tie_word_embeddings", type.tied_embeddings);
+}
+
+bool is_clip(JsonFields& fields) {
+  return fields.is_text("model_type") && starts_with(fields.text("model_type"), "clip");
+}
+
+// A decoder whose fields stand in `text_config`, with what stands around them.
+void read_nested(JsonFields& fields, ModelConfig* config) {
+  JsonFields inner = fields.inside("text_config");
+  const ModelType* type =
+      inner.is_text("model_type") ? find_type(inner.text("model_type")) : nullptr;
+  if (type == nullptr) type = &choose_type(fields, config->file, config->architecture);
+  config->model_type = fields.text_or("model_type", std::string(type->model_type));
+  config->architecture =
+      inner.texts("architectures").empty() ? "" : inner.texts("architectures").front();
+  if (!type->heads.empty()) config->architecture.clear();
+  read_as(*type, inner, config);
+  if (!type->heads.empty()) config->head = Head::kCausalLm;
+  if (fields.has("tie_word_embeddings") && !inner.has("tie_word_embeddings"))
+    config->tied_embeddings = fields.flag_or("tie_word_embeddings", false);
+  read_checkpoint_format(inner, config);
+  read_vision_tower(fields, config);
+  if (fields.is_object("audio_config"))
+    config->notes.emplace_back("audio_config: the tower for sounds is left out");
+  fields.take_problems(inner);
 }
 
 }  // namespace
@@ -137,12 +214,14 @@ ModelConfig parse_model_config(const std::string& text, const std::string& name,
     fields.problem("architectures", "names more than one class: keep one");
   fields.check();
   if (!architectures.empty()) config.architecture = architectures.front();
-  const ModelType& type = choose_type(fields, file, config.architecture);
-  config.model_type = std::string(type.model_type);
-  config.head = choose_head(fields, type, config.architecture);
-  fields.check();
-  type.read(fields, &config);
-  config.tied_embeddings = fields.flag_or("tie_word_embeddings", type.tied_embeddings);
+  if (fields.is_object("text_config") && !is_clip(fields)) {
+    read_nested(fields, &config);
+  } else {
+    const ModelType& type = choose_type(fields, file, config.architecture);
+    read_as(type, fields, &config);
+    config.model_type = std::string(type.model_type);
+  }
+  read_checkpoint_format(fields, &config);
   fields.check();  // with a size missing, a contradiction means nothing
   resolve_heads(fields, &config);
   if (config.position_kind == Positions::kRotary && config.rotary_dim == 0) {
@@ -150,6 +229,12 @@ ModelConfig parse_model_config(const std::string& text, const std::string& name,
   }
   fields.check();
   return config;
+}
+
+void read_format_file(const std::string& text, const std::string& file, ModelConfig* config) {
+  JsonFields fields(text, file);
+  read_checkpoint_format(fields, config);
+  fields.check();
 }
 
 std::string_view to_string(Activation activation) {

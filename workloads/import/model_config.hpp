@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "workloads/import/decoder_parts.hpp"
+
 namespace foretell {
 
 // Which graph builder a network needs.
@@ -180,6 +182,11 @@ struct ModelConfig {
   DiffusionConfig diffusion;
   std::vector<PipelinePart> parts;
 
+  // Decoders whose layers differ or that are made of more than the fields above say; else empty.
+  DecoderParts parts_of_decoder;
+  CheckpointFormat checkpoint;
+  std::vector<std::string> notes;  // what a reader should know of how the file was understood
+
   // Networks in ONNX files.
   std::string onnx_file;
   std::map<std::string, std::int64_t> dimensions;  // sizes of what the file leaves open
@@ -190,6 +197,9 @@ struct ModelConfig {
 // missing, contradictory and out-of-range fields.
 ModelConfig parse_model_config(const std::string& text, const std::string& name,
                                const std::string& file);
+
+// Adds the formats of weights that a file beside config.json states (hf_quant_config.json).
+void read_format_file(const std::string& text, const std::string& file, ModelConfig* config);
 
 // The values of model_type that can be imported.
 std::vector<std::string> supported_model_types();

@@ -23,6 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kMostBatch = 1 << 20;
 constexpr std::string_view kExtension = ".json";
+constexpr std::string_view kFormatFile = "hf_quant_config.json";  // beside a config.json
 
 std::string default_folder() {
   const char* overridden = std::getenv("FORETELL_WORKLOADS");
@@ -174,7 +175,11 @@ ModelConfig WorkloadLibrary::load(std::string_view name) const {
   }
   if (is_config_path(name)) {
     const std::string path(name);
-    return parse_model_config(read_file(path), name_of_file(path), path);
+    ModelConfig config = parse_model_config(read_file(path), name_of_file(path), path);
+    const fs::path beside = fs::path(path).parent_path() / kFormatFile;
+    if (config.checkpoint.dtype.empty() && fs::is_regular_file(beside))
+      read_format_file(read_file(beside.string()), beside.string(), &config);
+    return config;
   }
   std::vector<std::string> matches;
   for (const std::string& candidate : names_) {

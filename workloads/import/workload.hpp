@@ -35,6 +35,13 @@ struct Binding {
   bool sequence_parallel = false;
   // With tensor_parallel: every core gets the logits of all, to choose the next token itself.
   bool gather_logits = false;
+  // Tokens that the cache holds before those of this call: prefill of a later piece of a prompt.
+  std::int64_t context = 0;
+  // How a copy's ranks (tensor_parallel * attention_data_parallel of them) share layers of experts:
+  // expert_parallel groups, each with some of the experts, of ranks that share the width of each.
+  int expert_parallel = 1;
+  int attention_data_parallel = 1;  // groups of ranks that each have some of the sequences
+  std::string routing = "random";   // of tokens to experts (workloads/ir/routing.hpp)
   // The blocks of a pipeline stage, both included; decoders only. The first stage has the
   // embeddings and the last one the head, the others take and give hidden states.
   std::int64_t first_layer = 0;

@@ -9,6 +9,8 @@
 #include "model/mapping/fusion/cache_residency.hpp"
 #include "model/mapping/fusion/convolution.hpp"
 #include "model/mapping/fusion/fuse.hpp"
+#include "workloads/ir/operators/networks.hpp"
+#include "workloads/ir/routing.hpp"
 
 namespace foretell {
 namespace {
@@ -34,7 +36,8 @@ bool is_polynomial(std::string_view kind) {
 CpuRowOp row_op(std::string_view kind) {
   if (kind == "Softmax") return CpuRowOp::kSoftmax;
   if (kind == "LayerNorm" || kind == "RmsNorm") return CpuRowOp::kNorm;
-  if (kind == "ReduceSum" || kind == "ReduceMean" || kind == "ReduceMax" || kind == "TopK") {
+  if (kind == "ReduceSum" || kind == "ReduceMean" || kind == "ReduceMax" || kind == "TopK" ||
+      kind == "Route") {
     return CpuRowOp::kReduce;
   }
   return is_polynomial(kind) ? CpuRowOp::kGelu : CpuRowOp::kAdd;
@@ -92,6 +95,12 @@ class CpuMapper {
         return pass(fused, op);
       case FusedKind::kCollective:
         return collective(fused, op);
+      case FusedKind::kExpertLayer:
+        return expert_layer(fused, op);
+      case FusedKind::kScan:
+        return scan(fused, op);
+      case FusedKind::kIndexer:
+        return indexer(fused, op);
     }
   }
 
@@ -317,14 +326,14 @@ class CpuMapper {
     rows.traffic = once;
     add_traffic(rows.traffic, once);
     add(timing_.rows(rows), op);
-    product.n = shape.head_dim;
+    product.n = shape.value_dim > 0 ? shape.value_dim : shape.head_dim;
     product.k = shape.keys;
     loop = timing_.product(product);
     loop.name = "context";
     add(std::move(loop), op);
   }
 
-  // Every token goes to its experts; tokens spread evenly, so few tokens reach few experts.
+  // Every token goes to its experts; few tokens reach few experts.
   void experts(const FusedOp& fused, MappedCpuOp& op) {
     const Op& main = graph_.op(fused.main);
     const Tensor& weights = graph_.tensor(fused.weights.front());
@@ -332,7 +341,8 @@ class CpuMapper {
     const auto all = static_cast<double>(weights.shape[0]);
     const std::int64_t rows = element_count(result) / result.back();
     const auto routed = static_cast<double>(rows);
-    const double active = std::max(1.0, std::round(all * (1 - std::pow(1 - 1 / all, routed))));
+    const auto active = static_cast<double>(
+        rows_per_expert({}, {rows, 1, weights.shape[0], weights.shape[0]}).size());
     CpuProduct product;
     product.batch = static_cast<std::int64_t>(active);
     product.k = weights.shape[1];
@@ -344,6 +354,89 @@ class CpuMapper {
     product.weights = {traffic.l2 * share, traffic.l3 * share, traffic.dram * share};
     product.others = reads_without(fused, fused.weights);
     add_epilogue(fused, product);
+    add(timing_.product(product), op);
+  }
+
+  // Two products per expert that gets rows; all have as many as the mean.
+  void expert_layer(const FusedOp& fused, MappedCpuOp& op) {
+    const Op& main = graph_.op(fused.main);
+    const Shape& choice = graph_.tensor(main.inputs[2]).shape;
+    const Shape& first = graph_.tensor(main.inputs[3]).shape;
+    const Shape& second = graph_.tensor(main.inputs[4]).shape;
+    const auto routing = main.attributes.find("routing");
+    const std::vector<std::int64_t> rows = rows_per_expert(
+        parse_routing(routing == main.attributes.end() ? ""
+                                                       : std::get<std::string>(routing->second)),
+        {element_count(choice) / choice.back(), choice.back(),
+         std::get<std::int64_t>(main.attributes.at("experts")), first[0]});
+    std::int64_t routed = 0;
+    for (const std::int64_t count : rows) routed += count;
+    const CpuTraffic traffic = weights_of(fused);
+    const double active = static_cast<double>(rows.size()) / static_cast<double>(first[0]);
+    const double all = static_cast<double>(first[2] + second[1]);
+    CpuProduct product;
+    product.batch = static_cast<std::int64_t>(rows.size());
+    product.m = (routed + product.batch - 1) / product.batch;
+    product.dtype = dtype_with(main.inputs[3]);
+    const auto add_product = [&](const char* name, std::int64_t n, std::int64_t k, double share) {
+      product.n = n;
+      product.k = k;
+      product.weights = {traffic.l2 * share, traffic.l3 * share, traffic.dram * share};
+      CpuLoop loop = timing_.product(product);
+      loop.name = name;
+      add(std::move(loop), op);
+    };
+    product.gelu = static_cast<double>(routed * second[1]) / static_cast<double>(timing_.lanes());
+    product.others = reads_without(fused, fused.weights);
+    add_product("first products", first[2], first[1], active * static_cast<double>(first[2]) / all);
+    product.gelu = 0;
+    product.others = CpuTraffic();
+    add_product("second products", second[2], second[1],
+                active * static_cast<double>(second[1]) / all);
+  }
+
+  // One token: the state is read and written once. Prompts: products of chunks.
+  void scan(const FusedOp& fused, MappedCpuOp& op) {
+    const Op& main = graph_.op(fused.main);
+    const Shape& key = graph_.tensor(main.inputs[1]).shape;
+    const Shape& value = graph_.tensor(main.inputs[2]).shape;
+    const std::int64_t chunk =
+        std::min(std::get<std::int64_t>(main.attributes.at("chunk")), value[1]);
+    const double macs = scan_macs_per_token(std::get<std::string>(main.attributes.at("function")),
+                                            key[3], value[3], chunk);
+    if (chunk <= 1) {
+      CpuRows rows;
+      rows.op = CpuRowOp::kAdd;
+      rows.rows = value[0] * value[2] * key[3];
+      rows.cols = value[3];
+      rows.traffic = reads_without(fused, {});
+      CpuLoop loop = timing_.rows(rows);
+      loop.name = main.kind;
+      return add(std::move(loop), op);
+    }
+    CpuProduct product;
+    product.batch = value[0] * value[2] * ((value[1] + chunk - 1) / chunk);
+    product.m = chunk;
+    product.n = value[3];
+    product.k = std::max<std::int64_t>(1, std::llround(macs / static_cast<double>(value[3])));
+    product.dtype = activation_dtype();
+    product.packed_weights = false;
+    product.others = reads_without(fused, {});
+    add(timing_.product(product), op);
+  }
+
+  void indexer(const FusedOp& fused, MappedCpuOp& op) {
+    const Op& main = graph_.op(fused.main);
+    const Shape& q = graph_.tensor(main.inputs[0]).shape;
+    const Shape& k = graph_.tensor(main.inputs[1]).shape;
+    CpuProduct product;
+    product.batch = q[0];
+    product.m = q[1] * q[2];
+    product.n = k[1];
+    product.k = q[3];
+    product.dtype = activation_dtype();
+    product.packed_weights = false;
+    product.others = reads_without(fused, {});
     add(timing_.product(product), op);
   }
 

@@ -24,13 +24,19 @@ const Kinds kRowWise = {"Softmax",       "LayerNorm",  "RmsNorm",   "TopK",
                         "ReduceSum",     "ReduceMean", "ReduceMax", "GlobalAveragePool",
                         "GlobalMaxPool", "Reduce",     "AlongAxis"};
 const Kinds kConvolutions = {"Conv", "ConvTranspose", "ConvWeightGradient"};
-const Kinds kCollectives = {"AllReduce", "ReduceScatter", "AllGather", "AllToAll"};
-const Kinds kAlone = {"Gather", "Concat", "Transpose", "GroupNorm", "MaxPool", "AveragePool",
-                      "Resize", "Pad",    "Move",      "Gradient",  "Update"};
+const Kinds kCollectives = {"AllReduce", "ReduceScatter", "AllGather", "AllToAll",
+                            "ExpertExchange"};
+const Kinds kAlone = {"Gather",      "Concat", "Transpose", "GroupNorm", "MaxPool",
+                      "AveragePool", "Resize", "Pad",       "Move",      "Gradient",
+                      "Update",      "Route",  "Compress",  "ShortConv"};
+// Read and written in place.
+const Kinds kWithState = {"Scan", "ShortConv", "Compress"};
 // Between the projections and an attention.
 const Kinds kHeadWork = {"Rope", "UpdateCache"};
 // Kernels that read their operands with strides.
-const Kinds kStridedReaders = {"MatMul", "Rope", "UpdateCache", "ExpertMatMul"};
+const Kinds kStridedReaders = {"MatMul", "Rope", "UpdateCache", "ExpertMatMul", "Attention"};
+// That take their operands in pieces.
+const Kinds kPiecewiseReaders = {"UpdateCache", "Attention"};
 
 bool is_elementwise(std::string_view kind) {
   return kActivations.count(kind) + kBinary.count(kind) + kScoreRules.count(kind) > 0 ||
@@ -75,7 +81,19 @@ class Fuser {
 
   bool is_view(OpId id) const {
     const Op& op = graph_.op(id);
+    if (op.kind == "Concat") return is_read_in_pieces(op.outputs.front());
     return kViews.count(op.kind) > 0 || (op.kind == "Transpose" && !remains(id));
+  }
+
+  // Nobody needs the parts of this next to each other.
+  bool is_read_in_pieces(TensorId id) const {
+    const Tensor& tensor = graph_.tensor(id);
+    if (tensor.kind == TensorKind::kOutput || tensor.consumers.empty()) return false;
+    return std::all_of(tensor.consumers.begin(), tensor.consumers.end(), [this](OpId reader) {
+      const Op& op = graph_.op(reader);
+      if (kViews.count(op.kind) > 0) return is_read_in_pieces(op.outputs.front());
+      return kPiecewiseReaders.count(op.kind) > 0;
+    });
   }
 
   // A transposition is free where a product writes or reads with strides.
@@ -116,11 +134,13 @@ class Fuser {
       taken_[static_cast<std::size_t>(id)] = true;
       return;
     }
-    if (op.kind == "MatMul" && is_weight(op.inputs[1])) return add_linear(id);
+    if (op.kind == "MatMul" && is_weight(op.inputs[1]) && !has_heads(op)) return add_linear(id);
     FusedOp fused;
     fused.main = id;
     take(fused, id);
-    if (op.kind == "MatMul") {
+    if (take_as_whole(op, fused)) {
+      return emit(std::move(fused));
+    } else if (op.kind == "MatMul") {
       fused.kind = FusedKind::kProduct;
       absorb_scale(fused);
     } else if (kConvolutions.count(op.kind) > 0) {
@@ -146,6 +166,62 @@ class Fuser {
                       "loops in model/mapping/cpu");
     }
     emit(std::move(fused));
+  }
+
+  // A matrix for each of the heads.
+  bool has_heads(const Op& op) const { return graph_.tensor(op.inputs[1]).shape.size() > 2; }
+
+  // Operators that a library has kernels of their own for.
+  bool take_as_whole(const Op& op, FusedOp& fused) const {
+    if (op.kind == "Experts") {
+      fused.kind = FusedKind::kExpertLayer;
+      fused.weights = {op.inputs[3], op.inputs[4]};
+    } else if (op.kind == "Scan") {
+      fused.kind = FusedKind::kScan;
+    } else if (op.kind == "Indexer") {
+      fused.kind = FusedKind::kIndexer;
+    } else if (op.kind == "Attention") {
+      fused.kind = FusedKind::kAttention;
+      fill_from_operator(op, fused.attention);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  // What it hides is a window of as many pairs of queries and keys.
+  void fill_from_operator(const Op& op, AttentionDimensions& dimensions) const {
+    const Shape& q = graph_.tensor(op.inputs[0]).shape;
+    const Shape& k = graph_.tensor(op.inputs[1]).shape;
+    const auto value = [&op](const char* name) {
+      const auto found = op.attributes.find(name);
+      return found == op.attributes.end() ? 0 : std::get<std::int64_t>(found->second);
+    };
+    dimensions.batch = q[0];
+    dimensions.heads = q[1];
+    dimensions.queries = q[2];
+    dimensions.head_dim = q[3];
+    dimensions.kv_heads = k[1];
+    dimensions.keys = k[2];
+    dimensions.value_dim = graph_.tensor(op.inputs[2]).shape[3];
+    dimensions.causal = value("causal") != 0;
+    dimensions.key = op.inputs[1];
+    const std::int64_t ratio = value("ratio");
+    const std::int64_t selected = value("selected");
+    if (ratio > 0) {  // its own tokens, and entries that stand for several
+      const std::int64_t far = q[2] / ratio / 2;
+      dimensions.keys = q[2];
+      dimensions.window = value("window") + (selected > 0 ? std::min(far, selected) : far);
+      return;
+    }
+    dimensions.window = value("window");
+    if (value("chunk") > 0 && value("chunk") < dimensions.keys)
+      dimensions.window = value("chunk") / (dimensions.queries > 1 ? 2 : 1);
+    if (selected > 0 && (dimensions.window == 0 || selected < dimensions.window))
+      dimensions.window = selected;
+    if (dimensions.queries == 1 && dimensions.window > 0)
+      dimensions.keys = std::min(dimensions.keys, dimensions.window);
+    if (dimensions.window >= dimensions.keys) dimensions.window = 0;
   }
 
   void absorb_scale(FusedOp& fused) {
@@ -352,6 +428,14 @@ class Fuser {
         }
       }
     }
+    for (const OpId id : fused.ops) {
+      const Op& op = graph_.op(id);
+      if (kWithState.count(op.kind) == 0) continue;
+      for (const TensorId input : op.inputs) {
+        if (graph_.tensor(input).kind == TensorKind::kState)
+          fused.writes.push_back({input, graph_.tensor(input).bytes()});
+      }
+    }
     fused.reads.clear();
     for (const auto& [tensor, bytes] : reads) {
       fused.reads.push_back({tensor, std::min(bytes, graph_.tensor(tensor).bytes())});
@@ -367,9 +451,23 @@ class Fuser {
     const OpId producer = graph_.tensor(data).producer;
     if (producer != kNoId && inside.count(producer) > 0) return;
     const bool by_index = op.kind == "Gather" && index == 0;
-    const double elements = static_cast<double>(
+    double elements = static_cast<double>(
         element_count(graph_.tensor(by_index ? op.outputs.front() : input).shape));
+    if (op.kind == "Attention" && (index == 1 || index == 2)) {
+      if (index == 2 && op.attributes.count("latent") > 0) return;  // columns of the keys
+      elements *= share_read(op);
+    }
     reads[data] += elements * size_of(graph_.tensor(data).dtype);
+  }
+
+  // Of the keys that an indexer left.
+  double share_read(const Op& op) const {
+    const auto selected = op.attributes.find("selected");
+    if (selected == op.attributes.end() || op.attributes.count("ratio") > 0) return 1;
+    const auto queries = static_cast<double>(graph_.tensor(op.inputs[0]).shape[2]);
+    const auto keys = static_cast<double>(graph_.tensor(op.inputs[1]).shape[2]);
+    return std::min(1.0,
+                    static_cast<double>(std::get<std::int64_t>(selected->second)) * queries / keys);
   }
 
   // Does somebody outside read it, or does it leave the graph?
@@ -394,10 +492,24 @@ class Fuser {
 
 }  // namespace
 
+namespace {
+
+// Pieces that only attention and the update of a cache read.
+bool is_cache_or_query(const Graph& graph, TensorId id) {
+  const std::vector<OpId>& readers = graph.tensor(id).consumers;
+  return !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](OpId reader) {
+    return kPiecewiseReaders.count(graph.op(reader).kind) > 0;
+  });
+}
+
+}  // namespace
+
 TensorId data_of(const Graph& graph, TensorId id) {
   for (OpId up = graph.tensor(id).producer; up != kNoId; up = graph.tensor(id).producer) {
     const Op& op = graph.op(up);
-    if (kViews.count(op.kind) == 0 && op.kind != "Transpose" && op.kind != "UpdateCache") break;
+    const bool joins = op.kind == "Concat" && op.layer != kNoId && is_cache_or_query(graph, id);
+    if (kViews.count(op.kind) == 0 && op.kind != "Transpose" && op.kind != "UpdateCache" && !joins)
+      break;
     id = op.inputs.front();
   }
   return id;

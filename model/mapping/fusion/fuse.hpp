@@ -22,7 +22,18 @@
 
 namespace foretell {
 
-enum class FusedKind { kLinear, kProduct, kConvolution, kAttention, kExperts, kPass, kCollective };
+enum class FusedKind {
+  kLinear,
+  kProduct,
+  kConvolution,
+  kAttention,
+  kExperts,
+  kPass,
+  kCollective,
+  kExpertLayer,  // the operator Experts
+  kScan,         // the operator Scan
+  kIndexer       // the operator Indexer
+};
 
 // What an operation touches of a tensor that has data of its own.
 struct TensorAccess {
@@ -37,9 +48,10 @@ struct AttentionDimensions {
   std::int64_t queries = 0;
   std::int64_t keys = 0;
   std::int64_t head_dim = 0;
-  bool causal = false;      // query q sees keys up to keys - queries + q, and no score beyond
-  std::int64_t window = 0;  // … and no more than so many keys before itself; 0: all
-  TensorId key = kNoId;     // the keys
+  bool causal = false;         // query q sees keys up to keys - queries + q, and no score beyond
+  std::int64_t window = 0;     // … and no more than so many keys before itself; 0: all
+  std::int64_t value_dim = 0;  // where it is not head_dim; else 0
+  TensorId key = kNoId;        // the keys
 };
 
 struct FusedOp {

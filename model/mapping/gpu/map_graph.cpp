@@ -17,9 +17,10 @@
 #include "model/mapping/gpu/attention_kernels.hpp"
 #include "model/mapping/gpu/collective_kernels.hpp"
 #include "model/mapping/gpu/convolution_kernels.hpp"
-#include "model/mapping/gpu/expert_rows.hpp"
+#include "model/mapping/gpu/network_kernels.hpp"
 #include "model/mapping/gpu/pass_kernels.hpp"
 #include "model/mapping/gpu/product_kernels.hpp"
+#include "workloads/ir/routing.hpp"
 
 namespace foretell {
 namespace {
@@ -48,7 +49,7 @@ DType activation_compute(const PrecisionPolicy& precision) {
 GpuCollective collective_of(const std::string& kind) {
   if (kind == "AllReduce") return GpuCollective::kAllReduce;
   if (kind == "AllGather") return GpuCollective::kAllGather;
-  if (kind == "AllToAll") return GpuCollective::kAllToAll;
+  if (kind == "AllToAll" || kind == "ExpertExchange") return GpuCollective::kAllToAll;
   FORETELL_CHECK(kind == "ReduceScatter", "a collective that graphs have");
   return GpuCollective::kReduceScatter;
 }
@@ -102,6 +103,12 @@ class GraphMapper {
         return pass(fused, op);
       case FusedKind::kCollective:
         return collective(fused, op);
+      case FusedKind::kExpertLayer:
+        return lower_experts(products_, passes_, expert_layer(fused), op);
+      case FusedKind::kScan:
+        return lower_state_space(products_, passes_, scan(fused), op);
+      case FusedKind::kIndexer:
+        return indexer(fused, op);
     }
   }
 
@@ -324,11 +331,17 @@ class GraphMapper {
     const Op& main = graph_.op(fused.main);
     const Shape& a = graph_.tensor(main.inputs[0]).shape;
     const Shape& c = graph_.tensor(main.outputs.front()).shape;
+    const Tensor& right = graph_.tensor(main.inputs[1]);
     Product product;
     product.k = a.back();
     product.n = c.back();
     product.m = c[c.size() - 2];
     product.batch = element_count(c) / (product.m * product.n);
+    if (right.kind == TensorKind::kWeight) {  // of a head, for all sequences
+      product.batch = right.shape[0];
+      product.m = element_count(c) / (product.batch * product.n);
+      product.copies = copies_between(right.bytes());
+    }
     product.type = pass_type_;
     product.dram = dram_of(fused);
     products_.add(product, op);
@@ -345,7 +358,53 @@ class GraphMapper {
       type.query_bytes = 1;
     }
     type.key_bytes = std::min(type.query_bytes, size_of(key.dtype).value());
-    attention_.add(fused.attention, type, dram_of(fused), op);
+    lower_latent_attention(attention_, fused.attention, type, dram_of(fused), op);
+  }
+
+  ExpertLayer expert_layer(const FusedOp& fused) const {
+    const Op& main = graph_.op(fused.main);
+    const Tensor& first = graph_.tensor(main.inputs[3]);
+    const Tensor& second = graph_.tensor(main.inputs[4]);
+    ExpertLayer layer;
+    layer.shape = expert_shape(graph_, main);
+    layer.type = type_with(first);
+    layer.activation_bytes = size_of(graph_.tensor(main.inputs[0]).dtype).value();
+    layer.weights = first.bytes() + second.bytes();
+    layer.missing = l2_.missing(main.inputs[3], first.bytes());
+    layer.copies = copies_between(layer.weights);
+    return layer;
+  }
+
+  StateSpace scan(const FusedOp& fused) const {
+    const Op& main = graph_.op(fused.main);
+    StateSpace work = state_space_shape(graph_, main);
+    work.type = pass_type_;
+    work.element_bytes = size_of(graph_.tensor(main.inputs[2]).dtype).value();
+    work.moved = sum_of(fused.reads) + written(fused);
+    work.dram = dram_of(fused);
+    return work;
+  }
+
+  // Scores of a few narrow heads, and the choice among them.
+  void indexer(const FusedOp& fused, MappedOp& op) {
+    const Op& main = graph_.op(fused.main);
+    const Shape& q = graph_.tensor(main.inputs[0]).shape;
+    const Shape& k = graph_.tensor(main.inputs[1]).shape;
+    Product product;
+    product.batch = q[0];
+    product.m = q[1] * q[2];
+    product.n = k[1];
+    product.k = q[3];
+    product.type = pass_type_;
+    product.dram = dram_of(fused);
+    products_.add(product, op);
+    PassWork choice;
+    choice.name = "top-k";
+    choice.operation = "TopK";
+    choice.rows = q[0] * q[1];
+    choice.columns = k[1];
+    choice.moved = Bytes(4.0 * static_cast<double>(choice.rows * choice.columns));
+    passes_.add(choice, op);
   }
 
   // Every token goes to its experts, which it chooses with equal chances: few tokens reach few
@@ -357,7 +416,7 @@ class GraphMapper {
     const double all = static_cast<double>(weights.shape[0]);
     const std::int64_t routed = element_count(result) / result.back();
     Product product;
-    product.rows = expert_rows(routed, weights.shape[0]);
+    product.rows = rows_per_expert({}, {routed, 1, weights.shape[0], weights.shape[0]});
     product.batch = static_cast<std::int64_t>(product.rows.size());
     product.k = weights.shape[1];
     product.n = weights.shape[2];
@@ -379,6 +438,7 @@ class GraphMapper {
     for (const TensorId input : main.inputs) in += graph_.tensor(input).bytes();
     for (const TensorId output : main.outputs) out += graph_.tensor(output).bytes();
     shape.bytes = std::max(in, out);
+    if (main.kind == "ExpertExchange") shape.bytes = exchanged_bytes(main, std::min(in, out));
     collectives_.add(main.kind, shape, op);
   }
 

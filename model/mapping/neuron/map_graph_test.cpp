@@ -12,6 +12,7 @@
 #include "model/program/program_builder.hpp"
 #include "model/testing/neuron_exemplar.hpp"
 #include "workloads/import/workload.hpp"
+#include "workloads/ir/general_form.hpp"
 
 namespace foretell {
 namespace {
@@ -35,6 +36,7 @@ ModelConfig few_layers(const std::string& name) {
 Program map(const ModelConfig& config, const Binding& binding, const std::string& types = "bf16") {
   const PrecisionPolicy precision = find_precision(types);
   Graph graph = build_graph(config, binding);
+  if (!config.parts_of_decoder.empty()) graph = in_general_operators(graph);
   apply_precision(precision, &graph);
   return map_to_neuron_core(graph, precision, exemplar_inf2().device.core, scheduling());
 }

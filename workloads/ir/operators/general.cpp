@@ -56,6 +56,8 @@ constexpr std::array kAlongAxis{Function{"LogSoftmax", 5},   Function{"Hardmax",
 
 // Per element of the result: interpolations have their weights and products.
 constexpr std::array kMoves{Function{"Copy", 0},
+                            Function{"Concat", 0},
+                            Function{"WeightedSum", 8},
                             Function{"Expand", 0},
                             Function{"Tile", 0},
                             Function{"Gather", 0},

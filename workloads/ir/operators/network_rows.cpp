@@ -202,7 +202,25 @@ double compress_flops(const OpView& op) {
 
 }  // namespace
 
+namespace {
+
+// Of `tokens` queries, each `ratio` tokens before one are one key, of which at most `most` are
+// read.
+double compressed_pairs(std::int64_t tokens, std::int64_t ratio, std::int64_t most) {
+  const std::int64_t full = tokens / ratio;
+  const std::int64_t capped = most == 0 ? full : std::min(full, most);
+  const double rising = as_number(ratio) * as_number(capped) * as_number(capped - 1) / 2;
+  return rising + as_number(capped) * as_number(tokens - capped * ratio + 1);
+}
+
+}  // namespace
+
 double visible_pairs(const VisibleKeys& visible) {
+  if (visible.ratio > 0) {
+    const std::int64_t tokens = visible.queries;
+    return capped_sum(tokens, visible.window) +
+           compressed_pairs(tokens, visible.ratio, visible.selected);
+  }
   const std::int64_t most = smaller_limit(visible.window, visible.selected);
   if (!visible.causal) {
     const std::int64_t seen = most == 0 ? visible.keys : std::min(visible.keys, most);
@@ -231,7 +249,7 @@ std::vector<OperatorInfo> network_rows() {
       {"Attention",
        3,
        5,
-       {"causal", "window", "chunk", "selected", "sinks", "latent"},
+       {"causal", "window", "chunk", "selected", "ratio", "sinks", "latent"},
        attention_shapes,
        attention_flops,
        "attention of queries over keys and values, with what it hides"},

@@ -5,7 +5,9 @@
 //               attributes say, the choice of an Indexer and sinks [heads] -> [B, S, heads * Dv].
 //               causal (0 or 1), window (keys a query sees, its own included; 0: all), chunk (keys
 //               are seen from the start of the query's chunk on; 0: all), selected (keys that an
-//               indexer chose for each query; 0: all), sinks (0 or 1), latent (1: the values are
+//               indexer chose for each query; 0: all), ratio (of the keys, the last 1 / (1 + ratio)
+//               stand for `ratio` tokens each; window is about the others and selected about
+//               these), sinks (0 or 1), latent (1: the values are
 //               columns of the keys and are read with them; 0: not)
 //   Indexer     q [B, S, H, D], k [B, T, D], weights of the heads [B, S, H] (optional)
 //               -> choice [B, S, min(top_k, keys / block)]; block: keys that are chosen together
@@ -45,6 +47,7 @@ struct VisibleKeys {
   std::int64_t window = 0;
   std::int64_t chunk = 0;
   std::int64_t selected = 0;
+  std::int64_t ratio = 0;
 };
 double visible_pairs(const VisibleKeys& visible);
 

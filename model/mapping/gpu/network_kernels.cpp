@@ -1,0 +1,145 @@
+#include "model/mapping/gpu/network_kernels.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <variant>
+
+#include "workloads/ir/operators/networks.hpp"
+#include "workloads/ir/routing.hpp"
+
+namespace foretell {
+namespace {
+
+std::int64_t whole(const Op& op, const char* name) {
+  return std::get<std::int64_t>(op.attributes.at(name));
+}
+
+// Every expert that gets rows is a product of its own.
+Product grouped_product(const ExpertLayer& layer, std::int64_t n, std::int64_t k, double share) {
+  const ExpertShape& shape = layer.shape;
+  Product product;
+  product.rows = shape.rows;
+  product.batch = static_cast<std::int64_t>(shape.rows.size());
+  product.n = n;
+  product.k = k;
+  const std::int64_t routed =
+      std::accumulate(shape.rows.begin(), shape.rows.end(), std::int64_t{0});
+  product.m = (routed + product.batch - 1) / product.batch;
+  product.type = layer.type;
+  product.copies = layer.copies;
+  const double active = static_cast<double>(product.batch) / static_cast<double>(shape.held);
+  product.dram = layer.weights * (share * active * layer.missing);
+  return product;
+}
+
+// Rows that are read and written once each; they stay in L2.
+PassWork rows_pass(const char* name, std::int64_t rows, std::int64_t columns, double bytes,
+                   double accesses) {
+  PassWork work;
+  work.name = name;
+  work.operation = "Add";
+  work.rows = rows;
+  work.columns = columns;
+  work.element_bytes = bytes;
+  work.moved = Bytes(accesses * bytes * static_cast<double>(rows * columns));
+  return work;
+}
+
+}  // namespace
+
+ExpertShape expert_shape(const Graph& graph, const Op& op) {
+  const Shape& first = graph.tensor(op.inputs[3]).shape;
+  const Shape& choice = graph.tensor(op.inputs[2]).shape;
+  ExpertShape shape;
+  shape.top_k = choice.back();
+  shape.tokens = element_count(choice) / shape.top_k;
+  shape.hidden = first[1];
+  shape.intermediate = graph.tensor(op.inputs[4]).shape[1];
+  shape.experts = whole(op, "experts");
+  shape.held = first[0];
+  shape.gated = whole(op, "gated") != 0;
+  const auto routing = op.attributes.find("routing");
+  if (routing != op.attributes.end()) shape.routing = std::get<std::string>(routing->second);
+  shape.rows = rows_per_expert(parse_routing(shape.routing),
+                               {shape.tokens, shape.top_k, shape.experts, shape.held});
+  return shape;
+}
+
+void lower_experts(ProductKernels& products, PassKernels& passes, const ExpertLayer& layer,
+                   MappedOp& op) {
+  const ExpertShape& shape = layer.shape;
+  const std::int64_t wide = shape.intermediate * (shape.gated ? 2 : 1);
+  const double of_first =
+      static_cast<double>(wide) / static_cast<double>(wide + shape.intermediate);
+  const std::int64_t routed =
+      std::accumulate(shape.rows.begin(), shape.rows.end(), std::int64_t{0});
+  const double bytes = layer.activation_bytes;
+  passes.add(rows_pass("sort rows", routed, shape.hidden, bytes, 2), op);
+  products.add(grouped_product(layer, wide, shape.hidden, of_first), op);
+  passes.add(rows_pass("activation", routed, shape.intermediate, bytes, shape.gated ? 3 : 2), op);
+  products.add(grouped_product(layer, shape.hidden, shape.intermediate, 1 - of_first), op);
+  passes.add(rows_pass("weighted sum", routed, shape.hidden, bytes,
+                       1 + 1 / static_cast<double>(shape.top_k)),
+             op);
+  op.engine = "tensor";
+}
+
+StateSpace state_space_shape(const Graph& graph, const Op& op) {
+  const Shape& query = graph.tensor(op.inputs[0]).shape;
+  const Shape& value = graph.tensor(op.inputs[2]).shape;
+  StateSpace work;
+  work.function = std::get<std::string>(op.attributes.at("function"));
+  work.batch = value[0];
+  work.tokens = value[1];
+  work.key_heads = query[2];
+  work.heads = value[2];
+  work.key_dim = query[3];
+  work.value_dim = value[3];
+  work.chunk = std::min(whole(op, "chunk"), work.tokens);
+  return work;
+}
+
+void lower_state_space(ProductKernels& products, PassKernels& passes, const StateSpace& work,
+                       MappedOp& op) {
+  if (work.chunk <= 1) {
+    op.engine = "memory";
+    PassWork pass;
+    pass.name = work.function + " step";
+    pass.operation = "Add";
+    pass.rows = work.batch * work.heads * work.key_dim;
+    pass.columns = work.value_dim;
+    pass.element_bytes = 4;
+    pass.moved = work.moved;
+    pass.dram = work.dram;
+    return passes.add(pass, op);
+  }
+  const double macs = scan_macs_per_token(work.function, work.key_dim, work.value_dim, work.chunk);
+  Product product;
+  product.batch = work.batch * work.heads * ((work.tokens + work.chunk - 1) / work.chunk);
+  product.m = work.chunk;
+  product.n = work.value_dim;
+  product.k = std::max<std::int64_t>(1, std::llround(macs / static_cast<double>(product.n)));
+  product.type = work.type;
+  product.dram = work.dram;
+  products.add(product, op);
+}
+
+void lower_latent_attention(AttentionKernels& kernels, AttentionDimensions attention,
+                            const AttentionType& type, Bytes dram, MappedOp& op) {
+  if (attention.value_dim > 0 && attention.value_dim != attention.head_dim) {
+    constexpr std::int64_t kMultiple = 16;  // of columns that the matrix pipe takes
+    const std::int64_t mean = (attention.head_dim + attention.value_dim) / 2;
+    attention.head_dim = (mean + kMultiple - 1) / kMultiple * kMultiple;
+  }
+  kernels.add(attention, type, dram, op);
+}
+
+Bytes exchanged_bytes(const Op& exchange, Bytes tokens) {
+  const auto ranks = static_cast<double>(whole(exchange, "ranks"));
+  const auto choices = static_cast<double>(whole(exchange, "top_k"));
+  const double reached = ranks * (1 - std::pow(1 - 1 / ranks, choices));
+  return tokens * reached;
+}
+
+}  // namespace foretell

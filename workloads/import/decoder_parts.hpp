@@ -1,0 +1,156 @@
+// What a decoder is made of: a list of layers, each with a way to mix tokens and a feed-forward
+// network. Sizes are those of the whole network, or of one rank after shard_of_parts().
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "workloads/ir/dtype.hpp"
+
+namespace foretell {
+
+enum class MixerKind {
+  kNone,        // no tokens are mixed
+  kGrouped,     // softmax attention, several query heads per key head
+  kLatent,      // keys and values are made from a narrow latent of each token (MLA)
+  kCompressed,  // one key-value head; a window, and tokens that were compressed (DeepSeek-V4)
+  kLinear,      // a linear recurrence: Scan of workloads/ir/operators/networks.hpp
+};
+
+enum class HeadNorm { kNone, kPerHead, kWhole };  // of queries and keys
+
+// Few narrow heads that choose what attention reads (DSA, MSA).
+struct IndexerPart {
+  std::int64_t heads = 0;  // 0: none
+  std::int64_t head_dim = 0;
+  std::int64_t top_k = 0;  // blocks that are read
+  std::int64_t block = 1;  // keys of a block
+};
+
+struct MixerPart {
+  MixerKind kind = MixerKind::kGrouped;
+  std::int64_t heads = 0;
+  std::int64_t kv_heads = 0;
+  std::int64_t head_dim = 0;    // of queries and keys; linear: of keys
+  std::int64_t value_dim = 0;   // of a head of values
+  std::int64_t rotary_dim = 0;  // rotated columns of a head; 0: none
+  std::int64_t window = 0;      // keys that a query sees, its own included; 0: all
+  std::int64_t chunk = 0;       // keys are seen from the start of the chunk on; linear: see Scan
+  bool sinks = false;
+  bool qkv_bias = false;
+  bool output_bias = false;
+  HeadNorm head_norm = HeadNorm::kNone;
+  bool keys_are_values = false;   // one projection serves both
+  bool reads_earlier = false;     // the cache of an earlier layer: no keys and values of its own
+  std::int64_t gate_columns = 0;  // of a gate on the result, per head; 0: none
+  IndexerPart indexer;
+
+  // Latent and compressed.
+  std::int64_t query_rank = 0;  // 0: queries come straight from the hidden state
+  std::int64_t kv_rank = 0;
+  std::int64_t rope_dim = 0;  // columns of a key that all heads share
+  std::int64_t ratio = 0;     // tokens that become one; 0: none are compressed
+  std::int64_t output_groups = 1;
+  std::int64_t output_rank = 0;
+
+  // Linear; heads are those of values, kv_heads those of queries and keys.
+  std::string function;  // of Scan
+  std::int64_t conv_kernel = 0;
+  bool conv_bias = false;
+  std::int64_t decay_rank = 0;  // of the matrices that make the decay; 0: one full matrix or none
+  std::int64_t gate_rank = 0;
+  std::int64_t rate_rank = 0;   // RWKV: of the in-context learning rate
+  std::int64_t value_rank = 0;  // RWKV: of the residual of values
+  bool decay_per_key = false;   // else one decay per head
+  DType state_type = DType::kFp32;
+};
+
+enum class FeedForwardKind { kNone, kDense, kExperts };
+
+struct RouterPart {
+  std::string function = "softmax";  // softmax, sigmoid, sqrtsoftplus
+  std::int64_t groups = 1;
+  std::int64_t top_groups = 1;
+  bool bias = false;      // of the choice alone
+  bool by_token = false;  // a table from token to experts instead of scores
+};
+
+struct FeedForwardPart {
+  FeedForwardKind kind = FeedForwardKind::kDense;
+  std::int64_t intermediate = 0;
+  bool gated = true;
+  bool bias = false;
+  std::string activation = "silu";
+  std::int64_t experts = 0;
+  std::int64_t held = 0;  // of these on this rank
+  std::int64_t top_k = 0;
+  std::int64_t expert_intermediate = 0;
+  std::int64_t expert_hidden = 0;  // width of what experts read and give, if not the hidden size
+  std::int64_t shared_intermediate = 0;  // of all shared experts together; 0: none
+  bool shared_gate = false;              // one number per token that scales their result
+  bool dense_beside = false;             // a dense network works beside the experts
+  RouterPart router;
+};
+
+enum class LayerForm {
+  kPreNorm,   // norm, mixer, residual, norm, feed-forward, residual
+  kSandwich,  // … and a norm behind each of the two
+  kPostNorm,  // norms behind them only
+  kParallel,  // both read one norm of the input
+  kSingle,    // one norm, and either a mixer or a feed-forward network
+};
+
+struct LayerPart {
+  MixerPart mixer;
+  FeedForwardPart feed_forward;
+  LayerForm form = LayerForm::kPreNorm;
+};
+
+// Which weights a checkpoint stores in its narrow format.
+struct CheckpointFormat {
+  std::string dtype;  // a precision policy that runs it as published; "": not stated
+  std::string name;   // for people: "FP8, blocks of 128x128"
+  bool experts_only = false;
+  bool attention = true;  // projections of attention, too
+  bool fp8_cache = false;
+};
+
+// A transformer over patches of images beside the decoder.
+struct TowerPart {
+  std::string name;  // "vision tower"; "": none
+  std::int64_t layers = 0;
+  std::int64_t hidden = 0;
+  std::int64_t heads = 0;
+  std::int64_t attention_width = 0;  // of queries; hidden where it says nothing else
+  std::int64_t intermediate = 0;
+  bool gated = false;
+  bool bias = true;
+  std::int64_t patch = 0;           // side of a patch in pixels
+  std::int64_t patch_elements = 0;  // numbers of a patch, all channels and frames
+  std::int64_t positions = 0;       // rows of a table of positions
+  std::int64_t merge = 1;           // patches along a side that become one token
+  std::int64_t merger_width = 0;    // of the hidden layer of the projector; 0: one matrix
+  std::int64_t merger_copies = 1;   // projectors
+  std::int64_t output = 0;          // width of a token of the decoder
+};
+std::int64_t parameters_of(const TowerPart& tower);
+
+struct DecoderParts {
+  std::vector<LayerPart> layers;
+  bool layer_norm = false;             // LayerNorm instead of RMS
+  bool norm_weights = true;            // norms have weights
+  std::int64_t streams = 1;            // residual streams (hyper-connections)
+  std::int64_t draft_layers = 0;       // heads that predict further tokens (MTP)
+  std::int64_t per_layer_columns = 0;  // of an embedding of its own for every layer; 0: none
+  std::int64_t per_layer_vocab = 0;
+  TowerPart tower;
+
+  bool empty() const { return layers.empty(); }
+};
+
+// Most keys that a layer of these reads back; 0: all of the context.
+std::int64_t cached_window(const MixerPart& mixer);
+
+}  // namespace foretell
