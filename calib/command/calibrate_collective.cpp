@@ -12,6 +12,7 @@
 #include "calib/fit/kernel_fit.hpp"
 #include "hw/spec/gpu_catalog.hpp"
 #include "hw/spec/gpu_factors.hpp"
+#include "hw/spec/kernel_library.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/predict/collective_rows.hpp"
@@ -41,7 +42,8 @@ std::map<std::string, Table> read_tables(const GemmFitCommand& command,
     const CollectiveRow call = read_collective_row(cells, row);
     if (!names.is_device(call.gpu)) return false;
     if (!command.framework.empty() && !starts_with(call.library, command.framework)) return false;
-    if (call.library != "nccl" && !is_custom(call)) return false;
+    const bool is_common = call.library == kernel_libraries().choice().collectives;
+    if (!is_common && !is_custom(call)) return false;
     Table& table = tables[collective_table(call)];
     Table::Sample sample;
     sample.row = call;

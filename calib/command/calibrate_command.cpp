@@ -243,7 +243,7 @@ void add_fit_command(CLI::App& calibrate, Session& session) {
       "Example:\n"
       "  foretell calibrate fit --device inferentia2 --table measured.csv -o calib/factors\n"
       "  foretell calibrate fit --device host --measurements measurements.jsonl\n"
-      "  foretell calibrate fit --device l40s --measurements l40s.jsonl");
+      "  foretell calibrate fit --device DEVICE --measurements FILE.jsonl");
   command->add_option("--device", options->device, "device, for example inferentia2")->required();
   command
       ->add_option("--table", options->table,

@@ -22,6 +22,7 @@
 #include "calib/validate/statistics.hpp"
 #include "hw/spec/gemm_factors_file.hpp"
 #include "hw/spec/gpu_catalog.hpp"
+#include "hw/spec/kernel_library.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/forecast/request_fields.hpp"
@@ -36,7 +37,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kSplit =
     "families of equal (n, k); a quarter of them, by hash, is held out on every device";
-constexpr const char* kPriorLibrary = "trtllm";  // whose products run in the vendor's library, too
 constexpr std::int64_t kMaxSeed = std::int64_t{1} << 53;
 constexpr std::int64_t kMaxCopies = 1'000'000;
 
@@ -107,10 +107,10 @@ void collect(const MeasuredTable& table, const GpuDeviceSpec& device, const Gemm
 // The factors to start from: of the same chip with another library, or of the nearest chip.
 ChosenGemmFactors prior_of(const GpuDeviceSpec& device, const TableKey& key) {
   GemmFactorsLibrary library(gemm_factors_folder());
-  ChosenGemmFactors chosen = library.choose(device, kPriorLibrary, key.second);
+  ChosenGemmFactors chosen = library.choose(device, kernel_libraries().choice().networks, key.second);
   if (chosen.set.framework == key.first) {  // what an earlier fit of these rows left
     library.hold_out(device.id);
-    chosen = library.choose(device, kPriorLibrary, key.second);
+    chosen = library.choose(device, kernel_libraries().choice().networks, key.second);
   }
   if (chosen.note.empty()) {
     chosen.note =

@@ -1,10 +1,10 @@
 #include "hw/spec/attention_factors_library.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include "hw/spec/data_folder.hpp"
 #include "hw/spec/follow_override.hpp"
+#include "hw/spec/gpu_architecture.hpp"
 #include "hw/spec/gpu_catalog.hpp"
 #include "hw/spec/gpu_transfer.hpp"
 #include "hw/spec/sm_ports.hpp"
@@ -12,15 +12,7 @@
 namespace foretell {
 namespace {
 
-constexpr double kSpecialFunctions = 16;  // exponentials of an SM per cycle [CUDAPG]
 constexpr double kScores = 64;            // unit of AttentionFactors::score
-
-const GpuDeviceSpec& teacher_spec(const std::string& id) {
-  static std::map<std::string, GpuDeviceSpec> known;
-  const auto found = known.find(id);
-  if (found != known.end()) return found->second;
-  return known.emplace(id, GpuCatalog().load(id).spec.device).first->second;
-}
 
 void follow_overrides(AttentionFactors& factors, const GpuDeviceSpec& device) {
   const GpuDeviceSpec& published = published_device(device);
@@ -39,7 +31,7 @@ ChosenAttentionFactors AttentionFactorsLibrary::choose(
   fields(list, chosen.factors);
   read_factor_set(found.set, list);
   if (found.device != device.id) {
-    carry_over(chosen.factors, teacher_spec(found.device), device);
+    carry_over(chosen.factors, *find_published_device(found.device), device);
   } else {
     follow_overrides(chosen.factors, device);
   }
@@ -60,13 +52,14 @@ AttentionFactors ideal_attention_factors(const GpuDeviceSpec& device, const std:
   factors.dram_efficiency = 1;
   factors.overlap = kHardMaximum;
   factors.l2_share = 1;
-  factors.l2_feed = BytesPerCycle(kL2Port);
-  factors.sm_feed = BytesPerCycle(kSharedMemoryPort);
+  const GpuArchitecture& architecture = gpu_architecture(device.architecture);
+  factors.l2_feed = BytesPerCycle(architecture.l2_port);
+  factors.sm_feed = BytesPerCycle(architecture.shared_port);
   factors.mma_efficiency = 1;
   const double per_cycle =
       dense_rate(device, type).value() / device.sms / device.clock.boost.value();
   const double products = 4 * kScores * head_dim / per_cycle;
-  factors.score = Cycles(std::max(0.0, kScores / kSpecialFunctions - products));
+  factors.score = Cycles(std::max(0.0, kScores / architecture.exponentials - products));
   return factors;
 }
 

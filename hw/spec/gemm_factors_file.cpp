@@ -5,8 +5,10 @@
 #include <algorithm>
 
 #include "hw/spec/follow_override.hpp"
+#include "hw/spec/gpu_architecture.hpp"
 #include "hw/spec/gpu_catalog.hpp"
 #include "hw/spec/gpu_transfer.hpp"
+#include "hw/spec/kernel_library.hpp"
 #include "hw/spec/transfer_intervals.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
@@ -18,12 +20,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kBlackwell = "b200-sxm";  // the measured chip of that generation
 constexpr double kWiden = 2;  // of the interval, where no chip has shown how far it is
 
 double ratio_at(const Node& list, std::size_t index) {
   if (!list.is_list() || list.items.size() != 2) {
-    throw UserError(list.where() + ": interval80: wanted are two numbers: [low, high]");
+    throw UserError(list.where() + ": interval80: expected are two numbers: [low, high]");
   }
   return parse_quantity(list.items[index].text, Dimension{});
 }
@@ -50,7 +51,7 @@ GemmFactorSet read_set(const Node& node, Problems& problems) {
 }
 
 bool has_tensor_memory_accelerator(const std::string& architecture) {
-  return architecture == "hopper" || architecture == "blackwell";
+  return gpu_architecture(architecture).tensor_memory_accelerator > 0;
 }
 
 // Types whose kernels are the same but for the name, or nearly. INT8 with that accelerator is the
@@ -68,25 +69,19 @@ std::vector<std::string> like(const std::string& dtype, const std::string& archi
   return {dtype};
 }
 
-// Devices to learn from, the nearest generation first: chips with the tensor memory accelerator
-// and chips without it have different kernels.
-std::vector<std::string> teachers(const std::string& architecture) {
-  if (architecture == "hopper") return {"h100-sxm", "h200-sxm", "b200-sxm", "a100-sxm"};
-  if (architecture == "blackwell") return {"b200-sxm", "h200-sxm", "h100-sxm", "a100-sxm"};
-  return {"a100-sxm", "h100-sxm", "h200-sxm", "b200-sxm"};
-}
-
 bool has_no_quantising_pass(const std::string& dtype) {
   return dtype == "int8" || dtype == "fp8_static";
 }
 
-// Blackwell applies the scales of blocks in its matrix pipe. What comes nearest before it are
-// persistent FP8 kernels behind one quantising pass (CUTLASS, as SGLang calls it), not those that
-// scale blocks on the vector pipe.
-constexpr const char* kPersistentFp8 = "sglang";
+// Where the matrix pipe applies the scales of blocks, what comes nearest on chips whose pipe does
+// not are persistent FP8 kernels after one quantising pass, not those that scale blocks on the
+// vector pipe.
+bool is_scaled_by_block(const std::string& dtype) {
+  return dtype == "fp8_block" || dtype == "nvfp4";
+}
 
-bool scales_in_matrix_pipe(const std::string& architecture, const std::string& dtype) {
-  return architecture == "blackwell" && (dtype == "fp8_block" || dtype == "nvfp4");
+bool scales_in_matrix_pipe(const std::string& architecture) {
+  return gpu_architecture(architecture).scales_blocks > 0;
 }
 
 void follow_overrides(GemmFactors& factors, const GpuDeviceSpec& device) {
@@ -153,7 +148,7 @@ const GemmFactorSet* GemmFactorsLibrary::find(const std::string& device,
     for (const GemmFactorSet& set : file.sets) {
       if (set.dtype != dtype) continue;
       if (set.framework == framework) return &set;
-      if (any == nullptr || set.framework == "trtllm") any = &set;
+      if (any == nullptr || set.framework == kernel_libraries().choice().networks) any = &set;
     }
   }
   return any;
@@ -162,17 +157,19 @@ const GemmFactorSet* GemmFactorsLibrary::find(const std::string& device,
 ChosenGemmFactors GemmFactorsLibrary::choose(const GpuDeviceSpec& device,
                                              const std::string& framework,
                                              const std::string& dtype) const {
+  std::vector<std::string> fitted;
+  for (const GemmFactorsFile& file : files_) fitted.push_back(file.device);
   std::vector<std::string> devices = {device.id};
-  for (std::string& teacher : teachers(device.architecture)) {
-    if (teacher != device.id) devices.push_back(std::move(teacher));
-  }
+  for (std::string& teacher : nearest_devices(device, fitted)) devices.push_back(std::move(teacher));
+  const bool scales = is_scaled_by_block(dtype) && scales_in_matrix_pipe(device.architecture);
   for (const std::string& similar : like(dtype, device.architecture)) {
     for (const std::string& from : devices) {
+      const GpuDeviceSpec* teacher = find_published_device(from);
       const bool scaled_otherwise =
-          from != kBlackwell && scales_in_matrix_pipe(device.architecture, dtype);
+          scales && from != device.id && !scales_in_matrix_pipe(teacher->architecture);
       if (scaled_otherwise && similar != "fp8") continue;
       const GemmFactorSet* found =
-          find(from, scaled_otherwise ? kPersistentFp8 : framework, similar);
+          find(from, scaled_otherwise ? kernel_libraries().choice().scaled_in_pipe : framework, similar);
       if (found == nullptr) continue;
       ChosenGemmFactors chosen{*found, ""};
       if (has_no_quantising_pass(dtype)) {
@@ -182,7 +179,7 @@ ChosenGemmFactors GemmFactorsLibrary::choose(const GpuDeviceSpec& device,
       }
       const bool other_kernels = !framework.empty() && found->framework != framework;
       if (from != device.id) {
-        carry_over(chosen.set.factors, found->dtype, GpuCatalog().load(from).spec.device, device);
+        carry_over(chosen.set.factors, found->dtype, *teacher, device);
         const auto shown = transfer_interval80("gemm", device.architecture, from);
         chosen.set.interval_low = shown ? std::min(shown->first, found->interval_low)
                                         : 1 - kWiden * (1 - found->interval_low);

@@ -64,7 +64,8 @@ class GemmFactorsLibrary {
 
   // What was fitted for the device, framework and type. What was not is taken from the nearest:
   // the same device and another type of the same pipe, then devices of the same generation, then
-  // others. `framework` may be empty: trtllm, or the first that there is. Taken from another
+  // others. `framework` may be empty: that of networks, or
+  // the first that there is. Taken from another
   // device, latencies stay cycles and rates bytes per cycle; the launch follows the floor of the
   // chip, the matrix pipe its reachable rate. UserError when there is nothing at all to take.
   ChosenGemmFactors choose(const GpuDeviceSpec& device, const std::string& framework,

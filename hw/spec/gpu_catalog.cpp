@@ -3,13 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 #include <set>
+#include <tuple>
 
 #include "hw/spec/data_folder.hpp"
 #include "hw/spec/follow_override.hpp"
 #include "hw/spec/gpu_fields.hpp"
 #include "hw/spec/overrides.hpp"
 #include "hw/spec/parameter_list.hpp"
+#include "hw/spec/gpu_architecture.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
 #include "model/base/text.hpp"
@@ -22,9 +26,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kFollows = "follows device.sms and device.clock.boost, or device.power_watts";
-
-const std::vector<std::string> kArchitectures = {
-    "pascal", "volta", "turing", "ampere", "ada", "hopper", "blackwell", "blackwell-sm120"};
 
 std::string normal(std::string_view id) {
   std::string name = to_lower(id);
@@ -50,11 +51,11 @@ std::string find_in(const std::vector<std::string>& known, const char* kind, std
 
 std::string read_architecture(const Node& root) {
   std::string name = text_of(root, "architecture");
-  if (std::find(kArchitectures.begin(), kArchitectures.end(), name) != kArchitectures.end()) {
-    return name;
-  }
-  throw UserError(fmt::format("{}: architecture: {}", root.find("architecture")->where(),
-                              unknown_name("architecture", name, kArchitectures).what()));
+  const std::vector<std::string> known = gpu_architectures();
+  if (std::find(known.begin(), known.end(), name) != known.end()) return name;
+  throw UserError(fmt::format("{}: architecture: {}; a new one is a file in hw/cores/gpu/",
+                              root.find("architecture")->where(),
+                              unknown_name("architecture", name, known).what()));
 }
 
 void check_gpu(const GpuSystemSpec& spec, std::string_view where, Problems& problems) {
@@ -220,14 +221,45 @@ LoadedGpuSystem GpuCatalog::load(std::string_view system,
   return loaded;
 }
 
+const GpuDeviceSpec* find_published_device(const std::string& id) {
+  static std::map<std::string, std::optional<GpuDeviceSpec>> known;
+  const auto [place, is_new] = known.try_emplace(id);
+  if (is_new) {
+    const GpuCatalog catalog;
+    const std::vector<std::string> ids = catalog.devices();
+    if (std::find(ids.begin(), ids.end(), id) != ids.end()) {
+      place->second = catalog.load(id).spec.device;
+    }
+  }
+  return place->second ? &*place->second : nullptr;
+}
+
 const GpuDeviceSpec& published_device(const GpuDeviceSpec& device) {
-  static std::map<std::string, GpuDeviceSpec> known;
-  const auto found = known.find(device.id);
-  if (found != known.end()) return found->second;
-  const GpuCatalog catalog;
-  const std::vector<std::string> ids = catalog.devices();
-  if (std::find(ids.begin(), ids.end(), device.id) == ids.end()) return device;
-  return known.emplace(device.id, catalog.load(device.id).spec.device).first->second;
+  const GpuDeviceSpec* found = find_published_device(device.id);
+  return found == nullptr ? device : *found;
+}
+
+std::vector<std::string> nearest_devices(const GpuDeviceSpec& device,
+                                         const std::vector<std::string>& fitted) {
+  struct Teacher {
+    double architecture;
+    double memory;
+    std::string id;
+    bool operator<(const Teacher& other) const {
+      return std::tie(architecture, memory, id) <
+             std::tie(other.architecture, other.memory, other.id);
+    }
+  };
+  std::set<Teacher> teachers;
+  for (const std::string& id : fitted) {
+    const GpuDeviceSpec* from = id == device.id ? nullptr : find_published_device(id);
+    if (from == nullptr) continue;
+    teachers.insert({architecture_distance(device.architecture, from->architecture),
+                     std::abs(std::log(from->hbm.bandwidth / device.hbm.bandwidth)), id});
+  }
+  std::vector<std::string> order;
+  for (const Teacher& teacher : teachers) order.push_back(teacher.id);
+  return order;
 }
 
 }  // namespace foretell

@@ -60,5 +60,12 @@ class GpuCatalog {
 
 // The device as its file describes it, without overrides; one that has no file is its own.
 const GpuDeviceSpec& published_device(const GpuDeviceSpec& device);
+// The same by id; null for one that hw/ does not have.
+const GpuDeviceSpec* find_published_device(const std::string& id);
+
+// The chips of `fitted` that factors may come from, the nearest first: by architecture_distance(),
+// then by the ratio of the rates of their memories. `device` itself is not among them.
+std::vector<std::string> nearest_devices(const GpuDeviceSpec& device,
+                                         const std::vector<std::string>& fitted);
 
 }  // namespace foretell

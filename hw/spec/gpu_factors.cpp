@@ -7,6 +7,7 @@
 #include "hw/spec/data_folder.hpp"
 #include "hw/spec/follow_override.hpp"
 #include "hw/spec/gemm_factors_file.hpp"
+#include "hw/spec/gpu_architecture.hpp"
 #include "hw/spec/gpu_catalog.hpp"
 #include "hw/spec/overrides.hpp"
 #include "hw/spec/sm_ports.hpp"
@@ -24,8 +25,9 @@ constexpr const char* kVectorType = "fp32";
 
 // Tables of products that do without the matrix pipe, the nearest first.
 std::vector<std::string> vector_tables(bool batched) {
-  if (batched) return {"pytorch bmm fp32", "pytorch linear fp32"};
-  return {"pytorch linear fp32"};
+  const std::string linear = GpuFactors::eager_table("linear");
+  if (batched) return {GpuFactors::eager_table("bmm"), linear};
+  return {linear};
 }
 
 // One hash of all files, so that a record says with which numbers it was made.
@@ -37,21 +39,17 @@ std::string hash_of_folders(const std::vector<fs::path>& folders) {
   return content_hash(bytes);
 }
 
-CollectiveFactors choose_collectives(const GpuDeviceSpec& device) {
+CollectiveFactors choose_collectives(const GpuDeviceSpec& device, const std::string& library) {
   static const KernelFactorsLibrary kLibrary(collective_factors_folder());
-  const KernelFactorSet nccl = kLibrary.choose(device, {"nccl"}).set;
-  const KernelFactorSet custom = kLibrary.choose(device, {"vllm_custom graph"}).set;
+  const KernelChoice& choice = kernel_libraries().choice();
+  const std::string& own = kernel_libraries().of_networks(library).custom_sums;
+  const std::string& sums = own.empty() ? choice.custom_sums : own;
+  const KernelFactorSet nccl = kLibrary.choose(device, {choice.collectives}).set;
+  const KernelFactorSet custom = kLibrary.choose(device, {sums + " graph"}).set;
   return {link_factors(nccl),
           link_factors(custom),
           {nccl.interval_low, nccl.interval_high},
           {custom.interval_low, custom.interval_high}};
-}
-
-double resident_share(const std::string& device) {
-  static std::map<std::string, double> shares;
-  const auto known = shares.find(device);
-  if (known != shares.end()) return known->second;
-  return shares[device] = GpuCatalog().load(device).spec.device.l2.resident_share;
 }
 
 GemmFactors& of_l2(ProductFactors& factors) { return factors.gemm; }
@@ -79,7 +77,7 @@ std::optional<ChosenOperatorFactors<Factors>> choose_operator(
     fields(list, chosen.factors);
     read_factor_set(set.set, list);
     if (set.device != device.id) {
-      of_l2(chosen.factors).l2_share *= device.l2.resident_share / resident_share(set.device);
+      of_l2(chosen.factors).l2_share *= device.l2.resident_share / find_published_device(set.device)->l2.resident_share;
     }
     follow_launch(chosen.factors, device);
     return chosen;
@@ -98,11 +96,11 @@ const GemmFactorsLibrary& library_in(const std::string& folder) {
 // The tables of TensorRT's plugins are times of layers as its profiler sees them, 5 to 8 us more
 // than a kernel takes: in a graph the launch is that of other products.
 GemmFactors in_graph(const GpuDeviceSpec& device, const GemmFactorsLibrary& library,
-                     const std::string& type) {
-  const GemmFactorSet set = library.choose(device, "", type).set;
+                     const std::string& kernels, const std::string& type) {
+  const GemmFactorSet set = library.choose(device, kernels, type).set;
   GemmFactors factors = set.factors;
   if (!ends_with(set.dtype, "_sq") && !ends_with(set.dtype, "_wo")) return factors;
-  const Seconds gap = library.choose(device, "", "bf16").set.factors.launch;
+  const Seconds gap = library.choose(device, kernels, "bf16").set.factors.launch;
   const Seconds profiler = std::max(Seconds(0), factors.launch - gap);
   factors.launch = std::min(factors.launch, gap);
   factors.gemv_launch = std::max(gap, factors.gemv_launch - profiler);
@@ -112,8 +110,11 @@ GemmFactors in_graph(const GpuDeviceSpec& device, const GemmFactorsLibrary& libr
 }  // namespace
 
 GpuFactors::GpuFactors(const GpuDeviceSpec& device, const std::string& which,
-                       std::vector<std::string> set)
-    : device_(device), set_(std::move(set)) {
+                       std::vector<std::string> set, std::string library)
+    : device_(device), set_(std::move(set)), library_(std::move(library)) {
+  if (kernel_libraries().of_networks(library_).id == kernel_libraries().choice().networks) {
+    library_.clear();  // the nearest of any library where it has no factors
+  }
   GemmFactors products;
   AttentionFactors attention;
   apply_set(products, attention);  // finds mistakes before the work
@@ -127,7 +128,7 @@ GpuFactors::GpuFactors(const GpuDeviceSpec& device, const std::string& which,
   folder_ = folder.string();
   id_ = "gpu@" + hash_of_folders({folder, attention_factors_folder(), collective_factors_folder(),
                                   operator_factors_folder()});
-  collectives_ = choose_collectives(device);
+  collectives_ = choose_collectives(device, library_);
 }
 
 void GpuFactors::apply_set(GemmFactors& products, AttentionFactors& attention) const {
@@ -145,7 +146,7 @@ GemmFactors GpuFactors::gemm(const std::string& type, bool batched) const {
     if (const auto chosen = product(vector_tables(batched))) return chosen->factors.gemm;
   }
   GemmFactors factors =
-      folder_.empty() ? ideal_gemm_factors(device_) : in_graph(device_, library_in(folder_), type);
+      folder_.empty() ? ideal_gemm_factors(device_) : in_graph(device_, library_in(folder_), library_, type);
   AttentionFactors attention;
   apply_set(factors, attention);
   return factors;
@@ -156,7 +157,7 @@ Ratio80 GpuFactors::gemm_interval80(const std::string& type, bool batched) const
   if (on_vector_pipe(type)) {
     if (const auto chosen = product(vector_tables(batched))) return chosen->interval80;
   }
-  const GemmFactorSet set = library_in(folder_).choose(device_, "", type).set;
+  const GemmFactorSet set = library_in(folder_).choose(device_, library_, type).set;
   return {set.interval_low, set.interval_high};
 }
 
@@ -168,6 +169,12 @@ std::optional<ChosenAttentionFactors> GpuFactors::attention(
   GemmFactors products;
   apply_set(products, chosen.factors);
   return chosen;
+}
+
+const KernelLibrary& GpuFactors::library() const { return kernel_libraries().of_networks(library_); }
+
+std::string GpuFactors::eager_table(const std::string& family) {
+  return kernel_libraries().choice().eager + ' ' + family + ' ' + kVectorType;
 }
 
 bool GpuFactors::on_vector_pipe(const std::string& type) const {
@@ -182,7 +189,7 @@ std::optional<ChosenOperatorFactors<ProductFactors>> GpuFactors::product(
   auto chosen = choose_operator<ProductFactors>(device_, tables);
   if (!chosen) return chosen;
   GemmFactors& products = chosen->factors.gemm;
-  products.launch = library_in(folder_).choose(device_, "", kVectorType).set.factors.launch;
+  products.launch = library_in(folder_).choose(device_, library_, kVectorType).set.factors.launch;
   AttentionFactors attention;
   apply_set(products, attention);
   return chosen;
@@ -218,18 +225,19 @@ std::string GpuFactors::note(const std::string& type) const {
     if (chosen && chosen->device == device_.id) return "";
     if (chosen) return type + ": factors of " + chosen->table + " on " + chosen->device;
   }
-  const std::string note = library_in(folder_).choose(device_, "", type).note;
+  const std::string note = library_in(folder_).choose(device_, library_, type).note;
   return note.empty() ? "" : type + ": " + note;
 }
 
 GemmFactors ideal_gemm_factors(const GpuDeviceSpec& device) {
   GemmFactors factors;
   const GpuDeviceSpec& published = published_device(device);
+  const GpuArchitecture& architecture = gpu_architecture(device.architecture);
   factors.launch = device.launch_floor;
   factors.mma_efficiency = follow_share(1, published.reachable_rate, device.reachable_rate);
-  factors.sm_feed = BytesPerCycle(kSharedMemoryPort);
-  factors.l2_feed = BytesPerCycle(kL2Port);
-  factors.epilogue = BytesPerCycle(kL2Port);
+  factors.sm_feed = BytesPerCycle(architecture.shared_port);
+  factors.l2_feed = BytesPerCycle(architecture.l2_port);
+  factors.epilogue = BytesPerCycle(architecture.l2_port);
   factors.overlap = kHardMaximum;
   return factors;
 }

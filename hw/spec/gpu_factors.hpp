@@ -13,6 +13,7 @@
 #include "hw/spec/catalog.hpp"
 #include "hw/spec/gemm_factors.hpp"
 #include "hw/spec/gpu_spec.hpp"
+#include "hw/spec/kernel_library.hpp"
 #include "hw/spec/link_factors.hpp"
 #include "hw/spec/operator_factors.hpp"
 
@@ -44,8 +45,14 @@ class GpuFactors {
   // UserError when there is no such folder. `set` are overrides of factors of every type of
   // products, "factors.launch=1 us", and of attention, "factors.attention.score=2 cycles";
   // UserError for what cannot be set.
+  // `library` is whose kernels the network runs, "": that of hw/kernels/choice.yaml.
   GpuFactors(const GpuDeviceSpec& device, const std::string& which,
-             std::vector<std::string> set = {});
+             std::vector<std::string> set = {}, std::string library = "");
+
+  const KernelLibrary& library() const;
+
+  // The table of single operators of a family ("conv") that do without the matrix pipe.
+  static std::string eager_table(const std::string& family);
 
   // For a type of gemm_library.hpp. UserError when no chip has factors for one like it. FP32 that
   // the matrix pipe does not take has those of the vector pipe, of one product or of many in one
@@ -82,7 +89,8 @@ class GpuFactors {
 
   GpuDeviceSpec device_;
   std::vector<std::string> set_;
-  std::string folder_;  // "": none
+  std::string library_;  // "": that of networks
+  std::string folder_;   // "": none
   std::string id_ = "none";
   std::optional<CollectiveFactors> collectives_;
 };

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 
+#include "hw/spec/gpu_architecture.hpp"
 #include "model/base/text.hpp"
 
 namespace foretell {
 namespace {
 
-constexpr double kExposedScore = 64.0 / 16;  // cycles of 64 exponentials of an SM [CUDAPG]
+constexpr double kScoresAtOnce = 64;         // unit of AttentionFactors::score
 constexpr double kFp32Conversion = 0.5;      // of the instructions that widen weights; others INT
 
 double per_cycle(double rate, const GpuDeviceSpec& device) {
@@ -85,9 +86,11 @@ void carry_over(AttentionFactors& factors, const GpuDeviceSpec& teacher,
   factors.sm_feed *= wider;
   factors.prologue /= wider;
   const bool takes_turns =
-      device.architecture == "blackwell" && teacher.architecture != "blackwell";
+      gpu_architecture(device.architecture).tensor_memory > 0 &&
+      gpu_architecture(teacher.architecture).tensor_memory == 0;
   if (takes_turns && factors.score > Cycles(0)) {
-    factors.score = std::max(factors.score, Cycles(kExposedScore));
+    const double exponentials = gpu_architecture(device.architecture).exponentials;
+    factors.score = std::max(factors.score, Cycles(kScoresAtOnce / exponentials));
   }
 }
 

@@ -13,8 +13,8 @@
 // Plugins of TensorRT: launches are cycles of the clock, a split keeps its time, and half of a
 // stage over narrow weights goes with the FP32 rate of an SM, on which they are widened.
 // Attention: a wider matrix pipe also has a wider feed into the SM and a shorter start of a thread
-// block, which is the filling of its stages; on Blackwell the exponentials of one tile count whole,
-// because its tiles take turns.
+// block, which is the filling of its stages; where tensor memory is new, the exponentials of one
+// tile count whole, because its tiles take turns.
 #pragma once
 
 #include <string>

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "hw/spec/gpu_catalog.hpp"
 #include "hw/spec/transfer_intervals.hpp"
 #include "model/base/errors.hpp"
 #include "model/config/document.hpp"
@@ -18,7 +19,7 @@ constexpr double kUnmeasured = 2;  // of the interval, where no chip has shown h
 
 double bound_at(const Node& list, std::size_t index) {
   if (!list.is_list() || list.items.size() != 2) {
-    throw UserError(list.where() + ": interval80: wanted are two numbers: [low, high]");
+    throw UserError(list.where() + ": interval80: expected are two numbers: [low, high]");
   }
   return parse_quantity(list.items[index].text, Dimension{});
 }
@@ -40,31 +41,6 @@ KernelFactorSet read_set(const Node& node) {
   }
   if (const Node* evidence = node.find("evidence")) set.evidence = read_fit_evidence(*evidence);
   return set;
-}
-
-// Measured chips, the nearest generation first.
-std::vector<std::string> nearest_devices(const GpuDeviceSpec& device) {
-  static const std::vector<std::string> kHopper = {"h100-sxm", "h200-sxm",       "b200-sxm",
-                                                   "a100-sxm", "a100-pcie-40gb", "v100-pcie-32gb"};
-  static const std::vector<std::string> kBlackwell = {
-      "b200-sxm", "h200-sxm", "h100-sxm", "a100-sxm", "a100-pcie-40gb", "v100-pcie-32gb"};
-  static const std::vector<std::string> kOlder = {
-      "v100-pcie-32gb", "a100-pcie-40gb", "p100-pcie-16gb", "t4",
-      "a100-sxm",       "h100-sxm",       "h200-sxm",       "b200-sxm"};
-  static const std::vector<std::string> kOthers = {
-      "a100-sxm",       "a100-pcie-40gb", "l40s",     "v100-pcie-32gb", "t4",
-      "p100-pcie-16gb", "h100-sxm",       "h200-sxm", "b200-sxm"};
-  const std::string& architecture = device.architecture;
-  const bool older =
-      architecture == "pascal" || architecture == "volta" || architecture == "turing";
-  std::vector<std::string> order = {device.id};
-  for (const std::string& teacher : architecture == "hopper"      ? kHopper
-                                    : architecture == "blackwell" ? kBlackwell
-                                    : older                       ? kOlder
-                                                                  : kOthers) {
-    if (teacher != device.id) order.push_back(teacher);
-  }
-  return order;
 }
 
 }  // namespace
@@ -168,7 +144,14 @@ std::vector<std::string> KernelFactorsLibrary::tables() const {
 
 ChosenFactorSet KernelFactorsLibrary::choose(const GpuDeviceSpec& device,
                                              const std::vector<std::string>& tables) const {
-  for (const std::string& from : nearest_devices(device)) {
+  std::vector<std::string> fitted;
+  for (const KernelFactorsFile& file : files_) fitted.push_back(file.device);
+  const auto has_one = [&](const std::string& table) { return find(device.id, table) != nullptr; };
+  std::vector<std::string> devices = {device.id};
+  if (std::none_of(tables.begin(), tables.end(), has_one)) {
+    devices = nearest_devices(device, fitted);
+  }
+  for (const std::string& from : devices) {
     for (const std::string& table : tables) {
       const KernelFactorSet* set = find(from, table);
       if (set == nullptr) continue;

@@ -1,10 +1,8 @@
-// What one SM can move at best, before calibration says more.
+// How the maximum of times is written where nothing is fitted.
 #pragma once
 
 namespace foretell {
 
-inline constexpr double kSharedMemoryPort = 128;  // bytes per cycle of an SM [CUDAPG]
-inline constexpr double kL2Port = 64;             // bytes per cycle of an SM [NVA100W]
-inline constexpr double kHardMaximum = 100;       // exponent at which overlap is perfect
+inline constexpr double kHardMaximum = 100;  // exponent at which overlap is perfect
 
 }  // namespace foretell

@@ -21,12 +21,12 @@ TransferInterval read_interval(const Node& node) {
   interval.kernels = node.required("kernels", "intervals").as_text("kernels");
   const Node& generation = node.required("generation", "intervals");
   if (generation.text != "same" && generation.text != "other") {
-    throw UserError(generation.where() + ": generation: wanted is 'same' or 'other'");
+    throw UserError(generation.where() + ": generation: expected is 'same' or 'other'");
   }
   interval.same_generation = generation.text == "same";
   const Node& bounds = node.required("interval80", "intervals");
   if (!bounds.is_list() || bounds.items.size() != 2) {
-    throw UserError(bounds.where() + ": interval80: wanted are two numbers: [low, high]");
+    throw UserError(bounds.where() + ": interval80: expected are two numbers: [low, high]");
   }
   interval.low = number_of(bounds.items[0]);
   interval.high = number_of(bounds.items[1]);
@@ -48,13 +48,6 @@ const std::vector<TransferInterval>& known_intervals() {
     return parse_transfer_intervals(read_text_file(path), path.string());
   }();
   return kAll;
-}
-
-const std::string& architecture_of_chip(const std::string& device) {
-  static std::map<std::string, std::string> known;
-  const auto [place, is_new] = known.try_emplace(device);
-  if (is_new) place->second = GpuCatalog().load(device).spec.device.architecture;
-  return place->second;
 }
 
 }  // namespace
@@ -93,7 +86,8 @@ std::optional<std::pair<double, double>> transfer_interval80(const std::string& 
                                                              const std::string& architecture,
                                                              const std::string& from) {
   std::optional<std::pair<double, double>> of_others;
-  const bool same = architecture_of_chip(from) == architecture;
+  const GpuDeviceSpec* teacher = find_published_device(from);
+  const bool same = teacher != nullptr && teacher->architecture == architecture;
   for (const TransferInterval& interval : known_intervals()) {
     if (interval.kernels != kernels) continue;
     if (interval.same_generation == same) return std::pair(interval.low, interval.high);

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "hw/spec/sdk_version.hpp"
+#include "hw/spec/kernel_library.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/forecast/refuse_option.hpp"
@@ -17,24 +17,34 @@
 namespace foretell {
 namespace {
 
-// Releases of TensorRT-LLM, the library whose kernels networks run.
-constexpr const char* kFirstRelease = "0.5";
-constexpr const char* kLastRelease = "1.3";
-constexpr const char* kNoReleaseYet = "1.4";
-// Its kernels for tokens read the cache once for all query heads that share it from this release
-// on (its report on the XQA kernel, January 2024).
-constexpr const char* kSharedKeysSince = "0.8";
-
 void check_release(const Request& request) {
-  if (request.sdk.empty()) return;
-  check_sdk_version(std::string(trim(request.sdk)));
-  const bool known =
-      !is_older_sdk(request.sdk, kFirstRelease) && is_older_sdk(request.sdk, kNoReleaseYet);
+  const KernelLibrary& library = kernel_libraries().of_networks("");
+  const std::string release(trim(request.sdk));
+  if (release.empty()) return;
+  if (library.first_release.empty()) {
+    throw UserError(fmt::format(
+        "{}: --sdk '{}': of {} no difference between releases is known for networks; "
+        "leave it out",
+        request.system, release, library.name));
+  }
+  const bool is_last = release == library.last_release ||
+                       starts_with(release, library.last_release + ".");
+  const bool is_number = release.find_first_not_of("0123456789.") == std::string::npos;
+  const bool known = is_number && compare_releases(release, library.first_release) >= 0 &&
+                     (is_last || compare_releases(release, library.last_release) < 0);
   if (known) return;
   throw UserError(fmt::format(
-      "{}: --sdk '{}': for GPUs it is a release of TensorRT-LLM, {} to {}; leave it out for the "
+      "{}: --sdk '{}': for GPUs it is a release of {}, {} to {}; leave it out for the "
       "newest",
-      request.system, request.sdk, kFirstRelease, kLastRelease));
+      request.system, release, library.name, library.first_release, library.last_release));
+}
+
+// Whether kernels for tokens read the cache once for all query heads that share it.
+bool shares_keys(const Request& request) {
+  const KernelLibrary& library = kernel_libraries().of_networks("");
+  const std::string release(trim(request.sdk));
+  return release.empty() || library.one_head.empty() ||
+         compare_releases(release, library.one_head_until) >= 0;
 }
 
 void check_gpu_options(const Request& request) {
@@ -207,7 +217,7 @@ GpuRequest resolve_gpu(const Request& request) {
   if (request.launch == "stream") resolved.launch = LaunchKind::kStream;
   resolved.sustained_clock = request.clock == "sustained";
   if (!request.l2.empty()) resolved.rotated_copies = parse_l2_choice(request.l2).copies;
-  resolved.heads_share_keys = request.sdk.empty() || !is_older_sdk(request.sdk, kSharedKeysSince);
+  resolved.heads_share_keys = shares_keys(request);
   resolve_gpus(resolved);
   check_heads(resolved);
   note_unread(request, resolved);

@@ -18,7 +18,7 @@ struct GpuRequest : ResolvedWorkload {
   LaunchKind launch = LaunchKind::kGraph;
   int rotated_copies = 1;
   bool sustained_clock = false;
-  bool heads_share_keys = true;          // in kernels for tokens of the library's release
+  bool heads_share_keys = true;          // in kernels for tokens, by release
   std::vector<std::string> factors_set;  // overrides of factors, apart from those of the system
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "hw/spec/kernel_library.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 
@@ -17,7 +18,8 @@ void check_shape(const AttentionShape& shape) {
 }
 
 void check_framework(const std::string& name) {
-  const std::vector<std::string> known = {"sglang", "trtllm", "vllm"};
+  std::vector<std::string> known = kernel_libraries().choice().attention;
+  std::sort(known.begin(), known.end());
   if (!name.empty() && std::count(known.begin(), known.end(), name) == 0) {
     throw unknown_name("framework", name, known);
   }

@@ -1,43 +1,36 @@
 #include "model/predict/collective_rows.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "hw/spec/gpu_factors.hpp"
+#include "hw/spec/kernel_library.hpp"
 #include "model/base/errors.hpp"
 
 namespace foretell {
 
 namespace {
 
-constexpr const char* kVllm = "vllm_custom";
-constexpr const char* kTensorRt = "trtllm_custom";
-constexpr const char* kSglang = "sglang_custom";
-constexpr const char* kLastWithVllm = "0.5.10";  // SGLang that calls vLLM's kernel
-// The times of this SGLang are, digit for digit, those of TensorRT-LLM 1.2.0rc5.
-constexpr const char* kOfTensorRt = "0.5.6.post2";
+const std::string& common_table() { return kernel_libraries().choice().collectives; }
 
-// Whose kernel a row calls.
-std::string custom_library(const CollectiveRow& row) {
-  if (row.library != kSglang || row.version.empty()) return row.library;
-  if (row.version == kOfTensorRt) return kTensorRt;
-  return strverscmp(row.version.c_str(), kLastWithVllm) > 0 ? kSglang : kVllm;
+// Whose kernel a row calls, and how it divides a sum.
+CollectiveKernel custom_kernel(const CollectiveRow& row) {
+  return kernel_libraries().custom_collective(row.library, row.version);
 }
 
 }  // namespace
 
 std::string collective_table(const CollectiveRow& row) {
-  if (row.library.empty() || row.library == "nccl") return "nccl";
-  return custom_library(row) + (row.mode == "eager" ? " eager" : " graph");
+  if (row.library.empty() || row.library == common_table()) return common_table();
+  return custom_kernel(row).table + (row.mode == "eager" ? " eager" : " graph");
 }
 
 ShotRule shot_rule(const CollectiveRow& row) {
-  return custom_library(row) == kVllm ? ShotRule::kBySize : ShotRule::kFastest;
+  return custom_kernel(row).shots_by_size ? ShotRule::kBySize : ShotRule::kFastest;
 }
 
 bool is_custom(const CollectiveRow& row) {
-  return !row.library.empty() && row.library != "nccl" &&
+  return !row.library.empty() && row.library != common_table() &&
          row.shape.op == GpuCollective::kAllReduce && row.shape.bytes < kCustomLimit;
 }
 
@@ -52,9 +45,11 @@ const CollectiveRowPredictor::Links& CollectiveRowPredictor::links(const GpuDevi
   const auto [place, is_new] = links_.emplace(device.id + '\n' + table, Links{});
   if (!is_new) return place->second;
   const std::string mode = table.substr(std::min(table.size(), table.find(' ')));
+  const std::string& usual = kernel_libraries().choice().custom_sums;
   const ChosenFactorSet chosen =
-      table == "nccl" ? factors_.choose(device, {table})
-                      : factors_.choose(device, {table, "vllm_custom" + mode, "vllm_custom graph"});
+      table == common_table()
+          ? factors_.choose(device, {table})
+          : factors_.choose(device, {table, usual + mode, usual + " graph"});
   place->second.factors = link_factors(chosen.set);
   place->second.low = chosen.set.interval_low;
   place->second.high = chosen.set.interval_high;
@@ -66,7 +61,7 @@ void CollectiveRowPredictor::add(std::size_t index, const CollectiveRow& row,
   const GpuDeviceSpec& gpu = devices_.find(row.gpu);
   // Their kernels want NVLink between all GPUs.
   const bool custom = is_custom(row) && gpu.nvlink.bandwidth > BytesPerSecond(0);
-  const Links& used = links(gpu, custom ? collective_table(row) : "nccl");
+  const Links& used = links(gpu, custom ? collective_table(row) : common_table());
   GpuKernel kernel;
   kernel.launch = used.factors.launch;
   if (custom) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "hw/spec/kernel_library.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/config/unit_text.hpp"
@@ -73,7 +74,9 @@ namespace {
 // Kernel libraries with a table of factors, and those of which more than that is known.
 std::vector<std::string> known_frameworks(const GemmFactorsLibrary& factors) {
   std::vector<std::string> names = factors.frameworks();
-  names.insert(names.end(), {"trtllm", "sglang", "vllm", "cublaslt"});
+  for (const KernelLibrary& library : kernel_libraries().all()) {
+    if (library.has_products()) names.push_back(library.id);
+  }
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
@@ -137,7 +140,7 @@ GemmRowPredictor::Kernels& GemmRowPredictor::kernels_of(const GemmRow& row) {
   check_type(gpu, type);
   ChosenGemmFactors chosen = factors_.choose(gpu, row.framework, row.dtype);
   apply_conditions(options_, gpu, chosen.set.factors);
-  auto kernels = std::make_unique<Kernels>(gpu, row.framework.empty() ? "trtllm" : row.framework,
+  auto kernels = std::make_unique<Kernels>(gpu, row.framework.empty() ? kernel_libraries().choice().networks : row.framework,
                                            type, std::move(chosen));
   return *kernels_.emplace(key, std::move(kernels)).first->second;
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "hw/spec/gpu_factors.hpp"
+#include "hw/spec/kernel_library.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/config/unit_text.hpp"
@@ -13,20 +15,23 @@
 namespace foretell {
 namespace {
 
-constexpr const char* kEager = "pytorch";
 constexpr const char* kVectorType = "fp32";  // the type whose products do without the matrix pipe
 constexpr std::int64_t kMaxSide = std::int64_t{1} << 24;
-constexpr int kColdCopies = 1'000'000;
 constexpr Seconds kLeastDifference(0.1e-6);  // of two kernels, that a measurement still shows
 
 std::string framework_of(const OperatorRow& row) {
-  return row.framework.empty() ? kEager : row.framework;
+  return row.framework.empty() ? kernel_libraries().choice().eager : row.framework;
 }
 
 bool is_product(const TableOperator& info) { return info.kind != OperatorKind::kPass; }
 
 bool on_vector_pipe(const OperatorRow& row) {
   return is_product(*row.op) && row.dtype == kVectorType;
+}
+
+int cold_copies(const OperatorRow& row) {
+  const KernelLibrary* library = kernel_libraries().find(row.framework);
+  return library == nullptr ? 1 : std::max(1, library->cold_copies);
 }
 
 GemmLibrary library_of(const GpuDeviceSpec& device, const OperatorRow& row) {
@@ -133,7 +138,7 @@ OperatorKernels::OperatorKernels(const GpuDeviceSpec& device, const OperatorRow&
     : device_(device),
       factors_(factors),
       element_bytes_(element_bytes_of(like)),
-      copies_(like.framework == "vidur" ? kColdCopies : 1) {
+      copies_(cold_copies(like)) {
   if (is_product(*like.op)) {
     products_ = std::make_unique<Products>(device, like, factors.product.gemm);
   }
@@ -210,12 +215,12 @@ ChosenFactorSet OperatorRowPredictor::choose(const GpuDeviceSpec& device,
   }
   if (on_vector_pipe(row)) {
     for (const char* family : {"linear", "bmm"}) {
-      tables.push_back(std::string(kEager) + ' ' + family + ' ' + kVectorType);
+      tables.push_back(GpuFactors::eager_table(family));
     }
   } else {
-    for (const char* framework : {kEager, "vidur", "trtllm", "vllm", "sglang"}) {
+    for (const std::string& framework : kernel_libraries().choice().operators) {
       for (const char* dtype : {kVectorType, "fp16", "fp8"}) {
-        tables.push_back(std::string(framework) + ' ' + row.op->family + ' ' + dtype);
+        tables.push_back(framework + ' ' + row.op->family + ' ' + dtype);
       }
     }
   }

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
-#include "model/base/text.hpp"
+#include "hw/spec/gpu_architecture.hpp"
+#include "hw/spec/kernel_library.hpp"
+#include "model/base/errors.hpp"
+#include "model/config/problems.hpp"
 
 namespace foretell {
 namespace {
@@ -11,53 +15,148 @@ namespace {
 // Tables are of types of two bytes or one; the others run like those of two.
 std::string table_type(double bytes) { return bytes < 2 ? "fp8" : "bf16"; }
 
-constexpr double kXqaKeys = 128;
-constexpr double kLargestSplit = 128;
-constexpr double kTritonSplits = 8;
-constexpr std::int64_t kPairedWidth = 128;  // of heads of which tensor memory holds two tiles
-constexpr double kTokenRows = 16;  // heads that the kernels for tokens take at a time, at least
-constexpr double kTokenKeys = 128;
-constexpr int kOneHeadBlocks = 3;  // thread blocks of one query head that an SM holds
-constexpr std::int64_t kWideHead = 256;
-constexpr std::int64_t kMostShared = 32;  // query heads for one head of keys in one thread block
-
-AttentionTile flash2_tile(std::int64_t width) {
-  // The kernels for a paged cache.
-  return {64, width <= 64 ? 256.0 : width <= 128 ? 128.0 : 64.0};
+const RuleDomain& call_domain() {
+  static const RuleDomain kDomain = {
+      {"architecture", FactName::Kind::kText},    {"phase", FactName::Kind::kText},
+      {"heads_per_key", FactName::Kind::kNumber}, {"head_dim", FactName::Kind::kNumber},
+      {"window", FactName::Kind::kNumber},        {"query_bytes", FactName::Kind::kNumber},
+      {"key_bytes", FactName::Kind::kNumber},     {"same_types", FactName::Kind::kNumber},
+      {"rows", FactName::Kind::kNumber}};
+  return kDomain;
 }
 
-AttentionTile flash3_tile(const AttentionType& type, const AttentionShape& shape) {
-  const std::int64_t width = shape.head_dim;
-  const bool local = shape.window > 0;
-  const bool paged = shape.phase != AttentionPhase::kEncoder;
-  const bool causal =
-      shape.phase == AttentionPhase::kContext && !local;  // of more than one query, that is
-  const bool few = shape.queries * (shape.heads / shape.key_heads) <= 64;
-  if (type.query_bytes < 2) {
-    if (width <= 96) return {192, width <= 64 ? 160.0 : 128.0};
-    if (width <= 128) return {few ? 64.0 : 128.0, few ? 96.0 : paged ? 160.0 : 224.0};
-    if (width <= 192) return {128, 160};
-    return {128, local ? 64.0 : 128.0};
+std::vector<RuleFact> facts_of(const std::string& architecture, const AttentionType& type,
+                               const AttentionShape& shape) {
+  const std::int64_t share = shape.heads / shape.key_heads;
+  return {architecture,
+          RuleFact(to_string(shape.phase).data()),
+          static_cast<double>(share),
+          static_cast<double>(shape.head_dim),
+          static_cast<double>(shape.window),
+          type.query_bytes,
+          type.key_bytes,
+          type.query_bytes == type.key_bytes ? 1.0 : 0.0,
+          static_cast<double>(shape.queries * share)};
+}
+
+const RuleDomain& library_domain() {
+  static const RuleDomain kDomain = {{"architecture", FactName::Kind::kText},
+                                     {"kernels", FactName::Kind::kText}};
+  return kDomain;
+}
+
+void read_library_rule(const Node& rule, AttentionLibrary& library) {
+  using Split = AttentionLibrary::Split;
+  using Prepare = AttentionLibrary::Prepare;
+  RuleReader reader(rule, "attention");
+  reader.text("tiles", library.tiles);
+  reader.flag("paired", library.paired);
+  reader.flag("one_stage", library.one_stage);
+  reader.flag("longest_first", library.longest_first);
+  reader.flag("packs_queries", library.packs_queries);
+  int split = static_cast<int>(library.split);
+  reader.word("split",
+              {{"fastest", static_cast<int>(Split::kFastest)},
+               {"square_root", static_cast<int>(Split::kSquareRoot)},
+               {"fewest_parts", static_cast<int>(Split::kFewestParts)},
+               {"even_work", static_cast<int>(Split::kEvenWork)},
+               {"one_wave", static_cast<int>(Split::kOneWave)}},
+              split);
+  library.split = static_cast<Split>(split);
+  int prepare = static_cast<int>(library.prepare);
+  reader.word("prepare",
+              {{"nothing", static_cast<int>(Prepare::kNone)},
+               {"cache_write", static_cast<int>(Prepare::kCacheWrite)},
+               {"split_and_rotate", static_cast<int>(Prepare::kSplitAndRotate)}},
+              prepare);
+  library.prepare = static_cast<Prepare>(prepare);
+  reader.number("max_split", library.max_split);
+  reader.flag("skips_window", library.skips_window);
+  reader.flag("one_token_packs", library.one_token_packs);
+  reader.flag("masks_one_token", library.masks_one_token);
+  reader.flag("one_head", library.one_head);
+  reader.whole("blocks_per_sm", library.blocks_per_sm);
+  reader.flag("special_small_heads", library.special_small_heads);
+  reader.number("split_keys", library.split_keys);
+  reader.number("split_waves", library.split_waves);
+  reader.number("least_keys", library.least_keys);
+  reader.number("largest_split", library.largest_split);
+  reader.number("nearly_full", library.nearly_full);
+  reader.number("nearly_best", library.nearly_best);
+  reader.number("few_blocks", library.few_blocks);
+  reader.number("margin", library.margin);
+  reader.number("one_token_rows", library.one_token_rows);
+  reader.number("one_token_keys", library.one_token_keys);
+  reader.finish();
+}
+
+struct TileRule {
+  RuleConditions conditions;
+  AttentionTile tile;
+};
+
+struct KernelsRule {
+  RuleConditions conditions;
+  std::string kernels;
+};
+
+// The sections of all libraries about attention.
+struct AttentionRules {
+  std::map<std::string, RuleSection> libraries;               // by library
+  std::map<std::string, std::vector<KernelsRule>> kernels;    // by library
+  std::map<std::string, std::vector<TileRule>> tiles;         // by table of tiles
+};
+
+std::vector<TileRule> read_tile_rules(const Node& table) {
+  std::vector<TileRule> rules;
+  for (const Node& item : table.items) {
+    const auto [rows, keys] = read_pair(item.required("tile", "attention_tiles"), "tile");
+    item.only_keys({"tile", "when"}, "attention_tiles");
+    rules.push_back({RuleConditions::read(item, call_domain()),
+                     {static_cast<double>(rows), static_cast<double>(keys)}});
   }
-  if (width <= 64) return {192, causal ? 128.0 : local || paged ? 160.0 : 192.0};
-  if (width <= 96) return {192, local || paged ? 128.0 : 144.0};
-  if (width <= 128) return {few ? 64.0 : 128.0, causal || local || paged ? 128.0 : 176.0};
-  if (width <= 192) return {128, paged || local ? 96.0 : 112.0};
-  return {128, local ? 64.0 : 80.0};
+  return rules;
 }
 
-// Warp-specialised kernels of TensorRT-LLM for Hopper. Published are 256, 128 and 64 keys in BF16,
-// too, by the width of a head; what was measured of those is nearer to 64 throughout.
-AttentionTile specialised_tile(const AttentionType& type, std::int64_t width) {
-  constexpr double kRows = 128;
-  if (type.query_bytes >= 2) return {kRows, 64};
-  return {kRows, width <= 128 ? 256.0 : 128.0};
+void read_attention(const KernelLibrary& library, AttentionRules& all) {
+  RuleSection& section = all.libraries[library.id];
+  section = RuleSection(library.root.find("attention"), library_domain());
+  for (const RuleSection::Rule& rule : section.rules()) {
+    AttentionLibrary read;
+    read_library_rule(rule.node, read);
+  }
+  if (const Node* tables = library.root.find("attention_tiles")) {
+    for (const MapEntry& entry : tables->entries) {
+      all.tiles[entry.key] = read_tile_rules(entry.value);
+    }
+  }
+  if (const Node* kernels = library.root.find("attention_kernels")) {
+    for (const Node& item : kernels->items) {
+      item.only_keys({"kernels", "when"}, "attention_kernels");
+      all.kernels[library.id].push_back(
+          {RuleConditions::read(item, call_domain()),
+           item.required("kernels", "attention_kernels").as_text("kernels")});
+    }
+  }
+}
+
+const AttentionRules& attention_rules() {
+  static const AttentionRules kRules = [] {
+    AttentionRules all;
+    Problems problems;
+    for (const KernelLibrary& library : kernel_libraries().all()) {
+      problems.collect([&] { read_attention(library, all); });
+    }
+    problems.throw_if_any();
+    return all;
+  }();
+  return kRules;
 }
 
 // The smallest number of parts that fills its waves nearly as well as the best.
-double fewest_parts(double tiles, double blocks, double slots, bool only_distinct) {
-  constexpr double kNearlyBest = 0.85;
-  const double limit = std::min({kLargestSplit, slots, blocks});
+double fewest_parts(const AttentionLibrary& library, double tiles, double blocks, double slots,
+                    bool only_distinct) {
+  const double limit = std::min({library.largest_split, slots, blocks});
   const auto filled = [&](double parts) {
     const bool same_as_fewer =
         only_distinct && parts > 1 && std::ceil(blocks / parts) == std::ceil(blocks / (parts - 1));
@@ -68,14 +167,13 @@ double fewest_parts(double tiles, double blocks, double slots, bool only_distinc
   double best = 0;
   for (double parts = 1; parts <= limit; ++parts) best = std::max(best, filled(parts));
   double parts = 1;
-  while (filled(parts) < kNearlyBest * best) ++parts;
+  while (filled(parts) < library.nearly_best * best) ++parts;
   return parts;
 }
 
-constexpr double kNearlyFull = 0.8;  // share of a wave above which FlashAttention divides nothing
-
-AttentionSplit flash3_split(const AttentionType& type, const AttentionShape& shape, double sms) {
-  const AttentionTile tile = flash3_tile(type, shape);
+AttentionSplit even_work_split(const AttentionLibrary& library, const AttentionType& type,
+                               const AttentionShape& shape, double sms) {
+  const AttentionTile tile = attention_tile(library, type, shape);
   const auto groups = static_cast<double>(shape.key_heads);
   const std::int64_t rows = shape.queries * (shape.heads / shape.key_heads);
   const double tiles = std::ceil(static_cast<double>(rows) / tile.rows);
@@ -83,126 +181,82 @@ AttentionSplit flash3_split(const AttentionType& type, const AttentionShape& sha
   const double seen =
       shape.window > 0 ? std::min(keys, static_cast<double>(shape.window) + 1 + tile.rows) : keys;
   const double blocks = std::ceil(seen / tile.keys);
-  constexpr double kFewBlocks = 4;
-  if (groups * tiles >= kNearlyFull * sms || blocks <= kFewBlocks) return {};
+  if (groups * tiles >= library.nearly_full * sms || blocks <= library.few_blocks) return {};
   // The most, as for one sequence; a kernel that goes ahead then divides the work of all sequences
   // evenly over the SMs.
-  const double most = fewest_parts(groups * tiles, blocks, sms, false);
-  constexpr double kMargin = 1.1;
+  const double most = fewest_parts(library, groups * tiles, blocks, sms, false);
   const double all_blocks = std::ceil(keys / tile.keys);
-  const double each =
-      std::ceil(kMargin * static_cast<double>(shape.batch) * tiles * all_blocks * groups / sms);
+  const double each = std::ceil(library.margin * static_cast<double>(shape.batch) * tiles *
+                                all_blocks * groups / sms);
   return {std::clamp(std::ceil(all_blocks / each), 1.0, most), most > 1};
 }
 
-// FlashAttention-2 makes rows of the heads that share keys only for one query without a window.
-bool flash2_packs(const AttentionShape& shape) {
+// Rows are made of the heads that share keys only for one query without a window.
+bool packs_one_query(const AttentionShape& shape) {
   return shape.queries == 1 && shape.heads > shape.key_heads && shape.window == 0;
 }
 
-AttentionSplit flash2_split(const AttentionShape& shape, double sms) {
-  if (!flash2_packs(shape)) return {};
+AttentionSplit fewest_parts_split(const AttentionLibrary& library, const AttentionType& type,
+                                  const AttentionShape& shape, double sms) {
+  if (!packs_one_query(shape)) return {};
   const std::int64_t share = shape.heads / shape.key_heads;
-  const AttentionTile tile = flash2_tile(shape.head_dim);
+  const AttentionTile tile = attention_tile(library, type, shape);
   const double blocks = std::ceil(static_cast<double>(shape.keys) / tile.keys);
   const double tiles = static_cast<double>(shape.batch * shape.key_heads) *
                        std::ceil(static_cast<double>(share) / tile.rows);
   const double slots = 2 * sms;
-  if (tiles >= kNearlyFull * slots) return {};
-  const double parts = fewest_parts(tiles, blocks, slots, true);
+  if (tiles >= library.nearly_full * slots) return {};
+  const double parts = fewest_parts(library, tiles, blocks, slots, true);
   return {parts, parts > 1};
 }
 
-AttentionSplit xqa_split(const AttentionShape& shape, double sms) {
-  // One part per 128 keys, fewer for long sequences, up to 8 waves of thread blocks.
-  constexpr double kWaves = 8;
+AttentionSplit square_root_split(const AttentionLibrary& library, const AttentionShape& shape,
+                                 double sms) {
   const double groups = static_cast<double>(shape.batch * shape.key_heads);
-  double parts = std::ceil(static_cast<double>(shape.keys) / kXqaKeys);
-  parts = std::max(1.0, std::min(parts, std::round(std::sqrt(8 * parts))));
-  const double waves = groups * parts / sms / kWaves;
+  double parts = std::ceil(static_cast<double>(shape.keys) / library.split_keys);
+  parts = std::max(1.0, std::min(parts, std::round(std::sqrt(library.split_waves * parts))));
+  const double waves = groups * parts / sms / library.split_waves;
   parts = std::max(1.0, waves > 1 ? std::floor(parts / waves) : parts);
   return {parts, parts > 1};
 }
 
-// As many parts as fit one wave, none of them shorter than a pair of tiles of keys.
-AttentionSplit one_wave_split(const AttentionShape& shape, double sms) {
-  constexpr double kLeastKeys = 256;
+AttentionSplit one_wave_split(const AttentionLibrary& library, const AttentionShape& shape,
+                              double sms) {
   const auto keys = static_cast<double>(shape.keys);
-  const double seen =
-      shape.window > 0 ? std::min(keys, static_cast<double>(shape.window) + kLeastKeys) : keys;
+  const double seen = shape.window > 0
+                          ? std::min(keys, static_cast<double>(shape.window) + library.least_keys)
+                          : keys;
   const double groups = static_cast<double>(shape.batch * shape.key_heads);
   const double parts =
-      std::min(std::ceil(seen / kLeastKeys), std::max(1.0, std::floor(sms / groups)));
+      std::min(std::ceil(seen / library.least_keys), std::max(1.0, std::floor(sms / groups)));
   return {parts, parts > 1};
 }
+
+std::string before_dash(const std::string& kernels) { return kernels.substr(0, kernels.find('-')); }
 
 }  // namespace
 
 std::string attention_kernels(const std::string& architecture, const std::string& framework,
                               const AttentionType& type, const AttentionShape& shape) {
-  const std::int64_t share = shape.heads / shape.key_heads;
-  const bool generation = shape.phase == AttentionPhase::kGeneration;
-  if (framework == "trtllm" || framework.empty()) {
-    // Later kernels: heads that tensor memory holds in parts, and windows of wide heads.
-    const bool later =
-        shape.head_dim > kWideHead || (shape.head_dim == kWideHead && shape.window > 0);
-    if (!generation) return architecture == "blackwell" && later ? "trtllm-wide" : "trtllm";
-    if (share == 1 || share > kMostShared) return "trtllm-one-head";
-    const bool hopper = architecture == "hopper";
-    return hopper && type.key_bytes < 2 && shape.head_dim >= 128 ? "trtllm-fp8" : "trtllm";
+  const std::string& library =
+      framework.empty() ? kernel_libraries().choice().networks : framework;
+  const auto rules = attention_rules().kernels.find(library);
+  if (rules == attention_rules().kernels.end()) return library;
+  const std::vector<RuleFact> facts =
+      facts_of(gpu_architecture(architecture).kernels, type, shape);
+  for (const KernelsRule& rule : rules->second) {
+    if (rule.conditions.hold(facts)) return rule.kernels;
   }
-  // Kernels written in Triton serve what the hand-written ones do not.
-  const bool wide_window = framework == "sglang" && architecture == "hopper" &&
-                           shape.head_dim == kWideHead && shape.window > 0;
-  if (wide_window) return framework + "-triton";
-  // On Blackwell the kernels for tensor memory take wide heads only in the type of the cache.
-  const bool mixed_wide = framework == "sglang" && architecture == "blackwell" && !generation &&
-                          shape.head_dim >= kWideHead && type.key_bytes != type.query_bytes;
-  if (mixed_wide) return framework + "-mixed";
-  return shape.head_dim > kWideHead ? framework + "-wide" : framework;
+  return library;
 }
 
 AttentionLibrary attention_library(const std::string& architecture, const std::string& kernels) {
   AttentionLibrary library;
-  const bool hopper = architecture == "hopper";
-  const bool blackwell = architecture == "blackwell";
-  if (blackwell) library.tiles = AttentionLibrary::Tiles::kPaired;
-  if (starts_with(kernels, "trtllm")) {
-    library.prepare = AttentionLibrary::Prepare::kSplitAndRotate;
-    library.special_small_heads = true;
-    library.masks_one_token = true;
-    if (hopper) library.tiles = AttentionLibrary::Tiles::kSpecialised;
-    library.one_head = kernels == "trtllm-one-head";
-    library.split = library.one_head ? AttentionLibrary::Split::kFastest
-                    : blackwell      ? AttentionLibrary::Split::kOneWave
-                                     : AttentionLibrary::Split::kXqa;
-    library.blocks_per_sm = library.one_head ? kOneHeadBlocks : kernels == "trtllm-fp8" ? 2 : 1;
-    return library;
-  }
-  const bool triton = starts_with(kernels, "sglang-") && hopper;
-  const bool wide = triton || kernels.find("-wide") != std::string::npos;
-  library.max_split = wide ? kTritonSplits : kLargestSplit;
-  library.packs_queries = !blackwell;
-  library.longest_first = hopper;
-  library.one_token_packs = blackwell && starts_with(kernels, "vllm");
-  library.masks_one_token = blackwell && !library.one_token_packs;
-  if (kernels == "sglang-mixed") {
-    library.tiles = AttentionLibrary::Tiles::kFlash2;
-    library.packs_queries = true;
-    return library;
-  }
-  if (triton) {
-    library.tiles = AttentionLibrary::Tiles::kTriton;
-    library.skips_window = false;
-    library.packs_queries = false;
-    library.longest_first = false;
-  } else if (hopper && !wide) {
-    library.tiles = AttentionLibrary::Tiles::kFlash3;
-    library.split = AttentionLibrary::Split::kFlash3;
-  } else if (!hopper && !blackwell && starts_with(kernels, "vllm")) {
-    library.tiles = AttentionLibrary::Tiles::kFlash2;
-    library.split = AttentionLibrary::Split::kFlash2;
-    library.packs_queries = false;
+  const std::vector<RuleFact> facts = {gpu_architecture(architecture).kernels, kernels};
+  for (const KernelLibrary* source : kernel_libraries().chain(before_dash(kernels))) {
+    for (const RuleSection::Rule& rule : attention_rules().libraries.at(source->id).rules()) {
+      if (rule.conditions.hold(facts)) read_library_rule(rule.node, library);
+    }
   }
   return library;
 }
@@ -211,51 +265,44 @@ AttentionTile attention_tile(const AttentionLibrary& library, const AttentionTyp
                              const AttentionShape& shape) {
   if (library.one_token_packs && shape.queries == 1) {
     const std::int64_t share = shape.heads / shape.key_heads;
-    return {std::ceil(static_cast<double>(share) / kTokenRows) * kTokenRows, kTokenKeys};
+    return {std::ceil(static_cast<double>(share) / library.one_token_rows) * library.one_token_rows,
+            library.one_token_keys};
   }
-  switch (library.tiles) {
-    case AttentionLibrary::Tiles::kFlash2:
-      return flash2_tile(shape.head_dim);
-    case AttentionLibrary::Tiles::kFlash3:
-      return flash3_tile(type, shape);
-    case AttentionLibrary::Tiles::kTriton:
-      return {shape.head_dim <= kWideHead ? 128.0 : 32.0, 64};
-    case AttentionLibrary::Tiles::kPaired:
-      return {shape.head_dim <= kPairedWidth ? 256.0 : 128.0,
-              shape.head_dim <= kWideHead ? 128.0 : 64.0};
-    case AttentionLibrary::Tiles::kSpecialised:
-      return specialised_tile(type, shape.head_dim);
-    case AttentionLibrary::Tiles::kPlain:
-      break;
+  const auto table = attention_rules().tiles.find(library.tiles);
+  FORETELL_CHECK(table != attention_rules().tiles.end(), "a table of tiles that is known");
+  static const std::string kAnyArchitecture;
+  const std::vector<RuleFact> facts = facts_of(kAnyArchitecture, type, shape);
+  for (const TileRule& rule : table->second) {
+    if (rule.conditions.hold(facts)) return rule.tile;
   }
-  return {128, 64};
+  return {};
 }
 
 bool packs_queries(const AttentionLibrary& library, const AttentionShape& shape) {
-  if (library.split == AttentionLibrary::Split::kFlash2) return flash2_packs(shape);
+  if (library.split == AttentionLibrary::Split::kFewestParts) return packs_one_query(shape);
   if (shape.phase == AttentionPhase::kGeneration) return !library.one_head;
   return library.packs_queries || (library.one_token_packs && shape.queries == 1);
 }
 
 bool regroups(const AttentionLibrary& library, const AttentionShape& shape) {
   // With one sequence, or one head of keys, the same memory only has another shape.
-  return library.split == AttentionLibrary::Split::kFlash2 && flash2_packs(shape) &&
+  return library.split == AttentionLibrary::Split::kFewestParts && packs_one_query(shape) &&
          shape.batch > 1 && shape.key_heads > 1;
 }
 
 AttentionSplit attention_split(const AttentionLibrary& library, const AttentionType& type,
                                const AttentionShape& shape, double sms) {
   switch (library.split) {
-    case AttentionLibrary::Split::kXqa:
+    case AttentionLibrary::Split::kSquareRoot:
       if (shape.phase != AttentionPhase::kGeneration) return {};
-      return xqa_split(shape, sms);
-    case AttentionLibrary::Split::kFlash2:
-      return flash2_split(shape, sms);
-    case AttentionLibrary::Split::kFlash3:
-      return flash3_split(type, shape, sms);
+      return square_root_split(library, shape, sms);
+    case AttentionLibrary::Split::kFewestParts:
+      return fewest_parts_split(library, type, shape, sms);
+    case AttentionLibrary::Split::kEvenWork:
+      return even_work_split(library, type, shape, sms);
     case AttentionLibrary::Split::kOneWave:
       if (shape.phase != AttentionPhase::kGeneration) return {};
-      return one_wave_split(shape, sms);
+      return one_wave_split(library, shape, sms);
     case AttentionLibrary::Split::kFastest:
       break;
   }
@@ -281,8 +328,10 @@ std::vector<std::string> attention_tables(const std::string& architecture,
   const std::string kernels = attention_kernels(architecture, framework, type, shape);
   const std::string rest = ' ' + std::string(to_string(shape.phase)) + ' ' +
                            table_type(type.query_bytes) + ' ' + table_type(type.key_bytes);
-  std::vector<std::string> tables = {kernels + rest, kernels.substr(0, kernels.find('-')) + rest};
-  for (const char* other : {"trtllm", "sglang", "vllm"}) tables.push_back(other + rest);
+  std::vector<std::string> tables = {kernels + rest, before_dash(kernels) + rest};
+  for (const std::string& other : kernel_libraries().choice().attention) {
+    tables.push_back(other + rest);
+  }
   return tables;
 }
 

@@ -1,6 +1,6 @@
 // What is known of attention kernels without a measurement: which library a framework calls, its
-// tiles, the order in which it issues them, and into how many parts it divides a sequence. Public
-// knowledge, kept as rules (docs/decisions.md names where each is published).
+// tiles, the order in which it issues them, and into how many parts it divides a sequence. The
+// rules are data (hw/kernels/); here is what their words mean.
 #pragma once
 
 #include <cstdint>
@@ -35,13 +35,20 @@ struct AttentionTile {
 };
 
 struct AttentionLibrary {
-  // kPaired: two tiles of queries in tensor memory take turns, one in its products while the other
-  // is in its softmax. kSpecialised: groups of warps of their own load, multiply and do the
-  // softmax.
-  enum class Tiles { kPlain, kFlash2, kFlash3, kTriton, kPaired, kSpecialised };
-  enum class Split { kFastest, kXqa, kFlash2, kFlash3, kOneWave };
+  // Into how many parts a sequence is divided:
+  //   kFastest      as the closed form finds fastest
+  //   kSquareRoot   one part per `split_keys`, of long sequences in proportion to their root, up to
+  //                 `split_waves` of thread blocks
+  //   kFewestParts  the fewest that fill their waves nearly as well as the best
+  //   kEvenWork     the same for one sequence at most; the work of all is divided evenly
+  //   kOneWave      as many as fit one wave, each of `least_keys` at least
+  enum class Split { kFastest, kSquareRoot, kFewestParts, kEvenWork, kOneWave };
+  // What goes ahead of a prompt: nothing, keys and values into the cache, or the splitting of
+  // queries, keys and values, their rotation and the cache.
   enum class Prepare { kNone, kCacheWrite, kSplitAndRotate };
-  Tiles tiles = Tiles::kPlain;
+  std::string tiles = "plain";  // a table of tiles of hw/kernels/
+  bool paired = false;          // two tiles of queries take turns, their sums in tensor memory
+  bool one_stage = false;       // a thread block loads, waits and computes in turn
   bool longest_first = false;
   bool packs_queries = false;  // all heads that share keys in one tile
   Split split = Split::kFastest;
@@ -53,9 +60,19 @@ struct AttentionLibrary {
   bool one_head = false;             // a thread block serves one query head
   int blocks_per_sm = 1;             // thread blocks that an SM holds, of generation
   bool special_small_heads = false;  // special_block is of heads narrower than 128
+  double split_keys = 0;
+  double split_waves = 0;
+  double least_keys = 0;
+  double largest_split = 0;  // parts
+  double nearly_full = 0;    // share of a wave above which nothing is divided
+  double nearly_best = 0;    // share of the best filling that fewer parts have to reach
+  double few_blocks = 0;     // of keys, of which nothing is divided
+  double margin = 0;         // on the even share of the work
+  double one_token_rows = 0; // heads that the kernels for one token take at a time, at least
+  double one_token_keys = 0;
 };
 
-// Which kernels `framework` ("": trtllm) calls for a shape: its name, with an addition where heads,
+// Which kernels `framework` ("": that of networks) calls for a shape: its name, with an addition where heads,
 // windows or types make it call others.
 std::string attention_kernels(const std::string& architecture, const std::string& framework,
                               const AttentionType& type, const AttentionShape& shape);

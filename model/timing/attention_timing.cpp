@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "hw/spec/gpu_architecture.hpp"
 #include "model/timing/cta_schedule.hpp"
 #include "model/timing/occupancy.hpp"
 #include "model/timing/soft_limits.hpp"
@@ -51,7 +52,7 @@ AttentionTile context_tile(const GpuDeviceSpec& device, const AttentionLibrary& 
                            const AttentionType& type, const AttentionShape& shape) {
   AttentionTile tile = attention_tile(library, type, shape);
   const auto width = static_cast<double>(shape.head_dim);
-  const bool tensor_memory = library.tiles == AttentionLibrary::Tiles::kPaired;
+  const bool tensor_memory = library.paired;
   while (true) {
     const std::vector<SmShortage> lacking =
         shortages(device, resources(tile, width, type, tensor_memory));
@@ -216,18 +217,20 @@ Kernel Call::context() const {
   const double softmax = scores / kScores * seconds(factors_.score);
   const double masked = scores / kScores * seconds(factors_.masked_score);
   const double window_edge = seconds(factors_.window_block);
-  // Hopper multiplies FP8 along the depth of both operands only: values of wide heads are turned.
-  const bool turned = type_.query_bytes < kStoredBytes && device_.architecture == "hopper";
+  // Where 8 bits are multiplied along the depth of both operands only, values of wide heads are
+  // turned.
+  const bool turned = type_.query_bytes < kStoredBytes &&
+                      gpu_architecture(device_.architecture).narrow_along_depth > 0;
   const bool special =
       library_.special_small_heads ? (turned ? width_ >= 128 : width_ < 128) : packed && share_ > 1;
   const double latency =
       seconds(factors_.prologue) + (special ? seconds(factors_.special_block) : 0);
   // Kernels with one stage load, wait and compute in turn.
-  const bool one_stage = library_.tiles == AttentionLibrary::Tiles::kTriton;
+  const bool one_stage = library_.one_stage;
   const double wait = one_stage ? seconds(factors_.step) : 0;
   const double load = 2 * tile.keys * type_.key_bytes * depth_ / sm_rate(factors_.sm_feed);
   const double step_load = one_stage ? load : 0;
-  const bool paired = library_.tiles == AttentionLibrary::Tiles::kPaired;
+  const bool paired = library_.paired;
   const double step =
       (paired ? std::max(products, softmax) : products + softmax) + wait + step_load;
   const double row_load = type_.query_bytes * depth_ / sm_rate(factors_.sm_feed);
@@ -274,7 +277,7 @@ Kernel Call::context() const {
 }
 
 Call::Parts Call::parts(double count, double blocks) const {
-  if (library_.split == AttentionLibrary::Split::kXqa) {
+  if (library_.split == AttentionLibrary::Split::kSquareRoot) {
     // The whole sequence is divided, the window notwithstanding.
     const double each = std::ceil(std::ceil(keys_ / kGenerationKeys) / count);
     return {count, std::min(count, std::ceil(blocks / each)), std::min(each, blocks)};

@@ -3,103 +3,190 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
+#include "hw/spec/gpu_architecture.hpp"
+#include "hw/spec/kernel_library.hpp"
 #include "model/base/errors.hpp"
-#include "model/base/text.hpp"
 
 namespace foretell {
 namespace {
 
 constexpr std::int64_t kAnyRows = std::numeric_limits<std::int64_t>::max();
 
-// Rows of C in steps of 16, columns (weights) in the widths that the matrix pipe takes; at most
-// `area` elements, which is what accumulators have room for.
-std::vector<GemmTile> fine_tiles(const std::vector<int>& columns, int area) {
+const RuleDomain& product_domain() {
+  static const RuleDomain kDomain = {{"architecture", FactName::Kind::kText},
+                                     {"type", FactName::Kind::kText},
+                                     {"batched", FactName::Kind::kNumber}};
+  return kDomain;
+}
+
+const RuleDomain& collector_domain() {
+  static const RuleDomain kDomain = {{"type", FactName::Kind::kText},
+                                     {"release", FactName::Kind::kRelease}};
+  return kDomain;
+}
+
+// Tiles of all rows and columns with at most `largest` elements. Rows in steps come inside columns,
+// doubled ones around them: of tiles that are equally fast the first is taken.
+std::vector<GemmTile> all_tiles(const Node& node) {
+  int from = 0;
+  int to = 0;
+  int step = 0;
+  bool doubled = false;
+  RuleReader rows(node.required("rows", "tiles"), "tiles.rows");
+  rows.whole("from", from);
+  rows.whole("to", to);
+  rows.whole("step", step);
+  rows.flag("doubled", doubled);
+  rows.finish();
+  node.only_keys({"rows", "columns", "largest"}, "tiles");
+  if (from < 1 || (step < 1) != doubled) {
+    throw UserError(node.where() + ": tiles.rows: give from, to and either step or 'doubled: yes'");
+  }
+  int largest = 0;
+  std::vector<int> columns;
+  for (const Node& item : node.required("columns", "tiles").items) {
+    columns.push_back(static_cast<int>(item.as_integer("tiles.columns", 1, 65536)));
+  }
+  largest = static_cast<int>(node.required("largest", "tiles").as_integer("largest", 1, 1 << 24));
   std::vector<GemmTile> tiles;
+  const auto add = [&](int m, int n) {
+    if (m * n <= largest) tiles.push_back({m, n});
+  };
+  if (doubled) {
+    for (int m = from; m <= to; m *= 2) {
+      for (const int n : columns) add(m, n);
+    }
+    return tiles;
+  }
   for (const int n : columns) {
-    for (int m = 16; m <= 256; m += 16) {
-      if (m * n <= area) tiles.push_back({m, n});
+    for (int m = from; m <= to; m += step) add(m, n);
+  }
+  return tiles;
+}
+
+std::vector<GemmTile> read_tiles(const Node& node) {
+  if (node.is_map()) return all_tiles(node);
+  std::vector<GemmTile> tiles;
+  for (const Node& item : node.items) {
+    const auto [m, n] = read_pair(item, "tiles");
+    tiles.push_back({m, n});
+  }
+  if (tiles.empty()) throw UserError(node.where() + ": tiles: expected is a list of tiles");
+  return tiles;
+}
+
+std::vector<GemmLibrary::Dispatch> read_dispatch(const Node& node) {
+  std::vector<GemmLibrary::Dispatch> dispatch;
+  for (const Node& item : node.items) {
+    GemmLibrary::Dispatch entry{kAnyRows, {}};
+    RuleReader reader(item, "dispatch");
+    reader.whole("up_to", entry.up_to);
+    if (const Node* tiles = reader.node("tiles")) entry.tiles = read_tiles(*tiles);
+    reader.finish();
+    dispatch.push_back(std::move(entry));
+  }
+  if (dispatch.empty() || dispatch.back().up_to != kAnyRows) {
+    throw UserError(node.where() + ": dispatch: the last entry takes all other rows, without up_to");
+  }
+  return dispatch;
+}
+
+void read_product_rule(const Node& rule, GemmLibrary& library) {
+  RuleReader reader(rule, "products");
+  if (const Node* tiles = reader.node("tiles")) library.tiles = read_tiles(*tiles);
+  if (const Node* resident = reader.node("resident")) {
+    if (resident->items.size() != library.tiles.size()) {
+      throw UserError(resident->where() + ": resident: give one number per tile");
+    }
+    for (std::size_t i = 0; i < library.tiles.size(); ++i) {
+      library.tiles[i].resident =
+          static_cast<int>(resident->items[i].as_integer("resident", 1, 1024));
     }
   }
-  return tiles;
+  if (const Node* dispatch = reader.node("dispatch")) library.dispatch = read_dispatch(*dispatch);
+  reader.whole("max_split", library.max_split);
+  reader.flag("persistent", library.persistent);
+  reader.flag("split_by_one", library.split_by_one);
+  reader.number("stage", library.stage);
+  reader.flag("fills_gradually", library.fills_gradually);
+  reader.whole("gemv_rows", library.gemv_rows);
+  reader.flag("gemv_competes", library.gemv_competes);
+  reader.whole("fast_depth", library.fast_depth);
+  reader.flag("tunes_by_power_of_two", library.tunes_by_power_of_two);
+  reader.whole("cluster_rows", library.cluster_rows);
+  reader.whole("cluster_from", library.cluster_from);
+  reader.whole("padded_rows", library.padded_rows);
+  reader.flag("whole_edges", library.whole_edges);
+  reader.finish();
 }
 
-std::vector<GemmTile> power_of_two_tiles() {
-  std::vector<GemmTile> tiles;
-  for (int m = 16; m <= 256; m *= 2) {
-    for (int n = 16; n <= 256; n *= 2) {
-      if (m * n <= 256 * 128) tiles.push_back({m, n});
+// How many copies a collector goes round.
+struct CollectorRule {
+  int copies = 0;   // 0: as many as fill L2 …
+  int fill_l2 = 1;  // … so many times
+  int more = 0;     // and these
+  int max_copies = 1;
+  bool own_activations = false;
+};
+
+void read_collector_rule(const Node& rule, CollectorRule& state) {
+  RuleReader reader(rule, "collector");
+  state.copies = 0;
+  reader.whole("copies", state.copies);
+  reader.whole("fill_l2", state.fill_l2);
+  reader.whole("more", state.more);
+  reader.whole("max_copies", state.max_copies);
+  reader.flag("own_activations", state.own_activations);
+  reader.finish();
+}
+
+// The sections of all libraries about products.
+struct ProductRules {
+  RuleSection products;
+  RuleSection vector_products;
+  RuleSection collector;
+};
+
+// Every rule is read once, so that mistakes show wherever they stand.
+const std::map<std::string, ProductRules>& product_rules() {
+  static const std::map<std::string, ProductRules> kRules = [] {
+    std::map<std::string, ProductRules> all;
+    Problems problems;
+    for (const KernelLibrary& library : kernel_libraries().all()) {
+      problems.collect([&] {
+        ProductRules& rules = all[library.id];
+        rules.products = RuleSection(library.root.find("products"), product_domain());
+        rules.vector_products = RuleSection(library.root.find("vector_products"), product_domain());
+        rules.collector = RuleSection(library.root.find("collector"), collector_domain());
+        for (const RuleSection* section : {&rules.products, &rules.vector_products}) {
+          for (const RuleSection::Rule& rule : section->rules()) {
+            GemmLibrary read;
+            problems.collect([&] { read_product_rule(rule.node, read); });
+          }
+        }
+        for (const RuleSection::Rule& rule : rules.collector.rules()) {
+          CollectorRule read;
+          problems.collect([&] { read_collector_rule(rule.node, read); });
+        }
+      });
+    }
+    problems.throw_if_any();
+    return all;
+  }();
+  return kRules;
+}
+
+// Rules of the libraries that `framework` builds on, then its own.
+template <class Value, class Read>
+void apply_rules(const std::string& framework, RuleSection ProductRules::*section,
+                 const std::vector<RuleFact>& facts, const Read& read, Value& value) {
+  for (const KernelLibrary* library : kernel_libraries().chain(framework)) {
+    for (const RuleSection::Rule& rule : (product_rules().at(library->id).*section).rules()) {
+      if (rule.conditions.hold(facts)) read(rule.node, value);
     }
   }
-  return tiles;
-}
-
-// Kernels that copy with cp.async, before the tensor memory accelerator.
-std::vector<GemmTile> ampere_tiles() {
-  return {{256, 128}, {128, 256}, {128, 128}, {256, 64}, {128, 64}, {64, 128}, {64, 64}};
-}
-
-// Products of blockwise FP8 with the scales applied by the vector pipe.
-std::vector<GemmTile> deep_gemm_tiles() {
-  return {{64, 16},  {64, 32},  {64, 64},   {64, 96},   {64, 128},  {64, 160},
-          {128, 64}, {128, 96}, {128, 112}, {128, 128}, {128, 144}, {128, 160}};
-}
-
-// Rows of C and 128 columns (weights) at a time.
-std::vector<GemmTile> blockwise_tiles() {
-  std::vector<GemmTile> tiles;
-  for (int m = 16; m <= 256; m += 16) tiles.push_back({m, 128});
-  return tiles;
-}
-
-// Of TensorRT-LLM's plugins: the kernels of Ampere, on later chips, too.
-std::vector<GemmTile> weight_only_tiles() {
-  return {{16, 128}, {16, 256}, {32, 128}, {64, 128}, {128, 128}};
-}
-
-std::vector<GemmTile> int8_plugin_tiles() {
-  return {{32, 128}, {64, 128}, {128, 64}, {64, 64}, {128, 256}, {256, 128}};
-}
-
-bool has_tma(const std::string& architecture) {
-  return architecture == "hopper" || architecture == "blackwell";
-}
-
-bool is_plugin(const std::string& type) {
-  return type == "int8_sq" || type == "int8_wo" || type == "int4_wo";
-}
-
-GemmLibrary plugin_library(const std::string& type) {
-  GemmLibrary library;
-  const bool weights_only = type != "int8_sq";
-  library.tiles = weights_only ? weight_only_tiles() : int8_plugin_tiles();
-  library.split_by_one = true;
-  library.whole_edges = true;  // rows that do not exist are masked, not skipped
-  library.max_split = weights_only ? 7 : 1;
-  library.gemv_rows = weights_only ? 8 : 4;
-  library.gemv_competes = weights_only;  // as one more kernel for the profiler
-  library.fast_depth = weights_only ? 128 : 0;
-  library.tunes_by_power_of_two = true;  // the profiler of the plugins rounds rows up
-  return library;
-}
-
-GemmLibrary cublas(const std::string& architecture) {
-  GemmLibrary library;
-  if (architecture == "hopper") {
-    library.tiles = fine_tiles({64, 128, 192, 256}, 32768);
-  } else if (architecture == "blackwell") {
-    library.tiles = fine_tiles({64, 128, 256}, 65536);  // pairs of thread blocks share a tile
-  } else {
-    library.tiles = ampere_tiles();
-    library.stage = 0.5;
-  }
-  return library;
-}
-
-// Tiles by rows of C and columns of C, with the thread blocks whose registers an SM holds.
-std::vector<GemmTile> vector_tiles() {
-  return {{128, 128, 2}, {64, 128, 4}, {64, 64, 8}, {32, 128, 4},
-          {128, 32, 4},  {32, 64, 4},  {32, 32, 8}};
 }
 
 }  // namespace
@@ -133,81 +220,31 @@ const GemmType& gemm_type(const std::string& name) {
 
 GemmLibrary gemm_library(const std::string& architecture, const std::string& framework,
                          const std::string& type) {
-  if (is_plugin(type)) return plugin_library(type);
-  GemmLibrary library = cublas(architecture);
-  library.fills_gradually = gemm_type(type).activation_bytes >= 2;
-  if (!has_tma(architecture)) return library;
-  const bool hopper = architecture == "hopper";
-  if (type == "nvfp4") {
-    library.tiles =
-        framework == "sglang" ? power_of_two_tiles() : std::vector<GemmTile>{{128, 256}};
-    library.max_split = 1;
-  } else if (type == "fp8_block") {
-    library.max_split = 1;
-    if (hopper && framework == "trtllm") {  // 128 rows, narrower where that fills a wave
-      library.dispatch = {
-          {64, {{64, 128}, {32, 128}, {16, 128}}},
-          {kAnyRows,
-           {{128, 32}, {128, 48}, {128, 64}, {128, 80}, {128, 96}, {128, 112}, {128, 128}}}};
-      library.padded_rows = 64;
-    } else if (hopper) {
-      library.tiles = deep_gemm_tiles();
-    } else {
-      library.tiles = blockwise_tiles();
-      library.persistent = true;
-      library.whole_edges = true;  // tiles are dealt out beforehand
-    }
-  } else if (type == "fp8" && framework != "trtllm") {  // CUTLASS, by rows
-    library.max_split = 1;
-    if (hopper) {
-      library.dispatch = {{64, {{64, 64}}}, {128, {{64, 128}}}, {kAnyRows, {{128, 128}}}};
-      if (framework == "vllm") library.dispatch.insert(library.dispatch.begin(), {16, {{16, 64}}});
-      library.cluster_rows = 2;
-      library.cluster_from = 128;
-      library.persistent = true;
-      library.whole_edges = true;
-    } else {
-      library.dispatch = {
-          {64, {{64, 64}}}, {128, {{64, 128}}}, {256, {{128, 128}}}, {kAnyRows, {{256, 128}}}};
-    }
-  }
+  GemmLibrary library;
+  apply_rules(framework, &ProductRules::products,
+              {gpu_architecture(architecture).kernels, type, 0.0}, read_product_rule, library);
   return library;
 }
 
 GemmLibrary vector_library(const std::string& architecture, bool batched) {
   GemmLibrary library;
   library.vector_pipe = true;
-  library.whole_edges = true;
-  library.stage = 0.25;  // eight elements of k
-  library.tiles = vector_tiles();
-  if (architecture == "pascal") {
-    library.tiles = {{128, 32, 4}, {64, 64, 8}, {32, 128, 4}};
-  }
-  if (!batched) return library;
-  library.max_split = 1;
-  if (architecture == "pascal") {
-    library.tiles = {{64, 128, 4}};
-  } else if (architecture == "volta") {
-    library.tiles = {{64, 64, 8}, {128, 32, 4}};
-  } else if (architecture == "turing") {
-    library.tiles = {{64, 64, 8}, {64, 128, 4}, {32, 128, 4}};
-  } else {
-    library.tiles = {{128, 128, 2}};
-  }
+  apply_rules("", &ProductRules::vector_products,
+              {gpu_architecture(architecture).kernels, "", batched ? 1.0 : 0.0}, read_product_rule,
+              library);
   return library;
 }
 
 GemmL2State collector_l2_state(const std::string& framework, const std::string& version,
                                const std::string& type, double l2_bytes, double weight_bytes) {
-  if (is_plugin(type)) return {1, false};
-  if (framework == "sglang") return {6, true};
-  if (framework == "vllm") return {6, false};
-  if (framework == "cublaslt") {  // calib/measure/cuda: weights that fill L2 twice
-    const double copies = std::ceil(2 * l2_bytes / weight_bytes) + 1;
-    return {static_cast<int>(std::clamp(copies, 1.0, 64.0)), false};
-  }
-  if (starts_with(version, "1.0.") || starts_with(version, "1.2.")) return {5, false};
-  return {static_cast<int>(std::clamp(std::ceil(l2_bytes / weight_bytes), 1.0, 5.0)), false};
+  const std::string& library =
+      framework.empty() ? kernel_libraries().choice().networks : framework;
+  CollectorRule rule;
+  apply_rules(library, &ProductRules::collector, {type, version}, read_collector_rule, rule);
+  if (rule.copies > 0) return {rule.copies, rule.own_activations};
+  const double copies = std::ceil(rule.fill_l2 * l2_bytes / weight_bytes) + rule.more;
+  return {static_cast<int>(std::clamp(copies, 1.0, static_cast<double>(rule.max_copies))),
+          rule.own_activations};
 }
 
 }  // namespace foretell

@@ -1,5 +1,6 @@
 // What is known of kernel libraries and data types without a measurement: which tiles there are,
-// how operands are stored, who dispatches by the number of rows. Public knowledge, kept as data.
+// how operands are stored, who dispatches by the number of rows. The libraries are data
+// (hw/kernels/).
 #pragma once
 
 #include <cstdint>
@@ -54,11 +55,12 @@ struct GemmLibrary {
   bool vector_pipe = false;       // multiplied by the threads themselves, out of shared memory
 };
 
-// What `framework` ("trtllm", "sglang", "vllm") calls on `architecture` for the type.
+// What the library `framework` calls on `architecture` for the type; one without a file in
+// hw/kernels/ calls what is common to all.
 GemmLibrary gemm_library(const std::string& architecture, const std::string& framework,
                          const std::string& type);
 
-// The FP32 kernels of cuBLAS that do without the matrix pipe: of one product, or of many of the
+// The FP32 kernels of the vendor's library that do without the matrix pipe: of one product, or of many of the
 // same shape in one launch, which other tiles serve.
 GemmLibrary vector_library(const std::string& architecture, bool batched);
 

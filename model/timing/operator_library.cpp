@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "hw/spec/kernel_library.hpp"
 #include "model/base/errors.hpp"
 
 namespace foretell {
@@ -73,22 +74,18 @@ std::map<std::string, TableOperator> make_operators() {
   return all;
 }
 
-// Where the kernels of a library divide their work in a way of their own; by library and name.
-std::map<std::string, TableOperator> make_variants() {
-  // vLLM quantises a row in a thread block. With scales of rows the same kernel first looks for the
-  // largest element, in a thread block that is no wider than the row; tables state the difference.
+// Of libraries that quantise a row in a thread block, by name. With scales of rows the same kernel
+// first looks for the largest element, in a thread block that is no wider than the row; tables
+// state the difference.
+std::map<std::string, TableOperator> make_row_quantisers() {
   TableOperator given = pass("scale_matrix", "quantise", PassLayout::kRow, {{2, 1}});
   given.overwrites = true;
   TableOperator found = pass("compute_scale", "scale", PassLayout::kNarrowRow, {{2, 1, 2}});
   found.overwrites = true;
   found.less = given.name;
   std::map<std::string, TableOperator> all;
-  for (const char* name : {"scale_matrix", "quantise", "quantize"}) {
-    all.emplace(std::string("vllm ") + name, given);
-  }
-  for (const char* name : {"compute_scale", "amax"}) {
-    all.emplace(std::string("vllm ") + name, found);
-  }
+  for (const char* name : {"scale_matrix", "quantise", "quantize"}) all.emplace(name, given);
+  for (const char* name : {"compute_scale", "amax"}) all.emplace(name, found);
   return all;
 }
 
@@ -106,9 +103,12 @@ std::vector<std::string> table_operator_names() {
 }
 
 const TableOperator& table_operator(const std::string& name, const std::string& framework) {
-  static const std::map<std::string, TableOperator> kVariants = make_variants();
-  const auto variant = kVariants.find(framework + ' ' + name);
-  if (variant != kVariants.end()) return variant->second;
+  static const std::map<std::string, TableOperator> kRowQuantisers = make_row_quantisers();
+  const KernelLibrary* library = kernel_libraries().find(framework);
+  if (library != nullptr && library->quantises_by_row) {
+    const auto variant = kRowQuantisers.find(name);
+    if (variant != kRowQuantisers.end()) return variant->second;
+  }
   const auto found = operators().find(name);
   if (found == operators().end()) throw unknown_name("op", name, table_operator_names());
   return found->second;

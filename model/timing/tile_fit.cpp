@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "hw/spec/gpu_architecture.hpp"
 #include "model/base/errors.hpp"
 
 namespace foretell {
@@ -15,7 +16,9 @@ constexpr int kGemmRegisters = 40;      // of a thread: fragments of operands, a
 constexpr int kFourWarps = 128;         // one warp on each of the four pipes of an SM
 constexpr int kPairedTile = 256 * 128;  // larger tiles belong to a pair of thread blocks
 
-bool has_tensor_memory(const GpuDeviceSpec& device) { return device.architecture == "blackwell"; }
+bool has_tensor_memory(const GpuDeviceSpec& device) {
+  return gpu_architecture(device.architecture).tensor_memory > 0;
+}
 
 int area(const GemmTile& tile) { return tile.m * tile.n; }
 

@@ -163,6 +163,7 @@ inline std::vector<RequestField> request_field_rows() {
   using S = Scenario;
   using F = RequestField;
   constexpr const char* kAboutGpus = "is about GPUs; leave it out";
+  constexpr const char* kGpusAlone = "is modelled on GPUs alone; leave it out";
   return {
       F{&S::batch, "batch", "batch", "batch {}", "samples per call (default: 1)"}
           .range(1, kMaxBatch)
@@ -249,24 +250,29 @@ inline std::vector<RequestField> request_field_rows() {
           .range(1, kMaxWays)
           .takes("N")
           .tells(FieldSaid::kAboveOne)
-          .not_on("cpu", "is not modelled on CPUs; leave it out"),
+          .not_on("neuron", kGpusAlone)
+          .not_on("cpu", kGpusAlone),
       F{&S::moe_tp, "moe_tp", "moe-tp", "experts tp {}",
         "GPUs that share each expert (default: the rest of a copy)"}
           .range(1, kMaxWays)
           .takes("N")
           .tells(FieldSaid::kAboveOne)
-          .not_on("cpu", "is not modelled on CPUs; leave it out"),
+          .not_on("neuron", kGpusAlone)
+          .not_on("cpu", kGpusAlone),
       F{&S::attention_dp, "attention_dp", "attention-dp", "attention dp {}",
         "groups of --tp GPUs of a copy that each have some of the sequences"}
           .range(1, kMaxWays)
           .takes("N")
           .tells(FieldSaid::kAboveOne)
-          .not_on("cpu", "is not modelled on CPUs; leave it out"),
+          .not_on("neuron", kGpusAlone)
+          .not_on("cpu", kGpusAlone),
       F{&S::experts, "experts", "experts", "experts {}",
         "how tokens choose experts: random, balanced, power-law:A, or a file with one load per "
         "line "
         "(default: random)"}
-          .takes("ROUTING"),
+          .takes("ROUTING")
+          .not_on("neuron", kGpusAlone)
+          .not_on("cpu", kGpusAlone),
       F{&S::dp, "dp", "dp", "1 copy|{} copies",
         "copies side by side (default: as many as fit the cores)"}
           .range(1, kMaxWays)

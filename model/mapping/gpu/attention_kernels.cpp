@@ -9,9 +9,7 @@
 namespace foretell {
 namespace {
 
-constexpr const char* kFramework = "trtllm";         // whose kernels a network runs
-constexpr const char* kOneHead = "trtllm-one-head";  // of a thread block for one query head
-constexpr std::int64_t kFewQueries = 16;             // that generation kernels take at a time
+constexpr std::int64_t kFewQueries = 16;  // that generation kernels take at a time
 
 // Without a table for encoders or for narrow caches those of prompts and wide caches on the same
 // chip say more than those of another chip.
@@ -91,7 +89,8 @@ AttentionShape shape_of(const AttentionDimensions& attention) {
 
 std::string AttentionKernels::framework(const AttentionShape& shape) const {
   const bool tokens = shape.phase == AttentionPhase::kGeneration;
-  return tokens && !heads_share_keys_ ? kOneHead : kFramework;
+  const KernelLibrary& library = factors_.library();
+  return tokens && !heads_share_keys_ ? library.one_head : library.id;
 }
 
 AttentionKernels::Chosen AttentionKernels::choose(const AttentionShape& shape,

@@ -248,7 +248,7 @@ class GraphMapper {
   void vector_convolution(const FusedOp& fused, MappedOp& op) {
     const Op& main = graph_.op(fused.main);
     if (convolutions_ == nullptr) {
-      const auto chosen = mapping_.factors.product({"pytorch conv fp32"});
+      const auto chosen = mapping_.factors.product({GpuFactors::eager_table("conv")});
       ProductFactors factors;
       factors.gemm = products_.timing("fp32").factors();
       factors.winograd = factors.transform = 1;

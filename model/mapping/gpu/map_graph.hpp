@@ -18,7 +18,7 @@ struct GpuMapping {
   const GpuFactors& factors;
   double clock_share = 1;  // of the boost clock, where the matrix pipe is always at work
   int rotated_copies = 1;  // of the network, each with its own weights, that are called in turn
-  bool heads_share_keys = true;  // of kernels for tokens; not before release 0.8 of TensorRT-LLM
+  bool heads_share_keys = true;  // of kernels for tokens
 };
 
 // One entry per fused operation, in execution order. UserError for an operator without a mapping

@@ -4,35 +4,17 @@
 #include <utility>
 #include <vector>
 
+#include "hw/spec/kernel_library.hpp"
+#include "model/base/text.hpp"
 #include "model/timing/pass_timing.hpp"
 
 namespace foretell {
 namespace {
 
-// An operator of operator_library.hpp whose table tells how long one of a kind takes.
-struct Source {
-  const char* table;
-  const char* op;
-};
-
-constexpr Source kWide{"pytorch element-wise fp32", "add"};
-constexpr Source kNarrow{"vidur element-wise fp16", "add"};
-
-// By kind of operator and width of its elements, the best one first.
-std::vector<Source> sources(const std::string& operation, bool wide) {
-  const auto by_width = [&](Source of_wide, Source of_narrow) {
-    return wide ? std::vector<Source>{of_wide, of_narrow} : std::vector<Source>{of_narrow, of_wide};
-  };
-  if (operation == "quantise") return {{"trtllm quantise fp8", "quantise"}, kNarrow};
-  if (operation == "Gather")
-    return wide ? by_width(kWide, kNarrow) : std::vector<Source>{{"vidur gather fp16", "emb"}};
-  if (operation == "Softmax") return {{"pytorch softmax fp32", "softmax"}};
-  // A batch norm whose mean and variance are known is a factor and an offset.
-  const bool ends_in_norm =
-      operation.size() >= 4 && operation.substr(operation.size() - 4) == "Norm";
-  const bool is_norm = ends_in_norm && operation != "BatchNorm";
-  if (is_norm) return by_width({"pytorch norm fp32", "ln"}, {"vidur norm fp16", "rms_norm"});
-  return by_width(kWide, kNarrow);
+// The fact that rules ask for: the operator itself, or "norm" for those over a row. A batch norm
+// whose mean and variance are known is a factor and an offset.
+std::string fact_of(const std::string& operation) {
+  return ends_with(operation, "Norm") && operation != "BatchNorm" ? "norm" : operation;
 }
 
 }  // namespace
@@ -42,13 +24,15 @@ const std::optional<PassKernels::Chosen>& PassKernels::choose(const PassWork& wo
   const auto [place, is_new] =
       chosen_.try_emplace(work.operation + (wide ? " wide" : " narrow"), std::nullopt);
   if (!is_new) return place->second;
-  for (const Source& source : sources(work.operation, wide)) {
+  const std::vector<PassSource> sources =
+      kernel_libraries().passes(factors_.library().id, fact_of(work.operation), wide);
+  for (const PassSource& source : sources) {
     auto found = factors_.pass({source.table});
     if (!found) continue;
     const std::string note =
         found->device == device_.id
             ? ""
-            : std::string("passes: factors of ") + source.table + " on " + found->device;
+            : "passes: factors of " + source.table + " on " + found->device;
     place->second = Chosen{table_operator(source.op), found->factors, note, found->interval80};
     break;
   }

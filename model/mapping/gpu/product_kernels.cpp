@@ -10,8 +10,6 @@
 namespace foretell {
 namespace {
 
-constexpr const char* kLibrary = "trtllm";  // whose kernels a network runs
-
 // The runs of one product behind each other, `batch` times.
 void repeat(std::vector<CtaRun>& ctas, std::int64_t batch) {
   if (batch == 1) return;
@@ -83,7 +81,7 @@ ProductKernels::Kernels& ProductKernels::kernels_of(const std::string& type, Kin
   const bool batched = kind == Kind::kMany;
   GemmLibrary library = factors_.on_vector_pipe(type)
                             ? vector_library(device_.architecture, batched)
-                            : gemm_library(device_.architecture, kLibrary, type);
+                            : gemm_library(device_.architecture, factors_.library().id, type);
   if (kind == Kind::kConvolution) library.max_split = 1;
   kernels =
       std::make_unique<Kernels>(device_, gemm_type(type), library, factors_.gemm(type, batched),
