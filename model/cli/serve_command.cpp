@@ -86,7 +86,7 @@ ServeRequest read_request(const ServeOptions& options) {
   const ServeNumbers& numbers = options.numbers;
   request.machine.set = options.model.set;
   request.machine.factors = options.model.factors;
-  request.machine.exact = options.model.exact;
+  request.machine.exact = row_defaults(options.model).exact;
   request.concurrency = count_or_0("--concurrency", numbers.concurrency, kMaxClients);
   if (!numbers.rate.empty()) request.rate = parse_positive("--rate", numbers.rate, kMaxRate);
   request.offline = count_or_0("--offline", numbers.offline, kMaxRequests);
