@@ -17,6 +17,7 @@
 #include "calib/command/calibrate_measure.hpp"
 #include "calib/command/calibrate_measured.hpp"
 #include "calib/command/calibrate_operator.hpp"
+#include "calib/command/calibrate_power.hpp"
 #include "calib/command/calibrate_transfer.hpp"
 #include "calib/command/fit_forecast.hpp"
 #include "calib/command/fit_output.hpp"
@@ -168,6 +169,8 @@ int fit_device(const FitCommandOptions& options, const Session& session, FitOutp
           return calibrate_collective(command, session);
         case TableKind::kOperator:
           return calibrate_operator(command, session);
+        case TableKind::kPower:
+          return calibrate_power(command, session);
         default:
           break;
       }

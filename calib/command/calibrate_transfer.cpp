@@ -54,6 +54,7 @@ std::string kernels_of(TableKind kind, const std::string& path) {
       return "collective";
     case TableKind::kOperator:
       return "operator";
+    case TableKind::kPower:
     case TableKind::kModels:
       break;
   }

@@ -11,7 +11,7 @@ namespace foretell {
 // Tokens of prompts and answers per second.
 inline constexpr const char* kThroughputAllTokens = "throughput (input+output)";
 
-enum class TableKind { kModels, kGemm, kAttention, kCollective, kOperator };
+enum class TableKind { kModels, kGemm, kAttention, kCollective, kOperator, kPower };
 
 // A quantity that `validate` compares.
 struct MeasuredColumn {

@@ -9,6 +9,7 @@
 #include "model/forecast/parallel_predict.hpp"
 #include "model/tables/batch_predictor.hpp"
 #include "model/tables/kernel_batch.hpp"
+#include "model/tables/power_rows.hpp"
 #include "model/terminal/progress.hpp"
 #include "model/terminal/request_options.hpp"
 #include "reports/record/json_text.hpp"
@@ -123,6 +124,8 @@ int predict_table(const PredictOptions& options, const Session& session) {
     if (layout.kind == TableKind::kModels) {
       const RowReader reader(layout, table.header(), row_defaults(options.model));
       predict_rows(BatchPredictor(reader, session.predict, jobs, sink, show));
+    } else if (layout.kind == TableKind::kPower) {
+      predict_rows(PowerBatch(table.header(), options.model.set, sink));
     } else {
       predict_rows(
           KernelBatch(kernel_answer(layout, table.header(), options.kernels, options.model.set),

@@ -16,6 +16,7 @@
 #include "model/tables/batch_predictor.hpp"
 #include "model/tables/held_out_rows.hpp"
 #include "model/tables/kernel_batch.hpp"
+#include "model/tables/power_rows.hpp"
 #include "model/tables/row_filter.hpp"
 #include "model/tables/sample_collector.hpp"
 #include "model/terminal/progress.hpp"
@@ -106,6 +107,8 @@ class TableComparison {
     if (layout_.kind == TableKind::kModels) {
       const RowReader reader(layout_, table_.header(), row_defaults(question_.model));
       predict_rows(BatchPredictor(reader, session_.predict, question_.jobs, sink, show));
+    } else if (layout_.kind == TableKind::kPower) {
+      predict_rows(PowerBatch(table_.header(), question_.model.set, sink));
     } else {
       predict_rows(KernelBatch(
           kernel_answer(layout_, table_.header(), question_.kernels, question_.model.set),

@@ -93,6 +93,7 @@ KernelAnswer kernel_answer(const TableLayout& layout, const CsvRow& header,
       return [reader](const std::vector<CsvRow>& rows) { return reader->answer(rows); };
     }
     case TableKind::kModels:
+    case TableKind::kPower:
       break;
   }
   throw InternalError(__FILE__, __LINE__, "a table that is not of kernels");
