@@ -17,6 +17,7 @@
 #include "calib/command/calibrate_measure.hpp"
 #include "calib/command/calibrate_measured.hpp"
 #include "calib/command/calibrate_operator.hpp"
+#include "calib/command/calibrate_power.hpp"
 #include "calib/command/calibrate_transfer.hpp"
 #include "calib/command/fit_forecast.hpp"
 #include "calib/command/fit_output.hpp"
@@ -172,6 +173,8 @@ int fit_device(const FitCommandOptions& options, const Session& session, FitOutp
           return calibrate_operator(command, session);
         case TableKind::kLayerKernels:
           return calibrate_layer(recognise_table(table.header(), options.table), command, session);
+        case TableKind::kPower:
+          return calibrate_power(command, session);
         default:
           break;
       }

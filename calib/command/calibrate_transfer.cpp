@@ -55,6 +55,7 @@ std::string kernels_of(TableKind kind, const std::string& path) {
     case TableKind::kOperator:
       return "operator";
     case TableKind::kLayerKernels:
+    case TableKind::kPower:
     case TableKind::kModels:
     case TableKind::kServing:
       break;

@@ -18,7 +18,8 @@ enum class TableKind {
   kCollective,
   kOperator,
   kServing,
-  kLayerKernels
+  kLayerKernels,
+  kPower
 };
 
 // A quantity that `validate` compares.

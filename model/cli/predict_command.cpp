@@ -10,6 +10,7 @@
 #include "model/tables/batch_predictor.hpp"
 #include "model/tables/kernel_batch.hpp"
 #include "model/tables/serving_batch.hpp"
+#include "model/tables/power_rows.hpp"
 #include "model/terminal/progress.hpp"
 #include "model/terminal/request_options.hpp"
 #include "reports/record/json_text.hpp"
@@ -134,6 +135,8 @@ int predict_table(const PredictOptions& options, const Session& session) {
     } else if (layout.kind == TableKind::kServing) {
       predict_rows(ServingBatch(table.header(), session.predict, row_defaults(options.model), jobs,
                                 sink, show));
+    } else if (layout.kind == TableKind::kPower) {
+      predict_rows(PowerBatch(table.header(), options.model.set, sink));
     } else {
       predict_rows(
           KernelBatch(kernel_answer(layout, table.header(), options.kernels, options.model.set),

@@ -17,6 +17,7 @@
 #include "model/tables/batch_predictor.hpp"
 #include "model/tables/held_out_rows.hpp"
 #include "model/tables/kernel_batch.hpp"
+#include "model/tables/power_rows.hpp"
 #include "model/tables/row_filter.hpp"
 #include "model/tables/sample_collector.hpp"
 #include "model/tables/serving_batch.hpp"
@@ -111,6 +112,8 @@ class TableComparison {
     } else if (layout_.kind == TableKind::kServing) {
       predict_rows(ServingBatch(table_.header(), session_.predict, row_defaults(question_.model),
                                 question_.jobs, sink, show));
+    } else if (layout_.kind == TableKind::kPower) {
+      predict_rows(PowerBatch(table_.header(), question_.model.set, sink));
     } else {
       predict_rows(KernelBatch(
           kernel_answer(layout_, table_.header(), question_.kernels, question_.model.set),

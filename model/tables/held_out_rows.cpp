@@ -5,8 +5,14 @@
 #include "model/base/errors.hpp"
 #include "model/tables/kernel_rows.hpp"
 #include "model/tables/layer_table_rows.hpp"
+#include "model/tables/power_rows.hpp"
 
 namespace foretell {
+namespace {
+
+constexpr double kUsPerSecond = 1e6;
+
+}  // namespace
 
 bool is_held_out_collective(std::int64_t ranks) { return ranks == 4; }
 
@@ -71,6 +77,13 @@ RowTest held_out_test(const TableLayout& layout, const CsvRow& header) {
     }
     case TableKind::kLayerKernels:
       return part_test(layout, header, Part::kJudge);
+    case TableKind::kPower: {
+      const NamedCells cells(header);
+      return [cells](const CsvRow& row) {
+        const PowerRow call = read_power_row(cells, row);
+        return judges_power(call.family) && call.latency.value() * kUsPerSecond >= kShortestPowerUs;
+      };
+    }
     default:
       throw UserError("--held-out: tables of kind " + layout.name +
                       " are not divided row by row; leave it out");
@@ -95,6 +108,8 @@ RowTest judges_interval_test(const TableLayout& layout, const CsvRow& header) {
       }
       case TableKind::kCollective:
         return collective_makes_interval(read_collective_row(cells, row).shape);
+      case TableKind::kPower:
+        return makes_power_interval(read_power_row(cells, row).family);
       default:
         return operator_makes_interval(read_operator_row(cells, row));
     }
