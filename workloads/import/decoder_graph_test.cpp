@@ -1,11 +1,11 @@
 #include "workloads/import/decoder_graph.hpp"
-#include "workloads/ir/general_form.hpp"
 
 #include <gmock/gmock.h>
 
 #include <algorithm>
 
 #include "model/base/errors.hpp"
+#include "workloads/ir/general_form.hpp"
 
 namespace foretell {
 namespace {
