@@ -16,8 +16,8 @@ namespace {
 
 constexpr double kNoise = 0.03;          // of a median on a quiet machine, and of the model
 constexpr double kContradiction = 1.25;  // ratio of two medians of one point
-constexpr double kMostForeign = 0.1;     // share of the processors that others may have taken
-constexpr double kMostSpread = 0.3;      // of a point that is believed
+constexpr double kMaxForeign = 0.1;      // share of the processors that others may have taken
+constexpr double kMaxSpread = 0.3;       // of a point that is believed
 constexpr double kImpossible = 3;        // times faster than the peak, clocks being assumed
 constexpr int kShownProblems = 20;
 constexpr double kReach = 8;         // how far a factor may go from its belief, as a ratio
@@ -180,11 +180,11 @@ CpuRowTable cpu_rows_of(const std::vector<Measurement>& measurements) {
       continue;
     }
     const auto foreign = measurement.readings.find("foreign_load");
-    if (foreign != measurement.readings.end() && foreign->second.value_or(0) > kMostForeign) {
+    if (foreign != measurement.readings.end() && foreign->second.value_or(0) > kMaxForeign) {
       ++loaded;
       continue;
     }
-    if (measurement.spread > kMostSpread) {
+    if (measurement.spread > kMaxSpread) {
       ++table.left_out["its repeats spread over more than 30 %"];
       continue;
     }

@@ -9,9 +9,9 @@
 
 #include "calib/fit/fit.hpp"
 #include "calib/measurements/measurement.hpp"
-#include "hw/spec/cpu_factors.hpp"
-#include "hw/spec/cpu_spec.hpp"
-#include "model/timing/cpu_operator.hpp"
+#include "hw/spec/cpu/cpu_factors.hpp"
+#include "hw/spec/cpu/cpu_spec.hpp"
+#include "model/timing/cpu/cpu_operator.hpp"
 
 namespace foretell {
 

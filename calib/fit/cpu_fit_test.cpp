@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "hw/spec/cpu_catalog.hpp"
+#include "hw/spec/cpu/cpu_catalog.hpp"
 #include "model/base/errors.hpp"
 
 namespace foretell {

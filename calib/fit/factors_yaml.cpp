@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "hw/spec/neuron_fields.hpp"
+#include "hw/spec/neuron/neuron_fields.hpp"
 
 namespace foretell {
 namespace {

@@ -1,11 +1,11 @@
-// The factors file of a device (hw/spec/factors_file.hpp) from a fit.
+// The factors file of a device (hw/spec/shared/factors_file.hpp) from a fit.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "calib/fit/fit.hpp"
-#include "hw/spec/factors_file.hpp"
+#include "hw/spec/shared/factors_file.hpp"
 
 namespace foretell {
 

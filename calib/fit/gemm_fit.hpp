@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "hw/spec/gemm_factors.hpp"
-#include "hw/spec/gpu_spec.hpp"
-#include "model/timing/gemm_library.hpp"
-#include "model/timing/gemm_timing.hpp"
+#include "hw/spec/gpu/gpu_spec.hpp"
+#include "hw/spec/shared/gemm_factors.hpp"
+#include "model/timing/gpu/gemm_library.hpp"
+#include "model/timing/gpu/gemm_timing.hpp"
 
 namespace foretell {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include "hw/spec/link_factors.hpp"
+#include "hw/spec/shared/link_factors.hpp"
 
 namespace foretell {
 namespace {

@@ -130,7 +130,7 @@ TEST(FitEvidenceText, ReadsBackWhatItWrites) {
   EXPECT_EQ(fit_evidence_text(read, ""), text);
   EXPECT_EQ(fit_evidence_text(FitEvidence{}, ""), "");
   EXPECT_THAT([] { read_fit_evidence(parse_document("interval80: {step: 3}\n", "t.yaml")); },
-              ThrowsMessage<UserError>(HasSubstr("step: wanted are two values")));
+              ThrowsMessage<UserError>(HasSubstr("step: expected two values")));
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "hw/spec/neuron_fields.hpp"
+#include "hw/spec/neuron/neuron_fields.hpp"
 #include "model/base/errors.hpp"
 #include "model/config/document.hpp"
 #include "model/config/problems.hpp"
@@ -17,7 +17,7 @@ constexpr int kDigits = 4;
 
 std::vector<std::string> read_names(const Node& list, const std::string& path) {
   if (!list.is_list() || list.items.empty()) {
-    throw UserError(fmt::format("{}: {}: wanted is a list of devices", list.where(), path));
+    throw UserError(fmt::format("{}: {}: expected a list of devices", list.where(), path));
   }
   std::vector<std::string> names;
   for (const Node& item : list.items) names.push_back(item.as_text(path));
@@ -133,7 +133,7 @@ FitPlan parse_fit_plan(const std::string& text, const std::string& shown_as) {
   }
   const Node& factors = root.required("factors", "");
   if (!factors.is_map() || factors.entries.empty()) {
-    throw UserError(fmt::format("{}: factors: wanted is a mapping of factors", factors.where()));
+    throw UserError(fmt::format("{}: factors: expected a mapping of factors", factors.where()));
   }
   Problems problems;
   for (const MapEntry& entry : factors.entries) {

@@ -22,13 +22,13 @@ void read_side(std::map<std::string, NetworkSide>& networks, const Node& map, Si
   const std::string key(side == Side::kFit ? "fit" : "held_out");
   if (!map.is_map()) {
     throw UserError(
-        fmt::format("{}: {}: wanted is a mapping of architectures to networks, as in "
+        fmt::format("{}: {}: expected a mapping of architectures to networks, as in "
                     "'gpt2: [gpt2]'",
                     map.where(), key));
   }
   for (const MapEntry& entry : map.entries) {
     if (!entry.value.is_list() || entry.value.items.empty()) {
-      throw UserError(fmt::format("{}: {}.{}: wanted is a list of networks, as in '[gpt2]'",
+      throw UserError(fmt::format("{}: {}.{}: expected a list of networks, as in '[gpt2]'",
                                   entry.value.where(), key, entry.key));
     }
     for (const Node& network : entry.value.items) {

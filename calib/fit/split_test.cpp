@@ -41,11 +41,11 @@ TEST(Split, NoNetworkIsOnBothSides) {
 
 TEST(Split, MistakesAreNamedWithTheirPlace) {
   EXPECT_THAT([] { Split::parse("family: f\nfit: {x: a}\nheld_out: {y: [b]}\n", "s.yaml"); },
-              ThrowsMessage<UserError>(HasSubstr("s.yaml:2: fit.x: wanted is a list of networks")));
+              ThrowsMessage<UserError>(HasSubstr("s.yaml:2: fit.x: expected a list of networks")));
   EXPECT_THAT([] { Split::parse("family: f\nheld_out: {y: [b]}\n", "s.yaml"); },
               ThrowsMessage<UserError>(HasSubstr("fit")));
   EXPECT_THAT([] { Split::parse("family: f\nfit: [a]\nheld_out: {y: [b]}\n", "s.yaml"); },
-              ThrowsMessage<UserError>(HasSubstr("wanted is a mapping of architectures")));
+              ThrowsMessage<UserError>(HasSubstr("expected a mapping of architectures")));
 }
 
 // The line that the project draws, so that moving it cannot go unnoticed.

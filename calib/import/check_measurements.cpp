@@ -9,10 +9,10 @@
 
 #include "calib/import/contradictions.hpp"
 #include "calib/validate/left_out_rows.hpp"
-#include "hw/spec/gpu_catalog.hpp"
+#include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
-#include "model/timing/gemm_library.hpp"
+#include "model/timing/gpu/gemm_library.hpp"
 
 namespace foretell {
 namespace {
@@ -20,11 +20,11 @@ namespace {
 constexpr std::size_t kShownProblems = 20;
 constexpr double kMicro = 1e-6;
 constexpr double kMilli = 1e-3;
-constexpr double kFarBelow = 1.3;      // faster than the peak by more than clocks explain
-constexpr double kFarAbove = 300;      // slower than a whole table of large operators can be
-constexpr double kLarge = 5e-6;        // seconds at the peak from which an operator is large
-constexpr double kLeastKernel = 2e-7;  // seconds; no GPU starts and ends a kernel faster
-constexpr double kLeastCall = 1e-6;    // seconds; no network is computed faster
+constexpr double kFarBelow = 1.3;    // faster than the peak by more than clocks explain
+constexpr double kFarAbove = 300;    // slower than a whole table of large operators can be
+constexpr double kLarge = 5e-6;      // seconds at the peak from which an operator is large
+constexpr double kMinKernel = 2e-7;  // seconds; no GPU starts and ends a kernel faster
+constexpr double kMinCall = 1e-6;    // seconds; no network is computed faster
 constexpr double kSlowest = 1000;    // times that a product may take what the chip needs for it …
 constexpr double kSlowFloor = 1e-3;  // … and seconds that it may take besides
 
@@ -153,10 +153,9 @@ class Checker {
     for (const char* column : {"call_ms", "ttft_ms", "tpot_ms"}) {
       for (std::size_t row = 0; row < table_.rows.size(); ++row) {
         const std::optional<double> ms = number(table_.cell(row, column));
-        if (!ms || *ms * kMilli >= kLeastCall) continue;
-        report(
-            row, column,
-            fmt::format("{} ms cannot be: no network is that fast; wanted are milliseconds", *ms));
+        if (!ms || *ms * kMilli >= kMinCall) continue;
+        report(row, column,
+               fmt::format("{} ms cannot be: no network is that fast; expected milliseconds", *ms));
       }
     }
   }
@@ -172,15 +171,15 @@ class Checker {
       const double least = least_seconds(table_, row);
       if (seconds * kFarBelow < least) {
         report(row, "latency_us",
-               fmt::format("{} us cannot be: at its peak the chip takes {:.3g} us; wanted are "
+               fmt::format("{} us cannot be: at its peak the chip takes {:.3g} us; expected "
                            "microseconds",
                            *us, least / kMicro));
       } else if (const double needed = needed_seconds(table_, row);
                  needed > 0 && seconds > kSlowest * needed + kSlowFloor) {
         slow.emplace_back(
-            row, fmt::format("{} us cannot be: the chip needs {:.3g} us; wanted are microseconds",
+            row, fmt::format("{} us cannot be: the chip needs {:.3g} us; expected microseconds",
                              *us, needed / kMicro));
-      } else if (device_of(table_.cell(row, "gpu")) != nullptr && seconds < kLeastKernel) {
+      } else if (device_of(table_.cell(row, "gpu")) != nullptr && seconds < kMinKernel) {
         report(row, "latency_us", fmt::format("{} us cannot be: no kernel is that short", *us));
       }
       if (least > kLarge) ratios.push_back(seconds / least);
@@ -190,7 +189,7 @@ class Checker {
     if (middle > kFarAbove) {
       problems_.push_back(fmt::format(
           "{}: large operators of {} take {:.0f} times as long as the chip needs at its "
-          "peak; are these nanoseconds? wanted are microseconds",
+          "peak; are these nanoseconds? expected microseconds",
           path_, table_.name, middle));
       return;
     }

@@ -79,7 +79,7 @@ TEST_F(Import, OtherUnitsOfTimeBecomeMicroseconds) {
                     "t.csv:1: two columns of times");
   expect_unreadable(
       "gpu,dtype,m,n,k,latency_ms\n" + shape + "fast\n",
-      "t.csv:2: latency_ms: 'fast' is no measurement; wanted is a number above 0 in ms");
+      "t.csv:2: latency_ms: 'fast' is no measurement; expected a number above 0 in ms");
 }
 
 TEST_F(Import, NoProvenanceIsRefusedByWhatIsMissing) {
@@ -113,7 +113,7 @@ TEST_F(Import, ProvenanceFromAFile) {
 TEST_F(Import, TablesWithoutAKindOrAMeasurementAreRefused) {
   expect_unreadable("a,b\n1,2\n", "the header fits no kind of table");
   expect_unreadable("gpu,dtype,m,n,k\nh100-sxm,bf16,1,2,3\n",
-                    "nothing is measured; wanted is a column latency_us");
+                    "nothing is measured; expected a column latency_us");
   expect_unreadable(kHeader + good_row() + "h100-sxm,mine,1,bf16,1,4096,4096,\n",
                     "t.csv:3: the row has no measurement");
 }
@@ -121,11 +121,11 @@ TEST_F(Import, TablesWithoutAKindOrAMeasurementAreRefused) {
 TEST_F(Import, TimesThatAreNotAboveZeroAreNamed) {
   const std::string shape = "h100-sxm,mine,1,bf16,1,4096,4096,";
   EXPECT_THAT(problems(kHeader + good_row() + shape + "0\n" + shape + "-3\n" + shape + "nan\n"),
-              ElementsAre("t.csv:3: latency_us: '0' is no measurement; wanted is a number above 0 "
+              ElementsAre("t.csv:3: latency_us: '0' is no measurement; expected a number above 0 "
                           "in us, without the unit",
-                          "t.csv:4: latency_us: '-3' is no measurement; wanted is a number above 0 "
+                          "t.csv:4: latency_us: '-3' is no measurement; expected a number above 0 "
                           "in us, without the unit",
-                          "t.csv:5: latency_us: 'nan' is no measurement; wanted is a number above "
+                          "t.csv:5: latency_us: 'nan' is no measurement; expected a number above "
                           "0 in us, without the "
                           "unit"));
 }
@@ -157,7 +157,7 @@ TEST_F(Import, TimesBelowThePeakOfTheChipAreImpossible) {
   // Milliseconds in the column of microseconds.
   EXPECT_THAT(problems(kHeader + std::string("h100-sxm,mine,1,bf16,1024,4096,4096,0.06\n")),
               ElementsAre(HasSubstr("t.csv:2: latency_us: 0.06 us cannot be: at its peak the chip "
-                                    "takes 34.7 us; wanted are microseconds")));
+                                    "takes 34.7 us; expected microseconds")));
   EXPECT_THAT(problems(kHeader + std::string("h100-sxm,mine,1,bf16,1,64,64,0.001\n")),
               ElementsAre(HasSubstr("no kernel is that short")));
   // A chip that nothing is known of is not judged.
@@ -247,7 +247,7 @@ TEST_F(Import, RecordsAreDividedByKindAndCondition) {
 
 TEST_F(Import, ABrokenRecordIsNamedWithItsLine) {
   expect_unreadable(to_line(example_measurement()) + "\n{\"schema\":1}\n",
-                    "t.csv:2: schema: wanted is a text");
+                    "t.csv:2: schema: expected a text");
 }
 
 }  // namespace

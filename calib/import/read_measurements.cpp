@@ -8,7 +8,7 @@
 #include "calib/import/contradictions.hpp"
 #include "calib/import/record_tables.hpp"
 #include "calib/validate/left_out_rows.hpp"
-#include "hw/spec/gpu_catalog.hpp"
+#include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
@@ -144,7 +144,7 @@ MeasuredTable read_csv(const std::string& path, std::vector<std::string>& proble
   table.name = layout.name;
   const std::vector<std::string> measured = measured_columns(layout, table.header);
   if (measured.empty()) {
-    throw UserError(path + ":1: nothing is measured; wanted is a column " +
+    throw UserError(path + ":1: nothing is measured; expected a column " +
                     layout.measured.front().measured);
   }
   CsvRow row;

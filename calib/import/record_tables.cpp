@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "hw/spec/gpu_catalog.hpp"
+#include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "reports/record/text_file.hpp"

@@ -38,7 +38,7 @@ class Reader {
   std::string text(const std::string& field) const {
     const Json& value = at(field);
     if (!value.is_string() || value.get_ref<const std::string&>().empty()) {
-      fail(field, "wanted is a text that is not empty");
+      fail(field, "expected a text that is not empty");
     }
     return value.get<std::string>();
   }
@@ -48,13 +48,13 @@ class Reader {
     const bool good = std::all_of(value.begin(), value.end(), [](char c) {
       return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
     });
-    if (!good) fail(field, "'" + value + "': wanted are lower-case letters, digits and _ - .");
+    if (!good) fail(field, "'" + value + "': expected lower-case letters, digits and _ - .");
     return value;
   }
 
   double number(const std::string& field) const {
     const Json& value = at(field);
-    if (!value.is_number()) fail(field, "wanted is a number");
+    if (!value.is_number()) fail(field, "expected a number");
     return value.get<double>();
   }
 
@@ -62,7 +62,7 @@ class Reader {
     const Json& value = at(field);
     const bool whole = value.is_number_integer();
     if (!whole || value.get<double>() < 0 || value.get<double>() > static_cast<double>(kMaxSize)) {
-      fail(field, "wanted is a whole number from 0; got " + value.dump());
+      fail(field, "expected a whole number from 0; got " + value.dump());
     }
     return value.get<std::int64_t>();
   }
@@ -76,7 +76,7 @@ class Reader {
 
 void read_conditions(const Reader& record, const std::string& where, Measurement& measurement) {
   const Json& conditions = record.at("conditions");
-  if (!conditions.is_object()) record.fail("conditions", "wanted is an object");
+  if (!conditions.is_object()) record.fail("conditions", "expected an object");
   const Reader reader(conditions, where + ": conditions");
   for (const auto& [name, value] : conditions.items()) {
     if (value.is_null()) {
@@ -86,14 +86,14 @@ void read_conditions(const Reader& record, const std::string& where, Measurement
     } else if (value.is_string()) {
       measurement.states[name] = value.get<std::string>();
     } else {
-      reader.fail(name, "wanted is a text, a number or null");
+      reader.fail(name, "expected a text, a number or null");
     }
   }
 }
 
 void read_provenance(const Reader& record, const std::string& where, Measurement& measurement) {
   const Json& provenance = record.at("provenance");
-  if (!provenance.is_object()) record.fail("provenance", "wanted is an object");
+  if (!provenance.is_object()) record.fail("provenance", "expected an object");
   const Reader reader(provenance, where + ": provenance");
   measurement.provenance.source = reader.text("source");
   measurement.provenance.machine = reader.text("machine");
@@ -155,7 +155,7 @@ Measurement parse_measurement(const std::string& line, const std::string& where)
   if (!record.is_object()) throw UserError(where + ": is no JSON object");
   const Reader reader(record, where);
   if (const std::string schema = reader.text("schema"); schema != kMeasurementSchema) {
-    reader.fail("schema", "'" + schema + "' is not known; wanted is " + kMeasurementSchema);
+    reader.fail("schema", "'" + schema + "' is not known; expected " + kMeasurementSchema);
   }
   Measurement measurement;
   measurement.device = reader.name("device");

@@ -65,19 +65,19 @@ TEST(Measurement, WhatCannotBeIsRefusedByName) {
   expect_refused("measurement/1", "measurement/9", "schema: 'foretell.measurement/9' is not known");
   expect_refused("\"latency_us\":12.5", "\"latency_us\":0", "latency_us: a measured time has to");
   expect_refused("\"latency_us\":12.5", "\"latency_us\":-1", "latency_us: a measured time has to");
-  expect_refused("\"latency_us\":12.5", "\"latency_us\":\"12\"", "latency_us: wanted is a number");
-  expect_refused("\"m\":64", "\"m\":-64", "m: wanted is a whole number from 0; got -64");
-  expect_refused("\"m\":64", "\"m\":6.5", "m: wanted is a whole number");
+  expect_refused("\"latency_us\":12.5", "\"latency_us\":\"12\"", "latency_us: expected a number");
+  expect_refused("\"m\":64", "\"m\":-64", "m: expected a whole number from 0; got -64");
+  expect_refused("\"m\":64", "\"m\":6.5", "m: expected a whole number");
   expect_refused("\"spread\":0.01", "\"spread\":-1", "spread: has to be 0 or more");
   expect_refused("\"repeats\":21", "\"repeats\":0", "repeats: has to be 1 or more");
-  expect_refused("h200-sxm", "H200 SXM", "device: 'H200 SXM': wanted are lower-case letters");
-  expect_refused("\"graph\"", "[1]", "conditions: launch: wanted is a text, a number or null");
+  expect_refused("h200-sxm", "H200 SXM", "device: 'H200 SXM': expected lower-case letters");
+  expect_refused("\"graph\"", "[1]", "conditions: launch: expected a text, a number or null");
 }
 
 TEST(Measurement, ProvenanceIsRequired) {
-  expect_refused("\"provenance\"", "\"provenances\"", "provenances: wanted is a whole number");
+  expect_refused("\"provenance\"", "\"provenances\"", "provenances: expected a whole number");
   expect_refused("\"source\"", "\"sauce\"", "provenance: source: is missing");
-  expect_refused("\"NVIDIA H200\"", "\"\"", "provenance: machine: wanted is a text");
+  expect_refused("\"NVIDIA H200\"", "\"\"", "provenance: machine: expected a text");
   expect_refused("2026-01-31", "2026-02-30", "provenance: date: '2026-02-30' is no date");
 }
 

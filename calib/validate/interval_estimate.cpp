@@ -13,7 +13,7 @@ namespace {
 constexpr double kLowTail = 0.1;
 constexpr double kHighTail = 0.9;
 constexpr double kWanted = 0.8;
-constexpr double kMostWidening = 3;
+constexpr double kMaxWidening = 3;
 constexpr double kWidening = 1.02;  // one step
 
 // (ratio, weight) in ascending order; the weights sum to 1.
@@ -112,7 +112,7 @@ WidenedInterval widen_interval80(const std::vector<RatioSample>& samples) {
   widened.interval = estimate_interval80(samples);
   const std::vector<LeftOut> sides = left_out_in_turn(samples);
   if (sides.empty()) return widened;
-  for (double by = 1; by <= kMostWidening; by *= kWidening) {
+  for (double by = 1; by <= kMaxWidening; by *= kWidening) {
     double inside = 0;
     for (const LeftOut& side : sides) {
       const double share = coverage_of(side.rows, wider(side.of_others, by));

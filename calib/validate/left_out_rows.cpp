@@ -70,7 +70,7 @@ std::optional<double> read_measurement(const std::string& column, const std::str
   if (text.empty()) return std::nullopt;
   const std::optional<double> value = number(text);
   if (!value || !(*value > 0)) {
-    throw UserError(fmt::format("{}: '{}' is no measurement; wanted is a number above 0{}", column,
+    throw UserError(fmt::format("{}: '{}' is no measurement; expected a number above 0{}", column,
                                 text, unit_of(column)));
   }
   return value;

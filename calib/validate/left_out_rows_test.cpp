@@ -37,10 +37,10 @@ TEST(ReadMeasurement, TakesNumbersAboveZeroAndSaysWhatElseIsWrong) {
     EXPECT_THAT([&] { read_measurement("call_ms", cell); },
                 ThrowsMessage<UserError>(HasSubstr(
                     std::string("call_ms: '") + cell +
-                    "' is no measurement; wanted is a number above 0 in ms, without the unit")));
+                    "' is no measurement; expected a number above 0 in ms, without the unit")));
   }
   EXPECT_THAT([&] { read_measurement("throughput", "0"); },
-              ThrowsMessage<UserError>(testing::EndsWith("wanted is a number above 0")));
+              ThrowsMessage<UserError>(testing::EndsWith("expected a number above 0")));
   EXPECT_TRUE(is_below_clock("latency_us", "0.0"));
   EXPECT_FALSE(is_below_clock("latency_us", "-1"));
   EXPECT_FALSE(is_below_clock("latency_us", ""));

@@ -8,9 +8,9 @@
 #include <set>
 
 #include "hw/engines/size_list.hpp"
-#include "hw/spec/data_folder.hpp"
-#include "hw/spec/overrides.hpp"
-#include "hw/spec/parameter_list.hpp"
+#include "hw/spec/shared/data_folder.hpp"
+#include "hw/spec/shared/overrides.hpp"
+#include "hw/spec/shared/parameter_list.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
 #include "model/base/text.hpp"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "hw/engines/engine_spec.hpp"
-#include "hw/spec/catalog.hpp"
+#include "hw/spec/shared/catalog.hpp"
 
 namespace foretell {
 

@@ -4,22 +4,22 @@
 namespace foretell {
 namespace {
 
-constexpr int kMostTokens = 1 << 20;
-constexpr int kMostSequences = 1 << 16;
-constexpr Bytes kMostReserve(1e12);
+constexpr int kMaxTokens = 1 << 20;
+constexpr int kMaxSequences = 1 << 16;
+constexpr Bytes kMaxReserve(1e12);
 constexpr Seconds kLongest(1);
 
 }  // namespace
 
 void fields(FieldList& list, EngineLimits& limits) {
-  list.count("max_tokens", limits.max_tokens, {1, kMostTokens}, "Tokens computed in one step.");
-  list.count("max_sequences", limits.max_sequences, {1, kMostSequences},
+  list.count("max_tokens", limits.max_tokens, {1, kMaxTokens}, "Tokens computed in one step.");
+  list.count("max_sequences", limits.max_sequences, {1, kMaxSequences},
              "Requests that hold KV blocks at one time.");
-  list.count("small_max_tokens", limits.small_max_tokens, {1, kMostTokens},
+  list.count("small_max_tokens", limits.small_max_tokens, {1, kMaxTokens},
              "The same on devices with less memory than large_device.");
-  list.count("small_max_sequences", limits.small_max_sequences, {1, kMostSequences},
+  list.count("small_max_sequences", limits.small_max_sequences, {1, kMaxSequences},
              "The same on devices with less memory than large_device.");
-  list.value("large_device", limits.large_device, {Bytes(0), kMostReserve},
+  list.value("large_device", limits.large_device, {Bytes(0), kMaxReserve},
              "Memory from which on a device counts as large.");
 }
 
@@ -28,11 +28,11 @@ void fields(FieldList& list, EngineSchedule& schedule) {
             "What a step is filled with first.");
   list.text("mixed", schedule.mixed, {"yes", "no"}, "Prompts and decode steps share a step.");
   list.text("chunking", schedule.chunking, {"yes", "no"}, "A prompt may be cut into chunks.");
-  list.count("chunk_unit", schedule.chunk_unit, {1, kMostTokens},
+  list.count("chunk_unit", schedule.chunk_unit, {1, kMaxTokens},
              "A chunk that does not end its prompt is a multiple of it.");
-  list.count("prefills_per_step", schedule.prefills_per_step, {0, kMostSequences},
+  list.count("prefills_per_step", schedule.prefills_per_step, {0, kMaxSequences},
              "Most prompts in a step; 0: no limit.");
-  list.count("wait_steps", schedule.wait_steps, {0, kMostSequences},
+  list.count("wait_steps", schedule.wait_steps, {0, kMaxSequences},
              "Steps that prompts are held back while others decode, to come together.");
   list.value("wait_share", schedule.wait_share, {0, 1},
              "Share of a step that ends this earlier when they fill it.");
@@ -44,7 +44,7 @@ void fields(FieldList& list, EngineSchedule& schedule) {
              "Partial admission: share of the answer reserved at first.");
   list.value("partial_floor", schedule.partial_floor, {0, 1}, "The lowest that it falls to.");
   list.value("partial_steps", schedule.partial_steps, {1, 1e6}, "Decode steps until it is there.");
-  list.count("partial_clip", schedule.partial_clip, {1, kMostTokens},
+  list.count("partial_clip", schedule.partial_clip, {1, kMaxTokens},
              "Tokens of an answer that count at most.");
   list.text("preemption", schedule.preemption, {"last-to-head", "fewest-to-end", "never"},
             "Who gives its KV blocks back when there are none, and where it waits.");
@@ -55,16 +55,16 @@ void fields(FieldList& list, EngineMemory& memory) {
   list.value("share", memory.share, {0.01, 1}, "Share of the memory that the engine takes.");
   list.text("base", memory.base, {"total", "free"},
             "What it is a share of: the device, or what weights and workspace leave.");
-  list.value("reserve", memory.reserve, {Bytes(0), kMostReserve},
+  list.value("reserve", memory.reserve, {Bytes(0), kMaxReserve},
              "Kept by the process beside weights and activations.");
-  list.value("reserve_per_token", memory.reserve_per_token, {Bytes(0), kMostReserve},
+  list.value("reserve_per_token", memory.reserve_per_token, {Bytes(0), kMaxReserve},
              "The same per token of the largest step.");
 }
 
 void fields(FieldList& list, EngineGraphs& graphs) {
   list.text("sizes", graphs.sizes, {}, "Sizes that steps are padded to: \"1,2,4,8..256/8\".");
   list.text("mixed", graphs.mixed, {"yes", "no"}, "Steps with prompts run as graphs, too.");
-  list.count("largest", graphs.largest, {0, kMostTokens},
+  list.count("largest", graphs.largest, {0, kMaxTokens},
              "Largest size; 0: the most sequences that there may be.");
 }
 

@@ -28,13 +28,13 @@ struct EngineSchedule {
   std::string chunking;       // yes | no: a prompt may be cut
   int chunk_unit = 1;         // a cut is a multiple of it
   int prefills_per_step = 0;  // most prompts in a step; 0: no limit
-  int wait_steps = 0;         // prompts are held back for so many steps while others decode …
+  int wait_steps = 0;         // prompts are held back for this many steps while others decode …
   double wait_share = 0;      // … or until they fill this share of a step
   std::string admission;      // none | partial | full: KV that a request must find for its answer
   double watermark = 0;       // share of the blocks that a new request must leave free
   double partial_start = 0;   // partial: share of the answer that is reserved …
   double partial_floor = 0;   // … falling to this …
-  double partial_steps = 1;   // … in so many decode steps
+  double partial_steps = 1;   // … in this many decode steps
   int partial_clip = 0;       // tokens of an answer that count at most
   std::string preemption;     // last-to-head | fewest-to-end | never
 };

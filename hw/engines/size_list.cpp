@@ -12,7 +12,7 @@
 namespace foretell {
 namespace {
 
-constexpr std::int64_t kMostSizes = 100'000;
+constexpr std::int64_t kMaxSizes = 100'000;
 
 [[noreturn]] void refuse_sizes(std::string_view text) {
   throw UserError(fmt::format(
@@ -43,7 +43,7 @@ std::vector<std::int64_t> parse_size_list(std::string_view text) {
     const std::int64_t last = size_in(part.substr(dots + 2, slash - dots - 2), text);
     const std::int64_t step = size_in(part.substr(slash + 1), text);
     const std::int64_t first = size_in(part.substr(0, dots), text);
-    if ((last - first) / step > kMostSizes) refuse_sizes(text);
+    if ((last - first) / step > kMaxSizes) refuse_sizes(text);
     for (std::int64_t size = first; size <= last; size += step) sizes.push_back(size);
   }
   const bool ascends =

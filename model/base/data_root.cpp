@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kVariable = "FORETELL_ROOT";
-constexpr int kMostLevels = 3;  // lib/python3/dist-packages to the prefix
+constexpr int kMaxLevels = 3;  // lib/python3/dist-packages to the prefix
 
 bool has_data(const fs::path& root) {
   std::error_code error;
@@ -51,7 +51,7 @@ fs::path find_root() {
 
 fs::path installed_data(const fs::path& binary) {
   fs::path prefix = binary.parent_path();
-  for (int level = 0; level < kMostLevels; ++level) {
+  for (int level = 0; level < kMaxLevels; ++level) {
     prefix = prefix.parent_path();
     fs::path data = prefix / "share" / "foretell";
     if (has_data(data)) return data;

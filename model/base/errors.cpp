@@ -10,7 +10,7 @@ namespace foretell {
 namespace {
 
 // Lists longer than this are not printed: the message would hide its point.
-constexpr std::size_t kLongestPrintedList = 24;
+constexpr std::size_t kMaxPrintedList = 24;
 
 // Edits (insert, delete, replace, swap of neighbours) that turn `a` into `b`.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -76,7 +76,7 @@ UserError unknown_name(std::string_view kind, std::string_view given,
   std::string message = "unknown " + std::string(kind) + " '" + std::string(given) + "'";
   const std::string nearest = nearest_name(given, candidates);
   if (!nearest.empty()) message += "; nearest is '" + nearest + "'";
-  if (!candidates.empty() && candidates.size() <= kLongestPrintedList) {
+  if (!candidates.empty() && candidates.size() <= kMaxPrintedList) {
     message += "; there are: " + join(candidates, ", ");
   }
   return UserError(message + where_to_look(kind));

@@ -1,6 +1,6 @@
 // Two kinds of failure. UserError: the input is wrong, exit code 2, the message says what to type
 // instead. InternalError: a bug of ours, exit code 3, with file and line. Libraries throw; only
-// model/cli prints and exits.
+// model/app/command prints and exits.
 #pragma once
 
 #include <stdexcept>

@@ -1,7 +1,7 @@
 // Speed of predictions on GPUs: one layer of GPT-3 175B on four A100, mapping and simulation.
 #include <benchmark/benchmark.h>
 
-#include "hw/spec/gpu_catalog.hpp"
+#include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/predict/gpu_call.hpp"
 #include "workloads/import/workload.hpp"
 #include "workloads/import/workload_set.hpp"

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <string>
 
-#include "model/study/study.hpp"
-#include "model/what_if/study_run.hpp"
+#include "model/app/study/study.hpp"
+#include "model/app/study/what_if/study_run.hpp"
 #include "reports/record/study_store.hpp"
 #include "reports/record/testing/example_record.hpp"
 
@@ -57,7 +57,7 @@ class ScratchStore {
       (std::filesystem::temp_directory_path() / "foretell-study-bench.sqlite").string();
 };
 
-// Rows as they come, so many in one transaction.
+// Rows as they come, this many in one transaction.
 void BM_StoreRows(benchmark::State& state) {
   const ScratchStore file;
   StudyStore store(file.path(), StoreAccess::kWrite);
@@ -103,8 +103,9 @@ std::string instant_answer(const Study& study, std::uint64_t number) {
       number);
 }
 
-// Rank 0's view of others that answer at once. Messages are those of model/sweep/sweep.cpp: 'R' and
-// the room that a rank has, 'T' and numbers of tasks, 'A' and per answer number, kind, size, bytes.
+// Rank 0's view of others that answer at once. Messages are those of
+// model/app/study/sweep/sweep.cpp: 'R' and the room that a rank has, 'T' and numbers of tasks, 'A'
+// and per answer number, kind, size, bytes.
 class InstantRanks : public Cluster {
  public:
   InstantRanks(int ranks, std::uint64_t room, std::function<std::string(std::uint64_t)> task)

@@ -9,8 +9,8 @@
 #include <fstream>
 #include <string>
 
-#include "model/study/pareto.hpp"
-#include "model/what_if/study_table.hpp"
+#include "model/app/study/pareto.hpp"
+#include "model/app/study/what_if/study_table.hpp"
 #include "reports/record/study_store.hpp"
 
 namespace foretell {

@@ -11,7 +11,7 @@ endforeach()
 # Everything that is read at run time, as it lies in the source tree.
 set(data_root share/foretell)
 install(DIRECTORY hw/ DESTINATION ${data_root}/hw FILES_MATCHING PATTERN *.yaml PATTERN spec EXCLUDE)
-foreach(folder IN ITEMS workloads/models workloads/examples workloads/programs workloads/studies
+foreach(folder IN ITEMS workloads/models workloads/examples workloads/programs workloads/scenarios
     calib/factors calib/data reports/gallery)
   install(DIRECTORY ${folder}/ DESTINATION ${data_root}/${folder}
     PATTERN *.cpp EXCLUDE PATTERN *.hpp EXCLUDE PATTERN CMakeLists.txt EXCLUDE)

@@ -31,8 +31,8 @@ finds() {
 
 clean_tree
 passes check_layers.sh
-plant model/timing/y.cpp '' '#include "model/components/engine.hpp"'
-finds check_layers.sh 'model/timing/y.cpp:2: model/timing may not include "model/components/engine.hpp"'
+plant model/timing/y.cpp '' '#include "model/components/neuron/engine.hpp"'
+finds check_layers.sh 'model/timing/y.cpp:2: model/timing may not include "model/components/neuron/engine.hpp"'
 
 clean_tree
 plant model/timing/y.cpp '#include <systemc>'

@@ -20,8 +20,8 @@ namespace foretell {
 
 namespace {
 
-constexpr int kDeepestNesting = 64;    // deeper is an alias that contains itself
-constexpr int kMostNodes = 1'000'000;  // more is an alias bomb
+constexpr int kDeepestNesting = 64;   // deeper is an alias that contains itself
+constexpr int kMaxNodes = 1'000'000;  // more is an alias bomb
 
 int line_of(const YAML::Mark& mark) { return mark.line + 1; }
 
@@ -34,7 +34,7 @@ class Converter {
     Node node;
     node.file = file_;
     node.line = line_of(yaml.Mark());
-    if (depth > kDeepestNesting || ++nodes_ > kMostNodes) {
+    if (depth > kDeepestNesting || ++nodes_ > kMaxNodes) {
       throw UserError(
           fmt::format("{}: nested too deeply, or an alias that contains itself", node.where()));
     }
@@ -113,7 +113,7 @@ const Node* Node::find(std::string_view key) const {
 const std::string& Node::as_text(std::string_view path) const {
   if (!is_scalar()) {
     throw UserError(
-        located(*this, path, fmt::format("wanted is a single value, here is {}", describe(kind))));
+        located(*this, path, fmt::format("expected a single value, here is {}", describe(kind))));
   }
   return text;
 }
@@ -135,7 +135,7 @@ long long Node::as_integer(std::string_view path, long long min, long long max) 
 const Node& Node::required(std::string_view key, std::string_view path) const {
   if (!is_map()) {
     throw UserError(
-        located(*this, path, fmt::format("wanted is a mapping, here is {}", describe(kind))));
+        located(*this, path, fmt::format("expected a mapping, here is {}", describe(kind))));
   }
   const Node* found = find(key);
   if (found == nullptr) throw UserError(located(*this, path, fmt::format("'{}' is missing", key)));
@@ -200,7 +200,7 @@ Node parse_anew(const std::string& text, const std::string& shown_as) {
                                   line_of(starts[0])));
     }
     if (starts.size() > 1) {
-      throw UserError(fmt::format("{}:{}: a second document ('---'); wanted is one per file",
+      throw UserError(fmt::format("{}:{}: a second document ('---'); expected one per file",
                                   shown_as, line_of(starts[1])));
     }
     document = YAML::Load(text);
@@ -219,14 +219,14 @@ Node parse_anew(const std::string& text, const std::string& shown_as) {
 
 // What was parsed before is kept: a study reads the same few files for every one of its points.
 Node parse_document(const std::string& text, const std::string& shown_as) {
-  constexpr std::size_t kMostKept = 64;
+  constexpr std::size_t kMaxKept = 64;
   static std::unordered_map<std::string, Node> kept;
   std::string key = shown_as + '\n' + text;
   if (const auto found = kept.find(key); found != kept.end()) return found->second;
   std::optional<Node> compiled = kept_document(text, shown_as);
   Node root = compiled ? std::move(*compiled) : parse_anew(text, shown_as);
   if (!compiled) keep_document(text, root);
-  if (kept.size() < kMostKept) kept.emplace(std::move(key), root);
+  if (kept.size() < kMaxKept) kept.emplace(std::move(key), root);
   return root;
 }
 

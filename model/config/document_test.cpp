@@ -93,7 +93,7 @@ TEST(Document, AnAliasBombIsAnError) {
 TEST(Document, TypedAccessNamesThePlace) {
   const Node root = parse("cores: [1]\ncount: 2.5\nmany: 65\n");
   EXPECT_EQ(message_of([&] { root.find("cores")->as_text("device.cores"); }),
-            "x.yaml:1: device.cores: wanted is a single value, here is a list");
+            "x.yaml:1: device.cores: expected a single value, here is a list");
   EXPECT_EQ(message_of([&] { root.find("count")->as_integer("count", 1, 64); }),
             "x.yaml:2: count: '2.5' is not a whole number");
   EXPECT_EQ(message_of([&] { root.find("many")->as_integer("many", 1, 64); }),
@@ -101,7 +101,7 @@ TEST(Document, TypedAccessNamesThePlace) {
   EXPECT_EQ(root.find("many")->as_integer("many", 1, 65), 65);
   EXPECT_EQ(message_of([&] { root.required("name", ""); }), "x.yaml:1: 'name' is missing");
   EXPECT_EQ(message_of([&] { root.find("many")->required("name", "many"); }),
-            "x.yaml:3: many: wanted is a mapping, here is a single value");
+            "x.yaml:3: many: expected a mapping, here is a single value");
 }
 
 TEST(Document, OnlyKeysReportsAllStrangers) {

@@ -168,12 +168,11 @@ TEST_F(Fields, AMissingGroupIsReportedOnce) {
 }
 
 TEST_F(Fields, ValuesOfTheWrongShape) {
-  EXPECT_EQ(
-      load("cores: [4]\nefficiency: 1\ntopology:\nmemory: 3\n"),
-      "x.yaml:1: cores: wanted is a single value (whole number 1 .. 64); here is a list\n"
-      "x.yaml:3: topology: wanted is a single value (none, ring); here is nothing\n"
-      "x.yaml:4: memory: wanted is a mapping with bandwidth, latency; here is a single value");
-  EXPECT_THAT(load("[1, 2]\n"), HasSubstr("x.yaml:1: wanted is a mapping with cores, "));
+  EXPECT_EQ(load("cores: [4]\nefficiency: 1\ntopology:\nmemory: 3\n"),
+            "x.yaml:1: cores: expected a single value (whole number 1 .. 64); here is a list\n"
+            "x.yaml:3: topology: expected a single value (none, ring); here is nothing\n"
+            "x.yaml:4: memory: expected a mapping with bandwidth, latency; here is a single value");
+  EXPECT_THAT(load("[1, 2]\n"), HasSubstr("x.yaml:1: expected a mapping with cores, "));
 }
 
 TEST_F(Fields, AllErrorsComeAtOnce) {

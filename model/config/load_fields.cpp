@@ -67,7 +67,7 @@ class FieldLoader {
       load(node, path, {});
     } else {
       problems_.add(node, path,
-                    fmt::format("wanted is a mapping with {}; here is {}",
+                    fmt::format("expected a mapping with {}; here is {}",
                                 join(list_.children(path), ", "), describe(node.kind)));
       unreadable_.insert(path);
     }
@@ -117,7 +117,7 @@ class FieldLoader {
 void read_plain_value(const Field& field, const Node& node, Problems& problems) {
   if (!node.is_scalar()) {
     problems.add(node, field.path,
-                 fmt::format("wanted is a single value ({}); here is {}", field.allowed(),
+                 fmt::format("expected a single value ({}); here is {}", field.allowed(),
                              describe(node.kind)));
     return;
   }
@@ -132,7 +132,7 @@ void load_fields(const Node& map, FieldList& list, const std::vector<std::string
                  const LeafReader& read, Problems& problems) {
   if (!map.is_map()) {
     problems.add(map, "",
-                 fmt::format("wanted is a mapping with {}; here is {}",
+                 fmt::format("expected a mapping with {}; here is {}",
                              join(list.children(""), ", "), describe(map.kind)));
     return;
   }

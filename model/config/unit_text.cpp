@@ -144,7 +144,7 @@ std::string nearest_unit(std::string_view unit, const std::vector<std::string>& 
 
 std::string wrong_unit(std::string_view text, std::string_view unit, const DimensionUnits& wanted) {
   if (const DimensionUnits* other = dimension_with_unit(unit)) {
-    return fmt::format("'{}' is a {}; wanted is a {} such as '{}'", text, other->name, wanted.name,
+    return fmt::format("'{}' is a {}; expected a {} such as '{}'", text, other->name, wanted.name,
                        wanted.example);
   }
   const std::vector<std::string> names = unit_names(wanted);
@@ -161,7 +161,7 @@ double parse_quantity(std::string_view text, Dimension dimension) {
   if (dimension == Dimension{}) {
     if (parsed.rest.empty()) return parsed.number;
     throw UserError(
-        fmt::format("'{}' ends in '{}'; wanted is a plain number", trim(text), parsed.rest));
+        fmt::format("'{}' ends in '{}'; expected a plain number", trim(text), parsed.rest));
   }
   const DimensionUnits& wanted = units_of(dimension);
   if (parsed.rest.empty()) {

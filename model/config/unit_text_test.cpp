@@ -61,9 +61,9 @@ TEST(ParseQuantity, WithoutUnitSaysWhatToWrite) {
 
 TEST(ParseQuantity, WrongDimensionIsNamed) {
   EXPECT_EQ(rate_message("820 GB"),
-            "'820 GB' is a data size; wanted is a data rate such as '820 GB/s'");
+            "'820 GB' is a data size; expected a data rate such as '820 GB/s'");
   EXPECT_EQ(unit_message([] { parse_quantity<Seconds>("64 cycles"); }),
-            "'64 cycles' is a cycle count; wanted is a time such as '146 ns'");
+            "'64 cycles' is a cycle count; expected a time such as '146 ns'");
 }
 
 TEST(ParseQuantity, UnknownUnitNamesTheNearest) {
@@ -90,7 +90,7 @@ TEST(ParseQuantity, RefusesWhatIsNoFiniteNumber) {
 
 TEST(ParseQuantity, ANumberWithoutDimensionHasNoUnit) {
   EXPECT_EQ(unit_message([] { parse_quantity<double>("92 %"); }),
-            "'92 %' ends in '%'; wanted is a plain number");
+            "'92 %' ends in '%'; expected a plain number");
 }
 
 TEST(ParseInteger, WholeNumbersOnly) {
@@ -99,7 +99,7 @@ TEST(ParseInteger, WholeNumbersOnly) {
   EXPECT_EQ(parse_integer("1e3"), 1000);
   EXPECT_EQ(unit_message([] { parse_integer("2.5"); }), "'2.5' is not a whole number");
   EXPECT_EQ(unit_message([] { parse_integer("2 GB"); }),
-            "'2 GB' ends in 'GB'; wanted is a plain number");
+            "'2 GB' ends in 'GB'; expected a plain number");
 }
 
 TEST(ParseInteger, StopsWhereIntegersAreNoLongerExact) {

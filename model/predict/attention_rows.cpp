@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "hw/spec/kernel_library.hpp"
+#include "hw/spec/gpu/kernel_library.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "hw/spec/attention_factors_library.hpp"
+#include "hw/spec/shared/attention_factors_library.hpp"
 #include "model/predict/row_programs.hpp"
-#include "model/timing/attention_timing.hpp"
+#include "model/timing/gpu/attention_timing.hpp"
 
 namespace foretell {
 

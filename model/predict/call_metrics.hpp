@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "model/base/metrics.hpp"
-#include "model/components/execution.hpp"
+#include "model/components/shared/execution.hpp"
 #include "model/program/program.hpp"
 #include "model/system/kernel_trace.hpp"
 

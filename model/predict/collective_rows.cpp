@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "hw/spec/gpu_factors.hpp"
-#include "hw/spec/kernel_library.hpp"
+#include "hw/spec/gpu/gpu_factors.hpp"
+#include "hw/spec/gpu/kernel_library.hpp"
 #include "model/base/errors.hpp"
 
 namespace foretell {
@@ -47,9 +47,8 @@ const CollectiveRowPredictor::Links& CollectiveRowPredictor::links(const GpuDevi
   const std::string mode = table.substr(std::min(table.size(), table.find(' ')));
   const std::string& usual = kernel_libraries().choice().custom_sums;
   const ChosenFactorSet chosen =
-      table == common_table()
-          ? factors_.choose(device, {table})
-          : factors_.choose(device, {table, usual + mode, usual + " graph"});
+      table == common_table() ? factors_.choose(device, {table})
+                              : factors_.choose(device, {table, usual + mode, usual + " graph"});
   place->second.factors = link_factors(chosen.set);
   place->second.low = chosen.set.interval_low;
   place->second.high = chosen.set.interval_high;
@@ -62,7 +61,7 @@ void CollectiveRowPredictor::add(std::size_t index, const CollectiveRow& row,
   // Their kernels want NVLink between all GPUs.
   const bool custom = is_custom(row) && gpu.nvlink.bandwidth > BytesPerSecond(0);
   const Links& used = links(gpu, custom ? collective_table(row) : common_table());
-  GpuKernel kernel;
+  Grid kernel;
   kernel.launch = used.factors.launch;
   if (custom) {
     const GpuProtocol protocol = custom_time(gpu, used.factors, row.shape, shot_rule(row)).protocol;

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "hw/spec/kernel_factors_file.hpp"
+#include "hw/spec/shared/kernel_factors_file.hpp"
 #include "model/predict/row_programs.hpp"
-#include "model/timing/gpu_collective_timing.hpp"
+#include "model/timing/gpu/gpu_collective_timing.hpp"
 
 namespace foretell {
 
@@ -21,7 +21,7 @@ struct CollectiveRow {
 
 // "nccl", "vllm_custom graph", "vllm_custom eager". Custom all-reduces go by the kernel that the
 // version of a library calls: SGLang took vLLM's (its pull request 5079) until its own became the
-// default behind 0.5.10 (24363).
+// default after 0.5.10 (24363).
 std::string collective_table(const CollectiveRow& row);
 // How that kernel chooses between one and two shots.
 ShotRule shot_rule(const CollectiveRow& row);

@@ -6,8 +6,8 @@
 
 #include "model/base/metrics.hpp"
 #include "model/system/kernel_trace.hpp"
-#include "model/timing/cpu_interval.hpp"
-#include "model/timing/cpu_timing.hpp"
+#include "model/timing/cpu/cpu_interval.hpp"
+#include "model/timing/cpu/cpu_timing.hpp"
 #include "workloads/ir/graph.hpp"
 #include "workloads/ir/precision.hpp"
 

@@ -1,7 +1,7 @@
 // Laws of networks on CPUs: what more hardware, more work and exact execution do to the time.
 #include <gmock/gmock.h>
 
-#include "hw/spec/cpu_catalog.hpp"
+#include "hw/spec/cpu/cpu_catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/mapping/cpu/map_graph.hpp"
 #include "model/predict/cpu_call.hpp"
@@ -136,7 +136,7 @@ TEST(CpuPrecision, NamesTheNearestPolicyThatWorks) {
 // A loop whose cores are all alike takes the closed form.
 TEST(CpuRunLaws, SymmetricLoopsTakeTheClosedForm) {
   const CpuSystemSpec system = CpuCatalog().load("c7a.2xlarge").spec;
-  CpuLoop loop;
+  Loop loop;
   loop.threads = 8;
   loop.overlap = 3;
   loop.core_dram = BytesPerSecond(12e9);
@@ -151,7 +151,7 @@ TEST(CpuRunLaws, SymmetricLoopsTakeTheClosedForm) {
 }
 
 TEST(CpuRunLaws, ChunksAreDealtOutCompletely) {
-  CpuLoop loop;
+  Loop loop;
   loop.threads = 3;
   loop.chunks = {{5, Seconds(1), Seconds(0), Bytes(0)}, {6, Seconds(2), Seconds(0), Bytes(0)}};
   std::int64_t all = 0;

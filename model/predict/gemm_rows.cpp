@@ -6,12 +6,12 @@
 #include <cmath>
 #include <limits>
 
-#include "hw/spec/kernel_library.hpp"
+#include "hw/spec/gpu/kernel_library.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/config/unit_text.hpp"
 #include "model/mapping/gpu/gemm.hpp"
-#include "model/timing/tile_fit.hpp"
+#include "model/timing/gpu/tile_fit.hpp"
 
 namespace foretell {
 namespace {
@@ -140,8 +140,9 @@ GemmRowPredictor::Kernels& GemmRowPredictor::kernels_of(const GemmRow& row) {
   check_type(gpu, type);
   ChosenGemmFactors chosen = factors_.choose(gpu, row.framework, row.dtype);
   apply_conditions(options_, gpu, chosen.set.factors);
-  auto kernels = std::make_unique<Kernels>(gpu, row.framework.empty() ? kernel_libraries().choice().networks : row.framework,
-                                           type, std::move(chosen));
+  auto kernels = std::make_unique<Kernels>(
+      gpu, row.framework.empty() ? kernel_libraries().choice().networks : row.framework, type,
+      std::move(chosen));
   return *kernels_.emplace(key, std::move(kernels)).first->second;
 }
 

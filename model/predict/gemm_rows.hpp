@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "hw/spec/gemm_factors_file.hpp"
+#include "hw/spec/shared/gemm_factors_file.hpp"
 #include "model/predict/row_programs.hpp"
-#include "model/timing/gemm_timing.hpp"
+#include "model/timing/gpu/gemm_timing.hpp"
 
 namespace foretell {
 

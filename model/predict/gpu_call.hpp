@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "hw/spec/gpu_factors.hpp"
-#include "hw/spec/gpu_spec.hpp"
+#include "hw/spec/gpu/gpu_factors.hpp"
+#include "hw/spec/gpu/gpu_spec.hpp"
 #include "model/base/metrics.hpp"
 #include "model/program/gpu_kernel.hpp"
 #include "model/system/kernel_trace.hpp"
-#include "model/timing/chain_interval.hpp"
+#include "model/timing/shared/chain_interval.hpp"
 #include "workloads/ir/graph.hpp"
 #include "workloads/ir/precision.hpp"
 

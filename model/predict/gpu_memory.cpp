@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "model/mapping/fusion/fuse.hpp"
+#include "model/mapping/shared/fuse.hpp"
 #include "model/predict/memory_use.hpp"
 
 namespace foretell {

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "model/base/errors.hpp"
-#include "model/mapping/fusion/fuse.hpp"
+#include "model/mapping/shared/fuse.hpp"
 
 namespace foretell {
 

@@ -1,9 +1,9 @@
 #include "model/predict/layer_rows.hpp"
 
-#include "hw/spec/catalog.hpp"
+#include "hw/spec/shared/catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
-#include "model/timing/attention_timing.hpp"
+#include "model/timing/gpu/attention_timing.hpp"
 
 namespace foretell {
 namespace {

@@ -8,15 +8,15 @@
 #include <variant>
 #include <vector>
 
-#include "hw/spec/gpu_spec.hpp"
-#include "hw/spec/kernel_factors_file.hpp"
-#include "hw/spec/layer_kernel_factors.hpp"
-#include "hw/spec/layer_kernel_facts.hpp"
+#include "hw/spec/gpu/gpu_spec.hpp"
+#include "hw/spec/gpu/layer_kernel_factors.hpp"
+#include "hw/spec/gpu/layer_kernel_facts.hpp"
+#include "hw/spec/shared/kernel_factors_file.hpp"
 #include "model/predict/row_programs.hpp"
-#include "model/timing/exchange_kernels.hpp"
-#include "model/timing/experts_kernels.hpp"
-#include "model/timing/latent_kernels.hpp"
-#include "model/timing/state_space_kernels.hpp"
+#include "model/timing/gpu/exchange_kernels.hpp"
+#include "model/timing/gpu/experts_kernels.hpp"
+#include "model/timing/gpu/latent_kernels.hpp"
+#include "model/timing/gpu/state_space_kernels.hpp"
 
 namespace foretell {
 

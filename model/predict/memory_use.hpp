@@ -1,7 +1,7 @@
 // Device memory of a graph by what it holds.
 #pragma once
 
-#include "hw/spec/neuron_spec.hpp"
+#include "hw/spec/neuron/neuron_spec.hpp"
 #include "model/base/metrics.hpp"
 #include "workloads/ir/graph.hpp"
 #include "workloads/ir/training/training_step.hpp"

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "model/base/errors.hpp"
-#include "model/mapping/fold_layers.hpp"
 #include "model/mapping/neuron/map_graph.hpp"
+#include "model/mapping/shared/fold_layers.hpp"
 #include "model/predict/memory_use.hpp"
 #include "model/program/program_builder.hpp"
 #include "model/system/critical_path.hpp"
@@ -152,7 +152,7 @@ class NeuronCallRunner {
     return layer_end(layer, when) - layer_end(layer - 1, when);
   }
 
-  // Equal layers behind each other take the same time once the pipeline of weights has filled:
+  // Equal layers one after another take the same time once the pipeline of weights has filled:
   // their loads neither run further ahead of the computation nor lose what they are ahead.
   bool steady() {
     if (replay_.executed < 3) return false;

@@ -2,7 +2,7 @@
 // what came out as Metrics.
 #pragma once
 
-#include "hw/spec/neuron_spec.hpp"
+#include "hw/spec/neuron/neuron_spec.hpp"
 #include "model/base/metrics.hpp"
 #include "model/program/program.hpp"
 #include "model/system/simulate.hpp"

@@ -130,7 +130,7 @@ TEST_P(SbufTest, ReplayedLayersSpillLikeExecutedOnes) {
   const NeuronCallResult executed = run(8, true);
   EXPECT_NEAR(replayed.metrics.device / executed.metrics.device, 1.0, 1e-3);
   EXPECT_NEAR(replayed.metrics.hbm_read / executed.metrics.hbm_read, 1.0, 1e-3);
-  // What the last layer writes has no layer behind it that would read it again.
+  // What the last layer writes has no layer after it that would read it again.
   const double layers = replayed.replayed_layers + 4;
   EXPECT_NEAR(replayed.metrics.hbm_written / executed.metrics.hbm_written, 1.0, 1 / layers);
 }

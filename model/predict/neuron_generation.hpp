@@ -23,7 +23,7 @@ struct NeuronGeneration {
   std::function<Graph(GenerationPhase phase, std::int64_t tokens, std::int64_t kv_len,
                       const LayerRange& layers)>
       graph;
-  // The length for which a call is compiled that needs so many positions.
+  // The length for which a call is compiled that needs this many positions.
   std::function<std::int64_t(std::int64_t positions)> bucket;
   const PrecisionPolicy& precision;
   const NeuronSystemSpec& system;
@@ -35,10 +35,10 @@ struct NeuronGeneration {
   bool prompt_in_cache = true;
   int tensor_parallel = 1;
   bool sequence_parallel = false;  // prefill leaves each core its share of the activations
-  Pipeline pipeline{};             // stages of a copy, each on a group of so many cores
+  Pipeline pipeline{};             // stages of a copy, each on a group of this many cores
   int cores_per_device = 1;        // cores of a device that take part
   double sdk_engine_time = 1;      // see NeuronFactors
-  double sdk_prefill_time = 1;     // the prefill takes so many times longer
+  double sdk_prefill_time = 1;     // the prefill takes this many times longer
   bool exact_kv = false;           // steps read the cache up to their own position
   bool host_sampling = false;      // after each token, its logits go to the host, which goes on
   bool exact = false;              // execute every layer, and with exact_kv every step

@@ -4,20 +4,20 @@
 
 #include <algorithm>
 
-#include "hw/spec/gpu_factors.hpp"
-#include "hw/spec/kernel_library.hpp"
+#include "hw/spec/gpu/gpu_factors.hpp"
+#include "hw/spec/gpu/kernel_library.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/config/unit_text.hpp"
 #include "model/mapping/gpu/gemm.hpp"
-#include "model/timing/attention_timing.hpp"
+#include "model/timing/gpu/attention_timing.hpp"
 
 namespace foretell {
 namespace {
 
 constexpr const char* kVectorType = "fp32";  // the type whose products do without the matrix pipe
 constexpr std::int64_t kMaxSide = std::int64_t{1} << 24;
-constexpr Seconds kLeastDifference(0.1e-6);  // of two kernels, that a measurement still shows
+constexpr Seconds kMinDifference(0.1e-6);  // of two kernels, that a measurement still shows
 
 std::string framework_of(const OperatorRow& row) {
   return row.framework.empty() ? kernel_libraries().choice().eager : row.framework;
@@ -185,7 +185,7 @@ Seconds OperatorKernels::stated(const OperatorRow& row, Seconds kernels,
                                 const OperatorKernels* less) const {
   const Seconds all = with_host(kernels);
   if (less == nullptr) return all;
-  return std::max(kLeastDifference, all - less->time(less_of(row)));
+  return std::max(kMinDifference, all - less->time(less_of(row)));
 }
 
 OperatorRow less_of(const OperatorRow& row) {

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "hw/spec/gemm_factors_file.hpp"
-#include "hw/spec/kernel_factors_file.hpp"
-#include "hw/spec/operator_factors.hpp"
+#include "hw/spec/shared/gemm_factors_file.hpp"
+#include "hw/spec/shared/kernel_factors_file.hpp"
+#include "hw/spec/shared/operator_factors.hpp"
 #include "model/mapping/gpu/convolution_kernels.hpp"
 #include "model/predict/row_programs.hpp"
-#include "model/timing/operator_library.hpp"
+#include "model/timing/gpu/operator_library.hpp"
 
 namespace foretell {
 

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "hw/spec/neuron_spec.hpp"
+#include "hw/spec/neuron/neuron_spec.hpp"
 #include "model/base/metrics.hpp"
 #include "workloads/ir/graph.hpp"
 
@@ -39,7 +39,7 @@ struct PipelinePass {
   Bytes output;     // of the last stage
 };
 
-// How long the next stage waits for activations of so many bytes from a device before it.
+// How long the next stage waits for activations of this many bytes from a device before it.
 using Handover = std::function<Seconds(Bytes)>;
 
 // One pass of a batch. `graph_of` builds the graph of a stage, `run` executes it; equal stages are

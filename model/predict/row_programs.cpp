@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "hw/spec/catalog.hpp"
-#include "hw/spec/cpu_catalog.hpp"
+#include "hw/spec/cpu/cpu_catalog.hpp"
+#include "hw/spec/shared/catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/system/gpu_run.hpp"
-#include "model/timing/gpu_collective_timing.hpp"
+#include "model/timing/gpu/gpu_collective_timing.hpp"
 
 namespace foretell {
 namespace {
@@ -20,7 +20,7 @@ constexpr double kShown = 0.01;  // of the whole
 std::string parts_of(const GpuDeviceSpec& device, const GpuProgram& program, Seconds whole) {
   std::vector<std::pair<std::string, Seconds>> parts = {
       {"launch", {}}, {"thread blocks", {}}, {"DRAM", {}}, {"L2", {}}, {"links", {}}};
-  for (const GpuKernel& kernel : program.kernels) {
+  for (const Grid& kernel : program.kernels) {
     parts[0].second += kernel.launch + kernel.memory_latency + kernel.tail;
     Seconds blocks;
     Seconds longest;

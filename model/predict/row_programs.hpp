@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "hw/spec/gpu_catalog.hpp"
+#include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/predict/row_time.hpp"
 #include "model/program/gpu_kernel.hpp"
 

@@ -47,7 +47,6 @@ struct Loop {
   std::uint16_t wait_count = 0;
   std::uint16_t signal = kNoSemaphore;  // semaphore raised by 1 at the end
 };
-using CpuLoop = Loop;
 
 // What thread `thread` of the loop works on: its part of every run, in order.
 inline std::vector<CpuChunkRun> part_of(const Loop& loop, int thread) {

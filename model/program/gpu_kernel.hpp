@@ -1,7 +1,8 @@
 // A grid of thread blocks: a kernel of a GPU, one entry of a stream.
 //
 // How a mapping fills it, for one operator:
-//   1. Decide the tile shape; ask ctas_per_sm() (model/timing/occupancy.hpp) how many thread blocks
+//   1. Decide the tile shape; ask ctas_per_sm() (model/timing/gpu/occupancy.hpp) how many thread
+//   blocks
 //      of it an SM holds. That throws when none fits.
 //   2. `ctas`: the thread blocks in the order in which the hardware issues them, equal neighbours
 //      as one run {count, duration}. A duration is what one thread block takes on its SM when
@@ -68,11 +69,10 @@ struct Grid {
   std::uint16_t wait_count = 0;
   std::uint16_t signal = kNoSemaphore;  // semaphore raised by 1 at the end
 };
-using GpuKernel = Grid;
 
 // Those of one operation, one after another.
 struct GpuProgram {
-  std::vector<GpuKernel> kernels;
+  std::vector<Grid> kernels;
 };
 
 // Appends thread blocks; equal neighbours become one run.

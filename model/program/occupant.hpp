@@ -22,7 +22,7 @@ struct Occupant {
 
 struct Occupancy {
   std::vector<Occupant> activations;
-  // By transfer of the ring of weights: what it loaded is there until so many entries have ended;
+  // By transfer of the ring of weights: what it loaded is there until this many entries have ended;
   // to the end of the program when that is none.
   std::vector<QueueLengths> weights_until;
 };

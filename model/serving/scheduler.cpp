@@ -89,7 +89,7 @@ void Scheduler::preempt(Sequence* victim) {
 bool Scheduler::make_room(Sequence* asking) {
   if (rules_.preemption == Preemption::kNever || running_.empty()) return false;
   Sequence* victim = running_.back();
-  if (rules_.preemption == Preemption::kFewestToEnd) {
+  if (rules_.preemption == Preemption::kMinToEnd) {
     victim = *std::min_element(running_.begin(), running_.end(),
                                [](const Sequence* a, const Sequence* b) {
                                  if (a->generated != b->generated)

@@ -187,7 +187,7 @@ TEST(Scheduler, PartialAdmissionReservesAShareOfTheAnswers) {
   WorkerRules rules = simple_rules(1000, 8, 10);
   rules.block = 10;  // 100 tokens
   rules.admission = Admission::kPartial;
-  rules.preemption = Preemption::kFewestToEnd;
+  rules.preemption = Preemption::kMinToEnd;
   rules.prefill_first = true;
   rules.mixed = false;
   rules.partial_start = 0.5;

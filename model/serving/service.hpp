@@ -21,7 +21,7 @@ namespace foretell {
 
 enum class Router {
   kRoundRobin,
-  kLeastLoaded,  // fewest tokens still to compute and to make
+  kMinLoaded,    // fewest tokens still to compute and to make
   kPrefixAware,  // the worker that has the session; else the least loaded
 };
 
@@ -48,7 +48,7 @@ struct ServiceSetup {
   Router router = Router::kRoundRobin;
   std::int64_t warm_up = 0;
   std::uint64_t seed = 0;
-  std::size_t slices = 0;  // so many steps are kept for a timeline
+  std::size_t slices = 0;  // this many steps are kept for a timeline
   // Called now and then with the share of the answers that are there; false: stop.
   std::function<bool(double)> progress;
 };

@@ -120,7 +120,7 @@ TEST(ServiceLaws, TokensAndBlocksAreConserved) {
       rules.mixed = !prefill_first;
       rules.admission = admission;
       rules.preemption = admission == Admission::kFull      ? Preemption::kNever
-                         : admission == Admission::kPartial ? Preemption::kFewestToEnd
+                         : admission == Admission::kPartial ? Preemption::kMinToEnd
                                                             : Preemption::kLastToHead;
       rules.partial_start = 0.5;
       rules.partial_clip = 4096;

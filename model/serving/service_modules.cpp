@@ -9,8 +9,8 @@
 namespace foretell {
 namespace {
 
-constexpr double kTicks = 1e9;                 // per second
-constexpr std::size_t kMostSeconds = 100'000;  // of the timeline
+constexpr double kTicks = 1e9;                // per second
+constexpr std::size_t kMaxSeconds = 100'000;  // of the timeline
 
 enum : std::uint64_t { kGuessStream = 100 };
 
@@ -269,7 +269,7 @@ void ServingWorker::sample(double from, double until) {
   const double width = result.timeline_step_s;
   for (double at = from; at < until;) {
     const auto second = static_cast<std::size_t>(at / width);
-    if (second >= kMostSeconds) return;
+    if (second >= kMaxSeconds) return;
     const double next = std::min(until, static_cast<double>(second + 1) * width);
     if (!(next > at)) return;
     if (result.timeline.size() <= second) result.timeline.resize(second + 1);

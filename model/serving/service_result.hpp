@@ -53,7 +53,7 @@ struct StepSlice {  // for a timeline of the first steps
 
 struct ServiceResult {
   std::vector<ServedRequest> requests;  // in the order of their arrival
-  std::int64_t warm_up = 0;             // so many of the first count in no statistic
+  std::int64_t warm_up = 0;             // this many of the first count in no statistic
   std::int64_t answered = 0;
   bool interrupted = false;
   double end_s = 0;  // the last answer

@@ -54,7 +54,7 @@ WorkerRules rules_of(const EngineSpec& engine, const RuleChoices& choices, Bytes
                                                       : Admission::kNone;
   rules.preemption = schedule.preemption == "never"          ? Preemption::kNever
                      : schedule.preemption == "last-to-head" ? Preemption::kLastToHead
-                                                             : Preemption::kFewestToEnd;
+                                                             : Preemption::kMinToEnd;
   rules.partial_start = schedule.partial_start;
   rules.partial_floor = schedule.partial_floor;
   rules.partial_steps = schedule.partial_steps;

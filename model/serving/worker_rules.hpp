@@ -11,7 +11,7 @@
 namespace foretell {
 
 enum class Admission { kNone, kPartial, kFull };
-enum class Preemption { kLastToHead, kFewestToEnd, kNever };
+enum class Preemption { kLastToHead, kMinToEnd, kNever };
 
 struct WorkerRules {
   std::int64_t max_tokens = 0;

@@ -7,7 +7,7 @@
 
 #include "model/system/gpu_run.hpp"
 #include "model/testing/gpu_exemplar.hpp"
-#include "model/timing/attention_timing.hpp"
+#include "model/timing/gpu/attention_timing.hpp"
 
 namespace foretell {
 namespace {

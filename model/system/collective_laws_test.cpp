@@ -9,7 +9,7 @@
 #include "model/base/errors.hpp"
 #include "model/system/collective_run.hpp"
 #include "model/testing/neuron_exemplar.hpp"
-#include "model/timing/topology.hpp"
+#include "model/timing/shared/topology.hpp"
 
 namespace foretell {
 namespace {

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "hw/spec/group_sizes.hpp"
+#include "hw/spec/neuron/group_sizes.hpp"
 #include "model/base/errors.hpp"
-#include "model/components/collective_fabric.hpp"
-#include "model/components/simulation_context.hpp"
+#include "model/components/neuron/collective_fabric.hpp"
+#include "model/components/shared/simulation_context.hpp"
 
 namespace foretell {
 namespace {

@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "hw/spec/neuron_spec.hpp"
-#include "model/components/collective_fabric.hpp"
-#include "model/components/lockstep_network.hpp"
-#include "model/components/ticks.hpp"
+#include "hw/spec/neuron/neuron_spec.hpp"
+#include "model/components/neuron/collective_fabric.hpp"
+#include "model/components/neuron/lockstep_network.hpp"
+#include "model/components/shared/ticks.hpp"
 #include "model/program/collective.hpp"
-#include "model/timing/collective_schedule.hpp"
+#include "model/timing/shared/collective_schedule.hpp"
 
 namespace foretell {
 

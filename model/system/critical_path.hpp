@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "model/components/execution.hpp"
+#include "model/components/shared/execution.hpp"
 #include "model/program/program.hpp"
 
 namespace foretell {

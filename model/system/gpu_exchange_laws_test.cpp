@@ -4,13 +4,13 @@
 #include <gtest/gtest.h>
 #include <tlm_utils/simple_initiator_socket.h>
 
-#include "hw/spec/gpu_catalog.hpp"
-#include "model/components/gpu_node.hpp"
-#include "model/components/simulation_context.hpp"
+#include "hw/spec/gpu/gpu_catalog.hpp"
+#include "model/components/gpu/gpu_node.hpp"
+#include "model/components/shared/simulation_context.hpp"
 #include "model/program/device_streams.hpp"
 #include "model/system/gpu_run.hpp"
 #include "model/testing/gpu_exemplar.hpp"
-#include "model/timing/gpu_collective_timing.hpp"
+#include "model/timing/gpu/gpu_collective_timing.hpp"
 
 namespace foretell {
 namespace {
@@ -26,8 +26,8 @@ LinkFactors links() {
   return factors;
 }
 
-GpuKernel kernel_of(const LinkExchange& exchange) {
-  GpuKernel kernel;
+Grid kernel_of(const LinkExchange& exchange) {
+  Grid kernel;
   kernel.launch = links().launch;
   kernel.exchange = exchange;
   return kernel;
@@ -81,7 +81,7 @@ TEST(GpuExchangeLaws, EveryByteThatLeavesAGpuArrivesAtAnother) {
 }
 
 TEST(GpuExchangeLaws, EveryGpuByItselfTakesWhatLockStepTakes) {
-  GpuKernel between;
+  Grid between;
   between.launch = Seconds(2e-6);
   add_ctas(between, 500, Seconds(7e-6));
   std::vector<GpuProgram> programs;

@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "hw/spec/gpu_spec.hpp"
+#include "hw/spec/gpu/gpu_spec.hpp"
 #include "model/base/units.hpp"
 #include "model/program/gpu_kernel.hpp"
 
 namespace foretell {
 
-// The time of each list of grids, in one run, one behind the other. What a grid finds in L2 is part
+// The time of each list of grids, in one run, one after the other. What a grid finds in L2 is part
 // of it (its DRAM bytes), so that their order does not matter. Where they exchange data, the other
 // GPUs of the largest group take part in that; with `every_gpu` they run all of them, too.
 std::vector<Seconds> simulate_gpu(const GpuDeviceSpec& device,

@@ -12,8 +12,8 @@ namespace {
 
 constexpr double kPico = 1e-12;
 
-GpuKernel uniform_kernel(std::int64_t thread_blocks) {
-  GpuKernel kernel;
+Grid uniform_kernel(std::int64_t thread_blocks) {
+  Grid kernel;
   add_ctas(kernel, thread_blocks, Seconds(7e-6));
   kernel.launch = Seconds(2e-6);
   kernel.memory_latency = Seconds(0.5e-6);
@@ -27,7 +27,7 @@ GpuKernel uniform_kernel(std::int64_t thread_blocks) {
   return kernel;
 }
 
-double closed_form(const GpuKernel& kernel, int sms) {
+double closed_form(const Grid& kernel, int sms) {
   const double waves = std::ceil(static_cast<double>(kernel.ctas[0].count) / sms);
   const double compute = waves * kernel.ctas[0].duration.value();
   const double memory =
@@ -67,7 +67,7 @@ TEST(GpuRunLaws, KernelsOfAProgramFollowOneAnother) {
 }
 
 TEST(GpuRunLaws, APassOfBytesAloneTakesLaunchAndBytes) {
-  GpuKernel kernel;
+  Grid kernel;
   kernel.launch = Seconds(4e-6);
   kernel.dram_bytes = Bytes(5e9);  // more than one payload holds
   kernel.dram_rate = BytesPerSecond(0.5e12);
@@ -78,7 +78,7 @@ TEST(GpuRunLaws, APassOfBytesAloneTakesLaunchAndBytes) {
 TEST(GpuRunLaws, MoreBytesAndMoreThreadBlocksAreNeverFaster) {
   std::vector<GpuProgram> programs;
   for (int i = 1; i <= 40; ++i) {
-    GpuKernel kernel = uniform_kernel(37 * i);
+    Grid kernel = uniform_kernel(37 * i);
     kernel.dram_bytes = Bytes(1e6 * i);
     programs.push_back({{kernel}});
   }
@@ -87,9 +87,9 @@ TEST(GpuRunLaws, MoreBytesAndMoreThreadBlocksAreNeverFaster) {
 }
 
 TEST(GpuRunLaws, TheTailOfUnevenThreadBlocksIsScheduledNotAveraged) {
-  GpuKernel kernel;
+  Grid kernel;
   for (int block = 1; block <= 8; ++block) add_ctas(kernel, 50, Seconds(1e-6 * block));
-  GpuKernel longest_first;
+  Grid longest_first;
   for (int block = 8; block >= 1; --block) add_ctas(longest_first, 50, Seconds(1e-6 * block));
   const std::vector<Seconds> times = simulate_gpu(exemplar_gpu(), {{{kernel}}, {{longest_first}}});
   EXPECT_NEAR(times[1].value(), 18e-6, kPico);  // the work of 100 SMs, evenly

@@ -41,7 +41,7 @@ struct KernelTraceWords {
   std::string launch;  // "launch"
 };
 
-// One call behind the other. UserError when `out` cannot be written.
+// One call after the other. UserError when `out` cannot be written.
 void write_kernel_trace(std::ostream& out, const KernelTraceWords& words,
                         const std::vector<KernelCall>& calls);
 

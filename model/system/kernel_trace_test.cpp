@@ -14,7 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Three kernels one behind the other; the last reads what both wrote.
+// Three kernels one after the other; the last reads what both wrote.
 std::vector<KernelRun> three_kernels() {
   std::vector<KernelRun> runs(3);
   Seconds start;

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "model/base/errors.hpp"
-#include "model/components/cpu_chip.hpp"
-#include "model/components/gpu_chip.hpp"
-#include "model/components/gpu_node.hpp"
-#include "model/components/simulation_context.hpp"
+#include "model/components/cpu/cpu_chip.hpp"
+#include "model/components/gpu/gpu_chip.hpp"
+#include "model/components/gpu/gpu_node.hpp"
+#include "model/components/shared/simulation_context.hpp"
 
 namespace foretell {
 namespace {

@@ -1,8 +1,8 @@
 // A machine that runs one program: executors and the hardware around them, elaborated from a spec.
 //
 // A new kind of device derives an Executor and a Machine and adds the rows of its streams to the
-// registry (model/components/stream_registry.hpp); running, deadlocks, times and activities are the
-// same for all.
+// registry (model/components/shared/stream_registry.hpp); running, deadlocks, times and activities
+// are the same for all.
 #pragma once
 
 #include <functional>
@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "hw/spec/cpu_spec.hpp"
-#include "hw/spec/gpu_spec.hpp"
-#include "model/components/execution.hpp"
-#include "model/components/executor.hpp"
+#include "hw/spec/cpu/cpu_spec.hpp"
+#include "hw/spec/gpu/gpu_spec.hpp"
+#include "model/components/shared/execution.hpp"
+#include "model/components/shared/executor.hpp"
 #include "model/program/program.hpp"
 
 namespace foretell {

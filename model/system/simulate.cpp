@@ -5,11 +5,11 @@
 #include <string>
 #include <utility>
 
-#include "hw/spec/group_sizes.hpp"
+#include "hw/spec/neuron/group_sizes.hpp"
 #include "model/base/errors.hpp"
-#include "model/components/collective_fabric.hpp"
-#include "model/components/lockstep_network.hpp"
-#include "model/components/neuron_core.hpp"
+#include "model/components/neuron/collective_fabric.hpp"
+#include "model/components/neuron/lockstep_network.hpp"
+#include "model/components/neuron/neuron_core.hpp"
 #include "model/system/machine.hpp"
 
 namespace foretell {

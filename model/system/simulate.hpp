@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "hw/spec/neuron_spec.hpp"
-#include "model/components/execution.hpp"
+#include "hw/spec/neuron/neuron_spec.hpp"
+#include "model/components/shared/execution.hpp"
 #include "model/program/program.hpp"
 #include "model/system/collective_run.hpp"
 #include "model/system/machine.hpp"

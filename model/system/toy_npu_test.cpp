@@ -9,9 +9,9 @@
 #include <sstream>
 
 #include "model/base/errors.hpp"
-#include "model/components/hbm.hpp"
-#include "model/components/in_order_stream.hpp"
-#include "model/components/stream_registry.hpp"
+#include "model/components/shared/hbm.hpp"
+#include "model/components/shared/in_order_stream.hpp"
+#include "model/components/shared/stream_registry.hpp"
 #include "model/program/program_builder.hpp"
 #include "model/system/critical_path.hpp"
 #include "model/system/machine.hpp"

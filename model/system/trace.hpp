@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/components/collective_fabric.hpp"
+#include "model/components/neuron/collective_fabric.hpp"
 #include "model/program/occupant.hpp"
 #include "model/program/program.hpp"
 #include "model/system/simulate.hpp"
@@ -43,7 +43,7 @@ struct TracedCall {
   const TraceDetails& details;
 };
 
-// One call behind the other. The output depends on what is given alone. Throws UserError when `out`
+// One call after the other. The output depends on what is given alone. Throws UserError when `out`
 // cannot be written.
 void write_trace(std::ostream& out, const std::vector<TracedCall>& calls);
 

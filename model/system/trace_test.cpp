@@ -198,7 +198,7 @@ std::vector<Json> counters_of(const Json& events, const std::string& name) {
   return found;
 }
 
-// An activation that is made by the matmuls and read by the activation behind them.
+// An activation that is made by the matmuls and read by the activation after them.
 TEST(Trace, ActivationsAreInSbufWhileTheirKernelsRun) {
   Traced trace = traced();
   Occupant occupant;

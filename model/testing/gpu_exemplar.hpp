@@ -1,9 +1,9 @@
 // A made-up GPU with round numbers, for tests.
 #pragma once
 
-#include "hw/spec/gemm_factors.hpp"
-#include "hw/spec/gpu_spec.hpp"
-#include "hw/spec/link_factors.hpp"
+#include "hw/spec/gpu/gpu_spec.hpp"
+#include "hw/spec/shared/gemm_factors.hpp"
+#include "hw/spec/shared/link_factors.hpp"
 
 namespace foretell {
 

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "hw/spec/catalog.hpp"
+#include "hw/spec/shared/catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/config/document.hpp"
 

@@ -1,7 +1,7 @@
 // Specs with round or published numbers that tests can calculate with, without reading files.
 #pragma once
 
-#include "hw/spec/neuron_spec.hpp"
+#include "hw/spec/neuron/neuron_spec.hpp"
 
 namespace foretell {
 

@@ -17,7 +17,7 @@ struct RandomProgram {
   unsigned seed = 1;
   int entries = 400;
   // With PSUM operands and GpSimd, engines compete for ports, and who comes first may change the
-  // order of everything behind it. Without, a program is a pure graph of dependencies.
+  // order of everything after it. Without, a program is a pure graph of dependencies.
   bool ports = true;
   bool transfers = true;
 };

@@ -32,11 +32,11 @@ void add_kernel_columns(const std::vector<OperatorGroup>& groups, Table& table) 
   }
 }
 
-constexpr std::size_t kLeastName = 20;  // characters of an operator's name
+constexpr std::size_t kMinName = 20;  // characters of an operator's name
 
 Table operator_table(const std::vector<OperatorGroup>& groups, int top) {
   Table table;
-  table.columns = {{"operator", Align::kLeft, false, kLeastName},
+  table.columns = {{"operator", Align::kLeft, false, kMinName},
                    {"kind"},
                    {"times", Align::kRight},
                    {"time", Align::kRight},

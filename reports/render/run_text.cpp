@@ -12,7 +12,7 @@
 namespace foretell {
 namespace {
 
-constexpr std::size_t kMostSteps = 12;  // rows of the table of decode steps
+constexpr std::size_t kMaxSteps = 12;  // rows of the table of decode steps
 
 void add_line(std::string& text, const char* label, const std::string& value) {
   text += fmt::format("  {:<16}{}\n", label, value);
@@ -124,7 +124,7 @@ Table step_table(const std::vector<GenerationRecord>& steps) {
   Table table;
   table.columns = {
       {"KV cache", Align::kRight}, {"tokens", Align::kRight}, {"per token", Align::kRight}};
-  const std::size_t shown = std::min(steps.size(), kMostSteps);
+  const std::size_t shown = std::min(steps.size(), kMaxSteps);
   for (std::size_t i = 0; i < shown; ++i) {
     const std::size_t last = shown > 1 ? shown - 1 : 1;
     const GenerationRecord& step = steps[i * (steps.size() - 1) / last];
@@ -137,7 +137,7 @@ Table step_table(const std::vector<GenerationRecord>& steps) {
 std::string generation_text(const std::vector<GenerationRecord>& steps) {
   if (steps.empty()) return "";
   const std::string some =
-      steps.size() > kMostSteps ? fmt::format(" ({} of {} lengths)", kMostSteps, steps.size()) : "";
+      steps.size() > kMaxSteps ? fmt::format(" ({} of {} lengths)", kMaxSteps, steps.size()) : "";
   return "\nDecode steps by the positions of the KV cache that they read" + some + "\n\n" +
          render_text(step_table(steps));
 }

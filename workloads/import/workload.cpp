@@ -10,18 +10,18 @@
 #include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
-#include "workloads/import/decoder_graph.hpp"
-#include "workloads/import/encoder_graph.hpp"
+#include "workloads/import/hf/decoder_graph.hpp"
+#include "workloads/import/hf/encoder_graph.hpp"
+#include "workloads/import/hf/t5_graph.hpp"
+#include "workloads/import/hf/vision_graph.hpp"
 #include "workloads/import/onnx/onnx_import.hpp"
-#include "workloads/import/t5_graph.hpp"
-#include "workloads/import/vision_graph.hpp"
 
 namespace foretell {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kMostBatch = 1 << 20;
+constexpr std::int64_t kMaxBatch = 1 << 20;
 constexpr std::string_view kExtension = ".json";
 constexpr std::string_view kFormatFile = "hf_quant_config.json";  // beside a config.json
 
@@ -105,7 +105,7 @@ void check_binding(const ModelConfig& config, const Binding& binding) {
                     "--sequence-parallel out");
   }
   const std::string longest = ", the longest context of " + config.name;
-  check_size("batch", binding.batch, kMostBatch, "");
+  check_size("batch", binding.batch, kMaxBatch, "");
   if (config.family == Family::kVision || config.family == Family::kOnnx ||
       config.family == Family::kPipeline)
     return;

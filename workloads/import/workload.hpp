@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "workloads/import/model_config.hpp"
+#include "workloads/import/hf/model_config.hpp"
 #include "workloads/ir/graph.hpp"
 
 namespace foretell {
@@ -29,7 +29,7 @@ struct Binding {
   Phase phase = Phase::kForward;
   std::int64_t kv_len = 0;       // rows of the KV cache, these tokens included; prefill and decode
   std::int64_t encoder_len = 0;  // encoder-decoder, decode: tokens that the encoder has read
-  int tensor_parallel = 1;       // the graph is the share of one of so many cores, see shard.hpp
+  int tensor_parallel = 1;       // the graph is the share of one of this many cores, see shard.hpp
   // Prefill with tensor_parallel: norms and residuals work on the share of the tokens that a core
   // has; sums over the cores leave that share, and tokens are gathered where all are needed.
   bool sequence_parallel = false;

@@ -6,7 +6,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/config/unit_text.hpp"
-#include "workloads/import/config_readers.hpp"
+#include "workloads/import/hf/config_readers.hpp"
 
 namespace foretell {
 namespace {
@@ -27,14 +27,13 @@ void set_context(std::int64_t value, ModelConfig& config) {
 const std::map<std::string, Setting>& settings() {
   static const std::map<std::string, Setting> kSettings = {
       {"workload.layers",
-       {1, kMostLayers, [](std::int64_t value, ModelConfig& config) { config.layers = value; }}},
+       {1, kMaxLayers, [](std::int64_t value, ModelConfig& config) { config.layers = value; }}},
       {"workload.decoder_layers",
-       {1, kMostLayers,
+       {1, kMaxLayers,
         [](std::int64_t value, ModelConfig& config) { config.decoder_layers = value; }}},
-      {"workload.context", {1, kMostPositions, set_context}},
-      {"workload.window", {0, kMostPositions, [](std::int64_t value, ModelConfig& config) {
-                             config.window = value;
-                           }}}};
+      {"workload.context", {1, kMaxPositions, set_context}},
+      {"workload.window",
+       {0, kMaxPositions, [](std::int64_t value, ModelConfig& config) { config.window = value; }}}};
   return kSettings;
 }
 

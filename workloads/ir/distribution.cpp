@@ -18,8 +18,8 @@ Points thinned(Points points) {
   std::sort(points.begin(), points.end(),
             [](const auto& a, const auto& b) { return a.value < b.value; });
   const double low = points.front().value;
-  const double width = (points.back().value - low) / static_cast<double>(kMostValues);
-  if (points.size() <= kMostValues || width <= 0) return points;
+  const double width = (points.back().value - low) / static_cast<double>(kMaxValues);
+  if (points.size() <= kMaxValues || width <= 0) return points;
   Points groups;
   double group = -1;
   for (const Distribution::Point& point : points) {
@@ -104,7 +104,7 @@ Distribution repeated_sum(const Distribution& count, const Distribution& term) {
       points.push_back({times.value * term.lowest(), times.probability});
     return Distribution(std::move(points));
   }
-  if (count.highest() > kMostTerms)
+  if (count.highest() > kMaxTerms)
     throw UserError("a loop whose trips differ in their time has more than 10000 trips");
   std::vector<WeightedDistribution> parts;
   Distribution so_far = Distribution::certain(0);

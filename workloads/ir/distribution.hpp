@@ -34,9 +34,9 @@ class Distribution {
   std::vector<Point> points_;
 };
 
-// Sums of many outcomes are kept to so many points: neighbours become one point at their mean, so
+// Sums of many outcomes are kept to this many points: neighbours become one point at their mean, so
 // that the mean stays exact and quantiles move by less than 1/4096 of the range.
-inline constexpr std::size_t kMostValues = 4096;
+inline constexpr std::size_t kMaxValues = 4096;
 
 // Of the sum of two independent numbers.
 Distribution sum(const Distribution& a, const Distribution& b);
@@ -49,8 +49,8 @@ struct WeightedDistribution {
 Distribution mixture(const std::vector<WeightedDistribution>& parts);
 
 // Of the sum of as many independent numbers as `count` says, whole numbers from 0 on. UserError
-// when the numbers vary and there are more than kMostTerms of them.
-inline constexpr double kMostTerms = 10'000;
+// when the numbers vary and there are more than kMaxTerms of them.
+inline constexpr double kMaxTerms = 10'000;
 Distribution repeated_sum(const Distribution& count, const Distribution& term);
 
 }  // namespace foretell

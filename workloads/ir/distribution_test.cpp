@@ -67,9 +67,9 @@ TEST(Distribution, ManyOutcomesAreJoinedWithoutMovingTheMean) {
     wide = sum(wide, Distribution({{0, 1}, {step, 1}}));
     mean += step / 2;
   }
-  EXPECT_LE(wide.points().size(), kMostValues + 1);
+  EXPECT_LE(wide.points().size(), kMaxValues + 1);
   EXPECT_NEAR(wide.mean(), mean, 1e-9 * mean);
-  EXPECT_NEAR(wide.quantile(0.9), 0.9 * 65535, 65535.0 / kMostValues);
+  EXPECT_NEAR(wide.quantile(0.9), 0.9 * 65535, 65535.0 / kMaxValues);
   EXPECT_NEAR(total(wide), 1, 1e-12);
 }
 

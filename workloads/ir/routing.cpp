@@ -14,10 +14,10 @@ namespace {
 
 constexpr std::string_view kPowerLawPrefix = "power-law:";
 constexpr std::string_view kLoadsPrefix = "loads:";
-constexpr double kReach = 10;          // standard deviations beyond which nothing counts
-constexpr int kDraws = 5;              // of a power law
-constexpr double kLargestShare = 0.8;  // of the tokens that one expert of a power law gets
-constexpr double kMostExponent = 10;
+constexpr double kReach = 10;      // standard deviations beyond which nothing counts
+constexpr int kDraws = 5;          // of a power law
+constexpr double kMaxShare = 0.8;  // of the tokens that one expert of a power law gets
+constexpr double kMaxExponent = 10;
 
 double parse_number(std::string_view text, std::string_view whole) {
   double value = 0;
@@ -101,7 +101,7 @@ std::vector<double> scaled(std::vector<double> loads, double rows, double most) 
 
 std::vector<double> power_law(const ExpertRouting& routing, const RoutedTokens& routed) {
   const double rows = static_cast<double>(routed.tokens * routed.top_k);
-  const double largest = std::max(2.0, kLargestShare * static_cast<double>(routed.tokens));
+  const double largest = std::max(2.0, kMaxShare * static_cast<double>(routed.tokens));
   const double power = 1 - routing.exponent;
   const double reach = std::pow(largest, power) - 1;
   std::vector<double> mean(static_cast<std::size_t>(routed.held), 0);
@@ -194,7 +194,7 @@ ExpertRouting parse_routing(std::string_view text) {
   } else if (starts_with(word, kPowerLawPrefix)) {
     routing.kind = RoutingKind::kPowerLaw;
     routing.exponent = parse_number(word.substr(kPowerLawPrefix.size()), word);
-    if (!(routing.exponent > 0) || routing.exponent == 1 || routing.exponent > kMostExponent) {
+    if (!(routing.exponent > 0) || routing.exponent == 1 || routing.exponent > kMaxExponent) {
       throw UserError("experts: the exponent of '" + std::string(word) +
                       "' must be above 0, up to 10, and not 1; published tables take 1.2");
     }

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "hw/spec/catalog.hpp"
-#include "model/program_file/program_file.hpp"
+#include "hw/spec/shared/catalog.hpp"
+#include "model/program/file/program_file.hpp"
 #include "model/system/simulate.hpp"
 
 namespace foretell {

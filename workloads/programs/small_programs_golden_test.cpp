@@ -7,7 +7,7 @@
 #include <string>
 
 #include "model/base/errors.hpp"
-#include "model/program_file/program_file.hpp"
+#include "model/program/file/program_file.hpp"
 #include "model/system/simulate.hpp"
 #include "model/testing/neuron_exemplar.hpp"
 

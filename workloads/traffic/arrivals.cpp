@@ -43,7 +43,7 @@ ArrivalProcess parse_arrivals(std::string_view text, double rate) {
   } else {
     throw UserError(fmt::format(
         "--arrivals {}: is not known; it can be poisson, uniform, gamma:CV (deviation of the gaps "
-        "over their mean, as in gamma:1.5) or burst:N (so many at once)",
+        "over their mean, as in gamma:1.5) or burst:N (this many at once)",
         text));
   }
   return process;

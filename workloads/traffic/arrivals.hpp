@@ -13,7 +13,7 @@ enum class ArrivalKind {
   kPoisson,  // independent clients: exponential gaps
   kUniform,  // equal gaps
   kGamma,    // gaps with a coefficient of variation of choice: 1 is Poisson, above is burstier
-  kBurst,    // so many at once, equal gaps between the bursts
+  kBurst,    // this many at once, equal gaps between the bursts
 };
 
 struct ArrivalProcess {

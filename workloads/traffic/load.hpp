@@ -23,7 +23,7 @@ struct TrafficRequest {
 };
 
 struct Load {
-  std::int64_t concurrency = 0;  // > 0: closed, with so many clients
+  std::int64_t concurrency = 0;  // > 0: closed, with this many clients
   bool staggered = false;        // closed: a client starts at the first token of the one before
   std::optional<ArrivalProcess> arrivals;  // open
   bool offline = false;                    // all at once

@@ -11,7 +11,7 @@
 
 #include "calib/measure/cpu/system_load.hpp"
 #include "calib/measure/harness/benchmark_timer.hpp"
-#include "hw/spec/cpu_host.hpp"
+#include "hw/spec/cpu/cpu_host.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 
@@ -22,8 +22,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double kBatchSeconds = 100e-6;   // that calls are timed together for
 constexpr double kRepeatSeconds = 1.5e-3;  // of work in one repeat
-constexpr double kLeastSweep = 64e6;       // bytes
-constexpr double kLeastTicks = 5;          // below, the share of others is not told
+constexpr double kMinSweep = 64e6;         // bytes
+constexpr double kMinTicks = 5;            // below, the share of others is not told
 constexpr int kAtOnce = 5;                 // attempts under load before there are pauses
 
 double seconds_since(Clock::time_point start) {
@@ -84,7 +84,7 @@ int usable_threads() { return static_cast<int>(processors().size()); }
 
 CpuMachine::CpuMachine(const CpuMachineOptions& options) : options_(options) {
   const HostFacts facts = read_host_facts();
-  sweep_.assign(static_cast<std::size_t>(std::max(kLeastSweep, 2 * facts.l3.bytes)), 1);
+  sweep_.assign(static_cast<std::size_t>(std::max(kMinSweep, 2 * facts.l3.bytes)), 1);
   pin_threads(options_.threads);
 }
 
@@ -156,7 +156,7 @@ TimedTask CpuMachine::time(const MeasureTask& task) {
     const LoadWatch watch;
     std::vector<double> times = samples(task, *work);
     // What is shorter than the kernel's clock of loads goes on until that says something.
-    while (watch.elapsed_ticks() < kLeastTicks) work->run();
+    while (watch.elapsed_ticks() < kMinTicks) work->run();
     foreign = watch.foreign();
     if (foreign > options_.most_foreign) {
       // Others may be gone at once; if not, they are left some time.

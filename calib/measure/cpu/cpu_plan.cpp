@@ -8,7 +8,7 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 
-constexpr double kMostFlops = 1.5e9;  // of one call; more takes long and tells nothing new
+constexpr double kMaxFlops = 1.5e9;  // of one call; more takes long and tells nothing new
 
 // Columns and depth of products, with the rows at which each is measured: layers of encoders and
 // decoders, classifiers, and odd sizes that fill no vector.
@@ -137,7 +137,7 @@ class Plan {
                    {"weights", cold ? "rotating" : "warm"},
                    {"cache", cold ? "cold" : "warm"},
                    {"threads", std::to_string(threads)}};
-    if (task_flops(task) > kMostFlops) return;
+    if (task_flops(task) > kMaxFlops) return;
     tasks_.push_back(std::move(task));
   }
 

@@ -124,12 +124,11 @@ std::vector<double> with_epilogue(std::vector<double> values, const std::vector<
 double largest_error(const std::vector<float>& found, const std::vector<double>& wanted,
                      double tolerance) {
   FORETELL_CHECK(found.size() == wanted.size(), "a result of another size");
-  constexpr double kLargestInt8 = 127;
+  constexpr double kMaxInt8 = 127;
   const bool eight_bits = tolerance > 1;
   double worst = 0;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const double value =
-        eight_bits ? std::clamp(wanted[i], -kLargestInt8 - 1, kLargestInt8) : wanted[i];
+    const double value = eight_bits ? std::clamp(wanted[i], -kMaxInt8 - 1, kMaxInt8) : wanted[i];
     const double allowed = eight_bits ? tolerance : tolerance * std::max(1.0, std::abs(value));
     worst = std::max(worst, std::abs(static_cast<double>(found[i]) - value) / allowed);
   }

@@ -95,8 +95,8 @@ bool contains(const Sizes& sizes, std::int64_t size) {
 
 // More than some 30 ms on the vector pipes of a large chip.
 bool takes_too_long(const std::string& dtype, std::int64_t m, std::int64_t n, std::int64_t k) {
-  constexpr std::int64_t kMostProducts = 500'000'000'000;
-  return dtype == "fp32" && m * n * k > kMostProducts;
+  constexpr std::int64_t kMaxProducts = 500'000'000'000;
+  return dtype == "fp32" && m * n * k > kMaxProducts;
 }
 
 void add_gemms(Points& points) {

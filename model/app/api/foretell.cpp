@@ -10,9 +10,9 @@
 #include <mutex>
 #include <sstream>
 
+#include "model/app/command/application.hpp"
+#include "model/app/request/prediction.hpp"
 #include "model/base/errors.hpp"
-#include "model/cli/application.hpp"
-#include "model/forecast/prediction.hpp"
 
 namespace foretell::api {
 namespace {

@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "model/base/errors.hpp"
-#include "model/mapping/fusion/cache_residency.hpp"
-#include "model/mapping/fusion/convolution.hpp"
-#include "model/mapping/fusion/fuse.hpp"
+#include "model/mapping/shared/cache_residency.hpp"
+#include "model/mapping/shared/convolution.hpp"
+#include "model/mapping/shared/fuse.hpp"
 #include "workloads/ir/operators/networks.hpp"
 #include "workloads/ir/routing.hpp"
 
@@ -107,7 +107,7 @@ class CpuMapper {
   // Copies share the memory: a sum is a pass over what all of them have.
   void collective(const FusedOp& fused, MappedCpuOp& op) {
     op.engine = "memory";
-    CpuLoop loop = timing_.copy(reads_without(fused, {}));
+    Loop loop = timing_.copy(reads_without(fused, {}));
     loop.name = graph_.op(fused.main).kind;
     add(std::move(loop), op);
   }
@@ -275,7 +275,7 @@ class CpuMapper {
     rows.op = CpuRowOp::kConvert;
     rows.dtype = product_dtype();
     rows.traffic = found({data, input.bytes()});
-    CpuLoop loop = timing_.rows(rows);
+    Loop loop = timing_.rows(rows);
     loop.name = "quantise";
     add(std::move(loop), op);
   }
@@ -315,7 +315,7 @@ class CpuMapper {
     product.strided =
         2 * static_cast<double>(shape.batch * shape.heads * shape.queries * shape.head_dim) /
         static_cast<double>(timing_.lanes());
-    CpuLoop loop = timing_.product(product);
+    Loop loop = timing_.product(product);
     loop.name = "scores";
     add(std::move(loop), op);
     CpuRows rows;
@@ -382,7 +382,7 @@ class CpuMapper {
       product.n = n;
       product.k = k;
       product.weights = {traffic.l2 * share, traffic.l3 * share, traffic.dram * share};
-      CpuLoop loop = timing_.product(product);
+      Loop loop = timing_.product(product);
       loop.name = name;
       add(std::move(loop), op);
     };
@@ -410,7 +410,7 @@ class CpuMapper {
       rows.rows = value[0] * value[2] * key[3];
       rows.cols = value[3];
       rows.traffic = reads_without(fused, {});
-      CpuLoop loop = timing_.rows(rows);
+      Loop loop = timing_.rows(rows);
       loop.name = main.kind;
       return add(std::move(loop), op);
     }
@@ -445,7 +445,7 @@ class CpuMapper {
     const std::string& first = graph_.op(fused.main).kind;
     if (moves_only(first)) {
       op.engine = "memory";
-      CpuLoop loop = timing_.copy(traffic);
+      Loop loop = timing_.copy(traffic);
       loop.name = first;
       return add(std::move(loop), op);
     }
@@ -460,7 +460,7 @@ class CpuMapper {
     rows.rows = element_count(shape) / rows.cols;
     rows.narrow = narrow_values();
     rows.traffic = traffic;
-    CpuLoop loop = timing_.rows(rows);
+    Loop loop = timing_.rows(rows);
     loop.name = graph_.op(heaviest).kind;
     add(std::move(loop), op);
   }

@@ -1,6 +1,6 @@
 // Graph -> parallel loops of a CPU.
 //
-// The operators are grouped as on GPUs (model/mapping/fusion/fuse.hpp), which is what oneDNN's
+// The operators are grouped as on GPUs (model/mapping/shared/fuse.hpp), which is what oneDNN's
 // post-ops allow: a product takes bias, activation and residual along. An attention is three
 // primitives: a batched product, a softmax, a batched product.
 #pragma once
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "model/program/cpu_loop.hpp"
-#include "model/timing/cpu_timing.hpp"
+#include "model/timing/cpu/cpu_timing.hpp"
 #include "workloads/ir/graph.hpp"
 #include "workloads/ir/precision.hpp"
 

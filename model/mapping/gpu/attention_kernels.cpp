@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/timing/cta_schedule.hpp"
+#include "model/timing/gpu/cta_schedule.hpp"
 
 namespace foretell {
 namespace {
@@ -40,7 +40,7 @@ AttentionType as_measured(AttentionType type) {
 }
 
 void note_bounds(const GpuDeviceSpec& device, const AttentionType& type, const AttentionWork& work,
-                 GpuKernel& kernel, MappedOp& op) {
+                 Grid& kernel, MappedOp& op) {
   const bool matrix = device.matrix_rate.count(type.rate) > 0;
   const std::int64_t slots = static_cast<std::int64_t>(device.sms) * kernel.ctas_per_sm;
   double blocks = 0;
@@ -124,7 +124,7 @@ void AttentionKernels::add(const AttentionDimensions& attention, const Attention
   AttentionFactors factors = chosen.factors;
   factors.launch = launch_;
   AttentionPlan plan = plan_attention(device_, chosen.library, type, factors, shape);
-  GpuKernel kernel = std::move(plan.program.kernels.back());
+  Grid kernel = std::move(plan.program.kernels.back());
   kernel.dram_bytes = dram;
   note_bounds(device_, type, plan.work, kernel, op);
   op.note = chosen.note;

@@ -1,8 +1,8 @@
 // Attention of a graph as one kernel: scores stay in the SM.
 //
-// Thread blocks, their order and their bytes are those of model/timing/attention_timing.hpp with
-// the factors fitted to the tables of attention. Two things differ from a row of such a table. It
-// was measured alone in a CUDA graph, whose launch is in its factor; in a network only the gap
+// Thread blocks, their order and their bytes are those of model/timing/gpu/attention_timing.hpp
+// with the factors fitted to the tables of attention. Two things differ from a row of such a table.
+// It was measured alone in a CUDA graph, whose launch is in its factor; in a network only the gap
 // between two kernels of a graph is left. And a row of a prompt includes the kernel that splits,
 // rotates and stores queries, keys and values, which a graph has as operations of its own.
 #pragma once
@@ -10,11 +10,11 @@
 #include <map>
 #include <string>
 
-#include "hw/spec/gpu_factors.hpp"
-#include "hw/spec/gpu_spec.hpp"
-#include "model/mapping/fusion/fuse.hpp"
+#include "hw/spec/gpu/gpu_factors.hpp"
+#include "hw/spec/gpu/gpu_spec.hpp"
 #include "model/mapping/gpu/mapped_op.hpp"
-#include "model/timing/attention_timing.hpp"
+#include "model/mapping/shared/fuse.hpp"
+#include "model/timing/gpu/attention_timing.hpp"
 
 namespace foretell {
 
@@ -48,7 +48,7 @@ class AttentionKernels {
   std::map<std::string, Chosen> chosen_;  // by table and width of a head
 };
 
-// A few queries behind a cache are generation; so many queries are heads that share keys.
+// A few queries behind a cache are generation; this many queries are heads that share keys.
 AttentionShape shape_of(const AttentionDimensions& attention);
 
 }  // namespace foretell

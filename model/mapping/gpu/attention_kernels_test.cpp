@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "hw/spec/gpu_catalog.hpp"
+#include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
 
 namespace foretell {
@@ -49,7 +49,7 @@ GpuProgram row_of(const AttentionDimensions& attention, const std::string& table
                            shape_of(attention));
 }
 
-void expect_same_blocks(const GpuKernel& mapped, const GpuKernel& row) {
+void expect_same_blocks(const Grid& mapped, const Grid& row) {
   ASSERT_EQ(mapped.ctas.size(), row.ctas.size());
   for (std::size_t i = 0; i < row.ctas.size(); ++i) {
     EXPECT_EQ(mapped.ctas[i].count, row.ctas[i].count);
@@ -71,8 +71,8 @@ TEST(AttentionKernels, TheKernelIsThatOfTheTableButForItsLaunchAndItsNeighbours)
                                            {kToken, "trtllm generation bf16 bf16"}}) {
       const MappedOp op = map(attention, setting);
       ASSERT_EQ(op.program.kernels.size(), 1U);  // none that writes the cache
-      const GpuKernel& kernel = op.program.kernels.front();
-      const GpuKernel row = row_of(attention, table, id).kernels.back();
+      const Grid& kernel = op.program.kernels.front();
+      const Grid row = row_of(attention, table, id).kernels.back();
       expect_same_blocks(kernel, row);
       EXPECT_EQ(kernel.launch, kLaunch);
       EXPECT_GT(row.launch, kLaunch);

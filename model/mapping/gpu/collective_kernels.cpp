@@ -17,7 +17,7 @@ Seconds whole(const LinkExchange& exchange) {
 void CollectiveKernels::add(const std::string& name, const GpuCollectiveShape& shape,
                             MappedOp& op) const {
   const Choice choice = choose(shape);
-  GpuKernel added = kernel_of(name, choice);
+  Grid added = kernel_of(name, choice);
   const ExchangeTime time = exchange_time(added.exchange);
   op.engine = "link";
   added.busy[WorkUnit::kLaunch] = added.launch + time.latency;
@@ -26,8 +26,7 @@ void CollectiveKernels::add(const std::string& name, const GpuCollectiveShape& s
   op.intervals80.push_back(choice.interval80);
 }
 
-GpuKernel CollectiveKernels::kernel(const std::string& name,
-                                    const GpuCollectiveShape& shape) const {
+Grid CollectiveKernels::kernel(const std::string& name, const GpuCollectiveShape& shape) const {
   return kernel_of(name, choose(shape));
 }
 
@@ -35,8 +34,8 @@ CollectiveKernels::Choice CollectiveKernels::choose(const GpuCollectiveShape& sh
   return has_nvlink() && factors_.collectives() ? fitted(shape) : published(shape);
 }
 
-GpuKernel CollectiveKernels::kernel_of(const std::string& name, Choice choice) const {
-  GpuKernel kernel;
+Grid CollectiveKernels::kernel_of(const std::string& name, Choice choice) const {
+  Grid kernel;
   kernel.name = name + " " + choice.algorithm;
   kernel.launch = launch_;
   kernel.exchange = std::move(choice.exchange);

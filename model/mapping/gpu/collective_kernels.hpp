@@ -1,10 +1,10 @@
 // Kernels in which the GPUs of a group exchange data over NVLink or PCIe.
 #pragma once
 
-#include "hw/spec/gpu_factors.hpp"
-#include "hw/spec/gpu_spec.hpp"
+#include "hw/spec/gpu/gpu_factors.hpp"
+#include "hw/spec/gpu/gpu_spec.hpp"
 #include "model/mapping/gpu/mapped_op.hpp"
-#include "model/timing/gpu_collective_timing.hpp"
+#include "model/timing/gpu/gpu_collective_timing.hpp"
 
 namespace foretell {
 
@@ -21,7 +21,7 @@ class CollectiveKernels {
   // inference libraries; by published facts alone and over PCIe a ring (Patarasuk and Yuan, 2009),
   // and for small sums over NVLink one round in which every GPU reads what all the others have,
   // behind a barrier.
-  GpuKernel kernel(const std::string& name, const GpuCollectiveShape& shape) const;
+  Grid kernel(const std::string& name, const GpuCollectiveShape& shape) const;
 
  private:
   struct Choice {
@@ -31,7 +31,7 @@ class CollectiveKernels {
     Ratio80 interval80{1, 1};
   };
   Choice choose(const GpuCollectiveShape& shape) const;
-  GpuKernel kernel_of(const std::string& name, Choice choice) const;
+  Grid kernel_of(const std::string& name, Choice choice) const;
   Choice fitted(const GpuCollectiveShape& shape) const;
   Choice published(const GpuCollectiveShape& shape) const;
   bool has_nvlink() const { return system_.interconnect == "nvlink"; }

@@ -6,9 +6,9 @@
 #include <utility>
 #include <variant>
 
-#include "model/mapping/fusion/convolution.hpp"
 #include "model/mapping/gpu/gemm.hpp"
-#include "model/timing/attention_timing.hpp"
+#include "model/mapping/shared/convolution.hpp"
+#include "model/timing/gpu/attention_timing.hpp"
 
 namespace foretell {
 namespace {
@@ -125,8 +125,8 @@ ConvolutionTraffic ConvolutionKernels::warm_traffic(const ConvolutionShape& shap
   return {input_of(shape) * share, weights_of(shape) * share, output_of(shape)};
 }
 
-GpuKernel ConvolutionKernels::transform(const std::string& name, Bytes moved, Bytes dram) const {
-  GpuKernel kernel;
+Grid ConvolutionKernels::transform(const std::string& name, Bytes moved, Bytes dram) const {
+  Grid kernel;
   kernel.name = name;
   kernel.launch = factors_.gemm.launch;
   kernel.memory_latency = implicit_.prologue();
@@ -180,7 +180,7 @@ GpuProgram ConvolutionKernels::fused_winograd(const ConvolutionShape& shape,
   GpuProgram program;
   program.kernels.push_back(transform("transform filters", weights_of(shape) + points,
                                       traffic.weights + spilled * points));
-  GpuKernel kernel;
+  Grid kernel;
   kernel.name = "winograd 128x128";
   kernel.launch = gemm.launch;
   kernel.memory_latency = Seconds(prologue);
@@ -252,7 +252,7 @@ void ConvolutionKernels::add(const ConvolutionShape& shape, const ConvolutionTra
                              MappedOp& op) const {
   ConvolutionChoice choice = fastest(shape, traffic);
   op.engine = "vector";
-  for (GpuKernel& kernel : choice.program.kernels) {
+  for (Grid& kernel : choice.program.kernels) {
     kernel.moved = kernel.dram_bytes;
     kernel.busy[WorkUnit::kLaunch] = kernel.launch + kernel.memory_latency;
     kernel.busy[WorkUnit::kDram] = kernel.dram_bytes / kernel.dram_rate;

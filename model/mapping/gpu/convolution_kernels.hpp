@@ -19,11 +19,11 @@
 #include <utility>
 #include <vector>
 
-#include "hw/spec/gpu_spec.hpp"
-#include "hw/spec/operator_factors.hpp"
+#include "hw/spec/gpu/gpu_spec.hpp"
+#include "hw/spec/shared/operator_factors.hpp"
 #include "model/mapping/gpu/mapped_op.hpp"
 #include "model/program/gpu_kernel.hpp"
-#include "model/timing/gemm_timing.hpp"
+#include "model/timing/gpu/gemm_timing.hpp"
 #include "workloads/ir/graph.hpp"
 
 namespace foretell {
@@ -77,7 +77,7 @@ class ConvolutionKernels {
   GpuProgram fused_winograd(const ConvolutionShape& shape, const ConvolutionTraffic& traffic) const;
   GpuProgram winograd(const ConvolutionShape& shape, const ConvolutionTraffic& traffic) const;
   // A pass that reads and writes so much, of which so much goes through DRAM.
-  GpuKernel transform(const std::string& name, Bytes moved, Bytes dram) const;
+  Grid transform(const std::string& name, Bytes moved, Bytes dram) const;
   double missing(Bytes footprint) const;
   double per_sm(BytesPerCycle rate) const;  // B/s
 

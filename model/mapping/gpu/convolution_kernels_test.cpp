@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "hw/spec/gpu_catalog.hpp"
-#include "hw/spec/gpu_factors.hpp"
+#include "hw/spec/gpu/gpu_catalog.hpp"
+#include "hw/spec/gpu/gpu_factors.hpp"
 #include "model/testing/graphs.hpp"
 
 namespace foretell {
@@ -71,7 +71,7 @@ TEST(ConvolutionKernels, WinogradWantsThreeByThreeAndStrideOne) {
 TEST(ConvolutionKernels, TheProductsOfWinogradAreThirtySixAndTheirPointsAreWrittenOnce) {
   const ConvolutionChoice chosen = choice(square(64, 1024, 1024, 8));
   ASSERT_EQ(chosen.program.kernels.size(), 4U);
-  const GpuKernel& product = chosen.program.kernels[2];
+  const Grid& product = chosen.program.kernels[2];
   EXPECT_THAT(product.name, HasSubstr("winograd gemm"));
   std::int64_t blocks = 0;
   for (const CtaRun& run : product.ctas) blocks += run.count;

@@ -17,7 +17,7 @@ std::int64_t last_of(std::int64_t length, int tile) {
 
 // Thread blocks that have no tile and only complete a cluster: they hold their SM as long as those
 // of the last tiles do.
-void add_idle(const GemmTimes& chosen, GpuKernel& kernel) {
+void add_idle(const GemmTimes& chosen, Grid& kernel) {
   std::int64_t placed = 0;
   for (const CtaRun& run : kernel.ctas) placed += run.count;
   const std::int64_t all = std::llround(chosen.thread_blocks);
@@ -29,7 +29,7 @@ void add_idle(const GemmTimes& chosen, GpuKernel& kernel) {
 class TilePlacer {
  public:
   TilePlacer(const GemmTiming& timing, const GemmShape& shape, const GemmTimes& chosen,
-             GpuKernel& kernel)
+             Grid& kernel)
       : timing_(timing),
         shape_(shape),
         chosen_(chosen),
@@ -52,12 +52,12 @@ class TilePlacer {
   const GemmTiming& timing_;
   const GemmShape& shape_;
   const GemmTimes& chosen_;
-  GpuKernel& kernel_;
+  Grid& kernel_;
   std::int64_t first_;  // thread blocks that still find an SM without a tile
 };
 
 void add_tiles(const GemmTiming& timing, const GemmShape& shape, const GemmTimes& chosen,
-               GpuKernel& kernel) {
+               Grid& kernel) {
   const GemmTile tile = chosen.tile;
   const std::int64_t tiles_m = tiles_of(shape.m, tile.m);
   const std::int64_t tiles_n = tiles_of(shape.n, tile.n);
@@ -83,15 +83,15 @@ void add_tiles(const GemmTiming& timing, const GemmShape& shape, const GemmTimes
 }
 
 void add_stream_k(const GemmTiming& timing, const GemmShape& shape, const GemmTimes& chosen,
-                  GpuKernel& kernel) {
+                  Grid& kernel) {
   const std::int64_t blocks = std::llround(chosen.thread_blocks);
   for (std::int64_t block = 0; block < blocks; ++block) {
     add_ctas(kernel, 1, timing.stream_k_block(shape, chosen, block));
   }
 }
 
-GpuKernel quantise_kernel(const GemmTiming& timing, const GemmShape& shape) {
-  GpuKernel kernel;
+Grid quantise_kernel(const GemmTiming& timing, const GemmShape& shape) {
+  Grid kernel;
   kernel.name = "quantise";
   kernel.launch = timing.factors().quantise_launch;
   kernel.dram_rate = timing.dram_rate();
@@ -106,7 +106,7 @@ GpuKernel quantise_kernel(const GemmTiming& timing, const GemmShape& shape) {
 GpuProgram gemm_program(const GemmTiming& timing, const GemmShape& shape, const GemmTimes& chosen) {
   GpuProgram program;
   if (chosen.quantise > Seconds(0)) program.kernels.push_back(quantise_kernel(timing, shape));
-  GpuKernel kernel;
+  Grid kernel;
   kernel.dram_bytes = chosen.dram;
   kernel.dram_rate = chosen.dram_rate;
   kernel.overlap = chosen.overlap;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "model/program/gpu_kernel.hpp"
-#include "model/timing/gemm_timing.hpp"
+#include "model/timing/gpu/gemm_timing.hpp"
 
 namespace foretell {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "hw/spec/gpu_spec.hpp"
+#include "hw/spec/gpu/gpu_spec.hpp"
 #include "workloads/ir/precision.hpp"
 
 namespace foretell {

@@ -11,21 +11,21 @@
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
-#include "model/mapping/fusion/cache_residency.hpp"
-#include "model/mapping/fusion/convolution.hpp"
-#include "model/mapping/fusion/fuse.hpp"
 #include "model/mapping/gpu/attention_kernels.hpp"
 #include "model/mapping/gpu/collective_kernels.hpp"
 #include "model/mapping/gpu/convolution_kernels.hpp"
 #include "model/mapping/gpu/network_kernels.hpp"
 #include "model/mapping/gpu/pass_kernels.hpp"
 #include "model/mapping/gpu/product_kernels.hpp"
+#include "model/mapping/shared/cache_residency.hpp"
+#include "model/mapping/shared/convolution.hpp"
+#include "model/mapping/shared/fuse.hpp"
 #include "workloads/ir/routing.hpp"
 
 namespace foretell {
 namespace {
 
-constexpr int kMostCopies = 1'000'000;
+constexpr int kMaxCopies = 1'000'000;
 
 Bytes sum_of(const std::vector<TensorAccess>& accesses) {
   Bytes sum;
@@ -176,7 +176,7 @@ class GraphMapper {
 
   int copies_between(Bytes weights) const {
     const double copies = std::ceil(between_calls_ / weights);
-    return static_cast<int>(std::clamp(copies, 1.0, static_cast<double>(kMostCopies)));
+    return static_cast<int>(std::clamp(copies, 1.0, static_cast<double>(kMaxCopies)));
   }
 
   // A product that is not quantised where others are runs in the type of the activations.

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "hw/spec/gpu_factors.hpp"
-#include "hw/spec/gpu_spec.hpp"
+#include "hw/spec/gpu/gpu_factors.hpp"
+#include "hw/spec/gpu/gpu_spec.hpp"
 #include "model/mapping/gpu/mapped_op.hpp"
 #include "workloads/ir/graph.hpp"
 #include "workloads/ir/precision.hpp"

@@ -2,12 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "hw/spec/gpu_catalog.hpp"
+#include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
-#include "model/mapping/fusion/cache_residency.hpp"
 #include "model/mapping/gpu/map_graph.hpp"
+#include "model/mapping/shared/cache_residency.hpp"
 #include "model/testing/graphs.hpp"
-#include "model/timing/gpu_collective_timing.hpp"
+#include "model/timing/gpu/gpu_collective_timing.hpp"
 
 namespace foretell {
 namespace {
@@ -25,7 +25,7 @@ std::vector<MappedOp> map(const Graph& graph, const std::string& precision,
 std::vector<std::string> kernels_of(const std::vector<MappedOp>& ops) {
   std::vector<std::string> names;
   for (const MappedOp& op : ops) {
-    for (const GpuKernel& kernel : op.program.kernels) {
+    for (const Grid& kernel : op.program.kernels) {
       names.push_back(kernel.name.substr(0, kernel.name.find(' ')));
     }
   }
@@ -88,12 +88,12 @@ TEST(MapToGpu, ALargeSumTakesTwoRoundsAroundTheRingAndASmallOneNone) {
     const TensorId sum = w.op("sum", "AllReduce", {x}, {{"ranks", std::int64_t{8}}});
     return map(w.finish(sum, "bf16"), "bf16").front().program.kernels.front();
   };
-  const GpuKernel large = time_of(16384);
+  const Grid large = time_of(16384);
   const double bytes = 2.0 * 16384 * 8192;
   EXPECT_NEAR(exchange_time(large.exchange).latency.value(), 14e-6, 1e-12);
   EXPECT_NEAR(exchange_time(large.exchange).moving.value(), 14.0 / 8 * bytes / 450e9, 1e-9);
   EXPECT_THAT(large.name, HasSubstr("ring"));
-  const GpuKernel small = time_of(1);
+  const Grid small = time_of(1);
   EXPECT_THAT(small.name, HasSubstr("one-shot"));
   EXPECT_LT(exchange_time(small.exchange).latency.value(), 3e-6);
 }

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "hw/spec/gpu_catalog.hpp"
+#include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/mapping/gpu/gpu_precision.hpp"
 #include "model/mapping/gpu/map_graph.hpp"
 #include "model/testing/networks.hpp"

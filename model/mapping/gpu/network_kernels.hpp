@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "model/mapping/fusion/fuse.hpp"
 #include "model/mapping/gpu/attention_kernels.hpp"
 #include "model/mapping/gpu/mapped_op.hpp"
 #include "model/mapping/gpu/pass_kernels.hpp"
 #include "model/mapping/gpu/product_kernels.hpp"
+#include "model/mapping/shared/fuse.hpp"
 #include "workloads/ir/graph.hpp"
 
 namespace foretell {

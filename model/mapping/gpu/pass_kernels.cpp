@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "hw/spec/kernel_library.hpp"
+#include "hw/spec/gpu/kernel_library.hpp"
 #include "model/base/text.hpp"
-#include "model/timing/pass_timing.hpp"
+#include "model/timing/gpu/pass_timing.hpp"
 
 namespace foretell {
 namespace {
@@ -29,18 +29,17 @@ const std::optional<PassKernels::Chosen>& PassKernels::choose(const PassWork& wo
   for (const PassSource& source : sources) {
     auto found = factors_.pass({source.table});
     if (!found) continue;
-    const std::string note =
-        found->device == device_.id
-            ? ""
-            : "passes: factors of " + source.table + " on " + found->device;
+    const std::string note = found->device == device_.id
+                                 ? ""
+                                 : "passes: factors of " + source.table + " on " + found->device;
     place->second = Chosen{table_operator(source.op), found->factors, note, found->interval80};
     break;
   }
   return place->second;
 }
 
-GpuKernel PassKernels::kernel_of(const PassWork& work, const std::optional<Chosen>& chosen) const {
-  GpuKernel kernel;
+Grid PassKernels::kernel_of(const PassWork& work, const std::optional<Chosen>& chosen) const {
+  Grid kernel;
   double passes = 1;
   if (chosen) {
     const PassShape shape =
@@ -61,7 +60,7 @@ GpuKernel PassKernels::kernel_of(const PassWork& work, const std::optional<Chose
 
 void PassKernels::add(const PassWork& work, MappedOp& op) {
   const std::optional<Chosen>& chosen = choose(work);
-  GpuKernel kernel = kernel_of(work, chosen);
+  Grid kernel = kernel_of(work, chosen);
   if (chosen) op.note = chosen->note;
   kernel.busy[WorkUnit::kLaunch] = kernel.launch + kernel.memory_latency;
   kernel.busy[WorkUnit::kDram] = kernel.dram_bytes / kernel.dram_rate;

@@ -10,11 +10,11 @@
 #include <optional>
 #include <string>
 
-#include "hw/spec/gpu_factors.hpp"
-#include "hw/spec/gpu_spec.hpp"
+#include "hw/spec/gpu/gpu_factors.hpp"
+#include "hw/spec/gpu/gpu_spec.hpp"
 #include "model/mapping/gpu/mapped_op.hpp"
-#include "model/timing/gemm_timing.hpp"
-#include "model/timing/operator_library.hpp"
+#include "model/timing/gpu/gemm_timing.hpp"
+#include "model/timing/gpu/operator_library.hpp"
 
 namespace foretell {
 
@@ -46,7 +46,7 @@ class PassKernels {
     Ratio80 interval80{1, 1};
   };
   const std::optional<Chosen>& choose(const PassWork& work);
-  GpuKernel kernel_of(const PassWork& work, const std::optional<Chosen>& chosen) const;
+  Grid kernel_of(const PassWork& work, const std::optional<Chosen>& chosen) const;
 
   const GpuDeviceSpec& device_;
   const GpuFactors& factors_;

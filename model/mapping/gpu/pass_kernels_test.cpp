@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "hw/spec/gpu_catalog.hpp"
-#include "model/timing/gemm_library.hpp"
+#include "hw/spec/gpu/gpu_catalog.hpp"
+#include "model/timing/gpu/gemm_library.hpp"
 
 namespace foretell {
 namespace {

@@ -4,16 +4,16 @@
 #include <cmath>
 
 #include "model/mapping/gpu/gemm.hpp"
-#include "model/timing/gemm_library.hpp"
-#include "model/timing/tile_fit.hpp"
+#include "model/timing/gpu/gemm_library.hpp"
+#include "model/timing/gpu/tile_fit.hpp"
 
 namespace foretell {
 namespace {
 
-// The runs of one product behind each other, `batch` times.
+// The runs of one product one after another, `batch` times.
 void repeat(std::vector<CtaRun>& ctas, std::int64_t batch) {
   if (batch == 1) return;
-  GpuKernel all;
+  Grid all;
   if (ctas.size() == 1) {
     add_ctas(all, ctas.front().count * batch, ctas.front().duration);
   } else {
@@ -43,7 +43,7 @@ GemmShape shape_of_all(const Product& product, const GemmLibrary& library) {
 // Each of the products with its own rows, in the tile that is chosen for their mean.
 std::vector<CtaRun> uneven_blocks(const GemmTiming& timing, const Product& product,
                                   const GemmTimes& chosen) {
-  GpuKernel all;
+  Grid all;
   for (const std::int64_t rows : product.rows) {
     const GpuProgram one = gemm_program(timing, {rows, product.n, product.k}, chosen);
     for (const CtaRun& run : one.kernels.back().ctas) add_ctas(all, run.count, run.duration);
@@ -110,7 +110,7 @@ void ProductKernels::add(const Product& product, MappedOp& op) {
   if (repeated && !chosen.gemv) chosen.thread_blocks = 0;       // those of one product count
   chosen.dram = product.dram;
   const GemmShape launched = repeated ? GemmShape{product.m, product.n, product.k} : all;
-  GpuKernel kernel = gemm_program(timing, launched, chosen).kernels.back();
+  Grid kernel = gemm_program(timing, launched, chosen).kernels.back();
   if (repeated) repeat(kernel.ctas, product.batch);
   kernel.moved = kernel.dram_bytes;
   const Seconds pipe = note_bounds(kernels, product, chosen, kernel, op);
@@ -124,8 +124,7 @@ void ProductKernels::add(const Product& product, MappedOp& op) {
 }
 
 Seconds ProductKernels::note_bounds(const Kernels& kernels, const Product& product,
-                                    const GemmTimes& chosen, GpuKernel& kernel,
-                                    MappedOp& op) const {
+                                    const GemmTimes& chosen, Grid& kernel, MappedOp& op) const {
   double blocks = 0;
   for (const CtaRun& run : kernel.ctas) blocks += static_cast<double>(run.count);
   const double slots = static_cast<double>(device_.sms) * kernel.ctas_per_sm;

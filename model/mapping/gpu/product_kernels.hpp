@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "hw/spec/gpu_factors.hpp"
-#include "hw/spec/gpu_spec.hpp"
+#include "hw/spec/gpu/gpu_factors.hpp"
+#include "hw/spec/gpu/gpu_spec.hpp"
 #include "model/mapping/gpu/mapped_op.hpp"
-#include "model/timing/gemm_timing.hpp"
+#include "model/timing/gpu/gemm_timing.hpp"
 #include "workloads/ir/precision.hpp"
 
 namespace foretell {
@@ -48,7 +48,7 @@ class ProductKernels {
   Kernels& kernels_of(const std::string& type, Kind kind);
   // Returns the time of the matrix pipe.
   Seconds note_bounds(const Kernels& kernels, const Product& product, const GemmTimes& chosen,
-                      GpuKernel& kernel, MappedOp& op) const;
+                      Grid& kernel, MappedOp& op) const;
 
   const GpuDeviceSpec& device_;
   const GpuFactors& factors_;

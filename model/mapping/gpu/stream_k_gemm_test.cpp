@@ -6,8 +6,8 @@
 
 #include "model/mapping/gpu/gemm.hpp"
 #include "model/testing/gpu_exemplar.hpp"
-#include "model/timing/attention_timing.hpp"
-#include "model/timing/gemm_timing.hpp"
+#include "model/timing/gpu/attention_timing.hpp"
+#include "model/timing/gpu/gemm_timing.hpp"
 
 namespace foretell {
 namespace {

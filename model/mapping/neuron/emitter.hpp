@@ -11,7 +11,7 @@
 #include <map>
 #include <vector>
 
-#include "hw/spec/neuron_spec.hpp"
+#include "hw/spec/neuron/neuron_spec.hpp"
 #include "model/mapping/neuron/kernel.hpp"
 #include "model/mapping/neuron/scheduling.hpp"
 #include "model/program/program_builder.hpp"

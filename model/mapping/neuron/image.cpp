@@ -16,8 +16,8 @@ constexpr std::array<std::string_view, 18> kKeepImages = {
     "Gradient", "Add", "Sub",  "Mul", "Div",         "Gelu",   "Tanh", "Relu",  "Silu",
     "Sigmoid",  "Exp", "Sqrt", "Erf", "Elementwise", "Concat", "Pad",  "Slice", "Split"};
 
-constexpr std::size_t kFewestAxes = 3;
-constexpr std::size_t kMostAxes = 5;
+constexpr std::size_t kMinAxes = 3;
+constexpr std::size_t kMaxAxes = 5;
 
 // Gradients of what works on images.
 bool is_image_kind(const Op& op) {
@@ -40,7 +40,7 @@ bool is_read_as_image(const Graph& graph, TensorId id) {
 bool is_image(const Graph& graph, TensorId id) {
   while (true) {
     const Tensor& tensor = graph.tensor(id);
-    if (tensor.shape.size() < kFewestAxes || tensor.shape.size() > kMostAxes) return false;
+    if (tensor.shape.size() < kMinAxes || tensor.shape.size() > kMaxAxes) return false;
     if (is_read_as_image(graph, id)) return true;
     if (tensor.producer == kNoId) return false;
     const Op& op = graph.op(tensor.producer);
@@ -61,9 +61,9 @@ bool touches_image(const Graph& graph, const Op& op) {
 ImageShape::ImageShape(const Shape& shape) {
   if (!shape.empty()) images = shape[0];
   if (shape.size() > 1) channels = shape[1];
-  if (shape.size() == kFewestAxes) width = shape[2];
-  if (shape.size() > kFewestAxes) height = shape[2];
-  for (std::size_t axis = kFewestAxes; axis < shape.size(); ++axis) width *= shape[axis];
+  if (shape.size() == kMinAxes) width = shape[2];
+  if (shape.size() > kMinAxes) height = shape[2];
+  for (std::size_t axis = kMinAxes; axis < shape.size(); ++axis) width *= shape[axis];
 }
 
 std::vector<PixelGroup> pixel_groups(const ImageShape& input, const ImageShape& output,

@@ -1,5 +1,5 @@
 // Images on a NeuronCore: [batch, channels, one to three spatial axes] with channels on the
-// partitions and pixels along them, all images one behind the other.
+// partitions and pixels along them, all images one after the other.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Normalisation of every head of the queries or keys by itself ([batch, heads, length, head_dim]).
 //
-// The rotation behind it wants features on the partitions, so it is done there: the sum over the
+// The rotation after it wants features on the partitions, so it is done there: the sum over the
 // columns of a head crosses the partitions through the tensor engine, by a stationary matrix with a
 // block of ones for each head, and comes out on all of its partitions. gamma is one number per
 // partition and is multiplied in the same pass as the reciprocal root.

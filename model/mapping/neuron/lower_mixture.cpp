@@ -61,7 +61,7 @@ class Experts {
   }
 
  private:
-  // The rows of the experts behind each other, feature-major. Matmuls that read the same rows share
+  // The rows of the experts one after another, feature-major. Matmuls that read the same rows share
   // them.
   Value sorted_input() {
     const TensorId id = op_.inputs[0];

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "hw/spec/neuron_spec.hpp"
+#include "hw/spec/neuron/neuron_spec.hpp"
 #include "model/mapping/neuron/scheduling.hpp"
 #include "model/program/occupant.hpp"
 #include "model/program/program.hpp"

@@ -115,7 +115,7 @@ TEST_P(MappedNetwork, ChargesEveryOperatorThatComputes) {
   const auto work = work_of(program_);
   for (const Kernel& kernel : fuse(graph_)) {
     for (const OpId id : kernel.ops) {
-      // A bias or a scale rides on the activation or the eviction behind it.
+      // A bias or a scale rides on the activation or the eviction after it.
       const bool free = id == kernel.bias_op || id == kernel.scale_op;
       if (free) continue;
       EXPECT_EQ(work.count(graph_.op(id).name), 1U) << graph_.op(id).name;

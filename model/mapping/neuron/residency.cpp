@@ -8,7 +8,7 @@
 namespace foretell {
 namespace {
 
-// Pixels lie one behind the other, so that a descriptor may be as long as the DMA engines like.
+// Pixels lie one after the other, so that a descriptor may be as long as the DMA engines like.
 constexpr std::int64_t kImageRowBytes = 4096;
 
 std::vector<TensorId> operands_of(const Kernel& kernel) {

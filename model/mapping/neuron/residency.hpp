@@ -35,7 +35,7 @@ class Residency {
 
   // The running kernel reads this copy: what has left SBUF comes back.
   void use(TensorId tensor, Layout layout);
-  // It needs so many bytes beside its operands and results.
+  // It needs this many bytes beside its operands and results.
   void need_scratch(double bytes);
   // Data that is larger than the running kernel's room goes out and comes back.
   Deps through_hbm(std::int64_t rows, std::int64_t row_bytes, const Deps& ready);

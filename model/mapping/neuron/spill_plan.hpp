@@ -9,7 +9,7 @@
 //
 // What passes from kernel to kernel block of tokens by block of tokens never has to be there as a
 // whole, and takes no room: results that a kernel without weights reads next, and results of one
-// that a linear kernel reads next. Two sets of weights one behind the other break the chain, and so
+// that a linear kernel reads next. Two sets of weights one after the other break the chain, and so
 // does a kernel that needs all tokens, like attention.
 //
 // A smaller budget never takes fewer bytes out, of any copy: the order does not depend on it.

@@ -25,7 +25,7 @@ KernelUse kernel(KernelKind kind, const std::vector<TensorId>& used, TensorId ma
 
 using Sizes = std::map<ActivationCopy, double>;
 
-// 0 is read by a linear layer and, behind an attention, once more.
+// 0 is read by a linear layer and, after an attention, once more.
 const std::vector<KernelUse> kResidual = {
     kernel(KernelKind::kLinear, {}, 0), kernel(KernelKind::kLinear, {0}, 1),
     kernel(KernelKind::kAttention, {1}, 2), kernel(KernelKind::kLinear, {2, 0}, 3)};

@@ -360,7 +360,7 @@ TEST_F(OnnxFile, TextAndSequencesAreRefusedWithTheOperatorThatReadsThem) {
 // Counted before anything is kept: in the graph, and in the body of a loop.
 TEST_F(OnnxFile, TooManyNodesAreRefusedAtOnce) {
   std::string nodes;
-  for (int i = 0; i <= kMostOnnxNodes; ++i) nodes += std::string("\x0a\x02\x22\x00", 4);
+  for (int i = 0; i <= kMaxOnnxNodes; ++i) nodes += std::string("\x0a\x02\x22\x00", 4);
   const auto field = [](int number, const std::string& content) {
     std::string text(1, static_cast<char>(number << 3 | 2));
     std::size_t length = content.size();

@@ -21,7 +21,7 @@ using google::protobuf::io::CodedOutputStream;
 using google::protobuf::io::FileInputStream;
 using google::protobuf::io::StringOutputStream;
 
-constexpr int kMostTensorBytes = 1 << 16;
+constexpr int kMaxTensorBytes = 1 << 16;
 
 // Field numbers of the format (onnx.proto).
 constexpr int kModelGraph = 7;
@@ -46,7 +46,7 @@ constexpr bool holds_data(int field) {
 }
 
 void forget_large_data(onnx::TensorProto* tensor) {
-  if (tensor->ByteSizeLong() <= kMostTensorBytes) return;
+  if (tensor->ByteSizeLong() <= kMaxTensorBytes) return;
   tensor->clear_raw_data();
   tensor->clear_float_data();
   tensor->clear_int32_data();
@@ -115,7 +115,7 @@ class Reader {
   bool tensor(onnx::TensorProto* tensor) {
     std::string kept;
     while (const std::uint32_t tag = in_.ReadTag()) {
-      const bool full = kept.size() > kMostTensorBytes;
+      const bool full = kept.size() > kMaxTensorBytes;
       if (holds_data(field_of(tag)) && full) {
         if (!skip(tag)) return false;
       } else if (!copy(tag, &kept)) {
@@ -131,7 +131,7 @@ class Reader {
     std::uint32_t length = 0;
     if (wire_type_of(tag) == kBytes) {
       if (!in_.ReadVarint32(&length)) return false;
-      if (length > kMostTensorBytes)
+      if (length > kMaxTensorBytes)
         return length < (1u << 31) && in_.Skip(static_cast<int>(length));
     }
     StringOutputStream stream(to);
@@ -192,8 +192,8 @@ class Reader {
     std::string field;
     std::uint32_t length = 0;
     if (wire_type_of(tag) == kBytes) {
-      constexpr std::uint32_t kMostFieldBytes = 1 << 28;
-      if (!in_.ReadVarint32(&length) || length > kMostFieldBytes) return false;
+      constexpr std::uint32_t kMaxFieldBytes = 1 << 28;
+      if (!in_.ReadVarint32(&length) || length > kMaxFieldBytes) return false;
       std::string bytes;
       if (!in_.ReadString(&bytes, static_cast<int>(length))) return false;
       StringOutputStream stream(&field);
@@ -213,7 +213,7 @@ class Reader {
 };
 
 // Counts the nodes of a model, those of bodies included, without keeping any of them. Stops beyond
-// kMostOnnxNodes, and where the file is damaged, which Reader says better.
+// kMaxOnnxNodes, and where the file is damaged, which Reader says better.
 class NodeCounter {
  public:
   explicit NodeCounter(CodedInputStream& in) : in_(in) {}
@@ -246,7 +246,7 @@ class NodeCounter {
       std::uint32_t length = 0;
       if (!in_.ReadVarint32(&length) || length > std::numeric_limits<int>::max()) return false;
       const Message inner = inside(outer, field_of(tag));
-      if (inner == Message::kNode && ++nodes_ > kMostOnnxNodes) return false;
+      if (inner == Message::kNode && ++nodes_ > kMaxOnnxNodes) return false;
       if (inner == Message::kOther || depth >= kDeepest) {
         if (!in_.Skip(static_cast<int>(length))) return false;
         continue;
@@ -299,8 +299,8 @@ std::shared_ptr<onnx::ModelProto> read_onnx_file(const std::string& path) {
                     "weights as external data");
   }
   const google::protobuf::LogSilencer silence;
-  if (node_count(file) > kMostOnnxNodes) {
-    throw UserError(path + ": has more than " + std::to_string(kMostOnnxNodes) +
+  if (node_count(file) > kMaxOnnxNodes) {
+    throw UserError(path + ": has more than " + std::to_string(kMaxOnnxNodes) +
                     " nodes; such a network is unrolled: export it with loops or layer by layer");
   }
   CodedInputStream in(&stream);

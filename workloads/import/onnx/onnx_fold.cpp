@@ -11,7 +11,7 @@
 namespace foretell {
 namespace {
 
-constexpr std::int64_t kMostFolded = 1 << 16;
+constexpr std::int64_t kMaxFolded = 1 << 16;
 
 using Number = long double;
 using Inputs = std::vector<const OnnxTensor*>;
@@ -37,9 +37,9 @@ std::vector<std::int64_t> integers_of(const OnnxConstant& constant) {
 bool is_small(const Shape& shape) {
   std::int64_t count = 1;
   for (const std::int64_t size : shape) {
-    if (size < 0 || size > kMostFolded) return false;
+    if (size < 0 || size > kMaxFolded) return false;
     count *= std::max<std::int64_t>(size, 1);
-    if (count > kMostFolded) return false;
+    if (count > kMaxFolded) return false;
   }
   return true;
 }
@@ -322,7 +322,7 @@ Result range(const Inputs& inputs) {
   const Number end = value(inputs, 1).values.at(0);
   const Number step = value(inputs, 2).values.at(0);
   const Number count = step == 0 ? 0 : std::ceil((end - start) / step);
-  if (!(count >= 0 && count <= static_cast<Number>(kMostFolded))) return std::nullopt;
+  if (!(count >= 0 && count <= static_cast<Number>(kMaxFolded))) return std::nullopt;
   OnnxConstant result{{static_cast<std::int64_t>(count)}, {}, value(inputs, 0).is_integer};
   for (std::int64_t i = 0; i < result.shape[0]; ++i)
     result.values.push_back(start + step * static_cast<Number>(i));

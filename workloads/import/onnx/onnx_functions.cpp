@@ -15,7 +15,7 @@ namespace foretell {
 namespace {
 
 constexpr int kDeepestCall = 32;
-constexpr std::size_t kMostBodyBytes = 1 << 28;  // of all bodies together, as often as called
+constexpr std::size_t kMaxBodyBytes = 1 << 28;  // of all bodies together, as often as called
 
 using FunctionKey = std::pair<std::string, std::string>;  // domain, name
 using NewNames = std::unordered_map<std::string, std::string>;
@@ -81,9 +81,9 @@ class Inliner {
 
   void count(const onnx::NodeProto& node) {
     bytes_ += node.ByteSizeLong();
-    if (++nodes_ <= kMostOnnxNodes && bytes_ <= kMostBodyBytes) return;
+    if (++nodes_ <= kMaxOnnxNodes && bytes_ <= kMaxBodyBytes) return;
     fail("its functions are called so often that they make more than " +
-         std::to_string(kMostOnnxNodes) + " nodes, or " + std::to_string(kMostBodyBytes >> 20) +
+         std::to_string(kMaxOnnxNodes) + " nodes, or " + std::to_string(kMaxBodyBytes >> 20) +
          " MiB of them; export the network with loops or layer by layer");
   }
 

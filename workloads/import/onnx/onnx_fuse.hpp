@@ -7,7 +7,7 @@ namespace foretell {
 
 // Layer norm, RMS norm, GELU (both formulas) and SiLU become one node each; pairs of quantise and
 // dequantise disappear, as do dequantised weights, whose products then are those of int8 weights.
-// What the simulator's mappings recognise by dataflow stays: attention, and batch norm behind a
+// What the simulator's mappings recognise by dataflow stays: attention, and batch norm after a
 // convolution.
 void fuse_onnx_patterns(OnnxGraph* graph);
 

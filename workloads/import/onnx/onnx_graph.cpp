@@ -255,7 +255,7 @@ class Loader {
     result_.controls.push_back(std::move(control));
   }
 
-  // Values that go from trip to trip, then one of each trip behind each other.
+  // Values that go from trip to trip, then one of each trip one after another.
   void add_loop(const OnnxNode& node, onnx::NodeProto& proto) {
     OnnxControl control{node.name, node.type, {}, {}};
     std::vector<OnnxTensor> given(2);

@@ -99,7 +99,7 @@ void conv(OnnxTranslator& to, const OnnxNode& node) {
   convolve(to, node, std::move(inputs));
 }
 
-// x, w and, behind them, what scales and shifts the integers.
+// x, w and, after them, what scales and shifts the integers.
 void conv_integer(OnnxTranslator& to, const OnnxNode& node) {
   convolve(to, node, {to.id(node.inputs.at(0)), to.id(node.inputs.at(1))});
 }

@@ -7,7 +7,7 @@
 namespace foretell {
 namespace {
 
-constexpr std::int64_t kMostSteps = 4096;
+constexpr std::int64_t kMaxSteps = 4096;
 
 class Recurrent {
  public:
@@ -29,8 +29,8 @@ class Recurrent {
     }
     if (directions_ < 1 || directions_ > 2 || steps_ < 1)
       to.fail(node, "input of shape " + to_string(x) + " and R of shape " + to_string(state));
-    if (steps_ > kMostSteps) {
-      to.fail(node, std::to_string(steps_) + " steps; up to " + std::to_string(kMostSteps) +
+    if (steps_ > kMaxSteps) {
+      to.fail(node, std::to_string(steps_) + " steps; up to " + std::to_string(kMaxSteps) +
                         " are unrolled");
     }
   }

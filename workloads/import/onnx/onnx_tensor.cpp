@@ -7,7 +7,7 @@
 namespace foretell {
 namespace {
 
-constexpr std::int64_t kMostElements = 1 << 16;
+constexpr std::int64_t kMaxElements = 1 << 16;
 
 template <typename T>
 void append(const std::string& raw, std::vector<long double>* values) {
@@ -85,9 +85,9 @@ std::optional<OnnxConstant> constant_of(const onnx::TensorProto& tensor) {
   result.is_integer = !is_real(tensor.data_type());
   std::int64_t count = 1;
   for (const std::int64_t size : result.shape) {
-    if (size < 0 || size > kMostElements) return std::nullopt;
+    if (size < 0 || size > kMaxElements) return std::nullopt;
     count *= size;
-    if (count > kMostElements) return std::nullopt;
+    if (count > kMaxElements) return std::nullopt;
   }
   std::vector<long double>& values = result.values;
   const std::string& raw = tensor.raw_data();

@@ -23,7 +23,7 @@ std::vector<Shape> reduce_scatter_shapes(const OpView& op) {
   return {result};
 }
 
-// The shares of all cores behind each other, without the padding: `size` of the axis.
+// The shares of all cores one after another, without the padding: `size` of the axis.
 std::vector<Shape> all_gather_shapes(const OpView& op) {
   Shape result = op.input(0);
   const std::int64_t size = op.integer("size");

@@ -47,7 +47,7 @@ class Report {
   }
 }
 
-// The first sentence and those behind it.
+// The first sentence and those after it.
 function answerTo({data, records}) {
   const {answer = [], index = []} = data.frame ?? {};
   if (index.length) return [`${index.length} ${index.length === 1 ? 'report' : 'reports'}.`];

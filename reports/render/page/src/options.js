@@ -62,7 +62,7 @@ export const legendOf = (theme, extra = {}) =>
     pageIconColor: theme.ink, pageIconInactiveColor: theme.line, ...extra});
 
 const kLegendRow = 22;
-const kMostLegendRows = 8; // more, and it is turned over page by page
+const kMaxLegendRows = 8; // more, and it is turned over page by page
 const kLetter = 6.7;
 
 // The chart with room for a legend of several rows where one is too short: {option, height}.
@@ -80,7 +80,7 @@ export function withWholeLegend({option, height}, width) {
     }
     used += wide;
   }
-  if (rows > kMostLegendRows) return {option, height};
+  if (rows > kMaxLegendRows) return {option, height};
   const more = (rows - 1) * kLegendRow;
   const legend = {...option.legend, type: 'plain', formatter: (name) => clipped(name, longest)};
   return {option: {...option, legend, grid: {...option.grid, top: option.grid.top + more}}, height: height + more};

@@ -11,7 +11,7 @@ import {fixture} from './fixture.mjs';
 import {reportOf} from './reports.mjs';
 
 const kFolder = path.resolve('test/pictures');
-const kMostDifferent = 0.02; // share of the pixels, which the edges of letters need between browsers
+const kMaxDifferent = 0.02; // share of the pixels, which the edges of letters need between browsers
 const kVisible = 40; // of 255: what a pixel may differ by in a colour
 const kFont = 'DejaVu Sans';
 
@@ -98,7 +98,7 @@ for (const {name, sections, ...options} of kPictures) {
         }
         assert.ok(existsSync(kept), `${kept}: FORETELL_UPDATE_PICTURES=1 writes it`);
         const share = await shareThatDiffers(page, [readFileSync(kept), picture]);
-        if (share > kMostDifferent) moved.push(`${section}: ${(100 * share).toFixed(1)} % of the pixels`);
+        if (share > kMaxDifferent) moved.push(`${section}: ${(100 * share).toFixed(1)} % of the pixels`);
       }
       assert.deepEqual(moved, []);
     } finally {

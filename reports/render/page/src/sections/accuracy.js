@@ -5,8 +5,8 @@ import {number, percent, signedPercent} from '../format.js';
 import {clipped, groupedBars, legendOf, logEnds, valueAxis} from '../options.js';
 import {makeTable} from '../table.js';
 
-const kMostColours = 8;
-const kMostWhiskers = 400;
+const kMaxColours = 8;
+const kMaxWhiskers = 400;
 
 const classOf = ({group}) => (group.length ? group.join(', ') : 'all');
 
@@ -23,13 +23,13 @@ export function accuracyAnswer({overall}) {
 export function scatterOption(theme, width, {samples, quantity}) {
   const shown = samples.filter(({measured}) => measured === quantity);
   const classes = [...new Set(shown.map(classOf))];
-  const groups = classes.length <= kMostColours ? classes : [null];
+  const groups = classes.length <= kMaxColours ? classes : [null];
   const values = shown.flatMap(({value, predicted}) => [value, predicted]);
   const [low, high] = logEnds(values);
   const axis = (name, extra) => valueAxis(theme, (v) => number(v, 3), {
     type: 'log', min: low, max: high, name, nameLocation: 'middle', ...extra,
   });
-  const bars = shown.filter(({interval80}) => interval80).slice(0, kMostWhiskers)
+  const bars = shown.filter(({interval80}) => interval80).slice(0, kMaxWhiskers)
     .map(({value, interval80}) => [value, interval80[0], interval80[1]]);
   return {
     height: Math.min(560, Math.max(340, width * 0.55)),

@@ -65,7 +65,7 @@ const kColumns = [
   {title: 'Bottleneck', value: ({summary}) => summary.bottleneck ?? ''},
 ];
 
-const kMostChanges = 6;
+const kMaxChanges = 6;
 
 // A column per overridden value where predictions differ in several; none where they have names.
 export function changeColumns(records) {
@@ -73,7 +73,7 @@ export function changeColumns(records) {
   const valueOf = ({context}, path) => (context.set ?? []).find((text) => text.startsWith(`${path}=`))?.slice(path.length + 1);
   const paths = [...new Set(records.flatMap(({context}) => (context.set ?? []).map((text) => text.slice(0, text.indexOf('=')))))]
     .filter((path) => new Set(records.map((record) => valueOf(record, path))).size > 1);
-  if (paths.length < 2 || paths.length > kMostChanges) return [];
+  if (paths.length < 2 || paths.length > kMaxChanges) return [];
   const brief = (path) => path.split('.').slice(-2).join(' ');
   return paths.map((path) => ({
     title: paths.filter((other) => brief(other) === brief(path)).length > 1 ? path : brief(path),

@@ -9,7 +9,7 @@ import {partOf} from './roofline.js';
 const kMicro = 1e6;
 const kLaneHeight = 34;
 const kRounding = 1e-6; // of the whole: the digits that a page keeps
-const kMostLanes = 40;
+const kMaxLanes = 40;
 
 // Operators as they run once: of a generation, those of decode steps hold the time and work of all
 // steps.
@@ -135,7 +135,7 @@ export const timeline = {
       return;
     }
     const command = element('pre', {tabindex: '0'}, element('code', {}, `${commandOf(chosen)} --trace timeline.json`));
-    if (lanesOf(operators).lanes.length > kMostLanes) {
+    if (lanesOf(operators).lanes.length > kMaxLanes) {
       root.append(paragraph('Each operator holds the time of all calls of its network together, so they cannot be drawn side ' +
         'by side. A timeline of everything that ran is written by:'), command);
       return;

@@ -7,10 +7,10 @@ import {clipped, kNarrow, legendOf, logEnds, valueAxis} from '../options.js';
 import {labelsOf} from '../records.js';
 import {makeTable} from '../table.js';
 
-const kLeastPoints = 4;
-const kMostColours = 8;
-const kMostLines = 1500; // of parallel coordinates; more are one grey area
-const kMostHeatValues = 40;
+const kMinPoints = 4;
+const kMaxColours = 8;
+const kMaxLines = 1500; // of parallel coordinates; more are one grey area
+const kMaxHeatValues = 40;
 
 const logIfWide = (values) => {
   const known = values.filter((value) => value > 0);
@@ -18,7 +18,7 @@ const logIfWide = (values) => {
 };
 
 export function paretoOption(theme, width, {records, labels, x, y, colour}) {
-  const groups = colour && colour.values.length <= kMostColours ? colour.values : [null];
+  const groups = colour && colour.values.length <= kMaxColours ? colour.values : [null];
   const front = paretoFront(records, x, y);
   const label = new Map(records.map((record, at) => [record, labels[at]]));
   const point = (record) => ({value: [x.value(record), y.value(record)], name: label.get(record)});
@@ -114,7 +114,7 @@ export function heatOption(theme, width, {records, columns, rows, metric}) {
 
 export function parallelOption(theme, width, {records, dimensions, metrics}) {
   const shownDimensions = dimensions.slice(0, Math.max(2, Math.floor(width / 130) - metrics.length));
-  const step = Math.ceil(records.length / kMostLines);
+  const step = Math.ceil(records.length / kMaxLines);
   const lines = records.filter((_, at) => at % step === 0);
   const textStyle = {color: theme.ink, fontSize: 12};
   const labelStyle = {...textStyle, backgroundColor: theme.paper, padding: [1, 3], borderRadius: 3};
@@ -226,7 +226,7 @@ export function axesOf(metrics, objectives = []) {
 
 function pareto(records, metrics, dimensions, objectives) {
   const labels = labelsOf(records);
-  const colours = dimensions.filter(({values}) => values.length <= kMostColours);
+  const colours = dimensions.filter(({values}) => values.length <= kMaxColours);
   const {x, y} = axesOf(metrics, objectives);
   return chosenChart([
     {label: 'Across', field: 'x', options: named(metrics)},
@@ -251,7 +251,7 @@ function pareto(records, metrics, dimensions, objectives) {
 }
 
 function heat(records, metrics, dimensions) {
-  const usable = dimensions.filter(({values}) => values.length <= kMostHeatValues);
+  const usable = dimensions.filter(({values}) => values.length <= kMaxHeatValues);
   if (usable.length < 2) return null;
   return chosenChart([
     {label: 'Across', field: 'columns', options: named(usable)},
@@ -279,7 +279,7 @@ function tornado(report, metrics, dimensions) {
 export const whatIf = {
   id: 'what-if',
   title: 'What if',
-  applies: ({records}) => records.length >= kLeastPoints && dimensionsOf(records).length > 0,
+  applies: ({records}) => records.length >= kMinPoints && dimensionsOf(records).length > 0,
   draw(root, report) {
     const {records} = report;
     const {keys, objectives} = report.data.frame ?? {};

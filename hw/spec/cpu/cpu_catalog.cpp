@@ -1,0 +1,131 @@
+#include "hw/spec/cpu/cpu_catalog.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "hw/spec/cpu/cpu_fields.hpp"
+#include "hw/spec/cpu/cpu_host.hpp"
+#include "hw/spec/shared/data_folder.hpp"
+#include "hw/spec/shared/overrides.hpp"
+#include "hw/spec/shared/parameter_list.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/hash.hpp"
+#include "model/base/text.hpp"
+#include "model/config/document.hpp"
+
+namespace foretell {
+namespace {
+
+namespace fs = std::filesystem;
+
+void check_cpu(const CpuSystemSpec& spec, std::string_view where, Problems& problems) {
+  const CpuDeviceSpec& device = spec.device;
+  if (device.clock.base > device.clock.all_core) {
+    problems.add(where, "device.clock.base", "is above device.clock.all_core");
+  }
+  if (device.cache.l1 > device.cache.l2) {
+    problems.add(where, "device.cache.l1", "is larger than device.cache.l2");
+  }
+  if (device.flops_per_cycle.empty()) {
+    problems.add(where, "device.flops_per_cycle", "names no data type");
+  }
+  if (spec.cores > spec.sockets * device.cores) {
+    problems.add(where, "system.cores",
+                 fmt::format("{} cores are more than {} x {} of its sockets have", spec.cores,
+                             spec.sockets, device.cores));
+  }
+  if (spec.cores < spec.sockets) {
+    problems.add(where, "system.sockets", "are more than system.cores");
+  }
+}
+
+}  // namespace
+
+CpuCatalog::CpuCatalog(CatalogPaths paths) : paths_(std::move(paths)) {
+  bibliography_ = Bibliography::load(load_document(paths_.hw / "sources.yaml", "hw/sources.yaml"));
+}
+
+std::vector<std::string> CpuCatalog::devices() const {
+  return ids_in(paths_.hw / "devices" / "cpu");
+}
+
+std::vector<std::string> CpuCatalog::systems() const {
+  std::vector<std::string> names = ids_in(paths_.hw / "systems" / "cpu");
+  names.emplace_back(kHostSystem);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+bool CpuCatalog::has_system(std::string_view id) const {
+  if (is_file_name(id)) return is_system_file(id, SystemFileKind::kCpu);
+  const std::vector<std::string> known = systems();
+  return std::any_of(known.begin(), known.end(),
+                     [&](const std::string& name) { return name == to_lower(id); });
+}
+
+std::string CpuCatalog::find_system(std::string_view id) const {
+  if (is_file_name(id)) return std::string(id);
+  if (!has_system(id)) throw unknown_name("system", id, systems());
+  return to_lower(id);
+}
+
+LoadedCpuSystem CpuCatalog::load(std::string_view system,
+                                 const std::vector<std::string>& set) const {
+  const std::string id = find_system(system);
+  if (id == kHostSystem) {
+    const HostFacts facts = read_host_facts();
+    return parse(host_system_yaml(facts), host_device_yaml(facts), "this machine", set);
+  }
+  const fs::path file = file_of(paths_.hw / "systems" / "cpu", id);
+  const std::string text = read_text_file(file);
+  const Node root = parse_document(text, is_file_name(id) ? id : "hw/systems/cpu/" + id + ".yaml");
+  check_id(root, file);
+  const std::string device = beside(file, text_of(root, "device"));
+  const std::vector<std::string> known = devices();
+  if (!is_file_name(device) && std::find(known.begin(), known.end(), device) == known.end()) {
+    throw unknown_name("cpu", device, known);
+  }
+  const fs::path device_file = file_of(paths_.hw / "devices" / "cpu", device);
+  LoadedCpuSystem loaded = parse(text, read_text_file(device_file), id, set);
+  loaded.spec.id = id;
+  return loaded;
+}
+
+LoadedCpuSystem CpuCatalog::parse(const std::string& system_yaml, const std::string& device_yaml,
+                                  const std::string& shown_as,
+                                  const std::vector<std::string>& set) const {
+  LoadedCpuSystem loaded;
+  Problems problems;
+  std::map<std::string, Provenance> provenance;
+  const auto read_part = [&](const Node& root, auto& part, const std::vector<std::string>& own_keys,
+                             const std::string& prefix) {
+    FieldList list;
+    fields(list, part);
+    std::map<std::string, Provenance> found;
+    load_fields(root, list, own_keys, SourcedReader(bibliography_, found), problems);
+    for (auto& entry : found) provenance[prefix + entry.first] = std::move(entry.second);
+  };
+  const Node system = parse_document(system_yaml, shown_as);
+  const Node device = parse_document(device_yaml, shown_as + ", its CPU");
+  problems.collect([&] { loaded.spec.id = text_of(system, "id"); });
+  problems.collect([&] { loaded.spec.device.id = text_of(device, "id"); });
+  problems.collect([&] { loaded.spec.device.name = text_of(device, "name"); });
+  problems.collect([&] { loaded.spec.device.architecture = text_of(device, "architecture"); });
+  read_part(system, loaded.spec, {"id", "device"}, "system.");
+  read_part(device, loaded.spec.device, {"id", "name", "architecture"}, "device.");
+  problems.throw_if_any();
+
+  loaded.spec_id = fmt::format("{}@{}", loaded.spec.id, content_hash(system_yaml + device_yaml));
+  FieldList list;
+  all_fields(list, loaded.spec);
+  const std::set<std::string> overridden = apply_overrides(list, set, provenance, problems);
+  if (problems.empty()) check_cpu(loaded.spec, loaded.spec.id, problems);
+  problems.throw_if_any();
+  loaded.parameters = parameters_of(list, provenance, overridden);
+  loaded.assumed_values = assumed_values_in(loaded.parameters);
+  return loaded;
+}
+
+}  // namespace foretell

@@ -1,0 +1,70 @@
+// Typed description of a server CPU and of the instance that lends some of its cores.
+//
+// Every member is a published fact (hw/devices/cpu/*.yaml and hw/systems/cpu/*.yaml hold value,
+// unit, source and kind) or was read from the machine itself (hw/spec/cpu/cpu_host.hpp). What
+// kernels reach of these facts is fitted and lives in calib/factors/cpu.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "hw/spec/neuron/neuron_spec.hpp"
+#include "model/base/units.hpp"
+
+namespace foretell {
+
+struct CpuClocks {
+  Hertz base;
+  Hertz all_core;  // with all cores at work on vector code; the model runs at this clock
+};
+
+struct CpuCacheSpec {
+  Bytes l1;                    // data, of a core
+  Bytes l2;                    // of a core
+  Bytes l3;                    // of a group of cores
+  int l3_cores = 1;            // cores that share one
+  BytesPerCycle l2_bandwidth;  // of a core out of its own second cache
+  BytesPerCycle l3_bandwidth;  // of a core out of the shared cache
+};
+
+struct CpuDramSpec {
+  int channels = 0;  // of a socket
+  BytesPerSecond channel_bandwidth;
+};
+
+struct CpuDeviceSpec {
+  std::string id;    // "xeon-8488c"
+  std::string name;  // "Intel Xeon Platinum 8488C"
+  std::string architecture;
+  int cores = 0;  // physical, of a socket
+  CpuClocks clock;
+  Bytes vector_register;  // width of the widest registers
+  // FLOP per cycle and core by data type, 1 MAC = 2 FLOP, of the fastest unit that has the type
+  // (fused multiply-add, dot product, matrix tile). A type without an entry is not multiplied.
+  std::map<std::string, double> flops_per_cycle;
+  CpuCacheSpec cache;
+  CpuDramSpec dram;
+  Seconds fork_join;    // of an empty parallel loop over two threads
+  Seconds branch_time;  // of a decision between two parts of a network
+};
+
+struct CpuSystemSpec {
+  std::string id;   // "c7i.2xlarge"
+  int sockets = 1;  // that the cores are on
+  int cores = 0;    // physical cores of all sockets together
+  int vcpus = 0;
+  Bytes memory;
+  double l3_share = 1;    // of the third-level cache of a socket, beside its other tenants
+  double dram_share = 1;  // of the memory channels of a socket
+  CpuDeviceSpec device;
+  Prices price_usd_per_hour;
+};
+
+// The memory bandwidth of all cores of the system together.
+BytesPerSecond dram_bandwidth(const CpuSystemSpec& spec);
+// The third-level cache that all cores of the system have together.
+Bytes l3_capacity(const CpuSystemSpec& spec);
+// Peak of one core in FLOP/s. UserError that names the CPU and the types that it has.
+FlopsPerSecond core_rate(const CpuDeviceSpec& device, const std::string& dtype);
+
+}  // namespace foretell

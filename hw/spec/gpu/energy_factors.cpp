@@ -1,0 +1,115 @@
+#include "hw/spec/gpu/energy_factors.hpp"
+
+#include <filesystem>
+
+#include "hw/spec/shared/catalog.hpp"
+#include "hw/spec/shared/data_folder.hpp"
+#include "model/base/errors.hpp"
+#include "model/config/document.hpp"
+#include "model/config/unit_text.hpp"
+
+namespace foretell {
+namespace {
+
+namespace fs = std::filesystem;
+
+double plain_number(const Node& node, const std::string& path, double min, double max) {
+  double value = 0;
+  try {
+    value = parse_quantity(node.as_text(path), Dimension{});
+  } catch (const UserError& error) {
+    throw UserError(node.where() + ": " + path + ": " + error.what());
+  }
+  if (value < min || value > max) {
+    throw UserError(node.where() + ": " + path + ": '" + node.text + "' is outside " +
+                    std::to_string(min) + " .. " + std::to_string(max));
+  }
+  return value;
+}
+
+double fact(const Node& root, const std::string& key, double min, double max) {
+  const Node& entry = root.required(key, "");
+  entry.only_keys({"value", "source", "kind", "why"}, key);
+  entry.required("source", key);
+  entry.required("kind", key);
+  return plain_number(entry.required("value", key), key, min, max);
+}
+
+// Facts of a device without measurements are those of the default file, watts as shares of the
+// limit of its board.
+PowerFacts read_power_facts(const Node& root, const GpuDeviceSpec& device) {
+  root.only_keys({"like", "interval80", "active_idle_watts", "active_idle_share", "limit_share",
+                  "link_pj_per_byte", "voltage_knee", "voltage_floor", "lowest_clock"},
+                 "");
+  PowerFacts facts;
+  constexpr double kMaxWatts = 1e5;
+  constexpr double kMaxPj = 1e6;
+  facts.active_idle_watts = root.find("active_idle_watts") != nullptr
+                                ? fact(root, "active_idle_watts", 0, kMaxWatts)
+                                : fact(root, "active_idle_share", 0, 1) * device.power_watts;
+  facts.limit_share = fact(root, "limit_share", 0, 1);
+  facts.link_pj_per_byte = fact(root, "link_pj_per_byte", 0, kMaxPj);
+  facts.voltage_knee = fact(root, "voltage_knee", 0, 1);
+  facts.voltage_floor = fact(root, "voltage_floor", 0, 1);
+  facts.lowest_clock = fact(root, "lowest_clock", 0, 1);
+  return facts;
+}
+
+void read_energy_factors(const Node& root, GpuEnergy& energy) {
+  energy.fitted_on = root.required("device", "").as_text("device");
+  const Node& factors = root.required("factors", "");
+  for (const auto& [name, member] : energy_factor_names()) {
+    const Node* entry = factors.find(name);
+    if (entry == nullptr) continue;
+    constexpr double kMaxFactor = 1e6;
+    energy.factors.*member =
+        plain_number(entry->required("value", name), "factors." + name, 0, kMaxFactor);
+  }
+}
+
+void read_interval(const Node& root, GpuEnergy& energy) {
+  const Node& interval = root.required("interval80", "");
+  if (!interval.is_list() || interval.items.size() != 2)
+    throw UserError(interval.where() + ": interval80: expected two numbers: [low, high]");
+  constexpr double kMaxRatio = 100;
+  energy.interval_low = plain_number(interval.items[0], "interval80", 0, kMaxRatio);
+  energy.interval_high = plain_number(interval.items[1], "interval80", 0, kMaxRatio);
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, double EnergyFactors::*>> energy_factor_names() {
+  return {{"matrix_16", &EnergyFactors::matrix_16},
+          {"matrix_8", &EnergyFactors::matrix_8},
+          {"matrix_4", &EnergyFactors::matrix_4},
+          {"exponential", &EnergyFactors::exponential},
+          {"dram", &EnergyFactors::dram},
+          {"l2", &EnergyFactors::l2},
+          {"busy", &EnergyFactors::busy}};
+}
+
+GpuEnergy load_gpu_energy(const GpuDeviceSpec& device) {
+  const CatalogPaths paths = default_catalog_paths();
+  const fs::path facts_folder = paths.hw / "energy";
+  fs::path facts_file = facts_folder / (device.id + ".yaml");
+  if (!fs::exists(facts_file)) facts_file = facts_folder / (device.architecture + ".yaml");
+  if (!fs::exists(facts_file)) facts_file = facts_folder / "default.yaml";
+  const Node facts = load_document(facts_file);
+  GpuEnergy energy;
+  energy.facts = read_power_facts(facts, device);
+  const fs::path folder = paths.factors / "energy";
+  fs::path factors_file = folder / (device.id + ".yaml");
+  energy.is_calibrated = fs::exists(factors_file);
+  if (!energy.is_calibrated) {
+    read_interval(facts, energy);
+    const Node& like = facts.required("like", "");
+    factors_file = folder / (like.as_text("like") + ".yaml");
+    if (!fs::exists(factors_file)) return energy;  // before the first fit: facts alone
+  }
+  const Node factors = load_document(factors_file);
+  read_energy_factors(factors, energy);
+  if (energy.is_calibrated) read_interval(factors, energy);
+  return energy;
+}
+
+}  // namespace foretell

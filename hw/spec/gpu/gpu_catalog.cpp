@@ -1,0 +1,265 @@
+#include "hw/spec/gpu/gpu_catalog.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include "hw/spec/gpu/gpu_architecture.hpp"
+#include "hw/spec/gpu/gpu_fields.hpp"
+#include "hw/spec/shared/data_folder.hpp"
+#include "hw/spec/shared/follow_override.hpp"
+#include "hw/spec/shared/overrides.hpp"
+#include "hw/spec/shared/parameter_list.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/hash.hpp"
+#include "model/base/text.hpp"
+#include "model/config/document.hpp"
+
+namespace foretell {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kFollows = "follows device.sms and device.clock.boost, or device.power_watts";
+
+std::string normal(std::string_view id) {
+  std::string name = to_lower(id);
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+// The known name that is meant; a chip that is named alone is its SXM board. "" when there is none.
+std::string meant(const std::vector<std::string>& known, std::string_view id) {
+  for (const std::string& wanted : {normal(id), normal(id) + "-sxm"}) {
+    for (const std::string& candidate : known) {
+      if (normal(candidate) == wanted) return candidate;
+    }
+  }
+  return "";
+}
+
+std::string find_in(const std::vector<std::string>& known, const char* kind, std::string_view id) {
+  std::string name = meant(known, id);
+  if (name.empty()) throw unknown_name(kind, id, known);
+  return name;
+}
+
+std::string read_architecture(const Node& root) {
+  std::string name = text_of(root, "architecture");
+  const std::vector<std::string> known = gpu_architectures();
+  if (std::find(known.begin(), known.end(), name) != known.end()) return name;
+  throw UserError(fmt::format("{}: architecture: {}; a new one is a file in hw/cores/gpu/",
+                              root.find("architecture")->where(),
+                              unknown_name("architecture", name, known).what()));
+}
+
+void check_gpu(const GpuSystemSpec& spec, std::string_view where, Problems& problems) {
+  const GpuDeviceSpec& device = spec.device;
+  if (device.clock.base > device.clock.boost) {
+    problems.add(where, "device.clock.base", "is above device.clock.boost");
+  }
+  if (device.sm.shared_memory_per_cta > device.sm.shared_memory) {
+    problems.add(where, "device.sm.shared_memory_per_cta", "is more than an SM has");
+  }
+  if (device.matrix_rate.empty() && device.vector_rate.empty()) {
+    problems.add(where, "device.matrix_rate", "names no data type, nor does device.vector_rate");
+  }
+  if (spec.devices > 1 && spec.interconnect == "none") {
+    problems.add(where, "system.interconnect", "several GPUs need one: nvlink or pcie");
+  }
+  if (spec.interconnect == "nvlink" && !(device.nvlink.bandwidth > BytesPerSecond(0))) {
+    problems.add(where, "system.interconnect", device.name + " has no NVLink; use pcie");
+  }
+}
+
+}  // namespace
+
+GpuCatalog::GpuCatalog(CatalogPaths paths) : paths_(std::move(paths)) {
+  const fs::path sources = paths_.hw / "sources.yaml";
+  bibliography_ = Bibliography::load(load_document(sources, shown(sources)));
+}
+
+std::string GpuCatalog::shown(const fs::path& path) const {
+  const std::string root = paths_.hw.parent_path().string() + "/";
+  const std::string text = path.lexically_normal().string();
+  return starts_with(text, root) ? text.substr(root.size()) : text;
+}
+
+std::vector<std::string> GpuCatalog::devices() const {
+  return ids_in(paths_.hw / "devices" / "gpu");
+}
+
+std::vector<std::string> GpuCatalog::systems() const {
+  std::vector<std::string> names = devices();
+  for (std::string& node : ids_in(paths_.hw / "systems" / "gpu")) names.push_back(std::move(node));
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+bool GpuCatalog::has_system(std::string_view id) const {
+  if (is_file_name(id)) return is_system_file(id, SystemFileKind::kGpu);
+  return !meant(systems(), id).empty() || !declared_for(id).file.empty();
+}
+
+// "h200-sxm-x4" is four of the GPUs of the largest "h200-sxm-…" that is declared.
+GpuCatalog::Counted GpuCatalog::declared_for(std::string_view id) const {
+  const std::string name = normal(id);
+  const std::size_t place = name.rfind("-x");
+  if (place == std::string::npos || place + 2 >= name.size() || name.size() - place > 6) return {};
+  const std::string digits = name.substr(place + 2);
+  if (digits.find_first_not_of("0123456789") != std::string::npos) return {};
+  Counted counted;
+  counted.count = std::stoi(digits);
+  const std::string device = meant(devices(), name.substr(0, place));
+  if (device.empty()) return {};
+  counted.name = device + "-x" + digits;
+  for (const std::string& candidate : ids_in(paths_.hw / "systems" / "gpu")) {
+    if (!starts_with(candidate, device + "-x") && !starts_with(candidate, device + "-nvl"))
+      continue;
+    std::map<std::string, Provenance> provenance;
+    std::string bytes;
+    const GpuSystemSpec spec = read_spec(candidate, provenance, bytes);
+    if (spec.device.id != device || spec.devices <= counted.most) continue;
+    counted.most = spec.devices;
+    counted.file = candidate;
+  }
+  return counted;
+}
+
+std::string GpuCatalog::find_system(std::string_view id) const {
+  if (is_file_name(id)) return std::string(id);
+  const std::string known = meant(systems(), id);
+  if (!known.empty()) return known;
+  const Counted counted = declared_for(id);
+  if (counted.file.empty()) return find_in(systems(), "system", id);
+  if (counted.count >= 1 && counted.count <= counted.most) return counted.name;
+  throw UserError(fmt::format("system '{}': the links of {} join up to {} GPUs; name 1 to {}", id,
+                              counted.file, counted.most, counted.most));
+}
+
+std::string GpuCatalog::find_device(std::string_view id) const {
+  return find_in(devices(), "gpu", id);
+}
+
+GpuSystemSpec GpuCatalog::read_spec(const std::string& id,
+                                    std::map<std::string, Provenance>& provenance,
+                                    std::string& bytes) const {
+  Problems problems;
+  GpuSystemSpec spec;
+  spec.id = id;
+  spec.interconnect = "none";
+  const auto read = [&](const fs::path& path) {
+    const std::string text = read_text_file(path, shown(path));
+    bytes += text;
+    Node root = parse_document(text, shown(path));
+    problems.collect([&] { check_id(root, path); });
+    return root;
+  };
+  const auto read_part = [&](const Node& root, auto& part, const std::vector<std::string>& own_keys,
+                             const std::string& prefix) {
+    FieldList list;
+    fields(list, part);
+    std::map<std::string, Provenance> found;
+    load_fields(root, list, own_keys, SourcedReader(bibliography_, found), problems);
+    for (auto& entry : found) provenance[prefix + entry.first] = std::move(entry.second);
+  };
+  std::string device_id = id;
+  const std::vector<std::string> known = devices();
+  const bool is_device = is_file_name(id) ? load_document(id).find("sms") != nullptr
+                                          : std::count(known.begin(), known.end(), id) > 0;
+  if (!is_device) {
+    const fs::path path = file_of(paths_.hw / "systems" / "gpu", id);
+    const Node node = read(path);
+    read_part(node, spec, {"id", "device"}, "system.");
+    problems.collect([&] {
+      device_id = beside(path, text_of(node, "device"));
+      if (!is_file_name(device_id)) device_id = find_in(known, "gpu", device_id);
+    });
+    problems.throw_if_any();
+  }
+  const Node device = read(file_of(paths_.hw / "devices" / "gpu", device_id));
+  spec.device.id = name_in_file(device_id);
+  problems.collect([&] { spec.device.name = text_of(device, "name"); });
+  problems.collect([&] { spec.device.architecture = read_architecture(device); });
+  read_part(device, spec.device, {"id", "name", "architecture"}, "device.");
+  problems.throw_if_any();
+  return spec;
+}
+
+LoadedGpuSystem GpuCatalog::load(std::string_view system,
+                                 const std::vector<std::string>& set) const {
+  const std::string id = find_system(system);
+  LoadedGpuSystem loaded;
+  std::map<std::string, Provenance> provenance;
+  std::string bytes;
+  const bool is_listed = is_file_name(id) || !meant(systems(), id).empty();
+  const Counted counted = is_listed ? Counted() : declared_for(id);
+  loaded.spec = read_spec(is_listed ? id : counted.file, provenance, bytes);
+  if (!is_listed) {
+    loaded.spec.id = id;
+    loaded.spec.devices = counted.count;
+    if (counted.count == 1) loaded.spec.interconnect = "none";
+  }
+  loaded.spec_id = fmt::format("{}@{}", id, content_hash(bytes));
+  FieldList list;
+  all_fields(list, loaded.spec);
+  Problems problems;
+  const GpuDeviceSpec published = loaded.spec.device;
+  const std::set<std::string> overridden = apply_overrides(list, set, provenance, problems);
+  if (problems.empty()) check_gpu(loaded.spec, id, problems);
+  problems.throw_if_any();
+  const std::vector<std::string> moved =
+      follow_overrides(published, overridden, loaded.spec.device);
+  loaded.parameters = parameters_of(list, provenance, overridden);
+  note_moved(list, moved, kFollows, loaded.parameters);
+  loaded.assumed_values = assumed_values_in(loaded.parameters);
+  return loaded;
+}
+
+const GpuDeviceSpec* find_published_device(const std::string& id) {
+  static std::map<std::string, std::optional<GpuDeviceSpec>> known;
+  const auto [place, is_new] = known.try_emplace(id);
+  if (is_new) {
+    const GpuCatalog catalog;
+    const std::vector<std::string> ids = catalog.devices();
+    if (std::find(ids.begin(), ids.end(), id) != ids.end()) {
+      place->second = catalog.load(id).spec.device;
+    }
+  }
+  return place->second ? &*place->second : nullptr;
+}
+
+const GpuDeviceSpec& published_device(const GpuDeviceSpec& device) {
+  const GpuDeviceSpec* found = find_published_device(device.id);
+  return found == nullptr ? device : *found;
+}
+
+std::vector<std::string> nearest_devices(const GpuDeviceSpec& device,
+                                         const std::vector<std::string>& fitted) {
+  struct Teacher {
+    double architecture;
+    double memory;
+    std::string id;
+    bool operator<(const Teacher& other) const {
+      return std::tie(architecture, memory, id) <
+             std::tie(other.architecture, other.memory, other.id);
+    }
+  };
+  std::set<Teacher> teachers;
+  for (const std::string& id : fitted) {
+    const GpuDeviceSpec* from = id == device.id ? nullptr : find_published_device(id);
+    if (from == nullptr) continue;
+    teachers.insert({architecture_distance(device.architecture, from->architecture),
+                     std::abs(std::log(from->hbm.bandwidth / device.hbm.bandwidth)), id});
+  }
+  std::vector<std::string> order;
+  for (const Teacher& teacher : teachers) order.push_back(teacher.id);
+  return order;
+}
+
+}  // namespace foretell

@@ -1,0 +1,71 @@
+// The GPUs in hw/devices/gpu and the nodes in hw/systems/gpu.
+//
+// A device is also a system of one GPU under its own id, so a new GPU is one file. Ids are read
+// without regard to case, and `_` stands for `-`: tables write h100_sxm.
+// A chip without its board, "h100", is the SXM one.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hw/spec/gpu/gpu_spec.hpp"
+#include "hw/spec/shared/catalog.hpp"
+
+namespace foretell {
+
+struct LoadedGpuSystem {
+  GpuSystemSpec spec;
+  std::string spec_id;  // "h100-sxm@<content hash>" of the files, without overrides
+  std::vector<Parameter> parameters;
+  int assumed_values = 0;  // of kind assumed and not overridden
+};
+
+class GpuCatalog {
+ public:
+  // UserError when a folder is not there or sources.yaml is wrong.
+  explicit GpuCatalog(CatalogPaths paths = default_catalog_paths());
+
+  std::vector<std::string> systems() const;  // devices, and nodes of several; sorted
+  std::vector<std::string> devices() const;
+
+  // Is this the name of a GPU or a node of GPUs?
+  bool has_system(std::string_view id) const;
+  // The id as the data spell it; UserError with the nearest one and the list.
+  std::string find_system(std::string_view id) const;
+  std::string find_device(std::string_view id) const;
+
+  // Reads, overrides and checks a system. All errors in one UserError.
+  LoadedGpuSystem load(std::string_view system, const std::vector<std::string>& set = {}) const;
+
+  const Bibliography& bibliography() const { return bibliography_; }
+
+ private:
+  // A number of GPUs of a system that is declared for more of them; file "": there is none.
+  struct Counted {
+    std::string name;
+    std::string file;
+    int count = 0;
+    int most = 0;
+  };
+  Counted declared_for(std::string_view id) const;
+  std::string shown(const std::filesystem::path& path) const;
+  GpuSystemSpec read_spec(const std::string& id, std::map<std::string, Provenance>& provenance,
+                          std::string& bytes) const;
+
+  CatalogPaths paths_;
+  Bibliography bibliography_;
+};
+
+// The device as its file describes it, without overrides; one that has no file is its own.
+const GpuDeviceSpec& published_device(const GpuDeviceSpec& device);
+// The same by id; null for one that hw/ does not have.
+const GpuDeviceSpec* find_published_device(const std::string& id);
+
+// The chips of `fitted` that factors may come from, the nearest first: by architecture_distance(),
+// then by the ratio of the rates of their memories. `device` itself is not among them.
+std::vector<std::string> nearest_devices(const GpuDeviceSpec& device,
+                                         const std::vector<std::string>& fitted);
+
+}  // namespace foretell

@@ -1,0 +1,116 @@
+#include "hw/spec/gpu/gpu_catalog.hpp"
+
+#include <gmock/gmock.h>
+
+#include "hw/spec/gpu/gpu_fields.hpp"
+#include "model/base/errors.hpp"
+#include "model/config/unit_text.hpp"
+
+namespace foretell {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+TEST(GpuCatalog, EveryGpuLoadsAndEveryValueHasASource) {
+  const GpuCatalog catalog;
+  ASSERT_THAT(catalog.devices(), Contains("h100-sxm"));
+  for (const std::string& id : catalog.systems()) {
+    const LoadedGpuSystem system = catalog.load(id);
+    for (const Parameter& parameter : system.parameters) {
+      SCOPED_TRACE(id + " " + parameter.path);
+      EXPECT_FALSE(parameter.value.empty());
+      EXPECT_FALSE(parameter.meaning.empty());
+      if (parameter.kind == ValueKind::kNeutral) continue;
+      EXPECT_EQ(catalog.bibliography().problem_with(parameter.source), "");
+    }
+  }
+}
+
+TEST(GpuCatalog, NamesOfTablesAreAccepted) {
+  const GpuCatalog catalog;
+  EXPECT_EQ(catalog.find_device("h100_sxm"), "h100-sxm");
+  EXPECT_EQ(catalog.find_device("A100_PCIE_40GB"), "a100-pcie-40gb");
+  EXPECT_EQ(catalog.find_device("a100"), "a100-sxm");
+  EXPECT_FALSE(catalog.has_system("v100"));  // whose SXM boards are two
+  EXPECT_EQ(catalog.load("H200_SXM").spec.id, "h200-sxm");
+}
+
+TEST(GpuCatalog, AMisspeltGpuNamesTheNearest) {
+  try {
+    GpuCatalog().find_device("h100-sx");
+    FAIL() << "accepted";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("nearest is 'h100-sxm'"));
+  }
+}
+
+TEST(GpuCatalog, OneGpuOfANodeCannotDiffer) {
+  try {
+    GpuCatalog().load("h100-sxm-x8", {"device[3].hbm.bandwidth=1 TB/s"});
+    FAIL() << "accepted";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("only devices with NeuronCores can differ"));
+    EXPECT_THAT(error.what(), HasSubstr("'device.hbm.bandwidth' sets every one"));
+  }
+}
+
+TEST(GpuCatalog, ADeviceIsASystemOfOneAndANodeHasSeveral) {
+  const GpuCatalog catalog;
+  EXPECT_EQ(catalog.load("h100-sxm").spec.devices, 1);
+  const GpuSystemSpec node = catalog.load("h100-sxm-x8").spec;
+  EXPECT_EQ(node.devices, 8);
+  EXPECT_EQ(node.interconnect, "nvlink");
+  EXPECT_EQ(node.device.id, "h100-sxm");
+}
+
+TEST(GpuCatalog, OverridesReachTheSpecAndAreShown) {
+  const LoadedGpuSystem system =
+      GpuCatalog().load("h100-sxm", {"device.hbm.bandwidth=4.8 TB/s", "device.sms=144"});
+  EXPECT_EQ(system.spec.device.hbm.bandwidth, BytesPerSecond(4.8e12));
+  EXPECT_EQ(system.spec.device.sms, 144);
+  EXPECT_THROW(GpuCatalog().load("h100-sxm", {"device.hbm.bandwith=1 TB/s"}), UserError);
+}
+
+// The dense rates of the matrix pipes follow from SMs, clock and a power of two per SM and cycle,
+// where the vendor states the clock.
+TEST(GpuCatalog, RatesAgreeWithClocksAndSms) {
+  const GpuCatalog catalog;
+  const auto per_cycle = [&](const char* id, const char* dtype) {
+    const GpuDeviceSpec device = catalog.load(id).spec.device;
+    return device.matrix_rate.at(dtype) / device.sms / device.clock.boost.value();
+  };
+  EXPECT_NEAR(per_cycle("a100-sxm", "bf16"), 2048, 20);
+  EXPECT_NEAR(per_cycle("h100-sxm", "bf16"), 4096, 40);
+  EXPECT_NEAR(per_cycle("h100-sxm", "fp8"), 8192, 80);
+  EXPECT_NEAR(per_cycle("v100-sxm-32gb", "fp16"), 1024, 10);
+  EXPECT_NEAR(per_cycle("t4", "fp16"), 1024, 10);
+}
+
+TEST(GpuCatalog, ATypeWithoutAPipeNamesTheOnesThereAre) {
+  const GpuDeviceSpec t4 = GpuCatalog().load("t4").spec.device;
+  EXPECT_EQ(dense_rate(t4, "fp16"), FlopsPerSecond(65e12));
+  EXPECT_EQ(dense_rate(t4, "fp32"), FlopsPerSecond(8.1e12));
+  try {
+    dense_rate(t4, "bf16");
+    FAIL() << "accepted";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("NVIDIA T4 has no pipe for bf16; it has: fp16"));
+  }
+}
+
+TEST(GpuCatalog, InstancesCarryTheirGpusAndAPrice) {
+  const GpuCatalog catalog;
+  const GpuSystemSpec p5 = catalog.load("p5.48xlarge").spec;
+  EXPECT_EQ(p5.devices, 8);
+  EXPECT_EQ(p5.device.id, "h100-sxm");
+  EXPECT_EQ(p5.interconnect, "nvlink");
+  EXPECT_NEAR(p5.price_usd_per_hour.at("on_demand"), 55.04, 1e-9);
+  for (const std::string& id : catalog.systems()) {
+    if (id.find("xlarge") == std::string::npos) continue;
+    EXPECT_GT(catalog.load(id).spec.price_usd_per_hour.at("on_demand"), 0.5) << id;
+  }
+}
+
+}  // namespace
+}  // namespace foretell

@@ -1,0 +1,218 @@
+#include "hw/spec/gpu/kernel_library.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "hw/spec/shared/catalog.hpp"
+#include "hw/spec/shared/data_folder.hpp"
+#include "hw/spec/shared/provenance.hpp"
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kChoiceFile = "choice";
+
+const RuleDomain& pass_domain() {
+  static const RuleDomain kDomain = {{"operation", FactName::Kind::kText},
+                                     {"elements", FactName::Kind::kText}};
+  return kDomain;
+}
+
+void check_source(const Node& root, const Bibliography& bibliography) {
+  for (const std::string& source : read_words(root.required("source", ""), "source")) {
+    const std::string wrong = bibliography.problem_with(source);
+    if (!wrong.empty()) throw UserError(root.find("source")->where() + ": source: " + wrong);
+  }
+}
+
+KernelLibrary read_library(const fs::path& path, const Bibliography& bibliography) {
+  KernelLibrary library;
+  library.root = load_document(path, path.string());
+  const Node& root = library.root;
+  root.only_keys(
+      {"id", "name", "source", "why", "builds_on", "runs_networks", "releases", "products",
+       "vector_products", "collector", "attention", "attention_tiles", "attention_kernels",
+       "collectives", "custom_sums", "quantises", "one_head", "cold_copies", "quantises_by_row"},
+      "");
+  check_id(root, path);
+  check_source(root, bibliography);
+  library.id = text_of(root, "id");
+  library.name = text_of(root, "name");
+  if (const Node* builds_on = root.find("builds_on")) {
+    library.builds_on = read_words(*builds_on, "builds_on");
+  }
+  RuleReader reader(root, "library");
+  reader.flag("runs_networks", library.runs_networks);
+  reader.text("custom_sums", library.custom_sums);
+  reader.text("quantises", library.quantises);
+  reader.flag("quantises_by_row", library.quantises_by_row);
+  reader.whole("cold_copies", library.cold_copies);
+  if (const Node* releases = root.find("releases")) {
+    RuleReader of_releases(*releases, "releases");
+    of_releases.text("first", library.first_release);
+    of_releases.text("last", library.last_release);
+    of_releases.finish();
+  }
+  if (const Node* one_head = root.find("one_head")) {
+    RuleReader of_one_head(*one_head, "one_head");
+    of_one_head.text("kernels", library.one_head);
+    of_one_head.text("until", library.one_head_until);
+    of_one_head.finish();
+  }
+  return library;
+}
+
+std::vector<PassSource> read_sources(const Node& node) {
+  std::vector<PassSource> sources;
+  for (const Node& item : node.items) {
+    PassSource source;
+    RuleReader reader(item, "sources");
+    reader.text("table", source.table);
+    reader.text("op", source.op);
+    reader.finish();
+    if (source.table.empty() || source.op.empty()) {
+      throw UserError(item.where() + ": sources: each names a table and an op");
+    }
+    sources.push_back(std::move(source));
+  }
+  return sources;
+}
+
+std::vector<std::string> words_at(const Node& root, const char* key) {
+  return read_words(root.required(key, ""), key);
+}
+
+}  // namespace
+
+void KernelLibraries::read_choice(const Node& root) {
+  root.only_keys({"id", "source", "why", "networks", "common", "attention", "operators", "eager",
+                  "collectives", "custom_sums", "scaled_in_pipe", "passes"},
+                 "");
+  choice_.networks = text_of(root, "networks");
+  choice_.common = words_at(root, "common");
+  choice_.attention = words_at(root, "attention");
+  choice_.operators = words_at(root, "operators");
+  choice_.eager = text_of(root, "eager");
+  choice_.collectives = text_of(root, "collectives");
+  choice_.custom_sums = text_of(root, "custom_sums");
+  choice_.scaled_in_pipe = text_of(root, "scaled_in_pipe");
+  for (const Node& rule : root.required("passes", "").items) {
+    RuleReader reader(rule, "passes");
+    const Node* sources = reader.node("sources");
+    reader.finish();
+    if (sources == nullptr) throw UserError(rule.where() + ": passes: names no sources");
+    passes_.push_back({RuleConditions::read(rule, pass_domain()), read_sources(*sources)});
+  }
+}
+
+KernelLibraries KernelLibraries::load(const std::string& folder) {
+  const fs::path path(folder);
+  const fs::path sources = path.parent_path() / "sources.yaml";
+  const Bibliography bibliography = Bibliography::load(load_document(sources));
+  KernelLibraries loaded;
+  Problems problems;
+  for (const std::string& id : ids_in(path)) {
+    problems.collect([&] {
+      const fs::path file = file_of(path, id);
+      if (id == kChoiceFile) {
+        const Node root = load_document(file, file.string());
+        check_source(root, bibliography);
+        loaded.read_choice(root);
+      } else {
+        loaded.libraries_.push_back(read_library(file, bibliography));
+      }
+    });
+  }
+  problems.throw_if_any();
+  std::vector<std::string> known;
+  for (const KernelLibrary& library : loaded.libraries_) known.push_back(library.id);
+  std::vector<std::string> named = loaded.choice_.common;
+  named.push_back(loaded.choice_.networks);
+  named.push_back(loaded.choice_.scaled_in_pipe);
+  for (const KernelLibrary& library : loaded.libraries_) {
+    named.insert(named.end(), library.builds_on.begin(), library.builds_on.end());
+  }
+  for (const std::string& name : named) {
+    if (loaded.find(name) == nullptr) {
+      problems.add(folder + ": " + unknown_name("kernel library", name, known).what());
+    }
+  }
+  problems.throw_if_any();
+  return loaded;
+}
+
+const KernelLibrary* KernelLibraries::find(std::string_view id) const {
+  for (const KernelLibrary& library : libraries_) {
+    if (library.id == id) return &library;
+  }
+  return nullptr;
+}
+
+const KernelLibrary& KernelLibraries::of_networks(const std::string& id) const {
+  const KernelLibrary* found = find(id.empty() ? choice_.networks : id);
+  if (found != nullptr && found->runs_networks) return *found;
+  std::vector<std::string> names;
+  for (const KernelLibrary& library : libraries_) {
+    if (library.runs_networks) names.push_back(library.id);
+  }
+  throw unknown_name("--library", id, names);
+}
+
+std::vector<const KernelLibrary*> KernelLibraries::chain(const std::string& id) const {
+  const KernelLibrary* own = find(id);
+  std::vector<const KernelLibrary*> libraries;
+  for (const std::string& name : own == nullptr ? choice_.common : own->builds_on) {
+    libraries.push_back(find(name));
+  }
+  if (own != nullptr) libraries.push_back(own);
+  return libraries;
+}
+
+CollectiveKernel KernelLibraries::custom_collective(const std::string& name,
+                                                    const std::string& release) const {
+  static const RuleDomain kDomain = {{"release", FactName::Kind::kRelease}};
+  const KernelLibrary* library = find(name.substr(0, name.find('_')));
+  const Node* section = library == nullptr ? nullptr : library->root.find("collectives");
+  const RuleSection rules(section, kDomain);
+  for (const RuleSection::Rule& rule : rules.rules()) {
+    CollectiveKernel kernel;
+    RuleReader reader(rule.node, "collectives");
+    reader.text("table", kernel.table);
+    reader.flag("shots_by_size", kernel.shots_by_size);
+    reader.finish();
+    if (rule.conditions.hold({release})) return kernel;
+  }
+  return {name, false};
+}
+
+bool KernelLibrary::has_products() const {
+  return !builds_on.empty() && (runs_networks || root.find("collector") != nullptr);
+}
+
+std::vector<PassSource> KernelLibraries::passes(const std::string& library,
+                                                const std::string& operation, bool wide) const {
+  const std::vector<RuleFact> facts = {operation, wide ? "wide" : "narrow"};
+  for (const PassRule& rule : passes_) {
+    if (!rule.conditions.hold(facts)) continue;
+    std::vector<PassSource> sources = rule.sources;
+    const KernelLibrary* own = find(library);
+    const KernelLibrary* usual = find(choice_.networks);
+    if (own != nullptr && own != usual && !own->quantises.empty() &&
+        sources.front().table == usual->quantises) {
+      sources.insert(sources.begin(), {own->quantises, sources.front().op});
+    }
+    return sources;
+  }
+  return {};
+}
+
+const KernelLibraries& kernel_libraries() {
+  static const KernelLibraries kAll =
+      KernelLibraries::load((default_catalog_paths().hw / "kernels").string());
+  return kAll;
+}
+
+}  // namespace foretell

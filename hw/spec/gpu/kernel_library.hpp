@@ -1,0 +1,104 @@
+// What kernel libraries do: one file per library in hw/kernels/, and hw/kernels/choice.yaml, which
+// says whose kernels networks run and which tables of measurements stand in for which.
+//
+//   id: sglang
+//   name: SGLang
+//   source: AICONF
+//   builds_on: [cublas, cutlass]     # whose rules come first
+//   runs_networks: yes               # --library takes it
+//   releases: {first: "0.5", last: "0.5.14"}
+//   products: [ … ]                  # rules; read by model/timing/gpu/gemm_library.hpp
+//
+// Rules of a section are those of the libraries it builds on, then its own; kernel_rules.hpp says
+// how they are written.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hw/spec/shared/kernel_rules.hpp"
+#include "model/config/document.hpp"
+
+namespace foretell {
+
+struct KernelLibrary {
+  std::string id;
+  std::string name;
+  std::vector<std::string> builds_on;
+  bool runs_networks = false;
+  std::string first_release;  // "": of no release in particular
+  std::string last_release;
+  std::string custom_sums;        // table of its kernel for small sums of several GPUs; "": none
+  std::string quantises;          // table of its pass that quantises; "": none
+  std::string one_head;           // kernels for tokens that serve one query head each; "": none
+  std::string one_head_until;     // first release that does without them
+  bool quantises_by_row = false;  // a thread block quantises a row
+  int cold_copies = 0;            // other operands between two calls of its tables; 0: none
+  Node root;                      // the file
+
+  bool has_products() const;  // whose products tables are about
+};
+
+// A library's own names for the tables of an operator: which table of measured single operators
+// tells how long a pass of a network takes.
+struct PassSource {
+  std::string table;  // "pytorch norm fp32"
+  std::string op;     // of operator_library.hpp
+};
+
+// The kernel that sums small operands of several GPUs.
+struct CollectiveKernel {
+  std::string table;           // of calib/factors, without the way it is launched
+  bool shots_by_size = false;  // one phase or two by a size that its source names; else the faster
+};
+
+struct KernelChoice {
+  std::string networks;                // whose kernels a network runs unless --library says
+  std::vector<std::string> common;     // rules for libraries without a file
+  std::vector<std::string> attention;  // libraries that stand in for one another, the best first
+  std::vector<std::string> operators;  // the same, of single operators
+  std::string eager;                   // whose tables of single operators stand for products
+  std::string collectives;             // table of what runs between GPUs
+  std::string custom_sums;             // … of small sums, where the library says nothing
+  std::string scaled_in_pipe;  // whose FP8 products are nearest to blocks scaled in the pipe
+};
+
+class KernelLibraries {
+ public:
+  // UserError with all that is wrong with the files of the folder.
+  static KernelLibraries load(const std::string& folder);
+
+  const std::vector<KernelLibrary>& all() const { return libraries_; }
+  const KernelChoice& choice() const { return choice_; }
+  const KernelLibrary* find(std::string_view id) const;  // null for one without a file
+
+  // The library of --library; "" is the default. UserError with the nearest name.
+  const KernelLibrary& of_networks(const std::string& id) const;
+
+  // The libraries whose rules apply to `id`, in the order in which they do.
+  std::vector<const KernelLibrary*> chain(const std::string& id) const;
+
+  // What `name` ("sglang_custom") calls in a release; "" is the newest.
+  CollectiveKernel custom_collective(const std::string& name, const std::string& release) const;
+
+  // Tables of a pass for an operator ("Softmax"), by width of its elements; the best first.
+  std::vector<PassSource> passes(const std::string& library, const std::string& operation,
+                                 bool wide) const;
+
+ private:
+  struct PassRule {
+    RuleConditions conditions;
+    std::vector<PassSource> sources;
+  };
+  void read_choice(const Node& root);
+
+  std::vector<KernelLibrary> libraries_;
+  KernelChoice choice_;
+  std::vector<PassRule> passes_;
+};
+
+// Those of hw/kernels/. What it returns is never changed.
+const KernelLibraries& kernel_libraries();
+
+}  // namespace foretell

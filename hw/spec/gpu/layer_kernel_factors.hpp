@@ -1,0 +1,41 @@
+// What the kernels of today's language models reach of a GPU's facts: grouped experts, latent
+// attention and its absorbed products, whole attention blocks, state-space layers, the exchange of
+// tokens between experts. Fitted per device, library, kernel and data type
+// (calib/factors/gpu/<kind>/<device>.yaml, read by KernelFactorsLibrary). A factor that is zero
+// does not apply.
+//
+// Latencies inside an SM are cycles of the boost clock and rates of an SM bytes per such cycle, so
+// that they carry over to other chips; what scales with nothing is in seconds.
+#pragma once
+
+#include "hw/spec/gpu/gpu_spec.hpp"
+#include "model/base/units.hpp"
+#include "model/config/fields.hpp"
+
+namespace foretell {
+
+struct LayerKernelFactors {
+  Seconds launch;                 // of all kernels of one call together
+  double dram_efficiency = 0;     // of the DRAM peak
+  double mma_efficiency = 0;      // of the dense rate of the matrix pipe
+  double overlap = 0;             // exponent of compute with memory, less 1
+  double l2_share = 0;            // of L2, in which data stay until the next call
+  Cycles prologue;                // start and end of a thread block
+  Cycles step;                    // least time of a stage of the pipeline
+  BytesPerCycle sm_feed;          // operands into one SM
+  BytesPerCycle pass_feed;        // of an SM, in passes that permute, convert and sum up
+  Cycles score;                   // softmax of 64 scores; of states, 64 updates on the vector pipe
+  Cycles split;                   // combination of the parts of a sequence
+  Cycles row;                     // of a token on an SM, in passes with a thread block for each
+  Seconds group;                  // of each expert, sequence or peer that takes part
+  double link_efficiency = 0;     // of the links between GPUs of a node
+  double network_efficiency = 0;  // of the network between nodes
+};
+
+void fields(FieldList& list, LayerKernelFactors& factors);
+
+// Factors of one chip on another: launches follow the floors of the two chips, the matrix pipe its
+// reachable rate; rates into an SM follow what its matrix pipe takes.
+void carry_over(LayerKernelFactors& factors, const GpuDeviceSpec& from, const GpuDeviceSpec& to);
+
+}  // namespace foretell

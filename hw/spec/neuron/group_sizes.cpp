@@ -1,0 +1,88 @@
+#include "hw/spec/neuron/group_sizes.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include "model/base/errors.hpp"
+
+namespace foretell {
+
+std::vector<int> parse_group_sizes(const std::string& text) {
+  std::vector<int> sizes;
+  std::string_view rest = text;
+  while (true) {
+    rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+    int size = 0;
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), size);
+    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+    rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+    const int above = sizes.empty() ? 1 : sizes.back();
+    if (error != std::errc() || size <= above || (!rest.empty() && rest.front() != ',')) {
+      throw UserError(fmt::format(
+          "'{}' is no list of ascending whole numbers above 1, such as '2, 4, 8'", text));
+    }
+    sizes.push_back(size);
+    if (rest.empty()) return sizes;
+    rest.remove_prefix(1);
+  }
+}
+
+namespace {
+
+bool fills_devices(const NeuronDeviceSpec& device, int ranks) {
+  return ranks <= device.cores || ranks % device.cores == 0;
+}
+
+// A degree that is listed, but does not fit the number of cores of a device.
+std::string misfit(const NeuronSystemSpec& system, int ranks) {
+  const NeuronDeviceSpec& device = system.device;
+  const std::vector<int> listed = parse_group_sizes(device.collective.group_sizes);
+  const bool is_listed = std::find(listed.begin(), listed.end(), ranks) != listed.end();
+  if (!is_listed || fills_devices(device, ranks)) return "";
+  return fmt::format(": {} ranks do not fill devices of {} cores", ranks, device.cores);
+}
+
+void require_cc_cores(const NeuronSystemSpec& system) {
+  const NeuronDeviceSpec& device = system.device;
+  const int needed = device.collective.rings * device.cores;
+  if (device.cc_cores >= needed) return;
+  throw UserError(fmt::format(
+      "{}: device.cc_cores: {} {} of {} cores need {}, there are {}; --set device.cc_cores={}",
+      system.id, device.collective.rings, device.collective.rings == 1 ? "ring" : "rings",
+      device.cores, needed, device.cc_cores, needed));
+}
+
+}  // namespace
+
+std::vector<int> allowed_group_sizes(const NeuronSystemSpec& system) {
+  std::vector<int> allowed = {1};
+  for (const int size : parse_group_sizes(system.device.collective.group_sizes)) {
+    if (size > system.devices * system.device.cores) continue;
+    if (fills_devices(system.device, size)) allowed.push_back(size);
+  }
+  return allowed;
+}
+
+void require_group_size(const NeuronSystemSpec& system, int ranks, const std::string& what) {
+  if (ranks == 1) return;
+  const std::vector<int> allowed = allowed_group_sizes(system);
+  if (std::find(allowed.begin(), allowed.end(), ranks) != allowed.end()) {
+    require_cc_cores(system);
+    return;
+  }
+  const int cores = system.device.cores;
+  const bool could =
+      ranks > 1 && ranks <= system.devices * cores && fills_devices(system.device, ranks);
+  throw UserError(fmt::format("{} {} is not possible on {}{}; possible are {}{}", what, ranks,
+                              system.id, misfit(system, ranks), fmt::join(allowed, ", "),
+                              could ? fmt::format("; for a chip that can, --set "
+                                                  "device.collective.group_sizes='{}'",
+                                                  ranks)
+                                    : ""));
+}
+
+}  // namespace foretell

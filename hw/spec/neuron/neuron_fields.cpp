@@ -1,0 +1,216 @@
+#include "hw/spec/neuron/neuron_fields.hpp"
+
+#include "hw/spec/neuron/sdk_version.hpp"
+
+namespace foretell {
+
+using namespace literals;
+
+namespace {
+
+// What belongs to the device itself; its cores and links have paths of their own.
+struct DeviceOwnFields {
+  NeuronDeviceSpec& spec;
+};
+
+const Range<Hertz> kEngineClock{Hertz(10e6), Hertz(10e9)};
+const Range<Cycles> kCycles{Cycles(0), Cycles(10000)};
+const Range<Seconds> kDelay{Seconds(0), Seconds(0.1)};
+
+void fields(FieldList& list, DeviceOwnFields& own) {
+  list.count("cores", own.spec.cores, {1, 1024}, "NeuronCores of a device.");
+  list.count("cc_cores", own.spec.cc_cores, {0, 1024},
+             "Cores that run the steps of collectives beside the NeuronCores.");
+  list.group("hbm", own.spec.hbm);
+  list.group("host", own.spec.host);
+  list.group("collective", own.spec.collective);
+}
+
+}  // namespace
+
+void fields(FieldList& list, TensorEngineSpec& spec) {
+  list.value("clock", spec.clock, kEngineClock, "Clock of the systolic array.");
+  list.count("rows", spec.rows, {1, 4096}, "Contraction dimension: partitions read per cycle.");
+  list.count("columns", spec.columns, {1, 4096}, "Output rows: columns of the stationary operand.");
+  list.count("max_moving", spec.max_moving, {1, 65536},
+             "Columns of the moving operand per MultiplyMoving.");
+  list.value("min_interval", spec.min_interval, kCycles,
+             "Initiation interval of the smallest MultiplyMoving.");
+  list.value("sustained_efficiency", spec.sustained_efficiency, {0.01, 1},
+             "Share of the peak issue rate that back-to-back matmuls of a tuned kernel keep up.");
+  list.value("load_stationary_speedup", spec.load_stationary_speedup, {0.01, 100},
+             "LoadStationary of N columns takes N / speedup cycles.");
+  list.table<double>("cycles_per_column", spec.cycles_per_column,
+                     {"bf16", "fp16", "fp8", "tf32", "fp32", "int8"}, {0.01, 100}, 1,
+                     "Cycles per moving column of this data type; without an entry the engine "
+                     "cannot multiply it.");
+}
+
+void fields(FieldList& list, LaneEngineSpec& spec) {
+  list.value("clock", spec.clock, kEngineClock, "Clock of the engine.");
+  list.count("lanes", spec.lanes, {1, 4096}, "FP32 elements per cycle.");
+  list.value("min_interval", spec.min_interval, kCycles, "Cycles of the smallest instruction.");
+  list.value("access_overhead", spec.access_overhead, kCycles,
+             "Static cycles of every instruction to reach its operands.");
+  list.value("dependent_overhead", spec.dependent_overhead, kCycles,
+             "Static cycles instead when it needs the result of the instruction before it.");
+}
+
+void fields(FieldList& list, SbufSpec& spec) {
+  list.value("capacity", spec.capacity, {64_KiB, 64_GiB}, "On-chip memory of a core.");
+  list.count("partitions", spec.partitions, {1, 4096}, "Rows that are accessed in parallel.");
+}
+
+void fields(FieldList& list, PsumSpec& spec) {
+  list.value("capacity", spec.capacity, {4_KiB, 1_GiB}, "Accumulators of the tensor engine.");
+  list.count("partitions", spec.partitions, {1, 4096}, "Rows that are accessed in parallel.");
+  list.count("banks", spec.banks, {1, 1024}, "Accumulation groups per partition.");
+}
+
+void fields(FieldList& list, DmaSpec& spec) {
+  list.count("engines", spec.engines, {1, 1024}, "DMA engines of a core.");
+  list.value("engine_rate", spec.engine_rate, {BytesPerSecond(1e6), BytesPerSecond(10e12)},
+             "Sustained rate of one engine.");
+  list.value("descriptor_floor", spec.descriptor_floor, kDelay, "Time of the smallest descriptor.");
+  list.value("descriptor_overhead", spec.descriptor_overhead, kDelay,
+             "Fixed time of a descriptor beside bytes / rate.");
+  list.value(
+      "start_latency", spec.start_latency, kDelay,
+      "From the semaphore to the first byte; delays a transfer, does not occupy the engine.");
+  list.value("transpose_passes", spec.transpose_passes, {1, 1000},
+             "Times that the bytes of a transposing transfer pass a DMA engine.");
+}
+
+void fields(FieldList& list, SchedulingSpec& spec) {
+  list.value("activation_share", spec.activation_share, {0.01, 1},
+             "Share of SBUF for activations; what exceeds it goes to HBM and comes back. Weights "
+             "are prefetched into the rest.");
+  list.value("softmax_share", spec.softmax_share, {0.01, 1},
+             "Share of SBUF, within that of the activations, for the scores of one softmax.");
+  list.value("resident_share", spec.resident_share, {0.01, 1},
+             "Weights that several operators use stay in SBUF when they fit into this share.");
+}
+
+void fields(FieldList& list, NeuronCoreSpec& spec) {
+  list.group("tensor", spec.tensor);
+  list.group("vector", spec.vector);
+  list.group("scalar", spec.scalar);
+  list.group("gpsimd", spec.gpsimd);
+  list.group("sbuf", spec.sbuf);
+  list.group("psum", spec.psum);
+  list.group("dma", spec.dma);
+  list.group("scheduling", spec.scheduling);
+}
+
+void fields(FieldList& list, HbmSpec& spec) {
+  list.value("capacity", spec.capacity, {1_MiB, Bytes(64e12)}, "Device memory.");
+  list.value("bandwidth", spec.bandwidth, {BytesPerSecond(1e6), BytesPerSecond(1e15)},
+             "Peak rate of the device memory, shared by the cores.");
+  list.value("latency", spec.latency, kDelay, "First byte of an access.");
+}
+
+void fields(FieldList& list, LinkSpec& spec) {
+  list.count("count", spec.count, {0, 64}, "Links of a device to its neighbours.");
+  list.value("bandwidth", spec.bandwidth, {BytesPerSecond(1e6), BytesPerSecond(1e15)},
+             "Rate of one link.");
+  list.value("hop_latency", spec.hop_latency, kDelay,
+             "One step of a ring collective, without its transfer.");
+  list.value("latency", spec.latency, kDelay,
+             "What each further link on the way to another device adds to a step.");
+}
+
+void fields(FieldList& list, CollectiveSpec& spec) {
+  list.value("rate", spec.rate, {BytesPerSecond(1e6), BytesPerSecond(1e15)},
+             "What a rank moves out on one ring.");
+  list.value("phase_overhead", spec.phase_overhead, kDelay,
+             "Start of each phase; an all-reduce has two.");
+  list.value("packet", spec.packet, {Bytes(64), 1_GiB},
+             "Pieces in which a collective passes memory and links.");
+  list.count("rings", spec.rings, {1, 2},
+             "Rings that share a collective; a second one goes in the opposite direction.");
+  list.text("algorithms", spec.algorithms, {"ring", "by-size"},
+            "Ring for every size, or mesh, recursive halving and ring by size.");
+  list.value("mesh_limit", spec.mesh_limit, {Bytes(0), Bytes(1e15)},
+             "By size: below this every rank writes to every other rank.");
+  list.value("halving_limit", spec.halving_limit, {Bytes(0), Bytes(1e15)},
+             "By size: below this recursive halving and doubling, above it the ring.");
+  list.text("group_sizes", spec.group_sizes, {},
+            "Degrees of tensor parallelism beside 1, as far as the instance has the cores.");
+}
+
+void fields(FieldList& list, HostSpec& spec) {
+  list.value("call_overhead", spec.call_overhead, {Seconds(0), Seconds(60)},
+             "Runtime and framework, per call of a compiled graph.");
+  list.value("copy_rate", spec.copy_rate, {BytesPerSecond(1e6), BytesPerSecond(1e13)},
+             "Copies between host and device, per worker.");
+  list.value("runtime_memory", spec.runtime_memory, {Bytes(0), 64_GiB},
+             "Device memory that the runtime keeps for each core in use.");
+  list.value("branch_time", spec.branch_time, {Seconds(0), Seconds(1)},
+             "The host reads a condition and picks the call that follows, which pays for itself.");
+  list.count("smallest_bucket", spec.smallest_bucket, {1, 1 << 20},
+             "Shortest length that the vendor's compiler pads to; the others are twice, four times "
+             "… as long.");
+}
+
+void fields(FieldList& list, NeuronDeviceSpec& spec) {
+  DeviceOwnFields own{spec};
+  fields(list, own);
+  list.group("link", spec.link);
+}
+
+void fields(FieldList& list, NeuronSystemSpec& spec) {
+  list.count("devices", spec.devices, {1, 65536}, "Devices of the instance.");
+  list.count("vcpus", spec.vcpus, {1, 65536}, "Virtual processors of the host.");
+  list.value("host_memory", spec.host_memory, {1_MiB, Bytes(1e15)}, "Memory of the host.");
+  list.value("network", spec.network, {BytesPerSecond(1e6), BytesPerSecond(1e14)},
+             "Network rate of the instance.");
+  list.value("ebs", spec.ebs, {BytesPerSecond(1e6), BytesPerSecond(1e14)},
+             "Block storage rate of the instance.");
+  list.text("topology", spec.topology, {"none", "chain", "ring", "torus-4x4"},
+            "How the devices are linked.");
+  list.table("price", spec.price_usd_per_hour, {"on_demand", "reserved_1y", "reserved_3y"},
+             Range<UsdPerSecond>{Usd(0) / Seconds(3600), Usd(1e6) / Seconds(3600)},
+             Usd(1) / Seconds(3600), "Price of the instance, US East.");
+}
+
+void fields(FieldList& list, NeuronFactors& factors) {
+  list.value("dma_rate_fraction", factors.dma_rate_fraction, {0.01, 2},
+             "Achieved share of the sustained DMA rate.");
+  list.value("call_overhead", factors.call_overhead, {Seconds(0), Seconds(60)},
+             "Runtime and framework per call; replaces device.host.call_overhead unless 0.");
+  list.value("prefetch_window_fraction", factors.prefetch_window_fraction, {0.01, 1},
+             "Share of SBUF that may hold weights that are not yet used.");
+  list.value("semaphore_latency", factors.semaphore_latency, {Seconds(0), Seconds(1e-3)},
+             "From the end of an instruction to the start of one that waits on another engine.");
+  list.value("prefill_overhead", factors.prefill_overhead, {Seconds(0), Seconds(60)},
+             "Host and runtime per prefill of a generation; call_overhead when 0.");
+  list.value("decode_dma_rate_fraction", factors.decode_dma_rate_fraction, {0.01, 2},
+             "Achieved share of the sustained DMA rate in decode steps, which stream weights.");
+  list.value("decode_window_fraction", factors.decode_window_fraction, {0.01, 1},
+             "Share of the prefetch window that decode steps use.");
+  list.value("clock_derate", factors.clock_derate, {0.1, 10},
+             "Clocks of the compute engines are divided by this; DMA is not.");
+  list.value("hop_latency", factors.hop_latency, kDelay,
+             "One step of a ring collective; replaces link.hop_latency unless 0.");
+  list.open_table("sdk_engine_time", factors.sdk_engine_time, check_sdk_version, {0.1, 10},
+                  "Engine time is multiplied by this up to and including the SDK release.");
+  list.open_table("sdk_convolution_time", factors.sdk_convolution_time, check_sdk_version,
+                  {0.1, 10},
+                  "Engine time of convolutions is multiplied by this, on top, up to and including "
+                  "the SDK release.");
+  list.open_table(
+      "sdk_batched_prefill_time", factors.sdk_batched_prefill_time, check_sdk_version, {0.1, 10},
+      "Prefill of more than one sequence takes this many times longer up to and including "
+      "the SDK release.");
+}
+
+void all_fields(FieldList& list, NeuronSystemSpec& spec, NeuronFactors& factors) {
+  DeviceOwnFields own{spec.device};
+  list.group("system", spec);
+  list.group("device", own);
+  list.group("core", spec.device.core);
+  list.group("link", spec.device.link);
+  list.group("factors", factors);
+}
+
+}  // namespace foretell

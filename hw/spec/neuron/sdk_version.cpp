@@ -1,0 +1,96 @@
+#include "hw/spec/neuron/sdk_version.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+#include <vector>
+
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+
+namespace foretell {
+
+namespace {
+
+using Version = std::vector<int>;
+
+Version parse_version(std::string_view text) {
+  Version version;
+  bool valid = true;
+  for (const std::string& part : split(text, '.')) {
+    int number = 0;
+    const char* end = part.data() + part.size();
+    const auto parsed = std::from_chars(part.data(), end, number);
+    valid = valid && parsed.ec == std::errc() && parsed.ptr == end && number >= 0;
+    version.push_back(number);
+  }
+  if (!valid || version.size() < 2 || version.size() > 3) {
+    throw UserError(
+        fmt::format("'{}' is no SDK version; write for example '2.14' or '2.14.1'", text));
+  }
+  return version;
+}
+
+}  // namespace
+
+void check_sdk_version(const std::string& version) { parse_version(version); }
+
+bool is_older_sdk(std::string_view sdk, std::string_view release) {
+  return parse_version(trim(sdk)) < parse_version(release);
+}
+
+namespace {
+
+// The entry of the smallest release that is not older; null without one.
+const double* covering_entry(const std::map<std::string, double>& table, std::string_view sdk) {
+  const Version wanted = parse_version(trim(sdk));
+  const double* multiplier = nullptr;
+  std::optional<Version> best;
+  for (const auto& [key, value] : table) {
+    const Version release = parse_version(key);
+    Version comparable = wanted;
+    if (comparable.size() > release.size()) comparable.resize(release.size());
+    const bool covers = comparable <= release;
+    if (covers && (!best || release < *best)) {
+      best = release;
+      multiplier = &value;
+    }
+  }
+  return multiplier;
+}
+
+}  // namespace
+
+std::string newest_release(const std::vector<std::map<std::string, double>>& tables) {
+  std::string newest;
+  for (const auto& table : tables) {
+    for (const auto& entry : table) {
+      if (newest.empty() || parse_version(newest) < parse_version(entry.first))
+        newest = entry.first;
+    }
+  }
+  return newest;
+}
+
+double sdk_multiplier(const std::map<std::string, double>& table, std::string_view sdk) {
+  if (trim(sdk).empty()) return 1;
+  const double* entry = covering_entry(table, sdk);
+  return entry == nullptr ? 1 : *entry;
+}
+
+bool sdk_is_covered(const std::map<std::string, double>& table, std::string_view sdk) {
+  return covering_entry(table, sdk) != nullptr;
+}
+
+double sdk_engine_time(const NeuronFactors& factors, std::string_view sdk,
+                       double convolution_share) {
+  const double convolution = sdk_multiplier(factors.sdk_convolution_time, sdk);
+  return sdk_multiplier(factors.sdk_engine_time, sdk) * (1 + (convolution - 1) * convolution_share);
+}
+
+double sdk_prefill_time(const NeuronFactors& factors, std::string_view sdk, std::int64_t batch) {
+  return batch > 1 ? sdk_multiplier(factors.sdk_batched_prefill_time, sdk) : 1;
+}
+
+}  // namespace foretell

@@ -1,0 +1,39 @@
+// Releases of the Neuron SDK and what they change.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hw/spec/neuron/neuron_spec.hpp"
+
+namespace foretell {
+
+// UserError unless the text is two or three numbers with dots: "2.14", "2.14.1".
+void check_sdk_version(const std::string& version);
+
+// Is `sdk` older than `release`? A release of two numbers covers its patches: "0.8.1" is not older
+// than "0.8". UserError for a text that is no version.
+bool is_older_sdk(std::string_view sdk, std::string_view release);
+
+// What a table of SDK releases says of one release: the value of the smallest key that is not
+// older. A key of two numbers covers its patch releases: with
+// {"2.9": 1.15, "2.14": 1.11}, "2.9.1" is 1.15, "2.10" and "2.14.2" are 1.11, "2.15.0" is 1.
+// 1 for an empty `sdk` (not stated). UserError for a text that is no version.
+double sdk_multiplier(const std::map<std::string, double>& table, std::string_view sdk);
+
+// The newest release that any of the tables names; "" where they are empty.
+std::string newest_release(const std::vector<std::map<std::string, double>>& tables);
+
+// Does the table say anything of this release, or is it newer than all of them?
+bool sdk_is_covered(const std::map<std::string, double>& table, std::string_view sdk);
+
+// Multiplier of engine time of a network with this share of its arithmetic in convolutions.
+double sdk_engine_time(const NeuronFactors& factors, std::string_view sdk,
+                       double convolution_share = 0);
+// Multiplier of the prefill of `batch` sequences.
+double sdk_prefill_time(const NeuronFactors& factors, std::string_view sdk, std::int64_t batch);
+
+}  // namespace foretell

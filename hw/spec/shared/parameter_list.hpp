@@ -1,0 +1,25 @@
+// The parameters of a loaded system as people see them.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "hw/spec/shared/catalog.hpp"
+#include "model/config/fields.hpp"
+
+namespace foretell {
+
+// Every field with a value, with where the value comes from; neutral without provenance.
+std::vector<Parameter> parameters_of(const FieldList& list,
+                                     const std::map<std::string, Provenance>& provenance,
+                                     const std::set<std::string>& overridden);
+
+// Marks the values that changed because others were overridden: `why` says which.
+void note_moved(FieldList& list, const std::vector<std::string>& paths, const std::string& why,
+                std::vector<Parameter>& parameters);
+
+int assumed_values_in(const std::vector<Parameter>& parameters);
+
+}  // namespace foretell

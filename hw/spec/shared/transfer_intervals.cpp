@@ -1,0 +1,99 @@
+#include "hw/spec/shared/transfer_intervals.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "hw/spec/gpu/gpu_catalog.hpp"
+#include "hw/spec/shared/catalog.hpp"
+#include "model/base/errors.hpp"
+#include "model/config/document.hpp"
+
+namespace foretell {
+namespace {
+
+double number_of(const Node& node) { return parse_quantity(node.text, Dimension{}); }
+
+TransferInterval read_interval(const Node& node) {
+  node.only_keys({"kernels", "generation", "interval80", "rows", "widened_by", "left_out"},
+                 "intervals");
+  TransferInterval interval;
+  interval.kernels = node.required("kernels", "intervals").as_text("kernels");
+  const Node& generation = node.required("generation", "intervals");
+  if (generation.text != "same" && generation.text != "other") {
+    throw UserError(generation.where() + ": generation: expected is 'same' or 'other'");
+  }
+  interval.same_generation = generation.text == "same";
+  const Node& bounds = node.required("interval80", "intervals");
+  if (!bounds.is_list() || bounds.items.size() != 2) {
+    throw UserError(bounds.where() + ": interval80: expected are two numbers: [low, high]");
+  }
+  interval.low = number_of(bounds.items[0]);
+  interval.high = number_of(bounds.items[1]);
+  if (!(interval.low > 0 && interval.low <= 1 && interval.high >= 1)) {
+    throw UserError(bounds.where() + ": interval80: 1 has to lie inside, and above 0 the low end");
+  }
+  interval.rows = static_cast<std::size_t>(number_of(node.required("rows", "intervals")));
+  interval.widened_by = number_of(node.required("widened_by", "intervals"));
+  for (const MapEntry& entry : node.required("left_out", "intervals").entries) {
+    interval.left_out[entry.key] = number_of(entry.value);
+  }
+  return interval;
+}
+
+const std::vector<TransferInterval>& known_intervals() {
+  static const std::vector<TransferInterval> kAll = [] {
+    const std::filesystem::path path = default_catalog_paths().factors / "gpu" / "transfer.yaml";
+    if (!std::filesystem::exists(path)) return std::vector<TransferInterval>();
+    return parse_transfer_intervals(read_text_file(path), path.string());
+  }();
+  return kAll;
+}
+
+}  // namespace
+
+std::vector<TransferInterval> parse_transfer_intervals(const std::string& text,
+                                                       const std::string& shown_as) {
+  const Node root = parse_document(text, shown_as);
+  root.only_keys({"intervals"}, "");
+  std::vector<TransferInterval> intervals;
+  Problems problems;
+  for (const Node& node : root.required("intervals", "").items) {
+    problems.collect([&] { intervals.push_back(read_interval(node)); });
+  }
+  problems.throw_if_any();
+  return intervals;
+}
+
+std::string transfer_intervals_text(const std::vector<TransferInterval>& intervals) {
+  std::string text =
+      "# Written by `foretell calibrate transfer`; do not edit. Each chip that was measured is\n"
+      "# predicted with the factors of the others.\nintervals:\n";
+  for (const TransferInterval& interval : intervals) {
+    text += fmt::format(
+        "  - kernels: {}\n    generation: {}\n    interval80: [{:.3f}, {:.3f}]\n    rows: {}\n"
+        "    widened_by: {:.2f}\n    left_out:\n",
+        interval.kernels, interval.same_generation ? "same" : "other", interval.low, interval.high,
+        interval.rows, interval.widened_by);
+    for (const auto& [chip, share] : interval.left_out) {
+      text += fmt::format("      {}: {:.3f}\n", chip, share);
+    }
+  }
+  return text;
+}
+
+std::optional<std::pair<double, double>> transfer_interval80(const std::string& kernels,
+                                                             const std::string& architecture,
+                                                             const std::string& from) {
+  std::optional<std::pair<double, double>> of_others;
+  const GpuDeviceSpec* teacher = find_published_device(from);
+  const bool same = teacher != nullptr && teacher->architecture == architecture;
+  for (const TransferInterval& interval : known_intervals()) {
+    if (interval.kernels != kernels) continue;
+    if (interval.same_generation == same) return std::pair(interval.low, interval.high);
+    if (!interval.same_generation) of_others = std::pair(interval.low, interval.high);
+  }
+  return of_others;
+}
+
+}  // namespace foretell

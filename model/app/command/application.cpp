@@ -1,0 +1,189 @@
+#include "model/app/command/application.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <foretell/version.hpp>
+#include <new>
+#include <ostream>
+
+#include "model/app/command/calibrate/calibrate_command.hpp"
+#include "model/app/command/commands.hpp"
+#include "model/app/command/report/report_command.hpp"
+#include "model/app/terminal/output.hpp"
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  foretell run --on inf2.xlarge --workload bert-large-uncased --batch 8 --seq 128 "
+    "--dtype bf16-matmul\n"
+    "  foretell compare --on inf2.xlarge,inf2.8xlarge --workload bert-base-uncased --seq 128 "
+    "--dtype bf16,fp32\n"
+    "  foretell validate measured.csv --by workload\n"
+    "  foretell show inf2.xlarge\n"
+    "\n"
+    "`foretell COMMAND --help` explains a command. Exit codes: 0 good, 1 outside tolerance or "
+    "some\n"
+    "rows failed, 2 your input, 3 our bug.";
+
+void print_error(const Session& session, const std::string& message) {
+  *session.messages << "foretell: " << message << '\n';
+}
+
+// The command that was named on the command line, or the program itself.
+const CLI::App& innermost(const CLI::App& app) {
+  const auto called = app.get_subcommands();
+  return called.empty() ? app : innermost(*called.front());
+}
+
+// "calibrate import " for that command, nothing for the program itself.
+std::string command_words(const CLI::App& app) {
+  const auto called = app.get_subcommands();
+  return called.empty() ? "" : called.front()->get_name() + " " + command_words(*called.front());
+}
+
+// "foretell calibrate" for `foretell calibrate import`.
+std::string words_before(const CLI::App& command) {
+  const CLI::App* parent = command.get_parent();
+  if (parent == nullptr) return "";
+  const std::string before = words_before(*parent);
+  return before.empty() ? parent->get_name() : before + " " + parent->get_name();
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  if (app.get_parent() != nullptr) {
+    const std::vector<std::string> outer = option_names(*app.get_parent());
+    names.insert(names.end(), outer.begin(), outer.end());
+  }
+  return names;
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+// What the command line parser complains about, in the words of the other messages.
+std::string explain_parse_error(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App& command = innermost(app);
+  const std::vector<std::string> rest = app.remaining(true);
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !rest.empty()) {
+    const std::string name = rest.front().substr(0, rest.front().find('='));
+    if (name.size() > 1 && name.front() == '-') {
+      return unknown_name("option", name, option_names(command)).what();
+    }
+    if (&command == &app) return unknown_name("command", name, command_names(app)).what();
+    return "unexpected argument '" + name + "'";
+  }
+  const std::string text = error.what();
+  const std::size_t repeated = text.find(": At Most 1 required");
+  if (repeated != std::string::npos)
+    return text.substr(0, repeated) + ": is given more than once; it takes one value";
+  return error.what();
+}
+
+// UserError for `--dtype ""`: a variable of a script that is not set, and no way to leave it out.
+void refuse_empty_values(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& value : option->results()) {
+      if (!value.empty()) continue;
+      const std::string name = option->get_name();
+      throw UserError(name + ": the value is empty; give one, or leave " + name + " out");
+    }
+  }
+  for (const CLI::App* called : command.get_subcommands()) refuse_empty_values(*called);
+}
+
+int parse_and_run(CLI::App& app, std::vector<std::string> arguments, Session& session) {
+  std::reverse(arguments.begin(), arguments.end());  // as the parser takes them
+  try {
+    app.parse(std::move(arguments));
+  } catch (const CLI::CallForHelp&) {
+    const CLI::App& command = innermost(app);
+    const std::vector<std::string> rest = app.remaining(true);
+    if (&command == &app && !rest.empty() && rest.front().rfind('-', 0) != 0) {
+      print_error(session, unknown_name("command", rest.front(), command_names(app)).what());
+      return kUserMistake;
+    }
+    write_text("-", &command == &app ? app.help() : command.help(words_before(command)));
+    return kSuccess;
+  } catch (const CLI::CallForVersion& version) {
+    write_text("-", std::string(version.what()) + "\n");
+    return kSuccess;
+  } catch (const CLI::ParseError& error) {
+    print_error(session, explain_parse_error(app, error));
+    *session.messages << "`foretell " << command_words(app) << "--help` shows what can be given.\n";
+    return kUserMistake;
+  }
+  refuse_empty_values(app);
+  if (!session.action) {
+    *session.messages << app.help();
+    return kUserMistake;
+  }
+  return session.action();
+}
+
+}  // namespace
+
+void add_commands(CLI::App& app, Session& session) {
+  app.set_help_flag("-h,--help", "explain the program or a command");
+  app.set_version_flag("--version",
+                       "foretell " + std::string(kVersion) + " (" + std::string(kCommit) + ")",
+                       "print the version and the commit");
+  app.add_flag("-q,--quiet", session.quiet, "no messages but errors");
+  app.add_flag("-v,--verbose", session.verbose, "more messages");
+  app.footer(kFooter);
+  app.fallthrough();
+  app.require_subcommand(0, 1);
+  add_run_command(app, session);
+  add_compare_command(app, session);
+  add_explain_command(app, session);
+  add_serve_command(app, session);
+  add_predict_command(app, session);
+  add_validate_command(app, session);
+  add_sweep_command(app, session);
+  add_report_command(app, session);
+  add_diff_command(app, session);
+  add_calibrate_command(app, session);
+  add_list_command(app, session);
+  add_show_command(app, session);
+  add_import_command(app, session);
+  add_completion_command(app, session);
+}
+
+int run_application(std::vector<std::string> arguments, Session& session) {
+  try {
+    CLI::App app{"Foretell predicts latency, throughput and cost of neural network inference.",
+                 "foretell"};
+    add_commands(app, session);
+    return parse_and_run(app, std::move(arguments), session);
+  } catch (const UserError& error) {
+    print_error(session, error.what());
+    return kUserMistake;
+  } catch (const std::bad_alloc&) {
+    print_error(session,
+                "not enough memory; raise the limit (`ulimit -v`), use fewer processes (--jobs 1), "
+                "or ask for a smaller workload");
+    return kUserMistake;
+  } catch (const std::filesystem::filesystem_error& error) {
+    const std::string file = error.path1().string();
+    print_error(session, (file.empty() ? "" : file + ": ") + error.code().message());
+    return kUserMistake;
+  } catch (const std::exception& error) {
+    print_error(session, std::string("internal error: ") + error.what() +
+                             "\nThis is a bug of foretell; please report it with the command.");
+    return kOurMistake;
+  }
+}
+
+}  // namespace foretell

@@ -1,0 +1,80 @@
+#include "model/app/command/calibrate/calibrate_attention.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "calib/fit/kernel_fit.hpp"
+#include "hw/spec/gpu/gpu_catalog.hpp"
+#include "hw/spec/shared/attention_factors_library.hpp"
+#include "model/app/command/calibrate/kernel_calibration.hpp"
+#include "model/app/command/calibrate/table_rows.hpp"
+#include "model/base/errors.hpp"
+#include "model/predict/attention_rows.hpp"
+#include "reports/record/csv.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr const char* kSplit =
+    "configurations of heads, kv_heads and head_dim; 3 of 11 residues of heads + 3 kv_heads + "
+    "7 head_dim / 64 are held out on every device";
+
+using Table = KernelTable<AttentionRow>;
+
+std::map<std::string, Table> read_tables(const GemmFitCommand& command,
+                                         const GpuDeviceSpec& device) {
+  DeviceNames names(device.id);
+  std::map<std::string, Table> tables;
+  take_rows(command.table, [&](const NamedCells& cells, const CsvRow& row) {
+    if (!names.is_device(cells.text(row, "gpu"))) return false;
+    const AttentionRow call = read_attention_row(cells, row);
+    if (!command.framework.empty() && call.framework != command.framework) return false;
+    if (!command.dtype.empty() && call.dtype != command.dtype) return false;
+    Table& table = tables[attention_table(call, device.architecture)];
+    table.version = cells.text(row, "version");
+    const AttentionShape& shape = call.shape;
+    Table::Sample sample;
+    sample.row = call;
+    sample.measured = measured_time(cells, row);
+    sample.family = fmt::format("{} {} {}", shape.heads, shape.key_heads, shape.head_dim);
+    sample.op_class = size_class(shape.batch * shape.keys) + " keys";
+    sample.makes_interval = makes_interval(shape.heads, shape.key_heads, shape.head_dim);
+    const bool held_out = is_held_out_heads(shape.heads, shape.key_heads, shape.head_dim);
+    (held_out ? table.held_out : table.fit).push_back(std::move(sample));
+    return true;
+  });
+  return tables;
+}
+
+}  // namespace
+
+int calibrate_attention(const GemmFitCommand& command, const Session& session) {
+  const GpuCatalog catalog;
+  const GpuDeviceSpec device = catalog.load(catalog.find_device(command.device)).spec.device;
+  KernelFitSettings settings{"gpu_attention_plan.yaml", "configurations"};
+  settings.leaves_families_out = false;  // enough are held out, and a fit takes a minute
+  KernelCalibration calibration(command, device, settings, attention_factors_folder(), kSplit,
+                                session);
+  calibration.run(read_tables(command, device), [&](const Table& table, KernelFitTask& task,
+                                                    const auto& calibrate) {
+    if (table.fit.empty()) return;
+    const AttentionLibrary library = library_of_table(device.architecture, task.name);
+    const AttentionRow& like = table.fit.front().row;
+    const AttentionType type = attention_type(like.dtype, like.cache_dtype);
+    AttentionFactors factors;
+    FieldList list;
+    fields(list, factors);
+    task.fields = &list;
+    task.predictor = [&]() -> KernelFitTask::Predict {
+      return [&](bool held_out, std::size_t row) {
+        const AttentionRow& call = (held_out ? table.held_out : table.fit)[row].row;
+        return program_time(attention_program(device, library, type, factors, call.shape), device);
+      };
+    };
+    calibrate();
+  });
+  return kSuccess;
+}
+
+}  // namespace foretell

@@ -1,0 +1,103 @@
+#include "model/app/command/calibrate/calibrate_collective.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <map>
+
+#include "calib/fit/kernel_fit.hpp"
+#include "hw/spec/gpu/gpu_catalog.hpp"
+#include "hw/spec/gpu/gpu_factors.hpp"
+#include "hw/spec/gpu/kernel_library.hpp"
+#include "model/app/command/calibrate/kernel_calibration.hpp"
+#include "model/app/command/calibrate/table_rows.hpp"
+#include "model/app/tables/held_out_rows.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "model/predict/collective_rows.hpp"
+#include "reports/record/csv.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr const char* kSplit =
+    "operation and number of GPUs; every operation on 4 GPUs is held out on every device";
+constexpr std::size_t kEveryRow = std::numeric_limits<std::size_t>::max();
+
+using Table = KernelTable<CollectiveRow>;
+
+bool is_newer(const std::string& version, const std::string& than) {
+  return than.empty() || strverscmp(than.c_str(), version.c_str()) < 0;
+}
+
+// Factors are those of the newest version. A user has any: those that are held out of all versions
+// say how far predictions are.
+std::map<std::string, Table> read_tables(const GemmFitCommand& command,
+                                         const GpuDeviceSpec& device) {
+  DeviceNames names(device.id);
+  std::map<std::string, Table> tables;
+  take_rows(command.table, [&](const NamedCells& cells, const CsvRow& row) {
+    const CollectiveRow call = read_collective_row(cells, row);
+    if (!names.is_device(call.gpu)) return false;
+    if (!command.framework.empty() && !starts_with(call.library, command.framework)) return false;
+    const bool is_common = call.library == kernel_libraries().choice().collectives;
+    if (!is_common && !is_custom(call)) return false;
+    Table& table = tables[collective_table(call)];
+    Table::Sample sample;
+    sample.row = call;
+    sample.measured = measured_time(cells, row);
+    sample.version = cells.text(row, "version");
+    sample.family = fmt::format("{} B", call.shape.bytes.value());
+    sample.op_class = cells.text(row, "op");
+    sample.makes_interval = collective_makes_interval(call.shape);
+    if (is_newer(sample.version, table.version)) table.version = sample.version;
+    (is_held_out_collective(call.shape.ranks) ? table.held_out : table.fit)
+        .push_back(std::move(sample));
+    return true;
+  });
+  for (auto& [name, table] : tables) {
+    const std::string fitted = table.version;
+    const auto is_other = [&](const Table::Sample& sample) { return sample.version != fitted; };
+    table.fit.erase(std::remove_if(table.fit.begin(), table.fit.end(), is_other), table.fit.end());
+    for (auto* side : {&table.fit, &table.held_out}) {
+      for (Table::Sample& sample : *side) {
+        if (sample.version == fitted) sample.version.clear();
+      }
+    }
+  }
+  return tables;
+}
+
+}  // namespace
+
+int calibrate_collective(const GemmFitCommand& command, const Session& session) {
+  const GpuCatalog catalog;
+  const GpuDeviceSpec device = catalog.load(catalog.find_device(command.device)).spec.device;
+  KernelFitSettings settings{"gpu_collective_plan.yaml", "sizes"};
+  settings.rows = kEveryRow;
+  settings.evaluations = 6000;
+  settings.leaves_families_out = false;  // sizes between those that are fitted to are no families
+  KernelCalibration calibration(command, device, settings, collective_factors_folder(), kSplit,
+                                session);
+  calibration.run(read_tables(command, device), [&](const Table& table, KernelFitTask& task,
+                                                    const auto& calibrate) {
+    if (table.fit.empty() || table.held_out.empty()) return;
+    LinkFactors factors;
+    FieldList list;
+    fields(list, factors);
+    task.fields = &list;
+    task.predictor = [&]() -> KernelFitTask::Predict {
+      return [&](bool held_out, std::size_t row) {
+        const CollectiveRow& call = (held_out ? table.held_out : table.fit)[row].row;
+        return is_custom(call) ? custom_time(device, factors, call.shape, shot_rule(call)).time
+                               : nccl_time(device, factors, call.shape).time;
+      };
+    };
+    calibrate();
+  });
+  return kSuccess;
+}
+
+}  // namespace foretell

@@ -1,0 +1,310 @@
+#include "model/app/command/calibrate/calibrate_command.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "calib/fit/factors_yaml.hpp"
+#include "calib/fit/fit.hpp"
+#include "calib/validate/table_kind.hpp"
+#include "hw/spec/cpu/cpu_catalog.hpp"
+#include "hw/spec/gpu/gpu_catalog.hpp"
+#include "hw/spec/shared/catalog.hpp"
+#include "model/app/command/calibrate/calibrate_attention.hpp"
+#include "model/app/command/calibrate/calibrate_collective.hpp"
+#include "model/app/command/calibrate/calibrate_cpu.hpp"
+#include "model/app/command/calibrate/calibrate_gemm.hpp"
+#include "model/app/command/calibrate/calibrate_import.hpp"
+#include "model/app/command/calibrate/calibrate_layer.hpp"
+#include "model/app/command/calibrate/calibrate_measure.hpp"
+#include "model/app/command/calibrate/calibrate_measured.hpp"
+#include "model/app/command/calibrate/calibrate_operator.hpp"
+#include "model/app/command/calibrate/calibrate_power.hpp"
+#include "model/app/command/calibrate/calibrate_transfer.hpp"
+#include "model/app/command/calibrate/fit_forecast.hpp"
+#include "model/app/command/calibrate/fit_output.hpp"
+#include "model/app/command/calibrate/fit_report.hpp"
+#include "model/app/command/calibrate/fit_rows.hpp"
+#include "model/app/request/parallel_predict.hpp"
+#include "model/app/request/request_fields.hpp"
+#include "model/app/terminal/output.hpp"
+#include "model/app/terminal/progress.hpp"
+#include "model/base/data_root.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "reports/record/csv.hpp"
+
+namespace foretell {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kDataVariable = "FORETELL_DATA";
+constexpr const char* kTableName = "neuron_models_measured.csv";
+constexpr std::int64_t kMaxStarts = 1000;
+
+struct FitCommandOptions {
+  std::string device;
+  std::string table;
+  std::string measurements;  // of CPUs and GPUs
+  bool keep_factors = false;
+  std::string plan;
+  std::string split;
+  std::string output;
+  std::string starts = "4";
+  std::string seed = "1";
+  std::string jobs;
+  std::string framework;  // of GPUs
+  std::string dtype;
+  std::string format = "table";
+};
+
+std::string fit_file(const std::string& given, const char* name) {
+  if (!given.empty()) return given;
+  return (data_root() / "calib" / "fit" / name).string();
+}
+
+std::string find_table(const std::string& given) {
+  if (!given.empty()) return given;
+  const char* folder = std::getenv(kDataVariable);
+  if (folder == nullptr || *folder == '\0') {
+    throw UserError(
+        fmt::format("no measurements: give --table FILE, or let {} name the folder "
+                    "that holds {}",
+                    kDataVariable, kTableName));
+  }
+  return (fs::path(folder) / kTableName).string();
+}
+
+FitPlan plan_for(const FitCommandOptions& options) {
+  FitPlan plan = load_fit_plan(fit_file(options.plan, "neuron_factors.yaml"));
+  for (const std::string& device : plan.devices) {
+    if (device == options.device) return plan;
+  }
+  std::vector<std::string> known = GpuCatalog().devices();
+  known.insert(known.begin(), plan.devices.begin(), plan.devices.end());
+  throw unknown_name("device", options.device, known);
+}
+
+// A folder that the result cannot go to is found before the work.
+fs::path output_folder(const FitCommandOptions& options) {
+  const fs::path folder =
+      options.output.empty() ? default_catalog_paths().factors : fs::path(options.output);
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error || !fs::is_directory(folder)) {
+    throw UserError(folder.string() + ": is no folder that factors can be written to");
+  }
+  return folder;
+}
+
+// What the device has before the fit: in the folder that is written to, or where the program reads.
+std::optional<FactorsFile> factors_so_far(const fs::path& folder, const std::string& device) {
+  for (const fs::path& place : {folder, default_catalog_paths().factors}) {
+    const fs::path file = place / (device + ".yaml");
+    if (fs::exists(file)) return load_factors(file);
+  }
+  return std::nullopt;
+}
+
+FitProblem problem_of(const FitPlan& plan, const std::vector<FitRow>& rows, FitForecast& forecast) {
+  FitProblem problem;
+  problem.factors = plan.factors;
+  problem.noise = plan.noise;
+  for (const FitRow& row : rows) {
+    problem.observations.push_back({row.network, row.network + row.setting, row.measured_ms});
+  }
+  problem.forecast = [&forecast](const std::vector<double>& values) { return forecast(values); };
+  return problem;
+}
+
+std::vector<FitRow> rows_of(const std::vector<FitRow>& rows, Side side) {
+  std::vector<FitRow> chosen;
+  for (const FitRow& row : rows) {
+    if (row.side.side == side) chosen.push_back(row);
+  }
+  return chosen;
+}
+
+FitResult run_fit(const FitPlan& plan, const std::vector<FitRow>& rows, int jobs,
+                  const FitCommandOptions& command, const Session& session) {
+  FitForecast forecast(plan, rows, session.predict, jobs, FitForecast::Detail::kOneNetwork);
+  Progress progress(session, "fitting");
+  FitOptions options;
+  options.starts = static_cast<int>(parse_count("--starts", command.starts, 1, kMaxStarts));
+  options.seed = static_cast<std::uint64_t>(parse_count("--seed", command.seed, 0, kMaxSeed));
+  options.progress = [&progress](double share) { progress.update(share); };
+  return fit(problem_of(plan, rows, forecast), options);
+}
+
+int fit_device(const FitCommandOptions& options, const Session& session, FitOutput& output) {
+  if (CpuCatalog().has_system(options.device)) {
+    return calibrate_cpu({options.device, options.measurements, options.output, options.starts,
+                          options.seed, &output},
+                         session);
+  }
+  if (!options.measurements.empty()) {
+    if (!options.table.empty()) throw UserError("give --table or --measurements, not both");
+    if (!GpuCatalog().has_system(options.device)) {
+      throw UserError("--measurements: '" + options.device +
+                      "' is neither a CPU nor a GPU; `foretell list devices` shows them");
+    }
+    const GemmFitCommand command{
+        options.device, options.measurements, "",    options.output, options.framework,
+        options.dtype,  options.seed,         false, options.jobs,   &output};
+    return calibrate_measured(command, session);
+  }
+  if (GpuCatalog().has_system(options.device)) {
+    const GemmFitCommand command{
+        options.device, options.table, options.plan,         options.output, options.framework,
+        options.dtype,  options.seed,  options.keep_factors, options.jobs,   &output};
+    if (!options.table.empty()) {
+      const CsvReader table(options.table);
+      switch (recognise_table(table.header(), options.table).kind) {
+        case TableKind::kAttention:
+          return calibrate_attention(command, session);
+        case TableKind::kCollective:
+          return calibrate_collective(command, session);
+        case TableKind::kOperator:
+          return calibrate_operator(command, session);
+        case TableKind::kLayerKernels:
+          return calibrate_layer(recognise_table(table.header(), options.table), command, session);
+        case TableKind::kPower:
+          return calibrate_power(command, session);
+        default:
+          break;
+      }
+    }
+    return calibrate_gemm(command, session);
+  }
+  const FitPlan plan = plan_for(options);
+  const Split split = Split::load(fit_file(options.split, "neuron_split.yaml"));
+  const int jobs = parse_jobs(options.jobs);
+  const fs::path folder = output_folder(options);
+  const FitRows table = read_fit_rows(find_table(options.table), plan, split);
+  const std::vector<FitRow> fit_rows = rows_of(table.rows, Side::kFit);
+  session.detail(fmt::format("{} of {} rows count, {} of them to fit on", table.rows.size(),
+                             table.read, fit_rows.size()));
+  const FitResult result = run_fit(plan, fit_rows, jobs, options, session);
+  const std::vector<JudgedRow> judged = judge_rows(plan, result, table.rows, session.predict, jobs);
+  for (const std::string& device : plan.devices) {
+    FactorsText text;
+    text.device = device;
+    text.fitted_on = describe_fit_rows(plan, fit_rows);
+    text.split = split.text();
+    text.residuals = residual_lines(judged);
+    const std::optional<FactorsFile> so_far = factors_so_far(folder, device);
+    text.carried = carried_factors(plan, device, so_far ? &*so_far : nullptr);
+    write_text((folder / (device + ".yaml")).string(), factors_yaml(result, text));
+  }
+  output.say(fit_report(result, judged, session.result_width));
+  tell_fit(options.device, result, judged, output);
+  session.say(fmt::format("foretell: {} forecasts; factors of {} written to {}", result.forecasts,
+                          plan.devices.size() == 1 ? plan.devices.front() : "all its devices",
+                          folder.string()));
+  return kSuccess;
+}
+
+// The command that takes what was written, for it is not where the program looks by itself.
+void say_how_to_use(const FitCommandOptions& options, const Session& session) {
+  const fs::path folder = options.output;
+  std::error_code error;
+  std::vector<std::string> ways;
+  const fs::path own = folder / (options.device + ".yaml");
+  if (fs::is_regular_file(own, error)) ways.push_back("--factors " + own.string());
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder / "cpu", error))
+    ways.push_back("--factors " + entry.path().string());
+  if (fs::is_directory(folder / "gpu" / "gemm", error))
+    ways.push_back("--factors " + (folder / "gpu" / "gemm").string() + "   (matrix products)");
+  if (ways.empty() || fs::is_directory(folder / "gpu" / "attention", error) ||
+      fs::is_directory(folder / "gpu" / "operator", error)) {
+    ways.push_back("copy the folder over a copy of " + default_catalog_paths().factors.string() +
+                   " and let FORETELL_FACTORS name that copy");
+  }
+  session.say("foretell: to predict with these factors, add to run, compare or validate: " +
+              join(ways, "; or "));
+}
+
+int calibrate_fit(const FitCommandOptions& options, const Session& session) {
+  FitOutput output(options.format);
+  const int result = fit_device(options, session, output);
+  output.finish();
+  if (result == kSuccess && !options.output.empty()) say_how_to_use(options, session);
+  return result;
+}
+
+void add_fit_command(CLI::App& calibrate, Session& session) {
+  const auto options = std::make_shared<FitCommandOptions>();
+  CLI::App* command = calibrate.add_subcommand("fit", "Estimate the free factors of a device");
+  command->footer(
+      "Devices of one family share their factors: all of them are fitted and written at once.\n"
+      "Networks are divided by the split; rows of held-out networks only judge the result.\n"
+      "Example:\n"
+      "  foretell calibrate fit --device inferentia2 --table measured.csv -o calib/factors\n"
+      "  foretell calibrate fit --device host --measurements measurements.jsonl\n"
+      "  foretell calibrate fit --device DEVICE --measurements FILE.jsonl");
+  command->add_option("--device", options->device, "device, for example inferentia2")->required();
+  command
+      ->add_option("--table", options->table,
+                   "CSV of measured rows (default: the one in the folder FORETELL_DATA)")
+      ->type_name("FILE");
+  command
+      ->add_option("--measurements", options->measurements,
+                   "CPUs and GPUs: records of calibrate measure; GPUs: also a table of "
+                   "calibrate import")
+      ->type_name("FILE");
+  command
+      ->add_option("--plan", options->plan, "the free factors (default: calib/fit of this program)")
+      ->type_name("FILE");
+  command
+      ->add_option("--split", options->split,
+                   "networks to fit on and to hold out (default: calib/fit of this program)")
+      ->type_name("FILE");
+  command
+      ->add_option("-o,--output", options->output,
+                   "folder for the factor files (default: where the program reads them)")
+      ->type_name("FOLDER");
+  command->add_option("--starts", options->starts, "starts of the search (default: 4)")
+      ->type_name("N");
+  command->add_option("--seed", options->seed, "of starts and resamples (default: 1)")
+      ->type_name("N");
+  command->add_flag("--keep-factors", options->keep_factors,
+                    "GPUs: judge the factors that are there on the table again, make their "
+                    "intervals anew and fit nothing");
+  command->add_option("--framework", options->framework, "GPUs: only tables of this kernel library")
+      ->type_name("NAME");
+  command->add_option("--dtype", options->dtype, "GPUs: only tables of this type")
+      ->type_name("TYPE");
+  command
+      ->add_option("--jobs", options->jobs,
+                   "processes; the tables of a GPU are divided between them (default: one per "
+                   "processor)")
+      ->type_name("N");
+  add_fit_format_option(*command, options->format);
+  command->callback([options, &session] {
+    session.action = [options, &session] { return calibrate_fit(*options, session); };
+  });
+}
+
+}  // namespace
+
+void add_calibrate_command(CLI::App& app, Session& session) {
+  CLI::App* command =
+      app.add_subcommand("calibrate", "From measurements to the free factors of a device");
+  command->require_subcommand(1);
+  command->footer(
+      "In this order: measure on the machine itself, import measurements of others, fit.\n"
+      "Examples:\n"
+      "  foretell calibrate measure --device cpu -o measurements.jsonl\n"
+      "  foretell calibrate fit --device host --measurements measurements.jsonl");
+  add_measure_command(*command, session);
+  add_calibrate_import_command(*command, session);
+  add_fit_command(*command, session);
+  add_transfer_command(*command, session);
+}
+
+}  // namespace foretell

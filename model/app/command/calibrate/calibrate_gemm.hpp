@@ -1,0 +1,30 @@
+// `foretell calibrate fit` for the matrix products of a GPU.
+#pragma once
+
+#include <string>
+
+#include "model/app/terminal/session.hpp"
+
+namespace foretell {
+
+class FitOutput;
+
+// Raw text of the options; "" takes the default.
+struct GemmFitCommand {
+  std::string device;
+  std::string table;
+  std::string plan;
+  std::string output;     // folder of factors
+  std::string framework;  // "": all in the table
+  std::string dtype;      // "": all in the table
+  std::string seed;
+  bool keep_factors = false;          // judge what is there again instead of fitting
+  std::string jobs;                   // processes, each with a table; "": one per processor
+  FitOutput* output_lines = nullptr;  // what is said; required
+};
+
+// Fits every table (framework, version, type) of the device, judges it on the families held out,
+// and writes <output>/gpu/gemm/<device>.yaml, in which tables that were not fitted stay.
+int calibrate_gemm(const GemmFitCommand& command, const Session& session);
+
+}  // namespace foretell

@@ -1,0 +1,182 @@
+#include "model/app/command/calibrate/calibrate_import.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <set>
+
+#include "calib/import/check_measurements.hpp"
+#include "calib/import/read_measurements.hpp"
+#include "hw/spec/gpu/gpu_catalog.hpp"
+#include "model/app/request/request_fields.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "reports/record/json_text.hpp"
+#include "reports/record/text_file.hpp"
+
+namespace foretell {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kMaxPercent = 1000;
+constexpr std::int64_t kMaxRows = 1'000'000'000;
+
+struct ImportCommandOptions {
+  std::string table;
+  std::string output;
+  MeasurementProvenance provenance;
+  std::string provenance_file;
+  std::string tolerance = "25";
+  std::string least_rows = "12";
+  std::string format = "csv";
+};
+
+MeasurementProvenance given_provenance(const ImportCommandOptions& options) {
+  MeasurementProvenance given = options.provenance;
+  if (options.provenance_file.empty()) return given;
+  const MeasurementProvenance file = load_provenance(options.provenance_file);
+  const auto fill = [](std::string& value, const std::string& otherwise) {
+    if (value.empty()) value = otherwise;
+  };
+  fill(given.source, file.source);
+  fill(given.machine, file.machine);
+  fill(given.date, file.date);
+  fill(given.software, file.software);
+  return given;
+}
+
+// One part goes to the file that was asked for, several to files beside it with their names.
+std::string path_of(const ImportCommandOptions& options, const MeasuredTable& table, bool alone) {
+  if (alone || options.output == "-") return options.output;
+  const fs::path wanted(options.output);
+  return (wanted.parent_path() /
+          (wanted.stem().string() + "." + table.name + wanted.extension().string()))
+      .string();
+}
+
+// How a part is predicted as it was measured.
+std::string how_to_validate(const MeasuredTable& table, const std::string& path) {
+  std::string command = "foretell validate " + path;
+  if (table.name.find(".warm") != std::string::npos) command += " --l2 warm";
+  if (table.name.find(".stream") != std::string::npos) command += " --launch stream";
+  if (table.name.find(".sustained") != std::string::npos) command += " --clock sustained";
+  return command;
+}
+
+// That the tables are of and that are not known here.
+std::set<std::string> unknown_gpus(const std::vector<MeasuredTable>& tables) {
+  const GpuCatalog catalog;
+  std::set<std::string> unknown;
+  for (const MeasuredTable& table : tables) {
+    std::set<std::string> names;
+    for (std::size_t row = 0; row < table.rows.size(); ++row) names.insert(table.cell(row, "gpu"));
+    for (const std::string& name : names) {
+      if (!name.empty() && !catalog.has_system(name)) unknown.insert(name);
+    }
+  }
+  return unknown;
+}
+
+// An object per line; cells that are numbers are numbers.
+std::string measured_table_json(const MeasuredTable& table) {
+  std::string text;
+  for (const CsvRow& row : table.rows) {
+    text += "{";
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      text += (i > 0 ? "," : "") + json_text(table.header[i]) + ":";
+      const bool is_name = table.header[i] == "version" || table.header[i] == "sdk";
+      text += is_name ? json_text(row[i]) : json_number_or_text(row[i]);
+    }
+    text += "}\n";
+  }
+  return text;
+}
+
+int import_measurements(const ImportCommandOptions& options, const Session& session) {
+  ImportRules rules;
+  rules.tolerance = parse_positive("--tolerance", options.tolerance, kMaxPercent) / 100;
+  rules.least_rows =
+      static_cast<std::size_t>(parse_count("--min-rows", options.least_rows, 1, kMaxRows));
+  if (options.format != "csv" && options.format != "json")
+    throw unknown_name("format", options.format, {"csv", "json"});
+  check_not_same_file(options.table, options.output);
+  std::vector<std::string> problems;
+  const std::vector<MeasuredTable> tables =
+      read_measurements(options.table, given_provenance(options), problems);
+  if (tables.empty() && problems.empty()) {
+    throw UserError(options.table + ": has no measurement");
+  }
+  if (tables.size() > 1 && options.output == "-") {
+    throw UserError("the measurements are of several kinds; give a file with -o");
+  }
+  for (const MeasuredTable& table : tables) {
+    for (std::string& problem : measurement_problems(table, options.table, rules)) {
+      problems.push_back(std::move(problem));
+    }
+  }
+  refuse_problems(problems, "nothing was imported");
+  for (const std::string& gpu : unknown_gpus(tables)) {
+    session.say("foretell: '" + gpu +
+                "' is no GPU of this project: nothing can be compared with it");
+  }
+  const bool as_json = options.format == "json";
+  for (const MeasuredTable& table : tables) {
+    const std::string path = path_of(options, table, tables.size() == 1);
+    OutputFile file(path);
+    file.write(as_json ? measured_table_json(table) : measured_table_text(table));
+    file.finish();
+    session.say(fmt::format("foretell: {} rows of kind {} written{}", table.rows.size(), table.name,
+                            as_json ? "" : "; " + how_to_validate(table, path)));
+  }
+  return kSuccess;
+}
+
+}  // namespace
+
+void add_calibrate_import_command(CLI::App& calibrate, Session& session) {
+  const auto options = std::make_shared<ImportCommandOptions>();
+  CLI::App* command = calibrate.add_subcommand(
+      "import", "Check measurements and write them as a table of this project");
+  command->footer(
+      "Read are CSV tables of the kinds of predict (models, gemm, attention, collective, "
+      "operator),\n"
+      "times in a column latency_us, latency_ms, latency_s or latency_ns, and the records of\n"
+      "calibrate measure. Times that cannot be and rows that contradict each other are refused.\n"
+      "Records of several kinds become several files: FILE.gemm.csv, FILE.operator.csv …\n"
+      "Example:\n"
+      "  foretell calibrate import theirs.csv -o table.csv --source 'J. Doe, example.org/bench' "
+      "\\\n"
+      "    --machine 'NVIDIA H100 SXM, driver 580' --date 2026-01-31");
+  command->add_option("table", options->table, "CSV or JSON lines, also compressed")->required();
+  command->add_option("-o,--output", options->output, "the table (\"-\": standard output)")
+      ->required()
+      ->type_name("FILE");
+  command->add_option("--source", options->provenance.source, "who measured")->type_name("TEXT");
+  command->add_option("--machine", options->provenance.machine, "on what")->type_name("TEXT");
+  command->add_option("--date", options->provenance.date, "when, as 2026-01-31")->type_name("DATE");
+  command->add_option("--software", options->provenance.software, "libraries and versions")
+      ->type_name("TEXT");
+  command
+      ->add_option("--provenance", options->provenance_file,
+                   "YAML with source, machine, date and software instead")
+      ->type_name("FILE");
+  command
+      ->add_option("--tolerance", options->tolerance,
+                   "percent that two measurements of one shape may differ by (default: 25)")
+      ->type_name("PERCENT");
+  command
+      ->add_option("--format", options->format,
+                   "csv (default), which validate and fit read, or json: an object per line")
+      ->type_name("FORM");
+  command
+      ->add_option("--min-rows", options->least_rows, "refuse tables with fewer rows (default: 12)")
+      ->type_name("N");
+  command->callback([options, &session] {
+    session.action = [options, &session] { return import_measurements(*options, session); };
+  });
+}
+
+}  // namespace foretell

@@ -1,0 +1,104 @@
+#include "model/app/command/calibrate/calibrate_layer.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+#include "calib/fit/kernel_fit.hpp"
+#include "calib/validate/part.hpp"
+#include "hw/spec/gpu/gpu_catalog.hpp"
+#include "model/app/command/calibrate/kernel_calibration.hpp"
+#include "model/app/command/calibrate/table_rows.hpp"
+#include "model/app/tables/layer_table_rows.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "reports/record/csv.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr const char* kSplit =
+    "families by the FNV-1a hash of their key modulo 10: 0 to 4 are fitted to, 5 to 7 judge, 8 "
+    "and 9 are a vault that no fit reads";
+constexpr std::size_t kFewFamilies = 3;  // fewer are divided further, to tell an interval
+
+using Table = KernelTable<LayerRow>;
+
+std::map<std::string, Table> read_tables(LayerKind kind, const GemmFitCommand& command,
+                                         const GpuDeviceSpec& device) {
+  DeviceNames names(device.id);
+  std::map<std::string, Table> tables;
+  take_rows(command.table, [&](const NamedCells& cells, const CsvRow& row) {
+    if (!names.is_device(cells.text(row, "gpu"))) return false;
+    if (!command.framework.empty() && cells.text(row, "framework") != command.framework) {
+      return false;
+    }
+    if (!command.dtype.empty() && cells.text(row, "dtype") != command.dtype) return false;
+    const Part part = part_of(layer_family(kind, cells, row));
+    if (part == Part::kVault) return false;
+    LayerRow call = read_layer_row(kind, cells, row);
+    Table& table = tables[call.tables.front()];
+    table.version = cells.text(row, "version");
+    Table::Sample sample;
+    sample.measured = measured_time(cells, row);
+    sample.family = call.family;
+    sample.op_class = call.op_class;
+    sample.makes_interval = true;
+    sample.row = std::move(call);
+    (part == Part::kFit ? table.fit : table.held_out).push_back(std::move(sample));
+    return true;
+  });
+  return tables;
+}
+
+// The split of a layer among GPUs is what few families differ in, too.
+void divide_few_families(Table& table) {
+  std::set<std::string> families;
+  for (const Table::Sample& sample : table.fit) families.insert(sample.family);
+  if (families.size() >= kFewFamilies) return;
+  for (Table::Sample& sample : table.fit) {
+    if (const auto* experts = std::get_if<LayerRow::Experts>(&sample.row.shape)) {
+      sample.family += fmt::format(" tp {} ep {}", experts->shape.tp, experts->shape.ep);
+    } else {
+      sample.family += ", " + sample.op_class;
+    }
+  }
+}
+
+}  // namespace
+
+int calibrate_layer(const TableLayout& layout, const GemmFitCommand& command,
+                    const Session& session) {
+  const LayerKind kind = layer_kind_of(layout);
+  const GpuCatalog catalog;
+  const GpuDeviceSpec device = catalog.load(catalog.find_device(command.device)).spec.device;
+  const LayerKernelLibrary library;
+  KernelFitSettings settings{"gpu_layer_plan.yaml", "families"};
+  settings.rows = kind == LayerKind::kExperts ? 300 : 500;
+  settings.evaluations = 400;
+  KernelCalibration calibration(command, device, settings, layer_factors_folder(kind), kSplit,
+                                session);
+  std::map<std::string, Table> tables = read_tables(kind, command, device);
+  for (auto& [name, table] : tables) divide_few_families(table);
+  calibration.run(tables, [&](const Table& table, KernelFitTask& task, const auto& calibrate) {
+    if (table.fit.empty()) return;
+    const LayerKernelFacts& facts = library.facts(task.name);
+    const LayerType& type = library.type(table.fit.front().row.dtype);
+    LayerKernelFactors factors;
+    FieldList list;
+    fields(list, factors);
+    task.fields = &list;
+    task.plan_name = std::string(layer_kind_name(kind)) + " " + task.name;
+    task.predictor = [&]() -> KernelFitTask::Predict {
+      return [&](bool held_out, std::size_t row) {
+        const LayerRow& call = (held_out ? table.held_out : table.fit)[row].row;
+        return layer_row_time(call, device, facts, type, factors);
+      };
+    };
+    calibrate();
+  });
+  return kSuccess;
+}
+
+}  // namespace foretell

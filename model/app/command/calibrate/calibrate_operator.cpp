@@ -1,0 +1,137 @@
+#include "model/app/command/calibrate/calibrate_operator.hpp"
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <memory>
+
+#include "calib/fit/gemm_fit.hpp"
+#include "calib/fit/kernel_fit.hpp"
+#include "calib/validate/left_out_rows.hpp"
+#include "hw/spec/gpu/gpu_catalog.hpp"
+#include "model/app/command/calibrate/kernel_calibration.hpp"
+#include "model/app/command/calibrate/table_rows.hpp"
+#include "model/app/tables/held_out_rows.hpp"
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr const char* kSplit =
+    "families of equal (n, k), channels or columns; a quarter of them, by hash, is held out on "
+    "every device";
+
+constexpr std::size_t kMinRows = 100;     // of published tables
+constexpr std::size_t kMinMeasured = 20;  // of measurements of one's own, without double rows
+
+using Table = KernelTable<OperatorRow>;
+
+// Gives every row to what it is given.
+using EachRow = std::function<void(const TakeRow&)>;
+
+struct OperatorTables {
+  std::map<std::string, Table> tables;
+  std::size_t below_clock = 0;  // rows with a time of zero
+};
+
+OperatorTables read_tables(const GemmFitCommand& command, const GpuDeviceSpec& device,
+                           const EachRow& each_row) {
+  DeviceNames names(device.id);
+  OperatorTables read;
+  each_row([&](const NamedCells& cells, const CsvRow& row) {
+    if (!names.is_device(cells.text(row, "gpu"))) return false;
+    const OperatorRow call = read_operator_row(cells, row);
+    if (!command.framework.empty() && call.framework != command.framework) return false;
+    if (!command.dtype.empty() && call.dtype != command.dtype) return false;
+    if (is_below_clock("latency_us", cells.text(row, "latency_us"))) {
+      ++read.below_clock;
+      return false;
+    }
+    Table& table = read.tables[operator_table(call)];
+    table.version = cells.text(row, "version");
+    if (table.version.empty()) table.version = "unknown";
+    const auto [a, b] = operator_family(call);
+    Table::Sample sample;
+    sample.row = call;
+    sample.measured = measured_time(cells, row);
+    sample.family = fmt::format("{} {}", a, b);
+    sample.op_class =
+        size_class(call.op->kind == OperatorKind::kPass ? call.rows : call.product.m) + " rows";
+    sample.makes_interval = operator_makes_interval(call);
+    (is_held_out_operator(call) ? table.held_out : table.fit).push_back(std::move(sample));
+    return true;
+  });
+  return read;
+}
+
+// The kernels of the operator that times like this one are stated without, with the factors that
+// are known of it; null where they are stated whole.
+std::unique_ptr<OperatorKernels> known_less(const GpuDeviceSpec& device, const OperatorRow& like) {
+  if (like.op->less.empty()) return nullptr;
+  const OperatorRow other = less_of(like);
+  OperatorFactors factors;
+  FieldList list;
+  fields(list, *other.op, factors);
+  const KernelFactorsLibrary library(operator_factors_folder());
+  read_factor_set(library.choose(device, {operator_table(other)}).set, list);
+  return std::make_unique<OperatorKernels>(device, other, factors);
+}
+
+int fit_operators(const GemmFitCommand& command, const EachRow& each_row, std::size_t least_rows,
+                  const Session& session) {
+  const GpuCatalog catalog;
+  const GpuDeviceSpec device = catalog.load(catalog.find_device(command.device)).spec.device;
+  KernelFitSettings settings{"gpu_operator_plan.yaml", "families"};
+  settings.evaluations = 1500;
+  settings.starts = 3;
+  KernelCalibration calibration(command, device, settings, operator_factors_folder(), kSplit,
+                                session);
+  const OperatorTables read = read_tables(command, device, each_row);
+  if (read.below_clock > 0) {
+    session.say(
+        fmt::format("foretell: {} rows with a time of 0 are left out: shorter than the "
+                    "clock of the measurement shows",
+                    read.below_clock));
+  }
+  for (const auto& [name, table] : read.tables) {
+    if (table.fit.size() >= least_rows) continue;
+    session.say(fmt::format("foretell: {}: {} rows to fit on; fewer than {} determine no factor",
+                            name, table.fit.size(), least_rows));
+  }
+  calibration.run(read.tables, [&](const Table& table, KernelFitTask& task, const auto& calibrate) {
+    if (table.fit.size() < least_rows) return;
+    OperatorFactors factors;
+    FieldList list;
+    fields(list, *table.fit.front().row.op, factors);
+    task.fields = &list;
+    const OperatorRow& like = table.fit.front().row;
+    const std::unique_ptr<OperatorKernels> less = known_less(device, like);
+    task.predictor = [&]() -> KernelFitTask::Predict {
+      const auto kernels = std::make_shared<OperatorKernels>(device, like, factors);
+      return [&, kernels](bool held_out, std::size_t i) {
+        const OperatorRow& row = (held_out ? table.held_out : table.fit)[i].row;
+        return kernels->time(row, less.get());
+      };
+    };
+    calibrate();
+  });
+  return kSuccess;
+}
+
+}  // namespace
+
+int calibrate_operator(const GemmFitCommand& command, const Session& session) {
+  return fit_operators(
+      command, [&](const TakeRow& take) { take_rows(command.table, take); }, kMinRows, session);
+}
+
+int calibrate_operator(const GemmFitCommand& command, const MeasuredTable& table,
+                       const Session& session) {
+  const auto each_row = [&](const TakeRow& take) {
+    const NamedCells cells(table.header);
+    for (const CsvRow& row : table.rows) take(cells, row);
+  };
+  return fit_operators(command, each_row, kMinMeasured, session);
+}
+
+}  // namespace foretell

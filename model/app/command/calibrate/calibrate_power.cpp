@@ -1,0 +1,271 @@
+#include "model/app/command/calibrate/calibrate_power.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <foretell/version.hpp>
+#include <map>
+#include <set>
+
+#include "calib/fit/fit.hpp"
+#include "calib/validate/left_out_rows.hpp"
+#include "calib/validate/part.hpp"
+#include "calib/validate/statistics.hpp"
+#include "hw/spec/gpu/gpu_catalog.hpp"
+#include "hw/spec/shared/catalog.hpp"
+#include "model/app/command/calibrate/fit_output.hpp"
+#include "model/app/request/request_fields.hpp"
+#include "model/app/tables/power_rows.hpp"
+#include "model/app/terminal/output.hpp"
+#include "model/app/terminal/progress.hpp"
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct PowerSample {
+  PowerRow row;
+  double watts = 0;
+};
+
+struct PowerSamples {
+  std::vector<PowerSample> fit;
+  std::vector<PowerSample> judge;
+};
+
+struct PowerPlan {
+  FitProblem problem;
+  std::vector<std::string> random_operands;
+};
+
+double number_in(const Node& factor, const char* key) {
+  return parse_quantity(factor.required(key, "factors").as_text(key), Dimension{});
+}
+
+PowerPlan load_power_plan(const std::string& path) {
+  const Node root = load_document(path);
+  root.only_keys({"noise", "random_operands", "factors"}, "");
+  PowerPlan plan;
+  plan.problem.noise = number_in(root, "noise");
+  for (const Node& item : root.required("random_operands", "").items) {
+    plan.random_operands.push_back(item.as_text("random_operands"));
+  }
+  std::vector<std::string> known;
+  for (const auto& entry : energy_factor_names()) known.push_back(entry.first);
+  for (const Node& node : root.required("factors", "").items) {
+    node.only_keys({"name", "prior", "width", "low", "high", "why"}, "factors");
+    FreeFactor factor;
+    factor.name = node.required("name", "factors").as_text("name");
+    if (std::find(known.begin(), known.end(), factor.name) == known.end()) {
+      throw UserError(node.where() + ": " + unknown_name("factor", factor.name, known).what());
+    }
+    factor.prior = number_in(node, "prior");
+    factor.width = number_in(node, "width");
+    factor.low = number_in(node, "low");
+    factor.high = number_in(node, "high");
+    factor.why = node.required("why", "factors").as_text("why");
+    plan.problem.factors.push_back(std::move(factor));
+  }
+  return plan;
+}
+
+// Rows of the device that are long enough and whose work is counted.
+PowerSamples read_samples(const GemmFitCommand& command, const GpuDeviceSpec& device,
+                          const std::vector<std::string>& random_operands) {
+  CsvReader table(command.table);
+  const NamedCells cells(table.header());
+  const GpuCatalog catalog;
+  std::map<std::string, bool> is_device;
+  std::vector<std::pair<std::string, PowerSample>> samples;  // with the library
+  bool has_random = false;
+  CsvRow row;
+  std::string problem;
+  while (table.next(row, problem)) {
+    if (!problem.empty()) continue;
+    const std::string gpu = cells.text(row, "gpu");
+    auto known = is_device.find(gpu);
+    if (known == is_device.end()) {
+      const bool same = catalog.has_system(gpu) && catalog.find_device(gpu) == device.id;
+      known = is_device.emplace(gpu, same).first;
+    }
+    if (!known->second) continue;
+    PowerSample sample;
+    try {
+      sample.row = read_power_row(cells, row);
+      sample.watts = read_measurement("power_w", cells.text(row, "power_w")).value_or(0);
+    } catch (const UserError&) {
+      continue;  // work that is not counted
+    }
+    constexpr double kUs = 1e6;
+    if (sample.watts <= 0 || sample.row.latency.value() * kUs < kShortestPowerUs) continue;
+    const std::string library = cells.text(row, "framework");
+    if (!command.framework.empty() && library != command.framework) continue;
+    const bool is_random =
+        std::find(random_operands.begin(), random_operands.end(), library) != random_operands.end();
+    has_random = has_random || is_random;
+    samples.emplace_back(is_random ? "random" : "other", std::move(sample));
+  }
+  PowerSamples parts;
+  for (auto& [operands, sample] : samples) {
+    if (has_random && operands != "random") continue;
+    switch (part_of(sample.row.family)) {
+      case Part::kFit:
+        parts.fit.push_back(std::move(sample));
+        break;
+      case Part::kJudge:
+        parts.judge.push_back(std::move(sample));
+        break;
+      case Part::kVault:
+        break;
+    }
+  }
+  if (parts.fit.empty()) {
+    throw UserError(command.table + ": no row to fit " + device.id +
+                    " to: kernels of 1 ms or more with power_w");
+  }
+  return parts;
+}
+
+std::vector<double> watts_of(const std::vector<PowerSample>& samples, const GpuDeviceSpec& device,
+                             const GpuEnergy& energy) {
+  std::vector<double> watts;
+  watts.reserve(samples.size());
+  for (const PowerSample& sample : samples) {
+    watts.push_back(power_of_row(sample.row, device, energy).value());
+  }
+  return watts;
+}
+
+std::map<std::string, std::vector<Comparison>> by_class(const std::vector<PowerSample>& samples,
+                                                        const GpuDeviceSpec& device,
+                                                        const GpuEnergy& energy) {
+  std::map<std::string, std::vector<Comparison>> classes;
+  for (const PowerSample& sample : samples) {
+    const double watts = power_of_row(sample.row, device, energy).value();
+    classes[sample.row.kernel_class].push_back({sample.watts, watts, std::nullopt});
+    classes["all"].push_back({sample.watts, watts, std::nullopt});
+  }
+  return classes;
+}
+
+std::string said(const std::string& name, const std::vector<Comparison>& comparisons) {
+  const Accuracy accuracy = accuracy_of(comparisons);
+  constexpr double kPercent = 100;
+  return fmt::format("{}: {} rows, MAPE {:.2f} %, median {:.2f} %, p90 {:.2f} %, bias {:+.2f} %",
+                     name, accuracy.n, accuracy.mape * kPercent, accuracy.median * kPercent,
+                     accuracy.p90 * kPercent, accuracy.bias * kPercent);
+}
+
+// Measured / predicted on half of the families that judge: 80 % lie between.
+void set_interval(const std::vector<PowerSample>& judge, const GpuDeviceSpec& device,
+                  GpuEnergy& energy) {
+  std::vector<double> ratios;
+  for (const PowerSample& sample : judge) {
+    if (!makes_power_interval(sample.row.family)) continue;
+    ratios.push_back(sample.watts / power_of_row(sample.row, device, energy).value());
+  }
+  constexpr std::size_t kLeast = 10;
+  constexpr double kLow = 0.1;
+  constexpr double kHigh = 0.9;
+  if (ratios.size() < kLeast) return;
+  energy.interval_low = quantile(ratios, kLow);
+  energy.interval_high = quantile(ratios, kHigh);
+}
+
+const char* unit_of(const std::string& factor) {
+  if (factor == "busy") return "W";
+  if (factor == "dram" || factor == "l2") return "pJ/B";
+  return factor == "exponential" ? "pJ" : "pJ/FLOP";
+}
+
+std::string energy_yaml(const std::string& device, const PowerSamples& samples,
+                        const FitResult& result, const GpuEnergy& energy,
+                        const std::vector<std::string>& residuals) {
+  std::set<std::string> families;
+  for (const PowerSample& sample : samples.fit) families.insert(sample.row.family);
+  std::string text = fmt::format(
+      "# Written by `foretell calibrate fit`; do not edit. Apparent energies at the full clock.\n"
+      "device: {}\nfitted_on: \"{} rows of {} families, board watts of kernels of 1 ms or more\"\n"
+      "split: \"families of equal weights or heads by hash: 5 of 10 fit, 3 judge, 2 stay closed\"\n"
+      "interval80: [{:.3f}, {:.3f}]  # measured / predicted on families that judge\nfactors:\n",
+      device, samples.fit.size(), families.size(), energy.interval_low, energy.interval_high);
+  for (const FactorEstimate& factor : result.factors) {
+    text += fmt::format(
+        "  {}: {{value: {:.4g}, interval80: [{:.4g}, {:.4g}], unit: {}, identified: {}}}\n",
+        factor.factor.name, factor.value, factor.low80, factor.high80, unit_of(factor.factor.name),
+        factor.identified ? "yes" : "no");
+  }
+  if (!result.correlations.empty()) text += "trade_offs:\n";
+  for (const Correlation& one : result.correlations) {
+    text += fmt::format("  - \"{} and {}: {:+.2f}\"\n", one.first, one.second, one.value);
+  }
+  text += "residuals:\n";
+  for (const std::string& line : residuals) text += "  - \"" + line + "\"\n";
+  return text;
+}
+
+}  // namespace
+
+int calibrate_power(const GemmFitCommand& command, const Session& session) {
+  const GpuCatalog catalog;
+  const GpuDeviceSpec device = catalog.load(catalog.find_device(command.device)).spec.device;
+  const std::string plan_file =
+      command.plan.empty() ? (fs::path(kSourceDir) / "calib/fit/gpu_energy_plan.yaml").string()
+                           : command.plan;
+  PowerPlan plan = load_power_plan(plan_file);
+  const PowerSamples samples = read_samples(command, device, plan.random_operands);
+  GpuEnergy energy = load_gpu_energy(device);
+  FitProblem& problem = plan.problem;
+  for (const PowerSample& sample : samples.fit) {
+    problem.observations.push_back({sample.row.kernel_class, sample.row.family, sample.watts});
+  }
+  const auto apply = [&](const std::vector<double>& values) {
+    const auto names = energy_factor_names();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto found = std::find_if(names.begin(), names.end(), [&](const auto& entry) {
+        return entry.first == problem.factors[i].name;
+      });
+      energy.factors.*(found->second) = values[i];
+    }
+  };
+  problem.forecast = [&](const std::vector<double>& values) {
+    apply(values);
+    return watts_of(samples.fit, device, energy);
+  };
+  FitResult result;
+  {
+    Progress progress(session, "fitting");
+    FitOptions options;
+    options.starts = 2;
+    options.seed = static_cast<std::uint64_t>(parse_count("--seed", command.seed, 0, kMaxSeed));
+    options.progress = [&progress](double share) { progress.update(share); };
+    result = fit(problem, options);
+  }
+  std::vector<double> values;
+  for (const FactorEstimate& factor : result.factors) values.push_back(factor.value);
+  apply(values);
+  set_interval(samples.judge, device, energy);
+  std::vector<std::string> residuals;
+  for (const auto& [name, rows] : by_class(samples.fit, device, energy)) {
+    residuals.push_back(said("fitted on, " + name, rows));
+  }
+  for (const auto& [name, rows] : by_class(samples.judge, device, energy)) {
+    residuals.push_back(said("judged on, " + name, rows));
+  }
+  const fs::path folder =
+      (command.output.empty() ? default_catalog_paths().factors : fs::path(command.output)) /
+      "energy";
+  std::error_code error;
+  fs::create_directories(folder, error);
+  const std::string file = (folder / (device.id + ".yaml")).string();
+  const std::string text = energy_yaml(device.id, samples, result, energy, residuals);
+  write_text(file, text);
+  command.output_lines->say(text);
+  session.say("foretell: energies of " + device.id + " written to " + file);
+  return kSuccess;
+}
+
+}  // namespace foretell

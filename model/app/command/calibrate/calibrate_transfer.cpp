@@ -1,0 +1,264 @@
+#include "model/app/command/calibrate/calibrate_transfer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "calib/validate/interval_estimate.hpp"
+#include "calib/validate/left_out_rows.hpp"
+#include "calib/validate/table_kind.hpp"
+#include "hw/spec/gpu/gpu_catalog.hpp"
+#include "hw/spec/shared/catalog.hpp"
+#include "hw/spec/shared/transfer_intervals.hpp"
+#include "model/app/command/calibrate/fit_output.hpp"
+#include "model/app/request/parallel_predict.hpp"
+#include "model/app/request/request_fields.hpp"
+#include "model/app/tables/kernel_batch.hpp"
+#include "model/app/tables/kernel_rows.hpp"
+#include "model/app/terminal/output.hpp"
+#include "model/base/errors.hpp"
+#include "model/config/document.hpp"
+#include "reports/record/csv.hpp"
+#include "reports/render/si_format.hpp"
+
+namespace foretell {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxRows = 4000;  // of one chip and table
+constexpr double kHolds = 0.75;         // an interval of 80 % does, within what few chips say
+
+struct TransferOptions {
+  std::vector<std::string> tables;
+  std::string output;
+  std::string jobs;
+  std::string format = "table";
+};
+
+// Of the kernels that a table is of: the folder of their factors.
+std::string kernels_of(TableKind kind, const std::string& path) {
+  switch (kind) {
+    case TableKind::kGemm:
+      return "gemm";
+    case TableKind::kAttention:
+      return "attention";
+    case TableKind::kCollective:
+      return "collective";
+    case TableKind::kOperator:
+      return "operator";
+    case TableKind::kLayerKernels:
+    case TableKind::kPower:
+    case TableKind::kModels:
+    case TableKind::kServing:
+      break;
+  }
+  throw UserError(path + ": expected a table of GPU kernels");
+}
+
+bool is_measured(const std::string& kernels, const std::string& device) {
+  return fs::exists(default_catalog_paths().factors / "gpu" / kernels / (device + ".yaml"));
+}
+
+// Measured chips of the kind other than `device` that have its architecture?
+bool has_sibling(const GpuCatalog& catalog, const std::string& kernels, const std::string& device) {
+  const std::string architecture = catalog.load(device).spec.device.architecture;
+  const std::vector<std::string> devices = catalog.devices();
+  return std::any_of(devices.begin(), devices.end(), [&](const std::string& other) {
+    return other != device && is_measured(kernels, other) &&
+           catalog.load(other).spec.device.architecture == architecture;
+  });
+}
+
+struct Side {
+  std::string kernels;
+  bool same_generation;
+  bool operator<(const Side& other) const {
+    return std::tie(kernels, same_generation) < std::tie(other.kernels, other.same_generation);
+  }
+};
+
+using Samples = std::map<Side, std::vector<RatioSample>>;
+
+// At most kMaxRows of every chip that has factors of its own, evenly chosen.
+std::map<std::string, std::vector<CsvRow>> rows_by_chip(CsvReader& csv, const std::string& kernels,
+                                                        const GpuCatalog& catalog) {
+  const NamedCells cells(csv.header());
+  std::map<std::string, std::string> chips;  // by the name in the table; "": none
+  std::map<std::string, std::vector<CsvRow>> rows;
+  CsvRow row;
+  while (csv.next(row)) {
+    const std::string gpu = cells.text(row, "gpu");
+    const auto [known, is_new] = chips.try_emplace(gpu);
+    if (is_new && catalog.has_system(gpu)) {
+      const std::string device = catalog.find_device(gpu);
+      if (is_measured(kernels, device)) known->second = device;
+    }
+    if (!known->second.empty()) rows[known->second].push_back(row);
+  }
+  for (auto& [chip, all] : rows) {
+    const std::size_t step = (all.size() + kMaxRows - 1) / kMaxRows;
+    std::vector<CsvRow> some;
+    for (std::size_t i = 0; i < all.size(); i += step) some.push_back(std::move(all[i]));
+    all = std::move(some);
+  }
+  return rows;
+}
+
+// 0 for what is no time above zero.
+double measured_us(const std::string& cell) {
+  try {
+    return read_measurement("latency_us", cell).value_or(0);
+  } catch (const UserError&) {
+    return 0;
+  }
+}
+
+void collect(const std::string& path, int jobs, Samples& samples) {
+  const GpuCatalog catalog;
+  CsvReader csv(path);
+  const TableLayout& layout = recognise_table(csv.header(), path);
+  const std::string kernels = kernels_of(layout.kind, path);
+  const NamedCells cells(csv.header());
+  for (auto& [chip, rows] : rows_by_chip(csv, kernels, catalog)) {
+    std::vector<RatioSample>& side = samples[{kernels, has_sibling(catalog, kernels, chip)}];
+    KernelOptions options;
+    options.held_out_device = chip;
+    const auto sink = [&, name = chip](const CsvRow& row, const RowPrediction& prediction) {
+      const double measured = measured_us(cells.text(row, "latency_us"));
+      if (!prediction.error.empty() || !(measured > 0)) return;
+      side.push_back({name, measured / prediction.values.at("pred_us")});
+    };
+    KernelBatch batch(kernel_answer(layout, csv.header(), options, {}), jobs, sink);
+    for (CsvRow& row : rows) batch.add(std::move(row), "");
+    batch.finish();
+  }
+}
+
+// On average over the chips left out; 0 when there is only one.
+double held_on_average(const WidenedInterval& widened) {
+  double sum = 0;
+  for (const auto& [chip, share] : widened.left_out) sum += share;
+  return widened.left_out.empty() ? 0 : sum / static_cast<double>(widened.left_out.size());
+}
+
+// Where errors of the chips lie on different sides, those of others say how far a prediction can be
+// off but not to which side: an interval of both.
+std::vector<RatioSample> both_ways(std::vector<RatioSample> samples) {
+  const std::size_t count = samples.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    samples.push_back({samples[i].network, 1 / samples[i].ratio});
+  }
+  return samples;
+}
+
+// Share of the rows of each chip that the interval of the others, both ways, holds.
+std::map<std::string, double> coverage_by_chip(const std::vector<RatioSample>& samples, double by) {
+  std::map<std::string, std::vector<RatioSample>> chips;
+  for (const RatioSample& sample : samples) chips[sample.network].push_back(sample);
+  std::map<std::string, double> shares;
+  for (const auto& [chip, rows] : chips) {
+    std::vector<RatioSample> others;
+    for (const RatioSample& sample : samples) {
+      if (sample.network != chip) others.push_back(sample);
+    }
+    if (others.empty()) continue;
+    const Interval interval = estimate_interval80(both_ways(std::move(others)));
+    shares[chip] = coverage_of(rows, {std::pow(interval.low, by), std::pow(interval.high, by)});
+  }
+  return shares;
+}
+
+TransferInterval interval_of(const Side& side, const std::vector<RatioSample>& samples) {
+  WidenedInterval widened = widen_interval80(samples);
+  if (held_on_average(widened) < kHolds) {
+    widened = widen_interval80(both_ways(samples));
+    widened.left_out = coverage_by_chip(samples, widened.by);
+  }
+  return {side.kernels,   side.same_generation, widened.interval.low, widened.interval.high,
+          samples.size(), widened.by,           widened.left_out};
+}
+
+int calibrate_transfer(const TransferOptions& options, const Session& session) {
+  const int jobs = parse_jobs(options.jobs);
+  FitOutput output(options.format);
+  const fs::path path = options.output.empty()
+                            ? default_catalog_paths().factors / "gpu" / "transfer.yaml"
+                            : fs::path(options.output);
+  Samples samples;
+  for (const std::string& table : options.tables) collect(table, jobs, samples);
+  std::vector<TransferInterval> intervals;
+  if (fs::exists(path)) intervals = parse_transfer_intervals(read_text_file(path), path.string());
+  for (const auto& [side, rows] : samples) {
+    if (rows.empty()) continue;
+    const TransferInterval made = interval_of(side, rows);
+    const auto known = std::find_if(intervals.begin(), intervals.end(), [&](const auto& other) {
+      return other.kernels == made.kernels && other.same_generation == made.same_generation;
+    });
+    if (known == intervals.end()) {
+      intervals.push_back(made);
+    } else {
+      *known = made;
+    }
+    std::string held;
+    for (const auto& [chip, share] : made.left_out) {
+      held += fmt::format("{}{} {}", held.empty() ? "" : ", ", chip, percent_format(share));
+    }
+    const std::string generation = made.same_generation ? "the same" : "another";
+    output.say(fmt::format(
+        "{}, nearest measured chip of {} generation: {:.3f} to {:.3f}; "
+        "holds on the rows of a chip left out: {}\n",
+        made.kernels, generation, made.low, made.high, held.empty() ? "one chip alone" : held));
+    FitLine line{"",
+                 made.kernels,
+                 "interval",
+                 "nearest measured chip of " + generation + " generation",
+                 "",
+                 to_text(made.low),
+                 to_text(made.high)};
+    line.rows = std::to_string(rows.size());
+    output.add(line);
+    for (const auto& [chip, share] : made.left_out) {
+      output.add({chip, made.kernels, "coverage", "left out", to_text(share), "", ""});
+    }
+  }
+  if (intervals.empty()) throw UserError("no row of the tables is of a GPU that has factors");
+  write_text(path.string(), transfer_intervals_text(intervals));
+  output.finish();
+  session.say("foretell: intervals written to " + path.string());
+  return kSuccess;
+}
+
+}  // namespace
+
+void add_transfer_command(CLI::App& calibrate, Session& session) {
+  const auto options = std::make_shared<TransferOptions>();
+  CLI::App* command = calibrate.add_subcommand(
+      "transfer", "How far predictions are on GPUs that were not measured");
+  command->footer(
+      "Every GPU with factors of its own is predicted from the others, and their errors make the\n"
+      "intervals of GPUs without.\nExample:\n"
+      "  foretell calibrate transfer --table gpu_gemm.csv.gz --table gpu_attention.csv.gz");
+  command->add_option("--table", options->tables, "CSV of measured kernels; repeat for more")
+      ->type_name("FILE")
+      ->allow_extra_args(false)
+      ->take_all()
+      ->required();
+  command->add_option("-o,--output", options->output, "file (default: where the program reads it)")
+      ->type_name("FILE");
+  command->add_option("--jobs", options->jobs, "processes (default: one per processor)")
+      ->type_name("N");
+  add_fit_format_option(*command, options->format);
+  command->callback([options, &session] {
+    session.action = [options, &session] { return calibrate_transfer(*options, session); };
+  });
+}
+
+}  // namespace foretell

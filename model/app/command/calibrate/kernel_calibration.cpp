@@ -1,0 +1,331 @@
+#include "model/app/command/calibrate/kernel_calibration.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <set>
+
+#include "calib/fit/evidence.hpp"
+#include "calib/fit/kernel_fit.hpp"
+#include "calib/validate/left_out_rows.hpp"
+#include "calib/validate/statistics.hpp"
+#include "hw/spec/gpu/gpu_catalog.hpp"
+#include "model/app/command/calibrate/fit_output.hpp"
+#include "model/app/command/calibrate/parallel_fit.hpp"
+#include "model/app/request/request_fields.hpp"
+#include "model/app/terminal/output.hpp"
+#include "model/base/data_root.hpp"
+#include "model/base/errors.hpp"
+#include "model/config/document.hpp"
+
+namespace foretell {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kMicrosecond = 1e-6;
+constexpr std::size_t kMinForInterval = 10;  // rows
+constexpr std::size_t kFewFamilies = 12;     // held out; fewer tell no interval
+constexpr std::size_t kCrossParts = 4;
+constexpr std::size_t kMinCrossFamilies = 3;
+
+std::size_t count_families(const std::vector<KernelSample>& rows) {
+  std::set<std::string> families;
+  for (const KernelSample& row : rows) families.insert(row.family);
+  return families.size();
+}
+
+std::size_t count_families(const std::vector<RatioSample>& samples) {
+  std::set<std::string> families;
+  for (const RatioSample& sample : samples) families.insert(sample.network);
+  return families.size();
+}
+
+// What the fields hold before a search, and puts it back.
+class FieldValues {
+ public:
+  explicit FieldValues(const FieldList& fields) : fields_(fields) {
+    for (const Field& field : fields.all()) values_.push_back(field.number());
+  }
+  void restore() const {
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      const Field& field = fields_.all()[i];
+      field.assign(format_quantity(values_[i], field.dimension));
+    }
+  }
+
+ private:
+  const FieldList& fields_;
+  std::vector<double> values_;
+};
+
+std::vector<Comparison> compare(const KernelFitTask& task, bool held_out,
+                                const std::function<bool(const KernelSample&)>& wanted) {
+  const KernelFitTask::Predict predict = task.predictor();
+  const std::vector<KernelSample>& rows = held_out ? task.held_out : task.fit;
+  std::vector<Comparison> comparisons;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!wanted(rows[i])) continue;
+    comparisons.push_back({rows[i].measured.value(), predict(held_out, i).value(), std::nullopt});
+  }
+  return comparisons;
+}
+
+bool is_fitted_version(const KernelSample& row) { return row.version.empty(); }
+
+std::string accuracy_text_of(const std::vector<Comparison>& comparisons) {
+  const Accuracy accuracy = accuracy_of(comparisons);
+  return fmt::format("MAPE {:.2f} %, median {:.2f} %, p90 {:.2f} %, bias {:+.2f} %",
+                     accuracy.mape * 100, accuracy.median * 100, accuracy.p90 * 100,
+                     accuracy.bias * 100);
+}
+
+// Of each class on both sides of the split, and of other versions of the library.
+std::vector<std::string> residual_lines(const KernelFitTask& task) {
+  std::vector<std::string> lines;
+  for (const bool held_out : {false, true}) {
+    std::map<std::string, std::vector<Comparison>> classes;
+    const KernelFitTask::Predict predict = task.predictor();
+    const std::vector<KernelSample>& rows = held_out ? task.held_out : task.fit;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const std::string name =
+          rows[i].op_class + (rows[i].version.empty() ? "" : ", version " + rows[i].version);
+      classes[name].push_back(
+          {rows[i].measured.value(), predict(held_out, i).value(), std::nullopt});
+    }
+    for (const auto& [name, comparisons] : classes) {
+      lines.push_back(fmt::format("{}, {}: {} rows, {}", name, held_out ? "held out" : "fitted on",
+                                  comparisons.size(), accuracy_text_of(comparisons)));
+    }
+  }
+  return lines;
+}
+
+std::vector<std::size_t> all_but(std::size_t size, const std::function<bool(std::size_t)>& left) {
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < size; ++i) {
+    if (!left(i)) places.push_back(i);
+  }
+  return places;
+}
+
+// Rows held out from which the interval of a table is made.
+std::vector<RatioSample> held_out_samples(const KernelFitTask& task) {
+  const KernelFitTask::Predict predict = task.predictor();
+  std::vector<RatioSample> half;
+  std::vector<RatioSample> all;
+  for (std::size_t i = 0; i < task.held_out.size(); ++i) {
+    const KernelSample& row = task.held_out[i];
+    const RatioSample sample{row.family, row.measured / predict(true, i)};
+    all.push_back(sample);
+    if (row.makes_interval) half.push_back(sample);
+  }
+  return half.size() < kMinForInterval ? all : half;
+}
+
+bool tells_interval(const KernelFitTask& task) {
+  std::vector<KernelSample> making;
+  for (const KernelSample& row : task.held_out) {
+    if (row.makes_interval) making.push_back(row);
+  }
+  return count_families(making) >= kFewFamilies;
+}
+
+}  // namespace
+
+Seconds measured_time(const NamedCells& cells, const CsvRow& row) {
+  const std::optional<double> us = read_measurement("latency_us", cells.text(row, "latency_us"));
+  if (!us) throw UserError("latency_us: is empty; expected a measured time");
+  return Seconds(*us * kMicrosecond);
+}
+
+bool DeviceNames::is_device(const std::string& name) {
+  const auto [known, is_new] = known_.emplace(name, false);
+  if (is_new) {
+    const GpuCatalog catalog;
+    known->second = catalog.has_system(name) && catalog.find_device(name) == device_;
+  }
+  return known->second;
+}
+
+std::string size_class(std::int64_t size) {
+  constexpr std::array<const char*, 7> kNames = {
+      "up to 64", "up to 512", "up to 4K", "up to 32K", "up to 256K", "up to 2M", "more than 2M"};
+  std::int64_t bound = 64;
+  for (std::size_t i = 0; i + 1 < kNames.size(); ++i, bound *= 8) {
+    if (size <= bound) return kNames[i];
+  }
+  return kNames.back();
+}
+
+KernelCalibration::KernelCalibration(const GemmFitCommand& command, const GpuDeviceSpec& device,
+                                     KernelFitSettings settings, const fs::path& folder,
+                                     const std::string& split, const Session& session)
+    : command_(command), device_(device), settings_(std::move(settings)), session_(session) {
+  const fs::path place =
+      command.output.empty() ? folder : fs::path(command.output) / "gpu" / folder.filename();
+  std::error_code error;
+  fs::create_directories(place, error);
+  path_ = place / (device.id + ".yaml");
+  if (fs::exists(path_)) file_ = parse_kernel_factors(read_text_file(path_), path_.string());
+  file_.device = device.id;
+  file_.split = split;
+}
+
+void KernelCalibration::run_all(std::size_t count,
+                                const std::function<std::string(std::size_t)>& calibrate) {
+  if (count == 0) throw UserError("no row of the table is for " + device_.id);
+  bool any = false;
+  for (const std::string& text : fit_all(count, command_.jobs, session_, calibrate)) {
+    if (text.empty()) continue;
+    KernelFactorSet set = parse_kernel_factors(text, path_.string()).sets.front();
+    command_.output_lines->say(fmt::format(
+        "{} {} {}: {}; held out: {}; 80 % interval {:.3f} to {:.3f}\n", file_.device, set.table,
+        set.version, set.fitted_on, set.held_out, set.interval_low, set.interval_high));
+    command_.output_lines->add_set(file_.device, set.table + " " + set.version, set.factors,
+                                   set.evidence, set.interval_low, set.interval_high, set.fitted_on,
+                                   set.held_out);
+    put_factor_set(file_, std::move(set));
+    any = true;
+  }
+  if (any) write_text(path_.string(), kernel_factors_text(file_));
+}
+
+std::string KernelCalibration::calibrated_text(KernelFitTask& task) const {
+  const auto known = std::find_if(file_.sets.begin(), file_.sets.end(),
+                                  [&](const auto& set) { return set.table == task.name; });
+  if (command_.keep_factors && known == file_.sets.end()) return "";
+  KernelFactorsFile file;
+  file.device = file_.device;
+  file.split = file_.split;
+  file.sets = {calibrated_set(task, command_.keep_factors ? &*known : nullptr)};
+  return kernel_factors_text(file);
+}
+
+// Where a search for the factors of the table starts, and what it does not move.
+std::vector<std::string> KernelCalibration::load_start(KernelFitTask& task) const {
+  const std::string plan = command_.plan.empty()
+                               ? (data_root() / "calib" / "fit" / settings_.plan).string()
+                               : command_.plan;
+  return load_kernel_start(plan, device_.architecture,
+                           task.plan_name.empty() ? task.name : task.plan_name, *task.fields);
+}
+
+std::uint64_t KernelCalibration::seed() const {
+  return static_cast<std::uint64_t>(parse_count("--seed", command_.seed, 0, kMaxSeed));
+}
+
+// From where the plan says, on this many rows at the places that are given.
+KernelFit KernelCalibration::search(KernelFitTask& task,
+                                    const std::vector<std::size_t>& rows) const {
+  const std::vector<std::string> fixed = load_start(task);
+  return fit_kernel(*task.fields, fixed, settings_.evaluations, settings_.starts, [&] {
+    const KernelFitTask::Predict predict = task.predictor();
+    double sum = 0;
+    for (const std::size_t i : rows) sum += std::abs(predict(false, i) / task.fit[i].measured - 1);
+    return sum / static_cast<double>(rows.size());
+  });
+}
+
+KernelFactorSet KernelCalibration::fitted_set(KernelFitTask& task) const {
+  const std::vector<std::size_t> drawn = draw_rows(task.fit.size(), settings_.rows, seed());
+  const KernelFit fit = search(task, drawn);
+  KernelFactorSet set;
+  set.table = task.name;
+  set.version = task.version;
+  set.factors = factor_texts(*task.fields);
+  set.fitted_on = fmt::format("{} of {} rows of {} {}, MAPE {:.2f} %, {} free factors",
+                              drawn.size(), task.fit.size(), count_families(task.fit),
+                              settings_.families, fit.loss * 100, fit.free.size());
+  return set;
+}
+
+// Every family that is fitted to, predicted by a fit to others.
+std::vector<RatioSample> KernelCalibration::cross_samples(KernelFitTask& task) const {
+  std::vector<RatioSample> samples;
+  std::map<std::string, std::size_t> part;
+  for (const KernelSample& row : task.fit) part.emplace(row.family, 0);
+  std::size_t next = 0;
+  for (auto& entry : part) entry.second = next++ % kCrossParts;
+  const FieldValues before(*task.fields);
+  for (std::size_t left = 0; left < std::min(kCrossParts, part.size()); ++left) {
+    before.restore();
+    const std::vector<std::size_t> others = all_but(
+        task.fit.size(), [&](std::size_t i) { return part.at(task.fit[i].family) == left; });
+    std::vector<std::size_t> drawn = draw_rows(others.size(), settings_.rows, seed());
+    for (std::size_t& place : drawn) place = others[place];
+    search(task, drawn);
+    const KernelFitTask::Predict predict = task.predictor();
+    for (std::size_t i = 0; i < task.fit.size(); ++i) {
+      if (part.at(task.fit[i].family) != left) continue;
+      samples.push_back({task.fit[i].family, task.fit[i].measured / predict(false, i)});
+    }
+  }
+  before.restore();
+  return samples;
+}
+
+FitEvidence KernelCalibration::evidence_of(KernelFitTask& task) const {
+  const FieldValues found(*task.fields);
+  const std::vector<std::string> fixed = load_start(task);
+  found.restore();
+  std::vector<std::string> free;
+  for (const Field& field : task.fields->all()) {
+    if (field.number() > 0 && std::count(fixed.begin(), fixed.end(), field.path) == 0) {
+      free.push_back(field.path);
+    }
+  }
+  EvidenceOptions options;
+  options.seed = seed();
+  const std::vector<std::size_t> drawn = draw_rows(task.fit.size(), settings_.rows, options.seed);
+  std::vector<Observation> observations;
+  for (const std::size_t i : drawn) {
+    observations.push_back({"all", task.fit[i].family, task.fit[i].measured.value()});
+  }
+  const auto forecast = [&] {
+    const KernelFitTask::Predict predict = task.predictor();
+    std::vector<double> seconds;
+    seconds.reserve(drawn.size());
+    for (const std::size_t i : drawn) seconds.push_back(predict(false, i).value());
+    return seconds;
+  };
+  FitEvidence evidence = evidence_around(*task.fields, free, observations, forecast, options);
+  found.restore();
+  evidence.residuals = residual_lines(task);
+  return evidence;
+}
+
+KernelFactorSet KernelCalibration::calibrated_set(KernelFitTask& task,
+                                                  const KernelFactorSet* kept) const {
+  KernelFactorSet set;
+  if (kept != nullptr) {
+    set = *kept;
+    read_factor_set(*kept, *task.fields);
+  } else {
+    set = fitted_set(task);
+  }
+  if (!task.fit.empty()) set.evidence = evidence_of(task);
+  const std::vector<Comparison> judged = compare(task, true, is_fitted_version);
+  set.held_out =
+      judged.empty()
+          ? fmt::format("nothing: all {} of this table were fitted to", settings_.families)
+          : fmt::format("{} rows of {} {}, {}", judged.size(), count_families(task.held_out),
+                        settings_.families, accuracy_text_of(judged));
+  const bool leaves_out = (settings_.leaves_families_out || task.held_out.empty()) &&
+                          !tells_interval(task) && count_families(task.fit) >= kMinCrossFamilies;
+  const std::vector<RatioSample> samples =
+      leaves_out ? cross_samples(task) : held_out_samples(task);
+  if (samples.empty()) throw UserError(task.name + ": too few families to tell an interval from");
+  set.evidence.interval_from = fmt::format(
+      "{} rows of {} {} {}", samples.size(), count_families(samples), settings_.families,
+      leaves_out ? "that were fitted to, each predicted by a fit without it" : "held out");
+  const Interval interval = widened_interval80(samples);
+  set.interval_low = interval.low;
+  set.interval_high = interval.high;
+  return set;
+}
+
+}  // namespace foretell

@@ -1,0 +1,130 @@
+// What `foretell calibrate fit` does for every kind of GPU kernels that has one set of factors per
+// table of measurements: read the rows of a device, fit, judge on the families held out, say how
+// sure the factors are, write.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "calib/fit/kernel_fit.hpp"
+#include "calib/validate/interval_estimate.hpp"
+#include "hw/spec/gpu/gpu_spec.hpp"
+#include "hw/spec/shared/kernel_factors_file.hpp"
+#include "model/app/command/calibrate/calibrate_gemm.hpp"
+#include "model/app/tables/kernel_rows.hpp"
+#include "model/app/terminal/session.hpp"
+
+namespace foretell {
+
+// A measured row, but for what it is a row of.
+struct KernelSample {
+  Seconds measured;
+  std::string family;           // rows of one are on the same side of the split
+  std::string op_class;         // whose residuals are told together: "all_reduce"
+  bool makes_interval = false;  // of rows held out
+  std::string version;          // of the library, where it is not the fitted one
+};
+
+// The rows of one table on both sides of the split.
+template <class Row>
+struct KernelTable {
+  struct Sample : KernelSample {
+    Row row;
+  };
+  std::string version;
+  std::vector<Sample> fit;
+  std::vector<Sample> held_out;
+};
+
+// The measurement of a row. UserError when it is not above zero.
+Seconds measured_time(const NamedCells& cells, const CsvRow& row);
+
+// Is a name that a table gives a GPU that of the device?
+class DeviceNames {
+ public:
+  explicit DeviceNames(std::string device) : device_(std::move(device)) {}
+  bool is_device(const std::string& name);
+
+ private:
+  std::string device_;
+  std::map<std::string, bool> known_;
+};
+
+// "up to 4K" by powers of eight: which rows are about as large.
+std::string size_class(std::int64_t size);
+
+// A table to fit, whatever its rows are.
+struct KernelFitTask {
+  std::string name;
+  std::string plan_name;  // in the plan; "": the same
+  std::string version;
+  std::vector<KernelSample> fit;
+  std::vector<KernelSample> held_out;
+  FieldList* fields = nullptr;
+  // What answers rows with the factors that `fields` hold now; called once per trial.
+  using Predict = std::function<Seconds(bool held_out, std::size_t row)>;
+  std::function<Predict()> predictor;
+};
+
+struct KernelFitSettings {
+  std::string plan;      // file in calib/fit, unless the command names another
+  std::string families;  // what families are called: "configurations"
+  std::size_t rows = 1500;
+  int evaluations = 700;
+  int starts = 1;
+  // Where so few families are held out that they tell no interval, it is made from those that are
+  // fitted to, each predicted by a fit without it.
+  bool leaves_families_out = true;
+};
+
+// Fits the tables of a device, each in a process of its own, or judges again what is known of them,
+// and writes their factors.
+class KernelCalibration {
+ public:
+  // `folder`: where the program reads factors of the kind from. UserError when there is no row.
+  KernelCalibration(const GemmFitCommand& command, const GpuDeviceSpec& device,
+                    KernelFitSettings settings, const std::filesystem::path& folder,
+                    const std::string& split, const Session& session);
+
+  // `prepare` gets a task with rows, fills in the rest and calls what it is given.
+  template <class Row, class Prepare>
+  void run(const std::map<std::string, KernelTable<Row>>& tables, const Prepare& prepare) {
+    std::vector<std::string> names;
+    for (const auto& entry : tables) names.push_back(entry.first);
+    run_all(names.size(), [&](std::size_t i) {
+      const KernelTable<Row>& table = tables.at(names[i]);
+      KernelFitTask task;
+      task.name = names[i];
+      task.version = table.version;
+      task.fit.assign(table.fit.begin(), table.fit.end());
+      task.held_out.assign(table.held_out.begin(), table.held_out.end());
+      std::string text;
+      prepare(table, task, [&] { text = calibrated_text(task); });
+      return text;
+    });
+  }
+
+ private:
+  // Each returns a factor file with its set, or "" for a table that is not fitted.
+  void run_all(std::size_t count, const std::function<std::string(std::size_t)>& calibrate);
+  std::string calibrated_text(KernelFitTask& task) const;
+  KernelFactorSet calibrated_set(KernelFitTask& task, const KernelFactorSet* kept) const;
+  KernelFactorSet fitted_set(KernelFitTask& task) const;
+  KernelFit search(KernelFitTask& task, const std::vector<std::size_t>& rows) const;
+  std::uint64_t seed() const;
+  std::vector<RatioSample> cross_samples(KernelFitTask& task) const;
+  FitEvidence evidence_of(KernelFitTask& task) const;
+  std::vector<std::string> load_start(KernelFitTask& task) const;
+
+  GemmFitCommand command_;
+  GpuDeviceSpec device_;
+  KernelFitSettings settings_;
+  std::filesystem::path path_;
+  KernelFactorsFile file_;
+  const Session& session_;
+};
+
+}  // namespace foretell

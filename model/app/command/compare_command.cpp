@@ -1,0 +1,117 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "model/app/command/commands.hpp"
+#include "model/app/request/device_family.hpp"
+#include "model/app/request/make_record.hpp"
+#include "model/app/request/parallel_predict.hpp"
+#include "model/app/terminal/output.hpp"
+#include "model/app/terminal/progress.hpp"
+#include "model/app/terminal/request_options.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "reports/render/record_text.hpp"
+
+namespace foretell {
+namespace {
+
+struct CompareOptions {
+  RequestOptions request;
+  OutputOptions output;
+  std::string jobs;
+  std::string price = kOnDemand;
+};
+
+std::string describe(const RunContext& context) {
+  std::vector<std::string> parts = {context.workload + " on " + context.system};
+  for (const std::string& part : {context.dtype, scenario_text(context.scenario)}) {
+    if (!part.empty()) parts.push_back(part);
+  }
+  return join(parts, ", ");
+}
+
+// Every system of a comparison has to have a price by that name, or the name is a mistake.
+void check_price(const std::string& price, const std::vector<Request>& combinations) {
+  std::vector<std::string> options;
+  for (const Request& request : combinations) {
+    for (const auto& [option, usd] : family_of(request.system).prices(request)) {
+      if (option == price) return;
+      options.push_back(option);
+    }
+  }
+  if (options.empty() && price == kOnDemand) return;  // no price is known at all
+  std::sort(options.begin(), options.end());
+  options.erase(std::unique(options.begin(), options.end()), options.end());
+  throw unknown_name("price", price, options);
+}
+
+std::vector<PredictionOutcome> predict_combinations(const CompareOptions& options,
+                                                    const std::vector<Request>& combinations,
+                                                    const Session& session) {
+  Progress progress(session, "comparing");
+  return predict_all(session.predict, combinations, parse_jobs(options.jobs), Detail::kEverything,
+                     [&progress](double share) { progress.update(share); });
+}
+
+ComparedRun compared_run(const Request& request, PredictionOutcome&& outcome) {
+  if (outcome.record) return {std::move(*outcome.record), ""};
+  FORETELL_CHECK(!outcome.is_ours, outcome.error);
+  return {unpredicted(request, family_of(request.system).find_system(request.system)),
+          outcome.error};
+}
+
+// Combinations that cannot be predicted keep their row and say why; the others are delivered.
+int compare(const CompareOptions& options, const Session& session) {
+  const std::vector<Request> combinations = requests(options.request);
+  for (const Request& request : combinations) check_names(request);
+  check_price(options.price, combinations);
+  RecordOutput output(options.output);
+  std::vector<PredictionOutcome> outcomes = predict_combinations(options, combinations, session);
+  std::vector<ComparedRun> runs;
+  std::vector<RunRecord> records;
+  std::string failures;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    runs.push_back(compared_run(combinations[i], std::move(outcomes[i])));
+    const ComparedRun& run = runs.back();
+    if (run.problem.empty()) {
+      records.push_back(run.record);
+    } else {
+      failures += "\n  " + describe(run.record.context) + ": " + run.problem;
+    }
+  }
+  if (records.empty()) throw UserError("nothing could be predicted:" + failures);
+  output.deliver(records, comparison_text(runs, options.price, session.result_width));
+  if (failures.empty()) return kSuccess;
+  session.say("foretell: without a prediction:" + failures);
+  return kOutsideTolerance;
+}
+
+}  // namespace
+
+void add_compare_command(CLI::App& app, Session& session) {
+  const auto options = std::make_shared<CompareOptions>();
+  CLI::App* command =
+      app.add_subcommand("compare", "Predict every combination of systems, data types, batches");
+  command->footer(
+      "Examples:\n"
+      "  foretell compare --on inf2.xlarge,inf2.8xlarge --workload bert-large-uncased --seq 128 "
+      "--dtype fp32,bf16,fp8 --batch 1,8\n"
+      "  foretell compare --on inf2.xlarge,inf2.8xlarge,inf2.24xlarge,inf2.48xlarge --workload "
+      "llama-3-8b --input-len 1024 --output-len 256 --dtype bf16 --price reserved_1y");
+  add_request_options(*command, options->request, true);
+  add_format_option(*command, options->output);
+  add_store_option(*command, options->output);
+  command->add_option("--jobs", options->jobs, "processes (default: one per processor)")
+      ->type_name("N");
+  command
+      ->add_option("--price", options->price,
+                   "purchase option of the costs shown: on_demand, reserved_1y, reserved_3y "
+                   "(default: on_demand)")
+      ->type_name("OPTION");
+  command->callback([options, &session] {
+    session.action = [options, &session] { return compare(*options, session); };
+  });
+}
+
+}  // namespace foretell

@@ -1,0 +1,207 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "model/app/command/commands.hpp"
+#include "model/app/request/request_fields.hpp"
+#include "model/app/request/resolved_workload.hpp"
+#include "model/app/terminal/output.hpp"
+#include "model/app/terminal/request_options.hpp"
+#include "model/base/errors.hpp"
+#include "reports/record/csv.hpp"
+#include "reports/record/json_text.hpp"
+#include "reports/render/si_format.hpp"
+
+namespace foretell {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+struct ImportOptions {
+  std::string file;
+  std::string batch = "1";
+  std::string seq;
+  std::string format = "table";
+  std::string workload;
+  std::vector<std::string> dimensions;
+};
+
+std::string tensors_text(const Graph& graph, const std::vector<TensorId>& ids) {
+  std::string text;
+  for (const TensorId id : ids) {
+    const Tensor& tensor = graph.tensor(id);
+    text +=
+        fmt::format("  {} {} {}\n", tensor.name, to_string(tensor.shape), to_string(tensor.dtype));
+  }
+  return text;
+}
+
+// How many operators of each kind there are, and their flops.
+std::map<std::string, std::pair<int, double>> kinds_of(const Graph& graph) {
+  std::map<std::string, std::pair<int, double>> kinds;
+  for (std::size_t i = 0; i < graph.ops().size(); ++i) {
+    auto& [count, flops] = kinds[graph.ops()[i].kind];
+    ++count;
+    flops += graph.flops(static_cast<OpId>(i)).value();
+  }
+  return kinds;
+}
+
+std::string kinds_text(const Graph& graph) {
+  std::string text;
+  for (const auto& [kind, sums] : kinds_of(graph)) {
+    text += fmt::format("  {:5} {}, {}\n", sums.first, kind, si_format(sums.second, "FLOP"));
+  }
+  return text;
+}
+
+std::string summary_text(const ModelConfig& model, const Graph& graph) {
+  return fmt::format(
+      "{} ({})\n{} operators, {} parameters, weights {} in FP32, {} per call\n"
+      "inputs:\n{}outputs:\n{}operators:\n{}",
+      model.name, model.model_type, graph.ops().size(), graph.parameter_count(),
+      memory_format(graph.weight_bytes().value()), si_format(graph.total_flops().value(), "FLOP"),
+      tensors_text(graph, graph.inputs()), tensors_text(graph, graph.outputs()), kinds_text(graph));
+}
+
+// One object; shapes as text.
+std::string summary_json(const ModelConfig& model, const Graph& graph) {
+  const auto tensors = [&graph](const std::vector<TensorId>& ids) {
+    std::string list;
+    for (const TensorId id : ids) {
+      const Tensor& tensor = graph.tensor(id);
+      list += fmt::format(R"({}{{"name":{},"shape":{},"dtype":{}}})", list.empty() ? "" : ",",
+                          json_text(tensor.name), json_text(to_string(tensor.shape)),
+                          json_text(to_string(tensor.dtype)));
+    }
+    return "[" + list + "]";
+  };
+  std::string kinds;
+  for (const auto& [kind, sums] : kinds_of(graph)) {
+    kinds += fmt::format(R"({}{{"kind":{},"count":{},"flops":{}}})", kinds.empty() ? "" : ",",
+                         json_text(kind), sums.first, to_text(sums.second));
+  }
+  return fmt::format(
+      R"({{"name":{},"model_type":{},"operators":{},"parameters":{},"weight_bytes":{},"flops":{},)"
+      R"("inputs":{},"outputs":{},"kinds":[{}]}})"
+      "\n",
+      json_text(model.name), json_text(model.model_type), graph.ops().size(),
+      graph.parameter_count(), to_text(graph.weight_bytes().value()),
+      to_text(graph.total_flops().value()), tensors(graph.inputs()), tensors(graph.outputs()),
+      kinds);
+}
+
+// A row per kind of operator.
+std::vector<CsvRow> summary_rows(const Graph& graph) {
+  std::vector<CsvRow> rows = {{"kind", "count", "flops"}};
+  for (const auto& [kind, sums] : kinds_of(graph))
+    rows.push_back({kind, std::to_string(sums.first), to_text(sums.second)});
+  return rows;
+}
+
+std::string summary(Format format, const ModelConfig& model, const Graph& graph) {
+  if (format == Format::kTable) return summary_text(model, graph);
+  if (format == Format::kJson) return summary_json(model, graph);
+  return rows_text(summary_rows(graph), format);
+}
+
+std::string extension_of(const std::string& path) { return fs::path(path).extension().string(); }
+
+// The path of an ONNX file as the workload beside it names it.
+std::string path_from(const std::string& output, const std::string& file) {
+  return fs::proximate(fs::absolute(file), fs::absolute(output).parent_path()).generic_string();
+}
+
+Json onnx_workload(const ResolvedWorkload& resolved, const std::string& output) {
+  Json json = {{"model_type", "onnx"}, {"file", path_from(output, resolved.model.onnx_file)}};
+  std::map<std::string, std::int64_t> dimensions = resolved.model.dimensions;
+  for (const auto& [name, size] : resolved.request.dimensions) dimensions[name] = size;
+  if (!dimensions.empty()) json["dimensions"] = dimensions;
+  return json;
+}
+
+Json config_workload(const std::string& file, const std::string& output) {
+  if (extension_of(file) != ".json") {
+    throw UserError(output + ": " + file + " is a workload already: --workload takes it as it is");
+  }
+  std::ifstream stream(file, std::ios::binary);
+  return Json::parse(stream);
+}
+
+// JSON values are YAML, too.
+std::string yaml_text(const Json& json) {
+  std::string text;
+  for (const auto& entry : json.items()) text += entry.key() + ": " + entry.value().dump() + "\n";
+  return text;
+}
+
+// A file that --workload takes.
+void write_workload(const ResolvedWorkload& resolved, const std::string& output) {
+  const std::string extension = extension_of(output);
+  const bool is_yaml = extension == ".yaml" || extension == ".yml";
+  if (!is_yaml && extension != ".json") {
+    throw UserError("-o: '" + output +
+                    "' is not allowed; a workload is a .yaml or .json file, for example " +
+                    resolved.model.name + ".yaml");
+  }
+  const Json json = resolved.model.family == Family::kOnnx
+                        ? onnx_workload(resolved, output)
+                        : config_workload(resolved.model.file, output);
+  write_text(output, is_yaml ? yaml_text(json) : json.dump(2) + "\n");
+}
+
+int import_model(const ImportOptions& options) {
+  const Format format = parse_format(options.format);
+  ResolvedWorkload resolved;
+  resolved.model = WorkloadLibrary().load(options.file);
+  const RequestField& batch = request_field("batch");
+  const RequestField& seq = request_field("seq");
+  resolved.request.batch = parse_count("--batch", options.batch, batch.low, batch.high);
+  resolved.request.seq_len = options.seq.empty()
+                                 ? default_sequence(resolved.model)
+                                 : parse_count("--seq", options.seq, seq.low, seq.high);
+  resolved.request.dimensions = parse_dimensions(options.dimensions);
+  resolved.precision = find_precision("fp32");
+  if (resolved.model.family == Family::kEncoderDecoder ||
+      resolved.model.family == Family::kDecoder) {
+    resolved.request.seq_len = std::max<std::int64_t>(1, resolved.request.seq_len);
+  }
+  const Graph graph = build_resolved_graph(resolved);
+  if (!options.workload.empty()) write_workload(resolved, options.workload);
+  write_text("-", summary(format, resolved.model, graph));
+  return kSuccess;
+}
+
+}  // namespace
+
+void add_import_command(CLI::App& app, Session& session) {
+  const auto options = std::make_shared<ImportOptions>();
+  CLI::App* command =
+      app.add_subcommand("import", "Check and summarise an ONNX file or config.json");
+  command->footer(
+      "Example:\n"
+      "  foretell import model.onnx --dim sequence=128 -o model.yaml\n"
+      "Afterwards --workload model.yaml runs it on any system, as --workload model.onnx with the "
+      "same --dim does.");
+  command->add_option("file", options->file, "an ONNX file, a config.json or a workload")
+      ->required();
+  command->add_option("--batch", options->batch, "samples per call (default: 1)")->type_name("N");
+  command->add_option("--seq", options->seq, "tokens per sample")->type_name("N");
+  add_dimension_option(*command, options->dimensions);
+  command->add_option("--format", options->format, "table (default), json or csv")
+      ->type_name("FORM");
+  command
+      ->add_option("-o,--output", options->workload,
+                   "also write a workload to this .yaml or .json file, for --workload")
+      ->type_name("FILE");
+  command->callback(
+      [options, &session] { session.action = [options] { return import_model(*options); }; });
+}
+
+}  // namespace foretell

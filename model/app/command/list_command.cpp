@@ -1,0 +1,150 @@
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include "hw/spec/cpu/cpu_catalog.hpp"
+#include "hw/spec/gpu/gpu_catalog.hpp"
+#include "hw/spec/shared/catalog.hpp"
+#include "hw/spec/shared/data_folder.hpp"
+#include "model/app/command/commands.hpp"
+#include "model/app/terminal/output.hpp"
+#include "model/app/terminal/table_output.hpp"
+#include "model/base/errors.hpp"
+#include "reports/render/si_format.hpp"
+#include "workloads/import/workload.hpp"
+#include "workloads/ir/operators.hpp"
+#include "workloads/ir/precision.hpp"
+
+namespace foretell {
+namespace {
+
+std::string price_text(const Prices& prices, const char* option) {
+  const auto found = prices.find(option);
+  return found == prices.end() ? "" : plain_format(found->second, 4);
+}
+
+Table list_systems() {
+  Table table;
+  table.columns = {{"system"},
+                   {"device"},
+                   {"devices", Align::kRight},
+                   {"cores_or_sms", Align::kRight},
+                   {"device_memory", Align::kRight},
+                   {"vcpus", Align::kRight},
+                   {"usd_per_hour", Align::kRight}};
+  const Catalog catalog;
+  for (const std::string& id : catalog.systems()) {
+    const NeuronSystemSpec spec = catalog.load(id).spec;
+    table.rows.push_back({id, spec.device.name, std::to_string(spec.devices),
+                          std::to_string(spec.devices * spec.device.cores),
+                          memory_format(spec.devices * spec.device.hbm.capacity.value()),
+                          std::to_string(spec.vcpus),
+                          price_text(spec.price_usd_per_hour, "on_demand")});
+  }
+  const GpuCatalog gpus;
+  for (const std::string& id : gpus.systems()) {
+    const GpuSystemSpec spec = gpus.load(id).spec;
+    table.rows.push_back({id, spec.device.name, std::to_string(spec.devices),
+                          std::to_string(spec.devices * spec.device.sms),
+                          memory_format(spec.devices * spec.device.hbm.capacity.value()), "",
+                          price_text(spec.price_usd_per_hour, "on_demand")});
+  }
+  const CpuCatalog cpus;
+  for (const std::string& id : cpus.systems()) {
+    const CpuSystemSpec spec = cpus.load(id).spec;
+    table.rows.push_back({id, spec.device.name, std::to_string(spec.sockets),
+                          std::to_string(spec.cores), memory_format(spec.memory.value()),
+                          std::to_string(spec.vcpus),
+                          price_text(spec.price_usd_per_hour, "on_demand")});
+  }
+  return table;
+}
+
+std::vector<std::string> device_names() {
+  std::vector<std::string> names = Catalog().devices();
+  for (std::string& gpu : GpuCatalog().devices()) names.push_back(std::move(gpu));
+  for (std::string& cpu : CpuCatalog().devices()) names.push_back(std::move(cpu));
+  return names;
+}
+
+Table name_table(const char* title, const std::vector<std::string>& names) {
+  Table table;
+  table.columns = {{title}};
+  for (const std::string& name : names) table.rows.push_back({name});
+  return table;
+}
+
+Table list_dtypes() {
+  Table table;
+  table.columns = {{"dtype"}, {"meaning"}};
+  for (const PrecisionPolicy& policy : precision_policies()) {
+    table.rows.push_back({policy.name, policy.description});
+  }
+  return table;
+}
+
+Table list_operators() {
+  Table table;
+  table.columns = {{"operator"}, {"meaning"}};
+  for (const OperatorInfo& info : operator_table()) {
+    table.rows.push_back({std::string(info.kind), std::string(info.summary)});
+  }
+  return table;
+}
+
+// Families by their folder below that of the factors; "" holds the NeuronCores.
+Table list_factors() {
+  Table table;
+  table.columns = {{"factors"}, {"of"}};
+  const std::filesystem::path root = default_catalog_paths().factors;
+  for (const auto& [folder, of] : std::vector<std::pair<const char*, const char*>>{
+           {"", "NeuronCores"},
+           {"gpu/gemm", "matrix products of a GPU"},
+           {"gpu/attention", "attention of a GPU"},
+           {"gpu/operator", "single operators of a GPU"},
+           {"gpu/collective", "collectives of a GPU"},
+           {"cpu", "CPUs"}}) {
+    for (const std::string& id : ids_in(root / folder)) table.rows.push_back({id, of});
+  }
+  return table;
+}
+
+Table list_things(const std::string& kind) {
+  if (kind == "systems") return list_systems();
+  if (kind == "devices") return name_table("device", device_names());
+  if (kind == "workloads") return name_table("workload", WorkloadLibrary().names());
+  if (kind == "dtypes") return list_dtypes();
+  if (kind == "operators") return list_operators();
+  if (kind == "factors") return list_factors();
+  throw unknown_name("list", kind,
+                     {"systems", "devices", "workloads", "dtypes", "operators", "factors"});
+}
+
+struct ListOptions {
+  std::string kind;
+  OutputOptions output;
+};
+
+int list(const ListOptions& options, const Session& session) {
+  write_table(list_things(options.kind), options.output, session.result_width);
+  return kSuccess;
+}
+
+}  // namespace
+
+void add_list_command(CLI::App& app, Session& session) {
+  const auto options = std::make_shared<ListOptions>();
+  CLI::App* command = app.add_subcommand("list", "List what there is");
+  command->footer("Example:\n  foretell list workloads");
+  command
+      ->add_option("kind", options->kind,
+                   "systems, devices, workloads, dtypes, operators or factors")
+      ->required();
+  add_format_option(*command, options->output);
+  command->callback([options, &session] {
+    session.action = [options, &session] { return list(*options, session); };
+  });
+}
+
+}  // namespace foretell

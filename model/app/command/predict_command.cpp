@@ -1,0 +1,186 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <set>
+
+#include "model/app/command/commands.hpp"
+#include "model/app/command/kernel_options.hpp"
+#include "model/app/request/parallel_predict.hpp"
+#include "model/app/tables/batch_predictor.hpp"
+#include "model/app/tables/kernel_batch.hpp"
+#include "model/app/tables/power_rows.hpp"
+#include "model/app/tables/serving_batch.hpp"
+#include "model/app/terminal/progress.hpp"
+#include "model/app/terminal/request_options.hpp"
+#include "model/base/errors.hpp"
+#include "reports/record/json_text.hpp"
+#include "reports/render/output_format.hpp"
+
+namespace foretell {
+namespace {
+
+struct PredictOptions {
+  std::string table;
+  std::string output = "-";
+  std::string format = "csv";
+  std::string jobs;
+  RequestOptions model;
+  KernelOptions kernels;
+};
+
+// Columns of the input that pass through: all but those that this command adds, so that a table
+// it wrote can be predicted again.
+std::vector<std::size_t> passed_columns(const CsvRow& header, const TableLayout& layout) {
+  std::vector<std::size_t> columns;
+  for (std::size_t i = 0; i < header.size(); ++i) {
+    const auto& added = layout.added;
+    if (std::find(added.begin(), added.end(), header[i]) == added.end()) columns.push_back(i);
+  }
+  return columns;
+}
+
+CsvRow pick(const CsvRow& row, const std::vector<std::size_t>& columns) {
+  CsvRow cells;
+  for (const std::size_t column : columns) cells.push_back(row[column]);
+  return cells;
+}
+
+void append_prediction(const TableLayout& layout, const RowPrediction& prediction, CsvRow& row) {
+  for (const std::string& name : layout.added) {
+    if (name == "status") {
+      row.emplace_back(prediction.error.empty() ? "ok" : "error");
+    } else if (name == "message") {
+      row.push_back(prediction.error.empty() ? prediction.note : prediction.error);
+    } else {
+      const auto value = prediction.values.find(name);
+      row.push_back(value == prediction.values.end() ? "" : to_text(value->second));
+    }
+  }
+}
+
+// What is counted or measured; everything else may be a name or a version, whose digits matter.
+bool is_number_column(const std::string& name) {
+  static const std::set<std::string> kNumbers = {
+      "batch",  "seq_len", "input_len", "output_len", "image_size", "tp",         "pp",
+      "dp",     "cores",   "inflight",  "m",          "n",          "k",          "isl",
+      "kv_len", "heads",   "kv_heads",  "head_dim",   "window",     "n_ranks",    "bytes",
+      "rows",   "cols",    "call_ms",   "ttft_ms",    "tpot_ms",    "throughput", "latency_us"};
+  return kNumbers.count(name) > 0;
+}
+
+// A row as a JSON object on a line of its own: predictions are numbers, null where there is none;
+// what passed through, the first `passed` cells, is text, but for columns of numbers that are
+// known.
+std::string json_line(const CsvRow& header, std::size_t passed, const CsvRow& cells,
+                      const RowPrediction& prediction) {
+  std::string line = "{";
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    line += (i > 0 ? "," : "") + json_text(header[i]) + ":";
+    const bool is_number = i >= passed && header[i] != "status" && header[i] != "message";
+    const auto value = prediction.values.find(header[i]);
+    if (!is_number) {
+      line += is_number_column(header[i]) ? json_number_or_text(cells[i]) : json_text(cells[i]);
+    } else {
+      line += value == prediction.values.end() ? "null" : to_text(value->second);
+    }
+  }
+  return line + "}\n";
+}
+
+int predict_table(const PredictOptions& options, const Session& session) {
+  const int jobs = parse_jobs(options.jobs);
+  const Format format = parse_format(options.format);
+  CsvReader table(options.table);
+  const TableLayout& layout = recognise_table(table.header(), options.table);
+  check_not_same_file(options.table, options.output);
+  OutputFile output(options.output);
+  const std::vector<std::size_t> passed = passed_columns(table.header(), layout);
+  CsvRow header = pick(table.header(), passed);
+  header.insert(header.end(), layout.added.begin(), layout.added.end());
+  const bool streams = format == Format::kCsv || format == Format::kJson;  // others need all rows
+  std::vector<CsvRow> rows_written = {header};
+  if (format == Format::kCsv) output.write(to_csv(header));
+
+  std::size_t rows = 0;
+  std::size_t failed = 0;
+  {
+    Progress progress(session, "predicting");
+    double before_block = 0;
+    const auto sink = [&](const CsvRow& row, const RowPrediction& prediction) {
+      CsvRow cells = pick(row, passed);
+      append_prediction(layout, prediction, cells);
+      if (format == Format::kJson) {
+        output.write(json_line(header, passed.size(), cells, prediction));
+      } else if (streams) {
+        output.write(to_csv(cells));
+      } else {
+        rows_written.push_back(std::move(cells));
+      }
+      ++rows;
+      if (!prediction.error.empty()) ++failed;
+      before_block = table.consumed();
+    };
+    const auto show = [&](double share) {
+      progress.update(before_block + share * (table.consumed() - before_block));
+    };
+    const auto predict_rows = [&table](auto&& batch) {
+      CsvRow row;
+      std::string problem;
+      while (table.next(row, problem)) batch.add(std::move(row), problem);
+      batch.finish();
+    };
+    if (layout.kind == TableKind::kModels) {
+      const RowReader reader(layout, table.header(), row_defaults(options.model));
+      predict_rows(BatchPredictor(reader, session.predict, jobs, sink, show));
+    } else if (layout.kind == TableKind::kServing) {
+      predict_rows(ServingBatch(table.header(), session.predict, row_defaults(options.model), jobs,
+                                sink, show));
+    } else if (layout.kind == TableKind::kPower) {
+      predict_rows(PowerBatch(table.header(), options.model.set, sink));
+    } else {
+      predict_rows(
+          KernelBatch(kernel_answer(layout, table.header(), options.kernels, options.model.set),
+                      jobs, sink, show));
+    }
+  }
+  if (!streams) output.write(rows_text(rows_written, format));
+  output.finish();
+  session.detail(std::to_string(rows) + " rows of kind " + layout.name);
+  if (failed == 0) return kSuccess;
+  session.say("foretell: " + std::to_string(failed) + " of " + std::to_string(rows) +
+              " rows failed; their column 'message' says why");
+  return kOutsideTolerance;
+}
+
+}  // namespace
+
+void add_predict_command(CLI::App& app, Session& session) {
+  const auto options = std::make_shared<PredictOptions>();
+  CLI::App* command = app.add_subcommand("predict", "Predict every row of a table");
+  command->footer(
+      "The table is CSV, also compressed as .csv.gz; \"-\" is standard input. Columns are added, "
+      "in\n"
+      "place of older ones of these names (pred_..., status, message), and no others are changed; "
+      "a\n"
+      "row that fails keeps its place with status=error and a message.\n"
+      "Example:\n"
+      "  printf 'system,workload,batch,seq_len,compute_dtype\\n"
+      "inf2.xlarge,bert-base-uncased,8,128,bf16\\n' | foretell predict -");
+  command->add_option("table", options->table, "the table")->required();
+  command
+      ->add_option("-o,--output", options->output, "file for the result (default: standard output)")
+      ->type_name("FILE");
+  command
+      ->add_option("--format", options->format,
+                   "csv (default), json: an object per line, table or md")
+      ->type_name("FORM");
+  command->add_option("--jobs", options->jobs, "processes (default: one per processor)")
+      ->type_name("N");
+  add_model_options(*command, options->model);
+  add_kernel_options(*command, options->kernels);
+  command->callback([options, &session] {
+    session.action = [options, &session] { return predict_table(*options, session); };
+  });
+}
+
+}  // namespace foretell

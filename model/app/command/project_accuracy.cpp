@@ -1,0 +1,196 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+
+#include "hw/spec/cpu/cpu_catalog.hpp"
+#include "hw/spec/gpu/gpu_catalog.hpp"
+#include "model/app/command/calibrate/cpu_records.hpp"
+#include "model/app/command/table_accuracy.hpp"
+#include "model/base/data_root.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "reports/record/text_file.hpp"
+
+namespace foretell {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kDataVariable = "FORETELL_DATA";
+constexpr const char* kCpuDevice = "amd-epyc";
+
+struct ProjectTable {
+  const char* file;
+  const char* name;     // of its totals
+  const char* prefix;   // of the classes of its rows
+  const char* device;   // column; "": kCpuDevice
+  const char* dtype;    // column
+  const char* classes;  // column; "": the prefix alone
+  bool held_out;        // are its rows divided one by one?
+  const char* where;    // rows that count; "": all
+};
+
+constexpr ProjectTable kPublished[] = {
+    {"neuron_models_measured.csv", "networks on Neuron", "network, ", "system", "compute_dtype",
+     "family", false,
+     "system=inf2.xlarge,inf2.8xlarge,inf2.24xlarge,inf2.48xlarge,trn1.2xlarge,trn1.32xlarge"},
+    {"gpu_gemm.csv.gz", "GPU products", "product", "gpu", "dtype", "", true, ""},
+    {"gpu_attention.csv.gz", "GPU attention", "attention, ", "gpu", "dtype", "phase", true, ""},
+    {"gpu_collectives.csv.gz", "GPU collectives", "collective, ", "gpu", "dtype", "op", true, ""},
+    {"gpu_operators_fp32.csv.gz", "GPU operators", "operator, ", "gpu", "dtype", "op", true, ""},
+    {"gpu_layers_fp16.csv.gz", "GPU operators of layers", "in a layer, ", "gpu", "dtype", "op",
+     true, ""},
+    {"gpu_quantise.csv.gz", "GPU quantising", "operator, ", "gpu", "dtype", "op", true, ""}};
+constexpr ProjectTable kNetworks = {"calib/validate/gpu_networks.csv",
+                                    "networks on GPUs",
+                                    "network, ",
+                                    "system",
+                                    "compute_dtype",
+                                    "phase",
+                                    false,
+                                    ""};
+constexpr ProjectTable kCpu = {"calib/data/amd-epyc-zen4-vm/measurements.jsonl.gz",
+                               "CPU operators",
+                               "",
+                               "",
+                               "dtype",
+                               "class",
+                               true,
+                               ""};
+
+// As the project spells it; rows of networks name systems.
+std::string device_name(const std::string& cell) {
+  static const GpuCatalog kCatalog;
+  return kCatalog.has_system(cell) ? kCatalog.find_system(cell) : cell;
+}
+
+// Was the file measured on a machine like `system`?
+void check_same_machine(const std::string& path, const std::string& system) {
+  InputFile file(path);
+  std::string line;
+  file.read_line(line);
+  const std::string measured = parse_measurement(line, path + ":1").provenance.machine;
+  const CpuSystemSpec spec = CpuCatalog().load(system.empty() ? "host" : system).spec;
+  const std::string here =
+      fmt::format("{} ({}), {} cores", spec.device.name, spec.device.architecture, spec.cores);
+  if (system.empty() && !starts_with(measured, here)) {
+    throw UserError(
+        fmt::format("measured on {}, and this machine is {}; --on names a system that "
+                    "is like the measured one",
+                    measured, here));
+  }
+}
+
+// Adds up the reports of tables.
+class ProjectReport {
+ public:
+  explicit ProjectReport(std::size_t worst) : worst_(worst) {
+    report_.group_columns = {"device", "dtype", "class"};
+  }
+
+  void add(const ProjectTable& table, AccuracyReport part) {
+    const auto group_of = [&](const std::vector<std::string>& cells) {
+      std::size_t at = 0;
+      const auto next = [&](const char* column) {
+        return *column == '\0' ? std::string() : cells.at(at++);
+      };
+      const std::string device = next(table.device);
+      const std::string dtype = next(table.dtype);
+      return std::vector<std::string>{device.empty() ? kCpuDevice : device_name(device), dtype,
+                                      table.prefix + next(table.classes)};
+    };
+    for (AccuracyRow& row : part.groups) {
+      row.group = group_of(row.group);
+      report_.groups.push_back(std::move(row));
+    }
+    for (AccuracyRow& row : part.overall) {
+      row.quantity = fmt::format("{}: {}", table.name, row.quantity);
+      report_.overall.push_back(std::move(row));
+    }
+    for (auto* samples : {&part.samples, &part.worst}) {
+      for (Sample& sample : *samples) sample.group = group_of(sample.group);
+    }
+    for (Sample& sample : part.worst) {
+      sample.row = fs::path(table.file).filename().string() + ": " + sample.row;
+    }
+    const auto append = [](auto& to, auto& from) {
+      to.insert(to.end(), std::make_move_iterator(from.begin()),
+                std::make_move_iterator(from.end()));
+    };
+    append(report_.samples, part.samples);
+    append(report_.worst, part.worst);
+    report_.rows += part.rows;
+    report_.failed += part.failed;
+    report_.refused += part.refused;
+    for (const std::string& note : part.notes) this->note(table, note);
+  }
+
+  void note(const ProjectTable& table, const std::string& text) {
+    report_.notes.push_back(std::string(table.name) + ": " + text);
+  }
+
+  AccuracyReport finish() {
+    const auto error = [](const Sample& sample) { return relative_error(sample.comparison); };
+    std::stable_sort(
+        report_.worst.begin(), report_.worst.end(),
+        [&](const Sample& a, const Sample& b) { return std::abs(error(a)) > std::abs(error(b)); });
+    if (report_.worst.size() > worst_) report_.worst.resize(worst_);
+    std::stable_sort(report_.groups.begin(), report_.groups.end(),
+                     [](const AccuracyRow& a, const AccuracyRow& b) { return a.group < b.group; });
+    return std::move(report_);
+  }
+
+ private:
+  std::size_t worst_;
+  AccuracyReport report_;
+};
+
+}  // namespace
+
+AccuracyReport accuracy_of_project(const AccuracyQuestion& question, const Session& session) {
+  if (!question.by.empty() || !question.where.empty() || question.latest) {
+    throw UserError(
+        "--all groups by device, data type and class; --by, --where and --latest are "
+        "of single tables");
+  }
+  ProjectReport report(question.worst);
+  const auto add = [&](const ProjectTable& table, const fs::path& path) {
+    AccuracyQuestion one = question;
+    one.table = path.string();
+    one.held_out = table.held_out;
+    if (*table.where != '\0') one.where.emplace_back(table.where);
+    one.system.clear();
+    for (const char* column : {table.device, table.dtype, table.classes}) {
+      if (*column != '\0') one.by.emplace_back(column);
+    }
+    report.add(table, accuracy_of_table(one, session));
+  };
+  const char* folder = std::getenv(kDataVariable);
+  for (const ProjectTable& table : kPublished) {
+    const fs::path path = fs::path(folder == nullptr ? "" : folder) / table.file;
+    if (folder != nullptr && *folder != '\0' && fs::exists(path)) {
+      add(table, path);
+    } else {
+      report.note(table,
+                  fmt::format("left out; {} names no folder with {}", kDataVariable, table.file));
+    }
+  }
+  add(kNetworks, data_root() / kNetworks.file);
+  const fs::path cpu = data_root() / kCpu.file;
+  try {
+    check_same_machine(cpu.string(), question.system);
+    AccuracyQuestion one = question;
+    one.table = cpu.string();
+    one.held_out = true;
+    one.by = {kCpu.dtype, kCpu.classes};
+    report.add(kCpu, accuracy_of_table(one, session));
+  } catch (const UserError& error) {
+    report.note(kCpu, std::string("left out; ") + error.what());
+  }
+  return report.finish();
+}
+
+}  // namespace foretell

@@ -1,0 +1,89 @@
+#include "model/app/command/report/report_output.hpp"
+
+#include <utility>
+
+#include "calib/validate/accuracy_report.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "reports/render/answer.hpp"
+#include "reports/render/html_report.hpp"
+#include "reports/render/record_text.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr const char* kNoPrediction = "There are no predictions.\n";
+
+std::string verdict_text(const Judgement& judgement) {
+  return judgement.verdict + (judgement.close ? ", too close to call" : "");
+}
+
+std::string why_text(const JudgedClaim& judged) {
+  const std::string& note = judged.claim.note;
+  return judged.judgement.why + (note.empty() ? "" : ". " + note);
+}
+
+Table claim_table(const std::vector<JudgedClaim>& claims) {
+  Table table;
+  table.columns = {{"claim"}, {"source"}, {"verdict"}, {"predicted"}, {"needs"}, {"why"}};
+  for (const JudgedClaim& judged : claims) {
+    table.rows.push_back({judged.claim.says, judged.claim.source, verdict_text(judged.judgement),
+                          judged.judgement.predicted, judged.judgement.needs, why_text(judged)});
+  }
+  return table;
+}
+
+std::string markdown(const ReportContent& content) {
+  std::string text;
+  if (!content.title.empty()) text += "# " + markdown_text(content.title) + "\n\n";
+  for (const std::string& sentence : answer_of(content)) text += markdown_text(sentence) + "\n\n";
+  if (!content.about.empty()) text += markdown_text(content.about) + "\n\n";
+  if (!content.claims.empty()) text += render_markdown(claim_table(content.claims)) + "\n";
+  if (!content.records.empty()) {
+    text += comparison_markdown(compared(content.records), kOnDemand);
+  } else if (content.problems.empty()) {
+    text += kNoPrediction;
+  }
+  for (const std::string& problem : content.problems)
+    text += "\nNot predicted: " + markdown_text(problem) + "\n";
+  return text;
+}
+
+std::string plain(const ReportContent& content, int width) {
+  std::string text;
+  for (const std::string& sentence : answer_of(content)) text += sentence + "\n";
+  if (!text.empty()) text += "\n";
+  if (!content.claims.empty()) text += render_text(claim_table(content.claims), width) + "\n";
+  if (!content.records.empty()) {
+    text += comparison_text(compared(content.records), kOnDemand, width);
+  } else if (content.problems.empty()) {
+    text += kNoPrediction;
+  }
+  for (const std::string& problem : content.problems) text += "\nnot predicted: " + problem + "\n";
+  return text;
+}
+
+std::string rendered_accuracy(const ReportContent& content, Format form, int width) {
+  const AccuracyReport report = accuracy_from_json(content.accuracy, content.title);
+  if (form == Format::kTable) return accuracy_text(report, width);
+  if (form == Format::kJson) return accuracy_json(report);
+  if (form == Format::kMarkdown)
+    return "# " + markdown_text(content.title) + "\n\n" + accuracy_markdown(report);
+  return rows_text(accuracy_rows(report), form);
+}
+
+}  // namespace
+
+Format report_format(const std::string& output, const std::string& format) {
+  return output == "-" ? parse_format(format) : format_of_file(output);
+}
+
+std::string rendered(const ReportContent& content, Format form, int width) {
+  if (form == Format::kHtml) return html_report(content);
+  if (!content.accuracy.empty()) return rendered_accuracy(content, form, width);
+  if (form == Format::kTable) return plain(content, width);
+  if (form == Format::kMarkdown) return markdown(content);
+  return records_text(content.records, form);
+}
+
+}  // namespace foretell

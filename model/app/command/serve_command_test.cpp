@@ -1,0 +1,173 @@
+// `foretell serve` as it is typed: what comes out, and what is refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "model/app/command/testing/command_runner.hpp"
+#include "reports/record/csv.hpp"
+#include "reports/record/testing/temporary_folder.hpp"
+
+namespace foretell {
+namespace {
+
+using ::testing::HasSubstr;
+
+CommandResult serve_with(std::vector<std::string> more) {
+  std::vector<std::string> line = {"serve", "--on", "h100-sxm-x8", "--workload", "Llama-3.1-8B"};
+  line.insert(line.end(), more.begin(), more.end());
+  return run_command(line);
+}
+
+const std::vector<std::string> kSmall = {"--concurrency", "4",  "--requests",   "12",
+                                         "--input-len",   "64", "--output-len", "8"};
+
+std::vector<std::string> small_and(std::vector<std::string> more) {
+  more.insert(more.begin(), kSmall.begin(), kSmall.end());
+  return more;
+}
+
+TEST(ServeCommand, GivesARecordOfItsSchema) {
+  const CommandResult outcome =
+      serve_with(small_and({"--format", "json", "--slo", "ttft.p99<=10s,tpot.p99<=1us"}));
+  ASSERT_EQ(outcome.code, 0) << outcome.messages;
+  const auto record = nlohmann::json::parse(outcome.result);
+  EXPECT_EQ(record["schema"], "foretell.serve/1");
+  EXPECT_EQ(record["context"]["scenario"]["concurrency"], "4");
+  const auto& summary = record["summary"];
+  for (const char* name : {"ttft_s", "tpot_s", "itl_s", "e2e_s"}) {
+    EXPECT_GT(summary[name]["mean"], 0) << name;
+    EXPECT_LE(summary[name]["p50"], summary[name]["p90"]) << name;
+    EXPECT_LE(summary[name]["p90"], summary[name]["p99"]) << name;
+  }
+  EXPECT_EQ(summary["requests"], 12);
+  EXPECT_EQ(summary["goodput_per_s"], 0);  // nobody makes a token in a microsecond
+  EXPECT_EQ(summary["keeps_slo"], false);
+  EXPECT_FALSE(record["timeline"].empty());
+  EXPECT_LT(summary["interval80"]["tpot_s.mean"][0], summary["tpot_s"]["mean"]);
+  EXPECT_EQ(
+      serve_with(small_and({"--format", "json", "--slo", "ttft.p99<=10s,tpot.p99<=1us"})).result,
+      outcome.result);
+}
+
+TEST(ServeCommand, WritesALinePerRequestAndATimeline) {
+  const TemporaryFolder folder;
+  const CommandResult lines =
+      serve_with(small_and({"--format", "jsonl", "--trace-out", folder.file("t.json")}));
+  ASSERT_EQ(lines.code, 0) << lines.messages;
+  EXPECT_EQ(std::count(lines.result.begin(), lines.result.end(), '\n'), 12);
+  std::ifstream file(folder.file("t.json"));
+  const auto trace = nlohmann::json::parse(file);
+  EXPECT_GT(trace["traceEvents"].size(), 12U);
+}
+
+TEST(ServeCommand, ReadsTraces) {
+  const TemporaryFolder folder;
+  const std::string trace =
+      folder.write("t.csv", "arrival_s,input_len,output_len\n0,100,5\n0.5,200,3\n");
+  const CommandResult outcome = serve_with({"--trace", trace});
+  EXPECT_EQ(outcome.code, 0) << outcome.messages;
+  EXPECT_THAT(outcome.result, HasSubstr("2 requests answered"));
+}
+
+TEST(ServeCommand, MoreBandwidthIsFaster) {
+  const auto tokens = [](const std::vector<std::string>& more) {
+    const CommandResult outcome = serve_with(small_and(more));
+    const auto record = nlohmann::json::parse(outcome.result);
+    return record["summary"]["output_tokens_per_s"].get<double>();
+  };
+  EXPECT_GT(tokens({"--format", "json", "--set", "device.hbm.bandwidth=6.7 TB/s"}),
+            1.1 * tokens({"--format", "json"}));
+}
+
+TEST(ServeCommand, SeparateWorkersAreJoinedByALink) {
+  const CommandResult outcome =
+      serve_with(small_and({"--prefill", "tp=1,workers=2", "--decode", "tp=2,workers=1"}));
+  EXPECT_EQ(outcome.code, 0) << outcome.messages;
+  EXPECT_THAT(outcome.result, HasSubstr("12 requests answered"));
+}
+
+TEST(ServeCommand, AQueueThatGrowsIsNamedWithTheRateThatIsStable) {
+  const CommandResult outcome = serve_with(
+      {"--rate", "1e9", "--requests", "400", "--input-len", "2000", "--output-len", "20"});
+  EXPECT_EQ(outcome.code, 0) << outcome.messages;
+  EXPECT_THAT(outcome.result, HasSubstr("largest rate that is stable is about"));
+}
+
+struct Refusal {
+  std::vector<std::string> arguments;
+  const char* message;
+};
+
+TEST(ServeCommand, SaysWhatIsWrongAndWhatWouldBeRight) {
+  const TemporaryFolder folder;
+  const std::string head = "arrival_s,input_len,output_len\n";
+  const std::vector<Refusal> refusals = {
+      {{"--input-len", "64", "--output-len", "8"}, "no load: give one of --concurrency"},
+      {small_and({"--rate", "1"}), "several loads"},
+      {{"--concurrency", "4"}, "--input-len and --output-len"},
+      {small_and({"--engine", "vlm"}), "nearest is 'vllm'"},
+      {small_and({"--slo", "ttfb.p99<=1s"}), "nearest is 'ttft'"},
+      {small_and({"--tp", "16"}), "16"},
+      {small_and({"--tp", "4", "--dp", "4"}), "lower --dp or --tp"},
+      {small_and({"--prefill", "tp=1"}), "belong together"},
+      {small_and({"--prefill", "tp=1", "--decode", "tpp=1"}), "nearest is 'tp'"},
+      {small_and({"--prefill", "tp=1", "--decode", "tp=1", "--decode-on", "h200-sxm-x8"}),
+       "state the rate of the link"},
+      {small_and({"--router", "random"}), "round-robin"},
+      {small_and({"--speculate", "3"}), "acceptance=0.7"},
+      {small_and({"--arrivals", "x", "--kv-fraction", "2"}), "--kv-fraction"},
+      {{"--concurrency", "1", "--input-len", "200000", "--output-len", "8"},
+       "longer than the context"},
+      {{"--rate", "1", "--arrivals", "sometimes", "--input-len", "1", "--output-len", "1"},
+       "poisson, uniform, gamma:CV"},
+      {{"--trace", folder.write("a.csv", head + "1,5,5\n0,5,5\n")}, "a.csv:3: arrival 0 is before"},
+      {{"--trace", folder.write("b.csv", head + "0,0,5\n")}, "b.csv:2: input_len 0"},
+      {{"--trace", folder.write("c.csv", head + "0,5,1000000000\n")}, "output_len 1000000000"},
+      {{"--trace", folder.write("d.csv", head + "0,300000,5\n")}, "request 1 of the trace"},
+      {small_and({"--warm-up", "12"}), "leaves none of 12"},
+      {small_and({"--format", "yaml"}), "unknown format 'yaml'"},
+      {small_and({"--set", "engine.host.perstep=1 ms"}), "per_step"},
+  };
+  for (const Refusal& refusal : refusals) {
+    const CommandResult outcome = serve_with(refusal.arguments);
+    EXPECT_EQ(outcome.code, 2) << refusal.message;
+    EXPECT_THAT(outcome.messages, HasSubstr(refusal.message));
+  }
+  EXPECT_THAT(run_command({"serve", "--on", "h100-sxm", "--workload", "Llama-3.1-70B",
+                           "--concurrency", "1", "--input-len", "1", "--output-len", "1"})
+                  .messages,
+              HasSubstr("leave no memory for KV blocks"));
+  EXPECT_THAT(run_command({"serve", "--on", "h100-sxm", "--workload", "bert-base-uncased",
+                           "--concurrency", "1", "--input-len", "1", "--output-len", "1"})
+                  .code,
+              2);
+}
+
+TEST(ServeCommand, TablesOfServedPointsArePredictedRowByRow) {
+  const TemporaryFolder folder;
+  const std::string table =
+      folder.write("t.csv",
+                   "model,gpu,framework,precision,mode,isl,osl,concurrency,tp,ttft_ms,tpot_ms\n"
+                   "Llama-3.1-8B,h100_sxm,vllm,bf16,agg,256,16,2,1,30,7\n"
+                   "Llama-3.1-8B,h100_smx,vllm,bf16,agg,256,16,2,1,30,7\n"
+                   "Llama-3.1-8B,h100_sxm,vllm,bf16,agg,256,16,,1,30,7\n");
+  const CommandResult outcome = run_command({"predict", table, "-o", folder.file("o.csv")});
+  EXPECT_EQ(outcome.code, 1);
+  CsvReader out(folder.file("o.csv"));
+  CsvRow row;
+  ASSERT_TRUE(out.next(row));
+  EXPECT_EQ(row[*out.column("status")], "ok") << row[*out.column("message")];
+  EXPECT_NEAR(std::stod(row[*out.column("pred_tpot_ms")]), 7, 2);
+  EXPECT_LT(std::stod(row[*out.column("pred_ttft_ms_lo")]),
+            std::stod(row[*out.column("pred_ttft_ms")]));
+  ASSERT_TRUE(out.next(row));
+  EXPECT_THAT(row[*out.column("message")], HasSubstr("nearest is 'h100_sxm'"));
+  ASSERT_TRUE(out.next(row));
+  EXPECT_THAT(row[*out.column("message")], HasSubstr("concurrency: is empty"));
+}
+
+}  // namespace
+}  // namespace foretell

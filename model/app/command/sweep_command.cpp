@@ -1,0 +1,271 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <functional>
+#include <map>
+#include <memory>
+
+#include "model/app/command/commands.hpp"
+#include "model/app/command/study_progress.hpp"
+#include "model/app/request/parallel_predict.hpp"
+#include "model/app/request/request_fields.hpp"
+#include "model/app/study/search/front_search.hpp"
+#include "model/app/study/what_if/study_check.hpp"
+#include "model/app/study/what_if/study_run.hpp"
+#include "model/app/study/what_if/study_table.hpp"
+#include "model/app/terminal/output.hpp"
+#include "model/base/errors.hpp"
+#include "reports/record/text_file.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr double kMaxTask = 1e6;  // s
+constexpr std::int64_t kMaxShown = 1'000'000;
+constexpr int kSignalled = 128;  // + signal: the exit code of what a signal ended, by convention
+
+struct SweepOptions {
+  std::string study;
+  std::string store = ":memory:";
+  std::string jobs;
+  std::string time_limit = "300";
+  std::string log;
+  std::string top = "30";
+  bool resume = false;
+  OutputOptions output;
+};
+
+volatile std::sig_atomic_t stop_signal = 0;
+void note_signal(int number) { stop_signal = number; }
+
+// While one exists, Ctrl-C and SIGTERM set a flag. The second one ends the process at once.
+class StopSignals {
+ public:
+  StopSignals() {
+    stop_signal = 0;
+    for (std::size_t i = 0; i < kSignals.size(); ++i) {
+      struct sigaction action = {};
+      action.sa_handler = note_signal;
+      action.sa_flags = static_cast<int>(SA_RESETHAND);
+      sigaction(kSignals.at(i), &action, &before_.at(i));
+    }
+  }
+  ~StopSignals() {
+    for (std::size_t i = 0; i < kSignals.size(); ++i)
+      sigaction(kSignals.at(i), &before_.at(i), nullptr);
+  }
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+ private:
+  static constexpr std::array<int, 2> kSignals = {SIGINT, SIGTERM};
+  std::array<struct sigaction, 2> before_{};
+};
+
+// Gives the numbers of a study that are not stored yet.
+class OpenNumbers {
+ public:
+  OpenNumbers(std::uint64_t points, std::vector<std::uint64_t> finished)
+      : points_(points), finished_(std::move(finished)) {}
+
+  std::size_t finished() const { return finished_.size(); }
+
+  bool next(std::uint64_t& number) {
+    for (; at_ < finished_.size() && finished_[at_] == number_; ++at_) ++number_;
+    if (number_ >= points_) return false;
+    number = number_++;
+    return true;
+  }
+
+ private:
+  std::uint64_t points_;
+  std::vector<std::uint64_t> finished_;  // in order
+  std::size_t at_ = 0;
+  std::uint64_t number_ = 0;
+};
+
+class SweepCommand {
+ public:
+  SweepCommand(const SweepOptions& options, const Session& session)
+      : options_(options),
+        session_(session),
+        study_(load_study(options.study)),
+        top_(static_cast<std::size_t>(parse_count("--top", options.top, 1, kMaxShown))),
+        format_(parse_format(options.output.format)) {}
+
+  int run() {
+    const double limit = parse_positive("--time-limit", options_.time_limit, kMaxTask);
+    const bool alone = !session_.cluster;
+    const int jobs = alone || !options_.jobs.empty() ? parse_jobs(options_.jobs) : 1;
+    if (options_.resume && options_.store == SweepOptions().store)
+      throw UserError("--resume needs the store that the study began in: --store FILE");
+    check_study(study_, defaults_);
+    basis_ = study_basis();
+    const StopSignals signals;
+    WorkerGroup workers(
+        [this](std::uint64_t number) {
+          return answer_point(study_, defaults_, session_.predict, number);
+        },
+        jobs, limit);
+    const std::unique_ptr<Cluster> cluster = alone ? nullptr : session_.cluster();
+    if (cluster != nullptr && cluster->rank() != 0) {
+      serve_sweep(workers, *cluster);
+      return kSuccess;
+    }
+    return coordinate(workers, cluster.get());
+  }
+
+ private:
+  int coordinate(WorkerGroup& workers, Cluster* cluster) {
+    SweepRunner runner(workers, cluster);  // first: whatever fails releases the other ranks
+    OutputFile output(options_.output.output);
+    StudyStore store(options_.store, StoreAccess::kWrite);
+    const StudyHead head = begin(store);
+    const bool kept = options_.store != SweepOptions().store;
+    StudyProgress progress(session_, options_.log, kept);
+    StudyRun study_run(study_, basis_, defaults_, store, head);
+    study_run.on_progress([&](const StudyCounts& counts) { progress.update(counts); });
+    study_run.on_failure(
+        [&](std::uint64_t number, const std::string& why) { progress.failed(number, why); });
+    if (study_.search) {
+      search(runner, study_run);
+    } else {
+      OpenNumbers numbers(head.points, store.finished(head));
+      study_run.counts().points = head.points;
+      study_run.counts().done = study_run.counts().reused = numbers.finished();
+      run_all(runner, study_run, [&](std::uint64_t& number) { return numbers.next(number); });
+    }
+    progress.finish(study_run.counts());
+    session_.say("foretell: " + counts_text(study_run.counts(), kept));
+    if (stop_signal != 0) {
+      session_.say("foretell: stopped; the same command goes on with the rest");
+      return kSignalled + stop_signal;
+    }
+    const StudyResults results = study_results(store, head);
+    deliver(store, results, output);
+    return results.failed > 0 ? kOutsideTolerance : kSuccess;
+  }
+
+  static void run_all(SweepRunner& runner, StudyRun& study_run,
+                      const std::function<bool(std::uint64_t&)>& next) {
+    const auto stop = [] { return stop_signal != 0; };
+    runner.run([&](std::size_t most) { return study_run.plan(next, most, stop); },
+               [&](const std::vector<SweepAnswer>& answers) { study_run.store(answers); }, stop);
+    study_run.flush();
+  }
+
+  // The points that the search asks for; those that are stored cost nothing, so that a search that
+  // was stopped takes the same way again.
+  void search(SweepRunner& runner, StudyRun& study_run) const {
+    FrontSearch search;
+    for (const StudyAxis& axis : study_.axes) search.sizes.push_back(axis.rows.size());
+    search.objectives = study_.objectives.size();
+    search.evaluations =
+        std::min(static_cast<std::uint64_t>(study_.search->evaluations), study_.points());
+    search.seed = study_.search->seed;
+    study_run.counts().points = search.evaluations;
+    std::map<std::uint64_t, std::vector<double>> known;
+    study_run.on_row([&](std::uint64_t number, const std::vector<double>& objectives) {
+      std::vector<double>& costs = known[number] = objectives;
+      for (std::size_t d = 0; d < costs.size(); ++d) {
+        if (study_.objectives[d].maximise) costs[d] = -costs[d];
+      }
+    });
+    search.evaluate = [&](const std::vector<GridPoint>& points) {
+      std::vector<std::uint64_t> numbers;
+      for (const GridPoint& point : points) numbers.push_back(point_number(study_, point));
+      std::size_t at = 0;
+      run_all(runner, study_run, [&](std::uint64_t& number) {
+        if (at == numbers.size()) return false;
+        number = numbers[at++];
+        return true;
+      });
+      std::vector<std::vector<double>> objectives;
+      if (stop_signal != 0) return objectives;
+      for (const std::uint64_t number : numbers) objectives.push_back(known.at(number));
+      return objectives;
+    };
+    search_front(search);
+  }
+
+  StudyHead begin(StudyStore& store) {
+    bool is_new = false;
+    const StudyHead wanted = study_head(study_, basis_);
+    if (options_.resume) {
+      const std::vector<StudyHead> known = store.studies();
+      if (std::none_of(known.begin(), known.end(),
+                       [&](const StudyHead& head) { return head.hash == wanted.hash; })) {
+        throw UserError(options_.store + ": holds nothing of this study as it is now (" +
+                        study_.name +
+                        "); it or the program has changed, or it is another store. Without "
+                        "--resume the study starts, and equal points are not computed again");
+      }
+    }
+    return store.begin(wanted, is_new);
+  }
+
+  void deliver(const StudyStore& store, const StudyResults& results, OutputFile& output) const {
+    if (format_ == Format::kTable) {
+      output.write(
+          as_shown(options_.output.output, study_text(results, top_, session_.result_width)));
+    } else if (format_ == Format::kJson) {
+      output.write(study_json_lines(store, results));
+    } else if (format_ == Format::kMarkdown) {
+      output.write(study_markdown(results));
+    } else {
+      output.write(rows_text(study_rows(store, results), format_));
+    }
+    output.finish();
+  }
+
+  const SweepOptions& options_;
+  const Session& session_;
+  Study study_;
+  std::size_t top_;
+  Format format_;
+  DefaultValue defaults_ = ParameterDefaults();
+  std::string basis_;
+};
+
+}  // namespace
+
+void add_sweep_command(CLI::App& app, Session& session) {
+  const auto options = std::make_shared<SweepOptions>();
+  CLI::App* command = app.add_subcommand("sweep", "Run a what-if study: many design points");
+  command->footer(
+      "Examples:\n"
+      "  foretell sweep workloads/scenarios/bandwidth-or-clock.yaml --store studies.sqlite\n"
+      "  mpirun -n 4 foretell sweep study.yaml --store studies.sqlite\n"
+      "Every point is stored as soon as it is done. A study that was stopped goes on when the "
+      "same\n"
+      "command is given again; docs/studies.md says how a study is written.");
+  command->add_option("study", options->study, "the study, a YAML file; - is standard input")
+      ->required();
+  command
+      ->add_option("--store", options->store,
+                   "SQLite file for the points; without it nothing is kept")
+      ->type_name("FILE");
+  command
+      ->add_option("--jobs", options->jobs,
+                   "processes (default: one per processor; under mpirun one per rank)")
+      ->type_name("N");
+  command
+      ->add_option("--time-limit", options->time_limit,
+                   "seconds that a point may take (default: 300)")
+      ->type_name("S");
+  command->add_flag("--resume", options->resume,
+                    "go on with a study that is in the store, and only with one that is");
+  command
+      ->add_option("--log", options->log,
+                   "write progress and failures to this file, for batch jobs")
+      ->type_name("FILE");
+  command->add_option("--top", options->top, "rows of the Pareto front to show (default: 30)")
+      ->type_name("N");
+  add_format_option(*command, options->output);
+  command->callback([options, &session] {
+    session.action = [options, &session] { return SweepCommand(*options, session).run(); };
+  });
+}
+
+}  // namespace foretell

@@ -1,0 +1,280 @@
+#include "model/app/command/table_accuracy.hpp"
+
+#include <fmt/format.h>
+
+#include <deque>
+#include <optional>
+#include <set>
+
+#include "calib/import/check_measurements.hpp"
+#include "calib/import/contradictions.hpp"
+#include "calib/validate/left_out_rows.hpp"
+#include "calib/validate/part.hpp"
+#include "model/app/command/calibrate/cpu_records.hpp"
+#include "model/app/request/parallel_predict.hpp"
+#include "model/app/tables/batch_predictor.hpp"
+#include "model/app/tables/held_out_rows.hpp"
+#include "model/app/tables/kernel_batch.hpp"
+#include "model/app/tables/power_rows.hpp"
+#include "model/app/tables/row_filter.hpp"
+#include "model/app/tables/sample_collector.hpp"
+#include "model/app/tables/serving_batch.hpp"
+#include "model/app/terminal/progress.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr const char* kTrusted = "use=yes";
+constexpr const char* kLatest = "latest=1";
+
+RowFilter filter_of(const AccuracyQuestion& question, const CsvRow& header) {
+  RowFilter filter;
+  if (has_column(header, "use") && !question.all_rows) filter.require(kTrusted, header);
+  if (question.latest) filter.require(kLatest, header);
+  for (const std::string& condition : question.where) filter.require(condition, header);
+  return filter;
+}
+
+// Rows that do not count, by what keeps them out.
+struct RowsOut {
+  std::size_t filtered = 0;  // by conditions, or because factors were fitted to them
+  std::size_t empty = 0;     // nothing was measured
+  LeftOutRows below_clock;   // a time of zero
+  LeftOutRows refused;       // a measurement that cannot be
+  LeftOutRows failed;        // no prediction
+};
+
+void add_notes(const RowsOut& out, const std::string& counts, AccuracyReport& report) {
+  report.notes.push_back(counts);
+  for (const std::string& text : out.refused.texts()) {
+    report.notes.push_back("does not count: " + text);
+  }
+  for (const std::string& text : out.below_clock.texts()) {
+    report.notes.push_back("does not count: " + text);
+  }
+  for (const std::string& text : out.failed.texts()) {
+    report.notes.push_back("without a prediction: " + text);
+  }
+}
+
+// Why nothing is left of `read` rows, and what to do.
+[[noreturn]] void refuse_empty(const AccuracyQuestion& question, std::size_t read,
+                               const std::string& conditions, const RowsOut& out) {
+  std::string text = question.table + ": no row counts";
+  if (read == 0) throw UserError(text + "; the table has no rows");
+  const auto add = [&text](std::size_t count, const std::string& why) {
+    if (count > 0) text += fmt::format("; {} {}", count, why);
+  };
+  add(out.filtered, out.filtered == 1 ? "is left out by" : "are left out by");
+  if (out.filtered > 0) {
+    text += " " + (conditions.empty() ? std::string("--held-out or --part") : conditions);
+    const bool by_use = conditions.find(kTrusted) != std::string::npos;
+    if (by_use) text += " (--all-rows takes rows of any use)";
+  }
+  add(out.empty, "without a measurement");
+  add(out.refused.count(), "with a measurement that cannot be");
+  add(out.below_clock.count(), "with a time of 0");
+  for (const LeftOutRows* rows : {&out.refused, &out.below_clock}) {
+    for (const std::string& reason : rows->texts()) text += "\n" + reason;
+  }
+  throw UserError(text);
+}
+
+class TableComparison {
+ public:
+  TableComparison(const AccuracyQuestion& question, const Session& session)
+      : question_(question),
+        table_(question.table),
+        layout_(recognise_table(table_.header(), question.table)),
+        filter_(filter_of(question, table_.header())),
+        held_out_(counting_rows()),
+        // Of a GPU whose factors are left out, no row took part in anything.
+        judges_interval_(question.kernels.held_out_device.empty()
+                             ? judges_interval_test(layout_, table_.header())
+                             : always()),
+        contradictions_(layout_, table_.header(), ImportRules{}.tolerance),
+        collector_(layout_, table_.header(), question.by),
+        progress_(session, "validating"),
+        session_(session) {}
+
+  AccuracyReport report() {
+    const auto sink = [this](const CsvRow& row, const RowPrediction& prediction) {
+      take(row, prediction);
+    };
+    const auto show = [this](double share) {
+      progress_.update(before_block_ + share * (table_.consumed() - before_block_));
+    };
+    if (layout_.kind == TableKind::kModels) {
+      const RowReader reader(layout_, table_.header(), row_defaults(question_.model));
+      predict_rows(BatchPredictor(reader, session_.predict, question_.jobs, sink, show));
+    } else if (layout_.kind == TableKind::kServing) {
+      predict_rows(ServingBatch(table_.header(), session_.predict, row_defaults(question_.model),
+                                question_.jobs, sink, show));
+    } else if (layout_.kind == TableKind::kPower) {
+      predict_rows(PowerBatch(table_.header(), question_.model.set, sink));
+    } else {
+      predict_rows(KernelBatch(
+          kernel_answer(layout_, table_.header(), question_.kernels, question_.model.set),
+          question_.jobs, sink, show));
+    }
+    collector_.drop(contradicted_);
+    if (collector_.samples().empty() && out_.failed.count() == 0) {
+      refuse_empty(question_, read_, filter_.text(), out_);
+    }
+    AccuracyReport report = build_report(collector_.samples(), question_.by, question_.worst);
+    report.rows = asked_;
+    report.failed = out_.failed.count();
+    report.refused = out_.refused.count() + contradicted_.size();
+    add_notes(out_,
+              fmt::format("{} of {} rows count{}{}", asked_, read_,
+                          filter_.text().empty() ? "" : ": ", filter_.text()),
+              report);
+    return report;
+  }
+
+ private:
+  static RowTest always() {
+    return [](const CsvRow&) { return true; };
+  }
+
+  // By --held-out and --part. The vault is closed unless it is named.
+  RowTest counting_rows() const {
+    if (!question_.part.empty()) {
+      return part_test(layout_, table_.header(), parse_part(question_.part));
+    }
+    if (question_.held_out) return held_out_test(layout_, table_.header());
+    if (layout_.kind != TableKind::kLayerKernels) return always();
+    const RowTest in_vault = part_test(layout_, table_.header(), Part::kVault);
+    return [in_vault](const CsvRow& row) { return !in_vault(row); };
+  }
+
+  template <class Batch>
+  void predict_rows(Batch&& batch) {
+    CsvRow row;
+    std::string problem;
+    while (table_.next(row, problem)) {
+      ++read_;
+      if (problem.empty() && !counts(row)) continue;
+      ++asked_;
+      lines_.push_back(table_.line());
+      batch.add(std::move(row), problem);
+    }
+    batch.finish();
+  }
+
+  // Does a row count? What it misses is noted.
+  bool counts(const CsvRow& row) {
+    const std::size_t line = table_.line();
+    if (!filter_.accepts(row) || !is_held_out(row)) {
+      ++out_.filtered;
+      return false;
+    }
+    try {
+      if (!collector_.is_measured(row)) {
+        ++out_.empty;
+        return false;
+      }
+    } catch (const UserError& error) {
+      if (collector_.is_below_clock(row)) {
+        out_.below_clock.add("a time of 0 is shorter than the clock of the measurement shows",
+                             line);
+      } else {
+        out_.refused.add(error.what(), line);
+      }
+      return false;
+    }
+    const std::vector<Contradiction> found = contradictions_.add(row, line);
+    if (found.empty()) return true;
+    std::string differences;
+    for (const Contradiction& one : found) {
+      differences += fmt::format("{}: {}; ", one.column, one.difference);
+      if (contradicted_.insert(one.line).second) --asked_;
+    }
+    out_.refused.add(differences + "neither counts", line);
+    return false;
+  }
+
+  // A row that cannot be read has no prediction, which says why.
+  bool is_held_out(const CsvRow& row) const {
+    try {
+      return held_out_(row);
+    } catch (const UserError&) {
+      return true;
+    }
+  }
+
+  void take(const CsvRow& row, const RowPrediction& prediction) {
+    const std::size_t line = lines_.front();
+    lines_.pop_front();
+    before_block_ = table_.consumed();
+    if (prediction.error.empty()) {
+      collector_.collect(row, line, prediction, judges_interval_(row));
+    } else {
+      out_.failed.add(prediction.error, line);
+    }
+  }
+
+  const AccuracyQuestion& question_;
+  CsvReader table_;
+  const TableLayout& layout_;
+  RowFilter filter_;
+  RowTest held_out_;
+  RowTest judges_interval_;
+  Contradictions contradictions_;
+  SampleCollector collector_;
+  Progress progress_;
+  const Session& session_;
+  RowsOut out_;
+  std::set<std::size_t> contradicted_;  // lines of rows that a later one contradicts
+  std::deque<std::size_t> lines_;       // of the rows that wait for their prediction
+  std::size_t read_ = 0;
+  std::size_t asked_ = 0;
+  double before_block_ = 0;
+};
+
+// The same of records of a CPU, or of a table that was made of them.
+AccuracyReport accuracy_of_records(const AccuracyQuestion& question, const Session& session) {
+  static const TableLayout& layout = recognise_table({"op", "dtype"}, question.table);
+  const CpuRecords records(question.table,
+                           {question.system, question.model.factors, question.model.set}, session);
+  RowFilter filter;
+  if (question.held_out) filter.require("held_out=yes", CpuRecords::header());
+  for (const std::string& condition : question.where) {
+    filter.require(condition, CpuRecords::header());
+  }
+  SampleCollector collector(layout, CpuRecords::header(), question.by);
+  std::size_t read = 0;
+  RowsOut out;
+  records.each([&](const CsvRow& row, std::size_t line, const RowPrediction& prediction) {
+    ++read;
+    if (filter.accepts(row)) {
+      collector.collect(row, line, prediction);
+    } else {
+      ++out.filtered;
+    }
+  });
+  const std::size_t asked = read - out.filtered;
+  if (asked == 0) refuse_empty(question, read, filter.text(), out);
+  AccuracyReport report = build_report(collector.samples(), question.by, question.worst);
+  report.rows = asked;
+  add_notes(out,
+            fmt::format("{} of {} points count{}{}", asked, read, filter.text().empty() ? "" : ": ",
+                        filter.text()),
+            report);
+  return report;
+}
+
+}  // namespace
+
+AccuracyReport accuracy_of_table(const AccuracyQuestion& question, const Session& session) {
+  const bool of_cpu = holds_cpu_measurements(question.table);
+  if (!of_cpu && !question.system.empty()) {
+    throw UserError("--on: rows of this table name their systems; leave it out");
+  }
+  if (of_cpu) return accuracy_of_records(question, session);
+  return TableComparison(question, session).report();
+}
+
+}  // namespace foretell

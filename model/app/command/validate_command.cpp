@@ -1,0 +1,175 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <filesystem>
+#include <foretell/version.hpp>
+#include <memory>
+
+#include "calib/validate/part.hpp"
+#include "model/app/command/commands.hpp"
+#include "model/app/command/kernel_options.hpp"
+#include "model/app/command/table_accuracy.hpp"
+#include "model/app/request/parallel_predict.hpp"
+#include "model/app/request/request_fields.hpp"
+#include "model/app/terminal/output.hpp"
+#include "model/app/terminal/request_options.hpp"
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr std::int64_t kMaxWorst = 1'000'000;
+constexpr double kMaxPercent = 1e6;
+
+struct ValidateOptions {
+  AccuracyQuestion question;
+  OutputOptions output;
+  bool all = false;
+  std::string worst = "10";
+  std::string max_mape;
+  std::string max_p90;
+  std::string max_bias;
+  std::string jobs;
+};
+
+void check_limits(const ValidateOptions& options) {
+  const auto check = [](const char* option, const std::string& limit) {
+    if (!limit.empty()) parse_positive(option, limit, kMaxPercent);
+  };
+  check("--max-mape", options.max_mape);
+  check("--max-p90", options.max_p90);
+  check("--max-bias", options.max_bias);
+}
+
+// "call_ms: MAPE 12.0 % is above 7.5 %" for every limit that is broken.
+std::vector<std::string> broken_limits(const ValidateOptions& options,
+                                       const AccuracyReport& report) {
+  std::vector<std::string> broken;
+  const auto check = [&](const char* option, const std::string& limit, const char* name,
+                         const AccuracyRow& row, double value) {
+    if (limit.empty()) return;
+    const double percent = parse_positive(option, limit, kMaxPercent);
+    if (value * 100 > percent) {
+      broken.push_back(
+          fmt::format("{}: {} {:.2f} % is above {} %", row.quantity, name, value * 100, percent));
+    }
+  };
+  for (const AccuracyRow& row : report.overall) {
+    check("--max-mape", options.max_mape, "MAPE", row, row.accuracy.mape);
+    check("--max-p90", options.max_p90, "p90", row, row.accuracy.p90);
+    check("--max-bias", options.max_bias, "absolute bias", row, std::abs(row.accuracy.bias));
+  }
+  return broken;
+}
+
+std::string render(const AccuracyReport& report, Format format, int width) {
+  if (format == Format::kTable) return accuracy_text(report, width);
+  if (format == Format::kJson) return accuracy_json(report);
+  if (format == Format::kMarkdown) return accuracy_markdown(report);
+  return rows_text(accuracy_rows(report), format);
+}
+
+// An opening of the vault is said and written down.
+void open_part(const AccuracyQuestion& question, const Session& session) {
+  if (question.table.empty()) throw UserError("--part: is of one table; leave it out with --all");
+  if (question.held_out) throw UserError("--part: says which rows count; leave out --held-out");
+  if (parse_part(question.part) != Part::kVault) return;
+  const std::string log =
+      (std::filesystem::path(kSourceDir) / "calib" / "validate" / "vault_openings.log").string();
+  log_vault_opening(log, std::string(kCommit), question.table);
+  session.say("foretell: the vault is opened for " + question.table + "; written down in " + log);
+}
+
+int validate(const ValidateOptions& options, const Session& session) {
+  const Format format = parse_format(options.output.format);
+  AccuracyQuestion question = options.question;
+  question.jobs = parse_jobs(options.jobs);
+  question.worst = static_cast<std::size_t>(parse_count("--worst", options.worst, 0, kMaxWorst));
+  check_limits(options);
+  if (question.table.empty() != options.all) {
+    throw UserError(options.all ? "give a table or --all, not both"
+                                : "give a table, or --all for one report of all measurements that "
+                                  "the project has");
+  }
+  if (!options.all) check_not_same_file(question.table, options.output.output);
+  if (!question.part.empty()) open_part(question, session);
+  OutputFile output(options.output.output);
+  const AccuracyReport report =
+      options.all ? accuracy_of_project(question, session) : accuracy_of_table(question, session);
+  const std::string text = render(report, format, session.result_width);
+  output.write(format == Format::kTable ? as_shown(options.output.output, text) : text);
+  output.finish();
+  if (format != Format::kTable && format != Format::kJson) {  // which have no place for them
+    for (const std::string& note : report.notes) session.say("foretell: " + note);
+  }
+  const std::vector<std::string> broken = broken_limits(options, report);
+  for (const std::string& limit : broken) session.say("foretell: outside tolerance: " + limit);
+  const bool all_count = report.failed == 0 && report.refused == 0;
+  return broken.empty() && all_count ? kSuccess : kOutsideTolerance;
+}
+
+}  // namespace
+
+void add_validate_command(CLI::App& app, Session& session) {
+  const auto options = std::make_shared<ValidateOptions>();
+  CLI::App* command =
+      app.add_subcommand("validate", "Compare predictions with a table of measurements");
+  command->footer(
+      "Rows count when their column 'use' says yes, if there is one (--all-rows: all of them).\n"
+      "Examples:\n"
+      "  foretell validate measured.csv --where system=inf2.xlarge --where family=encoder --latest "
+      "--by workload\n"
+      "  foretell validate measured.csv --max-mape 7.5 --max-p90 15 --max-bias 4\n"
+      "  foretell validate measurements.jsonl --held-out --by class\n"
+      "  foretell validate --all");
+  command->add_option("table", options->question.table,
+                      "CSV with measured columns, or records of a CPU (calibrate measure)");
+  command->add_flag(
+      "--all", options->all,
+      "one report of all measurements of the project: the tables in the folder "
+      "FORETELL_DATA, its networks on GPUs and its CPU, kernels on families held out");
+  command->add_option("--by", options->question.by, "columns to group by, with commas between")
+      ->type_name("COLUMN")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->take_all();
+  command
+      ->add_option("--where", options->question.where,
+                   "COLUMN=VALUE[,VALUE]: rows with one of these values; repeat for more columns")
+      ->type_name("CONDITION")
+      ->allow_extra_args(false)
+      ->take_all();
+  command->add_flag("--latest", options->question.latest, "the same as --where latest=1");
+  command->add_flag("--held-out", options->question.held_out,
+                    "GPU kernels and CPUs: only shape families that no factor was fitted to");
+  command
+      ->add_option("--part", options->question.part,
+                   "kernels of language models: rows of this part, fit, judge or vault (default: "
+                   "all but the vault)")
+      ->type_name("PART");
+  command
+      ->add_option("--on", options->question.system,
+                   "records of a CPU: the system that was measured (default: host)")
+      ->type_name("SYSTEM");
+  command->add_flag("--all-rows", options->question.all_rows, "also rows whose 'use' is not yes");
+  command
+      ->add_option("--worst", options->worst, "rows with the largest error to list (default: 10)")
+      ->type_name("N");
+  command->add_option("--max-mape", options->max_mape, "exit code 1 when MAPE is above, in percent")
+      ->type_name("PERCENT");
+  command->add_option("--max-p90", options->max_p90, "the same for the 90th percentile")
+      ->type_name("PERCENT");
+  command->add_option("--max-bias", options->max_bias, "the same for the absolute bias")
+      ->type_name("PERCENT");
+  command->add_option("--jobs", options->jobs, "processes (default: one per processor)")
+      ->type_name("N");
+  add_format_option(*command, options->output);
+  add_model_options(*command, options->question.model);
+  add_kernel_options(*command, options->question.kernels);
+  command->callback([options, &session] {
+    session.action = [options, &session] { return validate(*options, session); };
+  });
+}
+
+}  // namespace foretell

@@ -1,0 +1,169 @@
+// Token generation from a request to its record, on the real model.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "model/app/request/prediction.hpp"
+
+namespace foretell {
+namespace {
+
+Request gpt2() {
+  Request request;
+  request.system = "inf2.xlarge";
+  request.workload = "gpt2";
+  request.dtype = "bf16";
+  request.dp = 1;
+  request.input_len = 100;
+  request.output_len = 200;
+  return request;
+}
+
+double made_tokens(const RunRecord& record) {
+  double tokens = 0;
+  for (const GenerationRecord& step : record.generation) tokens += static_cast<double>(step.tokens);
+  return tokens;
+}
+
+double decode_seconds(const RunRecord& record) {
+  double seconds = 0;
+  for (const GenerationRecord& step : record.generation)
+    seconds += static_cast<double>(step.tokens) * step.step_s;
+  return seconds;
+}
+
+TEST(GenerationLaws, PrefillAndStepsAddUpToTheCall) {
+  for (const char* kv : {"bucket", "exact"}) {
+    Request request = gpt2();
+    request.kv = kv;
+    const RunRecord record = predict(request);
+    const RunSummary& summary = record.summary;
+    EXPECT_EQ(made_tokens(record), 199) << kv;  // the first token comes from the prefill
+    EXPECT_NEAR((*summary.ttft_s + decode_seconds(record)) / summary.call_s, 1, 1e-12) << kv;
+    EXPECT_NEAR(summary.throughput * summary.call_s, 200, 1e-9) << kv;
+    EXPECT_GT(*summary.tpot_s, 0) << kv;
+  }
+}
+
+TEST(GenerationLaws, InterpolatedStepsAreWithinATenthOfAPercentOfExecutedOnes) {
+  Request request = gpt2();
+  request.kv = "exact";
+  const RunRecord interpolated = predict(request);
+  request.exact = true;
+  const RunRecord executed = predict(request);
+  EXPECT_EQ(executed.generation.size(), 199U);
+  EXPECT_LT(interpolated.generation.size(), 20U);
+  EXPECT_NEAR(interpolated.summary.call_s / executed.summary.call_s, 1, 1e-3);
+  EXPECT_NEAR(*interpolated.summary.ttft_s / *executed.summary.ttft_s, 1, 1e-3);
+  EXPECT_NEAR(*interpolated.summary.tpot_s / *executed.summary.tpot_s, 1, 1e-3);
+}
+
+// One core stands for its group and a few layers for all of them; --exact executes every layer on
+// every core, with the collectives on the links.
+TEST(GenerationLaws, AGroupOfCoresIsWithinATenthOfAPercentOfAllOfThem) {
+  for (const int tp : {2, 8, 12}) {
+    Request request = gpt2();
+    request.system = "inf2.48xlarge";
+    request.tp = tp;
+    request.sequence_parallel = tp == 8;
+    const RunSummary one = predict(request).summary;
+    request.exact = true;
+    const RunSummary all = predict(request).summary;
+    EXPECT_NEAR(one.call_s / all.call_s, 1, 1e-3) << tp;
+    EXPECT_NEAR(*one.ttft_s / *all.ttft_s, 1, 1e-3) << tp;
+    EXPECT_NEAR(*one.tpot_s / *all.tpot_s, 1, 1e-3) << tp;
+  }
+}
+
+TEST(GenerationLaws, ReadingLessOfTheCacheIsNeverSlower) {
+  Request request = gpt2();
+  const RunRecord bucket = predict(request);
+  request.kv = "exact";
+  const RunRecord exact = predict(request);
+  EXPECT_LE(exact.summary.call_s, bucket.summary.call_s);
+  EXPECT_EQ(exact.summary.memory_used_bytes, bucket.summary.memory_used_bytes);
+}
+
+TEST(GenerationLaws, SamplingOnTheHostCostsACallAndACopyPerToken) {
+  Request request = gpt2();
+  request.set = {"device.host.copy_rate=1 GB/s", "factors.call_overhead=300 us"};
+  const RunSummary device = predict(request).summary;
+  request.sampling = "host";
+  const RunSummary host = predict(request).summary;
+  const double copy_s = 50257 * 2 / 1e9;  // the logits of one token in bf16
+  EXPECT_NEAR(*host.ttft_s - *device.ttft_s, copy_s, 1e-9);
+  EXPECT_NEAR(*host.tpot_s - *device.tpot_s, copy_s + 300e-6, 1e-9);
+  EXPECT_NEAR(host.call_s - device.call_s, 200 * copy_s + 199 * 300e-6, 1e-7);
+}
+
+TEST(GenerationLaws, ANarrowerCacheTakesLessMemory) {
+  Request request = gpt2();
+  const MemoryRecord bf16 = *predict(request).summary.memory;
+  for (const char* type : {"fp8", "int8"}) {
+    request.kv_dtype = type;
+    const MemoryRecord narrow = *predict(request).summary.memory;
+    EXPECT_EQ(narrow.kv_cache_bytes, bf16.kv_cache_bytes / 2) << type;
+    EXPECT_EQ(narrow.weights_bytes, bf16.weights_bytes) << type;
+  }
+}
+
+TEST(GenerationLaws, WeightsOfOneByteTakeLessMemoryThanTwo) {
+  Request request = gpt2();
+  const double bf16 = predict(request).summary.memory->weights_bytes;
+  for (const char* policy : {"int8-weights", "fp8-weights"}) {
+    request.dtype = policy;
+    EXPECT_LT(predict(request).summary.memory->weights_bytes, bf16) << policy;
+  }
+}
+
+Request llama(bool spread) {
+  Request request;
+  request.system = "inf2.48xlarge";
+  request.workload = "llama-3-8b";
+  request.dtype = "bf16";
+  request.tp = 8;
+  request.dp = 1;
+  request.input_len = 2048;
+  request.output_len = 2;
+  request.sequence_parallel = spread;
+  return request;
+}
+
+TEST(GenerationLaws, SpreadTokensChangeThePrefillAlone) {
+  const RunRecord whole = predict(llama(false));
+  const RunRecord spread = predict(llama(true));
+  EXPECT_TRUE(spread.context.scenario.sequence_parallel);
+  EXPECT_LT(*spread.summary.ttft_s, *whole.summary.ttft_s);
+  EXPECT_EQ(*spread.summary.tpot_s, *whole.summary.tpot_s);
+  EXPECT_LT(spread.summary.memory->activations_bytes, whole.summary.memory->activations_bytes);
+  EXPECT_EQ(spread.summary.memory->weights_bytes, whole.summary.memory->weights_bytes);
+}
+
+Request t5(std::int64_t input_len, std::int64_t output_len) {
+  Request request;
+  request.system = "inf2.24xlarge";
+  request.workload = "t5-3b";
+  request.dtype = "bf16";
+  request.tp = 8;
+  request.input_len = input_len;
+  request.output_len = output_len;
+  return request;
+}
+
+// The encoder gives no token: all of them, the first too, come from steps of the decoder, whose
+// cache holds the answer alone.
+TEST(GenerationLaws, EveryTokenOfAnEncoderDecoderTakesAStep) {
+  const RunRecord record = predict(t5(128, 84));
+  EXPECT_EQ(made_tokens(record), 83);
+  ASSERT_EQ(record.generation.size(), 1U);
+  EXPECT_EQ(record.generation[0].kv_len, 128);
+  EXPECT_NEAR((*record.summary.ttft_s + decode_seconds(record)) / record.summary.call_s, 1, 1e-12);
+  EXPECT_GT(*record.summary.ttft_s, *record.summary.tpot_s);
+  const RunRecord longer = predict(t5(512, 84));
+  EXPECT_GT(*longer.summary.ttft_s, *record.summary.ttft_s);
+  EXPECT_GT(*longer.summary.tpot_s, *record.summary.tpot_s);  // reads more of the prompt
+  EXPECT_EQ(longer.generation[0].kv_len, 128);
+}
+
+}  // namespace
+}  // namespace foretell

@@ -1,0 +1,153 @@
+// What a user can get wrong about networks on GPUs: every message says what to type instead.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/app/request/prediction.hpp"
+#include "model/base/errors.hpp"
+#include "reports/record/testing/message_of.hpp"
+
+namespace foretell {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+Request request_on(const std::string& system, const std::string& dtype) {
+  Request request;
+  request.system = system;
+  request.workload = "bert-base-uncased";
+  request.dtype = dtype;
+  return request;
+}
+
+std::string message(const Request& request) {
+  return message_of<UserError>([&] { predict(request); });
+}
+
+TEST(GpuBadInput, ATypeThatTheChipLacksNamesTheNearestThatWorks) {
+  EXPECT_THAT(message(request_on("t4", "bf16")),
+              AllOf(HasSubstr("NVIDIA T4"), HasSubstr("bf16"), HasSubstr("'fp16'")));
+  EXPECT_THAT(message(request_on("a100-sxm", "fp8")),
+              AllOf(HasSubstr("A100"), HasSubstr("fp8"), HasSubstr("'int8'")));
+  EXPECT_THAT(message(request_on("v100-sxm-16gb", "tf32")), HasSubstr("'fp32'"));
+  EXPECT_THAT(message(request_on("v100-sxm-16gb", "bf16-matmul")), HasSubstr("'fp16'"));
+}
+
+TEST(GpuBadInput, WhatIsNamedAsNearestWorks) {
+  EXPECT_GT(predict(request_on("t4", "fp16")).summary.call_s, 0);
+  EXPECT_GT(predict(request_on("t4", "int8-weights")).summary.call_s, 0);
+  EXPECT_GT(predict(request_on("a100-sxm", "int8")).summary.call_s, 0);
+  EXPECT_GT(predict(request_on("v100-sxm-16gb", "fp32")).summary.call_s, 0);
+}
+
+TEST(GpuBadInput, AKernelThatFitsNoSmNamesTheLimitAndWhatWorks) {
+  Request request = request_on("h100-sxm", "bf16");
+  request.set = {"device.sm.shared_memory_per_cta=1KiB"};
+  EXPECT_THAT(message(request), AllOf(HasSubstr("16x64"), HasSubstr("shared memory"),
+                                      HasSubstr("device.sm.shared_memory_per_cta=20KiB")));
+  request.set = {"device.sm.registers=2048"};
+  EXPECT_THAT(message(request), HasSubstr("--set device.sm.registers=6144"));
+  request.set = {"device.sm.shared_memory_per_cta=64KiB", "device.sm.registers=49152"};
+  EXPECT_GT(predict(request).summary.call_s, 0);
+}
+
+TEST(GpuBadInput, WithoutATypeAChipWithoutBf16TakesFp16AndSaysSo) {
+  const RunRecord record = predict(request_on("t4", ""));
+  EXPECT_EQ(record.context.dtype, "fp16");
+  EXPECT_THAT(record.context.notes, testing::Contains(HasSubstr("data type not stated: fp16")));
+}
+
+TEST(GpuBadInput, AModelThatDoesNotFitSaysTheSmallestSystemThatHoldsIt) {
+  Request request = request_on("h100-sxm", "bf16");
+  request.workload = "llama-3-70b";
+  request.input_len = 1024;
+  request.output_len = 128;
+  EXPECT_THAT(message(request), AllOf(HasSubstr("weights 13"), HasSubstr("more than its 74.5 GiB"),
+                                      HasSubstr("--on b200-sxm")));
+  request.system = "b200-sxm";
+  EXPECT_GT(predict(request).summary.call_s, 0);
+  request.batch = 100'000;
+  EXPECT_THAT(message(request), HasSubstr("lower --batch"));
+}
+
+TEST(GpuBadInput, MoreGpusThanTheSystemHas) {
+  Request request = request_on("h100-sxm", "bf16");
+  request.workload = "llama-3-8b";
+  request.input_len = 128;
+  request.output_len = 16;
+  request.tp = 2;
+  EXPECT_THAT(message(request), AllOf(HasSubstr("2 GPUs"), HasSubstr("h100-sxm has 1")));
+  request.tp = 0;
+  request.cores = 4;
+  EXPECT_THAT(message(request), HasSubstr("has 1 GPUs, not 4"));
+}
+
+TEST(GpuBadInput, HeadsAreSharedEvenly) {
+  Request request = request_on("h200-sxm-x8", "bf16");
+  request.workload = "llama-3-8b";
+  request.input_len = 128;
+  request.output_len = 2;
+  request.dp = 1;
+  request.tp = 3;
+  EXPECT_THAT(message(request), AllOf(HasSubstr("3 GPUs cannot share its 32 attention heads and 8"),
+                                      HasSubstr("--tp can be 1, 2, 4, 8")));
+  request.workload = "Qwen2.5-7B";  // 28 heads on 4 of keys: seven GPUs would need parts of one
+  request.tp = 7;
+  EXPECT_THAT(message(request), HasSubstr("--tp can be 1, 2, 4"));
+}
+
+TEST(GpuBadInput, Fp4NamesTheNearestTypeWhereThereIsNoPipeForIt) {
+  EXPECT_THAT(message(request_on("h100-sxm", "nvfp4")), HasSubstr("no pipe for nvfp4"));
+  EXPECT_THAT(message(request_on("h100-sxm", "nvfp4")), HasSubstr("'fp8'"));
+  EXPECT_THAT(message(request_on("a100-sxm", "nvfp4")), HasSubstr("'int8'"));
+  EXPECT_THAT(message(request_on("v100-sxm-16gb", "nvfp4")), HasSubstr("'int8'"));
+  EXPECT_THAT(message(request_on("b200-sxm", "fp4")), HasSubstr("type 'nvfp4'"));
+  EXPECT_THAT(message(request_on("inf2.xlarge", "nvfp4")), HasSubstr("nvfp4"));
+}
+
+TEST(GpuBadInput, StagesHaveToFitTheGpusAndTheLayers) {
+  Request request = request_on("h100-sxm-x8", "bf16");
+  request.workload = "llama-3-8b";
+  request.input_len = 128;
+  request.output_len = 16;
+  request.tp = 4;
+  request.pp = 4;
+  EXPECT_THAT(message(request), AllOf(HasSubstr("need 16 GPUs"), HasSubstr("--pp")));
+  request.tp = 1;
+  request.set = {"workload.layers=2"};
+  EXPECT_THAT(message(request), HasSubstr("its 2 layers make no 4 pipeline stages"));
+  request.pp = 2;
+  request.trace_file = "timeline.json";
+  EXPECT_THAT(message(request), HasSubstr("--trace"));
+}
+
+TEST(GpuBadInput, OptionsOfOtherMachinesAreRefused) {
+  Request request = request_on("h100-sxm", "bf16");
+  request.sdk = "2.21.0";  // of NeuronCores; TensorRT-LLM has no such release
+  EXPECT_THAT(message(request), AllOf(HasSubstr("--sdk"), HasSubstr("0.5 to 1.3")));
+  request = request_on("inf2.xlarge", "bf16");
+  request.launch = "stream";
+  EXPECT_THAT(message(request), HasSubstr("--launch"));
+  request = request_on("h100-sxm", "bf16");
+  request.l2 = "cold";
+  EXPECT_THAT(message(request), AllOf(HasSubstr("'cold'"), HasSubstr("rotate:N")));
+}
+
+TEST(GpuBadInput, FactorsThatAreNoFolderAndOverridesThatMatchNothing) {
+  Request request = request_on("h100-sxm", "bf16");
+  request.factors = "nowhere";
+  EXPECT_THAT(message(request), AllOf(HasSubstr("'nowhere'"), HasSubstr("'none'")));
+  request.factors = "";
+  request.set = {"device.hbm.bandwith=1 TB/s"};
+  EXPECT_THAT(message(request), HasSubstr("bandwidth"));
+  request.set = {"factors.lunch=1 us"};
+  EXPECT_THAT(message(request), HasSubstr("factors.launch"));
+}
+
+TEST(GpuBadInput, ASystemOfNoFamilyIsToldTheNearest) {
+  EXPECT_THAT(message(request_on("h100-sx", "bf16")), HasSubstr("h100-sxm"));
+  EXPECT_THAT(message(request_on("inf2.xlarg", "bf16")), HasSubstr("inf2.xlarge"));
+}
+
+}  // namespace
+}  // namespace foretell

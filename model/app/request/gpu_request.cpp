@@ -1,0 +1,256 @@
+#include "model/app/request/gpu_request.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "hw/spec/gpu/kernel_library.hpp"
+#include "model/app/request/refuse_option.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "model/mapping/gpu/gpu_precision.hpp"
+#include "model/mapping/gpu/narrow_activations.hpp"
+#include "model/predict/gemm_rows.hpp"
+#include "workloads/ir/routing.hpp"
+
+namespace foretell {
+namespace {
+
+void check_release(const Request& request) {
+  const KernelLibrary& library = kernel_libraries().of_networks("");
+  const std::string release(trim(request.sdk));
+  if (release.empty()) return;
+  if (library.first_release.empty()) {
+    throw UserError(
+        fmt::format("{}: --sdk '{}': of {} no difference between releases is known for networks; "
+                    "leave it out",
+                    request.system, release, library.name));
+  }
+  const bool is_last =
+      release == library.last_release || starts_with(release, library.last_release + ".");
+  const bool is_number = release.find_first_not_of("0123456789.") == std::string::npos;
+  const bool known = is_number && compare_releases(release, library.first_release) >= 0 &&
+                     (is_last || compare_releases(release, library.last_release) < 0);
+  if (known) return;
+  throw UserError(fmt::format(
+      "{}: --sdk '{}': for GPUs it is a release of {}, {} to {}; leave it out for the "
+      "newest",
+      request.system, release, library.name, library.first_release, library.last_release));
+}
+
+// Whether kernels for tokens read the cache once for all query heads that share it.
+bool shares_keys(const Request& request) {
+  const KernelLibrary& library = kernel_libraries().of_networks("");
+  const std::string release(trim(request.sdk));
+  return release.empty() || library.one_head.empty() ||
+         compare_releases(release, library.one_head_until) >= 0;
+}
+
+void check_gpu_options(const Request& request) {
+  refuse_option(request, request.pp > 1 && !request.trace_file.empty(), "--trace",
+                "shows one GPU, not the stages of a pipeline; leave it or --pp out");
+  check_release(request);
+  refuse_fields(request, "gpu");
+}
+
+// A name, or a file with one load per line.
+std::string routing_of(const std::string& asked) {
+  constexpr std::size_t kMaxLoads = 4096;
+  std::ifstream file(asked);
+  if (!file) return to_string(parse_routing(asked));
+  std::string loads;
+  std::size_t count = 0;
+  for (std::string line; std::getline(file, line) && count < kMaxLoads;) {
+    const std::string word(trim(line));
+    if (word.empty() || word.front() == '#') continue;
+    loads += (count++ == 0 ? "loads:" : ",") + word;
+  }
+  if (count == 0) throw UserError("experts: " + asked + " holds no load; write one per line");
+  return to_string(parse_routing(loads));
+}
+
+// --ep, --moe-tp and --attention-dp: what the one leaves open follows from the others.
+void resolve_expert_ranks(const ModelConfig& model, Request& request) {
+  if (!request.experts.empty()) request.experts = routing_of(request.experts);
+  const bool asks = request.ep + request.moe_tp + request.attention_dp > 0;
+  if (!asks) return;
+  if (model.parts_of_decoder.empty()) {
+    throw UserError(model.name +
+                    ": --ep, --moe-tp and --attention-dp are about decoders made of layers of "
+                    "experts; leave them out");
+  }
+  if (model.experts == 0 && request.ep + request.moe_tp > 0) {
+    throw UserError(model.name + ": has no experts; leave --ep and --moe-tp out");
+  }
+  const int ranks = request.tp * std::max(1, request.attention_dp);
+  if (request.ep == 0) request.ep = request.moe_tp > 0 ? std::max(1, ranks / request.moe_tp) : 1;
+  if (request.moe_tp > 0 && request.ep * request.moe_tp != ranks) {
+    throw UserError(fmt::format(
+        "{}: --ep {} times --moe-tp {} must be the {} GPUs of a copy (--tp times --attention-dp)",
+        model.name, request.ep, request.moe_tp, ranks));
+  }
+  if (request.batch < request.attention_dp) {
+    throw UserError(fmt::format("{}: --attention-dp {} needs as many sequences; raise --batch",
+                                model.name, request.attention_dp));
+  }
+}
+
+void resolve_gpus(GpuRequest& resolved) {
+  Request& request = resolved.request;
+  const GpuSystemSpec& spec = resolved.system.spec;
+  if (request.cores > spec.devices) {
+    throw UserError(
+        fmt::format("cores: {} has {} GPUs, not {}; lower --cores or name a larger "
+                    "system",
+                    spec.id, spec.devices, request.cores));
+  }
+  if (request.tp == 0) request.tp = 1;
+  if (request.pp == 0) request.pp = 1;
+  resolve_expert_ranks(resolved.model, request);
+  const int usable = request.cores > 0 ? request.cores : spec.devices;
+  const int copies = request.dp > 0 ? request.dp : 1;
+  const std::int64_t per_copy =
+      std::int64_t{request.tp} * std::max(1, request.attention_dp) * request.pp;
+  const std::int64_t needed = per_copy * copies;
+  if (needed > usable) {
+    throw UserError(fmt::format(
+        "{} {} of {} {} need {} GPUs, but {} has {}; lower --dp{} or --tp, "
+        "or name a larger system",
+        copies, copies == 1 ? "copy" : "copies", per_copy, per_copy == 1 ? "GPU" : "GPUs", needed,
+        spec.id, usable, request.pp > 1 ? ", --pp" : ""));
+  }
+  if (request.dp == 0) request.dp = default_copies(usable, static_cast<int>(per_copy));
+  resolved.serving = Serving{request.batch, request.dp, request.in_flight};
+  if (request.pp > 1 && requests_in_flight(resolved.serving) <= request.dp) {
+    resolved.notes.emplace_back(
+        "one request in flight per copy: its pipeline stages work one after the other; --in-flight "
+        "keeps them busy");
+  }
+}
+
+// Libraries for GPUs give every rank as many heads as the others.
+// Heads of keys are divided, or each of them is held by the same number of ranks.
+void check_heads(const GpuRequest& resolved) {
+  const std::int64_t heads = resolved.model.heads;
+  const std::int64_t key_heads = std::max<std::int64_t>(1, resolved.model.kv_heads);
+  const auto fits = [&](std::int64_t ranks) {
+    return heads % ranks == 0 && (key_heads % ranks == 0 || ranks % key_heads == 0);
+  };
+  if (resolved.request.tp <= 1 || fits(resolved.request.tp)) return;
+  std::vector<int> degrees;
+  for (int ranks = 1; ranks <= resolved.system.spec.devices; ++ranks) {
+    if (fits(ranks)) degrees.push_back(ranks);
+  }
+  const std::string of_keys =
+      heads == key_heads ? "" : fmt::format(" and {} of keys and values", key_heads);
+  throw UserError(fmt::format(
+      "{}: {} GPUs cannot share its {} attention heads{} evenly; --tp can be {}",
+      resolved.model.name, resolved.request.tp, heads, of_keys, fmt::join(degrees, ", ")));
+}
+
+// Overrides that this call is not computed from.
+void note_unread(const Request& request, GpuRequest& resolved) {
+  const bool sustained = request.clock == "sustained";
+  const bool streams = request.launch == "stream";
+  const auto note = [&](const char* path, bool is_read, const char* why) {
+    for (const Parameter& parameter : resolved.system.parameters) {
+      if (parameter.path == path && parameter.overridden && !is_read)
+        resolved.notes.push_back(std::string(path) + " " + why);
+    }
+  };
+  note("device.clock.base", false,
+       "bounds no time: rates are those of device.clock.boost, and device.sustained_rate is what "
+       "the power limit leaves of it");
+  note("device.hbm.latency", false,
+       "bounds no time: what kernels see of it is fitted; set factors.prologue");
+  note("device.power_watts", sustained,
+       "counts with --clock sustained: a short burst is not limited by it");
+  note("device.stream_floor", streams, "counts with --launch stream");
+  note("device.sustained_rate", sustained, "counts with --clock sustained");
+  const bool on_vector_pipe = resolved.precision.matmul_compute == DType::kFp32;
+  for (const char* path : {"device.vector_rate.fp32", "device.vector_rate.fp16",
+                           "device.vector_rate.bf16", "device.vector_limit"}) {
+    note(path, on_vector_pipe,
+         "counts where products run on the vector pipe (--dtype fp32): other kernels are bound by "
+         "memory, special functions or their latencies before it");
+  }
+  const bool narrow = size_of(resolved.precision.matmul_compute) < Bytes(2);
+  if (narrow && request.input_len > 0 && request.kv_dtype.empty()) {
+    resolved.notes.emplace_back(
+        "the KV cache is in " + std::string(to_string(resolved.precision.kv_cache)) +
+        ": --kv-dtype fp8 or int8 halves it, as published figures in narrow types have it");
+  }
+  if (request.context > 0) {
+    resolved.notes.emplace_back(
+        "--context changes nothing on GPUs: the cache grows with the tokens, nothing is compiled "
+        "for a length");
+  }
+}
+
+}  // namespace
+
+GpuFactors factors_of(const GpuRequest& resolved) {
+  return GpuFactors(resolved.system.spec.device, resolved.request.factors, resolved.factors_set);
+}
+
+GpuRequest resolve_gpu(const Request& request) {
+  check_request(request);
+  check_gpu_options(request);
+  GpuRequest resolved;
+  std::vector<std::string> system_set;
+  for (const std::string& assignment : machine_set(request)) {
+    const bool is_factor = starts_with(trim(assignment), "factors.");
+    (is_factor ? resolved.factors_set : system_set).push_back(assignment);
+  }
+  resolved.system = GpuCatalog().load(request.system, system_set);
+  resolved.masks_windows = true;
+  const auto& rates = resolved.system.spec.device.matrix_rate;
+  if (rates.count("fp8") > 0) resolved.narrow_pipes.emplace_back("fp8");
+  if (rates.count("fp4") > 0) resolved.narrow_pipes.emplace_back("nvfp4");
+  if (rates.count("int8") > 0) resolved.narrow_pipes.emplace_back("int8");
+  resolve_workload(request, default_dtype_on_gpu(resolved.system.spec.device), resolved);
+  resolved.request.system = resolved.system.spec.id;
+  const DType kv_cache = resolved.precision.kv_cache;
+  resolved.precision = precision_on_gpu(resolved.precision, resolved.system.spec.device);
+  if (!request.kv_dtype.empty()) resolved.precision.kv_cache = kv_cache;
+  if (request.launch == "stream") resolved.launch = LaunchKind::kStream;
+  resolved.sustained_clock = request.clock == "sustained";
+  if (!request.l2.empty()) resolved.rotated_copies = parse_l2_choice(request.l2).copies;
+  resolved.heads_share_keys = shares_keys(request);
+  resolve_gpus(resolved);
+  check_heads(resolved);
+  note_unread(request, resolved);
+  return resolved;
+}
+
+Graph build_gpu_graph(const GpuRequest& resolved) {
+  Graph graph = build_resolved_graph(resolved);
+  narrow_activations(resolved.precision, &graph);
+  return graph;
+}
+
+Graph build_gpu_generation_graph(const GpuRequest& resolved, Phase phase, std::int64_t tokens,
+                                 std::int64_t kv_len, int tensor_parallel,
+                                 const LayerRange& layers) {
+  const Request& request = resolved.request;
+  Binding binding;
+  binding.batch = request.batch;
+  binding.seq_len = tokens;
+  binding.phase = phase;
+  binding.kv_len = kv_len;
+  if (resolved.model.family == Family::kEncoderDecoder) binding.encoder_len = request.input_len;
+  binding.tensor_parallel = tensor_parallel;
+  binding.sequence_parallel = request.sequence_parallel && phase == Phase::kPrefill;
+  binding.expert_parallel = std::max(1, request.ep);
+  binding.attention_data_parallel = std::max(1, request.attention_dp);
+  if (!request.experts.empty()) binding.routing = request.experts;
+  binding.first_layer = layers.first;
+  binding.last_layer = layers.last;
+  Graph graph = build_graph(resolved.model, binding);
+  apply_precision(resolved.precision, &graph);
+  narrow_activations(resolved.precision, &graph);
+  return graph;
+}
+
+}  // namespace foretell

@@ -1,0 +1,61 @@
+// The 80 % interval of a prediction: which multiples of it held 80 % of the measurements. The
+// numbers are data (calib/validate/intervals.yaml), each for the type that matmuls were measured
+// in:
+//
+//   default: {low: 0.7, high: 1.4, why: …}
+//   intervals:
+//     - {device: inferentia2, family: encoder, matmul: bf16, low: 0.92, high: 1.09, why: …}
+//     - {device: inferentia2, family: decoder, matmul: bf16, quantity: tpot, low: 0.9, …}
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reports/record/run_record.hpp"
+#include "workloads/import/hf/model_config.hpp"
+
+namespace foretell {
+
+// Times that are predicted with different certainty: a call of one forward pass, the prefill of a
+// generation, and its decode steps.
+enum class IntervalQuantity { kCall, kTtft, kTpot };
+
+struct IntervalChoice {
+  Interval ratio;    // measured / predicted
+  std::string note;  // not empty when the default had to be taken
+};
+
+class IntervalTable {
+ public:
+  // UserError with file:line for what is missing or wrong; low has to be in (0, 1], high in
+  // [1, 10].
+  static IntervalTable load(const std::filesystem::path& path);
+  static IntervalTable parse(const std::string& text, const std::string& shown_as);
+
+  IntervalChoice choose(std::string_view device, std::string_view family, std::string_view matmul,
+                        IntervalQuantity quantity = IntervalQuantity::kCall) const;
+
+  // Of what was not measured.
+  const Interval& fallback() const { return fallback_; }
+
+ private:
+  struct Entry {
+    std::string device;
+    std::string family;
+    std::string matmul;
+    IntervalQuantity quantity;
+    Interval ratio;
+  };
+  Interval fallback_;
+  std::vector<Entry> entries_;
+};
+
+// The table that belongs to this build, read once.
+const IntervalTable& default_intervals();
+
+// "encoder", "decoder": the name of a network family in the table.
+std::string_view interval_family(Family family);
+
+}  // namespace foretell

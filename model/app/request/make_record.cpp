@@ -1,0 +1,250 @@
+#include "model/app/request/make_record.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <foretell/version.hpp>
+
+#include "model/app/request/intervals.hpp"
+#include "model/app/request/machine_facts.hpp"
+#include "model/app/request/resolved_request.hpp"
+#include "model/base/errors.hpp"
+#include "reports/record/hardware_change.hpp"
+
+namespace foretell {
+namespace {
+
+// Lengths that vary have no number.
+Scenario scenario_of(const Request& request) {
+  Scenario scenario = request;
+  for (const RequestField& field : request_fields()) {
+    if (field.varies && request.distributions.count(field.option) > 0)
+      set_count(field, scenario, 0);
+  }
+  return scenario;
+}
+
+RunContext context_of(const ResolvedWorkload& resolved, const SystemFacts& facts) {
+  const Request& request = resolved.request;
+  RunContext context;
+  context.version = kVersion;
+  context.commit = kCommit;
+  context.system = facts.system;
+  context.workload = resolved.model.name;
+  const auto extension = std::filesystem::path(request.workload).extension();
+  if (extension == ".onnx" || extension == ".json" || extension == ".yaml")
+    context.workload_file = request.workload;
+  context.dtype = resolved.precision.name;
+  context.scenario = scenario_of(request);
+  context.set = request.set;
+  context.factors = facts.factors;
+  context.assumed_values = facts.assumed_values;
+  context.seed = request.seed;
+  context.notes = resolved.notes;
+  return context;
+}
+
+Interval scaled(const Interval& ratio, double value) {
+  return {ratio.low * value, ratio.high * value};
+}
+
+MemoryRecord memory_record(const MemoryUse& use) {
+  return {use.weights.value(),        use.kv_cache.value(), use.activations.value(),
+          use.inputs_outputs.value(), use.runtime.value(),  use.training.value()};
+}
+
+TrainingRecord training_record(const TrainingMetrics& training) {
+  return {training.optimizer,
+          training.parameters,
+          training.forward.value(),
+          training.backward.value(),
+          training.update.value(),
+          training.all_reduce.value(),
+          training.saved_activations.value(),
+          training.gradients.value(),
+          training.optimizer_state.value(),
+          training.forward_time.value()};
+}
+
+// Prices are published, but a reader of costs asks for their source.
+bool is_kept(const Parameter& parameter) {
+  return parameter.kind == ValueKind::kAssumed || parameter.kind == ValueKind::kFitted ||
+         parameter.kind == ValueKind::kOverride || parameter.overridden ||
+         parameter.path.rfind("system.price.", 0) == 0;
+}
+
+std::vector<ValueRecord> values_of(const std::vector<Parameter>& parameters) {
+  std::vector<ValueRecord> values;
+  for (const Parameter& parameter : parameters) {
+    if (!is_kept(parameter)) continue;
+    const ValueKind kind = parameter.overridden ? ValueKind::kOverride : parameter.kind;
+    values.push_back({parameter.path, parameter.value, std::string(to_string(kind)),
+                      parameter.source, parameter.why});
+  }
+  return values;
+}
+
+// Chooses intervals by what is predicted; the notes say where there is none of its own.
+class Intervals {
+ public:
+  Intervals(const ResolvedWorkload& resolved, const SystemFacts& facts,
+            std::vector<std::string>& notes)
+      : device_(facts.factors == "none" ? "published facts alone" : facts.device),
+        family_(interval_family(resolved.model.family)),
+        matmul_(to_string(resolved.precision.matmul_compute)),
+        own_(facts.interval80),
+        widened_(changes_hardware(resolved.request.set)),
+        notes_(notes) {}
+
+  Interval ratio(IntervalQuantity quantity) {
+    return widened_ ? wider(measured(quantity)) : measured(quantity);
+  }
+
+  // To be called once.
+  void note() {
+    if (!widened_) return;
+    notes_.emplace_back(
+        "hardware that was changed has not been measured: intervals are twice as wide, in ratios, "
+        "as those of the machine as it is");
+  }
+
+ private:
+  Interval measured(IntervalQuantity quantity) {
+    if (own_) return *own_;
+    const IntervalChoice choice = default_intervals().choose(device_, family_, matmul_, quantity);
+    if (!choice.note.empty()) notes_.push_back(choice.note);
+    return choice.ratio;
+  }
+
+  static Interval wider(const Interval& ratio) {
+    return {ratio.low * ratio.low, ratio.high * ratio.high};
+  }
+
+  std::string device_;
+  std::string_view family_;
+  std::string matmul_;
+  std::optional<Interval> own_;  // of the machine itself
+  bool widened_;
+  std::vector<std::string>& notes_;
+};
+
+void set_generation(const GenerationMetrics& generation, std::int64_t output_len,
+                    const Interval& ttft_ratio, const Interval& tpot_ratio, RunSummary& summary) {
+  summary.throughput *= static_cast<double>(output_len);
+  summary.throughput_unit = "tokens/s";
+  summary.ttft_s = generation.ttft.value();
+  summary.tpot_s = generation.tpot.value();
+  summary.interval80["ttft_s"] = scaled(ttft_ratio, *summary.ttft_s);
+  summary.interval80["tpot_s"] = scaled(tpot_ratio, *summary.tpot_s);
+}
+
+// FLOP/s of a call over the first peak of the part that runs it. Stages of a pipeline are several
+// parts, and the operators of a generation are those of some of its calls.
+std::optional<double> flops_utilisation(const ResolvedWorkload& resolved, const SystemFacts& facts,
+                                        const Metrics& metrics) {
+  const bool is_known = facts.machine && !facts.machine->compute.empty();
+  if (!is_known || metrics.generation || resolved.request.pp > 1) return std::nullopt;
+  Flops flops;
+  for (const OperatorMetrics& op : metrics.operators) flops += op.flops;
+  return (flops / metrics.call).value() / facts.machine->compute.front().per_s;
+}
+
+RunSummary summary_of(const ResolvedWorkload& resolved, const SystemFacts& facts,
+                      const Metrics& metrics, Intervals intervals) {
+  if (metrics.call <= Seconds(0) || metrics.device <= Seconds(0)) {
+    throw UserError("workload: nothing of '" + resolved.model.name +
+                    "' runs on the device: its operators only rename or reshape their inputs");
+  }
+  RunSummary summary;
+  summary.call_s = metrics.call.value();
+  Serving serving = resolved.serving;
+  if (metrics.generation)
+    serving.overlap = std::max(1.0, metrics.generation->total / metrics.generation->slowest_stage);
+  summary.latency_s = client_latency(metrics.call, serving).value();
+  summary.throughput = system_throughput(metrics.call, serving);
+  summary.throughput_unit = "inferences/s";
+  // Decode steps make up most of a generation.
+  const Interval ratio =
+      intervals.ratio(metrics.generation ? IntervalQuantity::kTpot : IntervalQuantity::kCall);
+  if (metrics.generation) {
+    set_generation(*metrics.generation, resolved.request.output_len,
+                   intervals.ratio(IntervalQuantity::kTtft), ratio, summary);
+  }
+  intervals.note();
+  summary.interval80["call_s"] = scaled(ratio, summary.call_s);
+  summary.interval80["latency_s"] = scaled(ratio, summary.latency_s);
+  summary.interval80["throughput"] = {summary.throughput / ratio.high,
+                                      summary.throughput / ratio.low};
+  set_costs(prices_as_set(facts.prices, resolved.request.set), summary);
+  summary.memory = memory_record(metrics.memory);
+  summary.memory_used_bytes = metrics.memory.total().value();
+  summary.memory_capacity_bytes = metrics.memory_capacity.value();
+  summary.flops_utilisation = flops_utilisation(resolved, facts, metrics);
+  summary.bottleneck = metrics.bottleneck;
+  if (metrics.training) {
+    summary.throughput_unit = "samples/s";
+    summary.interval80.clear();  // no step of training has been measured
+    summary.training = training_record(*metrics.training);
+  }
+  return summary;
+}
+
+}  // namespace
+
+void set_costs(const Prices& prices, RunSummary& summary) {
+  for (const auto& [option, usd_per_hour] : prices) {
+    const double cost = cost_per_million(hourly_price(usd_per_hour), summary.throughput).value();
+    summary.costs_usd_per_million[option] = cost;
+    if (option == kOnDemand) summary.cost_usd_per_million = cost;
+  }
+}
+
+RunRecord unpredicted(const Request& request, const std::string& system) {
+  RunRecord record;
+  record.context.version = kVersion;
+  record.context.commit = kCommit;
+  record.context.system = system;
+  record.context.workload = WorkloadLibrary().load(request.workload).name;
+  record.context.dtype = request.dtype;
+  record.context.scenario = scenario_of(request);
+  record.context.set = request.set;
+  record.context.seed = request.seed;
+  return record;
+}
+
+RunRecord make_record(const ResolvedRequest& resolved, const Metrics& metrics) {
+  const LoadedSystem& system = resolved.system;
+  return make_record(resolved,
+                     {system.spec.id, system.spec.device.id, system.factors_id,
+                      system.assumed_values, system.spec.price_usd_per_hour, system.parameters,
+                      neuron_machine(system, resolved.precision.matmul_compute)},
+                     metrics);
+}
+
+RunRecord make_record(const ResolvedWorkload& resolved, const SystemFacts& facts,
+                      const Metrics& metrics) {
+  RunRecord record;
+  record.context = context_of(resolved, facts);
+  if (!facts.prices.empty() && prices_as_set(facts.prices, resolved.request.set).empty())
+    record.context.notes.emplace_back(kPriceOfAnother);
+  record.values = values_of(facts.parameters);
+  record.machine = facts.machine;
+  record.summary =
+      summary_of(resolved, facts, metrics, Intervals(resolved, facts, record.context.notes));
+  if (metrics.generation) {
+    for (const GenerationMetrics::Step& step : metrics.generation->steps)
+      record.generation.push_back({step.kv_len, step.tokens, step.time.value()});
+  }
+  for (const OperatorMetrics& op : metrics.operators) {
+    record.operators.push_back({op.name, op.op, op.engine, op.start.value(), op.duration.value(),
+                                op.flops.value(), op.bytes.value(), op.critical, op.kernel,
+                                op.waves, op.occupancy});
+  }
+  for (const ResourceMetrics& resource : metrics.resources) {
+    record.resources.push_back(
+        {resource.path, resource.busy, resource.stalled, resource.bytes.value()});
+  }
+  check_record(record);
+  return record;
+}
+
+}  // namespace foretell

@@ -1,0 +1,39 @@
+// From the metrics of one call to the record that is shown and stored, for every family of devices.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hw/spec/shared/catalog.hpp"
+#include "model/app/request/resolved_workload.hpp"
+#include "model/base/metrics.hpp"
+#include "reports/record/run_record.hpp"
+
+namespace foretell {
+
+// What a record says of the machine.
+struct SystemFacts {
+  std::string system;
+  std::string device;
+  std::string factors;
+  int assumed_values = 0;
+  Prices prices;
+  std::vector<Parameter> parameters;     // of all kinds
+  std::optional<MachineRecord> machine;  // what bounds operators, where it is known
+  // measured / predicted on the machine itself, in place of the table of intervals.
+  std::optional<Interval> interval80 = {};
+};
+
+// Serving formulas, cost, interval and context added.
+RunRecord make_record(const ResolvedWorkload& resolved, const SystemFacts& facts,
+                      const Metrics& metrics);
+
+// Per million of what `throughput` counts, for every way to pay for the whole system.
+void set_costs(const Prices& prices, RunSummary& summary);
+
+// The record of a request without a prediction: what was asked for, without any default, on
+// `system`. The names have been checked.
+RunRecord unpredicted(const Request& request, const std::string& system);
+
+}  // namespace foretell

@@ -1,0 +1,340 @@
+#include "model/app/request/resolved_workload.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "model/app/request/distribution_text.hpp"
+#include "model/app/request/request_fields.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "workloads/import/onnx/onnx_inputs.hpp"
+#include "workloads/import/workload_set.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr std::int64_t kDefaultSequence = 128;
+constexpr const char* kDefaultOptimizer = "adam";
+
+// A network with learned positions has no more of them than it was trained with; rotary ones can
+// be compiled for longer contexts, which the user has to say.
+void resolve_context(ResolvedWorkload& resolved) {
+  Request& request = resolved.request;
+  ModelConfig& model = resolved.model;
+  const bool encodes = model.family == Family::kEncoderDecoder;
+  const std::int64_t cached = cached_positions(resolved);
+  const std::int64_t needed = encodes ? std::max(request.input_len, cached) : cached;
+  if (request.context > model.max_seq_len && model.position_kind == Positions::kRotary) {
+    resolved.notes.push_back(
+        fmt::format("compiled for {} positions, beyond the {} that {} is made for", request.context,
+                    model.max_seq_len, model.name));
+    model.max_seq_len = request.context;
+  }
+  const std::int64_t longest =
+      request.context > 0 ? std::min(request.context, model.max_seq_len) : model.max_seq_len;
+  if (needed > longest) {
+    throw UserError(fmt::format(
+        "{}: {} = {} positions, but the longest context is {}; lower one of them{}", model.name,
+        encodes ? "the longer of input-len and output-len" : "input-len + output-len", needed,
+        longest, model.position_kind == Positions::kRotary ? ", or raise --context" : ""));
+  }
+  request.context = longest;
+}
+
+// What --dim, --batch and --seq say of one dimension of the file must agree, and what they say must
+// be about one that the file leaves open: figures are per sample, as the request counts them.
+class OnnxSizes {
+ public:
+  explicit OnnxSizes(ResolvedWorkload& resolved)
+      : request_(resolved.request),
+        name_(resolved.model.name),
+        inputs_(onnx_inputs(resolved.model.onnx_file)),
+        sizes_(request_.dimensions) {
+    sizes_.insert(resolved.model.dimensions.begin(), resolved.model.dimensions.end());
+  }
+
+  void resolve() {
+    const bool is_open = take("--batch", &OnnxDimension::is_batch, request_.batch, 1);
+    const std::int64_t batch = std::max(request_.batch, named("batch"));
+    if (!is_open && batch > 1 && !has_axis(batch)) {
+      throw UserError(name_ + ": its file fixes the size of every input (" + first_input() +
+                      "), so --batch cannot change it; export it with an open first dimension");
+    }
+    std::int64_t tokens = request_.seq_len;  // no figure is per token
+    const bool has_tokens = take("--seq", &OnnxDimension::is_sequence, tokens, 0);
+    if (!has_tokens && std::max(tokens, named("seq")) > 0)
+      throw UserError(name_ + ": its file leaves open no dimension of a sequence; leave --seq out");
+  }
+
+ private:
+  // Takes a size that is given by the name of the dimension. Is there such a dimension?
+  bool take(const char* option, bool OnnxDimension::*kind, std::int64_t& value,
+            std::int64_t not_stated) const {
+    bool is_open = false;
+    for (const OnnxDimension& dimension : inputs_) {
+      if (!(dimension.*kind)) continue;
+      is_open = true;
+      const auto given = sizes_.find(dimension.name);
+      if (given == sizes_.end() || given->second == value) continue;
+      if (value != not_stated) {
+        throw UserError(fmt::format("{}: {} {} and --dim {}={} are about one dimension; give one",
+                                    name_, option, value, dimension.name, given->second));
+      }
+      value = given->second;
+    }
+    return is_open;
+  }
+
+  // Size by that name, or 0. The reader checks the other names, but sees these in every run.
+  std::int64_t named(const std::string& name) const {
+    const auto given = request_.dimensions.find(name);
+    return given == request_.dimensions.end() ? 0 : given->second;
+  }
+
+  bool has_axis(std::int64_t size) const {
+    return std::any_of(inputs_.begin(), inputs_.end(), [size](const OnnxDimension& dimension) {
+      return dimension.axis == 0 && dimension.size == size;
+    });
+  }
+
+  std::string first_input() const {
+    std::vector<std::string> sizes;
+    for (const OnnxDimension& dimension : inputs_) {
+      if (dimension.input == inputs_.front().input)
+        sizes.push_back(std::to_string(dimension.size.value_or(0)));
+    }
+    return inputs_.empty() ? "it has none" : inputs_.front().input + " is " + join(sizes, "x");
+  }
+
+  Request& request_;
+  const std::string& name_;
+  std::vector<OnnxDimension> inputs_;
+  std::map<std::string, std::int64_t> sizes_;
+};
+
+void resolve_lengths(ResolvedWorkload& resolved) {
+  Request& request = resolved.request;
+  if (resolved.model.family == Family::kOnnx) {
+    OnnxSizes(resolved).resolve();
+    std::string note = onnx_opset_note(resolved.model.onnx_file);
+    if (!note.empty()) resolved.notes.push_back(std::move(note));
+    return;
+  }
+  if (resolved.model.family == Family::kVision || resolved.model.family == Family::kPipeline) {
+    if (request.image_size == 0) request.image_size = resolved.model.vision.image_size;
+    return;
+  }
+  if (request.input_len > 0) return resolve_context(resolved);
+  if (request.seq_len == 0) {
+    request.seq_len = default_sequence(resolved.model);
+    resolved.notes.push_back(
+        fmt::format("sequence length not stated: {} tokens taken", request.seq_len));
+  }
+}
+
+// Without kernels that leave out what is outside, attention is modelled up to the length of the
+// window, where it is the same as full attention.
+void limit_to_window(ResolvedWorkload& resolved) {
+  ModelConfig& model = resolved.model;
+  if (resolved.masks_windows || model.window == 0) return;
+  model.max_seq_len = std::min(model.max_seq_len, model.window);
+}
+
+void check_pipeline(const Request& request, const ModelConfig& model) {
+  if (model.family != Family::kDecoder) {
+    throw UserError(model.name + ": only decoders are cut into pipeline stages; leave --pp out");
+  }
+  if (request.input_len == 0) {
+    throw UserError(model.name +
+                    ": --pp shares the generation of tokens; give --input-len and --output-len, or "
+                    "leave --pp out");
+  }
+  if (request.pp > model.layers) {
+    throw UserError(fmt::format("{}: its {} layers make no {} pipeline stages; lower --pp",
+                                model.name, model.layers, request.pp));
+  }
+}
+
+void check_supported(const Request& request, const ModelConfig& model) {
+  if (request.image_size > 0 && model.vision.image_size == 0) {
+    throw UserError(model.name + (model.family == Family::kOnnx
+                                      ? ": give the sizes that its file leaves open by name: --dim"
+                                      : ": takes tokens, not images; leave --image-size out"));
+  }
+  if (request.seq_len > 0 && model.vision.image_size > 0) {
+    throw UserError(model.name +
+                    ": takes images, not tokens; leave --seq out, --image-size is "
+                    "the side of the images");
+  }
+  if (!request.dimensions.empty() && model.family != Family::kOnnx)
+    throw UserError(model.name + ": --dim is about ONNX files; leave it out");
+  if (request.pp > 1) check_pipeline(request, model);
+  if (runs_forward(model.family) && request.tp > 1) {
+    throw UserError(
+        model.name + ": " + (model.family == Family::kEncoder ? "encoders run" : "runs") +
+        " on one core per copy; leave --tp out, --dp says how many copies run side by side");
+  }
+  if (model.family == Family::kEncoder && request.input_len > 0) {
+    throw UserError(model.name +
+                    ": is an encoder, which generates no tokens; give --seq instead of --input-len "
+                    "and --output-len");
+  }
+  if (runs_forward(model.family) && request.input_len > 0)
+    throw UserError(model.name + ": generates no tokens; leave --input-len and --output-len out");
+  if (request.sequence_parallel && model.family != Family::kDecoder) {
+    throw UserError(model.name +
+                    ": tokens are spread over the cores of a copy in decoders only; leave "
+                    "--sequence-parallel out");
+  }
+  if (request.tp > 1 && request.input_len == 0) {
+    throw UserError(model.name +
+                    ": --tp shares the generation of tokens; give --input-len and --output-len, or "
+                    "leave --tp out");
+  }
+}
+
+void resolve_training(ResolvedWorkload& resolved) {
+  Request& request = resolved.request;
+  if (!trains(request)) return;
+  if (resolved.model.family == Family::kEncoderDecoder) {
+    throw UserError(resolved.model.name +
+                    ": has no forward pass to train, only prefill and decode; take an encoder or a "
+                    "decoder");
+  }
+  resolved.notes.emplace_back(
+      "training: nothing was fitted to measured steps; attention keeps its probabilities");
+  if (!request.optimizer.empty()) return;
+  request.optimizer = kDefaultOptimizer;
+  resolved.notes.push_back("optimiser not stated: " + request.optimizer + " taken");
+}
+
+// The type that the file of the network asks for, where the machine has a pipe for it; else its
+// weights alone are stored so.
+std::string published_dtype(ResolvedWorkload& resolved, const std::string& default_dtype) {
+  const CheckpointFormat& format = resolved.model.checkpoint;
+  if (format.dtype.empty()) {
+    resolved.notes.push_back(
+        fmt::format("data type not stated: {} taken; --dtype names another", default_dtype));
+    return default_dtype;
+  }
+  constexpr std::string_view kStorage = "-weights";
+  const bool multiplies =
+      std::count(resolved.narrow_pipes.begin(), resolved.narrow_pipes.end(), format.dtype) > 0;
+  const bool stores = multiplies || ends_with(format.dtype, kStorage);
+  const std::string dtype = format.dtype + (stores ? "" : std::string(kStorage));
+  resolved.notes.push_back(fmt::format(
+      "data type not stated: {} taken, as the weights of the file are {}{}; --dtype names another",
+      dtype, format.name, format.experts_only ? " in experts alone" : ""));
+  return dtype;
+}
+
+}  // namespace
+
+void resolve_workload(const Request& request, const std::string& default_dtype,
+                      ResolvedWorkload& resolved) {
+  resolved.request = request;
+  resolved.model = WorkloadLibrary().load(request.workload);
+  override_workload(request.set, resolved.model);
+  limit_to_window(resolved);
+  for (const std::string& note : resolved.model.notes) resolved.notes.push_back(note);
+  const std::string dtype =
+      request.dtype.empty() ? published_dtype(resolved, default_dtype) : request.dtype;
+  resolved.precision = find_precision(dtype);
+  resolved.request.dtype = resolved.precision.name;
+  if (!request.kv_dtype.empty()) resolved.precision.kv_cache = parse_dtype(request.kv_dtype);
+  check_supported(request, resolved.model);
+  resolve_lengths(resolved);
+  resolve_training(resolved);
+}
+
+std::vector<std::string> machine_set(const Request& request) {
+  std::vector<std::string> set;
+  for (const std::string& assignment : request.set) {
+    if (!is_workload_setting(assignment)) set.push_back(assignment);
+  }
+  return set;
+}
+
+std::int64_t default_sequence(const ModelConfig& model) {
+  if (model.family == Family::kVision || model.family == Family::kPipeline ||
+      model.family == Family::kOnnx)
+    return 0;
+  return std::min(kDefaultSequence, model.max_seq_len);
+}
+
+// The decoder of an encoder-decoder reads the prompt from a cache of its own, which is compiled for
+// the encoder's length.
+std::int64_t cached_positions(const ResolvedWorkload& resolved) {
+  const Request& request = resolved.request;
+  const bool encodes = resolved.model.family == Family::kEncoderDecoder;
+  return (encodes ? 0 : request.input_len) + request.output_len;
+}
+
+namespace {
+
+Graph build_forward_graph(const ResolvedWorkload& resolved) {
+  Graph graph = build_graph(resolved.model, binding_of(resolved));
+  apply_precision(resolved.precision, &graph);
+  return graph;
+}
+
+}  // namespace
+
+Graph build_resolved_graph(const ResolvedWorkload& resolved) {
+  return trains(resolved.request) ? build_training_step(resolved).graph
+                                  : build_forward_graph(resolved);
+}
+
+Binding binding_of(const ResolvedWorkload& resolved) {
+  const Request& request = resolved.request;
+  Binding binding{request.batch, request.seq_len};
+  binding.image_size = request.image_size;
+  binding.dimensions = request.dimensions;
+  binding.part = request.part;
+  for (const auto& [name, text] : request.trips) {
+    const Distribution trips = parse_distribution("--trips " + name, text, 0, kMaxTrips);
+    binding.trips[name] = static_cast<std::int64_t>(trips.highest());
+  }
+  return binding;
+}
+
+bool trains(const Request& request) { return request.phase == "train-step"; }
+
+TrainingStep build_training_step(const ResolvedWorkload& resolved) {
+  return derive_training_step(build_forward_graph(resolved),
+                              parse_optimizer(resolved.request.optimizer), resolved.request.dp);
+}
+
+std::string training_memory_text(const MemoryUse& use) {
+  return fmt::format(
+      "a training step needs {:.1f} GiB: weights {:.1f}, gradients and optimiser state {:.1f}, "
+      "activations {:.1f}; lower --batch or the lengths, take --optimizer sgd, or a larger system",
+      use.total().value() / kGiB, use.weights.value() / kGiB, use.training.value() / kGiB,
+      use.activations.value() / kGiB);
+}
+
+void note_training(const TrainingStep& step, const Request& request, Metrics& metrics) {
+  TrainingMetrics training;
+  training.optimizer = request.optimizer;
+  training.parameters = static_cast<double>(step.parameters);
+  training.forward = step.forward;
+  training.backward = step.backward;
+  training.update = step.update;
+  training.all_reduce = step.all_reduce;
+  training.saved_activations = step.saved_activations;
+  training.gradients = step.gradients;
+  training.optimizer_state = step.optimizer_state;
+  std::set<std::string_view> forward;
+  for (OpId id = 0; id < step.first_backward; ++id) forward.insert(step.graph.op(id).name);
+  for (const OperatorMetrics& op : metrics.operators) {
+    if (forward.count(op.name) > 0)
+      training.forward_time = std::max(training.forward_time, op.start + op.duration);
+  }
+  metrics.training = std::move(training);
+}
+
+}  // namespace foretell

@@ -1,0 +1,94 @@
+#include "model/app/serving/request/promise.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "model/config/unit_text.hpp"
+
+namespace foretell {
+namespace {
+
+const std::vector<std::string> kMetrics = {"ttft", "tpot", "itl", "e2e"};
+const std::vector<std::string> kStatistics = {"mean", "p50", "p90", "p99"};
+
+Promise parse_one(const std::string& text) {
+  const std::size_t relation = text.find("<=");
+  const std::size_t dot = text.find('.');
+  if (relation == std::string::npos || dot == std::string::npos || dot > relation) {
+    throw UserError(fmt::format(
+        "--slo '{}': a promise looks like ttft.p99<=1s: a metric ({}), a statistic ({}), a limit",
+        text, fmt::join(kMetrics, ", "), fmt::join(kStatistics, ", ")));
+  }
+  Promise promise;
+  promise.metric = std::string(trim(text.substr(0, dot)));
+  promise.statistic = std::string(trim(text.substr(dot + 1, relation - dot - 1)));
+  const auto check = [&text](const char* what, const std::string& name,
+                             const std::vector<std::string>& known) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) return;
+    throw UserError(fmt::format("--slo '{}': {}", text, unknown_name(what, name, known).what()));
+  };
+  check("metric", promise.metric, kMetrics);
+  check("statistic", promise.statistic, kStatistics);
+  try {
+    promise.limit_s = parse_quantity<Seconds>(trim(text.substr(relation + 2))).value();
+  } catch (const UserError& error) {
+    throw UserError(fmt::format("--slo '{}': {}", text, error.what()));
+  }
+  if (!(promise.limit_s > 0)) {
+    throw UserError(fmt::format("--slo '{}': a limit is a time above 0, as in 40ms", text));
+  }
+  return promise;
+}
+
+double value_of(const Statistic& statistic, const std::string& name) {
+  if (name == "mean") return statistic.mean;
+  if (name == "p50") return statistic.p50;
+  return name == "p90" ? statistic.p90 : statistic.p99;
+}
+
+double of_request(const ServedRequest& request, const std::string& metric) {
+  const auto first = static_cast<double>(request.first_s);
+  const auto end = static_cast<double>(request.end_s);
+  if (metric == "ttft") return first;
+  if (metric == "e2e") return end;
+  return request.output > 1 ? (end - first) / (request.output - 1) : 0;
+}
+
+}  // namespace
+
+std::vector<Promise> parse_promises(std::string_view text) {
+  std::vector<Promise> promises;
+  for (const std::string& part : split(text, ',')) promises.push_back(parse_one(part));
+  return promises;
+}
+
+bool keeps(const ServiceResult& result, const std::vector<Promise>& promises) {
+  return std::all_of(promises.begin(), promises.end(), [&](const Promise& promise) {
+    const Statistic statistic = promise.metric == "ttft"   ? ttft_of(result)
+                                : promise.metric == "tpot" ? tpot_of(result)
+                                : promise.metric == "itl"  ? itl_of(result)
+                                                           : e2e_of(result);
+    return value_of(statistic, promise.statistic) <= promise.limit_s;
+  });
+}
+
+double goodput_of(const ServiceResult& result, const std::vector<Promise>& promises) {
+  double good = 0;
+  double all = 0;
+  for (std::size_t i = static_cast<std::size_t>(result.warm_up); i < result.requests.size(); ++i) {
+    const ServedRequest& request = result.requests[i];
+    if (request.end_s < 0) continue;
+    all += 1;
+    const bool is_good =
+        std::all_of(promises.begin(), promises.end(), [&request](const Promise& promise) {
+          return of_request(request, promise.metric) <= promise.limit_s;
+        });
+    if (is_good) good += 1;
+  }
+  return all > 0 ? requests_per_s(result) * good / all : 0;
+}
+
+}  // namespace foretell

@@ -1,0 +1,221 @@
+#include "model/app/serving/request/recipes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "hw/engines/engine_catalog.hpp"
+#include "hw/spec/shared/catalog.hpp"
+#include "model/app/request/request_fields.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "model/config/document.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr const char* kRecipeFile = "hw/engines/recipes/public_benchmark.yaml";
+constexpr std::int64_t kMaxTokensOfRow = 10'000'000;
+constexpr std::int64_t kMaxClientsOfRow = 1'000'000;
+constexpr std::int64_t kMaxDevicesOfRow = 10'000;
+
+std::map<std::string, std::string> names_in(const Node& root, const char* key) {
+  std::map<std::string, std::string> names;
+  for (const MapEntry& entry : root.required(key, "").entries) {
+    names[entry.key] = entry.value.as_text(key);
+  }
+  return names;
+}
+
+std::string text_or_empty(const Node& node, const char* key) {
+  const Node* found = node.find(key);
+  return found == nullptr ? "" : found->as_text(key);
+}
+
+double number_in(const Node& node, const char* key) {
+  const std::string text = text_or_empty(node, key);
+  return text.empty() ? 0 : std::strtod(text.c_str(), nullptr);
+}
+
+std::int64_t whole_in(const Node& node, const char* key) {
+  return static_cast<std::int64_t>(number_in(node, key));
+}
+
+std::string cell(const ServedCells& cells, const char* column) {
+  const auto found = cells.find(column);
+  return found == cells.end() ? "" : found->second;
+}
+
+std::int64_t count_in(const ServedCells& cells, const char* column, std::int64_t high) {
+  const std::string text = cell(cells, column);
+  if (text.empty()) throw UserError(fmt::format("{}: is empty; a served point states it", column));
+  return parse_count(column, text, 1, high);
+}
+
+std::int64_t count_or(const ServedCells& cells, const char* column, std::int64_t otherwise) {
+  const std::string text = cell(cells, column);
+  return text.empty() ? otherwise : parse_count(column, text, 1, kMaxDevicesOfRow);
+}
+
+const std::string& looked_up(const std::map<std::string, std::string>& names, const char* what,
+                             const std::string& name) {
+  const auto found = names.find(name);
+  if (found != names.end()) return found->second;
+  std::vector<std::string> known;
+  for (const auto& [key, value] : names) known.push_back(key);
+  throw unknown_name(what, name, known);
+}
+
+std::string split_of(const ServedCells& cells, const std::string& kind) {
+  const auto column = [&kind](const char* name) { return kind + "_" + name; };
+  return fmt::format("tp={},workers={}", count_in(cells, column("tp").c_str(), kMaxDevicesOfRow),
+                     count_or(cells, column("workers").c_str(), 1));
+}
+
+}  // namespace
+
+Recipes Recipes::load() {
+  const auto path = default_catalog_paths().hw / "engines/recipes/public_benchmark.yaml";
+  const Node root = load_document(path, kRecipeFile);
+  root.only_keys({"source", "networks", "systems", "precisions", "lengths", "requests_per_client",
+                  "warm_up", "releases", "layer_releases", "limits"},
+                 "");
+  Recipes recipes;
+  recipes.networks_ = names_in(root, "networks");
+  recipes.systems_ = names_in(root, "systems");
+  recipes.precisions_ = names_in(root, "precisions");
+  const Node& lengths = root.required("lengths", "");
+  recipes.low_share_ = number_in(lengths, "low_share");
+  recipes.laboratory_ = text_or_empty(lengths, "laboratory");
+  recipes.requests_per_client_ = whole_in(root, "requests_per_client");
+  const Node& warm_up = root.required("warm_up", "");
+  recipes.warm_up_per_client_ = whole_in(warm_up, "per_client");
+  recipes.warm_up_since_ = text_or_empty(warm_up, "since");
+  for (const Node& node : root.required("releases", "").items) {
+    node.only_keys({"framework", "since", "engine"}, "releases");
+    recipes.releases_.push_back({text_or_empty(node, "framework"), text_or_empty(node, "since"),
+                                 text_or_empty(node, "engine")});
+  }
+  for (const Node& node : root.required("layer_releases", "").items) {
+    recipes.layer_below_[text_or_empty(node, "framework")] = text_or_empty(node, "below");
+  }
+  for (const Node& node : root.required("limits", "").items) {
+    node.only_keys({"framework", "laboratory", "before", "max_tokens", "max_tokens_per_input",
+                    "kv_fraction", "isl", "osl", "start", "set", "precision", "why"},
+                   "limits");
+    Limits limits;
+    limits.framework = text_or_empty(node, "framework");
+    limits.laboratory = text_or_empty(node, "laboratory");
+    limits.before = text_or_empty(node, "before");
+    limits.max_tokens = whole_in(node, "max_tokens");
+    limits.max_tokens_per_input = whole_in(node, "max_tokens_per_input");
+    limits.kv_fraction = number_in(node, "kv_fraction");
+    limits.isl = whole_in(node, "isl");
+    limits.osl = whole_in(node, "osl");
+    limits.start = text_or_empty(node, "start");
+    limits.set = text_or_empty(node, "set");
+    limits.precision = text_or_empty(node, "precision");
+    recipes.limits_.push_back(limits);
+  }
+  return recipes;
+}
+
+bool Recipes::is_of_layer(const std::string& framework, const std::string& release) const {
+  const auto below = layer_below_.find(framework);
+  return below != layer_below_.end() && compare_releases(release, below->second) < 0;
+}
+
+std::string Recipes::engine_of(const ServedCells& cells) const {
+  const std::string framework = cell(cells, "framework");
+  const std::string release = cell(cells, "framework_version");
+  const bool is_number = !release.empty() && release.front() >= '0' && release.front() <= '9';
+  if (is_number && !is_of_layer(framework, release)) return framework + "@" + release;
+  const std::string measured = cell(cells, "measured");
+  const Release* best = nullptr;
+  for (const Release& one : releases_) {
+    if (one.framework != framework) continue;
+    const bool before = measured.empty() || one.since <= measured;
+    if (before && (best == nullptr || one.since > best->since)) best = &one;
+  }
+  return best == nullptr ? framework : best->engine;
+}
+
+void Recipes::set_limits(const ServedCells& cells, std::int64_t input, std::int64_t output,
+                         ServeRequest& request) const {
+  const bool in_laboratory = cell(cells, "dump") == laboratory_;
+  for (const Limits& one : limits_) {
+    if (one.framework != cell(cells, "framework")) continue;
+    if (!one.precision.empty() && one.precision != cell(cells, "precision")) continue;
+    if (!one.laboratory.empty() && (one.laboratory == "yes") != in_laboratory) continue;
+    if ((one.isl > 0 && one.isl != input) || (one.osl > 0 && one.osl != output)) continue;
+    if (!one.before.empty() && cell(cells, "measured") >= one.before) continue;
+    request.max_tokens = std::max(one.max_tokens, one.max_tokens_per_input * input);
+    request.kv_fraction = one.kv_fraction;
+    if (!one.start.empty()) request.start = one.start;
+    if (!one.set.empty()) request.machine.set.push_back(one.set);
+    return;
+  }
+}
+
+ServeRequest Recipes::request_of(const ServedCells& cells) const {
+  ServeRequest request;
+  const std::string network = cell(cells, "model");
+  const auto named = networks_.find(network);
+  request.machine.workload = named == networks_.end() ? network : named->second;
+  request.machine.system = looked_up(systems_, "gpu", cell(cells, "gpu"));
+  request.machine.dtype = looked_up(precisions_, "precision", cell(cells, "precision"));
+  if (request.machine.dtype != "bf16") request.machine.kv_dtype = "fp8";
+  const std::int64_t input = count_in(cells, "isl", kMaxTokensOfRow);
+  const std::int64_t output = count_in(cells, "osl", kMaxTokensOfRow);
+  request.concurrency = count_in(cells, "concurrency", kMaxClientsOfRow);
+  request.requests = requests_per_client_ * request.concurrency;
+  const bool in_laboratory = cell(cells, "dump") == laboratory_;
+  const auto drawn = [&](std::int64_t length) {
+    if (in_laboratory) return std::to_string(length);
+    const auto low = static_cast<std::int64_t>(std::ceil(low_share_ * static_cast<double>(length)));
+    return fmt::format("uniform:{}..{}", std::max<std::int64_t>(1, low), length);
+  };
+  request.input_len = drawn(input);
+  request.output_len = drawn(output);
+  const bool warms_up = !in_laboratory && cell(cells, "measured") >= warm_up_since_;
+  if (warms_up) {
+    request.warm_up = warm_up_per_client_ * request.concurrency;
+    request.requests += request.warm_up;
+  }
+  request.engine = engine_of(cells);
+  set_limits(cells, input, output, request);
+  if (cell(cells, "mode") == "disagg") {
+    request.prefill = split_of(cells, "prefill");
+    request.decode = split_of(cells, "decode");
+    return request;
+  }
+  request.machine.tp = static_cast<int>(count_in(cells, "tp", kMaxDevicesOfRow));
+  if (count_or(cells, "pp", 1) > 1) {
+    throw UserError("pp: workers of several pipeline stages are not simulated; tp alone is");
+  }
+  const std::int64_t ranks = count_or(cells, "attention_dp", 1);
+  if (ranks > 1) {
+    throw UserError(fmt::format(
+        "attention_dp {}: networks whose attention and experts are split apart are not simulated "
+        "here; tp alone is",
+        ranks));
+  }
+  return request;
+}
+
+std::string Recipes::assumptions_of(const ServedCells& cells) const {
+  std::vector<std::string> parts;
+  const std::string release = cell(cells, "framework_version");
+  if (release.empty() || is_of_layer(cell(cells, "framework"), release)) {
+    parts.push_back("release not stated: " + engine_of(cells));
+  }
+  if (cell(cells, "dump") == laboratory_) {
+    parts.push_back(
+        fmt::format("number of requests not stated: {} per client", requests_per_client_));
+  }
+  return join(parts, "; ");
+}
+
+}  // namespace foretell

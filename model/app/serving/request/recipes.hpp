@@ -1,0 +1,66 @@
+// How rows of tables of served points were run: names, lengths, releases and limits, as data
+// (hw/engines/recipes).
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/app/serving/request/serve.hpp"
+
+namespace foretell {
+
+// Cells of a row by column; columns that are not there are empty.
+using ServedCells = std::map<std::string, std::string>;
+
+class Recipes {
+ public:
+  // UserError with file:line for what is wrong with the file.
+  static Recipes load();
+
+  // What the row asks for. UserError for names that are not known (with the nearest), cells that
+  // are no numbers, and rows that the simulator does not serve.
+  ServeRequest request_of(const ServedCells& cells) const;
+
+  // What had to be assumed about the row: for its note.
+  std::string assumptions_of(const ServedCells& cells) const;
+
+ private:
+  struct Release {
+    std::string framework;
+    std::string since;
+    std::string engine;
+  };
+  struct Limits {
+    std::string framework;
+    std::string laboratory;  // "yes", "no"; "": both
+    std::string before;      // a date; "": always
+    std::int64_t max_tokens = 0;
+    std::int64_t max_tokens_per_input = 0;
+    double kv_fraction = 0;
+    std::int64_t isl = 0;  // 0: any
+    std::int64_t osl = 0;
+    std::string start;
+    std::string set;        // of the engine
+    std::string precision;  // "": any
+  };
+
+  std::string engine_of(const ServedCells& cells) const;
+  bool is_of_layer(const std::string& framework, const std::string& release) const;
+  void set_limits(const ServedCells& cells, std::int64_t input, std::int64_t output,
+                  ServeRequest& request) const;
+
+  std::map<std::string, std::string> networks_;
+  std::map<std::string, std::string> systems_;
+  std::map<std::string, std::string> precisions_;
+  double low_share_ = 1;
+  std::string laboratory_;
+  std::int64_t requests_per_client_ = 10;
+  std::int64_t warm_up_per_client_ = 0;
+  std::string warm_up_since_;
+  std::vector<Release> releases_;
+  std::map<std::string, std::string> layer_below_;
+  std::vector<Limits> limits_;
+};
+
+}  // namespace foretell

@@ -1,0 +1,430 @@
+#include "model/app/serving/request/serve.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <foretell/version.hpp>
+#include <memory>
+
+#include "hw/engines/engine_catalog.hpp"
+#include "model/app/request/distribution_text.hpp"
+#include "model/app/request/intervals.hpp"
+#include "model/app/serving/request/promise.hpp"
+#include "model/app/serving/request/serve_parts.hpp"
+#include "model/app/serving/request/split_text.hpp"
+#include "model/app/serving/request/worker_machine.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "model/config/unit_text.hpp"
+#include "model/serving/block_pool.hpp"
+#include "model/serving/service.hpp"
+#include "workloads/traffic/trace_reader.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr std::int64_t kMaxLength = 10'000'000;
+constexpr std::int64_t kDefaultRequests = 1000;
+constexpr std::int64_t kRequestsPerClient = 10;
+constexpr std::size_t kMaxTimeline = 100'000;
+constexpr double kGrowing = 0.25;  // of all requests wait when the last one comes: no steady state
+
+// Overrides of the engine, apart from those of the machine.
+std::vector<std::string> split_overrides(Request& machine) {
+  std::vector<std::string> engine;
+  std::vector<std::string> rest;
+  for (const std::string& one : machine.set) {
+    (starts_with(trim(one), "engine.") ? engine : rest).push_back(one);
+  }
+  machine.set = rest;
+  return engine;
+}
+
+Router parse_router(const std::string& name) {
+  if (name == "round-robin") return Router::kRoundRobin;
+  if (name == "least-loaded") return Router::kMinLoaded;
+  if (name == "prefix-aware") return Router::kPrefixAware;
+  throw unknown_name("router", name, {"round-robin", "least-loaded", "prefix-aware"});
+}
+
+std::int64_t floor_blocks(Bytes kv, Bytes per_token, std::int64_t block) {
+  if (!(per_token > Bytes(0))) return std::int64_t{1} << 40;
+  return static_cast<std::int64_t>(
+      std::floor(kv.value() / (per_token.value() * static_cast<double>(block))));
+}
+
+// A group of workers and everything that it refers to.
+struct BuiltGroup {
+  const WorkerMachine& machine;
+  WorkerGroup group;
+  KvMemory memory;
+};
+
+class Server {
+ public:
+  Server(MachinePool& pool, const ServeRequest& request)
+      : pool_(pool), request_(request), base_(request.machine) {
+    const std::vector<std::string> engine_set = split_overrides(base_);
+    engine_ = EngineCatalog().load(request.engine, engine_set);
+    load_ = load_of(request);
+    if (!request.speculate.empty()) speculation_ = parse_speculation(request.speculate);
+    promises_ = request.slo.empty() ? std::vector<Promise>() : parse_promises(request.slo);
+  }
+
+  ServeOutcome run(const std::function<bool(double)>& progress) {
+    const bool separate = !request_.prefill.empty() || !request_.decode.empty();
+    if (separate) {
+      build_separate();
+    } else {
+      build_together();
+    }
+    setup_.load = &load_;
+    setup_.warm_up = std::min(request_.warm_up, load_.requests - 1);
+    setup_.router = parse_router(request_.router);
+    setup_.seed = base_.seed;
+    setup_.slices = request_.slices;
+    setup_.progress = progress;
+    const ServiceResult result = run_service(setup_);
+    ServeOutcome outcome;
+    fill(result, outcome.record);
+    outcome.trace_json = serve_trace_json(result);
+    return outcome;
+  }
+
+ private:
+  BuiltGroup build(Request machine, const WorkerSplit& split) const {
+    machine.tp = split.tp;
+    RuleChoices choices;
+    choices.max_tokens = split.max_tokens > 0 ? split.max_tokens : request_.max_tokens;
+    choices.max_sequences = split.max_sequences > 0 ? split.max_sequences : request_.max_batch;
+    choices.chunk = request_.chunk;
+    // The activations are those of the largest step; how large that is depends on the device.
+    WorkerRules first = rules_of(engine_.spec, choices, Bytes(0), 1, 1);
+    BuiltGroup built{pool_.machine(machine, std::max(first.max_tokens,
+                                                     std::int64_t{engine_.spec.limits.max_tokens})),
+                     {},
+                     {}};
+    const WorkerMachine& worker = built.machine;
+    WorkerRules rules =
+        rules_of(engine_.spec, choices, worker.capacity, worker.layers, worker.max_length);
+    const double share =
+        request_.kv_fraction > 0 ? request_.kv_fraction : engine_.spec.memory.share;
+    built.memory = kv_memory(engine_.spec, share, worker.capacity, worker.weights, worker.workspace,
+                             rules.max_tokens);
+    rules.blocks = floor_blocks(built.memory.kv, worker.kv_per_token, rules.block);
+    if (rules.blocks == 0) {
+      throw UserError(fmt::format(
+          "{}: {} of weights, {} of activations and {} kept by the engine leave no memory for KV "
+          "blocks of {} on each device ({} of it with --kv-fraction {}); raise --tp, or take a "
+          "narrower --dtype",
+          worker.workload, format_quantity(worker.weights), format_quantity(worker.workspace),
+          format_quantity(built.memory.reserve), format_quantity(worker.capacity),
+          engine_.spec.memory.base, share));
+    }
+    rules.watermark_blocks = static_cast<std::int64_t>(engine_.spec.schedule.watermark *
+                                                       static_cast<double>(rules.blocks));
+    rules.prefix_share = request_.prefix_share;
+    rules.drafts = speculation_.drafts;
+    rules.acceptance = speculation_.acceptance;
+    built.group.rules = rules;
+    built.group.workers = split.workers;
+    return built;
+  }
+
+  void build_together() {
+    WorkerSplit split;
+    split.tp = std::max(1, base_.tp);
+    split.workers = std::max(1, request_.dp);
+    groups_.push_back(std::make_unique<BuiltGroup>(build(base_, split)));
+    BuiltGroup& built = *groups_.back();
+    const int needed = split.tp * split.workers;
+    if (needed > built.machine.devices) {
+      throw UserError(fmt::format(
+          "{} replicas of {} devices need {}, but {} has {}; lower --dp or --tp, or name a larger "
+          "system",
+          split.workers, split.tp, needed, built.machine.system, built.machine.devices));
+    }
+    built.group.ranks = std::max(1, request_.attention_dp);
+    built.group.timer = built.machine.timer.get();
+    setup_.serving = built.group;
+  }
+
+  void build_separate() {
+    if (request_.prefill.empty() || request_.decode.empty()) {
+      throw UserError("--prefill and --decode belong together: separate workers do both");
+    }
+    if (request_.dp > 0)
+      throw UserError("--dp: separate workers are counted in --prefill and --decode");
+    Request decode = base_;
+    if (!request_.decode_system.empty()) decode.system = request_.decode_system;
+    groups_.push_back(
+        std::make_unique<BuiltGroup>(build(base_, parse_split("--prefill", request_.prefill))));
+    groups_.push_back(
+        std::make_unique<BuiltGroup>(build(decode, parse_split("--decode", request_.decode))));
+    BuiltGroup& first = *groups_.front();
+    BuiltGroup& second = *groups_.back();
+    first.group.rules.prefill_only = true;
+    second.group.rules.decode_only = true;
+    first.group.timer = first.machine.timer.get();
+    second.group.timer = second.machine.timer.get();
+    setup_.serving = first.group;
+    setup_.decoding = {second.group};
+    const auto shards = static_cast<double>(first.machine.devices_per_worker);
+    setup_.link.per_token = first.machine.kv_per_token * shards;
+    if (!request_.link_rate.empty()) {
+      setup_.link.rate = parse_quantity<BytesPerSecond>(request_.link_rate);
+    } else if (!request_.decode_system.empty() && decode.system != base_.system) {
+      throw UserError(fmt::format(
+          "--decode-on {}: nothing says how KV caches come there from {}; state the rate of the "
+          "link, as in --link '50 GB/s'",
+          decode.system, base_.system));
+    } else {
+      // Every device of the smaller side has its own link.
+      const int links =
+          std::min(first.machine.devices_per_worker, second.machine.devices_per_worker);
+      setup_.link.rate = first.machine.link * static_cast<double>(links);
+    }
+    if (!(setup_.link.rate > BytesPerSecond(0))) {
+      throw UserError("KV caches need a link with a rate above 0: state it with --link");
+    }
+  }
+
+  int workers() const {
+    int sum = setup_.serving.workers;
+    for (const WorkerGroup& group : setup_.decoding) sum += group.workers;
+    return sum;
+  }
+
+  void fill(const ServiceResult& result, ServeRecord& record) const {
+    fill_context(result, record.context);
+    fill_summary(result, record.summary);
+    fill_timeline(result, record.timeline);
+    record.requests.reserve(result.requests.size());
+    for (const ServedRequest& one : result.requests) {
+      record.requests.push_back({one.arrival_s, static_cast<double>(one.first_s),
+                                 static_cast<double>(one.end_s), one.input, one.output,
+                                 one.preemptions, one.worker, one.end_s >= 0});
+    }
+  }
+
+  void fill_context(const ServiceResult& result, ServeContext& context) const {
+    const WorkerMachine& machine = groups_.front()->machine;
+    context.version = kVersion;
+    context.commit = kCommit;
+    context.system = machine.system;
+    context.workload = machine.workload;
+    context.dtype = machine.dtype;
+    context.kv_dtype = machine.kv_dtype;
+    context.engine = engine_.spec_id;
+    context.set = request_.machine.set;
+    context.factors = machine.factors;
+    context.assumed_values = machine.assumed_values + engine_.assumed_values;
+    context.seed = base_.seed;
+    context.notes = machine.notes;
+    fill_scenario(context);
+    const double waiting = result.waiting_at_last_arrival;
+    const bool open = load_.arrivals.has_value() || !load_.trace.empty();
+    if (open && !load_.is_closed() && waiting > kGrowing * static_cast<double>(load_.requests) &&
+        load_.requests > 1) {
+      context.notes.push_back(fmt::format(
+          "the queue grows as long as requests come: {:.0f} wait when the last one arrives; the "
+          "largest rate that is stable is about {:.3g} requests/s",
+          waiting, requests_per_s(result)));
+    }
+    if (result.interrupted) {
+      context.notes.push_back(fmt::format("interrupted: {} of {} requests were answered",
+                                          result.answered, load_.requests));
+    }
+  }
+
+  void fill_scenario(ServeContext& context) const {
+    const auto add = [&context](const char* name, const std::string& value) {
+      if (!value.empty() && value != "0") context.scenario.emplace_back(name, value);
+    };
+    add("concurrency", std::to_string(request_.concurrency));
+    if (request_.concurrency > 0 && load_.staggered) add("start", request_.start);
+    if (request_.rate > 0) {
+      add("rate", fmt::format("{}", request_.rate));
+      add("arrivals", request_.arrivals);
+    }
+    add("trace", request_.trace);
+    add("offline", std::to_string(request_.offline));
+    add("input_len", request_.input_len);
+    add("output_len", request_.output_len);
+    add("requests", std::to_string(load_.requests));
+    add("warm_up", std::to_string(request_.warm_up));
+    if (request_.prefill.empty()) {
+      add("tp", std::to_string(groups_.front()->machine.devices_per_worker));
+      add("dp", std::to_string(setup_.serving.workers));
+    }
+    if (request_.attention_dp > 1) add("attention_dp", std::to_string(request_.attention_dp));
+    add("prefill", request_.prefill);
+    add("decode", request_.decode);
+    add("decode_on", request_.decode_system);
+    if (workers() > 1) add("router", request_.router);
+    add("max_tokens", std::to_string(setup_.serving.rules.max_tokens));
+    add("max_batch", std::to_string(setup_.serving.rules.max_sequences));
+    add("chunk", request_.chunk);
+    if (request_.prefix_share > 0) add("prefix_cache", fmt::format("{}", request_.prefix_share));
+    add("speculate", request_.speculate);
+  }
+
+  static ServeStatistic as_record(const Statistic& one) {
+    return {one.mean, one.p50, one.p90, one.p99};
+  }
+
+  void fill_summary(const ServiceResult& result, ServeSummary& summary) const {
+    summary.ttft_s = as_record(ttft_of(result));
+    summary.tpot_s = as_record(tpot_of(result));
+    summary.itl_s = as_record(itl_of(result));
+    summary.e2e_s = as_record(e2e_of(result));
+    summary.output_tokens_per_s = output_tokens_per_s(result);
+    summary.requests_per_s = requests_per_s(result);
+    if (!promises_.empty()) {
+      summary.slo = request_.slo;
+      summary.goodput_per_s = goodput_of(result, promises_);
+      summary.keeps_slo = keeps(result, promises_);
+    }
+    if (result.decode_steps > 0) {
+      summary.batch_mean = result.batch_sum / static_cast<double>(result.decode_steps);
+    }
+    summary.kv_used_share = std::clamp(result.kv_share_seconds, 0.0, 1.0);
+    summary.preemptions = result.preemptions;
+    summary.steps = result.steps;
+    summary.executed_steps = result.executed_steps;
+    summary.requests = result.answered;
+    summary.interrupted = result.interrupted;
+    summary.duration_s = result.end_s;
+    double usd_per_hour = 0;
+    for (const auto& group : groups_) {
+      const WorkerMachine& machine = group->machine;
+      usd_per_hour += machine.usd_per_hour * machine.devices_per_worker * group->group.workers /
+                      std::max(1, machine.devices);
+    }
+    if (usd_per_hour > 0 && summary.output_tokens_per_s > 0) {
+      summary.cost_usd_per_million = usd_per_hour / 3600 / summary.output_tokens_per_s * 1e6;
+    }
+    summary.binds = what_binds(result);
+    summary.time_shares = time_shares_of(result, workers());
+    const KvMemory& memory = groups_.back()->memory;
+    summary.memory_bytes = {{"capacity", memory.capacity.value()},
+                            {"weights", memory.weights.value()},
+                            {"workspace", memory.workspace.value()},
+                            {"engine", memory.reserve.value()},
+                            {"kv_blocks", memory.kv.value()}};
+    fill_intervals(summary);
+  }
+
+  // From served points that nothing was chosen on, by engine.
+  void fill_intervals(ServeSummary& summary) const {
+    const auto add = [&](const char* name, double value, IntervalQuantity quantity) {
+      const Interval ratio =
+          default_intervals().choose("served", engine_.spec.engine, "any", quantity).ratio;
+      summary.interval80[name] = {value * ratio.low, value * ratio.high};
+    };
+    add("ttft_s.mean", summary.ttft_s.mean, IntervalQuantity::kTtft);
+    add("ttft_s.p50", summary.ttft_s.p50, IntervalQuantity::kTtft);
+    add("ttft_s.p99", summary.ttft_s.p99, IntervalQuantity::kTtft);
+    add("tpot_s.mean", summary.tpot_s.mean, IntervalQuantity::kTpot);
+    add("tpot_s.p50", summary.tpot_s.p50, IntervalQuantity::kTpot);
+    add("tpot_s.p99", summary.tpot_s.p99, IntervalQuantity::kTpot);
+    add("itl_s.mean", summary.itl_s.mean, IntervalQuantity::kTpot);
+    add("e2e_s.mean", summary.e2e_s.mean, IntervalQuantity::kCall);
+    const Interval call = default_intervals()
+                              .choose("served", engine_.spec.engine, "any", IntervalQuantity::kCall)
+                              .ratio;
+    for (const auto& [name, value] :
+         {std::pair<const char*, double>{"output_tokens_per_s", summary.output_tokens_per_s},
+          {"requests_per_s", summary.requests_per_s}}) {
+      summary.interval80[name] = {value / call.high, value / call.low};
+    }
+    if (summary.cost_usd_per_million) {
+      const double cost = *summary.cost_usd_per_million;
+      summary.interval80["cost_usd_per_million"] = {cost * call.low, cost * call.high};
+    }
+  }
+
+  void fill_timeline(const ServiceResult& result, std::vector<ServeSecond>& timeline) const {
+    const auto all = static_cast<double>(workers());
+    for (std::size_t i = 0; i < std::min(result.timeline.size(), kMaxTimeline); ++i) {
+      const TimelineSecond& one = result.timeline[i];
+      timeline.push_back({static_cast<double>(i) * result.timeline_step_s, one.running, one.waiting,
+                          one.kv_share / all, one.tokens / result.timeline_step_s});
+    }
+  }
+
+  MachinePool& pool_;
+  const ServeRequest& request_;
+  Request base_;
+  LoadedEngine engine_;
+  Load load_;
+  Speculation speculation_;
+  std::vector<Promise> promises_;
+  std::vector<std::unique_ptr<BuiltGroup>> groups_;
+  ServiceSetup setup_;
+};
+
+void check_one_load(const ServeRequest& request) {
+  const int given = (request.concurrency > 0 ? 1 : 0) + (request.rate > 0 ? 1 : 0) +
+                    (request.trace.empty() ? 0 : 1) + (request.offline > 0 ? 1 : 0);
+  if (given == 1) return;
+  throw UserError(fmt::format(
+      "{}: give one of --concurrency N (clients that wait for their answers), --rate R (requests "
+      "per second), --trace FILE, --offline N (all at once)",
+      given == 0 ? "no load" : "several loads"));
+}
+
+}  // namespace
+
+Load load_of(const ServeRequest& request) {
+  check_one_load(request);
+  Load load;
+  load.seed = request.machine.seed;
+  load.requests = request.requests;
+  if (!request.trace.empty()) {
+    if (!request.input_len.empty() || !request.output_len.empty()) {
+      throw UserError("--trace: states the lengths; leave --input-len and --output-len out");
+    }
+    load.trace = read_trace(request.trace);
+    const auto rows = static_cast<std::int64_t>(load.trace.size());
+    if (load.requests == 0) load.requests = rows;
+    if (load.requests > rows) {
+      throw UserError(fmt::format("--requests {}: the trace has {}", load.requests, rows));
+    }
+    load.trace.resize(static_cast<std::size_t>(load.requests));
+    return load;
+  }
+  if (request.input_len.empty() || request.output_len.empty()) {
+    throw UserError(
+        "say how long requests are: --input-len and --output-len, numbers or "
+        "distributions such as uniform:819..1024");
+  }
+  load.input_len = parse_distribution("--input-len", request.input_len, 1, kMaxLength);
+  load.output_len = parse_distribution("--output-len", request.output_len, 1, kMaxLength);
+  if (request.concurrency > 0) {
+    load.concurrency = request.concurrency;
+    if (request.start != "together" && request.start != "staggered")
+      throw unknown_name("start", request.start, {"together", "staggered"});
+    load.staggered = request.start == "staggered";
+    if (load.requests == 0) load.requests = kRequestsPerClient * request.concurrency;
+  } else if (request.offline > 0) {
+    load.offline = true;
+    load.requests = request.offline;
+  } else {
+    load.arrivals = parse_arrivals(request.arrivals, request.rate);
+    if (load.requests == 0) load.requests = kDefaultRequests;
+  }
+  if (request.warm_up >= load.requests) {
+    throw UserError(
+        fmt::format("--warm-up {}: leaves none of {} requests", request.warm_up, load.requests));
+  }
+  return load;
+}
+
+ServeOutcome serve(MachinePool& pool, const ServeRequest& request,
+                   const std::function<bool(double)>& progress) {
+  return Server(pool, request).run(progress);
+}
+
+}  // namespace foretell

@@ -1,0 +1,61 @@
+#include "model/app/serving/request/split_text.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "model/app/request/request_fields.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr std::int64_t kMaxWorkers = 10'000;
+constexpr std::int64_t kMaxDrafts = 64;
+constexpr std::int64_t kMaxOfSplit = 1 << 20;
+
+}  // namespace
+
+WorkerSplit parse_split(std::string_view option, std::string_view text) {
+  WorkerSplit split_of;
+  for (const std::string& part : split(text, ',')) {
+    const auto [name, value] = parse_pair(option, part, "NUMBER, as in tp=4,workers=2");
+    const std::string where = fmt::format("{} {}", option, name);
+    if (name == "tp") {
+      split_of.tp = static_cast<int>(parse_count(where, value, 1, kMaxWorkers));
+    } else if (name == "workers") {
+      split_of.workers = static_cast<int>(parse_count(where, value, 1, kMaxWorkers));
+    } else if (name == "batch") {
+      split_of.max_sequences = parse_count(where, value, 1, kMaxOfSplit);
+    } else if (name == "tokens") {
+      split_of.max_tokens = parse_count(where, value, 1, kMaxOfSplit);
+    } else {
+      throw UserError(fmt::format(
+          "{}: {}", option,
+          unknown_name("part of a split", name, {"tp", "workers", "batch", "tokens"}).what()));
+    }
+  }
+  return split_of;
+}
+
+Speculation parse_speculation(std::string_view text) {
+  Speculation speculation;
+  const std::vector<std::string> parts = split(text, ',');
+  if (parts.size() != 2) {
+    throw UserError(fmt::format(
+        "--speculate '{}': is a number of guesses and how many of them are right, as in "
+        "3,acceptance=0.7",
+        text));
+  }
+  speculation.drafts = parse_count("--speculate", parts[0], 1, kMaxDrafts);
+  const auto [name, value] = parse_pair("--speculate", parts[1], "NUMBER, as in acceptance=0.7");
+  if (name != "acceptance") {
+    throw UserError(
+        fmt::format("--speculate: {}", unknown_name("part of it", name, {"acceptance"}).what()));
+  }
+  speculation.acceptance = parse_positive("--speculate acceptance", value, 1);
+  return speculation;
+}
+
+}  // namespace foretell

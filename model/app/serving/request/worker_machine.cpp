@@ -1,0 +1,105 @@
+#include "model/app/serving/request/worker_machine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "hw/spec/gpu/gpu_catalog.hpp"
+#include "model/app/request/device_family.hpp"
+#include "model/app/serving/steps/call_step_timer.hpp"
+#include "model/app/serving/steps/gpu_step_timer.hpp"
+#include "model/base/errors.hpp"
+#include "workloads/import/workload.hpp"
+
+namespace foretell {
+namespace {
+
+double on_demand(const Prices& prices) {
+  const auto price = prices.find(kOnDemand);
+  return price == prices.end() ? 0 : price->second;
+}
+
+WorkerMachine gpu_machine_of(const Request& request, std::int64_t max_tokens) {
+  auto timer = std::make_unique<GpuStepTimer>(request, request.exact);
+  const GpuRequest& resolved = timer->resolved();
+  const GpuSystemSpec& spec = resolved.system.spec;
+  WorkerMachine machine;
+  machine.system = spec.id;
+  machine.workload = resolved.model.name;
+  machine.dtype = resolved.precision.name;
+  machine.kv_dtype = std::string(to_string(resolved.precision.kv_cache));
+  machine.factors = timer->factors().id();
+  machine.layers = resolved.model.layers;
+  machine.max_length = resolved.model.max_seq_len;
+  machine.devices = spec.devices;
+  machine.devices_per_worker = std::max(1, resolved.request.tp);
+  machine.capacity = spec.device.hbm.capacity;
+  const WorkerMemory memory = timer->memory(max_tokens);
+  machine.weights = memory.weights;
+  machine.kv_per_token = memory.kv_per_token;
+  machine.workspace = memory.workspace;
+  const bool nvlink = spec.interconnect == "nvlink";
+  machine.link = nvlink ? spec.device.nvlink.bandwidth : spec.device.pcie.bandwidth;
+  machine.usd_per_hour = on_demand(spec.price_usd_per_hour);
+  machine.assumed_values = resolved.system.assumed_values;
+  machine.notes = resolved.notes;
+  machine.timer = std::move(timer);
+  return machine;
+}
+
+WorkerMachine called_machine_of(const Predictor& predict, const Request& request) {
+  auto timer = std::make_unique<CallStepTimer>(predict, request, request.exact);
+  const RunRecord& record = timer->example();
+  const ModelConfig model = WorkloadLibrary().load(request.workload);
+  WorkerMachine machine;
+  machine.system = record.context.system;
+  machine.workload = record.context.workload;
+  machine.dtype = record.context.dtype;
+  machine.kv_dtype = record.context.scenario.kv_dtype;
+  machine.factors = record.context.factors;
+  machine.layers = model.layers;
+  machine.max_length = model.max_seq_len;
+  machine.devices_per_worker = std::max(1, record.context.scenario.tp);
+  const int copies = std::max(1, record.context.scenario.dp);
+  machine.devices = machine.devices_per_worker * copies;
+  const RunSummary& summary = record.summary;
+  // A call counts all copies on a device; a worker is one of them.
+  machine.capacity = Bytes(summary.memory_capacity_bytes);
+  if (summary.memory) {
+    machine.weights = Bytes(summary.memory->weights_bytes);
+    machine.workspace = Bytes(summary.memory->activations_bytes + summary.memory->runtime_bytes +
+                              summary.memory->inputs_outputs_bytes);
+  }
+  machine.kv_per_token = timer->kv_per_token();
+  machine.usd_per_hour = on_demand(family_of(request.system).prices(request));
+  machine.assumed_values = static_cast<int>(record.context.assumed_values);
+  machine.notes = record.context.notes;
+  machine.timer = std::move(timer);
+  return machine;
+}
+
+}  // namespace
+
+const WorkerMachine& MachinePool::machine(const Request& request, std::int64_t max_tokens) {
+  std::string key =
+      fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", request.system, request.workload, request.dtype,
+                  request.kv_dtype, request.tp, request.factors, request.exact, max_tokens);
+  for (const std::string& one : request.set) key += "\n" + one;
+  std::unique_ptr<WorkerMachine>& place = machines_[key];
+  if (!place) {
+    place = std::make_unique<WorkerMachine>(make_worker_machine(predict_, request, max_tokens));
+  }
+  return *place;
+}
+
+WorkerMachine make_worker_machine(const Predictor& predict, const Request& request,
+                                  std::int64_t max_tokens) {
+  if (request.system.empty()) {
+    throw UserError("no system; name one with --on, see `foretell list systems`");
+  }
+  check_names(request);
+  if (gpu_family().has_system(request.system)) return gpu_machine_of(request, max_tokens);
+  return called_machine_of(predict, request);
+}
+
+}  // namespace foretell

@@ -1,0 +1,55 @@
+// The machine of one worker: who times its steps, and what memory it has for KV blocks.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/app/request/prediction.hpp"
+#include "model/serving/step_timer.hpp"
+#include "model/serving/worker_rules.hpp"
+
+namespace foretell {
+
+struct WorkerMachine {
+  std::unique_ptr<StepTimer> timer;
+  std::string system;
+  std::string workload;
+  std::string dtype;
+  std::string kv_dtype;
+  std::string factors;
+  std::int64_t layers = 0;
+  std::int64_t max_length = 0;  // of a context
+  int devices = 1;              // of the system
+  int devices_per_worker = 1;
+  Bytes capacity;  // of one device
+  Bytes weights;
+  Bytes kv_per_token;       // of one device
+  Bytes workspace;          // of a step of `max_tokens`
+  BytesPerSecond link;      // of one device to another: NVLink or PCIe
+  double usd_per_hour = 0;  // of the system; 0: not stated
+  int assumed_values = 0;
+  std::vector<std::string> notes;
+};
+
+// Machines by everything that they are made from, so that several services share what they execute.
+class MachinePool {
+ public:
+  explicit MachinePool(Predictor predict) : predict_(std::move(predict)) {}
+  // As make_worker_machine(); the machine lives as long as the pool.
+  const WorkerMachine& machine(const Request& request, std::int64_t max_tokens);
+
+ private:
+  Predictor predict_;
+  std::map<std::string, std::unique_ptr<WorkerMachine>> machines_;
+};
+
+// `max_tokens`: of a step, whose activations need memory. UserError for names and types that do not
+// fit each other.
+WorkerMachine make_worker_machine(const Predictor& predict, const Request& request,
+                                  std::int64_t max_tokens);
+
+}  // namespace foretell

@@ -1,0 +1,71 @@
+#include "model/app/serving/steps/call_step_timer.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr GridAxis kCallBatch{4, 8};
+constexpr GridAxis kCallTokens{4, 4};
+constexpr std::int64_t kExampleInput = 126;
+
+double stated(const std::optional<double>& value, const RunRecord& record) {
+  if (value) return *value;
+  throw UserError(record.context.workload + " on " + record.context.system +
+                  ": does not generate tokens; name a decoder with --workload");
+}
+
+}  // namespace
+
+CallStepTimer::CallStepTimer(Predictor predict, Request request, bool exact)
+    : predict_(std::move(predict)),
+      request_(std::move(request)),
+      example_(call(1, kExampleInput)),
+      decode_(kCallBatch, kCallTokens, exact,
+              [this](std::int64_t batch, std::int64_t rows) {
+                const RunRecord record = call(batch, std::max<std::int64_t>(1, rows - 1));
+                return Seconds(stated(record.summary.tpot_s, record));
+              }),
+      prefill_(kCallBatch, kCallTokens, exact, [this](std::int64_t, std::int64_t tokens) {
+        const RunRecord record = call(1, tokens);
+        return Seconds(stated(record.summary.ttft_s, record));
+      }) {}
+
+RunRecord CallStepTimer::call(std::int64_t batch, std::int64_t input_len) const {
+  Request request = request_;
+  request.batch = batch;
+  request.input_len = input_len;
+  request.output_len = 2;
+  return predict_(request);
+}
+
+Bytes CallStepTimer::kv_per_token() const {
+  const RunSummary& summary = example_.summary;
+  FORETELL_CHECK(summary.memory.has_value(), "a generation says what memory it uses");
+  const std::int64_t rows = std::max<std::int64_t>(kExampleInput + 2, 1);
+  return Bytes(summary.memory->kv_cache_bytes / static_cast<double>(rows));
+}
+
+StepTime CallStepTimer::time(const StepShape& shape) {
+  StepTime time;
+  if (shape.decodes > 0) {
+    const std::int64_t mean =
+        std::max<std::int64_t>(2, (shape.decode_positions + shape.decodes / 2) / shape.decodes);
+    const bool alone = shape.chunks.empty();
+    const std::int64_t batch =
+        alone ? std::max(shape.decodes, shape.padded_tokens / shape.tokens_each) : shape.decodes;
+    time.attention = decode_.at(batch, mean);
+  }
+  for (const StepChunk& chunk : shape.chunks) {
+    time.prompts += prefill_.at(1, chunk.context + chunk.tokens);
+    if (chunk.context > 0) time.prompts -= prefill_.at(1, chunk.context);
+  }
+  time.total = time.attention + time.prompts;
+  time.attention = Seconds(0);  // not known apart from the rest
+  return time;
+}
+
+}  // namespace foretell

@@ -1,0 +1,74 @@
+// Steps of a server on GPUs that share one copy of a decoder.
+//
+// In a step all tokens go through the linear layers together, while attention is a kernel for the
+// decodes and one for every chunk. Kernels of a GPU follow one another, so that a step is the sum
+//   of the layers without attention and the embeddings, by the number of tokens,
+//   of the head, by the number of sequences that get a token,
+//   of the attention of the decodes, by their number and the mean length of what they read,
+//   of the attention of every chunk, by its length and what is in the cache before it.
+// Each is executed as a call of the machine at points of a grid (lazy_grid.hpp); equal layers are
+// executed once. `exact` executes every size.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "model/app/request/gpu_request.hpp"
+#include "model/app/serving/steps/lazy_grid.hpp"
+#include "model/serving/step_timer.hpp"
+
+namespace foretell {
+
+// Memory of one GPU of a worker, that the rules of an engine divide.
+struct WorkerMemory {
+  Bytes weights;
+  Bytes kv_per_token;  // of the KV cache, all layers
+  Bytes workspace;     // activations of a step of `max_tokens`
+};
+
+class GpuStepTimer : public StepTimer {
+ public:
+  // UserError for a network that does not generate tokens, and for what GPUs do not do.
+  GpuStepTimer(const Request& request, bool exact);
+
+  StepTime time(const StepShape& shape) override;
+  std::int64_t executed() const override;
+
+  const GpuRequest& resolved() const { return resolved_; }
+  const GpuFactors& factors() const { return factors_; }
+  WorkerMemory memory(std::int64_t max_tokens) const;
+  // From one worker to another, over the links of the two.
+  const std::vector<std::string>& notes() const { return notes_; }
+  // measured / predicted of one call, 80 %.
+  std::pair<double, double> interval80() const { return interval80_; }
+
+ private:
+  // Of one execution, by part.
+  struct Parts {
+    double layers = 0;  // without attention and exchange
+    double exchange = 0;
+    double head = 0;
+    double attention = 0;
+  };
+  Parts run(Phase phase, std::int64_t batch, std::int64_t tokens, std::int64_t kv_len);
+  const Parts& dense(std::int64_t tokens);
+  Parts dense_between(std::int64_t tokens);
+  Seconds decode_attention(std::int64_t batch, std::int64_t positions);
+
+  GpuRequest resolved_;
+  GpuFactors factors_;
+  bool exact_;
+  GridAxis dense_axis_;
+  std::unordered_map<std::int64_t, Parts> dense_;
+  std::unique_ptr<LazyGrid> decode_;
+  std::unique_ptr<LazyGrid> chunk_;
+  std::vector<std::string> notes_;
+  std::pair<double, double> interval80_{1, 1};
+  bool has_interval_ = false;
+};
+
+}  // namespace foretell

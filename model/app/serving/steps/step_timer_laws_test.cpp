@@ -1,0 +1,77 @@
+// Steps on GPUs: interpolation stays within 0.5 % of executing every size, and more work is never
+// faster.
+#include <gtest/gtest.h>
+
+#include "model/app/serving/steps/gpu_step_timer.hpp"
+#include "workloads/traffic/random_stream.hpp"
+
+namespace foretell {
+namespace {
+
+Request llama_on(const char* system, int tp) {
+  Request request;
+  request.system = system;
+  request.workload = "Llama-3.1-70B";
+  request.dtype = "fp8";
+  request.tp = tp;
+  return request;
+}
+
+TEST(StepTimerLaws, InterpolationIsWithinHalfAPercentOfExact) {
+  GpuStepTimer exact(llama_on("h100-sxm-x8", 8), true);
+  GpuStepTimer quick(llama_on("h100-sxm-x8", 8), false);
+  RandomStream random(7, 0);
+  double sum_exact = 0;
+  double sum_quick = 0;
+  double worst = 0;
+  for (int i = 0; i < 40; ++i) {
+    StepShape shape;
+    shape.decodes = random.whole(1, 300);
+    shape.decode_positions = shape.decodes * random.whole(100, 6000);
+    if (i % 2 == 1) {
+      shape.chunks = {{random.whole(20, 4000), random.whole(0, 2) * random.whole(1, 4000)}};
+      shape.finished_prompts = 1;
+    }
+    const double a = exact.time(shape).total.value();
+    const double b = quick.time(shape).total.value();
+    sum_exact += a;
+    sum_quick += b;
+    worst = std::max(worst, std::abs(b / a - 1));
+  }
+  EXPECT_NEAR(sum_quick / sum_exact, 1, 0.005);
+  EXPECT_LT(worst, 0.03);  // a single step, between two waves of thread blocks
+}
+
+TEST(StepTimerLaws, MoreWorkIsNeverMuchFaster) {
+  GpuStepTimer timer(llama_on("h100-sxm-x8", 4), false);
+  double last = 0;
+  for (const std::int64_t batch : {1, 8, 64, 256}) {
+    StepShape shape;
+    shape.decodes = batch;
+    shape.decode_positions = batch * 1000;
+    const double now = timer.time(shape).total.value();
+    EXPECT_GT(now, last * 0.99) << batch;
+    last = now;
+  }
+  last = 0;
+  for (const std::int64_t context : {0, 1000, 8000, 64000}) {
+    StepShape shape;
+    shape.chunks = {{2048, context}};
+    shape.finished_prompts = 1;
+    const double now = timer.time(shape).total.value();
+    EXPECT_GT(now, last * 0.99) << context;
+    last = now;
+  }
+}
+
+TEST(StepTimerLaws, MemoryIsDividedByTheWorker) {
+  GpuStepTimer four(llama_on("h100-sxm-x8", 4), false);
+  GpuStepTimer eight(llama_on("h100-sxm-x8", 8), false);
+  const WorkerMemory a = four.memory(2048);
+  const WorkerMemory b = eight.memory(2048);
+  EXPECT_NEAR(a.weights / b.weights, 2, 0.1);
+  EXPECT_NEAR(a.kv_per_token / b.kv_per_token, 2, 1e-9);
+}
+
+}  // namespace
+}  // namespace foretell

@@ -1,0 +1,92 @@
+#include "model/app/study/pareto.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+using Point = std::vector<double>;
+
+// Everything is minimised from here on.
+std::vector<Point> minimised(const std::vector<Point>& points, const std::vector<bool>& maximise) {
+  std::vector<Point> result = points;
+  for (Point& point : result) {
+    FORETELL_CHECK(point.size() == maximise.size(), "a point with other objectives");
+    for (std::size_t d = 0; d < point.size(); ++d) {
+      if (maximise[d]) point[d] = -point[d];
+    }
+  }
+  return result;
+}
+
+// At least as good in everything.
+bool covers(const Point& a, const Point& b) {
+  for (std::size_t d = 0; d < a.size(); ++d) {
+    if (a[d] > b[d]) return false;
+  }
+  return true;
+}
+
+// Slices along the last objective: between two neighbouring values the volume is that of the
+// points seen so far in the objectives before it. (The scheme is "hypervolume by slicing
+// objectives", While et al., IEEE Trans. Evol. Comput. 10(1), 2006.)
+double sliced(std::vector<Point> points, std::size_t dimensions, const Point& reference) {
+  const std::size_t last = dimensions - 1;
+  points.erase(std::remove_if(points.begin(), points.end(),
+                              [&](const Point& p) { return !(p[last] < reference[last]); }),
+               points.end());
+  if (points.empty()) return 0;
+  if (last == 0) {
+    const auto best = std::min_element(points.begin(), points.end(),
+                                       [](const Point& a, const Point& b) { return a[0] < b[0]; });
+    return reference[0] - best->front();
+  }
+  std::sort(points.begin(), points.end(),
+            [last](const Point& a, const Point& b) { return a[last] < b[last]; });
+  double volume = 0;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const double next = i + 1 < points.size() ? points[i + 1][last] : reference[last];
+    if (!(next > points[i][last])) continue;
+    const std::vector<Point> seen(points.begin(),
+                                  points.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    volume += (next - points[i][last]) * sliced(seen, last, reference);
+  }
+  return volume;
+}
+
+}  // namespace
+
+std::vector<std::size_t> pareto_front(const std::vector<std::vector<double>>& points,
+                                      const std::vector<bool>& maximise) {
+  const std::vector<Point> costs = minimised(points, maximise);
+  std::vector<std::size_t> order(points.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  // Whatever beats a point stands before it.
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return costs[a] < costs[b]; });
+  std::vector<std::size_t> front;
+  const bool two = maximise.size() <= 2;
+  for (const std::size_t candidate : order) {
+    const auto beats = [&](std::size_t other) { return covers(costs[other], costs[candidate]); };
+    const bool beaten = two ? !front.empty() && beats(front.back())
+                            : std::any_of(front.begin(), front.end(), beats);
+    if (!beaten) front.push_back(candidate);
+  }
+  std::sort(front.begin(), front.end());
+  return front;
+}
+
+double hypervolume(const std::vector<std::vector<double>>& points,
+                   const std::vector<bool>& maximise, const std::vector<double>& reference) {
+  if (points.empty()) return 0;
+  std::vector<Point> kept;
+  for (const std::size_t i : pareto_front(points, maximise)) kept.push_back(points[i]);
+  return sliced(minimised(kept, maximise), maximise.size(),
+                minimised({reference}, maximise).front());
+}
+
+}  // namespace foretell

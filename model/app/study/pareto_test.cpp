@@ -1,0 +1,66 @@
+#include "model/app/study/pareto.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace foretell {
+namespace {
+
+using testing::ElementsAre;
+
+using Points = std::vector<std::vector<double>>;
+
+TEST(Pareto, KeepsWhatNothingBeats) {
+  const Points points = {{1, 1}, {2, 3}, {3, 2}, {2, 0.5}, {3, 4}};
+  // Little of the first, much of the second.
+  EXPECT_THAT(pareto_front(points, {false, true}), ElementsAre(0, 1, 4));
+  EXPECT_THAT(pareto_front({{2, 2}, {2, 2}, {1, 3}}, {false, false}), ElementsAre(0, 2));
+  EXPECT_THAT(pareto_front({}, {false}), ElementsAre());
+  EXPECT_THAT(pareto_front({{3}, {1}, {2}}, {false}), ElementsAre(1));
+}
+
+// By definition: compare every pair.
+std::vector<std::size_t> slow_front(const Points& points) {
+  std::vector<std::size_t> front;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    bool beaten = false;
+    for (std::size_t j = 0; j < points.size() && !beaten; ++j) {
+      bool no_worse = true;
+      bool better = false;
+      for (std::size_t d = 0; d < points[i].size(); ++d) {
+        no_worse = no_worse && points[j][d] <= points[i][d];
+        better = better || points[j][d] < points[i][d];
+      }
+      beaten = no_worse && (better || j < i);
+    }
+    if (!beaten) front.push_back(i);
+  }
+  return front;
+}
+
+TEST(Pareto, AgreesWithItsDefinitionOnRandomPoints) {
+  std::mt19937 random(5);
+  for (const std::size_t dimensions : {2U, 3U}) {
+    Points points(200, std::vector<double>(dimensions));
+    for (auto& point : points) {
+      for (double& value : point) value = static_cast<double>(random() % 20);
+    }
+    EXPECT_EQ(pareto_front(points, std::vector<bool>(dimensions, false)), slow_front(points));
+  }
+}
+
+TEST(Hypervolume, OfBoxesThatAreEasyToAdd) {
+  EXPECT_DOUBLE_EQ(hypervolume({{1, 1}}, {false, false}, {3, 4}), 6);
+  EXPECT_DOUBLE_EQ(hypervolume({{1, 2}, {2, 1}}, {false, false}, {3, 3}), 3);
+  EXPECT_DOUBLE_EQ(hypervolume({{1, 2}, {2, 1}, {2.5, 2.5}}, {false, false}, {3, 3}), 3);
+  EXPECT_DOUBLE_EQ(hypervolume({{5, 5}}, {true, true}, {1, 2}), 12);
+  EXPECT_DOUBLE_EQ(hypervolume({{0, 0, 0}}, {false, false, false}, {1, 2, 3}), 6);
+  EXPECT_DOUBLE_EQ(hypervolume({{0, 0, 1}, {1, 1, 0}}, {false, false, false}, {2, 2, 2}), 5);
+  EXPECT_DOUBLE_EQ(hypervolume({{4, 4}}, {false, false}, {3, 3}), 0);
+  EXPECT_DOUBLE_EQ(hypervolume({}, {false}, {3}), 0);
+}
+
+}  // namespace
+}  // namespace foretell

@@ -1,0 +1,79 @@
+#include "model/app/study/what_if/what_if.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "model/app/request/parallel_predict.hpp"
+#include "model/base/errors.hpp"
+#include "reports/record/csv.hpp"
+#include "reports/render/si_format.hpp"
+
+namespace foretell {
+namespace {
+
+// The number that the text begins with, and what follows it.
+std::pair<double, std::string> split_value(const std::string& value) {
+  double number = 0;
+  const auto result = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (result.ec != std::errc()) throw UserError("'" + value + "' does not begin with a number");
+  return {number, std::string(result.ptr, value.data() + value.size())};
+}
+
+}  // namespace
+
+std::string scaled_value(const std::string& value, double factor) {
+  const auto [number, unit] = split_value(value);
+  return to_text(number * factor) + unit;
+}
+
+std::vector<WhatIf> what_ifs(const std::vector<Parameter>& parameters,
+                             const std::vector<ImprovedPart>& parts) {
+  std::vector<WhatIf> changes;
+  for (const ImprovedPart& part : parts) {
+    const auto found =
+        std::find_if(parameters.begin(), parameters.end(),
+                     [&part](const Parameter& parameter) { return parameter.path == part.path; });
+    if (found == parameters.end() || !(split_value(found->value).first > 0)) continue;
+    changes.push_back({std::string(part.name) + " x " + plain_format(part.factor, 1),
+                       std::string(part.path) + "=" + scaled_value(found->value, part.factor)});
+  }
+  return changes;
+}
+
+std::vector<ImprovedCall> improved_calls(const Predictor& predict, const Request& request,
+                                         double call_s, int jobs) {
+  const DeviceFamily& family = family_of(request.system);
+  const std::vector<WhatIf> changes =
+      what_ifs(family.parameters(request), family.improved_parts(request));
+  std::vector<Request> requests;
+  for (const WhatIf& change : changes) {
+    Request changed = request;
+    changed.trace_file.clear();
+    changed.set.push_back(change.override);
+    requests.push_back(std::move(changed));
+  }
+  const auto outcomes = predict_all(predict, requests, jobs, Detail::kSummary, {});
+
+  std::vector<ImprovedCall> calls;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    if (!outcomes[i].record) continue;
+    const double improved_s = outcomes[i].record->summary.call_s;
+    calls.push_back({changes[i], improved_s, 1 - improved_s / call_s});
+  }
+  std::stable_sort(calls.begin(), calls.end(),
+                   [](const auto& a, const auto& b) { return a.gain > b.gain; });
+  return calls;
+}
+
+Table what_if_table(const std::vector<ImprovedCall>& calls) {
+  Table table;
+  table.columns = {{"change"}, {"call", Align::kRight}, {"gain", Align::kRight}};
+  for (const ImprovedCall& call : calls) {
+    table.rows.push_back(
+        {call.what.change, si_format(call.call_s, "s"), percent_format(call.gain)});
+  }
+  return table;
+}
+
+}  // namespace foretell

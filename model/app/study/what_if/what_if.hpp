@@ -1,0 +1,41 @@
+// What a faster part would gain: the same prediction with one part of the hardware improved.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "hw/spec/shared/catalog.hpp"
+#include "model/app/request/device_family.hpp"
+#include "model/app/request/prediction.hpp"
+#include "reports/render/table.hpp"
+
+namespace foretell {
+
+struct WhatIf {
+  std::string change;    // "tensor engine clock x 2"
+  std::string override;  // "core.tensor.clock=5.6 GHz"
+};
+
+// One per part that the system has and that is not zero. `parameters` are the effective ones,
+// overrides of the user included.
+std::vector<WhatIf> what_ifs(const std::vector<Parameter>& parameters,
+                             const std::vector<ImprovedPart>& parts);
+
+// The value with its number multiplied: scaled_value("820 GB/s", 2) is "1640 GB/s". UserError when
+// it does not begin with a number.
+std::string scaled_value(const std::string& value, double factor);
+
+struct ImprovedCall {
+  WhatIf what;
+  double call_s = 0;
+  double gain = 0;  // share of the call as it is
+};
+
+// Predicts every change of `request`, whose call takes `call_s`, in workers; largest gain first.
+// Changes that cannot be predicted are left out.
+std::vector<ImprovedCall> improved_calls(const Predictor& predict, const Request& request,
+                                         double call_s, int jobs);
+
+Table what_if_table(const std::vector<ImprovedCall>& calls);
+
+}  // namespace foretell

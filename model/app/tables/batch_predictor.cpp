@@ -1,0 +1,79 @@
+#include "model/app/tables/batch_predictor.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "model/app/request/parallel_predict.hpp"
+#include "model/app/request/request_fields.hpp"
+#include "model/base/errors.hpp"
+#include "reports/record/csv.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr double kShownShare = 0.01;
+
+// Shares of the time that each resource is what the network waits for, the largest first.
+std::string parts_of(const RunRecord& record) {
+  double all = 0;
+  for (const OperatorRecord& op : record.operators) all += op.duration_s;
+  std::string text;
+  for (const OperatorRecord& op : record.operators) {
+    if (op.duration_s < kShownShare * all || op.critical.empty()) continue;
+    text += fmt::format("{}{} {:.0f} %", text.empty() ? "" : ", ", op.critical,
+                        100 * op.duration_s / all);
+  }
+  return text;
+}
+
+RowPrediction prediction_of(const PredictionOutcome& outcome) {
+  if (!outcome.record) return {{}, outcome.error, {}};
+  return {predicted_values(*outcome.record), "", predicted_intervals(*outcome.record),
+          parts_of(*outcome.record)};
+}
+
+}  // namespace
+
+BatchPredictor::BatchPredictor(const RowReader& reader, Predictor predict, int jobs, Sink sink,
+                               ProgressSink progress)
+    : reader_(reader),
+      predict_(std::move(predict)),
+      jobs_(jobs),
+      sink_(std::move(sink)),
+      progress_(std::move(progress)) {}
+
+void BatchPredictor::add(CsvRow row, const std::string& problem) {
+  PendingRow pending{std::move(row), "", problem};
+  if (problem.empty()) {
+    try {
+      Request request = reader_.request(pending.row);
+      pending.key = request_json(request);
+      if (known_.try_emplace(pending.key).second) {
+        keys_.push_back(pending.key);
+        requests_.push_back(std::move(request));
+      }
+    } catch (const UserError& error) {
+      pending.error = error.what();
+    }
+  }
+  rows_.push_back(std::move(pending));
+  if (rows_.size() == kBlockRows) flush();
+}
+
+void BatchPredictor::finish() { flush(); }
+
+void BatchPredictor::flush() {
+  const auto outcomes = predict_all(predict_, requests_, jobs_, Detail::kByResource, progress_);
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    known_[keys_[i]] = prediction_of(outcomes[i]);
+  }
+  for (const PendingRow& row : rows_) {
+    sink_(row.row, row.key.empty() ? RowPrediction{{}, row.error, {}} : known_.at(row.key));
+  }
+  rows_.clear();
+  requests_.clear();
+  keys_.clear();
+}
+
+}  // namespace foretell

@@ -1,0 +1,62 @@
+// Predictions for a stream of table rows: in forked workers, equal requests computed once, results
+// in the order of the rows.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "model/app/request/prediction.hpp"
+#include "model/app/tables/table_request.hpp"
+#include "reports/record/csv.hpp"
+
+namespace foretell {
+
+struct RowPrediction {
+  std::map<std::string, double> values;            // by added column; empty when it failed
+  std::string error;                               // why there is none; empty when it is good
+  std::map<std::string, Interval> intervals = {};  // 80 %, by measured column, in its unit
+  std::string parts = {};                          // where the time goes, for people
+  std::string note = {};                           // of a good one: what to know of it
+};
+
+class BatchPredictor {
+ public:
+  using Sink = std::function<void(const CsvRow& row, const RowPrediction& prediction)>;
+  // Share (0…1) of the rows at hand that are done.
+  using ProgressSink = std::function<void(double)>;
+
+  // Rows are worked on in blocks of kBlockRows; memory grows with the number of different
+  // requests, not with the number of rows. `jobs` is at least 1.
+  BatchPredictor(const RowReader& reader, Predictor predict, int jobs, Sink sink,
+                 ProgressSink progress = {});
+
+  // A row, with what is wrong with its shape ("" when nothing is).
+  void add(CsvRow row, const std::string& problem);
+  void finish();  // the rest; call it once, last
+
+  static constexpr std::size_t kBlockRows = 4096;
+
+ private:
+  struct PendingRow {
+    CsvRow row;
+    std::string key;  // of the request; empty when there is none
+    std::string error;
+  };
+
+  void flush();
+
+  const RowReader& reader_;
+  Predictor predict_;
+  int jobs_;
+  Sink sink_;
+  ProgressSink progress_;
+  std::vector<PendingRow> rows_;
+  std::vector<Request> requests_;  // those of the block that are not known yet …
+  std::vector<std::string> keys_;  // … and their keys
+  std::unordered_map<std::string, RowPrediction> known_;
+};
+
+}  // namespace foretell

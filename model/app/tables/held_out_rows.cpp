@@ -1,0 +1,120 @@
+#include "model/app/tables/held_out_rows.hpp"
+
+#include "calib/fit/gemm_fit.hpp"
+#include "calib/fit/kernel_fit.hpp"
+#include "model/app/tables/kernel_rows.hpp"
+#include "model/app/tables/layer_table_rows.hpp"
+#include "model/app/tables/power_rows.hpp"
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr double kUsPerSecond = 1e6;
+
+}  // namespace
+
+bool is_held_out_collective(std::int64_t ranks) { return ranks == 4; }
+
+bool collective_makes_interval(const GpuCollectiveShape& shape) {
+  return makes_interval(static_cast<std::int64_t>(shape.bytes.value()), shape.ranks);
+}
+
+std::pair<std::int64_t, std::int64_t> operator_family(const OperatorRow& row) {
+  if (row.op->kind == OperatorKind::kPass) return {row.columns, 1};
+  return {row.product.n, row.product.k};
+}
+
+bool is_held_out_operator(const OperatorRow& row) {
+  constexpr std::int64_t kUnit = 32;  // of the hash
+  const auto [a, b] = operator_family(row);
+  return row.op->kind == OperatorKind::kPass ? is_held_out_family(a * kUnit, b * kUnit)
+                                             : is_held_out_family(a, b);
+}
+
+bool operator_makes_interval(const OperatorRow& row) {
+  const auto [a, b] = operator_family(row);
+  return makes_interval(a, b);
+}
+
+RowTest part_test(const TableLayout& layout, const CsvRow& header, Part part) {
+  if (layout.kind != TableKind::kLayerKernels) {
+    throw UserError("--part: tables of kind " + layout.name +
+                    " are not divided in three; --held-out takes what no factor was fitted to");
+  }
+  return [part, kind = layer_kind_of(layout), cells = NamedCells(header)](const CsvRow& row) {
+    return part_of(layer_family(kind, cells, row)) == part;
+  };
+}
+
+RowTest held_out_test(const TableLayout& layout, const CsvRow& header) {
+  switch (layout.kind) {
+    case TableKind::kGemm: {
+      const NamedCells cells(header);
+      return [cells](const CsvRow& row) {
+        return is_held_out_family(cells.count(row, "n", 1, kMaxGemmSide),
+                                  cells.count(row, "k", 1, kMaxGemmSide));
+      };
+    }
+    case TableKind::kAttention: {
+      const NamedCells cells(header);
+      return [cells](const CsvRow& row) {
+        const AttentionShape shape = read_attention_row(cells, row).shape;
+        return is_held_out_heads(shape.heads, shape.key_heads, shape.head_dim);
+      };
+    }
+    case TableKind::kCollective: {
+      const NamedCells cells(header);
+      return [cells](const CsvRow& row) {
+        return is_held_out_collective(read_collective_row(cells, row).shape.ranks);
+      };
+    }
+    case TableKind::kOperator: {
+      const NamedCells cells(header);
+      return [cells](const CsvRow& row) {
+        return is_held_out_operator(read_operator_row(cells, row));
+      };
+    }
+    case TableKind::kLayerKernels:
+      return part_test(layout, header, Part::kJudge);
+    case TableKind::kPower: {
+      const NamedCells cells(header);
+      return [cells](const CsvRow& row) {
+        const PowerRow call = read_power_row(cells, row);
+        return judges_power(call.family) && call.latency.value() * kUsPerSecond >= kShortestPowerUs;
+      };
+    }
+    default:
+      throw UserError("--held-out: tables of kind " + layout.name +
+                      " are not divided row by row; leave it out");
+  }
+}
+
+RowTest judges_interval_test(const TableLayout& layout, const CsvRow& header) {
+  // Intervals of these are made from the families that are fitted to, each left out in turn.
+  if (layout.kind == TableKind::kLayerKernels) return held_out_test(layout, header);
+  if (layout.kind == TableKind::kModels || layout.kind == TableKind::kServing)
+    return [](const CsvRow&) { return true; };
+  const NamedCells cells(header);
+  const RowTest held_out = held_out_test(layout, header);
+  const auto makes = [kind = layout.kind, cells](const CsvRow& row) {
+    switch (kind) {
+      case TableKind::kGemm:
+        return makes_interval(cells.count(row, "n", 1, kMaxGemmSide),
+                              cells.count(row, "k", 1, kMaxGemmSide));
+      case TableKind::kAttention: {
+        const AttentionShape shape = read_attention_row(cells, row).shape;
+        return makes_interval(shape.heads, shape.key_heads, shape.head_dim);
+      }
+      case TableKind::kCollective:
+        return collective_makes_interval(read_collective_row(cells, row).shape);
+      case TableKind::kPower:
+        return makes_power_interval(read_power_row(cells, row).family);
+      default:
+        return operator_makes_interval(read_operator_row(cells, row));
+    }
+  };
+  return [held_out, makes](const CsvRow& row) { return held_out(row) && !makes(row); };
+}
+
+}  // namespace foretell

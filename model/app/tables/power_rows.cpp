@@ -1,0 +1,203 @@
+#include "model/app/tables/power_rows.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "calib/validate/left_out_rows.hpp"
+#include "calib/validate/part.hpp"
+#include "model/app/request/request_fields.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/hash.hpp"
+#include "model/base/text.hpp"
+#include "model/timing/gpu/energy_work.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr double kMicro = 1e-6;
+constexpr std::int64_t kLargest = std::int64_t{1} << 40;
+
+// "m=1;n=2": sizes of a shape by name.
+class ShapeSizes {
+ public:
+  explicit ShapeSizes(const std::string& text) {
+    for (const std::string& part : split(text, ';')) {
+      const std::size_t equals = part.find('=');
+      if (equals == std::string::npos) {
+        throw UserError("shape: '" + part + "' is not NAME=VALUE; write m=…;n=…;k=…");
+      }
+      sizes_[part.substr(0, equals)] = part.substr(equals + 1);
+    }
+  }
+  std::string text(const std::string& name) const {
+    const auto found = sizes_.find(name);
+    if (found == sizes_.end()) throw UserError("shape: has no '" + name + "'");
+    return found->second;
+  }
+  std::int64_t count(const std::string& name, std::int64_t low = 1) const {
+    return parse_count("shape: " + name, text(name), low, kLargest);
+  }
+  std::int64_t count_or(const std::string& name, std::int64_t otherwise) const {
+    return sizes_.count(name) > 0 ? count(name, 0) : otherwise;
+  }
+  std::string text_or(const std::string& name, const std::string& otherwise) const {
+    return sizes_.count(name) > 0 ? text(name) : otherwise;
+  }
+
+ private:
+  std::map<std::string, std::string> sizes_;
+};
+
+OperandType matrix_type(const std::string& name) {
+  constexpr double kBlockScaled4 = 0.5625;  // 16 values share a scale of one byte
+  static const std::map<std::string, OperandType> kTypes = {
+      {"bfloat16", {16, 2}},      {"float16", {16, 2}}, {"bf16", {16, 2}},
+      {"fp16", {16, 2}},          {"fp8", {8, 1}},      {"fp8_block", {8, 1}},
+      {"int8", {8, 1}},           {"fp8_e4m3", {8, 1}}, {"nvfp4", {4, kBlockScaled4}},
+      {"fp4", {4, kBlockScaled4}}};
+  const auto found = kTypes.find(name);
+  if (found != kTypes.end()) return found->second;
+  std::vector<std::string> known;
+  for (const auto& entry : kTypes) known.push_back(entry.first);
+  throw unknown_name("type in column shape", name, known);
+}
+
+void read_gemm(const ShapeSizes& shape, PowerRow& row) {
+  const std::string type = shape.text("gemm_dtype");
+  const EnergyGemm sizes{shape.count("m"), shape.count("n"), shape.count("k")};
+  row.work = gemm_energy_work(sizes, matrix_type(type));
+  row.kernel_class = "gemm " + type;
+  row.family = fmt::format("gemm n={},k={}", sizes.n, sizes.k);
+}
+
+void read_attention(const std::string& kind, const ShapeSizes& shape, PowerRow& row) {
+  const std::string type = shape.text("attn_dtype");
+  const std::string cache = shape.text_or("kv_cache_dtype", type);
+  const auto heads = static_cast<double>(shape.count("num_heads"));
+  const std::int64_t key_heads = shape.count_or("num_key_value_heads", shape.count("num_heads"));
+  EnergyAttention sizes;
+  sizes.batch = static_cast<double>(shape.count("batch_size"));
+  sizes.heads = heads;
+  sizes.key_heads = static_cast<double>(key_heads);
+  sizes.head_dim = static_cast<double>(shape.count("head_dim"));
+  const auto length = static_cast<double>(shape.count("isl"));
+  const auto before = static_cast<double>(shape.count_or("step", 0));
+  const auto window = static_cast<double>(shape.count_or("window_size", 0));
+  sizes.queries = length;
+  sizes.keys = length + before;
+  if (kind == "generation") sizes.keys = window > 0 ? std::min(window, sizes.keys) : sizes.keys;
+  sizes.pairs = kind == "encoder" ? length * length : scored_pairs(length, before, window);
+  row.work = attention_energy_work(sizes, matrix_type(type), matrix_type(cache).bytes);
+  row.kernel_class = kind + " attention " + type;
+  row.family =
+      fmt::format("attention {} {} {}", shape.text("num_heads"), key_heads, shape.text("head_dim"));
+}
+
+void read_experts(const std::string& kernel, const ShapeSizes& shape, PowerRow& row) {
+  const std::string type = shape.text("moe_dtype");
+  EnergyExperts sizes;
+  const auto number = [&](const char* name) { return static_cast<double>(shape.count(name)); };
+  sizes.tokens = number("num_tokens");
+  sizes.hidden = number("hidden_size");
+  sizes.intermediate = number("inter_size") / number("moe_tp_size");
+  sizes.top_k = number("topk");
+  sizes.experts = number("num_experts");
+  sizes.expert_parts = number("moe_ep_size");
+  if (kernel.find("nongated") != std::string::npos) sizes.matrices = 2;
+  row.work = experts_energy_work(sizes, matrix_type(type));
+  row.kernel_class = "experts " + type;
+  row.family = fmt::format("experts {} {} {} {}", shape.text("hidden_size"),
+                           shape.text("inter_size"), shape.text("topk"), shape.text("num_experts"));
+}
+
+}  // namespace
+
+PowerRow read_power_row(const NamedCells& cells, const CsvRow& cells_of_row) {
+  PowerRow row;
+  row.gpu = cells.text(cells_of_row, "gpu");
+  if (row.gpu.empty()) throw UserError("gpu: is empty; see `foretell list devices`");
+  const std::string latency = cells.text(cells_of_row, "latency_us");
+  const std::optional<double> us = read_measurement("latency_us", latency);
+  if (!us) throw UserError("latency_us: is empty; the power of a kernel needs its time");
+  row.latency = Seconds(*us * kMicro);
+  const std::optional<double> limit =
+      read_measurement("power_limit_w", cells.text(cells_of_row, "power_limit_w"));
+  row.limit_watts = limit.value_or(0);
+  const std::string table = cells.text(cells_of_row, "table");
+  const std::string kind = table.substr(table.find('/') + 1);
+  const ShapeSizes shape(cells.text(cells_of_row, "shape"));
+  if (kind == "gemm") {
+    read_gemm(shape, row);
+  } else if (kind == "context_attention" || kind == "generation_attention" ||
+             kind == "encoder_attention") {
+    read_attention(kind.substr(0, kind.find('_')), shape, row);
+  } else if (kind == "moe") {
+    read_experts(cells.text(cells_of_row, "kernel"), shape, row);
+  } else {
+    throw UserError("table: the work of '" + table +
+                    "' is not counted; these are: gemm/gemm, attention/context_attention, "
+                    "attention/generation_attention, encoder_attention/encoder_attention, moe/moe");
+  }
+  row.work.busy = row.latency;
+  return row;
+}
+
+bool judges_power(const std::string& family) { return part_of(family) == Part::kJudge; }
+
+bool makes_power_interval(const std::string& family) {
+  return content_hash("interval " + family).back() % 2 == 0;
+}
+
+Watts power_of_row(const PowerRow& row, const GpuDeviceSpec& device, const GpuEnergy& energy) {
+  const double limit = row.limit_watts > 0 ? row.limit_watts : device.power_watts;
+  const Watts most(limit * energy.facts.limit_share);
+  // The latency is given: a clock that the limit lowered is in it already.
+  const Watts drawn = power_at(row.work, row.latency, 0, 1, energy);
+  return drawn > most ? most : drawn;
+}
+
+PowerPredictor::PowerPredictor(const CsvRow& header, std::vector<std::string> set)
+    : cells_(header), set_(std::move(set)) {}
+
+RowPrediction PowerPredictor::predict(const CsvRow& cells) {
+  RowPrediction prediction;
+  try {
+    const PowerRow row = read_power_row(cells_, cells);
+    auto known = devices_.find(row.gpu);
+    if (known == devices_.end()) {
+      const GpuDeviceSpec spec = catalog_.load(catalog_.find_device(row.gpu), set_).spec.device;
+      known = devices_.emplace(row.gpu, Device{spec, load_gpu_energy(spec)}).first;
+    }
+    const auto& [spec, energy] = known->second;
+    const double watts = power_of_row(row, spec, energy).value();
+    const double most = (row.limit_watts > 0 ? row.limit_watts : spec.power_watts);
+    const double low = watts * energy.interval_low;
+    const double high = std::min(watts * energy.interval_high, std::max(most, watts));
+    prediction.values = {{"pred_w", watts}, {"pred_lo_w", low}, {"pred_hi_w", high}};
+    prediction.intervals = {{"power_w", {low, high}}};
+    if (!energy.is_calibrated) {
+      prediction.note = "energies per operation are those of " + energy.fitted_on +
+                        "; not calibrated on this device";
+    }
+    if (row.latency.value() < kShortestPowerUs * kMicro) {
+      prediction.note += std::string(prediction.note.empty() ? "" : "; ") +
+                         "shorter than meters resolve; the power of kernels repeated without gaps";
+    }
+  } catch (const UserError& error) {
+    prediction.error = error.what();
+  }
+  return prediction;
+}
+
+void PowerBatch::add(CsvRow row, const std::string& problem) {
+  RowPrediction prediction;
+  if (problem.empty()) {
+    prediction = predictor_.predict(row);
+  } else {
+    prediction.error = problem;
+  }
+  sink_(row, prediction);
+}
+
+}  // namespace foretell

@@ -1,0 +1,72 @@
+// Tables of kind power: board watts of a kernel whose latency is given.
+//
+// Columns: gpu, table ("gemm/gemm", "attention/context_attention" …), kernel, shape
+// ("m=…;n=…;k=…" and the like), latency_us [, power_limit_w]. The answer is what the board draws
+// while the kernel is repeated without gaps: pred_w, never above what its limit allows.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "hw/spec/gpu/energy_factors.hpp"
+#include "hw/spec/gpu/gpu_catalog.hpp"
+#include "model/app/tables/batch_predictor.hpp"
+#include "model/app/tables/kernel_rows.hpp"
+#include "model/timing/shared/energy_timing.hpp"
+
+namespace foretell {
+
+struct PowerRow {
+  std::string gpu;
+  std::string kernel_class;  // "gemm fp8", "context attention bf16"
+  std::string family;        // that is fitted to, or judges, as a whole: "gemm n=…,k=…"
+  Seconds latency;
+  double limit_watts = 0;  // 0: that of the board
+  EnergyWork work;
+};
+
+// UserError for a cell that is wrong and a table whose work is not counted.
+PowerRow read_power_row(const NamedCells& cells, const CsvRow& row);
+
+// Kernels shorter than this are not judged: meters average over much longer.
+inline constexpr double kShortestPowerUs = 1000;
+
+// Is the family one of those that judge (calib/validate/part.hpp)? Never those of the vault.
+bool judges_power(const std::string& family);
+// Of these, is the interval made from it, rather than judged on it?
+bool makes_power_interval(const std::string& family);
+
+Watts power_of_row(const PowerRow& row, const GpuDeviceSpec& device, const GpuEnergy& energy);
+
+class PowerPredictor {
+ public:
+  PowerPredictor(const CsvRow& header, std::vector<std::string> set);
+  RowPrediction predict(const CsvRow& row);
+
+ private:
+  struct Device {
+    GpuDeviceSpec spec;
+    GpuEnergy energy;
+  };
+  NamedCells cells_;
+  std::vector<std::string> set_;
+  GpuCatalog catalog_;
+  std::map<std::string, Device> devices_;
+};
+
+// Rows are closed forms: answered one by one as they come.
+class PowerBatch {
+ public:
+  PowerBatch(const CsvRow& header, const std::vector<std::string>& set, BatchPredictor::Sink sink)
+      : predictor_(header, set), sink_(std::move(sink)) {}
+  void add(CsvRow row, const std::string& problem);
+  void finish() {}
+
+ private:
+  PowerPredictor predictor_;
+  BatchPredictor::Sink sink_;
+};
+
+}  // namespace foretell

@@ -1,0 +1,44 @@
+#include "model/app/tables/row_filter.hpp"
+
+#include <algorithm>
+
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+
+namespace foretell {
+
+bool has_column(const CsvRow& header, const std::string& name) {
+  return std::find(header.begin(), header.end(), name) != header.end();
+}
+
+std::size_t find_column(const CsvRow& header, const std::string& name) {
+  const auto found = std::find(header.begin(), header.end(), name);
+  if (found == header.end()) throw unknown_name("column", name, header);
+  return static_cast<std::size_t>(found - header.begin());
+}
+
+void RowFilter::require(const std::string& condition, const CsvRow& header) {
+  const std::size_t equals = condition.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw UserError("--where: '" + condition +
+                    "' is not understood; write COLUMN=VALUE or COLUMN=VALUE,VALUE");
+  }
+  const std::vector<std::string> values = split(condition.substr(equals + 1), ',');
+  conditions_.push_back({find_column(header, condition.substr(0, equals)),
+                         {values.begin(), values.end()},
+                         condition});
+}
+
+bool RowFilter::accepts(const CsvRow& row) const {
+  return std::all_of(conditions_.begin(), conditions_.end(), [&row](const Condition& condition) {
+    return condition.values.count(row[condition.column]) > 0;
+  });
+}
+
+std::string RowFilter::text() const {
+  std::vector<std::string> texts;
+  for (const Condition& condition : conditions_) texts.push_back(condition.text);
+  return join(texts, ", ");
+}
+
+}  // namespace foretell

@@ -1,0 +1,116 @@
+#include "model/app/tables/sample_collector.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "calib/validate/left_out_rows.hpp"
+#include "model/app/tables/row_filter.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+
+namespace foretell {
+namespace {
+
+// Is a column a bare number that says nothing without its name?
+bool is_size(std::string_view column) {
+  static const std::set<std::string_view> kWords = {
+      "id",   "gpu",   "workload", "framework", "op",      "phase", "dtype",   "shape",
+      "conv", "cache", "system",   "model",     "backend", "mode",  "version", "compute_dtype"};
+  return kWords.count(column) == 0;
+}
+
+// What tells rows of networks apart that have no name.
+bool tells_networks_apart(std::string_view column) {
+  static const std::set<std::string_view> kColumns = {"system",    "compute_dtype", "seq_len",
+                                                      "input_len", "output_len",    "tp"};
+  return kColumns.count(column) > 0;
+}
+
+}  // namespace
+
+SampleCollector::SampleCollector(const TableLayout& layout, const CsvRow& header,
+                                 const std::vector<std::string>& by) {
+  for (const std::string& name : by) group_columns_.push_back(find_column(header, name));
+  for (const MeasuredColumn& column : layout.measured) {
+    if (has_column(header, column.measured)) {
+      measured_.emplace_back(find_column(header, column.measured), column);
+    }
+  }
+  if (has_column(header, "throughput_unit")) unit_column_ = find_column(header, "throughput_unit");
+  // A row that has a name is known by it.
+  const bool is_named = has_column(header, "id");
+  for (const char* name :
+       {"id",       "gpu",      "system",  "workload",  "model",      "framework", "backend",
+        "version",  "mode",     "op",      "phase",     "dtype",      "kv_dtype",  "compute_dtype",
+        "shape",    "batch",    "seq_len", "input_len", "output_len", "tp",        "b",
+        "m",        "n",        "k",       "n_embd",    "n_ffn",      "rows",      "cols",
+        "conv",     "n_ranks",  "n_gpus",  "bytes",     "isl",        "kv_len",    "heads",
+        "kv_heads", "head_dim", "window",  "threads",   "cache"}) {
+    if (!has_column(header, name) || (is_named && tells_networks_apart(name))) continue;
+    name_columns_.emplace_back(find_column(header, name), is_size(name) ? name : "");
+  }
+  if (has_column(header, "workload")) network_ = find_column(header, "workload");
+  if (measured_.empty()) {
+    throw UserError("the table has none of the measured columns of its kind; nothing to compare");
+  }
+}
+
+bool SampleCollector::is_measured(const CsvRow& row) const {
+  bool any = false;
+  for (const auto& [index, column] : measured_) {
+    if (read_measurement(column.measured, row[index])) any = true;
+  }
+  return any;
+}
+
+bool SampleCollector::is_below_clock(const CsvRow& row) const {
+  return std::any_of(measured_.begin(), measured_.end(), [&row](const auto& entry) {
+    return foretell::is_below_clock(entry.second.measured, row[entry.first]);
+  });
+}
+
+void SampleCollector::drop(const std::set<std::size_t>& lines) {
+  if (lines.empty()) return;
+  samples_.erase(
+      std::remove_if(samples_.begin(), samples_.end(),
+                     [&lines](const Sample& sample) { return lines.count(sample.line) > 0; }),
+      samples_.end());
+}
+
+void SampleCollector::collect(const CsvRow& row, std::size_t line, const RowPrediction& prediction,
+                              bool judges_interval) {
+  for (const auto& [index, column] : measured_) {
+    const std::optional<double> measured = read_measurement(column.measured, row[index]);
+    const auto predicted = prediction.values.find(column.predicted);
+    if (!measured || predicted == prediction.values.end() || !allows(row, column)) continue;
+    Sample sample;
+    for (const std::size_t group : group_columns_) sample.group.push_back(row[group]);
+    sample.quantity = column.quantity;
+    sample.row = name_of(row);
+    sample.line = line;
+    sample.parts = prediction.parts;
+    if (network_) sample.network = row[*network_];
+    sample.comparison = {*measured, predicted->second, std::nullopt};
+    const auto interval = prediction.intervals.find(column.quantity);
+    if (judges_interval && interval != prediction.intervals.end()) {
+      sample.comparison.interval80 = interval->second;
+    }
+    samples_.push_back(std::move(sample));
+  }
+}
+
+bool SampleCollector::allows(const CsvRow& row, const MeasuredColumn& column) const {
+  if (column.unit_part.empty()) return true;
+  return unit_column_ && row[*unit_column_].find(column.unit_part) != std::string::npos;
+}
+
+std::string SampleCollector::name_of(const CsvRow& row) const {
+  std::vector<std::string> parts;
+  for (const auto& [column, shown] : name_columns_) {
+    if (row[column].empty()) continue;
+    parts.push_back(shown.empty() ? row[column] : shown + ' ' + row[column]);
+  }
+  return join(parts, " ");
+}
+
+}  // namespace foretell

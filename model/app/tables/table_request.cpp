@@ -1,0 +1,180 @@
+#include "model/app/tables/table_request.hpp"
+
+#include <algorithm>
+
+#include "model/app/request/request_fields.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "model/predict/queueing.hpp"
+#include "workloads/ir/dtype.hpp"
+#include "workloads/ir/precision.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr double kMsPerSecond = 1e3;
+
+constexpr const char* kForward = "forward";
+constexpr const char* kDecode = "decode";
+constexpr const char* kDiffusion = "diffusion";
+constexpr const char* kTrainStep = "train-step";
+
+bool is_one_of(std::string_view column, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), column) != names.end();
+}
+
+// "224x224" -> "224": images are square. A number alone stays as it is. A film of 16 images, the
+// only one that a network here takes, may state their number in front.
+std::string square_side(const std::string& text) {
+  std::vector<std::string> sides = split(text, 'x');
+  if (sides.size() == 1) return text;
+  if (sides.size() == 3 && sides.front() == "16") sides.erase(sides.begin());
+  if (sides.size() == 2 && sides[0] == sides[1]) return sides[0];
+  throw UserError(
+      "image_size: '" + text +
+      "' is not allowed; it must be one number of pixels or two equal ones, as 224x224");
+}
+
+// Whether a column says anything in this phase.
+bool applies(const RequestField& field, const std::string& phase) {
+  if (phase == kDecode) return field.phases != (kForwardPhase | kTrainingPhase);
+  return field.phases != kGenerationPhase;
+}
+
+// Weights of 8 bits make a policy of their own; wider ones are converted when the program is
+// compiled, whichever the file of the network holds ("fp32, bf16").
+std::string with_weights(const std::string& weight, const std::string& compute) {
+  if (weight.empty() || weight == compute) return compute;
+  const bool computes_narrow = size_of(find_precision(compute).matmul_compute) < Bytes(2);
+  for (const std::string& name : split(weight, ',')) {
+    DType dtype = DType::kFp32;
+    try {
+      dtype = parse_dtype(trim(name));
+    } catch (const UserError& error) {
+      throw UserError(std::string("weight_dtype: ") + error.what());
+    }
+    if (size_of(dtype) >= Bytes(2) || computes_narrow) continue;
+    if (dtype == DType::kInt8) return "int8-weights";
+    if (dtype == DType::kFp8) return "fp8-weights";
+    throw UserError("weight_dtype: " + name + " with " + compute +
+                    " is not modelled; narrow weights are int8 or fp8");
+  }
+  return compute;
+}
+
+}  // namespace
+
+RowReader::RowReader(const TableLayout& layout, const CsvRow& header, Request defaults)
+    : layout_(layout), defaults_(std::move(defaults)) {
+  for (std::size_t i = 0; i < header.size(); ++i) columns_[header[i]] = i;
+}
+
+std::string RowReader::cell(const CsvRow& row, const char* column) const {
+  const auto found = columns_.find(column);
+  return found == columns_.end() ? "" : std::string(trim(row[found->second]));
+}
+
+std::string RowReader::read_dtype(const CsvRow& row) const {
+  const std::string compute = cell(row, "compute_dtype");
+  const std::string weight = cell(row, "weight_dtype");
+  if (compute.empty()) return weight;
+  return with_weights(weight, compute);
+}
+
+void RowReader::read_lengths(const CsvRow& row, Request& request) const {
+  std::string phase = cell(row, "phase");
+  if (phase.empty()) phase = cell(row, "output_len").empty() ? kForward : kDecode;
+  if (!is_one_of(phase, {kForward, kDecode, kDiffusion, kTrainStep})) {
+    throw unknown_name("phase", phase, {kForward, kDecode, kDiffusion, kTrainStep});
+  }
+  if (phase == kTrainStep) request.phase = phase;
+  for (const RequestField& field : request_fields()) {
+    const char* column = *field.column == '\0' ? field.key : field.column;
+    std::string text = cell(row, column);
+    const bool is_phase = std::string_view(field.key) == "phase";
+    if (text.empty() || is_phase || *field.option == '\0' || !applies(field, phase)) continue;
+    if (std::string_view(field.key) == "image_size") text = square_side(text);
+    set_field(request, field, column, text);
+  }
+  // Decode rows state in seq_len for which context the program was compiled.
+  const std::string compiled = cell(row, "seq_len");
+  if (phase == kDecode && !compiled.empty() && request.context == 0) {
+    const RequestField& field = request_field("context");
+    set_count(field, request, parse_count("seq_len", compiled, field.low, field.high));
+  }
+  if (phase == kDecode && (request.input_len == 0 || request.output_len == 0)) {
+    throw UserError("phase: decode needs input_len and output_len");
+  }
+}
+
+Request RowReader::request(const CsvRow& row) const {
+  if (layout_.kind != TableKind::kModels) {
+    throw UserError("tables of kind " + layout_.name +
+                    " hold kernels, not networks; they are answered without a request");
+  }
+  Request request = defaults_;
+  request.system = cell(row, "system");
+  request.workload = cell(row, "workload");
+  if (request.system.empty()) throw UserError("system: is empty; see `foretell list systems`");
+  if (request.workload.empty()) {
+    throw UserError("workload: is empty; see `foretell list workloads`");
+  }
+  request.dtype = read_dtype(row);
+  read_lengths(row, request);
+  check_request(request);
+  return request;
+}
+
+namespace {
+
+// What a table calls the time of a call, in ms, per second of a call of the record.
+double table_ms(const RunRecord& record) {
+  const Scenario& scenario = record.context.scenario;
+  const Serving serving{scenario.batch, scenario.dp, scenario.in_flight};
+  return table_call(Seconds(1), serving).value() * kMsPerSecond;
+}
+
+// Tokens of prompt and answer per token of the answer; 1 for a forward pass.
+double all_tokens(const RunRecord& record) {
+  const Scenario& scenario = record.context.scenario;
+  if (scenario.output_len == 0) return 1;
+  const auto output = static_cast<double>(scenario.output_len);
+  return (static_cast<double>(scenario.input_len) + output) / output;
+}
+
+}  // namespace
+
+std::map<std::string, double> predicted_values(const RunRecord& record) {
+  const RunSummary& summary = record.summary;
+  std::map<std::string, double> values;
+  values["pred_call_ms"] = summary.call_s * table_ms(record);
+  values["pred_throughput"] = summary.throughput;
+  if (summary.tpot_s) values[kThroughputAllTokens] = summary.throughput * all_tokens(record);
+  if (summary.ttft_s) values["pred_ttft_ms"] = *summary.ttft_s * kMsPerSecond;
+  if (summary.tpot_s) values["pred_tpot_ms"] = *summary.tpot_s * kMsPerSecond;
+  // The interval belongs to what the row is about: the token in decode, the call otherwise.
+  const std::map<std::string, Interval> intervals = predicted_intervals(record);
+  const auto interval = intervals.find(summary.tpot_s ? "tpot_ms" : "call_ms");
+  if (interval != intervals.end()) {
+    values["pred_lo_ms"] = interval->second.low;
+    values["pred_hi_ms"] = interval->second.high;
+  }
+  return values;
+}
+
+std::map<std::string, Interval> predicted_intervals(const RunRecord& record) {
+  std::map<std::string, Interval> intervals;
+  const auto add = [&](const char* column, const char* field, double scale) {
+    const auto found = record.summary.interval80.find(field);
+    if (found == record.summary.interval80.end()) return;
+    intervals[column] = {found->second.low * scale, found->second.high * scale};
+  };
+  add("call_ms", "call_s", table_ms(record));
+  add("ttft_ms", "ttft_s", kMsPerSecond);
+  add("tpot_ms", "tpot_s", kMsPerSecond);
+  add("throughput", "throughput", 1);
+  add(kThroughputAllTokens, "throughput", all_tokens(record));
+  return intervals;
+}
+
+}  // namespace foretell

@@ -1,0 +1,41 @@
+// From a row of a table to a request, and from a record to the cells that are added to the row.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "calib/validate/table_kind.hpp"
+#include "model/app/request/prediction.hpp"
+#include "reports/record/csv.hpp"
+#include "reports/record/run_record.hpp"
+
+namespace foretell {
+
+// Reads rows of one header. Cells that are empty are not stated; columns that are not known are
+// left alone.
+class RowReader {
+ public:
+  // `defaults` holds what applies to every row: overrides, factors, exact.
+  RowReader(const TableLayout& layout, const CsvRow& header, Request defaults);
+
+  // UserError that names the column, the cell and what would be right; also when no device model
+  // answers this kind of table.
+  Request request(const CsvRow& row) const;
+
+ private:
+  std::string cell(const CsvRow& row, const char* column) const;  // "" without the column
+  void read_lengths(const CsvRow& row, Request& request) const;
+  std::string read_dtype(const CsvRow& row) const;
+
+  const TableLayout& layout_;
+  std::map<std::string, std::size_t> columns_;
+  Request defaults_;
+};
+
+// Predicted values by the name of the column that is added, in the unit of that name.
+std::map<std::string, double> predicted_values(const RunRecord& record);
+
+// 80 % intervals by the name of the measured column that they belong to, in its unit.
+std::map<std::string, Interval> predicted_intervals(const RunRecord& record);
+
+}  // namespace foretell

@@ -1,0 +1,38 @@
+#include "model/app/tables/table_request.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/base/errors.hpp"
+#include "reports/record/testing/message_of.hpp"
+
+namespace foretell {
+namespace {
+
+using testing::HasSubstr;
+
+std::string dtype_of_row(const std::string& weight, const std::string& compute) {
+  const CsvRow header = {"system", "workload", "weight_dtype", "compute_dtype"};
+  const RowReader reader(recognise_table(header, "t.csv"), header, Request());
+  return reader.request({"inf2.xlarge", "bert-base-uncased", weight, compute}).dtype;
+}
+
+TEST(RowReader, WeightsOfEightBitsMakeAPolicyAndWiderOnesAreConverted) {
+  EXPECT_EQ(dtype_of_row("fp32", "bf16-matmul"), "bf16-matmul");
+  EXPECT_EQ(dtype_of_row("fp32, bf16", "bf16"), "bf16");
+  EXPECT_EQ(dtype_of_row("int8", "bf16-matmul"), "int8-weights");
+  EXPECT_EQ(dtype_of_row("fp8", "bf16"), "fp8-weights");
+  EXPECT_EQ(dtype_of_row("int8", "int8"), "int8");
+  EXPECT_EQ(dtype_of_row("bf16", ""), "bf16");
+  EXPECT_EQ(dtype_of_row("", ""), "");  // not stated
+}
+
+TEST(RowReader, WeightsThatAreNotModelledAreRefused) {
+  EXPECT_THAT(message_of<UserError>([] { dtype_of_row("zzz", "bf16"); }),
+              HasSubstr("weight_dtype: "));
+  EXPECT_THAT(message_of<UserError>([] { dtype_of_row("int4", "bf16"); }),
+              HasSubstr("narrow weights are int8 or fp8"));
+}
+
+}  // namespace
+}  // namespace foretell

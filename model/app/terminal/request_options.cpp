@@ -1,0 +1,195 @@
+#include "model/app/terminal/request_options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "model/app/request/request_fields.hpp"
+#include "model/base/errors.hpp"
+#include "reports/record/text_file.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr const char* kExact = "exact";
+
+void add_pairs(CLI::App& command, const char* name, const char* type,
+               std::vector<std::string>& pairs, const char* help) {
+  command.add_option(name, pairs, help)->allow_extra_args(false)->take_all()->type_name(type);
+}
+
+void add_list(CLI::App& command, const char* name, const char* type,
+              std::vector<std::string>& values, bool lists, const std::string& help) {
+  CLI::Option* option =
+      command.add_option(name, values, help)->allow_extra_args(false)->type_name(type);
+  if (lists) {
+    option->delimiter(',')->take_all();
+  } else {
+    option->expected(1);
+  }
+}
+
+// One option of the list. Pairs repeat; what several are taken of has commas between.
+void add_field(CLI::App& command, const RequestField& field, RequestOptions& options, bool lists) {
+  const std::string name = std::string("--") + field.option;
+  if (field.kind() == FieldKind::kFlag) {
+    command.add_flag(name, options.flags[field.option], field.help);
+    return;
+  }
+  std::vector<std::string>& values = options.values[field.option];
+  if (field.kind() == FieldKind::kPairs) {
+    add_pairs(command, name.c_str(), (std::string("NAME=") + field.type).c_str(), values,
+              field.help);
+    return;
+  }
+  const bool several = lists && field.lists;
+  add_list(command, name.c_str(), field.type, values, several,
+           field.help + std::string(several ? ", several with commas" : ""));
+}
+
+const std::vector<std::string>& texts_of(const RequestOptions& options, const char* option) {
+  static const std::vector<std::string> kNone;
+  const auto found = options.values.find(option);
+  return found == options.values.end() ? kNone : found->second;
+}
+
+bool is_set(const RequestOptions& options, const char* option) {
+  const auto found = options.flags.find(option);
+  return found != options.flags.end() && found->second;
+}
+
+// Of what is said once.
+void read_fields(const RequestOptions& options, Request& request) {
+  for (const RequestField& field : request_fields()) {
+    if (is_set(options, field.option)) set_field(request, field, "", "yes");
+    if (field.lists) continue;
+    for (const std::string& text : texts_of(options, field.option)) {
+      if (!text.empty()) set_field(request, field, std::string("--") + field.option, text);
+    }
+  }
+}
+
+// A copy of every request for each value of a field that `compare` takes several of.
+std::vector<Request> with_each(const std::vector<Request>& requests, const RequestField& field,
+                               const std::vector<std::string>& texts) {
+  std::vector<Request> all;
+  for (const Request& request : requests) {
+    for (const std::string& text : texts) {
+      all.push_back(request);
+      if (!text.empty()) set_field(all.back(), field, std::string("--") + field.option, text);
+    }
+  }
+  return all;
+}
+
+std::vector<std::string> or_unstated(const std::vector<std::string>& values) {
+  return values.empty() ? std::vector<std::string>{""} : values;
+}
+
+}  // namespace
+
+void add_dimension_option(CLI::App& command, std::vector<std::string>& dimensions) {
+  add_pairs(command, "--dim", "NAME=SIZE", dimensions, request_field("dim").help);
+}
+
+std::map<std::string, std::int64_t> parse_dimensions(const std::vector<std::string>& texts) {
+  Request request;
+  for (const std::string& text : texts) add_dimension(request, text);
+  if (!request.distributions.empty()) {
+    throw UserError("--" + request.distributions.begin()->first +
+                    ": is a distribution; here it must be one size");
+  }
+  return request.dimensions;
+}
+
+void add_request_options(CLI::App& command, RequestOptions& options, bool lists) {
+  const std::string several = lists ? ", several with commas" : "";
+  add_list(command, "--on", "SYSTEM", options.systems, lists,
+           "system, for example inf2.xlarge" + several);
+  add_list(command, "--workload", "NAME|FILE", options.workloads, lists,
+           "network by name, a config.json or an ONNX file" + several);
+  add_list(command, "--dtype", "TYPE", options.dtypes, lists,
+           "data type or precision policy, bf16 when not stated" + several);
+  for (const RequestField& field : request_fields()) {
+    const bool is_option = *field.option != '\0' && std::string_view(field.option) != kExact;
+    if (is_option) add_field(command, field, options, lists);
+  }
+  add_model_options(command, options);
+  if (!lists) {
+    command
+        .add_option("--trace", options.trace_file,
+                    "write a timeline that opens in Perfetto to this file")
+        ->type_name("FILE");
+  }
+  command.add_option("--seed", options.seed, "seed of everything random (default: 0)")
+      ->type_name("N");
+}
+
+void add_model_options(CLI::App& command, RequestOptions& options) {
+  command
+      .add_option("--set", options.set,
+                  "override a parameter, PATH=VALUE, for example 'device.hbm.bandwidth=1.6 TB/s'; "
+                  "repeat for more (`foretell show SYSTEM` lists the paths)")
+      ->allow_extra_args(false)
+      ->take_all()
+      ->type_name("PATH=VALUE");
+  command
+      .add_option("--factors", options.factors,
+                  "fitted factors: a file, or 'none' for published facts alone")
+      ->type_name("FILE|none");
+  add_field(command, request_field(kExact), options, false);
+}
+
+void check_trace_file(const std::string& path) {
+  if (!path.empty()) const OutputFile probe(path);  // as it was when this is done
+}
+
+Request row_defaults(const RequestOptions& options) {
+  Request request;
+  request.set = options.set;
+  request.factors = options.factors;
+  request.exact = is_set(options, kExact);
+  return request;
+}
+
+std::vector<Request> requests(const RequestOptions& options) {
+  Request base = row_defaults(options);
+  read_fields(options, base);
+  if (!options.seed.empty()) {
+    base.seed = static_cast<std::uint64_t>(parse_count("--seed", options.seed, 0, kMaxSeed));
+  }
+  base.trace_file = options.trace_file;
+  check_trace_file(base.trace_file);
+  std::vector<Request> result;
+  for (const std::string& system : or_unstated(options.systems)) {
+    for (const std::string& workload : or_unstated(options.workloads)) {
+      for (const std::string& dtype : or_unstated(options.dtypes)) {
+        result.push_back(base);
+        result.back().system = system;
+        result.back().workload = workload;
+        result.back().dtype = dtype;
+      }
+    }
+  }
+  for (const RequestField& field : request_fields()) {
+    const std::vector<std::string>& texts = texts_of(options, field.option);
+    if (field.lists && !texts.empty()) result = with_each(result, field, texts);
+  }
+  for (const Request& request : result) check_request(request);
+  return result;
+}
+
+std::vector<std::string> stated_fields(const RequestOptions& options,
+                                       const std::vector<std::string>& but) {
+  std::vector<std::string> stated;
+  for (const RequestField& field : request_fields()) {
+    const std::vector<std::string>& texts = texts_of(options, field.option);
+    const bool is_named =
+        is_set(options, field.option) ||
+        std::any_of(texts.begin(), texts.end(), [](const auto& text) { return !text.empty(); });
+    if (is_named && std::find(but.begin(), but.end(), field.option) == but.end())
+      stated.emplace_back(field.option);
+  }
+  return stated;
+}
+
+}  // namespace foretell

@@ -1,0 +1,56 @@
+// The options that say what to predict, shared by run, compare, explain, predict and validate.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/app/request/prediction.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace foretell {
+
+// Raw text of the options; requests() turns it into checked requests.
+struct RequestOptions {
+  std::vector<std::string> systems;
+  std::vector<std::string> workloads;
+  std::vector<std::string> dtypes;
+  std::map<std::string, std::vector<std::string>> values;  // of the fields, by option
+  std::map<std::string, bool> flags;                       // likewise
+  std::vector<std::string> set;
+  std::string factors;
+  std::string trace_file;
+  std::string seed;
+};
+
+// Options of fields that are stated, but those named: "batch", "seq".
+std::vector<std::string> stated_fields(const RequestOptions& options,
+                                       const std::vector<std::string>& but);
+
+// --on, --workload, --dtype and everything else of one scenario. With `lists`, --on, --workload,
+// --dtype and --batch take several values with commas between, and there is no --trace.
+void add_request_options(CLI::App& command, RequestOptions& options, bool lists);
+
+// --set, --factors, --exact: what applies to every row of a table.
+void add_model_options(CLI::App& command, RequestOptions& options);
+
+// --dim NAME=SIZE, and what was given so: UserError for what is no such pair, or no single size.
+void add_dimension_option(CLI::App& command, std::vector<std::string>& dimensions);
+std::map<std::string, std::int64_t> parse_dimensions(const std::vector<std::string>& texts);
+
+// All combinations, the last option varying fastest: systems, workloads, dtypes, batches.
+// UserError for values out of range, and for a trace file that cannot be written: it is created
+// here.
+std::vector<Request> requests(const RequestOptions& options);
+
+// Creates the file, so that a path that cannot be written is found before the work.
+void check_trace_file(const std::string& path);
+
+// The request that every row of a table starts from.
+Request row_defaults(const RequestOptions& options);
+
+}  // namespace foretell

@@ -1,0 +1,15 @@
+#include "model/app/terminal/session.hpp"
+
+#include <ostream>
+
+namespace foretell {
+
+void Session::say(std::string_view message) const {
+  if (!quiet && messages != nullptr) *messages << message << '\n';
+}
+
+void Session::detail(std::string_view message) const {
+  if (verbose && !quiet && messages != nullptr) *messages << message << '\n';
+}
+
+}  // namespace foretell

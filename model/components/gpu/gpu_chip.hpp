@@ -1,0 +1,45 @@
+// One GPU: the SMs that run thread blocks, L2, DRAM and links, around the streams of a program.
+#pragma once
+
+#include <memory>
+#include <systemc>
+#include <vector>
+
+#include "hw/spec/gpu/gpu_spec.hpp"
+#include "model/components/gpu/gpu_links.hpp"
+#include "model/components/gpu/grid_stream.hpp"
+#include "model/components/gpu/sm_pool.hpp"
+#include "model/components/neuron/collective_network.hpp"
+#include "model/components/shared/executor.hpp"
+#include "model/components/shared/hbm.hpp"
+
+namespace foretell {
+
+class GpuChip final : public Executor {
+ public:
+  // `link_peak`: of its links to others, one direction; 0: none, as it is alone. `seat`: where its
+  // collectives meet those of others. `exact`: equal thread blocks are placed again and again.
+  GpuChip(const sc_core::sc_module_name& name, const GpuDeviceSpec& spec, const Program& program,
+          const CollectiveSeat& seat, BytesPerSecond link_peak, bool exact);
+
+  // The modules of its streams, for the registry.
+  std::unique_ptr<StreamModule> make_grids(std::size_t stream);
+  std::unique_ptr<StreamModule> make_collectives(std::size_t stream);
+
+  const char* kind() const override { return "GPU"; }
+  GpuLinks& links() { return *links_; }
+  Hbm& hbm() { return hbm_; }  // for others to bind to
+  const SmPool& sms() const { return sms_; }
+  void add_activity(const std::string& prefix, std::vector<ModuleActivity>& modules) const override;
+
+ private:
+  BytesPerSecond dram_rate_;
+  HbmSpec l2_server_;
+  CollectiveSeat seat_;
+  Hbm hbm_;
+  Hbm l2_;
+  SmPool sms_;
+  std::unique_ptr<GpuLinks> links_;
+};
+
+}  // namespace foretell

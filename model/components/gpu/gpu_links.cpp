@@ -1,0 +1,153 @@
+#include "model/components/gpu/gpu_links.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr double kMaxMessage = 1 << 30;  // a payload counts its bytes in 32 bits
+constexpr int kRoundBits = 20;           // rounds of an exchange, more than any has
+
+std::uint64_t whole_bytes(Bytes bytes) {
+  return static_cast<std::uint64_t>(std::llround(bytes.value()));
+}
+
+// What occupies a server of `peak` as long as `bytes` at `rate` take.
+double at_peak(Bytes bytes, BytesPerSecond rate, BytesPerSecond peak) {
+  FORETELL_CHECK(rate > BytesPerSecond(0), "bytes without a rate");
+  return std::max(1.0, std::round(bytes.value() * (peak / rate)));
+}
+
+}  // namespace
+
+GpuLinks::GpuLinks(const sc_core::sc_module_name& name, BytesPerSecond link_peak,
+                   BytesPerSecond l2_peak)
+    : sc_module(name),
+      l2("l2"),
+      link_peak_(link_peak),
+      l2_peak_(l2_peak),
+      out_("out", link_peak),
+      in_("in", link_peak),
+      links_("links") {
+  links_.register_nb_transport_bw(this, &GpuLinks::nb_transport_bw);
+  SC_METHOD(send);
+  sensitive << send_due_;
+  dont_initialize();
+}
+
+void GpuLinks::connect(const std::vector<GpuLinks*>& node, int rank) {
+  node_ = node;
+  rank_ = rank;
+  links_.bind(out_.socket);
+  for (GpuLinks* gpu : node_) links_.bind(gpu->in_.socket);
+}
+
+void GpuLinks::start(const LinkExchange& exchange, std::uint32_t index, CollectiveMember& member) {
+  FORETELL_CHECK(exchange_ == nullptr, "a GPU takes part in one exchange at a time");
+  FORETELL_CHECK(exchange.ranks >= 2 && exchange.ranks <= static_cast<int>(node_.size()),
+                 "an exchange between GPUs that the node has");
+  FORETELL_CHECK(!exchange.rounds.empty(), "an exchange without rounds");
+  exchange_ = &exchange;
+  member_ = &member;
+  round_ = 0;
+  repeats_ = 0;
+  serial_ = static_cast<std::uint64_t>(index) << kRoundBits;
+  begin_round();
+}
+
+void GpuLinks::count(const LinkExchange& exchange) {
+  for (const LinkRound& round : exchange.rounds) {
+    const std::uint64_t bytes = whole_bytes(round.message) *
+                                static_cast<std::uint64_t>(round.times) *
+                                static_cast<std::uint64_t>(round.peers);
+    sent_ += bytes;
+    received_ += bytes;
+  }
+}
+
+void GpuLinks::begin_round() {
+  leaving_ = static_cast<std::size_t>(round().peers);
+  sc_core::sc_time ready = to_sc_time(to_ticks(round().latency));
+  if (round().local > Bytes(0)) {
+    double left = at_peak(round().local, round().local_rate, l2_peak_);
+    tlm::tlm_generic_payload payload;
+    payload.set_command(tlm::TLM_READ_COMMAND);
+    while (left > 0) {
+      const double piece = std::min(left, kMaxMessage);
+      payload.set_data_length(static_cast<unsigned>(piece));
+      ready = to_sc_time(to_ticks(round().latency));
+      l2->b_transport(payload, ready);
+      left -= piece;
+    }
+  }
+  send_due_.notify(ready);
+}
+
+void GpuLinks::send() {
+  while (messages_.size() < leaving_) messages_.push_back(std::make_unique<Message>());
+  for (std::size_t i = 0; i < leaving_; ++i) {
+    Message& message = *messages_[i];
+    message.to = (rank_ + 1 + static_cast<int>(i)) % exchange_->ranks;
+    message.left = at_peak(round().message, round().link_rate, link_peak_);
+    sent_ += whole_bytes(round().message);
+    send_piece(message);
+  }
+}
+
+void GpuLinks::send_piece(Message& message) {
+  const double piece = std::min(message.left, kMaxMessage);
+  message.left -= piece;
+  message.servers = 2;
+  for (tlm::tlm_generic_payload* payload : {&message.out, &message.in}) {
+    payload->set_command(tlm::TLM_WRITE_COMMAND);
+    payload->set_data_length(static_cast<unsigned>(piece));
+    tlm::tlm_phase phase = tlm::BEGIN_REQ;
+    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+    links_[payload == &message.out ? 0 : 1 + message.to]->nb_transport_fw(*payload, phase, delay);
+  }
+}
+
+tlm::tlm_sync_enum GpuLinks::nb_transport_bw(int /*id*/, tlm::tlm_generic_payload& payload,
+                                             tlm::tlm_phase& phase, sc_core::sc_time& /*delay*/) {
+  FORETELL_CHECK(phase == tlm::BEGIN_RESP, "links answer when a message is through");
+  const auto found = std::find_if(messages_.begin(), messages_.end(), [&](const auto& candidate) {
+    return &candidate->out == &payload || &candidate->in == &payload;
+  });
+  FORETELL_CHECK(found != messages_.end(), "an answer to a message that was not sent");
+  Message& message = **found;
+  if (--message.servers > 0) return tlm::TLM_COMPLETED;
+  if (message.left > 0) {
+    send_piece(message);
+    return tlm::TLM_COMPLETED;
+  }
+  --leaving_;
+  node_[static_cast<std::size_t>(message.to)]->receive(serial_, whole_bytes(round().message));
+  end_round_if_complete();
+  return tlm::TLM_COMPLETED;
+}
+
+void GpuLinks::receive(std::uint64_t serial, std::uint64_t bytes) {
+  received_ += bytes;
+  ++arrived_[serial];
+  if (exchange_ != nullptr && serial == serial_) end_round_if_complete();
+}
+
+void GpuLinks::end_round_if_complete() {
+  if (leaving_ > 0) return;
+  const auto arrived = arrived_.find(serial_);
+  if (arrived == arrived_.end() || arrived->second < round().peers) return;
+  arrived_.erase(arrived);
+  ++serial_;
+  if (++repeats_ == round().times) {
+    repeats_ = 0;
+    ++round_;
+  }
+  if (round_ < exchange_->rounds.size()) return begin_round();
+  exchange_ = nullptr;
+  member_->collective_done();
+}
+
+}  // namespace foretell

@@ -1,0 +1,89 @@
+// The links of one GPU of a node and what its kernels exchange over them, round by round.
+//
+// Every GPU has one server for each direction of its links; the switch between them, or the mesh of
+// links that takes its place, does not slow anybody down. A message passes the outgoing server of
+// its sender and the incoming one of its receiver at the same time and is there when the slower of
+// the two is through with it. Servers are TLM-2.0 targets of the base protocol that share their
+// rate evenly among the messages at hand, so what meets on a link slows each other down. Servers
+// take bytes at the peak rate: a protocol that reaches less of it occupies them longer.
+#pragma once
+
+#include <tlm_utils/multi_passthrough_initiator_socket.h>
+#include <tlm_utils/simple_initiator_socket.h>
+
+#include <map>
+#include <memory>
+#include <systemc>
+#include <tlm>
+#include <vector>
+
+#include "model/base/units.hpp"
+#include "model/components/neuron/collective_network.hpp"
+#include "model/components/shared/fair_memory.hpp"
+#include "model/components/shared/hbm.hpp"
+#include "model/components/shared/ticks.hpp"
+#include "model/program/link_exchange.hpp"
+
+namespace foretell {
+
+class GpuLinks : public sc_core::sc_module {
+ public:
+  SC_HAS_PROCESS(GpuLinks);
+  // `link_peak` of one direction, `l2_peak` of the server behind the socket `l2`.
+  GpuLinks(const sc_core::sc_module_name& name, BytesPerSecond link_peak, BytesPerSecond l2_peak);
+
+  tlm_utils::simple_initiator_socket<GpuLinks> l2;
+
+  // All GPUs of the node, the rank at `rank` being this one; once, before elaboration ends.
+  void connect(const std::vector<GpuLinks*>& node, int rank);
+
+  // Begins the part of this rank in exchange number `index` of the node; none other is running, and
+  // references must outlive it. `member` is told when the part is done.
+  void start(const LinkExchange& exchange, std::uint32_t index, CollectiveMember& member);
+  // Counts an exchange that is known from one like it and not executed again.
+  void count(const LinkExchange& exchange);
+
+  FairMemory& incoming() { return in_; }  // for others to bind to
+  std::uint64_t sent_bytes() const { return sent_; }
+  std::uint64_t received_bytes() const { return received_; }
+
+ private:
+  struct Message {
+    tlm::tlm_generic_payload out;
+    tlm::tlm_generic_payload in;
+    int to = 0;       // rank
+    double left = 0;  // bytes that were not handed to the servers yet, at the peak rate
+    int servers = 0;  // that still work on it
+  };
+
+  void begin_round();
+  void send();  // SC_METHOD: flags are there and the local part is done
+  void send_piece(Message& message);
+  void receive(std::uint64_t serial, std::uint64_t bytes);
+  void end_round_if_complete();
+  tlm::tlm_sync_enum nb_transport_bw(int id, tlm::tlm_generic_payload& payload,
+                                     tlm::tlm_phase& phase, sc_core::sc_time& delay);
+  const LinkRound& round() const { return exchange_->rounds[round_]; }
+
+  BytesPerSecond link_peak_;
+  BytesPerSecond l2_peak_;
+  FairMemory out_;
+  FairMemory in_;
+  tlm_utils::multi_passthrough_initiator_socket<GpuLinks> links_;  // own out, then everybody's in
+  std::vector<GpuLinks*> node_;
+  int rank_ = 0;
+
+  const LinkExchange* exchange_ = nullptr;
+  CollectiveMember* member_ = nullptr;
+  std::size_t round_ = 0;
+  int repeats_ = 0;           // of the round
+  std::uint64_t serial_ = 0;  // number of the round at hand, the same on all ranks
+  std::vector<std::unique_ptr<Message>> messages_;
+  std::size_t leaving_ = 0;  // messages of the round, those that are not sent yet among them
+  std::map<std::uint64_t, int> arrived_;  // by serial: a neighbour may be ahead
+  sc_core::sc_event send_due_;
+  std::uint64_t sent_ = 0;
+  std::uint64_t received_ = 0;
+};
+
+}  // namespace foretell

@@ -1,0 +1,50 @@
+#include "model/components/neuron/collective_fabric.hpp"
+
+#include <string>
+
+namespace foretell {
+
+CollectiveFabric::CollectiveFabric(const sc_core::sc_module_name& name,
+                                   const NeuronSystemSpec& system, const NeuronFactors& factors,
+                                   int ranks)
+    : sc_module(name), topology_(system.topology, system.devices), placement_(system, ranks) {
+  const CollectiveTiming timing = collective_timing(system.device, factors);
+  for (int d = 0; d < system.devices; ++d) {
+    const std::string unit_name = "chip" + std::to_string(d);
+    units_.push_back(std::make_unique<CollectiveUnit>(
+        unit_name.c_str(), d, timing, system.device.collective, topology_, placement_));
+  }
+  for (std::size_t l = 0; l < topology_.links().size(); ++l) {
+    const LinkEnds& ends = topology_.links()[l];
+    const std::string link_name =
+        "link" + std::to_string(ends.from) + "_" + std::to_string(ends.to);
+    links_.push_back(std::make_unique<NeuronLink>(link_name.c_str(), system.device.link));
+    units_[static_cast<std::size_t>(ends.from)]->connect(static_cast<int>(l), *links_.back());
+    links_.back()->out.bind(units_[static_cast<std::size_t>(ends.to)]->in);
+  }
+}
+
+CollectiveUnit& CollectiveFabric::unit_of(int rank) {
+  return *units_[static_cast<std::size_t>(placement_.device(rank))];
+}
+
+void CollectiveFabric::bind_memory(int position, Hbm& hbm) {
+  const int device = placement_.devices().at(static_cast<std::size_t>(position));
+  units_[static_cast<std::size_t>(device)]->bind_memory(hbm);
+}
+
+void CollectiveFabric::join(int rank, std::uint32_t index, const Collective& collective,
+                            CollectiveMember& member) {
+  unit_of(rank).join(rank, index, collective, member);
+}
+
+std::vector<LinkTraffic> CollectiveFabric::traffic() const {
+  std::vector<LinkTraffic> traffic;
+  for (std::size_t l = 0; l < links_.size(); ++l) {
+    const LinkEnds& ends = topology_.links()[l];
+    traffic.push_back({ends.from, ends.to, links_[l]->bytes(), links_[l]->busy()});
+  }
+  return traffic;
+}
+
+}  // namespace foretell

@@ -1,0 +1,42 @@
+// All devices of a group, or those that route for it, with the links between them: the network on
+// which every rank runs its own part of a collective.
+#pragma once
+
+#include <memory>
+#include <systemc>
+#include <vector>
+
+#include "model/components/neuron/collective_unit.hpp"
+#include "model/components/shared/execution.hpp"
+#include "model/components/shared/hbm.hpp"
+
+namespace foretell {
+
+class CollectiveFabric : public sc_core::sc_module, public CollectiveNetwork {
+ public:
+  // `system` outlives the fabric.
+  CollectiveFabric(const sc_core::sc_module_name& name, const NeuronSystemSpec& system,
+                   const NeuronFactors& factors, int ranks);
+
+  // Gives the device at `position` of the placement its memory; every one needs one before the
+  // simulation starts.
+  void bind_memory(int position, Hbm& hbm);
+
+  void join(int rank, std::uint32_t index, const Collective& collective,
+            CollectiveMember& member) override;
+
+  const Topology& topology() const { return topology_; }
+  const RankPlacement& placement() const { return placement_; }
+  std::vector<LinkTraffic> traffic() const;  // every direction of every link
+  const CollectiveUnit& unit(int device) const { return *units_[static_cast<std::size_t>(device)]; }
+
+ private:
+  CollectiveUnit& unit_of(int rank);
+
+  Topology topology_;
+  RankPlacement placement_;
+  std::vector<std::unique_ptr<CollectiveUnit>> units_;  // by device
+  std::vector<std::unique_ptr<NeuronLink>> links_;      // as in the topology
+};
+
+}  // namespace foretell

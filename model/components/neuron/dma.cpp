@@ -1,0 +1,190 @@
+#include "model/components/neuron/dma.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "model/timing/neuron/neuron_timing.hpp"
+
+namespace foretell {
+namespace {
+
+// A larger transfer passes the memory in several payloads, all issued when it begins: the length
+// of a payload is 32 bits wide, and its buffer costs real memory.
+constexpr std::uint64_t kPayloadBytes = std::uint64_t{1} << 22U;
+
+}  // namespace
+
+DmaEngines::DmaEngines(const sc_core::sc_module_name& name, const DmaSpec& spec,
+                       double rate_fraction, ProgramShared& shared)
+    : sc_module(name),
+      hbm("hbm"),
+      spec_(spec),
+      rate_fraction_(rate_fraction),
+      start_latency_(to_ticks(spec.start_latency)),
+      shared_(shared),
+      rings_(shared.program.ring_count()),
+      engine_free_(static_cast<std::size_t>(spec.engines), 0),
+      last_ring_(rings_.empty() ? 0 : rings_.size() - 1),
+      wake_("due") {
+  std::uint64_t largest = 0;
+  for (std::size_t r = 0; r < rings_.size(); ++r) {
+    rings_[r].owner = this;
+    rings_[r].index = r;
+    rings_[r].ready_at.reserve(transfers(r).size());
+    times(r).resize(transfers(r).size());
+    for (const Transfer& transfer : transfers(r)) largest = std::max(largest, transfer.bytes());
+  }
+  data_.resize(std::min(largest, kPayloadBytes));
+  SC_METHOD(service);
+  sensitive << wake_;
+  dont_initialize();
+}
+
+bool DmaEngines::finished(std::size_t ring) const {
+  return rings_[ring].completed == transfers(ring).size();
+}
+
+void DmaEngines::issue(std::size_t index) {
+  RingState& ring = rings_[index];
+  const std::vector<Transfer>& pending = transfers(index);
+  while (ring.next < pending.size()) {
+    const Transfer& transfer = pending[ring.next];
+    const auto readiness = shared_.semaphores.check(
+        shared_.program.waits.data() + transfer.first_wait, transfer.wait_count);
+    if (!readiness.ready) {
+      shared_.semaphores.notify(readiness.blocked_on, readiness.threshold, ring);
+      break;
+    }
+    const Ticks at = std::max({readiness.at, ring.last_issue, now_ticks()});
+    const bool waited = readiness.at > ring.last_issue;
+    ring.last_issue = at;
+    const auto number = static_cast<std::uint32_t>(ring.next);
+    const auto queue = static_cast<std::int32_t>(static_cast<std::size_t>(kEngineCount) + index);
+    times(index)[number].cause =
+        waited || number == 0 ? readiness.cause : EntryRef{queue, number - 1};
+    ring.ready_at.push_back(at + start_latency_);
+    ++ring.next;
+  }
+  schedule_wake();
+}
+
+void DmaEngines::service() {
+  const Ticks now = now_ticks();
+  while (!in_flight_.empty() && in_flight_.top().time <= now) {
+    const InFlight done = in_flight_.top();
+    in_flight_.pop();
+    complete(done);
+  }
+  while (*std::min_element(engine_free_.begin(), engine_free_.end()) <= now) {
+    RingState* const ring = due_ring(now);
+    if (ring == nullptr) break;
+    begin(*ring);
+  }
+  schedule_wake();
+}
+
+DmaEngines::RingState* DmaEngines::due_ring(Ticks now) {
+  for (std::size_t turn = 1; turn <= rings_.size(); ++turn) {
+    RingState& ring = rings_[(last_ring_ + turn) % rings_.size()];
+    if (ring.waiting() && ring.head() <= now) return &ring;
+  }
+  return nullptr;
+}
+
+void DmaEngines::begin(RingState& ring) {
+  const auto index = static_cast<std::uint32_t>(ring.begun);
+  const Transfer& transfer = transfers(ring.index)[index];
+  const Ticks now = now_ticks();
+  Ticks end = occupy_engines(transfer);
+  if (transfer.direction != TransferDirection::kOnChip) {
+    const Ticks memory_end = pass_hbm(transfer);
+    if (memory_end > end) {  // the memory is the slower one: the engines stay occupied
+      shared_.execution.dma_busy +=
+          (memory_end - end) * static_cast<Ticks>(chosen_.size()) / spec_.engines;
+      end = memory_end;
+      for (const std::size_t e : chosen_) engine_free_[e] = std::max(engine_free_[e], end);
+    }
+  }
+  end = std::max(end, ring.last_end);  // a ring completes in order
+  ring.last_end = end;
+  EntryTimes& execution = times(ring.index)[index];
+  execution.begin = now;
+  execution.end = end;
+  if (now > ring.head()) execution.cause = last_begun_;  // it was the engines that were occupied
+  last_begun_ = {static_cast<std::int32_t>(static_cast<std::size_t>(kEngineCount) + ring.index),
+                 index};
+  last_ring_ = ring.index;
+  ++ring.begun;
+  in_flight_.push({end, ring.index, index});
+}
+
+Ticks DmaEngines::occupy_engines(const Transfer& transfer) {
+  const Ticks now = now_ticks();
+  const std::size_t engines = std::min<std::size_t>(engine_free_.size(), transfer.descriptors);
+  chosen_.resize(engine_free_.size());
+  std::iota(chosen_.begin(), chosen_.end(), std::size_t{0});
+  if (engines < chosen_.size()) {
+    std::stable_sort(chosen_.begin(), chosen_.end(), [this](std::size_t a, std::size_t b) {
+      return engine_free_[a] < engine_free_[b];
+    });
+    chosen_.resize(engines);
+  }
+  const Ticks descriptor =
+      to_ticks(descriptor_time(spec_, engine_bytes(spec_, transfer), rate_fraction_));
+  Ticks end = 0;
+  Ticks work = 0;
+  for (std::size_t i = 0; i < engines; ++i) {
+    const auto descriptors = static_cast<Ticks>(transfer.descriptors / engines +
+                                                (i < transfer.descriptors % engines ? 1 : 0));
+    Ticks& free = engine_free_[chosen_[i]];
+    free = std::max(free, now) + descriptors * descriptor;
+    work += descriptors * descriptor;
+    end = std::max(end, free);
+  }
+  shared_.execution.dma_busy += work / spec_.engines;
+  return end;
+}
+
+Ticks DmaEngines::pass_hbm(const Transfer& transfer) {
+  const bool load = transfer.direction == TransferDirection::kLoad;
+  Ticks end = 0;
+  for (std::uint64_t offset = 0; offset < transfer.bytes(); offset += kPayloadBytes) {
+    const auto length =
+        static_cast<unsigned>(std::min<std::uint64_t>(kPayloadBytes, transfer.bytes() - offset));
+    tlm::tlm_generic_payload payload;
+    payload.set_command(load ? tlm::TLM_READ_COMMAND : tlm::TLM_WRITE_COMMAND);
+    payload.set_address(transfer.hbm_address + offset);
+    payload.set_data_ptr(data_.data());
+    payload.set_data_length(length);
+    payload.set_streaming_width(length);
+    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+    hbm->b_transport(payload, delay);
+    end = std::max(end, now_ticks() + to_ticks(delay));
+  }
+  (load ? shared_.execution.loaded_bytes : shared_.execution.stored_bytes) += transfer.bytes();
+  return end;
+}
+
+void DmaEngines::complete(const InFlight& done) {
+  const Transfer& transfer = transfers(done.ring)[done.index];
+  ++rings_[done.ring].completed;
+  shared_.execution.end = std::max(shared_.execution.end, done.time);
+  if (transfer.signal != kNoSemaphore) {
+    const auto queue =
+        static_cast<std::int32_t>(static_cast<std::size_t>(kEngineCount) + done.ring);
+    shared_.semaphores.raise(transfer.signal, now_ticks(), {queue, done.index});
+  }
+}
+
+void DmaEngines::schedule_wake() {
+  Ticks next = -1;
+  const auto consider = [&next](Ticks time) { next = next < 0 ? time : std::min(next, time); };
+  if (!in_flight_.empty()) consider(in_flight_.top().time);
+  const Ticks free = *std::min_element(engine_free_.begin(), engine_free_.end());
+  for (const RingState& ring : rings_) {
+    if (ring.waiting()) consider(std::max(ring.head(), free));
+  }
+  if (next >= 0) wake_.notify(to_sc_time(std::max<Ticks>(0, next - now_ticks())));
+}
+
+}  // namespace foretell

@@ -1,8 +1,0 @@
-// The most that one transaction on a socket of a memory moves.
-#pragma once
-
-namespace foretell {
-
-inline constexpr double kLargestPayload = 1 << 30;  // bytes: a payload counts them in 32 bits
-
-}  // namespace foretell

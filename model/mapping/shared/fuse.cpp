@@ -1,0 +1,520 @@
+#include "model/mapping/shared/fuse.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+using Kinds = std::set<std::string_view>;
+
+const Kinds kViews = {"Reshape", "Split", "Slice"};
+const Kinds kActivations = {"Gelu", "Tanh", "Relu", "Silu", "Sigmoid", "Exp", "Sqrt", "Erf"};
+const Kinds kBinary = {"Add", "Sub", "Mul", "Div"};
+constexpr std::string_view kChannelFactors = "BatchNorm";
+const Kinds kScoreRules = {"CausalMask", "Alibi"};
+// What ends a chain of element-wise operators in the same pass: they work row by row.
+const Kinds kRowWise = {"Softmax",       "LayerNorm",  "RmsNorm",   "TopK",
+                        "ReduceSum",     "ReduceMean", "ReduceMax", "GlobalAveragePool",
+                        "GlobalMaxPool", "Reduce",     "AlongAxis"};
+const Kinds kConvolutions = {"Conv", "ConvTranspose", "ConvWeightGradient"};
+const Kinds kCollectives = {"AllReduce", "ReduceScatter", "AllGather", "AllToAll",
+                            "ExpertExchange"};
+const Kinds kAlone = {"Gather",      "Concat", "Transpose", "GroupNorm", "MaxPool",
+                      "AveragePool", "Resize", "Pad",       "Move",      "Gradient",
+                      "Update",      "Route",  "Compress",  "ShortConv"};
+// Read and written in place.
+const Kinds kWithState = {"Scan", "ShortConv", "Compress"};
+// Between the projections and an attention.
+const Kinds kHeadWork = {"Rope", "UpdateCache"};
+// Kernels that read their operands with strides.
+const Kinds kStridedReaders = {"MatMul", "Rope", "UpdateCache", "ExpertMatMul", "Attention"};
+// That take their operands in pieces.
+const Kinds kPiecewiseReaders = {"UpdateCache", "Attention"};
+
+bool is_elementwise(std::string_view kind) {
+  return kActivations.count(kind) + kBinary.count(kind) + kScoreRules.count(kind) > 0 ||
+         kind == kChannelFactors || kind == "Elementwise";
+}
+
+class Fuser {
+ public:
+  explicit Fuser(const Graph& graph)
+      : graph_(graph), taken_(graph.ops().size(), false), done_(graph.ops().size(), false) {}
+
+  std::vector<FusedOp> run() {
+    for (OpId id = 0; id < op_count(); ++id) {
+      if (graph_.op(id).kind == "Softmax") match_attention(id);
+    }
+    for (OpId id = 0; id < op_count(); ++id) {
+      if (!is_taken(id)) visit(id);
+      const auto attention = attentions_.find(id);
+      if (attention != attentions_.end()) emit(std::move(attention->second));
+    }
+    return std::move(fused_);
+  }
+
+ private:
+  OpId op_count() const { return static_cast<OpId>(graph_.ops().size()); }
+  bool is_taken(OpId id) const { return taken_[static_cast<std::size_t>(id)]; }
+  bool is_done(OpId id) const { return done_[static_cast<std::size_t>(id)]; }
+
+  void take(FusedOp& fused, OpId id) {
+    fused.ops.push_back(id);
+    taken_[static_cast<std::size_t>(id)] = true;
+  }
+
+  // The only reader of a tensor, or kNoId when there are several or it leaves the graph.
+  OpId single_consumer(TensorId id) const {
+    const Tensor& tensor = graph_.tensor(id);
+    if (tensor.kind == TensorKind::kOutput || tensor.consumers.size() != 1) return kNoId;
+    return tensor.consumers.front();
+  }
+
+  bool is_weight(TensorId id) const { return graph_.tensor(id).kind == TensorKind::kWeight; }
+
+  bool is_view(OpId id) const {
+    const Op& op = graph_.op(id);
+    if (op.kind == "Concat") return is_read_in_pieces(op.outputs.front());
+    return kViews.count(op.kind) > 0 || (op.kind == "Transpose" && !remains(id));
+  }
+
+  // Nobody needs the parts of this next to each other.
+  bool is_read_in_pieces(TensorId id) const {
+    const Tensor& tensor = graph_.tensor(id);
+    if (tensor.kind == TensorKind::kOutput || tensor.consumers.empty()) return false;
+    return std::all_of(tensor.consumers.begin(), tensor.consumers.end(), [this](OpId reader) {
+      const Op& op = graph_.op(reader);
+      if (kViews.count(op.kind) > 0) return is_read_in_pieces(op.outputs.front());
+      return kPiecewiseReaders.count(op.kind) > 0;
+    });
+  }
+
+  // A transposition is free where a product writes or reads with strides.
+  bool remains(OpId id) const {
+    const Op& op = graph_.op(id);
+    if (writes_with_strides(op.inputs.front())) return false;
+    return !read_with_strides(op.outputs.front());
+  }
+
+  bool writes_with_strides(TensorId id) const {
+    for (OpId up = graph_.tensor(id).producer; up != kNoId;) {
+      const Op& op = graph_.op(up);
+      if (kStridedReaders.count(op.kind) > 0 || is_elementwise(op.kind)) return true;
+      if (kViews.count(op.kind) == 0) return false;
+      up = graph_.tensor(op.inputs.front()).producer;
+    }
+    return graph_.tensor(id).kind == TensorKind::kWeight;
+  }
+
+  bool read_with_strides(TensorId id) const {
+    const Tensor& tensor = graph_.tensor(id);
+    if (tensor.kind == TensorKind::kOutput || tensor.consumers.empty()) return false;
+    return std::all_of(tensor.consumers.begin(), tensor.consumers.end(), [this](OpId reader) {
+      const Op& op = graph_.op(reader);
+      if (kViews.count(op.kind) > 0) return read_with_strides(op.outputs.front());
+      return kStridedReaders.count(op.kind) > 0 || is_elementwise(op.kind);
+    });
+  }
+
+  bool is_available(TensorId id) const {
+    const OpId producer = graph_.tensor(data_of(graph_, id)).producer;
+    return producer == kNoId || is_done(producer);
+  }
+
+  void visit(OpId id) {
+    const Op& op = graph_.op(id);
+    if (is_view(id)) {
+      taken_[static_cast<std::size_t>(id)] = true;
+      return;
+    }
+    if (op.kind == "MatMul" && is_weight(op.inputs[1]) && !has_heads(op)) return add_linear(id);
+    FusedOp fused;
+    fused.main = id;
+    take(fused, id);
+    if (take_as_whole(op, fused)) {
+      return emit(std::move(fused));
+    } else if (op.kind == "MatMul") {
+      fused.kind = FusedKind::kProduct;
+      absorb_scale(fused);
+    } else if (kConvolutions.count(op.kind) > 0) {
+      fused.kind = FusedKind::kConvolution;
+      fused.weights = {op.inputs[1]};
+      absorb_around_convolution(fused);
+    } else if (op.kind == "ExpertMatMul") {
+      fused.kind = FusedKind::kExperts;
+      fused.weights = {op.inputs[1]};
+      absorb_activation(fused);
+    } else if (kCollectives.count(op.kind) > 0) {
+      fused.kind = FusedKind::kCollective;
+    } else if (joins_head_work(id)) {
+      fused = std::move(fused_.back());
+      fused_.pop_back();
+      fused.ops.push_back(id);
+    } else if (is_elementwise(op.kind)) {
+      extend(fused);
+    } else if (kRowWise.count(op.kind) + kAlone.count(op.kind) + kHeadWork.count(op.kind) == 0) {
+      throw UserError("operator '" + op.name + "' (" + op.kind +
+                      ") has no mapping to GPUs and CPUs; to add one, recognise it in "
+                      "model/mapping/shared/fuse.cpp and give it kernels in model/mapping/gpu and "
+                      "loops in model/mapping/cpu");
+    }
+    emit(std::move(fused));
+  }
+
+  // A matrix for each of the heads.
+  bool has_heads(const Op& op) const { return graph_.tensor(op.inputs[1]).shape.size() > 2; }
+
+  // Operators that a library has kernels of their own for.
+  bool take_as_whole(const Op& op, FusedOp& fused) const {
+    if (op.kind == "Experts") {
+      fused.kind = FusedKind::kExpertLayer;
+      fused.weights = {op.inputs[3], op.inputs[4]};
+    } else if (op.kind == "Scan") {
+      fused.kind = FusedKind::kScan;
+    } else if (op.kind == "Indexer") {
+      fused.kind = FusedKind::kIndexer;
+    } else if (op.kind == "Attention") {
+      fused.kind = FusedKind::kAttention;
+      fill_from_operator(op, fused.attention);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  // What it hides is a window of as many pairs of queries and keys.
+  void fill_from_operator(const Op& op, AttentionDimensions& dimensions) const {
+    const Shape& q = graph_.tensor(op.inputs[0]).shape;
+    const Shape& k = graph_.tensor(op.inputs[1]).shape;
+    const auto value = [&op](const char* name) {
+      const auto found = op.attributes.find(name);
+      return found == op.attributes.end() ? 0 : std::get<std::int64_t>(found->second);
+    };
+    dimensions.batch = q[0];
+    dimensions.heads = q[1];
+    dimensions.queries = q[2];
+    dimensions.head_dim = q[3];
+    dimensions.kv_heads = k[1];
+    dimensions.keys = k[2];
+    dimensions.value_dim = graph_.tensor(op.inputs[2]).shape[3];
+    dimensions.causal = value("causal") != 0;
+    dimensions.key = op.inputs[1];
+    const std::int64_t ratio = value("ratio");
+    const std::int64_t selected = value("selected");
+    if (ratio > 0) {  // its own tokens, and entries that stand for several
+      const std::int64_t far = q[2] / ratio / 2;
+      dimensions.keys = q[2];
+      dimensions.window = value("window") + (selected > 0 ? std::min(far, selected) : far);
+      return;
+    }
+    dimensions.window = value("window");
+    if (value("chunk") > 0 && value("chunk") < dimensions.keys)
+      dimensions.window = value("chunk") / (dimensions.queries > 1 ? 2 : 1);
+    if (selected > 0 && (dimensions.window == 0 || selected < dimensions.window))
+      dimensions.window = selected;
+    if (dimensions.queries == 1 && dimensions.window > 0)
+      dimensions.keys = std::min(dimensions.keys, dimensions.window);
+    if (dimensions.window >= dimensions.keys) dimensions.window = 0;
+  }
+
+  void absorb_scale(FusedOp& fused) {
+    const OpId next = single_consumer(output_of(fused));
+    if (next == kNoId || is_taken(next)) return;
+    const Op& op = graph_.op(next);
+    if ((op.kind == "Mul" || op.kind == "Div") && op.inputs.size() == 1) take(fused, next);
+  }
+
+  void absorb_activation(FusedOp& fused) {
+    const OpId next = single_consumer(output_of(fused));
+    if (next != kNoId && kActivations.count(graph_.op(next).kind) > 0) take(fused, next);
+  }
+
+  TensorId output_of(const FusedOp& fused) const {
+    return graph_.op(fused.ops.back()).outputs.front();
+  }
+
+  bool is_head_work(OpId id) const {
+    const Op& op = graph_.op(id);
+    if (kHeadWork.count(op.kind) > 0) return true;
+    return (op.kind == "RmsNorm" || op.kind == "LayerNorm") &&
+           graph_.tensor(op.outputs.front()).shape.size() == 4;
+  }
+
+  bool joins_head_work(OpId id) const {
+    if (!is_head_work(id) || fused_.empty()) return false;
+    const std::vector<OpId>& before = fused_.back().ops;
+    return std::all_of(before.begin(), before.end(), [this](OpId op) { return is_head_work(op); });
+  }
+
+  // Element-wise readers that can follow in the same pass, and what works row by row at the end.
+  void extend(FusedOp& pass) {
+    for (OpId next = following(output_of(pass)); next != kNoId; next = following(output_of(pass))) {
+      take(pass, next);
+      if (!is_elementwise(graph_.op(next).kind)) return;
+    }
+  }
+
+  OpId following(TensorId result) const {
+    for (const OpId reader : graph_.tensor(result).consumers) {
+      const Op& op = graph_.op(reader);
+      if (is_taken(reader) || (!is_elementwise(op.kind) && kRowWise.count(op.kind) == 0)) continue;
+      const bool ready = std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId input) {
+        return input == result || is_available(input);
+      });
+      if (ready) return reader;
+    }
+    return kNoId;
+  }
+
+  void add_linear(OpId id) {
+    const std::vector<OpId> siblings = siblings_of(id);
+    FusedOp fused;
+    fused.kind = FusedKind::kLinear;
+    fused.main = id;
+    for (const OpId sibling : siblings) {
+      const Op& op = graph_.op(sibling);
+      fused.weights.push_back(op.inputs[1]);
+      take(fused, sibling);
+      const OpId next = single_consumer(op.outputs.front());
+      if (siblings.size() > 1 && next != kNoId && is_bias(next)) take(fused, next);
+    }
+    if (siblings.size() == 1) absorb_epilogue(fused);
+    emit(std::move(fused));
+  }
+
+  // Products of the same input that run as one: those that no activation alone follows.
+  std::vector<OpId> siblings_of(OpId id) const {
+    const Op& first = graph_.op(id);
+    std::vector<OpId> siblings = {id};
+    if (!can_be_merged(id)) return siblings;
+    for (const OpId reader : graph_.tensor(first.inputs[0]).consumers) {
+      const Op& op = graph_.op(reader);
+      if (reader <= id || is_taken(reader) || op.kind != "MatMul" ||
+          op.inputs[0] != first.inputs[0])
+        continue;
+      if (is_weight(op.inputs[1]) && op.layer == first.layer && can_be_merged(reader))
+        siblings.push_back(reader);
+    }
+    return siblings;
+  }
+
+  // An activation rides in the epilogue of its product, unless a gate multiplies with another.
+  bool can_be_merged(OpId id) const {
+    OpId next = single_consumer(graph_.op(id).outputs.front());
+    if (next != kNoId && is_bias(next)) next = single_consumer(graph_.op(next).outputs.front());
+    if (next == kNoId || kActivations.count(graph_.op(next).kind) == 0) return true;
+    next = single_consumer(graph_.op(next).outputs.front());
+    return next != kNoId && graph_.op(next).kind == "Mul" && graph_.op(next).inputs.size() == 2;
+  }
+
+  bool is_bias(OpId id) const {
+    const Op& op = graph_.op(id);
+    if (op.kind != "Add" || op.inputs.size() != 2 || !is_weight(op.inputs[1])) return false;
+    return element_count(graph_.tensor(op.inputs[1]).shape) ==
+           graph_.tensor(op.outputs.front()).shape.back();
+  }
+
+  void absorb_epilogue(FusedOp& fused) {
+    bool bias = false;
+    bool activation = false;
+    for (OpId next = single_consumer(output_of(fused)); next != kNoId && !is_taken(next);
+         next = single_consumer(output_of(fused))) {
+      const Op& op = graph_.op(next);
+      if (!bias && !activation && is_bias(next)) {
+        bias = true;
+      } else if (!activation && kActivations.count(op.kind) > 0) {
+        activation = true;
+      } else {
+        if (is_residual(fused, next)) take(fused, next);
+        return;
+      }
+      take(fused, next);
+    }
+  }
+
+  void absorb_around_convolution(FusedOp& fused) {
+    for (OpId next = single_consumer(output_of(fused)); next != kNoId && !is_taken(next);
+         next = single_consumer(output_of(fused))) {
+      const std::string& kind = graph_.op(next).kind;
+      const bool activation = kActivations.count(kind) > 0;
+      if (kind != kChannelFactors && !activation && !is_residual(fused, next)) return;
+      take(fused, next);
+      if (activation) return;
+    }
+  }
+
+  bool is_residual(const FusedOp& fused, OpId id) const {
+    const Op& op = graph_.op(id);
+    if (op.kind != "Add" || op.inputs.size() != 2) return false;
+    const TensorId result = output_of(fused);
+    const TensorId other = op.inputs[0] == result ? op.inputs[1] : op.inputs[0];
+    return !is_weight(other) && graph_.tensor(other).shape == graph_.tensor(result).shape &&
+           is_available(other);
+  }
+
+  // Softmax with a product of two activations above and below it.
+  void match_attention(OpId softmax) {
+    FusedOp fused;
+    fused.kind = FusedKind::kAttention;
+    std::vector<OpId> ops = {softmax};
+    OpId up = graph_.tensor(graph_.op(softmax).inputs[0]).producer;
+    for (; up != kNoId && graph_.op(up).kind != "MatMul";
+         up = graph_.tensor(graph_.op(up).inputs[0]).producer) {
+      const std::string& kind = graph_.op(up).kind;
+      if (kBinary.count(kind) + kScoreRules.count(kind) == 0) return;
+      if (kind == "CausalMask") {
+        fused.attention.causal = true;
+        const auto window = graph_.op(up).attributes.find("window");
+        if (window != graph_.op(up).attributes.end()) {
+          fused.attention.window = std::get<std::int64_t>(window->second) - 1;
+        }
+      }
+      ops.push_back(up);
+    }
+    const OpId down = single_consumer(graph_.op(softmax).outputs.front());
+    if (up == kNoId || down == kNoId || graph_.op(down).kind != "MatMul") return;
+    if (is_weight(graph_.op(up).inputs[1]) || !fill_dimensions(up, fused.attention)) return;
+    ops.push_back(up);
+    ops.push_back(down);
+    std::sort(ops.begin(), ops.end());
+    fused.main = up;
+    for (const OpId id : ops) take(fused, id);
+    attentions_[down] = std::move(fused);
+  }
+
+  bool fill_dimensions(OpId scores, AttentionDimensions& dimensions) const {
+    Shape q = graph_.tensor(graph_.op(scores).inputs[0]).shape;
+    Shape k = graph_.tensor(graph_.op(scores).inputs[1]).shape;
+    if (q.size() == 5) {  // grouped queries: [batch, kv_heads, group, length, head_dim]
+      q = {q[0], q[1] * q[2], q[3], q[4]};
+      k = {k[0], k[1], k[3], k[4]};
+    }
+    if (q.size() == 3 && k.size() == 3) {  // heads are among the samples
+      q = {q[0], 1, q[1], q[2]};
+      k = {k[0], 1, k[1], k[2]};
+    }
+    if (q.size() != 4 || k.size() != 4) return false;
+    dimensions.batch = q[0];
+    dimensions.heads = q[1];
+    dimensions.queries = q[2];
+    dimensions.head_dim = q[3];
+    dimensions.kv_heads = k[1];
+    dimensions.keys = graph_.tensor(graph_.op(scores).outputs.front()).shape.back();
+    dimensions.key = graph_.op(scores).inputs[1];
+    return true;
+  }
+
+  void emit(FusedOp fused) {
+    for (const OpId id : fused.ops) done_[static_cast<std::size_t>(id)] = true;
+    const std::set<OpId> inside(fused.ops.begin(), fused.ops.end());
+    std::map<TensorId, Bytes> reads;
+    fused.writes.clear();
+    for (const OpId id : fused.ops) {
+      const Op& op = graph_.op(id);
+      for (std::size_t i = 0; i < op.inputs.size(); ++i) note_read(op, i, inside, reads);
+      for (const TensorId output : op.outputs) {
+        if (op.kind == "UpdateCache") {
+          const Bytes rows = graph_.tensor(op.inputs[1]).bytes();
+          fused.writes.push_back({data_of(graph_, output), rows});
+        } else if (leaves(output, inside)) {
+          fused.writes.push_back({output, graph_.tensor(output).bytes()});
+        }
+      }
+    }
+    for (const OpId id : fused.ops) {
+      const Op& op = graph_.op(id);
+      if (kWithState.count(op.kind) == 0) continue;
+      for (const TensorId input : op.inputs) {
+        if (graph_.tensor(input).kind == TensorKind::kState)
+          fused.writes.push_back({input, graph_.tensor(input).bytes()});
+      }
+    }
+    fused.reads.clear();
+    for (const auto& [tensor, bytes] : reads) {
+      fused.reads.push_back({tensor, std::min(bytes, graph_.tensor(tensor).bytes())});
+    }
+    fused_.push_back(std::move(fused));
+  }
+
+  void note_read(const Op& op, std::size_t index, const std::set<OpId>& inside,
+                 std::map<TensorId, Bytes>& reads) const {
+    if (op.kind == "UpdateCache" && index == 0) return;  // written in place
+    const TensorId input = op.inputs[index];
+    const TensorId data = data_of(graph_, input);
+    const OpId producer = graph_.tensor(data).producer;
+    if (producer != kNoId && inside.count(producer) > 0) return;
+    const bool by_index = op.kind == "Gather" && index == 0;
+    double elements = static_cast<double>(
+        element_count(graph_.tensor(by_index ? op.outputs.front() : input).shape));
+    if (op.kind == "Attention" && (index == 1 || index == 2)) {
+      if (index == 2 && op.attributes.count("latent") > 0) return;  // columns of the keys
+      elements *= share_read(op);
+    }
+    reads[data] += elements * size_of(graph_.tensor(data).dtype);
+  }
+
+  // Of the keys that an indexer left.
+  double share_read(const Op& op) const {
+    const auto selected = op.attributes.find("selected");
+    if (selected == op.attributes.end() || op.attributes.count("ratio") > 0) return 1;
+    const auto queries = static_cast<double>(graph_.tensor(op.inputs[0]).shape[2]);
+    const auto keys = static_cast<double>(graph_.tensor(op.inputs[1]).shape[2]);
+    return std::min(1.0,
+                    static_cast<double>(std::get<std::int64_t>(selected->second)) * queries / keys);
+  }
+
+  // Does somebody outside read it, or does it leave the graph?
+  bool leaves(TensorId id, const std::set<OpId>& inside) const {
+    const Tensor& tensor = graph_.tensor(id);
+    if (tensor.kind == TensorKind::kOutput || tensor.kind == TensorKind::kState) return true;
+    return std::any_of(tensor.consumers.begin(), tensor.consumers.end(), [&](OpId reader) {
+      if (inside.count(reader) > 0) return false;
+      if (!is_view(reader)) return true;
+      const std::vector<TensorId>& views = graph_.op(reader).outputs;
+      return std::any_of(views.begin(), views.end(),
+                         [&](TensorId view) { return leaves(view, inside); });
+    });
+  }
+
+  const Graph& graph_;
+  std::vector<bool> taken_;             // belongs to an operation already
+  std::vector<bool> done_;              // … which has been emitted
+  std::map<OpId, FusedOp> attentions_;  // by the operator at whose place they run
+  std::vector<FusedOp> fused_;
+};
+
+}  // namespace
+
+namespace {
+
+// Pieces that only attention and the update of a cache read.
+bool is_cache_or_query(const Graph& graph, TensorId id) {
+  const std::vector<OpId>& readers = graph.tensor(id).consumers;
+  return !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](OpId reader) {
+    return kPiecewiseReaders.count(graph.op(reader).kind) > 0;
+  });
+}
+
+}  // namespace
+
+TensorId data_of(const Graph& graph, TensorId id) {
+  for (OpId up = graph.tensor(id).producer; up != kNoId; up = graph.tensor(id).producer) {
+    const Op& op = graph.op(up);
+    const bool joins = op.kind == "Concat" && op.layer != kNoId && is_cache_or_query(graph, id);
+    if (kViews.count(op.kind) == 0 && op.kind != "Transpose" && op.kind != "UpdateCache" && !joins)
+      break;
+    id = op.inputs.front();
+  }
+  return id;
+}
+
+std::vector<FusedOp> fuse_kernels(const Graph& graph) { return Fuser(graph).run(); }
+
+}  // namespace foretell

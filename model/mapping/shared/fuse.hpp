@@ -1,0 +1,73 @@
+// The operators of a graph grouped into what the libraries of GPUs and CPUs run as one kernel, or
+// as a few that belong together.
+//
+// Grouping is decided by dataflow:
+//   * a product with weights takes bias, activation and residual into its epilogue;
+//   * products of one input with several weights (queries, keys and values; gate and up) are one
+//     product, whose bias rides along; an activation after it is then a pass of its own;
+//   * a convolution takes the norm of its channels, which is part of its weights then, residual and
+//     activation;
+//   * scores, scale, mask, softmax and context are one attention;
+//   * element-wise operators one after another are one pass, with the norm, softmax or reduction
+//     that ends them; rotations, norms of heads and cache updates next to each other likewise;
+//   * layout operators are views: kernels read and write with strides. A transposition between two
+//     kernels that do not remains a copy.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/base/units.hpp"
+#include "workloads/ir/graph.hpp"
+
+namespace foretell {
+
+enum class FusedKind {
+  kLinear,
+  kProduct,
+  kConvolution,
+  kAttention,
+  kExperts,
+  kPass,
+  kCollective,
+  kExpertLayer,  // the operator Experts
+  kScan,         // the operator Scan
+  kIndexer       // the operator Indexer
+};
+
+// What an operation touches of a tensor that has data of its own.
+struct TensorAccess {
+  TensorId tensor = kNoId;
+  Bytes bytes;
+};
+
+struct AttentionDimensions {
+  std::int64_t batch = 0;
+  std::int64_t heads = 0;
+  std::int64_t kv_heads = 0;
+  std::int64_t queries = 0;
+  std::int64_t keys = 0;
+  std::int64_t head_dim = 0;
+  bool causal = false;         // query q sees keys up to keys - queries + q, and no score beyond
+  std::int64_t window = 0;     // … and no more than this many keys before itself; 0: all
+  std::int64_t value_dim = 0;  // where it is not head_dim; else 0
+  TensorId key = kNoId;        // the keys
+};
+
+struct FusedOp {
+  FusedKind kind = FusedKind::kPass;
+  OpId main = kNoId;      // gives its name
+  std::vector<OpId> ops;  // every operator that is done when this is done
+  std::vector<TensorAccess> reads;
+  std::vector<TensorAccess> writes;
+  std::vector<TensorId> weights;  // kLinear: of the products that are one; else the only one
+  AttentionDimensions attention;
+};
+
+// In execution order. UserError for an operator that has no mapping.
+std::vector<FusedOp> fuse_kernels(const Graph& graph);
+
+// The tensor that holds the data of `id`: layout operators and updates of a cache looked through.
+TensorId data_of(const Graph& graph, TensorId id);
+
+}  // namespace foretell

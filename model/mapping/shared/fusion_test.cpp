@@ -1,0 +1,164 @@
+// Which operators become one operation on a GPU, and what it reads and writes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "model/base/errors.hpp"
+#include "model/mapping/shared/fuse.hpp"
+#include "model/testing/graphs.hpp"
+#include "model/testing/networks.hpp"
+
+namespace foretell {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+
+// Operator names of each operation, joined by "+".
+std::vector<std::string> names_of(const Graph& graph) {
+  std::vector<std::string> result;
+  for (const FusedOp& fused : fuse_kernels(graph)) {
+    std::string names;
+    for (const OpId op : fused.ops) names += (names.empty() ? "" : "+") + graph.op(op).name;
+    result.push_back(names);
+  }
+  return result;
+}
+
+double bytes_of(const std::vector<TensorAccess>& accesses) {
+  double sum = 0;
+  for (const TensorAccess& access : accesses) sum += access.bytes.value();
+  return sum;
+}
+
+TEST(GpuFuse, AProductTakesBiasActivationAndResidualIntoItsEpilogue) {
+  GraphWriter w;
+  const TensorId x = w.input("x", {128, 256});
+  TensorId y = w.bias("bias", w.matmul("mm", x, 256));
+  y = w.op("add", "Add", {w.gelu("gelu", y), x});
+  const Graph graph = w.finish(y, "bf16");
+  EXPECT_THAT(names_of(graph), ElementsAre("mm+bias+gelu+add"));
+  const FusedOp fused = fuse_kernels(graph).front();
+  EXPECT_EQ(fused.kind, FusedKind::kLinear);
+  // x as operand and as residual is one tensor; the weight; the bias.
+  EXPECT_EQ(bytes_of(fused.reads), 2.0 * (128 * 256 + 256 * 256 + 256));
+  EXPECT_EQ(bytes_of(fused.writes), 2.0 * 128 * 256);
+}
+
+TEST(GpuFuse, ProductsOfOneInputAreOne) {
+  GraphWriter w;
+  const TensorId x = w.input("x", {128, 256});
+  const TensorId q = w.bias("qb", w.matmul("q", x, 256));
+  const TensorId k = w.bias("kb", w.matmul("k", x, 64));
+  w.graph().mark_output(q);
+  const Graph graph = w.finish(k, "bf16");
+  EXPECT_THAT(names_of(graph), ElementsAre("q+qb+k+kb"));
+  EXPECT_EQ(fuse_kernels(graph).front().weights.size(), 2U);
+}
+
+TEST(GpuFuse, AGateAndItsPartnerAreOneProductAndOnePass) {
+  GraphWriter w;
+  const TensorId x = w.input("x", {128, 256});
+  const TensorId gate = w.op("silu", "Silu", {w.matmul("gate", x, 512)});
+  const TensorId both = w.op("gated", "Mul", {gate, w.matmul("up", x, 512)});
+  const Graph graph = w.finish(w.matmul("down", both, 256), "bf16");
+  EXPECT_THAT(names_of(graph), ElementsAre("gate+up", "silu+gated", "down"));
+}
+
+TEST(GpuFuse, AnActivationAloneKeepsItsProductApart) {
+  GraphWriter w;
+  const TensorId x = w.input("x", {128, 256});
+  const TensorId wide = w.gelu("gelu", w.matmul("wide", x, 512));
+  w.graph().mark_output(w.matmul("other", x, 64));
+  const Graph graph = w.finish(w.matmul("down", wide, 256), "bf16");
+  EXPECT_THAT(names_of(graph), ElementsAre("wide+gelu", "other", "down"));
+}
+
+TEST(GpuFuse, ElementwiseOperatorsAndTheNormBehindThemAreOnePass) {
+  GraphWriter w;
+  const TensorId x = w.input("x", {128, 256});
+  const TensorId y = w.input("y", {128, 256});
+  const TensorId sum = w.op("sum", "Add", {x, y});
+  const TensorId normed = w.norm("norm", sum);
+  w.graph().mark_output(sum);
+  const Graph graph = w.finish(normed, "bf16");
+  EXPECT_THAT(names_of(graph), ElementsAre("sum+norm"));
+  // The sum leaves, too.
+  EXPECT_EQ(bytes_of(fuse_kernels(graph).front().writes), 2.0 * 2 * 128 * 256);
+}
+
+TEST(GpuFuse, AttentionIsOneOperationWithItsDimensions) {
+  const Graph graph = network("bert-large-uncased", 8, 128, "bf16");
+  const std::vector<FusedOp> fused = fuse_kernels(graph);
+  const auto attention = std::find_if(fused.begin(), fused.end(), [](const FusedOp& op) {
+    return op.kind == FusedKind::kAttention;
+  });
+  ASSERT_NE(attention, fused.end());
+  EXPECT_EQ(attention->attention.batch, 8);
+  EXPECT_EQ(attention->attention.heads, 16);
+  EXPECT_EQ(attention->attention.queries, 128);
+  EXPECT_EQ(attention->attention.head_dim, 64);
+  EXPECT_FALSE(attention->attention.causal);
+  EXPECT_EQ(bytes_of(attention->writes), 2.0 * 8 * 128 * 1024);
+}
+
+TEST(GpuFuse, ALayerOfAnEncoderIsSevenOperations) {
+  const Graph graph = network("bert-large-uncased", 1, 128, "bf16");
+  std::vector<std::string> layer;
+  for (const FusedOp& fused : fuse_kernels(graph)) {
+    const Op& main = graph.op(fused.main);
+    if (main.layer == 3) layer.push_back(main.name.substr(std::string("encoder.3.").size()));
+  }
+  EXPECT_THAT(layer, ElementsAre("attention.query", "attention.scores", "attention.output",
+                                 "attention.norm", "ffn.intermediate", "ffn.output", "ffn.norm"));
+}
+
+TEST(GpuFuse, RotationsAndCacheUpdatesOfALayerAreOnePass) {
+  Binding binding;
+  binding.batch = 2;
+  binding.seq_len = 1;
+  binding.phase = Phase::kDecode;
+  binding.kv_len = 100;
+  Graph graph = build_graph(WorkloadLibrary().load("llama-3-8b"), binding);
+  apply_precision(find_precision("bf16"), &graph);
+  for (const FusedOp& fused : fuse_kernels(graph)) {
+    const Op& main = graph.op(fused.main);
+    if (main.layer != 5 || main.kind != "Rope") continue;
+    EXPECT_EQ(fused.ops.size(), 4U);    // queries, keys; both caches
+    const double rows = 2.0 * 2 * 128;  // batch x bytes x head_dim
+    EXPECT_EQ(bytes_of(fused.writes), rows * (32 + 8 + 8));
+    return;
+  }
+  FAIL() << "no rotation";
+}
+
+TEST(GpuFuse, EveryOperatorThatComputesIsDoneOnce) {
+  for (const char* name : {"bert-base-uncased", "gpt2", "albert-base-v2"}) {
+    const Graph graph = network(name, 1, 64, "bf16");
+    std::vector<int> times(graph.ops().size(), 0);
+    for (const FusedOp& fused : fuse_kernels(graph)) {
+      for (const OpId id : fused.ops) ++times[static_cast<std::size_t>(id)];
+    }
+    for (OpId id = 0; id < static_cast<OpId>(graph.ops().size()); ++id) {
+      const Op& op = graph.op(id);
+      const bool view = op.kind == "Reshape" || op.kind == "Transpose" || op.kind == "Split" ||
+                        op.kind == "Slice";
+      EXPECT_EQ(times[static_cast<std::size_t>(id)], view ? 0 : 1) << name << " " << op.name;
+    }
+  }
+}
+
+TEST(GpuFuse, ATranspositionBetweenPassesRemains) {
+  GraphWriter w;
+  const TensorId x = w.input("x", {128, 256});
+  const TensorId turned =
+      w.op("turn", "Transpose", {w.norm("norm", x)}, {{"perm", std::vector<std::int64_t>{1, 0}}});
+  const Graph graph = w.finish(turned, "bf16");
+  EXPECT_THAT(names_of(graph), Contains("turn"));
+}
+
+}  // namespace
+}  // namespace foretell

@@ -1,0 +1,167 @@
+#include "model/program/file/work_keys.hpp"
+
+#include <fmt/format.h>
+
+#include <functional>
+
+#include "model/base/errors.hpp"
+#include "model/config/problems.hpp"
+#include "model/config/unit_text.hpp"
+
+namespace foretell {
+namespace {
+
+UserError problem_of(const Node& node, const std::string& path, const std::string& message) {
+  Problems problem;
+  problem.add(node, path, message);
+  return UserError(problem.lines().front());
+}
+
+// The keys of one statement, read one after another.
+class WorkReader {
+ public:
+  WorkReader(const Node& node, const std::string& path, const ExpressionNames& names)
+      : node_(node), path_(path), names_(names) {}
+
+  // The first key, which names the work.
+  void name(const char* key, std::string& value) {
+    keys_.emplace_back(key);
+    const Node& text = node_.required(key, path_);
+    value = text.as_text(path_ + "." + key);
+    if (value.empty()) throw problem_of(text, path_ + "." + key, "a name is missing");
+  }
+
+  template <class Q>
+  void quantity(const char* key, Q& value) {
+    read(key, [&](const std::string& text) { value = parse_quantity<Q>(text); });
+    if (value < Q(0)) throw problem_of(*node_.find(key), path_ + "." + key, "is below 0");
+  }
+
+  void count(const char* key, std::int64_t& value) {
+    read(key, [&](const std::string& text) { value = Expression::parse(text, names_).value({}); });
+    if (value < 1) {
+      throw problem_of(*node_.find(key), path_ + "." + key,
+                       fmt::format("is {}; the least is 1", value));
+    }
+  }
+
+  // Without a unit, `least` or more.
+  void number(const char* key, double least, double& value) {
+    read(key, [&](const std::string& text) { value = parse_quantity(text, Dimension{}); });
+    if (!(value >= least)) {
+      throw problem_of(*node_.find(key), path_ + "." + key,
+                       fmt::format("is {}; the least is {}", value, least));
+    }
+  }
+
+  void done(const std::vector<std::string>& common) {
+    keys_.insert(keys_.end(), common.begin(), common.end());
+    node_.only_keys(keys_, path_);
+  }
+
+ private:
+  void read(const char* key, const std::function<void(const std::string&)>& take) {
+    keys_.emplace_back(key);
+    const Node* value = node_.find(key);
+    if (value == nullptr) return;
+    const std::string path = path_ + "." + key;
+    const std::string& text = value->as_text(path);
+    try {
+      take(text);
+    } catch (const UserError& error) {
+      throw problem_of(*value, path, error.what());
+    }
+  }
+
+  const Node& node_;
+  const std::string& path_;
+  const ExpressionNames& names_;
+  std::vector<std::string> keys_;
+};
+
+}  // namespace
+
+Grid read_grid(const Node& node, const std::string& path, const ExpressionNames& names,
+               const std::vector<std::string>& common) {
+  Grid grid;
+  CtaRun blocks;
+  std::int64_t per_sm = 1;
+  WorkReader reader(node, path, names);
+  blocks.count = 1;
+  reader.name("grid", grid.name);
+  reader.count("blocks", blocks.count);
+  reader.quantity("block_time", blocks.duration);
+  reader.count("per_sm", per_sm);
+  reader.quantity("launch", grid.launch);
+  reader.quantity("latency", grid.memory_latency);
+  reader.quantity("tail", grid.tail);
+  reader.quantity("dram", grid.dram_bytes);
+  reader.quantity("dram_rate", grid.dram_rate);
+  reader.quantity("l2", grid.l2_bytes);
+  reader.quantity("l2_rate", grid.l2_rate);
+  reader.number("overlap", 1, grid.overlap);
+  reader.quantity("tensor", grid.busy[WorkUnit::kTensorPipe]);
+  reader.quantity("vector", grid.busy[WorkUnit::kVectorPipe]);
+  reader.done(common);
+  constexpr std::int64_t kMaxPerSm = 64;
+  if (per_sm > kMaxPerSm) {
+    throw problem_of(*node.find("per_sm"), path + ".per_sm",
+                     fmt::format("is {}; an SM holds {} thread blocks at most", per_sm, kMaxPerSm));
+  }
+  grid.ctas_per_sm = static_cast<int>(per_sm);
+  if (blocks.duration > Seconds(0)) grid.ctas = {blocks};
+  grid.moved = grid.dram_bytes;
+  grid.busy[WorkUnit::kLaunch] = grid.launch + grid.memory_latency;
+  grid.busy[WorkUnit::kReduction] = grid.tail;
+  if (grid.dram_rate > BytesPerSecond(0)) {
+    grid.busy[WorkUnit::kDram] = grid.dram_bytes / grid.dram_rate;
+  }
+  if (grid.l2_rate > BytesPerSecond(0)) grid.busy[WorkUnit::kL2] = grid.l2_bytes / grid.l2_rate;
+  const bool tensor = grid.busy[WorkUnit::kTensorPipe] > Seconds(0);
+  const bool vector = grid.busy[WorkUnit::kVectorPipe] > Seconds(0);
+  grid.unit = tensor ? "tensor" : vector ? "vector" : "memory";
+  return grid;
+}
+
+Loop read_parallel_loop(const Node& node, const std::string& path, const ExpressionNames& names,
+                        const std::vector<std::string>& common) {
+  Loop loop;
+  CpuChunkRun chunks;
+  std::int64_t threads = 1;
+  chunks.count = 1;
+  WorkReader reader(node, path, names);
+  reader.name("loop", loop.name);
+  reader.count("threads", threads);
+  reader.count("chunks", chunks.count);
+  reader.quantity("compute", chunks.compute);
+  reader.quantity("feed", chunks.feed);
+  reader.quantity("dram", chunks.dram);
+  reader.quantity("core_rate", loop.core_dram);
+  reader.quantity("dram_rate", loop.dram);
+  reader.number("overlap", 1, loop.overlap);
+  reader.quantity("call", loop.call);
+  reader.quantity("fork_join", loop.fork_join);
+  reader.done(common);
+  constexpr std::int64_t kMaxThreads = 4096;
+  if (threads > kMaxThreads) {
+    throw problem_of(*node.find("threads"), path + ".threads",
+                     fmt::format("is {}; the most is {}", threads, kMaxThreads));
+  }
+  loop.threads = static_cast<int>(threads);
+  loop.chunks = {chunks};
+  loop.op_class = loop.name;
+  loop.unit = chunks.compute > Seconds(0) ? "cores" : "memory";
+  return loop;
+}
+
+HostCall read_host_call(const Node& node, const std::string& path, const ExpressionNames& names,
+                        const std::vector<std::string>& common) {
+  HostCall call;
+  WorkReader reader(node, path, names);
+  reader.name("call", call.name);
+  reader.quantity("time", call.time);
+  reader.done(common);
+  return call;
+}
+
+}  // namespace foretell

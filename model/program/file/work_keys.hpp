@@ -1,0 +1,22 @@
+// Keys of grids, loops and host calls in a program file: their work is a few named quantities.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/config/document.hpp"
+#include "model/program/file/expression.hpp"
+#include "model/program/program.hpp"
+
+namespace foretell {
+
+// Reads the keys of one statement; `common` are those that every statement may have ("take", …).
+// UserErrors carry file and line. Counts and bytes may be expressions of parameters.
+Grid read_grid(const Node& node, const std::string& path, const ExpressionNames& names,
+               const std::vector<std::string>& common);
+Loop read_parallel_loop(const Node& node, const std::string& path, const ExpressionNames& names,
+                        const std::vector<std::string>& common);
+HostCall read_host_call(const Node& node, const std::string& path, const ExpressionNames& names,
+                        const std::vector<std::string>& common);
+
+}  // namespace foretell

@@ -1,0 +1,131 @@
+#include "model/timing/cpu/cpu_timing.hpp"
+
+#include <gmock/gmock.h>
+
+#include "hw/spec/cpu/cpu_catalog.hpp"
+#include "model/base/errors.hpp"
+#include "model/timing/cpu/cpu_operator.hpp"
+
+namespace foretell {
+namespace {
+
+const CpuSystemSpec& machine() {
+  static const CpuSystemSpec kSpec = CpuCatalog().load("c7a.4xlarge").spec;
+  return kSpec;
+}
+
+CpuTiming timing_of(int threads, const CpuFactors& factors = ideal_cpu_factors()) {
+  return CpuTiming(machine(), factors, threads);
+}
+
+Seconds time_of(const CpuOperator& op, int threads,
+                const CpuFactors& factors = ideal_cpu_factors()) {
+  return operator_time(timing_of(threads, factors), op);
+}
+
+CpuOperator gemm(std::int64_t m, std::int64_t n, std::int64_t k, const std::string& dtype) {
+  return {"gemm", dtype, {{"m", m}, {"n", n}, {"k", k}}};
+}
+
+TEST(CpuTiming, AProductOfWholePanelsTakesThePeak) {
+  CpuFactors factors = ideal_cpu_factors();
+  factors.tile = Cycles(0);
+  for (const char* dtype : {"fp32", "bf16", "int8"}) {
+    const Seconds peak = Flops(2.0 * 64 * 64 * 64) / core_rate(machine().device, dtype);
+    EXPECT_NEAR(time_of(gemm(64, 64, 64, dtype), 1, factors) / peak, 1, 1e-6) << dtype;
+  }
+}
+
+TEST(CpuTiming, ColumnsArePaddedToRegistersAndDepthToPacks) {
+  EXPECT_EQ(time_of(gemm(64, 49, 64, "fp32"), 1), time_of(gemm(64, 64, 64, "fp32"), 1));
+  EXPECT_LT(time_of(gemm(64, 48, 64, "fp32"), 1), time_of(gemm(64, 49, 64, "fp32"), 1));
+  EXPECT_EQ(time_of(gemm(64, 64, 61, "int8"), 1), time_of(gemm(64, 64, 64, "int8"), 1));
+}
+
+TEST(CpuTiming, ColumnsThatMakeNoEvenPanelsLeaveAThreadWaiting) {
+  CpuFactors factors = ideal_cpu_factors();
+  const double speedup = time_of(gemm(37, 77, 1000, "fp32"), 1, factors) /
+                         time_of(gemm(37, 77, 1000, "fp32"), 2, factors);
+  EXPECT_NEAR(speedup, 80.0 / 64, 0.1);  // one thread has 64 columns, the other 16
+}
+
+TEST(CpuTiming, NothingIsFasterThanItsBytes) {
+  for (const std::int64_t m : {1, 4, 64}) {
+    for (const int threads : {1, 4, 16}) {
+      const Bytes bytes(4.0 * 4096 * 4096);
+      EXPECT_GE(time_of({"gemm", "fp32", {{"m", m}, {"n", 4096}, {"k", 4096}}, true}, threads),
+                bytes / dram_bandwidth(machine()));
+    }
+  }
+}
+
+TEST(CpuTiming, ColdIsNeverFasterThanWarm) {
+  CpuOperator op = gemm(16, 1024, 1024, "bf16");
+  const Seconds warm = time_of(op, 2);
+  op.cold = true;
+  EXPECT_GE(time_of(op, 2), warm);
+  op = gemm(1, 1024, 1024, "bf16");
+  op.cold = false;
+  const Seconds narrow = time_of(op, 16);
+  op.cold = true;
+  EXPECT_GT(time_of(op, 16), narrow);
+}
+
+TEST(CpuTiming, MoreOfAnythingIsNeverFaster) {
+  for (const char* op : {"softmax", "layer_norm", "reduce", "add", "gelu", "copy", "convert"}) {
+    Seconds before;
+    for (const std::int64_t rows : {1, 16, 100, 4000, 100000}) {
+      const Seconds time = time_of({op, "bf16", {{"rows", rows}, {"cols", 512}}}, 4);
+      EXPECT_GT(time, before) << op << " " << rows;
+      before = time;
+    }
+  }
+}
+
+TEST(CpuTiming, BytesAreFoundSomewhereAndOnlyThere) {
+  const CpuTiming timing = timing_of(2);
+  const Bytes bytes(1e6);
+  for (const double footprint : {1e4, 1e6, 3e6, 1e7, 4e7, 1e9}) {
+    const CpuTraffic traffic = timing.found(bytes, Bytes(footprint));
+    EXPECT_NEAR(traffic.all() / bytes, 1, 1e-12) << footprint;
+  }
+  EXPECT_EQ(timing.found(bytes, Bytes(1e4)).l1, bytes);
+  EXPECT_EQ(timing.found(bytes, Bytes(1e12)).dram, bytes);
+}
+
+TEST(CpuTiming, ConvolutionsCountTheirTaps) {
+  const auto conv = [](std::int64_t kernel, std::int64_t padding) {
+    return CpuOperator{"conv",
+                       "fp32",
+                       {{"b", 1},
+                        {"channels", 64},
+                        {"height", 28},
+                        {"width", 28},
+                        {"filters", 64},
+                        {"kernel", kernel},
+                        {"stride", 1},
+                        {"padding", padding}}};
+  };
+  EXPECT_NEAR(time_of(conv(3, 1), 1) / time_of(conv(1, 0), 1), 9, 0.5);
+}
+
+TEST(CpuTiming, BlocksAreTheSumOfTheirPrimitives) {
+  const CpuOperator layer{"bert_layer", "fp32", {{"b", 1}, {"seq", 128}}};
+  EXPECT_EQ(loops_of(timing_of(1), layer).size(), 9U);
+  CpuOperator int8 = layer;
+  int8.dtype = "int8";
+  EXPECT_EQ(loops_of(timing_of(1), int8).size(), 13U);  // four activations are quantised
+  const CpuOperator block{
+      "resnet_block", "int8", {{"b", 1}, {"channels", 256}, {"filters", 64}, {"height", 56}}};
+  EXPECT_EQ(loops_of(timing_of(1), block).size(), 3U);
+}
+
+TEST(CpuTiming, RefusesWhatItDoesNotKnow) {
+  EXPECT_THROW(timing_of(0), UserError);
+  EXPECT_THROW(timing_of(17), UserError);
+  EXPECT_THROW(time_of({"gemm", "fp32", {{"m", 1}}}, 1), UserError);
+  EXPECT_THROW(time_of(gemm(1, 1, 1, "fp8"), 1), UserError);
+}
+
+}  // namespace
+}  // namespace foretell

@@ -1,0 +1,52 @@
+// What kernels do, counted for their energy: closed forms of the shapes that tables of measurements
+// state. Bytes of device memory are those that have to move once; bytes between L2 and the SMs are
+// those of square output tiles of kTileSide.
+#pragma once
+
+#include <cstdint>
+
+#include "model/timing/shared/energy_timing.hpp"
+
+namespace foretell {
+
+// Width of a matrix type: 4, 8 or 16 bits of an operand, and the bytes that one takes with scales.
+struct OperandType {
+  int bits = 16;
+  double bytes = 2;
+};
+
+void add_matrix_flops(EnergyWork& work, int bits, Flops flops);
+
+struct EnergyGemm {
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+};
+EnergyWork gemm_energy_work(const EnergyGemm& shape, OperandType type);
+
+struct EnergyAttention {
+  double batch = 1;
+  double queries = 1;  // per sequence
+  double pairs = 1;    // of queries and keys that are scored, per sequence and head
+  double keys = 1;     // that are read, per sequence
+  double heads = 1;
+  double key_heads = 1;
+  double head_dim = 1;
+};
+// Pairs of `queries` new tokens after `before` older ones, causal, inside a window (0: none).
+double scored_pairs(double queries, double before, double window);
+EnergyWork attention_energy_work(const EnergyAttention& shape, OperandType type,
+                                 double cache_bytes);
+
+struct EnergyExperts {
+  double tokens = 1;
+  double hidden = 1;
+  double intermediate = 1;  // on this GPU
+  double top_k = 1;
+  double experts = 1;       // of the network
+  double expert_parts = 1;  // GPUs that share them
+  int matrices = 3;         // with a gate; 2 without
+};
+EnergyWork experts_energy_work(const EnergyExperts& shape, OperandType type);
+
+}  // namespace foretell

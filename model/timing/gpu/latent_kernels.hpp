@@ -1,0 +1,32 @@
+// Latent attention (MLA) on one GPU: keys and values of a token are one latent of 512 values and a
+// rotated part of 64. Prompts are multiplied out to heads of 192 (queries, keys) and 128 (values);
+// tokens ask the latents themselves, all heads at once, with queries that the absorbed products
+// bring into the latent (576) and results that they bring back (512).
+#pragma once
+
+#include <cstdint>
+
+#include "model/timing/gpu/layer_call.hpp"
+
+namespace foretell {
+
+struct LatentShape {
+  bool prompt = true;
+  std::int64_t batch = 1;
+  std::int64_t queries = 1;  // of a sequence
+  std::int64_t keys = 1;     // of a sequence
+  std::int64_t heads = 1;    // of the GPU
+  double cache_bytes = 2;    // per element of a latent
+};
+
+GpuProgram latent_kernels(const LayerCall& call, const LatentShape& shape);
+
+struct LatentProductShape {
+  bool to_latent = true;  // queries 128 -> 512; else results 512 -> 128
+  std::int64_t tokens = 1;
+  std::int64_t heads = 1;
+};
+
+GpuProgram latent_product_kernels(const LayerCall& call, const LatentProductShape& shape);
+
+}  // namespace foretell

@@ -1,0 +1,137 @@
+// Laws that the kernels of today's language models keep, whatever the factors.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "hw/spec/gpu/gpu_catalog.hpp"
+#include "model/base/errors.hpp"
+#include "model/timing/gpu/attention_timing.hpp"
+#include "model/timing/gpu/exchange_kernels.hpp"
+#include "model/timing/gpu/experts_kernels.hpp"
+#include "model/timing/gpu/latent_kernels.hpp"
+#include "model/timing/gpu/state_space_kernels.hpp"
+
+namespace foretell {
+namespace {
+
+LayerKernelFactors some_factors() {
+  LayerKernelFactors factors;
+  factors.launch = Seconds(10e-6);
+  factors.dram_efficiency = 0.8;
+  factors.mma_efficiency = 0.7;
+  factors.overlap = 1.5;
+  factors.l2_share = 0.5;
+  factors.prologue = Cycles(1000);
+  factors.step = Cycles(200);
+  factors.sm_feed = BytesPerCycle(60);
+  factors.pass_feed = BytesPerCycle(10);
+  factors.score = Cycles(3);
+  factors.split = Cycles(2000);
+  factors.row = Cycles(50);
+  factors.link_efficiency = 0.6;
+  factors.network_efficiency = 0.6;
+  return factors;
+}
+
+class LayerKernelLaws : public testing::Test {
+ protected:
+  LayerKernelLaws()
+      : device(GpuCatalog().load("h200-sxm").spec.device),
+        factors(some_factors()),
+        facts(library.facts("trtllm moe_torch_flow_cutlass bf16")),
+        call(device, facts, library.type("bf16"), factors) {}
+
+  double rows_of(const ExpertLoad& load) const {
+    double rows = 0;
+    for (const LayerCall::Groups& group : load) rows += group.rows * group.count;
+    return rows;
+  }
+
+  GpuDeviceSpec device;
+  LayerKernelLibrary library;
+  LayerKernelFactors factors;
+  LayerKernelFacts facts;
+  LayerCall call;
+};
+
+TEST_F(LayerKernelLaws, BalancedRowsAreConserved) {
+  for (const std::int64_t tokens : {1, 7, 16, 100, 128, 1000, 4096}) {
+    ExpertsShape shape{tokens, 2048, 768, 8, 128, 1, 1, "balanced"};
+    EXPECT_DOUBLE_EQ(rows_of(expert_loads(shape).front()), static_cast<double>(tokens * 8));
+  }
+}
+
+TEST_F(LayerKernelLaws, ThePowerLawHasTheLargestGpu) {
+  ExpertsShape shape{4096, 2048, 768, 8, 128, 1, 8, "power_law_1.2"};
+  for (const ExpertLoad& load : expert_loads(shape)) {
+    EXPECT_GT(rows_of(load), 4096.0 * 8 / 8);
+    for (const LayerCall::Groups& group : load) EXPECT_LE(group.rows, 4096);
+  }
+}
+
+TEST_F(LayerKernelLaws, MoreTokensTakeNoLessTime) {
+  double before = 0;
+  for (std::int64_t tokens = 16; tokens <= 16384; tokens *= 4) {
+    const ExpertsShape shape{tokens, 2048, 768, 8, 128, 1, 1, "balanced"};
+    const double time = experts_time(call, shape, expert_loads(shape)).value();
+    EXPECT_GE(time, before);
+    before = time;
+  }
+}
+
+TEST_F(LayerKernelLaws, WeightsOfExpertsWithoutTokensAreNotRead) {
+  const ExpertsShape one{1, 4096, 2048, 1, 64, 1, 1, "balanced"};
+  const ExpertsShape all{64, 4096, 2048, 1, 64, 1, 1, "balanced"};
+  const double few =
+      experts_kernels(call, one, expert_loads(one).front()).kernels[1].dram_bytes.value();
+  const double many =
+      experts_kernels(call, all, expert_loads(all).front()).kernels[1].dram_bytes.value();
+  EXPECT_LT(few, 4096.0 * 4096 * 2 * 1.1);
+  EXPECT_GT(many, 64 * 4096.0 * 4096 * 2);
+}
+
+TEST_F(LayerKernelLaws, WrongSplitsAndDistributionsAreRefused) {
+  EXPECT_THROW(expert_loads({1, 64, 64, 9, 8, 1, 1, "balanced"}), UserError);
+  EXPECT_THROW(expert_loads({1, 64, 64, 2, 8, 1, 3, "balanced"}), UserError);
+  EXPECT_THROW(expert_loads({1, 64, 64, 2, 8, 3, 1, "balanced"}), UserError);
+  EXPECT_THROW(expert_loads({1, 64, 64, 2, 8, 1, 1, "power_law_x"}), UserError);
+  EXPECT_THROW(expert_loads({1, 64, 64, 2, 8, 1, 1, "uniform"}), UserError);
+}
+
+TEST_F(LayerKernelLaws, LatentAttentionGrowsWithKeysAndHeads) {
+  for (const bool prompt : {true, false}) {
+    LatentShape shape;
+    shape.prompt = prompt;
+    shape.heads = 128;
+    double before = 0;
+    for (std::int64_t keys = 1024; keys <= 65536; keys *= 4) {
+      shape.keys = keys;
+      shape.queries = prompt ? keys : 1;
+      const double time = program_time(latent_kernels(call, shape), device).value();
+      EXPECT_GT(time, before);
+      before = time;
+    }
+  }
+}
+
+TEST_F(LayerKernelLaws, ChoicesLieInAsManyBinsAsExpected) {
+  EXPECT_DOUBLE_EQ(expected_bins(1, 8, 256), 1);
+  EXPECT_DOUBLE_EQ(expected_bins(8, 1, 256), 1);
+  EXPECT_DOUBLE_EQ(expected_bins(8, 256, 256), 8);
+  EXPECT_NEAR(expected_bins(8, 8, 8), 8, 1e-12);
+  EXPECT_LT(expected_bins(8, 8, 256), 8);
+}
+
+TEST_F(LayerKernelLaws, ScansOfLongerPromptsTakeLonger) {
+  StateSpaceShape shape;
+  shape.part = StateSpacePart::kScan;
+  shape.heads = 32;
+  shape.head_dim = 128;
+  shape.state_dim = 128;
+  shape.seq_len = 1024;
+  const double one = program_time(state_space_kernels(call, shape), device).value();
+  shape.seq_len = 16384;
+  EXPECT_GT(program_time(state_space_kernels(call, shape), device).value(), 4 * one);
+}
+
+}  // namespace
+}  // namespace foretell

@@ -1,0 +1,95 @@
+#include "model/timing/gpu/state_space_kernels.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace foretell {
+namespace {
+
+constexpr double kElementBytes = 2;
+constexpr double kStateBytes = 4;
+constexpr double kBlockChannels = 256;
+constexpr double kBlockTokens = 8;   // of a convolution
+constexpr double kBlockValues = 32;  // of a head, that one thread block carries along
+constexpr double kUpdates = 64;      // unit of LayerKernelFactors::score
+
+Grid convolution(const LayerCall& call, const StateSpaceShape& shape, bool update) {
+  const auto batch = static_cast<double>(shape.batch);
+  const double tokens = batch * static_cast<double>(shape.seq_len);
+  const auto channels = static_cast<double>(shape.channels);
+  const double state = batch * channels * static_cast<double>(shape.width - 1) * kElementBytes;
+  const double bytes = tokens * channels * 2 * kElementBytes + (update ? 2 * state : state);
+  const double blocks = batch * std::ceil(channels / kBlockChannels) *
+                        (update ? 1 : std::ceil(static_cast<double>(shape.seq_len) / kBlockTokens));
+  Grid kernel = call.pass(update ? "update of a convolution" : "convolution", bytes, tokens);
+  add_ctas(kernel, static_cast<std::int64_t>(blocks),
+           Seconds(call.seconds(call.factors().prologue)));
+  kernel.overlap = 1 + call.factors().overlap;
+  return kernel;
+}
+
+Grid state_update(const LayerCall& call, const StateSpaceShape& shape) {
+  const auto batch = static_cast<double>(shape.batch);
+  const double values = static_cast<double>(shape.heads) * static_cast<double>(shape.head_dim);
+  const double state = batch * values * static_cast<double>(shape.state_dim);
+  const double bytes = 2 * state * kStateBytes;
+  const double blocks = batch * std::ceil(values / kBlockValues);
+  Grid kernel;
+  kernel.name = "update of states";
+  const double each =
+      call.seconds(call.factors().prologue) + kBlockValues * static_cast<double>(shape.state_dim) /
+                                                  kUpdates * call.seconds(call.factors().score);
+  add_ctas(kernel, static_cast<std::int64_t>(blocks), Seconds(each));
+  call.set_memory(kernel, call.missing(bytes) * bytes);
+  return kernel;
+}
+
+void add_scan(const LayerCall& call, const StateSpaceShape& shape, GpuProgram& program) {
+  const auto batch = static_cast<double>(shape.batch);
+  const auto heads = static_cast<double>(shape.heads);
+  const auto width = static_cast<double>(shape.head_dim);
+  const auto depth = static_cast<double>(shape.state_dim);
+  const auto chunk = static_cast<double>(shape.chunk);
+  const double chunks = std::ceil(static_cast<double>(shape.seq_len) / chunk);
+  const double tokens = batch * static_cast<double>(shape.seq_len);
+  const double inside = 2 * chunk * (2 * chunk * depth + 2 * chunk * width + 2 * depth * width);
+  program.kernels.push_back(
+      call.pass("inside chunks", tokens * heads * (3 * depth + 3 * width) * kElementBytes, tokens));
+  Grid& parallel = program.kernels.back();
+  add_ctas(parallel, static_cast<std::int64_t>(batch * heads * chunks),
+           Seconds(call.seconds(call.factors().prologue) + inside / call.sm_rate()));
+  parallel.overlap = 1 + call.factors().overlap;
+  Grid chain;
+  chain.name = "from chunk to chunk";
+  add_ctas(chain,
+           static_cast<std::int64_t>(batch * heads * std::ceil(width / call.facts().head_tile)),
+           Seconds(chunks * call.seconds(call.factors().step)));
+  const double states = batch * heads * chunks * depth * width * kElementBytes;
+  call.set_memory(chain, call.missing(states) * states);
+  program.kernels.push_back(chain);
+}
+
+}  // namespace
+
+GpuProgram state_space_kernels(const LayerCall& call, const StateSpaceShape& shape) {
+  GpuProgram program;
+  switch (shape.part) {
+    case StateSpacePart::kConvolution:
+      program.kernels.push_back(convolution(call, shape, false));
+      break;
+    case StateSpacePart::kConvolutionUpdate:
+      program.kernels.push_back(convolution(call, shape, true));
+      break;
+    case StateSpacePart::kStateUpdate:
+      program.kernels.push_back(state_update(call, shape));
+      break;
+    case StateSpacePart::kScan:
+      add_scan(call, shape, program);
+      break;
+  }
+  program.kernels.front().launch =
+      call.factors().launch + call.factors().group * static_cast<double>(shape.batch);
+  return program;
+}
+
+}  // namespace foretell

@@ -1,0 +1,145 @@
+#include "model/timing/shared/collective_schedule.hpp"
+
+#include <array>
+
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+bool is_power_of_two(int n) { return (n & (n - 1)) == 0; }
+
+int log2_of(int n) {
+  int log = 0;
+  while ((1 << log) < n) ++log;
+  return log;
+}
+
+int phases(CollectiveKind kind) { return kind == CollectiveKind::kAllReduce ? 2 : 1; }
+
+int steps_per_phase(CollectiveAlgorithm algorithm, int ranks) {
+  switch (algorithm) {
+    case CollectiveAlgorithm::kMesh:
+    case CollectiveAlgorithm::kNeighbour:
+      return 1;
+    case CollectiveAlgorithm::kHalving:
+      return log2_of(ranks);
+    case CollectiveAlgorithm::kRing:
+    case CollectiveAlgorithm::kPairwise:
+      break;
+  }
+  return ranks - 1;
+}
+
+bool reduces(const CollectivePlan& plan, int step) {
+  if (plan.kind == CollectiveKind::kReduceScatter) return true;
+  return plan.kind == CollectiveKind::kAllReduce && step < plan.steps / 2;
+}
+
+int wrap(int rank, int ranks) { return (rank % ranks + ranks) % ranks; }
+
+void ring_step(const CollectivePlan& plan, int rank, int step_in_phase, bool reduce,
+               CollectiveStep& out) {
+  out.sends.push_back({wrap(rank + plan.direction, plan.ranks), plan.segment});
+  out.received = plan.segment;
+  // The first segment is sent as it is; later ones are reduced with what came in.
+  out.reads = reduce && step_in_phase > 0 ? 2 : 1;
+}
+
+void mesh_step(const CollectivePlan& plan, int rank, bool reduce, CollectiveStep& out) {
+  for (int other = 1; other < plan.ranks; ++other) {
+    out.sends.push_back({wrap(rank + other, plan.ranks), plan.segment});
+  }
+  out.received = plan.segment * static_cast<std::uint64_t>(plan.ranks - 1);
+  out.reads_back = reduce ? 1 : 0;
+}
+
+void halving_step(const CollectivePlan& plan, int rank, int step_in_phase, bool reduce,
+                  CollectiveStep& out) {
+  const int last = log2_of(plan.ranks) - 1;
+  const int distance = 1 << (reduce ? last - step_in_phase : step_in_phase);
+  const std::uint64_t bytes = plan.segment * static_cast<std::uint64_t>(distance);
+  out.sends.push_back({rank ^ distance, bytes});
+  out.received = bytes;
+  out.reads_back = reduce ? 1 : 0;
+}
+
+void pairwise_step(const CollectivePlan& plan, int rank, int step, CollectiveStep& out) {
+  out.sends.push_back({wrap(rank + step + 1, plan.ranks), plan.segment});
+  out.received = plan.segment;
+}
+
+}  // namespace
+
+std::string_view to_string(CollectiveAlgorithm algorithm) {
+  static constexpr std::array<std::string_view, 5> kNames = {"ring", "mesh", "halving", "pairwise",
+                                                             "neighbour"};
+  return kNames.at(static_cast<std::size_t>(algorithm));
+}
+
+CollectiveAlgorithm choose_algorithm(const CollectiveSpec& spec, CollectiveKind kind, int ranks,
+                                     std::uint64_t bytes) {
+  if (kind == CollectiveKind::kAllToAll) return CollectiveAlgorithm::kPairwise;
+  if (kind == CollectiveKind::kPermute) return CollectiveAlgorithm::kNeighbour;
+  if (spec.algorithms == "by-size") {
+    const auto size = static_cast<double>(bytes);
+    if (size < spec.mesh_limit.value()) return CollectiveAlgorithm::kMesh;
+    if (size < spec.halving_limit.value() && is_power_of_two(ranks)) {
+      return CollectiveAlgorithm::kHalving;
+    }
+  }
+  return CollectiveAlgorithm::kRing;
+}
+
+std::vector<CollectivePlan> plan_collective(const CollectiveSpec& spec, CollectiveKind kind,
+                                            int ranks, std::uint64_t bytes) {
+  FORETELL_CHECK(ranks >= 2 && bytes > 0, "a collective needs ranks and bytes");
+  CollectivePlan plan;
+  plan.kind = kind;
+  plan.algorithm = choose_algorithm(spec, kind, ranks, bytes);
+  plan.ranks = ranks;
+  plan.steps = phases(kind) * steps_per_phase(plan.algorithm, ranks);
+  const bool shared = plan.algorithm == CollectiveAlgorithm::kRing && spec.rings > 1;
+  const std::uint64_t rings = shared ? static_cast<std::uint64_t>(spec.rings) : 1;
+  const std::uint64_t parts =
+      kind == CollectiveKind::kPermute ? 1 : rings * static_cast<std::uint64_t>(ranks);
+  plan.segment = (bytes + parts - 1) / parts;
+  std::vector<CollectivePlan> plans;
+  for (std::uint64_t ring = 0; ring < rings; ++ring) {
+    plan.direction = ring % 2 == 0 ? 1 : -1;
+    plans.push_back(plan);
+  }
+  return plans;
+}
+
+void collective_step(const CollectivePlan& plan, int rank, int step, CollectiveStep& out) {
+  const int in_phase = step % steps_per_phase(plan.algorithm, plan.ranks);
+  const bool reduce = reduces(plan, step);
+  out.sends.clear();
+  out.reads = 1;
+  out.reads_back = 0;
+  out.begins_phase = in_phase == 0;
+  switch (plan.algorithm) {
+    case CollectiveAlgorithm::kRing:
+      return ring_step(plan, rank, in_phase, reduce, out);
+    case CollectiveAlgorithm::kMesh:
+      return mesh_step(plan, rank, reduce, out);
+    case CollectiveAlgorithm::kHalving:
+      return halving_step(plan, rank, in_phase, reduce, out);
+    case CollectiveAlgorithm::kPairwise:
+    case CollectiveAlgorithm::kNeighbour:
+      return pairwise_step(plan, rank, step, out);
+  }
+}
+
+std::uint64_t bytes_sent(const CollectivePlan& plan) {
+  std::uint64_t bytes = 0;
+  CollectiveStep step;
+  for (int s = 0; s < plan.steps; ++s) {
+    collective_step(plan, 0, s, step);
+    for (const CollectiveSend& send : step.sends) bytes += send.bytes;
+  }
+  return bytes;
+}
+
+}  // namespace foretell

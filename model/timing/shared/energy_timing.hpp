@@ -1,0 +1,55 @@
+// Energy of work on a GPU, and the clock at which its power fits a limit.
+//
+//   E = active idle * t + busy * t_busy + sum over types of FLOPs * pJ + bytes by level * pJ
+//
+// Closed forms; apparent energies of hw/spec/gpu/energy_factors.hpp. Below the full clock what the
+// chip switches costs less by the square of the voltage; memory and links keep their energy.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "hw/spec/gpu/energy_factors.hpp"
+#include "model/base/energy_units.hpp"
+
+namespace foretell {
+
+// What was done: counts of one kernel, or sums of many.
+struct EnergyWork {
+  Flops matrix_16;
+  Flops matrix_8;
+  Flops matrix_4;
+  double exponentials = 0;
+  Bytes dram;
+  Bytes l2;
+  Bytes link;
+  Seconds busy;  // kernels occupy the SMs
+
+  EnergyWork& operator+=(const EnergyWork& other);
+};
+
+struct EnergyPart {
+  std::string kind;  // "matrix 16 bit", "dram", "busy", "active idle", …
+  Joules energy;
+};
+
+// Every part above zero, at `clock` (share of the full one), over `time` >= work.busy.
+std::vector<EnergyPart> energy_parts(const EnergyWork& work, Seconds time, double clock,
+                                     const GpuEnergy& energy);
+Joules total_energy(const std::vector<EnergyPart>& parts);
+
+// Voltage at a clock, both as shares of the full ones: flat up to the knee, then straight to 1.
+double voltage_share(double clock, const PowerFacts& facts);
+
+// Mean power of work that takes `time` at the full clock, of which the share `scales` (0 … 1) gets
+// longer as the clock falls.
+Watts power_at(const EnergyWork& work, Seconds time, double scales, double clock,
+               const GpuEnergy& energy);
+Seconds time_at(Seconds time, double scales, double clock);
+
+// The highest clock, as a share of the full one, at which the mean power is at most `limit`; the
+// lowest clock where none is.
+double clock_within(const EnergyWork& work, Seconds time, double scales, Watts limit,
+                    const GpuEnergy& energy);
+
+}  // namespace foretell

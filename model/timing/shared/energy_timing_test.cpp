@@ -1,0 +1,69 @@
+#include "model/timing/shared/energy_timing.hpp"
+
+#include <gtest/gtest.h>
+
+namespace foretell {
+namespace {
+
+GpuEnergy some_energy() {
+  GpuEnergy energy;
+  energy.facts = {100, 0.985, 50, 0.5, 0.7, 0.2};
+  energy.factors = {0.5, 0.3, 0.15, 10, 100, 10, 60};
+  return energy;
+}
+
+EnergyWork compute_work() {
+  EnergyWork work;
+  work.matrix_16 = Flops(1e15);
+  work.dram = Bytes(1e10);
+  work.busy = Seconds(1);
+  return work;
+}
+
+TEST(EnergyTiming, PartsAddUpToTheClosedForm) {
+  const auto parts = energy_parts(compute_work(), Seconds(1), 1, some_energy());
+  EXPECT_NEAR(total_energy(parts).value(), 1e15 * 0.5e-12 + 1e10 * 100e-12 + 60 + 100, 1e-9);
+}
+
+TEST(EnergyTiming, NoWorkDrawsActiveIdle) {
+  EXPECT_DOUBLE_EQ(power_at({}, Seconds(2), 0, 1, some_energy()).value(), 100);
+}
+
+TEST(EnergyTiming, MoreWorkNeverTakesLessEnergy) {
+  EnergyWork more = compute_work();
+  more += compute_work();
+  more.busy = Seconds(1);
+  EXPECT_GT(total_energy(energy_parts(more, Seconds(1), 1, some_energy())).value(),
+            total_energy(energy_parts(compute_work(), Seconds(1), 1, some_energy())).value());
+}
+
+TEST(EnergyTiming, VoltageIsFlatBelowTheKneeAndFullAtTheTop) {
+  const PowerFacts facts = some_energy().facts;
+  EXPECT_DOUBLE_EQ(voltage_share(0.3, facts), 0.7);
+  EXPECT_DOUBLE_EQ(voltage_share(0.5, facts), 0.7);
+  EXPECT_DOUBLE_EQ(voltage_share(0.75, facts), 0.85);
+  EXPECT_DOUBLE_EQ(voltage_share(1, facts), 1);
+}
+
+TEST(EnergyTiming, ClockFallsJustUntilThePowerFits) {
+  const GpuEnergy energy = some_energy();
+  for (const double limit : {650.0, 500.0, 400.0, 300.0}) {
+    const double clock = clock_within(compute_work(), Seconds(1), 1, Watts(limit), energy);
+    EXPECT_LT(clock, 1);
+    EXPECT_NEAR(power_at(compute_work(), Seconds(1), 1, clock, energy).value(), limit, 1e-3);
+  }
+  EXPECT_DOUBLE_EQ(clock_within(compute_work(), Seconds(1), 1, Watts(700), energy), 1);
+}
+
+TEST(EnergyTiming, TighterLimitIsNeverFaster) {
+  double before = 1;
+  for (double limit = 700; limit > 150; limit -= 50) {
+    const double clock = clock_within(compute_work(), Seconds(1), 1, Watts(limit), some_energy());
+    EXPECT_LE(clock, before);
+    before = clock;
+  }
+  EXPECT_LT(before, 0.5);
+}
+
+}  // namespace
+}  // namespace foretell

@@ -1,0 +1,168 @@
+// quantization_config: in which format a checkpoint stores its weights, and which of them.
+#include <algorithm>
+#include <map>
+
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "workloads/import/hf/parts_reader.hpp"
+
+namespace foretell {
+namespace {
+
+struct FormatName {
+  std::string_view word;  // part of the name that files give
+  std::string_view dtype;
+  std::string_view name;
+};
+
+// The first that matches counts.
+constexpr FormatName kFormats[] = {{"mxfp4", "mxfp4-weights", "MXFP4"},
+                                   {"mxfp8", "fp8", "MXFP8"},
+                                   {"nvfp4", "nvfp4", "NVFP4"},
+                                   {"w4a16", "int4-weights", "INT4 weights"},
+                                   {"w4a8", "int4-weights", "INT4 weights"},
+                                   {"fp8", "fp8", "FP8"},
+                                   {"int4", "int4-weights", "INT4 weights"},
+                                   {"int8", "int8-weights", "INT8 weights"}};
+
+const FormatName* format_of(const std::string& text) {
+  const std::string lower = to_lower(text);
+  for (const FormatName& format : kFormats) {
+    if (lower.find(format.word) != std::string::npos) return &format;
+  }
+  return nullptr;
+}
+
+void take(const FormatName& format, CheckpointFormat* checkpoint) {
+  checkpoint->dtype = format.dtype;
+  checkpoint->name = format.name;
+}
+
+bool mentions(const std::vector<std::string>& modules, std::string_view word) {
+  return std::any_of(modules.begin(), modules.end(), [word](const std::string& module) {
+    return module.find(word) != std::string::npos;
+  });
+}
+
+void read_exceptions(const std::vector<std::string>& modules, CheckpointFormat* checkpoint) {
+  if (mentions(modules, "self_attn")) checkpoint->attention = false;
+  const bool shared = mentions(modules, "shared_expert");
+  const bool dense = mentions(modules, "gate_up") || mentions(modules, "mlp\\.(gate");
+  if (!checkpoint->attention && shared && dense) checkpoint->experts_only = true;
+}
+
+// The first group of config_groups: bits, kind of number and group.
+void read_groups(JsonFields& fields, JsonFields& config, CheckpointFormat* checkpoint) {
+  JsonFields groups = config.part("config_groups");
+  for (const std::string& name : groups.names()) {
+    JsonFields group = groups.part(name);
+    JsonFields weights = group.part("weights");
+    const std::int64_t bits = weights.size_or("num_bits", 64, 8);
+    const bool floats = weights.text_or("type", "int") == "float";
+    const std::int64_t size = weights.count_or("group_size", 1 << 20, 0);
+    const bool activations = group.has("input_activations");
+    const std::string word = bits == 4 ? (!floats      ? "int4"
+                                          : size == 16 ? "nvfp4"
+                                                       : "mxfp4")
+                                       : (floats ? "fp8" : "int8");
+    const FormatName* format = format_of(word);
+    if (format == nullptr || (bits != 4 && bits != 8)) {
+      fields.problem("config_groups", "weights of " + std::to_string(bits) +
+                                          " bits cannot be imported; 4 and 8 can");
+      return;
+    }
+    take(*format, checkpoint);
+    if (word == "nvfp4" && !activations) checkpoint->dtype = "nvfp4-weights";
+    if (word == "fp8" && !activations) checkpoint->dtype = "fp8-weights";
+    if (word == "int8" && activations) checkpoint->dtype = "int8";
+    fields.take_problems(weights);
+    break;
+  }
+}
+
+// Of a table from module to format, that of the experts or else of most.
+void read_mixed(JsonFields& config, CheckpointFormat* checkpoint, ModelConfig* model) {
+  if (!config.is_object("quantized_layers")) return;
+  JsonFields layers = config.part("quantized_layers");
+  std::map<std::string, std::int64_t> counts;
+  bool experts = false;
+  for (const std::string& module : layers.names()) {
+    const bool is_expert = module.find("experts") != std::string::npos;
+    if (is_expert && !experts) counts.clear();
+    experts = experts || is_expert;
+    if (is_expert != experts) continue;
+    if (counts.size() > 64 || counts["seen"]++ > 4096) break;
+    JsonFields one = layers.part(module);
+    ++counts[one.text_or("quant_algo", "")];
+  }
+  counts.erase("seen");
+  const auto most =
+      std::max_element(counts.begin(), counts.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  const FormatName* format = most == counts.end() ? nullptr : format_of(most->first);
+  if (format == nullptr) return;
+  take(*format, checkpoint);
+  checkpoint->experts_only = experts;
+  model->notes.push_back("quantization_config: layers have several formats; " +
+                         std::string(format->name) + (experts ? ", that of the experts," : "") +
+                         " is taken for " + (experts ? "these" : "all") +
+                         (experts ? " and BF16 for the others" : ""));
+}
+
+void read_one(JsonFields& fields, JsonFields& config, ModelConfig* model) {
+  CheckpointFormat& checkpoint = model->checkpoint;
+  const std::string method = to_lower(config.text_or("quant_method", "modelopt"));
+  std::string words = method + " " + config.text_or("quant_algo", "") + " " +
+                      (config.is_text("format") ? config.text("format") : "");
+  if (config.is_object("config_groups") && !config.has("quant_algo")) {
+    read_groups(fields, config, &checkpoint);
+  } else if (to_lower(words).find("mixed") != std::string::npos) {
+    read_mixed(config, &checkpoint, model);
+  } else if (method == "gptq" || method == "awq" || method == "auto-round") {
+    const std::int64_t bits = config.size_or("bits", 64, config.size_or("w_bit", 64, 4));
+    take(*format_of(bits == 8 ? "int8" : "int4"), &checkpoint);
+  } else if (method == "bitsandbytes") {
+    take(*format_of(config.flag_or("load_in_4bit", false) ? "int4" : "int8"), &checkpoint);
+  } else if (const FormatName* format = format_of(words)) {
+    take(*format, &checkpoint);
+  } else {
+    fields.problem("quantization_config",
+                   unknown_name("quantisation", method,
+                                {"fp8", "mxfp4", "modelopt", "compressed-tensors", "gptq", "awq",
+                                 "bitsandbytes", "fbgemm_fp8"})
+                       .what());
+    return;
+  }
+  for (const char* key :
+       {"modules_to_not_convert", "ignore", "exclude_modules", "ignored_layers"}) {
+    if (config.is_list(key)) read_exceptions(config.texts(key), &checkpoint);
+  }
+  checkpoint.fp8_cache = config.is_object("kv_cache_scheme") ||
+                         to_lower(config.text_or("kv_cache_quant_algo", "")) == "fp8";
+}
+
+}  // namespace
+
+void read_checkpoint_format(JsonFields& fields, ModelConfig* config) {
+  CheckpointFormat& checkpoint = config->checkpoint;
+  if (fields.is_object("quantization_config")) {
+    JsonFields inner = fields.part("quantization_config");
+    read_one(fields, inner, config);
+    fields.take_problems(inner);
+  }
+  if (fields.is_object("quantization")) {  // hf_quant_config.json
+    JsonFields inner = fields.part("quantization");
+    read_one(fields, inner, config);
+    fields.take_problems(inner);
+  }
+  if (fields.is_text("expert_dtype") && fields.text("expert_dtype") == "fp4") {
+    checkpoint.dtype = "mxfp4-weights";
+    checkpoint.name = "MXFP4 experts";
+    checkpoint.experts_only = true;
+    config->notes.push_back(
+        "expert_dtype: experts in MXFP4; the other weights, FP8 in the file, "
+        "are taken as BF16");
+  }
+}
+
+}  // namespace foretell

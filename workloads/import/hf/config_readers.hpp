@@ -1,0 +1,58 @@
+// The architectures that can be imported: how each one spells its config.json.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "workloads/import/hf/json_fields.hpp"
+#include "workloads/import/hf/model_config.hpp"
+
+namespace foretell {
+
+// What comes after the class prefix in `architectures`: "ForMaskedLM" in "BertForMaskedLM".
+struct HeadName {
+  std::string_view suffix;
+  Head head;
+};
+
+struct ModelType {
+  std::string_view model_type;    // "bert"
+  std::string_view class_prefix;  // "Bert"
+  std::vector<HeadName> heads;    // the first is the plain model; none: generates, whatever it says
+  void (*read)(JsonFields& fields, ModelConfig* config);
+  bool tied_embeddings;  // when tie_word_embeddings is not stated
+};
+
+// Largest sizes that are accepted: far above every published network, far below what overflows.
+inline constexpr std::int64_t kMaxLayers = 4096;
+inline constexpr std::int64_t kMaxHeads = 4096;
+inline constexpr std::int64_t kMaxWidth = 1 << 20;
+inline constexpr std::int64_t kMaxVocab = 1 << 24;
+inline constexpr std::int64_t kMaxPositions = 1 << 24;
+inline constexpr std::int64_t kMaxSequence = 1 << 17;  // where a network itself sets no limit
+inline constexpr std::int64_t kMaxPixels = 1 << 16;    // along a side
+
+// encoder_config.cpp: BERT, RoBERTa, CamemBERT, XLM-RoBERTa, DistilBERT, ALBERT, ELECTRA.
+std::vector<ModelType> encoder_model_types();
+// decoder_config.cpp: GPT-2, GPT-J, GPT-NeoX, OPT, BLOOM, Llama, Mistral, Mixtral, Qwen2, Qwen3.
+std::vector<ModelType> decoder_model_types();
+// networks_dense.cpp, networks_experts.cpp, networks_latent.cpp, networks_linear.cpp: decoders of
+// layers that differ (decoder_parts.hpp).
+std::vector<ModelType> dense_network_types();
+std::vector<ModelType> expert_network_types();
+std::vector<ModelType> latent_network_types();
+std::vector<ModelType> linear_network_types();
+// t5_config.cpp: T5 and Flan-T5.
+std::vector<ModelType> t5_model_types();
+
+// vision_config.cpp: ResNet, VGG, U-Net, YOLO v4, OpenPose.
+std::vector<ModelType> vision_model_types();
+// vision_transformer_config.cpp: ViT, CLIP, Perceiver.
+std::vector<ModelType> vision_transformer_model_types();
+// diffusion_config.cpp: the networks of Stable Diffusion and PixArt, and pipelines of them.
+std::vector<ModelType> diffusion_model_types();
+
+// Notes a problem unless `key` names a known activation function.
+Activation read_activation(JsonFields& fields, std::string_view key);
+
+}  // namespace foretell

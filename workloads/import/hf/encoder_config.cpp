@@ -1,0 +1,117 @@
+// config.json of the encoders. Field names and defaults are those of the transformers
+// library; a default is used only where the published files of these networks leave the field out.
+#include "workloads/import/hf/config_readers.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr HeadName kSequenceHead{"ForSequenceClassification", Head::kSequence};
+constexpr HeadName kTokenHead{"ForTokenClassification", Head::kToken};
+constexpr HeadName kQuestionHead{"ForQuestionAnswering", Head::kQuestion};
+constexpr HeadName kMaskedLmHead{"ForMaskedLM", Head::kMaskedLm};
+
+std::vector<HeadName> encoder_heads(Head plain) {
+  return {{"Model", plain}, kMaskedLmHead, kSequenceHead, kTokenHead, kQuestionHead};
+}
+
+// Fields under the names that BERT uses and most others took over.
+void read_bert_sizes(JsonFields& fields, ModelConfig* config) {
+  config->layers = fields.size("num_hidden_layers", kMaxLayers);
+  config->hidden = fields.size("hidden_size", kMaxWidth);
+  config->heads = fields.size("num_attention_heads", kMaxHeads);
+  config->intermediate = fields.size("intermediate_size", kMaxWidth);
+  config->vocab = fields.size("vocab_size", kMaxVocab);
+  config->positions = fields.size("max_position_embeddings", kMaxPositions);
+  config->token_types = fields.count_or("type_vocab_size", kMaxVocab, 2);
+  config->activation = read_activation(fields, "hidden_act");
+  config->embedding = config->hidden;
+  config->max_seq_len = config->positions;
+  if (fields.has("position_embedding_type") &&
+      fields.text("position_embedding_type") != "absolute") {
+    fields.problem("position_embedding_type", "only 'absolute' can be imported");
+  }
+  if (fields.flag_or("is_decoder", false))
+    fields.problem("is_decoder", "only false can be imported");
+}
+
+void read_labels(JsonFields& fields, ModelConfig* config) {
+  const auto named = static_cast<std::int64_t>(fields.entries("id2label"));
+  config->labels = fields.size_or("num_labels", kMaxWidth, named > 0 ? named : 2);
+}
+
+void read_bert(JsonFields& fields, ModelConfig* config) {
+  read_bert_sizes(fields, config);
+  read_labels(fields, config);
+  if (fields.has("exit_probabilities") && config->layers > 1) {
+    config->exits =
+        fields.shares("exit_probabilities", static_cast<std::size_t>(config->layers - 1));
+  }
+  config->head_activation =
+      config->head == Head::kMaskedLm ? config->activation : Activation::kTanh;
+}
+
+// RoBERTa, CamemBERT, XLM-RoBERTa: positions start behind the padding index.
+void read_roberta(JsonFields& fields, ModelConfig* config) {
+  read_bert_sizes(fields, config);
+  read_labels(fields, config);
+  config->head_activation = config->head == Head::kMaskedLm ? Activation::kGelu : Activation::kTanh;
+  const std::int64_t reserved = fields.count_or("pad_token_id", kMaxPositions, 1) + 1;
+  config->max_seq_len = config->positions - reserved;
+  if (config->max_seq_len < 1) {
+    fields.problem("max_position_embeddings", "must be above " + std::to_string(reserved) +
+                                                  ": that many positions are reserved for padding");
+  }
+}
+
+void read_distilbert(JsonFields& fields, ModelConfig* config) {
+  config->layers = fields.size("n_layers", kMaxLayers);
+  config->hidden = fields.size("dim", kMaxWidth);
+  config->heads = fields.size("n_heads", kMaxHeads);
+  config->intermediate = fields.size("hidden_dim", kMaxWidth);
+  config->vocab = fields.size("vocab_size", kMaxVocab);
+  config->positions = fields.size("max_position_embeddings", kMaxPositions);
+  config->activation = read_activation(fields, "activation");
+  config->embedding = config->hidden;
+  config->max_seq_len = config->positions;
+  read_labels(fields, config);
+  config->head_activation =
+      config->head == Head::kSequence ? Activation::kRelu : config->activation;
+}
+
+void read_albert(JsonFields& fields, ModelConfig* config) {
+  read_bert(fields, config);
+  config->embedding = fields.size("embedding_size", kMaxWidth);
+  config->shared_layers = true;
+  for (const char* key : {"num_hidden_groups", "inner_group_num"}) {
+    if (fields.size_or(key, kMaxLayers, 1) != 1) {
+      fields.problem(key, "only 1 can be imported: all layers share one set of weights");
+    }
+  }
+}
+
+void read_electra(JsonFields& fields, ModelConfig* config) {
+  read_bert_sizes(fields, config);
+  read_labels(fields, config);
+  config->embedding = fields.size("embedding_size", kMaxWidth);
+  config->head_activation =
+      config->head == Head::kDiscriminator ? config->activation : Activation::kGelu;
+}
+
+}  // namespace
+
+std::vector<ModelType> encoder_model_types() {
+  const HeadName discriminator{"ForPreTraining", Head::kDiscriminator};
+  std::vector<HeadName> electra_heads = encoder_heads(Head::kNone);
+  electra_heads.push_back(discriminator);
+  return {
+      {"bert", "Bert", encoder_heads(Head::kPooler), read_bert, true},
+      {"roberta", "Roberta", encoder_heads(Head::kPooler), read_roberta, true},
+      {"camembert", "Camembert", encoder_heads(Head::kPooler), read_roberta, true},
+      {"xlm-roberta", "XLMRoberta", encoder_heads(Head::kPooler), read_roberta, true},
+      {"distilbert", "DistilBert", encoder_heads(Head::kNone), read_distilbert, true},
+      {"albert", "Albert", encoder_heads(Head::kPooler), read_albert, true},
+      {"electra", "Electra", electra_heads, read_electra, true},
+  };
+}
+
+}  // namespace foretell

@@ -1,0 +1,256 @@
+#include "workloads/import/hf/model_config.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "workloads/import/hf/config_readers.hpp"
+#include "workloads/import/hf/parts_reader.hpp"
+
+namespace foretell {
+namespace {
+
+const std::vector<ModelType>& model_types() {
+  static const std::vector<ModelType> kTypes = [] {
+    std::vector<ModelType> all = encoder_model_types();
+    for (const auto& more :
+         {decoder_model_types(), dense_network_types(), expert_network_types(),
+          latent_network_types(), linear_network_types(), t5_model_types(), vision_model_types(),
+          vision_transformer_model_types(), diffusion_model_types()}) {
+      all.insert(all.end(), more.begin(), more.end());
+    }
+    return all;
+  }();
+  return kTypes;
+}
+
+struct ActivationName {
+  std::string_view name;
+  Activation activation;
+};
+
+// Names of the transformers library; several stand for the same function. quick_gelu is
+// x * sigmoid(1.702 * x), a Silu with a constant.
+constexpr std::array<ActivationName, 9> kActivations{{{"gelu", Activation::kGelu},
+                                                      {"quick_gelu", Activation::kSilu},
+                                                      {"gelu_new", Activation::kGeluTanh},
+                                                      {"gelu_fast", Activation::kGeluTanh},
+                                                      {"gelu_pytorch_tanh", Activation::kGeluTanh},
+                                                      {"relu", Activation::kRelu},
+                                                      {"silu", Activation::kSilu},
+                                                      {"swish", Activation::kSilu},
+                                                      {"tanh", Activation::kTanh}}};
+
+// The class whose name starts with the longest prefix: "XLMRobertaModel" is no "RobertaModel".
+const ModelType* type_of_architecture(const std::string& architecture) {
+  const ModelType* best = nullptr;
+  for (const ModelType& type : model_types()) {
+    if (!starts_with(architecture, type.class_prefix)) continue;
+    if (best == nullptr || type.class_prefix.size() > best->class_prefix.size()) best = &type;
+  }
+  return best;
+}
+
+// "qwen3_vl_text" is the text part of "qwen3_vl".
+const ModelType* find_type(std::string_view name) {
+  constexpr std::string_view kText = "_text";
+  for (const ModelType& type : model_types()) {
+    if (type.model_type == name) return &type;
+  }
+  return ends_with(name, kText) ? find_type(name.substr(0, name.size() - kText.size())) : nullptr;
+}
+
+// Exactly this class of decoders: "DeepseekV4ForCausalLM".
+const ModelType* type_of_decoder(const std::string& architecture) {
+  for (const ModelType& type : model_types()) {
+    if (!type.heads.empty() || !starts_with(architecture, type.class_prefix)) continue;
+    const std::string rest = architecture.substr(type.class_prefix.size());
+    if (rest == "ForCausalLM" || rest == "ForConditionalGeneration") return &type;
+  }
+  return nullptr;
+}
+
+const ModelType& choose_type(JsonFields& fields, const std::string& file,
+                             const std::string& architecture) {
+  const std::string supported = "; supported are: " + join(supported_model_types(), ", ");
+  if (!fields.has("model_type")) {
+    const ModelType* type = type_of_architecture(architecture);
+    if (type != nullptr) return *type;
+    throw UserError(file + ": model_type: is missing" + supported);
+  }
+  const std::string name = fields.text("model_type");
+  fields.check();
+  if (const ModelType* type = find_type(name)) return *type;
+  if (const ModelType* type = type_of_decoder(architecture)) return *type;
+  throw UserError(file + ": model_type: architecture '" + name + "' cannot be imported" +
+                  supported);
+}
+
+// Classes of decoders differ from release to release; those that generate no tokens are refused.
+Head head_of_decoder(JsonFields& fields, const std::string& architecture) {
+  for (const char* other : {"ForSequenceClassification", "ForTokenClassification",
+                            "ForQuestionAnswering", "RewardModel", "ForMaskedLM"}) {
+    if (!ends_with(architecture, other)) continue;
+    fields.problem("architectures", "'" + architecture +
+                                        "' generates no tokens and cannot be imported; classes "
+                                        "that end in ForCausalLM can");
+  }
+  return Head::kCausalLm;
+}
+
+Head choose_head(JsonFields& fields, const ModelType& type, const std::string& architecture) {
+  if (type.heads.empty()) return head_of_decoder(fields, architecture);
+  if (architecture.empty()) return type.heads.front().head;
+  std::vector<std::string> supported;
+  for (const HeadName& head : type.heads) {
+    supported.push_back(std::string(type.class_prefix) + std::string(head.suffix));
+    if (supported.back() == architecture) return head.head;
+  }
+  fields.problem("architectures",
+                 "'" + architecture + "' cannot be imported; supported with model_type '" +
+                     std::string(type.model_type) + "' are: " + join(supported, ", "));
+  return type.heads.front().head;
+}
+
+void check_parts(const ModelConfig& config) {
+  for (std::size_t i = 0; i < config.parts_of_decoder.layers.size(); ++i) {
+    const MixerPart& mixer = config.parts_of_decoder.layers[i].mixer;
+    if (mixer.kind == MixerKind::kNone || mixer.heads % mixer.kv_heads == 0) continue;
+    throw UserError(config.file + ": contradiction: " + std::to_string(mixer.heads) +
+                    " query heads of layer " + std::to_string(i) + " cannot share " +
+                    std::to_string(mixer.kv_heads) + " key and value heads evenly");
+  }
+}
+
+// Fills in what follows from other fields: columns per head and heads of keys and values.
+void resolve_heads(JsonFields& fields, ModelConfig* config) {
+  const std::string heads = std::to_string(config->heads);
+  const std::string hidden = std::to_string(config->hidden);
+  if (config->kv_heads == 0) config->kv_heads = config->heads;
+  if (!config->parts_of_decoder.empty()) return check_parts(*config);
+  if (config->heads % config->kv_heads != 0) {
+    throw UserError(config->file + ": contradiction: " + heads + " query heads cannot share " +
+                    std::to_string(config->kv_heads) + " key and value heads evenly");
+  }
+  if (fields.has("head_dim")) config->head_dim = fields.size("head_dim", kMaxWidth);
+  const bool free = config->family != Family::kEncoder;  // a stated width is the network's choice
+  if (config->head_dim == 0) {
+    if (config->hidden % config->heads != 0) {
+      throw UserError(config->file + ": contradiction: a hidden size of " + hidden +
+                      " is no multiple of " + heads + " heads" +
+                      (free ? " (and no head_dim is stated)" : ""));
+    }
+    config->head_dim = config->hidden / config->heads;
+  } else if (!free && config->heads * config->head_dim != config->hidden) {
+    fields.problem("head_dim", "contradiction: " + heads + " heads of " +
+                                   std::to_string(config->head_dim) +
+                                   " do not make a hidden size of " + hidden);
+  }
+}
+
+void read_as(const ModelType& type, JsonFields& fields, ModelConfig* config) {
+  config->head = choose_head(fields, type, config->architecture);
+  fields.check();
+  type.read(fields, config);
+  config->tied_embeddings = fields.flag_or("tie_word_embeddings", type.tied_embeddings);
+}
+
+bool is_clip(JsonFields& fields) {
+  return fields.is_text("model_type") && starts_with(fields.text("model_type"), "clip");
+}
+
+// A decoder whose fields stand in `text_config`, with what stands around them.
+void read_nested(JsonFields& fields, ModelConfig* config) {
+  JsonFields inner = fields.inside("text_config");
+  const ModelType* type =
+      inner.is_text("model_type") ? find_type(inner.text("model_type")) : nullptr;
+  if (type == nullptr) type = &choose_type(fields, config->file, config->architecture);
+  config->model_type = fields.text_or("model_type", std::string(type->model_type));
+  config->architecture =
+      inner.texts("architectures").empty() ? "" : inner.texts("architectures").front();
+  if (!type->heads.empty()) config->architecture.clear();
+  read_as(*type, inner, config);
+  if (!type->heads.empty()) config->head = Head::kCausalLm;
+  if (fields.has("tie_word_embeddings") && !inner.has("tie_word_embeddings"))
+    config->tied_embeddings = fields.flag_or("tie_word_embeddings", false);
+  read_checkpoint_format(inner, config);
+  read_vision_tower(fields, config);
+  if (fields.is_object("audio_config"))
+    config->notes.emplace_back("audio_config: the tower for sounds is left out");
+  fields.take_problems(inner);
+}
+
+}  // namespace
+
+Activation read_activation(JsonFields& fields, std::string_view key) {
+  const std::string given = fields.text(key);
+  std::vector<std::string> names;
+  for (const ActivationName& row : kActivations) {
+    if (row.name == given) return row.activation;
+    names.emplace_back(row.name);
+  }
+  if (!given.empty()) fields.problem(key, unknown_name("activation function", given, names).what());
+  return Activation::kGelu;
+}
+
+std::vector<std::string> supported_model_types() {
+  std::vector<std::string> names;
+  for (const ModelType& type : model_types()) names.emplace_back(type.model_type);
+  return names;
+}
+
+ModelConfig parse_model_config(const std::string& text, const std::string& name,
+                               const std::string& file) {
+  JsonFields fields(text, file);
+  ModelConfig config;
+  config.name = name;
+  config.file = file;
+  if (fields.has("published_as")) config.published_as = fields.text("published_as");
+  config.also_called = fields.texts("also_called");
+  const std::vector<std::string> architectures = fields.texts("architectures");
+  if (architectures.size() > 1)
+    fields.problem("architectures", "names more than one class: keep one");
+  fields.check();
+  if (!architectures.empty()) config.architecture = architectures.front();
+  if (fields.is_object("text_config") && !is_clip(fields)) {
+    read_nested(fields, &config);
+  } else {
+    const ModelType& type = choose_type(fields, file, config.architecture);
+    read_as(type, fields, &config);
+    config.model_type = std::string(type.model_type);
+  }
+  read_checkpoint_format(fields, &config);
+  fields.check();  // with a size missing, a contradiction means nothing
+  resolve_heads(fields, &config);
+  if (config.position_kind == Positions::kRotary && config.rotary_dim == 0) {
+    config.rotary_dim = config.head_dim;
+  }
+  fields.check();
+  return config;
+}
+
+void read_format_file(const std::string& text, const std::string& file, ModelConfig* config) {
+  JsonFields fields(text, file);
+  read_checkpoint_format(fields, config);
+  fields.check();
+}
+
+std::string_view to_string(Activation activation) {
+  switch (activation) {
+    case Activation::kGelu:
+      return "gelu";
+    case Activation::kGeluTanh:
+      return "gelu_tanh";
+    case Activation::kRelu:
+      return "relu";
+    case Activation::kSilu:
+      return "silu";
+    case Activation::kTanh:
+      return "tanh";
+  }
+  throw InternalError(__FILE__, __LINE__, "activation without a name");
+}
+
+}  // namespace foretell

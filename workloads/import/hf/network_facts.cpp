@@ -1,0 +1,100 @@
+#include "workloads/import/hf/network_facts.hpp"
+
+#include <algorithm>
+#include <variant>
+
+#include "model/base/errors.hpp"
+#include "workloads/import/workload.hpp"
+
+namespace foretell {
+namespace {
+
+Graph decode_graph(const ModelConfig& model, const PrecisionPolicy& precision,
+                   std::int64_t kv_len) {
+  Binding binding;
+  binding.seq_len = 1;
+  binding.kv_len = kv_len;
+  binding.phase = Phase::kDecode;
+  Graph graph = build_graph(model, binding);
+  apply_precision(precision, &graph);
+  return graph;
+}
+
+double elements(const Tensor& tensor) { return static_cast<double>(element_count(tensor.shape)); }
+
+// Share of a weight that one token is multiplied with; a row of a table is nothing.
+double active_share(const Graph& graph, const Tensor& weight, TensorId id) {
+  double share = 0;
+  for (const OpId reader : weight.consumers) {
+    const Op& op = graph.op(reader);
+    if (op.kind == "Gather") continue;
+    const bool is_matrix = op.kind == "Experts" && weight.shape.size() == 3 &&
+                           (op.inputs[3] == id || op.inputs[4] == id);
+    if (op.kind == "Experts") {
+      const auto chosen = static_cast<double>(graph.tensor(op.inputs[2]).shape.back());
+      const auto all = static_cast<double>(std::get<std::int64_t>(op.attributes.at("experts")));
+      share = std::max(share, is_matrix || weight.shape.size() == 2 ? chosen / all : 1.0);
+    } else {
+      share = 1;
+    }
+  }
+  return share;
+}
+
+struct States {
+  double growing = 0;
+  double own = 0;  // of recurrences
+};
+
+States states_of(const Graph& graph) {
+  States states;
+  for (const Tensor& tensor : graph.tensors()) {
+    if (tensor.kind != TensorKind::kState || tensor.producer != kNoId) continue;
+    (tensor.is_kept ? states.own : states.growing) += tensor.bytes().value();
+  }
+  return states;
+}
+
+// A head of further tokens: a layer like the last one, and a matrix that joins two hidden states.
+double draft_parameters(const ModelConfig& model, const Graph& graph) {
+  const DecoderParts& parts = model.parts_of_decoder;
+  if (parts.draft_layers == 0) return 0;
+  double layer = 0;
+  const std::string scope = "decoder." + std::to_string(model.layers - 1) + ".";
+  for (const Tensor& tensor : graph.tensors()) {
+    if (tensor.kind == TensorKind::kWeight && tensor.name.rfind(scope, 0) == 0)
+      layer += elements(tensor);
+  }
+  const auto hidden = static_cast<double>(model.hidden);
+  return static_cast<double>(parts.draft_layers) * (layer + 2 * hidden * hidden);
+}
+
+}  // namespace
+
+NetworkFacts facts_of(const ModelConfig& model, const PrecisionPolicy& precision) {
+  if (model.family != Family::kDecoder) throw UserError(model.name + ": is no decoder");
+  constexpr std::int64_t kStep = 1024;  // tokens; every ratio of compression divides it
+  const std::int64_t long_context = std::max<std::int64_t>(2, model.max_seq_len);
+  const std::int64_t before = std::max<std::int64_t>(1, long_context - kStep);
+  const Graph graph = decode_graph(model, precision, long_context);
+  NetworkFacts facts;
+  for (TensorId id = 0; id < static_cast<TensorId>(graph.tensors().size()); ++id) {
+    const Tensor& tensor = graph.tensor(id);
+    if (tensor.kind != TensorKind::kWeight) continue;
+    facts.parameters += elements(tensor);
+    if (tensor.consumers.empty()) facts.tower += elements(tensor);
+    facts.active += elements(tensor) * active_share(graph, tensor, id);
+  }
+  facts.draft = draft_parameters(model, graph);
+  const States last = states_of(graph);
+  const States first = states_of(decode_graph(model, precision, before));
+  facts.kv_bytes_per_token =
+      (last.growing - first.growing) / static_cast<double>(long_context - before);
+  facts.window_bytes =
+      std::max(0.0, last.growing - facts.kv_bytes_per_token * static_cast<double>(long_context));
+  facts.state_bytes = last.own;
+  facts.flops_per_token = decode_graph(model, precision, 1).total_flops().value();
+  return facts;
+}
+
+}  // namespace foretell

@@ -1,0 +1,261 @@
+// config.json of decoders without experts whose layers differ, or whose norms stand elsewhere.
+#include <algorithm>
+
+#include "workloads/import/hf/parts_reader.hpp"
+
+namespace foretell {
+namespace {
+
+void set_form(PartsReader& reader, LayerForm form) {
+  for (LayerPart& part : reader.layers()) part.form = form;
+}
+
+void set_head_norm(PartsReader& reader, HeadNorm norm) {
+  for (LayerPart& part : reader.layers()) part.mixer.head_norm = norm;
+}
+
+bool every_other(std::int64_t layer, std::int64_t pattern) { return layer % pattern == 0; }
+bool all_but_last(std::int64_t layer, std::int64_t pattern) { return (layer + 1) % pattern != 0; }
+bool always(std::int64_t /*layer*/, std::int64_t /*pattern*/) { return true; }
+bool never(std::int64_t /*layer*/, std::int64_t /*pattern*/) { return false; }
+
+void read_phi3(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {3072, 32, 32, 0, 0, 8192, 32064, 4096});
+  reader.read_rotation();
+  reader.read_windows(always, 1);
+}
+
+void read_gemma2(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {2304, 26, 8, 4, 256, 9216, 256000, 8192});
+  set_form(reader, LayerForm::kSandwich);
+  reader.read_rotation();
+  reader.read_windows(every_other, 2, 4096);
+}
+
+void read_gemma3(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {2304, 26, 8, 4, 256, 9216, 262208, 131072});
+  set_form(reader, LayerForm::kSandwich);
+  set_head_norm(reader, HeadNorm::kPerHead);
+  reader.read_rotation();
+  reader.read_windows(all_but_last, fields.size_or("sliding_window_pattern", kMaxLayers, 6), 4096);
+}
+
+// Layers at the end that read the cache of earlier ones; their feed-forward network may be wider.
+void read_shared_caches(PartsReader& reader) {
+  JsonFields& fields = reader.fields();
+  const std::int64_t shared = fields.count_or("num_kv_shared_layers", kMaxLayers, 0);
+  const std::int64_t all = reader.config().layers;
+  if (shared >= all && shared > 0) {
+    fields.problem("num_kv_shared_layers", "contradiction: all layers read earlier ones");
+    return;
+  }
+  const bool wide = fields.flag_or("use_double_wide_mlp", false);
+  for (std::int64_t i = all - shared; i < all; ++i) {
+    LayerPart& part = reader.layer(static_cast<std::size_t>(i));
+    part.mixer.reads_earlier = true;
+    if (wide) part.feed_forward.intermediate *= 2;
+  }
+}
+
+void read_gemma4_experts(PartsReader& reader) {
+  if (!reader.fields().flag_or("enable_moe_block", false)) return;
+  FeedForwardPart part = reader.experts(
+      {{"num_experts"}, {"top_k_experts", "num_experts_per_tok"}, {"moe_intermediate_size"}});
+  part.dense_beside = true;
+  reader.spread_experts(part, reader.sparse_from(0, 1));
+}
+
+void read_gemma4(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {2304, 30, 8, 4, 256, 9216, 262144, 131072});
+  set_form(reader, LayerForm::kSandwich);
+  set_head_norm(reader, HeadNorm::kPerHead);
+  reader.read_windows(all_but_last, 6, 512);
+  for (LayerPart& part : reader.layers()) {
+    MixerPart& mixer = part.mixer;
+    if (mixer.window > 0) continue;
+    mixer.head_dim = mixer.value_dim = fields.size_or("global_head_dim", kMaxWidth, mixer.head_dim);
+    mixer.kv_heads = fields.size_or("num_global_key_value_heads", kMaxHeads, mixer.kv_heads);
+    mixer.keys_are_values = fields.flag_or("attention_k_eq_v", false);
+  }
+  reader.read_rotation();
+  read_shared_caches(reader);
+  read_gemma4_experts(reader);
+  DecoderParts& parts = config->parts_of_decoder;
+  parts.per_layer_columns = fields.count_or("hidden_size_per_layer_input", kMaxWidth, 0);
+  parts.per_layer_vocab = fields.size_or("vocab_size_per_layer_input", kMaxVocab, config->vocab);
+}
+
+void read_olmo(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {4096, 32, 32, 0, 0, 11008, 50304, 2048});
+  config->norm = Norm::kLayerNorm;
+  config->parts_of_decoder.layer_norm = true;
+  config->parts_of_decoder.norm_weights = false;
+  reader.read_rotation();
+}
+
+void read_olmo2(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {4096, 32, 32, 0, 0, 11008, 50304, 2048});
+  set_form(reader, LayerForm::kPostNorm);
+  set_head_norm(reader, HeadNorm::kWhole);
+  reader.read_rotation();
+}
+
+void read_olmo3(JsonFields& fields, ModelConfig* config) {
+  read_olmo2(fields, config);
+  ModelConfig copy = *config;
+  PartsReader reader(fields, &copy, {4096, 32, 32, 0, 0, 11008, 50304, 2048});
+  reader.read_windows(all_but_last, 4, 4096);
+  for (std::size_t i = 0; i < reader.layers().size(); ++i)
+    config->parts_of_decoder.layers[i].mixer.window = reader.layer(i).mixer.window;
+}
+
+void read_granite(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {4096, 32, 32, 0, 0, 11008, 32000, 2048});
+  reader.read_rotation();
+}
+
+void read_cohere(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {8192, 40, 64, 0, 0, 22528, 256000, 8192});
+  config->norm = Norm::kLayerNorm;
+  config->parts_of_decoder.layer_norm = true;
+  set_form(reader, LayerForm::kParallel);
+  if (fields.flag_or("use_qk_norm", false)) set_head_norm(reader, HeadNorm::kPerHead);
+  reader.read_rotation();
+}
+
+void read_cohere2(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {8192, 40, 64, 0, 0, 22528, 256000, 8192});
+  config->norm = Norm::kLayerNorm;
+  config->parts_of_decoder.layer_norm = true;
+  set_form(reader, LayerForm::kParallel);
+  reader.read_rotation();
+  reader.read_windows(all_but_last, fields.size_or("sliding_window_pattern", kMaxLayers, 4), 4096);
+}
+
+void read_ministral(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {4096, 32, 32, 8, 0, 14336, 32000, 131072});
+  reader.read_rotation();
+  reader.read_windows(never, 1);
+}
+
+// Keys of queries have biases, the output projection has none.
+void bias_of_projections(PartsReader& reader, bool biased) {
+  for (LayerPart& part : reader.layers()) {
+    part.mixer.qkv_bias = biased;
+    part.mixer.output_bias = false;
+  }
+}
+
+void read_mimo(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config);
+  bias_of_projections(reader, fields.flag_or("attention_bias", true));
+  reader.read_rotation();
+  if (fields.flag_or("use_sliding_window", false)) reader.read_windows(always, 1);
+  reader.draft_layers({"num_nextn_predict_layers"});
+}
+
+void read_qwen2_vl(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {8192, 80, 64, 8, 0, 29568, 152064, 32768});
+  bias_of_projections(reader, true);
+  reader.read_rotation();
+}
+
+void read_qwen3_vl(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {4096, 32, 32, 32, 128, 22016, 151936, 128000});
+  set_head_norm(reader, HeadNorm::kPerHead);
+  reader.read_rotation();
+}
+
+void read_glm4(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {4096, 40, 32, 2, 128, 13696, 151552, 131072});
+  set_form(reader, LayerForm::kSandwich);
+  bias_of_projections(reader, fields.flag_or("attention_bias", false));
+  reader.read_rotation(0.5);
+}
+
+// The attention of one block of a network that was searched for: heads, nothing, or one matrix.
+void read_searched_attention(JsonFields& block, MixerPart* mixer) {
+  if (block.flag_or("replace_with_linear", false)) {
+    block.problem("replace_with_linear",
+                  "an attention that is one matrix cannot be imported; false can");
+  }
+  if (block.flag_or("no_op", false)) {
+    mixer->kind = MixerKind::kNone;
+    return;
+  }
+  const std::int64_t group = block.size_or("n_heads_in_group", kMaxHeads, 1);
+  mixer->kv_heads = std::max<std::int64_t>(1, mixer->heads / group);
+  mixer->window = block.count_or("window_length", kMaxPositions, 0);
+}
+
+void read_searched_ffn(JsonFields& block, std::int64_t hidden, FeedForwardPart* part) {
+  constexpr std::int64_t kMultiple = 256;  // widths are rounded up to it
+  if (block.flag_or("replace_with_linear", false)) {
+    block.problem("replace_with_linear",
+                  "a feed-forward network that is one matrix cannot be imported; false can");
+  }
+  if (block.flag_or("no_op", false)) {
+    part->kind = FeedForwardKind::kNone;
+    return;
+  }
+  const double factor = block.number_or("ffn_mult", 0);
+  if (!(factor > 0) || factor > 1000) {
+    block.problem("ffn_mult", "must be above 0 and at most 1000");
+    return;
+  }
+  const auto width = static_cast<std::int64_t>(2 * factor * static_cast<double>(hidden) / 3);
+  part->intermediate = (width + kMultiple - 1) / kMultiple * kMultiple;
+}
+
+void read_nemotron_nas(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config);
+  std::vector<JsonFields> blocks = fields.items("block_configs");
+  if (blocks.size() != reader.layers().size()) {
+    fields.problem("block_configs", "contradiction: describes " + std::to_string(blocks.size()) +
+                                        " layers, but num_hidden_layers is " +
+                                        std::to_string(reader.layers().size()));
+    return;
+  }
+  std::int64_t kv_heads = 1;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    LayerPart& part = reader.layer(i);
+    JsonFields attention = blocks[i].inside("attention");
+    JsonFields ffn = blocks[i].inside("ffn");
+    read_searched_attention(attention, &part.mixer);
+    read_searched_ffn(ffn, config->hidden, &part.feed_forward);
+    fields.take_problems(attention);
+    fields.take_problems(ffn);
+    fields.take_problems(blocks[i]);
+    if (part.mixer.kind != MixerKind::kNone) kv_heads = std::max(kv_heads, part.mixer.kv_heads);
+  }
+  config->kv_heads = kv_heads;
+  reader.read_rotation();
+}
+
+}  // namespace
+
+std::vector<ModelType> dense_network_types() {
+  return {
+      {"phi3", "Phi3", {}, read_phi3, false},
+      {"gemma2", "Gemma2", {}, read_gemma2, true},
+      {"gemma3", "Gemma3", {}, read_gemma3, true},
+      {"gemma4", "Gemma4", {}, read_gemma4, true},
+      {"olmo", "Olmo", {}, read_olmo, false},
+      {"olmo2", "Olmo2", {}, read_olmo2, false},
+      {"olmo3", "Olmo3", {}, read_olmo3, false},
+      {"granite", "Granite", {}, read_granite, false},
+      {"cohere", "Cohere", {}, read_cohere, true},
+      {"cohere2", "Cohere2", {}, read_cohere2, true},
+      {"ministral", "Ministral", {}, read_ministral, false},
+      {"ministral3", "Ministral3", {}, read_ministral, false},
+      {"mistral3", "Mistral3", {}, read_ministral, false},
+      {"mimo", "MiMo", {}, read_mimo, false},
+      {"qwen2_vl", "Qwen2VL", {}, read_qwen2_vl, false},
+      {"qwen2_5_vl", "Qwen2_5_VL", {}, read_qwen2_vl, false},
+      {"qwen3_vl", "Qwen3VL", {}, read_qwen3_vl, false},
+      {"glm4", "Glm4", {}, read_glm4, false},
+      {"nemotron-nas", "DeciLM", {}, read_nemotron_nas, false},
+  };
+}
+
+}  // namespace foretell

@@ -1,0 +1,362 @@
+// config.json of decoders with experts and softmax attention over heads.
+#include <algorithm>
+#include <set>
+
+#include "model/base/text.hpp"
+#include "workloads/import/hf/parts_reader.hpp"
+
+namespace foretell {
+namespace {
+
+void norm_heads(PartsReader& reader, HeadNorm norm) {
+  for (LayerPart& part : reader.layers()) part.mixer.head_norm = norm;
+}
+
+bool is_even(std::int64_t layer, std::int64_t /*pattern*/) { return layer % 2 == 0; }
+bool no_layer(std::int64_t /*layer*/, std::int64_t /*pattern*/) { return false; }
+bool every_layer(std::int64_t /*layer*/, std::int64_t /*pattern*/) { return true; }
+
+void read_mixtral(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {4096, 32, 32, 8, 0, 14336, 32000, 131072});
+  reader.read_rotation();
+  const bool slides = fields.has("sliding_window") &&
+                      fields.count_or("sliding_window", kMaxPositions, 0) < config->max_seq_len;
+  if (slides) reader.read_windows(every_layer, 1);
+  reader.spread_experts(
+      reader.experts({{"num_local_experts"}, {"num_experts_per_tok"}, {"intermediate_size"}}),
+      reader.sparse_from(0, 1));
+}
+
+// decoder_sparse_step and mlp_only_layers of Qwen.
+std::vector<std::int64_t> qwen_sparse(PartsReader& reader) {
+  JsonFields& fields = reader.fields();
+  const std::int64_t step = fields.size_or("decoder_sparse_step", kMaxLayers, 1);
+  std::vector<std::int64_t> sparse;
+  for (std::int64_t i = 0; i < reader.config().layers; ++i)
+    sparse.push_back((i + 1) % step == 0 ? 1 : 0);
+  for (const std::int64_t layer : fields.integers("mlp_only_layers")) {
+    if (layer >= 0 && layer < reader.config().layers) sparse[static_cast<std::size_t>(layer)] = 0;
+  }
+  return sparse;
+}
+
+void read_qwen2_moe(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {2048, 24, 16, 16, 0, 5632, 151936, 32768});
+  for (LayerPart& part : reader.layers()) {
+    part.mixer.qkv_bias = fields.flag_or("qkv_bias", true);
+    part.mixer.output_bias = false;
+  }
+  reader.read_rotation();
+  FeedForwardPart part = reader.experts(
+      {{"num_experts"}, {"num_experts_per_tok"}, {"moe_intermediate_size"}, 60, 4, 1408});
+  part.shared_intermediate = fields.count_or("shared_expert_intermediate_size", kMaxWidth, 5632);
+  part.shared_gate = part.shared_intermediate > 0;
+  reader.spread_experts(part, qwen_sparse(reader));
+}
+
+void read_qwen3_moe(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {2048, 24, 32, 4, 128, 6144, 151936, 32768});
+  norm_heads(reader, HeadNorm::kPerHead);
+  reader.read_rotation();
+  if (fields.flag_or("use_sliding_window", false)) reader.read_windows(every_layer, 1);
+  reader.spread_experts(reader.experts({{"num_experts", "num_local_experts"},
+                                        {"num_experts_per_tok"},
+                                        {"moe_intermediate_size"},
+                                        128,
+                                        8,
+                                        768}),
+                        qwen_sparse(reader));
+}
+
+void read_olmoe(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {2048, 16, 16, 16, 0, 2048, 50304, 4096});
+  norm_heads(reader, HeadNorm::kWhole);
+  reader.read_rotation();
+  reader.spread_experts(
+      reader.experts({{"num_experts"}, {"num_experts_per_tok"}, {"intermediate_size"}, 64, 8, 0}),
+      reader.sparse_from(0, 1));
+}
+
+void read_granite_moe(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {4096, 32, 32, 0, 0, 11008, 32000, 2048});
+  reader.read_rotation();
+  FeedForwardPart part = reader.experts(
+      {{"num_local_experts"}, {"num_experts_per_tok"}, {"intermediate_size"}, 8, 2, 0});
+  part.shared_intermediate = fields.count_or("shared_intermediate_size", kMaxWidth, 0);
+  reader.spread_experts(part, reader.sparse_from(0, 1));
+}
+
+void read_gpt_oss(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {2880, 36, 64, 8, 64, 2880, 201088, 131072});
+  const bool biased = fields.flag_or("attention_bias", true);
+  for (LayerPart& part : reader.layers()) {
+    part.mixer.sinks = true;
+    part.mixer.qkv_bias = part.mixer.output_bias = biased;
+  }
+  reader.read_rotation();
+  reader.read_windows(is_even, 2, 128);
+  FeedForwardPart part = reader.experts({{"num_local_experts", "num_experts"},
+                                         {"num_experts_per_tok", "experts_per_token"},
+                                         {"intermediate_size"},
+                                         128,
+                                         4,
+                                         2880});
+  part.bias = true;
+  reader.spread_experts(part, reader.sparse_from(0, 1));
+}
+
+// Layers without rotation see everything, the others the chunk that they are in.
+void read_llama4_layers(PartsReader& reader) {
+  JsonFields& fields = reader.fields();
+  const std::int64_t step = fields.size_or("no_rope_layer_interval", kMaxLayers, 4);
+  const std::int64_t chunk = fields.count_or("attention_chunk_size", kMaxPositions, 8192);
+  std::vector<std::int64_t> rotated = fields.integers("no_rope_layers");  // 1: is rotated
+  if (rotated.empty()) {
+    for (std::int64_t i = 0; i < reader.config().layers; ++i)
+      rotated.push_back((i + 1) % step == 0 ? 0 : 1);
+  }
+  if (rotated.size() != reader.layers().size()) {
+    fields.problem("no_rope_layers", "contradiction: has " + std::to_string(rotated.size()) +
+                                         " entries, but num_hidden_layers is " +
+                                         std::to_string(reader.layers().size()));
+    return;
+  }
+  const std::vector<std::string> types = reader.layer_types();
+  for (std::size_t i = 0; i < reader.layers().size(); ++i) {
+    MixerPart& mixer = reader.layer(i).mixer;
+    if (rotated[i] == 0) mixer.rotary_dim = 0;
+    const bool in_chunks = types.empty() ? rotated[i] != 0 : types[i] == "chunked_attention";
+    if (in_chunks) mixer.chunk = chunk;
+  }
+}
+
+void read_llama4(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {5120, 48, 40, 8, 128, 8192, 202048, 131072});
+  reader.read_rotation();
+  read_llama4_layers(reader);
+  FeedForwardPart part = reader.experts(
+      {{"num_local_experts"}, {"num_experts_per_tok"}, {"intermediate_size"}, 16, 1, 8192});
+  part.shared_intermediate = part.expert_intermediate;
+  part.router.function = "sigmoid";
+  for (LayerPart& layer : reader.layers())
+    layer.feed_forward.intermediate = fields.size_or("intermediate_size_mlp", kMaxWidth, 16384);
+  const std::int64_t step = fields.size_or("interleave_moe_layer_step", kMaxLayers, 1);
+  std::vector<std::int64_t> sparse;
+  for (std::int64_t i = 0; i < config->layers; ++i) sparse.push_back((i + 1) % step == 0 ? 1 : 0);
+  if (fields.is_list("moe_layers")) {
+    std::fill(sparse.begin(), sparse.end(), 0);
+    for (const std::int64_t layer : fields.integers("moe_layers")) {
+      if (layer >= 0 && layer < config->layers) sparse[static_cast<std::size_t>(layer)] = 1;
+    }
+  }
+  reader.spread_experts(part, sparse);
+}
+
+void read_minimax_m2(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {3072, 62, 48, 8, 128, 1536, 200064, 196608});
+  if (fields.flag_or("use_qk_norm", true)) {
+    const std::string kind = fields.text_or("qk_norm_type", "per_layer");
+    norm_heads(reader, kind == "per_head" ? HeadNorm::kPerHead : HeadNorm::kWhole);
+  }
+  reader.read_rotation();
+  FeedForwardPart part = reader.experts(
+      {{"num_local_experts", "num_experts"}, {"num_experts_per_tok"}, {"intermediate_size"}});
+  part.router.function = "sigmoid";
+  reader.read_groups(&part.router);
+  part.router.bias = fields.flag_or("use_routing_bias", true);
+  part.shared_intermediate = fields.count_or("shared_intermediate_size", kMaxWidth, 0);
+  reader.spread_experts(part, reader.sparse_from(0, 1));
+  if (fields.flag_or("use_mtp", false)) {
+    reader.draft_layers({"num_mtp_modules"});
+    config->parts_of_decoder.draft_layers *=
+        fields.count_or("mtp_transformer_layers", kMaxLayers, 1);
+  }
+}
+
+// Blocks of keys that a few narrow heads choose.
+void read_block_selection(PartsReader& reader) {
+  if (!reader.fields().is_object("sparse_attention_config")) return;
+  JsonFields sparse = reader.fields().inside("sparse_attention_config");
+  if (sparse.flag_or("use_sparse_attention", true)) {
+    IndexerPart indexer;
+    indexer.heads = sparse.size("sparse_num_index_heads", kMaxHeads);
+    indexer.head_dim = sparse.size("sparse_index_dim", kMaxWidth);
+    indexer.top_k = sparse.size("sparse_topk_blocks", kMaxPositions);
+    indexer.block = sparse.size("sparse_block_size", kMaxPositions);
+    indexer.top_k += sparse.count_or("sparse_init_block", kMaxPositions, 0) +
+                     sparse.count_or("sparse_local_block", kMaxPositions, 0);
+    std::vector<std::int64_t> on = sparse.integers("sparse_attention_freq");
+    if (on.empty()) on.assign(reader.layers().size(), 1);
+    if (on.size() != reader.layers().size()) {
+      sparse.problem("sparse_attention_freq", "contradiction: has " + std::to_string(on.size()) +
+                                                  " entries, but num_hidden_layers is " +
+                                                  std::to_string(reader.layers().size()));
+    } else {
+      for (std::size_t i = 0; i < on.size(); ++i) {
+        if (on[i] != 0) reader.layer(i).mixer.indexer = indexer;
+      }
+    }
+  }
+  reader.fields().take_problems(sparse);
+}
+
+void read_minimax_m3(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config);
+  if (fields.flag_or("use_qk_norm", true)) {
+    const std::string kind = fields.text_or("qk_norm_type", "per_head");
+    norm_heads(reader, kind == "per_head" ? HeadNorm::kPerHead : HeadNorm::kWhole);
+  }
+  reader.read_rotation();
+  if (fields.flag_or("attention_output_gate", false)) {
+    for (LayerPart& part : reader.layers()) part.mixer.gate_columns = part.mixer.value_dim;
+  }
+  read_block_selection(reader);
+  FeedForwardPart part = reader.experts({{"num_local_experts", "num_experts"},
+                                         {"num_experts_per_tok"},
+                                         {"moe_intermediate_size", "intermediate_size"}});
+  part.router.function = "sigmoid";
+  reader.read_groups(&part.router);
+  part.router.bias = fields.flag_or("use_routing_bias", true);
+  const std::int64_t shared = fields.count_or("n_shared_experts", kMaxLayers, 0);
+  part.shared_intermediate =
+      shared * fields.count_or("shared_intermediate_size", kMaxWidth, part.expert_intermediate);
+  const std::int64_t dense = fields.size_or("dense_intermediate_size", kMaxWidth,
+                                            reader.layer(0).feed_forward.intermediate);
+  for (LayerPart& layer : reader.layers()) layer.feed_forward.intermediate = dense;
+  std::vector<std::int64_t> sparse = reader.per_layer("moe_layer_freq");
+  if (sparse.empty())
+    sparse = reader.sparse_from(fields.count_or("first_k_dense_replace", kMaxLayers, 0), 1);
+  reader.spread_experts(part, sparse);
+  reader.draft_layers({"num_nextn_predict_layers", "num_mtp_modules"});
+}
+
+void read_mimo_v2(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config);
+  const std::vector<std::int64_t> sliding = reader.per_layer("hybrid_layer_pattern");
+  const std::int64_t window = fields.size_or(
+      "sliding_window", kMaxPositions, fields.size_or("sliding_window_size", kMaxPositions, 128));
+  const std::int64_t value_dim = fields.size_or("v_head_dim", kMaxWidth, config->head_dim);
+  for (std::size_t i = 0; i < reader.layers().size(); ++i) {
+    MixerPart& mixer = reader.layer(i).mixer;
+    mixer.value_dim = value_dim;
+    mixer.sinks = fields.flag_or("add_full_attention_sink_bias", false);
+    if (sliding.empty() || sliding[i] == 0) continue;
+    mixer.window = window;
+    mixer.heads = fields.size_or("swa_num_attention_heads", kMaxHeads, mixer.heads);
+    mixer.kv_heads = fields.size_or("swa_num_key_value_heads", kMaxHeads, mixer.kv_heads);
+    mixer.head_dim = fields.size_or("swa_head_dim", kMaxWidth, mixer.head_dim);
+    mixer.value_dim = fields.size_or("swa_v_head_dim", kMaxWidth, mixer.value_dim);
+    mixer.sinks = fields.flag_or("add_swa_attention_sink_bias", false);
+  }
+  reader.read_rotation();
+  FeedForwardPart part =
+      reader.experts({{"n_routed_experts"}, {"num_experts_per_tok"}, {"moe_intermediate_size"}});
+  part.router.function = "sigmoid";
+  reader.read_groups(&part.router);
+  part.shared_intermediate =
+      fields.count_or("n_shared_experts", kMaxLayers, 0) * part.expert_intermediate;
+  std::vector<std::int64_t> sparse = reader.per_layer("moe_layer_freq");
+  if (sparse.empty()) sparse = reader.sparse_from(1, 1);
+  reader.spread_experts(part, sparse);
+  reader.draft_layers({"num_nextn_predict_layers"});
+}
+
+// "3,4,5": the layers with experts.
+std::vector<std::int64_t> enumerated_layers(PartsReader& reader, const std::string& text) {
+  std::vector<std::int64_t> sparse(reader.layers().size(), 0);
+  for (const std::string& word : split(text, ',')) {
+    const std::string digits(trim(word));
+    const bool is_number = !digits.empty() && digits.size() < 6 &&
+                           digits.find_first_not_of("0123456789") == std::string::npos;
+    const std::size_t layer = is_number ? std::stoul(digits) : sparse.size();
+    if (layer < sparse.size()) sparse[layer] = 1;
+  }
+  return sparse;
+}
+
+// Layers of the other kind may have other numbers of heads.
+void read_step_heads(PartsReader& reader) {
+  JsonFields& fields = reader.fields();
+  if (!fields.is_object("attention_other_setting")) return;
+  JsonFields other = fields.inside("attention_other_setting");
+  const std::string kind = other.text_or("attention_type", "sliding_attention");
+  const std::vector<std::string> types = reader.layer_types();
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (types[i] != kind) continue;
+    MixerPart& mixer = reader.layer(i).mixer;
+    mixer.heads = other.size_or("num_attention_heads", kMaxHeads, mixer.heads);
+    mixer.kv_heads = other.size_or("num_attention_groups", kMaxHeads, mixer.kv_heads);
+    mixer.head_dim = mixer.value_dim = other.size_or("head_dim", kMaxWidth, mixer.head_dim);
+  }
+  fields.take_problems(other);
+}
+
+void read_step(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config);
+  const std::int64_t groups = fields.size_or("num_attention_groups", kMaxHeads, config->kv_heads);
+  config->kv_heads = groups;
+  norm_heads(reader, HeadNorm::kPerHead);
+  for (LayerPart& part : reader.layers()) {
+    part.mixer.kv_heads = groups;
+    if (fields.flag_or("use_head_wise_attn_gate", false)) part.mixer.gate_columns = 1;
+  }
+  reader.read_windows(no_layer, 1);
+  read_step_heads(reader);
+  if (!fields.is_list("partial_rotary_factor")) reader.read_rotation();
+  FeedForwardPart part = reader.experts({{"num_experts", "moe_num_experts"},
+                                         {"num_experts_per_tok", "moe_top_k"},
+                                         {"moe_intermediate_size"}});
+  part.router.function = "sigmoid";
+  reader.read_groups(&part.router);
+  part.router.bias = fields.flag_or("use_moe_router_bias", true);
+  part.shared_intermediate = fields.count_or(
+      "share_expert_dim", kMaxWidth,
+      fields.count_or("n_shared_experts", kMaxLayers, 1) * part.expert_intermediate);
+  const std::vector<std::int64_t> sparse =
+      fields.is_text("moe_layers_enum")
+          ? enumerated_layers(reader, fields.text("moe_layers_enum"))
+          : reader.sparse_from(fields.count_or("first_k_dense_replace", kMaxLayers, 3), 1);
+  reader.spread_experts(part, sparse);
+  reader.draft_layers({"num_nextn_predict_layers"});
+}
+
+void read_glm4_moe(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, {4096, 46, 96, 8, 128, 10944, 151552, 131072});
+  for (LayerPart& part : reader.layers()) part.mixer.output_bias = false;
+  if (fields.flag_or("use_qk_norm", false)) norm_heads(reader, HeadNorm::kPerHead);
+  reader.read_rotation(0.5);
+  FeedForwardPart part = reader.experts(
+      {{"n_routed_experts"}, {"num_experts_per_tok"}, {"moe_intermediate_size"}, 128, 8, 1408});
+  part.router.function = "sigmoid";
+  part.router.bias = true;
+  reader.read_groups(&part.router);
+  part.shared_intermediate =
+      fields.count_or("n_shared_experts", kMaxLayers, 1) * part.expert_intermediate;
+  reader.spread_experts(
+      part, reader.sparse_from(fields.count_or("first_k_dense_replace", kMaxLayers, 1), 1));
+  reader.draft_layers({"num_nextn_predict_layers"});
+}
+
+}  // namespace
+
+std::vector<ModelType> expert_network_types() {
+  return {
+      {"mixtral", "Mixtral", {}, read_mixtral, false},
+      {"qwen2_moe", "Qwen2Moe", {}, read_qwen2_moe, false},
+      {"qwen3_moe", "Qwen3Moe", {}, read_qwen3_moe, false},
+      {"qwen3_vl_moe", "Qwen3VLMoe", {}, read_qwen3_moe, false},
+      {"olmoe", "Olmoe", {}, read_olmoe, false},
+      {"granitemoe", "GraniteMoe", {}, read_granite_moe, false},
+      {"gpt_oss", "GptOss", {}, read_gpt_oss, false},
+      {"llama4", "Llama4", {}, read_llama4, false},
+      {"minimax_m2", "MiniMaxM2", {}, read_minimax_m2, false},
+      {"minimax_m3", "MiniMaxM3", {}, read_minimax_m3, false},
+      {"minimax_m3_vl", "MiniMaxM3Sparse", {}, read_minimax_m3, false},
+      {"mimo_v2_flash", "MiMoV2Flash", {}, read_mimo_v2, false},
+      {"step3p5", "Step3p5", {}, read_step, false},
+      {"step3p7", "Step3p7", {}, read_step, false},
+      {"glm4_moe", "Glm4Moe", {}, read_glm4_moe, false},
+  };
+}
+
+}  // namespace foretell

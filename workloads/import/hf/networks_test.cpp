@@ -1,0 +1,157 @@
+// The networks that people serve: read from small files as published ones spell them.
+#include <gmock/gmock.h>
+
+#include <string>
+
+#include "model/base/errors.hpp"
+#include "workloads/import/hf/network_facts.hpp"
+#include "workloads/import/workload.hpp"
+
+namespace foretell {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+ModelConfig read_network(const std::string& text) {
+  return parse_model_config(text, "net", "config.json");
+}
+
+std::string error_of_network(const std::string& text) {
+  try {
+    read_network(text);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+double billions(const std::string& text) {
+  return facts_of(read_network(text), find_precision("bf16")).parameters / 1e9;
+}
+
+double active_billions(const std::string& text) {
+  return facts_of(read_network(text), find_precision("bf16")).active / 1e9;
+}
+
+const std::string kDeepSeek = R"({"model_type": "deepseek_v3", "hidden_size": 7168,
+  "num_hidden_layers": 61, "num_attention_heads": 128, "num_key_value_heads": 128,
+  "vocab_size": 129280, "intermediate_size": 18432, "moe_intermediate_size": 2048,
+  "n_routed_experts": 256, "n_shared_experts": 1, "num_experts_per_tok": 8, "n_group": 8,
+  "topk_group": 4, "topk_method": "noaux_tc", "scoring_func": "sigmoid",
+  "first_k_dense_replace": 3, "moe_layer_freq": 1, "q_lora_rank": 1536, "kv_lora_rank": 512,
+  "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128,
+  "max_position_embeddings": 163840, "num_nextn_predict_layers": 1,
+  "rope_scaling": {"type": "yarn", "factor": 40},
+  "quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}})";
+
+const std::string kGptOss = R"({"model_type": "gpt_oss", "hidden_size": 2880,
+  "num_hidden_layers": 36, "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 64,
+  "vocab_size": 201088, "intermediate_size": 2880, "num_local_experts": 128,
+  "num_experts_per_tok": 4, "sliding_window": 128, "max_position_embeddings": 131072,
+  "tie_word_embeddings": false, "quantization_config": {"quant_method": "mxfp4",
+  "modules_to_not_convert": ["model.layers.*.self_attn", "lm_head"]}})";
+
+std::string with(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+TEST(Networks, HaveThePublishedParameters) {
+  EXPECT_NEAR(billions(kDeepSeek), 671.03, 0.005 * 671);  // technical report: 671B, 37B active
+  EXPECT_NEAR(active_billions(kDeepSeek), 37, 1);
+  EXPECT_NEAR(billions(kGptOss), 116.83, 0.005 * 116.83);  // model card: 116.83B, 5.13B active
+  EXPECT_NEAR(active_billions(kGptOss), 5.13, 0.06);
+}
+
+TEST(Networks, LatentCachesAreNarrow) {
+  const NetworkFacts facts = facts_of(read_network(kDeepSeek), find_precision("bf16"));
+  EXPECT_EQ(facts.kv_bytes_per_token, 61.0 * 576 * 2);
+  EXPECT_EQ(facts.window_bytes, 0);
+  EXPECT_GT(facts.draft, 11e9);
+}
+
+TEST(Networks, WindowsHoldTheirRowsAlone) {
+  const NetworkFacts facts = facts_of(read_network(kGptOss), find_precision("bf16"));
+  EXPECT_EQ(facts.kv_bytes_per_token, 18.0 * 2 * 8 * 64 * 2) << "half of the layers see all";
+  EXPECT_EQ(facts.window_bytes, 18.0 * 128 * 2 * 8 * 64 * 2);
+}
+
+TEST(Networks, PrefillDecodeAndForwardCanBeBuilt) {
+  for (const std::string& text : {kDeepSeek, kGptOss}) {
+    ModelConfig config = read_network(
+        with(text, text == kDeepSeek ? "\"num_hidden_layers\": 61" : "\"num_hidden_layers\": 36",
+             "\"num_hidden_layers\": 4"));
+    Binding binding;
+    binding.seq_len = 300;
+    const double forward = build_graph(config, binding).total_flops().value();
+    binding.phase = Phase::kPrefill;
+    binding.kv_len = 400;
+    const double prefill = build_graph(config, binding).total_flops().value();
+    EXPECT_LT(prefill, forward * 1.01) << "logits of the last token alone";
+    binding.phase = Phase::kDecode;
+    binding.seq_len = 1;
+    EXPECT_LT(build_graph(config, binding).total_flops().value() * 50, prefill);
+  }
+}
+
+TEST(Networks, ExpertsAreSharedAmongRanks) {
+  const ModelConfig config =
+      read_network(with(kDeepSeek, "\"num_hidden_layers\": 61", "\"num_hidden_layers\": 5"));
+  Binding binding;
+  binding.phase = Phase::kDecode;
+  binding.seq_len = 1;
+  binding.kv_len = 64;
+  binding.batch = 64;
+  const double whole = static_cast<double>(build_graph(config, binding).parameter_count());
+  binding.tensor_parallel = 8;
+  const auto wide = static_cast<double>(build_graph(config, binding).parameter_count());
+  binding.expert_parallel = 8;
+  const auto split = static_cast<double>(build_graph(config, binding).parameter_count());
+  EXPECT_NEAR(wide, split, 1e-3 * wide) << "an eighth of each, or each eighth";
+  EXPECT_LT(split, whole / 5);
+  binding.tensor_parallel = 1;
+  binding.attention_data_parallel = 8;
+  const Graph exchanged = build_graph(config, binding);
+  int exchanges = 0;
+  for (const Op& op : exchanged.ops()) exchanges += op.kind == "ExpertExchange" ? 1 : 0;
+  EXPECT_EQ(exchanges, 2 * 4) << "tokens, weights and numbers there, results back";
+  binding.expert_parallel = 3;
+  EXPECT_THROW(build_graph(config, binding), UserError);
+}
+
+TEST(Networks, FormatsOfWeightsAreRead) {
+  const ModelConfig fp8 = read_network(kDeepSeek);
+  EXPECT_EQ(fp8.checkpoint.dtype, "fp8");
+  const ModelConfig mxfp4 = read_network(kGptOss);
+  EXPECT_EQ(mxfp4.checkpoint.dtype, "mxfp4-weights");
+  EXPECT_FALSE(mxfp4.checkpoint.attention);
+  EXPECT_THAT(error_of_network(with(kGptOss, "mxfp4", "sparta")),
+              HasSubstr("unknown quantisation 'sparta'"));
+  EXPECT_EQ(read_network(with(kDeepSeek, "\"num_nextn_predict_layers\": 1",
+                              "\"num_nextn_predict_layers\": NaN"))
+                .parts_of_decoder.draft_layers,
+            0)
+      << "NaN of Python is null";
+}
+
+TEST(Networks, SayWhatIsWrong) {
+  EXPECT_THAT(
+      error_of_network(with(kGptOss, "\"num_experts_per_tok\": 4", "\"num_experts_per_tok\": 200")),
+      HasSubstr("is more than the 128 experts"));
+  EXPECT_THAT(error_of_network(with(kDeepSeek, "\"type\": \"yarn\"", "\"type\": \"spiral\"")),
+              AllOf(HasSubstr("unknown kind of rotary positions 'spiral'"), HasSubstr("yarn")));
+  EXPECT_THAT(error_of_network(with(kDeepSeek, "sigmoid", "tanhish")),
+              HasSubstr("unknown kind of router 'tanhish'"));
+  EXPECT_THAT(error_of_network(with(kDeepSeek, "\"topk_group\": 4", "\"topk_group\": 9")),
+              HasSubstr("more than the 8 groups"));
+  EXPECT_THAT(error_of_network(with(kGptOss, "\"sliding_window\": 128",
+                                    R"("sliding_window": 128, "layer_types": ["full_attention"])")),
+              HasSubstr("contradiction: names 1 layers"));
+  EXPECT_THAT(error_of_network(with(kDeepSeek, "deepseek_v3", "deepsea")),
+              HasSubstr("architecture 'deepsea' cannot be imported"));
+}
+
+}  // namespace
+}  // namespace foretell

@@ -1,0 +1,154 @@
+// Feed-forward networks of decoders made of parts: dense, experts with shared ones beside them, and
+// how the ranks of a copy share them.
+#include <utility>
+
+#include "workloads/import/hf/parts_graph.hpp"
+
+namespace foretell {
+namespace {
+
+bool keeps_dense(const PartsContext& context) { return context.config->checkpoint.experts_only; }
+
+TensorId activated(BlockBuilder& block, const std::string& name, TensorId x,
+                   const std::string& function) {
+  if (function == "relu" || function == "relu2" || function == "sqrelu")
+    return block.op(name, "Relu", {x});  // the square rides with it
+  if (function.find("gelu") != std::string::npos && function != "quick_gelu")
+    return block.op(name, "Gelu", {x}, {{"approximate", std::string("tanh")}});
+  if (function == "tanh") return block.op(name, "Tanh", {x});
+  if (function == "sigmoid") return block.op(name, "Sigmoid", {x});
+  return block.op(name, "Silu", {x});
+}
+
+// Without the sum over ranks.
+TensorId dense(PartsContext& context, const std::string& name, TensorId x, std::int64_t width,
+               const FeedForwardPart& part) {
+  BlockBuilder& block = *context.block;
+  const bool kept = keeps_dense(context);
+  const bool bias = part.bias && part.kind == FeedForwardKind::kDense;
+  TensorId wide = kNoId;
+  if (part.gated) {
+    const TensorId gate =
+        activated(block, name + ".activation", context.linear(name + ".gate", x, width, bias, kept),
+                  part.activation);
+    wide = block.op(name + ".gated", "Mul",
+                    {gate, context.linear(name + ".up", x, width, bias, kept)});
+  } else {
+    wide = activated(block, name + ".activation",
+                     context.linear(name + ".up", x, width, bias, kept), part.activation);
+  }
+  return context.linear(name + ".output", wide, context.config->hidden, false, kept);
+}
+
+struct Routed {
+  TensorId weights = kNoId;
+  TensorId choice = kNoId;
+};
+
+Routed route(PartsContext& context, TensorId x, const FeedForwardPart& part) {
+  BlockBuilder& block = *context.block;
+  const TensorId logits = context.linear("ffn.router", x, part.experts, part.bias, true);
+  std::vector<TensorId> inputs = {logits};
+  if (part.router.bias) inputs.push_back(block.weight("ffn.router.correction", {part.experts}));
+  const TensorId weights = block.op("ffn.route", "Route", std::move(inputs),
+                                    {{"k", part.top_k},
+                                     {"function", part.router.function},
+                                     {"groups", part.router.groups},
+                                     {"top_groups", part.router.top_groups}});
+  return {weights, weights + 1};
+}
+
+TensorId expert_layer(PartsContext& context, TensorId x, const Routed& routed,
+                      const FeedForwardPart& part) {
+  BlockBuilder& block = *context.block;
+  const std::int64_t width = part.expert_intermediate * (part.gated ? 2 : 1);
+  std::vector<TensorId> inputs = {
+      x, routed.weights, routed.choice,
+      block.weight("ffn.experts.first.weight", {part.held, part.expert_hidden, width}),
+      block.weight("ffn.experts.second.weight",
+                   {part.held, part.expert_intermediate, part.expert_hidden})};
+  if (part.bias) {
+    inputs.push_back(block.weight("ffn.experts.first.bias", {part.held, width}));
+    inputs.push_back(block.weight("ffn.experts.second.bias", {part.held, part.expert_hidden}));
+  }
+  return block.op("ffn.experts", "Experts", std::move(inputs),
+                  {{"experts", part.experts},
+                   {"gated", std::int64_t{part.gated ? 1 : 0}},
+                   {"activation", part.activation},
+                   {"routing", context.binding->routing}});
+}
+
+// Every rank has the sequences of its group; experts get the tokens of all.
+TensorId exchanged_experts(PartsContext& context, TensorId x, Routed routed,
+                           const FeedForwardPart& part) {
+  BlockBuilder& block = *context.block;
+  const Binding& binding = *context.binding;
+  const std::int64_t groups = binding.attention_data_parallel;
+  const std::int64_t batch = block.shape(x)[0];
+  const auto sent = [&](const std::string& name, TensorId id) {
+    if (binding.expert_parallel == 1) {
+      return block.op(name + ".all_gather", "AllGather", {id},
+                      {{"axis", std::int64_t{0}}, {"ranks", groups}, {"size", batch * groups}});
+    }
+    return block.op(name + ".dispatch", "ExpertExchange", {id},
+                    {{"ranks", groups},
+                     {"direction", std::string("dispatch")},
+                     {"top_k", part.top_k},
+                     {"experts", part.experts}});
+  };
+  x = sent("ffn.tokens", x);
+  routed.weights = sent("ffn.weights", routed.weights);
+  routed.choice = sent("ffn.choice", routed.choice);
+  const TensorId result = expert_layer(context, x, routed, part);
+  if (binding.expert_parallel == 1) {
+    return block.op("ffn.results.reduce_scatter", "ReduceScatter", {result},
+                    {{"axis", std::int64_t{0}}, {"ranks", groups}});
+  }
+  return block.op("ffn.results.combine", "ExpertExchange", {result},
+                  {{"ranks", groups},
+                   {"direction", std::string("combine")},
+                   {"top_k", part.top_k},
+                   {"experts", part.experts}});
+}
+
+TensorId shared_experts(PartsContext& context, TensorId x, const FeedForwardPart& part) {
+  BlockBuilder& block = *context.block;
+  TensorId result = dense(context, "ffn.shared", x, part.shared_intermediate, part);
+  if (!part.shared_gate) return result;
+  const TensorId share = block.op("ffn.shared.share", "Sigmoid",
+                                  {context.linear("ffn.shared.gate_row", x, 1, false, true)});
+  return block.op("ffn.shared.weighted", "Mul", {result, share});
+}
+
+TensorId experts(PartsContext& context, TensorId x, const FeedForwardPart& part) {
+  BlockBuilder& block = *context.block;
+  const Routed routed = route(context, x, part);
+  const bool narrow = part.expert_hidden != context.config->hidden;
+  TensorId in = x;
+  if (narrow) in = context.linear("ffn.narrow", x, part.expert_hidden, false, keeps_dense(context));
+  const bool exchanges = context.binding->attention_data_parallel > 1;
+  TensorId sum = exchanges ? exchanged_experts(context, in, routed, part)
+                           : expert_layer(context, in, routed, part);
+  if (narrow)
+    sum = context.linear("ffn.widen", sum, context.config->hidden, false, keeps_dense(context));
+  if (part.shared_intermediate > 0)
+    sum = block.op("ffn.sum", "Add", {sum, shared_experts(context, x, part)});
+  if (part.dense_beside)
+    sum =
+        block.op("ffn.both", "Add", {sum, dense(context, "ffn.dense", x, part.intermediate, part)});
+  return block.sum_over_ranks("ffn", sum);
+}
+
+}  // namespace
+
+TensorId feed_forward(PartsContext& context, TensorId x, const FeedForwardPart& part) {
+  if (part.kind == FeedForwardKind::kExperts) return experts(context, x, part);
+  BlockBuilder& block = *context.block;
+  const TensorId sum =
+      block.sum_over_ranks("ffn.output", dense(context, "ffn", x, part.intermediate, part));
+  if (!part.bias) return sum;
+  return block.op("ffn.output.add_bias", "Add",
+                  {sum, block.weight("ffn.output.bias", {context.config->hidden})});
+}
+
+}  // namespace foretell

@@ -1,0 +1,292 @@
+#include "workloads/import/hf/parts_graph.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "model/base/errors.hpp"
+
+namespace foretell {
+
+std::int64_t PartsContext::batch() const {
+  const std::int64_t groups = binding->attention_data_parallel;
+  return (binding->batch + groups - 1) / groups;
+}
+
+bool PartsContext::reads_cache() const {
+  return binding->phase == Phase::kDecode || binding->context > 0;
+}
+
+TensorId PartsContext::linear(const std::string& name, TensorId x, std::int64_t out, bool bias,
+                              bool is_kept) const {
+  const std::int64_t in = block->shape(x).back();
+  const TensorId y = block->linear(name, x, out, bias);
+  if (is_kept) block->graph().keep(block->weight(name + ".weight", {in, out}));
+  return y;
+}
+
+TensorId PartsContext::row_linear(const std::string& name, TensorId x, std::int64_t out, bool bias,
+                                  bool is_kept) const {
+  const std::int64_t in = block->shape(x).back();
+  const TensorId y = block->row_parallel_linear(name, x, out, bias);
+  if (is_kept) block->graph().keep(block->weight(name + ".weight", {in, out}));
+  return y;
+}
+
+TensorId PartsContext::joined(const std::string& name, TensorId a, TensorId b,
+                              std::int64_t axis) const {
+  return block->op(name, "Concat", {a, b}, {{"axis", axis}});
+}
+
+TensorId PartsContext::split(const std::string& name, TensorId x, const Shape& sizes) const {
+  return block->op(name, "Split", {x}, {{"axis", std::int64_t{-1}}, {"sizes", sizes}});
+}
+
+TensorId PartsContext::reshaped(const std::string& name, TensorId x, const Shape& shape) const {
+  return block->op(name, "Reshape", {x}, {{"shape", shape}});
+}
+
+TensorId PartsContext::norm(const std::string& name, TensorId x) const {
+  return block->normalise(name, x, config->norm);
+}
+
+TensorId PartsContext::rotated(const std::string& name, TensorId x, std::int64_t columns) const {
+  if (columns == 0) return x;
+  return block->op(name, "Rope", {x, positions}, {{"dim", columns}});
+}
+
+TensorId PartsContext::cached(const std::string& name, TensorId fresh, std::int64_t rows) const {
+  Shape shape = block->shape(fresh);
+  if (shape[2] > rows) {  // of a window, the last rows are what later tokens see
+    fresh = block->op(name + ".last", "Slice", {fresh},
+                      {{"axis", std::int64_t{2}}, {"begin", shape[2] - rows}, {"end", shape[2]}});
+  }
+  shape[2] = rows;
+  const TensorId updated =
+      block->op(name + ".update", "UpdateCache", {block->state(name, shape), fresh});
+  block->graph().mark_state(updated);
+  return updated;
+}
+
+TensorId PartsContext::own_state(const std::string& name, const Shape& shape, DType type) const {
+  const TensorId id = block->state(name, shape);
+  block->graph().set_dtype(id, type);
+  block->graph().keep(id);
+  return id;
+}
+
+TensorId PartsContext::gated(const std::string& name, TensorId result, TensorId x,
+                             const MixerPart& part) const {
+  if (part.gate_columns == 0) return result;
+  const TensorId gate = block->op(name + ".gate.sigmoid", "Sigmoid",
+                                  {linear(name + ".gate", x, part.heads * part.gate_columns, false,
+                                          !config->checkpoint.attention)});
+  const Shape shape = block->shape(result);
+  if (part.gate_columns == part.value_dim) return block->op(name + ".gated", "Mul", {result, gate});
+  const Shape heads{shape[0], shape[1], part.heads, shape[2] / part.heads};
+  const TensorId wide =
+      block->op(name + ".gated", "Mul",
+                {reshaped(name + ".heads", result, heads),
+                 reshaped(name + ".gate.column", gate, {shape[0], shape[1], part.heads, 1})});
+  return reshaped(name + ".columns", wide, shape);
+}
+
+namespace {
+
+class PartsBuilder {
+ public:
+  PartsBuilder(const ModelConfig& config, const Binding& binding)
+      : config_(config), parts_(config.parts_of_decoder), binding_(binding), block_(config.name) {
+    block_.set_ranks(binding.tensor_parallel);
+    if (binding.sequence_parallel) block_.spread_tokens(binding.seq_len);
+    context_.block = &block_;
+    context_.config = &config_;
+    context_.binding = &binding_;
+  }
+
+  Graph build() {
+    const Shape tokens{context_.batch(), binding_.seq_len};
+    context_.positions = block_.graph().add_input("position_ids", tokens, DType::kInt64);
+    TensorId x = binding_.first_layer == 0 ? embeddings(tokens) : hidden_states();
+    const std::int64_t last =
+        binding_.last_layer == kLastLayer ? config_.layers - 1 : binding_.last_layer;
+    for (std::int64_t i = binding_.first_layer; i <= last; ++i) {
+      const std::string scope = "decoder." + std::to_string(i);
+      block_.enter(scope, scope, static_cast<std::int32_t>(i));
+      x = layer(x, parts_.layers[static_cast<std::size_t>(i)]);
+    }
+    block_.graph().mark_output(last == config_.layers - 1 ? head(x) : x);
+    return std::move(block_.graph());
+  }
+
+ private:
+  TensorId hidden_states() {
+    return block_.graph().add_input(
+        "hidden_states",
+        {context_.batch(), block_.share_of(binding_.seq_len), config_.hidden * parts_.streams},
+        DType::kFp32);
+  }
+
+  TensorId embeddings(const Shape& tokens) {
+    const TensorId ids = block_.graph().add_input("input_ids", tokens, DType::kInt64);
+    block_.enter("embeddings");
+    TensorId x =
+        block_.sum_over_ranks("word", block_.embedding("word", ids, config_.vocab, config_.hidden));
+    add_tower();
+    if (parts_.per_layer_columns > 0) per_layer_ = per_layer_inputs(ids, x);
+    if (parts_.streams == 1) return x;
+    Shape wide = block_.shape(x);
+    wide[2] *= parts_.streams;
+    return block_.op("streams", "Move", {x}, {{"function", std::string("Tile")}, {"shape", wide}});
+  }
+
+  // Loaded beside the decoder, and not read by a call without images.
+  void add_tower() {
+    const std::int64_t count = parameters_of(parts_.tower);
+    if (count > 0) block_.graph().add_weight(parts_.tower.name, {count}, DType::kFp32);
+  }
+
+  // A second table with columns for every layer, and a projection of the first.
+  TensorId per_layer_inputs(TensorId ids, TensorId x) {
+    const std::int64_t columns = parts_.per_layer_columns * config_.layers;
+    const TensorId table = block_.embedding("per_layer", ids, parts_.per_layer_vocab, columns);
+    const TensorId made = context_.linear("per_layer_projection", x, columns, false, true);
+    return block_.op("per_layer_sum", "Add", {made, table});
+  }
+
+  TensorId layer(TensorId x, const LayerPart& part) {
+    if (parts_.streams > 1) return layer_of_streams(x, part);
+    switch (part.form) {
+      case LayerForm::kPreNorm:
+      case LayerForm::kSandwich:
+      case LayerForm::kPostNorm:
+        return sequential_layer(x, part);
+      case LayerForm::kParallel: {
+        const TensorId first = normed("attention.norm", x);
+        const TensorId mixed = mix_tokens(context_, first, part.mixer);
+        const TensorId fed = feed_forward(context_, first, part.feed_forward);
+        const TensorId both = block_.op("attention.residual", "Add", {mixed, fed});
+        return block_.op("ffn.residual", "Add", {both, x});
+      }
+      case LayerForm::kSingle: {
+        const TensorId first = normed("norm", x);
+        const bool mixes = part.mixer.kind != MixerKind::kNone;
+        if (!mixes && part.feed_forward.kind == FeedForwardKind::kNone) return x;
+        const TensorId result = mixes ? mix_tokens(context_, first, part.mixer)
+                                      : feed_forward(context_, first, part.feed_forward);
+        return block_.op("residual", "Add", {result, x});
+      }
+    }
+    throw InternalError(__FILE__, __LINE__, "layer without a builder");
+  }
+
+  TensorId normed(const std::string& name, TensorId x) {
+    return block_.all_tokens(name, context_.norm(name, x));
+  }
+
+  TensorId sequential_layer(TensorId x, const LayerPart& part) {
+    const bool before = part.form != LayerForm::kPostNorm;
+    const bool behind = part.form != LayerForm::kPreNorm;
+    if (part.mixer.kind != MixerKind::kNone) {
+      TensorId y = mix_tokens(context_, before ? normed("attention.norm", x) : x, part.mixer);
+      if (behind) y = context_.norm("attention.norm_behind", y);
+      x = block_.op("attention.residual", "Add", {y, x});
+    }
+    if (part.feed_forward.kind == FeedForwardKind::kNone) return x;
+    TensorId y = feed_forward(context_, before ? normed("ffn.norm", x) : x, part.feed_forward);
+    if (behind) y = context_.norm("ffn.norm_behind", y);
+    x = block_.op("ffn.residual", "Add", {y, x});
+    return parts_.per_layer_columns > 0 ? with_own_input(x) : x;
+  }
+
+  // The columns that belong to this layer, gated by x.
+  TensorId with_own_input(TensorId x) {
+    if (per_layer_ == kNoId) return x;
+    const std::int64_t columns = parts_.per_layer_columns;
+    const std::int64_t first = own_++ * columns;
+    const TensorId own =
+        block_.op("own.columns", "Slice", {per_layer_},
+                  {{"axis", std::int64_t{2}}, {"begin", first}, {"end", first + columns}});
+    const TensorId gate =
+        block_.op("own.gelu", "Gelu", {context_.linear("own.gate", x, columns, false, true)},
+                  {{"approximate", std::string("tanh")}});
+    const TensorId wide = context_.linear(
+        "own.projection", block_.op("own.gated", "Mul", {gate, own}), config_.hidden, false, true);
+    return block_.op("own.residual", "Add", {context_.norm("own.norm", wide), x});
+  }
+
+  // Several residual streams: what a part reads is a weighted sum of them, and what it gives is
+  // spread over them; the weights are made from all streams of the token.
+  TensorId layer_of_streams(TensorId x, const LayerPart& part) {
+    x = through_streams("attention", x,
+                        [&](TensorId first) { return mix_tokens(context_, first, part.mixer); });
+    return through_streams(
+        "ffn", x, [&](TensorId first) { return feed_forward(context_, first, part.feed_forward); });
+  }
+
+  template <typename Part>
+  TensorId through_streams(const std::string& name, TensorId x, const Part& part) {
+    const std::int64_t n = parts_.streams;
+    const Shape wide = block_.shape(x);
+    const TensorId weights = context_.linear(name + ".streams", x, n * (n + 2), false, true);
+    const TensorId one = block_.op(name + ".merge_streams", "Move", {x, weights},
+                                   {{"function", std::string("WeightedSum")},
+                                    {"shape", Shape{wide[0], wide[1], config_.hidden}}});
+    const TensorId result = part(normed(name + ".norm", one));
+    return block_.op(name + ".spread_streams", "Move", {x, result, weights},
+                     {{"function", std::string("WeightedSum")}, {"shape", wide}});
+  }
+
+  TensorId head(TensorId x) {
+    block_.enter("decoder");
+    if (binding_.phase == Phase::kPrefill && binding_.seq_len > 1) x = last_token(x);
+    if (parts_.streams > 1) {
+      const Shape wide = block_.shape(x);
+      x = block_.op("merge_streams", "Move", {x},
+                    {{"function", std::string("WeightedSum")},
+                     {"shape", Shape{wide[0], wide[1], config_.hidden}}});
+    }
+    x = context_.norm("norm", x);
+    if (binding_.phase == Phase::kForward && config_.head == Head::kNone) return x;
+    return binding_.gather_logits ? block_.all_columns("logits", logits(x)) : logits(x);
+  }
+
+  // With spread tokens every core gives the last of its own, and the last of those is taken.
+  TensorId last_token(TensorId x) {
+    const std::int64_t tokens = block_.share_of(binding_.seq_len);
+    const auto last_of = [&](const std::string& name, TensorId from, std::int64_t size) {
+      return block_.op(name, "Slice", {from},
+                       {{"axis", std::int64_t{1}}, {"begin", size - 1}, {"end", size}});
+    };
+    x = last_of("last_token", x, tokens);
+    if (tokens == binding_.seq_len) return x;
+    block_.spread_tokens(binding_.tensor_parallel);
+    return last_of("last_rank", block_.all_tokens("last_token", x), binding_.tensor_parallel);
+  }
+
+  TensorId logits(TensorId x) {
+    block_.enter("head");
+    if (!config_.tied_embeddings)
+      return context_.linear("decoder", x, config_.vocab, config_.head_bias,
+                             !config_.checkpoint.dtype.empty());
+    block_.enter("head", "embeddings", kNoId);
+    return block_.times_table("decoder", x,
+                              block_.weight("word.weight", {config_.vocab, config_.hidden}));
+  }
+
+  const ModelConfig& config_;
+  const DecoderParts& parts_;
+  const Binding& binding_;
+  BlockBuilder block_;
+  PartsContext context_;
+  TensorId per_layer_ = kNoId;
+  std::int64_t own_ = 0;
+};
+
+}  // namespace
+
+Graph build_from_parts(const ModelConfig& config, const Binding& binding) {
+  const ModelConfig shard = shard_of_parts(config, binding);
+  return PartsBuilder(shard, binding).build();
+}
+
+}  // namespace foretell

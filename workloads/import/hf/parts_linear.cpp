@@ -1,0 +1,169 @@
+// Linear recurrences of decoders made of parts: Mamba-2, gated delta rule, Kimi delta attention,
+// RWKV-7.
+#include <utility>
+
+#include "model/base/errors.hpp"
+#include "workloads/import/hf/parts_graph.hpp"
+
+namespace foretell {
+namespace {
+
+class LinearMixer {
+ public:
+  LinearMixer(PartsContext& context, const MixerPart& part, TensorId x)
+      : context_(context), block_(*context.block), part_(part), x_(x), in_(block_.shape(x)) {
+    const CheckpointFormat& format = context.config->checkpoint;
+    kept_ = format.experts_only || !format.attention;
+  }
+
+  TensorId run() {
+    if (part_.function == "rwkv7") return rwkv();
+    if (part_.function == "kimi_delta") return kimi();
+    return part_.function == "mamba2" ? mamba() : gated_delta();
+  }
+
+ private:
+  std::int64_t key_columns() const { return part_.kv_heads * part_.head_dim; }
+  std::int64_t value_columns() const { return part_.heads * part_.value_dim; }
+
+  TensorId linear(const std::string& name, TensorId x, std::int64_t out) {
+    return context_.linear("mixer." + name, x, out, false, kept_);
+  }
+
+  // Two narrow matrices, or a wide one.
+  TensorId low_rank(const std::string& name, std::int64_t rank, std::int64_t out) {
+    if (rank == 0) return linear(name, x_, out);
+    return context_.linear("mixer." + name + "_b",
+                           context_.linear("mixer." + name + "_a", x_, rank, false, true), out,
+                           false, true);
+  }
+
+  TensorId convolved(TensorId x) {
+    const std::int64_t channels = block_.shape(x)[2];
+    std::vector<TensorId> inputs = {
+        x, block_.weight("mixer.conv.weight", {channels, part_.conv_kernel}),
+        context_.own_state("mixer.conv_state", {in_[0], channels, part_.conv_kernel - 1},
+                           DType::kBf16)};
+    if (part_.conv_bias) inputs.push_back(block_.weight("mixer.conv.bias", {channels}));
+    return block_.op("mixer.conv", "ShortConv", std::move(inputs),
+                     {{"activation", std::string("silu")}});
+  }
+
+  TensorId heads_of(const std::string& name, TensorId x, std::int64_t heads) {
+    const Shape shape = block_.shape(x);
+    return context_.reshaped("mixer." + name + ".heads", x,
+                             {shape[0], shape[1], heads, shape[2] / heads});
+  }
+
+  // What a step forgets: learned per head, moved by the token.
+  TensorId decay(TensorId moved, std::int64_t columns) {
+    std::vector<TensorId> inputs = {moved, block_.weight("mixer.decay.offset", {columns}),
+                                    block_.weight("mixer.decay.log", {columns})};
+    if (part_.function == "mamba2") inputs.push_back(block_.weight("mixer.decay.skip", {columns}));
+    return block_.op("mixer.decay", "Elementwise", std::move(inputs),
+                     {{"function", std::string("Softplus")}});
+  }
+
+  TensorId scan(TensorId query, TensorId key, TensorId value, std::vector<TensorId> gates) {
+    std::vector<TensorId> inputs = {query, key, value};
+    inputs.insert(inputs.end(), gates.begin(), gates.end());
+    inputs.push_back(context_.own_state(
+        "mixer.state", {in_[0], part_.heads, part_.head_dim, part_.value_dim}, part_.state_type));
+    return block_.op("mixer.scan", "Scan", std::move(inputs),
+                     {{"function", part_.function}, {"chunk", part_.chunk}});
+  }
+
+  // Norm of the result, times a gate, and the way out.
+  TensorId finish(TensorId result, TensorId gate, bool norm_of_head) {
+    if (norm_of_head) {
+      const Shape shape = block_.shape(result);
+      result = context_.reshaped(
+          "mixer.columns", context_.norm("mixer.norm", heads_of("result", result, part_.heads)),
+          shape);
+    } else {
+      result = context_.norm("mixer.norm", result);
+    }
+    const TensorId open = block_.op("mixer.gate.silu", "Silu", {gate});
+    return context_.row_linear("mixer.output", block_.op("mixer.gated", "Mul", {result, open}),
+                               context_.config->hidden, part_.output_bias, kept_);
+  }
+
+  TensorId gated_delta() {
+    const std::int64_t keys = key_columns();
+    const std::int64_t values = value_columns();
+    const TensorId qkv = linear("qkv", x_, 2 * keys + values);
+    const TensorId gate = linear("gate", x_, values);
+    const TensorId beta =
+        context_.linear("mixer.rates", x_, 2 * part_.heads, false, true);  // and decays
+    const TensorId rates = context_.split("mixer.rates.parts", beta, {part_.heads, part_.heads});
+    const TensorId parts = context_.split("mixer.parts", convolved(qkv), {keys, keys, values});
+    const TensorId result =
+        scan(heads_of("query", parts, part_.kv_heads), heads_of("key", parts + 1, part_.kv_heads),
+             heads_of("value", parts + 2, part_.heads), {decay(rates, part_.heads), rates + 1});
+    return finish(result, gate, true);
+  }
+
+  TensorId mamba() {
+    const std::int64_t keys = key_columns();
+    const std::int64_t values = value_columns();
+    const std::int64_t conv = values + 2 * keys;
+    const TensorId all =
+        context_.linear("mixer.input", x_, values + conv + part_.heads, part_.output_bias, kept_);
+    const TensorId pieces = context_.split("mixer.pieces", all, {values, conv, part_.heads});
+    const TensorId parts =
+        context_.split("mixer.parts", convolved(pieces + 1), {values, keys, keys});
+    const TensorId result = scan(
+        heads_of("query", parts + 2, part_.kv_heads), heads_of("key", parts + 1, part_.kv_heads),
+        heads_of("value", parts, part_.heads), {decay(pieces + 2, part_.heads)});
+    return finish(result, pieces, false);
+  }
+
+  TensorId kimi() {
+    const std::int64_t columns = key_columns();
+    const TensorId qkv = linear("qkv", x_, 3 * columns);
+    const TensorId parts =
+        context_.split("mixer.parts", convolved(qkv), {columns, columns, columns});
+    const TensorId forget = decay(low_rank("decay", part_.decay_rank, columns), columns);
+    const TensorId beta = context_.linear("mixer.rate", x_, part_.heads, false, true);
+    const TensorId result = scan(
+        heads_of("query", parts, part_.kv_heads), heads_of("key", parts + 1, part_.kv_heads),
+        heads_of("value", parts + 2, part_.heads), {heads_of("decay", forget, part_.heads), beta});
+    return finish(result, low_rank("gate", part_.gate_rank, value_columns()), true);
+  }
+
+  TensorId rwkv() {
+    constexpr std::int64_t kMixed = 6;  // inputs, each a mean of this token and the one before
+    const std::int64_t columns = key_columns();
+    x_ = block_.op("mixer.shift", "Elementwise",
+                   {x_, block_.weight("mixer.shift.weight", {kMixed, 1, 1, in_[2]})},
+                   {{"function", std::string("Mean")}});
+    x_ = block_.op("mixer.shift.one", "ReduceMean", {x_},
+                   {{"axis", std::int64_t{0}}, {"keep_dims", std::int64_t{0}}});
+    const TensorId r = linear("receptance", x_, columns);
+    const TensorId k = linear("key", x_, columns);
+    const TensorId v = linear("value", x_, columns);
+    const TensorId forget = decay(low_rank("decay", part_.decay_rank, columns), columns);
+    const TensorId rate = low_rank("rate", part_.rate_rank, columns);
+    low_rank("residual", part_.value_rank, columns);
+    const TensorId result =
+        scan(heads_of("query", r, part_.heads), heads_of("key", k, part_.heads),
+             heads_of("value", v, part_.heads),
+             {heads_of("decay", forget, part_.heads), heads_of("rate", rate, part_.heads)});
+    return finish(result, low_rank("gate", part_.gate_rank, columns), true);
+  }
+
+  PartsContext& context_;
+  BlockBuilder& block_;
+  const MixerPart& part_;
+  TensorId x_;
+  Shape in_;
+  bool kept_ = false;
+};
+
+}  // namespace
+
+TensorId mix_linear(PartsContext& context, TensorId x, const MixerPart& part) {
+  return LinearMixer(context, part, x).run();
+}
+
+}  // namespace foretell

@@ -1,0 +1,266 @@
+#include "workloads/import/hf/parts_reader.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+
+namespace foretell {
+namespace {
+
+// Names of gates and functions; all cost an exponential or less per element.
+const std::vector<std::string>& known_functions() {
+  static const std::vector<std::string> kNames = {
+      "silu",       "swish",      "gelu",        "gelu_new", "gelu_fast", "gelu_pytorch_tanh",
+      "quick_gelu", "relu",       "relu2",       "sqrelu",   "tanh",      "sigmoid",
+      "swigluoai",  "swiglu_oai", "swiglu_step", "situ",     "swiglu",    "gegelu"};
+  return kNames;
+}
+
+const std::set<std::string>& known_rotations() {
+  static const std::set<std::string> kNames = {"default",  "linear",      "dynamic", "yarn",
+                                               "longrope", "llama3",      "su",      "mrope",
+                                               "ntk",      "proportional"};
+  return kNames;
+}
+
+}  // namespace
+
+PartsReader::PartsReader(JsonFields& fields, ModelConfig* config, const SizeDefaults& defaults)
+    : fields_(fields), config_(*config) {
+  config_.family = Family::kDecoder;
+  config_.norm = Norm::kRmsNorm;
+  config_.position_kind = Positions::kRotary;
+  config_.layers = size({"num_hidden_layers"}, kMaxLayers, defaults.layers);
+  config_.hidden = size({"hidden_size"}, kMaxWidth, defaults.hidden);
+  config_.vocab = size({"vocab_size"}, kMaxVocab, defaults.vocab);
+  config_.embedding = config_.hidden;
+  config_.heads = size({"num_attention_heads"}, kMaxHeads, defaults.heads);
+  config_.max_seq_len = size({"max_position_embeddings", "model_max_length", "max_seq_len"},
+                             kMaxPositions, defaults.positions > 0 ? defaults.positions : 4096);
+  const std::int64_t kv = defaults.kv_heads > 0 ? defaults.kv_heads : config_.heads;
+  config_.kv_heads = fields.size_or("num_key_value_heads", kMaxHeads, kv);
+  const std::int64_t width = std::max<std::int64_t>(1, config_.hidden / config_.heads);
+  config_.head_dim =
+      fields.size_or("head_dim", kMaxWidth, defaults.head_dim > 0 ? defaults.head_dim : width);
+  if (fields.has("intermediate_size"))
+    config_.intermediate = fields.is_list("intermediate_size")
+                               ? fields.integers("intermediate_size").at(0)
+                               : fields.size("intermediate_size", kMaxWidth);
+  if (config_.intermediate == 0) config_.intermediate = defaults.intermediate;
+  LayerPart layer;
+  layer.mixer.heads = config_.heads;
+  layer.mixer.kv_heads = config_.kv_heads;
+  layer.mixer.head_dim = layer.mixer.value_dim = config_.head_dim;
+  layer.mixer.qkv_bias = layer.mixer.output_bias = fields.flag_or("attention_bias", false);
+  layer.feed_forward.intermediate = std::max<std::int64_t>(1, config_.intermediate);
+  layer.feed_forward.bias = fields.flag_or("mlp_bias", false);
+  layer.feed_forward.activation =
+      activation({"hidden_activation", "hidden_act", "mlp_hidden_act"}, "silu");
+  layers().assign(static_cast<std::size_t>(config_.layers), layer);
+}
+
+std::int64_t PartsReader::size(const std::vector<std::string_view>& spellings, std::int64_t most,
+                               std::int64_t otherwise) {
+  for (const std::string_view key : spellings) {
+    if (fields_.has(key)) return fields_.size(key, most);
+  }
+  return otherwise > 0 ? otherwise : fields_.size(spellings.front(), most);
+}
+
+std::string PartsReader::activation(const std::vector<std::string_view>& spellings,
+                                    const std::string& otherwise) {
+  for (const std::string_view key : spellings) {
+    if (!fields_.has(key)) continue;
+    const std::string name = fields_.text(key);
+    const std::vector<std::string>& known = known_functions();
+    if (!name.empty() && std::find(known.begin(), known.end(), name) == known.end())
+      fields_.problem(key, unknown_name("activation function", name, known).what());
+    return name;
+  }
+  return otherwise;
+}
+
+void PartsReader::read_rotation(double partial_when_absent) {
+  double partial = fields_.number_or("partial_rotary_factor", partial_when_absent);
+  const auto check = [&](JsonFields& rotation, std::string_view place) {
+    for (const std::string_view key : {"rope_type", "type"}) {
+      if (!rotation.is_text(key)) continue;
+      const std::string name = rotation.text(key);
+      if (known_rotations().count(name) > 0) continue;
+      const std::vector<std::string> known(known_rotations().begin(), known_rotations().end());
+      fields_.problem(place, unknown_name("kind of rotary positions", name, known).what());
+    }
+    partial = rotation.number_or("partial_rotary_factor", partial);
+    fields_.take_problems(rotation);
+  };
+  for (const std::string_view place : {"rope_scaling", "rope_parameters"}) {
+    if (!fields_.is_object(place)) continue;
+    JsonFields rotation = fields_.inside(place);
+    for (const std::string_view kind : {"full_attention", "sliding_attention"}) {
+      if (!rotation.is_object(kind)) continue;
+      JsonFields inner = rotation.inside(kind);
+      check(inner, place);
+    }
+    check(rotation, place);
+  }
+  if (!(partial > 0) || partial > 1) {
+    fields_.problem("partial_rotary_factor", "must be above 0 and at most 1");
+    partial = 1;
+  }
+  for (LayerPart& part : layers()) {
+    if (part.mixer.kind != MixerKind::kGrouped) continue;
+    const double columns = std::floor(partial * static_cast<double>(part.mixer.head_dim) / 2);
+    part.mixer.rotary_dim = 2 * std::max<std::int64_t>(1, static_cast<std::int64_t>(columns));
+  }
+  if (fields_.has("rotary_dim")) {
+    const std::int64_t rotated = fields_.size("rotary_dim", kMaxWidth);
+    for (LayerPart& part : layers()) {
+      if (part.mixer.kind == MixerKind::kGrouped)
+        part.mixer.rotary_dim = std::min(rotated, part.mixer.head_dim);
+    }
+  }
+}
+
+std::vector<std::string> PartsReader::layer_types() {
+  std::vector<std::string> types = fields_.texts("layer_types");
+  if (types.empty()) return types;
+  if (types.size() < layers().size()) {
+    fields_.problem("layer_types", "contradiction: names " + std::to_string(types.size()) +
+                                       " layers, but num_hidden_layers is " +
+                                       std::to_string(layers().size()));
+    return {};
+  }
+  types.resize(layers().size());
+  return types;
+}
+
+void PartsReader::read_windows(bool (*is_sliding)(std::int64_t layer, std::int64_t pattern),
+                               std::int64_t pattern, std::int64_t window_when_absent) {
+  const std::int64_t window = fields_.count_or("sliding_window", kMaxPositions, window_when_absent);
+  const std::int64_t chunk = fields_.count_or("attention_chunk_size", kMaxPositions, 0);
+  const std::vector<std::string> types = layer_types();
+  for (std::size_t i = 0; i < layers().size(); ++i) {
+    MixerPart& mixer = layers()[i].mixer;
+    if (types.empty()) {
+      if (is_sliding(static_cast<std::int64_t>(i), pattern)) mixer.window = window;
+    } else if (types[i] == "sliding_attention") {
+      mixer.window = window;
+    } else if (types[i] == "chunked_attention") {
+      mixer.chunk = chunk;
+    } else if (types[i] != "full_attention") {
+      fields_.problem("layer_types", "'" + types[i] +
+                                         "' cannot be imported here; known are full_attention, "
+                                         "sliding_attention, chunked_attention");
+      return;
+    }
+  }
+}
+
+std::vector<std::int64_t> PartsReader::per_layer(std::string_view key) {
+  if (!fields_.has(key)) return {};
+  if (!fields_.is_list(key)) {
+    const std::int64_t every = fields_.size(key, kMaxLayers);
+    std::vector<std::int64_t> flags;
+    for (std::int64_t i = 0; i < config_.layers; ++i) flags.push_back(i % every == 0 ? 1 : 0);
+    return flags;
+  }
+  std::vector<std::int64_t> flags = fields_.integers(key);
+  if (flags.size() < layers().size()) {
+    fields_.problem(key, "contradiction: has " + std::to_string(flags.size()) +
+                             " entries, but num_hidden_layers is " +
+                             std::to_string(layers().size()));
+    return {};
+  }
+  flags.resize(layers().size());
+  return flags;
+}
+
+FeedForwardPart PartsReader::experts(const ExpertFields& names) {
+  FeedForwardPart part = layers().front().feed_forward;
+  part.kind = FeedForwardKind::kExperts;
+  part.experts = part.held = size(names.experts, kMaxVocab, names.default_experts);
+  part.top_k = size(names.per_token, kMaxVocab, names.default_per_token);
+  part.expert_intermediate = size(names.intermediate, kMaxWidth, names.default_intermediate);
+  part.expert_hidden = config_.hidden;
+  for (const std::string_view key : names.per_token) {
+    if (part.top_k <= part.experts || !fields_.has(key)) continue;
+    fields_.problem(key, "is more than the " + std::to_string(part.experts) + " experts of " +
+                             std::string(names.experts.front()));
+  }
+  config_.experts = part.experts;
+  config_.experts_per_token = part.top_k;
+  return part;
+}
+
+void PartsReader::read_groups(RouterPart* router) {
+  router->groups = fields_.size_or("n_group", kMaxHeads, 1);
+  router->top_groups = fields_.size_or("topk_group", kMaxHeads, router->groups);
+  if (router->top_groups > router->groups) {
+    fields_.problem("topk_group",
+                    "is more than the " + std::to_string(router->groups) + " groups of n_group");
+    router->top_groups = router->groups;
+  }
+  const std::string function = fields_.text_or("scoring_func", router->function);
+  const std::vector<std::string> known = {"softmax", "sigmoid", "sqrtsoftplus"};
+  if (std::find(known.begin(), known.end(), function) == known.end()) {
+    fields_.problem("scoring_func", unknown_name("kind of router", function, known).what());
+  } else {
+    router->function = function;
+  }
+  const std::string method = fields_.text_or("topk_method", "");
+  const std::vector<std::string> methods = {"", "noaux_tc", "greedy", "group_limited_greedy"};
+  if (std::find(methods.begin(), methods.end(), method) == methods.end()) {
+    fields_.problem(
+        "topk_method",
+        unknown_name("kind of router", method, {methods.begin() + 1, methods.end()}).what());
+  }
+  if (method == "noaux_tc") router->bias = true;
+  if (method == "greedy") router->groups = router->top_groups = 1;
+}
+
+void PartsReader::spread_experts(const FeedForwardPart& part,
+                                 const std::vector<std::int64_t>& sparse) {
+  if (part.experts % part.router.groups != 0) {
+    fields_.problem("n_group", std::to_string(part.experts) + " experts do not divide into " +
+                                   std::to_string(part.router.groups) + " groups");
+  }
+  for (std::size_t i = 0; i < layers().size() && i < sparse.size(); ++i) {
+    if (sparse[i] != 0) layers()[i].feed_forward = part;
+  }
+}
+
+std::vector<std::int64_t> PartsReader::sparse_from(std::int64_t first_dense,
+                                                   std::int64_t every) const {
+  std::vector<std::int64_t> sparse;
+  for (std::int64_t i = 0; i < config_.layers; ++i)
+    sparse.push_back(i >= first_dense && i % every == 0 ? 1 : 0);
+  return sparse;
+}
+
+void PartsReader::note_unused(std::string_view key, const std::string& what) {
+  if (!fields_.has(key)) return;
+  if (!fields_.is_list(key) && !fields_.is_object(key) && !fields_.is_text(key)) {
+    JsonFields copy = fields_;
+    const bool is_flag = !copy.flag_or(key, false);
+    JsonFields other = fields_;
+    if (is_flag && other.number_or(key, 0) == 0) return;
+  }
+  note(std::string(key) + ": " + what);
+}
+
+void PartsReader::draft_layers(const std::vector<std::string_view>& spellings) {
+  for (const std::string_view key : spellings) {
+    if (!fields_.has(key)) continue;
+    config_.parts_of_decoder.draft_layers = fields_.count_or(key, kMaxLayers, 0);
+    return;
+  }
+}
+
+std::int64_t cached_window(const MixerPart& mixer) {
+  return mixer.window > 0 ? mixer.window : mixer.chunk;
+}
+
+}  // namespace foretell

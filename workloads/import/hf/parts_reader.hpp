@@ -1,0 +1,85 @@
+// What the readers of decoders made of parts share: sizes, patterns of layers, rotation, experts.
+// Field names and defaults are those of the transformers library.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "workloads/import/hf/config_readers.hpp"
+
+namespace foretell {
+
+// Defaults of a class where published files leave sizes out; 0: the field must be there.
+struct SizeDefaults {
+  std::int64_t hidden = 0;
+  std::int64_t layers = 0;
+  std::int64_t heads = 0;
+  std::int64_t kv_heads = 0;
+  std::int64_t head_dim = 0;  // 0: hidden / heads
+  std::int64_t intermediate = 0;
+  std::int64_t vocab = 0;
+  std::int64_t positions = 0;
+};
+
+class PartsReader {
+ public:
+  // Reads the sizes that all decoders have into `config` and prepares as many equal layers of
+  // grouped attention and a gated dense network.
+  PartsReader(JsonFields& fields, ModelConfig* config, const SizeDefaults& defaults = {});
+
+  JsonFields& fields() { return fields_; }
+  ModelConfig& config() { return config_; }
+  std::vector<LayerPart>& layers() { return config_.parts_of_decoder.layers; }
+  LayerPart& layer(std::size_t index) { return layers()[index]; }
+  std::int64_t hidden() const { return config_.hidden; }
+
+  // A size under the first spelling that is there; the last one is required unless `otherwise` > 0.
+  std::int64_t size(const std::vector<std::string_view>& spellings, std::int64_t most,
+                    std::int64_t otherwise = 0);
+
+  // The name of the activation in any of these fields, checked.
+  std::string activation(const std::vector<std::string_view>& spellings,
+                         const std::string& otherwise);
+  // Refuses unknown kinds of rotation, in any of the places where files state them, and reads
+  // partial_rotary_factor; sets rotary_dim of every layer with softmax attention.
+  void read_rotation(double partial_when_absent = 1);
+  // layer_types: one word per layer; else what `is_sliding` says. Sets windows (and, for
+  // "chunked_attention", chunks) of the layers.
+  std::vector<std::string> layer_types();
+  void read_windows(bool (*is_sliding)(std::int64_t layer, std::int64_t pattern),
+                    std::int64_t pattern, std::int64_t window_when_absent = 0);
+  // 1 and 0 per layer from a list, or from a frequency; empty when the field is absent.
+  std::vector<std::int64_t> per_layer(std::string_view key);
+  // The experts of all layers that `is_sparse` names.
+  struct ExpertFields {
+    std::vector<std::string_view> experts;
+    std::vector<std::string_view> per_token;
+    std::vector<std::string_view> intermediate;
+    std::int64_t default_experts = 0;
+    std::int64_t default_per_token = 0;
+    std::int64_t default_intermediate = 0;
+  };
+  FeedForwardPart experts(const ExpertFields& names);
+  void read_groups(RouterPart* router);
+  // Layers `first` … of n take experts, the others stay as they are.
+  void spread_experts(const FeedForwardPart& part, const std::vector<std::int64_t>& sparse);
+  std::vector<std::int64_t> sparse_from(std::int64_t first_dense, std::int64_t every) const;
+
+  void note(const std::string& text) { config_.notes.push_back(text); }
+  // Adds a note when the field is there and not null, false or 0.
+  void note_unused(std::string_view key, const std::string& what);
+  void draft_layers(const std::vector<std::string_view>& spellings);
+
+ private:
+  JsonFields& fields_;
+  ModelConfig& config_;
+};
+
+// A tower of a ViT beside the decoder: its parameters, from the fields of vision_config.
+void read_vision_tower(JsonFields& fields, ModelConfig* config);
+
+// quantization_config and what stands beside it.
+void read_checkpoint_format(JsonFields& fields, ModelConfig* config);
+
+}  // namespace foretell

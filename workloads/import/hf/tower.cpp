@@ -1,0 +1,78 @@
+#include "workloads/import/hf/tower.hpp"
+
+namespace foretell {
+namespace {
+
+TensorId tower_block(BlockBuilder* block, TensorId x, const TowerConfig& tower,
+                     const ScoreRule& rule, bool qkv_bias) {
+  const TensorId before = block->layer_norm("attention.norm", x);
+  const auto project = [&](const std::string& name) {
+    return block->split_heads(name, block->linear(name, before, tower.hidden, qkv_bias),
+                              tower.heads);
+  };
+  const TensorId q = project("attention.query");
+  const TensorId k = project("attention.key");
+  const TensorId v = project("attention.value");
+  const TensorId context = attend(block, "attention", q, k, v, rule);
+  const TensorId attended = block->linear("attention.output", context, tower.hidden);
+  const TensorId middle = block->op("attention.residual", "Add", {attended, x});
+  TensorId fed =
+      block->linear("ffn.intermediate", block->layer_norm("ffn.norm", middle), tower.intermediate);
+  fed = block->activation("ffn.activation", fed, tower.activation);
+  return block->op("ffn.residual", "Add", {block->linear("ffn.output", fed, tower.hidden), middle});
+}
+
+}  // namespace
+
+TensorId pre_norm_tower(BlockBuilder* block, const std::string& scope, TensorId x,
+                        const TowerConfig& tower, const ScoreRule& rule, std::int32_t first_layer,
+                        bool qkv_bias) {
+  for (std::int64_t i = 0; i < tower.layers; ++i) {
+    const std::string name = scope + "." + std::to_string(i);
+    block->enter(name, name, first_layer + static_cast<std::int32_t>(i));
+    x = tower_block(block, x, tower, rule, qkv_bias);
+  }
+  block->enter(scope);
+  return x;
+}
+
+TensorId take_token(BlockBuilder* block, const std::string& name, TensorId x, std::int64_t token) {
+  const Shape shape = block->shape(x);
+  const TensorId one = block->op(name, "Slice", {x},
+                                 {{"axis", std::int64_t{1}}, {"begin", token}, {"end", token + 1}});
+  return block->op(name + ".squeeze", "Reshape", {one}, {{"shape", Shape{shape[0], shape[2]}}});
+}
+
+TensorId pixels_to_tokens(BlockBuilder* block, const std::string& name, TensorId x) {
+  const Shape shape = block->shape(x);
+  const TensorId flat =
+      block->op(name + ".flatten", "Reshape", {x}, {{"shape", Shape{shape[0], shape[1], -1}}});
+  return block->op(name + ".transpose", "Transpose", {flat}, {{"perm", Shape{0, 2, 1}}});
+}
+
+TensorId for_all(BlockBuilder* block, const std::string& name, TensorId weight,
+                 std::int64_t batch) {
+  Shape shape = block->shape(weight);
+  if (shape.front() == batch) return weight;
+  shape.front() = batch;
+  return block->op(name, "Move", {weight}, {{"function", std::string("Expand")}, {"shape", shape}});
+}
+
+TensorId text_tower(BlockBuilder* block, const std::string& scope, const TextConfig& text,
+                    std::int32_t first_layer) {
+  block->enter(scope);
+  const TensorId ids =
+      block->graph().add_input("input_ids", {text.texts, text.length}, DType::kInt64);
+  const TensorId positions =
+      block->graph().add_input("position_ids", {1, text.length}, DType::kInt64);
+  const TensorId words = block->embedding("word", ids, text.vocab, text.tower.hidden);
+  const TensorId places =
+      block->embedding("position", positions, text.positions, text.tower.hidden);
+  TensorId x = block->op("add_position", "Add", {words, places});
+  ScoreRule rule;
+  rule.mask = MaskKind::kCausal;
+  x = pre_norm_tower(block, scope, x, text.tower, rule, first_layer);
+  return block->layer_norm("norm", x);
+}
+
+}  // namespace foretell

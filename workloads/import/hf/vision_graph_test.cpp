@@ -1,0 +1,114 @@
+#include "workloads/import/hf/vision_graph.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cctype>
+
+#include "model/base/errors.hpp"
+#include "workloads/ir/work.hpp"
+
+namespace foretell {
+namespace {
+
+using ::testing::HasSubstr;
+
+Graph image_graph(const std::string& name, std::int64_t batch = 1, std::int64_t image_size = 0) {
+  Binding binding;
+  binding.batch = batch;
+  binding.image_size = image_size;
+  return build_graph(WorkloadLibrary().load(name), binding);
+}
+
+struct Known {
+  const char* name;
+  std::int64_t parameters;
+  double giga_macs;  // 0: nobody states it
+};
+
+std::string test_name(const ::testing::TestParamInfo<Known>& known) {
+  std::string name = known.param.name;
+  for (char& c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  }
+  return name;
+}
+
+class PublishedTotals : public ::testing::TestWithParam<Known> {};
+
+// Parameters to the unit, multiply-accumulates to the digits that are published (torchvision's
+// model table; the darknet and U-Net repositories).
+TEST_P(PublishedTotals, ParametersAndMultiplyAccumulates) {
+  const Graph graph = image_graph(GetParam().name);
+  EXPECT_EQ(graph.parameter_count(), GetParam().parameters);
+  if (GetParam().giga_macs > 0) {
+    EXPECT_NEAR(total_macs(graph) / 1e9, GetParam().giga_macs, 0.006 * GetParam().giga_macs);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Vision, PublishedTotals,
+    ::testing::Values(Known{"resnet18", 11'689'512, 1.814}, Known{"resnet34", 21'797'672, 3.664},
+                      Known{"resnet50", 25'557'032, 4.089}, Known{"resnet101", 44'549'160, 7.801},
+                      Known{"resnet152", 60'192'808, 11.514}, Known{"vgg11", 132'863'336, 7.609},
+                      Known{"vgg13", 133'047'848, 11.308}, Known{"vgg16", 138'357'544, 15.470},
+                      Known{"vgg19", 143'667'240, 19.632}, Known{"unet", 31'037'698, 0},
+                      Known{"YOLO v4", 64'363'101, 0}, Known{"OpenPose", 52'311'446, 0},
+                      Known{"mobilenet_v2", 3'504'872, 0.301},
+                      Known{"densenet121", 7'978'856, 2.834},
+                      Known{"inception_v3", 23'834'568, 5.713}),
+    test_name);
+
+// A ViT as torchvision states it; CLIP with its texts; Perceiver IO by the FLOPs of its paper (407
+// and 369 billion, two per multiply-accumulate); parameters of the checkpoints.
+INSTANTIATE_TEST_SUITE_P(Transformers, PublishedTotals,
+                         ::testing::Values(Known{"google/vit-base-patch16-224", 86'567'656, 17.564},
+                                           Known{"clip-vit-base-patch32", 151'277'313, 38.38},
+                                           Known{"openai/clip-vit-large-patch14", 427'616'513, 0},
+                                           Known{"vision-perceiver-learned", 62'255'848, 0},
+                                           Known{"vision-perceiver-fourier", 48'440'627, 203.5},
+                                           Known{"deepmind/vision-perceiver-conv", 48'646'522,
+                                                 184.5},
+                                           Known{"multimodal-perceiver", 19'857'443, 0}),
+                         test_name);
+
+// Parameters of the published checkpoints.
+INSTANTIATE_TEST_SUITE_P(
+    Diffusion, PublishedTotals,
+    ::testing::Values(Known{"stable-diffusion-1.5-unet", 859'520'964, 401.6},
+                      Known{"stable-diffusion-2.1-unet", 865'910'724, 1074.6},
+                      Known{"stable-diffusion-2-inpainting-unet", 865'925'124, 0},
+                      Known{"stable-diffusion-xl-unet", 2'567'463'684, 3380.6},
+                      Known{"stable-diffusion-xl-refiner-unet", 2'259'526'660, 0},
+                      Known{"stable-diffusion-vae", 49'490'199, 1257.3},
+                      Known{"pixart-alpha-transformer", 610'856'096, 617.9},
+                      Known{"pixart-sigma-transformer", 610'856'096, 644.3},
+                      Known{"clip-vit-large-patch14-text", 123'060'480, 0},
+                      Known{"openclip-vit-h-text", 340'387'840, 0},
+                      Known{"openclip-vit-bigg-text", 694'659'840, 0}),
+    test_name);
+
+TEST(Vision, WorkGrowsWithBatchAndPixels) {
+  EXPECT_EQ(total_macs(image_graph("resnet18", 8)), 8 * total_macs(image_graph("resnet18")));
+  EXPECT_EQ(image_graph("UNet", 1, 448).parameter_count(), image_graph("UNet").parameter_count());
+  EXPECT_EQ(total_macs(image_graph("UNet", 1, 448)), 4 * total_macs(image_graph("UNet")));
+}
+
+TEST(Vision, SizesThatDoNotFitAreRefused) {
+  const auto message = [](const char* name, std::int64_t size) -> std::string {
+    try {
+      image_graph(name, 1, size);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(message("vgg16", 256), HasSubstr("--image-size must be 224"));
+  EXPECT_THAT(message("UNet", 100), HasSubstr("multiple of 16"));
+  EXPECT_THAT(message("vit-base-patch16-224", 384), HasSubstr("--image-size must be 224"));
+  EXPECT_THAT(message("vision-perceiver-conv", 384), HasSubstr("--image-size must be 224"));
+  EXPECT_THAT(message("stable-diffusion-1.5-unet", 100), HasSubstr("multiple of 64"));
+  EXPECT_THAT(message("stable-diffusion-1.5", 0), HasSubstr("stable-diffusion-1.5-unet"));
+}
+
+}  // namespace
+}  // namespace foretell

@@ -1,0 +1,136 @@
+// config.json of transformers that look at images, as the transformers library writes them.
+#include "model/base/text.hpp"
+#include "workloads/import/hf/config_readers.hpp"
+
+namespace foretell {
+namespace {
+
+void read_pixels(JsonFields& fields, ModelConfig* config) {
+  config->family = Family::kVision;
+  config->vision.image_size = fields.size_or("image_size", kMaxPixels, 224);
+  config->vision.channels = fields.size_or("num_channels", kMaxWidth, 3);
+}
+
+void read_patch(JsonFields& fields, ModelConfig* config) {
+  config->vision.patch = fields.size("patch_size", kMaxPixels);
+  if (config->vision.image_size % config->vision.patch != 0) {
+    fields.problem("patch_size", "does not divide images of " +
+                                     std::to_string(config->vision.image_size) + " pixels evenly");
+  }
+}
+
+void read_tower(JsonFields& fields, TowerConfig* tower) {
+  tower->layers = fields.size("num_hidden_layers", kMaxLayers);
+  tower->hidden = fields.size("hidden_size", kMaxWidth);
+  tower->heads = fields.size("num_attention_heads", kMaxHeads);
+  tower->intermediate = fields.size("intermediate_size", kMaxWidth);
+  tower->activation = read_activation(fields, "hidden_act");
+  if (tower->hidden % tower->heads != 0)
+    fields.problem("num_attention_heads", "does not divide the hidden size evenly");
+}
+
+// The tower of the images is the network's own.
+void use_tower(const TowerConfig& tower, ModelConfig* config) {
+  config->layers = tower.layers;
+  config->hidden = tower.hidden;
+  config->heads = tower.heads;
+  config->intermediate = tower.intermediate;
+  config->activation = tower.activation;
+}
+
+void read_vit(JsonFields& fields, ModelConfig* config) {
+  read_pixels(fields, config);
+  read_patch(fields, config);
+  TowerConfig tower;
+  read_tower(fields, &tower);
+  use_tower(tower, config);
+  config->qkv_bias = fields.flag_or("qkv_bias", true);
+  const auto named = static_cast<std::int64_t>(fields.entries("id2label"));
+  config->labels = fields.size_or("num_labels", kMaxWidth, named > 0 ? named : 2);
+}
+
+void read_text(JsonFields& fields, TextConfig* text) {
+  read_tower(fields, &text->tower);
+  text->vocab = fields.size("vocab_size", kMaxVocab);
+  text->positions = fields.size("max_position_embeddings", kMaxPositions);
+}
+
+void read_clip(JsonFields& fields, ModelConfig* config) {
+  JsonFields vision = fields.inside("vision_config");
+  read_pixels(vision, config);
+  read_patch(vision, config);
+  TowerConfig tower;
+  read_tower(vision, &tower);
+  use_tower(tower, config);
+  JsonFields text = fields.inside("text_config");
+  read_text(text, &config->text);
+  config->text.projection = fields.size("projection_dim", kMaxWidth);
+  config->text.texts = fields.size_or("texts", kMaxPositions, 1);
+  config->text.length = fields.size_or("text_length", kMaxPositions, config->text.positions);
+  if (config->text.length > config->text.positions)
+    fields.problem("text_length", "is more than max_position_embeddings");
+  fields.take_problems(vision);
+  fields.take_problems(text);
+}
+
+// The text tower alone, as an image generator has it.
+void read_clip_text(JsonFields& fields, ModelConfig* config) {
+  config->family = Family::kVision;
+  read_text(fields, &config->text);
+  use_tower(config->text.tower, config);
+  const bool projects = ends_with(config->architecture, "WithProjection");
+  config->text.projection = projects ? fields.size("projection_dim", kMaxWidth) : 0;
+  config->text.texts = fields.size_or("texts", kMaxPositions, 1);
+  config->text.length = config->text.positions;
+}
+
+void read_perceiver(JsonFields& fields, ModelConfig* config) {
+  read_pixels(fields, config);
+  config->labels = fields.size_or("num_labels", kMaxWidth, 1000);
+  PerceiverConfig& perceiver = config->perceiver;
+  perceiver.latents = fields.size("num_latents", kMaxPositions);
+  perceiver.blocks = fields.size("num_blocks", kMaxLayers);
+  perceiver.self_attends = fields.size("num_self_attends_per_block", kMaxLayers);
+  perceiver.cross_heads = fields.size("num_cross_attention_heads", kMaxHeads);
+  config->layers = perceiver.blocks * perceiver.self_attends;
+  if (config->layers > kMaxLayers)
+    fields.problem("num_blocks", "makes more than " + std::to_string(kMaxLayers) + " layers");
+  config->hidden = fields.size("d_latents", kMaxWidth);
+  config->heads = fields.size("num_self_attention_heads", kMaxHeads);
+  for (const char* key : {"self_attention_widening_factor", "cross_attention_widening_factor"}) {
+    if (fields.size_or(key, kMaxWidth, 1) != 1) fields.problem(key, "only 1 can be imported");
+  }
+  for (const char* key : {"qk_channels", "v_channels"}) {
+    if (fields.has(key)) fields.problem(key, "only null can be imported");
+  }
+  config->intermediate = config->hidden;
+  config->activation = Activation::kGelu;
+  if (config->architecture.empty())
+    fields.problem("architectures", "is missing; it says how images are prepared");
+}
+
+}  // namespace
+
+std::vector<ModelType> vision_transformer_model_types() {
+  return {{"vit",
+           "ViT",
+           {{"ForImageClassification", Head::kSequence}, {"Model", Head::kPooler}},
+           read_vit,
+           false},
+          {"clip", "CLIP", {{"Model", Head::kNone}}, read_clip, false},
+          {"clip_text_model",
+           "CLIPText",
+           {{"Model", Head::kNone}, {"ModelWithProjection", Head::kNone}},
+           read_clip_text,
+           false},
+          {"perceiver",
+           "Perceiver",
+           {{"ForImageClassificationLearned", Head::kNone},
+            {"ForImageClassificationFourier", Head::kNone},
+            {"ForImageClassificationConvProcessing", Head::kNone},
+            {"ForMultimodalAutoencoding", Head::kNone}},
+           read_perceiver,
+           false}};
+}
+
+}  // namespace foretell

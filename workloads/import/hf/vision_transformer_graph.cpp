@@ -1,0 +1,102 @@
+#include "workloads/import/hf/vision_transformer_graph.hpp"
+
+#include "model/base/errors.hpp"
+#include "workloads/import/hf/tower.hpp"
+
+namespace foretell {
+namespace {
+
+TowerConfig image_tower(const ModelConfig& config) {
+  return {config.layers, config.hidden, config.heads, config.intermediate, config.activation};
+}
+
+TensorId add_image(BlockBuilder* block, const ModelConfig& config, const Binding& binding) {
+  const std::int64_t side = config.vision.image_size;
+  if (binding.image_size > 0 && binding.image_size != side) {
+    throw UserError(config.name + ": --image-size must be " + std::to_string(side) +
+                    ", for which its table of positions is; a config.json with another "
+                    "image_size is another network");
+  }
+  return block->graph().add_input("image", {binding.batch, config.vision.channels, side, side},
+                                  DType::kFp32);
+}
+
+// Patches, a class token in front, and positions: [batch, 1 + patches, hidden].
+TensorId patch_tokens(BlockBuilder* block, const ModelConfig& config, const Binding& binding,
+                      bool bias) {
+  const std::int64_t patch = config.vision.patch;
+  const TensorId image = add_image(block, config, binding);
+  block->enter("embeddings");
+  std::vector<TensorId> inputs{
+      image, block->weight("patch.weight", {config.hidden, config.vision.channels, patch, patch})};
+  if (bias) inputs.push_back(block->weight("patch.bias", {config.hidden}));
+  const TensorId patches = block->op("patch", "Conv", inputs, {{"strides", Shape{patch, patch}}});
+  const TensorId tokens = pixels_to_tokens(block, "patch", patches);
+  const TensorId first =
+      for_all(block, "class.expand", block->weight("class", {1, 1, config.hidden}), binding.batch);
+  const TensorId all = block->op("concat", "Concat", {first, tokens}, {{"axis", std::int64_t{1}}});
+  const std::int64_t count = block->shape(all)[1];
+  return block->op("add_position", "Add",
+                   {all, block->weight("position.weight", {count, config.hidden})});
+}
+
+// Rows divided by their length.
+TensorId unit_rows(BlockBuilder* block, const std::string& name, TensorId x) {
+  return block->op(name, "AlongAxis", {x},
+                   {{"function", std::string("LpNormalization")}, {"axes", Shape{1}}});
+}
+
+}  // namespace
+
+Graph build_vit(const ModelConfig& config, const Binding& binding) {
+  BlockBuilder block(config.name);
+  TensorId x = patch_tokens(&block, config, binding, true);
+  x = pre_norm_tower(&block, "encoder", x, image_tower(config), {}, 0, config.qkv_bias);
+  block.enter("head");
+  x = block.layer_norm("norm", x);
+  const TensorId first = take_token(&block, "first_token", x, 0);
+  if (config.head == Head::kPooler) {
+    block.graph().mark_output(x);
+    const TensorId dense = block.linear("dense", first, config.hidden);
+    block.graph().mark_output(block.activation("dense.activation", dense, Activation::kTanh));
+  } else {
+    block.graph().mark_output(block.linear("classifier", first, config.labels));
+  }
+  return std::move(block.graph());
+}
+
+Graph build_clip(const ModelConfig& config, const Binding& binding) {
+  BlockBuilder block(config.name);
+  const TextConfig& text = config.text;
+  TensorId x = patch_tokens(&block, config, binding, false);
+  x = block.layer_norm("norm", x);
+  x = pre_norm_tower(&block, "vision", x, image_tower(config), {}, 0);
+  x = block.layer_norm("norm", take_token(&block, "first_token", x, 0));
+  const TensorId images =
+      unit_rows(&block, "unit", block.linear("projection", x, text.projection, false));
+  x = text_tower(&block, "text", text, static_cast<std::int32_t>(config.layers));
+  x = take_token(&block, "last_token", x, text.length - 1);
+  const TensorId texts =
+      unit_rows(&block, "unit", block.linear("projection", x, text.projection, false));
+  block.enter("head");
+  const TensorId similar =
+      block.op("similarity", "MatMul", {images, texts}, {{"transpose_b", std::int64_t{1}}});
+  block.graph().mark_output(block.op("scale", "Mul", {similar, block.weight("logit_scale", {1})}));
+  return std::move(block.graph());
+}
+
+Graph build_clip_text(const ModelConfig& config, const Binding& binding) {
+  BlockBuilder block(config.name);
+  TextConfig text = config.text;
+  text.texts *= binding.batch;
+  text.tower.layers = config.layers;
+  TensorId x = text_tower(&block, "text", text, 0);
+  block.graph().mark_output(x);
+  if (text.projection > 0) {
+    x = take_token(&block, "last_token", x, text.length - 1);
+    block.graph().mark_output(block.linear("projection", x, text.projection, false));
+  }
+  return std::move(block.graph());
+}
+
+}  // namespace foretell

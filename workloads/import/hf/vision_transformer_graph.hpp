@@ -1,0 +1,19 @@
+// Transformers that look at images.
+//
+// ViT: Dosovitskiy et al. 2021. CLIP: Radford et al. 2021, images and texts in one call. Perceiver
+// IO: Jaegle et al. 2022, as the transformers library builds it.
+#pragma once
+
+#include "workloads/import/hf/model_config.hpp"
+#include "workloads/import/workload.hpp"
+#include "workloads/ir/graph.hpp"
+
+namespace foretell {
+
+// UserError where the size of the images does not fit the network.
+Graph build_vit(const ModelConfig& config, const Binding& binding);
+Graph build_clip(const ModelConfig& config, const Binding& binding);
+Graph build_clip_text(const ModelConfig& config, const Binding& binding);
+Graph build_perceiver(const ModelConfig& config, const Binding& binding);
+
+}  // namespace foretell
