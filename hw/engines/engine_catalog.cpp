@@ -54,7 +54,7 @@ EngineFile parts_of(const std::string& id) {
 
 }  // namespace
 
-int compare_releases(std::string_view a, std::string_view b) {
+int compare_versions(std::string_view a, std::string_view b) {
   std::vector<int> left = numbers_of(a);
   std::vector<int> right = numbers_of(b);
   const std::size_t size = std::max(left.size(), right.size());
@@ -97,9 +97,9 @@ std::string EngineCatalog::id_of(std::string_view name) const {
   for (const std::string& id : known) {
     const EngineFile file = parts_of(id);
     if (file.engine != engine) continue;
-    if (oldest.empty() || compare_releases(file.since, parts_of(oldest).since) < 0) oldest = id;
-    if (!release.empty() && compare_releases(file.since, release) > 0) continue;
-    if (best.empty() || compare_releases(file.since, parts_of(best).since) > 0) best = id;
+    if (oldest.empty() || compare_versions(file.since, parts_of(oldest).since) < 0) oldest = id;
+    if (!release.empty() && compare_versions(file.since, release) > 0) continue;
+    if (best.empty() || compare_versions(file.since, parts_of(best).since) > 0) best = id;
   }
   if (best.empty()) {
     throw UserError(fmt::format("--engine {}: {} is described from release {} on", name, engine,

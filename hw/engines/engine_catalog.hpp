@@ -42,6 +42,6 @@ class EngineCatalog {
 
 // -1, 0, 1: is release `a` ("0.8.5.post1", "1.0.0rc3") older than, as old as, or newer than `b`?
 // Numbers are compared one by one; what follows them does not count.
-int compare_releases(std::string_view a, std::string_view b);
+int compare_versions(std::string_view a, std::string_view b);
 
 }  // namespace foretell

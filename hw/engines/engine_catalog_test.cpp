@@ -46,9 +46,9 @@ TEST(EngineCatalog, AReleaseMeansTheFileBeforeIt) {
 }
 
 TEST(EngineCatalog, ReleasesCompareNumberByNumber) {
-  EXPECT_EQ(compare_releases("0.10", "0.9"), 1);
-  EXPECT_EQ(compare_releases("1.0.0rc3", "1.0"), 0);
-  EXPECT_EQ(compare_releases("0.5.1-rc0.pre3", "0.5.2"), -1);
+  EXPECT_EQ(compare_versions("0.10", "0.9"), 1);
+  EXPECT_EQ(compare_versions("1.0.0rc3", "1.0"), 0);
+  EXPECT_EQ(compare_versions("0.5.1-rc0.pre3", "0.5.2"), -1);
 }
 
 TEST(EngineCatalog, RefusesWhatIsUnknown) {

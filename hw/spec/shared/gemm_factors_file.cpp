@@ -24,7 +24,7 @@ constexpr double kWiden = 2;  // of the interval, where no chip has shown how fa
 
 double ratio_at(const Node& list, std::size_t index) {
   if (!list.is_list() || list.items.size() != 2) {
-    throw UserError(list.where() + ": interval80: expected are two numbers: [low, high]");
+    throw UserError(list.where() + ": interval80: expected two numbers: [low, high]");
   }
   return parse_quantity(list.items[index].text, Dimension{});
 }

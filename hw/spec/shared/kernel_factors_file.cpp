@@ -19,7 +19,7 @@ constexpr double kUnmeasured = 2;  // of the interval, where no chip has shown h
 
 double bound_at(const Node& list, std::size_t index) {
   if (!list.is_list() || list.items.size() != 2) {
-    throw UserError(list.where() + ": interval80: expected are two numbers: [low, high]");
+    throw UserError(list.where() + ": interval80: expected two numbers: [low, high]");
   }
   return parse_quantity(list.items[index].text, Dimension{});
 }

@@ -64,7 +64,7 @@ RuleConditions RuleConditions::read(const Node& rule, const RuleDomain& domain) 
   RuleConditions conditions;
   const Node* when = rule.find("when");
   if (when == nullptr) return conditions;
-  if (!when->is_map()) refuse(*when, "when", "expected is a mapping of facts to what they must be");
+  if (!when->is_map()) refuse(*when, "when", "expected a mapping of facts to what they must be");
   for (const MapEntry& entry : when->entries) {
     conditions.conditions_.push_back(read_condition(entry, domain));
   }
@@ -159,7 +159,7 @@ bool RuleConditions::hold(const std::vector<RuleFact>& facts) const {
 
 RuleSection::RuleSection(const Node* section, const RuleDomain& domain) {
   if (section == nullptr) return;
-  if (!section->is_list()) refuse(*section, "rules", "expected is a list of rules");
+  if (!section->is_list()) refuse(*section, "rules", "expected a list of rules");
   Problems problems;
   for (const Node& node : section->items) {
     problems.collect([&] { rules_.push_back({RuleConditions::read(node, domain), node}); });

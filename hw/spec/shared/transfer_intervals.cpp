@@ -21,12 +21,12 @@ TransferInterval read_interval(const Node& node) {
   interval.kernels = node.required("kernels", "intervals").as_text("kernels");
   const Node& generation = node.required("generation", "intervals");
   if (generation.text != "same" && generation.text != "other") {
-    throw UserError(generation.where() + ": generation: expected is 'same' or 'other'");
+    throw UserError(generation.where() + ": generation: expected 'same' or 'other'");
   }
   interval.same_generation = generation.text == "same";
   const Node& bounds = node.required("interval80", "intervals");
   if (!bounds.is_list() || bounds.items.size() != 2) {
-    throw UserError(bounds.where() + ": interval80: expected are two numbers: [low, high]");
+    throw UserError(bounds.where() + ": interval80: expected two numbers: [low, high]");
   }
   interval.low = number_of(bounds.items[0]);
   interval.high = number_of(bounds.items[1]);

@@ -39,7 +39,7 @@ TEST(TransferIntervals, WhatCannotBeAnIntervalIsRefused) {
       [] {
         parse_transfer_intervals("intervals:\n  - {kernels: gemm, generation: next}\n", "t.yaml");
       },
-      ThrowsMessage<UserError>(HasSubstr("expected is 'same' or 'other'")));
+      ThrowsMessage<UserError>(HasSubstr("expected 'same' or 'other'")));
 }
 
 TEST(TransferIntervals, KernelsThatNobodyMeasuredHaveNone) {

@@ -253,17 +253,17 @@ void collect_parts(const Steps& steps, std::vector<std::string>& parts) {
   }
 }
 
-struct Part {
+struct ShownPart {
   std::string name;
   Graph graph;
 };
 
 // One table of the operators of all parts, with a sum each; `json` gets them, `heading` goes ahead.
-std::string parts_text(const std::vector<Part>& parts, const std::string& heading, Json json,
+std::string parts_text(const std::vector<ShownPart>& parts, const std::string& heading, Json json,
                        Format format, int max_width) {
   json["parts"] = Json::array();
   Table all;
-  for (const Part& part : parts) {
+  for (const ShownPart& part : parts) {
     Json part_json = {{"name", part.name}};
     part_json.update(graph_json(part.graph));
     json["parts"].push_back(std::move(part_json));
@@ -285,7 +285,7 @@ std::string control_text(const ResolvedWorkload& resolved, const Steps& steps, F
                          int max_width) {
   std::vector<std::string> names;
   collect_parts(steps, names);
-  std::vector<Part> parts;
+  std::vector<ShownPart> parts;
   for (const std::string& name : names) {
     ResolvedWorkload one = resolved;
     one.request.part = name;
@@ -311,9 +311,9 @@ std::string encoder_decoder_text(const ResolvedWorkload& resolved, Format format
   decoder.seq_len = 1;
   decoder.kv_len = tokens;
   decoder.encoder_len = tokens;
-  std::vector<Part> parts;
+  std::vector<ShownPart> parts;
   for (const auto& [name, binding] : {std::pair{"encoder", encoder}, {"decoder", decoder}}) {
-    Part part{name, build_graph(resolved.model, binding)};
+    ShownPart part{name, build_graph(resolved.model, binding)};
     apply_precision(resolved.precision, &part.graph);
     parts.push_back(std::move(part));
   }
@@ -322,7 +322,7 @@ std::string encoder_decoder_text(const ResolvedWorkload& resolved, Format format
                   resolved.request.batch, resolved.precision.name);
   heading += fmt::format(
       "encoder: {0} tokens; decoder: one token after {0}, which every token repeats\n", tokens);
-  for (const Part& part : parts) {
+  for (const ShownPart& part : parts) {
     const Work sum = work_of(part.graph);
     heading += fmt::format("{}: {} parameters, {}, {}, {:.3g} flops/byte; {}\n", part.name,
                            count_format(sum.parameters), si_format(sum.macs, "MAC"),

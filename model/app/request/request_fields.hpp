@@ -9,10 +9,9 @@
 #include <vector>
 
 #include "model/app/request/prediction.hpp"
+#include "model/base/seed.hpp"
 
 namespace foretell {
-
-inline constexpr std::int64_t kMaxSeed = std::int64_t{1} << 53;  // exact in every JSON reader
 
 // Sets a field from its text: a number, a distribution where lengths may vary, a word out of the
 // choices, yes or no, or NAME=VALUE pairs with semicolons between. UserErrors start with `name`.

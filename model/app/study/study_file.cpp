@@ -8,6 +8,7 @@
 
 #include "model/app/study/study.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/seed.hpp"
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
 #include "model/config/problems.hpp"
@@ -17,7 +18,6 @@ namespace foretell {
 namespace {
 
 constexpr long long kMaxEvaluations = 1'000'000;
-constexpr long long kMaxSeed = 1LL << 53;
 
 bool is_formula(const Node& node) {
   return node.is_scalar() && node.text.find("${") != std::string::npos;

@@ -9,6 +9,7 @@
 
 #include "model/app/study/arithmetic.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/seed.hpp"
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
 #include "model/config/problems.hpp"
@@ -17,7 +18,6 @@ namespace foretell {
 namespace {
 
 constexpr double kExact = 0x1p53;  // up to here every whole number exists
-constexpr std::int64_t kMaxSeed = std::int64_t{1} << 53;
 
 // A continuous range with a unit.
 struct ValueRange {

@@ -10,7 +10,7 @@
 namespace foretell {
 namespace {
 
-constexpr double kUsPerSecond = 1e6;
+constexpr double kUsPerSecondOfRows = 1e6;
 
 }  // namespace
 
@@ -81,7 +81,8 @@ RowTest held_out_test(const TableLayout& layout, const CsvRow& header) {
       const NamedCells cells(header);
       return [cells](const CsvRow& row) {
         const PowerRow call = read_power_row(cells, row);
-        return judges_power(call.family) && call.latency.value() * kUsPerSecond >= kShortestPowerUs;
+        return judges_power(call.family) &&
+               call.latency.value() * kUsPerSecondOfRows >= kShortestPowerUs;
       };
     }
     default:

@@ -14,7 +14,7 @@
 namespace foretell {
 namespace {
 
-constexpr double kMsPerSecond = 1e3;
+constexpr double kMsOfASecond = 1e3;
 constexpr char kRefused = '-';
 constexpr char kNextField = '\t';
 
@@ -32,8 +32,8 @@ std::string summary_line(const ServeSummary& summary) {
                        to_text(interval.high * scale));
   };
   return fmt::format("{}{}\t{}\t{}\t{}", kGoodTag,
-                     triple("ttft_s.mean", summary.ttft_s.mean, kMsPerSecond),
-                     triple("tpot_s.mean", summary.tpot_s.mean, kMsPerSecond),
+                     triple("ttft_s.mean", summary.ttft_s.mean, kMsOfASecond),
+                     triple("tpot_s.mean", summary.tpot_s.mean, kMsOfASecond),
                      triple("output_tokens_per_s", summary.output_tokens_per_s, 1), summary.binds);
 }
 

@@ -8,6 +8,7 @@
 #include "model/base/errors.hpp"
 #include "model/mapping/shared/cache_residency.hpp"
 #include "model/mapping/shared/convolution.hpp"
+#include "model/mapping/shared/data_of.hpp"
 #include "model/mapping/shared/fuse.hpp"
 #include "workloads/ir/operators/networks.hpp"
 #include "workloads/ir/routing.hpp"

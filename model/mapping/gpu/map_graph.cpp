@@ -19,6 +19,7 @@
 #include "model/mapping/gpu/product_kernels.hpp"
 #include "model/mapping/shared/cache_residency.hpp"
 #include "model/mapping/shared/convolution.hpp"
+#include "model/mapping/shared/data_of.hpp"
 #include "model/mapping/shared/fuse.hpp"
 #include "workloads/ir/routing.hpp"
 

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "model/base/errors.hpp"
+#include "model/mapping/shared/data_of.hpp"
 
 namespace foretell {
 namespace {
@@ -491,29 +492,6 @@ class Fuser {
 };
 
 }  // namespace
-
-namespace {
-
-// Pieces that only attention and the update of a cache read.
-bool is_cache_or_query(const Graph& graph, TensorId id) {
-  const std::vector<OpId>& readers = graph.tensor(id).consumers;
-  return !readers.empty() && std::all_of(readers.begin(), readers.end(), [&](OpId reader) {
-    return kPiecewiseReaders.count(graph.op(reader).kind) > 0;
-  });
-}
-
-}  // namespace
-
-TensorId data_of(const Graph& graph, TensorId id) {
-  for (OpId up = graph.tensor(id).producer; up != kNoId; up = graph.tensor(id).producer) {
-    const Op& op = graph.op(up);
-    const bool joins = op.kind == "Concat" && op.layer != kNoId && is_cache_or_query(graph, id);
-    if (kViews.count(op.kind) == 0 && op.kind != "Transpose" && op.kind != "UpdateCache" && !joins)
-      break;
-    id = op.inputs.front();
-  }
-  return id;
-}
 
 std::vector<FusedOp> fuse_kernels(const Graph& graph) { return Fuser(graph).run(); }
 

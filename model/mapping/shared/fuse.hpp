@@ -67,7 +67,4 @@ struct FusedOp {
 // In execution order. UserError for an operator that has no mapping.
 std::vector<FusedOp> fuse_kernels(const Graph& graph);
 
-// The tensor that holds the data of `id`: layout operators and updates of a cache looked through.
-TensorId data_of(const Graph& graph, TensorId id);
-
 }  // namespace foretell

@@ -73,7 +73,7 @@ std::vector<GemmTile> read_tiles(const Node& node) {
     const auto [m, n] = read_pair(item, "tiles");
     tiles.push_back({m, n});
   }
-  if (tiles.empty()) throw UserError(node.where() + ": tiles: expected is a list of tiles");
+  if (tiles.empty()) throw UserError(node.where() + ": tiles: expected a list of tiles");
   return tiles;
 }
 

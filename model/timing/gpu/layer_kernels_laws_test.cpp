@@ -107,7 +107,7 @@ TEST_F(LayerKernelLaws, LatentAttentionGrowsWithKeysAndHeads) {
       shape.keys = keys;
       shape.queries = prompt ? keys : 1;
       const double time = program_time(latent_kernels(call, shape), device).value();
-      EXPECT_GT(time, before);
+      EXPECT_GE(time, before);
       before = time;
     }
   }

@@ -6,7 +6,7 @@
 namespace foretell {
 namespace {
 
-constexpr double kElementBytes = 2;
+constexpr double kScanElementBytes = 2;
 constexpr double kStateBytes = 4;
 constexpr double kBlockChannels = 256;
 constexpr double kBlockTokens = 8;   // of a convolution
@@ -17,8 +17,8 @@ Grid convolution(const LayerCall& call, const StateSpaceShape& shape, bool updat
   const auto batch = static_cast<double>(shape.batch);
   const double tokens = batch * static_cast<double>(shape.seq_len);
   const auto channels = static_cast<double>(shape.channels);
-  const double state = batch * channels * static_cast<double>(shape.width - 1) * kElementBytes;
-  const double bytes = tokens * channels * 2 * kElementBytes + (update ? 2 * state : state);
+  const double state = batch * channels * static_cast<double>(shape.width - 1) * kScanElementBytes;
+  const double bytes = tokens * channels * 2 * kScanElementBytes + (update ? 2 * state : state);
   const double blocks = batch * std::ceil(channels / kBlockChannels) *
                         (update ? 1 : std::ceil(static_cast<double>(shape.seq_len) / kBlockTokens));
   Grid kernel = call.pass(update ? "update of a convolution" : "convolution", bytes, tokens);
@@ -53,8 +53,8 @@ void add_scan(const LayerCall& call, const StateSpaceShape& shape, GpuProgram& p
   const double chunks = std::ceil(static_cast<double>(shape.seq_len) / chunk);
   const double tokens = batch * static_cast<double>(shape.seq_len);
   const double inside = 2 * chunk * (2 * chunk * depth + 2 * chunk * width + 2 * depth * width);
-  program.kernels.push_back(
-      call.pass("inside chunks", tokens * heads * (3 * depth + 3 * width) * kElementBytes, tokens));
+  program.kernels.push_back(call.pass(
+      "inside chunks", tokens * heads * (3 * depth + 3 * width) * kScanElementBytes, tokens));
   Grid& parallel = program.kernels.back();
   add_ctas(parallel, static_cast<std::int64_t>(batch * heads * chunks),
            Seconds(call.seconds(call.factors().prologue) + inside / call.sm_rate()));
@@ -64,7 +64,7 @@ void add_scan(const LayerCall& call, const StateSpaceShape& shape, GpuProgram& p
   add_ctas(chain,
            static_cast<std::int64_t>(batch * heads * std::ceil(width / call.facts().head_tile)),
            Seconds(chunks * call.seconds(call.factors().step)));
-  const double states = batch * heads * chunks * depth * width * kElementBytes;
+  const double states = batch * heads * chunks * depth * width * kScanElementBytes;
   call.set_memory(chain, call.missing(states) * states);
   program.kernels.push_back(chain);
 }

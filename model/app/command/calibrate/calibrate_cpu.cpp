@@ -18,6 +18,7 @@
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/progress.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/seed.hpp"
 #include "reports/record/csv.hpp"
 #include "reports/record/text_file.hpp"
 #include "reports/render/si_format.hpp"
@@ -29,7 +30,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kMaxStarts = 1000;
-constexpr std::int64_t kMaxSeed = std::int64_t{1} << 53;
 constexpr std::size_t kWorstRows = 8;
 
 struct Judged {

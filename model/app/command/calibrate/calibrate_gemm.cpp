@@ -25,6 +25,7 @@
 #include "model/app/terminal/output.hpp"
 #include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/seed.hpp"
 #include "reports/record/csv.hpp"
 
 namespace foretell {
@@ -35,7 +36,6 @@ namespace fs = std::filesystem;
 constexpr const char* kTableName = "gpu_gemm.csv.gz";
 constexpr const char* kSplit =
     "families of equal (n, k); a quarter of them, by hash, is held out on every device";
-constexpr std::int64_t kMaxSeed = std::int64_t{1} << 53;
 
 using TableKey = std::tuple<std::string, std::string, std::string>;  // framework, dtype, version
 

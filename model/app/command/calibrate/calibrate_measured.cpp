@@ -28,6 +28,7 @@
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/progress.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/seed.hpp"
 #include "model/base/text.hpp"
 
 namespace foretell {
@@ -37,7 +38,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kSplit =
     "families of equal (n, k); a quarter of them, by hash, is held out on every device";
-constexpr std::int64_t kMaxSeed = std::int64_t{1} << 53;
 constexpr std::int64_t kMaxCopies = 1'000'000;
 
 struct Samples {

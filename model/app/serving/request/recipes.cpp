@@ -124,7 +124,7 @@ Recipes Recipes::load() {
 
 bool Recipes::is_of_layer(const std::string& framework, const std::string& release) const {
   const auto below = layer_below_.find(framework);
-  return below != layer_below_.end() && compare_releases(release, below->second) < 0;
+  return below != layer_below_.end() && compare_versions(release, below->second) < 0;
 }
 
 std::string Recipes::engine_of(const ServedCells& cells) const {
