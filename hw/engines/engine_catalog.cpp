@@ -76,7 +76,13 @@ std::vector<std::string> EngineCatalog::engines() const {
   return {names.begin(), names.end()};
 }
 
+std::string EngineCatalog::default_engine() const {
+  const fs::path path = paths_.hw / kEngineFolder / "choice" / "default.yaml";
+  return text_of(load_document(path, "hw/engines/choice/default.yaml"), "engine");
+}
+
 std::string EngineCatalog::id_of(std::string_view name) const {
+  if (name.empty()) return id_of(default_engine());
   if (is_file_name(name)) return std::string(name);
   const std::vector<std::string> known = ids();
   const std::string text = to_lower(trim(name));

@@ -28,9 +28,11 @@ class EngineCatalog {
   std::vector<std::string> ids() const;      // of the files, sorted
   std::vector<std::string> engines() const;  // "vllm", "trtllm", …
 
-  // `name`: an engine, "engine@release", the id of a file, or a file of the user's own. `set`:
-  // "engine.host.per_step=1 ms". UserError: unknown names with the nearest, a release before the
-  // first that is described, everything that is wrong with the file.
+  std::string default_engine() const;  // hw/engines/choice/default.yaml
+
+  // `name`: "" for the default, an engine, "engine@release", the id of a file, or a file of the
+  // user's own. `set`: "engine.host.per_step=1 ms". UserError: unknown names with the nearest, a
+  // release before the first that is described, everything that is wrong with the file.
   LoadedEngine load(std::string_view name, const std::vector<std::string>& set = {}) const;
 
  private:

@@ -7,7 +7,8 @@ root=$1
 # Files that may name what they talk to, each with its reason.
 #   calib/measure/: the measuring programs link these libraries and tell chips by what drivers say
 #   calib/import/record_tables: reads how those programs call themselves
-allowed='^calib/measure/|^calib/import/record_tables\.'
+#   model/app/command/: examples in --help
+allowed='^calib/measure/|^calib/import/record_tables\.|^model/app/command/'
 cd "$root"
 names=$(
   for folder in hw/devices/gpu hw/devices/cpu hw/cores/gpu hw/kernels; do

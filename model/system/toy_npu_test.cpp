@@ -171,7 +171,7 @@ Program tiles(std::uint32_t columns) {
   return std::move(builder).finish();
 }
 
-Execution run(const Program& program) {
+Execution run_toy(const Program& program) {
   const ToySpec spec = toy();
   return run_on_machine(program, [&] { return std::make_unique<ToyMachine>(spec, program); });
 }
@@ -179,7 +179,7 @@ Execution run(const Program& program) {
 TEST(ToyNpu, LoadsAndProductsOverlapAndTheSlowerOfThemIsCritical) {
   for (const std::uint32_t columns : {400U, 3000U}) {
     const Program program = tiles(columns);
-    const Execution execution = run(program);
+    const Execution execution = run_toy(program);
     const double load = 1e-6;
     const double multiply = columns * 1e-9;
     const double expected = load + multiply + (kTiles - 1) * std::max(load, multiply);
@@ -194,7 +194,7 @@ TEST(ToyNpu, LoadsAndProductsOverlapAndTheSlowerOfThemIsCritical) {
 
 TEST(ToyNpu, ModulesAndTimelineShowIt) {
   const Program program = tiles(400);
-  const Execution execution = run(program);
+  const Execution execution = run_toy(program);
   ASSERT_EQ(execution.modules.size(), 3U);
   EXPECT_EQ(execution.modules[0].path, "npu0.array");
   EXPECT_NEAR(execution.modules[0].busy.value(), kTiles * 400e-9, 1e-15);

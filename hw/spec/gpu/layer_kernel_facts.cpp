@@ -69,7 +69,8 @@ LayerKernelFacts read_facts(const Node& node) {
 }  // namespace
 
 LayerKernelLibrary::LayerKernelLibrary() {
-  const Node root = load_document(default_catalog_paths().hw / "kernels" / "layer_kernels.yaml");
+  const Node root =
+      load_document(default_catalog_paths().hw / "kernels" / "layers" / "layer_kernels.yaml");
   root.only_keys({"types", "libraries"}, "");
   Problems problems;
   for (const Node& node : root.required("types", "").items) {
@@ -95,7 +96,7 @@ const LayerKernelFacts& LayerKernelLibrary::facts(const std::string& kernels) co
     if (starts_with(kernels, facts.kernels)) return facts;
   }
   throw UserError("no kernels are known for '" + kernels +
-                  "'; hw/kernels/layer_kernels.yaml lists them");
+                  "'; hw/kernels/layers/layer_kernels.yaml lists them");
 }
 
 }  // namespace foretell

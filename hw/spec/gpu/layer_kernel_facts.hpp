@@ -1,5 +1,5 @@
 // Facts about the libraries that run the kernels of today's language models
-// (hw/kernels/layer_kernels.yaml): how data types are stored, which tiles a library has, what
+// (hw/kernels/layers/layer_kernels.yaml): how data types are stored, which tiles a library has, what
 // its kernels leave out. Not fitted; each entry says where it is from.
 #pragma once
 

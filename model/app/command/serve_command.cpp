@@ -190,8 +190,8 @@ void add_engine_options(CLI::App& command, ServeOptions& options) {
     command.add_option(name, text, help)->type_name(type);
   };
   add("--engine", request.engine,
-      "serving engine: vllm, trtllm, sglang or neuron, with its release as in vllm@0.6, or a file "
-      "like those of hw/engines (default: the newest vllm)",
+      "serving engine of hw/engines by name, NAME@RELEASE, or a file "
+      "like those there (default: hw/engines/choice)",
       "NAME[@RELEASE]");
   add("--max-batch", numbers.max_batch, "most sequences at one time (default: the engine's)", "N");
   add("--max-tokens", numbers.max_tokens, "most tokens in a step (default: the engine's)", "N");

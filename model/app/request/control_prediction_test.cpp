@@ -131,12 +131,15 @@ TEST(ControlFlow, BadInputNamesTheOption) {
   EXPECT_THAT(message({{"bb", "0.5"}}, {{"l", "1"}}), HasSubstr("unknown branch 'bb'"));
   EXPECT_THAT(message({{"b", "0.5"}}, {{"m", "1"}}), HasSubstr("unknown loop 'm'"));
   Request request;
-  EXPECT_THAT(message_of<UserError>([&] { add_branch(request, "b=1.5"); }),
-              HasSubstr("a probability is a number from 0 to 1"));
-  EXPECT_THAT(message_of<UserError>([&] { add_branch(request, "0.5"); }), HasSubstr("NAME="));
-  EXPECT_THAT(message_of<UserError>([&] { add_trips(request, "l=-1"); }), HasSubstr("'-1'"));
-  add_trips(request, "l=2");
-  EXPECT_THAT(message_of<UserError>([&] { add_trips(request, "l=3"); }), HasSubstr("given twice"));
+  const auto refused = [&](const char* field, const char* text) {
+    return message_of<UserError>(
+        [&] { set_field(request, request_field(field), std::string("--") + field, text); });
+  };
+  EXPECT_THAT(refused("branch", "b=1.5"), HasSubstr("a probability is a number from 0 to 1"));
+  EXPECT_THAT(refused("branch", "0.5"), HasSubstr("NAME="));
+  EXPECT_THAT(refused("trips", "l=-1"), HasSubstr("'-1'"));
+  set_field(request, request_field("trips"), "--trips", "l=2");
+  EXPECT_THAT(refused("trips", "l=3"), HasSubstr("given twice"));
 }
 
 // Every family has the cost of a decision among its parameters.

@@ -28,7 +28,7 @@ struct ServeRequest {
   std::int64_t requests = 0;
   std::int64_t warm_up = 0;
   // Engine.
-  std::string engine = "vllm";
+  std::string engine;  // "": the default of hw/engines
   std::int64_t max_batch = 0;
   std::int64_t max_tokens = 0;
   double kv_fraction = 0;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/app/study/study.hpp"
+#include "reports/record/csv.hpp"
 #include "reports/record/study_store.hpp"
 #include "reports/render/table.hpp"
 
