@@ -1,6 +1,6 @@
 // Facts about the libraries that run the kernels of today's language models
-// (hw/kernels/layers/layer_kernels.yaml): how data types are stored, which tiles a library has, what
-// its kernels leave out. Not fitted; each entry says where it is from.
+// (hw/kernels/layers/layer_kernels.yaml): how data types are stored, which tiles a library has,
+// what its kernels leave out. Not fitted; each entry says where it is from.
 #pragma once
 
 #include <string>

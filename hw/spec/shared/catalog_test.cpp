@@ -208,7 +208,8 @@ TEST_F(CatalogTest, FilesNameEachOther) {
   edit("hw/systems/inf2.xlarge.yaml", "device: inferentia2", "device: inferentia3");
   EXPECT_EQ(load_message("inf2.xlarge"),
             "hw/systems/inf2.xlarge.yaml:2: device: unknown device 'inferentia3'; nearest is "
-            "'inferentia2'; there are: inferentia2, trainium1, trainium2");
+            "'inferentia2'; there are: inferentia2, trainium1, trainium2; `foretell list devices` "
+            "shows all");
   edit("hw/systems/inf2.8xlarge.yaml", "id: inf2.8xlarge", "id: inf2.9xlarge");
   EXPECT_EQ(load_message("inf2.8xlarge"),
             "hw/systems/inf2.8xlarge.yaml:1: id: 'inf2.9xlarge' has to be the name of the file");

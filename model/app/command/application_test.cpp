@@ -169,7 +169,7 @@ TEST(Run, StoreAndReport) {
   EXPECT_EQ(run_command({"report", store, "-o", folder.file("r.csv")}).code, kSuccess);
   EXPECT_THAT(folder.read("r.csv"), StartsWith("system,workload,dtype,batch"));
   EXPECT_THAT(run_command({"report", store, "-o", folder.file("r.pdf")}).messages,
-              HasSubstr("has to end in .html, .md, .csv or .jsonl"));
+              HasSubstr("has to end in .json, .jsonl, .csv, .md, .tsv or .html"));
 }
 
 TEST(Report, ReadsJsonLines) {

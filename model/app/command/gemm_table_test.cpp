@@ -51,7 +51,7 @@ TEST(GemmTable, EveryRowKeepsItsPlaceAndBadOnesSayWhatWouldBeRight) {
   EXPECT_THAT(rows[4][11], HasSubstr("m: '0'"));
   EXPECT_EQ(rows[5][10], "ok");
   EXPECT_EQ(rows[5][11], "");
-  EXPECT_THAT(rows[6][11], HasSubstr("nearest is 'trtllm'; there are: cublaslt, sglang"));
+  EXPECT_THAT(rows[6][11], HasSubstr("nearest is 'trtllm'; there are: cublaslt, pytorch, sglang"));
   EXPECT_EQ(rows[7][10], "ok");
   EXPECT_EQ(rows[7][11], "factors of trtllm bf16 on a100-sxm");
   EXPECT_THAT(rows[8][11], HasSubstr("nearest that works is 'fp8'"));

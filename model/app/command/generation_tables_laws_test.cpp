@@ -64,7 +64,9 @@ TEST_F(GenerationTables, SpreadTokensAreAColumn) {
   ASSERT_EQ(result.size(), 3U);
   EXPECT_LT(std::stod(result[1].at("pred_ttft_ms")), std::stod(result[0].at("pred_ttft_ms")));
   EXPECT_EQ(result[1].at("pred_tpot_ms"), result[0].at("pred_tpot_ms"));
-  EXPECT_THAT(result[2].at("message"), testing::HasSubstr("unknown sequence_parallel 'maybe'"));
+  EXPECT_THAT(
+      result[2].at("message"),
+      testing::HasSubstr("sequence_parallel: 'maybe' is not allowed; it must be yes or no"));
 }
 
 }  // namespace

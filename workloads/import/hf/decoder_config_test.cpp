@@ -71,13 +71,15 @@ TEST(DecoderConfig, ASlidingWindowCountsWhereTheContextIsLonger) {
 }
 
 TEST(DecoderConfig, ExpertsAreChosenFromThoseThereAre) {
-  const ModelConfig config =
-      parse(llama_with("mixtral", R"("num_local_experts": 8, "num_experts_per_tok": 2)"));
+  const ModelConfig config = parse(llama_with(
+      "mixtral", R"("num_key_value_heads": 2, "num_local_experts": 8, "num_experts_per_tok": 2)"));
   EXPECT_EQ(config.experts, 8);
-  EXPECT_THAT(
-      message_of(llama_with("mixtral", R"("num_local_experts": 8, "num_experts_per_tok": 9)")),
-      HasSubstr("num_experts_per_tok: is more than the 8 experts"));
-  EXPECT_THAT(message_of(llama_with("mixtral", "")), HasSubstr("num_local_experts: is missing"));
+  EXPECT_THAT(message_of(llama_with(
+                  "mixtral",
+                  R"("num_key_value_heads": 2, "num_local_experts": 8, "num_experts_per_tok": 9)")),
+              HasSubstr("num_experts_per_tok: is more than the 8 experts"));
+  EXPECT_THAT(message_of(llama_with("mixtral", R"("num_key_value_heads": 2)")),
+              HasSubstr("num_local_experts: is missing"));
 }
 
 TEST(DecoderConfig, ShareOfRotatedColumnsIsAShare) {
