@@ -53,9 +53,10 @@ void add_metrics(std::vector<Column>& columns) {
            {"latency_p99_s", [](const C&, const S& s) { return percentile(s, &Percentiles::p99); }},
            {"padding_overhead", [](const C&, const S& s) { return overhead_of_padding(s); }}});
     }
-    if (field == "throughput")
+    if (field == "throughput") {
       columns.push_back(
           {"throughput_unit", [](const C&, const S& s) { return s.throughput_unit; }});
+    }
   }
 }
 

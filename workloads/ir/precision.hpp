@@ -24,7 +24,7 @@ struct PrecisionPolicy {
 const std::vector<PrecisionPolicy>& precision_policies();
 
 // UserError names the nearest policy.
-const PrecisionPolicy& find_precision(std::string_view name);
+const PrecisionPolicy& find_precision(std::string_view given);
 
 // Sets the type of every floating-point tensor. Weights that only matmuls read take weight_storage
 // (INT8 of a graph with weights in INT8: these alone, as it says which products are quantised);

@@ -142,9 +142,10 @@ std::vector<double> expected_rows(const ExpertRouting& routing, const RoutedToke
     case RoutingKind::kBalanced: {
       // A stride over all experts: with fewer rows than experts they lie evenly apart.
       std::vector<double> result;
-      for (std::int64_t i = routed.held; i > 0; --i)
+      for (std::int64_t i = routed.held; i > 0; --i) {
         result.push_back(std::floor(rows / all * static_cast<double>(i)) -
                          std::floor(rows / all * static_cast<double>(i - 1)));
+      }
       std::sort(result.begin(), result.end());
       return result;
     }

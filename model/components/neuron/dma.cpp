@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "model/components/shared/payload_limit.hpp"
 #include "model/timing/neuron/neuron_timing.hpp"
 
 namespace foretell {
@@ -10,7 +11,6 @@ namespace {
 
 // A larger transfer passes the memory in several payloads, all issued when it begins: the length
 // of a payload is 32 bits wide, and its buffer costs real memory.
-constexpr std::uint64_t kPayloadBytes = std::uint64_t{1} << 22U;
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/base/errors.hpp"
+#include "model/components/shared/payload_limit.hpp"
 
 namespace foretell {
 namespace {
@@ -56,7 +57,6 @@ void LockstepNetwork::advance() {
 
 Ticks LockstepNetwork::access(tlm::tlm_command command, std::uint64_t bytes) {
   Ticks end = now_ticks();
-  constexpr std::uint64_t kPayloadBytes = std::uint64_t{1} << 22U;
   for (std::uint64_t offset = 0; offset < bytes; offset += kPayloadBytes) {
     const auto length = static_cast<unsigned>(std::min(kPayloadBytes, bytes - offset));
     if (data_.size() < length) data_.resize(length);

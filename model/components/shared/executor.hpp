@@ -29,7 +29,7 @@ class Executor : public sc_core::sc_module {
   // Of an executor that stopped before it finished: who waits for what, a line per blocked stream.
   std::string describe_blocked() const;
   const ProgramExecution& execution() const { return shared_.execution; }
-  virtual const char* kind() const = 0;  // "NeuronCore", for messages and the registry
+  const char* kind() const override = 0;  // "NeuronCore", for messages and the registry
   // What its modules did, paths after `prefix`; the times of the streams are complete.
   virtual void add_activity(const std::string& prefix,
                             std::vector<ModuleActivity>& modules) const = 0;

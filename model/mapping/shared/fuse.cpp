@@ -139,9 +139,8 @@ class Fuser {
     FusedOp fused;
     fused.main = id;
     take(fused, id);
-    if (take_as_whole(op, fused)) {
-      return emit(std::move(fused));
-    } else if (op.kind == "MatMul") {
+    if (take_as_whole(op, fused)) return emit(std::move(fused));
+    if (op.kind == "MatMul") {
       fused.kind = FusedKind::kProduct;
       absorb_scale(fused);
     } else if (kConvolutions.count(op.kind) > 0) {

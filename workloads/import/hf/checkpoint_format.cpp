@@ -159,7 +159,7 @@ void read_checkpoint_format(JsonFields& fields, ModelConfig* config) {
     checkpoint.dtype = "mxfp4-weights";
     checkpoint.name = "MXFP4 experts";
     checkpoint.experts_only = true;
-    config->notes.push_back(
+    config->notes.emplace_back(
         "expert_dtype: experts in MXFP4; the other weights, FP8 in the file, "
         "are taken as BF16");
   }

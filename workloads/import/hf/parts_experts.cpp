@@ -133,9 +133,10 @@ TensorId experts(PartsContext& context, TensorId x, const FeedForwardPart& part)
     sum = context.linear("ffn.widen", sum, context.config->hidden, false, keeps_dense(context));
   if (part.shared_intermediate > 0)
     sum = block.op("ffn.sum", "Add", {sum, shared_experts(context, x, part)});
-  if (part.dense_beside)
-    sum =
-        block.op("ffn.both", "Add", {sum, dense(context, "ffn.dense", x, part.intermediate, part)});
+  if (part.dense_beside) {
+    const TensorId beside = dense(context, "ffn.dense", x, part.intermediate, part);
+    sum = block.op("ffn.both", "Add", {sum, beside});
+  }
   return block.sum_over_ranks("ffn", sum);
 }
 

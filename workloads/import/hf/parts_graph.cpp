@@ -265,9 +265,10 @@ class PartsBuilder {
 
   TensorId logits(TensorId x) {
     block_.enter("head");
-    if (!config_.tied_embeddings)
+    if (!config_.tied_embeddings) {
       return context_.linear("decoder", x, config_.vocab, config_.head_bias,
                              !config_.checkpoint.dtype.empty());
+    }
     block_.enter("head", "embeddings", kNoId);
     return block_.times_table("decoder", x,
                               block_.weight("word.weight", {config_.vocab, config_.hidden}));

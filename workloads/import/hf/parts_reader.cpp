@@ -45,10 +45,11 @@ PartsReader::PartsReader(JsonFields& fields, ModelConfig* config, const SizeDefa
   const std::int64_t width = std::max<std::int64_t>(1, config_.hidden / config_.heads);
   config_.head_dim =
       fields.size_or("head_dim", kMaxWidth, defaults.head_dim > 0 ? defaults.head_dim : width);
-  if (fields.has("intermediate_size"))
+  if (fields.has("intermediate_size")) {
     config_.intermediate = fields.is_list("intermediate_size")
                                ? fields.integers("intermediate_size").at(0)
                                : fields.size("intermediate_size", kMaxWidth);
+  }
   if (config_.intermediate == 0) config_.intermediate = defaults.intermediate;
   LayerPart layer;
   layer.mixer.heads = config_.heads;

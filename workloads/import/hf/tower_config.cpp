@@ -48,9 +48,10 @@ void read_vision_tower(JsonFields& fields, ModelConfig* config) {
       tower.patch * tower.patch * channels * first_of(vision, {"temporal_patch_size"}, 64, 1);
   tower.positions =
       first_of(vision, {"num_position_embeddings", "position_embedding_size"}, kMaxPositions, 0);
-  if (tower.positions == 0 && vision.has("init_pos_emb_height"))
+  if (tower.positions == 0 && vision.has("init_pos_emb_height")) {
     tower.positions = vision.size("init_pos_emb_height", 1 << 14) *
                       vision.size_or("init_pos_emb_width", 1 << 14, 64);
+  }
   if (type == "gemma4_vision") tower.positions *= 2;  // rows and columns of the image
   if (tower.positions == 0 && type == "siglip_vision_model" && vision.has("image_size")) {
     const std::int64_t side = vision.size("image_size", kMaxPixels) / tower.patch;

@@ -166,9 +166,10 @@ std::vector<Shape> scan_shapes(const OpView& op) {
   const Shape& query = op.input(0);
   const Shape& value = op.input(2);
   const Shape& state = op.input(op.input_count() - 1);
-  if (kFunctions.count(op.text("function")) == 0)
+  if (kFunctions.count(op.text("function")) == 0) {
     op.fail("function '" + op.text("function") +
             "' is none of mamba2, gated_delta, kimi_delta, rwkv7");
+  }
   const bool fits = query.size() == 4 && value.size() == 4 && query == op.input(1) &&
                     query[0] == value[0] && query[1] == value[1] && value[2] % query[2] == 0 &&
                     state == Shape{value[0], value[2], query[3], value[3]};

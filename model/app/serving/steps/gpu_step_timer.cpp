@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <string_view>
 
 #include "model/app/request/intervals.hpp"
+#include "model/app/serving/steps/layer_kinds.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/predict/gpu_call.hpp"
@@ -20,8 +23,11 @@ constexpr GridAxis kChunkContext{16, 8};
 constexpr GridAxis kDenseTokens{64, 32};
 constexpr std::int64_t kFewPositions = 16;  // of the call that the layers are taken from
 
-bool is_attention(const std::string& name) {
-  return name.find(".attention.scores") != std::string::npos;
+// What depends on the sequences of a step and on what they have read, not on its tokens alone.
+bool mixes_tokens(const Op& op) {
+  static const std::set<std::string_view> kKinds = {"Attention", "Indexer", "Compress", "Scan",
+                                                    "ShortConv"};
+  return kKinds.count(op.kind) > 0 || op.name.find(".attention.scores") != std::string::npos;
 }
 
 Request for_calls(Request request) {
@@ -43,6 +49,7 @@ GpuStepTimer::GpuStepTimer(const Request& request, bool exact)
     throw UserError(resolved_.model.name +
                     ": only decoders are served token by token; name one with --workload");
   }
+  keep_one_of_each_kind();
   const auto attention = [this](Phase phase, std::int64_t batch, std::int64_t tokens,
                                 std::int64_t kv_len) {
     return Seconds(run(phase, batch, tokens, kv_len).attention);
@@ -58,12 +65,36 @@ GpuStepTimer::GpuStepTimer(const Request& request, bool exact)
       });
 }
 
-// One layer stands for all of them; embeddings and head come with it.
+void GpuStepTimer::keep_one_of_each_kind() {
+  reduced_ = resolved_;
+  const std::int64_t layers = resolved_.model.layers;
+  std::vector<LayerPart>& parts = reduced_.model.parts_of_decoder.layers;
+  const bool shares_caches = std::any_of(
+      parts.begin(), parts.end(), [](const LayerPart& part) { return part.mixer.reads_earlier; });
+  if (shares_caches) {
+    counts_.assign(parts.size(), 1);
+    return;
+  }
+  if (parts.empty()) {  // all layers are alike
+    reduced_.model.layers = 1;
+    counts_ = {static_cast<double>(layers)};
+    return;
+  }
+  const Graph graph =
+      build_gpu_generation_graph(resolved_, Phase::kDecode, 1, kFewPositions, resolved_.request.tp);
+  std::vector<LayerPart> kept;
+  for (const LayerKind& kind : layer_kinds(graph, layers)) {
+    kept.push_back(parts.at(static_cast<std::size_t>(kind.first)));
+    counts_.push_back(kind.count);
+  }
+  parts = std::move(kept);
+  reduced_.model.layers = static_cast<std::int64_t>(counts_.size());
+}
+
 GpuStepTimer::Parts GpuStepTimer::run(Phase phase, std::int64_t batch, std::int64_t tokens,
                                       std::int64_t kv_len) {
-  GpuRequest one = resolved_;
+  GpuRequest one = reduced_;
   one.request.batch = batch;
-  one.model.layers = 1;
   one.model.max_seq_len = std::max(one.model.max_seq_len, kv_len);
   const Graph graph = build_gpu_generation_graph(one, phase, tokens, kv_len, one.request.tp);
   GpuCall call{graph, one.precision, one.system.spec, factors_};
@@ -71,16 +102,19 @@ GpuStepTimer::Parts GpuStepTimer::run(Phase phase, std::int64_t batch, std::int6
   call.sustained_clock = one.sustained_clock;
   call.exact = exact_;
   const GpuCallResult result = run_gpu_call(call);
+  std::unordered_map<std::string_view, const Op*> ops;
+  for (const Op& op : graph.ops()) ops.emplace(op.name, &op);
   Parts parts;
-  const auto layers = static_cast<double>(resolved_.model.layers);
   for (const KernelRun& kernel : result.kernels) {
-    const bool of_layer = starts_with(kernel.op, "decoder.0.");
-    const double time = kernel.duration.value() * (of_layer ? layers : 1);
+    const Op& op = *ops.at(kernel.op);
+    const bool of_layer = op.layer != kNoId;
+    const double time =
+        kernel.duration.value() * (of_layer ? counts_.at(static_cast<std::size_t>(op.layer)) : 1);
     if (!of_layer && !starts_with(kernel.op, "embeddings.")) {
       parts.head += time;
     } else if (kernel.link > Bytes(0)) {
       parts.exchange += time;
-    } else if (is_attention(kernel.op)) {
+    } else if (mixes_tokens(op)) {
       parts.attention += time;
     } else {
       parts.layers += time;
@@ -144,21 +178,20 @@ std::int64_t GpuStepTimer::executed() const {
 }
 
 WorkerMemory GpuStepTimer::memory(std::int64_t max_tokens) const {
-  const auto use = [this](std::int64_t layers, std::int64_t batch, std::int64_t kv_len) {
-    GpuRequest one = resolved_;
+  const auto use = [](const GpuRequest& of, std::int64_t batch, std::int64_t kv_len) {
+    GpuRequest one = of;
     one.request.batch = batch;
-    one.model.layers = layers;
     one.model.max_seq_len = std::max(one.model.max_seq_len, kv_len);
     return memory_of_gpu(
         build_gpu_generation_graph(one, Phase::kDecode, 1, kv_len, one.request.tp));
   };
-  constexpr std::int64_t kRows = 256;
-  const std::int64_t layers = resolved_.model.layers;
+  // Windows and states take a constant part, which many rows share.
+  constexpr std::int64_t kRows = 4096;
   WorkerMemory memory;
-  const MemoryUse all = use(layers, 1, kRows);
+  const MemoryUse all = use(resolved_, 1, kRows);
   memory.weights = all.weights;
   memory.kv_per_token = all.kv_cache / static_cast<double>(kRows);
-  memory.workspace = use(1, max_tokens, 1).activations;
+  memory.workspace = use(reduced_, max_tokens, 1).activations;
   return memory;
 }
 

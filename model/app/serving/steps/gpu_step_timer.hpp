@@ -6,8 +6,8 @@
 //   of the head, by the number of sequences that get a token,
 //   of the attention of the decodes, by their number and the mean length of what they read,
 //   of the attention of every chunk, by its length and what is in the cache before it.
-// Each is executed as a call of the machine at points of a grid (lazy_grid.hpp); equal layers are
-// executed once. `exact` executes every size.
+// Each is executed as a call of the machine at points of a grid (lazy_grid.hpp); of equal layers
+// one is executed. `exact` executes every size.
 #pragma once
 
 #include <cstdint>
@@ -54,12 +54,16 @@ class GpuStepTimer : public StepTimer {
     double head = 0;
     double attention = 0;
   };
+  // Keeps one layer of each kind in the model; equal layers take equal times.
+  void keep_one_of_each_kind();
   Parts run(Phase phase, std::int64_t batch, std::int64_t tokens, std::int64_t kv_len);
   const Parts& dense(std::int64_t tokens);
   Parts dense_between(std::int64_t tokens);
   Seconds decode_attention(std::int64_t batch, std::int64_t positions);
 
   GpuRequest resolved_;
+  GpuRequest reduced_;          // of one layer of each kind
+  std::vector<double> counts_;  // layers of each kind
   GpuFactors factors_;
   bool exact_;
   GridAxis dense_axis_;

@@ -2,6 +2,9 @@
 // faster.
 #include <gtest/gtest.h>
 
+#include <fstream>
+
+#include "model/app/request/prediction.hpp"
 #include "model/app/serving/steps/gpu_step_timer.hpp"
 #include "workloads/traffic/random_stream.hpp"
 
@@ -40,6 +43,30 @@ TEST(StepTimerLaws, InterpolationIsWithinHalfAPercentOfExact) {
   }
   EXPECT_NEAR(sum_quick / sum_exact, 1, 0.005);
   EXPECT_LT(worst, 0.03);  // a single step, between two waves of thread blocks
+}
+
+// Dense and expert layers, with and without a window: each kind counts as often as it comes.
+TEST(StepTimerLaws, AStepOfDecodesIsAStepOfAGenerationWhateverTheLayers) {
+  const std::string path = testing::TempDir() + "/layers_of_four_kinds.json";
+  std::ofstream(path) << R"({"model_type": "gpt_oss", "hidden_size": 512, "num_hidden_layers": 6,
+    "num_attention_heads": 8, "num_key_value_heads": 8, "head_dim": 64, "intermediate_size": 512,
+    "num_local_experts": 16, "num_experts_per_tok": 4, "sliding_window": 128, "vocab_size": 4096,
+    "layer_types": ["sliding_attention", "full_attention", "sliding_attention",
+                    "full_attention", "full_attention", "full_attention"],
+    "max_position_embeddings": 8192, "torch_dtype": "bfloat16"})";
+  Request request;
+  request.system = "h100-sxm";
+  request.workload = path;
+  request.dtype = "bf16";
+  request.batch = 8;
+  request.input_len = 2047;
+  request.output_len = 2;
+  const double step = *predict(request).summary.tpot_s;
+  GpuStepTimer timer(request, true);
+  StepShape shape;
+  shape.decodes = 8;
+  shape.decode_positions = 8 * 2048;
+  EXPECT_NEAR(timer.time(shape).total.value() / step, 1, 0.02);
 }
 
 TEST(StepTimerLaws, MoreWorkIsNeverMuchFaster) {

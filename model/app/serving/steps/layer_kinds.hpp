@@ -1,0 +1,21 @@
+// Which layers of a network are alike, so that one of each kind has to be executed.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "workloads/ir/graph.hpp"
+
+namespace foretell {
+
+struct LayerKind {
+  std::int64_t first = 0;  // number of the first layer of the kind
+  double count = 0;        // layers of the kind
+};
+
+// By the operators of each layer, their attributes and the shapes and types of what they read and
+// write, in the order in which the kinds come. `layers`: of the network; every operator of a layer
+// has its number.
+std::vector<LayerKind> layer_kinds(const Graph& graph, std::int64_t layers);
+
+}  // namespace foretell
