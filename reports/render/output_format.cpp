@@ -43,9 +43,10 @@ std::string csv_of_table(const Table& table, int) {
 // a blank.
 std::string tsv_of_table(const Table& table, int) {
   const auto line = [](CsvRow row) {
-    for (std::string& cell : row)
+    for (std::string& cell : row) {
       std::replace_if(
           cell.begin(), cell.end(), [](char c) { return c == '\t' || c == '\n'; }, ' ');
+    }
     return join(row, "\t") + "\n";
   };
   std::string text = line(titles_of(table));

@@ -13,7 +13,7 @@ namespace foretell {
 // The cell of a column; "" where there is none.
 using LayerCells = std::function<std::string(const std::string& column)>;
 // UserError that names the column that is wrong.
-LayerRow read_layer_row(LayerKind kind, const LayerCells& cells);
+LayerRow read_layer_row(LayerKind kind, const LayerCells& source);
 LayerRow read_layer_row(LayerKind kind, const NamedCells& cells, const CsvRow& row);
 
 // What rows share that are on one side of the split: the shape of the experts, the heads, the

@@ -43,7 +43,7 @@ Watts power_of_row(const PowerRow& row, const GpuDeviceSpec& device, const GpuEn
 class PowerPredictor {
  public:
   PowerPredictor(const CsvRow& header, std::vector<std::string> set);
-  RowPrediction predict(const CsvRow& row);
+  RowPrediction predict(const CsvRow& cells);
 
  private:
   struct Device {

@@ -142,9 +142,9 @@ std::vector<std::string> names_in_runs(const std::vector<Request>& requests,
 // of their own in records; runs of those are not checked.
 void check_claimed_names(const RecordQuery& query, const std::vector<Request>& requests,
                          const Node& claim) {
-  const std::pair<const char*, std::string Request::*> kNames[] = {
+  const std::pair<const char*, std::string Request::*> members[] = {
       {"system", &Request::system}, {"workload", &Request::workload}};
-  for (const auto& [kind, member] : kNames) {
+  for (const auto& [kind, member] : members) {
     const auto given = query.find(kind);
     if (given == query.end()) continue;
     const std::vector<std::string> names = names_in_runs(requests, member);
