@@ -75,9 +75,10 @@ int explain(const ExplainOptions& options, const Session& session) {
   check_own_file(options.request.trace_file, options.output);
   RecordOutput output(options.output);
   const bool holds_one_table = !is_prose(output.format()) && output.format() != Format::kJson;
-  if (holds_one_table && options.sensitivity && target)
+  if (holds_one_table && options.sensitivity && target) {
     throw UserError(options.output.format +
                     " holds one table: --sensitivity or --target, or --format json for both");
+  }
   const RunRecord record = session.predict(request);
   Explanation explanation;
   const bool is_one_table = holds_one_table && (options.sensitivity || target);
