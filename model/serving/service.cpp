@@ -52,7 +52,7 @@ void check_fits(const WorkerRules& rules, std::int64_t input, std::int64_t outpu
 void check_loads(const ServiceSetup& setup) {
   const Load& load = *setup.load;
   std::vector<const WorkerRules*> all = {&setup.serving.rules};
-  for (const WorkerGroup& group : setup.decoding) all.push_back(&group.rules);
+  for (const ServingGroup& group : setup.decoding) all.push_back(&group.rules);
   for (const WorkerRules* rules : all) {
     if (load.trace.empty()) {
       check_fits(*rules, longest_input(load), longest_output(load));
@@ -70,7 +70,7 @@ void check_loads(const ServiceSetup& setup) {
 
 using Workers = std::vector<std::unique_ptr<ServingWorker>>;
 
-void build_workers(const WorkerGroup& group, const char* name, ServiceState& state, Workers& all,
+void build_workers(const ServingGroup& group, const char* name, ServiceState& state, Workers& all,
                    std::vector<ServingWorker*>& members) {
   for (int i = 0; i < group.workers; ++i) {
     const auto number = static_cast<std::int32_t>(all.size());
@@ -93,7 +93,7 @@ ServiceResult run_service(const ServiceSetup& setup) {
   Workers workers;
   build_workers(setup.serving, setup.decoding.empty() ? "worker" : "prefill", state, workers,
                 state.serving);
-  for (const WorkerGroup& group : setup.decoding) {
+  for (const ServingGroup& group : setup.decoding) {
     build_workers(group, "decode", state, workers, state.decoding);
   }
   KvLink link("kv_link", state);
@@ -112,7 +112,7 @@ ServiceResult run_service(const ServiceSetup& setup) {
     result.preemptions += worker->preemptions();
   }
   result.executed_steps = setup.serving.timer->executed();
-  for (const WorkerGroup& group : setup.decoding) {
+  for (const ServingGroup& group : setup.decoding) {
     if (group.timer != setup.serving.timer) result.executed_steps += group.timer->executed();
   }
   if (result.end_s > 0) {

@@ -26,7 +26,7 @@ enum class Router {
 };
 
 // Equal workers. The timer is shared: equal steps are executed once for all of them.
-struct WorkerGroup {
+struct ServingGroup {
   WorkerRules rules;
   StepTimer* timer = nullptr;
   int workers = 1;
@@ -42,8 +42,8 @@ struct KvLinkRules {
 
 struct ServiceSetup {
   const Load* load = nullptr;
-  WorkerGroup serving;                // or the prefill workers
-  std::vector<WorkerGroup> decoding;  // one group where decoding is separate, else none
+  ServingGroup serving;                // or the prefill workers
+  std::vector<ServingGroup> decoding;  // one group where decoding is separate, else none
   KvLinkRules link;
   Router router = Router::kRoundRobin;
   std::int64_t warm_up = 0;

@@ -232,7 +232,7 @@ TEST(ServiceLaws, SeparateDecodeWorkersGetTheCacheOverTheLink) {
   PlainTimer timer(0.01, 0);
   ServiceSetup setup = setup_of(load, plain_rules(8192, 64, 4000), timer);
   setup.serving.rules.prefill_only = true;
-  WorkerGroup decode;
+  ServingGroup decode;
   decode.rules = plain_rules(8192, 64, 4000);
   decode.rules.decode_only = true;
   decode.timer = &timer;

@@ -130,7 +130,7 @@ void ServingClients::answer_came() {
 }
 
 ServingWorker::ServingWorker(const sc_core::sc_module_name& name, ServiceState& state,
-                             const WorkerGroup& group, std::int32_t number)
+                             const ServingGroup& group, std::int32_t number)
     : sc_module(name),
       state_(state),
       group_(group),

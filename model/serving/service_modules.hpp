@@ -69,7 +69,7 @@ class ServingClients : public sc_core::sc_module {
 class ServingWorker : public sc_core::sc_module {
  public:
   SC_HAS_PROCESS(ServingWorker);
-  ServingWorker(const sc_core::sc_module_name& name, ServiceState& state, const WorkerGroup& group,
+  ServingWorker(const sc_core::sc_module_name& name, ServiceState& state, const ServingGroup& group,
                 std::int32_t number);
 
   // A request arrives; it can be scheduled when the host is through with it.
@@ -82,7 +82,7 @@ class ServingWorker : public sc_core::sc_module {
   std::size_t waiting() const;
   double kv_share() const;
   std::int32_t number() const { return number_; }
-  const WorkerGroup& group() const { return group_; }
+  const ServingGroup& group() const { return group_; }
   std::int64_t blocks_used() const;
   std::int64_t preemptions() const;
 
@@ -104,7 +104,7 @@ class ServingWorker : public sc_core::sc_module {
   std::int32_t accepted_drafts();
 
   ServiceState& state_;
-  const WorkerGroup& group_;
+  const ServingGroup& group_;
   std::int32_t number_;
   std::vector<std::unique_ptr<Scheduler>> ranks_;
   std::vector<const StepPlan*> plans_;

@@ -57,7 +57,7 @@ std::int64_t floor_blocks(Bytes kv, Bytes per_token, std::int64_t block) {
 // A group of workers and everything that it refers to.
 struct BuiltGroup {
   const WorkerMachine& machine;
-  WorkerGroup group;
+  ServingGroup group;
   KvMemory memory;
 };
 
@@ -192,7 +192,7 @@ class Server {
 
   int workers() const {
     int sum = setup_.serving.workers;
-    for (const WorkerGroup& group : setup_.decoding) sum += group.workers;
+    for (const ServingGroup& group : setup_.decoding) sum += group.workers;
     return sum;
   }
 
