@@ -5,15 +5,10 @@
 #include <filesystem>
 #include <memory>
 
-#include "hw/spec/cpu/cpu_catalog.hpp"
-#include "hw/spec/cpu/cpu_factors.hpp"
-#include "hw/spec/gpu/gpu_catalog.hpp"
-#include "hw/spec/shared/catalog.hpp"
-#include "hw/spec/shared/data_folder.hpp"
 #include "model/app/command/commands.hpp"
 #include "model/app/command/show_workload.hpp"
+#include "model/app/request/device_family.hpp"
 #include "model/app/request/request_fields.hpp"
-#include "model/app/request/resolved_request.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/request_options.hpp"
 #include "model/app/terminal/table_output.hpp"
@@ -64,55 +59,21 @@ Table parameter_table(const std::vector<Parameter>& parameters) {
   return table;
 }
 
-void show_system(const ShowOptions& options, const Session& session) {
-  LoadOptions load;
-  load.set = options.model.set;
-  load.factors = options.model.factors;
-  const LoadedSystem system = Catalog().load(options.name, load);
+void show_system(const DeviceFamily& family, const ShowOptions& options, const Session& session) {
+  Request request;
+  request.system = options.name;
+  request.set = options.model.set;
+  request.factors = options.model.factors;
+  const SystemSheet sheet = family.sheet(request);
   const Format format = parse_format(options.output.format);
   const std::string table =
-      table_text(parameter_table(system.parameters), format, session.result_width);
-  if (format != Format::kTable) return write_text(options.output.output, table);
-  const std::string heading = fmt::format(
-      "{}: {} x {}, factors {} ({}), assumed values: {}\n\n", system.spec_id, system.spec.devices,
-      system.spec.device.name, system.factors_id, system.factors_status, system.assumed_values);
-  write_text(options.output.output, heading + table);
-}
-
-void show_gpu(const ShowOptions& options, const Session& session) {
-  const LoadedGpuSystem system = GpuCatalog().load(options.name, options.model.set);
-  const Format format = parse_format(options.output.format);
-  const std::string table =
-      table_text(parameter_table(system.parameters), format, session.result_width);
-  if (format != Format::kTable) return write_text(options.output.output, table);
-  const std::string heading =
-      fmt::format("{}: {} x {}, assumed values: {}\n\n", system.spec_id, system.spec.devices,
-                  system.spec.device.name, system.assumed_values);
-  write_text(options.output.output, heading + table);
-}
-
-void show_cpu(const ShowOptions& options, const Session& session) {
-  std::vector<std::string> system_set;
-  std::vector<std::string> factors_set;
-  for (const std::string& assignment : options.model.set) {
-    (starts_with(trim(assignment), "factors.") ? factors_set : system_set).push_back(assignment);
-  }
-  const LoadedCpuSystem system = CpuCatalog().load(options.name, system_set);
-  const ChosenCpuFactors factors =
-      choose_cpu_factors(system.spec.device, options.model.factors, factors_set);
-  std::vector<Parameter> parameters = system.parameters;
-  parameters.insert(parameters.end(), factors.parameters.begin(), factors.parameters.end());
-  const Format format = parse_format(options.output.format);
-  const std::string table = table_text(parameter_table(parameters), format, session.result_width);
-  if (format != Format::kTable) return write_text(options.output.output, table);
-  const std::string heading =
-      fmt::format("{}: {} cores of {}, factors {}, assumed values: {}\n\n", system.spec_id,
-                  system.spec.cores, system.spec.device.name, factors.id, system.assumed_values);
+      table_text(parameter_table(sheet.facts.parameters), format, session.result_width);
+  const std::string heading = format == Format::kTable ? sheet.heading + "\n\n" : "";
   write_text(options.output.output, heading + table);
 }
 
 void show_workload(const ShowOptions& options, const Session& session) {
-  ResolvedRequest resolved;
+  ResolvedWorkload resolved;
   resolved.model = WorkloadLibrary().load(options.name);
   resolved.precision = find_precision(options.dtype.empty() ? "fp32" : options.dtype);
   const RequestField& batch = request_field("batch");
@@ -130,16 +91,6 @@ void show_workload(const ShowOptions& options, const Session& session) {
           : parse_count("--image-size", options.image_size, image.low, image.high);
   write_text(options.output.output,
              workload_text(resolved, parse_format(options.output.format), session.result_width));
-}
-
-using Show = void (*)(const ShowOptions&, const Session&);
-
-Show show_of_system(const std::string& name, const std::vector<std::string>& neuron_systems) {
-  if (contains_ignoring_case(neuron_systems, name) || is_system_file(name, SystemFileKind::kNeuron))
-    return show_system;
-  if (GpuCatalog().has_system(name)) return show_gpu;
-  if (CpuCatalog().has_system(name)) return show_cpu;
-  return nullptr;
 }
 
 void refuse_given(const ShowOptions& options, bool is_system) {
@@ -163,25 +114,32 @@ void refuse_given(const ShowOptions& options, bool is_system) {
 
 // Devices are shown with a system around them.
 void refuse_device(const std::string& name) {
-  const Catalog catalog;
-  if (!contains_ignoring_case(catalog.devices(), name)) return;
   std::vector<std::string> with;
-  for (const std::string& id : catalog.systems()) {
-    if (to_lower(catalog.load(id).spec.device.id) == to_lower(name)) with.push_back(id);
+  for (const DeviceFamily* family : device_families()) {
+    if (!contains_ignoring_case(family->devices(), name)) continue;
+    for (const std::string& id : family->systems()) {
+      Request request;
+      request.system = id;
+      if (to_lower(family->sheet(request).facts.device) == to_lower(name)) with.push_back(id);
+    }
   }
+  if (with.empty()) return;
   throw UserError(
       fmt::format("'{}' is a device; show a system that has it: {}", name, join(with, ", ")));
 }
 
 int show(const ShowOptions& options, const Session& session) {
-  const std::vector<std::string> systems = Catalog().systems();
-  const Show of_system = show_of_system(options.name, systems);
-  refuse_given(options, of_system != nullptr);
-  if (of_system != nullptr) {
-    of_system(options, session);
+  const DeviceFamily* family = find_family(options.name);
+  refuse_given(options, family != nullptr);
+  if (family != nullptr) {
+    show_system(*family, options, session);
     return kSuccess;
   }
   refuse_device(options.name);
+  std::vector<std::string> systems;
+  for (const DeviceFamily* each : device_families()) {
+    for (std::string& id : each->systems()) systems.push_back(std::move(id));
+  }
   const std::vector<std::string> workloads = WorkloadLibrary().names();
   std::error_code ignored;
   // A name that is close to a system and to no workload is a misspelt system.

@@ -5,8 +5,7 @@
 #include <foretell/version.hpp>
 
 #include "model/app/request/intervals.hpp"
-#include "model/app/request/machine_facts.hpp"
-#include "model/app/request/resolved_request.hpp"
+#include "model/app/request/request_fields.hpp"
 #include "model/base/errors.hpp"
 #include "reports/record/hardware_change.hpp"
 
@@ -209,15 +208,6 @@ RunRecord unpredicted(const Request& request, const std::string& system) {
   record.context.set = request.set;
   record.context.seed = request.seed;
   return record;
-}
-
-RunRecord make_record(const ResolvedRequest& resolved, const Metrics& metrics) {
-  const LoadedSystem& system = resolved.system;
-  return make_record(resolved,
-                     {system.spec.id, system.spec.device.id, system.factors_id,
-                      system.assumed_values, system.spec.price_usd_per_hour, system.parameters,
-                      neuron_machine(system, resolved.precision.matmul_compute)},
-                     metrics);
 }
 
 RunRecord make_record(const ResolvedWorkload& resolved, const SystemFacts& facts,

@@ -34,8 +34,9 @@ void check_pipeline_options(const Request& request) {
 
 int cores_of(const Request& request) {
   if (request.cores > 0) return request.cores;
-  const NeuronSystemSpec spec = Catalog().load(request.system).spec;
-  return spec.devices * spec.device.cores;
+  Request bare;
+  bare.system = request.system;
+  return family_of(request.system).sheet(bare).parts;
 }
 
 class PipelinePrediction {
@@ -44,7 +45,7 @@ class PipelinePrediction {
       : request_(request),
         predict_part_(predict_part),
         model_(WorkloadLibrary().load(request.workload)),
-        splits_(&family_of(request.system) == &neuron_family()) {
+        splits_(family_of(request.system).fixes_shapes()) {
     check_pipeline_options(request);
     if (splits_)
       copies_ = request.dp > 0 ? request.dp : std::max(1, cores_of(request) / kCoresPerGuidedCopy);
