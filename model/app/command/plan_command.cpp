@@ -207,7 +207,7 @@ void add_plan_options(CLI::App& command, PlanOptions& options) {
       "with which all promises have to be kept, by the intervals (default: 0.8)", "P");
   add("--on", options.systems, "systems to choose from (default: all that have a price)",
       "SYSTEM,…");
-  add("--dtype", options.dtypes, "types to choose from (default: fp8,bf16)", "TYPE,…");
+  add("--dtype", options.dtypes, "types to choose from (default: fp8,bf16,fp16)", "TYPE,…");
   add("--kv-dtype", service.machine.kv_dtype, "type of the KV cache", "TYPE");
   add("--workers", options.request.workers,
       "together: every worker does prompts and answers; separate: some do one, some the other; "

@@ -24,12 +24,6 @@ bool has_price(const std::string& system) {
   return found != prices.end() && found->second > 0;
 }
 
-const std::vector<const DeviceFamily*>& families() {
-  static const std::vector<const DeviceFamily*> all = {&neuron_family(), &gpu_family(),
-                                                       &cpu_family()};
-  return all;
-}
-
 void add_option(std::string& text, const char* name, const std::string& value) {
   if (value.empty()) return;
   const bool is_plain = value.find_first_of(" '\"<>*$&|;()") == std::string::npos;
@@ -41,7 +35,7 @@ void add_option(std::string& text, const char* name, const std::string& value) {
 std::vector<std::string> candidate_systems(const PlanRequest& request) {
   std::vector<std::string> systems;
   if (request.systems.empty()) {
-    for (const DeviceFamily* family : families()) {
+    for (const DeviceFamily* family : device_families()) {
       for (const std::string& system : family->systems()) {
         if (has_price(system)) systems.push_back(system);
       }

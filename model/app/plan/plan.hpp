@@ -17,7 +17,7 @@ namespace foretell {
 struct PlanRequest {
   ServeRequest service;
   std::vector<std::string> systems;  // none: all that have a price
-  std::vector<std::string> dtypes;   // none: bf16 and fp8
+  std::vector<std::string> dtypes;   // none: fp8, bf16, fp16
   std::string workers = "both";      // together, separate (prefill and decode), both
   double probability = 0.8;          // with which all promises are to be kept
 };

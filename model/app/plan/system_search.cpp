@@ -33,7 +33,9 @@ constexpr double kSlack = 1.25;         // of the bound that prunes
 constexpr double kGrowth = 1.35;        // of the number of instances, until it suffices
 constexpr double kSeveralTimes = 4;     // instances per request in flight: no queue left
 constexpr double kGrowing = 1.5;        // TTFT late in the load over that in its middle
-const std::vector<int> kSplits = {1, 2, 4, 8, 12, 16, 24, 32, 64};
+
+// Of these, systems refuse what they do not multiply in.
+const std::vector<std::string> kTypes = {"fp8", "bf16", "fp16"};
 
 struct Candidate {
   std::string dtype;
@@ -90,10 +92,9 @@ class SystemSearch {
 
   SystemPlan run() {
     plan_.system = system_;
-    const std::vector<std::string> dtypes =
-        request_.dtypes.empty() ? std::vector<std::string>{"fp8", "bf16"} : request_.dtypes;
+    const std::vector<std::string> dtypes = request_.dtypes.empty() ? kTypes : request_.dtypes;
     for (const std::string& dtype : dtypes) {
-      for (const int tp : kSplits) try_split(dtype, tp);
+      for (const int tp : splits_of(dtype)) try_split(dtype, tp);
     }
     if (request_.workers == "both") try_separate_like_best();
     std::sort(plan_.deployments.begin(), plan_.deployments.end(),
@@ -105,6 +106,18 @@ class SystemSearch {
   }
 
  private:
+  // Degrees of tensor parallelism of the network on this system; none when the type is refused.
+  std::vector<int> splits_of(const std::string& dtype) {
+    Candidate candidate{dtype, 1, 1, 0};
+    try {
+      const Request request = machine_request(candidate);
+      return family_of(system_).resolve(request)->place().degrees;
+    } catch (const UserError& error) {
+      reject(candidate, error.what());
+      return {};
+    }
+  }
+
   void try_split(const std::string& dtype, int tp) {
     Candidate candidate{dtype, tp, 1, 0};
     try {
