@@ -42,7 +42,7 @@ struct PlannedDeployment {
 // What was tried and cannot be taken.
 struct RejectedDeployment {
   std::string dtype;
-  std::int64_t tp = 0;
+  std::int64_t tp = 0;  // 0: the system refuses the type, or the network
   std::int64_t prefill_workers = 0;
   std::string reason;
   // The promise that comes nearest to being kept, as it could be kept, and how far the limit is

@@ -25,25 +25,44 @@ std::string headline(const PlannedDeployment& one) {
       plain_format(one.usd_per_million), plain_format(one.usd_per_hour, 4));
 }
 
-// Of a system that keeps no promise: the candidate that comes nearest, else what was said last.
+// Of a system that keeps no promise: the candidate that comes nearest, else the one that is split
+// furthest, of the first type that works there.
 const RejectedDeployment* nearest_of(const SystemPlan& plan) {
   const RejectedDeployment* best = nullptr;
+  const auto rank = [](const RejectedDeployment& one) {
+    return one.excess > 0 ? -one.excess : -1e9 + static_cast<double>(one.tp);
+  };
   for (const RejectedDeployment& one : plan.rejected) {
-    const bool is_better = best == nullptr ||
-                           (one.excess > 0 && (best->excess == 0 || one.excess < best->excess)) ||
-                           (one.excess == 0 && best->excess == 0);
-    if (is_better) best = &one;
+    if (best == nullptr || rank(one) > rank(*best)) best = &one;
   }
   return best;
 }
 
+// Those that break a promise one by one; those that do not run the network at all in two lines.
 std::string fallen_out(const PlanRecord& plan) {
   std::string text;
+  std::vector<std::string> no_type;
+  std::vector<std::string> no_room;
+  std::string example;
   for (const SystemPlan& system : plan.systems) {
     const RejectedDeployment* nearest = nearest_of(system);
     if (!system.deployments.empty() || nearest == nullptr) continue;
-    text += fmt::format("  {}: {} with tp {}: {}\n", system.system, nearest->dtype, nearest->tp,
-                        nearest->reason);
+    if (nearest->excess > 0) {
+      text += fmt::format("  {}: {} with tp {}: {}\n", system.system, nearest->dtype, nearest->tp,
+                          nearest->reason);
+    } else if (nearest->tp == 0) {
+      no_type.push_back(system.system);
+    } else {
+      no_room.push_back(system.system);
+      if (example.empty()) example = nearest->reason.substr(0, nearest->reason.find(';'));
+    }
+  }
+  if (!no_room.empty()) {
+    text += fmt::format("  {}: do not hold the network, for example: {}\n", join(no_room, ", "),
+                        example);
+  }
+  if (!no_type.empty()) {
+    text += fmt::format("  {}: multiply in none of the types\n", join(no_type, ", "));
   }
   return text;
 }

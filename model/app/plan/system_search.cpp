@@ -108,12 +108,11 @@ class SystemSearch {
  private:
   // Degrees of tensor parallelism of the network on this system; none when the type is refused.
   std::vector<int> splits_of(const std::string& dtype) {
-    Candidate candidate{dtype, 1, 1, 0};
     try {
-      const Request request = machine_request(candidate);
+      const Request request = machine_request({dtype, 1, 1, 0});
       return family_of(system_).resolve(request)->place().degrees;
     } catch (const UserError& error) {
-      reject(candidate, error.what());
+      reject({dtype, 0, 0, 0}, error.what());
       return {};
     }
   }
