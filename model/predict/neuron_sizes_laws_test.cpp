@@ -106,8 +106,9 @@ TEST(NeuronSizes, EveryNetworkKeepsItsMultiplicationsAndTheLimitsOfTheCore) {
       const NeuronCallResult result = run(graph, system);
       validate(result.program, limits_of(system.device));
       EXPECT_GT(result.metrics.device, Seconds(0));
-      if (sizes.rows == sizes.columns && sizes.rows <= 128)
+      if (sizes.rows == sizes.columns && sizes.rows <= 128) {
         EXPECT_NEAR(multiplications(result.program) / most, 1, 0.05);
+      }
     }
   }
 }
