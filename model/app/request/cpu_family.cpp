@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "hw/spec/cpu/cpu_catalog.hpp"
 #include "hw/spec/cpu/cpu_factors.hpp"
@@ -254,6 +255,14 @@ class CpuFamily : public DeviceFamily {
     CpuSimulation simulation(resolved);
     const Metrics metrics = simulation.run();
     facts.interval80 = interval_of(resolved, simulation.parts());
+    EnergyFacts energy;
+    energy.energy = load_device_energy({spec.device.id, "cpu"}, 0);
+    energy.devices = spec.sockets;
+    const double cores = static_cast<double>(spec.cores) / spec.sockets;
+    energy.setting = {1, std::min(energy.devices, std::ceil(resolved.request.cores / cores)),
+                      Watts(0)};
+    energy.host = load_host_power(spec.id, "cpu");
+    facts.energy = std::move(energy);
     return make_record(resolved, facts, metrics);
   }
 

@@ -34,6 +34,19 @@ std::optional<Interval> interval_of(const GpuOutcome& outcome) {
                   std::max(networks.high, outcome.interval80->second)};
 }
 
+EnergyFacts energy_of(const GpuRequest& resolved) {
+  const GpuSystemSpec& spec = resolved.system.spec;
+  const Request& request = resolved.request;
+  EnergyFacts facts;
+  facts.energy = load_gpu_energy(spec.device);
+  const double ranks = request.tp * std::max(1, request.attention_dp);
+  const Watts limit(resolved.power_limit > 0 ? resolved.power_limit : spec.device.power_watts);
+  facts.setting = {ranks, ranks * request.pp * request.dp, limit};
+  facts.host = load_host_power(spec.id, spec.interconnect);
+  facts.devices = spec.devices;
+  return facts;
+}
+
 class GpuFamily : public DeviceFamily {
  public:
   std::vector<std::string> systems() const override { return GpuCatalog().systems(); }
@@ -59,6 +72,7 @@ class GpuFamily : public DeviceFamily {
                       parameters_of(resolved, factors),
                       gpu_machine(resolved.system, resolved.precision.matmul_compute)};
     facts.interval80 = interval_of(outcome);
+    facts.energy = energy_of(resolved);
     return make_record(resolved, facts, outcome.metrics);
   }
 

@@ -5,6 +5,7 @@
 #include "model/base/errors.hpp"
 #include "model/predict/generation.hpp"
 #include "model/predict/gpu_call.hpp"
+#include "model/predict/limited_call.hpp"
 #include "model/system/kernel_trace.hpp"
 
 namespace foretell {
@@ -38,7 +39,9 @@ class Simulation {
     call.heads_share_keys = resolved_.heads_share_keys;
     call.exact = resolved_.request.exact;
     call.for_timeline = !resolved_.request.trace_file.empty();
-    GpuCallResult result = run_gpu_call(call);
+    const ClockLimits limits{Watts(resolved_.system.spec.device.power_watts),
+                             Watts(resolved_.power_limit), resolved_.clock_share};
+    GpuCallResult result = run_within(call, energy_, limits);
     parts_.insert(parts_.end(), result.parts.begin(), result.parts.end());
     for (std::string& note : result.notes) {
       const bool is_known = std::find(notes_.begin(), notes_.end(), note) != notes_.end();
@@ -100,6 +103,7 @@ class Simulation {
 
   const GpuRequest& resolved_;
   const GpuFactors& factors_;
+  DeviceEnergy energy_ = load_gpu_energy(resolved_.system.spec.device);
   std::vector<std::string>& notes_;
   std::vector<ChainPart> parts_;  // of all calls
   std::vector<KernelRun> timeline_;

@@ -1,6 +1,7 @@
 #include "model/app/request/make_record.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <foretell/version.hpp>
 
@@ -213,11 +214,24 @@ RunRecord unpredicted(const Request& request, const std::string& system) {
 
 RunRecord make_record(const ResolvedRequest& resolved, const Metrics& metrics) {
   const LoadedSystem& system = resolved.system;
-  return make_record(resolved,
-                     {system.spec.id, system.spec.device.id, system.factors_id,
-                      system.assumed_values, system.spec.price_usd_per_hour, system.parameters,
-                      neuron_machine(system, resolved.precision.matmul_compute)},
-                     metrics);
+  const NeuronDeviceSpec& device = system.spec.device;
+  SystemFacts facts{system.spec.id,
+                    device.id,
+                    system.factors_id,
+                    system.assumed_values,
+                    system.spec.price_usd_per_hour,
+                    system.parameters,
+                    neuron_machine(system, resolved.precision.matmul_compute)};
+  const Request& request = resolved.request;
+  const double ranks = std::max(1, request.tp);
+  const double cores = ranks * std::max(1, request.pp) * std::max(1, request.dp);
+  EnergyFacts energy;
+  energy.energy = load_device_energy({device.id, device.core.id, "neuron"}, 0);
+  energy.devices = system.spec.devices;
+  energy.setting = {ranks, std::min(energy.devices, std::ceil(cores / device.cores)), Watts(0)};
+  energy.host = load_host_power(system.spec.id, "neuron");
+  facts.energy = std::move(energy);
+  return make_record(resolved, facts, metrics);
 }
 
 RunRecord make_record(const ResolvedWorkload& resolved, const SystemFacts& facts,
@@ -243,6 +257,7 @@ RunRecord make_record(const ResolvedWorkload& resolved, const SystemFacts& facts
     record.resources.push_back(
         {resource.path, resource.busy, resource.stalled, resource.bytes.value()});
   }
+  if (facts.energy) set_energy(resolved, *facts.energy, metrics, record);
   check_record(record);
   return record;
 }
