@@ -32,6 +32,7 @@
 #include <string>
 #include <vector>
 
+#include "model/base/energy_work.hpp"
 #include "model/base/units.hpp"
 #include "model/program/instruction.hpp"
 #include "model/program/link_exchange.hpp"
@@ -63,6 +64,7 @@ struct Grid {
   LinkExchange exchange;
   UnitTimes busy;
   Bytes moved;
+  EnergyWork work;               // arithmetic; bytes are those above
   std::string unit;              // that it mainly uses: "tensor", "vector", "memory"
   std::int32_t op = -1;          // operator it belongs to, for attribution
   std::uint32_t first_wait = 0;  // into Program::waits

@@ -44,7 +44,10 @@ struct Scenario {
   std::string sdk;        // release of the compiler and runtime, "2.21.0"
   std::string l2;         // of GPUs: "warm", "rotate:5"
   std::string launch;     // of GPUs: "graph", "stream"
-  std::string clock;      // of GPUs: "burst", "sustained"
+  std::string clock;      // of GPUs: "burst", "sustained", "1500 MHz"
+  std::string power_limit;  // of GPUs: of a board, "500W"
+  double usd_per_kwh = 0;   // price of energy
+  double pue = 0;           // energy of the building / of the systems in it
   std::string shapes;     // how lengths vary: "dynamic", "buckets", "buckets:64,128"
   std::string phase;      // "forward", "train-step"; not stated: what the lengths say
   std::string optimizer;  // of a training step: "sgd", "momentum", "adam"
@@ -64,6 +67,8 @@ inline constexpr std::int64_t kMaxTokens = 10'000'000;
 inline constexpr std::int64_t kMaxPixels = 65'536;
 inline constexpr std::int64_t kMaxWays = 100'000;  // cores, copies and shards of one system
 inline constexpr std::int64_t kMaxDimension = 1'000'000'000;
+inline constexpr std::int64_t kMaxUsdPerKwh = 1000;
+inline constexpr std::int64_t kMaxPue = 100;
 inline constexpr std::int64_t kMaxTrips = 1'000'000;
 // Requests in flight: a number above 0, not necessarily whole (tables state averages).
 inline constexpr std::int64_t kMaxInFlight = 1'000'000;
@@ -302,10 +307,24 @@ inline std::vector<RequestField> request_field_rows() {
           .not_on("neuron", kAboutGpus)
           .not_on("cpu", kAboutGpus),
       F{&S::clock, "clock", "clock", "clock {}",
-        "of GPUs: 'burst', as long as the power limit lets it, or 'sustained' (default: burst)"}
-          .one_of({"burst", "sustained"})
+        "of GPUs: 'burst', as long as the power limit lets it, 'sustained', or at most a frequency, "
+        "1500MHz (default: burst)"}
+          .takes("CLOCK")
           .not_on("neuron", kAboutGpus)
           .not_on("cpu", kAboutGpus),
+      F{&S::power_limit, "power_limit", "power-limit", "power limit {}",
+        "of GPUs: watts of a board, 500W; the clock falls until it fits (default: the board's)"}
+          .takes("WATTS")
+          .not_on("neuron", kAboutGpus)
+          .not_on("cpu", kAboutGpus),
+      F{&S::usd_per_kwh, "usd_per_kwh", "usd-per-kwh", "{} USD per kWh",
+        "price of energy, for costs with energy"}
+          .range(0, kMaxUsdPerKwh)
+          .takes("USD"),
+      F{&S::pue, "pue", "pue", "PUE {}",
+        "energy of the building over that of its systems, 1 or more (default: 1)"}
+          .range(1, kMaxPue)
+          .takes("RATIO"),
       F{&S::shapes, "shapes", "shapes", "shapes {}",
         "how lengths that vary run: 'dynamic', or 'buckets', 'buckets:64,128,512': padded to the "
         "next bucket (default: buckets on NeuronCores, dynamic elsewhere)"}

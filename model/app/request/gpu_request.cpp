@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 
 #include "hw/spec/gpu/kernel_library.hpp"
+#include "model/app/request/energy_record.hpp"
 #include "model/app/request/refuse_option.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
+#include "model/config/unit_text.hpp"
 #include "model/mapping/gpu/gpu_precision.hpp"
 #include "model/predict/gemm_rows.hpp"
 #include "workloads/ir/routing.hpp"
@@ -122,6 +125,40 @@ void check_heads(const GpuRequest& resolved) {
       resolved.model.name, resolved.request.tp, heads, of_keys, fmt::join(degrees, ", ")));
 }
 
+// --clock as a frequency and --power-limit: no more than the device has, no less than it needs.
+void resolve_power(GpuRequest& resolved) {
+  const Request& request = resolved.request;
+  const GpuDeviceSpec& device = resolved.system.spec.device;
+  const PowerFacts facts = load_gpu_energy(device).facts;
+  constexpr double kMega = 1e6;
+  const bool is_word = request.clock.empty() || request.clock == "burst" || resolved.sustained_clock;
+  if (!is_word) {
+    const double boost = device.clock.boost.value();
+    double clock = 0;
+    try {
+      clock = parse_quantity<Hertz>(request.clock).value();
+    } catch (const UserError& error) {
+      throw UserError("clock: expected burst, sustained or a frequency such as 1500MHz: " +
+                      std::string(error.what()));
+    }
+    if (clock > boost || clock < boost * facts.lowest_clock) {
+      throw UserError(fmt::format("clock: {} runs at {:.0f} to {:.0f} MHz, not at {:.0f} MHz",
+                                  device.name, std::ceil(boost * facts.lowest_clock / kMega),
+                                  boost / kMega, clock / kMega));
+    }
+    resolved.clock_share = clock / boost;
+  }
+  if (request.power_limit.empty()) return;
+  resolved.power_limit = parse_watts("power-limit", request.power_limit);
+  const double least = std::ceil(facts.active_idle_watts / facts.limit_share);
+  if (resolved.power_limit < least || resolved.power_limit > device.power_watts) {
+    throw UserError(fmt::format(
+        "power-limit: {} takes {:.0f} to {:.0f} W, not {:.0f} W: it draws {:.0f} W with its clocks "
+        "up before any work",
+        device.name, least, device.power_watts, resolved.power_limit, facts.active_idle_watts));
+  }
+}
+
 // Overrides that this call is not computed from.
 void note_unread(const Request& request, GpuRequest& resolved) {
   const bool sustained = request.clock == "sustained";
@@ -187,6 +224,7 @@ GpuRequest resolve_gpu(const Request& request) {
   if (!request.kv_dtype.empty()) resolved.precision.kv_cache = kv_cache;
   if (request.launch == "stream") resolved.launch = LaunchKind::kStream;
   resolved.sustained_clock = request.clock == "sustained";
+  resolve_power(resolved);
   if (!request.l2.empty()) resolved.rotated_copies = parse_l2_choice(request.l2).copies;
   resolved.heads_share_keys = shares_keys(request);
   resolve_gpus(resolved);

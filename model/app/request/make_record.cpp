@@ -233,6 +233,7 @@ RunRecord make_record(const ResolvedWorkload& resolved, const SystemFacts& facts
     record.resources.push_back(
         {resource.path, resource.busy, resource.stalled, resource.bytes.value()});
   }
+  if (facts.energy) set_energy(resolved, *facts.energy, metrics, record);
   check_record(record);
   return record;
 }

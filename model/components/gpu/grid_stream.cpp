@@ -65,6 +65,13 @@ Ticks GridStream::transport(tlm_utils::simple_initiator_socket<GridStream>& sock
   return to_ticks(delay);
 }
 
+void GridStream::count(const Grid& grid, Ticks time, EnergyWork& work) {
+  work += grid.work;
+  work.dram += grid.dram_bytes;
+  work.l2 += grid.l2_bytes > grid.dram_bytes ? grid.l2_bytes : grid.dram_bytes;
+  work.busy += to_seconds(time);
+}
+
 void GridStream::end_of_blocks() { end_grid_after(now_ticks() - launched_); }
 
 void GridStream::end_grid_after(Ticks compute) {
@@ -80,6 +87,7 @@ void GridStream::finish() {
     counted->busy += grid().busy;
     counted->dram += grid().moved;
     counted->l2 += grid().l2_bytes;
+    count(grid(), now_ticks() - began(), counted->work);
   }
   end_entry();
 }

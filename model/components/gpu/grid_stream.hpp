@@ -29,6 +29,8 @@ class GridStream final : public InOrderStream {
   void end_of_blocks();  // SC_METHOD: the last thread block has ended
   void finish();         // SC_METHOD: the grid has ended
   void end_grid_after(Ticks compute);
+  // What an ended grid costs energy for.
+  static void count(const Grid& grid, Ticks time, EnergyWork& work);
   // When the last byte has passed, from now; the server takes bytes at its peak rate, so a grid
   // that reaches less of it occupies it longer.
   Ticks transport(tlm_utils::simple_initiator_socket<GridStream>& socket, Bytes bytes,

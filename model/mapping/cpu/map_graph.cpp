@@ -10,6 +10,7 @@
 #include "model/mapping/shared/convolution.hpp"
 #include "model/mapping/shared/data_of.hpp"
 #include "model/mapping/shared/fuse.hpp"
+#include "model/mapping/shared/operation_counts.hpp"
 #include "workloads/ir/operators/networks.hpp"
 #include "workloads/ir/routing.hpp"
 
@@ -72,6 +73,9 @@ class CpuMapper {
       op.engine = "cores";
       for (const OpId id : fused.ops) op.flops += graph_.flops(id);
       map(fused, op);
+      if (!op.loops.empty()) {
+        op.loops.back().work = operation_counts(graph_, fused, mapping_.precision);
+      }
       for (const TensorAccess& read : fused.reads) touch(read);
       for (const TensorAccess& write : fused.writes) touch(write);
       mapped_.push_back(std::move(op));

@@ -21,6 +21,7 @@
 #include "model/mapping/shared/convolution.hpp"
 #include "model/mapping/shared/data_of.hpp"
 #include "model/mapping/shared/fuse.hpp"
+#include "model/mapping/shared/operation_counts.hpp"
 #include "workloads/ir/routing.hpp"
 
 namespace foretell {
@@ -80,6 +81,9 @@ class GraphMapper {
       op.main = fused.main;
       for (const OpId id : fused.ops) op.flops += graph_.flops(id);
       map(fused, op);
+      if (!op.program.kernels.empty()) {
+        op.program.kernels.back().work = operation_counts(graph_, fused, mapping_.precision);
+      }
       for (const TensorAccess& read : fused.reads) touch(read);
       for (const TensorAccess& write : fused.writes) touch(write);
       mapped_.push_back(std::move(op));
