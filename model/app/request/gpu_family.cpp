@@ -105,7 +105,7 @@ class GpuDevice final : public ResolvedDevice {
     return rules;
   }
 
-  MemoryPlace place() const override { return place_of(spec()); }
+  MemoryPlace place() const override { return place_for(spec()); }
 
   std::vector<MemoryPlace> other_places() const override {
     std::vector<MemoryPlace> places;
@@ -113,11 +113,7 @@ class GpuDevice final : public ResolvedDevice {
     const GpuCatalog catalog;
     for (const std::string& id : catalog.systems()) {
       try {
-        MemoryPlace place = place_of(catalog.load(id, set).spec);
-        for (int ranks = 2; ranks <= std::min(place.devices, kMostRanks); ranks *= 2) {
-          if (resolved_.model.heads % ranks == 0) place.degrees.push_back(ranks);
-        }
-        places.push_back(std::move(place));
+        places.push_back(place_for(catalog.load(id, set).spec));
       } catch (const UserError&) {
         continue;  // an override that is not of this system
       }
@@ -128,6 +124,15 @@ class GpuDevice final : public ResolvedDevice {
   Seconds handover(Bytes bytes) const override { return handover_time(spec(), factors_, bytes); }
 
  private:
+  // With the groups that the heads of the network can be split over.
+  MemoryPlace place_for(const GpuSystemSpec& spec) const {
+    MemoryPlace place = place_of(spec);
+    for (int ranks = 2; ranks <= std::min(place.devices, kMostRanks); ranks *= 2) {
+      if (resolved_.model.heads % ranks == 0) place.degrees.push_back(ranks);
+    }
+    return place;
+  }
+
   const GpuSystemSpec& spec() const { return resolved_.system.spec; }
 
   GpuCall call_of(const Graph& graph) const {

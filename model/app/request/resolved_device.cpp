@@ -23,11 +23,11 @@ PipelinePass run_pass(ResolvedDevice& device, const Pass& pass) {
       [&](const Graph& graph) { return device.call(graph, pass.phase); });
 }
 
-Metrics generate(ResolvedDevice& device) {
+Generation generation_of(ResolvedDevice& device) {
   const Request& request = device.workload().request;
   Generation generation;
-  generation.prefill = [&] { return run_pass(device, prefill_pass(device)); };
-  generation.decode = [&](std::int64_t kv_len) {
+  generation.prefill = [&device] { return run_pass(device, prefill_pass(device)); };
+  generation.decode = [&device](std::int64_t kv_len) {
     return run_pass(device, decode_pass(device, kv_len));
   };
   generation.stages = request.pp;
@@ -37,10 +37,12 @@ Metrics generate(ResolvedDevice& device) {
   generation.exact = request.exact;
   const bool by_bucket = device.compiles_lengths() && request.kv != "exact";
   if (by_bucket) {
-    generation.bucket = [&](std::int64_t positions) { return device.compiled_length(positions); };
+    generation.bucket = [&device](std::int64_t positions) {
+      return device.compiled_length(positions);
+    };
   }
   device.set_overheads(generation);
-  return run_generation(generation);
+  return generation;
 }
 
 // Positions that the median decode step sees.
@@ -100,11 +102,15 @@ Pass decode_pass(const ResolvedDevice& device, std::int64_t kv_len) {
   return pass;
 }
 
+Seconds decode_step(ResolvedDevice& device, std::int64_t positions) {
+  return run_decode_step(generation_of(device), positions);
+}
+
 Metrics simulate(ResolvedDevice& device) {
   const ResolvedWorkload& resolved = device.workload();
   const MemoryUse memory = check_memory(device);
   Metrics metrics = resolved.request.input_len > 0
-                        ? generate(device)
+                        ? run_generation(generation_of(device))
                         : device.call(build_resolved_graph(resolved), Phase::kForward);
   metrics.memory = memory;
   metrics.memory_capacity = device.place().capacity;

@@ -86,6 +86,10 @@ class ResolvedDevice {
 Pass prefill_pass(const ResolvedDevice& device);
 Pass decode_pass(const ResolvedDevice& device, std::int64_t kv_len);
 
+// One decode step of the request's batch with this many positions in the cache, as its generation
+// would see it. The memory is not checked, the prefill not executed.
+Seconds decode_step(ResolvedDevice& device, std::int64_t positions);
+
 // Executes a call of the request in the SystemC model, with its timeline where one is asked for.
 // UserError when it cannot be mapped or does not fit the memory.
 Metrics simulate(ResolvedDevice& device);
