@@ -19,15 +19,19 @@
 namespace foretell {
 namespace {
 
+const KernelLibrary& library_of(const Request& request) {
+  return kernel_libraries().of_networks(std::string(trim(request.library)));
+}
+
 void check_release(const Request& request) {
-  const KernelLibrary& library = kernel_libraries().of_networks("");
-  const std::string release(trim(request.sdk));
+  const KernelLibrary& library = library_of(request);
+  const std::string release(trim(request.library_release));
   if (release.empty()) return;
+  const std::string given = fmt::format("{}: --library-release '{}': ", request.system, release);
   if (library.first_release.empty()) {
     throw UserError(
-        fmt::format("{}: --sdk '{}': of {} no difference between releases is known for networks; "
-                    "leave it out",
-                    request.system, release, library.name));
+        fmt::format("{}of {} no difference between releases is known for networks; leave it out",
+                    given, library.name));
   }
   const bool is_last =
       release == library.last_release || starts_with(release, library.last_release + ".");
@@ -35,16 +39,14 @@ void check_release(const Request& request) {
   const bool known = is_number && compare_releases(release, library.first_release) >= 0 &&
                      (is_last || compare_releases(release, library.last_release) < 0);
   if (known) return;
-  throw UserError(fmt::format(
-      "{}: --sdk '{}': for GPUs it is a release of {}, {} to {}; leave it out for the "
-      "newest",
-      request.system, release, library.name, library.first_release, library.last_release));
+  throw UserError(fmt::format("{}{} has releases {} to {}; leave it out for the newest", given,
+                              library.name, library.first_release, library.last_release));
 }
 
 // Whether kernels for tokens read the cache once for all query heads that share it.
 bool shares_keys(const Request& request) {
-  const KernelLibrary& library = kernel_libraries().of_networks("");
-  const std::string release(trim(request.sdk));
+  const KernelLibrary& library = library_of(request);
+  const std::string release(trim(request.library_release));
   return release.empty() || library.one_head.empty() ||
          compare_releases(release, library.one_head_until) >= 0;
 }
@@ -52,8 +54,8 @@ bool shares_keys(const Request& request) {
 void check_gpu_options(const Request& request) {
   refuse_option(request, request.pp > 1 && !request.trace_file.empty(), "--trace",
                 "shows one GPU, not the stages of a pipeline; leave it or --pp out");
-  check_release(request);
   refuse_fields(request, "gpu");
+  check_release(request);
 }
 
 // A name, or a file with one load per line.
@@ -201,7 +203,8 @@ void note_unread(const Request& request, GpuRequest& resolved) {
 }  // namespace
 
 GpuFactors factors_of(const GpuRequest& resolved) {
-  return GpuFactors(resolved.system.spec.device, resolved.request.factors, resolved.factors_set);
+  return GpuFactors(resolved.system.spec.device, resolved.request.factors, resolved.factors_set,
+                    std::string(trim(resolved.request.library)));
 }
 
 GpuRequest resolve_gpu(const Request& request) {
