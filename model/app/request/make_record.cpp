@@ -88,7 +88,7 @@ class Intervals {
   Intervals(const ResolvedWorkload& resolved, const SystemFacts& facts,
             std::vector<std::string>& notes)
       : device_(facts.factors == "none" ? "published facts alone" : facts.device),
-        family_(interval_family(resolved.model.family)),
+        family_(interval_family(resolved.model)),
         matmul_(to_string(resolved.precision.matmul_compute)),
         own_(facts.interval80),
         widened_(changes_hardware(resolved.request.set)),
