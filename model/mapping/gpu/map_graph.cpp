@@ -14,6 +14,7 @@
 #include "model/mapping/gpu/attention_kernels.hpp"
 #include "model/mapping/gpu/collective_kernels.hpp"
 #include "model/mapping/gpu/convolution_kernels.hpp"
+#include "model/mapping/gpu/layer_kernels.hpp"
 #include "model/mapping/gpu/network_kernels.hpp"
 #include "model/mapping/gpu/pass_kernels.hpp"
 #include "model/mapping/gpu/product_kernels.hpp"
@@ -57,6 +58,7 @@ class GpuMapper final : public FusedWalk<MappedOp> {
         passes_(mapping.system.device, mapping.factors, products_.timing(pass_type_)),
         collectives_(mapping.system, mapping.factors,
                      products_.timing(pass_type_).factors().launch),
+        layers_(mapping.system.device, mapping.factors, between_calls_),
         l2_(mapping.system.device.l2.capacity * products_.timing(pass_type_).factors().l2_share,
             between_calls_) {
     find_narrowed();
@@ -284,10 +286,16 @@ class GpuMapper final : public FusedWalk<MappedOp> {
           element_count(graph_.tensor(main.outputs.front()).shape) / (product.batch * product.n);
       product.copies = copies_between(right.bytes());
     }
+    const bool of_head = right.kind == TensorKind::kWeight && is_wide(right.dtype);
+    if (of_head && layers_.add_latent_product(product.m, product.batch, product.n, product.k, op)) {
+      return;
+    }
     product.type = pass_type_;
     product.dram = dram_of(fused);
     products_.add(product, op);
   }
+
+  static bool is_wide(DType type) { return !(size_of(type) < Bytes(2)); }
 
   void attention(const FusedOp& fused, MappedOp& op) override {
     const GemmType& products = products_.type(pass_type_);
@@ -300,6 +308,7 @@ class GpuMapper final : public FusedWalk<MappedOp> {
       type.query_bytes = 1;
     }
     type.key_bytes = std::min(type.query_bytes, size_of(key.dtype).value());
+    if (layers_.add_latent(fused.attention, type.key_bytes, op)) return;
     lower_latent_attention(attention_, fused.attention, type, dram_of(fused), op);
   }
 
@@ -314,6 +323,9 @@ class GpuMapper final : public FusedWalk<MappedOp> {
     layer.weights = first.bytes() + second.bytes();
     layer.missing = l2_.missing(main.inputs[3], first.bytes());
     layer.copies = copies_between(layer.weights);
+    const DType policy = mapping_.precision.matmul_compute;
+    const DType compute = size_of(first.dtype) > size_of(policy) ? first.dtype : policy;
+    if (layers_.add_experts(layer.shape, compute, first.dtype, op)) return;
     lower_experts(products_, passes_, layer, op);
   }
 
@@ -324,7 +336,7 @@ class GpuMapper final : public FusedWalk<MappedOp> {
     work.element_bytes = size_of(graph_.tensor(main.inputs[2]).dtype).value();
     work.moved = bytes_of(fused.reads) + written(fused);
     work.dram = dram_of(fused);
-    lower_state_space(products_, passes_, work, op);
+    if (!layers_.add_scan(work, op)) lower_state_space(products_, passes_, work, op);
   }
 
   // Scores of a few narrow heads, and the choice among them.
@@ -369,6 +381,7 @@ class GpuMapper final : public FusedWalk<MappedOp> {
 
   void collective(const FusedOp& fused, MappedOp& op) override {
     const Op& main = graph_.op(fused.main);
+    if (main.kind == "ExpertExchange" && expert_exchange(main, op)) return;
     GpuCollectiveShape shape;
     shape.op = collective_of(main.kind);
     shape.ranks = static_cast<int>(std::get<std::int64_t>(main.attributes.at("ranks")));
@@ -381,6 +394,27 @@ class GpuMapper final : public FusedWalk<MappedOp> {
     collectives_.add(main.kind, shape, op);
   }
 
+  // Choices and their weights travel with the tokens.
+  bool expert_exchange(const Op& main, MappedOp& op) {
+    if (mapping_.system.interconnect != "nvlink") return false;
+    const bool out = std::get<std::string>(main.attributes.at("direction")) == "dispatch";
+    const Shape& own = graph_.tensor(out ? main.inputs.front() : main.outputs.front()).shape;
+    LayerKernels::Exchanged exchange;
+    exchange.direction = std::get<std::string>(main.attributes.at("direction"));
+    exchange.ranks = std::get<std::int64_t>(main.attributes.at("ranks"));
+    exchange.top_k = std::get<std::int64_t>(main.attributes.at("top_k"));
+    exchange.experts = std::get<std::int64_t>(main.attributes.at("experts"));
+    exchange.hidden = own.back();
+    exchange.tokens = element_count(own) / own.back();
+    const bool with_tokens = out && own.back() <= exchange.top_k;
+    if (!layers_.add_exchange(exchange, op)) return false;
+    if (with_tokens) {
+      op.program.kernels.back() = Grid{};
+      op.program.kernels.back().name = "sent with the tokens";
+    }
+    return true;
+  }
+
   const GpuMapping& mapping_;
   ProductKernels products_;
   Bytes between_calls_;
@@ -389,6 +423,7 @@ class GpuMapper final : public FusedWalk<MappedOp> {
   AttentionKernels attention_;
   PassKernels passes_;
   CollectiveKernels collectives_;
+  LayerKernels layers_;
   CacheResidency l2_;
   struct Narrowed {
     double share = 1;    // of the bytes of its own type
