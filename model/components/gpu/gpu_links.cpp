@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "model/base/errors.hpp"
+#include "model/components/shared/memory_access.hpp"
 
 namespace foretell {
 namespace {
@@ -72,16 +73,13 @@ void GpuLinks::begin_round() {
   leaving_ = static_cast<std::size_t>(round().peers);
   sc_core::sc_time ready = to_sc_time(to_ticks(round().latency));
   if (round().local > Bytes(0)) {
-    double left = at_peak(round().local, round().local_rate, l2_peak_);
-    tlm::tlm_generic_payload payload;
-    payload.set_command(tlm::TLM_READ_COMMAND);
-    while (left > 0) {
-      const double piece = std::min(left, kMaxMessage);
-      payload.set_data_length(static_cast<unsigned>(piece));
-      ready = to_sc_time(to_ticks(round().latency));
-      l2->b_transport(payload, ready);
-      left -= piece;
-    }
+    MemoryAccess access;
+    access.bytes = std::max<std::uint64_t>(1, whole_bytes(round().local));
+    access.occupied = at_peak(round().local, round().local_rate, l2_peak_);
+    const Speaker speaker{
+        [this] { return "round " + std::to_string(round_) + " of a collective"; }};
+    ready = to_sc_time(
+        pass_memory(*l2.operator->(), l2.name(), access, to_ticks(round().latency), speaker));
   }
   send_due_.notify(ready);
 }

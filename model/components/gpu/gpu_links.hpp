@@ -19,8 +19,7 @@
 
 #include "model/base/units.hpp"
 #include "model/components/neuron/collective_network.hpp"
-#include "model/components/shared/fair_memory.hpp"
-#include "model/components/shared/hbm.hpp"
+#include "model/components/shared/memory_server.hpp"
 #include "model/components/shared/ticks.hpp"
 #include "model/program/link_exchange.hpp"
 
@@ -43,7 +42,7 @@ class GpuLinks : public sc_core::sc_module {
   // Counts an exchange that is known from one like it and not executed again.
   void count(const LinkExchange& exchange);
 
-  FairMemory& incoming() { return in_; }  // for others to bind to
+  MemoryServer& incoming() { return in_; }  // for others to bind to
   std::uint64_t sent_bytes() const { return sent_; }
   std::uint64_t received_bytes() const { return received_; }
 
@@ -67,8 +66,8 @@ class GpuLinks : public sc_core::sc_module {
 
   BytesPerSecond link_peak_;
   BytesPerSecond l2_peak_;
-  FairMemory out_;
-  FairMemory in_;
+  MemoryServer out_;
+  MemoryServer in_;
   tlm_utils::multi_passthrough_initiator_socket<GpuLinks> links_;  // own out, then everybody's in
   std::vector<GpuLinks*> node_;
   int rank_ = 0;

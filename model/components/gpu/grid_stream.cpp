@@ -4,10 +4,16 @@
 #include <cmath>
 
 #include "model/base/errors.hpp"
-#include "model/components/shared/payload_limit.hpp"
+#include "model/components/shared/memory_access.hpp"
 #include "model/timing/gpu/soft_limits.hpp"
 
 namespace foretell {
+namespace {
+
+// Of a memory that does not say how large it is; what is asked of it lies within.
+constexpr std::uint64_t kAddressSpan = std::uint64_t{1} << 33U;
+
+}  // namespace
 
 GridStream::GridStream(const sc_core::sc_module_name& name, std::size_t stream,
                        ProgramShared& shared, SmPool& sms, BytesPerSecond dram_rate,
@@ -50,19 +56,15 @@ Ticks GridStream::transport(tlm_utils::simple_initiator_socket<GridStream>& sock
                             BytesPerSecond rate, BytesPerSecond peak) {
   if (!(bytes > Bytes(0))) return 0;
   FORETELL_CHECK(rate > BytesPerSecond(0), "bytes without a rate");
-  sc_core::sc_time delay = to_sc_time(to_ticks(grid().memory_latency));
-  double left = std::max(1.0, std::round(bytes.value() * (peak / rate)));
-  tlm::tlm_generic_payload payload;
-  payload.set_command(tlm::TLM_READ_COMMAND);
-  while (left > 0) {
-    const double piece = std::min(left, kMaxPayload);
-    payload.set_data_length(static_cast<unsigned>(piece));
-    sc_core::sc_time until = to_sc_time(to_ticks(grid().memory_latency));
-    socket->b_transport(payload, until);
-    delay = until;
-    left -= piece;
-  }
-  return to_ticks(delay);
+  MemoryAccess access;
+  access.bytes =
+      std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(bytes.value())));
+  access.address = next_address_;
+  next_address_ = (next_address_ + access.bytes) % kAddressSpan;
+  access.occupied = std::max(1.0, std::round(bytes.value() * (peak / rate)));
+  const Speaker speaker{[this] { return shared().program.place(stream(), position()); }};
+  return pass_memory(*socket.operator->(), socket.name(), access, to_ticks(grid().memory_latency),
+                     speaker);
 }
 
 void GridStream::end_of_blocks() { end_grid_after(now_ticks() - launched_); }

@@ -29,8 +29,8 @@ class GridStream final : public InOrderStream {
   void end_of_blocks();  // SC_METHOD: the last thread block has ended
   void finish();         // SC_METHOD: the grid has ended
   void end_grid_after(Ticks compute);
-  // When the last byte has passed, from now; the server takes bytes at its peak rate, so a grid
-  // that reaches less of it occupies it longer.
+  // When the last byte has passed, from now; a grid that reaches less than the peak of the memory
+  // occupies it longer.
   Ticks transport(tlm_utils::simple_initiator_socket<GridStream>& socket, Bytes bytes,
                   BytesPerSecond rate, BytesPerSecond peak);
   const Grid& grid() const { return queue_[position()]; }
@@ -39,8 +39,9 @@ class GridStream final : public InOrderStream {
   SmPool& sms_;
   BytesPerSecond dram_peak_;
   BytesPerSecond l2_peak_;
-  Ticks launched_ = 0;  // of the grid at hand
-  Ticks memory_ = 0;    // of the grid at hand, from launched_ to its last byte
+  std::uint64_t next_address_ = 0;  // of the next operand
+  Ticks launched_ = 0;              // of the grid at hand
+  Ticks memory_ = 0;                // of the grid at hand, from launched_ to its last byte
   sc_core::sc_event launch_over_;
   sc_core::sc_event grid_over_;
 };
