@@ -18,7 +18,7 @@ std::size_t streams_of(const Program& program, StreamKind kind) {
                     [kind](const Stream& stream) { return stream.kind() == kind; }));
 }
 
-// Two of them would share thread blocks, cores or links, which modules do not model yet.
+// Two of them would share cores or the order of collectives, which modules do not model yet.
 void require_one_stream(const Program& program, StreamKind kind) {
   const std::size_t count = streams_of(program, kind);
   if (count <= 1) return;
@@ -146,7 +146,6 @@ Execution run_on_machine(const Program& program,
 
 Execution simulate(const GpuMachine& machine, const Program& program) {
   validate(program, {});
-  require_one_stream(program, StreamKind::kGrids);
   require_one_stream(program, StreamKind::kCollectives);
   return run_on_machine(program,
                         [&] { return std::make_unique<GpuMachineModel>(machine, program); });

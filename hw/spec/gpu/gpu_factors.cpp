@@ -127,8 +127,12 @@ GpuFactors::GpuFactors(const GpuDeviceSpec& device, const std::string& which,
                     "calib/factors/gpu/gemm");
   }
   folder_ = folder.string();
-  id_ = "gpu@" + hash_of_folders({folder, attention_factors_folder(), collective_factors_folder(),
-                                  operator_factors_folder()});
+  std::vector<fs::path> folders = {folder, attention_factors_folder(), collective_factors_folder(),
+                                   operator_factors_folder()};
+  for (const char* kind : {"experts", "mla", "mla_products", "state_space", "expert_exchange"}) {
+    folders.push_back(default_catalog_paths().factors / "gpu" / kind);
+  }
+  id_ = "gpu@" + hash_of_folders(folders);
   collectives_ = choose_collectives(device, library_);
 }
 

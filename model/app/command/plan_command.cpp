@@ -1,5 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <foretell/version.hpp>
+#include <fmt/format.h>
+
 #include <memory>
 #include <set>
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "hw/spec/cpu/cpu_catalog.hpp"
 #include "hw/spec/cpu/cpu_factors.hpp"
@@ -107,6 +108,7 @@ class CpuDevice final : public ResolvedDevice {
     SystemFacts facts = facts_of(resolved_.system, resolved_.factors);
     facts.machine = machine_of(resolved_);
     facts.interval80 = interval();
+    facts.energy = energy();
     return facts;
   }
 
@@ -155,6 +157,18 @@ class CpuDevice final : public ResolvedDevice {
   }
 
  private:
+  EnergyFacts energy() const {
+    const CpuSystemSpec& spec = resolved_.system.spec;
+    EnergyFacts energy;
+    energy.energy = load_device_energy({spec.device.id, "cpu"}, 0);
+    energy.devices = spec.sockets;
+    const double cores = static_cast<double>(spec.cores) / spec.sockets;
+    energy.setting = {1, std::min(energy.devices, std::ceil(resolved_.request.cores / cores)),
+                      Watts(0)};
+    energy.host = load_host_power(spec.id, "cpu");
+    return energy;
+  }
+
   CpuCall call_of(const Graph& graph) const {
     CpuCall call{graph, resolved_.precision, system_, resolved_.factors.factors};
     call.threads = system_.cores;
@@ -217,6 +231,7 @@ class CpuFamily final : public DeviceFamily {
   }
 
   std::vector<ImprovedPart> improved_parts(const Request& request) const override {
+    if (request.workload.empty()) return {};  // loops written by hand state their times
     const CpuRequest resolved = resolve_cpu(request);
     const std::string type(to_string(resolved.precision.matmul_compute));
     return {{"device.flops_per_cycle." + type, "products of " + type + " per cycle", 2},

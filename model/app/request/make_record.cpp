@@ -88,7 +88,7 @@ class Intervals {
   Intervals(const ResolvedWorkload& resolved, const SystemFacts& facts,
             std::vector<std::string>& notes)
       : device_(facts.factors == "none" ? "published facts alone" : facts.device),
-        family_(interval_family(resolved.model.family)),
+        family_(interval_family(resolved.model)),
         matmul_(to_string(resolved.precision.matmul_compute)),
         own_(facts.interval80),
         widened_(changes_hardware(resolved.request.set)),
@@ -233,6 +233,7 @@ RunRecord make_record(const ResolvedWorkload& resolved, const SystemFacts& facts
     record.resources.push_back(
         {resource.path, resource.busy, resource.stalled, resource.bytes.value()});
   }
+  if (facts.energy) set_energy(resolved, *facts.energy, metrics, record);
   check_record(record);
   return record;
 }

@@ -79,6 +79,7 @@ class NeuronDevice final : public ResolvedDevice {
   SystemFacts facts() const override {
     SystemFacts facts = facts_of(resolved_.system);
     facts.machine = neuron_machine(resolved_.system, resolved_.precision.matmul_compute);
+    facts.energy = energy();
     return facts;
   }
 
@@ -167,6 +168,20 @@ class NeuronDevice final : public ResolvedDevice {
   Seconds handover(Bytes bytes) const override { return handover_time(spec(), factors(), bytes); }
 
  private:
+  EnergyFacts energy() const {
+    const NeuronSystemSpec& spec = resolved_.system.spec;
+    const Request& request = resolved_.request;
+    const double ranks = std::max(1, request.tp);
+    const double cores = ranks * std::max(1, request.pp) * std::max(1, request.dp);
+    EnergyFacts energy;
+    energy.energy = load_device_energy({spec.device.id, spec.device.core.id, "neuron"}, 0);
+    energy.devices = spec.devices;
+    energy.setting = {ranks, std::min(energy.devices, std::ceil(cores / spec.device.cores)),
+                      Watts(0)};
+    energy.host = load_host_power(spec.id, "neuron");
+    return energy;
+  }
+
   const Request& request() const { return resolved_.request; }
   const NeuronSystemSpec& spec() const { return resolved_.system.spec; }
   const NeuronFactors& factors() const { return resolved_.system.factors; }

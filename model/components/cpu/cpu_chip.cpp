@@ -235,6 +235,9 @@ void LoopStream::finish() {
   if (OperatorActivity* const counted = activity()) {
     counted->busy += busy_of(loop());
     counted->dram += dram_of(loop());
+    counted->work += loop().work;
+    counted->work.dram += dram_of(loop());
+    counted->work.busy += to_seconds(now_ticks() - began()) * loop().threads;
   }
   end_entry();
 }

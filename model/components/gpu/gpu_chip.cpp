@@ -32,7 +32,7 @@ GpuChip::GpuChip(const sc_core::sc_module_name& name, const GpuDeviceSpec& spec,
       l2_("l2", l2_server_),
       sms_("sms", spec.sms, exact) {
   if (link_peak > BytesPerSecond(0)) {
-    links_ = std::make_unique<GpuLinks>("links", link_peak, l2_server_.bandwidth);
+    links_ = std::make_unique<GpuLinks>("links", link_peak, l2_server_.bandwidth, sms_);
     links_->l2.bind(l2_.socket);
   }
   attach_modules(*this);
@@ -69,6 +69,9 @@ void GpuChip::add_activity(const std::string& prefix, std::vector<ModuleActivity
   add("vector", WorkUnit::kVectorPipe, Bytes(0));
   add("l2", WorkUnit::kL2, l2);
   add("dram", WorkUnit::kDram, dram);
+  if (sms_.shared() > Seconds(0)) {
+    modules.push_back({prefix + "sms", sms_.served(GridResource::kSms), sms_.stalled(), 0});
+  }
   add("launch", WorkUnit::kLaunch, Bytes(0));
   add("link", WorkUnit::kLink, link);
 }

@@ -102,6 +102,12 @@ void DmaEngines::begin(RingState& ring) {
       for (const std::size_t e : chosen_) engine_free_[e] = std::max(engine_free_[e], end);
     }
   }
+  if (transfer.op >= 0) {
+    EnergyWork& work = shared_.execution.operators[static_cast<std::size_t>(transfer.op)].work;
+    const Bytes bytes(static_cast<double>(transfer.bytes()));
+    if (transfer.direction != TransferDirection::kOnChip) work.dram += bytes;
+    work.sram += bytes;
+  }
   end = std::max(end, ring.last_end);  // a ring completes in order
   ring.last_end = end;
   EntryTimes& execution = times(ring.index)[index];

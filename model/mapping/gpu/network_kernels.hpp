@@ -1,8 +1,8 @@
 // Operators of today's language models (workloads/ir/operators/networks.hpp) as kernels of a GPU,
 // one function each: experts, latent attention, recurrences, and what ranks send each other.
 //
-// They are put together from products, passes and attention; factors fitted to tables of such
-// kernels belong into these functions.
+// They are put together from products, passes and attention where layer_kernels.hpp knows no
+// measured kernel.
 #pragma once
 
 #include <cstdint>

@@ -80,13 +80,27 @@ Grid token_kernel(const LayerCall& call, const LatentShape& shape) {
   add_ctas(kernel, static_cast<std::int64_t>(blocks * parts),
            Seconds(start + std::ceil(stages / parts) * step));
   const double cache = batch * keys * (kLatent + kRotated) * shape.cache_bytes;
-  call.set_memory(kernel, call.missing(cache) * cache +
+  call.set_memory(kernel, call.missing_since_call(cache) * cache +
                               batch * heads * (2 * kLatent + kRotated) * kElementBytes);
   if (parts > 1) kernel.tail = Seconds(call.seconds(call.factors().split));
   return kernel;
 }
 
 }  // namespace
+
+bool is_latent_head(std::int64_t key_width, std::int64_t value_width) {
+  return static_cast<double>(key_width) == kLatent + kRotated &&
+         static_cast<double>(value_width) == kLatent;
+}
+
+bool is_expanded_head(std::int64_t key_width, std::int64_t value_width) {
+  return static_cast<double>(key_width) == kQueryWidth &&
+         static_cast<double>(value_width) == kValueWidth;
+}
+
+bool is_absorbed_product(std::int64_t k, std::int64_t n) {
+  return static_cast<double>(k) == kValueWidth && static_cast<double>(n) == kLatent;
+}
 
 GpuProgram latent_kernels(const LayerCall& call, const LatentShape& shape) {
   const auto batch = static_cast<double>(shape.batch);

@@ -19,6 +19,12 @@ struct LatentShape {
   double cache_bytes = 2;    // per element of a latent
 };
 
+// Whether heads have the widths that these kernels are made for: of latents, of prompts that are
+// multiplied out, and of the product that brings queries into the latent.
+bool is_latent_head(std::int64_t key_width, std::int64_t value_width);
+bool is_expanded_head(std::int64_t key_width, std::int64_t value_width);
+bool is_absorbed_product(std::int64_t k, std::int64_t n);
+
 GpuProgram latent_kernels(const LayerCall& call, const LatentShape& shape);
 
 struct LatentProductShape {

@@ -20,14 +20,15 @@ struct TileChoice {
 }  // namespace
 
 LayerCall::LayerCall(const GpuDeviceSpec& device, const LayerKernelFacts& facts,
-                     const LayerType& type, const LayerKernelFactors& factors)
+                     const LayerType& type, const LayerKernelFactors& factors, Bytes between)
     : device_(device),
       facts_(facts),
       type_(type),
       factors_(factors),
       clock_(device.clock.boost.value()),
       sms_(device.sms),
-      sm_rate_(factors.mma_efficiency * dense_rate(device, type.rate).value() / device.sms) {}
+      sm_rate_(factors.mma_efficiency * dense_rate(device, type.rate).value() / device.sms),
+      between_(between.value()) {}
 
 double LayerCall::missing(double bytes) const {
   const double capacity = factors_.l2_share * device_.l2.capacity.value();
@@ -71,8 +72,8 @@ Grid LayerCall::grouped_product(const std::vector<Groups>& groups, double n, dou
   Grid kernel;
   kernel.name = "grouped product";
   add_ctas(kernel, static_cast<std::int64_t>(best.blocks), Seconds(best.block));
-  set_memory(kernel,
-             missing(weights) * weights + rows * (k * type_.activation_bytes + n * kResultBytes));
+  set_memory(kernel, missing_since_call(weights) * weights +
+                         rows * (k * type_.activation_bytes + n * kResultBytes));
   return kernel;
 }
 

@@ -17,8 +17,9 @@ namespace foretell {
 class LayerCall {
  public:
   // UserError when the chip has no pipe for the type.
+  // `between`: bytes that others touch between two calls, 0 where it is called in a loop.
   LayerCall(const GpuDeviceSpec& device, const LayerKernelFacts& facts, const LayerType& type,
-            const LayerKernelFactors& factors);
+            const LayerKernelFactors& factors, Bytes between = Bytes(0));
 
   // Groups of equal products, each with weights of its own.
   struct Groups {
@@ -39,8 +40,10 @@ class LayerCall {
   double sms() const { return sms_; }
   double sm_rate() const { return sm_rate_; }  // FLOP/s of an SM that loops reach
   void set_memory(Grid& kernel, double dram) const;
-  // Share of `bytes` that has left L2 since the call before.
+  // Share of `bytes` that has left L2: of what the kernel before wrote, and of weights, caches and
+  // states that the call before used.
   double missing(double bytes) const;
+  double missing_since_call(double bytes) const { return missing(bytes + between_); }
 
   const GpuDeviceSpec& device() const { return device_; }
   const LayerKernelFacts& facts() const { return facts_; }
@@ -55,6 +58,7 @@ class LayerCall {
   double clock_;
   double sms_;
   double sm_rate_;
+  double between_;  // bytes
 };
 
 }  // namespace foretell

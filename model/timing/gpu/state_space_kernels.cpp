@@ -40,7 +40,7 @@ Grid state_update(const LayerCall& call, const StateSpaceShape& shape) {
       call.seconds(call.factors().prologue) + kBlockValues * static_cast<double>(shape.state_dim) /
                                                   kUpdates * call.seconds(call.factors().score);
   add_ctas(kernel, static_cast<std::int64_t>(blocks), Seconds(each));
-  call.set_memory(kernel, call.missing(bytes) * bytes);
+  call.set_memory(kernel, call.missing_since_call(bytes) * bytes);
   return kernel;
 }
 

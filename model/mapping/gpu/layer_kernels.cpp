@@ -1,0 +1,257 @@
+#include "model/mapping/gpu/layer_kernels.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "hw/spec/gpu/gpu_catalog.hpp"
+#include "hw/spec/gpu/layer_kernel_choice.hpp"
+#include "hw/spec/shared/catalog.hpp"
+#include "hw/spec/shared/kernel_factors_file.hpp"
+#include "model/mapping/gpu/network_kernels.hpp"
+#include "model/timing/gpu/cta_schedule.hpp"
+#include "model/timing/gpu/exchange_kernels.hpp"
+#include "model/timing/gpu/experts_kernels.hpp"
+#include "model/timing/gpu/state_space_kernels.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr std::int64_t kFewQueries = 16;  // that kernels for tokens take at a time
+
+const LayerKernelChoice& layer_choice() {
+  static const LayerKernelChoice kChoice;
+  return kChoice;
+}
+
+const LayerKernelLibrary& layer_facts() {
+  static const LayerKernelLibrary kFacts;
+  return kFacts;
+}
+
+const KernelFactorsLibrary& layer_factors(const std::string& kind) {
+  static std::map<std::string, KernelFactorsLibrary> libraries;
+  const auto known = libraries.find(kind);
+  if (known != libraries.end()) return known->second;
+  const auto folder = default_catalog_paths().factors / "gpu" / kind;
+  return libraries.emplace(kind, KernelFactorsLibrary(folder)).first->second;
+}
+
+ExpertLoad load_of(const ExpertShape& shape) {
+  std::map<std::int64_t, double> counts;
+  for (const std::int64_t rows : shape.rows) {
+    if (rows > 0) ++counts[rows];
+  }
+  ExpertLoad load;
+  for (const auto& [rows, count] : counts) load.push_back({static_cast<double>(rows), count});
+  return load;
+}
+
+// What each part of the chip would take alone.
+void note_busy(const GpuDeviceSpec& device, Grid& kernel) {
+  kernel.moved = kernel.dram_bytes;
+  kernel.busy[WorkUnit::kLaunch] = kernel.launch + kernel.memory_latency;
+  if (kernel.dram_bytes > Bytes(0)) {
+    kernel.busy[WorkUnit::kDram] = kernel.dram_bytes / kernel.dram_rate;
+  }
+  if (kernel.l2_bytes > Bytes(0)) kernel.busy[WorkUnit::kL2] = kernel.l2_bytes / kernel.l2_rate;
+  kernel.busy[WorkUnit::kReduction] = kernel.tail;
+  Seconds blocks;
+  for (const CtaRun& run : kernel.ctas) blocks += static_cast<double>(run.count) * run.duration;
+  const auto slots = static_cast<double>(device.sms) * kernel.ctas_per_sm;
+  kernel.busy[WorkUnit::kPipelineLatency] = blocks / slots;
+}
+
+}  // namespace
+
+std::optional<LayerKernels::Chosen> LayerKernels::find(const Wanted& wanted) const {
+  const KernelFactorsLibrary& library = layer_factors(wanted.folder);
+  std::vector<std::string> tables;
+  std::map<std::string, std::int64_t> sms;
+  for (const auto* kernels : layer_choice().kernels(wanted.operation, factors_.library().id)) {
+    if (kernels->most_tokens > 0 && wanted.tokens > kernels->most_tokens) continue;
+    for (const std::string& last : wanted.tables) {
+      for (const std::string& kernel : kernels->kernels) {
+        std::string table = kernels->library + ' ' + kernel + (last.empty() ? "" : ' ' + last);
+        if (!library.knows(table)) continue;
+        sms.emplace(table, kernels->sms);
+        tables.push_back(std::move(table));
+      }
+    }
+  }
+  LayerType type = layer_facts().type(wanted.type);
+  if (device_.matrix_rate.count(type.rate) == 0 && !type.other_rate.empty()) {
+    type.rate = type.other_rate;
+  }
+  if (tables.empty() || device_.matrix_rate.count(type.rate) == 0) return std::nullopt;
+  const ChosenFactorSet found = library.choose(device_, tables);
+  Chosen chosen;
+  FieldList list;
+  fields(list, chosen.factors);
+  read_factor_set(found.set, list);
+  chosen.table = found.set.table;
+  chosen.facts = layer_facts().facts(chosen.table);
+  chosen.type = std::move(type);
+  chosen.sms = sms.at(chosen.table);
+  chosen.interval80 = {found.set.interval_low, found.set.interval_high};
+  if (found.device != device_.id) {
+    if (const GpuDeviceSpec* from = find_published_device(found.device)) {
+      carry_over(chosen.factors, *from, device_);
+    }
+  }
+  if (found.device != device_.id || chosen.table != tables.front()) {
+    chosen.note = wanted.operation + ": factors of " + chosen.table + " on " + found.device;
+  }
+  return chosen;
+}
+
+const LayerKernels::Chosen* LayerKernels::choose(const Wanted& wanted) {
+  if (factors_.id() == "none") return nullptr;
+  std::string key = wanted.operation + '\n' + wanted.type + '\n' + wanted.tables.front();
+  if (wanted.tokens > 0) key += '\n' + std::to_string(wanted.tokens);
+  auto known = chosen_.find(key);
+  if (known == chosen_.end()) known = chosen_.emplace(std::move(key), find(wanted)).first;
+  return known->second ? &*known->second : nullptr;
+}
+
+LayerCall LayerKernels::call_of(const Chosen& chosen) const {
+  return {device_, chosen.facts, chosen.type, chosen.factors, between_};
+}
+
+void LayerKernels::take(const Chosen& chosen, GpuProgram program, MappedOp& op) const {
+  op.note = chosen.note;
+  Seconds longest;
+  for (Grid& kernel : program.kernels) {
+    note_busy(device_, kernel);
+    const std::int64_t slots = static_cast<std::int64_t>(device_.sms) * kernel.ctas_per_sm;
+    const Seconds blocks = kernel.busy[WorkUnit::kPipelineLatency];
+    if (blocks > longest) {
+      longest = blocks;
+      op.kernel = kernel.name;
+      std::int64_t count = 0;
+      for (const CtaRun& run : kernel.ctas) count += run.count;
+      op.waves = static_cast<double>(count) / static_cast<double>(slots);
+      op.occupancy = std::min(1.0, blocks / cta_makespan(kernel.ctas, slots));
+    }
+    op.program.kernels.push_back(std::move(kernel));
+    op.intervals80.push_back(chosen.interval80);
+  }
+}
+
+bool LayerKernels::add_experts(const ExpertShape& shape, DType compute, DType weights,
+                               MappedOp& op) {
+  const LayerTypeChoice* type =
+      layer_choice().type(std::string(to_string(compute)), std::string(to_string(weights)));
+  if (type == nullptr) return false;
+  Wanted wanted{"experts", "experts", type->type, type->tables};
+  const Chosen* chosen = nullptr;
+  if (!shape.gated) {
+    wanted.operation += " without a gate";
+    chosen = choose(wanted);
+    wanted.operation = "experts";
+  }
+  if (chosen == nullptr) chosen = choose(wanted);
+  if (chosen == nullptr) return false;
+  Chosen own = *chosen;
+  own.facts.gated = shape.gated;
+  ExpertsShape experts;
+  experts.tokens = shape.tokens;
+  experts.hidden = shape.hidden;
+  experts.intermediate = shape.intermediate;
+  experts.top_k = shape.top_k;
+  experts.experts = shape.experts;
+  op.engine = "tensor";
+  take(own, experts_kernels(call_of(own), experts, load_of(shape)), op);
+  return true;
+}
+
+bool LayerKernels::add_latent(const AttentionDimensions& attention, double cache_bytes,
+                              MappedOp& op) {
+  LatentShape shape;
+  shape.batch = attention.batch;
+  shape.queries = attention.queries;
+  shape.keys = attention.keys;
+  shape.heads = attention.heads;
+  shape.cache_bytes = cache_bytes;
+  const bool few = attention.queries <= kFewQueries;
+  if (few && is_latent_head(attention.head_dim, attention.value_dim)) {
+    shape.prompt = false;
+    shape.heads *= attention.queries;  // side by side
+    shape.queries = 1;
+    if (attention.window > 0) shape.keys = std::min(shape.keys, attention.window);
+  } else if (!is_expanded_head(attention.head_dim, attention.value_dim) || !attention.causal ||
+             attention.window > 0) {
+    return false;
+  }
+  const char* cache = cache_bytes < 2 ? "bf16 fp8" : "bf16 bf16";
+  const Chosen* chosen =
+      choose({"mla", shape.prompt ? "latent prompts" : "latent tokens", "bf16", {cache}});
+  if (chosen == nullptr) return false;
+  Chosen own = *chosen;
+  if (shape.prompt) own.facts.absorbed_prompts = false;  // the graph has multiplied them out
+  GpuProgram program = latent_kernels(call_of(own), shape);
+  // Rotations and what writes the cache are operators of their own.
+  program.kernels.back().launch = program.kernels.front().launch;
+  program.kernels.erase(program.kernels.begin());
+  op.engine = "tensor";
+  take(own, std::move(program), op);
+  return true;
+}
+
+bool LayerKernels::add_latent_product(std::int64_t tokens, std::int64_t heads, std::int64_t n,
+                                      std::int64_t k, MappedOp& op) {
+  LatentProductShape shape;
+  shape.tokens = tokens;
+  shape.heads = heads;
+  shape.to_latent = is_absorbed_product(k, n);
+  if (!shape.to_latent && !is_absorbed_product(n, k)) return false;
+  const Chosen* chosen = choose({"mla_products",
+                                 shape.to_latent ? "queries to latents" : "latents to results",
+                                 "bf16",
+                                 {"bf16"}});
+  if (chosen == nullptr) return false;
+  op.engine = "tensor";
+  take(*chosen, latent_product_kernels(call_of(*chosen), shape), op);
+  return true;
+}
+
+bool LayerKernels::add_scan(const StateSpace& work, MappedOp& op) {
+  StateSpaceShape shape;
+  const bool update = work.chunk <= 1;
+  shape.part = update ? StateSpacePart::kStateUpdate : StateSpacePart::kScan;
+  shape.batch = work.batch;
+  shape.seq_len = work.tokens;
+  shape.heads = work.heads;
+  shape.head_dim = work.value_dim;
+  shape.state_dim = work.key_dim;
+  shape.chunk = work.chunk;
+  const Chosen* chosen =
+      choose({"state_space", work.function + (update ? " update" : " scan"), "bf16", {""}});
+  if (chosen == nullptr) return false;
+  op.engine = update ? "memory" : "tensor";
+  take(*chosen, state_space_kernels(call_of(*chosen), shape), op);
+  return true;
+}
+
+bool LayerKernels::add_exchange(const Exchanged& exchange, MappedOp& op) {
+  if (!(device_.nvlink.bandwidth > BytesPerSecond(0))) return false;
+  const Chosen* chosen =
+      choose({"expert_exchange", exchange.direction, "bf16", {""}, exchange.tokens});
+  if (chosen == nullptr) return false;
+  ExchangeShape shape;
+  shape.gpus = shape.gpus_per_node = exchange.ranks;
+  shape.hidden = exchange.hidden;
+  shape.tokens = exchange.tokens;
+  shape.top_k = exchange.top_k;
+  shape.experts = exchange.experts;
+  shape.sms = chosen->sms;
+  GpuProgram program = exchange_kernels(call_of(*chosen), shape);
+  op.engine = "link";
+  take(*chosen, std::move(program), op);
+  Grid& kernel = op.program.kernels.back();
+  kernel.busy[WorkUnit::kReduction] = Seconds(0);
+  kernel.busy[WorkUnit::kLink] = kernel.tail;
+  return true;
+}
+
+}  // namespace foretell
