@@ -28,7 +28,7 @@ GpuChip::GpuChip(const sc_core::sc_module_name& name, const GpuDeviceSpec& spec,
       dram_rate_(spec.hbm.bandwidth),
       l2_server_(l2_server_of(spec)),
       seat_(seat),
-      hbm_("hbm", spec.hbm),
+      hbm_(make_memory("hbm", spec.hbm)),
       l2_("l2", l2_server_),
       sms_("sms", spec.sms, exact) {
   if (link_peak > BytesPerSecond(0)) {
@@ -42,7 +42,7 @@ std::unique_ptr<StreamModule> GpuChip::make_grids(std::size_t stream) {
   const std::string name = "stream" + std::to_string(stream);
   auto module = std::make_unique<GridStream>(name.c_str(), stream, shared(), sms_, dram_rate_,
                                              l2_server_.bandwidth);
-  module->dram.bind(hbm_.socket);
+  module->dram.bind(hbm_->target());
   module->l2.bind(l2_.socket);
   return module;
 }

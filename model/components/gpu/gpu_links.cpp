@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "model/base/errors.hpp"
+#include "model/components/shared/memory_access.hpp"
 
 namespace foretell {
 namespace {
@@ -71,18 +72,13 @@ void GpuLinks::begin_round() {
   const Ticks latency = to_ticks(round().latency);
   Ticks alone = latency;
   if (round().local > Bytes(0)) {
-    double left = at_peak(round().local, round().local_rate, l2_peak_);
-    tlm::tlm_generic_payload payload;
-    payload.set_command(tlm::TLM_READ_COMMAND);
-    while (left > 0) {
-      const double piece = std::min(left, kMaxMessage);
-      payload.set_data_length(static_cast<unsigned>(piece));
-      sc_core::sc_time until = to_sc_time(latency);
-      l2->b_transport(payload, until);
-      if (sms_.idle()) alone = to_ticks(until);
-      left -= piece;
-    }
-    if (!sms_.idle()) alone = latency + to_ticks(round().local / round().local_rate);
+    MemoryAccess access;
+    access.bytes = std::max<std::uint64_t>(1, whole_bytes(round().local));
+    access.occupied = at_peak(round().local, round().local_rate, l2_peak_);
+    const Speaker speaker{
+        [this] { return "round " + std::to_string(round_) + " of a collective"; }};
+    const Ticks last = pass_memory(*l2.operator->(), l2.name(), access, latency, speaker);
+    alone = sms_.idle() ? last : latency + to_ticks(round().local / round().local_rate);
   }
   GridPhase moving{static_cast<double>(alone - latency), {}};
   moving.demand[static_cast<std::size_t>(GridResource::kL2)] =

@@ -20,8 +20,7 @@
 #include "model/base/units.hpp"
 #include "model/components/gpu/sm_pool.hpp"
 #include "model/components/neuron/collective_network.hpp"
-#include "model/components/shared/fair_memory.hpp"
-#include "model/components/shared/hbm.hpp"
+#include "model/components/shared/memory_server.hpp"
 #include "model/components/shared/ticks.hpp"
 #include "model/program/link_exchange.hpp"
 
@@ -46,7 +45,7 @@ class GpuLinks : public sc_core::sc_module, public SmClient {
   // Counts an exchange that is known from one like it and not executed again.
   void count(const LinkExchange& exchange);
 
-  FairMemory& incoming() { return in_; }  // for others to bind to
+  MemoryServer& incoming() { return in_; }  // for others to bind to
   std::uint64_t sent_bytes() const { return sent_; }
   std::uint64_t received_bytes() const { return received_; }
 
@@ -72,8 +71,8 @@ class GpuLinks : public sc_core::sc_module, public SmClient {
   BytesPerSecond link_peak_;
   BytesPerSecond l2_peak_;
   SmPool& sms_;
-  FairMemory out_;
-  FairMemory in_;
+  MemoryServer out_;
+  MemoryServer in_;
   tlm_utils::multi_passthrough_initiator_socket<GpuLinks> links_;  // own out, then everybody's in
   std::vector<GpuLinks*> node_;
   int rank_ = 0;

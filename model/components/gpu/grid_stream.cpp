@@ -4,10 +4,16 @@
 #include <cmath>
 
 #include "model/base/errors.hpp"
-#include "model/components/shared/payload_limit.hpp"
+#include "model/components/shared/memory_access.hpp"
 #include "model/timing/gpu/grid_phases.hpp"
 
 namespace foretell {
+namespace {
+
+// Of a memory that does not say how large it is; what is asked of it lies within.
+constexpr std::uint64_t kAddressSpan = std::uint64_t{1} << 33U;
+
+}  // namespace
 
 GridStream::GridStream(const sc_core::sc_module_name& name, std::size_t stream,
                        ProgramShared& shared, SmPool& sms, BytesPerSecond dram_rate,
@@ -52,18 +58,16 @@ Ticks GridStream::transport(tlm_utils::simple_initiator_socket<GridStream>& sock
   if (!(bytes > Bytes(0))) return 0;
   FORETELL_CHECK(rate > BytesPerSecond(0), "bytes without a rate");
   const Ticks latency = to_ticks(grid().memory_latency);
-  const double all = std::max(1.0, std::round(bytes.value() * (peak / rate)));
-  Ticks last = latency;
-  tlm::tlm_generic_payload payload;
-  payload.set_command(tlm::TLM_READ_COMMAND);
-  for (double left = all; left > 0; left -= kMaxPayload) {
-    payload.set_data_length(static_cast<unsigned>(std::min(left, kMaxPayload)));
-    sc_core::sc_time until = to_sc_time(latency);
-    socket->b_transport(payload, until);
-    last = to_ticks(until);
-  }
+  MemoryAccess access;
+  access.bytes =
+      std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(bytes.value())));
+  access.address = next_address_;
+  next_address_ = (next_address_ + access.bytes) % kAddressSpan;
+  access.occupied = std::max(1.0, std::round(bytes.value() * (peak / rate)));
+  const Speaker speaker{[this] { return shared().program.place(stream(), position()); }};
+  const Ticks last = pass_memory(*socket.operator->(), socket.name(), access, latency, speaker);
   // Beside others it shares the memory as the SMs say, which know what each of them asks for.
-  return only_ && sms_.idle() ? last : latency + to_ticks(Bytes(all) / peak);
+  return only_ && sms_.idle() ? last : latency + to_ticks(Bytes(access.occupied) / peak);
 }
 
 void GridStream::count(const Grid& grid, Ticks time, EnergyWork& work) {

@@ -29,8 +29,8 @@ class GridStream final : public InOrderStream, public SmClient {
   void grid_ended() override;
   // What an ended grid costs energy for.
   static void count(const Grid& grid, Ticks time, EnergyWork& work);
-  // When the last byte has passed, from now, were it alone; the server takes bytes at its peak
-  // rate, so a grid that reaches less of it occupies it longer.
+  // When the last byte has passed, from now, were it alone; a grid that reaches less than the peak
+  // of the memory occupies it longer.
   Ticks transport(tlm_utils::simple_initiator_socket<GridStream>& socket, Bytes bytes,
                   BytesPerSecond rate, BytesPerSecond peak);
   const Grid& grid() const { return queue_[position()]; }
@@ -40,6 +40,7 @@ class GridStream final : public InOrderStream, public SmClient {
   bool only_;  // no other stream of grids uses the memories
   BytesPerSecond dram_peak_;
   BytesPerSecond l2_peak_;
+  std::uint64_t next_address_ = 0;  // of the next operand
   Ticks drained_ = 0;  // from where the grid before left SMs free to its end, were it alone
   Ticks ended_ = -1;   // of the grid before
   sc_core::sc_event launch_over_;
