@@ -14,6 +14,8 @@ class GenerationRunner {
  public:
   explicit GenerationRunner(const Generation& generation) : g_(generation) {}
 
+  Seconds step_at(std::int64_t positions) { return step_time(length_of(positions)); }
+
   Metrics run() {
     const PipelinePass prefill = g_.prefill();
     const Seconds prefill_time = g_.prefill_overhead + prefill.metrics.device * g_.prefill_factor;
@@ -96,6 +98,10 @@ class GenerationRunner {
 };
 
 }  // namespace
+
+Seconds run_decode_step(const Generation& generation, std::int64_t positions) {
+  return GenerationRunner(generation).step_at(positions);
+}
 
 Metrics run_generation(const Generation& generation) { return GenerationRunner(generation).run(); }
 

@@ -37,6 +37,9 @@ struct Generation {
 // Metrics of the median decode step, with Metrics::generation.
 Metrics run_generation(const Generation& generation);
 
+// Of one decode step alone, with the host's part.
+Seconds run_decode_step(const Generation& generation, std::int64_t positions);
+
 // Positions that the median decode step of a run sees: half of the output is before it.
 std::int64_t median_positions(std::int64_t input_len, std::int64_t output_len);
 

@@ -124,9 +124,11 @@ void validate_work(std::size_t stream, const Instruction& i, const ProgramLimits
                       " engine does not run it; put it in the " + engines_of(i.opcode) + " queue");
   }
   if (i.n == 0) refuse(place, "size n is 0; state at least 1 element");
-  if (i.partitions == 0) refuse(place, "0 partitions; state 1 to 128");
-  require_at_most(i.partitions, limits.partitions, place, "partitions");
-  if (engine == Engine::kTensor) {
+  const bool tensor = engine == Engine::kTensor;
+  const std::uint32_t most = tensor ? limits.contraction_rows : limits.partitions;
+  if (i.partitions == 0) refuse(place, "0 partitions; state 1 to " + std::to_string(most));
+  require_at_most(i.partitions, most, place, "partitions");
+  if (tensor) {
     validate_tensor(i, limits, place);
   } else {
     validate_lane(engine, i, limits, place);

@@ -108,12 +108,13 @@ struct Program {
   const std::vector<Collective>& collectives() const;
 };
 
-// Checks the limits of the instruction set that do not depend on timing: at most 128 partitions,
-// 512 moving columns, known semaphores and banks, transfers inside the memory of
+// Checks the limits of the instruction set that do not depend on timing: partitions,
+// rows and columns of operands, known semaphores and banks, transfers inside the memory of
 // `hbm_bytes`; of grids and loops that rates are there for their bytes and counts are positive.
 // Throws EntryError naming the first offending entry ("tensor[12] multiply_moving").
 struct ProgramLimits {
-  std::uint32_t partitions = 128;
+  std::uint32_t partitions = 128;        // rows of a tile, on which the lane engines work
+  std::uint32_t contraction_rows = 128;  // of the tensor engine
   std::uint32_t stationary_columns = 128;
   std::uint32_t moving_columns = 512;
   std::uint32_t psum_banks = 8;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "hw/spec/neuron/group_sizes.hpp"
+#include "hw/spec/neuron/tile_sizes.hpp"
 #include "model/base/errors.hpp"
 #include "model/components/neuron/collective_fabric.hpp"
 #include "model/components/neuron/lockstep_network.hpp"
@@ -148,13 +149,16 @@ Execution simulate_lockstep(const Call& call) {
 ProgramLimits limits_of(const NeuronDeviceSpec& device) {
   const NeuronCoreSpec& core = device.core;
   ProgramLimits limits;
-  limits.partitions = static_cast<std::uint32_t>(core.sbuf.partitions);
+  const TileSizes sizes = tile_sizes(core);
+  limits.partitions = static_cast<std::uint32_t>(sizes.rows);
+  limits.contraction_rows = static_cast<std::uint32_t>(core.tensor.rows);
   limits.stationary_columns = static_cast<std::uint32_t>(core.tensor.columns);
   limits.moving_columns = static_cast<std::uint32_t>(core.tensor.max_moving);
   limits.psum_banks = static_cast<std::uint32_t>(core.psum.banks);
-  const double bank_bytes = core.psum.capacity.value() / core.psum.partitions / core.psum.banks;
-  limits.psum_bank_columns =
-      static_cast<std::uint32_t>(bank_bytes / element_bytes(ElementType::kFp32));
+  limits.psum_bank_columns = static_cast<std::uint32_t>(sizes.bank_columns);
+  limits.psum_free_elements = limits.psum_bank_columns * limits.psum_banks;
+  limits.sbuf_free_elements = static_cast<std::uint32_t>(core.instruction.max_elements);
+  limits.bn_stats_elements = static_cast<std::uint32_t>(core.instruction.max_statistics);
   limits.hbm_bytes = static_cast<std::uint64_t>(device.hbm.capacity.value());
   return limits;
 }

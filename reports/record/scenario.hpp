@@ -35,22 +35,24 @@ struct Scenario {
   bool sequence_parallel = false;  // they share the tokens of norms and residuals, too; prefill
   int pp = 0;                      // pipeline stages of one copy
   int ep = 0;                      // groups of GPUs of a copy that each hold some of the experts
-  int moe_tp = 0;         // GPUs that share the width of an expert; not stated: the rest of a copy
-  int attention_dp = 0;   // groups of --tp GPUs of a copy that each have some of the sequences
-  std::string experts;    // how tokens choose experts (workloads/ir/routing.hpp)
-  int dp = 0;             // copies side by side
-  int cores = 0;          // cores used
-  double in_flight = 0;   // batched requests in flight
-  std::string sdk;        // release of the compiler and runtime, "2.21.0"
-  std::string l2;         // of GPUs: "warm", "rotate:5"
-  std::string launch;     // of GPUs: "graph", "stream"
-  std::string clock;      // of GPUs: "burst", "sustained", "1500 MHz"
+  int moe_tp = 0;        // GPUs that share the width of an expert; not stated: the rest of a copy
+  int attention_dp = 0;  // groups of --tp GPUs of a copy that each have some of the sequences
+  std::string experts;   // how tokens choose experts (workloads/ir/routing.hpp)
+  int dp = 0;            // copies side by side
+  int cores = 0;         // cores used
+  double in_flight = 0;  // batched requests in flight
+  std::string sdk;       // release of the compiler and runtime, "2.21.0"
+  std::string l2;        // of GPUs: "warm", "rotate:5"
+  std::string launch;    // of GPUs: "graph", "stream"
+  std::string clock;     // of GPUs: "burst", "sustained", "1500 MHz"
   std::string power_limit;  // of GPUs: of a board, "500W"
   double usd_per_kwh = 0;   // price of energy
   double pue = 0;           // energy of the building / of the systems in it
-  std::string shapes;     // how lengths vary: "dynamic", "buckets", "buckets:64,128"
-  std::string phase;      // "forward", "train-step"; not stated: what the lengths say
-  std::string optimizer;  // of a training step: "sgd", "momentum", "adam"
+  std::string node;         // process that the device is made in, for its energy and area: "3nm"
+  std::string hbm;          // generation of its memory, for its energy and area: "hbm3e"
+  std::string shapes;       // how lengths vary: "dynamic", "buckets", "buckets:64,128"
+  std::string phase;        // "forward", "train-step"; not stated: what the lengths say
+  std::string optimizer;    // of a training step: "sgd", "momentum", "adam"
   // Lengths that vary from call to call, as they were given ("uniform:16..512"): by option ("seq"),
   // or by "dim NAME" of an ONNX file. The field itself holds the longest in a request, 0 in a
   // record.
@@ -307,7 +309,8 @@ inline std::vector<RequestField> request_field_rows() {
           .not_on("neuron", kAboutGpus)
           .not_on("cpu", kAboutGpus),
       F{&S::clock, "clock", "clock", "clock {}",
-        "of GPUs: 'burst', as long as the power limit lets it, 'sustained', or at most a frequency, "
+        "of GPUs: 'burst', as long as the power limit lets it, 'sustained', or at most a "
+        "frequency, "
         "1500MHz (default: burst)"}
           .takes("CLOCK")
           .not_on("neuron", kAboutGpus)
@@ -325,6 +328,12 @@ inline std::vector<RequestField> request_field_rows() {
         "energy of the building over that of its systems, 1 or more (default: 1)"}
           .range(1, kMaxPue)
           .takes("RATIO"),
+      F{&S::node, "node", "node", "made in {}",
+        "what if the device were made in another process, such as 3nm: energy and area, not time"}
+          .takes("NODE"),
+      F{&S::hbm, "hbm", "hbm", "with {}",
+        "what if its memory were of another generation, such as hbm3e: energy and cost, not time"}
+          .takes("GENERATION"),
       F{&S::shapes, "shapes", "shapes", "shapes {}",
         "how lengths that vary run: 'dynamic', or 'buckets', 'buckets:64,128,512': padded to the "
         "next bucket (default: buckets on NeuronCores, dynamic elsewhere)"}

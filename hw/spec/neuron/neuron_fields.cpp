@@ -30,7 +30,7 @@ void fields(FieldList& list, DeviceOwnFields& own) {
 
 void fields(FieldList& list, TensorEngineSpec& spec) {
   list.value("clock", spec.clock, kEngineClock, "Clock of the systolic array.");
-  list.count("rows", spec.rows, {1, 4096}, "Contraction dimension: partitions read per cycle.");
+  list.count("rows", spec.rows, {1, 4096}, "Contraction dimension of the systolic array.");
   list.count("columns", spec.columns, {1, 4096}, "Output rows: columns of the stationary operand.");
   list.count("max_moving", spec.max_moving, {1, 65536},
              "Columns of the moving operand per MultiplyMoving.");
@@ -81,6 +81,13 @@ void fields(FieldList& list, DmaSpec& spec) {
              "Times that the bytes of a transposing transfer pass a DMA engine.");
 }
 
+void fields(FieldList& list, InstructionLimits& spec) {
+  list.count("max_elements", spec.max_elements, {1, 1 << 24},
+             "Elements per partition of one instruction of a lane engine on SBUF.");
+  list.count("max_statistics", spec.max_statistics, {1, 1 << 24},
+             "Elements per partition of one instruction that takes means and variances.");
+}
+
 void fields(FieldList& list, SchedulingSpec& spec) {
   list.value("activation_share", spec.activation_share, {0.01, 1},
              "Share of SBUF for activations; what exceeds it goes to HBM and comes back. Weights "
@@ -99,6 +106,7 @@ void fields(FieldList& list, NeuronCoreSpec& spec) {
   list.group("sbuf", spec.sbuf);
   list.group("psum", spec.psum);
   list.group("dma", spec.dma);
+  list.group("instruction", spec.instruction);
   list.group("scheduling", spec.scheduling);
 }
 

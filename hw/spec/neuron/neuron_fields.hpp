@@ -14,6 +14,7 @@ void fields(FieldList& list, LaneEngineSpec& spec);
 void fields(FieldList& list, SbufSpec& spec);
 void fields(FieldList& list, PsumSpec& spec);
 void fields(FieldList& list, DmaSpec& spec);
+void fields(FieldList& list, InstructionLimits& spec);
 void fields(FieldList& list, HbmSpec& spec);
 void fields(FieldList& list, LinkSpec& spec);
 void fields(FieldList& list, CollectiveSpec& spec);

@@ -14,7 +14,8 @@
 
 namespace foretell {
 
-// 128x128 systolic array: stationary operand [rows x columns], moving operand streamed through.
+// Systolic array: stationary operand [rows x columns], moving operand streamed through. The numbers
+// beside members are those of a NeuronCore-v2.
 struct TensorEngineSpec {
   Hertz clock;                         // 2.8 GHz
   int rows = 0;                        // 128, contraction (partition) dimension
@@ -58,6 +59,12 @@ struct DmaSpec {
   double transpose_passes = 2;  // times that the bytes of a transposing transfer pass an engine
 };
 
+// The largest free size of one instruction.
+struct InstructionLimits {
+  int max_elements = 65536;  // per partition, of a lane instruction on SBUF
+  int max_statistics = 512;  // per partition, of bn_stats
+};
+
 // What the vendor's compiler does with SBUF, as far as it has to be assumed. Shares of the
 // capacity.
 struct SchedulingSpec {
@@ -75,6 +82,7 @@ struct NeuronCoreSpec {
   SbufSpec sbuf;
   PsumSpec psum;
   DmaSpec dma;
+  InstructionLimits instruction;
   SchedulingSpec scheduling;
 };
 

@@ -2,15 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "hw/spec/neuron/group_sizes.hpp"
+#include "hw/spec/neuron/tile_sizes.hpp"
 #include "model/base/errors.hpp"
 #include "model/config/unit_text.hpp"
 
 namespace foretell {
 
 namespace {
-
-constexpr int kTileColumns = 512;  // of the moving operand, as wide as a bank of PSUM
 
 struct Topology {
   std::string_view name;
@@ -55,39 +56,26 @@ void check_collectives(const NeuronDeviceSpec& device, std::string_view where, P
   }
 }
 
-void check_partitions(const NeuronCoreSpec& core, std::string_view where, Problems& problems) {
-  const auto same = [&](std::string_view name, int value, std::string_view other, int wanted) {
-    if (value == wanted) return;
-    problems.add(where, name, fmt::format("{} differs from {}, which is {}", value, other, wanted));
-  };
-  same("core.sbuf.partitions", core.sbuf.partitions, "core.tensor.rows", core.tensor.rows);
-  same("core.psum.partitions", core.psum.partitions, "core.tensor.columns", core.tensor.columns);
-}
-
-void check_psum_bank(const NeuronCoreSpec& core, std::string_view where, Problems& problems) {
-  const Bytes bank = core.psum.capacity / (1.0 * core.psum.partitions * core.psum.banks);
-  const Bytes needed = Bytes(4.0) * core.tensor.max_moving;  // results are FP32
-  if (needed <= bank) return;
-  problems.add(where, "core.tensor.max_moving",
-               fmt::format("{} FP32 results need {} of a PSUM bank per partition, a bank has {} "
-                           "(core.psum.capacity / partitions / banks)",
-                           core.tensor.max_moving, format_quantity(needed), format_quantity(bank)));
+// What the tensor engine transposes at once has to fit a bank of PSUM.
+void check_tiles(const NeuronCoreSpec& core, std::string_view where, Problems& problems) {
+  const TileSizes sizes = tile_sizes(core);
+  if (sizes.bank_columns >= sizes.rows) return;
+  const int across = std::max(core.psum.partitions, sizes.rows);
+  const Bytes needed = Bytes(4.0) * core.psum.banks * across * sizes.rows;
+  problems.add(where, "core.psum.capacity",
+               fmt::format("{} in {} banks: a bank does not hold a tile of {} x {} FP32 sums, the "
+                           "largest of core.tensor.rows, core.tensor.columns and "
+                           "core.sbuf.partitions; set {} or more, or fewer core.psum.banks",
+                           format_quantity(core.psum.capacity), core.psum.banks, sizes.rows,
+                           sizes.rows, format_quantity(needed)));
 }
 
 }  // namespace
 
 void check_system(const NeuronSystemSpec& spec, std::string_view where, Problems& problems) {
-  if (spec.device.core.tensor.max_moving < kTileColumns) {
-    problems.add(
-        where, "core.tensor.max_moving",
-        fmt::format("{}: operators are mapped to tiles of {} columns, not to narrower ones; "
-                    "set {} or more",
-                    spec.device.core.tensor.max_moving, kTileColumns, kTileColumns));
-  }
   check_topology(spec, where, problems);
   check_collectives(spec.device, where, problems);
-  check_partitions(spec.device.core, where, problems);
-  check_psum_bank(spec.device.core, where, problems);
+  check_tiles(spec.device.core, where, problems);
   if (spec.device.core.tensor.cycles_per_column.empty()) {
     problems.add(where, "core.tensor.cycles_per_column", "names no data type");
   }

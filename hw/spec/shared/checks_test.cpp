@@ -33,19 +33,20 @@ TEST_F(ChecksTest, ATopologyNeedsItsLinks) {
   EXPECT_EQ(load_message("trn1.32xlarge", options), "accepted");
 }
 
-TEST_F(ChecksTest, TheMemoriesFitTheArray) {
-  EXPECT_THAT(set_message("core.tensor.rows=64"),
-              HasSubstr("core.sbuf.partitions: 128 differs from core.tensor.rows, which is 64"));
-  EXPECT_THAT(set_message("core.psum.partitions=64"),
-              HasSubstr("core.psum.partitions: 64 differs from core.tensor.columns"));
+TEST_F(ChecksTest, ArraysAndMemoriesOfOtherSizesAreFine) {
+  for (const char* set :
+       {"core.tensor.rows=64", "core.tensor.columns=256", "core.sbuf.partitions=64",
+        "core.psum.partitions=256", "core.tensor.max_moving=100", "core.tensor.max_moving=2048",
+        "core.psum.banks=4"})
+    EXPECT_EQ(set_message(set), "accepted") << set;
 }
 
-TEST_F(ChecksTest, APsumBankHoldsOneMultiply) {
-  EXPECT_EQ(set_message("core.tensor.max_moving=512"), "accepted");  // 2 KiB, exactly a bank
-  EXPECT_THAT(set_message("core.tensor.max_moving=511"), HasSubstr("set 512 or more"));
-  EXPECT_THAT(set_message("core.tensor.max_moving=513"),
-              HasSubstr("513 FP32 results need 2052 B of a PSUM bank per partition, a bank has 2 "
-                        "KiB"));
+TEST_F(ChecksTest, APsumBankHoldsATransposedTile) {
+  EXPECT_THAT(set_message("core.tensor.rows=4096"),
+              HasSubstr("core.psum.capacity: 2 MiB in 8 banks: a bank does not hold a tile of 4096 "
+                        "x 4096 FP32 sums"));
+  EXPECT_THAT(set_message("core.tensor.columns=512"), HasSubstr("set 8 MiB or more"));
+  EXPECT_THAT(set_message("core.psum.banks=64"), HasSubstr("or fewer core.psum.banks"));
 }
 
 }  // namespace

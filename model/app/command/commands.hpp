@@ -15,6 +15,7 @@ void add_run_command(CLI::App& app, Session& session);
 void add_compare_command(CLI::App& app, Session& session);
 void add_explain_command(CLI::App& app, Session& session);
 void add_serve_command(CLI::App& app, Session& session);
+void add_plan_command(CLI::App& app, Session& session);
 void add_predict_command(CLI::App& app, Session& session);
 void add_validate_command(CLI::App& app, Session& session);
 void add_sweep_command(CLI::App& app, Session& session);

@@ -3,11 +3,10 @@
 #include <memory>
 #include <utility>
 
-#include "hw/spec/cpu/cpu_catalog.hpp"
-#include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "hw/spec/shared/data_folder.hpp"
 #include "model/app/command/commands.hpp"
+#include "model/app/request/device_family.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/table_output.hpp"
 #include "model/base/errors.hpp"
@@ -33,38 +32,25 @@ Table list_systems() {
                    {"device_memory", Align::kRight},
                    {"vcpus", Align::kRight},
                    {"usd_per_hour", Align::kRight}};
-  const Catalog catalog;
-  for (const std::string& id : catalog.systems()) {
-    const NeuronSystemSpec spec = catalog.load(id).spec;
-    table.rows.push_back({id, spec.device.name, std::to_string(spec.devices),
-                          std::to_string(spec.devices * spec.device.cores),
-                          memory_format(spec.devices * spec.device.hbm.capacity.value()),
-                          std::to_string(spec.vcpus),
-                          price_text(spec.price_usd_per_hour, "on_demand")});
-  }
-  const GpuCatalog gpus;
-  for (const std::string& id : gpus.systems()) {
-    const GpuSystemSpec spec = gpus.load(id).spec;
-    table.rows.push_back({id, spec.device.name, std::to_string(spec.devices),
-                          std::to_string(spec.devices * spec.device.sms),
-                          memory_format(spec.devices * spec.device.hbm.capacity.value()), "",
-                          price_text(spec.price_usd_per_hour, "on_demand")});
-  }
-  const CpuCatalog cpus;
-  for (const std::string& id : cpus.systems()) {
-    const CpuSystemSpec spec = cpus.load(id).spec;
-    table.rows.push_back({id, spec.device.name, std::to_string(spec.sockets),
-                          std::to_string(spec.cores), memory_format(spec.memory.value()),
-                          std::to_string(spec.vcpus),
-                          price_text(spec.price_usd_per_hour, "on_demand")});
+  for (const DeviceFamily* family : device_families()) {
+    for (const std::string& id : family->systems()) {
+      Request request;
+      request.system = id;
+      const SystemSheet sheet = family->sheet(request);
+      table.rows.push_back({id, sheet.name, std::to_string(sheet.devices),
+                            std::to_string(sheet.parts), memory_format(sheet.memory.value()),
+                            sheet.vcpus > 0 ? std::to_string(sheet.vcpus) : "",
+                            price_text(sheet.facts.prices, kOnDemand)});
+    }
   }
   return table;
 }
 
 std::vector<std::string> device_names() {
-  std::vector<std::string> names = Catalog().devices();
-  for (std::string& gpu : GpuCatalog().devices()) names.push_back(std::move(gpu));
-  for (std::string& cpu : CpuCatalog().devices()) names.push_back(std::move(cpu));
+  std::vector<std::string> names;
+  for (const DeviceFamily* family : device_families()) {
+    for (std::string& name : family->devices()) names.push_back(std::move(name));
+  }
   return names;
 }
 

@@ -17,9 +17,9 @@ const std::string kToy = FORETELL_SOURCE_DIR "/workloads/programs/mamba-v1-toy.y
 
 TEST(ProgramRun, GivesARecordOfOneCore) {
   ProgramRequest request;
-  request.system = "trn1.2xlarge";
+  request.request.system = "trn1.2xlarge";
   request.file = kToy;
-  request.factors = "none";
+  request.request.factors = "none";
   const RunRecord record = run_program(request);
   EXPECT_EQ(record.context.workload, "mamba-v1-toy");
   EXPECT_EQ(record.context.scenario.cores, 1);
@@ -33,7 +33,7 @@ TEST(ProgramRun, GivesARecordOfOneCore) {
 
 TEST(ProgramRun, ParametersReplaceThoseOfTheFile) {
   ProgramRequest request;
-  request.system = "trn1.2xlarge";
+  request.request.system = "trn1.2xlarge";
   request.file = kToy;
   request.parameters = {"seq=256"};
   const double shorter = run_program(request).summary.call_s;

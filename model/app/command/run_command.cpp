@@ -41,16 +41,19 @@ ProgramRequest program_request(const RunOptions& options) {
   check_trace_file(request.trace_file);
   const auto sdk = request.values.find("sdk");
   const bool has_sdk = sdk != request.values.end() && !sdk->second.empty();
-  return {request.systems.front(), options.program,
-          options.parameters,      request.set,
-          request.factors,         has_sdk ? sdk->second.front() : "",
-          request.trace_file};
+  ProgramRequest asked{{}, options.program, options.parameters};
+  asked.request.system = request.systems.front();
+  asked.request.set = request.set;
+  asked.request.factors = request.factors;
+  if (has_sdk) asked.request.sdk = sdk->second.front();
+  asked.request.trace_file = request.trace_file;
+  return asked;
 }
 
 int run(const RunOptions& options, const Session& session) {
   if (!options.program.empty()) {
     const ProgramRequest request = program_request(options);
-    check_own_file(request.trace_file, options.output);
+    check_own_file(request.request.trace_file, options.output);
     RecordOutput output(options.output);
     const RunRecord record = run_program(request);
     output.deliver({record}, run_text(record));

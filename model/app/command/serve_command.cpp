@@ -52,6 +52,7 @@ class InterruptGuard {
 struct ServeNumbers {
   std::string concurrency;
   std::string rate;
+  std::string every;
   std::string offline;
   std::string requests;
   std::string warm_up;
@@ -89,6 +90,10 @@ ServeRequest read_request(const ServeOptions& options) {
   request.machine.exact = row_defaults(options.model).exact;
   request.concurrency = count_or_0("--concurrency", numbers.concurrency, kMaxClients);
   if (!numbers.rate.empty()) request.rate = parse_positive("--rate", numbers.rate, kMaxRate);
+  if (!numbers.every.empty()) {
+    if (request.trace.empty()) throw UserError("--every: takes some of the requests of a --trace");
+    request.trace_every = parse_count("--every", numbers.every, 1, kMaxRequests);
+  }
   request.offline = count_or_0("--offline", numbers.offline, kMaxRequests);
   request.requests = count_or_0("--requests", numbers.requests, kMaxRequests);
   if (!numbers.warm_up.empty())
@@ -171,6 +176,8 @@ void add_load_options(CLI::App& command, ServeOptions& options) {
       "CSV with arrival_s, input_len, output_len, or JSON lines with arrival_time, input_toks, "
       "output_toks",
       "FILE");
+  add("--every", numbers.every,
+      "of the trace the first of every N requests: the share of one of N machines", "N");
   add("--offline", numbers.offline, "this many requests, all at once", "N");
   add("--input-len", request.input_len,
       "tokens of a prompt: a number, uniform:A..B, histogram:FILE", "N");

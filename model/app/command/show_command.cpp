@@ -5,15 +5,11 @@
 #include <filesystem>
 #include <memory>
 
-#include "hw/spec/cpu/cpu_catalog.hpp"
-#include "hw/spec/cpu/cpu_factors.hpp"
-#include "hw/spec/gpu/gpu_catalog.hpp"
-#include "hw/spec/shared/catalog.hpp"
-#include "hw/spec/shared/data_folder.hpp"
+#include "hw/spec/shared/die_area.hpp"
 #include "model/app/command/commands.hpp"
 #include "model/app/command/show_workload.hpp"
+#include "model/app/request/device_family.hpp"
 #include "model/app/request/request_fields.hpp"
-#include "model/app/request/resolved_request.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/request_options.hpp"
 #include "model/app/terminal/table_output.hpp"
@@ -32,6 +28,9 @@ struct ShowOptions {
   std::string seq;
   std::string image_size;
   std::string dtype;
+  std::string node;
+  std::string hbm;
+  bool area = false;
 };
 
 bool contains_ignoring_case(const std::vector<std::string>& names, const std::string& name) {
@@ -64,55 +63,60 @@ Table parameter_table(const std::vector<Parameter>& parameters) {
   return table;
 }
 
-void show_system(const ShowOptions& options, const Session& session) {
-  LoadOptions load;
-  load.set = options.model.set;
-  load.factors = options.model.factors;
-  const LoadedSystem system = Catalog().load(options.name, load);
-  const Format format = parse_format(options.output.format);
-  const std::string table =
-      table_text(parameter_table(system.parameters), format, session.result_width);
-  if (format != Format::kTable) return write_text(options.output.output, table);
-  const std::string heading = fmt::format(
-      "{}: {} x {}, factors {} ({}), assumed values: {}\n\n", system.spec_id, system.spec.devices,
-      system.spec.device.name, system.factors_id, system.factors_status, system.assumed_values);
-  write_text(options.output.output, heading + table);
-}
-
-void show_gpu(const ShowOptions& options, const Session& session) {
-  const LoadedGpuSystem system = GpuCatalog().load(options.name, options.model.set);
-  const Format format = parse_format(options.output.format);
-  const std::string table =
-      table_text(parameter_table(system.parameters), format, session.result_width);
-  if (format != Format::kTable) return write_text(options.output.output, table);
-  const std::string heading =
-      fmt::format("{}: {} x {}, assumed values: {}\n\n", system.spec_id, system.spec.devices,
-                  system.spec.device.name, system.assumed_values);
-  write_text(options.output.output, heading + table);
-}
-
-void show_cpu(const ShowOptions& options, const Session& session) {
-  std::vector<std::string> system_set;
-  std::vector<std::string> factors_set;
-  for (const std::string& assignment : options.model.set) {
-    (starts_with(trim(assignment), "factors.") ? factors_set : system_set).push_back(assignment);
+Table area_table(const DieArea& area) {
+  Table table;
+  table.columns = {{"part"}, {"mm2", Align::kRight}, {"share", Align::kRight}};
+  constexpr double kPercent = 100;
+  for (const AreaPart& part : area.parts) {
+    table.rows.push_back({part.name, fmt::format("{:.1f}", part.mm2),
+                          fmt::format("{:.1f} %", kPercent * part.mm2 / area.area_mm2)});
   }
-  const LoadedCpuSystem system = CpuCatalog().load(options.name, system_set);
-  const ChosenCpuFactors factors =
-      choose_cpu_factors(system.spec.device, options.model.factors, factors_set);
-  std::vector<Parameter> parameters = system.parameters;
-  parameters.insert(parameters.end(), factors.parameters.begin(), factors.parameters.end());
+  table.rows.push_back({"all dies", fmt::format("{:.1f}", area.area_mm2), "100.0 %"});
+  return table;
+}
+
+std::string area_heading(const SystemSheet& sheet, const DieArea& area) {
+  std::string text = fmt::format(
+      "{}: {}, {}, {}; {:.0f} USD to make: dies {:.0f} ({:.0f} % are sold), memory {:.0f}, package "
+      "{:.0f}; areas of parts are fitted to published dies, prices assumed\n",
+      sheet.name, area.chip, area.node, area.memory, area.cost_usd(), area.die_usd,
+      area.yield * 100, area.memory_usd, area.package_usd);
+  if (area.dies > 1) {
+    text += fmt::format("{:.0f} mm2 exceed the reticle of {:.0f} mm2: {} dies\n", area.area_mm2,
+                        area.reticle_mm2, area.dies);
+  }
+  return text + "\n";
+}
+
+void show_area(const SystemSheet& sheet, const ShowOptions& options, const Session& session) {
+  const auto area =
+      die_area(sheet.facts.device, sheet.facts.parameters, {options.node, options.hbm});
+  if (!area) {
+    throw UserError(options.name + ": nothing is published of the dies of " + sheet.name +
+                    ", so there is no area; leave --area out");
+  }
   const Format format = parse_format(options.output.format);
-  const std::string table = table_text(parameter_table(parameters), format, session.result_width);
-  if (format != Format::kTable) return write_text(options.output.output, table);
-  const std::string heading =
-      fmt::format("{}: {} cores of {}, factors {}, assumed values: {}\n\n", system.spec_id,
-                  system.spec.cores, system.spec.device.name, factors.id, system.assumed_values);
+  const std::string heading = format == Format::kTable ? area_heading(sheet, *area) : "";
+  write_text(options.output.output,
+             heading + table_text(area_table(*area), format, session.result_width));
+}
+
+void show_system(const DeviceFamily& family, const ShowOptions& options, const Session& session) {
+  Request request;
+  request.system = options.name;
+  request.set = options.model.set;
+  request.factors = options.model.factors;
+  const SystemSheet sheet = family.sheet(request);
+  if (options.area) return show_area(sheet, options, session);
+  const Format format = parse_format(options.output.format);
+  const std::string table =
+      table_text(parameter_table(sheet.facts.parameters), format, session.result_width);
+  const std::string heading = format == Format::kTable ? sheet.heading + "\n\n" : "";
   write_text(options.output.output, heading + table);
 }
 
 void show_workload(const ShowOptions& options, const Session& session) {
-  ResolvedRequest resolved;
+  ResolvedWorkload resolved;
   resolved.model = WorkloadLibrary().load(options.name);
   resolved.precision = find_precision(options.dtype.empty() ? "fp32" : options.dtype);
   const RequestField& batch = request_field("batch");
@@ -132,16 +136,6 @@ void show_workload(const ShowOptions& options, const Session& session) {
              workload_text(resolved, parse_format(options.output.format), session.result_width));
 }
 
-using Show = void (*)(const ShowOptions&, const Session&);
-
-Show show_of_system(const std::string& name, const std::vector<std::string>& neuron_systems) {
-  if (contains_ignoring_case(neuron_systems, name) || is_system_file(name, SystemFileKind::kNeuron))
-    return show_system;
-  if (GpuCatalog().has_system(name)) return show_gpu;
-  if (CpuCatalog().has_system(name)) return show_cpu;
-  return nullptr;
-}
-
 void refuse_given(const ShowOptions& options, bool is_system) {
   const std::string what = is_system ? "a system" : "a workload";
   const auto refuse = [&](bool given, const char* option) {
@@ -155,7 +149,12 @@ void refuse_given(const ShowOptions& options, bool is_system) {
     refuse(!options.image_size.empty(), "--image-size");
     refuse(!options.dimensions.empty(), "--dim");
     refuse(!options.dtype.empty(), "--dtype");
+    refuse(!options.area && !options.node.empty(), "--node without --area");
+    refuse(!options.area && !options.hbm.empty(), "--hbm without --area");
   } else {
+    refuse(options.area, "--area");
+    refuse(!options.node.empty(), "--node");
+    refuse(!options.hbm.empty(), "--hbm");
     refuse(!options.model.set.empty(), "--set");
     refuse(!options.model.factors.empty(), "--factors");
   }
@@ -163,25 +162,32 @@ void refuse_given(const ShowOptions& options, bool is_system) {
 
 // Devices are shown with a system around them.
 void refuse_device(const std::string& name) {
-  const Catalog catalog;
-  if (!contains_ignoring_case(catalog.devices(), name)) return;
   std::vector<std::string> with;
-  for (const std::string& id : catalog.systems()) {
-    if (to_lower(catalog.load(id).spec.device.id) == to_lower(name)) with.push_back(id);
+  for (const DeviceFamily* family : device_families()) {
+    if (!contains_ignoring_case(family->devices(), name)) continue;
+    for (const std::string& id : family->systems()) {
+      Request request;
+      request.system = id;
+      if (to_lower(family->sheet(request).facts.device) == to_lower(name)) with.push_back(id);
+    }
   }
+  if (with.empty()) return;
   throw UserError(
       fmt::format("'{}' is a device; show a system that has it: {}", name, join(with, ", ")));
 }
 
 int show(const ShowOptions& options, const Session& session) {
-  const std::vector<std::string> systems = Catalog().systems();
-  const Show of_system = show_of_system(options.name, systems);
-  refuse_given(options, of_system != nullptr);
-  if (of_system != nullptr) {
-    of_system(options, session);
+  const DeviceFamily* family = find_family(options.name);
+  refuse_given(options, family != nullptr);
+  if (family != nullptr) {
+    show_system(*family, options, session);
     return kSuccess;
   }
   refuse_device(options.name);
+  std::vector<std::string> systems;
+  for (const DeviceFamily* each : device_families()) {
+    for (std::string& id : each->systems()) systems.push_back(std::move(id));
+  }
   const std::vector<std::string> workloads = WorkloadLibrary().names();
   std::error_code ignored;
   // A name that is close to a system and to no workload is a misspelt system.
@@ -223,6 +229,11 @@ void add_show_command(CLI::App& app, Session& session) {
                    "side of the images of a workload in pixels")
       ->type_name("N");
   add_dimension_option(*command, options->dimensions);
+  command->add_flag("--area", options->area, "of a system: area of its dies by part, cost to make");
+  command->add_option("--node", options->node, "with --area: made in another process, such as 3nm")
+      ->type_name("NODE");
+  command->add_option("--hbm", options->hbm, "with --area: with other memory, such as hbm3e")
+      ->type_name("GENERATION");
   command->add_option("--dtype", options->dtype, "data type of a workload (default: fp32)")
       ->type_name("TYPE");
   command->callback([options, &session] {

@@ -7,15 +7,11 @@
 #include "hw/spec/cpu/cpu_catalog.hpp"
 #include "hw/spec/cpu/cpu_factors.hpp"
 #include "model/app/request/device_family.hpp"
-#include "model/app/request/make_record.hpp"
-#include "model/app/request/refuse_option.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/mapping/cpu/map_graph.hpp"
 #include "model/predict/cpu_call.hpp"
-#include "model/predict/generation.hpp"
 #include "model/predict/gpu_memory.hpp"
-#include "model/predict/memory_use.hpp"
 
 namespace foretell {
 namespace {
@@ -38,21 +34,15 @@ CpuSystemSpec part_of_copy(const CpuRequest& resolved) {
 }
 
 CpuRequest resolve_cpu(const Request& request) {
-  check_request(request);
-  refuse_fields(request, "cpu");
   CpuRequest resolved;
-  std::vector<std::string> system_set;
-  std::vector<std::string> factors_set;
-  for (const std::string& assignment : machine_set(request)) {
-    (starts_with(trim(assignment), "factors.") ? factors_set : system_set).push_back(assignment);
-  }
-  resolved.system = CpuCatalog().load(request.system, system_set);
+  const MachineSet set = split_machine_set(request);
+  resolved.system = CpuCatalog().load(request.system, set.system);
   const CpuSystemSpec& spec = resolved.system.spec;
   const bool has_bf16 = spec.device.flops_per_cycle.count("bf16") > 0;
   resolve_workload(request, has_bf16 ? "bf16" : "fp32", resolved);
   resolved.request.system = spec.id;
   resolved.precision = precision_on_cpu(resolved.precision, spec.device);
-  resolved.factors = choose_cpu_factors(spec.device, request.factors, factors_set);
+  resolved.factors = choose_cpu_factors(spec.device, request.factors, set.factors);
   if (!resolved.factors.note.empty()) resolved.notes.push_back(resolved.factors.note);
   Request& filled = resolved.request;
   filled.tp = filled.pp = 1;
@@ -72,133 +62,28 @@ CpuRequest resolve_cpu(const Request& request) {
   return resolved;
 }
 
-Graph generation_graph(const CpuRequest& resolved, Phase phase, std::int64_t tokens,
-                       std::int64_t kv_len) {
-  Binding binding;
-  binding.batch = resolved.request.batch;
-  binding.seq_len = tokens;
-  binding.phase = phase;
-  binding.kv_len = kv_len;
-  if (resolved.model.family == Family::kEncoderDecoder) {
-    binding.encoder_len = resolved.request.input_len;
-  }
-  Graph graph = build_graph(resolved.model, binding);
-  apply_precision(resolved.precision, &graph);
-  return graph;
+EnergyFacts energy_of(const CpuRequest& resolved) {
+  const CpuSystemSpec& spec = resolved.system.spec;
+  EnergyFacts facts;
+  facts.energy = load_device_energy({spec.device.id, "cpu"}, 0);
+  facts.devices = spec.sockets;
+  const double cores = static_cast<double>(spec.cores) / spec.sockets;
+  facts.setting = {1, std::min(facts.devices, std::ceil(resolved.request.cores / cores)), Watts(0)};
+  facts.host = load_host_power(spec.id, "cpu");
+  return facts;
 }
 
-MemoryUse check_memory(const CpuRequest& resolved) {
-  const Request& request = resolved.request;
-  MemoryUse use;
-  if (trains(request)) {
-    use = memory_of_training(build_training_step(resolved), Bytes(0));
-  } else if (request.input_len == 0) {
-    use = memory_of_gpu(build_resolved_graph(resolved));
-  } else {
-    const std::int64_t positions = cached_positions(resolved);
-    use = largest(memory_of_gpu(generation_graph(resolved, Phase::kPrefill, request.input_len,
-                                                 std::max(request.input_len, positions))),
-                  memory_of_gpu(generation_graph(resolved, Phase::kDecode, 1, positions)));
-  }
-  use = use * request.dp;
-  const Bytes capacity = resolved.system.spec.memory;
-  if (use.total() <= capacity) return use;
-  if (trains(request)) {
-    throw UserError(fmt::format("{}: {} has {:.1f} GiB; {}", resolved.model.name,
-                                resolved.system.spec.id, capacity.value() / kGiB,
-                                training_memory_text(use)));
-  }
-  throw UserError(fmt::format(
-      "{}: {} {} needs {:.1f} GiB, but {} has {:.1f} GiB; lower --batch or --dp, name a larger "
-      "system or take a smaller weight type, for example --dtype int8-weights",
-      resolved.model.name, request.dp, request.dp == 1 ? "copy" : "copies",
-      use.total().value() / kGiB, resolved.system.spec.id, capacity.value() / kGiB));
-}
-
-class CpuSimulation {
- public:
-  explicit CpuSimulation(const CpuRequest& resolved)
-      : resolved_(resolved), system_(part_of_copy(resolved)) {}
-
-  Metrics run() {
-    const MemoryUse memory = check_memory(resolved_);
-    Metrics metrics = resolved_.request.input_len > 0 ? generation() : forward();
-    metrics.memory = memory;
-    metrics.memory_capacity = resolved_.system.spec.memory;
-    if (trains(resolved_.request))
-      note_training(build_training_step(resolved_), resolved_.request, metrics);
-    write_timeline();
-    return metrics;
-  }
-
-  // Of all calls of the run.
-  const std::vector<CpuTimePart>& parts() const { return parts_; }
-
- private:
-  CpuCallResult call(const Graph& graph) {
-    CpuCall call{graph, resolved_.precision, system_, resolved_.factors.factors};
-    call.threads = system_.cores;
-    call.exact = resolved_.request.exact;
-    call.for_timeline = !resolved_.request.trace_file.empty();
-    CpuCallResult result = run_cpu_call(call);
-    parts_.insert(parts_.end(), result.parts.begin(), result.parts.end());
-    return result;
-  }
-
-  // A network that is not cut into stages.
-  static PipelinePass whole(Metrics metrics) {
-    const Seconds time = metrics.call;
-    return {std::move(metrics), time, Bytes(0)};
-  }
-
-  Metrics forward() {
-    CpuCallResult result = call(build_resolved_graph(resolved_));
-    timeline_ = std::move(result.loops);
-    return result.metrics;
-  }
-
-  Metrics generation() {
-    const Request& request = resolved_.request;
-    const bool encodes = resolved_.model.family == Family::kEncoderDecoder;
-    Generation generation;
-    generation.prefill = [&] {
-      const std::int64_t kv_len = encodes ? cached_positions(resolved_) : request.input_len;
-      CpuCallResult result =
-          call(generation_graph(resolved_, Phase::kPrefill, request.input_len, kv_len));
-      timeline_ = std::move(result.loops);
-      return whole(std::move(result.metrics));
-    };
-    generation.decode = [&](std::int64_t kv_len) {
-      CpuCallResult result = call(generation_graph(resolved_, Phase::kDecode, 1, kv_len));
-      step_ = std::move(result.loops);
-      return whole(std::move(result.metrics));
-    };
-    generation.input_len = request.input_len;
-    generation.output_len = request.output_len;
-    generation.prompt_in_cache = !encodes;
-    generation.exact = request.exact;
-    return run_generation(generation);
-  }
-
-  // Of a generation: the prefill and, after it, the median decode step.
-  void write_timeline() const {
-    std::vector<KernelCall> calls = {{step_.empty() ? "" : "prefill", timeline_}};
-    if (!step_.empty()) calls.push_back({"decode step", step_});
-    write_kernel_trace_file(resolved_.request.trace_file,
-                            {resolved_.system.spec.device.name, "call"}, calls);
-  }
-
-  const CpuRequest& resolved_;
-  CpuSystemSpec system_;
-  std::vector<KernelRun> timeline_;
-  std::vector<KernelRun> step_;  // the last decode step
-  std::vector<CpuTimePart> parts_;
-};
-
-std::vector<Parameter> parameters_of_request(const CpuRequest& resolved) {
-  std::vector<Parameter> parameters = resolved.system.parameters;
-  for (const Parameter& factor : resolved.factors.parameters) parameters.push_back(factor);
-  return parameters;
+SystemFacts facts_of(const LoadedCpuSystem& system, const ChosenCpuFactors& factors) {
+  SystemFacts facts;
+  facts.system = system.spec.id;
+  facts.device = system.spec.device.id;
+  facts.factors = factors.id;
+  facts.assumed_values = system.assumed_values;
+  facts.prices = system.spec.price_usd_per_hour;
+  facts.parameters = system.parameters;
+  facts.parameters.insert(facts.parameters.end(), factors.parameters.begin(),
+                          factors.parameters.end());
+  return facts;
 }
 
 std::string source_of(const CpuRequest& resolved, const std::string& path) {
@@ -223,64 +108,125 @@ MachineRecord machine_of(const CpuRequest& resolved) {
   return machine;
 }
 
-// Measured on the very CPU: what its operators showed, and how their errors go together. On others
-// there is nothing to go by, and the default of all machines is shown.
-std::optional<Interval> interval_of(const CpuRequest& resolved,
-                                    const std::vector<CpuTimePart>& parts) {
-  const CpuIntervals& known = resolved.factors.intervals;
-  if (known.by_class.empty() || !resolved.factors.note.empty()) return {};
-  const auto [low, high] = chain_interval80(parts, known);
-  return Interval{low, high};
-}
-
-class CpuFamily : public DeviceFamily {
+class CpuDevice final : public ResolvedDevice {
  public:
+  explicit CpuDevice(const Request& request)
+      : resolved_(resolve_cpu(request)), system_(part_of_copy(resolved_)) {}
+
+  const ResolvedWorkload& workload() const override { return resolved_; }
+
+  SystemFacts facts() const override {
+    SystemFacts facts = facts_of(resolved_.system, resolved_.factors);
+    facts.machine = machine_of(resolved_);
+    facts.interval80 = interval();
+    facts.energy = energy_of(resolved_);
+    return facts;
+  }
+
+  Metrics call(const Graph& graph, Phase /*phase*/) override {
+    CpuCallResult result = run_cpu_call(call_of(graph));
+    parts_.insert(parts_.end(), result.parts.begin(), result.parts.end());
+    return std::move(result.metrics);
+  }
+
+  ShownCall show(const Graph& graph, Phase /*phase*/) const override {
+    CpuCall call = call_of(graph);
+    call.for_timeline = true;
+    ShownCall shown;
+    shown.kernels = run_cpu_call(call).loops;
+    return shown;
+  }
+  KernelTraceWords words() const override { return {system_.device.name, "call"}; }
+
+  MemoryUse memory_of(const Graph& graph) const override { return memory_of_gpu(graph); }
+
+  MemoryRules memory_rules() const override {
+    const Request& request = resolved_.request;
+    MemoryRules rules;
+    rules.part = fmt::format("{} {} on {}", request.dp, request.dp == 1 ? "copy" : "copies",
+                             resolved_.system.spec.id);
+    rules.needs_plural = request.dp > 1;
+    rules.program_each = false;
+    rules.advice =
+        "lower --batch or --dp, name a larger system or take a smaller weight type, for example "
+        "--dtype int8-weights";
+    if (request.input_len == 0) return rules;
+    const std::int64_t positions = cached_positions(resolved_);
+    rules.prefill = prefill_pass(*this);
+    rules.prefill.kv_len = std::max(request.input_len, positions);
+    rules.decode = decode_pass(*this, positions);
+    return rules;
+  }
+
+  // Every copy lies in the one memory.
+  MemoryPlace place() const override {
+    MemoryPlace place;
+    place.system = resolved_.system.spec.id;
+    place.parts = resolved_.request.dp;
+    place.capacity = resolved_.system.spec.memory;
+    return place;
+  }
+
+ private:
+  CpuCall call_of(const Graph& graph) const {
+    CpuCall call{graph, resolved_.precision, system_, resolved_.factors.factors};
+    call.threads = system_.cores;
+    call.exact = resolved_.request.exact;
+    return call;
+  }
+
+  // Measured on the very CPU: what its operators showed, and how their errors go together. On
+  // others there is nothing to go by, and the default of all machines is shown.
+  std::optional<Interval> interval() const {
+    const CpuIntervals& known = resolved_.factors.intervals;
+    if (parts_.empty() || known.by_class.empty() || !resolved_.factors.note.empty()) return {};
+    const auto [low, high] = chain_interval80(parts_, known);
+    return Interval{low, high};
+  }
+
+  CpuRequest resolved_;
+  CpuSystemSpec system_;            // of one copy
+  std::vector<CpuTimePart> parts_;  // of all calls
+};
+
+class CpuFamily final : public DeviceFamily {
+ public:
+  std::string_view name() const override { return "cpu"; }
+  std::string_view told_by() const override { return "a machine with CPUs has 'sockets'"; }
   std::vector<std::string> systems() const override { return CpuCatalog().systems(); }
+  std::vector<std::string> devices() const override { return CpuCatalog().devices(); }
   bool has_system(std::string_view id) const override { return CpuCatalog().has_system(id); }
   std::string find_system(std::string_view id) const override {
     return CpuCatalog().find_system(id);
   }
 
-  RunRecord predict(const Request& request) const override {
-    const CpuRequest resolved = resolve_cpu(request);
-    const CpuSystemSpec& spec = resolved.system.spec;
-    SystemFacts facts;
-    facts.system = spec.id;
-    facts.device = spec.device.id;
-    facts.factors = resolved.factors.id;
-    facts.assumed_values = resolved.system.assumed_values;
-    facts.prices = spec.price_usd_per_hour;
-    facts.parameters = parameters_of_request(resolved);
-    facts.machine = machine_of(resolved);
-    CpuSimulation simulation(resolved);
-    const Metrics metrics = simulation.run();
-    facts.interval80 = interval_of(resolved, simulation.parts());
-    EnergyFacts energy;
-    energy.energy = load_device_energy({spec.device.id, "cpu"}, 0);
-    energy.devices = spec.sockets;
-    const double cores = static_cast<double>(spec.cores) / spec.sockets;
-    energy.setting = {1, std::min(energy.devices, std::ceil(resolved.request.cores / cores)),
-                      Watts(0)};
-    energy.host = load_host_power(spec.id, "cpu");
-    facts.energy = std::move(energy);
-    return make_record(resolved, facts, metrics);
+  SystemSheet sheet(const Request& request) const override {
+    const MachineSet set = split_machine_set(request);
+    const LoadedCpuSystem system = CpuCatalog().load(request.system, set.system);
+    const CpuSystemSpec& spec = system.spec;
+    const ChosenCpuFactors factors = choose_cpu_factors(spec.device, request.factors, set.factors);
+    SystemSheet sheet;
+    sheet.facts = facts_of(system, factors);
+    sheet.heading =
+        fmt::format("{}: {} cores of {}, factors {}, assumed values: {}", system.spec_id,
+                    spec.cores, spec.device.name, factors.id, system.assumed_values);
+    sheet.name = spec.device.name;
+    sheet.devices = spec.sockets;
+    sheet.parts = spec.cores;
+    sheet.memory = spec.memory;
+    sheet.vcpus = spec.vcpus;
+    sheet.limits.threads = spec.cores;
+    sheet.execute = [spec](const Program& program) {
+      return foretell::simulate(CpuMachine{spec}, program);
+    };
+    sheet.device_memory = spec.memory;
+    sheet.words = {spec.device.name, "call"};
+    return sheet;
   }
 
   // The program itself decides, in nanoseconds.
   Seconds branch_time(const Request& request) const override {
     return resolve_cpu(request).system.spec.device.branch_time;
-  }
-
-  std::int64_t smallest_bucket(const Request& /*request*/) const override {
-    return published_smallest_bucket();
-  }
-
-  std::vector<Parameter> parameters(const Request& request) const override {
-    return parameters_of_request(resolve_cpu(request));
-  }
-
-  Prices prices(const Request& request) const override {
-    return CpuCatalog().load(request.system).spec.price_usd_per_hour;
   }
 
   std::vector<ImprovedPart> improved_parts(const Request& request) const override {
@@ -294,6 +240,11 @@ class CpuFamily : public DeviceFamily {
             {"device.cache.l3_bandwidth", "third-level cache bandwidth", 2},
             {"factors.call", "calls of primitives", 0.5},
             {"device.fork_join", "fork and join", 0.5}};
+  }
+
+ private:
+  std::unique_ptr<ResolvedDevice> make_device(const Request& request) const override {
+    return std::make_unique<CpuDevice>(request);
   }
 };
 

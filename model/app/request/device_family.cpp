@@ -1,28 +1,65 @@
 #include "model/app/request/device_family.hpp"
 
-#include <array>
-
 #include "hw/spec/shared/data_folder.hpp"
+#include "model/app/request/refuse_option.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 #include "workloads/import/workload.hpp"
 #include "workloads/ir/precision.hpp"
 
 namespace foretell {
 
+std::unique_ptr<ResolvedDevice> DeviceFamily::resolve(const Request& request) const {
+  check_request(request);
+  refuse_fields(request, name());
+  return make_device(request);
+}
+
+RunRecord DeviceFamily::predict(const Request& request) const {
+  const std::unique_ptr<ResolvedDevice> device = resolve(request);
+  const Metrics metrics = simulate(*device);
+  ResolvedWorkload resolved = device->workload();
+  for (std::string& note : device->notes()) resolved.notes.push_back(std::move(note));
+  return make_record(resolved, device->facts(), metrics);
+}
+
+// Devices whose software fixes no lengths take those of the ones that do, so that the cost of
+// padding can be compared.
+std::int64_t DeviceFamily::smallest_bucket(const Request& /*request*/) const {
+  Request published;
+  published.system = "inf2.xlarge";
+  return neuron_family().smallest_bucket(published);
+}
+
+std::vector<Parameter> DeviceFamily::parameters(const Request& request) const {
+  return resolve(request)->facts().parameters;
+}
+
+Prices DeviceFamily::prices(const Request& request) const {
+  Request bare;
+  bare.system = request.system;
+  return sheet(bare).facts.prices;
+}
+
+const DeviceFamily* find_family(const std::string& system) {
+  for (const DeviceFamily* family : device_families()) {
+    if (family->has_system(system)) return family;
+  }
+  return nullptr;
+}
+
 const DeviceFamily& family_of(const std::string& system) {
-  const std::array<const DeviceFamily*, 3> families = {&neuron_family(), &gpu_family(),
-                                                       &cpu_family()};
+  if (const DeviceFamily* family = find_family(system)) return *family;
   std::vector<std::string> names;
-  for (const DeviceFamily* family : families) {
-    if (family->has_system(system)) return *family;
+  std::vector<std::string> signs;
+  for (const DeviceFamily* family : device_families()) {
     for (std::string& name : family->systems()) names.push_back(std::move(name));
+    signs.emplace_back(family->told_by());
   }
   if (is_file_name(system)) {
     const std::string misspelt = misspelt_kind_key(system);
     if (!misspelt.empty()) throw UserError(misspelt);
-    throw UserError(system +
-                    ": describes no system; one of NeuronCores has a 'topology', a node of GPUs "
-                    "an 'interconnect', a GPU has 'sms', a machine with CPUs has 'sockets'");
+    throw UserError(system + ": describes no system; " + join(signs, ", "));
   }
   throw unknown_name("system", system, names);
 }

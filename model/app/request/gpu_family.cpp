@@ -1,4 +1,6 @@
 // GPUs as a family of devices.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 
@@ -7,31 +9,38 @@
 #include "model/app/request/gpu_request.hpp"
 #include "model/app/request/intervals.hpp"
 #include "model/app/request/machine_facts.hpp"
-#include "model/app/request/make_record.hpp"
+#include "model/base/errors.hpp"
 #include "model/mapping/gpu/product_kernels.hpp"
+#include "model/predict/gpu_call.hpp"
+#include "model/predict/gpu_memory.hpp"
+#include "model/predict/limited_call.hpp"
 
 namespace foretell {
 namespace {
 
-std::string type_of(const GpuRequest& resolved) {
-  return product_type(resolved.precision.matmul_compute, resolved.precision.weight_storage);
+// Servers cut prompts into pieces of this many tokens (max_num_tokens of TensorRT-LLM and vLLM's
+// max_num_batched_tokens); more are never active at once.
+constexpr std::int64_t kTokensAtOnce = 8192;
+constexpr int kMostRanks = 8;  // of the groups that are proposed for a network that does not fit
+
+SystemFacts facts_of(const LoadedGpuSystem& system) {
+  SystemFacts facts;
+  facts.system = system.spec.id;
+  facts.device = system.spec.device.id;
+  facts.factors = "none";
+  facts.assumed_values = system.assumed_values;
+  facts.prices = system.spec.price_usd_per_hour;
+  facts.parameters = system.parameters;
+  return facts;
 }
 
-std::vector<Parameter> parameters_of(const GpuRequest& resolved, const GpuFactors& factors) {
-  std::vector<Parameter> parameters = resolved.system.parameters;
-  for (Parameter& factor : factors.parameters(type_of(resolved))) {
-    parameters.push_back(std::move(factor));
-  }
-  return parameters;
-}
-
-// What the kernels say, and at least what published networks say: libraries, their versions and
-// fusions differ by more than the kernels of one of them.
-std::optional<Interval> interval_of(const GpuOutcome& outcome) {
-  if (!outcome.interval80) return std::nullopt;
-  const Interval networks = default_intervals().choose("gpu", "network", "any").ratio;
-  return Interval{std::min(networks.low, outcome.interval80->first),
-                  std::max(networks.high, outcome.interval80->second)};
+MemoryPlace place_of(const GpuSystemSpec& spec) {
+  MemoryPlace place;
+  place.system = spec.id;
+  place.devices = spec.devices;
+  place.capacity = spec.device.hbm.capacity;
+  place.size = (spec.device.hbm.capacity * spec.devices).value();
+  return place;
 }
 
 EnergyFacts energy_of(const GpuRequest& resolved) {
@@ -47,33 +56,162 @@ EnergyFacts energy_of(const GpuRequest& resolved) {
   return facts;
 }
 
-class GpuFamily : public DeviceFamily {
+class GpuDevice final : public ResolvedDevice {
  public:
+  explicit GpuDevice(const Request& request)
+      : resolved_(resolve_gpu(request)),
+        factors_(factors_of(resolved_)),
+        type_(
+            product_type(resolved_.precision.matmul_compute, resolved_.precision.weight_storage)) {
+    const std::string from = factors_.note(type_);
+    if (!from.empty()) resolved_.notes.push_back(from);
+  }
+
+  const ResolvedWorkload& workload() const override { return resolved_; }
+  std::vector<std::string> notes() const override { return notes_; }
+
+  SystemFacts facts() const override {
+    SystemFacts facts = facts_of(resolved_.system);
+    facts.factors = factors_.id();
+    for (Parameter& factor : factors_.parameters(type_))
+      facts.parameters.push_back(std::move(factor));
+    facts.machine = gpu_machine(resolved_.system, resolved_.precision.matmul_compute);
+    facts.interval80 = interval();
+    facts.energy = energy_of(resolved_);
+    return facts;
+  }
+
+  Metrics call(const Graph& graph, Phase /*phase*/) override {
+    const GpuDeviceSpec& device = spec().device;
+    const ClockLimits limits{Watts(device.power_watts), Watts(resolved_.power_limit),
+                             resolved_.clock_share};
+    GpuCallResult result = run_within(call_of(graph), energy_, limits);
+    parts_.insert(parts_.end(), result.parts.begin(), result.parts.end());
+    for (std::string& note : result.notes) {
+      if (std::find(notes_.begin(), notes_.end(), note) == notes_.end())
+        notes_.push_back(std::move(note));
+    }
+    return std::move(result.metrics);
+  }
+
+  ShownCall show(const Graph& graph, Phase /*phase*/) const override {
+    GpuCall call = call_of(graph);
+    call.for_timeline = true;
+    ShownCall shown;
+    shown.kernels = run_gpu_call(call).kernels;
+    return shown;
+  }
+  KernelTraceWords words() const override { return {spec().device.name, "launch"}; }
+
+  MemoryUse memory_of(const Graph& graph) const override { return memory_of_gpu(graph); }
+
+  MemoryRules memory_rules() const override {
+    MemoryRules rules;
+    rules.part = "each GPU of " + spec().id;
+    rules.narrow_caches = true;
+    const Request& request = resolved_.request;
+    if (request.input_len == 0) return rules;
+    const std::int64_t positions = cached_positions(resolved_);
+    rules.prefill = prefill_pass(*this);
+    rules.prefill.kv_len = std::max(request.input_len, positions);
+    if (resolved_.model.family != Family::kEncoderDecoder) {
+      rules.prefill.tokens = std::min(request.input_len, kTokensAtOnce);
+      rules.prefill.batch =
+          std::clamp<std::int64_t>(kTokensAtOnce / rules.prefill.tokens, 1, request.batch);
+    }
+    rules.decode = decode_pass(*this, positions);
+    return rules;
+  }
+
+  MemoryPlace place() const override { return place_for(spec()); }
+
+  std::vector<MemoryPlace> other_places() const override {
+    std::vector<MemoryPlace> places;
+    const std::vector<std::string> set = split_machine_set(resolved_.request).system;
+    const GpuCatalog catalog;
+    for (const std::string& id : catalog.systems()) {
+      try {
+        places.push_back(place_for(catalog.load(id, set).spec));
+      } catch (const UserError&) {
+        continue;  // an override that is not of this system
+      }
+    }
+    return places;
+  }
+
+  Seconds handover(Bytes bytes) const override { return handover_time(spec(), factors_, bytes); }
+
+ private:
+  // With the groups that the heads of the network can be split over.
+  MemoryPlace place_for(const GpuSystemSpec& spec) const {
+    MemoryPlace place = place_of(spec);
+    for (int ranks = 2; ranks <= std::min(place.devices, kMostRanks); ranks *= 2) {
+      if (resolved_.model.heads % ranks == 0) place.degrees.push_back(ranks);
+    }
+    return place;
+  }
+
+  const GpuSystemSpec& spec() const { return resolved_.system.spec; }
+
+  GpuCall call_of(const Graph& graph) const {
+    GpuCall call{graph, resolved_.precision, spec(), factors_};
+    call.launch = resolved_.launch;
+    call.sustained_clock = resolved_.sustained_clock;
+    call.rotated_copies = resolved_.rotated_copies;
+    call.heads_share_keys = resolved_.heads_share_keys;
+    call.exact = resolved_.request.exact;
+    return call;
+  }
+
+  // Measured / predicted: what the kernels say, and at least what published networks say, as
+  // libraries, their versions and fusions differ by more than the kernels of one of them. Nothing
+  // by published facts alone, and where the host launches kernel by kernel, which nobody measured.
+  std::optional<Interval> interval() const {
+    if (parts_.empty() || factors_.id() == "none" || resolved_.launch != LaunchKind::kGraph)
+      return std::nullopt;
+    const auto [low, high] = chain_interval80(parts_, kKernelCorrelation);
+    const Interval networks = default_intervals().choose("gpu", "network", "any").ratio;
+    return Interval{std::min(networks.low, low), std::max(networks.high, high)};
+  }
+
+  GpuRequest resolved_;
+  GpuFactors factors_;
+  DeviceEnergy energy_ = load_gpu_energy(resolved_.system.spec.device);
+  std::string type_;              // of products
+  std::vector<ChainPart> parts_;  // of all calls
+  std::vector<std::string> notes_;
+};
+
+class GpuFamily final : public DeviceFamily {
+ public:
+  std::string_view name() const override { return "gpu"; }
+  std::string_view told_by() const override {
+    return "a node of GPUs has an 'interconnect', a GPU has 'sms'";
+  }
   std::vector<std::string> systems() const override { return GpuCatalog().systems(); }
+  std::vector<std::string> devices() const override { return GpuCatalog().devices(); }
   bool has_system(std::string_view id) const override { return GpuCatalog().has_system(id); }
   std::string find_system(std::string_view id) const override {
     return GpuCatalog().find_system(id);
   }
 
-  RunRecord predict(const Request& request) const override {
-    GpuRequest resolved = resolve_gpu(request);
-    const GpuSystemSpec& spec = resolved.system.spec;
-    const GpuFactors factors = factors_of(resolved);
-    const std::string from = factors.note(type_of(resolved));
-    if (!from.empty()) resolved.notes.push_back(from);
-    std::vector<std::string> notes;
-    const GpuOutcome outcome = simulate_gpu_request(resolved, factors, notes);
-    for (std::string& note : notes) resolved.notes.push_back(std::move(note));
-    SystemFacts facts{spec.id,
-                      spec.device.id,
-                      factors.id(),
-                      resolved.system.assumed_values,
-                      spec.price_usd_per_hour,
-                      parameters_of(resolved, factors),
-                      gpu_machine(resolved.system, resolved.precision.matmul_compute)};
-    facts.interval80 = interval_of(outcome);
-    facts.energy = energy_of(resolved);
-    return make_record(resolved, facts, outcome.metrics);
+  SystemSheet sheet(const Request& request) const override {
+    const LoadedGpuSystem system = GpuCatalog().load(request.system, machine_set(request));
+    const GpuSystemSpec& spec = system.spec;
+    SystemSheet sheet;
+    sheet.facts = facts_of(system);
+    sheet.heading = fmt::format("{}: {} x {}, assumed values: {}", system.spec_id, spec.devices,
+                                spec.device.name, system.assumed_values);
+    sheet.name = spec.device.name;
+    sheet.devices = spec.devices;
+    sheet.parts = spec.devices * spec.device.sms;
+    sheet.memory = spec.devices * spec.device.hbm.capacity;
+    sheet.execute = [device = spec.device](const Program& program) {
+      return foretell::simulate(GpuMachine{device}, program);
+    };
+    sheet.device_memory = spec.device.hbm.capacity;
+    sheet.words = {spec.device.name, "launch"};
+    return sheet;
   }
 
   // In a graph a kernel sets the condition and a conditional node of CUDA 12.4 starts the part; in
@@ -83,19 +221,6 @@ class GpuFamily : public DeviceFamily {
     const GpuDeviceSpec& device = resolved.system.spec.device;
     const bool stream = resolved.launch == LaunchKind::kStream;
     return device.branch_kernels * (stream ? device.stream_floor : device.launch_floor);
-  }
-
-  std::int64_t smallest_bucket(const Request& /*request*/) const override {
-    return published_smallest_bucket();
-  }
-
-  std::vector<Parameter> parameters(const Request& request) const override {
-    const GpuRequest resolved = resolve_gpu(request);
-    return parameters_of(resolved, factors_of(resolved));
-  }
-
-  Prices prices(const Request& request) const override {
-    return GpuCatalog().load(request.system).spec.price_usd_per_hour;
   }
 
   std::vector<ImprovedPart> improved_parts(const Request& request) const override {
@@ -111,6 +236,11 @@ class GpuFamily : public DeviceFamily {
             {"factors.sm_feed", "operands into an SM", 2},
             {"factors.launch", "kernel launch", 0.5},
             {"device.nvlink.bandwidth", "NVLink bandwidth", 2}};
+  }
+
+ private:
+  std::unique_ptr<ResolvedDevice> make_device(const Request& request) const override {
+    return std::make_unique<GpuDevice>(request);
   }
 };
 

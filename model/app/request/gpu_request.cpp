@@ -13,7 +13,6 @@
 #include "model/base/text.hpp"
 #include "model/config/unit_text.hpp"
 #include "model/mapping/gpu/gpu_precision.hpp"
-#include "model/mapping/gpu/narrow_activations.hpp"
 #include "model/predict/gemm_rows.hpp"
 #include "workloads/ir/routing.hpp"
 
@@ -101,35 +100,9 @@ void resolve_expert_ranks(const ModelConfig& model, Request& request) {
 
 void resolve_gpus(GpuRequest& resolved) {
   Request& request = resolved.request;
-  const GpuSystemSpec& spec = resolved.system.spec;
-  if (request.cores > spec.devices) {
-    throw UserError(
-        fmt::format("cores: {} has {} GPUs, not {}; lower --cores or name a larger "
-                    "system",
-                    spec.id, spec.devices, request.cores));
-  }
   if (request.tp == 0) request.tp = 1;
-  if (request.pp == 0) request.pp = 1;
   resolve_expert_ranks(resolved.model, request);
-  const int usable = request.cores > 0 ? request.cores : spec.devices;
-  const int copies = request.dp > 0 ? request.dp : 1;
-  const std::int64_t per_copy =
-      std::int64_t{request.tp} * std::max(1, request.attention_dp) * request.pp;
-  const std::int64_t needed = per_copy * copies;
-  if (needed > usable) {
-    throw UserError(fmt::format(
-        "{} {} of {} {} need {} GPUs, but {} has {}; lower --dp{} or --tp, "
-        "or name a larger system",
-        copies, copies == 1 ? "copy" : "copies", per_copy, per_copy == 1 ? "GPU" : "GPUs", needed,
-        spec.id, usable, request.pp > 1 ? ", --pp" : ""));
-  }
-  if (request.dp == 0) request.dp = default_copies(usable, static_cast<int>(per_copy));
-  resolved.serving = Serving{request.batch, request.dp, request.in_flight};
-  if (request.pp > 1 && requests_in_flight(resolved.serving) <= request.dp) {
-    resolved.notes.emplace_back(
-        "one request in flight per copy: its pipeline stages work one after the other; --in-flight "
-        "keeps them busy");
-  }
+  share_parts({"GPU", resolved.system.spec.devices}, std::max(1, request.attention_dp), resolved);
 }
 
 // Libraries for GPUs give every rank as many heads as the others.
@@ -158,7 +131,8 @@ void resolve_power(GpuRequest& resolved) {
   const GpuDeviceSpec& device = resolved.system.spec.device;
   const PowerFacts facts = load_gpu_energy(device).facts;
   constexpr double kMega = 1e6;
-  const bool is_word = request.clock.empty() || request.clock == "burst" || resolved.sustained_clock;
+  const bool is_word =
+      request.clock.empty() || request.clock == "burst" || resolved.sustained_clock;
   if (!is_word) {
     const double boost = device.clock.boost.value();
     double clock = 0;
@@ -235,13 +209,11 @@ GpuRequest resolve_gpu(const Request& request) {
   check_request(request);
   check_gpu_options(request);
   GpuRequest resolved;
-  std::vector<std::string> system_set;
-  for (const std::string& assignment : machine_set(request)) {
-    const bool is_factor = starts_with(trim(assignment), "factors.");
-    (is_factor ? resolved.factors_set : system_set).push_back(assignment);
-  }
-  resolved.system = GpuCatalog().load(request.system, system_set);
+  MachineSet set = split_machine_set(request);
+  resolved.factors_set = std::move(set.factors);
+  resolved.system = GpuCatalog().load(request.system, set.system);
   resolved.masks_windows = true;
+  resolved.graphs.narrow_activations = true;
   const auto& rates = resolved.system.spec.device.matrix_rate;
   if (rates.count("fp8") > 0) resolved.narrow_pipes.emplace_back("fp8");
   if (rates.count("fp4") > 0) resolved.narrow_pipes.emplace_back("nvfp4");
@@ -262,33 +234,12 @@ GpuRequest resolve_gpu(const Request& request) {
   return resolved;
 }
 
-Graph build_gpu_graph(const GpuRequest& resolved) {
-  Graph graph = build_resolved_graph(resolved);
-  narrow_activations(resolved.precision, &graph);
-  return graph;
-}
-
 Graph build_gpu_generation_graph(const GpuRequest& resolved, Phase phase, std::int64_t tokens,
-                                 std::int64_t kv_len, int tensor_parallel,
-                                 const LayerRange& layers) {
-  const Request& request = resolved.request;
-  Binding binding;
-  binding.batch = request.batch;
-  binding.seq_len = tokens;
-  binding.phase = phase;
-  binding.kv_len = kv_len;
-  if (resolved.model.family == Family::kEncoderDecoder) binding.encoder_len = request.input_len;
-  binding.tensor_parallel = tensor_parallel;
-  binding.sequence_parallel = request.sequence_parallel && phase == Phase::kPrefill;
-  binding.expert_parallel = std::max(1, request.ep);
-  binding.attention_data_parallel = std::max(1, request.attention_dp);
-  if (!request.experts.empty()) binding.routing = request.experts;
-  binding.first_layer = layers.first;
-  binding.last_layer = layers.last;
-  Graph graph = build_graph(resolved.model, binding);
-  apply_precision(resolved.precision, &graph);
-  narrow_activations(resolved.precision, &graph);
-  return graph;
+                                 std::int64_t kv_len, int tensor_parallel) {
+  Pass pass{phase, tokens, kv_len};
+  if (resolved.model.family == Family::kEncoderDecoder)
+    pass.encoder_len = resolved.request.input_len;
+  return build_pass_graph(resolved, pass, tensor_parallel);
 }
 
 }  // namespace foretell

@@ -1,13 +1,14 @@
 #include "model/app/request/make_record.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <foretell/version.hpp>
 
+#include "hw/spec/shared/die_area.hpp"
 #include "model/app/request/intervals.hpp"
-#include "model/app/request/machine_facts.hpp"
-#include "model/app/request/resolved_request.hpp"
+#include "model/app/request/request_fields.hpp"
 #include "model/base/errors.hpp"
 #include "reports/record/hardware_change.hpp"
 
@@ -189,6 +190,29 @@ RunSummary summary_of(const ResolvedWorkload& resolved, const SystemFacts& facts
   return summary;
 }
 
+// Switched energies follow the process; what idles is left as it is.
+EnergyFacts changed(EnergyFacts facts, const EnergyChange& change) {
+  EnergyFactors& factors = facts.energy.factors;
+  for (double EnergyFactors::*factor :
+       {&EnergyFactors::matrix_32, &EnergyFactors::matrix_16, &EnergyFactors::matrix_8,
+        &EnergyFactors::matrix_4, &EnergyFactors::vector, &EnergyFactors::exponential,
+        &EnergyFactors::l2, &EnergyFactors::sram, &EnergyFactors::busy}) {
+    factors.*factor *= change.switched;
+  }
+  factors.dram = std::max(0.0, factors.dram + change.memory_pj);
+  if (change.switched != 1 || change.memory_pj != 0) facts.energy.calibrated.clear();
+  return facts;
+}
+
+void set_area(const DieArea& area, RunRecord& record) {
+  record.summary.area_mm2 = area.area_mm2;
+  record.summary.cost_to_make_usd = area.cost_usd();
+  if (area.dies == 1) return;
+  record.context.notes.push_back(
+      fmt::format("area: {:.0f} mm2 exceed the reticle of {:.0f} mm2: {} dies", area.area_mm2,
+                  area.reticle_mm2, area.dies));
+}
+
 }  // namespace
 
 void set_costs(const Prices& prices, RunSummary& summary) {
@@ -210,28 +234,6 @@ RunRecord unpredicted(const Request& request, const std::string& system) {
   record.context.set = request.set;
   record.context.seed = request.seed;
   return record;
-}
-
-RunRecord make_record(const ResolvedRequest& resolved, const Metrics& metrics) {
-  const LoadedSystem& system = resolved.system;
-  const NeuronDeviceSpec& device = system.spec.device;
-  SystemFacts facts{system.spec.id,
-                    device.id,
-                    system.factors_id,
-                    system.assumed_values,
-                    system.spec.price_usd_per_hour,
-                    system.parameters,
-                    neuron_machine(system, resolved.precision.matmul_compute)};
-  const Request& request = resolved.request;
-  const double ranks = std::max(1, request.tp);
-  const double cores = ranks * std::max(1, request.pp) * std::max(1, request.dp);
-  EnergyFacts energy;
-  energy.energy = load_device_energy({device.id, device.core.id, "neuron"}, 0);
-  energy.devices = system.spec.devices;
-  energy.setting = {ranks, std::min(energy.devices, std::ceil(cores / device.cores)), Watts(0)};
-  energy.host = load_host_power(system.spec.id, "neuron");
-  facts.energy = std::move(energy);
-  return make_record(resolved, facts, metrics);
 }
 
 RunRecord make_record(const ResolvedWorkload& resolved, const SystemFacts& facts,
@@ -257,7 +259,10 @@ RunRecord make_record(const ResolvedWorkload& resolved, const SystemFacts& facts
     record.resources.push_back(
         {resource.path, resource.busy, resource.stalled, resource.bytes.value()});
   }
-  if (facts.energy) set_energy(resolved, *facts.energy, metrics, record);
+  const ProcessChange change{resolved.request.node, resolved.request.hbm};
+  const EnergyChange energies = energy_change(facts.device, change);
+  if (facts.energy) set_energy(resolved, changed(*facts.energy, energies), metrics, record);
+  if (const auto area = die_area(facts.device, facts.parameters, change)) set_area(*area, record);
   check_record(record);
   return record;
 }

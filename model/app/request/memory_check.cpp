@@ -4,56 +4,37 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "hw/spec/neuron/group_sizes.hpp"
 #include "model/base/errors.hpp"
 #include "model/predict/memory_use.hpp"
 
 namespace foretell {
 namespace {
 
-// Copies and the stages of each go to devices of their own as long as there are some; a group of
-// cores fills a device before the next.
-int used_cores_per_device(const NeuronSystemSpec& spec, int ranks, int copies) {
-  if (ranks >= spec.device.cores) return spec.device.cores;
-  const int copies_per_device = (copies + spec.devices - 1) / spec.devices;
-  return std::min(spec.device.cores, ranks * copies_per_device);
-}
-
-// Batches that a copy holds a cache of: with a pipeline up to one per stage.
-double batches_at_work(const ResolvedRequest& resolved) {
-  const double per_copy = std::ceil(requests_in_flight(resolved.serving) / resolved.serving.dp);
-  return std::clamp(per_copy, 1.0, static_cast<double>(resolved.request.pp));
-}
+constexpr std::size_t kMaxNamed = 12;  // systems that a message names
 
 // Of the pipeline stage that needs most.
-MemoryUse use_of_core(const ResolvedRequest& resolved, int tensor_parallel) {
+MemoryUse use_of_part(const ResolvedDevice& device, int tensor_parallel) {
+  const ResolvedWorkload& resolved = device.workload();
   const Request& request = resolved.request;
-  const HostSpec& host = resolved.system.spec.device.host;
-  if (trains(request))
-    return memory_of_training(build_training_step(resolved), host.runtime_memory);
-  if (request.input_len == 0) return memory_of_core(build_resolved_graph(resolved), host);
-  const std::int64_t tokens = compiled_length(resolved, request.input_len);
-  const std::int64_t kv_len = compiled_length(resolved, cached_positions(resolved));
+  const MemoryRules rules = device.memory_rules();
+  if (trains(request)) return memory_of_training(build_training_step(resolved), rules.runtime);
+  if (request.input_len == 0) return device.memory_of(build_resolved_graph(resolved));
   MemoryUse most;
   for (int stage = 0; stage < request.pp; ++stage) {
     const LayerRange layers = stage_layers(resolved.model.layers, request.pp, stage);
-    const auto use = [&](Phase phase, std::int64_t new_tokens) {
-      return memory_of_core(
-          build_generation_graph(resolved, phase, new_tokens, kv_len, tensor_parallel, layers),
-          host);
+    const auto use = [&](const Pass& pass) {
+      return device.memory_of(build_pass_graph(resolved, pass, tensor_parallel, layers));
     };
-    const MemoryUse prefill = use(Phase::kPrefill, tokens);
-    const MemoryUse decode = use(Phase::kDecode, 1);
+    const MemoryUse prefill = use(rules.prefill);
+    const MemoryUse decode = use(rules.decode);
     MemoryUse both = largest(prefill, decode);
-    if (resolved.model.family == Family::kEncoderDecoder)  // two programs, each with its weights
+    if (rules.program_each && resolved.model.family == Family::kEncoderDecoder)
       both.weights = prefill.weights + decode.weights;
-    both.kv_cache = both.kv_cache * batches_at_work(resolved);
+    both.kv_cache = both.kv_cache * rules.batches;
     if (both.total() > most.total()) most = both;
   }
   return most;
@@ -61,106 +42,100 @@ MemoryUse use_of_core(const ResolvedRequest& resolved, int tensor_parallel) {
 
 // A system that holds one copy, on groups of these sizes.
 struct Fit {
-  std::string system;
+  MemoryPlace place;
   std::vector<int> degrees;  // ascending
-  double price = 0;
 };
 
-std::vector<int> degrees_that_fit(const ResolvedRequest& resolved, const NeuronSystemSpec& spec,
-                                  std::map<int, MemoryUse>* uses) {
+// The smallest first.
+std::vector<Fit> systems_that_fit(const ResolvedDevice& device) {
+  const ResolvedWorkload& resolved = device.workload();
   const int stages = resolved.request.pp;
-  std::vector<int> degrees;
-  for (const int ranks : allowed_group_sizes(spec)) {
-    if (ranks > resolved.model.heads || ranks * stages > spec.devices * spec.device.cores) break;
-    if (ranks > 1 && resolved.request.input_len == 0) break;
-    if (uses->count(ranks) == 0) (*uses)[ranks] = use_of_core(resolved, ranks);
-    const MemoryUse needed = uses->at(ranks) * used_cores_per_device(spec, ranks, stages);
-    if (needed.total() <= spec.device.hbm.capacity) degrees.push_back(ranks);
-  }
-  return degrees;
-}
-
-// With the overrides of the request; without the systems that these do not fit.
-std::vector<NeuronSystemSpec> systems_as_set(const ResolvedRequest& resolved) {
-  std::vector<NeuronSystemSpec> systems;
-  const Catalog catalog;
-  LoadOptions options;
-  options.set = machine_set(resolved.request);
-  options.factors = "none";
-  for (const std::string& id : catalog.systems()) {
-    try {
-      systems.push_back(catalog.load(id, options).spec);
-    } catch (const UserError&) {
-      continue;
-    }
-  }
-  return systems;
-}
-
-// The cheapest first.
-std::vector<Fit> systems_that_fit(const ResolvedRequest& resolved) {
+  std::map<int, MemoryUse> uses;  // of a part, by the size of its group
   std::vector<Fit> fits;
-  std::map<int, MemoryUse> uses;  // of a core, by the size of its group
-  for (const NeuronSystemSpec& spec : systems_as_set(resolved)) {
-    Fit fit{spec.id, degrees_that_fit(resolved, spec, &uses),
-            std::numeric_limits<double>::infinity()};  // dearer than any known
+  for (MemoryPlace& place : device.other_places()) {
+    Fit fit;
+    for (const int ranks : place.degrees) {
+      if (ranks > std::max<std::int64_t>(1, resolved.model.heads) ||
+          ranks * stages > place.devices * place.parts)
+        break;
+      if (ranks > 1 && resolved.request.input_len == 0) break;
+      if (uses.count(ranks) == 0) uses[ranks] = use_of_part(device, ranks);
+      const MemoryUse needed = uses.at(ranks) * used_parts(place, ranks, stages);
+      if (needed.total() <= place.capacity) fit.degrees.push_back(ranks);
+    }
     if (fit.degrees.empty()) continue;
-    const auto price = spec.price_usd_per_hour.find("on_demand");
-    if (price != spec.price_usd_per_hour.end()) fit.price = price->second;
+    fit.place = std::move(place);
     fits.push_back(std::move(fit));
   }
   std::stable_sort(fits.begin(), fits.end(),
-                   [](const Fit& a, const Fit& b) { return a.price < b.price; });
+                   [](const Fit& a, const Fit& b) { return a.place.size < b.place.size; });
   return fits;
 }
 
 std::string advice(const std::vector<Fit>& fits, const Request& request) {
   const Fit& smallest = fits.front();
   const int ranks = smallest.degrees.front();
-  std::string text = "the smallest system that holds it: --on " + smallest.system +
+  std::string text = "the smallest system that holds it: --on " + smallest.place.system +
                      (ranks > 1 ? fmt::format(" --tp {}", ranks) : " --dp 1") +
                      (request.pp > 1 ? fmt::format(" --pp {}", request.pp) : "");
   if (request.input_len == 0) return text;
-  text += "; all that do, with --tp:";
-  for (const Fit& fit : fits) {
-    text += fmt::format("{} {} {}", &fit == &smallest ? "" : ";", fit.system,
-                        fmt::join(fit.degrees, ", "));
+  text +=
+      fits.size() > kMaxNamed ? "; the smallest that do, with --tp:" : "; all that do, with --tp:";
+  for (std::size_t i = 0; i < std::min(fits.size(), kMaxNamed); ++i) {
+    text += fmt::format("{} {} {}", i == 0 ? "" : ";", fits[i].place.system,
+                        fmt::join(fits[i].degrees, ", "));
   }
   return text;
 }
 
-}  // namespace
-
-int cores_per_device(const ResolvedRequest& resolved) {
-  const Request& request = resolved.request;
-  return used_cores_per_device(resolved.system.spec, request.tp, request.dp * request.pp);
+// What to do where no system of the family holds it.
+std::string last_advice(const ResolvedWorkload& resolved) {
+  const Family family = resolved.model.family;
+  if (family == Family::kOnnx) {
+    return "no system here holds it: lower the sizes of its inputs, with --dim where the file "
+           "leaves them open";
+  }
+  const bool generates = family == Family::kDecoder || family == Family::kEncoderDecoder;
+  if (resolved.request.input_len == 0 && generates) {
+    return "no system here holds it alone: generation of tokens is shared with --tp, give "
+           "--input-len, --output-len and --tp, or take a smaller weight type, for example "
+           "--dtype int8-weights";
+  }
+  return "no system here holds it: lower --batch or the lengths, or take a smaller weight type, "
+         "for example --dtype int8-weights";
 }
 
-MemoryUse check_memory(const ResolvedRequest& resolved) {
-  const NeuronSystemSpec& spec = resolved.system.spec;
-  const MemoryUse use = use_of_core(resolved, resolved.request.tp) * cores_per_device(resolved);
+}  // namespace
+
+int used_parts(const MemoryPlace& place, int ranks, int copies) {
+  if (ranks >= place.parts) return place.parts;
+  const int copies_per_device = (copies + place.devices - 1) / place.devices;
+  return std::min(place.parts, ranks * copies_per_device);
+}
+
+MemoryUse check_memory(const ResolvedDevice& device) {
+  const ResolvedWorkload& resolved = device.workload();
+  const Request& request = resolved.request;
+  const MemoryPlace place = device.place();
+  const MemoryUse use =
+      use_of_part(device, request.tp) * used_parts(place, request.tp, request.dp * request.pp);
   const Bytes needed = use.total();
-  const Bytes capacity = spec.smallest_memory();
-  if (needed <= capacity) return use;
-  const std::string lacks = fmt::format(
-      "{}: {} cores of one device of {} need {:.1f} GiB, {:.1f} GiB more than its {:.1f} GiB",
-      resolved.model.name, cores_per_device(resolved), spec.id, needed.value() / kGiB,
-      (needed - capacity).value() / kGiB, capacity.value() / kGiB);
-  if (trains(resolved.request)) throw UserError(lacks + "; " + training_memory_text(use));
-  const std::vector<Fit> fits = systems_that_fit(resolved);
-  if (!fits.empty()) throw UserError(lacks + "; " + advice(fits, resolved.request));
-  const bool generates =
-      resolved.model.family == Family::kDecoder || resolved.model.family == Family::kEncoderDecoder;
-  if (resolved.request.input_len == 0 && generates) {
-    throw UserError(lacks +
-                    "; no NeuronCore here holds it alone: generation of tokens is shared with "
-                    "--tp, give --input-len, --output-len and --tp, or take a smaller weight type, "
-                    "for example --dtype int8-weights");
-  }
-  throw UserError(
-      lacks +
-      "; no system here holds it: lower --batch or the lengths, or take a smaller weight "
-      "type, for example --dtype int8-weights");
+  if (needed <= place.capacity) return use;
+  const MemoryRules rules = device.memory_rules();
+  std::string lacks = fmt::format(
+      "{}: {} {} {:.1f} GiB (weights {:.1f}, KV cache {:.1f}, activations {:.1f}, inputs and "
+      "outputs {:.1f}), {:.1f} GiB more than its {:.1f} GiB; ",
+      resolved.model.name, rules.part, rules.needs_plural ? "need" : "needs", needed.value() / kGiB,
+      use.weights.value() / kGiB, use.kv_cache.value() / kGiB, use.activations.value() / kGiB,
+      use.inputs_outputs.value() / kGiB, (needed - place.capacity).value() / kGiB,
+      place.capacity.value() / kGiB);
+  if (trains(request)) throw UserError(lacks + training_memory_text(use));
+  const bool wide_cache = size_of(resolved.precision.kv_cache) >= Bytes(2);
+  if (rules.narrow_caches && wide_cache && needed - use.kv_cache * 0.5 <= place.capacity)
+    lacks += "--kv-dtype fp8 makes it fit; ";
+  if (!rules.advice.empty()) throw UserError(lacks + rules.advice);
+  const std::vector<Fit> fits = systems_that_fit(device);
+  throw UserError(lacks + (fits.empty() ? last_advice(resolved) : advice(fits, request)));
 }
 
 }  // namespace foretell

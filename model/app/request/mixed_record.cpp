@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "model/app/request/energy_record.hpp"
 #include "model/base/errors.hpp"
 
 namespace foretell {
@@ -109,6 +110,10 @@ void mix_summaries(const std::vector<WeightedRecord>& records, RunRecord& mixed)
   summary.throughput = work / summary.call_s;
   scale_costs(before / summary.throughput, summary);
   summary.interval80 = mixed_intervals(records, summary.throughput, summary.call_s);
+  std::vector<CountedCall> calls_of;
+  for (const WeightedRecord& each : records)
+    calls_of.push_back({each.probability, &each.record->summary});
+  mix_energy(calls_of, summary);
   summary.memory_used_bytes = largest->memory_used_bytes;
   summary.memory = largest->memory;
   DistributionRecord distribution;

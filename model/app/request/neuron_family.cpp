@@ -1,11 +1,22 @@
 // NeuronCores as a family of devices.
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "hw/spec/neuron/group_sizes.hpp"
+#include "hw/spec/neuron/sdk_version.hpp"
 #include "hw/spec/shared/data_folder.hpp"
 #include "model/app/request/device_family.hpp"
+#include "model/app/request/machine_facts.hpp"
+#include "model/app/request/memory_check.hpp"
 #include "model/app/request/resolved_request.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
+#include "model/predict/memory_use.hpp"
+#include "model/predict/neuron_call.hpp"
+#include "model/system/simulate.hpp"
 
 namespace foretell {
 namespace {
@@ -17,9 +28,196 @@ LoadedSystem load(const Request& request) {
   return Catalog().load(request.system, options);
 }
 
-class NeuronFamily : public DeviceFamily {
+EnergyFacts energy_of(const ResolvedRequest& resolved) {
+  const NeuronSystemSpec& spec = resolved.system.spec;
+  const Request& request = resolved.request;
+  const double ranks = std::max(1, request.tp);
+  const double cores = ranks * std::max(1, request.pp) * std::max(1, request.dp);
+  EnergyFacts facts;
+  facts.energy = load_device_energy({spec.device.id, spec.device.core.id, "neuron"}, 0);
+  facts.devices = spec.devices;
+  facts.setting = {ranks, std::min(facts.devices, std::ceil(cores / spec.device.cores)), Watts(0)};
+  facts.host = load_host_power(spec.id, "neuron");
+  return facts;
+}
+
+SystemFacts facts_of(const LoadedSystem& system) {
+  SystemFacts facts;
+  facts.system = system.spec.id;
+  facts.device = system.spec.device.id;
+  facts.factors = system.factors_id;
+  facts.assumed_values = system.assumed_values;
+  facts.prices = system.spec.price_usd_per_hour;
+  facts.parameters = system.parameters;
+  return facts;
+}
+
+MemoryPlace place_of(const NeuronSystemSpec& spec) {
+  MemoryPlace place;
+  place.system = spec.id;
+  place.devices = spec.devices;
+  place.parts = spec.device.cores;
+  place.capacity = spec.smallest_memory();
+  place.degrees = allowed_group_sizes(spec);
+  const auto price = spec.price_usd_per_hour.find(kOnDemand);
+  place.size = price != spec.price_usd_per_hour.end()
+                   ? price->second
+                   : std::numeric_limits<double>::infinity();  // dearer than any known
+  return place;
+}
+
+// Share of the arithmetic that convolutions and their gradients do.
+double convolution_share(const Graph& graph) {
+  double convolutions = 0;
+  double all = 0;
+  for (OpId id = 0; id < static_cast<OpId>(graph.ops().size()); ++id) {
+    const double flops = graph.flops(id).value();
+    all += flops;
+    if (starts_with(graph.op(id).kind, "Conv")) convolutions += flops;
+  }
+  return all > 0 ? convolutions / all : 0;
+}
+
+class NeuronDevice final : public ResolvedDevice {
  public:
+  explicit NeuronDevice(const Request& request)
+      : resolved_(foretell::resolve(request)),
+        decode_factors_(resolved_.system.factors),
+        costs_(resolved_.system.spec, resolved_.system.factors, group()) {
+    decode_factors_.dma_rate_fraction = factors().decode_dma_rate_fraction;
+  }
+
+  const ResolvedWorkload& workload() const override { return resolved_; }
+
+  SystemFacts facts() const override {
+    SystemFacts facts = facts_of(resolved_.system);
+    facts.machine = neuron_machine(resolved_.system, resolved_.precision.matmul_compute);
+    facts.energy = energy_of(resolved_);
+    return facts;
+  }
+
+  Metrics call(const Graph& graph, Phase phase) override {
+    NeuronCall call = call_of(graph, phase);
+    call.costs = &costs_;
+    return run_neuron_call(call).metrics;
+  }
+
+  // Every layer of one rank is executed.
+  ShownCall show(const Graph& graph, Phase phase) const override {
+    NeuronCall call = call_of(graph, phase);
+    if (phase != Phase::kForward) call.exact = false;
+    call.for_timeline = true;
+    NeuronCallResult result = run_neuron_call(call);
+    return {std::move(result.program), std::move(result.execution), std::move(result.shown), {}};
+  }
+
+  MemoryUse memory_of(const Graph& graph) const override { return memory_of_core(graph, host()); }
+
+  MemoryRules memory_rules() const override {
+    MemoryRules rules;
+    rules.part =
+        fmt::format("{} cores of one device of {}",
+                    used_parts(place(), request().tp, request().dp * request().pp), spec().id);
+    rules.needs_plural = true;
+    rules.runtime = host().runtime_memory;
+    if (request().input_len == 0) return rules;
+    const std::int64_t kv_len = compiled_length(cached_positions(resolved_));
+    rules.prefill = prefill_pass(*this);
+    rules.prefill.kv_len = kv_len;
+    rules.decode = decode_pass(*this, kv_len);
+    // With a pipeline up to one batch per stage.
+    const double per_copy = std::ceil(requests_in_flight(resolved_.serving) / resolved_.serving.dp);
+    rules.batches = std::clamp(per_copy, 1.0, static_cast<double>(request().pp));
+    return rules;
+  }
+
+  MemoryPlace place() const override { return place_of(spec()); }
+
+  std::vector<MemoryPlace> other_places() const override {
+    std::vector<MemoryPlace> places;
+    LoadOptions options;
+    options.set = machine_set(request());
+    options.factors = "none";
+    const Catalog catalog;
+    for (const std::string& id : catalog.systems()) {
+      try {
+        places.push_back(place_of(catalog.load(id, options).spec));
+      } catch (const UserError&) {
+        continue;  // an override that is not of this system
+      }
+    }
+    return places;
+  }
+
+  bool compiles_lengths() const override { return true; }
+
+  std::int64_t compiled_length(std::int64_t positions) const override {
+    return bucketed_kv_len(positions, request().context, host().smallest_bucket);
+  }
+
+  void set_overheads(Generation& generation) const override {
+    generation.block = spec().device.core.sbuf.partitions;
+    // Launching a prefill costs the host; the steps after it are launched by the device.
+    generation.prefill_overhead = factors().prefill_overhead > Seconds(0)
+                                      ? factors().prefill_overhead
+                                      : call_overhead(spec(), factors());
+    generation.prefill_factor = sdk_prefill_time(factors(), request().sdk, request().batch);
+    if (request().sampling != "host") return;
+    // A step is a call: it is launched by the host, and the logits of all cores of the last stage
+    // go to the host, which samples there.
+    generation.step_overhead = call_overhead(spec(), factors());
+    generation.afterwards = [this](const PipelinePass& pass) {
+      return pass.output * request().tp / host().copy_rate;
+    };
+  }
+
+  Pipeline stages(Phase phase) const override {
+    Pipeline pipeline = ResolvedDevice::stages(phase);
+    pipeline.stages_per_device = std::max(1, cores_per_device() / request().tp);
+    if (phase == Phase::kPrefill && request().sequence_parallel) pipeline.shares = request().tp;
+    return pipeline;
+  }
+
+  Seconds handover(Bytes bytes) const override { return handover_time(spec(), factors(), bytes); }
+
+ private:
+  const Request& request() const { return resolved_.request; }
+  const NeuronSystemSpec& spec() const { return resolved_.system.spec; }
+  const NeuronFactors& factors() const { return resolved_.system.factors; }
+  const HostSpec& host() const { return spec().device.host; }
+
+  int cores_per_device() const {
+    return used_parts(place(), request().tp, request().dp * request().pp);
+  }
+
+  // Copies that are trained sum their gradients: they work in lock step, like the cores of one copy
+  // elsewhere.
+  int group() const { return trains(request()) ? request().dp : request().tp; }
+
+  NeuronCall call_of(const Graph& graph, Phase phase) const {
+    const bool decodes = phase == Phase::kDecode;
+    NeuronCall call{graph, resolved_.precision, spec(), decodes ? decode_factors_ : factors()};
+    call.copies_per_device = cores_per_device();
+    call.tensor_parallel = group();
+    // The overlay of compiler maturity was seen on encoders; generation has one of its own.
+    if (phase == Phase::kForward)
+      call.sdk_engine_time = sdk_engine_time(factors(), request().sdk, convolution_share(graph));
+    if (decodes) call.window_share = factors().decode_window_fraction;
+    call.exact = request().exact;
+    return call;
+  }
+
+  ResolvedRequest resolved_;
+  NeuronFactors decode_factors_;
+  CollectiveCosts costs_;  // prefill and decode have many in common
+};
+
+class NeuronFamily final : public DeviceFamily {
+ public:
+  std::string_view name() const override { return "neuron"; }
+  std::string_view told_by() const override { return "one of NeuronCores has a 'topology'"; }
   std::vector<std::string> systems() const override { return Catalog().systems(); }
+  std::vector<std::string> devices() const override { return Catalog().devices(); }
 
   bool has_system(std::string_view id) const override {
     if (is_file_name(id)) return is_system_file(id, SystemFileKind::kNeuron);
@@ -30,10 +228,30 @@ class NeuronFamily : public DeviceFamily {
   }
 
   std::string find_system(std::string_view id) const override { return Catalog().find_system(id); }
+  bool fixes_shapes() const override { return true; }
 
-  RunRecord predict(const Request& request) const override {
-    const ResolvedRequest resolved = resolve(request);
-    return make_record(resolved, simulate(resolved));
+  SystemSheet sheet(const Request& request) const override {
+    const LoadedSystem system = load(request);
+    const NeuronSystemSpec& spec = system.spec;
+    SystemSheet sheet;
+    sheet.facts = facts_of(system);
+    sheet.heading = fmt::format("{}: {} x {}, factors {} ({}), assumed values: {}", system.spec_id,
+                                spec.devices, spec.device.name, system.factors_id,
+                                system.factors_status, system.assumed_values);
+    sheet.name = spec.device.name;
+    sheet.devices = spec.devices;
+    sheet.parts = spec.devices * spec.device.cores;
+    sheet.memory = spec.devices * spec.device.hbm.capacity;
+    sheet.vcpus = spec.vcpus;
+    sheet.limits = limits_of(spec.device);
+    RunSettings settings;
+    settings.sdk_engine_time = sdk_engine_time(system.factors, request.sdk);
+    sheet.execute = [system, settings](const Program& program) {
+      return foretell::simulate(system.spec, system.factors, settings, program);
+    };
+    sheet.device_memory = spec.device.hbm.capacity;
+    sheet.memory_rate = spec.device.hbm.bandwidth;
+    return sheet;
   }
 
   // The compiler knows no control flow: the host decides, and every part is a call of its own,
@@ -46,12 +264,9 @@ class NeuronFamily : public DeviceFamily {
     return load(request).spec.device.host.smallest_bucket;
   }
 
+  // Those of every network on it.
   std::vector<Parameter> parameters(const Request& request) const override {
     return load(request).parameters;
-  }
-
-  Prices prices(const Request& request) const override {
-    return load(request).spec.price_usd_per_hour;
   }
 
   std::vector<ImprovedPart> improved_parts(const Request& request) const override {
@@ -69,12 +284,20 @@ class NeuronFamily : public DeviceFamily {
     }
     return parts;
   }
+
+ private:
+  std::unique_ptr<ResolvedDevice> make_device(const Request& request) const override {
+    return std::make_unique<NeuronDevice>(request);
+  }
 };
 
 }  // namespace
 
-std::int64_t published_smallest_bucket() {
-  return Catalog().load("inf2.xlarge").spec.device.host.smallest_bucket;
+RunRecord make_record(const ResolvedRequest& resolved, const Metrics& metrics) {
+  SystemFacts facts = facts_of(resolved.system);
+  facts.machine = neuron_machine(resolved.system, resolved.precision.matmul_compute);
+  facts.energy = energy_of(resolved);
+  return make_record(resolved, facts, metrics);
 }
 
 const DeviceFamily& neuron_family() {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "model/app/request/device_family.hpp"
+#include "model/app/request/energy_record.hpp"
 #include "model/app/request/intervals.hpp"
 #include "model/base/errors.hpp"
 #include "model/predict/queueing.hpp"
@@ -34,8 +35,9 @@ void check_pipeline_options(const Request& request) {
 
 int cores_of(const Request& request) {
   if (request.cores > 0) return request.cores;
-  const NeuronSystemSpec spec = Catalog().load(request.system).spec;
-  return spec.devices * spec.device.cores;
+  Request bare;
+  bare.system = request.system;
+  return family_of(request.system).sheet(bare).parts;
 }
 
 class PipelinePrediction {
@@ -44,7 +46,7 @@ class PipelinePrediction {
       : request_(request),
         predict_part_(predict_part),
         model_(WorkloadLibrary().load(request.workload)),
-        splits_(&family_of(request.system) == &neuron_family()) {
+        splits_(family_of(request.system).fixes_shapes()) {
     check_pipeline_options(request);
     if (splits_)
       copies_ = request.dp > 0 ? request.dp : std::max(1, cores_of(request) / kCoresPerGuidedCopy);
@@ -146,6 +148,12 @@ class PipelinePrediction {
     const double dearer = part_throughput / summary.throughput;
     if (summary.cost_usd_per_million) *summary.cost_usd_per_million *= dearer;
     for (auto& [option, cost] : summary.costs_usd_per_million) cost *= dearer;
+    std::vector<CountedCall> calls;
+    for (const PartPrediction& part : parts_)
+      calls.push_back({static_cast<double>(part.part->calls), &part.record.summary});
+    mix_energy(calls, summary);
+    // Parts with and without the text are samples of their own; images are what counts.
+    if (summary.watts) summary.joules_per_request = *summary.watts / summary.throughput;
     set_memory(memory, summary);
   }
 

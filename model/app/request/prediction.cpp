@@ -39,10 +39,9 @@ RunRecord predict_fixed(const Request& request) {
   return predict_pipeline(request, [&family](const Request& part) { return family.predict(part); });
 }
 
-// NeuronCores run what the vendor's compiler made, which has fixed shapes.
 BucketRule bucket_rule(const Request& request) {
-  const bool pads = neuron_family().has_system(request.system);
-  return {pads, family_of(request.system).smallest_bucket(request)};
+  const DeviceFamily& family = family_of(request.system);
+  return {family.fixes_shapes(), family.smallest_bucket(request)};
 }
 
 // Before any work: the shortest and the longest call have to be possible.

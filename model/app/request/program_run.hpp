@@ -4,18 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "model/app/request/prediction.hpp"
 #include "reports/record/run_record.hpp"
 
 namespace foretell {
 
 struct ProgramRequest {
-  std::string system;
+  Request request;                      // system, overrides, factors, --sdk and the timeline
   std::string file;                     // see docs/programs.md
   std::vector<std::string> parameters;  // "seq=4096": replace those of the file
-  std::vector<std::string> set;
-  std::string factors;
-  std::string sdk;
-  std::string trace_file;
 };
 
 // One call of the program: instructions on one NeuronCore, grids on one GPU, loops on the cores of

@@ -10,7 +10,6 @@
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/timing/shared/topology.hpp"
-#include "workloads/ir/general_form.hpp"
 
 namespace foretell {
 namespace {
@@ -48,35 +47,11 @@ void check_different_devices(const NeuronSystemSpec& spec, const Request& reques
 void resolve_parallelism(ResolvedRequest& resolved) {
   Request& request = resolved.request;
   const NeuronSystemSpec& spec = resolved.system.spec;
-  const int available = cores_of(spec);
-  if (request.cores > available) {
-    throw UserError(
-        fmt::format("cores: {} has {} cores, not {}; lower --cores or name a larger "
-                    "system",
-                    spec.id, available, request.cores));
-  }
-  if (request.tp == 0) request.tp = 1;
-  if (request.pp == 0) request.pp = 1;
-  require_group_size(spec, request.tp);
-  const std::int64_t per_copy = std::int64_t{request.tp} * request.pp;
-  const int usable = request.cores > 0 ? request.cores : available;
-  const int copies = request.dp > 0 ? request.dp : 1;
-  if (per_copy * copies > usable) {
-    throw UserError(fmt::format("{} {} of {} {} need {} cores, but {} has {}; lower --dp or --tp{}",
-                                copies, copies == 1 ? "copy" : "copies", per_copy,
-                                per_copy == 1 ? "core" : "cores", per_copy * copies, spec.id,
-                                usable, request.pp > 1 ? " or --pp" : ""));
-  }
-  const int cores_per_copy = static_cast<int>(per_copy);  // no more than the cores there are
-  if (request.dp == 0) request.dp = default_copies(usable, cores_per_copy);
-  if (request.cores == 0) request.cores = request.dp * cores_per_copy;
+  if (request.tp > 1) require_group_size(spec, request.tp);
+  const int per_copy = share_parts({"core", cores_of(spec)}, 1, resolved);
+  if (request.cores == 0) request.cores = request.dp * per_copy;
   check_different_devices(spec, request);
-  resolved.serving = Serving{request.batch, request.dp, request.in_flight};
-  if (request.pp > 1 && requests_in_flight(resolved.serving) <= request.dp) {
-    resolved.notes.emplace_back(
-        "one request in flight per copy: its pipeline stages work one after the other; --in-flight "
-        "keeps them busy");
-  }
+  if (trains(request)) require_group_size(spec, request.dp, "a sum of gradients over --dp");
 }
 
 // UserError for what is no release.
@@ -100,6 +75,8 @@ ResolvedRequest resolve(const Request& request) {
   check_request(request);
   refuse_fields(request, "neuron");
   ResolvedRequest resolved;
+  resolved.graphs.general_operators = true;
+  resolved.graphs.gather_logits = request.sampling != "host";
   resolve_workload(request, kDefaultDtype, resolved);
   LoadOptions options;
   options.set = machine_set(request);
@@ -109,32 +86,6 @@ ResolvedRequest resolve(const Request& request) {
   resolved.request.system = resolved.system.spec.id;
   resolve_parallelism(resolved);
   return resolved;
-}
-
-Graph build_generation_graph(const ResolvedRequest& resolved, Phase phase, std::int64_t tokens,
-                             std::int64_t kv_len, int tensor_parallel, const LayerRange& layers) {
-  Binding binding;
-  binding.batch = resolved.request.batch;
-  binding.seq_len = tokens;
-  binding.phase = phase;
-  binding.kv_len = kv_len;
-  binding.encoder_len = resolved.model.family == Family::kEncoderDecoder
-                            ? compiled_length(resolved, resolved.request.input_len)
-                            : 0;
-  binding.tensor_parallel = tensor_parallel;
-  binding.sequence_parallel = resolved.request.sequence_parallel && phase == Phase::kPrefill;
-  binding.gather_logits = resolved.request.sampling != "host";
-  binding.first_layer = layers.first;
-  binding.last_layer = layers.last;
-  Graph graph = build_graph(resolved.model, binding);
-  if (!resolved.model.parts_of_decoder.empty()) graph = in_general_operators(graph);
-  apply_precision(resolved.precision, &graph);
-  return graph;
-}
-
-std::int64_t compiled_length(const ResolvedRequest& resolved, std::int64_t positions) {
-  return bucketed_kv_len(positions, resolved.request.context,
-                         resolved.system.spec.device.host.smallest_bucket);
 }
 
 }  // namespace foretell

@@ -11,8 +11,10 @@
 #include "model/app/request/request_fields.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
+#include "model/mapping/gpu/narrow_activations.hpp"
 #include "workloads/import/onnx/onnx_inputs.hpp"
 #include "workloads/import/workload_set.hpp"
+#include "workloads/ir/general_form.hpp"
 
 namespace foretell {
 namespace {
@@ -259,6 +261,44 @@ std::vector<std::string> machine_set(const Request& request) {
   return set;
 }
 
+MachineSet split_machine_set(const Request& request) {
+  MachineSet split;
+  for (std::string& assignment : machine_set(request)) {
+    const bool is_factor = starts_with(trim(assignment), "factors.");
+    (is_factor ? split.factors : split.system).push_back(std::move(assignment));
+  }
+  return split;
+}
+
+int share_parts(const MachineParts& parts, int ways, ResolvedWorkload& resolved) {
+  Request& request = resolved.request;
+  if (request.cores > parts.available) {
+    throw UserError(
+        fmt::format("cores: {} has {} {}s, not {}; lower --cores or name a larger system",
+                    request.system, parts.available, parts.name, request.cores));
+  }
+  if (request.tp == 0) request.tp = 1;
+  if (request.pp == 0) request.pp = 1;
+  const std::int64_t per_copy = std::int64_t{request.tp} * ways * request.pp;
+  const int usable = request.cores > 0 ? request.cores : parts.available;
+  const int copies = request.dp > 0 ? request.dp : 1;
+  if (per_copy * copies > usable) {
+    throw UserError(fmt::format(
+        "{} {} of {} {}{} need {} {}s, but {} has {}; lower --dp or --tp{}, or name a larger "
+        "system",
+        copies, copies == 1 ? "copy" : "copies", per_copy, parts.name, per_copy == 1 ? "" : "s",
+        per_copy * copies, parts.name, request.system, usable, request.pp > 1 ? " or --pp" : ""));
+  }
+  if (request.dp == 0) request.dp = default_copies(usable, static_cast<int>(per_copy));
+  resolved.serving = Serving{request.batch, request.dp, request.in_flight};
+  if (request.pp > 1 && requests_in_flight(resolved.serving) <= request.dp) {
+    resolved.notes.emplace_back(
+        "one request in flight per copy: its pipeline stages work one after the other; --in-flight "
+        "keeps them busy");
+  }
+  return static_cast<int>(per_copy);
+}
+
 std::int64_t default_sequence(const ModelConfig& model) {
   if (model.family == Family::kVision || model.family == Family::kPipeline ||
       model.family == Family::kOnnx)
@@ -282,11 +322,42 @@ Graph build_forward_graph(const ResolvedWorkload& resolved) {
   return graph;
 }
 
+void narrow(const ResolvedWorkload& resolved, Graph* graph) {
+  if (resolved.graphs.narrow_activations) narrow_activations(resolved.precision, graph);
+}
+
 }  // namespace
 
 Graph build_resolved_graph(const ResolvedWorkload& resolved) {
-  return trains(resolved.request) ? build_training_step(resolved).graph
-                                  : build_forward_graph(resolved);
+  Graph graph = trains(resolved.request) ? build_training_step(resolved).graph
+                                         : build_forward_graph(resolved);
+  narrow(resolved, &graph);
+  return graph;
+}
+
+Graph build_pass_graph(const ResolvedWorkload& resolved, const Pass& pass, int tensor_parallel,
+                       const LayerRange& layers) {
+  const Request& request = resolved.request;
+  Binding binding;
+  binding.batch = pass.batch > 0 ? pass.batch : request.batch;
+  binding.seq_len = pass.tokens;
+  binding.phase = pass.phase;
+  binding.kv_len = pass.kv_len;
+  binding.encoder_len = pass.encoder_len;
+  binding.tensor_parallel = tensor_parallel;
+  binding.sequence_parallel = request.sequence_parallel && pass.phase == Phase::kPrefill;
+  binding.gather_logits = resolved.graphs.gather_logits;
+  binding.expert_parallel = std::max(1, request.ep);
+  binding.attention_data_parallel = std::max(1, request.attention_dp);
+  if (!request.experts.empty()) binding.routing = request.experts;
+  binding.first_layer = layers.first;
+  binding.last_layer = layers.last;
+  Graph graph = build_graph(resolved.model, binding);
+  if (resolved.graphs.general_operators && !resolved.model.parts_of_decoder.empty())
+    graph = in_general_operators(graph);
+  apply_precision(resolved.precision, &graph);
+  narrow(resolved, &graph);
+  return graph;
 }
 
 Binding binding_of(const ResolvedWorkload& resolved) {

@@ -1,5 +1,5 @@
 // What a request asks to run, with its names looked up and its lengths filled in, before any
-// machine is looked at. Families of devices add theirs (resolved_request.hpp, gpu_request.hpp).
+// machine is looked at. Families of devices add theirs (resolved_device.hpp).
 #pragma once
 
 #include <string>
@@ -7,6 +7,7 @@
 
 #include "model/app/request/prediction.hpp"
 #include "model/base/metrics.hpp"
+#include "model/predict/pipeline.hpp"
 #include "model/predict/queueing.hpp"
 #include "workloads/import/workload.hpp"
 #include "workloads/ir/graph.hpp"
@@ -15,6 +16,13 @@
 
 namespace foretell {
 
+// What the mappers of a family take as graphs.
+struct GraphRules {
+  bool general_operators = false;   // of decoders made of parts: no operators of their own
+  bool narrow_activations = false;  // of quantised networks, see model/mapping/gpu
+  bool gather_logits = false;       // with tensor parallelism every core gets those of all
+};
+
 struct ResolvedWorkload {
   Request request;  // as asked for, with every default that applies filled in
   ModelConfig model;
@@ -22,7 +30,8 @@ struct ResolvedWorkload {
   Serving serving;
   std::vector<std::string> narrow_pipes;  // types below two bytes that the machine multiplies in
   bool masks_windows = false;             // the machine's attention leaves out what a window hides
-  std::vector<std::string> notes;         // defaults taken and limits that a reader should know
+  GraphRules graphs;
+  std::vector<std::string> notes;  // defaults taken and limits that a reader should know
 };
 
 // Looks up the network and the data type, `default_dtype` where none is stated, and fills in the
@@ -31,8 +40,24 @@ struct ResolvedWorkload {
 void resolve_workload(const Request& request, const std::string& default_dtype,
                       ResolvedWorkload& resolved);
 
-// Overrides of the machine; those of the network left out.
+// Overrides of the machine, and of the fitted factors ("factors.…") apart from it; those of the
+// network left out.
+struct MachineSet {
+  std::vector<std::string> system;
+  std::vector<std::string> factors;
+};
 std::vector<std::string> machine_set(const Request& request);
+MachineSet split_machine_set(const Request& request);
+
+// The parts of a machine that copies of a network are spread over.
+struct MachineParts {
+  std::string name;  // of one: "core", "GPU"
+  int available = 0;
+};
+
+// Fills in --tp, --pp and --dp. `ways`: parts that share a stage, beside --tp. UserError when the
+// machine has fewer parts than are asked for. Returns the parts of a copy.
+int share_parts(const MachineParts& parts, int ways, ResolvedWorkload& resolved);
 
 // Tokens that are taken when the request does not say: 128, as published tables of encoders do, or
 // the longest that the network takes.
@@ -41,6 +66,20 @@ std::int64_t default_sequence(const ModelConfig& model);
 // The operator graph of one forward pass of one copy, or of one step of training, with the data
 // types of the policy.
 Graph build_resolved_graph(const ResolvedWorkload& resolved);
+
+// A pass of a generation.
+struct Pass {
+  Phase phase = Phase::kPrefill;
+  std::int64_t tokens = 0;       // per sequence
+  std::int64_t kv_len = 0;       // rows of the cache
+  std::int64_t encoder_len = 0;  // of encoder-decoders: tokens of the prompt
+  std::int64_t batch = 0;        // sequences; 0: those of the request
+};
+
+// The graph that one of `tensor_parallel` parts runs in a pass, of all layers or those of a
+// pipeline stage.
+Graph build_pass_graph(const ResolvedWorkload& resolved, const Pass& pass, int tensor_parallel,
+                       const LayerRange& layers = {});
 
 // Sizes that the request gives the network in a forward pass.
 Binding binding_of(const ResolvedWorkload& resolved);

@@ -1,14 +1,16 @@
-// The timeline of simulated calls as a file.
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "model/system/trace.hpp"
+#include "model/app/request/resolved_device.hpp"
 
 namespace foretell {
 
-// Does nothing for an empty path. UserError when the file cannot be written, a full disk included.
-void write_trace_file(const std::string& path, const std::vector<TracedCall>& calls);
+// Calls one after the other; a name may be empty when there is only one. UserError when the file
+// cannot be written, a full disk included.
+void write_shown(const std::string& path, const KernelTraceWords& words,
+                 const std::vector<std::pair<std::string, const ShownCall*>>& calls);
 
 }  // namespace foretell

@@ -10,6 +10,7 @@ Emitter::Emitter(ProgramBuilder& builder, const NeuronCoreSpec& core, const Mapp
                  const SchedulingParameters& scheduling)
     : builder_(builder),
       core_(core),
+      sizes_(tile_sizes(core)),
       types_(types),
       scheduling_(scheduling),
       bank_free_(static_cast<std::size_t>(core.psum.banks)) {}
@@ -31,35 +32,69 @@ std::uint8_t Emitter::acquire_bank() {
 
 Deps Emitter::matmul(std::uint8_t bank, const MatMulShape& shape, const Deps& operands, bool first,
                      bool last) {
-  Instruction load;
-  load.opcode = Opcode::kLoadStationary;
-  load.type = types_.matmul;
-  load.partitions = static_cast<std::uint16_t>(shape.contraction);
-  load.n = static_cast<std::uint32_t>(shape.stationary);
-  builder_.emit(Engine::kTensor, load, operands);
+  const std::int64_t rows = core_.tensor.rows;
+  const std::int64_t columns = core_.tensor.columns;
+  Deps done;
+  for (std::int64_t s = 0; s < shape.stationary; s += columns) {
+    for (std::int64_t k = 0; k < shape.contraction; k += rows) {
+      const MatMulShape part = {std::min(rows, shape.contraction - k),
+                                std::min(columns, shape.stationary - s), shape.moving};
+      const bool begins = first && s == 0 && k == 0;
+      const bool ends = last && s + columns >= shape.stationary && k + rows >= shape.contraction;
+      Instruction load;
+      load.opcode = Opcode::kLoadStationary;
+      load.type = types_.matmul;
+      load.partitions = static_cast<std::uint16_t>(part.contraction);
+      load.n = static_cast<std::uint32_t>(part.stationary);
+      builder_.emit(Engine::kTensor, load, operands);
+      done = emit_products(
+          bank, part, first ? bank_free_[bank] : Deps{},
+          static_cast<std::uint16_t>((begins ? kStartsGroup : 0) | (ends ? kEndsGroup : 0)));
+    }
+  }
+  return done;
+}
 
-  Instruction multiply = load;
-  multiply.opcode = Opcode::kMultiplyMoving;
-  multiply.n = static_cast<std::uint32_t>(shape.moving);
-  multiply.aux = static_cast<std::uint32_t>(shape.stationary);
-  multiply.psum_bank = bank;
-  multiply.flags = static_cast<std::uint16_t>(kWritesPsum | (first ? kStartsGroup : 0) |
-                                              (last ? kEndsGroup : 0));
-  return builder_.emit(Engine::kTensor, multiply, first ? bank_free_[bank] : Deps{});
+// The columns of the moving operand, as many at a time as an instruction takes.
+Deps Emitter::emit_products(std::uint8_t bank, const MatMulShape& shape, Deps deps,
+                            std::uint16_t flags) {
+  const std::int64_t most = core_.tensor.max_moving;
+  Deps done;
+  for (std::int64_t m = 0; m < shape.moving; m += most) {
+    const bool ends = m + most >= shape.moving;
+    Instruction multiply;
+    multiply.opcode = Opcode::kMultiplyMoving;
+    multiply.type = types_.matmul;
+    multiply.partitions = static_cast<std::uint16_t>(shape.contraction);
+    multiply.n = static_cast<std::uint32_t>(std::min(most, shape.moving - m));
+    multiply.aux = static_cast<std::uint32_t>(shape.stationary);
+    multiply.psum_bank = bank;
+    multiply.flags = static_cast<std::uint16_t>(kWritesPsum | (m == 0 ? flags & kStartsGroup : 0) |
+                                                (ends ? flags & kEndsGroup : 0));
+    done = builder_.emit(Engine::kTensor, multiply, deps);
+  }
+  return done;
 }
 
 Deps Emitter::transpose(std::uint8_t bank, std::int64_t rows, std::int64_t columns,
                         const Deps& operand) {
-  Instruction i;
-  i.opcode = Opcode::kTranspose;
-  i.type = types_.matmul;
-  i.partitions = static_cast<std::uint16_t>(rows);
-  i.n = static_cast<std::uint32_t>(columns);
-  i.psum_bank = bank;
-  i.flags = kWritesPsum | kStartsGroup | kEndsGroup;
   Deps deps = bank_free_[bank];
   deps.merge(operand);
-  return builder_.emit(Engine::kTensor, i, deps);
+  Deps done;
+  for (std::int64_t r = 0; r < rows; r += core_.tensor.rows) {
+    for (std::int64_t c = 0; c < columns; c += core_.tensor.columns) {
+      Instruction i;
+      i.opcode = Opcode::kTranspose;
+      i.type = types_.matmul;
+      i.partitions =
+          static_cast<std::uint16_t>(std::min<std::int64_t>(core_.tensor.rows, rows - r));
+      i.n = static_cast<std::uint32_t>(std::min<std::int64_t>(core_.tensor.columns, columns - c));
+      i.psum_bank = bank;
+      i.flags = kWritesPsum | kStartsGroup | kEndsGroup;
+      done = builder_.emit(Engine::kTensor, i, deps);
+    }
+  }
+  return done;
 }
 
 Deps Emitter::lane(Engine engine, const Lane& lane, const Deps& deps) {
@@ -69,7 +104,7 @@ Deps Emitter::lane(Engine engine, const Lane& lane, const Deps& deps) {
   i.type = types_.vector;
   i.out_type = types_.vector;
   i.flags = lane.flags;
-  i.partitions = static_cast<std::uint16_t>(lane.partitions);
+  i.partitions = static_cast<std::uint16_t>(lane.partitions == 0 ? tile_rows() : lane.partitions);
   i.n = static_cast<std::uint32_t>(lane.n);
   return builder_.emit(engine, i, deps);
 }

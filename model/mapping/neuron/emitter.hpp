@@ -12,38 +12,32 @@
 #include <vector>
 
 #include "hw/spec/neuron/neuron_spec.hpp"
+#include "hw/spec/neuron/tile_sizes.hpp"
 #include "model/mapping/neuron/kernel.hpp"
 #include "model/mapping/neuron/scheduling.hpp"
 #include "model/program/program_builder.hpp"
 
 namespace foretell {
 
-inline constexpr std::int64_t kTileRows = 128;         // partitions: tokens of a tile
-inline constexpr std::int64_t kNarrowRows = 64;        // tokens that do not fill the partitions
-inline constexpr std::int64_t kBankColumns = 512;      // FP32 columns of a PSUM bank
-inline constexpr std::int64_t kFreeElements = 65'536;  // free size of a lane instruction on SBUF
-inline constexpr std::int64_t kBnStatsElements = 512;  // free size of bn_stats (ISA:386)
-
 // Flags of lane instructions that add, multiply or subtract, by where they read.
 inline constexpr std::uint16_t kFromSbuf = kReadsSbuf | kWritesSbuf | kAddMulSub;
 inline constexpr std::uint16_t kFromPsum = kReadsPsum | kFromSbuf;
 
-// Blocks of 128 columns of a feature-major value.
-inline std::int64_t blocks_of(std::int64_t columns) {
-  return (columns + kTileRows - 1) / kTileRows;
-}
-
 // An activation as it lies in SBUF. Token-major: rows (tokens) on partitions, one entry per tile of
-// 128 rows. Feature-major (transposed): columns on partitions, one entry per block of 128 columns
-// and tile of 128 rows, [block * tiles + tile]. An empty vector: not in that layout.
+// `tile_rows` rows. Feature-major (transposed): columns on partitions, one entry per block of
+// `tile_rows` columns and tile of as many rows, [block * tiles + tile]. An empty vector: not in
+// that layout.
 struct Value {
+  explicit Value(std::int64_t rows_of_a_tile) : tile_rows(rows_of_a_tile) {}
+
+  std::int64_t tile_rows;  // TileSizes::rows
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   std::vector<Deps> token_major;
   std::vector<Deps> feature_major;
 
-  std::int64_t tiles() const { return (rows + kTileRows - 1) / kTileRows; }
-  std::int64_t blocks() const { return (columns + kTileRows - 1) / kTileRows; }
+  std::int64_t tiles() const { return (rows + tile_rows - 1) / tile_rows; }
+  std::int64_t blocks() const { return (columns + tile_rows - 1) / tile_rows; }
 
   // A reader may see the same elements in another shape than they were computed in; what it finds
   // beyond the end is ready with the last of them.
@@ -75,6 +69,18 @@ class Emitter {
   const SchedulingParameters& scheduling() const { return scheduling_; }
   int vector_bytes() const { return element_bytes(types_.vector); }
 
+  // --- sizes of the core ----------------------------------------------------------------------
+  std::int64_t tile_rows() const { return sizes_.rows; }
+  std::int64_t bank_columns() const { return sizes_.bank_columns; }
+  std::int64_t narrow_rows() const { return sizes_.rows / 2; }  // tokens that do not fill a tile
+  std::int64_t free_elements() const { return core_.instruction.max_elements; }
+  std::int64_t statistics_elements() const { return core_.instruction.max_statistics; }
+  // Blocks of a feature-major value.
+  std::int64_t blocks_of(std::int64_t columns) const {
+    return (columns + tile_rows() - 1) / tile_rows();
+  }
+  Value new_value() const { return Value(tile_rows()); }
+
   // Attributes what follows to the operator of the graph.
   void attribute_to(const Graph& graph, OpId op);
 
@@ -82,11 +88,12 @@ class Emitter {
   // The next PSUM bank, round robin. Groups written to it wait until it has been evicted.
   std::uint8_t acquire_bank();
   struct MatMulShape {
-    std::int64_t contraction = kTileRows;  // rows of the array used
-    std::int64_t stationary = kTileRows;   // columns of the stationary operand
-    std::int64_t moving = kBankColumns;    // columns of the moving operand
+    std::int64_t contraction = 0;  // at most tile_rows()
+    std::int64_t stationary = 0;   // columns of the stationary operand, at most tile_rows()
+    std::int64_t moving = 0;       // columns of the moving operand, at most bank_columns()
   };
-  // LoadStationary and MultiplyMoving into `bank`; `first`/`last` mark the accumulation group.
+  // LoadStationary and MultiplyMoving into `bank`, once for each part that the array takes at a
+  // time; `first`/`last` mark the accumulation group.
   Deps matmul(std::uint8_t bank, const MatMulShape& shape, const Deps& operands, bool first,
               bool last);
   // PE transpose of a [rows x columns] block into `bank`.
@@ -99,7 +106,7 @@ class Emitter {
     Opcode opcode = Opcode::kTensorCopy;
     std::int64_t n = 0;  // elements per partition
     std::uint16_t flags = kReadsSbuf | kWritesSbuf;
-    std::int64_t partitions = kTileRows;
+    std::int64_t partitions = 0;  // 0: all of a tile
   };
   Deps lane(Engine engine, const Lane& lane, const Deps& deps);
   // PSUM -> SBUF copy, optionally with a per-partition bias or a constant factor (both free).
@@ -111,13 +118,15 @@ class Emitter {
                 const Deps& deps);
 
   // The state of an activation tensor.
-  Value& value(TensorId id) { return values_[id]; }
+  Value& value(TensorId id) { return values_.try_emplace(id, tile_rows()).first->second; }
   bool has_value(TensorId id) const { return values_.count(id) != 0; }
-  void alias(TensorId from, TensorId to) { values_[to] = values_.at(from); }
+  void alias(TensorId from, TensorId to) { value(to) = values_.at(from); }
 
  private:
+  Deps emit_products(std::uint8_t bank, const MatMulShape& shape, Deps deps, std::uint16_t flags);
   ProgramBuilder& builder_;
   const NeuronCoreSpec& core_;
+  TileSizes sizes_;
   MappingTypes types_;
   SchedulingParameters scheduling_;
   std::uint8_t next_bank_ = 0;

@@ -35,13 +35,15 @@ class AttentionLowering {
 
   void run() {
     // Two sequences of up to 64 queries sit side by side on the partitions (start 0 and 64).
-    const std::int64_t together = k_.queries <= kTileRows / 2 && k_.queries > kTileRows / 4 ? 2 : 1;
+    const std::int64_t together =
+        k_.queries <= emitter_.tile_rows() / 2 && k_.queries > emitter_.tile_rows() / 4 ? 2 : 1;
     const std::int64_t group = heads_per_pass();
     Pass pass;
     for (pass.sequence = 0; pass.sequence < k_.batch; pass.sequence += together) {
       pass.sequences = std::min(together, k_.batch - pass.sequence);
-      for (pass.first_query = 0; pass.first_query < k_.queries; pass.first_query += kTileRows) {
-        pass.rows = std::min(kTileRows, k_.queries - pass.first_query);
+      for (pass.first_query = 0; pass.first_query < k_.queries;
+           pass.first_query += emitter_.tile_rows()) {
+        pass.rows = std::min(emitter_.tile_rows(), k_.queries - pass.first_query);
         for (pass.first_head = 0; pass.first_head < k_.heads; pass.first_head += group) {
           pass.heads = std::min(group, k_.heads - pass.first_head);
           run_pass(pass);
@@ -65,7 +67,7 @@ class AttentionLowering {
 
   void run_pass(const Pass& pass) {
     const std::int64_t bytes = std::min(pass.heads * head_bytes(), score_room());
-    context_.residency.need_scratch(static_cast<double>(bytes * kTileRows));
+    context_.residency.need_scratch(static_cast<double>(bytes * emitter_.tile_rows()));
     Deps state = scores(pass);
     const std::int64_t excess = pass.heads * head_bytes() - bytes;  // not even one head fits
     if (excess > 0) state = context_.residency.through_hbm(pass.partitions(), excess, state);
@@ -74,16 +76,18 @@ class AttentionLowering {
   }
 
   // Rows of the flattened [batch * length] tensor -> tiles.
-  static Deps features_of(const Value& value, std::int64_t block, std::int64_t first_row,
-                          std::int64_t rows) {
+  Deps features_of(const Value& value, std::int64_t block, std::int64_t first_row,
+                   std::int64_t rows) const {
     Deps result;
-    for (std::int64_t t = first_row / kTileRows; t <= (first_row + rows - 1) / kTileRows; ++t)
+    for (std::int64_t t = first_row / emitter_.tile_rows();
+         t <= (first_row + rows - 1) / emitter_.tile_rows(); ++t)
       result.merge(value.features(block, t));
     return result;
   }
-  static Deps tokens_of(const Value& value, std::int64_t first_row, std::int64_t rows) {
+  Deps tokens_of(const Value& value, std::int64_t first_row, std::int64_t rows) const {
     Deps result;
-    for (std::int64_t t = first_row / kTileRows; t <= (first_row + rows - 1) / kTileRows; ++t)
+    for (std::int64_t t = first_row / emitter_.tile_rows();
+         t <= (first_row + rows - 1) / emitter_.tile_rows(); ++t)
       result.merge(value.tokens(t));
     return result;
   }
@@ -92,8 +96,8 @@ class AttentionLowering {
                std::int64_t rows) const {
     const std::int64_t first_column = view.first_column + head * k_.head_dim;
     Deps deps;
-    for (std::int64_t block = first_column / kTileRows;
-         block * kTileRows < first_column + k_.head_dim; ++block) {
+    for (std::int64_t block = first_column / emitter_.tile_rows();
+         block * emitter_.tile_rows() < first_column + k_.head_dim; ++block) {
       deps.merge(features_of(value, block, first_row, rows));
     }
     return deps;
@@ -105,9 +109,9 @@ class AttentionLowering {
   // scale; then the mask over all heads.
   Deps scores(const Pass& pass) {
     Deps all;
-    for (std::int64_t key = 0; key < k_.keys; key += kBankColumns) {
-      const std::int64_t keys = std::min(kBankColumns, k_.keys - key);
-      const std::int64_t heads_per_bank = std::max<std::int64_t>(1, kBankColumns / keys);
+    for (std::int64_t key = 0; key < k_.keys; key += emitter_.bank_columns()) {
+      const std::int64_t keys = std::min(emitter_.bank_columns(), k_.keys - key);
+      const std::int64_t heads_per_bank = std::max<std::int64_t>(1, emitter_.bank_columns() / keys);
       for (std::int64_t h = 0; h < pass.heads; h += heads_per_bank) {
         const std::int64_t heads = std::min(heads_per_bank, pass.heads - h);
         emitter_.attribute_to(context_.graph, k_.scores_op);
@@ -137,10 +141,10 @@ class AttentionLowering {
   Deps matmuls_over_head_dim(std::uint8_t bank, std::int64_t rows, std::int64_t keys,
                              const Deps& deps) {
     Deps group;
-    for (std::int64_t d = 0; d < k_.head_dim; d += kTileRows) {
-      const std::int64_t depth = std::min(kTileRows, k_.head_dim - d);
-      group =
-          emitter_.matmul(bank, {depth, rows, keys}, deps, d == 0, d + kTileRows >= k_.head_dim);
+    for (std::int64_t d = 0; d < k_.head_dim; d += emitter_.tile_rows()) {
+      const std::int64_t depth = std::min(emitter_.tile_rows(), k_.head_dim - d);
+      group = emitter_.matmul(bank, {depth, rows, keys}, deps, d == 0,
+                              d + emitter_.tile_rows() >= k_.head_dim);
     }
     return group;
   }
@@ -150,9 +154,9 @@ class AttentionLowering {
     const auto flags =
         static_cast<std::uint16_t>(kReadsSbuf | kWritesSbuf | kAddMulSub | kAddOrMax);
     Deps done;
-    for (std::int64_t first = 0; first < n; first += kFreeElements) {
-      done.merge(emitter_.lane(Engine::kVector, {opcode, std::min(kFreeElements, n - first), flags},
-                               deps));
+    for (std::int64_t first = 0; first < n; first += emitter_.free_elements()) {
+      done.merge(emitter_.lane(
+          Engine::kVector, {opcode, std::min(emitter_.free_elements(), n - first), flags}, deps));
     }
     return done;
   }
@@ -197,11 +201,14 @@ class AttentionLowering {
   void context(const Pass& pass, const Deps& probabilities) {
     emitter_.attribute_to(context_.graph, k_.context_op);
     const Deps transposed = transpose_probabilities(pass, probabilities);
-    const std::int64_t heads_per_block = std::max<std::int64_t>(1, kTileRows / k_.head_dim);
-    const std::int64_t blocks_per_head = (k_.head_dim + kTileRows - 1) / kTileRows;
+    const std::int64_t heads_per_block =
+        std::max<std::int64_t>(1, emitter_.tile_rows() / k_.head_dim);
+    const std::int64_t blocks_per_head =
+        (k_.head_dim + emitter_.tile_rows() - 1) / emitter_.tile_rows();
     const std::int64_t columns = pass.rows * pass.sequences;
     const std::int64_t heads_per_bank =
-        heads_per_block * std::max<std::int64_t>(1, kBankColumns / (columns * blocks_per_head));
+        heads_per_block *
+        std::max<std::int64_t>(1, emitter_.bank_columns() / (columns * blocks_per_head));
     for (std::int64_t h = 0; h < pass.heads; h += heads_per_bank) {
       const std::int64_t heads = std::min(heads_per_bank, pass.heads - h);
       const std::uint8_t bank = emitter_.acquire_bank();
@@ -218,18 +225,18 @@ class AttentionLowering {
   }
 
   Deps transpose_probabilities(const Pass& pass, const Deps& probabilities) {
-    const std::int64_t key_blocks = (k_.keys + kTileRows - 1) / kTileRows;
+    const std::int64_t key_blocks = (k_.keys + emitter_.tile_rows() - 1) / emitter_.tile_rows();
     const std::int64_t total = pass.heads * key_blocks;
-    const std::int64_t per_bank = kBankColumns / kTileRows;
+    const std::int64_t per_bank = emitter_.bank_columns() / emitter_.tile_rows();
     Deps all;
     for (std::int64_t first = 0; first < total; first += per_bank) {
       const std::int64_t count = std::min(per_bank, total - first);
       const std::uint8_t bank = emitter_.acquire_bank();
       Deps group;
       for (std::int64_t i = 0; i < count; ++i) {
-        const std::int64_t key = (first + i) % key_blocks * kTileRows;
-        group = emitter_.transpose(bank, pass.partitions(), std::min(kTileRows, k_.keys - key),
-                                   probabilities);
+        const std::int64_t key = (first + i) % key_blocks * emitter_.tile_rows();
+        group = emitter_.transpose(bank, pass.partitions(),
+                                   std::min(emitter_.tile_rows(), k_.keys - key), probabilities);
       }
       all.merge(emitter_.evict(bank, count * pass.partitions(), group));
     }
@@ -239,14 +246,14 @@ class AttentionLowering {
   Deps context_matmuls(std::uint8_t bank, const Pass& pass, std::int64_t sequence,
                        const Deps& transposed) {
     Deps group;
-    for (std::int64_t d = 0; d < k_.head_dim; d += kTileRows) {
-      const std::int64_t columns = std::min(kTileRows, k_.head_dim - d);
-      for (std::int64_t key = 0; key < k_.keys; key += kTileRows) {
-        const std::int64_t keys = std::min(kTileRows, k_.keys - key);
+    for (std::int64_t d = 0; d < k_.head_dim; d += emitter_.tile_rows()) {
+      const std::int64_t columns = std::min(emitter_.tile_rows(), k_.head_dim - d);
+      for (std::int64_t key = 0; key < k_.keys; key += emitter_.tile_rows()) {
+        const std::int64_t keys = std::min(emitter_.tile_rows(), k_.keys - key);
         Deps deps = tokens_of(value_, sequence * k_.keys + key, keys);
         deps.merge(transposed);
         group = emitter_.matmul(bank, {keys, columns, pass.rows}, deps, key == 0,
-                                key + kTileRows >= k_.keys);
+                                key + emitter_.tile_rows() >= k_.keys);
       }
     }
     return group;
@@ -257,10 +264,11 @@ class AttentionLowering {
     const std::int64_t first_row = pass.sequence * k_.queries + pass.first_query;
     const std::int64_t last_row =
         (pass.sequence + pass.sequences - 1) * k_.queries + pass.first_query + pass.rows - 1;
-    const std::int64_t first_block = first_head * k_.head_dim / kTileRows;
-    const std::int64_t last_block = ((first_head + heads) * k_.head_dim - 1) / kTileRows;
+    const std::int64_t first_block = first_head * k_.head_dim / emitter_.tile_rows();
+    const std::int64_t last_block = ((first_head + heads) * k_.head_dim - 1) / emitter_.tile_rows();
     for (std::int64_t block = first_block; block <= last_block; ++block) {
-      for (std::int64_t t = first_row / kTileRows; t <= last_row / kTileRows; ++t) {
+      for (std::int64_t t = first_row / emitter_.tile_rows(); t <= last_row / emitter_.tile_rows();
+           ++t) {
         output_.feature_major[static_cast<std::size_t>(block * tiles + t)].merge(done);
       }
     }

@@ -21,8 +21,6 @@
 namespace foretell {
 namespace {
 
-constexpr std::int64_t kPackedChannels = 64;  // as many or fewer share the contraction
-
 class ConvLowering {
  public:
   ConvLowering(LoweringContext& context, const Kernel& kernel)
@@ -50,7 +48,7 @@ class ConvLowering {
   void run() {
     emitter_.attribute_to(graph_, kernel_.matmul);
     const bool from_hbm = graph_.tensor(op_.inputs[0]).producer == kNoId;
-    gathers_ = from_hbm && !transposed_ && group_ == 1 && in_ <= kPackedChannels;
+    gathers_ = from_hbm && !transposed_ && group_ == 1 && in_ <= packed_channels();
     if (!gathers_) source_ = &require_image(context_, op_.inputs[0]);
     if (kernel_.residual_op != kNoId) residual_ = &require_image(context_, kernel_.residual.tensor);
     if (window_.pad > 0 && !gathers_ && !transposed_) surround();
@@ -63,6 +61,9 @@ class ConvLowering {
   }
 
  private:
+  // This many or fewer share the contraction.
+  std::int64_t packed_channels() const { return emitter_.tile_rows() / 2; }
+
   std::int64_t attribute(const char* name, std::int64_t otherwise) const {
     const auto found = op_.attributes.find(name);
     return found == op_.attributes.end() ? otherwise : std::get<std::int64_t>(found->second);
@@ -91,34 +92,34 @@ class ConvLowering {
     const auto row_bytes = static_cast<std::int64_t>(pixels) *
                            element_bytes(emitter_.types().matmul) * source_->blocks();
     border_ = emitter_.transfer(Ring::kReload, TransferDirection::kLoad,
-                                std::min(kTileRows, input_.channels) * input_.images, row_bytes,
-                                complete);
+                                std::min(emitter_.tile_rows(), input_.channels) * input_.images,
+                                row_bytes, complete);
   }
 
   // Rows of the tensor engine that each product of an accumulation group uses.
   void plan_contraction() {
     contraction_.clear();
-    const bool packed = gathers_ || in_ <= kPackedChannels;
+    const bool packed = gathers_ || in_ <= packed_channels();
     if (packed) {
-      for (std::int64_t left = in_ * positions_; left > 0; left -= kTileRows)
-        contraction_.push_back(std::min(left, kTileRows));
+      for (std::int64_t left = in_ * positions_; left > 0; left -= emitter_.tile_rows())
+        contraction_.push_back(std::min(left, emitter_.tile_rows()));
       return;
     }
     for (std::int64_t position = 0; position < positions_; ++position) {
-      for (std::int64_t left = in_; left > 0; left -= kTileRows)
-        contraction_.push_back(std::min(left, kTileRows));
+      for (std::int64_t left = in_; left > 0; left -= emitter_.tile_rows())
+        contraction_.push_back(std::min(left, emitter_.tile_rows()));
     }
   }
 
   void products(std::int64_t g) {
     const std::int64_t k = in_ * positions_;
     LoadedWeight weight;
-    weight.panel_columns = kBankColumns;
-    const std::int64_t panels = (out_ + kBankColumns - 1) / kBankColumns;
+    weight.panel_columns = emitter_.bank_columns();
+    const std::int64_t panels = (out_ + emitter_.bank_columns() - 1) / emitter_.bank_columns();
     // A transposed convolution goes over the pixels of its input, once per phase.
     const ImageShape& grid = transposed_ ? input_ : output_;
     const std::vector<PixelGroup> groups =
-        pixel_groups(input_, grid, transposed_ ? ImageWindow{} : window_, kBankColumns);
+        pixel_groups(input_, grid, transposed_ ? ImageWindow{} : window_, emitter_.bank_columns());
     for (std::int64_t phase = 0; phase < phases_; ++phase) {
       for (std::int64_t panel = 0; panel < panels; ++panel) {
         emitter_.attribute_to(graph_, kernel_.matmul);
@@ -127,10 +128,11 @@ class ConvLowering {
         Deps last_use;
         for (const PixelGroup& group : groups) {
           const Deps columns = gathers_ ? gather(group) : Deps{};
-          const std::int64_t end = std::min(out_, (panel + 1) * kBankColumns);
-          for (std::int64_t column = panel * kBankColumns; column < end; column += kTileRows) {
-            last_use = product(group, {weight, index, columns}, std::min(kTileRows, end - column),
-                               g * out_ + column);
+          const std::int64_t end = std::min(out_, (panel + 1) * emitter_.bank_columns());
+          for (std::int64_t column = panel * emitter_.bank_columns(); column < end;
+               column += emitter_.tile_rows()) {
+            last_use = product(group, {weight, index, columns},
+                               std::min(emitter_.tile_rows(), end - column), g * out_ + column);
           }
         }
         context_.weights.release_panel(weight, index, last_use);
@@ -140,7 +142,8 @@ class ConvLowering {
 
   // Each phase and group has filters of its own, which pass through SBUF once.
   void load(LoadedWeight* weight, std::int64_t k, std::int64_t panel, std::int64_t index) {
-    const std::int64_t columns = std::min(kBankColumns, out_ - panel * kBankColumns);
+    const std::int64_t columns =
+        std::min(emitter_.bank_columns(), out_ - panel * emitter_.bank_columns());
     weight->panel_columns = columns;
     context_.weights.load_panel(op_.inputs[1], k, columns * (index + 1), index, weight);
   }
@@ -177,7 +180,8 @@ class ConvLowering {
         operands.weight.ready[static_cast<std::size_t>(operands.panel)].size());
     const Deps pixels = gathers_ ? operands.columns : ready(group);
     for (std::size_t i = 0; i < contraction_.size(); ++i) {
-      Deps deps = operands.weight.at(operands.panel, std::min(row / kTileRows, blocks - 1));
+      Deps deps =
+          operands.weight.at(operands.panel, std::min(row / emitter_.tile_rows(), blocks - 1));
       deps.merge(pixels);
       done = emitter_.matmul(bank, {contraction_[i], filters, group.count}, deps, i == 0,
                              i + 1 == contraction_.size());
@@ -191,7 +195,8 @@ class ConvLowering {
   Deps ready(const PixelGroup& group) const {
     Deps deps = border_;
     for (std::int64_t block = 0; block < source_->blocks(); ++block) {
-      for (std::int64_t t = group.first_input / kTileRows; t <= group.last_input / kTileRows; ++t)
+      for (std::int64_t t = group.first_input / emitter_.tile_rows();
+           t <= group.last_input / emitter_.tile_rows(); ++t)
         deps.merge(source_->features(block, t));
     }
     return deps;
@@ -202,9 +207,9 @@ class ConvLowering {
     const auto from_psum = static_cast<std::uint16_t>(kReadsPsum | kWritesSbuf);
     if (kernel_.residual_op != kNoId) {
       emitter_.attribute_to(graph_, kernel_.residual_op);
-      for (std::int64_t t = group.first / kTileRows;
-           t <= (group.first + group.count - 1) / kTileRows; ++t)
-        done.merge(residual_->features(channel / kTileRows, t));
+      for (std::int64_t t = group.first / emitter_.tile_rows();
+           t <= (group.first + group.count - 1) / emitter_.tile_rows(); ++t)
+        done.merge(residual_->features(channel / emitter_.tile_rows(), t));
       const auto flags = static_cast<std::uint16_t>(from_psum | kReadsSbuf | kAddMulSub);
       done = emitter_.lane(Engine::kVector, {Opcode::kTensorTensor, group.count, flags}, done);
       emitter_.release_bank(bank, done);
@@ -220,19 +225,21 @@ class ConvLowering {
   }
 
   void finish(const PixelGroup& group, std::int64_t channel, const Deps& done) {
-    const std::int64_t base = channel / kTileRows * result_->tiles();
+    const std::int64_t base = channel / emitter_.tile_rows() * result_->tiles();
     const std::int64_t scale = transposed_ ? output_.all_pixels() / input_.all_pixels() : 1;
-    const std::int64_t last =
-        std::min(result_->tiles() - 1, ((group.first + group.count) * scale - 1) / kTileRows);
-    for (std::int64_t t = group.first * scale / kTileRows; t <= last; ++t)
+    const std::int64_t last = std::min(
+        result_->tiles() - 1, ((group.first + group.count) * scale - 1) / emitter_.tile_rows());
+    for (std::int64_t t = group.first * scale / emitter_.tile_rows(); t <= last; ++t)
       result_->feature_major[static_cast<std::size_t>(base + t)].merge(done);
   }
 
   void depthwise() {
-    for (const PixelGroup& group : pixel_groups(input_, output_, window_, kBankColumns)) {
+    for (const PixelGroup& group :
+         pixel_groups(input_, output_, window_, emitter_.bank_columns())) {
       for (std::int64_t block = 0; block < result_->blocks(); ++block) {
         Deps done;
-        for (std::int64_t t = group.first_input / kTileRows; t <= group.last_input / kTileRows; ++t)
+        for (std::int64_t t = group.first_input / emitter_.tile_rows();
+             t <= group.last_input / emitter_.tile_rows(); ++t)
           done.merge(source_->features(block, t));
         for (std::int64_t tap = 0; tap < taps_; ++tap) {
           done = emitter_.lane(Engine::kVector,
@@ -243,7 +250,7 @@ class ConvLowering {
           done = emitter_.lane(Engine::kScalar,
                                {Opcode::kActivate, group.count, kReadsSbuf | kWritesSbuf}, done);
         }
-        finish(group, block * kTileRows, done);
+        finish(group, block * emitter_.tile_rows(), done);
       }
     }
   }

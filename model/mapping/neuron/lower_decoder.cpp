@@ -11,7 +11,8 @@ namespace {
 Deps rotate(Emitter& emitter, std::int64_t head_dim, std::int64_t n, const Deps& source) {
   const std::uint8_t bank = emitter.acquire_bank();
   const Deps swapped = emitter.matmul(
-      bank, {std::min(head_dim, kTileRows), std::min(head_dim, kTileRows), n}, source, true, true);
+      bank, {std::min(head_dim, emitter.tile_rows()), std::min(head_dim, emitter.tile_rows()), n},
+      source, true, true);
   const Deps cosine = emitter.lane(Engine::kVector, {Opcode::kTensorTensor, n, kFromSbuf}, source);
   Deps deps = swapped;
   deps.merge(cosine);
@@ -47,11 +48,15 @@ class CachedAttention {
   }
 
  private:
-  std::int64_t key_blocks() const { return (k_.keys + kTileRows - 1) / kTileRows; }
+  std::int64_t key_blocks() const {
+    return (k_.keys + emitter_.tile_rows() - 1) / emitter_.tile_rows();
+  }
   // Blocks of 128 columns of a head.
-  std::int64_t depth_blocks() const { return (k_.head_dim + kTileRows - 1) / kTileRows; }
+  std::int64_t depth_blocks() const {
+    return (k_.head_dim + emitter_.tile_rows() - 1) / emitter_.tile_rows();
+  }
   std::int64_t depth(std::int64_t block) const {
-    return std::min(kTileRows, k_.head_dim - block * kTileRows);
+    return std::min(emitter_.tile_rows(), k_.head_dim - block * emitter_.tile_rows());
   }
 
   Deps run_head(const Deps& query) {
@@ -59,13 +64,15 @@ class CachedAttention {
     // Keys and values are read once per query head: neighbouring query heads do not share them.
     std::vector<std::size_t> key_chunks;
     std::vector<std::size_t> value_chunks;
-    const Deps keys = converted(
-        context_.weights.load_once(std::min(k_.head_dim, kTileRows), key_row_bytes_, &key_chunks),
-        k_.keys);
+    const Deps keys =
+        converted(context_.weights.load_once(std::min(k_.head_dim, emitter_.tile_rows()),
+                                             key_row_bytes_, &key_chunks),
+                  k_.keys);
     emitter_.attribute_to(context_.graph, k_.context_op);
-    const Deps values = converted(
-        context_.weights.load_once(std::min(k_.keys, kTileRows), value_row_bytes_, &value_chunks),
-        key_blocks() * k_.head_dim);
+    const Deps values =
+        converted(context_.weights.load_once(std::min(k_.keys, emitter_.tile_rows()),
+                                             value_row_bytes_, &value_chunks),
+                  key_blocks() * k_.head_dim);
     Deps operands = query;
     operands.merge(keys);
     Deps last_use;
@@ -89,12 +96,13 @@ class CachedAttention {
   Deps masked_scores(const Deps& operands, Deps* last_use) {
     emitter_.attribute_to(context_.graph, k_.scores_op);
     Deps scores;
-    const std::int64_t per_bank = std::max<std::int64_t>(1, kBankColumns / k_.queries);
+    const std::int64_t per_bank = std::max<std::int64_t>(1, emitter_.bank_columns() / k_.queries);
     for (std::int64_t first = 0; first < key_blocks(); first += per_bank) {
       const std::int64_t end = std::min(key_blocks(), first + per_bank);
       const std::uint8_t bank = emitter_.acquire_bank();
       for (std::int64_t block = first; block < end; ++block) {
-        const std::int64_t keys = std::min(kTileRows, k_.keys - block * kTileRows);
+        const std::int64_t keys =
+            std::min(emitter_.tile_rows(), k_.keys - block * emitter_.tile_rows());
         for (std::int64_t d = 0; d < depth_blocks(); ++d) {
           *last_use = emitter_.matmul(bank, {depth(d), keys, k_.queries}, operands, d == 0,
                                       d + 1 == depth_blocks());
@@ -118,9 +126,10 @@ class CachedAttention {
         Engine::kVector, {Opcode::kTensorReduce, elements(), kReadsSbuf | kWritesSbuf | kAddOrMax},
         scores);
     const std::uint8_t bank = emitter_.acquire_bank();
-    const Deps across = emitter_.transpose(bank, kTileRows, k_.queries, partial);
+    const Deps across = emitter_.transpose(bank, emitter_.tile_rows(), k_.queries, partial);
     const Deps top = emitter_.lane(
-        Engine::kVector, {Opcode::kTensorReduce, kTileRows, kReadsPsum | kWritesSbuf | kAddOrMax},
+        Engine::kVector,
+        {Opcode::kTensorReduce, emitter_.tile_rows(), kReadsPsum | kWritesSbuf | kAddOrMax},
         across);
     emitter_.release_bank(bank, top);
     return broadcast(top);
@@ -129,8 +138,8 @@ class CachedAttention {
   // One number per query to all partitions: a matmul by ones.
   Deps broadcast(const Deps& source) {
     const std::uint8_t bank = emitter_.acquire_bank();
-    const Deps spread =
-        emitter_.matmul(bank, {kTileRows, kTileRows, k_.queries}, source, true, true);
+    const Deps spread = emitter_.matmul(
+        bank, {emitter_.tile_rows(), emitter_.tile_rows(), k_.queries}, source, true, true);
     return emitter_.evict(bank, k_.queries, spread);
   }
 
@@ -140,8 +149,8 @@ class CachedAttention {
     const Deps exponential =
         emitter_.lane(Engine::kScalar, {Opcode::kActivateReduce, elements()}, top);
     const std::uint8_t bank = emitter_.acquire_bank();
-    const Deps sum =
-        emitter_.matmul(bank, {kTileRows, kTileRows, k_.queries}, exponential, true, true);
+    const Deps sum = emitter_.matmul(bank, {emitter_.tile_rows(), emitter_.tile_rows(), k_.queries},
+                                     exponential, true, true);
     const Deps inverse = emitter_.lane(
         Engine::kVector, {Opcode::kReciprocal, k_.queries, kReadsPsum | kWritesSbuf}, sum);
     emitter_.release_bank(bank, inverse);
@@ -153,7 +162,8 @@ class CachedAttention {
     const std::uint8_t bank = emitter_.acquire_bank();
     for (std::int64_t d = 0; d < depth_blocks(); ++d) {
       for (std::int64_t block = 0; block < key_blocks(); ++block) {
-        const std::int64_t keys = std::min(kTileRows, k_.keys - block * kTileRows);
+        const std::int64_t keys =
+            std::min(emitter_.tile_rows(), k_.keys - block * emitter_.tile_rows());
         *last_use = emitter_.matmul(bank, {keys, depth(d), k_.queries}, weights, block == 0,
                                     block + 1 == key_blocks());
       }
@@ -188,27 +198,30 @@ void lower_rope(LoweringContext& context, const Kernel& kernel) {
   output.columns = shape[1] * shape[3];
   output.feature_major.resize(static_cast<std::size_t>(output.blocks() * output.tiles()));
   const std::int64_t tiles = output.tiles();
-  if (output.rows <= kNarrowRows) {  // all heads side by side
+  if (output.rows <= emitter.narrow_rows()) {  // all heads side by side
     Deps source;
     for (const Deps& block : input.feature_major) source.merge(block);
     const std::int64_t elements = shape[1] * output.rows;
     Deps all;
-    for (std::int64_t first = 0; first < elements; first += kBankColumns)
-      all.merge(rotate(emitter, shape[3], std::min(kBankColumns, elements - first), source));
+    for (std::int64_t first = 0; first < elements; first += emitter.bank_columns())
+      all.merge(
+          rotate(emitter, shape[3], std::min(emitter.bank_columns(), elements - first), source));
     set_narrow(&output, output.rows, output.columns, all);
     return;
   }
-  const std::int64_t first_block = kernel.operands.front().first_column / kTileRows;
+  const std::int64_t first_block = kernel.operands.front().first_column / emitter.tile_rows();
   for (std::int64_t block = 0; block < output.blocks(); ++block) {
-    for (std::int64_t row = 0; row < output.rows; row += kBankColumns) {
-      const std::int64_t n = std::min(kBankColumns, output.rows - row);
+    for (std::int64_t row = 0; row < output.rows; row += emitter.bank_columns()) {
+      const std::int64_t n = std::min(emitter.bank_columns(), output.rows - row);
       Deps source;
-      for (std::int64_t t = row / kTileRows; t <= (row + n - 1) / kTileRows; ++t) {
+      for (std::int64_t t = row / emitter.tile_rows(); t <= (row + n - 1) / emitter.tile_rows();
+           ++t) {
         source.merge(input.feature_major[static_cast<std::size_t>(
             (first_block + block) * input.tiles() + t)]);
       }
       const Deps done = rotate(emitter, shape[3], n, source);
-      for (std::int64_t t = row / kTileRows; t <= (row + n - 1) / kTileRows; ++t) {
+      for (std::int64_t t = row / emitter.tile_rows(); t <= (row + n - 1) / emitter.tile_rows();
+           ++t) {
         output.feature_major[static_cast<std::size_t>(block * tiles + t)] = done;
       }
     }
@@ -232,7 +245,7 @@ void lower_update_cache(LoweringContext& context, const Kernel& kernel) {
   const Deps stored = emitter.transfer(Ring::kOutputs, TransferDirection::kStore,
                                        row_count(rows.shape), row_bytes, ready);
   // Attention reads the cache with the new row in it; in prefill it reads the rows themselves.
-  set_narrow(&emitter.value(kernel.output), 1, kTileRows, stored);
+  set_narrow(&emitter.value(kernel.output), 1, emitter.tile_rows(), stored);
 }
 
 void lower_cached_attention(LoweringContext& context, const Kernel& kernel) {

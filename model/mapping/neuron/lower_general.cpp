@@ -47,7 +47,7 @@ class GeneralLowering {
   }
 
   void join() {
-    Value joined;
+    Value joined = emitter_.new_value();
     joined.rows = row_count(graph_.tensor(kernel_.output).shape);
     joined.columns = column_count(graph_.tensor(kernel_.output).shape);
     joined.token_major.resize(static_cast<std::size_t>(joined.tiles()));
@@ -83,10 +83,10 @@ class GeneralLowering {
     std::int64_t elements = element_count(graph_.tensor(kernel_.output).shape);
     for (const TensorId input : op_.inputs)
       elements = std::max(elements, element_count(graph_.tensor(input).shape));
-    const std::int64_t per_partition = (elements + kTileRows - 1) / kTileRows;
+    const std::int64_t per_partition = (elements + emitter_.tile_rows() - 1) / emitter_.tile_rows();
     Deps done;
-    for (std::int64_t first = 0; first < per_partition; first += kFreeElements) {
-      const std::int64_t n = std::min(kFreeElements, per_partition - first);
+    for (std::int64_t first = 0; first < per_partition; first += emitter_.free_elements()) {
+      const std::int64_t n = std::min(emitter_.free_elements(), per_partition - first);
       done = emitter_.lane(engine, {opcode, n, kReadsSbuf | kWritesSbuf}, ready);
     }
     return done;
@@ -103,7 +103,7 @@ class GeneralLowering {
       if (i < weights) elements += static_cast<double>(element_count(tensor.shape));
       if (i < weights || i >= 2 * weights) bytes += tensor.bytes().value();
     }
-    emitter_.value(kernel_.output) = {};
+    emitter_.value(kernel_.output) = emitter_.new_value();
     const auto rows = static_cast<std::int64_t>(std::ceil(bytes / kStreamBytes));
     const Deps loaded =
         emitter_.transfer(Ring::kReload, TransferDirection::kLoad, rows, kStreamBytes, ready);
@@ -134,10 +134,10 @@ class GeneralLowering {
   // Over all partitions; the engine multiplies and adds in one pass.
   Deps vector_passes(std::int64_t elements, double flops_per_element, const Deps& ready) {
     const auto passes = static_cast<int>(std::max(1.0, std::round(flops_per_element / 2)));
-    const std::int64_t per_partition = (elements + kTileRows - 1) / kTileRows;
+    const std::int64_t per_partition = (elements + emitter_.tile_rows() - 1) / emitter_.tile_rows();
     Deps done;
-    for (std::int64_t first = 0; first < per_partition; first += kFreeElements) {
-      const std::int64_t n = std::min(kFreeElements, per_partition - first);
+    for (std::int64_t first = 0; first < per_partition; first += emitter_.free_elements()) {
+      const std::int64_t n = std::min(emitter_.free_elements(), per_partition - first);
       Deps part = ready;
       for (int pass = 0; pass < passes; ++pass) {
         part = emitter_.lane(Engine::kVector, {Opcode::kTensorTensor, n, kReadsSbuf | kWritesSbuf},
@@ -168,11 +168,11 @@ class GeneralLowering {
     const std::int64_t batch = element_count(result) / (m * n);
     Deps done;
     for (std::int64_t b = 0; b < batch; ++b) {
-      for (std::int64_t row = 0; row < m; row += kTileRows) {
-        const std::int64_t rows = std::min(kTileRows, m - row);
-        for (std::int64_t column = 0; column < n; column += kBankColumns) {
+      for (std::int64_t row = 0; row < m; row += emitter_.tile_rows()) {
+        const std::int64_t rows = std::min(emitter_.tile_rows(), m - row);
+        for (std::int64_t column = 0; column < n; column += emitter_.bank_columns()) {
           const bool turns = column == 0 && !is_turned(op_.inputs[0]);
-          done = tile(rows, std::min(kBankColumns, n - column), k, turns, ready);
+          done = tile(rows, std::min(emitter_.bank_columns(), n - column), k, turns, ready);
         }
       }
     }
@@ -189,16 +189,17 @@ class GeneralLowering {
   Deps tile(std::int64_t rows, std::int64_t columns, std::int64_t k, bool transposes,
             const Deps& ready) {
     Deps operand = ready;
-    for (std::int64_t at = 0; transposes && at < k; at += kTileRows) {
+    for (std::int64_t at = 0; transposes && at < k; at += emitter_.tile_rows()) {
       const std::uint8_t bank = emitter_.acquire_bank();
-      const Deps turned = emitter_.transpose(bank, rows, std::min(kTileRows, k - at), ready);
+      const Deps turned =
+          emitter_.transpose(bank, rows, std::min(emitter_.tile_rows(), k - at), ready);
       operand.merge(emitter_.evict(bank, rows, turned));
     }
     const std::uint8_t bank = emitter_.acquire_bank();
     Deps group;
-    for (std::int64_t at = 0; at < k; at += kTileRows) {
-      group = emitter_.matmul(bank, {std::min(kTileRows, k - at), rows, columns}, operand, at == 0,
-                              at + kTileRows >= k);
+    for (std::int64_t at = 0; at < k; at += emitter_.tile_rows()) {
+      group = emitter_.matmul(bank, {std::min(emitter_.tile_rows(), k - at), rows, columns},
+                              operand, at == 0, at + emitter_.tile_rows() >= k);
     }
     return emitter_.evict(bank, columns, group);
   }

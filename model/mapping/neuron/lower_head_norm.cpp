@@ -18,16 +18,16 @@ class HeadNorm {
         centred_(context.graph.op(kernel.ops.front()).kind == "LayerNorm"),
         input_(require_feature_major(context, kernel.operands.front())),
         output_(context.emitter.value(kernel.output)),
-        first_block_(kernel.operands.front().first_column / kTileRows) {
+        first_block_(kernel.operands.front().first_column / emitter_.tile_rows()) {
     const Shape& shape = context.graph.tensor(kernel.output).shape;
     output_.rows = shape[0] * shape[2];
     output_.columns = shape[1] * shape[3];
-    parts_ = blocks_of(shape[3]);
-    contraction_ = std::min(kTileRows, output_.columns);
+    parts_ = emitter_.blocks_of(shape[3]);
+    contraction_ = std::min(emitter_.tile_rows(), output_.columns);
     emitter_.attribute_to(context.graph, kernel.ops.front());
   }
 
-  void run() { output_.rows <= kNarrowRows ? few_tokens() : many_tokens(); }
+  void run() { output_.rows <= emitter_.narrow_rows() ? few_tokens() : many_tokens(); }
 
  private:
   // Whole heads that share the 128 partitions.
@@ -39,8 +39,8 @@ class HeadNorm {
     for (const Deps& block : input_.feature_major) source.merge(block);
     const std::int64_t elements = groups() * output_.rows;
     Deps all;
-    for (std::int64_t first = 0; first < elements; first += kBankColumns) {
-      all.merge(normalise(std::min(kBankColumns, elements - first), source));
+    for (std::int64_t first = 0; first < elements; first += emitter_.bank_columns()) {
+      all.merge(normalise(std::min(emitter_.bank_columns(), elements - first), source));
     }
     set_narrow(&output_, output_.rows, output_.columns, all);
   }
@@ -48,15 +48,15 @@ class HeadNorm {
   void many_tokens() {
     output_.feature_major.resize(static_cast<std::size_t>(output_.blocks() * output_.tiles()));
     for (std::int64_t group = 0; group < groups(); ++group) {
-      for (std::int64_t row = 0; row < output_.rows; row += kBankColumns) {
-        normalise_rows(group, row, std::min(kBankColumns, output_.rows - row));
+      for (std::int64_t row = 0; row < output_.rows; row += emitter_.bank_columns()) {
+        normalise_rows(group, row, std::min(emitter_.bank_columns(), output_.rows - row));
       }
     }
   }
 
   void normalise_rows(std::int64_t group, std::int64_t row, std::int64_t rows) {
-    const std::int64_t first_tile = row / kTileRows;
-    const std::int64_t last_tile = (row + rows - 1) / kTileRows;
+    const std::int64_t first_tile = row / emitter_.tile_rows();
+    const std::int64_t last_tile = (row + rows - 1) / emitter_.tile_rows();
     const auto place = [&](std::int64_t block, std::int64_t tile, std::int64_t tiles) {
       return static_cast<std::size_t>(block * tiles + tile);
     };

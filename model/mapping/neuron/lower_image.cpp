@@ -12,8 +12,6 @@ namespace {
 
 constexpr std::int64_t kPassPixels = 4096;  // along the partitions, per instruction
 
-std::size_t tile_of(std::int64_t pixel) { return static_cast<std::size_t>(pixel / kTileRows); }
-
 class ImageLowering {
  public:
   ImageLowering(LoweringContext& context, const Kernel& kernel)
@@ -92,18 +90,19 @@ class ImageLowering {
   }
 
   Deps turned(const Value& image) {
-    constexpr std::int64_t kPerBank = kBankColumns / kTileRows;
+    const std::int64_t per_bank = emitter_.bank_columns() / emitter_.tile_rows();
     Deps done;
     for (std::int64_t block = 0; block < image.blocks(); ++block) {
-      for (std::int64_t t = 0; t < image.tiles(); t += kPerBank) {
-        const std::int64_t count = std::min(kPerBank, image.tiles() - t);
+      for (std::int64_t t = 0; t < image.tiles(); t += per_bank) {
+        const std::int64_t count = std::min(per_bank, image.tiles() - t);
         const std::uint8_t bank = emitter_.acquire_bank();
         Deps group;
         for (std::int64_t i = 0; i < count; ++i) {
           const auto at = static_cast<std::size_t>(block * image.tiles() + t + i);
-          group = emitter_.transpose(bank, kTileRows, kTileRows, image.feature_major[at]);
+          group = emitter_.transpose(bank, emitter_.tile_rows(), emitter_.tile_rows(),
+                                     image.feature_major[at]);
         }
-        done.merge(emitter_.evict(bank, count * kTileRows, group));
+        done.merge(emitter_.evict(bank, count * emitter_.tile_rows(), group));
       }
     }
     return done;
@@ -115,15 +114,16 @@ class ImageLowering {
     ready.merge(dy);
     Deps done;
     for (std::int64_t tap = 0; tap < taps; ++tap) {
-      for (std::int64_t in = 0; in < inputs; in += kTileRows) {
-        for (std::int64_t out = 0; out < outputs; out += kBankColumns) {
-          const std::int64_t columns = std::min(kBankColumns, outputs - out);
+      for (std::int64_t in = 0; in < inputs; in += emitter_.tile_rows()) {
+        for (std::int64_t out = 0; out < outputs; out += emitter_.bank_columns()) {
+          const std::int64_t columns = std::min(emitter_.bank_columns(), outputs - out);
           const std::uint8_t bank = emitter_.acquire_bank();
           Deps group;
-          for (std::int64_t p = 0; p < pixels; p += kTileRows) {
-            group = emitter_.matmul(
-                bank, {std::min(kTileRows, pixels - p), std::min(kTileRows, inputs - in), columns},
-                ready, p == 0, p + kTileRows >= pixels);
+          for (std::int64_t p = 0; p < pixels; p += emitter_.tile_rows()) {
+            group = emitter_.matmul(bank,
+                                    {std::min(emitter_.tile_rows(), pixels - p),
+                                     std::min(emitter_.tile_rows(), inputs - in), columns},
+                                    ready, p == 0, p + emitter_.tile_rows() >= pixels);
           }
           done.merge(emitter_.evict(bank, columns, group));
         }
@@ -161,14 +161,18 @@ class ImageLowering {
     value.token_major.assign(static_cast<std::size_t>(value.tiles()), done);
   }
 
+  std::size_t tile_of(std::int64_t pixel) const {
+    return static_cast<std::size_t>(pixel / emitter_.tile_rows());
+  }
+
   // Of all operands: pixels `first` to `last` of block `block`; a smaller one is there as a whole.
   Deps ready(std::int64_t block, std::int64_t first, std::int64_t last) const {
     Deps deps;
     for (const Value* operand : operands_) {
       const std::int64_t tiles = operand->tiles();
       const std::int64_t from = std::min<std::int64_t>(block, operand->blocks() - 1) * tiles;
-      const auto begin = std::min<std::int64_t>(first / kTileRows, tiles - 1);
-      const auto end = std::min<std::int64_t>(last / kTileRows, tiles - 1);
+      const auto begin = std::min<std::int64_t>(first / emitter_.tile_rows(), tiles - 1);
+      const auto end = std::min<std::int64_t>(last / emitter_.tile_rows(), tiles - 1);
       for (std::int64_t t = begin; t <= end; ++t)
         deps.merge(operand->feature_major[static_cast<std::size_t>(from + t)]);
     }
@@ -211,8 +215,8 @@ class ImageLowering {
 
   Deps reduce(std::int64_t elements, const Deps& deps) {
     Deps last;
-    for (std::int64_t first = 0; first < elements; first += kFreeElements) {
-      const std::int64_t n = std::min(kFreeElements, elements - first);
+    for (std::int64_t first = 0; first < elements; first += emitter_.free_elements()) {
+      const std::int64_t n = std::min(emitter_.free_elements(), elements - first);
       last = emitter_.lane(Engine::kVector,
                            {Opcode::kTensorReduce, n,
                             static_cast<std::uint16_t>(kReadsSbuf | kWritesSbuf | kAddOrMax)},
@@ -241,14 +245,16 @@ class ImageLowering {
       for (std::int64_t block = 0; block < output_->blocks(); ++block) {
         const Deps source = ready(block, first, first + image.pixels() - 1);
         Deps stats;
-        for (std::int64_t p = 0; p < image.pixels(); p += kBnStatsElements) {
-          const std::int64_t count = std::min(kBnStatsElements, image.pixels() - p);
+        for (std::int64_t p = 0; p < image.pixels(); p += emitter_.statistics_elements()) {
+          const std::int64_t count = std::min(emitter_.statistics_elements(), image.pixels() - p);
           stats.merge(emitter_.lane(Engine::kVector, {Opcode::kBnStats, count}, source));
         }
-        const std::int64_t chunks = (image.pixels() + kBnStatsElements - 1) / kBnStatsElements;
+        const std::int64_t chunks =
+            (image.pixels() + emitter_.statistics_elements() - 1) / emitter_.statistics_elements();
         stats = emitter_.lane(Engine::kVector, {Opcode::kBnAggr, 6 * chunks}, stats);
         const std::uint8_t bank = emitter_.acquire_bank();
-        const Deps sums = emitter_.matmul(bank, {kTileRows, kTileRows, 2}, stats, true, true);
+        const Deps sums = emitter_.matmul(bank, {emitter_.tile_rows(), emitter_.tile_rows(), 2},
+                                          stats, true, true);
         Deps rstd = emitter_.evict(bank, 2, sums);
         rstd = emitter_.lane(Engine::kScalar, {Opcode::kRsqrt, 1}, rstd);
         for (std::int64_t p = 0; p < image.pixels(); p += kPassPixels) {
@@ -354,7 +360,7 @@ void lower_image_output(LoweringContext& context, TensorId id) {
     Deps ready;
     for (std::int64_t block = 0; block < value.blocks(); ++block) {
       const std::int64_t last = (image + 1) * shape.pixels() - 1;
-      ready.merge(value.features(block, last / kTileRows));
+      ready.merge(value.features(block, last / context.emitter.tile_rows()));
     }
     context.emitter.transfer(Ring::kOutputs, TransferDirection::kStore, shape.channels, row_bytes,
                              ready);

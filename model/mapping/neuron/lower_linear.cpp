@@ -17,7 +17,7 @@ class LinearLowering {
     rows_ = row_count(shape);
     n_ = column_count(shape);
     k_ = column_count(context.graph.tensor(context.graph.op(kernel.matmul).inputs[0]).shape);
-    first_block_ = kernel.input.first_column / kTileRows;
+    first_block_ = kernel.input.first_column / emitter_.tile_rows();
     output_.rows = rows_;
     output_.columns = n_;
   }
@@ -34,10 +34,10 @@ class LinearLowering {
   }
 
  private:
-  std::int64_t tiles() const { return (rows_ + kTileRows - 1) / kTileRows; }
-  std::int64_t k_blocks() const { return (k_ + kTileRows - 1) / kTileRows; }
+  std::int64_t tiles() const { return (rows_ + emitter_.tile_rows() - 1) / emitter_.tile_rows(); }
+  std::int64_t k_blocks() const { return (k_ + emitter_.tile_rows() - 1) / emitter_.tile_rows(); }
   std::int64_t k_rows(std::int64_t block) const {
-    return std::min(kTileRows, k_ - block * kTileRows);
+    return std::min(emitter_.tile_rows(), k_ - block * emitter_.tile_rows());
   }
 
   // Rows of the input are the tokens, except where the input is a slice of one token per sequence.
@@ -59,17 +59,18 @@ class LinearLowering {
   void weights_stationary(const Demand& demand) {
     output_.feature_major.resize(static_cast<std::size_t>(output_.blocks() * tiles()));
     LoadedWeight weight;
-    weight.panel_columns = kBankColumns;
-    for (std::int64_t panel = 0; panel * kBankColumns < demand.columns; ++panel) {
+    weight.panel_columns = emitter_.bank_columns();
+    for (std::int64_t panel = 0; panel * emitter_.bank_columns() < demand.columns; ++panel) {
       emitter_.attribute_to(context_.graph, kernel_.matmul);
       context_.weights.load_panel(kernel_.weight, k_, demand.columns, panel, &weight);
-      const std::int64_t end = std::min(demand.columns, (panel + 1) * kBankColumns);
+      const std::int64_t end = std::min(demand.columns, (panel + 1) * emitter_.bank_columns());
       Deps last_use;
-      for (std::int64_t column = panel * kBankColumns; column < end; column += kTileRows) {
-        const std::int64_t columns = std::min(kTileRows, end - column);
-        for (std::int64_t token = 0; token < rows_; token += kBankColumns) {
+      for (std::int64_t column = panel * emitter_.bank_columns(); column < end;
+           column += emitter_.tile_rows()) {
+        const std::int64_t columns = std::min(emitter_.tile_rows(), end - column);
+        for (std::int64_t token = 0; token < rows_; token += emitter_.bank_columns()) {
           last_use = stationary_group(weight, panel, columns, token,
-                                      (demand.first_column + column) / kTileRows);
+                                      (demand.first_column + column) / emitter_.tile_rows());
         }
       }
       context_.weights.release_panel(weight, panel, last_use);
@@ -78,9 +79,9 @@ class LinearLowering {
 
   Deps stationary_group(const LoadedWeight& weight, std::int64_t panel, std::int64_t columns,
                         std::int64_t token, std::int64_t block) {
-    const std::int64_t tokens = std::min(kBankColumns, rows_ - token);
-    const std::int64_t first_tile = token / kTileRows;
-    const std::int64_t last_tile = (token + tokens - 1) / kTileRows;
+    const std::int64_t tokens = std::min(emitter_.bank_columns(), rows_ - token);
+    const std::int64_t first_tile = token / emitter_.tile_rows();
+    const std::int64_t last_tile = (token + tokens - 1) / emitter_.tile_rows();
     const std::uint8_t bank = emitter_.acquire_bank();
     emitter_.attribute_to(context_.graph, kernel_.matmul);
     Deps group;
@@ -110,8 +111,9 @@ class LinearLowering {
   void tokens_stationary(const Demand& demand) {
     output_.token_major.resize(static_cast<std::size_t>(tiles()));
     LoadedWeight weight;
-    weight.panel_columns = kBankColumns;
-    const std::int64_t panels = (demand.columns + kBankColumns - 1) / kBankColumns;
+    weight.panel_columns = emitter_.bank_columns();
+    const std::int64_t panels =
+        (demand.columns + emitter_.bank_columns() - 1) / emitter_.bank_columns();
     const double bytes = static_cast<double>(k_ * demand.columns) * emitter_.types().weight_bytes;
     // Tile by tile while the whole weight fits the window; panel by panel when it must leave in
     // pieces to make room for the rest of itself.
@@ -137,8 +139,9 @@ class LinearLowering {
 
   Deps moving_group(const Demand& demand, const LoadedWeight& weight, std::int64_t panel,
                     std::int64_t tile) {
-    const std::int64_t columns = std::min(kBankColumns, demand.columns - panel * kBankColumns);
-    const std::int64_t rows = std::min(kTileRows, rows_ - tile * kTileRows);
+    const std::int64_t columns =
+        std::min(emitter_.bank_columns(), demand.columns - panel * emitter_.bank_columns());
+    const std::int64_t rows = std::min(emitter_.tile_rows(), rows_ - tile * emitter_.tile_rows());
     const std::uint8_t bank = emitter_.acquire_bank();
     emitter_.attribute_to(context_.graph, kernel_.matmul);
     Deps group;

@@ -68,16 +68,16 @@ class Experts {
     const View view{id, 0, k_};
     if (!emitter_.has_value(id)) {
       const Value& tokens = emitter_.value(kernel_.operands.front().tensor);
-      emitter_.value(id) = tokens.rows == 1       ? copied()
-                           : rows_ <= kNarrowRows ? columns_by_address()
-                                                  : rows_by_transfer();
+      emitter_.value(id) = tokens.rows == 1                  ? copied()
+                           : rows_ <= emitter_.narrow_rows() ? columns_by_address()
+                                                             : rows_by_transfer();
     }
     return require_feature_major(context_, view);
   }
 
   // One token: every expert reads the same column.
   Value copied() {
-    Value value;
+    Value value = emitter_.new_value();
     set_narrow(&value, rows_, k_, narrow_operand(context_, kernel_.operands.front()));
     return value;
   }
@@ -91,9 +91,10 @@ class Experts {
     for (std::int64_t expert = 0; expert < active_; ++expert) {
       const std::int64_t count = rows_ / active_ + (expert < rows_ % active_ ? 1 : 0);
       all.merge(emitter_.lane(
-          Engine::kGpSimd, {Opcode::kTensorCopyDynamic, blocks_of(k_) * count, kFromSbuf}, deps));
+          Engine::kGpSimd, {Opcode::kTensorCopyDynamic, emitter_.blocks_of(k_) * count, kFromSbuf},
+          deps));
     }
-    Value value;
+    Value value = emitter_.new_value();
     set_narrow(&value, rows_, k_, all);
     return value;
   }
@@ -104,11 +105,11 @@ class Experts {
     Deps deps = choice_;
     for (const Deps& tile : tokens.token_major) deps.merge(tile);
     emitter_.attribute_to(context_.graph, kernel_.ops.front());
-    Value value;
+    Value value = emitter_.new_value();
     value.rows = rows_;
     value.columns = k_;
     for (std::int64_t t = 0; t < value.tiles(); ++t) {
-      const std::int64_t rows = std::min(kTileRows, rows_ - t * kTileRows);
+      const std::int64_t rows = std::min(emitter_.tile_rows(), rows_ - t * emitter_.tile_rows());
       value.token_major.push_back(emitter_.transfer(Ring::kSpill, TransferDirection::kOnChip, rows,
                                                     k_ * emitter_.vector_bytes(), deps));
     }
@@ -118,13 +119,14 @@ class Experts {
   Deps input_ready(std::int64_t k_block, std::int64_t first_row, std::int64_t rows) const {
     Deps deps;
     const std::int64_t tiles = input_->tiles();
-    for (std::int64_t t = first_row / kTileRows; t <= (first_row + rows - 1) / kTileRows; ++t)
+    for (std::int64_t t = first_row / emitter_.tile_rows();
+         t <= (first_row + rows - 1) / emitter_.tile_rows(); ++t)
       deps.merge(input_->feature_major[static_cast<std::size_t>(k_block * tiles + t)]);
     return deps;
   }
 
   std::int64_t k_rows(std::int64_t block) const {
-    return std::min(kTileRows, k_ - block * kTileRows);
+    return std::min(emitter_.tile_rows(), k_ - block * emitter_.tile_rows());
   }
 
   // Blocks of 128 columns of the weight stationary, up to 512 rows moving. Of few rows several
@@ -132,12 +134,12 @@ class Experts {
   void weights_stationary(const ExpertRows& rows) {
     LoadedWeight weight;
     weight.panel_columns = context_.weights.panel_columns(k_, n_);
-    const std::int64_t blocks = blocks_of(n_);
+    const std::int64_t blocks = emitter_.blocks_of(n_);
     const std::int64_t per_bank =
-        std::clamp<std::int64_t>(kBankColumns / rows.count, 1, kBlocksPerEviction);
+        std::clamp<std::int64_t>(emitter_.bank_columns() / rows.count, 1, kBlocksPerEviction);
     for (std::int64_t first = 0; first < blocks; first += per_bank) {
       const std::int64_t count = std::min(per_bank, blocks - first);
-      for (std::int64_t row = 0; row < rows.count; row += kBankColumns) {
+      for (std::int64_t row = 0; row < rows.count; row += emitter_.bank_columns()) {
         stationary_blocks(&weight, {first, count}, rows, row);
       }
     }
@@ -151,8 +153,8 @@ class Experts {
   // Panels are loaded for the first rows and released after the last.
   void stationary_blocks(LoadedWeight* weight, const Blocks& blocks, const ExpertRows& rows,
                          std::int64_t row) {
-    const std::int64_t per_panel = weight->panel_columns / kTileRows;
-    const std::int64_t moving = std::min(kBankColumns, rows.count - row);
+    const std::int64_t per_panel = weight->panel_columns / emitter_.tile_rows();
+    const std::int64_t moving = std::min(emitter_.bank_columns(), rows.count - row);
     const bool last_rows = row + moving == rows.count;
     const std::uint8_t bank = emitter_.acquire_bank();
     emitter_.attribute_to(context_.graph, kernel_.ops.front());
@@ -161,14 +163,16 @@ class Experts {
       const std::int64_t panel = block / per_panel;
       if (row == 0 && block % per_panel == 0)
         context_.weights.load_panel(op_.inputs[1], k_, n_, panel, weight);
-      for (std::int64_t kb = 0; kb < blocks_of(k_); ++kb) {
+      for (std::int64_t kb = 0; kb < emitter_.blocks_of(k_); ++kb) {
         Deps deps = weight->at(panel, kb);
         deps.merge(input_ready(kb, rows.first + row, moving));
-        group =
-            emitter_.matmul(bank, {k_rows(kb), std::min(kTileRows, n_ - block * kTileRows), moving},
-                            deps, kb == 0, kb + 1 == blocks_of(k_));
+        group = emitter_.matmul(
+            bank,
+            {k_rows(kb), std::min(emitter_.tile_rows(), n_ - block * emitter_.tile_rows()), moving},
+            deps, kb == 0, kb + 1 == emitter_.blocks_of(k_));
       }
-      const bool last_of_panel = (block + 1) % per_panel == 0 || block + 1 == blocks_of(n_);
+      const bool last_of_panel =
+          (block + 1) % per_panel == 0 || block + 1 == emitter_.blocks_of(n_);
       if (last_rows && last_of_panel) context_.weights.release_panel(*weight, panel, group);
     }
     const Deps done = finish(bank, blocks.count * moving, group);
@@ -179,7 +183,8 @@ class Experts {
               std::int64_t rows, const Deps& done) {
     const std::int64_t tiles = output_.tiles();
     for (std::int64_t block = first_block; block < first_block + blocks; ++block) {
-      for (std::int64_t t = first_row / kTileRows; t <= (first_row + rows - 1) / kTileRows; ++t)
+      for (std::int64_t t = first_row / emitter_.tile_rows();
+           t <= (first_row + rows - 1) / emitter_.tile_rows(); ++t)
         output_.feature_major[static_cast<std::size_t>(block * tiles + t)].merge(done);
     }
   }
@@ -187,13 +192,13 @@ class Experts {
   // Up to 128 rows stationary, panels of 512 columns of the weight moving.
   void tokens_stationary(const ExpertRows& rows) {
     LoadedWeight weight;
-    weight.panel_columns = kBankColumns;
-    for (std::int64_t panel = 0; panel * kBankColumns < n_; ++panel) {
+    weight.panel_columns = emitter_.bank_columns();
+    for (std::int64_t panel = 0; panel * emitter_.bank_columns() < n_; ++panel) {
       context_.weights.load_panel(op_.inputs[1], k_, n_, panel, &weight);
       Deps last_use;
-      for (std::int64_t row = 0; row < rows.count; row += kTileRows) {
-        last_use =
-            moving_group(weight, panel, rows.first + row, std::min(kTileRows, rows.count - row));
+      for (std::int64_t row = 0; row < rows.count; row += emitter_.tile_rows()) {
+        last_use = moving_group(weight, panel, rows.first + row,
+                                std::min(emitter_.tile_rows(), rows.count - row));
       }
       context_.weights.release_panel(weight, panel, last_use);
     }
@@ -201,18 +206,20 @@ class Experts {
 
   Deps moving_group(const LoadedWeight& weight, std::int64_t panel, std::int64_t first_row,
                     std::int64_t rows) {
-    const std::int64_t columns = std::min(kBankColumns, n_ - panel * kBankColumns);
+    const std::int64_t columns =
+        std::min(emitter_.bank_columns(), n_ - panel * emitter_.bank_columns());
     const std::uint8_t bank = emitter_.acquire_bank();
     emitter_.attribute_to(context_.graph, kernel_.ops.front());
     Deps group;
-    for (std::int64_t kb = 0; kb < blocks_of(k_); ++kb) {
+    for (std::int64_t kb = 0; kb < emitter_.blocks_of(k_); ++kb) {
       Deps deps = weight.at(panel, kb);
       deps.merge(input_ready(kb, first_row, rows));
       group = emitter_.matmul(bank, {k_rows(kb), rows, columns}, deps, kb == 0,
-                              kb + 1 == blocks_of(k_));
+                              kb + 1 == emitter_.blocks_of(k_));
     }
     const Deps done = finish(bank, columns, group);
-    for (std::int64_t t = first_row / kTileRows; t <= (first_row + rows - 1) / kTileRows; ++t)
+    for (std::int64_t t = first_row / emitter_.tile_rows();
+         t <= (first_row + rows - 1) / emitter_.tile_rows(); ++t)
       output_.token_major[static_cast<std::size_t>(t)].merge(done);
     return group;
   }
@@ -247,14 +254,14 @@ void combine_few(LoweringContext& context, const Kernel& kernel, std::int64_t ro
   Emitter& emitter = context.emitter;
   Deps results = narrow_operand(context, kernel.operands.front());
   emitter.attribute_to(context.graph, kernel.ops.front());
-  const std::int64_t elements = blocks_of(columns) * rows;
+  const std::int64_t elements = emitter.blocks_of(columns) * rows;
   if (kernel.operands.size() > 1) {
     const Value& factors = require_token_major(context, kernel.operands.back());
     emitter.attribute_to(context.graph, kernel.ops.front());
     const std::uint8_t bank = emitter.acquire_bank();
-    results.merge(emitter.evict(
-        bank, rows,
-        emitter.matmul(bank, {tokens, kTileRows, rows}, factors.token_major.front(), true, true)));
+    results.merge(emitter.evict(bank, rows,
+                                emitter.matmul(bank, {tokens, emitter.tile_rows(), rows},
+                                               factors.token_major.front(), true, true)));
     results = emitter.lane(Engine::kVector, {Opcode::kTensorTensor, elements, kFromSbuf}, results);
   }
   emitter.attribute_to(context.graph, kernel.ops.back());
@@ -290,7 +297,7 @@ void combine_many(LoweringContext& context, const Kernel& kernel, std::int64_t r
   output.columns = columns;
   const std::int64_t k = rows / tokens;
   for (std::int64_t t = 0; t < output.tiles(); ++t) {
-    const std::int64_t count = std::min(kTileRows, tokens - t * kTileRows);
+    const std::int64_t count = std::min(emitter.tile_rows(), tokens - t * emitter.tile_rows());
     const Deps moved = emitter.transfer(Ring::kSpill, TransferDirection::kOnChip, count * k,
                                         columns * emitter.vector_bytes(), weighted);
     Deps sum = moved;
@@ -313,7 +320,7 @@ void lower_combine(LoweringContext& context, const Kernel& kernel) {
   const std::int64_t columns = column_count(in);
   const std::int64_t rows = row_count(in);
   const std::int64_t tokens = rows / in[in.size() - 2];
-  if (rows <= kNarrowRows) {
+  if (rows <= context.emitter.narrow_rows()) {
     combine_few(context, kernel, rows, tokens, columns);
   } else {
     combine_many(context, kernel, rows, tokens, columns);

@@ -11,7 +11,8 @@ namespace {
 // Sum over the partitions of [128, columns], on every partition of the result in PSUM.
 Deps sum_over_partitions(Emitter& emitter, std::uint8_t bank, std::int64_t columns,
                          const Deps& source) {
-  return emitter.matmul(bank, {kTileRows, kTileRows, columns}, source, true, true);
+  return emitter.matmul(bank, {emitter.tile_rows(), emitter.tile_rows(), columns}, source, true,
+                        true);
 }
 
 // Mean of x or of x^2 over the features of each token, as one column per token on every partition.
@@ -29,9 +30,9 @@ Deps feature_mean(Emitter& emitter, std::int64_t elements, std::int64_t rows, co
 
 }  // namespace
 
-bool is_narrow(const Graph& graph, TensorId id) {
-  const Shape& shape = graph.tensor(id).shape;
-  return row_count(shape) <= kNarrowRows;
+bool is_narrow(const LoweringContext& context, TensorId id) {
+  const Shape& shape = context.graph.tensor(id).shape;
+  return row_count(shape) <= context.emitter.narrow_rows();
 }
 
 Deps narrow_operand(LoweringContext& context, const View& view) {
@@ -67,8 +68,9 @@ class NarrowLinear {
     emitter_.attribute_to(context_.graph, kernel_.matmul);
     operand_ = narrow_operand(context_, kernel_.input);
     if (kernel_.residual_op != kNoId) residual_ = narrow_operand(context_, kernel_.residual);
-    const std::int64_t blocks = blocks_of(n_);
-    const std::int64_t blocks_per_bank = std::min(kBankColumns / rows_, kBlocksPerEviction);
+    const std::int64_t blocks = emitter_.blocks_of(n_);
+    const std::int64_t blocks_per_bank =
+        std::min(emitter_.bank_columns() / rows_, kBlocksPerEviction);
     Deps all;
     for (std::int64_t first = 0; first < blocks; first += blocks_per_bank) {
       const std::int64_t count = std::min(blocks_per_bank, blocks - first);
@@ -86,22 +88,23 @@ class NarrowLinear {
   static constexpr std::int64_t kBlocksPerEviction = 8;
 
   Deps multiply(std::uint8_t bank, std::int64_t block) {
-    const std::int64_t per_panel = weight_.panel_columns / kTileRows;
+    const std::int64_t per_panel = weight_.panel_columns / emitter_.tile_rows();
     const std::int64_t panel = block / per_panel;
     if (block % per_panel == 0) {
       context_.weights.load_panel(kernel_.weight, k_, n_, panel, &weight_);
     }
-    const std::int64_t columns = std::min(kTileRows, n_ - block * kTileRows);
-    const std::int64_t k_blocks = blocks_of(k_);
+    const std::int64_t columns = std::min(emitter_.tile_rows(), n_ - block * emitter_.tile_rows());
+    const std::int64_t k_blocks = emitter_.blocks_of(k_);
     Deps group;
     for (std::int64_t kb = 0; kb < k_blocks; ++kb) {
       Deps deps = weight_.at(panel, kb);
       deps.merge(operand_);
-      group = emitter_.matmul(bank, {std::min(kTileRows, k_ - kb * kTileRows), columns, rows_},
-                              deps, kb == 0, kb + 1 == k_blocks);
+      group = emitter_.matmul(
+          bank, {std::min(emitter_.tile_rows(), k_ - kb * emitter_.tile_rows()), columns, rows_},
+          deps, kb == 0, kb + 1 == k_blocks);
       if (per_panel == 1) context_.weights.release_block(weight_, panel, kb, k_blocks, group);
     }
-    const bool last_of_panel = (block + 1) % per_panel == 0 || block + 1 == blocks_of(n_);
+    const bool last_of_panel = (block + 1) % per_panel == 0 || block + 1 == emitter_.blocks_of(n_);
     if (per_panel > 1 && last_of_panel) context_.weights.release_panel(weight_, panel, group);
     return group;
   }
@@ -149,7 +152,7 @@ void lower_norm_narrow(LoweringContext& context, const Kernel& kernel) {
   const Shape& shape = context.graph.tensor(kernel.output).shape;
   const std::int64_t rows = row_count(shape);
   const std::int64_t columns = column_count(shape);
-  const std::int64_t elements = blocks_of(columns) * rows;
+  const std::int64_t elements = emitter.blocks_of(columns) * rows;
   emitter.attribute_to(context.graph, kernel.ops.front());
   Deps x = narrow_operand(context, kernel.operands.front());
   if (op.kind == "LayerNorm") {  // x - mean
@@ -181,7 +184,8 @@ void lower_elementwise_narrow(LoweringContext& context, const Kernel& kernel) {
   const Engine engine = function ? Engine::kScalar : Engine::kVector;
   const Opcode opcode =
       function ? Opcode::kActivate : (binary ? Opcode::kTensorTensor : Opcode::kTensorScalar);
-  const Deps done = emitter.lane(engine, {opcode, blocks_of(columns) * rows, kFromSbuf}, deps);
+  const Deps done =
+      emitter.lane(engine, {opcode, emitter.blocks_of(columns) * rows, kFromSbuf}, deps);
   set_narrow(&emitter.value(kernel.output), rows, columns, done);
 }
 

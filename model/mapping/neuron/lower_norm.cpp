@@ -11,8 +11,8 @@ constexpr std::int64_t kStatsPerChunk = 6;  // count, mean and M2 of even and od
 Deps statistics(Emitter& emitter, std::int64_t columns, const Deps& source) {
   Deps stats;
   std::int64_t chunks = 0;
-  for (std::int64_t first = 0; first < columns; first += kBnStatsElements, ++chunks) {
-    const std::int64_t n = std::min(kBnStatsElements, columns - first);
+  for (std::int64_t first = 0; first < columns; first += emitter.statistics_elements(), ++chunks) {
+    const std::int64_t n = std::min(emitter.statistics_elements(), columns - first);
     stats.merge(emitter.lane(Engine::kVector, {Opcode::kBnStats, n}, source));
   }
   return emitter.lane(Engine::kVector, {Opcode::kBnAggr, chunks * kStatsPerChunk}, stats);
@@ -72,10 +72,11 @@ void elementwise_feature_major(LoweringContext& context, const Kernel& kernel, V
   const std::int64_t tiles = output->tiles();
   output->feature_major.resize(static_cast<std::size_t>(output->blocks() * tiles));
   for (std::int64_t block = 0; block < output->blocks(); ++block) {
-    for (std::int64_t row = 0; row < output->rows; row += kBankColumns) {
-      const std::int64_t n = std::min(kBankColumns, output->rows - row);
-      const auto first = static_cast<std::size_t>(block * tiles + row / kTileRows);
-      const auto last = static_cast<std::size_t>(block * tiles + (row + n - 1) / kTileRows);
+    for (std::int64_t row = 0; row < output->rows; row += emitter.bank_columns()) {
+      const std::int64_t n = std::min(emitter.bank_columns(), output->rows - row);
+      const auto first = static_cast<std::size_t>(block * tiles + row / emitter.tile_rows());
+      const auto last =
+          static_cast<std::size_t>(block * tiles + (row + n - 1) / emitter.tile_rows());
       Deps deps;
       for (const Value* operand : operands) {
         for (std::size_t t = first; t <= last; ++t) {
@@ -141,7 +142,7 @@ void lower_gather(LoweringContext& context, const Kernel& kernel) {
   const auto row_bytes = static_cast<std::int64_t>(static_cast<double>(output.columns) *
                                                    size_of(tensor.dtype).value());
   for (std::int64_t t = 0; t < output.tiles(); ++t) {
-    const std::int64_t rows = std::min(kTileRows, output.rows - t * kTileRows);
+    const std::int64_t rows = std::min(emitter.tile_rows(), output.rows - t * emitter.tile_rows());
     output.token_major.push_back(
         emitter.transfer(Ring::kInputs, TransferDirection::kLoad, rows, row_bytes, {}));
   }

@@ -46,8 +46,9 @@ class RowWise {
   Deps pass(Opcode opcode, std::int64_t n, const Deps& deps, Engine engine = Engine::kVector) {
     const auto flags = static_cast<std::uint16_t>(kReadsSbuf | kWritesSbuf | kAddOrMax);
     Deps done;
-    for (std::int64_t first = 0; first < n; first += kFreeElements)
-      done = emitter_.lane(engine, {opcode, std::min(kFreeElements, n - first), flags}, deps);
+    for (std::int64_t first = 0; first < n; first += emitter_.free_elements())
+      done = emitter_.lane(engine, {opcode, std::min(emitter_.free_elements(), n - first), flags},
+                           deps);
     return done;
   }
 
@@ -64,7 +65,7 @@ void lower_row_wise(LoweringContext& context, const Kernel& kernel) {
   const Value& input = require_token_major(context, kernel.operands.front());
   emitter.attribute_to(context.graph, kernel.ops.front());
   const std::int64_t columns = column_count(context.graph.tensor(op.inputs.front()).shape);
-  Value output;
+  Value output = emitter.new_value();
   output.rows = input.rows;
   const Shape& shape = context.graph.tensor(kernel.output).shape;
   output.columns = element_count(shape) / std::max<std::int64_t>(1, input.rows);

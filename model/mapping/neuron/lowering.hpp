@@ -25,12 +25,12 @@ struct LoweringContext {
 };
 
 // x W + b with activation and residual. Where the readers want features on the partitions, weights
-// are stationary and tokens move (<= 512 at a time); otherwise tokens are stationary and weights
-// move.
+// are stationary and tokens move (a bank of PSUM at a time); otherwise tokens are stationary and
+// weights move.
 void lower_linear(LoweringContext& context, const Kernel& kernel,
                   const std::vector<Demand>& demands);
 
-// softmax(q k^T * scale + mask) v per sequence, tile of 128 queries and head; the result comes out
+// softmax(q k^T * scale + mask) v per sequence, tile of queries and head; the result comes out
 // feature-major, ready for the output projection.
 void lower_attention(LoweringContext& context, const Kernel& kernel);
 
@@ -75,8 +75,8 @@ void lower_cached_attention(LoweringContext& context, const Kernel& kernel);
 // Sums over the cores of a tensor-parallel copy, and what they have together.
 void lower_collective(LoweringContext& context, const Kernel& kernel);
 
-// The same kernels over few tokens (kNarrowRows), with features on the partitions.
-bool is_narrow(const Graph& graph, TensorId id);
+// The same kernels over few tokens (Emitter::narrow_rows), with features on the partitions.
+bool is_narrow(const LoweringContext& context, TensorId id);
 void lower_linear_narrow(LoweringContext& context, const Kernel& kernel);
 void lower_norm_narrow(LoweringContext& context, const Kernel& kernel);
 void lower_elementwise_narrow(LoweringContext& context, const Kernel& kernel);

@@ -226,7 +226,7 @@ class NeuronMapper {
   }
 
   void lower(const Kernel& kernel) {
-    const bool narrow = is_narrow(graph_, kernel.output);
+    const bool narrow = is_narrow(context_, kernel.output);
     switch (kernel.kind) {
       case KernelKind::kLinear:
         return narrow ? lower_linear_narrow(context_, kernel)

@@ -95,9 +95,9 @@ void Residency::note_made(TensorId tensor, bool is_result, std::vector<Activatio
   // A result that is partly in one layout and partly in the other is there once.
   std::int64_t token_columns = value.token_major.empty() ? 0 : value.columns;
   if (is_result && feature_blocks > 0 && token_columns > 0)
-    token_columns -= feature_blocks * kTileRows;
+    token_columns -= feature_blocks * emitter_.tile_rows();
   add(Layout::kTokenMajor, token_columns, emitter_.vector_bytes());
-  add(Layout::kFeatureMajor, std::min(value.columns, feature_blocks * kTileRows),
+  add(Layout::kFeatureMajor, std::min(value.columns, feature_blocks * emitter_.tile_rows()),
       element_bytes(emitter_.types().matmul));
 }
 
@@ -154,14 +154,14 @@ Residency::Tiles Residency::tiles_of(const ActivationCopy& copy) const {
   const std::int64_t columns = columns_.at(copy);
   Tiles tiles;
   tiles.count = value.tiles();
-  const std::int64_t tokens = std::min(kTileRows, value.rows);
+  const std::int64_t tokens = std::min(emitter_.tile_rows(), value.rows);
   if (copy.layout == Layout::kTokenMajor) {
     tiles.rows = tokens;
     tiles.row_bytes = columns * emitter_.vector_bytes();
   } else {
-    tiles.rows = std::min(kTileRows, columns);
-    tiles.row_bytes =
-        (columns + kTileRows - 1) / kTileRows * tokens * element_bytes(emitter_.types().matmul);
+    tiles.rows = std::min(emitter_.tile_rows(), columns);
+    tiles.row_bytes = (columns + emitter_.tile_rows() - 1) / emitter_.tile_rows() * tokens *
+                      element_bytes(emitter_.types().matmul);
   }
   if (tiles.row_bytes > 0 && is_image(graph_, copy.tensor))
     tiles.at_once = std::max<std::int64_t>(1, kImageRowBytes / tiles.row_bytes);

@@ -13,10 +13,13 @@ constexpr double kRowBytes = 4096;
 }  // namespace
 
 std::int64_t WeightStream::panel_columns(std::int64_t k, std::int64_t n) const {
-  const std::int64_t blocks = (k + kTileRows - 1) / kTileRows;
-  const double block_row = static_cast<double>(blocks * kTileRows) * emitter_.types().weight_bytes;
+  const std::int64_t blocks = (k + emitter_.tile_rows() - 1) / emitter_.tile_rows();
+  const double block_row =
+      static_cast<double>(blocks * emitter_.tile_rows()) * emitter_.types().weight_bytes;
   const auto column_blocks = static_cast<std::int64_t>(std::ceil(kRowBytes / block_row));
-  return kTileRows * std::clamp<std::int64_t>(column_blocks, 1, (n + kTileRows - 1) / kTileRows);
+  return emitter_.tile_rows() *
+         std::clamp<std::int64_t>(column_blocks, 1,
+                                  (n + emitter_.tile_rows() - 1) / emitter_.tile_rows());
 }
 
 void WeightStream::load_panel(TensorId weight, std::int64_t k, std::int64_t n, std::int64_t panel,
@@ -30,7 +33,7 @@ void WeightStream::load_panel(TensorId weight, std::int64_t k, std::int64_t n, s
     return;
   }
   const std::int64_t columns = std::min(loaded->panel_columns, n - panel * loaded->panel_columns);
-  const std::int64_t blocks = (k + kTileRows - 1) / kTileRows;
+  const std::int64_t blocks = (k + emitter_.tile_rows() - 1) / emitter_.tile_rows();
   const double row_bytes = static_cast<double>(blocks * columns) * emitter_.types().weight_bytes;
   // Even chunks: a short remainder would cost a whole descriptor time per row.
   const auto chunk_count = std::max<std::int64_t>(1, std::llround(row_bytes / kRowBytes));
@@ -41,8 +44,9 @@ void WeightStream::load_panel(TensorId weight, std::int64_t k, std::int64_t n, s
   for (std::int64_t first = 0; first < blocks; first += blocks_per_chunk) {
     const std::int64_t count = std::min(blocks_per_chunk, blocks - first);
     // A last block of fewer rows makes all rows of its chunk shorter instead of some of them.
-    const std::int64_t k_rows = std::min(count * kTileRows, k - first * kTileRows);
-    const std::int64_t rows = std::min(kTileRows, k_rows);
+    const std::int64_t k_rows =
+        std::min(count * emitter_.tile_rows(), k - first * emitter_.tile_rows());
+    const std::int64_t rows = std::min(emitter_.tile_rows(), k_rows);
     const Deps done = load_weights(rows, (k_rows * columns + rows - 1) / rows, &chunks);
     ready.insert(ready.end(), static_cast<std::size_t>(count), done);
   }

@@ -34,7 +34,7 @@ double tensor_tensor_passes(const Instruction& i) {
 // Cycles per element of a partition.
 double cycles_per_element(const LaneEngineSpec& spec, int partitions, const Instruction& i) {
   const double lanes = spec.lanes;
-  if (spec.lanes >= partitions) return partitions / lanes;
+  if (spec.lanes >= partitions) return std::max<double>(partitions, i.partitions) / lanes;
   return std::max(1.0, i.partitions / lanes);
 }
 

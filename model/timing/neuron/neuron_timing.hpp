@@ -22,7 +22,8 @@ Cycles tensor_cycles(const TensorEngineSpec& spec, const Instruction& instructio
 // Vector, Scalar and GpSimd engines: the cost table alone, without access overhead. Throws
 // UserError for an opcode that the engine does not run. The table is of an engine with a lane for
 // each of the `partitions` of SBUF. With fewer lanes the partitions of the instruction take turns,
-// with more of them each partition has several elements per cycle; what does not depend on N stays.
+// with more of them each partition has several elements per cycle; of a tile with more rows than
+// SBUF has partitions, each holds several rows. What does not depend on N stays.
 Cycles lane_cycles(Engine engine, const LaneEngineSpec& spec, int partitions,
                    const Instruction& instruction);
 

@@ -249,6 +249,7 @@ class Server {
       add("arrivals", request_.arrivals);
     }
     add("trace", request_.trace);
+    if (request_.trace_every > 1) add("every", std::to_string(request_.trace_every));
     add("offline", std::to_string(request_.offline));
     add("input_len", request_.input_len);
     add("output_len", request_.output_len);
@@ -375,6 +376,12 @@ void check_one_load(const ServeRequest& request) {
       given == 0 ? "no load" : "several loads"));
 }
 
+std::vector<TrafficRequest> every_nth(std::vector<TrafficRequest> all, std::int64_t n) {
+  std::vector<TrafficRequest> some;
+  for (std::size_t i = 0; i < all.size(); i += static_cast<std::size_t>(n)) some.push_back(all[i]);
+  return some;
+}
+
 }  // namespace
 
 Load load_of(const ServeRequest& request) {
@@ -386,7 +393,7 @@ Load load_of(const ServeRequest& request) {
     if (!request.input_len.empty() || !request.output_len.empty()) {
       throw UserError("--trace: states the lengths; leave --input-len and --output-len out");
     }
-    load.trace = read_trace(request.trace);
+    load.trace = every_nth(read_trace(request.trace), request.trace_every);
     const auto rows = static_cast<std::int64_t>(load.trace.size());
     if (load.requests == 0) load.requests = rows;
     if (load.requests > rows) {

@@ -21,6 +21,7 @@ struct ServeRequest {
   std::string start = "together";  // of the clients: together, staggered
   double rate = 0;                 // per second
   std::string trace;
+  std::int64_t trace_every = 1;  // of its requests: the first of every this many
   std::int64_t offline = 0;
   std::string arrivals = "poisson";
   std::string input_len;  // a number or a distribution

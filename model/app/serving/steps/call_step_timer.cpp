@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/app/request/device_family.hpp"
 #include "model/base/errors.hpp"
 
 namespace foretell {
@@ -26,8 +27,7 @@ CallStepTimer::CallStepTimer(Predictor predict, Request request, bool exact)
       example_(call(1, kExampleInput)),
       decode_(kCallBatch, kCallTokens, exact,
               [this](std::int64_t batch, std::int64_t rows) {
-                const RunRecord record = call(batch, std::max<std::int64_t>(1, rows - 1));
-                return Seconds(stated(record.summary.tpot_s, record));
+                return step(batch, std::max<std::int64_t>(1, rows - 1));
               }),
       prefill_(kCallBatch, kCallTokens, exact, [this](std::int64_t, std::int64_t tokens) {
         const RunRecord record = call(1, tokens);
@@ -40,6 +40,15 @@ RunRecord CallStepTimer::call(std::int64_t batch, std::int64_t input_len) const 
   request.input_len = input_len;
   request.output_len = 2;
   return predict_(request);
+}
+
+// The second token after a prompt.
+Seconds CallStepTimer::step(std::int64_t batch, std::int64_t input_len) const {
+  Request request = request_;
+  request.batch = batch;
+  request.input_len = input_len;
+  request.output_len = 2;
+  return decode_step(*family_of(request.system).resolve(request), input_len + 2);
 }
 
 Bytes CallStepTimer::kv_per_token() const {

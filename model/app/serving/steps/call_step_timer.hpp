@@ -31,6 +31,7 @@ class CallStepTimer : public StepTimer {
 
  private:
   RunRecord call(std::int64_t batch, std::int64_t input_len) const;
+  Seconds step(std::int64_t batch, std::int64_t input_len) const;
 
   Predictor predict_;
   Request request_;

@@ -1,0 +1,66 @@
+#include "hw/engines/launch_commands.hpp"
+
+#include <utility>
+
+#include "model/base/errors.hpp"
+#include "model/config/document.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr const char* kLaunchFile = "hw/engines/launch/commands.yaml";
+
+std::map<std::string, std::string> texts_of(const Node& engine, const char* key) {
+  std::map<std::string, std::string> texts;
+  for (const MapEntry& entry : engine.required(key, "").entries) {
+    texts[entry.key] = entry.value.as_text(entry.key);
+  }
+  return texts;
+}
+
+std::string of_type(const std::map<std::string, std::string>& types, const std::string& type) {
+  const auto found = types.find(type);
+  return found == types.end() ? "" : found->second;
+}
+
+void replace_all(std::string& text, std::string_view name, const std::string& value) {
+  for (std::size_t at = text.find(name); at != std::string::npos;
+       at = text.find(name, at + value.size())) {
+    text.replace(at, name.size(), value);
+  }
+}
+
+}  // namespace
+
+LaunchCommands LaunchCommands::load(const CatalogPaths& paths) {
+  LaunchCommands commands;
+  const Node root = load_document(paths.hw / "engines/launch/commands.yaml", kLaunchFile);
+  for (const MapEntry& engine : root.entries) {
+    engine.value.only_keys({"source", "command", "types", "kv_types"}, engine.key);
+    engine.value.required("source", engine.key);
+    commands.engines_[engine.key] = {
+        engine.value.required("command", engine.key).as_text("command"),
+        texts_of(engine.value, "types"), texts_of(engine.value, "kv_types")};
+  }
+  return commands;
+}
+
+std::string LaunchCommands::command_of(const LaunchedWorker& worker) const {
+  auto found = engines_.find(worker.engine);
+  if (found == engines_.end()) {
+    found = engines_.find(worker.engine.substr(0, worker.engine.rfind('-')));
+  }
+  if (found == engines_.end()) return "";
+  std::string text = found->second.command;
+  const std::pair<const char*, std::string> values[] = {
+      {"{network}", worker.network},
+      {"{tp}", std::to_string(worker.tp)},
+      {"{max_batch}", std::to_string(worker.max_batch)},
+      {"{max_tokens}", std::to_string(worker.max_tokens)},
+      {"{type}", of_type(found->second.types, worker.dtype)},
+      {"{kv_type}", of_type(found->second.kv_types, worker.kv_dtype)}};
+  for (const auto& [name, value] : values) replace_all(text, name, value);
+  return text;
+}
+
+}  // namespace foretell

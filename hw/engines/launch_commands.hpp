@@ -1,0 +1,42 @@
+// How a deployment is started: the engines' own commands, as data (hw/engines/launch).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "hw/spec/shared/catalog.hpp"
+
+namespace foretell {
+
+// One worker of a service.
+struct LaunchedWorker {
+  std::string engine;   // "vllm", or the id of its file: "vllm-0.14"
+  std::string network;  // as the engine loads it
+  std::string dtype;
+  std::string kv_dtype;
+  std::int64_t tp = 1;
+  std::int64_t max_batch = 0;
+  std::int64_t max_tokens = 0;
+};
+
+class LaunchCommands {
+ public:
+  // UserError with file:line for what is missing or unknown in the file.
+  static LaunchCommands load(const CatalogPaths& paths = default_catalog_paths());
+
+  // "" for an engine without a command in the file, such as one of the user's own.
+  std::string command_of(const LaunchedWorker& worker) const;
+
+ private:
+  struct Template {
+    std::string command;
+    std::map<std::string, std::string> types;
+    std::map<std::string, std::string> kv_types;
+  };
+  std::map<std::string, Template> engines_;
+};
+
+}  // namespace foretell

@@ -1,0 +1,45 @@
+#include "hw/engines/launch_commands.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "hw/engines/engine_catalog.hpp"
+
+namespace foretell {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+LaunchedWorker worker_of(const std::string& engine) {
+  return {engine, "org/net-7b", "fp8", "fp8", 4, 128, 4096};
+}
+
+TEST(LaunchCommands, EveryEngineThatIsDescribedHasOne) {
+  const LaunchCommands commands = LaunchCommands::load();
+  const EngineCatalog catalog;
+  for (const std::string& id : catalog.ids()) {
+    const std::string command = commands.command_of(worker_of(id));
+    EXPECT_THAT(command, HasSubstr("org/net-7b")) << id;
+    EXPECT_THAT(command, HasSubstr("4")) << id;
+    EXPECT_THAT(command, HasSubstr("128")) << id;
+    EXPECT_THAT(command, Not(HasSubstr("{"))) << id;
+  }
+}
+
+TEST(LaunchCommands, TypesThatACheckpointStatesAddNothing) {
+  const LaunchCommands commands = LaunchCommands::load();
+  const std::string engine = EngineCatalog().default_engine();
+  LaunchedWorker worker = worker_of(engine);
+  EXPECT_THAT(commands.command_of(worker), HasSubstr("fp8"));
+  worker.dtype = "nvfp4";
+  worker.kv_dtype = "bf16";
+  EXPECT_THAT(commands.command_of(worker), Not(HasSubstr("fp")));
+}
+
+TEST(LaunchCommands, AnEngineOfTheUsersOwnHasNone) {
+  EXPECT_EQ(LaunchCommands::load().command_of(worker_of("mine")), "");
+}
+
+}  // namespace
+}  // namespace foretell

@@ -1,0 +1,131 @@
+#include "model/app/plan/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "hw/engines/engine_catalog.hpp"
+#include "model/app/plan/certainty.hpp"
+#include "model/app/request/device_family.hpp"
+#include "model/app/study/pareto.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "workloads/import/workload.hpp"
+
+namespace foretell {
+namespace {
+
+bool has_price(const std::string& system) {
+  Request request;
+  request.system = system;
+  const Prices prices = family_of(system).prices(request);
+  const auto found = prices.find(kOnDemand);
+  return found != prices.end() && found->second > 0;
+}
+
+void add_option(std::string& text, const char* name, const std::string& value) {
+  if (value.empty()) return;
+  const bool is_plain = value.find_first_of(" '\"<>*$&|;()") == std::string::npos;
+  text += fmt::format(is_plain ? " {} {}" : " {} '{}'", name, value);
+}
+
+}  // namespace
+
+std::vector<std::string> candidate_systems(const PlanRequest& request) {
+  std::vector<std::string> systems;
+  if (request.systems.empty()) {
+    for (const DeviceFamily* family : device_families()) {
+      for (const std::string& system : family->systems()) {
+        if (has_price(system)) systems.push_back(system);
+      }
+    }
+    return systems;
+  }
+  for (const std::string& name : request.systems) {
+    const std::string system = family_of(name).find_system(name);
+    if (!has_price(system)) {
+      throw UserError(fmt::format(
+          "{}: has no price in hw/systems, and a plan is judged by cost; name an instance that has "
+          "one (`foretell list systems`), or a file of your own with price_usd_per_hour",
+          system));
+    }
+    if (std::find(systems.begin(), systems.end(), system) == systems.end()) {
+      systems.push_back(system);
+    }
+  }
+  return systems;
+}
+
+void check_plan(const PlanRequest& request) {
+  const ServeRequest& service = request.service;
+  if (service.machine.workload.empty()) {
+    throw UserError("no network; name one with --workload, see `foretell list workloads`");
+  }
+  WorkloadLibrary().load(service.machine.workload);
+  if (service.offline > 0) {
+    throw UserError(
+        "--offline: a plan needs requests over time; give --rate, --concurrency or "
+        "--trace");
+  }
+  load_of(service);
+  EngineCatalog().load(service.engine);
+  if (service.slo.empty()) {
+    throw UserError(
+        "no promise; say what the service has to keep, as in --slo "
+        "'ttft.p99<=1s,tpot.p99<=40ms'");
+  }
+  parse_promises(service.slo);
+  if (!(request.probability > 0 && request.probability < 1)) {
+    throw UserError(
+        fmt::format("--probability {}: is between 0 and 1, as in 0.8", request.probability));
+  }
+  const std::vector<std::string> known = {"together", "separate", "both"};
+  if (std::find(known.begin(), known.end(), request.workers) == known.end()) {
+    throw unknown_name("kind of workers", request.workers, known);
+  }
+}
+
+void mark_front(PlanRecord& plan) {
+  std::vector<PlannedDeployment*> all;
+  std::vector<std::vector<double>> points;
+  for (SystemPlan& system : plan.systems) {
+    for (PlannedDeployment& one : system.deployments) {
+      one.on_front = false;
+      all.push_back(&one);
+      points.push_back({one.usd_per_million, one.ttft_s.mean, one.tpot_s.mean});
+    }
+  }
+  for (const std::size_t place : pareto_front(points, {false, false, false})) {
+    all[place]->on_front = true;
+  }
+}
+
+std::string load_options(const ServeRequest& service) {
+  std::string text;
+  if (service.concurrency > 0)
+    add_option(text, "--concurrency", std::to_string(service.concurrency));
+  if (service.rate > 0) {
+    add_option(text, "--rate", fmt::format("{:.6g}", service.rate));
+    if (service.arrivals != "poisson") add_option(text, "--arrivals", service.arrivals);
+  }
+  add_option(text, "--trace", service.trace);
+  if (service.trace_every > 1) add_option(text, "--every", std::to_string(service.trace_every));
+  add_option(text, "--input-len", service.input_len);
+  add_option(text, "--output-len", service.output_len);
+  if (service.prefix_share > 0) {
+    add_option(text, "--prefix-cache", fmt::format("{}", service.prefix_share));
+  }
+  add_option(text, "--speculate", service.speculate);
+  add_option(text, "--engine", service.engine);
+  if (service.max_batch > 0) add_option(text, "--max-batch", std::to_string(service.max_batch));
+  if (service.max_tokens > 0) add_option(text, "--max-tokens", std::to_string(service.max_tokens));
+  add_option(text, "--kv-dtype", service.machine.kv_dtype);
+  for (const std::string& one : service.machine.set) add_option(text, "--set", one);
+  if (service.machine.seed != 0) {
+    add_option(text, "--seed", std::to_string(service.machine.seed));
+  }
+  return text.empty() ? text : text.substr(1);
+}
+
+}  // namespace foretell

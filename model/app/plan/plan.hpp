@@ -1,0 +1,43 @@
+// The cheapest deployment that keeps promises: searches systems, data types, splits and numbers of
+// instances. Cheap bounds prune, simulations decide.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "model/app/serving/request/serve.hpp"
+#include "reports/record/plan_record.hpp"
+
+namespace foretell {
+
+// What to plan. The service states network, load, lengths, promises and everything that is the
+// same for all candidates; its system, data type, split and copies are searched.
+struct PlanRequest {
+  ServeRequest service;
+  std::vector<std::string> systems;  // none: all that have a price
+  std::vector<std::string> dtypes;   // none: fp8, bf16, fp16
+  std::string workers = "both";      // together, separate (prefill and decode), both
+  double probability = 0.8;          // with which all promises are to be kept
+};
+
+// Systems to search: those that are named, or all with a price on demand. UserError for unknown
+// names and for named systems without a price.
+std::vector<std::string> candidate_systems(const PlanRequest& request);
+
+// Everything that is wrong with a request whatever the system: load, lengths, promises, network.
+void check_plan(const PlanRequest& request);
+
+// The deployments of one system that keep the promises, and why others do not. `goes_on`: false
+// ends the search; what was found so far is dropped by the caller.
+SystemPlan plan_system(const Predictor& predict, const PlanRequest& request,
+                       const std::string& system);
+
+// Over all systems: marks the deployments that no other is better than in cost, TTFT and TPOT.
+void mark_front(PlanRecord& plan);
+
+// The load and what else every candidate shares, as options: "--rate 4 --input-len 1024 …".
+std::string load_options(const ServeRequest& service);
+
+}  // namespace foretell

@@ -1,0 +1,180 @@
+#include "model/app/plan/plan.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "model/app/plan/certainty.hpp"
+#include "model/app/plan/plan_store.hpp"
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// What a UserError of the action says; "" without one.
+template <class Action>
+std::string error_of(Action action) {
+  try {
+    action();
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+ServeRecord served(double ttft_s, double low, double high) {
+  ServeRecord record;
+  record.summary.ttft_s = {ttft_s, ttft_s, ttft_s, ttft_s};
+  record.summary.interval80["ttft_s.mean"] = {ttft_s * low, ttft_s * high};
+  return record;
+}
+
+Promise promise_of(double limit_s) { return {"ttft", "p99", limit_s}; }
+
+PlanRequest example() {
+  PlanRequest request;
+  request.service.machine.workload = "Llama-3.1-8B";
+  request.service.rate = 2;
+  request.service.input_len = "512";
+  request.service.output_len = "64";
+  request.service.slo = "ttft.p99<=1s";
+  return request;
+}
+
+TEST(Certainty, TheEndsOfTheIntervalAreItsQuantiles) {
+  const ServeRecord record = served(0.1, 0.8, 1.5);
+  EXPECT_NEAR(probability_of(record, promise_of(0.08)), 0.1, 1e-9);
+  EXPECT_NEAR(probability_of(record, promise_of(0.15)), 0.9, 1e-9);
+  EXPECT_NEAR(probability_of(record, promise_of(0.1 * std::sqrt(0.8 * 1.5))), 0.5, 1e-9);
+}
+
+TEST(Certainty, TheLimitThatIsKeptWithAProbabilityIsKeptWithIt) {
+  const ServeRecord record = served(0.1, 0.8, 1.5);
+  for (const double probability : {0.05, 0.5, 0.8, 0.99}) {
+    const double limit = limit_kept_with(record, promise_of(1), probability);
+    EXPECT_NEAR(probability_of(record, promise_of(limit)), probability, 1e-9);
+  }
+}
+
+TEST(Certainty, SeveralPromisesAreKeptTogetherLessOften) {
+  const ServeRecord record = served(0.1, 0.8, 1.5);
+  const std::vector<Promise> both = {promise_of(0.15), promise_of(0.15)};
+  EXPECT_NEAR(probability_of(record, both), 0.81, 1e-9);
+}
+
+TEST(Plan, TheFrontHoldsWhatNothingIsBetterThan) {
+  PlanRecord plan;
+  const auto add = [&plan](double usd, double ttft_s) {
+    PlannedDeployment one;
+    one.usd_per_million = usd;
+    one.ttft_s.mean = ttft_s;
+    SystemPlan system;
+    system.deployments.push_back(one);
+    plan.systems.push_back(system);
+  };
+  add(1, 0.5);
+  add(2, 0.6);  // dearer and slower than the first
+  add(3, 0.1);
+  mark_front(plan);
+  std::vector<bool> on_front;
+  for (const SystemPlan& one : plan.systems) on_front.push_back(one.deployments.front().on_front);
+  EXPECT_THAT(on_front, ElementsAre(true, false, true));
+}
+
+TEST(Plan, OptionsOfTheLoadAreThoseOfServe) {
+  ServeRequest service = example().service;
+  service.machine.set = {"device.hbm.bandwidth=2 TB/s"};
+  EXPECT_EQ(load_options(service),
+            "--rate 2 --input-len 512 --output-len 64 --set 'device.hbm.bandwidth=2 TB/s'");
+}
+
+TEST(Plan, WrongQuestionsSayWhatToType) {
+  const auto message = [](void (*change)(PlanRequest&)) {
+    PlanRequest request = example();
+    change(request);
+    return error_of([&] {
+      check_plan(request);
+      candidate_systems(request);
+    });
+  };
+  EXPECT_THAT(message([](PlanRequest& r) { r.service.machine.workload = ""; }),
+              HasSubstr("--workload"));
+  EXPECT_THAT(message([](PlanRequest& r) { r.service.slo = ""; }), HasSubstr("ttft.p99<=1s"));
+  EXPECT_THAT(message([](PlanRequest& r) { r.service.slo = "ttfft.p99<=1s"; }),
+              HasSubstr("nearest is 'ttft'"));
+  EXPECT_THAT(message([](PlanRequest& r) { r.service.rate = 0; }), HasSubstr("--concurrency N"));
+  EXPECT_THAT(message([](PlanRequest& r) { r.probability = 1; }), HasSubstr("0.8"));
+  EXPECT_THAT(message([](PlanRequest& r) { r.workers = "apart"; }), HasSubstr("separate"));
+  EXPECT_THAT(message([](PlanRequest& r) { r.systems = {"p5.48xlage"}; }),
+              HasSubstr("p5.48xlarge"));
+  EXPECT_THAT(message([](PlanRequest& r) { r.systems = {"h100-sxm"}; }), HasSubstr("no price"));
+}
+
+TEST(Plan, SystemsThatAreNamedTwiceAreSearchedOnce) {
+  PlanRequest request = example();
+  request.systems = {"G6.xlarge", "g6.xlarge"};
+  EXPECT_THAT(candidate_systems(request), ElementsAre("g6.xlarge"));
+}
+
+class PlanStoreTest : public testing::Test {
+ protected:
+  PlanStoreTest()
+      : path_(testing::TempDir() + "plan_" +
+              testing::UnitTest::GetInstance()->current_test_info()->name() + ".store") {
+    std::filesystem::remove(path_);
+  }
+  ~PlanStoreTest() override { std::filesystem::remove(path_); }
+
+  std::string path_;
+};
+
+SystemPlan some_plan() {
+  SystemPlan plan;
+  plan.system = "g6.xlarge";
+  PlannedDeployment one;
+  one.system = plan.system;
+  one.usd_per_million = 1.0 / 3;
+  one.ttft_s = {0.1, 0.2, 0.3, 0.4};
+  one.simulate = "foretell serve --slo 'ttft.p99<=1s'";
+  plan.deployments.push_back(one);
+  plan.rejected.push_back({"bf16", 8, 1, "why \"so\"", "ttft.p99<=2s", 2});
+  plan.simulations = 7;
+  return plan;
+}
+
+TEST_F(PlanStoreTest, GivesBackWhatItGot) {
+  PlanStore(path_, example()).add(some_plan());
+  const PlanStore again(path_, example());
+  const SystemPlan* plan = again.find("g6.xlarge");
+  ASSERT_NE(plan, nullptr);
+  EXPECT_EQ(to_json(*plan), to_json(some_plan()));
+}
+
+TEST_F(PlanStoreTest, AnotherQuestionIsNotAnsweredByIt) {
+  PlanStore(path_, example()).add(some_plan());
+  PlanRequest other = example();
+  other.service.rate = 3;
+  EXPECT_EQ(PlanStore(path_, other).find("g6.xlarge"), nullptr);
+}
+
+TEST_F(PlanStoreTest, ALineThatWasCutOffDoesNotCount) {
+  PlanStore(path_, example()).add(some_plan());
+  std::filesystem::resize_file(path_, std::filesystem::file_size(path_) - 10);
+  EXPECT_EQ(PlanStore(path_, example()).find("g6.xlarge"), nullptr);
+}
+
+TEST_F(PlanStoreTest, AFileOfAnotherKindIsLeftAlone) {
+  std::ofstream(path_) << "system,workload\n";
+  EXPECT_THAT(error_of([&] { PlanStore(path_, example()); }),
+              HasSubstr(":1: is no line of a plan"));
+  EXPECT_EQ(std::filesystem::file_size(path_), 16U);
+}
+
+}  // namespace
+}  // namespace foretell

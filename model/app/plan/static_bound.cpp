@@ -1,0 +1,53 @@
+#include "model/app/plan/static_bound.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace foretell {
+namespace {
+
+constexpr std::int64_t kMostSequences = 1024;
+
+double step_limit(const std::vector<Promise>& promises) {
+  double limit = std::numeric_limits<double>::infinity();
+  for (const Promise& promise : promises) {
+    if (promise.metric == "tpot") limit = std::min(limit, promise.limit_s);
+  }
+  return limit;
+}
+
+}  // namespace
+
+double most_requests_per_s(const WorkerMachine& machine, double mean_input, double mean_output,
+                           const std::vector<Promise>& promises, double slack) {
+  const auto input = std::max<std::int64_t>(1, std::llround(mean_input));
+  const auto rows = std::max<std::int64_t>(2, std::llround(mean_input + mean_output / 2));
+  StepShape prompt;
+  prompt.chunks = {{input, 0}};
+  prompt.finished_prompts = 1;
+  prompt.padded_tokens = input;
+  const double prompt_s = machine.timer->time(prompt).total.value();
+
+  const double free =
+      machine.capacity.value() - machine.weights.value() - machine.workspace.value();
+  const double held = machine.kv_per_token.value() > 0
+                          ? free / (machine.kv_per_token.value() * static_cast<double>(input))
+                          : static_cast<double>(kMostSequences);
+  const double limit = step_limit(promises) * slack;
+  double best = std::numeric_limits<double>::infinity();  // seconds per token
+  for (std::int64_t batch = 1; batch <= kMostSequences; batch *= 2) {
+    if (batch > 1 && static_cast<double>(batch) > held) break;
+    StepShape decode;
+    decode.decodes = batch;
+    decode.decode_positions = batch * rows;
+    decode.padded_tokens = batch;
+    const double step_s = machine.timer->time(decode).total.value();
+    if (step_s > limit) break;
+    best = std::min(best, step_s / static_cast<double>(batch));
+  }
+  if (!std::isfinite(best)) return 0;
+  return slack / (prompt_s + (mean_output - 1) * best);
+}
+
+}  // namespace foretell

@@ -1,0 +1,152 @@
+#include "model/testing/toy_npu/toy_family.hpp"
+
+#include <algorithm>
+
+#include "model/base/errors.hpp"
+#include "model/predict/memory_use.hpp"
+#include "model/system/critical_path.hpp"
+#include "model/testing/toy_npu/components/toy_npu.hpp"
+#include "model/testing/toy_npu/mapping/map_to_toy.hpp"
+
+namespace foretell {
+namespace {
+
+SystemFacts facts_of(const LoadedToyNpu& system) {
+  SystemFacts facts;
+  facts.system = facts.device = system.spec.id;
+  facts.factors = "none";
+  facts.parameters = system.parameters;
+  return facts;
+}
+
+class ToyDevice final : public ResolvedDevice {
+ public:
+  explicit ToyDevice(const Request& request)
+      : system_(load_toy_npu(request.system, split_machine_set(request).system)) {
+    resolve_workload(request, "bf16", resolved_);
+    resolved_.request.system = system_.spec.id;
+    share_parts({"NPU", 1}, 1, resolved_);
+  }
+
+  const ResolvedWorkload& workload() const override { return resolved_; }
+  SystemFacts facts() const override { return facts_of(system_); }
+
+  Metrics call(const Graph& graph, Phase /*phase*/) override {
+    const ToyMapping mapping = map_to_toy(graph, system_.spec);
+    const Execution execution = simulate_toy(system_.spec, mapping.program);
+    Metrics metrics;
+    metrics.call = metrics.device = to_seconds(execution.end);
+    metrics.instructions = execution.instructions;
+    metrics.hbm_read = Bytes(static_cast<double>(execution.hbm_read));
+    fill_operators(graph, mapping, execution.cores.front(), metrics);
+    for (const ModuleActivity& module : execution.modules) {
+      metrics.resources.push_back({module.path, module.busy / metrics.device,
+                                   module.stalled / metrics.device, Bytes(module.bytes)});
+    }
+    return metrics;
+  }
+
+  ShownCall show(const Graph& graph, Phase /*phase*/) const override {
+    ShownCall shown;
+    shown.program = map_to_toy(graph, system_.spec).program;
+    shown.execution = simulate_toy(system_.spec, shown.program);
+    return shown;
+  }
+
+  MemoryUse memory_of(const Graph& graph) const override {
+    return memory_of_core(graph, HostSpec{});
+  }
+
+  MemoryRules memory_rules() const override {
+    MemoryRules rules;
+    rules.part = system_.spec.id;
+    rules.prefill = prefill_pass(*this);
+    rules.decode = decode_pass(*this, cached_positions(resolved_));
+    return rules;
+  }
+
+  MemoryPlace place() const override {
+    MemoryPlace place;
+    place.system = system_.spec.id;
+    place.capacity = system_.spec.hbm.capacity;
+    return place;
+  }
+
+ private:
+  static void fill_operators(const Graph& graph, const ToyMapping& mapping,
+                             const ProgramExecution& ran, Metrics& metrics) {
+    const CriticalPath path = critical_path(mapping.program, ran);
+    metrics.bottleneck = to_string(largest(path.total));
+    const auto& loads = mapping.program.entries<Transfer>(kToyDmaStream);
+    for (std::size_t o = 0; o < mapping.ops.size(); ++o) {
+      const Op& main = graph.op(mapping.ops[o].main);
+      OperatorMetrics& op = metrics.operators.emplace_back();
+      op.name = main.name;
+      op.op = main.kind;
+      op.engine = "array";
+      op.critical = to_string(largest(path.by_operator[o]));
+      for (const OpId id : mapping.ops[o].ops) op.flops += graph.flops(id);
+      Ticks begin = -1;
+      Ticks end = 0;
+      for (std::size_t i = 0; i < loads.size(); ++i) {
+        if (loads[i].op != static_cast<std::int32_t>(o)) continue;
+        const EntryTimes& entry = ran.entries[kToyDmaStream][i];
+        begin = begin < 0 ? entry.begin : std::min(begin, entry.begin);
+        end = std::max(end, entry.end);
+        op.bytes += Bytes(static_cast<double>(loads[i].bytes()));
+      }
+      op.start = to_seconds(begin);
+      op.duration = to_seconds(end - begin);
+    }
+  }
+
+  LoadedToyNpu system_;
+  ResolvedWorkload resolved_;
+};
+
+class ToyFamily final : public DeviceFamily {
+ public:
+  std::string_view name() const override { return "toy"; }
+  std::string_view told_by() const override { return "a toy has an 'npu_array'"; }
+  std::vector<std::string> systems() const override { return toy_systems(); }
+  std::vector<std::string> devices() const override { return toy_systems(); }
+  bool has_system(std::string_view id) const override { return is_toy_system(id); }
+  std::string find_system(std::string_view id) const override { return std::string(id); }
+
+  SystemSheet sheet(const Request& request) const override {
+    const LoadedToyNpu system = load_toy_npu(request.system, split_machine_set(request).system);
+    SystemSheet sheet;
+    sheet.facts = facts_of(system);
+    sheet.heading = system.spec.id + ": a toy";
+    sheet.name = "toy NPU";
+    sheet.devices = sheet.parts = 1;
+    sheet.memory = sheet.device_memory = system.spec.hbm.capacity;
+    sheet.limits = toy_limits(system.spec);
+    sheet.execute = [spec = system.spec](const Program& program) {
+      return simulate_toy(spec, program);
+    };
+    sheet.memory_rate = system.spec.hbm.bandwidth;
+    return sheet;
+  }
+
+  Seconds branch_time(const Request& /*request*/) const override { return Seconds(1e-6); }
+
+  std::vector<ImprovedPart> improved_parts(const Request& /*request*/) const override {
+    return {{"device.npu_array.clock", "clock of the array", 2},
+            {"device.hbm.bandwidth", "HBM bandwidth", 2}};
+  }
+
+ private:
+  std::unique_ptr<ResolvedDevice> make_device(const Request& request) const override {
+    return std::make_unique<ToyDevice>(request);
+  }
+};
+
+}  // namespace
+
+const DeviceFamily& toy_family() {
+  static const ToyFamily kFamily;
+  return kFamily;
+}
+
+}  // namespace foretell

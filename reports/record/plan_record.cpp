@@ -1,0 +1,182 @@
+#include "reports/record/plan_record.hpp"
+
+#include <algorithm>
+
+#include "reports/record/json_reader.hpp"
+
+namespace foretell {
+namespace {
+
+RecordJson plan_number(double value) {
+  FORETELL_CHECK(std::isfinite(value), "a plan holds numbers alone");
+  return record_number(value);
+}
+
+RecordJson plan_statistic(const ServeStatistic& one) {
+  return {{"mean", plan_number(one.mean)},
+          {"p50", plan_number(one.p50)},
+          {"p90", plan_number(one.p90)},
+          {"p99", plan_number(one.p99)}};
+}
+
+ServeStatistic read_plan_statistic(const RecordReader& reader) {
+  ServeStatistic one;
+  reader.get("mean", one.mean);
+  reader.get("p50", one.p50);
+  reader.get("p90", one.p90);
+  reader.get("p99", one.p99);
+  return one;
+}
+
+RecordJson deployment_json(const PlannedDeployment& one) {
+  return {{"system", one.system},
+          {"dtype", one.dtype},
+          {"engine", one.engine},
+          {"instances", one.instances},
+          {"tp", one.tp},
+          {"workers", one.workers},
+          {"prefill_workers", one.prefill_workers},
+          {"usd_per_hour", plan_number(one.usd_per_hour)},
+          {"cost_usd_per_million", plan_number(one.usd_per_million)},
+          {"ttft_s", plan_statistic(one.ttft_s)},
+          {"tpot_s", plan_statistic(one.tpot_s)},
+          {"e2e_s", plan_statistic(one.e2e_s)},
+          {"output_tokens_per_s", plan_number(one.output_tokens_per_s)},
+          {"requests_per_s", plan_number(one.requests_per_s)},
+          {"kv_used_share", plan_number(one.kv_used_share)},
+          {"probability", plan_number(one.probability)},
+          {"binds", one.binds},
+          {"on_front", one.on_front},
+          {"simulate", one.simulate},
+          {"start", one.start}};
+}
+
+PlannedDeployment read_deployment(const RecordReader& reader) {
+  PlannedDeployment one;
+  reader.get("system", one.system);
+  reader.get("dtype", one.dtype);
+  reader.get("engine", one.engine);
+  reader.get("instances", one.instances);
+  reader.get("tp", one.tp);
+  reader.get("workers", one.workers);
+  reader.get("prefill_workers", one.prefill_workers);
+  reader.get("usd_per_hour", one.usd_per_hour);
+  reader.get("cost_usd_per_million", one.usd_per_million);
+  one.ttft_s = read_plan_statistic(reader.child("ttft_s"));
+  one.tpot_s = read_plan_statistic(reader.child("tpot_s"));
+  one.e2e_s = read_plan_statistic(reader.child("e2e_s"));
+  reader.get("output_tokens_per_s", one.output_tokens_per_s);
+  reader.get("requests_per_s", one.requests_per_s);
+  reader.get("kv_used_share", one.kv_used_share);
+  reader.get("probability", one.probability);
+  reader.get("binds", one.binds);
+  reader.get("on_front", one.on_front);
+  reader.get("simulate", one.simulate);
+  reader.get("start", one.start);
+  return one;
+}
+
+RecordJson rejected_json(const RejectedDeployment& one) {
+  return {
+      {"dtype", one.dtype},   {"tp", one.tp},           {"prefill_workers", one.prefill_workers},
+      {"reason", one.reason}, {"nearest", one.nearest}, {"excess", plan_number(one.excess)}};
+}
+
+RejectedDeployment read_rejected(const RecordReader& reader) {
+  RejectedDeployment one;
+  reader.get("dtype", one.dtype);
+  reader.get("tp", one.tp);
+  reader.get("prefill_workers", one.prefill_workers);
+  reader.get("reason", one.reason);
+  reader.get("nearest", one.nearest);
+  reader.get("excess", one.excess);
+  return one;
+}
+
+RecordJson system_json(const SystemPlan& plan) {
+  RecordJson deployments = RecordJson::array();
+  for (const PlannedDeployment& one : plan.deployments) deployments.push_back(deployment_json(one));
+  RecordJson rejected = RecordJson::array();
+  for (const RejectedDeployment& one : plan.rejected) rejected.push_back(rejected_json(one));
+  return {{"system", plan.system},
+          {"deployments", std::move(deployments)},
+          {"rejected", std::move(rejected)},
+          {"simulations", plan.simulations}};
+}
+
+}  // namespace
+
+std::vector<const PlannedDeployment*> best_of_systems(const PlanRecord& plan) {
+  std::vector<const PlannedDeployment*> best;
+  for (const SystemPlan& system : plan.systems) {
+    if (!system.deployments.empty()) best.push_back(&system.deployments.front());
+  }
+  std::sort(best.begin(), best.end(), [](const PlannedDeployment* a, const PlannedDeployment* b) {
+    if (a->usd_per_million != b->usd_per_million) return a->usd_per_million < b->usd_per_million;
+    return a->system < b->system;
+  });
+  return best;
+}
+
+std::string to_json(const SystemPlan& plan) { return system_json(plan).dump(); }
+
+std::string to_json(const PlanRecord& record) {
+  const PlanContext& context = record.context;
+  RecordJson systems = RecordJson::array();
+  for (const SystemPlan& plan : record.systems) systems.push_back(system_json(plan));
+  const std::vector<const PlannedDeployment*> best = best_of_systems(record);
+  const RecordJson out{
+      {"schema", kPlanSchema},
+      {"context",
+       {{"version", context.version},
+        {"commit", context.commit},
+        {"workload", context.workload},
+        {"load", context.load},
+        {"slo", context.slo},
+        {"probability", plan_number(context.probability)},
+        {"seed", context.seed}}},
+      {"best", best.empty() ? RecordJson(nullptr) : deployment_json(*best.front())},
+      {"systems", std::move(systems)}};
+  return out.dump();
+}
+
+SystemPlan read_system_plan(const std::string& json, const std::string& where) {
+  RecordJson root;
+  try {
+    root = RecordJson::parse(json);
+  } catch (const RecordJson::exception&) {
+    throw UserError(where + ": is no JSON object");
+  }
+  const RecordReader reader(root, where);
+  SystemPlan plan;
+  reader.get("system", plan.system);
+  for (const RecordReader& one : reader.list("deployments")) {
+    plan.deployments.push_back(read_deployment(one));
+  }
+  for (const RecordReader& one : reader.list("rejected")) {
+    plan.rejected.push_back(read_rejected(one));
+  }
+  reader.get("simulations", plan.simulations);
+  return plan;
+}
+
+std::vector<CsvRow> plan_rows(const PlanRecord& record) {
+  std::vector<CsvRow> rows = {{"system", "dtype", "instances", "tp", "workers", "prefill_workers",
+                               "usd_per_hour", "cost_usd_per_million", "ttft_mean_s", "ttft_p99_s",
+                               "tpot_mean_s", "tpot_p99_s", "output_tokens_per_s", "probability",
+                               "on_front", "binds", "engine"}};
+  const auto text = [](double value) { return plan_number(value).dump(); };
+  for (const SystemPlan& plan : record.systems) {
+    for (const PlannedDeployment& one : plan.deployments) {
+      rows.push_back({one.system, one.dtype, std::to_string(one.instances), std::to_string(one.tp),
+                      std::to_string(one.workers), std::to_string(one.prefill_workers),
+                      text(one.usd_per_hour), text(one.usd_per_million), text(one.ttft_s.mean),
+                      text(one.ttft_s.p99), text(one.tpot_s.mean), text(one.tpot_s.p99),
+                      text(one.output_tokens_per_s), text(one.probability),
+                      one.on_front ? "yes" : "no", one.binds, one.engine});
+    }
+  }
+  return rows;
+}
+
+}  // namespace foretell

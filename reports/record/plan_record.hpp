@@ -1,0 +1,87 @@
+// The cheapest deployments that keep promises on a service: the schema "foretell.plan/1".
+//
+// Units are in the field names, as in run_record.hpp; shares and probabilities are 0…1. Equal
+// inputs give equal bytes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "reports/record/csv.hpp"
+#include "reports/record/serve_record.hpp"
+
+namespace foretell {
+
+inline constexpr const char* kPlanSchema = "foretell.plan/1";
+
+// Instances of one system that share a load evenly, all set up alike.
+struct PlannedDeployment {
+  std::string system;
+  std::string dtype;
+  std::string engine;  // "vllm-0.14@<hash>"
+  std::int64_t instances = 1;
+  std::int64_t tp = 1;
+  std::int64_t workers = 1;          // of an instance, each with `tp` devices
+  std::int64_t prefill_workers = 0;  // of these, where they are separate; 0: every worker does both
+  double usd_per_hour = 0;           // of all instances
+  double usd_per_million = 0;        // output tokens
+  ServeStatistic ttft_s;
+  ServeStatistic tpot_s;
+  ServeStatistic e2e_s;
+  double output_tokens_per_s = 0;  // of all instances
+  double requests_per_s = 0;
+  double kv_used_share = 0;
+  double probability = 0;  // that every promise is kept
+  std::string binds;
+  bool on_front = false;  // no other deployment is at least as good in cost, TTFT and TPOT
+  std::string simulate;   // the command that shows one instance under its share of the load
+  std::string start;      // the engine's own command for one worker; "": not known
+};
+
+// What was tried and cannot be taken.
+struct RejectedDeployment {
+  std::string dtype;
+  std::int64_t tp = 0;  // 0: the system refuses the type, or the network
+  std::int64_t prefill_workers = 0;
+  std::string reason;
+  // The promise that comes nearest to being kept, as it could be kept, and how far the limit is
+  // off (1.3: 30 % above it); "" and 0 where another reason comes first.
+  std::string nearest;
+  double excess = 0;
+};
+
+struct SystemPlan {
+  std::string system;
+  std::vector<PlannedDeployment> deployments;  // cheapest first
+  std::vector<RejectedDeployment> rejected;
+  std::int64_t simulations = 0;
+};
+
+struct PlanContext {
+  std::string version;
+  std::string commit;
+  std::string workload;
+  std::string load;  // as options: "--rate 4 --input-len 1024 …"
+  std::string slo;
+  double probability = 0;
+  std::uint64_t seed = 0;
+};
+
+struct PlanRecord {
+  PlanContext context;
+  std::vector<SystemPlan> systems;  // in the order of the request
+};
+
+// Of every system the cheapest, cheapest first; then by name.
+std::vector<const PlannedDeployment*> best_of_systems(const PlanRecord& plan);
+
+// One line. InternalError for a number that is NaN or infinite.
+std::string to_json(const PlanRecord& record);
+std::string to_json(const SystemPlan& plan);
+// UserError that starts with `where` for text that is no such object.
+SystemPlan read_system_plan(const std::string& json, const std::string& where);
+// A header, and a row for every deployment that keeps the promises.
+std::vector<CsvRow> plan_rows(const PlanRecord& record);
+
+}  // namespace foretell

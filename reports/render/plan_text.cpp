@@ -1,0 +1,181 @@
+#include "reports/render/plan_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "model/base/text.hpp"
+#include "reports/render/si_format.hpp"
+
+namespace foretell {
+namespace {
+
+std::string workers_of(const PlannedDeployment& one) {
+  if (one.prefill_workers == 0) return std::to_string(one.workers);
+  return fmt::format("{} prefill + {} decode", one.prefill_workers,
+                     one.workers - one.prefill_workers);
+}
+
+std::string headline(const PlannedDeployment& one) {
+  return fmt::format(
+      "{} x {}, {}, tp {}, {} worker{} each: {} USD per million output tokens, {} USD "
+      "per hour",
+      one.instances, one.system, one.dtype, one.tp, workers_of(one), one.workers == 1 ? "" : "s",
+      plain_format(one.usd_per_million), plain_format(one.usd_per_hour, 4));
+}
+
+// Of a system that keeps no promise: the candidate that comes nearest, else the one that is split
+// furthest, of the first type that works there.
+const RejectedDeployment* nearest_of(const SystemPlan& plan) {
+  const RejectedDeployment* best = nullptr;
+  const auto rank = [](const RejectedDeployment& one) {
+    return one.excess > 0 ? -one.excess : -1e9 + static_cast<double>(one.tp);
+  };
+  for (const RejectedDeployment& one : plan.rejected) {
+    if (best == nullptr || rank(one) > rank(*best)) best = &one;
+  }
+  return best;
+}
+
+// Those that break a promise one by one; those that do not run the network at all in two lines.
+std::string fallen_out(const PlanRecord& plan) {
+  std::string text;
+  std::vector<std::string> no_type;
+  std::vector<std::string> no_room;
+  std::string example;
+  for (const SystemPlan& system : plan.systems) {
+    const RejectedDeployment* nearest = nearest_of(system);
+    if (!system.deployments.empty() || nearest == nullptr) continue;
+    if (nearest->excess > 0) {
+      text += fmt::format("  {}: {} with tp {}: {}\n", system.system, nearest->dtype, nearest->tp,
+                          nearest->reason);
+    } else if (nearest->tp == 0) {
+      no_type.push_back(system.system);
+    } else {
+      no_room.push_back(system.system);
+      if (example.empty()) example = nearest->reason.substr(0, nearest->reason.find(';'));
+    }
+  }
+  if (!no_room.empty()) {
+    text += fmt::format("  {}: do not hold the network, for example: {}\n", join(no_room, ", "),
+                        example);
+  }
+  if (!no_type.empty()) {
+    text += fmt::format("  {}: multiply in none of the types\n", join(no_type, ", "));
+  }
+  return text;
+}
+
+// What would have to be promised instead: the nearest of all.
+std::string nearest_promise(const PlanRecord& plan) {
+  const RejectedDeployment* best = nullptr;
+  const SystemPlan* of = nullptr;
+  for (const SystemPlan& system : plan.systems) {
+    const RejectedDeployment* one = nearest_of(system);
+    if (one == nullptr || one->excess == 0) continue;
+    if (best == nullptr || one->excess < best->excess) {
+      best = one;
+      of = &system;
+    }
+  }
+  if (best == nullptr) return "";
+  return fmt::format("nearest: a request alone on {} with {} and tp {} keeps --slo '{}'\n",
+                     of->system, best->dtype, best->tp, best->nearest);
+}
+
+std::string question(const PlanRecord& plan) {
+  const PlanContext& context = plan.context;
+  return fmt::format(
+      "{} {}\npromise {}, each deployment keeps all of it with a probability of {} "
+      "or more\n",
+      context.workload, context.load, context.slo, plain_format(context.probability));
+}
+
+std::string runner_up(const PlanRecord& plan) {
+  std::string text;
+  for (const SystemPlan& system : plan.systems) {
+    if (system.deployments.size() < 2) continue;
+    const PlannedDeployment& second = system.deployments[1];
+    text += fmt::format("  {}\n", headline(second));
+  }
+  return text.empty() ? text : "\nrunner-up of every system:\n" + text;
+}
+
+std::string commands_of(const PlannedDeployment& best) {
+  std::string text = fmt::format("\nto see it in detail:\n  {}\n", best.simulate);
+  if (!best.start.empty()) {
+    text += fmt::format("to start each of the {} workers on each of {} instance{}:\n  {}\n",
+                        best.workers, best.instances, best.instances == 1 ? "" : "s", best.start);
+  }
+  return text;
+}
+
+}  // namespace
+
+Table plan_table(const PlanRecord& plan) {
+  Table table;
+  table.columns = {{"system"},
+                   {"instances", Align::kRight},
+                   {"dtype"},
+                   {"tp", Align::kRight},
+                   {"workers"},
+                   {"usd_per_hour", Align::kRight},
+                   {"usd_per_million", Align::kRight},
+                   {"ttft_p99", Align::kRight},
+                   {"tpot_p99", Align::kRight},
+                   {"tokens_per_s", Align::kRight},
+                   {"probability", Align::kRight},
+                   {"front"},
+                   {"binds"}};
+  for (const PlannedDeployment* one : best_of_systems(plan)) {
+    table.rows.push_back({one->system, std::to_string(one->instances), one->dtype,
+                          std::to_string(one->tp), workers_of(*one),
+                          plain_format(one->usd_per_hour, 4), plain_format(one->usd_per_million),
+                          si_format(one->ttft_s.p99, "s"), si_format(one->tpot_s.p99, "s"),
+                          plain_format(one->output_tokens_per_s), plain_format(one->probability, 2),
+                          one->on_front ? "yes" : "", one->binds});
+  }
+  return table;
+}
+
+std::string plan_text(const PlanRecord& plan, int max_width) {
+  const std::vector<const PlannedDeployment*> best = best_of_systems(plan);
+  std::string text = question(plan) + "\n";
+  if (best.empty()) {
+    text += "no system keeps it\n" + nearest_promise(plan);
+  } else {
+    text += "cheapest: " + headline(*best.front()) + "\n\n";
+    std::vector<std::string> spared;
+    text += render_text(
+        spared_until_fits(plan_table(plan), {"binds", "front", "usd_per_hour", "tokens_per_s"},
+                          max_width, spared),
+        max_width);
+    text += runner_up(plan);
+  }
+  const std::string fallen = fallen_out(plan);
+  if (!fallen.empty()) text += "\nfell out:\n" + fallen;
+  if (!best.empty()) text += commands_of(*best.front());
+  return text;
+}
+
+std::string plan_markdown(const PlanRecord& plan) {
+  const std::vector<const PlannedDeployment*> best = best_of_systems(plan);
+  std::string text = "# Plan\n\n" + markdown_text(question(plan)) + "\n\n";
+  if (best.empty()) {
+    text += "No system keeps it. " + markdown_text(nearest_promise(plan)) + "\n";
+  } else {
+    text += "Cheapest: " + markdown_text(headline(*best.front())) + ".\n\n";
+    text += render_markdown(plan_table(plan));
+    text += "\n```\n" + best.front()->simulate + "\n" + best.front()->start + "\n```\n";
+  }
+  for (const SystemPlan& system : plan.systems) {
+    const RejectedDeployment* nearest = nearest_of(system);
+    if (!system.deployments.empty() || nearest == nullptr) continue;
+    text += fmt::format("\n* {} fell out: {}", markdown_text(system.system),
+                        markdown_text(nearest->reason));
+  }
+  return text + "\n";
+}
+
+}  // namespace foretell
