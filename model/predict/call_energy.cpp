@@ -7,9 +7,8 @@ namespace {
 
 void add_parts(const std::vector<EnergyPart>& more, double factor, std::vector<EnergyPart>& parts) {
   for (const EnergyPart& part : more) {
-    const auto known = std::find_if(parts.begin(), parts.end(), [&](const EnergyPart& one) {
-      return one.kind == part.kind;
-    });
+    const auto known = std::find_if(parts.begin(), parts.end(),
+                                    [&](const EnergyPart& one) { return one.kind == part.kind; });
     if (known == parts.end()) {
       parts.push_back({part.kind, part.energy * factor, part.is_calibrated});
     } else {

@@ -18,8 +18,9 @@ GpuCallResult run_at(const GpuCall& call, double share) {
   if (share == 1) return run_gpu_call(call);
   GpuSystemSpec slower = call.system;
   slower.device = at_clock(call.system.device, share);
-  const GpuCall same{call.graph, call.precision, slower, call.factors, call.launch,
-                     call.sustained_clock, call.rotated_copies, call.heads_share_keys, call.exact,
+  const GpuCall same{call.graph,          call.precision,        slower,
+                     call.factors,        call.launch,           call.sustained_clock,
+                     call.rotated_copies, call.heads_share_keys, call.exact,
                      call.for_timeline};
   return run_gpu_call(same);
 }

@@ -50,6 +50,8 @@ struct Scenario {
   std::string power_limit;      // of GPUs: of a board, "500W"
   double usd_per_kwh = 0;       // price of energy
   double pue = 0;               // energy of the building / of the systems in it
+  std::string node;             // process that the device is made in, for its energy and area: "3nm"
+  std::string hbm;              // generation of its memory, for its energy and area: "hbm3e"
   std::string shapes;           // how lengths vary: "dynamic", "buckets", "buckets:64,128"
   std::string phase;            // "forward", "train-step"; not stated: what the lengths say
   std::string optimizer;        // of a training step: "sgd", "momentum", "adam"
@@ -325,7 +327,8 @@ inline std::vector<RequestField> request_field_rows() {
           .not_on("neuron", kAboutGpus)
           .not_on("cpu", kAboutGpus),
       F{&S::clock, "clock", "clock", "clock {}",
-        "of GPUs: 'burst', as long as the power limit lets it, 'sustained', or at most a frequency, "
+        "of GPUs: 'burst', as long as the power limit lets it, 'sustained', or at most a "
+        "frequency, "
         "1500MHz (default: burst)"}
           .takes("CLOCK")
           .not_on("neuron", kAboutGpus)
@@ -343,6 +346,12 @@ inline std::vector<RequestField> request_field_rows() {
         "energy of the building over that of its systems, 1 or more (default: 1)"}
           .range(1, kMaxPue)
           .takes("RATIO"),
+      F{&S::node, "node", "node", "made in {}",
+        "what if the device were made in another process, such as 3nm: energy and area, not time"}
+          .takes("NODE"),
+      F{&S::hbm, "hbm", "hbm", "with {}",
+        "what if its memory were of another generation, such as hbm3e: energy and cost, not time"}
+          .takes("GENERATION"),
       F{&S::shapes, "shapes", "shapes", "shapes {}",
         "how lengths that vary run: 'dynamic', or 'buckets', 'buckets:64,128,512': padded to the "
         "next bucket (default: buckets on NeuronCores, dynamic elsewhere)"}

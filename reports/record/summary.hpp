@@ -89,6 +89,8 @@ struct RunSummary {
   std::optional<double> energy_usd_per_million = {};
   std::optional<double> usd_per_million_with_energy = {};
   std::optional<double> calibrated_energy = {};  // share of the joules
+  std::optional<double> area_mm2 = {};           // of the dies of a device
+  std::optional<double> cost_to_make_usd = {};   // of a device: dies, memory, package
   std::string bottleneck;
   // Where calls differ; the times above are expected values then.
   std::optional<DistributionRecord> distribution = {};
@@ -156,6 +158,10 @@ inline std::vector<SummaryMetric> summary_metric_rows() {
        "price on demand and energy of a million units of throughput"},
       {&S::calibrated_energy, "calibrated_energy", "calibrated_energy", "calibrated energy", "",
        true, M::kNowhere, "", "share of the joules that rests on constants measured on the device"},
+      {&S::area_mm2, "area_mm2", "area_mm2", "area of dies", "mm2", false, M::kNowhere, "",
+       "of the dies of a device"},
+      {&S::cost_to_make_usd, "cost_to_make_usd", "cost_to_make_usd", "cost to make", "USD", false,
+       M::kNowhere, "", "of a device: dies, memory and package; not its price"},
   };
 }
 

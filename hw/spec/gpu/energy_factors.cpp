@@ -95,16 +95,11 @@ void read_interval(const Node& root, DeviceEnergy& energy) {
 }  // namespace
 
 std::vector<std::pair<std::string, double EnergyFactors::*>> energy_factor_names() {
-  return {{"matrix_32", &EnergyFactors::matrix_32},
-          {"matrix_16", &EnergyFactors::matrix_16},
-          {"matrix_8", &EnergyFactors::matrix_8},
-          {"matrix_4", &EnergyFactors::matrix_4},
-          {"vector", &EnergyFactors::vector},
-          {"exponential", &EnergyFactors::exponential},
-          {"dram", &EnergyFactors::dram},
-          {"l2", &EnergyFactors::l2},
-          {"sram", &EnergyFactors::sram},
-          {"busy", &EnergyFactors::busy}};
+  return {{"matrix_32", &EnergyFactors::matrix_32}, {"matrix_16", &EnergyFactors::matrix_16},
+          {"matrix_8", &EnergyFactors::matrix_8},   {"matrix_4", &EnergyFactors::matrix_4},
+          {"vector", &EnergyFactors::vector},       {"exponential", &EnergyFactors::exponential},
+          {"dram", &EnergyFactors::dram},           {"l2", &EnergyFactors::l2},
+          {"sram", &EnergyFactors::sram},           {"busy", &EnergyFactors::busy}};
 }
 
 DeviceEnergy load_device_energy(const std::vector<std::string>& names, double limit_watts) {

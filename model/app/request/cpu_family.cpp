@@ -62,6 +62,17 @@ CpuRequest resolve_cpu(const Request& request) {
   return resolved;
 }
 
+EnergyFacts energy_of(const CpuRequest& resolved) {
+  const CpuSystemSpec& spec = resolved.system.spec;
+  EnergyFacts facts;
+  facts.energy = load_device_energy({spec.device.id, "cpu"}, 0);
+  facts.devices = spec.sockets;
+  const double cores = static_cast<double>(spec.cores) / spec.sockets;
+  facts.setting = {1, std::min(facts.devices, std::ceil(resolved.request.cores / cores)), Watts(0)};
+  facts.host = load_host_power(spec.id, "cpu");
+  return facts;
+}
+
 SystemFacts facts_of(const LoadedCpuSystem& system, const ChosenCpuFactors& factors) {
   SystemFacts facts;
   facts.system = system.spec.id;
@@ -108,7 +119,7 @@ class CpuDevice final : public ResolvedDevice {
     SystemFacts facts = facts_of(resolved_.system, resolved_.factors);
     facts.machine = machine_of(resolved_);
     facts.interval80 = interval();
-    facts.energy = energy();
+    facts.energy = energy_of(resolved_);
     return facts;
   }
 
@@ -157,18 +168,6 @@ class CpuDevice final : public ResolvedDevice {
   }
 
  private:
-  EnergyFacts energy() const {
-    const CpuSystemSpec& spec = resolved_.system.spec;
-    EnergyFacts energy;
-    energy.energy = load_device_energy({spec.device.id, "cpu"}, 0);
-    energy.devices = spec.sockets;
-    const double cores = static_cast<double>(spec.cores) / spec.sockets;
-    energy.setting = {1, std::min(energy.devices, std::ceil(resolved_.request.cores / cores)),
-                      Watts(0)};
-    energy.host = load_host_power(spec.id, "cpu");
-    return energy;
-  }
-
   CpuCall call_of(const Graph& graph) const {
     CpuCall call{graph, resolved_.precision, system_, resolved_.factors.factors};
     call.threads = system_.cores;

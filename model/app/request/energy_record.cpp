@@ -89,6 +89,50 @@ void set_energy(const ResolvedWorkload& resolved, const EnergyFacts& facts, cons
   note_calibration(facts.energy, record);
 }
 
+void mix_energy(const std::vector<CountedCall>& calls, RunSummary& whole) {
+  double time = 0;
+  double board = 0;
+  double wall = 0;
+  double per_request = 0;
+  double usd_per_joule = 0;
+  for (const CountedCall& call : calls) {
+    const RunSummary& part = *call.summary;
+    if (!part.watts || !part.wall_watts) {
+      whole.watts = whole.wall_watts = whole.joules_per_request = whole.joules_per_token = {};
+      whole.energy_usd_per_million = whole.usd_per_million_with_energy = {};
+      whole.calibrated_energy = {};
+      whole.energy.reset();
+      return;
+    }
+    const double seconds = call.count * part.call_s;
+    time += seconds;
+    board += seconds * *part.watts;
+    wall += seconds * *part.wall_watts;
+    per_request += call.count * part.joules_per_request.value_or(0);
+    if (part.energy_usd_per_million)
+      usd_per_joule = *part.energy_usd_per_million * part.throughput / *part.wall_watts;
+  }
+  if (time <= 0) return;
+  whole.watts = board / time;
+  whole.wall_watts = wall / time;
+  whole.joules_per_request = per_request;
+  if (whole.joules_per_token) whole.joules_per_token = *whole.watts / whole.throughput;
+  if (whole.energy_usd_per_million) {
+    whole.energy_usd_per_million = usd_per_joule * *whole.wall_watts / whole.throughput;
+    if (whole.cost_usd_per_million)
+      whole.usd_per_million_with_energy =
+          *whole.cost_usd_per_million + *whole.energy_usd_per_million;
+  }
+  if (!whole.energy) return;
+  const Interval& ratio = whole.energy->interval80;
+  const auto band = [&](const char* field, const std::optional<double>& value) {
+    if (value) whole.interval80[field] = {*value * ratio.low, *value * ratio.high};
+  };
+  band("watts", whole.watts);
+  band("joules_per_request", whole.joules_per_request);
+  band("joules_per_token", whole.joules_per_token);
+}
+
 double parse_watts(const std::string& option, const std::string& text) {
   std::string number(trim(text));
   if (!number.empty() && (number.back() == 'W' || number.back() == 'w')) number.pop_back();

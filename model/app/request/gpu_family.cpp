@@ -43,11 +43,11 @@ MemoryPlace place_of(const GpuSystemSpec& spec) {
   return place;
 }
 
-EnergyFacts energy_of(const GpuRequest& resolved, const DeviceEnergy& energy) {
+EnergyFacts energy_of(const GpuRequest& resolved) {
   const GpuSystemSpec& spec = resolved.system.spec;
   const Request& request = resolved.request;
   EnergyFacts facts;
-  facts.energy = energy;
+  facts.energy = load_gpu_energy(spec.device);
   const double ranks = request.tp * std::max(1, request.attention_dp);
   const Watts limit(resolved.power_limit > 0 ? resolved.power_limit : spec.device.power_watts);
   facts.setting = {ranks, ranks * request.pp * request.dp, limit};
@@ -77,7 +77,7 @@ class GpuDevice final : public ResolvedDevice {
       facts.parameters.push_back(std::move(factor));
     facts.machine = gpu_machine(resolved_.system, resolved_.precision.matmul_compute);
     facts.interval80 = interval();
-    facts.energy = energy_of(resolved_, energy_);
+    facts.energy = energy_of(resolved_);
     return facts;
   }
 

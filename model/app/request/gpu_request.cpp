@@ -133,7 +133,8 @@ void resolve_power(GpuRequest& resolved) {
   const GpuDeviceSpec& device = resolved.system.spec.device;
   const PowerFacts facts = load_gpu_energy(device).facts;
   constexpr double kMega = 1e6;
-  const bool is_word = request.clock.empty() || request.clock == "burst" || resolved.sustained_clock;
+  const bool is_word =
+      request.clock.empty() || request.clock == "burst" || resolved.sustained_clock;
   if (!is_word) {
     const double boost = device.clock.boost.value();
     double clock = 0;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "model/app/request/call_figures.hpp"
+#include "model/app/request/energy_record.hpp"
 #include "model/base/errors.hpp"
 
 namespace foretell {
@@ -126,6 +127,10 @@ void mix_summaries(const std::vector<WeightedRecord>& records, RunRecord& mixed)
   mix_times_of_tokens(calls, figures, distribution);
   fill_distribution(mixture(parts), queue, distribution);
   put_figures(figures, mixed.summary);
+  std::vector<CountedCall> counted;
+  for (const WeightedRecord& each : records)
+    counted.push_back({each.probability, &each.record->summary});
+  mix_energy(counted, mixed.summary);
   mixed.summary.distribution = std::move(distribution);
 }
 

@@ -6,6 +6,7 @@
 
 #include "model/app/request/call_figures.hpp"
 #include "model/app/request/device_family.hpp"
+#include "model/app/request/energy_record.hpp"
 #include "model/app/request/intervals.hpp"
 #include "model/base/errors.hpp"
 #include "model/predict/queueing.hpp"
@@ -65,12 +66,22 @@ class PipelinePrediction {
     describe(record.context);
     put_figures(figures(figures_of(record.summary)), record.summary);
     record.summary.throughput_unit = "images/s";
+    set_energy(record.summary);
     record.operators = operators();
     for (ResourceRecord& resource : record.resources) average(resource);
     return record;
   }
 
  private:
+  // Parts with and without the text are samples of their own; images are what counts.
+  void set_energy(RunSummary& summary) const {
+    std::vector<CountedCall> calls;
+    for (const PartPrediction& part : parts_)
+      calls.push_back({static_cast<double>(part.part->calls), &part.record.summary});
+    mix_energy(calls, summary);
+    if (summary.watts) summary.joules_per_request = *summary.watts / summary.throughput;
+  }
+
   Request request_of(const PipelinePart& part) const {
     Request request = request_;
     request.workload = part.workload;
