@@ -56,8 +56,8 @@ TEST_P(CallsTogether, NeverSlowerThanInTurnNorFasterThanAlone) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Gpus, CallsTogether, testing::Values("h100-sxm", "a100-sxm", "t4"),
-                         [](const auto& info) {
-                           std::string name = info.param;
+                         [](const auto& gpu) {
+                           std::string name = gpu.param;
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });
