@@ -39,7 +39,8 @@ double fact(const Node& root, const std::string& key, double min, double max) {
 // its board.
 PowerFacts read_power_facts(const Node& root, double limit_watts) {
   root.only_keys({"like", "interval80", "active_idle_watts", "active_idle_share", "limit_share",
-                  "link_pj_per_byte", "voltage_knee", "voltage_floor", "lowest_clock", "energies"},
+                  "link_pj_per_byte", "voltage_knee", "voltage_floor", "lowest_clock", "busy_share",
+                  "energies"},
                  "");
   PowerFacts facts;
   constexpr double kMaxWatts = 1e5;
@@ -129,6 +130,9 @@ DeviceEnergy load_device_energy(const std::vector<std::string>& names, double li
   const Node factors = load_document(factors_file);
   read_energy_factors(factors, energy);
   if (energy.is_calibrated) read_interval(factors, energy);
+  // A smaller board has fewer SMs to keep busy than the one that the factors are of.
+  if (!energy.is_calibrated && facts.find("busy_share") != nullptr)
+    energy.factors.busy = fact(facts, "busy_share", 0, 1) * limit_watts;
   return energy;
 }
 

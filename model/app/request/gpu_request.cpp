@@ -177,8 +177,9 @@ void note_unread(const Request& request, GpuRequest& resolved) {
        "the power limit leaves of it");
   note("device.hbm.latency", false,
        "bounds no time: what kernels see of it is fitted; set factors.prologue");
-  note("device.power_watts", sustained,
-       "counts with --clock sustained: a short burst is not limited by it");
+  note(
+      "device.power_watts", sustained,
+      "counts with --clock sustained and for watts; --power-limit lowers the clock of the machine");
   note("device.stream_floor", streams, "counts with --launch stream");
   note("device.sustained_rate", sustained, "counts with --clock sustained");
   const bool on_vector_pipe = resolved.precision.matmul_compute == DType::kFp32;

@@ -73,7 +73,8 @@ Ticks GridStream::transport(tlm_utils::simple_initiator_socket<GridStream>& sock
 void GridStream::count(const Grid& grid, Ticks time, EnergyWork& work) {
   work += grid.work;
   work.dram += grid.dram_bytes;
-  work.l2 += grid.l2_bytes > grid.dram_bytes ? grid.l2_bytes : grid.dram_bytes;
+  // A byte of memory is counted for its whole way to the SMs.
+  if (grid.l2_bytes > grid.dram_bytes) work.l2 += grid.l2_bytes - grid.dram_bytes;
   work.busy += to_seconds(time);
 }
 
