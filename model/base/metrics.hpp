@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "model/base/energy_work.hpp"
 #include "model/base/units.hpp"
 
 namespace foretell {
@@ -25,6 +26,8 @@ struct OperatorMetrics {
   std::string kernel;
   double waves = 0;
   double occupancy = 0;
+  EnergyWork work = {};  // of one rank
+  double clock = 1;      // that it ran at, as a share of the full one
 };
 
 // One component: busy + stalled + idle = 1 over the call.

@@ -118,6 +118,20 @@ void FieldList::text(std::string_view name, std::string& member, std::vector<std
   field.set_text_ = [&member](const std::string& v) { member = v; };
 }
 
+void FieldList::optional_text(std::string_view name, std::string& member,
+                              std::vector<std::string> choices, std::string_view meaning) {
+  text(name, member, std::move(choices), meaning);
+  fields_.back().is_optional = true;
+  fields_.back().has_value_ = [&member] { return !member.empty(); };
+}
+
+void FieldList::optional_count(std::string_view name, int& member, Range<int> range,
+                               std::string_view meaning) {
+  count(name, member, range, meaning);
+  fields_.back().is_optional = true;
+  fields_.back().has_value_ = [&member] { return member != 0; };
+}
+
 void FieldList::add_entry(const std::string& path, std::map<std::string, double>& members,
                           const std::string& key, Dimension dimension, double min, double max,
                           double unit, std::string_view meaning) {

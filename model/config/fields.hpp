@@ -83,6 +83,11 @@ class FieldList {
   void count(std::string_view name, int& member, Range<int> range, std::string_view meaning);
   void text(std::string_view name, std::string& member, std::vector<std::string> choices,
             std::string_view meaning);
+  // Need not be stated: "" and 0 stand for none.
+  void optional_text(std::string_view name, std::string& member, std::vector<std::string> choices,
+                     std::string_view meaning);
+  void optional_count(std::string_view name, int& member, Range<int> range,
+                      std::string_view meaning);
 
   // A table with a fixed set of possible keys; each entry is optional. The map holds multiples of
   // `unit`: USD per hour for `Usd(1) / Seconds(3600)`.

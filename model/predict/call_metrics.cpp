@@ -120,6 +120,7 @@ Metrics metrics_of_call(const Program& program, const Execution& execution,
     made.start = to_seconds(start);
     made.duration = to_seconds(end - start);
     made.bytes = activity.dram;
+    made.work = activity.work;
     if (ends[op] >= 0) made.critical = to_string(activity.busy.longest());
     critical[made.critical] += made.duration;
     start = end;

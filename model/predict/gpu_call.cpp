@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 
+#include "model/base/errors.hpp"
 #include "model/mapping/gpu/collective_kernels.hpp"
 #include "model/mapping/gpu/map_graph.hpp"
 #include "model/predict/call_metrics.hpp"
 #include "model/predict/kernel_dependencies.hpp"
 #include "model/program/device_streams.hpp"
+#include "model/program/side_by_side.hpp"
 #include "model/system/machine.hpp"
 
 namespace foretell {
@@ -19,12 +22,7 @@ class CallRunner {
   explicit CallRunner(const GpuCall& call) : call_(call) {}
 
   GpuCallResult run() {
-    GpuMapping mapping{call_.graph, call_.precision, call_.system, call_.factors};
-    mapping.rotated_copies = call_.rotated_copies;
-    mapping.heads_share_keys = call_.heads_share_keys;
-    if (call_.sustained_clock) mapping.clock_share = call_.system.device.sustained_rate;
-    ops_ = map_to_gpu(mapping);
-    const Program program = build();
+    const Program program = mapped();
     const Execution execution =
         simulate(GpuMachine{call_.system.device, call_.exact, call_.exact}, program);
     result_.metrics = metrics_of_call(program, execution, operators());
@@ -37,6 +35,15 @@ class CallRunner {
       fill_dependencies(call_.graph, counts, result_.kernels);
     }
     return std::move(result_);
+  }
+
+  Program mapped() {
+    GpuMapping mapping{call_.graph, call_.precision, call_.system, call_.factors};
+    mapping.rotated_copies = call_.rotated_copies;
+    mapping.heads_share_keys = call_.heads_share_keys;
+    if (call_.sustained_clock) mapping.clock_share = call_.system.device.sustained_rate;
+    ops_ = map_to_gpu(mapping);
+    return build();
   }
 
  private:
@@ -97,6 +104,27 @@ class CallRunner {
 }  // namespace
 
 GpuCallResult run_gpu_call(const GpuCall& call) { return CallRunner(call).run(); }
+
+std::vector<Seconds> run_gpu_calls_together(const std::vector<GpuCall>& calls) {
+  FORETELL_CHECK(!calls.empty(), "no call to run");
+  std::vector<Program> programs;
+  for (const GpuCall& call : calls) {
+    programs.push_back(CallRunner(call).mapped());
+    programs.back().name = "call" + std::to_string(programs.size());
+  }
+  const SideBySide both = side_by_side(programs, "calls together");
+  const GpuMachine machine{calls.front().system.device, calls.front().exact, calls.front().exact};
+  const Execution execution = simulate(machine, both.program);
+  std::vector<Seconds> ends;
+  for (const std::vector<std::size_t>& streams : both.streams) {
+    Ticks end = 0;
+    for (const std::size_t stream : streams) {
+      end = std::max(end, execution.cores.front().entries[stream].back().end);
+    }
+    ends.push_back(to_seconds(end));
+  }
+  return ends;
+}
 
 Seconds handover_time(const GpuSystemSpec& system, const GpuFactors& factors, Bytes bytes) {
   const CollectiveKernels collectives(system, factors, system.device.launch_floor);

@@ -28,6 +28,7 @@ struct OpActivity {
   std::array<Ticks, kEngineCount + 2> busy{};  // engines, then DMA, then collectives
   std::uint64_t read = 0;                      // bytes of HBM
   std::uint64_t written = 0;
+  EnergyWork work;
 
   std::uint64_t bytes() const { return read + written; }
 };
@@ -73,6 +74,7 @@ std::map<std::string, OpActivity> activities_of(const Program& program,
   }
   std::map<std::string, OpActivity> result;
   for (std::size_t op = 0; op < by_op.size(); ++op) {
+    by_op[op].work = core.operators[op].work;
     if (by_op[op].begin >= 0) result[program.operators[op]] = by_op[op];
   }
   return result;
@@ -235,6 +237,7 @@ class NeuronCallRunner {
     metrics.flops = call_.graph.flops(id);
     metrics.bytes = Bytes(static_cast<double>(activity.bytes()));
     metrics.critical = to_string(critical);
+    metrics.work = activity.work;
     return metrics;
   }
 

@@ -27,6 +27,7 @@ void add_operators(const CallPhase& phase, Seconds start, Metrics& call) {
     op.duration = op.duration * longer;
     op.flops = op.flops * phase.count;
     op.bytes = op.bytes * phase.count;
+    op.work = op.work * phase.count;
     call.operators.push_back(std::move(op));
   }
 }

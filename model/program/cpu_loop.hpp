@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "model/base/energy_work.hpp"
 #include "model/base/units.hpp"
 #include "model/program/instruction.hpp"
 #include "model/program/work_unit.hpp"
@@ -41,6 +42,7 @@ struct Loop {
   BytesPerSecond dram;
   Seconds call;                  // on one thread, before the fork
   Seconds fork_join;             // 0 with one thread
+  EnergyWork work;               // arithmetic
   std::string unit;              // that it mainly uses: "cores", "memory"
   std::int32_t op = -1;          // operator it belongs to, for attribution
   std::uint32_t first_wait = 0;  // into Program::waits

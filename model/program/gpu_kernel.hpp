@@ -19,6 +19,8 @@
 //   5. `launch`: from the end of the kernel before to the first thread block, by LaunchKind of the
 //      run. `tail`: what follows the last thread block (a reduction of split results).
 //      `stretch` multiplies all of it (clocks under a power limit).
+//      `early_launch` of that may pass while the last thread blocks of the grid before leave SMs
+//      free and in its tail (programmatic dependent launch).
 //   6. `exchange`: of a kernel that moves data between the GPUs of a group; it has no thread blocks
 //      worth counting and takes launch + exchange. In a Program it is a Collective.
 //   7. `busy`: how long each pipe and server would take alone, `moved` the bytes of memory that the
@@ -32,6 +34,7 @@
 #include <string>
 #include <vector>
 
+#include "model/base/energy_work.hpp"
 #include "model/base/units.hpp"
 #include "model/program/instruction.hpp"
 #include "model/program/link_exchange.hpp"
@@ -58,11 +61,13 @@ struct Grid {
   BytesPerSecond l2_rate;
   double overlap = 1;
   Seconds launch;
+  Seconds early_launch;
   Seconds tail;
   double stretch = 1;
   LinkExchange exchange;
   UnitTimes busy;
   Bytes moved;
+  EnergyWork work;               // arithmetic; bytes are those above
   std::string unit;              // that it mainly uses: "tensor", "vector", "memory"
   std::int32_t op = -1;          // operator it belongs to, for attribution
   std::uint32_t first_wait = 0;  // into Program::waits

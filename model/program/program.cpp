@@ -168,6 +168,7 @@ void validate_work(std::size_t /*stream*/, const Grid& grid, const ProgramLimits
   }
   require_rate(grid.dram_bytes, grid.dram_rate, place, "DRAM");
   require_rate(grid.l2_bytes, grid.l2_rate, place, "L2");
+  if (grid.early_launch > grid.launch) refuse(place, "more of its launch is early than there is");
   if (!(grid.overlap >= 1)) refuse(place, "the exponent of overlap is below 1");
   if (!(grid.stretch > 0)) refuse(place, "stretch is not above 0");
 }

@@ -73,10 +73,10 @@ CollectiveExecution execute_rounds(const NeuronSystemSpec& system, const NeuronF
                                    const Collective& collective, int ranks, std::uint32_t rounds) {
   SimulationContext context;
   CollectiveFabric fabric("collectives", system, factors, ranks);
-  std::vector<std::unique_ptr<Hbm>> memories;
+  std::vector<std::unique_ptr<Memory>> memories;
   for (std::size_t p = 0; p < fabric.placement().devices().size(); ++p) {
     const std::string name = "hbm" + std::to_string(p);
-    memories.push_back(std::make_unique<Hbm>(name.c_str(), system.device.hbm));
+    memories.push_back(make_memory(name.c_str(), system.device.hbm));
     fabric.bind_memory(static_cast<int>(p), *memories.back());
   }
   Driver driver("driver", fabric, collective, ranks, rounds);

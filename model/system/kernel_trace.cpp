@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <map>
 
 #include "model/base/errors.hpp"
 #include "model/base/replaced_file.hpp"
@@ -24,12 +25,15 @@ class KernelTraceWriter {
   void write(const KernelCall& call) {
     ++process_;
     kernels_ = &call.kernels;
+    assign_lanes();
     events_.name_process(process_,
                          call.name.empty() ? words_.device : call.name + ": " + words_.device);
     name_threads();
     for (std::size_t index = 0; index < call.kernels.size(); ++index) write_kernel(index);
     write_counters();
-    if (!call.kernels.empty()) begin_ += end_of(call.kernels.back());
+    Picoseconds end = 0;
+    for (const KernelRun& run : call.kernels) end = std::max(end, end_of(run));
+    begin_ += end;
   }
 
  private:
@@ -41,30 +45,55 @@ class KernelTraceWriter {
     return picoseconds_of(run.start + run.duration);
   }
 
-  void name_threads() {
-    engines_.clear();
+  // Kernels of one engine that run at the same time, of several streams, are on lanes of their own;
+  // so are launches.
+  void assign_lanes() {
+    lanes_.clear();
+    threads_.clear();
+    std::map<std::string, std::vector<Picoseconds>> free_from;  // by engine and lane
+    const auto lane_of = [&](const std::string& engine, Picoseconds begin, Picoseconds end) {
+      std::vector<Picoseconds>& lanes = free_from[engine];
+      const auto free = std::find_if(lanes.begin(), lanes.end(),
+                                     [begin](Picoseconds from) { return from <= begin; });
+      const auto lane = static_cast<std::size_t>(free - lanes.begin());
+      if (free == lanes.end()) lanes.push_back(0);
+      lanes[lane] = end;
+      return lane == 0 ? engine : fmt::format("{} ({})", engine, lane + 1);
+    };
     for (const KernelRun& run : *kernels_) {
-      if (std::find(engines_.begin(), engines_.end(), run.engine) == engines_.end())
-        engines_.push_back(run.engine);
+      const bool launches = work_of(run) > start_of(run);
+      lanes_.push_back({launches ? lane_of(words_.launch, start_of(run), work_of(run)) : "",
+                        lane_of(run.engine, work_of(run), end_of(run))});
     }
-    const bool launches = std::any_of(kernels_->begin(), kernels_->end(), [](const KernelRun& run) {
-      return work_of(run) > start_of(run);
-    });
-    if (launches) events_.name_thread({process_, kLaunchThread}, words_.launch);
-    for (const std::string& engine : engines_) events_.name_thread(thread_of(engine), engine);
   }
 
-  TraceThread thread_of(const std::string& engine) const {
-    const auto found = std::find(engines_.begin(), engines_.end(), engine);
-    return {process_, kLaunchThread + 1 + static_cast<std::size_t>(found - engines_.begin())};
+  void name_threads() {
+    const auto add = [&](const std::string& thread) {
+      if (thread.empty() || std::find(threads_.begin(), threads_.end(), thread) != threads_.end())
+        return;
+      threads_.push_back(thread);
+    };
+    for (const Lanes& lanes : lanes_) add(lanes.launch);
+    for (const Lanes& lanes : lanes_) add(lanes.work);
+    if (threads_.empty() || threads_.front() != words_.launch) {
+      threads_.insert(threads_.begin(), "");  // numbers stay the same without launches
+    }
+    for (const std::string& thread : threads_) {
+      if (!thread.empty()) events_.name_thread(thread_of(thread), thread);
+    }
+  }
+
+  TraceThread thread_of(const std::string& thread) const {
+    const auto found = std::find(threads_.begin(), threads_.end(), thread);
+    return {process_, kFirstThread + static_cast<std::size_t>(found - threads_.begin())};
   }
 
   void write_kernel(std::size_t index) {
     const KernelRun& run = (*kernels_)[index];
     const std::string op = R"("operator":)" + quoted(run.op);
-    const TraceThread thread = thread_of(run.engine);
+    const TraceThread thread = thread_of(lanes_[index].work);
     if (work_of(run) > start_of(run)) {
-      const TraceThread launch{process_, kLaunchThread};
+      const TraceThread launch = thread_of(lanes_[index].launch);
       events_.slice(launch, begin_ + start_of(run), begin_ + work_of(run),
                     {words_.launch + " " + run.kernel, "launch", op});
       events_.arrow("launched", launch, begin_ + start_of(run), thread, begin_ + work_of(run));
@@ -75,7 +104,7 @@ class KernelTraceWriter {
                                     run.dram.value(), run.l2.value(), run.link.value())});
     for (const std::size_t source : run.reads) {
       const KernelRun& from = (*kernels_)[source];
-      events_.arrow("reads", thread_of(from.engine), begin_ + work_of(from), thread,
+      events_.arrow("reads", thread_of(lanes_[source].work), begin_ + work_of(from), thread,
                     begin_ + work_of(run));
     }
   }
@@ -93,13 +122,19 @@ class KernelTraceWriter {
     write_counter("links GB/s", "sent", &KernelRun::link);
   }
 
-  static constexpr std::size_t kLaunchThread = 1;
+  struct Lanes {
+    std::string launch;  // empty: it has none
+    std::string work;
+  };
+
+  static constexpr std::size_t kFirstThread = 1;
   TraceEvents& events_;
   const KernelTraceWords& words_;
   std::size_t process_ = 0;
   Picoseconds begin_ = 0;  // of the call
   const std::vector<KernelRun>* kernels_ = nullptr;
-  std::vector<std::string> engines_;  // by thread
+  std::vector<Lanes> lanes_;          // of each kernel
+  std::vector<std::string> threads_;  // by number
 };
 
 }  // namespace

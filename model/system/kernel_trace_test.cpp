@@ -61,6 +61,17 @@ TEST(KernelTrace, ArrowsLeadFromLaunchesAndFromWritersToReaders) {
   EXPECT_THAT(without.threads(), ElementsAre("tensor", "vector"));
 }
 
+// Of two streams: the second one on the same engine has a track of its own.
+TEST(KernelTrace, KernelsThatRunAtTheSameTimeAreOnTracksOfTheirOwn) {
+  std::vector<KernelRun> runs = three_kernels();
+  for (KernelRun& run : runs) run.engine = "tensor";
+  runs[1].start = Seconds(1.5e-6);
+  runs[2].reads.clear();
+  const TraceCheck trace(traced({{"", runs}, {"next", runs}}));
+  EXPECT_THAT(trace.faults(), IsEmpty());
+  EXPECT_THAT(trace.threads(), ::testing::IsSupersetOf({"launch", "tensor", "tensor (2)"}));
+}
+
 // 2 MB in the 2 us behind a launch of 1 us are 1 TB/s.
 TEST(KernelTrace, CountersIntegrateToTheBytes) {
   const std::vector<KernelRun> runs = three_kernels();

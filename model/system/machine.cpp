@@ -18,7 +18,7 @@ std::size_t streams_of(const Program& program, StreamKind kind) {
                     [kind](const Stream& stream) { return stream.kind() == kind; }));
 }
 
-// Two of them would share thread blocks, cores or links, which modules do not model yet.
+// Two of them would share cores or the order of collectives, which modules do not model yet.
 void require_one_stream(const Program& program, StreamKind kind) {
   const std::size_t count = streams_of(program, kind);
   if (count <= 1) return;
@@ -76,6 +76,7 @@ class GpuMachineModel final : public Machine {
   void add_shared(Execution& execution) const override {
     execution.hbm_read = gpu(0).hbm().read_bytes();
     execution.hbm_busy = gpu(0).hbm().busy();
+    gpu(0).hbm().add_activity("gpu0.hbm.", execution.modules);
     if (node_ == nullptr) return;
     for (int g = 0; g < node_->gpus(); ++g) {
       execution.links.push_back({g, -1, node_->gpu(g).links().sent_bytes(), 0});
@@ -95,7 +96,8 @@ class GpuMachineModel final : public Machine {
 class CpuMachineModel final : public Machine {
  public:
   CpuMachineModel(const CpuMachine& machine, const Program& program)
-      : chip_("cpu0", threads_of(program), dram_bandwidth(machine.system), program, machine.exact) {
+      : chip_("cpu0", threads_of(program), dram_bandwidth(machine.system),
+              machine.system.device.dram.model, program, machine.exact) {
     start_with_simulation(chip_);
   }
 
@@ -144,7 +146,6 @@ Execution run_on_machine(const Program& program,
 
 Execution simulate(const GpuMachine& machine, const Program& program) {
   validate(program, {});
-  require_one_stream(program, StreamKind::kGrids);
   require_one_stream(program, StreamKind::kCollectives);
   return run_on_machine(program,
                         [&] { return std::make_unique<GpuMachineModel>(machine, program); });

@@ -53,10 +53,11 @@ class NeuronMachineModel : public Machine {
   Ticks call_begin() const override { return to_ticks(call_overhead(call_.system, call_.factors)); }
 
   void add_shared(Execution& execution) const override {
-    const Hbm& hbm = chips_.front()->hbm();
+    const Memory& hbm = chips_.front()->hbm();
     execution.hbm_read = hbm.read_bytes();
     execution.hbm_written = hbm.written_bytes();
     execution.hbm_busy = hbm.busy();
+    hbm.add_activity("chip0.hbm.", execution.modules);
     if (fabric_ != nullptr) execution.links = fabric_->traffic();
   }
 
@@ -103,7 +104,7 @@ class LockStepCore final : public NeuronMachineModel {
   LockStepCore(const Call& call, const NeuronDeviceSpec& share, const CollectiveCostTable& costs)
       : NeuronMachineModel(call), network_("collectives", costs) {
     NeuronChip& chip = add_chip("chip0", share, 1, &network_, 0);
-    network_.hbm.bind(chip.hbm().socket);
+    network_.hbm.bind(chip.hbm().target());
   }
 
  private:

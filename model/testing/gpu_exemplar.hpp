@@ -18,7 +18,7 @@ inline GpuDeviceSpec exemplar_gpu() {
   gpu.sm = {65536, 2048, 32, Bytes(228 * 1024.0), Bytes(227 * 1024.0)};
   gpu.matrix_rate = {{"bf16", 100e12}, {"fp8", 200e12}};
   gpu.l2.capacity = Bytes(10e6);
-  gpu.hbm = {Bytes(16e9), BytesPerSecond(1e12), Seconds(0)};
+  gpu.hbm = {Bytes(16e9), BytesPerSecond(1e12), Seconds(0), "", "", 0};
   gpu.stream_floor = Seconds(5e-6);
   gpu.sustained_rate = 0.9;
   gpu.l2.resident_share = 0.5;

@@ -15,7 +15,7 @@ inline NeuronSystemSpec exemplar_inf2() {
   NeuronDeviceSpec& device = system.device;
   device.id = "inferentia2";
   device.cores = 2;
-  device.hbm = {32_GiB, 820.0_GBps, 0.0_ns};
+  device.hbm = {32_GiB, 820.0_GBps, 0.0_ns, "", "", 0};
   device.host = {28.0_us, 3.2_GBps, Bytes(0), 0.0_us, 128};
   NeuronCoreSpec& core = device.core;
   core.tensor.clock = 2.8_GHz;

@@ -102,4 +102,43 @@ TrainingRecord read_training(const RecordReader& in) {
   return out;
 }
 
+RecordJson to_json(const EnergyRecord& energy) {
+  RecordJson parts = RecordJson::array();
+  for (const EnergyPartRecord& part : energy.parts) {
+    parts.push_back({{"kind", part.kind},
+                     {"joules", record_number(part.joules)},
+                     {"calibrated", part.is_calibrated}});
+  }
+  RecordJson by_operator = RecordJson::object();
+  for (const auto& [kind, joules] : energy.joules_by_operator)
+    by_operator[kind] = record_number(joules);
+  return RecordJson{{"devices", record_number(energy.devices)},
+                    {"limit_w", record_number(energy.limit_w)},
+                    {"clock", record_number(energy.clock)},
+                    {"calibrated_share", record_number(energy.calibrated_share)},
+                    {"interval80", RecordJson::array({record_number(energy.interval80.low),
+                                                      record_number(energy.interval80.high)})},
+                    {"parts", parts},
+                    {"joules_by_operator", by_operator}};
+}
+
+EnergyRecord read_energy(const RecordReader& in) {
+  EnergyRecord out;
+  in.get("devices", out.devices);
+  in.get("limit_w", out.limit_w);
+  in.get("clock", out.clock);
+  in.get("calibrated_share", out.calibrated_share);
+  std::vector<double> interval;
+  in.get("interval80", interval);
+  if (interval.size() == 2) out.interval80 = {interval[0], interval[1]};
+  for (const RecordReader& part : in.list("parts")) {
+    EnergyPartRecord& one = out.parts.emplace_back();
+    part.get("kind", one.kind);
+    part.get("joules", one.joules);
+    part.get("calibrated", one.is_calibrated);
+  }
+  in.numbers("joules_by_operator", out.joules_by_operator);
+  return out;
+}
+
 }  // namespace foretell

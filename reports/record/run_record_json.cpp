@@ -130,6 +130,7 @@ Json to_json(const RunSummary& summary) {
   out["bottleneck"] = summary.bottleneck;
   if (summary.distribution) out["distribution"] = to_json(*summary.distribution);
   if (summary.training) out["training"] = to_json(*summary.training);
+  if (summary.energy) out["energy"] = to_json(*summary.energy);
   return out;
 }
 
@@ -220,6 +221,7 @@ RunSummary read_summary(const Reader& in) {
   in.get("bottleneck", out.bottleneck);
   if (in.has("distribution")) out.distribution = read_distribution(in.child("distribution"));
   if (in.has("training")) out.training = read_training(in.child("training"));
+  if (in.has("energy")) out.energy = read_energy(in.child("energy"));
   return out;
 }
 

@@ -35,19 +35,26 @@ struct Scenario {
   bool sequence_parallel = false;  // they share the tokens of norms and residuals, too; prefill
   int pp = 0;                      // pipeline stages of one copy
   int ep = 0;                      // groups of GPUs of a copy that each hold some of the experts
-  int moe_tp = 0;         // GPUs that share the width of an expert; not stated: the rest of a copy
-  int attention_dp = 0;   // groups of --tp GPUs of a copy that each have some of the sequences
-  std::string experts;    // how tokens choose experts (workloads/ir/routing.hpp)
-  int dp = 0;             // copies side by side
-  int cores = 0;          // cores used
-  double in_flight = 0;   // batched requests in flight
-  std::string sdk;        // release of the compiler and runtime, "2.21.0"
-  std::string l2;         // of GPUs: "warm", "rotate:5"
-  std::string launch;     // of GPUs: "graph", "stream"
-  std::string clock;      // of GPUs: "burst", "sustained"
-  std::string shapes;     // how lengths vary: "dynamic", "buckets", "buckets:64,128"
-  std::string phase;      // "forward", "train-step"; not stated: what the lengths say
-  std::string optimizer;  // of a training step: "sgd", "momentum", "adam"
+  int moe_tp = 0;        // GPUs that share the width of an expert; not stated: the rest of a copy
+  int attention_dp = 0;  // groups of --tp GPUs of a copy that each have some of the sequences
+  std::string experts;   // how tokens choose experts (workloads/ir/routing.hpp)
+  int dp = 0;            // copies side by side
+  int cores = 0;         // cores used
+  double in_flight = 0;  // batched requests in flight
+  std::string sdk;       // of NeuronCores: release of the compiler and runtime, "2.21.0"
+  std::string library;   // of GPUs: whose kernels the network runs, by its file in hw/kernels
+  std::string library_release;  // its release, "1.2.0"
+  std::string l2;               // of GPUs: "warm", "rotate:5"
+  std::string launch;           // of GPUs: "graph", "stream"
+  std::string clock;            // of GPUs: "burst", "sustained", "1500 MHz"
+  std::string power_limit;      // of GPUs: of a board, "500W"
+  double usd_per_kwh = 0;       // price of energy
+  double pue = 0;               // energy of the building / of the systems in it
+  std::string node;             // process that the device is made in, for its energy and area: "3nm"
+  std::string hbm;              // generation of its memory, for its energy and area: "hbm3e"
+  std::string shapes;           // how lengths vary: "dynamic", "buckets", "buckets:64,128"
+  std::string phase;            // "forward", "train-step"; not stated: what the lengths say
+  std::string optimizer;        // of a training step: "sgd", "momentum", "adam"
   // Lengths that vary from call to call, as they were given ("uniform:16..512"): by option ("seq"),
   // or by "dim NAME" of an ONNX file. The field itself holds the longest in a request, 0 in a
   // record.
@@ -64,6 +71,8 @@ inline constexpr std::int64_t kMaxTokens = 10'000'000;
 inline constexpr std::int64_t kMaxPixels = 65'536;
 inline constexpr std::int64_t kMaxWays = 100'000;  // cores, copies and shards of one system
 inline constexpr std::int64_t kMaxDimension = 1'000'000'000;
+inline constexpr std::int64_t kMaxUsdPerKwh = 1000;
+inline constexpr std::int64_t kMaxPue = 100;
 inline constexpr std::int64_t kMaxTrips = 1'000'000;
 // Requests in flight: a number above 0, not necessarily whole (tables state averages).
 inline constexpr std::int64_t kMaxInFlight = 1'000'000;
@@ -287,10 +296,26 @@ inline std::vector<RequestField> request_field_rows() {
           .takes("N")
           .called("in flight")
           .in_column("inflight"),
-      F{&S::sdk, "sdk", "sdk", "SDK {}",
-        "release of the vendor's compiler and runtime; of GPUs, of TensorRT-LLM"}
+      F{&S::sdk, "sdk", "sdk", "SDK {}", "of NeuronCores: release of the compiler and runtime"}
           .takes("VERSION")
+          .not_on(
+              "gpu",
+              "is the SDK of NeuronCores: leave it out; --library names whose kernels a GPU runs "
+              "and --library-release its release")
           .not_on("cpu", "is about NeuronCores; leave it out"),
+      F{&S::library, "library", "library", "kernels of {}",
+        "of GPUs: whose kernels the network runs, by its file in hw/kernels (default: what "
+        "hw/kernels/choice.yaml says)"}
+          .takes("LIBRARY")
+          .may_list()
+          .not_on("neuron", kAboutGpus)
+          .not_on("cpu", kAboutGpus),
+      F{&S::library_release, "library_release", "library-release", "release {} of the library",
+        "of GPUs: release of --library (default: the newest)"}
+          .takes("VERSION")
+          .called("library release")
+          .not_on("neuron", kAboutGpus)
+          .not_on("cpu", kAboutGpus),
       F{&S::l2, "l2", "l2", "L2 {}",
         "of GPUs: 'warm', or rotate:N for N copies of the network in turn (default: warm)"}
           .takes("STATE")
@@ -302,10 +327,31 @@ inline std::vector<RequestField> request_field_rows() {
           .not_on("neuron", kAboutGpus)
           .not_on("cpu", kAboutGpus),
       F{&S::clock, "clock", "clock", "clock {}",
-        "of GPUs: 'burst', as long as the power limit lets it, or 'sustained' (default: burst)"}
-          .one_of({"burst", "sustained"})
+        "of GPUs: 'burst', as long as the power limit lets it, 'sustained', or at most a "
+        "frequency, "
+        "1500MHz (default: burst)"}
+          .takes("CLOCK")
           .not_on("neuron", kAboutGpus)
           .not_on("cpu", kAboutGpus),
+      F{&S::power_limit, "power_limit", "power-limit", "power limit {}",
+        "of GPUs: watts of a board, 500W; the clock falls until it fits (default: the board's)"}
+          .takes("WATTS")
+          .not_on("neuron", kAboutGpus)
+          .not_on("cpu", kAboutGpus),
+      F{&S::usd_per_kwh, "usd_per_kwh", "usd-per-kwh", "{} USD per kWh",
+        "price of energy, for costs with energy"}
+          .range(0, kMaxUsdPerKwh)
+          .takes("USD"),
+      F{&S::pue, "pue", "pue", "PUE {}",
+        "energy of the building over that of its systems, 1 or more (default: 1)"}
+          .range(1, kMaxPue)
+          .takes("RATIO"),
+      F{&S::node, "node", "node", "made in {}",
+        "what if the device were made in another process, such as 3nm: energy and area, not time"}
+          .takes("NODE"),
+      F{&S::hbm, "hbm", "hbm", "with {}",
+        "what if its memory were of another generation, such as hbm3e: energy and cost, not time"}
+          .takes("GENERATION"),
       F{&S::shapes, "shapes", "shapes", "shapes {}",
         "how lengths that vary run: 'dynamic', or 'buckets', 'buckets:64,128,512': padded to the "
         "next bucket (default: buckets on NeuronCores, dynamic elsewhere)"}

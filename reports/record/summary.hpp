@@ -47,6 +47,25 @@ struct TrainingRecord {
   double forward_s = 0;              // until the last operator of the forward pass ends
 };
 
+// What a part of the work costs in energy: "dram", "matrix 16 bit", "active idle", …
+struct EnergyPartRecord {
+  std::string kind;
+  double joules = 0;
+  bool is_calibrated = false;  // its constant was measured on this very device
+};
+
+// Energy of one call of all ranks of a copy, with its share of the idle power of the devices in
+// use.
+struct EnergyRecord {
+  double devices = 1;           // in use
+  double limit_w = 0;           // of a board; 0: none is published
+  double clock = 0;             // lowest that operators ran at, as a share of the full one
+  double calibrated_share = 0;  // of the joules
+  Interval interval80;          // measured / predicted
+  std::vector<EnergyPartRecord> parts;
+  std::map<std::string, double> joules_by_operator;  // by kind, without idle power
+};
+
 struct RunSummary {
   double latency_s = 0;          // what a client sees for one request, queueing included
   double throughput = 0;         // of the whole system
@@ -63,10 +82,20 @@ struct RunSummary {
   std::optional<MemoryRecord> memory;  // by use; sums up to memory_used_bytes
   // Of the arithmetic that the part could do in a call; of one forward pass or training step.
   std::optional<double> flops_utilisation = {};
+  std::optional<double> joules_per_token = {};    // boards in use, over everything generated
+  std::optional<double> joules_per_request = {};  // … per sample of a batch
+  std::optional<double> watts = {};               // boards in use, on average
+  std::optional<double> wall_watts = {};          // of the whole system
+  std::optional<double> energy_usd_per_million = {};
+  std::optional<double> usd_per_million_with_energy = {};
+  std::optional<double> calibrated_energy = {};  // share of the joules
+  std::optional<double> area_mm2 = {};           // of the dies of a device
+  std::optional<double> cost_to_make_usd = {};   // of a device: dies, memory, package
   std::string bottleneck;
   // Where calls differ; the times above are expected values then.
   std::optional<DistributionRecord> distribution = {};
   std::optional<TrainingRecord> training = {};
+  std::optional<EnergyRecord> energy = {};
 };
 
 // A number of every result.
@@ -113,6 +142,26 @@ inline std::vector<SummaryMetric> summary_metric_rows() {
        M::kNowhere, "", "memory of a device", true},
       {&S::flops_utilisation, "flops_utilisation", "flops_utilisation", "FLOP share", "", true,
        M::kCharted, "", "FLOP/s of a call over the peak of its type, 0 to 1"},
+      {&S::joules_per_token, "joules_per_token", "joules_per_token", "energy per token", "J", false,
+       kBoth, "joules_per_token", "of the boards in use, over the generated tokens"},
+      {&S::joules_per_request, "joules_per_request", "joules_per_request", "energy per request",
+       "J", false, M::kCharted, "joules_per_request", "of the boards in use, per sample"},
+      {&S::watts, "watts", "watts", "board power", "W", false, kBoth, "watts",
+       "mean power of the boards in use"},
+      {&S::wall_watts, "wall_watts", "wall_watts", "wall power", "W", false, M::kCharted, "",
+       "of the whole system with host, fans and losses of its supplies"},
+      {&S::energy_usd_per_million, "energy_usd_per_million", "energy_usd_per_million",
+       "USD of energy per million", "USD", false, M::kCharted, "",
+       "energy at the wall for a million units of throughput, at --usd-per-kwh and --pue"},
+      {&S::usd_per_million_with_energy, "usd_per_million_with_energy",
+       "usd_per_million_with_energy", "USD per million with energy", "USD", false, M::kCharted, "",
+       "price on demand and energy of a million units of throughput"},
+      {&S::calibrated_energy, "calibrated_energy", "calibrated_energy", "calibrated energy", "",
+       true, M::kNowhere, "", "share of the joules that rests on constants measured on the device"},
+      {&S::area_mm2, "area_mm2", "area_mm2", "area of dies", "mm2", false, M::kNowhere, "",
+       "of the dies of a device"},
+      {&S::cost_to_make_usd, "cost_to_make_usd", "cost_to_make_usd", "cost to make", "USD", false,
+       M::kNowhere, "", "of a device: dies, memory and package; not its price"},
   };
 }
 

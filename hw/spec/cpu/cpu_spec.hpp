@@ -30,6 +30,7 @@ struct CpuCacheSpec {
 struct CpuDramSpec {
   int channels = 0;  // of a socket
   BytesPerSecond channel_bandwidth;
+  std::string model;  // of the simulation: "rate", which "" stands for, or one's own
 };
 
 struct CpuDeviceSpec {

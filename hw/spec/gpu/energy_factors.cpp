@@ -35,18 +35,18 @@ double fact(const Node& root, const std::string& key, double min, double max) {
   return plain_number(entry.required("value", key), key, min, max);
 }
 
-// Facts of a device without measurements are those of the default file, watts as shares of the
-// limit of its board.
-PowerFacts read_power_facts(const Node& root, const GpuDeviceSpec& device) {
+// Facts of a device without measurements are those of its family, watts as shares of the limit of
+// its board.
+PowerFacts read_power_facts(const Node& root, double limit_watts) {
   root.only_keys({"like", "interval80", "active_idle_watts", "active_idle_share", "limit_share",
-                  "link_pj_per_byte", "voltage_knee", "voltage_floor", "lowest_clock"},
+                  "link_pj_per_byte", "voltage_knee", "voltage_floor", "lowest_clock", "energies"},
                  "");
   PowerFacts facts;
   constexpr double kMaxWatts = 1e5;
   constexpr double kMaxPj = 1e6;
   facts.active_idle_watts = root.find("active_idle_watts") != nullptr
                                 ? fact(root, "active_idle_watts", 0, kMaxWatts)
-                                : fact(root, "active_idle_share", 0, 1) * device.power_watts;
+                                : fact(root, "active_idle_share", 0, 1) * limit_watts;
   facts.limit_share = fact(root, "limit_share", 0, 1);
   facts.link_pj_per_byte = fact(root, "link_pj_per_byte", 0, kMaxPj);
   facts.voltage_knee = fact(root, "voltage_knee", 0, 1);
@@ -55,7 +55,20 @@ PowerFacts read_power_facts(const Node& root, const GpuDeviceSpec& device) {
   return facts;
 }
 
-void read_energy_factors(const Node& root, GpuEnergy& energy) {
+// Energies that are stated instead of fitted.
+void read_energies(const Node& root, EnergyFactors& factors) {
+  const Node* energies = root.find("energies");
+  if (energies == nullptr) return;
+  constexpr double kMaxFactor = 1e6;
+  std::vector<std::string> known;
+  for (const auto& [name, member] : energy_factor_names()) {
+    known.push_back(name);
+    if (energies->find(name) != nullptr) factors.*member = fact(*energies, name, 0, kMaxFactor);
+  }
+  energies->only_keys(known, "energies");
+}
+
+void read_energy_factors(const Node& root, DeviceEnergy& energy) {
   energy.fitted_on = root.required("device", "").as_text("device");
   const Node& factors = root.required("factors", "");
   for (const auto& [name, member] : energy_factor_names()) {
@@ -64,10 +77,13 @@ void read_energy_factors(const Node& root, GpuEnergy& energy) {
     constexpr double kMaxFactor = 1e6;
     energy.factors.*member =
         plain_number(entry->required("value", name), "factors." + name, 0, kMaxFactor);
+    const Node* identified = entry->find("identified");
+    const bool is_known = identified != nullptr && identified->as_text(name) == "yes";
+    if (energy.is_calibrated && is_known) energy.calibrated.insert(name);
   }
 }
 
-void read_interval(const Node& root, GpuEnergy& energy) {
+void read_interval(const Node& root, DeviceEnergy& energy) {
   const Node& interval = root.required("interval80", "");
   if (!interval.is_list() || interval.items.size() != 2)
     throw UserError(interval.where() + ": interval80: expected two numbers: [low, high]");
@@ -79,37 +95,45 @@ void read_interval(const Node& root, GpuEnergy& energy) {
 }  // namespace
 
 std::vector<std::pair<std::string, double EnergyFactors::*>> energy_factor_names() {
-  return {{"matrix_16", &EnergyFactors::matrix_16},
-          {"matrix_8", &EnergyFactors::matrix_8},
-          {"matrix_4", &EnergyFactors::matrix_4},
-          {"exponential", &EnergyFactors::exponential},
-          {"dram", &EnergyFactors::dram},
-          {"l2", &EnergyFactors::l2},
-          {"busy", &EnergyFactors::busy}};
+  return {{"matrix_32", &EnergyFactors::matrix_32}, {"matrix_16", &EnergyFactors::matrix_16},
+          {"matrix_8", &EnergyFactors::matrix_8},   {"matrix_4", &EnergyFactors::matrix_4},
+          {"vector", &EnergyFactors::vector},       {"exponential", &EnergyFactors::exponential},
+          {"dram", &EnergyFactors::dram},           {"l2", &EnergyFactors::l2},
+          {"sram", &EnergyFactors::sram},           {"busy", &EnergyFactors::busy}};
 }
 
-GpuEnergy load_gpu_energy(const GpuDeviceSpec& device) {
+DeviceEnergy load_device_energy(const std::vector<std::string>& names, double limit_watts) {
   const CatalogPaths paths = default_catalog_paths();
-  const fs::path facts_folder = paths.hw / "energy";
-  fs::path facts_file = facts_folder / (device.id + ".yaml");
-  if (!fs::exists(facts_file)) facts_file = facts_folder / (device.architecture + ".yaml");
-  if (!fs::exists(facts_file)) facts_file = facts_folder / "default.yaml";
+  fs::path facts_file;
+  for (const std::string& name : names) {
+    facts_file = paths.hw / "energy" / (name + ".yaml");
+    if (fs::exists(facts_file)) break;
+  }
   const Node facts = load_document(facts_file);
-  GpuEnergy energy;
-  energy.facts = read_power_facts(facts, device);
+  DeviceEnergy energy;
+  energy.facts = read_power_facts(facts, limit_watts);
+  read_energies(facts, energy.factors);
+  const Node* idle = facts.find("active_idle_watts");
+  if (idle != nullptr && idle->required("kind", "active_idle_watts").as_text("kind") == "measured")
+    energy.calibrated.insert("active_idle");
   const fs::path folder = paths.factors / "energy";
-  fs::path factors_file = folder / (device.id + ".yaml");
+  fs::path factors_file = folder / (names.front() + ".yaml");
   energy.is_calibrated = fs::exists(factors_file);
   if (!energy.is_calibrated) {
     read_interval(facts, energy);
-    const Node& like = facts.required("like", "");
-    factors_file = folder / (like.as_text("like") + ".yaml");
+    const Node* like = facts.find("like");
+    if (like == nullptr) return energy;
+    factors_file = folder / (like->as_text("like") + ".yaml");
     if (!fs::exists(factors_file)) return energy;  // before the first fit: facts alone
   }
   const Node factors = load_document(factors_file);
   read_energy_factors(factors, energy);
   if (energy.is_calibrated) read_interval(factors, energy);
   return energy;
+}
+
+DeviceEnergy load_gpu_energy(const GpuDeviceSpec& device) {
+  return load_device_energy({device.id, device.architecture, "default"}, device.power_watts);
 }
 
 }  // namespace foretell

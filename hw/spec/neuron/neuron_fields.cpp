@@ -115,6 +115,12 @@ void fields(FieldList& list, HbmSpec& spec) {
   list.value("bandwidth", spec.bandwidth, {BytesPerSecond(1e6), BytesPerSecond(1e15)},
              "Peak rate of the device memory, shared by the cores.");
   list.value("latency", spec.latency, kDelay, "First byte of an access.");
+  list.optional_text("model", spec.model, {},
+                     "How it is simulated: rate (the peak, shared evenly), banks (channels, banks, "
+                     "refresh and turnaround of `standard`), or a registered memory.");
+  list.optional_text("standard", spec.standard, {},
+                     "Timings for the model of banks: hbm2, hbm2e, hbm3, hbm3e or a file.");
+  list.optional_count("stacks", spec.stacks, {1, 256}, "Packages of that standard.");
 }
 
 void fields(FieldList& list, LinkSpec& spec) {

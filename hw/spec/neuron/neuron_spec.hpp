@@ -90,6 +90,9 @@ struct HbmSpec {
   Bytes capacity;            // 32 GiB per device
   BytesPerSecond bandwidth;  // 820 GB/s per device
   Seconds latency;
+  std::string model = {};  // of the simulation: "rate", which "" stands for, "banks" or one's own
+  std::string standard = {};  // whose timings the model of banks takes: "hbm2", hw/memories
+  int stacks = 0;             // packages of that standard
 };
 
 // NeuronLink-v2 ports of one device. Collectives move data over them; the CC-cores drive the steps.

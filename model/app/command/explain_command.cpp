@@ -1,9 +1,11 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "model/app/command/commands.hpp"
 #include "model/app/command/explain_output.hpp"
+#include "model/app/command/program_options.hpp"
 #include "model/app/request/parallel_predict.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/app/study/what_if/sensitivity.hpp"
@@ -27,19 +29,35 @@ struct ExplainOptions {
   std::string jobs;
   bool sensitivity = false;
   std::string target;
+  ProgramOptions program;
 };
 
-std::vector<Sensitivity> find_sensitivity(const Session& session, const Request& request,
-                                          const RunRecord& record, int jobs) {
+// What is asked for, and who answers it: a program is replayed with the changes of each question.
+std::pair<Request, Predictor> question(const ExplainOptions& options, const Session& session) {
+  if (options.program.file.empty()) {
+    check_no_parameters(options.program);
+    return {requests(options.request).front(), session.predict};
+  }
+  const ProgramRequest asked = program_request(options.request, options.program);
+  return {asked.request, [asked](const Request& request) {
+            ProgramRequest changed = asked;
+            changed.request = request;
+            return run_program(changed);
+          }};
+}
+
+std::vector<Sensitivity> find_sensitivity(const Session& session, const Predictor& predict,
+                                          const Request& request, const RunRecord& record,
+                                          int jobs) {
   Progress progress(session, "changing one parameter at a time");
-  return sensitivities(session.predict, request, record.summary, jobs,
+  return sensitivities(predict, request, record.summary, jobs,
                        [&progress](double share) { progress.update(share); });
 }
 
-ReachedTarget find_way(const Session& session, const Request& request, const RunRecord& record,
-                       int jobs, const Target& target) {
+ReachedTarget find_way(const Session& session, const Predictor& predict, const Request& request,
+                       const RunRecord& record, int jobs, const Target& target) {
   Progress progress(session, "looking for the target");
-  return {target, changes_that_reach(session.predict, request, record.summary, target, jobs,
+  return {target, changes_that_reach(predict, request, record.summary, target, jobs,
                                      [&progress](double share) { progress.update(share); })};
 }
 
@@ -69,7 +87,7 @@ std::vector<CsvRow> rows_of(const RunRecord& record, const Explanation& explanat
 int explain(const ExplainOptions& options, const Session& session) {
   const int top = static_cast<int>(parse_count("--top", options.top, 1, kMaxTop));
   const int jobs = parse_jobs(options.jobs);
-  const Request request = requests(options.request).front();
+  const auto [request, predict] = question(options, session);
   std::optional<Target> target;
   if (!options.target.empty()) target = parse_target(options.target);
   check_own_file(options.request.trace_file, options.output);
@@ -79,15 +97,15 @@ int explain(const ExplainOptions& options, const Session& session) {
     throw UserError(options.output.format +
                     " holds one table: --sensitivity or --target, or --format json for both");
   }
-  const RunRecord record = session.predict(request);
+  const RunRecord record = predict(request);
   Explanation explanation;
   const bool is_one_table = holds_one_table && (options.sensitivity || target);
   if (!is_one_table) {
-    explanation.improved = improved_calls(session.predict, request, record.summary.call_s, jobs);
+    explanation.improved = improved_calls(predict, request, record.summary.call_s, jobs);
   }
   if (options.sensitivity)
-    explanation.sensitivity = find_sensitivity(session, request, record, jobs);
-  if (target) explanation.reached = find_way(session, request, record, jobs, *target);
+    explanation.sensitivity = find_sensitivity(session, predict, request, record, jobs);
+  if (target) explanation.reached = find_way(session, predict, request, record, jobs, *target);
   std::string text;
   if (output.format() == Format::kTable) {
     text = text_of(record, explanation, top, session.result_width);
@@ -111,9 +129,11 @@ void add_explain_command(CLI::App& app, Session& session) {
       "  foretell explain --on inf2.xlarge --workload bert-base-uncased --seq 128 --dtype bf16\n"
       "  foretell explain --on inf2.xlarge --workload bert-base-uncased --sensitivity --target "
       "latency=2ms\n"
+      "  foretell explain --on trn1.2xlarge --program workloads/programs/mamba-v1.yaml\n"
       "Busy: the share of a call that a resource works. Stalled: it has work and waits for "
       "another.");
   add_request_options(*command, options->request, false);
+  add_program_options(*command, options->program);
   add_format_option(*command, options->output);
   add_store_option(*command, options->output);
   command->add_flag("--sensitivity", options->sensitivity,

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <foretell/version.hpp>
 #include <fmt/format.h>

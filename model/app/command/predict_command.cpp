@@ -53,7 +53,10 @@ void append_prediction(const TableLayout& layout, const RowPrediction& predictio
       row.push_back(prediction.error.empty() ? prediction.note : prediction.error);
     } else {
       const auto value = prediction.values.find(name);
-      row.push_back(value == prediction.values.end() ? "" : to_text(value->second));
+      const auto text = prediction.texts.find(name);
+      row.push_back(value != prediction.values.end() ? to_text(value->second)
+                    : text != prediction.texts.end() ? text->second
+                                                     : "");
     }
   }
 }

@@ -76,6 +76,32 @@ TEST(ProgramRun, GridsRunOnAGpuAndLoopsOnACpu) {
   EXPECT_THAT(folder.read("t.json"), HasSubstr("\"softmax\""));
 }
 
+// Where its time goes, what would help, and what each parameter does to it.
+TEST(ProgramRun, IsExplained) {
+  const CommandResult result =
+      run_command({"explain", "--on", "trn1.2xlarge", "--program", kToy, "--sensitivity"});
+  EXPECT_EQ(result.code, kSuccess) << result.messages;
+  EXPECT_THAT(result.result, HasSubstr("vector engine clock x 2"));
+  EXPECT_THAT(result.result, HasSubstr("core.vector.clock"));
+  const std::string loops = FORETELL_SOURCE_DIR "/workloads/programs/two-loops.yaml";
+  const CommandResult cpu = run_command({"explain", "--on", "c7i.2xlarge", "--program", loops});
+  EXPECT_EQ(cpu.code, kSuccess) << cpu.messages;
+  EXPECT_THAT(cpu.result, HasSubstr("softmax"));
+}
+
+TEST(ProgramRun, OperatorsLieWithinTheCall) {
+  ProgramRequest request;
+  request.request.system = "trn1.2xlarge";
+  request.file = kToy;
+  const RunRecord record = run_program(request);
+  ASSERT_FALSE(record.operators.empty());
+  for (const OperatorRecord& op : record.operators) {
+    EXPECT_GE(op.start_s, 0);
+    EXPECT_GT(op.duration_s, 0);
+    EXPECT_LE(op.start_s + op.duration_s, record.summary.call_s * (1 + 1e-12));
+  }
+}
+
 TEST(ProgramRun, MistakesInTheCommand) {
   const auto error = [](const std::vector<std::string>& line) {
     const CommandResult result = run_command(line);
@@ -91,6 +117,13 @@ TEST(ProgramRun, MistakesInTheCommand) {
               HasSubstr("--parameter NAME=NUMBER"));
   EXPECT_THAT(error({"run", "--on", "h100-sxm", "--program", kToy}),
               HasSubstr("holds instructions, which a GPU does not run; it runs grids"));
+  EXPECT_THAT(error({"run", "--on", "h100-sxm", "--program", kToy, "--sdk", "2.21"}),
+              HasSubstr("--sdk is the SDK of NeuronCores"));
+  EXPECT_THAT(
+      error({"run", "--on", "trn1.2xlarge", "--program", kToy, "--set", "workload.layers=1"}),
+      HasSubstr("a program has no network"));
+  EXPECT_THAT(error({"explain", "--on", "trn1.2xlarge", "--program", kToy, "--batch", "2"}),
+              HasSubstr("--parameter NAME=NUMBER"));
   EXPECT_THAT(error({"run", "--on", "inf3.xlarge", "--program", kToy}), HasSubstr("inf2.xlarge"));
   EXPECT_THAT(error({"run", "--on", "a", "--workload", "b", "--dtype", "c", "--parameter", "x=1"}),
               HasSubstr("--parameter belongs to --program"));

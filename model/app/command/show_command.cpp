@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "hw/spec/shared/die_area.hpp"
 #include "model/app/command/commands.hpp"
 #include "model/app/command/show_workload.hpp"
 #include "model/app/request/device_family.hpp"
@@ -27,6 +28,9 @@ struct ShowOptions {
   std::string seq;
   std::string image_size;
   std::string dtype;
+  std::string node;
+  std::string hbm;
+  bool area = false;
 };
 
 bool contains_ignoring_case(const std::vector<std::string>& names, const std::string& name) {
@@ -59,12 +63,51 @@ Table parameter_table(const std::vector<Parameter>& parameters) {
   return table;
 }
 
+Table area_table(const DieArea& area) {
+  Table table;
+  table.columns = {{"part"}, {"mm2", Align::kRight}, {"share", Align::kRight}};
+  constexpr double kPercent = 100;
+  for (const AreaPart& part : area.parts) {
+    table.rows.push_back({part.name, fmt::format("{:.1f}", part.mm2),
+                          fmt::format("{:.1f} %", kPercent * part.mm2 / area.area_mm2)});
+  }
+  table.rows.push_back({"all dies", fmt::format("{:.1f}", area.area_mm2), "100.0 %"});
+  return table;
+}
+
+std::string area_heading(const SystemSheet& sheet, const DieArea& area) {
+  std::string text = fmt::format(
+      "{}: {}, {}, {}; {:.0f} USD to make: dies {:.0f} ({:.0f} % are sold), memory {:.0f}, package "
+      "{:.0f}; areas of parts are fitted to published dies, prices assumed\n",
+      sheet.name, area.chip, area.node, area.memory, area.cost_usd(), area.die_usd,
+      area.yield * 100, area.memory_usd, area.package_usd);
+  if (area.dies > 1) {
+    text += fmt::format("{:.0f} mm2 exceed the reticle of {:.0f} mm2: {} dies\n", area.area_mm2,
+                        area.reticle_mm2, area.dies);
+  }
+  return text + "\n";
+}
+
+void show_area(const SystemSheet& sheet, const ShowOptions& options, const Session& session) {
+  const auto area =
+      die_area(sheet.facts.device, sheet.facts.parameters, {options.node, options.hbm});
+  if (!area) {
+    throw UserError(options.name + ": nothing is published of the dies of " + sheet.name +
+                    ", so there is no area; leave --area out");
+  }
+  const Format format = parse_format(options.output.format);
+  const std::string heading = format == Format::kTable ? area_heading(sheet, *area) : "";
+  write_text(options.output.output,
+             heading + table_text(area_table(*area), format, session.result_width));
+}
+
 void show_system(const DeviceFamily& family, const ShowOptions& options, const Session& session) {
   Request request;
   request.system = options.name;
   request.set = options.model.set;
   request.factors = options.model.factors;
   const SystemSheet sheet = family.sheet(request);
+  if (options.area) return show_area(sheet, options, session);
   const Format format = parse_format(options.output.format);
   const std::string table =
       table_text(parameter_table(sheet.facts.parameters), format, session.result_width);
@@ -106,7 +149,12 @@ void refuse_given(const ShowOptions& options, bool is_system) {
     refuse(!options.image_size.empty(), "--image-size");
     refuse(!options.dimensions.empty(), "--dim");
     refuse(!options.dtype.empty(), "--dtype");
+    refuse(!options.area && !options.node.empty(), "--node without --area");
+    refuse(!options.area && !options.hbm.empty(), "--hbm without --area");
   } else {
+    refuse(options.area, "--area");
+    refuse(!options.node.empty(), "--node");
+    refuse(!options.hbm.empty(), "--hbm");
     refuse(!options.model.set.empty(), "--set");
     refuse(!options.model.factors.empty(), "--factors");
   }
@@ -181,6 +229,11 @@ void add_show_command(CLI::App& app, Session& session) {
                    "side of the images of a workload in pixels")
       ->type_name("N");
   add_dimension_option(*command, options->dimensions);
+  command->add_flag("--area", options->area, "of a system: area of its dies by part, cost to make");
+  command->add_option("--node", options->node, "with --area: made in another process, such as 3nm")
+      ->type_name("NODE");
+  command->add_option("--hbm", options->hbm, "with --area: with other memory, such as hbm3e")
+      ->type_name("GENERATION");
   command->add_option("--dtype", options->dtype, "data type of a workload (default: fp32)")
       ->type_name("TYPE");
   command->callback([options, &session] {

@@ -8,7 +8,9 @@
 #include <set>
 #include <utility>
 
+#include "model/app/request/call_figures.hpp"
 #include "model/app/request/distribution_text.hpp"
+#include "model/app/request/energy_record.hpp"
 #include "model/app/request/mixed_record.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/app/request/resolved_workload.hpp"
@@ -41,7 +43,7 @@ void check_names(const std::vector<ControlStep>& steps, Kind kind, const char* o
 class ControlMixture {
  public:
   ControlMixture(const Request& request, Seconds branch, const Predictor& predict_part)
-      : request_(request), branch_(branch.value()), predict_part_(predict_part) {}
+      : request_(request), branch_(branch), predict_part_(predict_part) {}
 
   RunRecord run(const std::vector<ControlStep>& steps) {
     const Distribution calls = time_of(steps);
@@ -52,14 +54,19 @@ class ControlMixture {
     join_operators(record);
     join_memory(record);
     set_calls(calls, record);
+    std::vector<CountedCall> runs;
+    for (const std::string& part : order_)
+      runs.push_back({runs_.at(part), &records_.at(like_.at(part)).summary});
+    mix_energy(runs, record.summary);
     for (const std::string& part : order_) {
       record.summary.distribution->parts.push_back(
           {part, records_.at(like_.at(part)).summary.call_s, runs_.at(part)});
     }
     record.context.notes.push_back(
         "control flow: every part is a program of its own, with its launch in its time" +
-        (branch_ > 0 ? fmt::format("; a decision at run time takes {:.3g} us more", branch_ * 1e6)
-                     : std::string()));
+        (branch_ > Seconds(0)
+             ? fmt::format("; a decision at run time takes {:.3g} us more", branch_.value() * 1e6)
+             : std::string()));
     check_record(record);
     return record;
   }
@@ -73,7 +80,7 @@ class ControlMixture {
 
   Distribution time_of(const ControlStep& step) {
     if (step.kind == Kind::kRun) return Distribution::certain(record_of(step).summary.call_s);
-    const Distribution decision = Distribution::certain(step.is_constant ? 0 : branch_);
+    const Distribution decision = Distribution::certain(step.is_constant ? 0 : branch_.value());
     if (step.kind == Kind::kLoop)
       return repeated_sum(trips_of(step), sum(decision, time_of(step.body)));
     const double taken = probability_of(step);
@@ -132,9 +139,10 @@ class ControlMixture {
       throw UserError(request_.workload +
                       ": nothing of it runs on the device: its parts only rename or reshape");
     }
-    std::map<std::string, double> expected;
+    std::map<std::string, Seconds> expected;
     for (const std::string& part : order_)
-      expected[like_.at(part)] += runs_.at(part) * records_.at(like_.at(part)).summary.call_s;
+      expected[like_.at(part)] +=
+          runs_.at(part) * Seconds(records_.at(like_.at(part)).summary.call_s);
     return std::max_element(expected.begin(), expected.end(),
                             [](const auto& a, const auto& b) { return a.second < b.second; })
         ->first;
@@ -143,42 +151,41 @@ class ControlMixture {
   // One run of every different part, one after the other.
   void join_operators(RunRecord& record) const {
     record.operators.clear();
-    double start = 0;
+    Seconds start;
     for (const auto& [part, each] : records_) {
       for (OperatorRecord op : each.operators) {
         op.name.insert(0, part + "/");
-        op.start_s += start;
+        op.start_s += start.value();
         record.operators.push_back(std::move(op));
       }
-      start += each.summary.call_s;
+      start += Seconds(each.summary.call_s);
     }
   }
 
   // Equal parts have weights of their own.
   void join_memory(RunRecord& record) const {
-    MemoryRecord all = record.summary.memory.value_or(MemoryRecord{});
-    all.weights_bytes = 0;
+    CallFigures whole = figures_of(record.summary);
+    MemoryUse all = whole.memory.value_or(MemoryUse{});
+    all.weights = Bytes(0);
     for (const std::string& part : order_) {
-      const MemoryRecord memory =
-          records_.at(like_.at(part)).summary.memory.value_or(MemoryRecord{});
-      all.weights_bytes += memory.weights_bytes;
-      all.activations_bytes = std::max(all.activations_bytes, memory.activations_bytes);
-      all.inputs_outputs_bytes = std::max(all.inputs_outputs_bytes, memory.inputs_outputs_bytes);
+      const MemoryUse memory =
+          figures_of(records_.at(like_.at(part)).summary).memory.value_or(MemoryUse{});
+      all.weights += memory.weights;
+      all.activations = std::max(all.activations, memory.activations);
+      all.inputs_outputs = std::max(all.inputs_outputs, memory.inputs_outputs);
     }
-    RunSummary& summary = record.summary;
-    summary.memory = all;
-    summary.memory_used_bytes = all.weights_bytes + all.kv_cache_bytes + all.activations_bytes +
-                                all.inputs_outputs_bytes + all.runtime_bytes + all.training_bytes;
-    if (summary.memory_used_bytes <= summary.memory_capacity_bytes) return;
-    throw UserError(fmt::format(
-        "{}: all parts together need {:.1f} GiB, more than the {:.1f} GiB of a device of {}; lower "
-        "--batch, or name a larger system",
-        request_.workload, summary.memory_used_bytes / kGiB, summary.memory_capacity_bytes / kGiB,
-        request_.system));
+    if (!set_memory(all, whole)) {
+      throw UserError(fmt::format(
+          "{}: all parts together need {:.1f} GiB, more than the {:.1f} GiB of a device of {}; "
+          "lower --batch, or name a larger system",
+          request_.workload, whole.memory_used.value() / kGiB, whole.memory_capacity.value() / kGiB,
+          request_.system));
+    }
+    put_figures(whole, record.summary);
   }
 
   const Request& request_;
-  double branch_;
+  Seconds branch_;
   const Predictor& predict_part_;
   std::vector<std::string> order_;            // parts, as they come
   std::map<std::string, std::string> like_;   // whose record stands for a part

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "hw/spec/cpu/cpu_catalog.hpp"
 #include "hw/spec/cpu/cpu_factors.hpp"
@@ -61,6 +62,17 @@ CpuRequest resolve_cpu(const Request& request) {
   return resolved;
 }
 
+EnergyFacts energy_of(const CpuRequest& resolved) {
+  const CpuSystemSpec& spec = resolved.system.spec;
+  EnergyFacts facts;
+  facts.energy = load_device_energy({spec.device.id, "cpu"}, 0);
+  facts.devices = spec.sockets;
+  const double cores = static_cast<double>(spec.cores) / spec.sockets;
+  facts.setting = {1, std::min(facts.devices, std::ceil(resolved.request.cores / cores)), Watts(0)};
+  facts.host = load_host_power(spec.id, "cpu");
+  return facts;
+}
+
 SystemFacts facts_of(const LoadedCpuSystem& system, const ChosenCpuFactors& factors) {
   SystemFacts facts;
   facts.system = system.spec.id;
@@ -107,6 +119,7 @@ class CpuDevice final : public ResolvedDevice {
     SystemFacts facts = facts_of(resolved_.system, resolved_.factors);
     facts.machine = machine_of(resolved_);
     facts.interval80 = interval();
+    facts.energy = energy_of(resolved_);
     return facts;
   }
 
@@ -217,6 +230,7 @@ class CpuFamily final : public DeviceFamily {
   }
 
   std::vector<ImprovedPart> improved_parts(const Request& request) const override {
+    if (request.workload.empty()) return {};  // loops written by hand state their times
     const CpuRequest resolved = resolve_cpu(request);
     const std::string type(to_string(resolved.precision.matmul_compute));
     return {{"device.flops_per_cycle." + type, "products of " + type + " per cycle", 2},

@@ -123,14 +123,38 @@ TEST(GpuBadInput, StagesHaveToFitTheGpusAndTheLayers) {
 
 TEST(GpuBadInput, OptionsOfOtherMachinesAreRefused) {
   Request request = request_on("h100-sxm", "bf16");
-  request.sdk = "2.21.0";  // of NeuronCores; TensorRT-LLM has no such release
-  EXPECT_THAT(message(request), AllOf(HasSubstr("--sdk"), HasSubstr("0.5 to 1.3")));
+  request.sdk = "2.21.0";
+  EXPECT_THAT(message(request),
+              AllOf(HasSubstr("--sdk is the SDK of NeuronCores"), HasSubstr("--library-release")));
   request = request_on("inf2.xlarge", "bf16");
   request.launch = "stream";
   EXPECT_THAT(message(request), HasSubstr("--launch"));
   request = request_on("h100-sxm", "bf16");
   request.l2 = "cold";
   EXPECT_THAT(message(request), AllOf(HasSubstr("'cold'"), HasSubstr("rotate:N")));
+}
+
+TEST(GpuBadInput, LibrariesAndReleasesThatThereAreNot) {
+  Request request = request_on("h100-sxm", "bf16");
+  request.library = "vlm";
+  EXPECT_THAT(message(request), AllOf(HasSubstr("--library"), HasSubstr("nearest is 'vllm'")));
+  request.library = "nccl";  // has kernels, but runs no networks
+  EXPECT_THAT(message(request), AllOf(HasSubstr("'nccl'"), HasSubstr("sglang")));
+  request.library = "";
+  request.library_release = "2.21.0";
+  EXPECT_THAT(message(request),
+              AllOf(HasSubstr("--library-release '2.21.0'"), HasSubstr("has releases 0.5 to 1.3")));
+  request.library_release = "newest";
+  EXPECT_THAT(message(request), HasSubstr("leave it out for the newest"));
+  request.library = "vllm";
+  request.library_release = "0.10";
+  EXPECT_THAT(message(request), AllOf(HasSubstr("of vLLM no difference"), HasSubstr("leave it")));
+  request = request_on("inf2.xlarge", "bf16");
+  request.library = "vllm";
+  EXPECT_THAT(message(request), HasSubstr("--library is about GPUs"));
+  request = request_on("c7i.2xlarge", "bf16");
+  request.library_release = "1.0";
+  EXPECT_THAT(message(request), HasSubstr("--library-release is about GPUs"));
 }
 
 TEST(GpuBadInput, FactorsThatAreNoFolderAndOverridesThatMatchNothing) {

@@ -13,6 +13,7 @@
 #include "model/mapping/gpu/product_kernels.hpp"
 #include "model/predict/gpu_call.hpp"
 #include "model/predict/gpu_memory.hpp"
+#include "model/predict/limited_call.hpp"
 
 namespace foretell {
 namespace {
@@ -42,6 +43,19 @@ MemoryPlace place_of(const GpuSystemSpec& spec) {
   return place;
 }
 
+EnergyFacts energy_of(const GpuRequest& resolved) {
+  const GpuSystemSpec& spec = resolved.system.spec;
+  const Request& request = resolved.request;
+  EnergyFacts facts;
+  facts.energy = load_gpu_energy(spec.device);
+  const double ranks = request.tp * std::max(1, request.attention_dp);
+  const Watts limit(resolved.power_limit > 0 ? resolved.power_limit : spec.device.power_watts);
+  facts.setting = {ranks, ranks * request.pp * request.dp, limit};
+  facts.host = load_host_power(spec.id, spec.interconnect);
+  facts.devices = spec.devices;
+  return facts;
+}
+
 class GpuDevice final : public ResolvedDevice {
  public:
   explicit GpuDevice(const Request& request)
@@ -63,11 +77,12 @@ class GpuDevice final : public ResolvedDevice {
       facts.parameters.push_back(std::move(factor));
     facts.machine = gpu_machine(resolved_.system, resolved_.precision.matmul_compute);
     facts.interval80 = interval();
+    facts.energy = energy_of(resolved_);
     return facts;
   }
 
   Metrics call(const Graph& graph, Phase /*phase*/) override {
-    GpuCallResult result = run_gpu_call(call_of(graph));
+    GpuCallResult result = run_within(call_of(graph), energy_, limits());
     parts_.insert(parts_.end(), result.parts.begin(), result.parts.end());
     for (std::string& note : result.notes) {
       if (std::find(notes_.begin(), notes_.end(), note) == notes_.end())
@@ -80,7 +95,7 @@ class GpuDevice final : public ResolvedDevice {
     GpuCall call = call_of(graph);
     call.for_timeline = true;
     ShownCall shown;
-    shown.kernels = run_gpu_call(call).kernels;
+    shown.kernels = run_within(call, energy_, limits()).kernels;
     return shown;
   }
   KernelTraceWords words() const override { return {spec().device.name, "launch"}; }
@@ -135,6 +150,10 @@ class GpuDevice final : public ResolvedDevice {
 
   const GpuSystemSpec& spec() const { return resolved_.system.spec; }
 
+  ClockLimits limits() const {
+    return {Watts(spec().device.power_watts), Watts(resolved_.power_limit), resolved_.clock_share};
+  }
+
   GpuCall call_of(const Graph& graph) const {
     GpuCall call{graph, resolved_.precision, spec(), factors_};
     call.launch = resolved_.launch;
@@ -158,6 +177,7 @@ class GpuDevice final : public ResolvedDevice {
 
   GpuRequest resolved_;
   GpuFactors factors_;
+  DeviceEnergy energy_ = load_gpu_energy(resolved_.system.spec.device);
   std::string type_;              // of products
   std::vector<ChainPart> parts_;  // of all calls
   std::vector<std::string> notes_;
@@ -205,6 +225,7 @@ class GpuFamily final : public DeviceFamily {
   }
 
   std::vector<ImprovedPart> improved_parts(const Request& request) const override {
+    if (request.workload.empty()) return {};  // kernels written by hand state their times
     const GpuRequest resolved = resolve_gpu(request);
     const GpuDeviceSpec& device = resolved.system.spec.device;
     const std::string type(to_string(resolved.precision.matmul_compute));

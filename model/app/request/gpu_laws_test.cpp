@@ -4,7 +4,9 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "hw/spec/gpu/kernel_library.hpp"
 #include "model/app/request/prediction.hpp"
 #include "reports/record/testing/temporary_folder.hpp"
 #include "workloads/ir/precision.hpp"
@@ -324,6 +326,43 @@ TEST(GpuLaws, AWindowSavesTimeInLongContextsAndNothingInShortOnes) {
   const double within = predict(request).summary.call_s;
   request.set.pop_back();
   EXPECT_EQ(predict(request).summary.call_s, within);
+}
+
+// Which libraries there are, and whose kernels run where nobody says, are data.
+TEST(GpuLaws, ALibraryRunsItsOwnKernels) {
+  Request request = llama();
+  request.output_len = 8;
+  std::set<double> calls;
+  for (const KernelLibrary& library : kernel_libraries().all()) {
+    if (!library.runs_networks) continue;
+    request.library = library.id;
+    const RunRecord record = predict(request);
+    EXPECT_EQ(record.context.scenario.library, library.id);
+    calls.insert(record.summary.call_s);
+  }
+  EXPECT_GE(calls.size(), 3U);
+  request.library = kernel_libraries().choice().networks;
+  const double usual = call_of(request);
+  request.library.clear();
+  EXPECT_EQ(call_of(request), usual);
+}
+
+// Kernels that read the cache once per query head read it four times where four share a head of
+// keys.
+TEST(GpuLaws, ReleasesWithKernelsOfOneHeadAreSlowerWhereHeadsShareKeys) {
+  const KernelLibrary& library = kernel_libraries().of_networks("");
+  ASSERT_FALSE(library.one_head.empty());
+  Request request = llama();
+  request.input_len = 8000;
+  request.output_len = 8;
+  request.batch = 16;
+  request.library_release = library.first_release;
+  const double before = *predict(request).summary.tpot_s;
+  request.library_release = library.one_head_until;
+  const double since = *predict(request).summary.tpot_s;
+  EXPECT_GT(before, since);
+  request.library_release.clear();
+  EXPECT_EQ(*predict(request).summary.tpot_s, since);
 }
 
 }  // namespace

@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 
 #include "hw/spec/gpu/kernel_library.hpp"
+#include "model/app/request/energy_record.hpp"
 #include "model/app/request/refuse_option.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
+#include "model/config/unit_text.hpp"
 #include "model/mapping/gpu/gpu_precision.hpp"
 #include "model/predict/gemm_rows.hpp"
 #include "workloads/ir/routing.hpp"
@@ -16,15 +19,19 @@
 namespace foretell {
 namespace {
 
+const KernelLibrary& library_of(const Request& request) {
+  return kernel_libraries().of_networks(std::string(trim(request.library)));
+}
+
 void check_release(const Request& request) {
-  const KernelLibrary& library = kernel_libraries().of_networks("");
-  const std::string release(trim(request.sdk));
+  const KernelLibrary& library = library_of(request);
+  const std::string release(trim(request.library_release));
   if (release.empty()) return;
+  const std::string given = fmt::format("{}: --library-release '{}': ", request.system, release);
   if (library.first_release.empty()) {
     throw UserError(
-        fmt::format("{}: --sdk '{}': of {} no difference between releases is known for networks; "
-                    "leave it out",
-                    request.system, release, library.name));
+        fmt::format("{}of {} no difference between releases is known for networks; leave it out",
+                    given, library.name));
   }
   const bool is_last =
       release == library.last_release || starts_with(release, library.last_release + ".");
@@ -32,16 +39,14 @@ void check_release(const Request& request) {
   const bool known = is_number && compare_releases(release, library.first_release) >= 0 &&
                      (is_last || compare_releases(release, library.last_release) < 0);
   if (known) return;
-  throw UserError(fmt::format(
-      "{}: --sdk '{}': for GPUs it is a release of {}, {} to {}; leave it out for the "
-      "newest",
-      request.system, release, library.name, library.first_release, library.last_release));
+  throw UserError(fmt::format("{}{} has releases {} to {}; leave it out for the newest", given,
+                              library.name, library.first_release, library.last_release));
 }
 
 // Whether kernels for tokens read the cache once for all query heads that share it.
 bool shares_keys(const Request& request) {
-  const KernelLibrary& library = kernel_libraries().of_networks("");
-  const std::string release(trim(request.sdk));
+  const KernelLibrary& library = library_of(request);
+  const std::string release(trim(request.library_release));
   return release.empty() || library.one_head.empty() ||
          compare_releases(release, library.one_head_until) >= 0;
 }
@@ -49,8 +54,8 @@ bool shares_keys(const Request& request) {
 void check_gpu_options(const Request& request) {
   refuse_option(request, request.pp > 1 && !request.trace_file.empty(), "--trace",
                 "shows one GPU, not the stages of a pipeline; leave it or --pp out");
-  check_release(request);
   refuse_fields(request, "gpu");
+  check_release(request);
 }
 
 // A name, or a file with one load per line.
@@ -122,6 +127,41 @@ void check_heads(const GpuRequest& resolved) {
       resolved.model.name, resolved.request.tp, heads, of_keys, fmt::join(degrees, ", ")));
 }
 
+// --clock as a frequency and --power-limit: no more than the device has, no less than it needs.
+void resolve_power(GpuRequest& resolved) {
+  const Request& request = resolved.request;
+  const GpuDeviceSpec& device = resolved.system.spec.device;
+  const PowerFacts facts = load_gpu_energy(device).facts;
+  constexpr double kMega = 1e6;
+  const bool is_word =
+      request.clock.empty() || request.clock == "burst" || resolved.sustained_clock;
+  if (!is_word) {
+    const double boost = device.clock.boost.value();
+    double clock = 0;
+    try {
+      clock = parse_quantity<Hertz>(request.clock).value();
+    } catch (const UserError& error) {
+      throw UserError("clock: expected burst, sustained or a frequency such as 1500MHz: " +
+                      std::string(error.what()));
+    }
+    if (clock > boost || clock < boost * facts.lowest_clock) {
+      throw UserError(fmt::format("clock: {} runs at {:.0f} to {:.0f} MHz, not at {:.0f} MHz",
+                                  device.name, std::ceil(boost * facts.lowest_clock / kMega),
+                                  boost / kMega, clock / kMega));
+    }
+    resolved.clock_share = clock / boost;
+  }
+  if (request.power_limit.empty()) return;
+  resolved.power_limit = parse_watts("power-limit", request.power_limit);
+  const double least = std::ceil(facts.active_idle_watts / facts.limit_share);
+  if (resolved.power_limit < least || resolved.power_limit > device.power_watts) {
+    throw UserError(fmt::format(
+        "power-limit: {} takes {:.0f} to {:.0f} W, not {:.0f} W: it draws {:.0f} W with its clocks "
+        "up before any work",
+        device.name, least, device.power_watts, resolved.power_limit, facts.active_idle_watts));
+  }
+}
+
 // Overrides that this call is not computed from.
 void note_unread(const Request& request, GpuRequest& resolved) {
   const bool sustained = request.clock == "sustained";
@@ -164,7 +204,8 @@ void note_unread(const Request& request, GpuRequest& resolved) {
 }  // namespace
 
 GpuFactors factors_of(const GpuRequest& resolved) {
-  return GpuFactors(resolved.system.spec.device, resolved.request.factors, resolved.factors_set);
+  return GpuFactors(resolved.system.spec.device, resolved.request.factors, resolved.factors_set,
+                    std::string(trim(resolved.request.library)));
 }
 
 GpuRequest resolve_gpu(const Request& request) {
@@ -187,6 +228,7 @@ GpuRequest resolve_gpu(const Request& request) {
   if (!request.kv_dtype.empty()) resolved.precision.kv_cache = kv_cache;
   if (request.launch == "stream") resolved.launch = LaunchKind::kStream;
   resolved.sustained_clock = request.clock == "sustained";
+  resolve_power(resolved);
   if (!request.l2.empty()) resolved.rotated_copies = parse_l2_choice(request.l2).copies;
   resolved.heads_share_keys = shares_keys(request);
   resolve_gpus(resolved);

@@ -16,6 +16,8 @@ struct GpuRequest : ResolvedWorkload {
   LaunchKind launch = LaunchKind::kGraph;
   int rotated_copies = 1;
   bool sustained_clock = false;
+  double clock_share = 1;                // of the boost clock, at most
+  double power_limit = 0;                // watts of a board; 0: that of the board
   bool heads_share_keys = true;          // in kernels for tokens, by release
   std::vector<std::string> factors_set;  // overrides of factors, apart from those of the system
 };

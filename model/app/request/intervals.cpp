@@ -103,8 +103,12 @@ const IntervalTable& default_intervals() {
   return kTable;
 }
 
-std::string_view interval_family(Family family) {
-  switch (family) {
+std::string_view interval_family(const ModelConfig& model) {
+  if (model.family == Family::kDecoder) {
+    if (!model.parts_of_decoder.empty()) return "decoder of mixed layers";
+    if (model.experts > 0) return "decoder with experts";
+  }
+  switch (model.family) {
     case Family::kEncoder:
       return "encoder";
     case Family::kDecoder:

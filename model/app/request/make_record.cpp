@@ -1,9 +1,12 @@
 #include "model/app/request/make_record.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <foretell/version.hpp>
 
+#include "hw/spec/shared/die_area.hpp"
 #include "model/app/request/intervals.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/base/errors.hpp"
@@ -88,7 +91,7 @@ class Intervals {
   Intervals(const ResolvedWorkload& resolved, const SystemFacts& facts,
             std::vector<std::string>& notes)
       : device_(facts.factors == "none" ? "published facts alone" : facts.device),
-        family_(interval_family(resolved.model.family)),
+        family_(interval_family(resolved.model)),
         matmul_(to_string(resolved.precision.matmul_compute)),
         own_(facts.interval80),
         widened_(changes_hardware(resolved.request.set)),
@@ -187,6 +190,29 @@ RunSummary summary_of(const ResolvedWorkload& resolved, const SystemFacts& facts
   return summary;
 }
 
+// Switched energies follow the process; what idles is left as it is.
+EnergyFacts changed(EnergyFacts facts, const EnergyChange& change) {
+  EnergyFactors& factors = facts.energy.factors;
+  for (double EnergyFactors::*factor :
+       {&EnergyFactors::matrix_32, &EnergyFactors::matrix_16, &EnergyFactors::matrix_8,
+        &EnergyFactors::matrix_4, &EnergyFactors::vector, &EnergyFactors::exponential,
+        &EnergyFactors::l2, &EnergyFactors::sram, &EnergyFactors::busy}) {
+    factors.*factor *= change.switched;
+  }
+  factors.dram = std::max(0.0, factors.dram + change.memory_pj);
+  if (change.switched != 1 || change.memory_pj != 0) facts.energy.calibrated.clear();
+  return facts;
+}
+
+void set_area(const DieArea& area, RunRecord& record) {
+  record.summary.area_mm2 = area.area_mm2;
+  record.summary.cost_to_make_usd = area.cost_usd();
+  if (area.dies == 1) return;
+  record.context.notes.push_back(
+      fmt::format("area: {:.0f} mm2 exceed the reticle of {:.0f} mm2: {} dies", area.area_mm2,
+                  area.reticle_mm2, area.dies));
+}
+
 }  // namespace
 
 void set_costs(const Prices& prices, RunSummary& summary) {
@@ -233,6 +259,10 @@ RunRecord make_record(const ResolvedWorkload& resolved, const SystemFacts& facts
     record.resources.push_back(
         {resource.path, resource.busy, resource.stalled, resource.bytes.value()});
   }
+  const ProcessChange change{resolved.request.node, resolved.request.hbm};
+  const EnergyChange energies = energy_change(facts.device, change);
+  if (facts.energy) set_energy(resolved, changed(*facts.energy, energies), metrics, record);
+  if (const auto area = die_area(facts.device, facts.parameters, change)) set_area(*area, record);
   check_record(record);
   return record;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "hw/spec/shared/catalog.hpp"
+#include "model/app/request/energy_record.hpp"
 #include "model/app/request/resolved_workload.hpp"
 #include "model/base/metrics.hpp"
 #include "reports/record/run_record.hpp"
@@ -23,6 +24,7 @@ struct SystemFacts {
   std::optional<MachineRecord> machine;  // what bounds operators, where it is known
   // measured / predicted on the machine itself, in place of the table of intervals.
   std::optional<Interval> interval80 = {};
+  std::optional<EnergyFacts> energy = {};
 };
 
 // Serving formulas, cost, interval and context added.

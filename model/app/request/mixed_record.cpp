@@ -1,12 +1,13 @@
 #include "model/app/request/mixed_record.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "model/app/request/call_figures.hpp"
+#include "model/app/request/energy_record.hpp"
 #include "model/base/errors.hpp"
 
 namespace foretell {
@@ -17,7 +18,7 @@ Percentiles percentiles_of(const Distribution& distribution) {
 }
 
 // Calls that a client waits for, its own included.
-double queue_of(const RunSummary& summary) { return summary.latency_s / summary.call_s; }
+double queue_of(const CallFigures& figures) { return figures.latency / figures.call; }
 
 void fill_distribution(const Distribution& calls, double queue, DistributionRecord& record) {
   const double others = std::max(0.0, queue - 1) * calls.mean();
@@ -29,53 +30,62 @@ void fill_distribution(const Distribution& calls, double queue, DistributionReco
     record.outcomes.push_back({point.value, std::min(1.0, point.probability)});
 }
 
-double expected(const std::vector<WeightedRecord>& records,
-                const std::function<double(const RunSummary&)>& value) {
-  double sum = 0;
-  for (const WeightedRecord& each : records) sum += each.probability * value(each.record->summary);
+struct WeightedFigures {
+  double probability = 0;
+  CallFigures figures;
+};
+
+// Expected value of what `value` gives of a call.
+template <class Value>
+auto expected(const std::vector<WeightedFigures>& calls, const Value& value) {
+  decltype(value(calls.front().figures)) sum{};
+  for (const WeightedFigures& each : calls) sum += each.probability * value(each.figures);
   return sum;
 }
 
 // Bounds of the same device err in the same direction: they add up like the values.
-std::map<std::string, Interval> mixed_intervals(const std::vector<WeightedRecord>& records,
-                                                double throughput, double call) {
-  std::map<std::string, Interval> mixed;
-  const RunSummary& first = records.front().record->summary;
-  for (const auto& [field, interval] : first.interval80) {
-    Interval sum;
-    for (const WeightedRecord& each : records) {
-      const auto found = each.record->summary.interval80.find(field);
-      if (found == each.record->summary.interval80.end()) return mixed;
-      sum.low += each.probability * found->second.low;
-      sum.high += each.probability * found->second.high;
+template <class Number>
+void add_weighted(double probability, const Band<Number>& band, Band<Number>& sum) {
+  sum.low += probability * band.low;
+  sum.high += probability * band.high;
+}
+
+// Those that every call has.
+std::map<std::string, Band<Seconds>> mixed_times80(const std::vector<WeightedFigures>& calls) {
+  std::map<std::string, Band<Seconds>> mixed;
+  for (const auto& entry : calls.front().figures.times80) {
+    Band<Seconds> sum;
+    for (const WeightedFigures& each : calls) {
+      const auto found = each.figures.times80.find(entry.first);
+      if (found == each.figures.times80.end()) return mixed;
+      add_weighted(each.probability, found->second, sum);
     }
-    mixed[field] = sum;
-  }
-  const auto calls = mixed.find("call_s");
-  if (calls != mixed.end() && calls->second.low > 0) {
-    mixed["throughput"] = {throughput * call / calls->second.high,
-                           throughput * call / calls->second.low};
+    mixed[entry.first] = sum;
   }
   return mixed;
 }
 
-void set_times_of_tokens(const std::vector<WeightedRecord>& records, RunSummary& summary,
-                         DistributionRecord& distribution) {
-  if (!summary.ttft_s) return;
-  std::vector<Distribution::Point> first_tokens;
-  for (const WeightedRecord& each : records) {
-    first_tokens.push_back({*each.record->summary.ttft_s, each.probability});
-  }
-  const Distribution ttft(std::move(first_tokens));
-  summary.ttft_s = ttft.mean();
-  distribution.others["ttft_s"] = percentiles_of(ttft);
-  if (summary.tpot_s)
-    summary.tpot_s = expected(records, [](const RunSummary& s) { return s.tpot_s.value_or(0); });
+void mix_intervals(const std::vector<WeightedFigures>& calls, CallFigures& mixed) {
+  mixed.times80 = mixed_times80(calls);
+  const auto times = mixed.times80.find("call_s");
+  mixed.throughput80.reset();
+  if (times != mixed.times80.end() && times->second.low > Seconds(0))
+    mixed.throughput80 = rate_band(mixed.throughput * mixed.call, times->second);
 }
 
-void scale_costs(double factor, RunSummary& summary) {
-  if (summary.cost_usd_per_million) *summary.cost_usd_per_million *= factor;
-  for (auto& [option, cost] : summary.costs_usd_per_million) cost *= factor;
+void mix_times_of_tokens(const std::vector<WeightedFigures>& calls, CallFigures& mixed,
+                         DistributionRecord& distribution) {
+  if (!mixed.ttft) return;
+  std::vector<Distribution::Point> first_tokens;
+  for (const WeightedFigures& each : calls)
+    first_tokens.push_back({each.figures.ttft->value(), each.probability});
+  const Distribution ttft(std::move(first_tokens));
+  mixed.ttft = Seconds(ttft.mean());
+  distribution.others["ttft_s"] = percentiles_of(ttft);
+  if (mixed.tpot) {
+    mixed.tpot = expected(
+        calls, [](const CallFigures& figures) { return figures.tpot.value_or(Seconds(0)); });
+  }
 }
 
 }  // namespace
@@ -91,47 +101,53 @@ Distribution call_distribution(const RunRecord& record) {
 
 void mix_summaries(const std::vector<WeightedRecord>& records, RunRecord& mixed) {
   FORETELL_CHECK(!records.empty(), "calls to mix");
+  std::vector<WeightedFigures> calls;
   std::vector<WeightedDistribution> parts;
-  const RunSummary* largest = &records.front().record->summary;
   for (const WeightedRecord& each : records) {
     parts.push_back({each.probability, call_distribution(*each.record)});
-    const RunSummary& summary = each.record->summary;
-    if (summary.memory_used_bytes > largest->memory_used_bytes) largest = &summary;
+    calls.push_back({each.probability, figures_of(each.record->summary)});
   }
-  const Distribution calls = mixture(parts);
-  RunSummary& summary = mixed.summary;
-  const double queue = queue_of(summary);
-  const double before = summary.throughput;
-  summary.call_s = expected(records, [](const RunSummary& s) { return s.call_s; });
-  summary.latency_s = queue * summary.call_s;
+  const CallFigures* largest = &calls.front().figures;
+  for (const WeightedFigures& each : calls) {
+    if (each.figures.memory_used > largest->memory_used) largest = &each.figures;
+  }
+  CallFigures figures = figures_of(mixed.summary);
+  const double queue = queue_of(figures);
+  const PerSecond before = figures.throughput;
+  figures.call = expected(calls, [](const CallFigures& one) { return one.call; });
+  figures.latency = queue * figures.call;
   const double work =
-      expected(records, [](const RunSummary& s) { return s.throughput * s.call_s; });
-  summary.throughput = work / summary.call_s;
-  scale_costs(before / summary.throughput, summary);
-  summary.interval80 = mixed_intervals(records, summary.throughput, summary.call_s);
-  summary.memory_used_bytes = largest->memory_used_bytes;
-  summary.memory = largest->memory;
+      expected(calls, [](const CallFigures& one) { return one.throughput * one.call; });
+  figures.throughput = PerSecond(work / figures.call.value());
+  scale_costs(before / figures.throughput, figures);
+  mix_intervals(calls, figures);
+  figures.memory_used = largest->memory_used;
+  figures.memory = largest->memory;
   DistributionRecord distribution;
-  set_times_of_tokens(records, summary, distribution);
-  fill_distribution(calls, queue, distribution);
-  summary.distribution = std::move(distribution);
+  mix_times_of_tokens(calls, figures, distribution);
+  fill_distribution(mixture(parts), queue, distribution);
+  put_figures(figures, mixed.summary);
+  std::vector<CountedCall> counted;
+  for (const WeightedRecord& each : records)
+    counted.push_back({each.probability, &each.record->summary});
+  mix_energy(counted, mixed.summary);
+  mixed.summary.distribution = std::move(distribution);
 }
 
 void set_calls(const Distribution& calls, RunRecord& record) {
-  RunSummary& summary = record.summary;
-  const double queue = queue_of(summary);
-  const double factor = calls.mean() / summary.call_s;
-  summary.call_s = calls.mean();
-  summary.latency_s *= factor;
-  summary.throughput /= factor;
-  scale_costs(factor, summary);
-  for (auto& [field, interval] : summary.interval80) {
-    const double scale = field == "throughput" ? 1 / factor : factor;
-    interval = {interval.low * scale, interval.high * scale};
-  }
+  CallFigures figures = figures_of(record.summary);
+  const double queue = queue_of(figures);
+  const double factor = calls.mean() / figures.call.value();
+  figures.call = Seconds(calls.mean());
+  figures.latency *= factor;
+  figures.throughput /= factor;
+  scale_costs(factor, figures);
+  for (auto& [metric, band] : figures.times80) band = scaled(band, factor);
+  if (figures.throughput80) figures.throughput80 = scaled(*figures.throughput80, 1 / factor);
   DistributionRecord distribution;
   fill_distribution(calls, queue, distribution);
-  summary.distribution = std::move(distribution);
+  put_figures(figures, record.summary);
+  record.summary.distribution = std::move(distribution);
 }
 
 }  // namespace foretell

@@ -28,6 +28,19 @@ LoadedSystem load(const Request& request) {
   return Catalog().load(request.system, options);
 }
 
+EnergyFacts energy_of(const ResolvedRequest& resolved) {
+  const NeuronSystemSpec& spec = resolved.system.spec;
+  const Request& request = resolved.request;
+  const double ranks = std::max(1, request.tp);
+  const double cores = ranks * std::max(1, request.pp) * std::max(1, request.dp);
+  EnergyFacts facts;
+  facts.energy = load_device_energy({spec.device.id, spec.device.core.id, "neuron"}, 0);
+  facts.devices = spec.devices;
+  facts.setting = {ranks, std::min(facts.devices, std::ceil(cores / spec.device.cores)), Watts(0)};
+  facts.host = load_host_power(spec.id, "neuron");
+  return facts;
+}
+
 SystemFacts facts_of(const LoadedSystem& system) {
   SystemFacts facts;
   facts.system = system.spec.id;
@@ -79,6 +92,7 @@ class NeuronDevice final : public ResolvedDevice {
   SystemFacts facts() const override {
     SystemFacts facts = facts_of(resolved_.system);
     facts.machine = neuron_machine(resolved_.system, resolved_.precision.matmul_compute);
+    facts.energy = energy_of(resolved_);
     return facts;
   }
 
@@ -282,6 +296,7 @@ class NeuronFamily final : public DeviceFamily {
 RunRecord make_record(const ResolvedRequest& resolved, const Metrics& metrics) {
   SystemFacts facts = facts_of(resolved.system);
   facts.machine = neuron_machine(resolved.system, resolved.precision.matmul_compute);
+  facts.energy = energy_of(resolved);
   return make_record(resolved, facts, metrics);
 }
 

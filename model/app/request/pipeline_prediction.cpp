@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "model/app/request/call_figures.hpp"
 #include "model/app/request/device_family.hpp"
+#include "model/app/request/energy_record.hpp"
 #include "model/app/request/intervals.hpp"
 #include "model/base/errors.hpp"
 #include "model/predict/queueing.hpp"
@@ -19,7 +21,9 @@ struct PartPrediction {
   const PipelinePart* part = nullptr;
   RunRecord record;
 
-  double seconds() const { return static_cast<double>(part->calls) * record.summary.call_s; }
+  CallFigures figures() const { return figures_of(record.summary); }
+  // Of all its calls.
+  Seconds time() const { return static_cast<double>(part->calls) * Seconds(record.summary.call_s); }
 };
 
 void check_pipeline_options(const Request& request) {
@@ -56,18 +60,28 @@ class PipelinePrediction {
       parts_.push_back({&part, predict_part_(request_of(part))});
     const auto longest = std::max_element(
         parts_.begin(), parts_.end(),
-        [](const PartPrediction& a, const PartPrediction& b) { return a.seconds() < b.seconds(); });
+        [](const PartPrediction& a, const PartPrediction& b) { return a.time() < b.time(); });
     RunRecord record = longest->record;
-    const double part_throughput = record.summary.throughput;
     if (!splits_) copies_ = record.context.scenario.dp;
     describe(record.context);
-    summarise(record.summary, part_throughput);
+    put_figures(figures(figures_of(record.summary)), record.summary);
+    record.summary.throughput_unit = "images/s";
+    set_energy(record.summary);
     record.operators = operators();
     for (ResourceRecord& resource : record.resources) average(resource);
     return record;
   }
 
  private:
+  // Parts with and without the text are samples of their own; images are what counts.
+  void set_energy(RunSummary& summary) const {
+    std::vector<CountedCall> calls;
+    for (const PartPrediction& part : parts_)
+      calls.push_back({static_cast<double>(part.part->calls), &part.record.summary});
+    mix_energy(calls, summary);
+    if (summary.watts) summary.joules_per_request = *summary.watts / summary.throughput;
+  }
+
   Request request_of(const PipelinePart& part) const {
     Request request = request_;
     request.workload = part.workload;
@@ -113,72 +127,61 @@ class PipelinePrediction {
     context.notes.emplace_back("what the host does between the calls is not part of the time");
   }
 
-  void summarise(RunSummary& summary, double part_throughput) const {
-    Interval call{0, 0};
-    double seconds = 0;
-    FORETELL_CHECK(summary.memory.has_value(), "a prediction without its memory");
-    MemoryRecord memory = *summary.memory;
-    memory.weights_bytes = 0;
+  // Of the pipeline; what no part changes is as in `longest`.
+  CallFigures figures(const CallFigures& longest) const {
+    CallFigures whole = longest;
+    FORETELL_CHECK(longest.memory.has_value(), "a prediction without its memory");
+    MemoryUse memory = *longest.memory;
+    memory.weights = Bytes(0);
+    Band<Seconds> call80;
+    whole.call = Seconds(0);
     for (const PartPrediction& part : parts_) {
-      const RunSummary& of_part = part.record.summary;
+      const CallFigures of_part = part.figures();
       const auto calls = static_cast<double>(part.part->calls);
-      seconds += part.seconds();
-      const Interval& interval = of_part.interval80.at("call_s");
-      call.low += calls * interval.low;
-      call.high += calls * interval.high;
+      whole.call += part.time();
+      const Band<Seconds>& band = of_part.times80.at("call_s");
+      call80.low += calls * band.low;
+      call80.high += calls * band.high;
       FORETELL_CHECK(of_part.memory.has_value(), "a prediction without its memory");
-      memory.weights_bytes += of_part.memory->weights_bytes;
-      memory.activations_bytes =
-          std::max(memory.activations_bytes, of_part.memory->activations_bytes);
+      memory.weights += of_part.memory->weights;
+      memory.activations = std::max(memory.activations, of_part.memory->activations);
     }
-    summary.call_s = seconds;
-    summary.latency_s = client_latency(Seconds(seconds), serving()).value();
-    summary.throughput = system_throughput(Seconds(seconds), serving());
-    summary.throughput_unit = "images/s";
+    whole.latency = client_latency(whole.call, serving());
+    whole.throughput = PerSecond(system_throughput(whole.call, serving()));
     const Interval& unmeasured = default_intervals().fallback();  // the host between the calls
-    call.low = std::min(call.low, unmeasured.low * seconds);
-    call.high = std::max(call.high, unmeasured.high * seconds);
-    const Interval ratio{call.low / seconds, call.high / seconds};
-    summary.interval80["call_s"] = call;
-    summary.interval80["latency_s"] = {ratio.low * summary.latency_s,
-                                       ratio.high * summary.latency_s};
-    summary.interval80["throughput"] = {summary.throughput / ratio.high,
-                                        summary.throughput / ratio.low};
-    const double dearer = part_throughput / summary.throughput;
-    if (summary.cost_usd_per_million) *summary.cost_usd_per_million *= dearer;
-    for (auto& [option, cost] : summary.costs_usd_per_million) cost *= dearer;
-    set_memory(memory, summary);
-  }
-
-  // The networks stay on the device together; one works at a time.
-  void set_memory(const MemoryRecord& memory, RunSummary& summary) const {
-    summary.memory = memory;
-    summary.memory_used_bytes = memory.weights_bytes + memory.kv_cache_bytes +
-                                memory.activations_bytes + memory.inputs_outputs_bytes +
-                                memory.runtime_bytes;
-    if (summary.memory_used_bytes <= summary.memory_capacity_bytes) return;
-    throw UserError(fmt::format(
-        "{}: its networks need {:.1f} GiB together, but a device of {} has {:.1f} GiB; lower "
-        "--batch or --dp, or take a larger system",
-        model_.name, summary.memory_used_bytes / kGiB, request_.system,
-        summary.memory_capacity_bytes / kGiB));
+    call80.low = std::min(call80.low, unmeasured.low * whole.call);
+    call80.high = std::max(call80.high, unmeasured.high * whole.call);
+    const double low = call80.low / whole.call;
+    const double high = call80.high / whole.call;
+    whole.times80["call_s"] = call80;
+    whole.times80["latency_s"] = {low * whole.latency, high * whole.latency};
+    whole.throughput80 = Band<PerSecond>{whole.throughput / high, whole.throughput / low};
+    scale_costs(longest.throughput / whole.throughput, whole);
+    if (!set_memory(memory, whole)) {  // the networks stay on the device together
+      throw UserError(fmt::format(
+          "{}: its networks need {:.1f} GiB together, but a device of {} has {:.1f} GiB; lower "
+          "--batch or --dp, or take a larger system",
+          model_.name, whole.memory_used.value() / kGiB, request_.system,
+          whole.memory_capacity.value() / kGiB));
+    }
+    return whole;
   }
 
   // Of all calls of each network.
   std::vector<OperatorRecord> operators() const {
     std::vector<OperatorRecord> all;
-    double start = 0;
+    Seconds start;
     for (const PartPrediction& part : parts_) {
       const auto calls = static_cast<double>(part.part->calls);
       for (OperatorRecord op : part.record.operators) {
         op.name = part.part->name + "." + op.name;
-        op.start_s += start;
+        op.start_s += start.value();
         op.duration_s *= calls;
         op.flops *= calls;
         op.bytes *= calls;
         all.push_back(std::move(op));
       }
-      start += part.seconds();
+      start += part.time();
     }
     return all;
   }
@@ -186,19 +189,20 @@ class PipelinePrediction {
   // Over the time of all calls.
   void average(ResourceRecord& resource) const {
     const std::string path = resource.path;
-    double seconds = 0;
-    resource = {path, 0, 0, 0};
+    Seconds whole;
+    Seconds busy;
+    Seconds stalled;
+    Bytes moved;
     for (const PartPrediction& part : parts_) {
-      seconds += part.seconds();
+      whole += part.time();
       for (const ResourceRecord& one : part.record.resources) {
         if (one.path != path) continue;
-        resource.busy += one.busy * part.seconds();
-        resource.stalled += one.stalled * part.seconds();
-        resource.bytes += one.bytes * static_cast<double>(part.part->calls);
+        busy += one.busy * part.time();
+        stalled += one.stalled * part.time();
+        moved += Bytes(one.bytes) * static_cast<double>(part.part->calls);
       }
     }
-    resource.busy /= seconds;
-    resource.stalled /= seconds;
+    resource = {path, busy / whole, stalled / whole, moved.value()};
   }
 
   const Request& request_;

@@ -11,6 +11,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/predict/call_metrics.hpp"
+#include "model/predict/program_metrics.hpp"
 #include "model/program/file/program_file.hpp"
 #include "model/system/critical_path.hpp"
 #include "reports/record/hardware_change.hpp"
@@ -156,6 +157,10 @@ RunRecord run_program(const ProgramRequest& asked) {
   record.resources = resources_of(execution);
   if (sheet.memory_rate > BytesPerSecond(0))
     record.resources.push_back(hbm_of(execution, sheet.memory_rate));
+  for (const OperatorMetrics& op : operators_of(program, execution.cores.front())) {
+    record.operators.push_back({op.name, op.op, op.engine, op.start.value(), op.duration.value(), 0,
+                                op.bytes.value(), op.critical, "", 0, 0});
+  }
   RunSummary& summary = record.summary;
   summary.call_s = to_seconds(execution.end).value();
   summary.latency_s = summary.call_s;

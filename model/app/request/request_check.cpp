@@ -85,6 +85,17 @@ void check_request(const Request& request) {
   check_words(request);
   check_parallelism(request);
   check_mode(request);
+  if (request.usd_per_kwh < 0 || request.usd_per_kwh > kMaxUsdPerKwh) {
+    throw UserError("usd-per-kwh: must be from 0 to " + std::to_string(kMaxUsdPerKwh) +
+                    "; 0.1 is ten cents");
+  }
+  if (request.pue != 0 && (request.pue < 1 || request.pue > kMaxPue)) {
+    throw UserError("pue: the building takes all that its systems take, so 1 or more, up to " +
+                    std::to_string(kMaxPue));
+  }
+  if (request.pue != 0 && request.usd_per_kwh == 0) {
+    throw UserError("pue needs a price of energy; add --usd-per-kwh, or leave it out");
+  }
   if (request.in_flight < 0 || request.in_flight > kMaxInFlight) {
     throw UserError("in-flight: must be above 0 and up to " + std::to_string(kMaxInFlight));
   }

@@ -264,6 +264,16 @@ TEST(Intervals, FittedFactorsHaveANarrowOneAndFactsAloneTheDefault) {
                   HasSubstr("encoder networks with matmuls in bf16 on published facts alone")));
 }
 
+TEST(IntervalTable, DecodersWithExpertsCountByThemselves) {
+  ModelConfig model;
+  model.family = Family::kDecoder;
+  EXPECT_EQ(interval_family(model), "decoder");
+  model.experts = 8;
+  EXPECT_EQ(interval_family(model), "decoder with experts");
+  EXPECT_FALSE(
+      default_intervals().choose("inferentia2", interval_family(model), "bf16").note.empty());
+}
+
 TEST(Intervals, PrefillAndDecodeStepHaveTheirOwn) {
   const IntervalTable table = IntervalTable::parse(
       "default: {low: 0.5, high: 2, why: wide}\n"

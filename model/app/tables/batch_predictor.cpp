@@ -30,7 +30,7 @@ std::string parts_of(const RunRecord& record) {
 RowPrediction prediction_of(const PredictionOutcome& outcome) {
   if (!outcome.record) return {{}, outcome.error, {}};
   return {predicted_values(*outcome.record), "", predicted_intervals(*outcome.record),
-          parts_of(*outcome.record)};
+          parts_of(*outcome.record),         "", predicted_texts(*outcome.record)};
 }
 
 }  // namespace

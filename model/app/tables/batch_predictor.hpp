@@ -20,6 +20,7 @@ struct RowPrediction {
   std::map<std::string, Interval> intervals = {};  // 80 %, by measured column, in its unit
   std::string parts = {};                          // where the time goes, for people
   std::string note = {};                           // of a good one: what to know of it
+  std::map<std::string, std::string> texts = {};   // by added column
 };
 
 class BatchPredictor {

@@ -149,7 +149,7 @@ bool makes_power_interval(const std::string& family) {
   return content_hash("interval " + family).back() % 2 == 0;
 }
 
-Watts power_of_row(const PowerRow& row, const GpuDeviceSpec& device, const GpuEnergy& energy) {
+Watts power_of_row(const PowerRow& row, const GpuDeviceSpec& device, const DeviceEnergy& energy) {
   const double limit = row.limit_watts > 0 ? row.limit_watts : device.power_watts;
   const Watts most(limit * energy.facts.limit_share);
   // The latency is given: a clock that the limit lowered is in it already.

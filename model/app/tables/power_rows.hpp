@@ -38,7 +38,7 @@ bool judges_power(const std::string& family);
 // Of these, is the interval made from it, rather than judged on it?
 bool makes_power_interval(const std::string& family);
 
-Watts power_of_row(const PowerRow& row, const GpuDeviceSpec& device, const GpuEnergy& energy);
+Watts power_of_row(const PowerRow& row, const GpuDeviceSpec& device, const DeviceEnergy& energy);
 
 class PowerPredictor {
  public:
@@ -48,7 +48,7 @@ class PowerPredictor {
  private:
   struct Device {
     GpuDeviceSpec spec;
-    GpuEnergy energy;
+    DeviceEnergy energy;
   };
   NamedCells cells_;
   std::vector<std::string> set_;

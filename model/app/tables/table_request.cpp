@@ -1,5 +1,7 @@
 #include "model/app/tables/table_request.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "model/app/request/request_fields.hpp"
@@ -159,7 +161,19 @@ std::map<std::string, double> predicted_values(const RunRecord& record) {
     values["pred_lo_ms"] = interval->second.low;
     values["pred_hi_ms"] = interval->second.high;
   }
+  for (const char* quantity : {"call", "ttft", "tpot"}) {
+    const auto own = intervals.find(std::string(quantity) + "_ms");
+    if (own == intervals.end()) continue;
+    values[fmt::format("pred_{}_lo_ms", quantity)] = own->second.low;
+    values[fmt::format("pred_{}_hi_ms", quantity)] = own->second.high;
+  }
+  if (summary.cost_usd_per_million) values["pred_usd_per_million"] = *summary.cost_usd_per_million;
+  if (summary.memory_used_bytes > 0) values["pred_memory_bytes"] = summary.memory_used_bytes;
   return values;
+}
+
+std::map<std::string, std::string> predicted_texts(const RunRecord& record) {
+  return {{"pred_bottleneck", record.summary.bottleneck}};
 }
 
 std::map<std::string, Interval> predicted_intervals(const RunRecord& record) {

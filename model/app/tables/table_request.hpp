@@ -35,6 +35,9 @@ class RowReader {
 // Predicted values by the name of the column that is added, in the unit of that name.
 std::map<std::string, double> predicted_values(const RunRecord& record);
 
+// Likewise what is told in words.
+std::map<std::string, std::string> predicted_texts(const RunRecord& record);
+
 // 80 % intervals by the name of the measured column that they belong to, in its unit.
 std::map<std::string, Interval> predicted_intervals(const RunRecord& record);
 

@@ -4,13 +4,13 @@
 #include <cmath>
 
 #include "model/base/errors.hpp"
-#include "model/components/shared/payload_limit.hpp"
 #include "model/components/shared/stream_registry.hpp"
 #include "model/timing/gpu/soft_limits.hpp"
 
 namespace foretell {
 namespace {
 
+constexpr const char* kMemoryKey = "device.dram.model";
 constexpr std::int64_t kPieces = 8;  // of a run of equal chunks on one core
 
 // At most kPieces of each run, so that cores take turns at the memory.
@@ -47,14 +47,22 @@ KnownTimes::Key key_of_loop(const Loop& loop) {
 CpuCore::CpuCore(const sc_core::sc_module_name& name, BytesPerSecond peak)
     : sc_module(name), memory("memory"), peak_(peak) {
   memory.register_nb_transport_bw(this, &CpuCore::nb_transport_bw);
-  payload_.set_command(tlm::TLM_READ_COMMAND);
+  payload_.set_mm(this);
+  payload_.acquire();
+  payload_.set_extension(&occupied_);
   SC_METHOD(step);
   sensitive << step_;
   dont_initialize();
+  SC_METHOD(answered);
+  sensitive << answer_;
+  dont_initialize();
 }
 
-void CpuCore::start(const Loop& loop, int thread) {
+CpuCore::~CpuCore() { payload_.clear_extension(&occupied_); }
+
+void CpuCore::start(const Loop& loop, int thread, const Speaker& speaker) {
   loop_ = &loop;
+  speaker_ = speaker;
   pieces_ = in_pieces(part_of(loop, thread));
   next_ = 0;
   step_.notify(sc_core::SC_ZERO_TIME);
@@ -66,9 +74,14 @@ void CpuCore::step() {
     return;
   }
   piece_begin_ = now_ticks();
-  // The memory serves at its peak, so a loop that reaches less of it occupies it longer.
   const Bytes bytes = static_cast<double>(piece().count) * piece().dram;
-  left_ = bytes > Bytes(0) ? std::max(1.0, std::round(bytes.value() * (peak_ / loop_->dram))) : 0;
+  left_ = 0;
+  if (bytes > Bytes(0)) {
+    left_ = static_cast<std::uint64_t>(std::max(1LL, std::llround(bytes.value())));
+    // The memory serves at its peak, so a loop that reaches less of it occupies it longer.
+    const double all = std::max(1.0, std::round(bytes.value() * (peak_ / loop_->dram)));
+    per_byte_ = all / static_cast<double>(left_);
+  }
   if (left_ > 0) {
     request();
   } else {
@@ -77,24 +90,39 @@ void CpuCore::step() {
 }
 
 void CpuCore::request() {
-  const double now = std::min(left_, kMaxPayload);
+  const std::uint64_t now = std::min(left_, kPayloadBytes);
+  fill_payload(payload_, tlm::TLM_READ_COMMAND, address_, now);
+  occupied_.bytes = per_byte_ * static_cast<double>(now);
   left_ -= now;
-  payload_.set_data_length(static_cast<unsigned>(now));
-  payload_.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
+  address_ += now;
+  asked_ = true;
   tlm::tlm_phase phase = tlm::BEGIN_REQ;
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-  memory->nb_transport_fw(payload_, phase, delay);
+  const tlm::tlm_sync_enum sync = memory->nb_transport_fw(payload_, phase, delay);
+  const bool over =
+      sync == tlm::TLM_COMPLETED || (sync == tlm::TLM_UPDATED && phase == tlm::BEGIN_RESP);
+  if (over) answer_.notify(delay);
 }
 
 tlm::tlm_sync_enum CpuCore::nb_transport_bw(tlm::tlm_generic_payload& /*payload*/,
-                                            tlm::tlm_phase& phase, sc_core::sc_time& /*delay*/) {
-  FORETELL_CHECK(phase == tlm::BEGIN_RESP, "a core waits for its bytes");
+                                            tlm::tlm_phase& phase, sc_core::sc_time& delay) {
+  if (phase != tlm::BEGIN_RESP) return tlm::TLM_ACCEPTED;
+  if (delay > sc_core::SC_ZERO_TIME) {
+    answer_.notify(delay);
+  } else {
+    answered();
+  }
+  return tlm::TLM_COMPLETED;
+}
+
+void CpuCore::answered() {
+  asked_ = false;
+  require_answer(payload_, memory.name(), speaker_);
   if (left_ > 0) {
     request();
   } else {
     end_piece();
   }
-  return tlm::TLM_COMPLETED;
 }
 
 void CpuCore::end_piece() {
@@ -111,12 +139,15 @@ void CpuCore::end_piece() {
 }
 
 CpuChip::CpuChip(const sc_core::sc_module_name& name, int cores, BytesPerSecond bandwidth,
-                 const Program& program, bool exact)
-    : Executor(name, program, 0), memory_("memory", bandwidth), exact_(exact) {
+                 const std::string& memory_model, const Program& program, bool exact)
+    : Executor(name, program, 0),
+      memory_(make_memory("memory", {Bytes(0), bandwidth, Seconds(0), memory_model, "", 0},
+                          kMemoryKey)),
+      exact_(exact) {
   for (int i = 0; i < cores; ++i) {
     const std::string core = "core" + std::to_string(i);
     cores_.push_back(std::make_unique<CpuCore>(core.c_str(), bandwidth));
-    cores_.back()->memory.bind(memory_.socket);
+    cores_.back()->memory.bind(memory_->target());
   }
   attach_modules(*this);
 }
@@ -180,8 +211,19 @@ void LoopStream::begin_entry(std::size_t /*index*/) {
 void LoopStream::fork() {
   working_ = loop().threads;
   for (int thread = 0; thread < loop().threads; ++thread) {
-    cores_[static_cast<std::size_t>(thread)]->start(loop(), thread);
+    cores_[static_cast<std::size_t>(thread)]->start(
+        loop(), thread,
+        {[this] { return shared().program.place(stream(), position()); }, kMemoryKey});
   }
+}
+
+std::string LoopStream::waits_for() const {
+  for (const auto& core : cores_) {
+    if (!core->waits_for_memory()) continue;
+    return std::string("the memory at ") + core->memory.name() + " (" + kMemoryKey +
+           "), which does not answer";
+  }
+  return "";
 }
 
 void LoopStream::join() {
@@ -193,6 +235,9 @@ void LoopStream::finish() {
   if (OperatorActivity* const counted = activity()) {
     counted->busy += busy_of(loop());
     counted->dram += dram_of(loop());
+    counted->work += loop().work;
+    counted->work.dram += dram_of(loop());
+    counted->work.busy += to_seconds(now_ticks() - began()) * loop().threads;
   }
   end_entry();
 }

@@ -13,25 +13,29 @@
 #include <vector>
 
 #include "model/components/shared/executor.hpp"
-#include "model/components/shared/fair_memory.hpp"
 #include "model/components/shared/in_order_stream.hpp"
 #include "model/components/shared/known_times.hpp"
+#include "model/components/shared/memory.hpp"
+#include "model/components/shared/memory_access.hpp"
 #include "model/components/shared/ticks.hpp"
 #include "model/program/cpu_loop.hpp"
 
 namespace foretell {
 
-class CpuCore : public sc_core::sc_module {
+class CpuCore : public sc_core::sc_module, private tlm::tlm_mm_interface {
  public:
   SC_HAS_PROCESS(CpuCore);
-  // `peak`: of the memory behind the socket.
+  // `peak`: of the memory at the end of the socket.
   CpuCore(const sc_core::sc_module_name& name, BytesPerSecond peak);
+  ~CpuCore() override;
 
   tlm_utils::simple_initiator_socket<CpuCore> memory;
   sc_core::sc_event done;
 
   // Starts its part of a loop now; the loop outlives it. `done` follows at once without chunks.
-  void start(const Loop& loop, int thread);
+  // `speaker`: who asks the memory.
+  void start(const Loop& loop, int thread, const Speaker& speaker);
+  bool waits_for_memory() const { return asked_; }
 
   Ticks busy() const { return busy_; }
 
@@ -41,16 +45,24 @@ class CpuCore : public sc_core::sc_module {
                                      sc_core::sc_time& delay);
   const CpuChunkRun& piece() const { return pieces_[next_]; }
   void request();    // the bytes that are left of the piece
+  void answered();   // SC_METHOD: the memory has answered
   void end_piece();  // all bytes have passed
+  void free(tlm::tlm_generic_payload* /*payload*/) override {}  // it is a member
 
   BytesPerSecond peak_;
   const Loop* loop_ = nullptr;
   std::vector<CpuChunkRun> pieces_;
   std::size_t next_ = 0;
   Ticks piece_begin_ = 0;
-  double left_ = 0;  // bytes of the piece that were not asked for yet
+  std::uint64_t left_ = 0;  // bytes of the piece that were not asked for yet
+  double per_byte_ = 1;     // that they occupy the memory for, see OccupiedBytes
+  std::uint64_t address_ = 0;
+  bool asked_ = false;  // and not answered
+  Speaker speaker_;
+  OccupiedBytes occupied_;
   tlm::tlm_generic_payload payload_;
   sc_core::sc_event step_;
+  sc_core::sc_event answer_;
   Ticks busy_ = 0;
 };
 
@@ -59,8 +71,9 @@ class CpuChip final : public Executor {
  public:
   // `bandwidth`: of the memory, all cores together. `exact`: equal loops are executed again and
   // again.
+  // `memory_model`: CpuDramSpec::model.
   CpuChip(const sc_core::sc_module_name& name, int cores, BytesPerSecond bandwidth,
-          const Program& program, bool exact);
+          const std::string& memory_model, const Program& program, bool exact);
 
   // The module of a stream of loops, for the registry.
   std::unique_ptr<StreamModule> make_loops(std::size_t stream);
@@ -69,7 +82,7 @@ class CpuChip final : public Executor {
   void add_activity(const std::string& prefix, std::vector<ModuleActivity>& modules) const override;
 
  private:
-  FairMemory memory_;
+  std::unique_ptr<Memory> memory_;
   std::vector<std::unique_ptr<CpuCore>> cores_;
   bool exact_;
 };
@@ -83,6 +96,7 @@ class LoopStream final : public InOrderStream {
              std::vector<std::unique_ptr<CpuCore>>& cores, bool exact);
 
  private:
+  std::string waits_for() const override;
   void begin_entry(std::size_t index) override;
   void fork();    // SC_METHOD: the call is prepared, cores start
   void join();    // SC_METHOD: a core is done

@@ -28,11 +28,11 @@ GpuChip::GpuChip(const sc_core::sc_module_name& name, const GpuDeviceSpec& spec,
       dram_rate_(spec.hbm.bandwidth),
       l2_server_(l2_server_of(spec)),
       seat_(seat),
-      hbm_("hbm", spec.hbm),
+      hbm_(make_memory("hbm", spec.hbm)),
       l2_("l2", l2_server_),
       sms_("sms", spec.sms, exact) {
   if (link_peak > BytesPerSecond(0)) {
-    links_ = std::make_unique<GpuLinks>("links", link_peak, l2_server_.bandwidth);
+    links_ = std::make_unique<GpuLinks>("links", link_peak, l2_server_.bandwidth, sms_);
     links_->l2.bind(l2_.socket);
   }
   attach_modules(*this);
@@ -42,7 +42,7 @@ std::unique_ptr<StreamModule> GpuChip::make_grids(std::size_t stream) {
   const std::string name = "stream" + std::to_string(stream);
   auto module = std::make_unique<GridStream>(name.c_str(), stream, shared(), sms_, dram_rate_,
                                              l2_server_.bandwidth);
-  module->dram.bind(hbm_.socket);
+  module->dram.bind(hbm_->target());
   module->l2.bind(l2_.socket);
   return module;
 }
@@ -69,6 +69,9 @@ void GpuChip::add_activity(const std::string& prefix, std::vector<ModuleActivity
   add("vector", WorkUnit::kVectorPipe, Bytes(0));
   add("l2", WorkUnit::kL2, l2);
   add("dram", WorkUnit::kDram, dram);
+  if (sms_.shared() > Seconds(0)) {
+    modules.push_back({prefix + "sms", sms_.served(GridResource::kSms), sms_.stalled(), 0});
+  }
   add("launch", WorkUnit::kLaunch, Bytes(0));
   add("link", WorkUnit::kLink, link);
 }

@@ -11,7 +11,8 @@
 #include "model/components/gpu/sm_pool.hpp"
 #include "model/components/neuron/collective_network.hpp"
 #include "model/components/shared/executor.hpp"
-#include "model/components/shared/hbm.hpp"
+#include "model/components/shared/memory.hpp"
+#include "model/components/shared/memory_server.hpp"
 
 namespace foretell {
 
@@ -28,7 +29,7 @@ class GpuChip final : public Executor {
 
   const char* kind() const override { return "GPU"; }
   GpuLinks& links() { return *links_; }
-  Hbm& hbm() { return hbm_; }  // for others to bind to
+  Memory& hbm() { return *hbm_; }  // for others to bind to
   const SmPool& sms() const { return sms_; }
   void add_activity(const std::string& prefix, std::vector<ModuleActivity>& modules) const override;
 
@@ -36,8 +37,8 @@ class GpuChip final : public Executor {
   BytesPerSecond dram_rate_;
   HbmSpec l2_server_;
   CollectiveSeat seat_;
-  Hbm hbm_;
-  Hbm l2_;
+  std::unique_ptr<Memory> hbm_;
+  MemoryServer l2_;
   SmPool sms_;
   std::unique_ptr<GpuLinks> links_;
 };

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "model/base/errors.hpp"
+#include "model/components/shared/memory_access.hpp"
 
 namespace foretell {
 namespace {
@@ -24,18 +25,16 @@ double at_peak(Bytes bytes, BytesPerSecond rate, BytesPerSecond peak) {
 }  // namespace
 
 GpuLinks::GpuLinks(const sc_core::sc_module_name& name, BytesPerSecond link_peak,
-                   BytesPerSecond l2_peak)
+                   BytesPerSecond l2_peak, SmPool& sms)
     : sc_module(name),
       l2("l2"),
       link_peak_(link_peak),
       l2_peak_(l2_peak),
+      sms_(sms),
       out_("out", link_peak),
       in_("in", link_peak),
       links_("links") {
   links_.register_nb_transport_bw(this, &GpuLinks::nb_transport_bw);
-  SC_METHOD(send);
-  sensitive << send_due_;
-  dont_initialize();
 }
 
 void GpuLinks::connect(const std::vector<GpuLinks*>& node, int rank) {
@@ -70,21 +69,24 @@ void GpuLinks::count(const LinkExchange& exchange) {
 
 void GpuLinks::begin_round() {
   leaving_ = static_cast<std::size_t>(round().peers);
-  sc_core::sc_time ready = to_sc_time(to_ticks(round().latency));
+  const Ticks latency = to_ticks(round().latency);
+  Ticks alone = latency;
   if (round().local > Bytes(0)) {
-    double left = at_peak(round().local, round().local_rate, l2_peak_);
-    tlm::tlm_generic_payload payload;
-    payload.set_command(tlm::TLM_READ_COMMAND);
-    while (left > 0) {
-      const double piece = std::min(left, kMaxMessage);
-      payload.set_data_length(static_cast<unsigned>(piece));
-      ready = to_sc_time(to_ticks(round().latency));
-      l2->b_transport(payload, ready);
-      left -= piece;
-    }
+    MemoryAccess access;
+    access.bytes = std::max<std::uint64_t>(1, whole_bytes(round().local));
+    access.occupied = at_peak(round().local, round().local_rate, l2_peak_);
+    const Speaker speaker{
+        [this] { return "round " + std::to_string(round_) + " of a collective"; }};
+    const Ticks last = pass_memory(*l2.operator->(), l2.name(), access, latency, speaker);
+    alone = sms_.idle() ? last : latency + to_ticks(round().local / round().local_rate);
   }
-  send_due_.notify(ready);
+  GridPhase moving{static_cast<double>(alone - latency), {}};
+  moving.demand[static_cast<std::size_t>(GridResource::kL2)] =
+      round().local > Bytes(0) ? std::min(1.0, round().local_rate / l2_peak_) : 0;
+  sms_.start({{static_cast<double>(latency), {}}, moving}, alone, *this);
 }
+
+void GpuLinks::grid_ended() { send(); }
 
 void GpuLinks::send() {
   while (messages_.size() < leaving_) messages_.push_back(std::make_unique<Message>());

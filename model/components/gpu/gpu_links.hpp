@@ -18,19 +18,21 @@
 #include <vector>
 
 #include "model/base/units.hpp"
+#include "model/components/gpu/sm_pool.hpp"
 #include "model/components/neuron/collective_network.hpp"
-#include "model/components/shared/fair_memory.hpp"
-#include "model/components/shared/hbm.hpp"
+#include "model/components/shared/memory_server.hpp"
 #include "model/components/shared/ticks.hpp"
 #include "model/program/link_exchange.hpp"
 
 namespace foretell {
 
-class GpuLinks : public sc_core::sc_module {
+class GpuLinks : public sc_core::sc_module, public SmClient {
  public:
   SC_HAS_PROCESS(GpuLinks);
-  // `link_peak` of one direction, `l2_peak` of the server behind the socket `l2`.
-  GpuLinks(const sc_core::sc_module_name& name, BytesPerSecond link_peak, BytesPerSecond l2_peak);
+  // `link_peak` of one direction, `l2_peak` of the server behind the socket `l2`, which the local
+  // parts of exchanges share with the grids on `sms`.
+  GpuLinks(const sc_core::sc_module_name& name, BytesPerSecond link_peak, BytesPerSecond l2_peak,
+           SmPool& sms);
 
   tlm_utils::simple_initiator_socket<GpuLinks> l2;
 
@@ -43,7 +45,7 @@ class GpuLinks : public sc_core::sc_module {
   // Counts an exchange that is known from one like it and not executed again.
   void count(const LinkExchange& exchange);
 
-  FairMemory& incoming() { return in_; }  // for others to bind to
+  MemoryServer& incoming() { return in_; }  // for others to bind to
   std::uint64_t sent_bytes() const { return sent_; }
   std::uint64_t received_bytes() const { return received_; }
 
@@ -57,7 +59,8 @@ class GpuLinks : public sc_core::sc_module {
   };
 
   void begin_round();
-  void send();  // SC_METHOD: flags are there and the local part is done
+  void grid_ended() override;  // flags are there and the local part is done
+  void send();
   void send_piece(Message& message);
   void receive(std::uint64_t serial, std::uint64_t bytes);
   void end_round_if_complete();
@@ -67,8 +70,9 @@ class GpuLinks : public sc_core::sc_module {
 
   BytesPerSecond link_peak_;
   BytesPerSecond l2_peak_;
-  FairMemory out_;
-  FairMemory in_;
+  SmPool& sms_;
+  MemoryServer out_;
+  MemoryServer in_;
   tlm_utils::multi_passthrough_initiator_socket<GpuLinks> links_;  // own out, then everybody's in
   std::vector<GpuLinks*> node_;
   int rank_ = 0;
@@ -81,7 +85,6 @@ class GpuLinks : public sc_core::sc_module {
   std::vector<std::unique_ptr<Message>> messages_;
   std::size_t leaving_ = 0;  // messages of the round, those that are not sent yet among them
   std::map<std::uint64_t, int> arrived_;  // by serial: a neighbour may be ahead
-  sc_core::sc_event send_due_;
   std::uint64_t sent_ = 0;
   std::uint64_t received_ = 0;
 };

@@ -44,7 +44,9 @@ void GpuNode::join(int rank, std::uint32_t index, const Collective& collective,
   if (!lock_step_) return gpu(rank).links().start(exchange, index, member);
   all_.member = &member;
   key_ = key_of_exchange(exchange);
-  if (const KnownTimes::Known* const known = known_.find(key_)) {
+  alone_ = gpu(0).sms().idle();
+  const KnownTimes::Known* const known = alone_ ? known_.find(key_) : nullptr;
+  if (known != nullptr) {
     for (int r = 0; r < exchange.ranks; ++r) gpu(r).links().count(exchange);
     known_over_.notify(to_sc_time(known->time));
     return;
@@ -55,7 +57,7 @@ void GpuNode::join(int rank, std::uint32_t index, const Collective& collective,
 }
 
 void GpuNode::all_done() {
-  known_.add(std::move(key_), {now_ticks() - joined_, 0});
+  if (alone_ && gpu(0).sms().idle()) known_.add(std::move(key_), {now_ticks() - joined_, 0});
   all_.member->collective_done();
 }
 

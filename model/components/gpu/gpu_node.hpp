@@ -2,7 +2,8 @@
 //
 // All GPUs of a group run the same program. In lock step the first one is simulated and the others
 // take part in its collectives alone; a collective like one before, which began on idle links, too,
-// takes as long as that and is not executed again. Otherwise every GPU runs the program itself.
+// takes as long as that and is not executed again, unless a grid runs beside it. Otherwise every
+// GPU runs the program itself.
 #pragma once
 
 #include <memory>
@@ -52,6 +53,7 @@ class GpuNode : public sc_core::sc_module, public CollectiveNetwork {
   KnownTimes known_;
   KnownTimes::Key key_;  // of the collective at hand
   Ticks joined_ = 0;
+  bool alone_ = true;  // no grid ran on the SMs when it began
   sc_core::sc_event known_over_;
 };
 

@@ -4,10 +4,16 @@
 #include <cmath>
 
 #include "model/base/errors.hpp"
-#include "model/components/shared/payload_limit.hpp"
-#include "model/timing/gpu/soft_limits.hpp"
+#include "model/components/shared/memory_access.hpp"
+#include "model/timing/gpu/grid_phases.hpp"
 
 namespace foretell {
+namespace {
+
+// Of a memory that does not say how large it is; what is asked of it lies within.
+constexpr std::uint64_t kAddressSpan = std::uint64_t{1} << 33U;
+
+}  // namespace
 
 GridStream::GridStream(const sc_core::sc_module_name& name, std::size_t stream,
                        ProgramShared& shared, SmPool& sms, BytesPerSecond dram_rate,
@@ -17,70 +23,68 @@ GridStream::GridStream(const sc_core::sc_module_name& name, std::size_t stream,
       l2("l2"),
       queue_(shared.program.entries<Grid>(stream)),
       sms_(sms),
+      only_(std::count_if(shared.program.streams.begin(), shared.program.streams.end(),
+                          [](const Stream& other) { return other.kind() == StreamKind::kGrids; }) ==
+            1),
       dram_peak_(dram_rate),
       l2_peak_(l2_rate) {
   SC_METHOD(launch);
   sensitive << launch_over_;
   dont_initialize();
-  SC_METHOD(end_of_blocks);
-  sensitive << sms.drained;
-  dont_initialize();
-  SC_METHOD(finish);
-  sensitive << grid_over_;
-  dont_initialize();
 }
 
 void GridStream::begin_entry(std::size_t /*index*/) {
-  launch_over_.notify(to_sc_time(to_ticks(grid().launch)));
+  const bool follows = position() > 0 && began() == ended_;
+  const Ticks early = follows ? std::min(to_ticks(grid().early_launch), drained_) : 0;
+  launch_over_.notify(to_sc_time(to_ticks(grid().launch) - early));
 }
 
 void GridStream::launch() {
-  launched_ = now_ticks();
+  const Ticks launched = now_ticks() - began();
   const Ticks last_byte = std::max(transport(dram, grid().dram_bytes, grid().dram_rate, dram_peak_),
                                    transport(l2, grid().l2_bytes, grid().l2_rate, l2_peak_));
-  memory_ = std::max(last_byte, to_ticks(grid().memory_latency));
-  if (grid().ctas.empty()) {
-    end_grid_after(0);
-  } else {
-    sms_.start(grid());
-  }
+  const auto memory = static_cast<double>(std::max(last_byte, to_ticks(grid().memory_latency)));
+  const Ticks tail = to_ticks(grid().tail);
+  const GridWaves waves = sms_.waves(grid());
+  const double all = static_cast<double>(launched + tail) + grid_body(grid(), waves, memory);
+  const Ticks alone = std::max<Ticks>(0, std::llround(all * grid().stretch) - launched);
+  const double drain = grid_drain(grid(), waves, memory);
+  drained_ = std::llround((static_cast<double>(tail) + drain) * grid().stretch);
+  sms_.start(grid_phases(grid(), waves, memory, static_cast<double>(alone)), alone, *this);
 }
 
 Ticks GridStream::transport(tlm_utils::simple_initiator_socket<GridStream>& socket, Bytes bytes,
                             BytesPerSecond rate, BytesPerSecond peak) {
   if (!(bytes > Bytes(0))) return 0;
   FORETELL_CHECK(rate > BytesPerSecond(0), "bytes without a rate");
-  sc_core::sc_time delay = to_sc_time(to_ticks(grid().memory_latency));
-  double left = std::max(1.0, std::round(bytes.value() * (peak / rate)));
-  tlm::tlm_generic_payload payload;
-  payload.set_command(tlm::TLM_READ_COMMAND);
-  while (left > 0) {
-    const double piece = std::min(left, kMaxPayload);
-    payload.set_data_length(static_cast<unsigned>(piece));
-    sc_core::sc_time until = to_sc_time(to_ticks(grid().memory_latency));
-    socket->b_transport(payload, until);
-    delay = until;
-    left -= piece;
-  }
-  return to_ticks(delay);
+  const Ticks latency = to_ticks(grid().memory_latency);
+  MemoryAccess access;
+  access.bytes =
+      std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(bytes.value())));
+  access.address = next_address_;
+  next_address_ = (next_address_ + access.bytes) % kAddressSpan;
+  access.occupied = std::max(1.0, std::round(bytes.value() * (peak / rate)));
+  const Speaker speaker{[this] { return shared().program.place(stream(), position()); }};
+  const Ticks last = pass_memory(*socket.operator->(), socket.name(), access, latency, speaker);
+  // Beside others it shares the memory as the SMs say, which know what each of them asks for.
+  return only_ && sms_.idle() ? last : latency + to_ticks(Bytes(access.occupied) / peak);
 }
 
-void GridStream::end_of_blocks() { end_grid_after(now_ticks() - launched_); }
-
-void GridStream::end_grid_after(Ticks compute) {
-  const double both =
-      overlapped(static_cast<double>(compute), static_cast<double>(memory_), grid().overlap);
-  const double all = static_cast<double>(launched_ - began() + to_ticks(grid().tail)) + both;
-  const Ticks end = began() + std::llround(all * grid().stretch);
-  grid_over_.notify(to_sc_time(std::max<Ticks>(0, end - now_ticks())));
+void GridStream::count(const Grid& grid, Ticks time, EnergyWork& work) {
+  work += grid.work;
+  work.dram += grid.dram_bytes;
+  work.l2 += grid.l2_bytes > grid.dram_bytes ? grid.l2_bytes : grid.dram_bytes;
+  work.busy += to_seconds(time);
 }
 
-void GridStream::finish() {
+void GridStream::grid_ended() {
   if (OperatorActivity* const counted = activity()) {
     counted->busy += grid().busy;
     counted->dram += grid().moved;
     counted->l2 += grid().l2_bytes;
+    count(grid(), now_ticks() - began(), counted->work);
   }
+  ended_ = now_ticks();
   end_entry();
 }
 

@@ -1,5 +1,5 @@
-// A stream of grids on one GPU: one after another, each launches, starts its thread blocks and its
-// bytes together, and ends when both have passed, as far as they do not overlap.
+// A stream of grids on one GPU: one after another, each launches, then runs on the SMs beside those
+// of other streams. DRAM and L2 say over their sockets how long its bytes take when it is alone.
 #pragma once
 
 #include <tlm_utils/simple_initiator_socket.h>
@@ -13,7 +13,7 @@
 
 namespace foretell {
 
-class GridStream final : public InOrderStream {
+class GridStream final : public InOrderStream, public SmClient {
  public:
   SC_HAS_PROCESS(GridStream);
   // `dram_rate`, `l2_rate`: of the servers that the sockets are bound to.
@@ -25,24 +25,25 @@ class GridStream final : public InOrderStream {
 
  private:
   void begin_entry(std::size_t index) override;
-  void launch();         // SC_METHOD: the launch is over, thread blocks and bytes start
-  void end_of_blocks();  // SC_METHOD: the last thread block has ended
-  void finish();         // SC_METHOD: the grid has ended
-  void end_grid_after(Ticks compute);
-  // When the last byte has passed, from now; the server takes bytes at its peak rate, so a grid
-  // that reaches less of it occupies it longer.
+  void launch();  // SC_METHOD: the launch is over
+  void grid_ended() override;
+  // What an ended grid costs energy for.
+  static void count(const Grid& grid, Ticks time, EnergyWork& work);
+  // When the last byte has passed, from now, were it alone; a grid that reaches less than the peak
+  // of the memory occupies it longer.
   Ticks transport(tlm_utils::simple_initiator_socket<GridStream>& socket, Bytes bytes,
                   BytesPerSecond rate, BytesPerSecond peak);
   const Grid& grid() const { return queue_[position()]; }
 
   const std::vector<Grid>& queue_;
   SmPool& sms_;
+  bool only_;  // no other stream of grids uses the memories
   BytesPerSecond dram_peak_;
   BytesPerSecond l2_peak_;
-  Ticks launched_ = 0;  // of the grid at hand
-  Ticks memory_ = 0;    // of the grid at hand, from launched_ to its last byte
+  std::uint64_t next_address_ = 0;  // of the next operand
+  Ticks drained_ = 0;  // from where the grid before left SMs free to its end, were it alone
+  Ticks ended_ = -1;   // of the grid before
   sc_core::sc_event launch_over_;
-  sc_core::sc_event grid_over_;
 };
 
 }  // namespace foretell

@@ -28,7 +28,7 @@ CollectiveUnit& CollectiveFabric::unit_of(int rank) {
   return *units_[static_cast<std::size_t>(placement_.device(rank))];
 }
 
-void CollectiveFabric::bind_memory(int position, Hbm& hbm) {
+void CollectiveFabric::bind_memory(int position, Memory& hbm) {
   const int device = placement_.devices().at(static_cast<std::size_t>(position));
   units_[static_cast<std::size_t>(device)]->bind_memory(hbm);
 }

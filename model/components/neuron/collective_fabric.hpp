@@ -8,7 +8,7 @@
 
 #include "model/components/neuron/collective_unit.hpp"
 #include "model/components/shared/execution.hpp"
-#include "model/components/shared/hbm.hpp"
+#include "model/components/shared/memory.hpp"
 
 namespace foretell {
 
@@ -20,7 +20,7 @@ class CollectiveFabric : public sc_core::sc_module, public CollectiveNetwork {
 
   // Gives the device at `position` of the placement its memory; every one needs one before the
   // simulation starts.
-  void bind_memory(int position, Hbm& hbm);
+  void bind_memory(int position, Memory& hbm);
 
   void join(int rank, std::uint32_t index, const Collective& collective,
             CollectiveMember& member) override;

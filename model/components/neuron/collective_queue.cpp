@@ -37,6 +37,11 @@ void CollectiveQueue::collective_done() {
   if (OperatorActivity* const counted = activity()) {
     counted->busy += head().busy;
     counted->link += sent_bytes(head().exchange);
+    // Without rounds of its own: what a ring of many ranks sends.
+    const bool twice = head().kind == CollectiveKind::kAllReduce;
+    counted->work.link += head().exchange.rounds.empty()
+                              ? Bytes(static_cast<double>(head().bytes) * (twice ? 2 : 1))
+                              : sent_bytes(head().exchange);
   }
   end_entry();
 }

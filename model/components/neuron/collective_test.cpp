@@ -121,9 +121,9 @@ class Initiator : public sc_core::sc_module {
   tlm_utils::simple_initiator_socket<Initiator> out;
 };
 
-TEST(Hbm, AShortAccessDoesNotWaitForALongOneOfSomebodyElse) {
+TEST(MemoryServer, AShortAccessDoesNotWaitForALongOneOfSomebodyElse) {
   SimulationContext context;
-  Hbm hbm("hbm", {32_GiB, 100.0_GBps, 0.0_ns});
+  MemoryServer hbm("hbm", {32_GiB, 100.0_GBps, 0.0_ns, "", "", 0});
   Initiator first("first");
   Initiator second("second");
   first.out.bind(hbm.socket);
@@ -144,9 +144,9 @@ TEST(Hbm, AShortAccessDoesNotWaitForALongOneOfSomebodyElse) {
   EXPECT_EQ(hbm.busy(), to_ticks(10.03_us));
 }
 
-TEST(Hbm, EqualInitiatorsGetEqualShares) {
+TEST(MemoryServer, EqualInitiatorsGetEqualShares) {
   SimulationContext context;
-  Hbm hbm("hbm", {32_GiB, 100.0_GBps, 0.0_ns});
+  MemoryServer hbm("hbm", {32_GiB, 100.0_GBps, 0.0_ns, "", "", 0});
   std::vector<std::unique_ptr<Initiator>> all;
   for (const char* name : {"a", "b", "c", "d"}) {
     all.push_back(std::make_unique<Initiator>(name));
@@ -237,7 +237,7 @@ TEST(LockstepNetwork, TakesTheKnownTimeAndPassesItsTrafficThroughTheMemory) {
     const CollectiveCostTable costs = {
         {{CollectiveKind::kAllReduce, 1000}, {to_ticks(5000.0_us), bytes, bytes / 2}}};
     LockstepNetwork network("network", costs);
-    Hbm hbm("hbm", {32_GiB, 820.0_GBps, 150.0_ns});
+    MemoryServer hbm("hbm", {32_GiB, 820.0_GBps, 150.0_ns, "", "", 0});
     network.hbm.bind(hbm.socket);
     struct Member final : CollectiveMember {
       void collective_done() override { done = now_ticks(); }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "model/base/errors.hpp"
+#include "model/components/shared/memory_access.hpp"
 
 namespace foretell {
 
@@ -45,8 +46,8 @@ void CollectiveUnit::connect(int link, NeuronLink& to) {
   output->bind(to.in);
 }
 
-void CollectiveUnit::bind_memory(Hbm& hbm) {
-  for (Seat& seat : seats_) seat.hbm->bind(hbm.socket);
+void CollectiveUnit::bind_memory(Memory& hbm) {
+  for (Seat& seat : seats_) seat.hbm->bind(hbm.target());
 }
 
 CollectiveUnit::Seat& CollectiveUnit::seat(int rank) {
@@ -147,17 +148,12 @@ void CollectiveUnit::deliver() {
 
 Ticks CollectiveUnit::access_hbm(int rank, tlm::tlm_command command, std::uint32_t bytes,
                                  int times) {
+  static const Speaker kSpeaker{[] { return std::string("a packet of a collective"); }};
   Ticks end = now_ticks();
   for (int i = 0; i < times; ++i) {
-    tlm::tlm_generic_payload payload;
-    payload.set_command(command);
-    payload.set_address(0);
-    payload.set_data_ptr(data_.data());
-    payload.set_data_length(bytes);
-    payload.set_streaming_width(bytes);
-    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-    (*seat(rank).hbm)->b_transport(payload, delay);
-    end = std::max(end, now_ticks() + to_ticks(delay));
+    auto& memory = *seat(rank).hbm;
+    end = std::max(end, now_ticks() + pass_memory(*memory.operator->(), memory.name(),
+                                                  {command, 0, bytes, 0}, 0, kSpeaker));
   }
   return end;
 }

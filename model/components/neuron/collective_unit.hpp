@@ -18,7 +18,7 @@
 #include "model/components/neuron/collective_core.hpp"
 #include "model/components/neuron/collective_network.hpp"
 #include "model/components/neuron/neuron_link.hpp"
-#include "model/components/shared/hbm.hpp"
+#include "model/components/shared/memory.hpp"
 #include "model/timing/shared/topology.hpp"
 
 namespace foretell {
@@ -37,7 +37,7 @@ class CollectiveUnit : public sc_core::sc_module, public CollectivePort {
       in;
   // Before elaboration ends: an outgoing link, and the memory of a device with ranks.
   void connect(int link, NeuronLink& to);
-  void bind_memory(Hbm& hbm);
+  void bind_memory(Memory& hbm);
 
   void join(int rank, std::uint32_t index, const Collective& collective, CollectiveMember& member);
 

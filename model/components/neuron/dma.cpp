@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <numeric>
 
-#include "model/components/shared/payload_limit.hpp"
+#include "model/components/shared/memory_access.hpp"
 #include "model/timing/neuron/neuron_timing.hpp"
 
 namespace foretell {
 namespace {
 
-// A larger transfer passes the memory in several payloads, all issued when it begins: the length
-// of a payload is 32 bits wide, and its buffer costs real memory.
+// Of a memory that does not say how large it is; what is asked of it lies within.
+constexpr std::uint64_t kAddressSpan = std::uint64_t{1} << 33U;
 
 }  // namespace
 
@@ -26,15 +26,12 @@ DmaEngines::DmaEngines(const sc_core::sc_module_name& name, const DmaSpec& spec,
       engine_free_(static_cast<std::size_t>(spec.engines), 0),
       last_ring_(rings_.empty() ? 0 : rings_.size() - 1),
       wake_("due") {
-  std::uint64_t largest = 0;
   for (std::size_t r = 0; r < rings_.size(); ++r) {
     rings_[r].owner = this;
     rings_[r].index = r;
     rings_[r].ready_at.reserve(transfers(r).size());
     times(r).resize(transfers(r).size());
-    for (const Transfer& transfer : transfers(r)) largest = std::max(largest, transfer.bytes());
   }
-  data_.resize(std::min(largest, kPayloadBytes));
   SC_METHOD(service);
   sensitive << wake_;
   dont_initialize();
@@ -97,13 +94,19 @@ void DmaEngines::begin(RingState& ring) {
   const Ticks now = now_ticks();
   Ticks end = occupy_engines(transfer);
   if (transfer.direction != TransferDirection::kOnChip) {
-    const Ticks memory_end = pass_hbm(transfer);
+    const Ticks memory_end = pass_hbm(transfer, ring.index, index);
     if (memory_end > end) {  // the memory is the slower one: the engines stay occupied
       shared_.execution.dma_busy +=
           (memory_end - end) * static_cast<Ticks>(chosen_.size()) / spec_.engines;
       end = memory_end;
       for (const std::size_t e : chosen_) engine_free_[e] = std::max(engine_free_[e], end);
     }
+  }
+  if (transfer.op >= 0) {
+    EnergyWork& work = shared_.execution.operators[static_cast<std::size_t>(transfer.op)].work;
+    const Bytes bytes(static_cast<double>(transfer.bytes()));
+    if (transfer.direction != TransferDirection::kOnChip) work.dram += bytes;
+    work.sram += bytes;
   }
   end = std::max(end, ring.last_end);  // a ring completes in order
   ring.last_end = end;
@@ -145,22 +148,19 @@ Ticks DmaEngines::occupy_engines(const Transfer& transfer) {
   return end;
 }
 
-Ticks DmaEngines::pass_hbm(const Transfer& transfer) {
+Ticks DmaEngines::pass_hbm(const Transfer& transfer, std::size_t ring, std::size_t index) {
   const bool load = transfer.direction == TransferDirection::kLoad;
-  Ticks end = 0;
-  for (std::uint64_t offset = 0; offset < transfer.bytes(); offset += kPayloadBytes) {
-    const auto length =
-        static_cast<unsigned>(std::min<std::uint64_t>(kPayloadBytes, transfer.bytes() - offset));
-    tlm::tlm_generic_payload payload;
-    payload.set_command(load ? tlm::TLM_READ_COMMAND : tlm::TLM_WRITE_COMMAND);
-    payload.set_address(transfer.hbm_address + offset);
-    payload.set_data_ptr(data_.data());
-    payload.set_data_length(length);
-    payload.set_streaming_width(length);
-    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-    hbm->b_transport(payload, delay);
-    end = std::max(end, now_ticks() + to_ticks(delay));
+  MemoryAccess access;
+  access.command = load ? tlm::TLM_READ_COMMAND : tlm::TLM_WRITE_COMMAND;
+  access.bytes = transfer.bytes();
+  access.address = transfer.hbm_address;
+  if (access.address == 0) {  // not stated: one tensor after the other
+    access.address = next_address_;
+    next_address_ = (next_address_ + transfer.bytes()) % kAddressSpan;
   }
+  const Speaker speaker{
+      [&] { return shared_.program.place(static_cast<std::size_t>(kEngineCount) + ring, index); }};
+  const Ticks end = now_ticks() + pass_memory(*hbm.operator->(), hbm.name(), access, 0, speaker);
   (load ? shared_.execution.loaded_bytes : shared_.execution.stored_bytes) += transfer.bytes();
   return end;
 }

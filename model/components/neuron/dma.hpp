@@ -67,7 +67,7 @@ class DmaEngines : public sc_core::sc_module {
   void schedule_wake();
   // Occupies engines for the descriptors; returns when the last of them is done.
   Ticks occupy_engines(const Transfer& transfer);
-  Ticks pass_hbm(const Transfer& transfer);
+  Ticks pass_hbm(const Transfer& transfer, std::size_t ring, std::size_t index);
 
   const DmaSpec& spec_;
   double rate_fraction_;
@@ -83,7 +83,7 @@ class DmaEngines : public sc_core::sc_module {
   std::vector<RingState> rings_;
   std::vector<Ticks> engine_free_;
   std::vector<std::size_t> chosen_;  // engines of the transfer being started
-  std::vector<unsigned char> data_;  // payload buffer; its contents mean nothing
+  std::uint64_t next_address_ = 0;   // of the next tensor whose address is not stated
   TimeQueue in_flight_;
   std::size_t last_ring_;  // that had its turn
   EntryRef last_begun_;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "model/base/errors.hpp"
+#include "model/timing/neuron/instruction_work.hpp"
 #include "model/timing/neuron/neuron_timing.hpp"
 
 namespace foretell {
@@ -129,6 +130,10 @@ bool EngineQueue::begin_next() {
   execution.busy[e] += slot.busy;
   execution.stalled[e] += std::max<Ticks>(0, slot.begin - idle_from);
   execution.end = std::max(execution.end, slot.end);
+  if (instruction.op >= 0) {
+    count_instruction(engine_, instruction,
+                      execution.operators[static_cast<std::size_t>(instruction.op)].work);
+  }
   free_at_ = std::max(free_at_, slot.end);
   settled_ = false;
   held.hold_until(slot.end, engine_,

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "model/base/errors.hpp"
-#include "model/components/shared/payload_limit.hpp"
+#include "model/components/shared/memory_access.hpp"
 
 namespace foretell {
 namespace {
@@ -56,21 +56,10 @@ void LockstepNetwork::advance() {
 }
 
 Ticks LockstepNetwork::access(tlm::tlm_command command, std::uint64_t bytes) {
-  Ticks end = now_ticks();
-  for (std::uint64_t offset = 0; offset < bytes; offset += kPayloadBytes) {
-    const auto length = static_cast<unsigned>(std::min(kPayloadBytes, bytes - offset));
-    if (data_.size() < length) data_.resize(length);
-    tlm::tlm_generic_payload payload;
-    payload.set_command(command);
-    payload.set_address(0);
-    payload.set_data_ptr(data_.data());
-    payload.set_data_length(length);
-    payload.set_streaming_width(length);
-    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-    hbm->b_transport(payload, delay);
-    end = std::max(end, now_ticks() + to_ticks(delay));
-  }
-  return end;
+  if (bytes == 0) return now_ticks();
+  static const Speaker kSpeaker{[] { return std::string("a collective"); }};
+  return now_ticks() +
+         pass_memory(*hbm.operator->(), hbm.name(), {command, 0, bytes, 0}, 0, kSpeaker);
 }
 
 }  // namespace foretell

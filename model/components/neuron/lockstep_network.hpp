@@ -44,8 +44,7 @@ class LockstepNetwork : public sc_core::sc_module, public CollectiveNetwork {
   const CollectiveCost* cost_ = nullptr;
   CollectiveMember* member_ = nullptr;
   std::uint64_t bursts_ = 0;
-  std::uint64_t done_ = 0;           // bursts
-  std::vector<unsigned char> data_;  // payload buffer; its contents mean nothing
+  std::uint64_t done_ = 0;  // bursts
   sc_core::sc_event due_;
 };
 

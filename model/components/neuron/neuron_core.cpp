@@ -72,13 +72,13 @@ void NeuronCore::add_activity(const std::string& prefix,
 NeuronChip::NeuronChip(const sc_core::sc_module_name& name, const NeuronDeviceSpec& spec,
                        const NeuronCoreScaling& scaling, const Program& program, int active_cores,
                        Seconds call_overhead, CollectiveNetwork* network, int first_rank)
-    : sc_module(name), hbm_("hbm", spec.hbm), call_("call") {
+    : sc_module(name), hbm_(make_memory("hbm", spec.hbm)), call_("call") {
   FORETELL_CHECK(active_cores > 0 && active_cores <= spec.cores, "active cores beyond the device");
   for (int c = 0; c < active_cores; ++c) {
     const std::string core_name = "core" + std::to_string(c);
     cores_.push_back(std::make_unique<NeuronCore>(core_name.c_str(), spec.core, scaling, program,
                                                   CollectiveSeat{network, first_rank + c}));
-    cores_.back()->dma().hbm.bind(hbm_.socket);
+    cores_.back()->dma().hbm.bind(hbm_->target());
   }
   SC_METHOD(begin_call);
   sensitive << call_;

@@ -11,7 +11,7 @@
 #include "model/components/neuron/dma.hpp"
 #include "model/components/neuron/engine.hpp"
 #include "model/components/shared/executor.hpp"
-#include "model/components/shared/hbm.hpp"
+#include "model/components/shared/memory.hpp"
 
 namespace foretell {
 
@@ -56,13 +56,13 @@ class NeuronChip : public sc_core::sc_module {
 
   const NeuronCore& core(std::size_t index) const { return *cores_[index]; }
   std::size_t core_count() const { return cores_.size(); }
-  const Hbm& hbm() const { return hbm_; }
-  Hbm& hbm() { return hbm_; }  // for others to bind to
+  const Memory& hbm() const { return *hbm_; }
+  Memory& hbm() { return *hbm_; }  // for others to bind to
 
  private:
   void begin_call();  // SC_METHOD, after the host's call overhead
 
-  Hbm hbm_;
+  std::unique_ptr<Memory> hbm_;
   std::vector<std::unique_ptr<NeuronCore>> cores_;
   sc_core::sc_event call_;
 };

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "model/base/energy_work.hpp"
 #include "model/components/shared/ticks.hpp"
 #include "model/program/program.hpp"
 
@@ -29,6 +30,7 @@ struct OperatorActivity {
   Bytes dram;  // that the operator needs
   Bytes l2;
   Bytes link;  // sent to other devices
+  EnergyWork work;
 };
 
 // One program on one core of a NeuronCore device, on one GPU or on one CPU.

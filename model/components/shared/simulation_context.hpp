@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <systemc>
 
 namespace foretell {
@@ -17,13 +18,17 @@ class SimulationContext {
   SimulationContext(const SimulationContext&) = delete;
   SimulationContext& operator=(const SimulationContext&) = delete;
 
-  // Runs until no event is left. The kernel turns whatever a process throws into its own report, so
-  // what can be the user's fault is found before: by validate() or while modules are built.
+  // Runs until no event is left. The kernel turns whatever a process throws into its own report;
+  // what can be the user's fault is found before, by validate() or while modules are built, or ends
+  // the run by fail_simulation(), whose UserError comes out here.
   void run();
 
  private:
   sc_core::sc_simcontext* previous_;
   std::unique_ptr<sc_core::sc_simcontext> context_;
 };
+
+// From a process: ends the simulation with this UserError.
+[[noreturn]] void fail_simulation(const std::string& what);
 
 }  // namespace foretell

@@ -9,24 +9,13 @@
 #include "model/mapping/shared/cache_residency.hpp"
 #include "model/mapping/shared/convolution.hpp"
 #include "model/mapping/shared/data_of.hpp"
-#include "model/mapping/shared/fuse.hpp"
+#include "model/mapping/shared/fused_walk.hpp"
+#include "model/mapping/shared/operation_counts.hpp"
 #include "workloads/ir/operators/networks.hpp"
 #include "workloads/ir/routing.hpp"
 
 namespace foretell {
 namespace {
-
-Bytes bytes_of(const std::vector<TensorAccess>& accesses) {
-  Bytes sum;
-  for (const TensorAccess& access : accesses) sum += access.bytes;
-  return sum;
-}
-
-Bytes footprint(const std::vector<FusedOp>& ops) {
-  Bytes sum;
-  for (const FusedOp& op : ops) sum += bytes_of(op.reads) + bytes_of(op.writes);
-  return sum;
-}
 
 bool is_polynomial(std::string_view kind) {
   static const std::set<std::string_view> kKinds = {"Gelu", "Tanh", "Silu", "Sigmoid",
@@ -55,70 +44,32 @@ void add_traffic(CpuTraffic& sum, const CpuTraffic& more) {
   sum.dram += more.dram;
 }
 
-class CpuMapper {
+class CpuMapper final : public FusedWalk<MappedCpuOp> {
  public:
   explicit CpuMapper(const CpuMapping& mapping)
-      : mapping_(mapping),
-        graph_(mapping.graph),
+      : FusedWalk(mapping.graph),
+        mapping_(mapping),
         timing_(mapping.timing),
-        fused_(fuse_kernels(mapping.graph)),
         l2_(timing_.l2_capacity(), footprint(fused_)),
         l3_(timing_.l3_capacity(), footprint(fused_)) {}
 
-  std::vector<MappedCpuOp> run() {
-    for (const FusedOp& fused : fused_) {
-      MappedCpuOp op;
-      op.main = fused.main;
-      op.engine = "cores";
-      for (const OpId id : fused.ops) op.flops += graph_.flops(id);
-      map(fused, op);
-      for (const TensorAccess& read : fused.reads) touch(read);
-      for (const TensorAccess& write : fused.writes) touch(write);
-      mapped_.push_back(std::move(op));
-    }
-    return std::move(mapped_);
-  }
-
  private:
-  void map(const FusedOp& fused, MappedCpuOp& op) {
-    switch (fused.kind) {
-      case FusedKind::kLinear:
-        return linear(fused, op);
-      case FusedKind::kProduct:
-        return product(fused, op);
-      case FusedKind::kConvolution:
-        return convolution(fused, op);
-      case FusedKind::kAttention:
-        return attention(fused, op);
-      case FusedKind::kExperts:
-        return experts(fused, op);
-      case FusedKind::kPass:
-        return pass(fused, op);
-      case FusedKind::kCollective:
-        return collective(fused, op);
-      case FusedKind::kExpertLayer:
-        return expert_layer(fused, op);
-      case FusedKind::kScan:
-        return scan(fused, op);
-      case FusedKind::kIndexer:
-        return indexer(fused, op);
-    }
+  void count(const FusedOp& fused, MappedCpuOp& op) override {
+    if (op.loops.empty()) return;
+    op.loops.back().work = operation_counts(graph_, fused, mapping_.precision);
   }
 
   // Copies share the memory: a sum is a pass over what all of them have.
-  void collective(const FusedOp& fused, MappedCpuOp& op) {
+  void collective(const FusedOp& fused, MappedCpuOp& op) override {
     op.engine = "memory";
     Loop loop = timing_.copy(reads_without(fused, {}));
     loop.name = graph_.op(fused.main).kind;
     add(std::move(loop), op);
   }
 
-  // A few rows of a table or a cache say nothing about the others.
-  void touch(const TensorAccess& access) {
-    const bool whole = access.bytes >= graph_.tensor(access.tensor).bytes() / 2;
-    const TensorId id = whole ? access.tensor : kNoId;
-    l2_.touch(id, access.bytes);
-    l3_.touch(id, access.bytes);
+  void keep(TensorId whole, Bytes bytes) override {
+    l2_.touch(whole, bytes);
+    l3_.touch(whole, bytes);
   }
 
   CpuTraffic found(const TensorAccess& access) const {
@@ -194,16 +145,10 @@ class CpuMapper {
     if (eight_bits) product.widen = vectors_of(graph_.op(fused.main));
   }
 
-  void linear(const FusedOp& fused, MappedCpuOp& op) {
+  void linear(const FusedOp& fused, MappedCpuOp& op) override {
     const Op& main = graph_.op(fused.main);
-    const Tensor& input = graph_.tensor(main.inputs[0]);
     CpuProduct product;
-    product.k = input.shape.back();
-    product.m = element_count(input.shape) / product.k;
-    product.n = 0;
-    for (const TensorId weight : fused.weights) {
-      product.n += element_count(graph_.tensor(weight).shape) / product.k;
-    }
+    set_dimensions(linear_dimensions(graph_, fused), product);
     product.dtype = dtype_with(main.inputs[1]);
     product.weights = weights_of(fused);
     product.others = reads_without(fused, fused.weights);
@@ -222,7 +167,7 @@ class CpuMapper {
   }
 
   // The pixels under the filter are gathered while they are packed.
-  void convolution(const FusedOp& fused, MappedCpuOp& op) {
+  void convolution(const FusedOp& fused, MappedCpuOp& op) override {
     const Op& main = graph_.op(fused.main);
     const ImplicitGemm gemm = implicit_gemm(graph_, main);
     if (gemm.is_depthwise()) return pass(fused, op);
@@ -281,22 +226,16 @@ class CpuMapper {
     add(std::move(loop), op);
   }
 
-  void product(const FusedOp& fused, MappedCpuOp& op) {
-    const Op& main = graph_.op(fused.main);
-    const Shape& a = graph_.tensor(main.inputs[0]).shape;
-    const Shape& c = graph_.tensor(main.outputs.front()).shape;
+  void product(const FusedOp& fused, MappedCpuOp& op) override {
     CpuProduct product;
-    product.k = a.back();
-    product.n = c.back();
-    product.m = c[c.size() - 2];
-    product.batch = element_count(c) / (product.m * product.n);
+    set_dimensions(product_dimensions(graph_, graph_.op(fused.main)), product);
     product.dtype = activation_dtype();
     product.others = reads_without(fused, {});
     product.packed_weights = false;
     add(timing_.product(product), op);
   }
 
-  void attention(const FusedOp& fused, MappedCpuOp& op) {
+  void attention(const FusedOp& fused, MappedCpuOp& op) override {
     const AttentionDimensions& shape = fused.attention;
     const Bytes value = size_of(mapping_.precision.vector);
     const auto scores = static_cast<double>(shape.batch * shape.heads * shape.queries * shape.keys);
@@ -335,7 +274,7 @@ class CpuMapper {
   }
 
   // Every token goes to its experts; few tokens reach few experts.
-  void experts(const FusedOp& fused, MappedCpuOp& op) {
+  void experts(const FusedOp& fused, MappedCpuOp& op) override {
     const Op& main = graph_.op(fused.main);
     const Tensor& weights = graph_.tensor(fused.weights.front());
     const Shape& result = graph_.tensor(main.outputs.front()).shape;
@@ -359,7 +298,7 @@ class CpuMapper {
   }
 
   // Two products per expert that gets rows; all have as many as the mean.
-  void expert_layer(const FusedOp& fused, MappedCpuOp& op) {
+  void expert_layer(const FusedOp& fused, MappedCpuOp& op) override {
     const Op& main = graph_.op(fused.main);
     const Shape& choice = graph_.tensor(main.inputs[2]).shape;
     const Shape& first = graph_.tensor(main.inputs[3]).shape;
@@ -397,7 +336,7 @@ class CpuMapper {
   }
 
   // One token: the state is read and written once. Prompts: products of chunks.
-  void scan(const FusedOp& fused, MappedCpuOp& op) {
+  void scan(const FusedOp& fused, MappedCpuOp& op) override {
     const Op& main = graph_.op(fused.main);
     const Shape& key = graph_.tensor(main.inputs[1]).shape;
     const Shape& value = graph_.tensor(main.inputs[2]).shape;
@@ -426,22 +365,16 @@ class CpuMapper {
     add(timing_.product(product), op);
   }
 
-  void indexer(const FusedOp& fused, MappedCpuOp& op) {
-    const Op& main = graph_.op(fused.main);
-    const Shape& q = graph_.tensor(main.inputs[0]).shape;
-    const Shape& k = graph_.tensor(main.inputs[1]).shape;
+  void indexer(const FusedOp& fused, MappedCpuOp& op) override {
     CpuProduct product;
-    product.batch = q[0];
-    product.m = q[1] * q[2];
-    product.n = k[1];
-    product.k = q[3];
+    set_dimensions(indexer_dimensions(graph_, graph_.op(fused.main)), product);
     product.dtype = activation_dtype();
     product.packed_weights = false;
     product.others = reads_without(fused, {});
     add(timing_.product(product), op);
   }
 
-  void pass(const FusedOp& fused, MappedCpuOp& op) {
+  void pass(const FusedOp& fused, MappedCpuOp& op) override {
     const CpuTraffic traffic = reads_without(fused, {});
     const std::string& first = graph_.op(fused.main).kind;
     if (moves_only(first)) {
@@ -467,17 +400,14 @@ class CpuMapper {
   }
 
   const CpuMapping& mapping_;
-  const Graph& graph_;
   const CpuTiming& timing_;
-  std::vector<FusedOp> fused_;
   CacheResidency l2_;
   CacheResidency l3_;
   std::set<TensorId> converted_;
-  std::vector<MappedCpuOp> mapped_;
 };
 
 }  // namespace
 
-std::vector<MappedCpuOp> map_to_cpu(const CpuMapping& mapping) { return CpuMapper(mapping).run(); }
+std::vector<MappedCpuOp> map_to_cpu(const CpuMapping& mapping) { return CpuMapper(mapping).walk(); }
 
 }  // namespace foretell

@@ -24,7 +24,7 @@ struct CpuMapping {
 struct MappedCpuOp {
   OpId main = kNoId;
   std::vector<Loop> loops;
-  std::string engine;  // "cores", "memory"
+  std::string engine = "cores";  // or "memory"
   Flops flops;
 };
 

@@ -17,7 +17,7 @@
 namespace foretell {
 namespace {
 
-constexpr std::int64_t kFewQueries = 16;  // that kernels for tokens take at a time
+constexpr std::int64_t kMostTokenQueries = 16;  // that kernels for tokens take at a time
 
 const LayerKernelChoice& layer_choice() {
   static const LayerKernelChoice kChoice;
@@ -173,7 +173,7 @@ bool LayerKernels::add_latent(const AttentionDimensions& attention, double cache
   shape.keys = attention.keys;
   shape.heads = attention.heads;
   shape.cache_bytes = cache_bytes;
-  const bool few = attention.queries <= kFewQueries;
+  const bool few = attention.queries <= kMostTokenQueries;
   if (few && is_latent_head(attention.head_dim, attention.value_dim)) {
     shape.prompt = false;
     shape.heads *= attention.queries;  // side by side

@@ -21,26 +21,14 @@
 #include "model/mapping/shared/cache_residency.hpp"
 #include "model/mapping/shared/convolution.hpp"
 #include "model/mapping/shared/data_of.hpp"
-#include "model/mapping/shared/fuse.hpp"
+#include "model/mapping/shared/fused_walk.hpp"
+#include "model/mapping/shared/operation_counts.hpp"
 #include "workloads/ir/routing.hpp"
 
 namespace foretell {
 namespace {
 
 constexpr int kMaxCopies = 1'000'000;
-
-Bytes sum_of(const std::vector<TensorAccess>& accesses) {
-  Bytes sum;
-  for (const TensorAccess& access : accesses) sum += access.bytes;
-  return sum;
-}
-
-// Everything that a call touches, each access once.
-Bytes footprint(const std::vector<FusedOp>& ops) {
-  Bytes sum;
-  for (const FusedOp& op : ops) sum += sum_of(op.reads) + sum_of(op.writes);
-  return sum;
-}
 
 // A type of weights is computed in what it is stored in unless it is storage alone.
 DType activation_compute(const PrecisionPolicy& precision) {
@@ -56,13 +44,12 @@ GpuCollective collective_of(const std::string& kind) {
   return GpuCollective::kReduceScatter;
 }
 
-class GraphMapper {
+class GpuMapper final : public FusedWalk<MappedOp> {
  public:
-  explicit GraphMapper(const GpuMapping& mapping)
-      : mapping_(mapping),
-        graph_(mapping.graph),
+  explicit GpuMapper(const GpuMapping& mapping)
+      : FusedWalk(mapping.graph),
+        mapping_(mapping),
         products_(mapping.system.device, mapping.factors, mapping.clock_share),
-        fused_(fuse_kernels(mapping.graph)),
         between_calls_(footprint(fused_) * mapping.rotated_copies),
         pass_type_(product_type(activation_compute(mapping.precision),
                                 activation_compute(mapping.precision))),
@@ -73,53 +60,17 @@ class GraphMapper {
                      products_.timing(pass_type_).factors().launch),
         layers_(mapping.system.device, mapping.factors, between_calls_),
         l2_(mapping.system.device.l2.capacity * products_.timing(pass_type_).factors().l2_share,
-            between_calls_) {}
-
-  std::vector<MappedOp> run() {
+            between_calls_) {
     find_narrowed();
-    for (const FusedOp& fused : fused_) {
-      MappedOp op;
-      op.main = fused.main;
-      for (const OpId id : fused.ops) op.flops += graph_.flops(id);
-      map(fused, op);
-      for (const TensorAccess& read : fused.reads) touch(read);
-      for (const TensorAccess& write : fused.writes) touch(write);
-      mapped_.push_back(std::move(op));
-    }
-    return std::move(mapped_);
   }
 
  private:
-  void map(const FusedOp& fused, MappedOp& op) {
-    switch (fused.kind) {
-      case FusedKind::kLinear:
-        return linear(fused, op);
-      case FusedKind::kProduct:
-        return product(fused, op);
-      case FusedKind::kConvolution:
-        return convolution(fused, op);
-      case FusedKind::kAttention:
-        return attention(fused, op);
-      case FusedKind::kExperts:
-        return experts(fused, op);
-      case FusedKind::kPass:
-        return pass(fused, op);
-      case FusedKind::kCollective:
-        return collective(fused, op);
-      case FusedKind::kExpertLayer:
-        return grouped_experts(fused, op);
-      case FusedKind::kScan:
-        return recurrence(fused, op);
-      case FusedKind::kIndexer:
-        return indexer(fused, op);
-    }
+  void count(const FusedOp& fused, MappedOp& op) override {
+    if (op.program.kernels.empty()) return;
+    op.program.kernels.back().work = operation_counts(graph_, fused, mapping_.precision);
   }
 
-  // A few rows of a table or a cache say nothing about the others.
-  void touch(const TensorAccess& access) {
-    const bool whole = access.bytes >= graph_.tensor(access.tensor).bytes() / 2;
-    l2_.touch(whole ? access.tensor : kNoId, access.bytes);
-  }
+  void keep(TensorId whole, Bytes bytes) override { l2_.touch(whole, bytes); }
 
   // The left operand of a product with weights, in the type of the product.
   struct LeftOperand {
@@ -189,21 +140,15 @@ class GraphMapper {
                                                     : product_type(compute, weight.dtype);
   }
 
-  void linear(const FusedOp& fused, MappedOp& op) {
-    const Op& main = graph_.op(fused.main);
-    const Tensor& input = graph_.tensor(main.inputs[0]);
+  void linear(const FusedOp& fused, MappedOp& op) override {
     Product product;
-    product.k = input.shape.back();
-    product.m = element_count(input.shape) / product.k;
+    set_dimensions(linear_dimensions(graph_, fused), product);
     Bytes weight_bytes;
-    for (const TensorId weight : fused.weights) {
-      product.n += element_count(graph_.tensor(weight).shape) / product.k;
-      weight_bytes += graph_.tensor(weight).bytes();
-    }
+    for (const TensorId weight : fused.weights) weight_bytes += graph_.tensor(weight).bytes();
     product.type = type_with(graph_.tensor(fused.weights.front()));
     product.copies = copies_between(weight_bytes);
     product.dram = dram_of(fused);
-    read_activation(main.inputs[0], product, op);
+    read_activation(graph_.op(fused.main).inputs[0], product, op);
     products_.add(product, op);
   }
 
@@ -223,7 +168,7 @@ class GraphMapper {
     product.dram -= missed;
   }
 
-  void convolution(const FusedOp& fused, MappedOp& op) {
+  void convolution(const FusedOp& fused, MappedOp& op) override {
     const Op& main = graph_.op(fused.main);
     const ImplicitGemm gemm = implicit_gemm(graph_, main);
     if (gemm.is_depthwise()) return pass(fused, op);
@@ -268,7 +213,7 @@ class GraphMapper {
        : read.tensor == input ? traffic.input
                               : traffic.output) += missed;
     }
-    traffic.output += sum_of(fused.writes);
+    traffic.output += bytes_of(fused.writes);
     convolutions_->add(convolution_shape(graph_, main), traffic, op);
   }
 
@@ -288,7 +233,7 @@ class GraphMapper {
     passes_.add(work, op);
   }
 
-  void pass(const FusedOp& fused, MappedOp& op) {
+  void pass(const FusedOp& fused, MappedOp& op) override {
     op.engine = "memory";
     const Op& heaviest = graph_.op(heaviest_of(fused));
     const Tensor& operand =
@@ -306,7 +251,7 @@ class GraphMapper {
       work.columns = width;
       work.rows /= width;
     }
-    work.moved = sum_of(fused.reads) + written(fused);
+    work.moved = bytes_of(fused.reads) + written(fused);
     work.dram = dram_of(fused);
     passes_.add(work, op);
   }
@@ -330,19 +275,15 @@ class GraphMapper {
                              [&](OpId a, OpId b) { return weight(a) < weight(b); });
   }
 
-  void product(const FusedOp& fused, MappedOp& op) {
+  void product(const FusedOp& fused, MappedOp& op) override {
     const Op& main = graph_.op(fused.main);
-    const Shape& a = graph_.tensor(main.inputs[0]).shape;
-    const Shape& c = graph_.tensor(main.outputs.front()).shape;
     const Tensor& right = graph_.tensor(main.inputs[1]);
     Product product;
-    product.k = a.back();
-    product.n = c.back();
-    product.m = c[c.size() - 2];
-    product.batch = element_count(c) / (product.m * product.n);
+    set_dimensions(product_dimensions(graph_, main), product);
     if (right.kind == TensorKind::kWeight) {  // of a head, for all sequences
       product.batch = right.shape[0];
-      product.m = element_count(c) / (product.batch * product.n);
+      product.m =
+          element_count(graph_.tensor(main.outputs.front()).shape) / (product.batch * product.n);
       product.copies = copies_between(right.bytes());
     }
     const bool of_head = right.kind == TensorKind::kWeight && is_wide(right.dtype);
@@ -356,7 +297,7 @@ class GraphMapper {
 
   static bool is_wide(DType type) { return !(size_of(type) < Bytes(2)); }
 
-  void attention(const FusedOp& fused, MappedOp& op) {
+  void attention(const FusedOp& fused, MappedOp& op) override {
     const GemmType& products = products_.type(pass_type_);
     AttentionType type;
     type.rate = products.rate;
@@ -371,21 +312,7 @@ class GraphMapper {
     lower_latent_attention(attention_, fused.attention, type, dram_of(fused), op);
   }
 
-  void grouped_experts(const FusedOp& fused, MappedOp& op) {
-    const ExpertLayer layer = expert_layer(fused);
-    const DType weights = graph_.tensor(graph_.op(fused.main).inputs[3]).dtype;
-    const DType policy = mapping_.precision.matmul_compute;
-    const DType compute = size_of(weights) > size_of(policy) ? weights : policy;
-    if (layers_.add_experts(layer.shape, compute, weights, op)) return;
-    lower_experts(products_, passes_, layer, op);
-  }
-
-  void recurrence(const FusedOp& fused, MappedOp& op) {
-    const StateSpace work = scan(fused);
-    if (!layers_.add_scan(work, op)) lower_state_space(products_, passes_, work, op);
-  }
-
-  ExpertLayer expert_layer(const FusedOp& fused) const {
+  void expert_layer(const FusedOp& fused, MappedOp& op) override {
     const Op& main = graph_.op(fused.main);
     const Tensor& first = graph_.tensor(main.inputs[3]);
     const Tensor& second = graph_.tensor(main.inputs[4]);
@@ -396,29 +323,29 @@ class GraphMapper {
     layer.weights = first.bytes() + second.bytes();
     layer.missing = l2_.missing(main.inputs[3], first.bytes());
     layer.copies = copies_between(layer.weights);
-    return layer;
+    const DType policy = mapping_.precision.matmul_compute;
+    const DType compute = size_of(first.dtype) > size_of(policy) ? first.dtype : policy;
+    if (layers_.add_experts(layer.shape, compute, first.dtype, op)) return;
+    lower_experts(products_, passes_, layer, op);
   }
 
-  StateSpace scan(const FusedOp& fused) const {
+  void scan(const FusedOp& fused, MappedOp& op) override {
     const Op& main = graph_.op(fused.main);
     StateSpace work = state_space_shape(graph_, main);
     work.type = pass_type_;
     work.element_bytes = size_of(graph_.tensor(main.inputs[2]).dtype).value();
-    work.moved = sum_of(fused.reads) + written(fused);
+    work.moved = bytes_of(fused.reads) + written(fused);
     work.dram = dram_of(fused);
-    return work;
+    if (!layers_.add_scan(work, op)) lower_state_space(products_, passes_, work, op);
   }
 
   // Scores of a few narrow heads, and the choice among them.
-  void indexer(const FusedOp& fused, MappedOp& op) {
+  void indexer(const FusedOp& fused, MappedOp& op) override {
     const Op& main = graph_.op(fused.main);
     const Shape& q = graph_.tensor(main.inputs[0]).shape;
     const Shape& k = graph_.tensor(main.inputs[1]).shape;
     Product product;
-    product.batch = q[0];
-    product.m = q[1] * q[2];
-    product.n = k[1];
-    product.k = q[3];
+    set_dimensions(indexer_dimensions(graph_, main), product);
     product.type = pass_type_;
     product.dram = dram_of(fused);
     products_.add(product, op);
@@ -433,7 +360,7 @@ class GraphMapper {
 
   // Every token goes to its experts, which it chooses with equal chances: few tokens reach few
   // experts, and some get more than others.
-  void experts(const FusedOp& fused, MappedOp& op) {
+  void experts(const FusedOp& fused, MappedOp& op) override {
     const Op& main = graph_.op(fused.main);
     const Tensor& weights = graph_.tensor(fused.weights.front());
     const Shape& result = graph_.tensor(main.outputs.front()).shape;
@@ -452,7 +379,7 @@ class GraphMapper {
     products_.add(product, op);
   }
 
-  void collective(const FusedOp& fused, MappedOp& op) {
+  void collective(const FusedOp& fused, MappedOp& op) override {
     const Op& main = graph_.op(fused.main);
     if (main.kind == "ExpertExchange" && expert_exchange(main, op)) return;
     GpuCollectiveShape shape;
@@ -489,9 +416,7 @@ class GraphMapper {
   }
 
   const GpuMapping& mapping_;
-  const Graph& graph_;
   ProductKernels products_;
-  std::vector<FusedOp> fused_;
   Bytes between_calls_;
   std::string pass_type_;
   std::unique_ptr<ConvolutionKernels> convolutions_;  // on the vector pipe
@@ -507,11 +432,10 @@ class GraphMapper {
   };
   std::map<TensorId, Narrowed> narrowed_;
   std::set<TensorId> converted_;
-  std::vector<MappedOp> mapped_;
 };
 
 }  // namespace
 
-std::vector<MappedOp> map_to_gpu(const GpuMapping& mapping) { return GraphMapper(mapping).run(); }
+std::vector<MappedOp> map_to_gpu(const GpuMapping& mapping) { return GpuMapper(mapping).walk(); }
 
 }  // namespace foretell

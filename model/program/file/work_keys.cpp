@@ -93,6 +93,7 @@ Grid read_grid(const Node& node, const std::string& path, const ExpressionNames&
   reader.quantity("block_time", blocks.duration);
   reader.count("per_sm", per_sm);
   reader.quantity("launch", grid.launch);
+  reader.quantity("early_launch", grid.early_launch);
   reader.quantity("latency", grid.memory_latency);
   reader.quantity("tail", grid.tail);
   reader.quantity("dram", grid.dram_bytes);

@@ -1,9 +1,8 @@
 #include "model/testing/toy_npu/toy_family.hpp"
 
-#include <algorithm>
-
 #include "model/base/errors.hpp"
 #include "model/predict/memory_use.hpp"
+#include "model/predict/program_metrics.hpp"
 #include "model/system/critical_path.hpp"
 #include "model/testing/toy_npu/components/toy_npu.hpp"
 #include "model/testing/toy_npu/mapping/map_to_toy.hpp"
@@ -38,7 +37,14 @@ class ToyDevice final : public ResolvedDevice {
     metrics.call = metrics.device = to_seconds(execution.end);
     metrics.instructions = execution.instructions;
     metrics.hbm_read = Bytes(static_cast<double>(execution.hbm_read));
-    fill_operators(graph, mapping, execution.cores.front(), metrics);
+    const ProgramExecution& ran = execution.cores.front();
+    metrics.bottleneck = to_string(largest(critical_path(mapping.program, ran).total));
+    metrics.operators = operators_of(mapping.program, ran);
+    for (std::size_t o = 0; o < metrics.operators.size(); ++o) {
+      const FusedOp& fused = mapping.ops[o];
+      metrics.operators[o].op = graph.op(fused.main).kind;
+      for (const OpId id : fused.ops) metrics.operators[o].flops += graph.flops(id);
+    }
     for (const ModuleActivity& module : execution.modules) {
       metrics.resources.push_back({module.path, module.busy / metrics.device,
                                    module.stalled / metrics.device, Bytes(module.bytes)});
@@ -73,33 +79,6 @@ class ToyDevice final : public ResolvedDevice {
   }
 
  private:
-  static void fill_operators(const Graph& graph, const ToyMapping& mapping,
-                             const ProgramExecution& ran, Metrics& metrics) {
-    const CriticalPath path = critical_path(mapping.program, ran);
-    metrics.bottleneck = to_string(largest(path.total));
-    const auto& loads = mapping.program.entries<Transfer>(kToyDmaStream);
-    for (std::size_t o = 0; o < mapping.ops.size(); ++o) {
-      const Op& main = graph.op(mapping.ops[o].main);
-      OperatorMetrics& op = metrics.operators.emplace_back();
-      op.name = main.name;
-      op.op = main.kind;
-      op.engine = "array";
-      op.critical = to_string(largest(path.by_operator[o]));
-      for (const OpId id : mapping.ops[o].ops) op.flops += graph.flops(id);
-      Ticks begin = -1;
-      Ticks end = 0;
-      for (std::size_t i = 0; i < loads.size(); ++i) {
-        if (loads[i].op != static_cast<std::int32_t>(o)) continue;
-        const EntryTimes& entry = ran.entries[kToyDmaStream][i];
-        begin = begin < 0 ? entry.begin : std::min(begin, entry.begin);
-        end = std::max(end, entry.end);
-        op.bytes += Bytes(static_cast<double>(loads[i].bytes()));
-      }
-      op.start = to_seconds(begin);
-      op.duration = to_seconds(end - begin);
-    }
-  }
-
   LoadedToyNpu system_;
   ResolvedWorkload resolved_;
 };

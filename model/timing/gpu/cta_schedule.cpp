@@ -46,10 +46,12 @@ void CtaSchedule::step() {
   if (waves > 0) {
     issued = waves * slots_;
     group.time += waves * duration_;
+    drain_ = group.time;
     makespan_ = std::max(makespan_, group.time);
     groups_.push(group);
   } else {
     issued = std::min(group.slots, left_);
+    drain_ = group.time;
     makespan_ = std::max(makespan_, group.time + duration_);
     groups_.push({group.time + duration_, issued});
     if (issued < group.slots) groups_.push({group.time, group.slots - issued});

@@ -29,7 +29,9 @@ class CtaSchedule {
   void step();
 
   std::int64_t makespan() const { return makespan_; }  // of what was issued, in femtoseconds
-  std::int64_t busy() const { return busy_; }          // slots x femtoseconds of work issued
+  // From then on, of what was issued, slots stay free: no thread block waits for them any more.
+  std::int64_t drain() const { return drain_; }
+  std::int64_t busy() const { return busy_; }  // slots x femtoseconds of work issued
   std::uint64_t steps() const { return steps_; }
 
  private:
@@ -50,6 +52,7 @@ class CtaSchedule {
   std::priority_queue<Group, std::vector<Group>, std::greater<>> groups_;
   std::int64_t makespan_ = 0;
   std::int64_t busy_ = 0;
+  std::int64_t drain_ = 0;
   std::uint64_t steps_ = 0;
 };
 

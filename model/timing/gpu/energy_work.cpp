@@ -11,17 +11,6 @@ constexpr double kWide = 2;        // bytes of activations and results
 
 }  // namespace
 
-void add_matrix_flops(EnergyWork& work, int bits, Flops flops) {
-  constexpr int kByte = 8;
-  if (bits > kByte) {
-    work.matrix_16 += flops;
-  } else if (bits == kByte) {
-    work.matrix_8 += flops;
-  } else {
-    work.matrix_4 += flops;
-  }
-}
-
 EnergyWork gemm_energy_work(const EnergyGemm& shape, OperandType type) {
   const auto m = static_cast<double>(shape.m);
   const auto n = static_cast<double>(shape.n);

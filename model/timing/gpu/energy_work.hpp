@@ -15,8 +15,6 @@ struct OperandType {
   double bytes = 2;
 };
 
-void add_matrix_flops(EnergyWork& work, int bits, Flops flops);
-
 struct EnergyGemm {
   std::int64_t m = 0;
   std::int64_t n = 0;

@@ -7,18 +7,6 @@ constexpr double kPicojoule = 1e-12;
 
 }  // namespace
 
-EnergyWork& EnergyWork::operator+=(const EnergyWork& other) {
-  matrix_16 += other.matrix_16;
-  matrix_8 += other.matrix_8;
-  matrix_4 += other.matrix_4;
-  exponentials += other.exponentials;
-  dram += other.dram;
-  l2 += other.l2;
-  link += other.link;
-  busy += other.busy;
-  return *this;
-}
-
 double voltage_share(double clock, const PowerFacts& facts) {
   if (clock <= facts.voltage_knee) return facts.voltage_floor;
   const double way = (clock - facts.voltage_knee) / (1 - facts.voltage_knee);
@@ -26,24 +14,30 @@ double voltage_share(double clock, const PowerFacts& facts) {
 }
 
 std::vector<EnergyPart> energy_parts(const EnergyWork& work, Seconds time, double clock,
-                                     const GpuEnergy& energy) {
+                                     const DeviceEnergy& energy) {
   const EnergyFactors& factors = energy.factors;
   const double voltage = voltage_share(clock, energy.facts);
   const double switched = kPicojoule * voltage * voltage;
   std::vector<EnergyPart> parts;
-  const auto add = [&parts](const char* kind, double joules) {
-    if (joules > 0) parts.push_back({kind, Joules(joules)});
+  const auto add = [&](const char* kind, const char* factor, double joules) {
+    if (joules > 0) parts.push_back({kind, Joules(joules), energy.calibrated.count(factor) > 0});
   };
-  add("matrix 16 bit", work.matrix_16.value() * factors.matrix_16 * switched);
-  add("matrix 8 bit", work.matrix_8.value() * factors.matrix_8 * switched);
-  add("matrix 4 bit", work.matrix_4.value() * factors.matrix_4 * switched);
-  add("exponential", work.exponentials * factors.exponential * switched);
-  add("l2", work.l2.value() * factors.l2 * switched);
-  add("dram", work.dram.value() * factors.dram * kPicojoule);
-  add("link", work.link.value() * energy.facts.link_pj_per_byte * kPicojoule);
+  const auto switched_part = [&](const char* kind, const char* factor, double count, double pj) {
+    add(kind, factor, count * pj * switched);
+  };
+  switched_part("matrix 32 bit", "matrix_32", work.matrix_32.value(), factors.matrix_32);
+  switched_part("matrix 16 bit", "matrix_16", work.matrix_16.value(), factors.matrix_16);
+  switched_part("matrix 8 bit", "matrix_8", work.matrix_8.value(), factors.matrix_8);
+  switched_part("matrix 4 bit", "matrix_4", work.matrix_4.value(), factors.matrix_4);
+  switched_part("vector", "vector", work.vector.value(), factors.vector);
+  switched_part("exponential", "exponential", work.exponentials, factors.exponential);
+  switched_part("l2", "l2", work.l2.value(), factors.l2);
+  switched_part("sram", "sram", work.sram.value(), factors.sram);
+  add("dram", "dram", work.dram.value() * factors.dram * kPicojoule);
+  add("link", "link", work.link.value() * energy.facts.link_pj_per_byte * kPicojoule);
   // Clock trees and pipelines of occupied SMs switch with every cycle.
-  add("busy", factors.busy * clock * voltage * voltage * work.busy.value());
-  add("active idle", energy.facts.active_idle_watts * time.value());
+  add("busy", "busy", factors.busy * clock * voltage * voltage * work.busy.value());
+  add("active idle", "active_idle", energy.facts.active_idle_watts * time.value());
   return parts;
 }
 
@@ -58,7 +52,7 @@ Seconds time_at(Seconds time, double scales, double clock) {
 }
 
 Watts power_at(const EnergyWork& work, Seconds time, double scales, double clock,
-               const GpuEnergy& energy) {
+               const DeviceEnergy& energy) {
   const Seconds longer = time_at(time, scales, clock);
   EnergyWork stretched = work;
   stretched.busy = work.busy * (longer / time);
@@ -66,7 +60,7 @@ Watts power_at(const EnergyWork& work, Seconds time, double scales, double clock
 }
 
 double clock_within(const EnergyWork& work, Seconds time, double scales, Watts limit,
-                    const GpuEnergy& energy) {
+                    const DeviceEnergy& energy) {
   if (!(power_at(work, time, scales, 1, energy) > limit)) return 1;
   double low = energy.facts.lowest_clock;
   double high = 1;

@@ -11,31 +11,19 @@
 
 #include "hw/spec/gpu/energy_factors.hpp"
 #include "model/base/energy_units.hpp"
+#include "model/base/energy_work.hpp"
 
 namespace foretell {
-
-// What was done: counts of one kernel, or sums of many.
-struct EnergyWork {
-  Flops matrix_16;
-  Flops matrix_8;
-  Flops matrix_4;
-  double exponentials = 0;
-  Bytes dram;
-  Bytes l2;
-  Bytes link;
-  Seconds busy;  // kernels occupy the SMs
-
-  EnergyWork& operator+=(const EnergyWork& other);
-};
 
 struct EnergyPart {
   std::string kind;  // "matrix 16 bit", "dram", "busy", "active idle", …
   Joules energy;
+  bool is_calibrated = false;  // its constant was fitted to, or measured on, this very device
 };
 
 // Every part above zero, at `clock` (share of the full one), over `time` >= work.busy.
 std::vector<EnergyPart> energy_parts(const EnergyWork& work, Seconds time, double clock,
-                                     const GpuEnergy& energy);
+                                     const DeviceEnergy& energy);
 Joules total_energy(const std::vector<EnergyPart>& parts);
 
 // Voltage at a clock, both as shares of the full ones: flat up to the knee, then straight to 1.
@@ -44,12 +32,12 @@ double voltage_share(double clock, const PowerFacts& facts);
 // Mean power of work that takes `time` at the full clock, of which the share `scales` (0 … 1) gets
 // longer as the clock falls.
 Watts power_at(const EnergyWork& work, Seconds time, double scales, double clock,
-               const GpuEnergy& energy);
+               const DeviceEnergy& energy);
 Seconds time_at(Seconds time, double scales, double clock);
 
 // The highest clock, as a share of the full one, at which the mean power is at most `limit`; the
 // lowest clock where none is.
 double clock_within(const EnergyWork& work, Seconds time, double scales, Watts limit,
-                    const GpuEnergy& energy);
+                    const DeviceEnergy& energy);
 
 }  // namespace foretell

@@ -5,10 +5,10 @@
 namespace foretell {
 namespace {
 
-GpuEnergy some_energy() {
-  GpuEnergy energy;
+DeviceEnergy some_energy() {
+  DeviceEnergy energy;
   energy.facts = {100, 0.985, 50, 0.5, 0.7, 0.2};
-  energy.factors = {0.5, 0.3, 0.15, 10, 100, 10, 60};
+  energy.factors = {1, 0.5, 0.3, 0.15, 1, 10, 100, 10, 1, 60};
   return energy;
 }
 
@@ -46,7 +46,7 @@ TEST(EnergyTiming, VoltageIsFlatBelowTheKneeAndFullAtTheTop) {
 }
 
 TEST(EnergyTiming, ClockFallsJustUntilThePowerFits) {
-  const GpuEnergy energy = some_energy();
+  const DeviceEnergy energy = some_energy();
   for (const double limit : {650.0, 500.0, 400.0, 300.0}) {
     const double clock = clock_within(compute_work(), Seconds(1), 1, Watts(limit), energy);
     EXPECT_LT(clock, 1);

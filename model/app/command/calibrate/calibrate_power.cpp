@@ -130,7 +130,7 @@ PowerSamples read_samples(const GemmFitCommand& command, const GpuDeviceSpec& de
 }
 
 std::vector<double> watts_of(const std::vector<PowerSample>& samples, const GpuDeviceSpec& device,
-                             const GpuEnergy& energy) {
+                             const DeviceEnergy& energy) {
   std::vector<double> watts;
   watts.reserve(samples.size());
   for (const PowerSample& sample : samples) {
@@ -141,7 +141,7 @@ std::vector<double> watts_of(const std::vector<PowerSample>& samples, const GpuD
 
 std::map<std::string, std::vector<Comparison>> by_class(const std::vector<PowerSample>& samples,
                                                         const GpuDeviceSpec& device,
-                                                        const GpuEnergy& energy) {
+                                                        const DeviceEnergy& energy) {
   std::map<std::string, std::vector<Comparison>> classes;
   for (const PowerSample& sample : samples) {
     const double watts = power_of_row(sample.row, device, energy).value();
@@ -161,7 +161,7 @@ std::string said(const std::string& name, const std::vector<Comparison>& compari
 
 // Measured / predicted on half of the families that judge: 80 % lie between.
 void set_interval(const std::vector<PowerSample>& judge, const GpuDeviceSpec& device,
-                  GpuEnergy& energy) {
+                  DeviceEnergy& energy) {
   std::vector<double> ratios;
   for (const PowerSample& sample : judge) {
     if (!makes_power_interval(sample.row.family)) continue;
@@ -182,7 +182,7 @@ const char* unit_of(const std::string& factor) {
 }
 
 std::string energy_yaml(const std::string& device, const PowerSamples& samples,
-                        const FitResult& result, const GpuEnergy& energy,
+                        const FitResult& result, const DeviceEnergy& energy,
                         const std::vector<std::string>& residuals) {
   std::set<std::string> families;
   for (const PowerSample& sample : samples.fit) families.insert(sample.row.family);
@@ -217,7 +217,7 @@ int calibrate_power(const GemmFitCommand& command, const Session& session) {
                            : command.plan;
   PowerPlan plan = load_power_plan(plan_file);
   const PowerSamples samples = read_samples(command, device, plan.random_operands);
-  GpuEnergy energy = load_gpu_energy(device);
+  DeviceEnergy energy = load_gpu_energy(device);
   FitProblem& problem = plan.problem;
   for (const PowerSample& sample : samples.fit) {
     problem.observations.push_back({sample.row.kernel_class, sample.row.family, sample.watts});

@@ -6,7 +6,7 @@
 #include <memory>
 #include <systemc>
 
-#include "model/components/shared/hbm.hpp"
+#include "model/components/shared/memory_server.hpp"
 #include "model/components/shared/in_order_stream.hpp"
 #include "model/components/shared/stream_registry.hpp"
 #include "model/system/machine.hpp"
@@ -100,7 +100,7 @@ class ToyNpu final : public Executor {
 
  private:
   const ToyNpuSpec& spec_;
-  Hbm hbm_;
+  MemoryServer hbm_;
 };
 
 const std::vector<StreamRow>& toy_rows() {

@@ -1,0 +1,63 @@
+// Area of the dies of a device and what it costs to make.
+//
+//   die = sms * (control + lanes + array [+ graphics]) * logic density
+//       + (registers + shared memory + L2) * SRAM density + interfaces, which do not shrink
+//
+// Parts at 7 nm are fitted to published dies (calib/factors/area), processes are data
+// (hw/process/nodes.yaml), counts those of the device with its overrides. An unchanged device has
+// the published area; a changed one adds what the parts differ by:
+// area = published * parts(changed) / parts(published).
+// Cost: wafer / (gross dies * yield) + memory + package. Gross dies pi r^2 / A - pi 2 r / sqrt(2
+// A), yield (1 + A D / a)^-a of a negative binomial, of the rest a share is sold with fewer SMs.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hw/spec/shared/catalog.hpp"
+
+namespace foretell {
+
+struct AreaPart {
+  std::string name;  // "SMs: matrix units", "L2", "memory interfaces", …
+  double mm2 = 0;
+};
+
+struct DieArea {
+  std::string chip;
+  std::string node;
+  std::string memory;
+  std::vector<AreaPart> parts;  // add up to area_mm2
+  double area_mm2 = 0;          // of all dies of the device
+  int dies = 1;                 // more than one where the reticle does not hold it
+  double reticle_mm2 = 0;
+  double yield = 0;  // dies that are sold
+  double die_usd = 0;
+  double memory_usd = 0;
+  double package_usd = 0;
+
+  double cost_usd() const { return die_usd + memory_usd + package_usd; }
+};
+
+// What other processes and memories would change; "" leaves what the device has.
+struct ProcessChange {
+  std::string node;
+  std::string memory;
+};
+
+// Nothing for a device whose dies nobody published. `parameters`: of the device with its overrides.
+// UserError for a node or a memory that is not in the tables, with those that are.
+std::optional<DieArea> die_area(const std::string& device, const std::vector<Parameter>& parameters,
+                                const ProcessChange& change);
+
+// Energies of the changed device against the one that it is: of a switched operation, and pJ that
+// are added to a byte of memory. 1 and 0 without a change. UserError as above, and for a device
+// whose process is not known.
+struct EnergyChange {
+  double switched = 1;
+  double memory_pj = 0;
+};
+EnergyChange energy_change(const std::string& device, const ProcessChange& change);
+
+}  // namespace foretell

@@ -1,0 +1,42 @@
+#include "hw/spec/shared/host_power.hpp"
+
+#include "hw/spec/shared/catalog.hpp"
+#include "model/base/errors.hpp"
+#include "model/config/document.hpp"
+#include "model/config/unit_text.hpp"
+
+namespace foretell {
+namespace {
+
+double fact_between(const Node& root, const char* key, double low, double high) {
+  const Node& entry = root.required(key, "hosts");
+  entry.only_keys({"value", "source", "kind", "why"}, key);
+  entry.required("source", key);
+  entry.required("kind", key);
+  const Node& value = entry.required("value", key);
+  const double number = parse_quantity(value.as_text(key), Dimension{});
+  if (number < low || number > high) {
+    throw UserError(value.where() + ": " + key + ": '" + value.text + "' is outside " +
+                    std::to_string(low) + " .. " + std::to_string(high));
+  }
+  return number;
+}
+
+}  // namespace
+
+HostPower load_host_power(const std::string& system, const std::string& kind) {
+  const Node root = load_document(default_catalog_paths().hw / "energy" / "hosts.yaml");
+  const Node& hosts = root.required("hosts", "");
+  const Node* entry = hosts.find(system);
+  const Node& host = entry != nullptr ? *entry : hosts.required(kind, "hosts");
+  host.only_keys({"watts_per_device", "fan_share", "supply_efficiency"}, "hosts");
+  constexpr double kMostWatts = 1e5;
+  constexpr double kLeastEfficiency = 0.3;
+  HostPower power;
+  power.watts_per_device = fact_between(host, "watts_per_device", 0, kMostWatts);
+  power.fan_share = fact_between(host, "fan_share", 0, 1);
+  power.supply_efficiency = fact_between(host, "supply_efficiency", kLeastEfficiency, 1);
+  return power;
+}
+
+}  // namespace foretell

@@ -1,0 +1,145 @@
+// Energy of requests on every family: conservation, limits and bad input.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/app/request/prediction.hpp"
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+Request on_h200() {
+  Request request;
+  request.system = "h200-sxm";
+  request.workload = "llama-3-8b";
+  request.dtype = "bf16";
+  request.batch = 8;
+  request.seq_len = 2048;
+  return request;
+}
+
+Request bert_on(const char* system) {
+  Request request;
+  request.system = system;
+  request.workload = "bert-base-uncased";
+  request.dtype = "bf16";
+  request.batch = 4;
+  request.seq_len = 128;
+  return request;
+}
+
+RunSummary summary_of(const Request& request) { return predict(request).summary; }
+
+std::string refusal(const Request& request) {
+  try {
+    predict(request);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(EnergyLaws, PartsAddUpToWattsTimesTime) {
+  for (const char* system : {"h200-sxm", "inf2.xlarge"}) {
+    const RunSummary summary = summary_of(bert_on(system));
+    ASSERT_TRUE(summary.energy && summary.watts && summary.joules_per_request) << system;
+    double joules = 0;
+    for (const EnergyPartRecord& part : summary.energy->parts) joules += part.joules;
+    EXPECT_NEAR(joules / 4, *summary.joules_per_request, 1e-9 * joules) << system;
+    EXPECT_NEAR(*summary.watts, *summary.joules_per_request * summary.throughput,
+                1e-9 * *summary.watts)
+        << system;
+    EXPECT_GT(*summary.wall_watts, *summary.watts) << system;
+  }
+}
+
+TEST(EnergyLaws, TokensOfAGenerationShareItsJoules) {
+  Request request = on_h200();
+  request.seq_len = 0;
+  request.input_len = 256;
+  request.output_len = 64;
+  const RunSummary summary = summary_of(request);
+  ASSERT_TRUE(summary.joules_per_token);
+  EXPECT_NEAR(*summary.joules_per_token * 64, *summary.joules_per_request,
+              1e-9 * *summary.joules_per_request);
+}
+
+TEST(EnergyLaws, DevicesWithoutPublishedPowerSayThatTheyAreNotCalibrated) {
+  const RunRecord record = predict(bert_on("inf2.xlarge"));
+  EXPECT_THAT(record.context.notes, Contains(HasSubstr("not calibrated")));
+  EXPECT_EQ(*record.summary.calibrated_energy, 0);
+  const Interval band = record.summary.interval80.at("watts");
+  EXPECT_LE(band.low, 0.5 * *record.summary.watts + 1e-9);
+  EXPECT_GE(band.high, 2 * *record.summary.watts - 1e-9);
+}
+
+TEST(EnergyLaws, TighterPowerLimitIsSlowerAndIsKept) {
+  const RunSummary free = summary_of(on_h200());
+  double call = free.call_s;
+  for (const char* limit : {"600W", "450 W", "350"}) {
+    Request request = on_h200();
+    request.power_limit = limit;
+    const RunSummary limited = summary_of(request);
+    EXPECT_GE(limited.call_s, call) << limit;
+    EXPECT_LE(*limited.watts, std::stod(limit) * 1.01) << limit;
+    call = limited.call_s;
+  }
+  EXPECT_GT(call, 1.05 * free.call_s);
+}
+
+TEST(EnergyLaws, LowerClockIsSlowerAndDrawsLess) {
+  Request request = on_h200();
+  request.clock = "900MHz";
+  const RunSummary slow = summary_of(request);
+  const RunSummary full = summary_of(on_h200());
+  EXPECT_GT(slow.call_s, full.call_s);
+  EXPECT_LT(*slow.watts, *full.watts);
+}
+
+TEST(EnergyLaws, EnergyHasAPriceWithTheLossesOfTheBuilding) {
+  Request request = on_h200();
+  request.usd_per_kwh = 0.1;
+  const RunSummary plain = summary_of(request);
+  request.pue = 1.5;
+  const RunSummary dearer = summary_of(request);
+  EXPECT_NEAR(*dearer.energy_usd_per_million, 1.5 * *plain.energy_usd_per_million, 1e-12);
+  EXPECT_NEAR(*plain.energy_usd_per_million,
+              *plain.wall_watts / plain.throughput * 0.1 / 3.6e6 * 1e6, 1e-9);
+}
+
+TEST(EnergyLaws, FinerProcessTakesLessEnergyAndAreaInTheSameTime) {
+  Request request = bert_on("a100-sxm");
+  const RunSummary base = summary_of(request);
+  request.node = "3nm";
+  const RunSummary finer = summary_of(request);
+  EXPECT_EQ(finer.call_s, base.call_s);
+  EXPECT_LT(*finer.joules_per_request, *base.joules_per_request);
+  EXPECT_LT(*finer.area_mm2, *base.area_mm2);
+}
+
+TEST(EnergyLaws, WhatIsPossibleIsSaid) {
+  Request request = on_h200();
+  request.power_limit = "50W";
+  EXPECT_THAT(refusal(request), HasSubstr("to 700 W"));
+  request.power_limit = "900W";
+  EXPECT_THAT(refusal(request), HasSubstr("to 700 W"));
+  request.power_limit = "a lot";
+  EXPECT_THAT(refusal(request), HasSubstr("write 500W"));
+  request = on_h200();
+  request.clock = "5 GHz";
+  EXPECT_THAT(refusal(request), HasSubstr("MHz"));
+  request.clock = "fast";
+  EXPECT_THAT(refusal(request), HasSubstr("burst, sustained"));
+  request = on_h200();
+  request.node = "1nm";
+  EXPECT_THAT(refusal(request), HasSubstr("3nm"));
+  request = on_h200();
+  request.pue = 1.2;
+  EXPECT_THAT(refusal(request), HasSubstr("usd-per-kwh"));
+}
+
+}  // namespace
+}  // namespace foretell

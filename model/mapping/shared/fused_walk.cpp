@@ -1,0 +1,44 @@
+#include "model/mapping/shared/fused_walk.hpp"
+
+namespace foretell {
+
+ProductDimensions linear_dimensions(const Graph& graph, const FusedOp& fused) {
+  const Tensor& input = graph.tensor(graph.op(fused.main).inputs[0]);
+  ProductDimensions product;
+  product.k = input.shape.back();
+  product.m = element_count(input.shape) / product.k;
+  product.n = 0;
+  for (const TensorId weight : fused.weights)
+    product.n += element_count(graph.tensor(weight).shape) / product.k;
+  return product;
+}
+
+ProductDimensions product_dimensions(const Graph& graph, const Op& op) {
+  const Shape& c = graph.tensor(op.outputs.front()).shape;
+  ProductDimensions product;
+  product.k = graph.tensor(op.inputs[0]).shape.back();
+  product.n = c.back();
+  product.m = c[c.size() - 2];
+  product.batch = element_count(c) / (product.m * product.n);
+  return product;
+}
+
+ProductDimensions indexer_dimensions(const Graph& graph, const Op& op) {
+  const Shape& q = graph.tensor(op.inputs[0]).shape;
+  const Shape& k = graph.tensor(op.inputs[1]).shape;
+  return {q[0], q[1] * q[2], k[1], q[3]};
+}
+
+Bytes bytes_of(const std::vector<TensorAccess>& accesses) {
+  Bytes sum;
+  for (const TensorAccess& access : accesses) sum += access.bytes;
+  return sum;
+}
+
+Bytes footprint(const std::vector<FusedOp>& ops) {
+  Bytes sum;
+  for (const FusedOp& op : ops) sum += bytes_of(op.reads) + bytes_of(op.writes);
+  return sum;
+}
+
+}  // namespace foretell

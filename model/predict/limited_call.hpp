@@ -1,0 +1,29 @@
+// A call of a GPU at the clock that its power leaves it.
+#pragma once
+
+#include "model/base/energy_units.hpp"
+#include "model/predict/gpu_call.hpp"
+#include "model/timing/shared/energy_timing.hpp"
+
+namespace foretell {
+
+struct ClockLimits {
+  Watts board;       // limit that the board is sold with; kernels were measured under it
+  Watts asked;       // limit that is set; 0: that of the board
+  double clock = 1;  // share of the boost clock that is set at most
+};
+
+// The same device at a share of its boost clock: SMs, pipes and L2 follow; memory, links and the
+// host do not.
+GpuDeviceSpec at_clock(const GpuDeviceSpec& device, double share);
+
+// Runs the call; operators say the clock that they ran at.
+//
+// Kernels were measured under the limit of the board: where the power at the full clock exceeds it,
+// their times are those of the clock that it left, c0. A lower limit or clock c changes times by
+// the simulated machine at c / c0, whose power at c fits the limit. A limit that no clock keeps
+// leaves the lowest one; `notes` of the result say so.
+GpuCallResult run_within(const GpuCall& call, const DeviceEnergy& energy,
+                         const ClockLimits& limits);
+
+}  // namespace foretell

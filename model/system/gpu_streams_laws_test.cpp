@@ -1,0 +1,184 @@
+// What grids of several streams on one GPU have to obey: beside one another they are never slower
+// than one after the other, and never faster than the resource that both need most.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "model/program/device_streams.hpp"
+#include "model/system/machine.hpp"
+#include "model/testing/gpu_exemplar.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr double kPico = 1e-12;
+
+Program side_by_side(const std::vector<std::vector<Grid>>& streams) {
+  std::vector<Stream> empty;
+  for (std::size_t s = 0; s < streams.size(); ++s) {
+    empty.push_back({"stream" + std::to_string(s), std::vector<Grid>{}});
+  }
+  ProgramBuilder builder("side by side", empty);
+  for (std::size_t s = 0; s < streams.size(); ++s) {
+    for (const Grid& grid : streams[s]) builder.emit_to(s, grid, {});
+  }
+  return std::move(builder).finish();
+}
+
+Execution run(const std::vector<std::vector<Grid>>& streams) {
+  return simulate(GpuMachine{exemplar_gpu()}, side_by_side(streams));
+}
+
+double time_of(const std::vector<std::vector<Grid>>& streams) {
+  return to_seconds(run(streams).end).value();
+}
+
+Grid random_grid(std::mt19937& random) {
+  std::uniform_real_distribution<double> share(0, 1);
+  Grid grid;
+  const bool copy = random() % 5 == 0;
+  for (unsigned run = 0; !copy && run < 1 + random() % 3; ++run) {
+    add_ctas(grid, 1 + static_cast<std::int64_t>(random() % 400), Seconds(9e-6 * share(random)));
+  }
+  grid.ctas_per_sm = 1 + static_cast<int>(random() % 3);
+  grid.launch = Seconds(3e-6 * share(random));
+  grid.memory_latency = Seconds(1e-6 * share(random));
+  grid.dram_bytes = Bytes(30e6 * share(random));
+  grid.dram_rate = BytesPerSecond(1e12 * (0.5 + 0.5 * share(random)));
+  grid.l2_bytes = Bytes(60e6 * share(random));
+  grid.l2_rate = BytesPerSecond(5e12);
+  grid.overlap = 1 + 4 * share(random);
+  grid.tail = Seconds(random() % 2 == 0 ? 0 : 1e-6);
+  grid.busy[WorkUnit::kTensorPipe] = Seconds(5e-6 * share(random));
+  return grid;
+}
+
+double dram_time(const Grid& grid) { return (grid.dram_bytes / grid.dram_rate).value(); }
+
+// Of all SMs, without what its bytes add.
+double sm_time(const Grid& grid) {
+  double time = 0;
+  for (const CtaRun& run : grid.ctas) time += static_cast<double>(run.count) * run.duration.value();
+  return time / (100.0 * grid.ctas_per_sm);
+}
+
+TEST(GpuStreamsLaws, NeverSlowerThanInTurnNorFasterThanTheBusierResource) {
+  std::mt19937 random(18);
+  for (int pair = 0; pair < 300; ++pair) {
+    const Grid a = random_grid(random);
+    const Grid b = random_grid(random);
+    const double alone_a = time_of({{a}});
+    const double alone_b = time_of({{b}});
+    const double both = time_of({{a}, {b}});
+    EXPECT_LE(both, alone_a + alone_b + kPico) << pair;
+    EXPECT_GE(both, std::max(alone_a, alone_b) - kPico) << pair;
+    EXPECT_GE(both, dram_time(a) + dram_time(b) - kPico) << pair;
+    EXPECT_GE(both, sm_time(a) + sm_time(b) - kPico) << pair;
+  }
+}
+
+TEST(GpuStreamsLaws, ManyStreamsObeyTheSame) {
+  std::mt19937 random(4);
+  for (int round = 0; round < 60; ++round) {
+    std::vector<std::vector<Grid>> streams(2 + random() % 4);
+    double in_turn = 0;
+    double dram = 0;
+    for (std::vector<Grid>& stream : streams) {
+      for (unsigned g = 0; g < 1 + random() % 4; ++g) {
+        stream.push_back(random_grid(random));
+        dram += dram_time(stream.back());
+      }
+      in_turn += time_of({stream});
+    }
+    const double together = time_of(streams);
+    EXPECT_LE(together, in_turn + kPico) << round;
+    EXPECT_GE(together, dram - kPico) << round;
+  }
+}
+
+TEST(GpuStreamsLaws, TwoThatFillTheSmsTakeAsLongAsInTurn) {
+  Grid grid;
+  add_ctas(grid, 300, Seconds(5e-6));
+  EXPECT_NEAR(time_of({{grid}, {grid}}), 30e-6, kPico);
+}
+
+TEST(GpuStreamsLaws, TwoThatFillHalfOfTheSmsDoNotMeet) {
+  Grid grid;
+  add_ctas(grid, 50, Seconds(5e-6));
+  EXPECT_NEAR(time_of({{grid}, {grid}}), 5e-6, kPico);
+  EXPECT_NEAR(time_of({{grid}, {grid}, {grid}}), 7.5e-6, 2 * kPico);
+}
+
+TEST(GpuStreamsLaws, ACopyBesideAProductCostsWhatTheyShareOfDram) {
+  Grid product;
+  add_ctas(product, 100, Seconds(40e-6));
+  product.dram_bytes = Bytes(10e6);
+  product.dram_rate = BytesPerSecond(1e12);
+  product.overlap = 60;
+  Grid copy;
+  copy.dram_bytes = Bytes(20e6);
+  copy.dram_rate = BytesPerSecond(1e12);
+  // The copy asks for all of DRAM, the product for a quarter: both go at 0.8 until the copy ends.
+  const Execution both = run({{product}, {copy}});
+  EXPECT_NEAR(to_seconds(both.cores[0].entries[1][0].end).value(), 25e-6, kPico);
+  EXPECT_NEAR(to_seconds(both.cores[0].entries[0][0].end).value(), 45e-6, kPico);
+}
+
+TEST(GpuStreamsLaws, BusyStalledAndBytesAreConserved) {
+  std::mt19937 random(5);
+  const Grid a = random_grid(random);
+  const Grid b = random_grid(random);
+  const Execution both = run({{a}, {b}});
+  const auto sms = std::find_if(both.modules.begin(), both.modules.end(),
+                                [](const ModuleActivity& m) { return m.path == "gpu0.sms"; });
+  ASSERT_NE(sms, both.modules.end());
+  EXPECT_GE(sms->busy.value() + kPico, sm_time(a) + sm_time(b));
+  EXPECT_LE((sms->busy + sms->stalled).value(), to_seconds(both.end).value() + kPico);
+  EXPECT_NEAR(static_cast<double>(both.hbm_read),
+              a.dram_bytes.value() * (exemplar_gpu().hbm.bandwidth / a.dram_rate) +
+                  b.dram_bytes.value() * (exemplar_gpu().hbm.bandwidth / b.dram_rate),
+              2);
+}
+
+TEST(GpuStreamsLaws, AnEarlyLaunchHidesUnderTheLastThreadBlocksAlone) {
+  Grid first;
+  add_ctas(first, 130, Seconds(10e-6));  // 30 in the second wave
+  Grid next = first;
+  next.launch = Seconds(4e-6);
+  EXPECT_NEAR(time_of({{first, next}}), 44e-6, kPico);
+  next.early_launch = Seconds(3e-6);
+  EXPECT_NEAR(time_of({{first, next}}), 41e-6, kPico);
+  Grid full;
+  add_ctas(full, 100, Seconds(10e-6));
+  EXPECT_NEAR(time_of({{full, next}}), 34e-6, kPico);  // no SM is free before the end
+}
+
+TEST(GpuStreamsLaws, AProductBesideAnAllReduceTakesAtMostBothInTurn) {
+  const GpuDeviceSpec device = exemplar_gpu();
+  LinkExchange exchange;
+  exchange.ranks = 4;
+  exchange.peak = BytesPerSecond(450e9);
+  exchange.rounds = {
+      {6, Seconds(1e-6), Bytes(4e6), BytesPerSecond(4e12), 1, Bytes(2e6), BytesPerSecond(350e9)}};
+  Collective collective;
+  collective.name = "all-reduce";
+  collective.exchange = exchange;
+  Grid product;
+  add_ctas(product, 100, Seconds(40e-6));
+  product.l2_bytes = Bytes(200e6);
+  product.l2_rate = BytesPerSecond(6e12);
+  const auto time = [&](bool with_product, bool with_collective) {
+    ProgramBuilder builder("beside", gpu_streams(false));
+    if (with_product) builder.emit_to(kGridStream, product, {});
+    if (with_collective) builder.emit_to(kGpuCollectives, collective, {});
+    return to_seconds(simulate(GpuMachine{device}, std::move(builder).finish()).end).value();
+  };
+  const double both = time(true, true);
+  EXPECT_LE(both, time(true, false) + time(false, true) + kPico);
+  EXPECT_GE(both, std::max(time(true, false), time(false, true)) - kPico);
+  EXPECT_GT(both, std::max(time(true, false), time(false, true)) + 1e-7);  // they meet in L2
+}
+
+}  // namespace
+}  // namespace foretell

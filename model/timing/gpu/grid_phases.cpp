@@ -1,0 +1,99 @@
+#include "model/timing/gpu/grid_phases.hpp"
+
+#include <algorithm>
+
+#include "model/timing/gpu/cta_schedule.hpp"
+#include "model/timing/gpu/soft_limits.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr double kFemto = 1e15;
+
+double& share_of(GridDemand& demand, GridResource resource) {
+  return demand[static_cast<std::size_t>(resource)];
+}
+
+// A resource that works so long in all gets the same share of every phase after the first byte.
+double even_share(Seconds work, double time) {
+  return time > 0 ? std::min(1.0, work.value() * kFemto / time) : 0;
+}
+
+}  // namespace
+
+GridWaves grid_waves(const Grid& grid, int sms) {
+  GridWaves waves;
+  if (grid.ctas.empty()) return waves;
+  const std::int64_t places = static_cast<std::int64_t>(sms) * grid.ctas_per_sm;
+  CtaSchedule schedule(grid.ctas, places);
+  while (!schedule.all_issued()) schedule.step();
+  waves.makespan = schedule.makespan();
+  waves.drain = schedule.drain();
+  waves.busy = static_cast<double>(schedule.busy()) / static_cast<double>(places);
+  return waves;
+}
+
+double grid_body(const Grid& grid, const GridWaves& waves, double memory) {
+  return overlapped(static_cast<double>(waves.makespan), memory, grid.overlap);
+}
+
+double grid_drain(const Grid& grid, const GridWaves& waves, double memory) {
+  if (waves.makespan == 0) return 0;
+  const double left = static_cast<double>(waves.makespan - waves.drain);
+  return grid_body(grid, waves, memory) * left / static_cast<double>(waves.makespan);
+}
+
+std::vector<GridPhase> grid_phases(const Grid& grid, const GridWaves& waves, double memory,
+                                   double total) {
+  const double both = grid_body(grid, waves, memory);
+  const double tail = grid.tail.value() * kFemto;
+  if (!(both + tail > 0) || !(total > 0)) return {};
+  const double scale = total / (both + tail);
+  const double latency = std::min(both, grid.memory_latency.value() * kFemto);
+  const double makespan = static_cast<double>(waves.makespan);
+  // Waves are as much longer as the bytes hold them up.
+  const double drain = makespan > 0 ? static_cast<double>(waves.drain) * both / makespan : both;
+  const double left = makespan - static_cast<double>(waves.drain);
+  const double draining =
+      left > 0 ? std::clamp((waves.busy - static_cast<double>(waves.drain)) / left, 0.0, 1.0) : 0;
+  GridDemand served{};
+  const double serving = (both - latency) * scale;
+  if (grid.dram_rate > BytesPerSecond(0)) {
+    share_of(served, GridResource::kDram) = even_share(grid.dram_bytes / grid.dram_rate, serving);
+  }
+  if (grid.l2_rate > BytesPerSecond(0)) {
+    share_of(served, GridResource::kL2) = even_share(grid.l2_bytes / grid.l2_rate, serving);
+  }
+  share_of(served, GridResource::kTensorPipe) =
+      even_share(grid.busy[WorkUnit::kTensorPipe], both * scale);
+  share_of(served, GridResource::kVectorPipe) =
+      even_share(grid.busy[WorkUnit::kVectorPipe], both * scale);
+  share_of(served, GridResource::kSpecial) =
+      even_share(grid.busy[WorkUnit::kSpecialFunctions], both * scale);
+  std::vector<GridPhase> phases;
+  const auto add = [&](double begin, double end) {
+    if (!(end > begin)) return;
+    GridPhase phase{(end - begin) * scale, served};
+    if (end <= latency) {
+      share_of(phase.demand, GridResource::kDram) = 0;
+      share_of(phase.demand, GridResource::kL2) = 0;
+    }
+    if (makespan > 0) {
+      share_of(phase.demand, GridResource::kSms) = end <= drain ? 1 : draining;
+    }
+    phases.push_back(phase);
+  };
+  const double early = std::min(latency, drain);
+  const double late = std::max(latency, drain);
+  add(0, early);
+  add(early, late);
+  add(late, both);
+  if (tail > 0) {
+    GridPhase phase{tail * scale, {}};
+    share_of(phase.demand, GridResource::kSms) = makespan > 0 ? 1 : 0;
+    phases.push_back(phase);
+  }
+  return phases;
+}
+
+}  // namespace foretell

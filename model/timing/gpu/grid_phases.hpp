@@ -1,0 +1,45 @@
+// What a grid asks of a GPU from its first thread block to its end, when it runs alone: a few
+// phases of constant demand.
+//
+// The thread blocks in waves and their bytes overlap as the grid says (grid.hpp); `both` is what
+// that takes. In the first phase, until the first byte is there, no memory serves; then the waves
+// that fill all places for thread blocks; then the last ones, which leave places free; at the end
+// the tail, in which the SMs hold what is left. The times of the phases sum up to the time of the
+// grid alone, which is what tables of kernels ask for: the simulated machine and the closed form
+// are one function.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/program/gpu_kernel.hpp"
+#include "model/timing/gpu/fluid_share.hpp"
+
+namespace foretell {
+
+struct GridPhase {
+  double time = 0;  // femtoseconds, alone
+  GridDemand demand{};
+};
+
+// How its thread blocks fill the SMs, in femtoseconds from the first one.
+struct GridWaves {
+  std::int64_t makespan = 0;
+  std::int64_t drain = 0;  // from here on places stay free
+  double busy = 0;         // places x femtoseconds / places
+};
+
+GridWaves grid_waves(const Grid& grid, int sms);
+
+// `memory`: from the first thread block to the last byte, femtoseconds; zero without bytes.
+// The time of the thread blocks and the bytes together, and of what follows them.
+double grid_body(const Grid& grid, const GridWaves& waves, double memory);
+
+// The part of it after the last thread block found a place.
+double grid_drain(const Grid& grid, const GridWaves& waves, double memory);
+
+// Their times sum up to `total`, femtoseconds; those of demands are stretched alike.
+std::vector<GridPhase> grid_phases(const Grid& grid, const GridWaves& waves, double memory,
+                                   double total);
+
+}  // namespace foretell
