@@ -2,8 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <foretell/version.hpp>
-#include <fmt/format.h>
-
 #include <memory>
 #include <set>
 

@@ -246,6 +246,10 @@ bool LayerKernels::add_exchange(const Exchanged& exchange, MappedOp& op) {
   shape.experts = exchange.experts;
   shape.sms = chosen->sms;
   GpuProgram program = exchange_kernels(call_of(*chosen), shape);
+  if (exchange.direction == "dispatch" && exchange.hidden <= exchange.top_k) {
+    program.kernels.front() = Grid{};
+    program.kernels.front().name = "sent with the tokens";
+  }
   op.engine = "link";
   take(*chosen, std::move(program), op);
   Grid& kernel = op.program.kernels.back();

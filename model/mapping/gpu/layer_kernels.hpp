@@ -46,7 +46,8 @@ class LayerKernels {
 
   bool add_scan(const StateSpace& work, MappedOp& op);
 
-  // Tokens of a rank on the way to its experts ("dispatch") or back ("combine").
+  // Tokens of a rank on the way to its experts ("dispatch") or back ("combine"). Choices and their
+  // weights, no wider than top_k, travel with the tokens and take no time of their own.
   struct Exchanged {
     std::string direction;
     std::int64_t ranks = 2;

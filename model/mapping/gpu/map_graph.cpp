@@ -339,23 +339,9 @@ class GpuMapper final : public FusedWalk<MappedOp> {
     if (!layers_.add_scan(work, op)) lower_state_space(products_, passes_, work, op);
   }
 
-  // Scores of a few narrow heads, and the choice among them.
   void indexer(const FusedOp& fused, MappedOp& op) override {
-    const Op& main = graph_.op(fused.main);
-    const Shape& q = graph_.tensor(main.inputs[0]).shape;
-    const Shape& k = graph_.tensor(main.inputs[1]).shape;
-    Product product;
-    set_dimensions(indexer_dimensions(graph_, main), product);
-    product.type = pass_type_;
-    product.dram = dram_of(fused);
-    products_.add(product, op);
-    PassWork choice;
-    choice.name = "top-k";
-    choice.operation = "TopK";
-    choice.rows = q[0] * q[1];
-    choice.columns = k[1];
-    choice.moved = Bytes(4.0 * static_cast<double>(choice.rows * choice.columns));
-    passes_.add(choice, op);
+    lower_indexer(products_, passes_, graph_, graph_.op(fused.main), pass_type_, dram_of(fused),
+                  op);
   }
 
   // Every token goes to its experts, which it chooses with equal chances: few tokens reach few
@@ -381,7 +367,11 @@ class GpuMapper final : public FusedWalk<MappedOp> {
 
   void collective(const FusedOp& fused, MappedOp& op) override {
     const Op& main = graph_.op(fused.main);
-    if (main.kind == "ExpertExchange" && expert_exchange(main, op)) return;
+    const bool linked = mapping_.system.interconnect == "nvlink";
+    if (main.kind == "ExpertExchange" && linked &&
+        layers_.add_exchange(exchange_of(graph_, main), op)) {
+      return;
+    }
     GpuCollectiveShape shape;
     shape.op = collective_of(main.kind);
     shape.ranks = static_cast<int>(std::get<std::int64_t>(main.attributes.at("ranks")));
@@ -392,27 +382,6 @@ class GpuMapper final : public FusedWalk<MappedOp> {
     shape.bytes = std::max(in, out);
     if (main.kind == "ExpertExchange") shape.bytes = exchanged_bytes(main, std::min(in, out));
     collectives_.add(main.kind, shape, op);
-  }
-
-  // Choices and their weights travel with the tokens.
-  bool expert_exchange(const Op& main, MappedOp& op) {
-    if (mapping_.system.interconnect != "nvlink") return false;
-    const bool out = std::get<std::string>(main.attributes.at("direction")) == "dispatch";
-    const Shape& own = graph_.tensor(out ? main.inputs.front() : main.outputs.front()).shape;
-    LayerKernels::Exchanged exchange;
-    exchange.direction = std::get<std::string>(main.attributes.at("direction"));
-    exchange.ranks = std::get<std::int64_t>(main.attributes.at("ranks"));
-    exchange.top_k = std::get<std::int64_t>(main.attributes.at("top_k"));
-    exchange.experts = std::get<std::int64_t>(main.attributes.at("experts"));
-    exchange.hidden = own.back();
-    exchange.tokens = element_count(own) / own.back();
-    const bool with_tokens = out && own.back() <= exchange.top_k;
-    if (!layers_.add_exchange(exchange, op)) return false;
-    if (with_tokens) {
-      op.program.kernels.back() = Grid{};
-      op.program.kernels.back().name = "sent with the tokens";
-    }
-    return true;
   }
 
   const GpuMapping& mapping_;

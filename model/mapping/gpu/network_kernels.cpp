@@ -135,6 +135,40 @@ void lower_latent_attention(AttentionKernels& kernels, AttentionDimensions atten
   kernels.add(attention, type, dram, op);
 }
 
+void lower_indexer(ProductKernels& products, PassKernels& passes, const Graph& graph,
+                   const Op& indexer, const std::string& type, Bytes dram, MappedOp& op) {
+  const Shape& q = graph.tensor(indexer.inputs[0]).shape;
+  const Shape& k = graph.tensor(indexer.inputs[1]).shape;
+  Product product;
+  product.batch = q[0];
+  product.m = q[1] * q[2];
+  product.n = k[1];
+  product.k = q[3];
+  product.type = type;
+  product.dram = dram;
+  products.add(product, op);
+  PassWork choice;
+  choice.name = "top-k";
+  choice.operation = "TopK";
+  choice.rows = q[0] * q[1];
+  choice.columns = k[1];
+  choice.moved = Bytes(4.0 * static_cast<double>(choice.rows * choice.columns));
+  passes.add(choice, op);
+}
+
+LayerKernels::Exchanged exchange_of(const Graph& graph, const Op& exchange) {
+  LayerKernels::Exchanged sent;
+  sent.direction = std::get<std::string>(exchange.attributes.at("direction"));
+  const bool out = sent.direction == "dispatch";
+  const Shape& own = graph.tensor(out ? exchange.inputs.front() : exchange.outputs.front()).shape;
+  sent.ranks = whole(exchange, "ranks");
+  sent.top_k = whole(exchange, "top_k");
+  sent.experts = whole(exchange, "experts");
+  sent.hidden = own.back();
+  sent.tokens = element_count(own) / own.back();
+  return sent;
+}
+
 Bytes exchanged_bytes(const Op& exchange, Bytes tokens) {
   const auto ranks = static_cast<double>(whole(exchange, "ranks"));
   const auto choices = static_cast<double>(whole(exchange, "top_k"));

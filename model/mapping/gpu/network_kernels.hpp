@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/mapping/gpu/attention_kernels.hpp"
+#include "model/mapping/gpu/layer_kernels.hpp"
 #include "model/mapping/gpu/mapped_op.hpp"
 #include "model/mapping/gpu/pass_kernels.hpp"
 #include "model/mapping/gpu/product_kernels.hpp"
@@ -67,6 +68,13 @@ void lower_state_space(ProductKernels& products, PassKernels& passes, const Stat
 // values are a part): taken as a head of the mean width, which has the same arithmetic.
 void lower_latent_attention(AttentionKernels& kernels, AttentionDimensions attention,
                             const AttentionType& type, Bytes dram, MappedOp& op);
+
+// Scores of a few narrow heads, and the choice among them. `type` of products, of gemm_library.hpp.
+void lower_indexer(ProductKernels& products, PassKernels& passes, const Graph& graph,
+                   const Op& indexer, const std::string& type, Bytes dram, MappedOp& op);
+
+// What an ExpertExchange sends or brings back, of this rank.
+LayerKernels::Exchanged exchange_of(const Graph& graph, const Op& exchange);
 
 // What a rank sends: every token once to each rank that holds one of its experts.
 Bytes exchanged_bytes(const Op& exchange, Bytes tokens);

@@ -150,7 +150,7 @@ JsonFields JsonFields::inside(std::string_view key) {
   const json* value = find(key);
   const bool is_object = value != nullptr && value->is_object();
   if (!is_object) {
-    problem(key, (value == nullptr ? "is missing" : "is " + shown(key)) +
+    problem(key, (value == nullptr ? absent(key) : "is " + shown(key)) +
                      "; it must be an object of fields");
   }
   const std::size_t at = place_of(text_, key, from_);
@@ -179,6 +179,11 @@ std::string JsonFields::shown(std::string_view key) const {
   return text.size() <= kMaxShown ? text : text.substr(0, kMaxShown) + "…";
 }
 
+// NaN and Infinity stand as null in what was read.
+std::string JsonFields::absent(std::string_view key) const {
+  return object_.contains(std::string(key)) ? "has no value (null, NaN or Infinity)" : "is missing";
+}
+
 bool JsonFields::has(std::string_view key) const { return find(key) != nullptr; }
 
 std::int64_t JsonFields::integer(std::string_view key, std::int64_t least, std::int64_t most) {
@@ -189,7 +194,7 @@ std::int64_t JsonFields::integer(std::string_view key, std::int64_t least, std::
   if (value != nullptr && value->is_number_unsigned() && in_range(value->get<std::uint64_t>())) {
     return value->get<std::int64_t>();
   }
-  const std::string state = value == nullptr ? "is missing" : "is " + shown(key);
+  const std::string state = value == nullptr ? absent(key) : "is " + shown(key);
   problem(key, state + "; it must be an integer from " + std::to_string(least) + " to " +
                    std::to_string(most));
   return least;
@@ -219,7 +224,7 @@ std::vector<std::int64_t> JsonFields::sizes(std::string_view key, std::int64_t m
   if (value != nullptr && value->is_array() && !value->empty() && value->size() <= kMaxEntries &&
       std::all_of(value->begin(), value->end(), is_size))
     return value->get<std::vector<std::int64_t>>();
-  problem(key, (value == nullptr ? "is missing" : "is " + shown(key)) +
+  problem(key, (value == nullptr ? absent(key) : "is " + shown(key)) +
                    "; it must be a list of up to " + std::to_string(kMaxEntries) +
                    " integers from 1 to " + std::to_string(most));
   return {1};
@@ -231,7 +236,7 @@ double JsonFields::share(std::string_view key) {
     const double given = value->get<double>();
     if (given > 0 && given <= 1) return given;
   }
-  const std::string state = value == nullptr ? "is missing" : "is " + shown(key);
+  const std::string state = value == nullptr ? absent(key) : "is " + shown(key);
   problem(key, state + "; it must be a number above 0 and at most 1");
   return 1;
 }
@@ -244,7 +249,7 @@ std::vector<double> JsonFields::shares(std::string_view key, std::size_t count) 
   if (value != nullptr && value->is_array() && value->size() == count &&
       std::all_of(value->begin(), value->end(), is_share))
     return value->get<std::vector<double>>();
-  problem(key, (value == nullptr ? "is missing" : "is " + shown(key)) + "; it must be a list of " +
+  problem(key, (value == nullptr ? absent(key) : "is " + shown(key)) + "; it must be a list of " +
                    std::to_string(count) + " numbers from 0 to 1");
   return std::vector<double>(count, 0);
 }

@@ -58,6 +58,7 @@ class JsonFields {
  private:
   JsonFields(std::string text, std::string file, nlohmann::json object, std::size_t from);
 
+  std::string absent(std::string_view key) const;  // what is wrong with it, for a message
   const nlohmann::json* find(std::string_view key) const;
   std::string shown(std::string_view key) const;
   std::int64_t integer(std::string_view key, std::int64_t least, std::int64_t most);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "model/base/errors.hpp"
@@ -72,6 +74,22 @@ const ModelType* type_of_decoder(const std::string& architecture) {
   return nullptr;
 }
 
+// Architectures that people ask for, and what of them there is no graph for.
+std::string missing_part(const std::string& name) {
+  static const std::map<std::string, const char*> kMissing = {
+      {"whisper", "an encoder of log-mel frames with two convolutions over time"},
+      {"speech_to_text", "an encoder of log-mel frames with two convolutions over time"},
+      {"wav2vec2", "convolutions over samples of sound"},
+      {"modernbert", "encoder layers that turn between a window and all tokens"},
+      {"t5gemma", "an encoder of Gemma layers with cross attention of its decoder"},
+      {"siglip", "a pair of towers; that of images alone is siglip_vision_model"},
+      {"siglip2", "a pair of towers; that of images alone is siglip_vision_model"},
+      {"bart", "an encoder and a decoder with learned positions and cross attention"},
+  };
+  const auto found = kMissing.find(name);
+  return found == kMissing.end() ? "" : std::string("; missing is ") + found->second;
+}
+
 const ModelType& choose_type(JsonFields& fields, const std::string& file,
                              const std::string& architecture) {
   const std::string supported = "; supported are: " + join(supported_model_types(), ", ");
@@ -85,7 +103,7 @@ const ModelType& choose_type(JsonFields& fields, const std::string& file,
   if (const ModelType* type = find_type(name)) return *type;
   if (const ModelType* type = type_of_decoder(architecture)) return *type;
   throw UserError(file + ": model_type: architecture '" + name + "' cannot be imported" +
-                  supported);
+                  missing_part(name) + supported);
 }
 
 // Classes of decoders differ from release to release; those that generate no tokens are refused.

@@ -4,7 +4,11 @@ namespace foretell {
 namespace {
 
 TensorId tower_block(BlockBuilder* block, TensorId x, const TowerConfig& tower,
-                     const ScoreRule& rule, bool qkv_bias) {
+                     const ScoreRule& rule, bool qkv_bias, bool scaled) {
+  const auto scale = [&](const std::string& name, TensorId added) {
+    if (!scaled) return added;
+    return block->op(name, "Mul", {added, block->weight(name + ".weight", {tower.hidden})});
+  };
   const TensorId before = block->layer_norm("attention.norm", x);
   const auto project = [&](const std::string& name) {
     return block->split_heads(name, block->linear(name, before, tower.hidden, qkv_bias),
@@ -14,23 +18,25 @@ TensorId tower_block(BlockBuilder* block, TensorId x, const TowerConfig& tower,
   const TensorId k = project("attention.key");
   const TensorId v = project("attention.value");
   const TensorId context = attend(block, "attention", q, k, v, rule);
-  const TensorId attended = block->linear("attention.output", context, tower.hidden);
+  const TensorId attended =
+      scale("attention.scale", block->linear("attention.output", context, tower.hidden));
   const TensorId middle = block->op("attention.residual", "Add", {attended, x});
   TensorId fed =
       block->linear("ffn.intermediate", block->layer_norm("ffn.norm", middle), tower.intermediate);
   fed = block->activation("ffn.activation", fed, tower.activation);
-  return block->op("ffn.residual", "Add", {block->linear("ffn.output", fed, tower.hidden), middle});
+  fed = scale("ffn.scale", block->linear("ffn.output", fed, tower.hidden));
+  return block->op("ffn.residual", "Add", {fed, middle});
 }
 
 }  // namespace
 
 TensorId pre_norm_tower(BlockBuilder* block, const std::string& scope, TensorId x,
                         const TowerConfig& tower, const ScoreRule& rule, std::int32_t first_layer,
-                        bool qkv_bias) {
+                        bool qkv_bias, bool scaled) {
   for (std::int64_t i = 0; i < tower.layers; ++i) {
     const std::string name = scope + "." + std::to_string(i);
     block->enter(name, name, first_layer + static_cast<std::int32_t>(i));
-    x = tower_block(block, x, tower, rule, qkv_bias);
+    x = tower_block(block, x, tower, rule, qkv_bias, scaled);
   }
   block->enter(scope);
   return x;

@@ -167,9 +167,11 @@ struct Builder {
   std::string_view model_type;
   Graph (*build)(const ModelConfig& config, const Binding& binding);
 };
-constexpr std::array<Builder, 7> kBuilders{{{"vit", build_vit},
+constexpr std::array<Builder, 9> kBuilders{{{"vit", build_vit},
                                             {"clip", build_clip},
                                             {"clip_text_model", build_clip_text},
+                                            {"dinov2", build_dinov2},
+                                            {"siglip_vision_model", build_siglip_tower},
                                             {"perceiver", build_perceiver},
                                             {"unet_2d_condition", build_denoising_unet},
                                             {"autoencoder_kl", build_image_decoder},

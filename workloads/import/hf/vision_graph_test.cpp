@@ -87,6 +87,12 @@ INSTANTIATE_TEST_SUITE_P(
                       Known{"openclip-vit-bigg-text", 694'659'840, 0}),
     test_name);
 
+// Of the published checkpoints, without the token that stands for hidden patches in training.
+INSTANTIATE_TEST_SUITE_P(Towers, PublishedTotals,
+                         ::testing::Values(Known{"dinov2-base", 86'579'712, 0},
+                                           Known{"siglip-base-patch16-224-vision", 92'884'224, 0}),
+                         test_name);
+
 TEST(Vision, WorkGrowsWithBatchAndPixels) {
   EXPECT_EQ(total_macs(image_graph("resnet18", 8)), 8 * total_macs(image_graph("resnet18")));
   EXPECT_EQ(image_graph("UNet", 1, 448).parameter_count(), image_graph("UNet").parameter_count());

@@ -49,6 +49,31 @@ void read_vit(JsonFields& fields, ModelConfig* config) {
   config->labels = fields.size_or("num_labels", kMaxWidth, named > 0 ? named : 2);
 }
 
+// The feed-forward part is given as a multiple of the width.
+void read_dinov2(JsonFields& fields, ModelConfig* config) {
+  constexpr std::int64_t kMaxRatio = 64;
+  read_pixels(fields, config);
+  read_patch(fields, config);
+  config->layers = fields.size("num_hidden_layers", kMaxLayers);
+  config->hidden = fields.size("hidden_size", kMaxWidth);
+  config->heads = fields.size("num_attention_heads", kMaxHeads);
+  config->intermediate = config->hidden * fields.size_or("mlp_ratio", kMaxRatio, 4);
+  config->activation = read_activation(fields, "hidden_act");
+  config->qkv_bias = fields.flag_or("qkv_bias", true);
+  if (config->hidden % config->heads != 0)
+    fields.problem("num_attention_heads", "does not divide the hidden size evenly");
+  if (fields.flag_or("use_swiglu_ffn", false))
+    fields.problem("use_swiglu_ffn", "only false can be imported; the giant network has a gate");
+}
+
+void read_siglip_tower(JsonFields& fields, ModelConfig* config) {
+  read_pixels(fields, config);
+  read_patch(fields, config);
+  TowerConfig tower;
+  read_tower(fields, &tower);
+  use_tower(tower, config);
+}
+
 void read_text(JsonFields& fields, TextConfig* text) {
   read_tower(fields, &text->tower);
   text->vocab = fields.size("vocab_size", kMaxVocab);
@@ -112,25 +137,28 @@ void read_perceiver(JsonFields& fields, ModelConfig* config) {
 }  // namespace
 
 std::vector<ModelType> vision_transformer_model_types() {
-  return {{"vit",
-           "ViT",
-           {{"ForImageClassification", Head::kSequence}, {"Model", Head::kPooler}},
-           read_vit,
-           false},
-          {"clip", "CLIP", {{"Model", Head::kNone}}, read_clip, false},
-          {"clip_text_model",
-           "CLIPText",
-           {{"Model", Head::kNone}, {"ModelWithProjection", Head::kNone}},
-           read_clip_text,
-           false},
-          {"perceiver",
-           "Perceiver",
-           {{"ForImageClassificationLearned", Head::kNone},
-            {"ForImageClassificationFourier", Head::kNone},
-            {"ForImageClassificationConvProcessing", Head::kNone},
-            {"ForMultimodalAutoencoding", Head::kNone}},
-           read_perceiver,
-           false}};
+  return {
+      {"vit",
+       "ViT",
+       {{"ForImageClassification", Head::kSequence}, {"Model", Head::kPooler}},
+       read_vit,
+       false},
+      {"dinov2", "Dinov2", {{"Model", Head::kNone}}, read_dinov2, false},
+      {"siglip_vision_model", "Siglip", {{"VisionModel", Head::kNone}}, read_siglip_tower, false},
+      {"clip", "CLIP", {{"Model", Head::kNone}}, read_clip, false},
+      {"clip_text_model",
+       "CLIPText",
+       {{"Model", Head::kNone}, {"ModelWithProjection", Head::kNone}},
+       read_clip_text,
+       false},
+      {"perceiver",
+       "Perceiver",
+       {{"ForImageClassificationLearned", Head::kNone},
+        {"ForImageClassificationFourier", Head::kNone},
+        {"ForImageClassificationConvProcessing", Head::kNone},
+        {"ForMultimodalAutoencoding", Head::kNone}},
+       read_perceiver,
+       false}};
 }
 
 }  // namespace foretell

@@ -21,9 +21,9 @@ TensorId add_image(BlockBuilder* block, const ModelConfig& config, const Binding
                                   DType::kFp32);
 }
 
-// Patches, a class token in front, and positions: [batch, 1 + patches, hidden].
-TensorId patch_tokens(BlockBuilder* block, const ModelConfig& config, const Binding& binding,
-                      bool bias) {
+// Patches of an image as tokens: [batch, patches, hidden].
+TensorId plain_patches(BlockBuilder* block, const ModelConfig& config, const Binding& binding,
+                       bool bias) {
   const std::int64_t patch = config.vision.patch;
   const TensorId image = add_image(block, config, binding);
   block->enter("embeddings");
@@ -31,13 +31,43 @@ TensorId patch_tokens(BlockBuilder* block, const ModelConfig& config, const Bind
       image, block->weight("patch.weight", {config.hidden, config.vision.channels, patch, patch})};
   if (bias) inputs.push_back(block->weight("patch.bias", {config.hidden}));
   const TensorId patches = block->op("patch", "Conv", inputs, {{"strides", Shape{patch, patch}}});
-  const TensorId tokens = pixels_to_tokens(block, "patch", patches);
+  return pixels_to_tokens(block, "patch", patches);
+}
+
+TensorId with_positions(BlockBuilder* block, const ModelConfig& config, TensorId tokens) {
+  const std::int64_t count = block->shape(tokens)[1];
+  return block->op("add_position", "Add",
+                   {tokens, block->weight("position.weight", {count, config.hidden})});
+}
+
+// Patches, a class token in front, and positions: [batch, 1 + patches, hidden].
+TensorId patch_tokens(BlockBuilder* block, const ModelConfig& config, const Binding& binding,
+                      bool bias) {
+  const TensorId tokens = plain_patches(block, config, binding, bias);
   const TensorId first =
       for_all(block, "class.expand", block->weight("class", {1, 1, config.hidden}), binding.batch);
-  const TensorId all = block->op("concat", "Concat", {first, tokens}, {{"axis", std::int64_t{1}}});
-  const std::int64_t count = block->shape(all)[1];
-  return block->op("add_position", "Add",
-                   {all, block->weight("position.weight", {count, config.hidden})});
+  return with_positions(
+      block, config, block->op("concat", "Concat", {first, tokens}, {{"axis", std::int64_t{1}}}));
+}
+
+// One learned query asks all tokens, and a feed-forward part follows: [batch, hidden].
+TensorId pooled_by_attention(BlockBuilder* block, TensorId x, const ModelConfig& config,
+                             std::int64_t batch) {
+  const auto project = [&](const std::string& name, TensorId from) {
+    return block->split_heads(name, block->linear(name, from, config.hidden), config.heads);
+  };
+  const TensorId probe =
+      for_all(block, "probe.expand", block->weight("probe", {1, 1, config.hidden}), batch);
+  const TensorId q = project("attention.query", probe);
+  const TensorId k = project("attention.key", x);
+  const TensorId v = project("attention.value", x);
+  const TensorId asked =
+      block->linear("attention.output", attend(block, "attention", q, k, v, {}), config.hidden);
+  TensorId fed =
+      block->linear("ffn.intermediate", block->layer_norm("norm", asked), config.intermediate);
+  fed = block->activation("ffn.activation", fed, config.activation);
+  fed = block->linear("ffn.output", fed, config.hidden);
+  return take_token(block, "pooled", block->op("ffn.residual", "Add", {fed, asked}), 0);
 }
 
 // Rows divided by their length.
@@ -62,6 +92,28 @@ Graph build_vit(const ModelConfig& config, const Binding& binding) {
   } else {
     block.graph().mark_output(block.linear("classifier", first, config.labels));
   }
+  return std::move(block.graph());
+}
+
+Graph build_dinov2(const ModelConfig& config, const Binding& binding) {
+  BlockBuilder block(config.name);
+  TensorId x = patch_tokens(&block, config, binding, true);
+  x = pre_norm_tower(&block, "encoder", x, image_tower(config), {}, 0, config.qkv_bias, true);
+  block.enter("head");
+  x = block.layer_norm("norm", x);
+  block.graph().mark_output(x);
+  block.graph().mark_output(take_token(&block, "first_token", x, 0));
+  return std::move(block.graph());
+}
+
+Graph build_siglip_tower(const ModelConfig& config, const Binding& binding) {
+  BlockBuilder block(config.name);
+  TensorId x = with_positions(&block, config, plain_patches(&block, config, binding, true));
+  x = pre_norm_tower(&block, "encoder", x, image_tower(config), {}, 0);
+  block.enter("head");
+  x = block.layer_norm("post_norm", x);
+  block.graph().mark_output(x);
+  block.graph().mark_output(pooled_by_attention(&block, x, config, binding.batch));
   return std::move(block.graph());
 }
 

@@ -1,7 +1,8 @@
 // Transformers that look at images.
 //
 // ViT: Dosovitskiy et al. 2021. CLIP: Radford et al. 2021, images and texts in one call. Perceiver
-// IO: Jaegle et al. 2022, as the transformers library builds it.
+// IO: Jaegle et al. 2022, as the transformers library builds it. DINOv2: Oquab et al. 2023. SigLIP:
+// Zhai et al. 2023, its tower of images alone.
 #pragma once
 
 #include "workloads/import/hf/model_config.hpp"
@@ -14,6 +15,8 @@ namespace foretell {
 Graph build_vit(const ModelConfig& config, const Binding& binding);
 Graph build_clip(const ModelConfig& config, const Binding& binding);
 Graph build_clip_text(const ModelConfig& config, const Binding& binding);
+Graph build_dinov2(const ModelConfig& config, const Binding& binding);
+Graph build_siglip_tower(const ModelConfig& config, const Binding& binding);
 Graph build_perceiver(const ModelConfig& config, const Binding& binding);
 
 }  // namespace foretell
