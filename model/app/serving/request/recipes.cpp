@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
+#include <string_view>
 
 #include "hw/engines/engine_catalog.hpp"
 #include "hw/spec/shared/catalog.hpp"
@@ -17,6 +19,8 @@ namespace foretell {
 namespace {
 
 constexpr const char* kRecipeFile = "hw/engines/recipes/public_benchmark.yaml";
+constexpr const char* kDataVariable = "FORETELL_DATA";
+constexpr const char* kConfigFolder = "configs/";  // of the measured data
 constexpr std::int64_t kMaxTokensOfRow = 10'000'000;
 constexpr std::int64_t kMaxClientsOfRow = 1'000'000;
 constexpr std::int64_t kMaxDevicesOfRow = 10'000;
@@ -68,10 +72,41 @@ const std::string& looked_up(const std::map<std::string, std::string>& names, co
   throw unknown_name(what, name, known);
 }
 
+// A name of ours, or a config.json among the measured data.
+std::string workload_of(const std::string& network, const std::string& named) {
+  if (!starts_with(named, kConfigFolder)) return named;
+  const char* folder = std::getenv(kDataVariable);
+  if (folder == nullptr || *folder == '\0') {
+    throw UserError(fmt::format(
+        "model {}: its {} lies among the measured data; let {} name the folder that holds configs/",
+        network, named.substr(std::string_view(kConfigFolder).size()), kDataVariable));
+  }
+  return (std::filesystem::path(folder) / named).string();
+}
+
+// Workers whose stages or whose attention are split otherwise than by tp alone.
+void refuse_other_splits(const ServedCells& cells, const std::string& prefix) {
+  const std::string stages = prefix + "pp";
+  if (count_or(cells, stages.c_str(), 1) > 1) {
+    throw UserError(stages +
+                    ": workers of several pipeline stages are not simulated; tp and ep are");
+  }
+  const std::string attention = prefix + "attention_dp";
+  const std::int64_t ranks = count_or(cells, attention.c_str(), 1);
+  if (ranks > 1) {
+    throw UserError(fmt::format(
+        "{} {}: networks whose attention and experts are split apart are not simulated here; tp "
+        "and ep are",
+        attention, ranks));
+  }
+}
+
 std::string split_of(const ServedCells& cells, const std::string& kind) {
+  refuse_other_splits(cells, kind + "_");
   const auto column = [&kind](const char* name) { return kind + "_" + name; };
-  return fmt::format("tp={},workers={}", count_in(cells, column("tp").c_str(), kMaxDevicesOfRow),
-                     count_or(cells, column("workers").c_str(), 1));
+  return fmt::format(
+      "tp={},workers={},ep={}", count_in(cells, column("tp").c_str(), kMaxDevicesOfRow),
+      count_or(cells, column("workers").c_str(), 1), count_or(cells, column("moe_ep").c_str(), 1));
 }
 
 }  // namespace
@@ -79,13 +114,14 @@ std::string split_of(const ServedCells& cells, const std::string& kind) {
 Recipes Recipes::load() {
   const auto path = default_catalog_paths().hw / "engines/recipes/public_benchmark.yaml";
   const Node root = load_document(path, kRecipeFile);
-  root.only_keys({"source", "networks", "systems", "precisions", "lengths", "requests_per_client",
-                  "warm_up", "releases", "layer_releases", "limits"},
+  root.only_keys({"source", "networks", "systems", "precisions", "network_precisions", "lengths",
+                  "requests_per_client", "warm_up", "releases", "layer_releases", "limits"},
                  "");
   Recipes recipes;
   recipes.networks_ = names_in(root, "networks");
   recipes.systems_ = names_in(root, "systems");
   recipes.precisions_ = names_in(root, "precisions");
+  recipes.network_precisions_ = names_in(root, "network_precisions");
   const Node& lengths = root.required("lengths", "");
   recipes.low_share_ = number_in(lengths, "low_share");
   recipes.laboratory_ = text_or_empty(lengths, "laboratory");
@@ -163,9 +199,12 @@ ServeRequest Recipes::request_of(const ServedCells& cells) const {
   ServeRequest request;
   const std::string network = cell(cells, "model");
   const auto named = networks_.find(network);
-  request.machine.workload = named == networks_.end() ? network : named->second;
+  request.machine.workload =
+      named == networks_.end() ? network : workload_of(network, named->second);
   request.machine.system = looked_up(systems_, "gpu", cell(cells, "gpu"));
   request.machine.dtype = looked_up(precisions_, "precision", cell(cells, "precision"));
+  const auto own = network_precisions_.find(network);
+  if (own != network_precisions_.end()) request.machine.dtype = own->second;
   if (request.machine.dtype != "bf16") request.machine.kv_dtype = "fp8";
   const std::int64_t input = count_in(cells, "isl", kMaxTokensOfRow);
   const std::int64_t output = count_in(cells, "osl", kMaxTokensOfRow);
@@ -192,16 +231,9 @@ ServeRequest Recipes::request_of(const ServedCells& cells) const {
     return request;
   }
   request.machine.tp = static_cast<int>(count_in(cells, "tp", kMaxDevicesOfRow));
-  if (count_or(cells, "pp", 1) > 1) {
-    throw UserError("pp: workers of several pipeline stages are not simulated; tp alone is");
-  }
-  const std::int64_t ranks = count_or(cells, "attention_dp", 1);
-  if (ranks > 1) {
-    throw UserError(fmt::format(
-        "attention_dp {}: networks whose attention and experts are split apart are not simulated "
-        "here; tp alone is",
-        ranks));
-  }
+  refuse_other_splits(cells, "");
+  const auto experts = static_cast<int>(count_or(cells, "moe_ep", 1));
+  if (experts > 1) request.machine.ep = experts;
   return request;
 }
 

@@ -53,6 +53,7 @@ class Recipes {
   std::map<std::string, std::string> networks_;
   std::map<std::string, std::string> systems_;
   std::map<std::string, std::string> precisions_;
+  std::map<std::string, std::string> network_precisions_;  // of checkpoints that exist in one
   double low_share_ = 1;
   std::string laboratory_;
   std::int64_t requests_per_client_ = 10;

@@ -95,6 +95,7 @@ class Server {
  private:
   BuiltGroup build(Request machine, const WorkerSplit& split) const {
     machine.tp = split.tp;
+    if (split.ep > 1) machine.ep = split.ep;
     RuleChoices choices;
     choices.max_tokens = split.max_tokens > 0 ? split.max_tokens : request_.max_tokens;
     choices.max_sequences = split.max_sequences > 0 ? split.max_sequences : request_.max_batch;

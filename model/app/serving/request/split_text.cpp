@@ -26,6 +26,8 @@ WorkerSplit parse_split(std::string_view option, std::string_view text) {
       split_of.tp = static_cast<int>(parse_count(where, value, 1, kMaxWorkers));
     } else if (name == "workers") {
       split_of.workers = static_cast<int>(parse_count(where, value, 1, kMaxWorkers));
+    } else if (name == "ep") {
+      split_of.ep = static_cast<int>(parse_count(where, value, 1, kMaxWorkers));
     } else if (name == "batch") {
       split_of.max_sequences = parse_count(where, value, 1, kMaxOfSplit);
     } else if (name == "tokens") {
@@ -33,7 +35,8 @@ WorkerSplit parse_split(std::string_view option, std::string_view text) {
     } else {
       throw UserError(fmt::format(
           "{}: {}", option,
-          unknown_name("part of a split", name, {"tp", "workers", "batch", "tokens"}).what()));
+          unknown_name("part of a split", name, {"tp", "workers", "ep", "batch", "tokens"})
+              .what()));
     }
   }
   return split_of;

@@ -82,8 +82,9 @@ WorkerMachine called_machine_of(const Predictor& predict, const Request& request
 
 const WorkerMachine& MachinePool::machine(const Request& request, std::int64_t max_tokens) {
   std::string key =
-      fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", request.system, request.workload, request.dtype,
-                  request.kv_dtype, request.tp, request.factors, request.exact, max_tokens);
+      fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", request.system, request.workload,
+                  request.dtype, request.kv_dtype, request.tp, request.ep, request.moe_tp,
+                  request.factors, request.exact, max_tokens);
   for (const std::string& one : request.set) key += "\n" + one;
   std::unique_ptr<WorkerMachine>& place = machines_[key];
   if (!place) {
