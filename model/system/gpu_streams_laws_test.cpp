@@ -12,7 +12,7 @@
 namespace foretell {
 namespace {
 
-constexpr double kPico = 1e-12;
+constexpr double kSlack = 1e-12;
 
 Program side_by_side(const std::vector<std::vector<Grid>>& streams) {
   std::vector<Stream> empty;
@@ -71,10 +71,10 @@ TEST(GpuStreamsLaws, NeverSlowerThanInTurnNorFasterThanTheBusierResource) {
     const double alone_a = time_of({{a}});
     const double alone_b = time_of({{b}});
     const double both = time_of({{a}, {b}});
-    EXPECT_LE(both, alone_a + alone_b + kPico) << pair;
-    EXPECT_GE(both, std::max(alone_a, alone_b) - kPico) << pair;
-    EXPECT_GE(both, dram_time(a) + dram_time(b) - kPico) << pair;
-    EXPECT_GE(both, sm_time(a) + sm_time(b) - kPico) << pair;
+    EXPECT_LE(both, alone_a + alone_b + kSlack) << pair;
+    EXPECT_GE(both, std::max(alone_a, alone_b) - kSlack) << pair;
+    EXPECT_GE(both, dram_time(a) + dram_time(b) - kSlack) << pair;
+    EXPECT_GE(both, sm_time(a) + sm_time(b) - kSlack) << pair;
   }
 }
 
@@ -92,22 +92,22 @@ TEST(GpuStreamsLaws, ManyStreamsObeyTheSame) {
       in_turn += time_of({stream});
     }
     const double together = time_of(streams);
-    EXPECT_LE(together, in_turn + kPico) << round;
-    EXPECT_GE(together, dram - kPico) << round;
+    EXPECT_LE(together, in_turn + kSlack) << round;
+    EXPECT_GE(together, dram - kSlack) << round;
   }
 }
 
 TEST(GpuStreamsLaws, TwoThatFillTheSmsTakeAsLongAsInTurn) {
   Grid grid;
   add_ctas(grid, 300, Seconds(5e-6));
-  EXPECT_NEAR(time_of({{grid}, {grid}}), 30e-6, kPico);
+  EXPECT_NEAR(time_of({{grid}, {grid}}), 30e-6, kSlack);
 }
 
 TEST(GpuStreamsLaws, TwoThatFillHalfOfTheSmsDoNotMeet) {
   Grid grid;
   add_ctas(grid, 50, Seconds(5e-6));
-  EXPECT_NEAR(time_of({{grid}, {grid}}), 5e-6, kPico);
-  EXPECT_NEAR(time_of({{grid}, {grid}, {grid}}), 7.5e-6, 2 * kPico);
+  EXPECT_NEAR(time_of({{grid}, {grid}}), 5e-6, kSlack);
+  EXPECT_NEAR(time_of({{grid}, {grid}, {grid}}), 7.5e-6, 2 * kSlack);
 }
 
 TEST(GpuStreamsLaws, ACopyBesideAProductCostsWhatTheyShareOfDram) {
@@ -121,8 +121,8 @@ TEST(GpuStreamsLaws, ACopyBesideAProductCostsWhatTheyShareOfDram) {
   copy.dram_rate = BytesPerSecond(1e12);
   // The copy asks for all of DRAM, the product for a quarter: both go at 0.8 until the copy ends.
   const Execution both = run({{product}, {copy}});
-  EXPECT_NEAR(to_seconds(both.cores[0].entries[1][0].end).value(), 25e-6, kPico);
-  EXPECT_NEAR(to_seconds(both.cores[0].entries[0][0].end).value(), 45e-6, kPico);
+  EXPECT_NEAR(to_seconds(both.cores[0].entries[1][0].end).value(), 25e-6, kSlack);
+  EXPECT_NEAR(to_seconds(both.cores[0].entries[0][0].end).value(), 45e-6, kSlack);
 }
 
 TEST(GpuStreamsLaws, BusyStalledAndBytesAreConserved) {
@@ -133,8 +133,8 @@ TEST(GpuStreamsLaws, BusyStalledAndBytesAreConserved) {
   const auto sms = std::find_if(both.modules.begin(), both.modules.end(),
                                 [](const ModuleActivity& m) { return m.path == "gpu0.sms"; });
   ASSERT_NE(sms, both.modules.end());
-  EXPECT_GE(sms->busy.value() + kPico, sm_time(a) + sm_time(b));
-  EXPECT_LE((sms->busy + sms->stalled).value(), to_seconds(both.end).value() + kPico);
+  EXPECT_GE(sms->busy.value() + kSlack, sm_time(a) + sm_time(b));
+  EXPECT_LE((sms->busy + sms->stalled).value(), to_seconds(both.end).value() + kSlack);
   EXPECT_NEAR(static_cast<double>(both.hbm_read),
               a.dram_bytes.value() * (exemplar_gpu().hbm.bandwidth / a.dram_rate) +
                   b.dram_bytes.value() * (exemplar_gpu().hbm.bandwidth / b.dram_rate),
@@ -146,12 +146,12 @@ TEST(GpuStreamsLaws, AnEarlyLaunchHidesUnderTheLastThreadBlocksAlone) {
   add_ctas(first, 130, Seconds(10e-6));  // 30 in the second wave
   Grid next = first;
   next.launch = Seconds(4e-6);
-  EXPECT_NEAR(time_of({{first, next}}), 44e-6, kPico);
+  EXPECT_NEAR(time_of({{first, next}}), 44e-6, kSlack);
   next.early_launch = Seconds(3e-6);
-  EXPECT_NEAR(time_of({{first, next}}), 41e-6, kPico);
+  EXPECT_NEAR(time_of({{first, next}}), 41e-6, kSlack);
   Grid full;
   add_ctas(full, 100, Seconds(10e-6));
-  EXPECT_NEAR(time_of({{full, next}}), 34e-6, kPico);  // no SM is free before the end
+  EXPECT_NEAR(time_of({{full, next}}), 34e-6, kSlack);  // no SM is free before the end
 }
 
 TEST(GpuStreamsLaws, AProductBesideAnAllReduceTakesAtMostBothInTurn) {
@@ -175,8 +175,8 @@ TEST(GpuStreamsLaws, AProductBesideAnAllReduceTakesAtMostBothInTurn) {
     return to_seconds(simulate(GpuMachine{device}, std::move(builder).finish()).end).value();
   };
   const double both = time(true, true);
-  EXPECT_LE(both, time(true, false) + time(false, true) + kPico);
-  EXPECT_GE(both, std::max(time(true, false), time(false, true)) - kPico);
+  EXPECT_LE(both, time(true, false) + time(false, true) + kSlack);
+  EXPECT_GE(both, std::max(time(true, false), time(false, true)) - kSlack);
   EXPECT_GT(both, std::max(time(true, false), time(false, true)) + 1e-7);  // they meet in L2
 }
 

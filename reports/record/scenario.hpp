@@ -50,11 +50,11 @@ struct Scenario {
   std::string power_limit;      // of GPUs: of a board, "500W"
   double usd_per_kwh = 0;       // price of energy
   double pue = 0;               // energy of the building / of the systems in it
-  std::string node;             // process that the device is made in, for its energy and area: "3nm"
-  std::string hbm;              // generation of its memory, for its energy and area: "hbm3e"
-  std::string shapes;           // how lengths vary: "dynamic", "buckets", "buckets:64,128"
-  std::string phase;            // "forward", "train-step"; not stated: what the lengths say
-  std::string optimizer;        // of a training step: "sgd", "momentum", "adam"
+  std::string node;       // process that the device is made in, for its energy and area: "3nm"
+  std::string hbm;        // generation of its memory, for its energy and area: "hbm3e"
+  std::string shapes;     // how lengths vary: "dynamic", "buckets", "buckets:64,128"
+  std::string phase;      // "forward", "train-step"; not stated: what the lengths say
+  std::string optimizer;  // of a training step: "sgd", "momentum", "adam"
   // Lengths that vary from call to call, as they were given ("uniform:16..512"): by option ("seq"),
   // or by "dim NAME" of an ONNX file. The field itself holds the longest in a request, 0 in a
   // record.
@@ -245,6 +245,7 @@ inline std::vector<RequestField> request_field_rows() {
           .range(1, kMaxWays)
           .takes("N")
           .tells(FieldSaid::kAboveOne)
+          .may_list()
           .not_on("cpu",
                   "is not modelled on CPUs: all cores of a copy work on it together; leave "
                   "it out"),
@@ -286,7 +287,8 @@ inline std::vector<RequestField> request_field_rows() {
         "copies side by side (default: as many as fit the cores)"}
           .range(1, kMaxWays)
           .takes("N")
-          .called("copies"),
+          .called("copies")
+          .may_list(),
       F{&S::cores, "cores", "cores", "1 core|{} cores", "cores to use (default: all)"}
           .range(1, kMaxWays)
           .takes("N"),

@@ -9,7 +9,8 @@ namespace foretell {
 std::string quantity_text(double value, std::string_view unit) {
   if (unit == "s") return si_format(value, unit);
   if (unit == "B") return memory_format(value);
-  return plain_format(value, 4);
+  if (unit == "J" || unit == "W") return si_format(value, unit);
+  return plain_format(value, 4) + (unit == "mm2" ? " mm2" : "");
 }
 
 std::string metric_text(const SummaryMetric& metric, double value) {
@@ -24,10 +25,11 @@ std::string time_cell(const std::optional<double>& seconds) {
   return seconds ? si_format(*seconds, "s") : kNotApplicable;
 }
 
-std::string interval_cell(const RunSummary& summary, const std::string& field) {
+std::string interval_cell(const RunSummary& summary, const std::string& field,
+                          std::string_view unit) {
   const auto found = summary.interval80.find(field);
   if (found == summary.interval80.end()) return kNotApplicable;
-  return si_format(found->second.low, "s") + " to " + si_format(found->second.high, "s");
+  return si_format(found->second.low, unit) + " to " + si_format(found->second.high, unit);
 }
 
 std::string counted_thing(const std::string& unit) {

@@ -13,13 +13,15 @@ inline constexpr const char* kNotApplicable = "-";
 
 // A metric with its unit: "16.9 ms", "945.1", "12.3 GiB".
 std::string metric_text(const SummaryMetric& metric, double value);
-// The same of any number in base units: "s" and "B" with their prefixes, others as they are.
+// The same of any number in base units: "s", "B", "J" and "W" with their prefixes, others as they
+// are.
 std::string quantity_text(double value, std::string_view unit);
 
 std::string cost_cell(const std::optional<double>& usd);
 std::string time_cell(const std::optional<double>& seconds);
 // "15.2 ms to 18.7 ms": the 80 % interval of a field of the summary.
-std::string interval_cell(const RunSummary& summary, const std::string& field);
+std::string interval_cell(const RunSummary& summary, const std::string& field,
+                          std::string_view unit = "s");
 
 // "inferences/s" -> "inferences"
 std::string counted_thing(const std::string& unit);

@@ -149,6 +149,21 @@ std::string provenance_line(const RunContext& context) {
   return text;
 }
 
+// With its band, and for joules how much of them rests on what was measured on the device.
+void add_energy(std::string& text, const SummaryMetric& metric, const RunSummary& summary) {
+  const std::optional<double> value = value_of(metric, summary);
+  if (!value) return;
+  std::string line = quantity_text(*value, metric.unit);
+  if (summary.interval80.count(metric.field) > 0) {
+    line += fmt::format("   ({})", interval_cell(summary, metric.field, metric.unit));
+  }
+  if (std::string_view(metric.unit) == "J" && summary.calibrated_energy) {
+    line += fmt::format(", {} by constants measured on the device",
+                        percent_format(*summary.calibrated_energy));
+  }
+  add_line(text, metric.title, line);
+}
+
 // A metric with what belongs to it; some have lines of their own form.
 void add_metric(std::string& text, const SummaryMetric& metric, const RunRecord& record) {
   const RunSummary& summary = record.summary;
@@ -169,6 +184,11 @@ void add_metric(std::string& text, const SummaryMetric& metric, const RunRecord&
              plain_format(summary.throughput, 4) + " " + summary.throughput_unit);
     return;
   }
+  if (std::string_view(metric.unit) == "J" || std::string_view(metric.unit) == "W") {
+    return add_energy(text, metric, summary);
+  }
+  // Facts of the device are for tables and `show --area`.
+  if (!metric.is_always_written && metric.shown == SummaryMetric::kNowhere) return;
   const std::optional<double> value = value_of(metric, summary);
   if (value && field != "call_s" && std::string_view(metric.unit) == "s") {
     add_time(text, metric.title, record, metric.field, *value);

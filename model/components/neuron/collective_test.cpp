@@ -13,6 +13,7 @@
 #include "model/components/neuron/lockstep_network.hpp"
 #include "model/components/neuron/neuron_link.hpp"
 #include "model/components/shared/core_test_bench.hpp"
+#include "model/components/shared/memory_server.hpp"
 
 namespace foretell {
 namespace {

@@ -10,7 +10,7 @@
 namespace foretell {
 namespace {
 
-constexpr int kSms = 100;
+constexpr int kPhaseSms = 100;
 constexpr double kFemtoseconds = 1e15;
 
 Grid random_kernel(std::mt19937& random) {
@@ -44,7 +44,7 @@ TEST(GridPhases, TheirTimesSumUpAndTheyServeEveryByteOnce) {
   std::mt19937 random(3);
   for (int round = 0; round < 500; ++round) {
     const Grid grid = random_kernel(random);
-    const GridWaves waves = grid_waves(grid, kSms);
+    const GridWaves waves = grid_waves(grid, kPhaseSms);
     const double memory = memory_of(grid);
     const double total =
         1.07 * (grid_body(grid, waves, memory) + grid.tail.value() * kFemtoseconds);
@@ -71,14 +71,14 @@ TEST(GridPhases, PlacesAreHeldInProportionToTheThreadBlocks) {
     Grid grid = random_kernel(random);
     if (grid.ctas.empty()) continue;
     grid.tail = Seconds(0);
-    const GridWaves waves = grid_waves(grid, kSms);
+    const GridWaves waves = grid_waves(grid, kPhaseSms);
     const double memory = memory_of(grid);
     const double body = grid_body(grid, waves, memory);
     const std::vector<GridPhase> phases = grid_phases(grid, waves, memory, body);
     const double held = waves.busy * body / static_cast<double>(waves.makespan);
     EXPECT_NEAR(integral(phases, GridResource::kSms), held, 1e-9 * body);
     const Seconds makespan =
-        cta_makespan(grid.ctas, static_cast<std::int64_t>(kSms) * grid.ctas_per_sm);
+        cta_makespan(grid.ctas, static_cast<std::int64_t>(kPhaseSms) * grid.ctas_per_sm);
     EXPECT_NEAR(static_cast<double>(waves.makespan), makespan.value() * kFemtoseconds, 1);
   }
 }
@@ -88,7 +88,7 @@ TEST(GridPhases, ACopyHoldsNoPlace) {
   copy.dram_bytes = Bytes(1e6);
   copy.dram_rate = BytesPerSecond(1e12);
   const double memory = 1e-6 * kFemtoseconds;
-  const std::vector<GridPhase> phases = grid_phases(copy, grid_waves(copy, kSms), memory, memory);
+  const std::vector<GridPhase> phases = grid_phases(copy, grid_waves(copy, kPhaseSms), memory, memory);
   ASSERT_EQ(phases.size(), 1U);
   EXPECT_EQ(integral(phases, GridResource::kSms), 0);
   EXPECT_NEAR(integral(phases, GridResource::kDram), memory, 1);
@@ -98,7 +98,7 @@ TEST(GridPhases, ACopyHoldsNoPlace) {
 TEST(GridPhases, ThePartialWaveAtTheEndLeavesPlacesFree) {
   Grid grid;
   add_ctas(grid, 230, Seconds(5e-6));
-  const GridWaves waves = grid_waves(grid, kSms);
+  const GridWaves waves = grid_waves(grid, kPhaseSms);
   const std::vector<GridPhase> phases = grid_phases(grid, waves, 0, 15e-6 * kFemtoseconds);
   ASSERT_EQ(phases.size(), 2U);
   EXPECT_NEAR(phases[0].demand[0], 1, 1e-12);
