@@ -158,8 +158,9 @@ void add_energy(std::string& text, const SummaryMetric& metric, const RunSummary
     line += fmt::format("   ({})", interval_cell(summary, metric.field, metric.unit));
   }
   if (std::string_view(metric.unit) == "J" && summary.calibrated_energy) {
-    line += fmt::format(", {} by constants measured on the device",
-                        percent_format(*summary.calibrated_energy));
+    line += *summary.calibrated_energy > 0 ? fmt::format(", {} by constants measured on the device",
+                                                         percent_format(*summary.calibrated_energy))
+                                           : ", not calibrated";
   }
   add_line(text, metric.title, line);
 }

@@ -55,8 +55,8 @@ class IntervalTable {
 // The table that belongs to this build, read once.
 const IntervalTable& default_intervals();
 
-// "encoder", "decoder": what a network counts as in the table. Decoders with experts, or with layers
-// of several kinds, count by themselves: rows of dense ones say nothing of them.
+// "encoder", "decoder": what a network counts as in the table. Decoders with experts, or with
+// layers of several kinds, count by themselves: rows of dense ones say nothing of them.
 std::string_view interval_family(const ModelConfig& model);
 
 }  // namespace foretell

@@ -88,7 +88,8 @@ TEST(GridPhases, ACopyHoldsNoPlace) {
   copy.dram_bytes = Bytes(1e6);
   copy.dram_rate = BytesPerSecond(1e12);
   const double memory = 1e-6 * kFemtoseconds;
-  const std::vector<GridPhase> phases = grid_phases(copy, grid_waves(copy, kPhaseSms), memory, memory);
+  const std::vector<GridPhase> phases =
+      grid_phases(copy, grid_waves(copy, kPhaseSms), memory, memory);
   ASSERT_EQ(phases.size(), 1U);
   EXPECT_EQ(integral(phases, GridResource::kSms), 0);
   EXPECT_NEAR(integral(phases, GridResource::kDram), memory, 1);

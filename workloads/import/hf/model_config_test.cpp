@@ -106,7 +106,7 @@ TEST(ModelConfig, SizesOutOfRangeNameFileLineAndRange) {
   EXPECT_THAT(message_with("64,", "0,"), HasSubstr("hidden_size: is 0;"));
   EXPECT_THAT(message_with("64,", "64.5,"), HasSubstr("hidden_size: is 64.5;"));
   EXPECT_THAT(message_with("64,", "\"64\","), HasSubstr("hidden_size: is \"64\";"));
-  EXPECT_THAT(message_with("64,", "null,"), HasSubstr("hidden_size: is missing;"));
+  EXPECT_THAT(message_with("64,", "null,"), HasSubstr("hidden_size: has no value (null"));
 }
 
 TEST(ModelConfig, AllProblemsComeAtOnce) {

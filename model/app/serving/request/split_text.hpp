@@ -11,7 +11,7 @@ namespace foretell {
 struct WorkerSplit {
   int tp = 1;
   int workers = 1;
-  int ep = 0;  // groups of experts that are apart; 0: not stated
+  int ep = 0;                      // groups of experts that are apart; 0: not stated
   std::int64_t max_sequences = 0;  // batch=N; 0: the engine's
   std::int64_t max_tokens = 0;     // tokens=N
 };

@@ -6,8 +6,8 @@
 #include <memory>
 #include <systemc>
 
-#include "model/components/shared/memory_server.hpp"
 #include "model/components/shared/in_order_stream.hpp"
+#include "model/components/shared/memory_server.hpp"
 #include "model/components/shared/stream_registry.hpp"
 #include "model/system/machine.hpp"
 #include "model/testing/toy_npu/timing/toy_timing.hpp"
