@@ -48,6 +48,7 @@ std::string where_to_look(std::string_view kind) {
   for (const char* listed : {"system", "device"}) {
     if (kind == listed) return "; `foretell list " + std::string(kind) + "s` shows all";
   }
+  if (kind == "gpu") return "; `foretell list devices` shows all";
   return "";
 }
 

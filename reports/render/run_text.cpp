@@ -193,6 +193,9 @@ void add_metric(std::string& text, const SummaryMetric& metric, const RunRecord&
   const std::optional<double> value = value_of(metric, summary);
   if (value && field != "call_s" && std::string_view(metric.unit) == "s") {
     add_time(text, metric.title, record, metric.field, *value);
+  } else if (value && std::string_view(metric.unit) == "USD") {
+    add_line(text, metric.title,
+             plain_format(*value) + " USD per million " + counted_thing(summary.throughput_unit));
   } else if (value) {
     add_line(text, metric.title, metric_text(metric, *value));
   }

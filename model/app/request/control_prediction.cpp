@@ -140,9 +140,10 @@ class ControlMixture {
                       ": nothing of it runs on the device: its parts only rename or reshape");
     }
     std::map<std::string, Seconds> expected;
-    for (const std::string& part : order_)
+    for (const std::string& part : order_) {
       expected[like_.at(part)] +=
           runs_.at(part) * Seconds(records_.at(like_.at(part)).summary.call_s);
+    }
     return std::max_element(expected.begin(), expected.end(),
                             [](const auto& a, const auto& b) { return a.second < b.second; })
         ->first;

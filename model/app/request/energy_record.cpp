@@ -119,9 +119,10 @@ void mix_energy(const std::vector<CountedCall>& calls, RunSummary& whole) {
   if (whole.joules_per_token) whole.joules_per_token = *whole.watts / whole.throughput;
   if (whole.energy_usd_per_million) {
     whole.energy_usd_per_million = usd_per_joule * *whole.wall_watts / whole.throughput;
-    if (whole.cost_usd_per_million)
+    if (whole.cost_usd_per_million) {
       whole.usd_per_million_with_energy =
           *whole.cost_usd_per_million + *whole.energy_usd_per_million;
+    }
   }
   if (!whole.energy) return;
   const Interval& ratio = whole.energy->interval80;

@@ -19,6 +19,6 @@ struct ProgramRequest {
 // a CPU; the rest of the system stands idle, and the costs are those of the whole system for it.
 // UserError for work that the system does not run, for a file, a program or a parameter that is
 // wrong, and for a program that deadlocks.
-RunRecord run_program(const ProgramRequest& request);
+RunRecord run_program(const ProgramRequest& asked);
 
 }  // namespace foretell

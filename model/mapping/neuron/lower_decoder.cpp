@@ -203,9 +203,10 @@ void lower_rope(LoweringContext& context, const Kernel& kernel) {
     for (const Deps& block : input.feature_major) source.merge(block);
     const std::int64_t elements = shape[1] * output.rows;
     Deps all;
-    for (std::int64_t first = 0; first < elements; first += emitter.bank_columns())
+    for (std::int64_t first = 0; first < elements; first += emitter.bank_columns()) {
       all.merge(
           rotate(emitter, shape[3], std::min(emitter.bank_columns(), elements - first), source));
+    }
     set_narrow(&output, output.rows, output.columns, all);
     return;
   }

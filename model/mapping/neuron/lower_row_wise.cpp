@@ -46,9 +46,10 @@ class RowWise {
   Deps pass(Opcode opcode, std::int64_t n, const Deps& deps, Engine engine = Engine::kVector) {
     const auto flags = static_cast<std::uint16_t>(kReadsSbuf | kWritesSbuf | kAddOrMax);
     Deps done;
-    for (std::int64_t first = 0; first < n; first += emitter_.free_elements())
+    for (std::int64_t first = 0; first < n; first += emitter_.free_elements()) {
       done = emitter_.lane(engine, {opcode, std::min(emitter_.free_elements(), n - first), flags},
                            deps);
+    }
     return done;
   }
 
