@@ -275,8 +275,8 @@ std::string fit_group(const CpuOperator& op) {
 }
 
 CpuPrior cpu_prior(const CpuSystemSpec& system, const std::string& device,
-                   const CatalogPaths& paths) {
-  const ChosenCpuFactors neighbour = neighbour_cpu_factors(system.device, device, paths);
+                   const std::filesystem::path& folder) {
+  const ChosenCpuFactors neighbour = neighbour_cpu_factors(system.device, device, folder);
   if (neighbour.id == "none") return {belief(), "orders of magnitude; no other CPU was measured"};
   return {neighbour.factors, neighbour.id};
 }

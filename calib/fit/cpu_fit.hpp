@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "calib/fit/fit.hpp"
+#include "calib/fitted/cpu/cpu_factors.hpp"
+#include "calib/fitted/shared/factors_folder.hpp"
 #include "calib/measurements/measurement.hpp"
-#include "hw/spec/cpu/cpu_factors.hpp"
 #include "hw/spec/cpu/cpu_spec.hpp"
 #include "model/timing/cpu/cpu_operator.hpp"
 
@@ -63,7 +64,7 @@ struct CpuPrior {
   std::string from;
 };
 CpuPrior cpu_prior(const CpuSystemSpec& system, const std::string& device,
-                   const CatalogPaths& paths = default_catalog_paths());
+                   const std::filesystem::path& folder = factors_folder());
 
 // What is free, with what is believed before: published facts and the order of magnitude.
 std::vector<FreeFactor> cpu_free_factors(const CpuFactors& centre);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "calib/fit/fit_problem.hpp"
-#include "hw/spec/shared/fit_evidence.hpp"
+#include "calib/fitted/shared/fit_evidence.hpp"
 #include "model/config/fields.hpp"
 
 namespace foretell {

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "calib/fitted/neuron/neuron_factors.hpp"
 #include "hw/spec/neuron/neuron_fields.hpp"
 
 namespace foretell {

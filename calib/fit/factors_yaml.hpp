@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "calib/fit/fit.hpp"
-#include "hw/spec/shared/factors_file.hpp"
+#include "calib/fitted/neuron/neuron_factors_file.hpp"
 
 namespace foretell {
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "calib/fit/testing/rate_problem.hpp"
-#include "hw/spec/shared/factors_file.hpp"
+#include "calib/fitted/neuron/neuron_factors_file.hpp"
 
 namespace foretell {
 namespace {

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "calib/fit/kernel_fit.hpp"
 #include "calib/fit/minimise.hpp"
 #include "calib/fit/random.hpp"
+#include "calib/fit/shared_fit.hpp"
 #include "model/base/errors.hpp"
 #include "model/config/document.hpp"
 #include "model/config/fields.hpp"
@@ -17,6 +19,9 @@ namespace {
 constexpr double kReach = 3;  // how far a factor may go from its start, in powers of e
 constexpr double kFirstStep = 0.15;
 constexpr double kLongStep = 0.5;
+constexpr int kSearches = 3;
+constexpr std::size_t kSharedRows = 800;  // that tell which factors need values of their own
+constexpr int kSharedEvaluations = 80;    // for each of them, on all rows that are drawn
 
 bool contains(const Node* list, const std::string& name) {
   if (list == nullptr) return true;  // an entry that does not say holds for all
@@ -56,7 +61,7 @@ bool is_held_out_family(std::int64_t n, std::int64_t k) {
 GemmStart load_gemm_start(const std::string& path, const std::string& architecture,
                           const std::string& framework, const std::string& type) {
   const Node root = load_document(path);
-  root.only_keys({"starts"}, "");
+  root.only_keys({"starts", "sharing"}, "");
   for (const Node& entry : root.required("starts", "").items) {
     entry.only_keys({"architectures", "frameworks", "types", "why", "fixed", "factors"}, "starts");
     if (!contains(entry.find("architectures"), architecture) ||
@@ -119,16 +124,69 @@ GemmFitResult fit_gemm(const GpuDeviceSpec& device, const GemmType& type,
   int done = 0;
   const auto loss = [&](const std::vector<double>& x) {
     assign(x);
-    if (options.progress) options.progress(0.5 * ++done / options.evaluations);
+    if (options.progress) options.progress(1.0 * ++done / options.evaluations / kSearches);
     return loss_of(device, type, library, result.factors, samples);
   };
   Minimum best = minimise_rough(loss, box, at, kFirstStep, options.evaluations);
-  // Once more from there with long steps: the loss has poor local minima.
-  const Minimum again = minimise_rough(loss, box, best.at, kLongStep, options.evaluations);
-  if (again.value < best.value) best = again;
+  // Again from there with long steps: the loss has poor local minima.
+  for (int step = 1; step < kSearches; ++step) {
+    const Minimum again = minimise_rough(loss, box, best.at, step * kLongStep, options.evaluations);
+    if (again.value < best.value) best = again;
+  }
   assign(best.at);
   result.loss = best.value;
   return result;
+}
+
+SharedGemmFit fit_shared_gemm(const GpuDeviceSpec& device, const GemmType& type,
+                              const GemmLibrary& library, const GemmStart& start,
+                              const GemmFactors& like, const FactorTexts& hints, std::size_t most,
+                              std::vector<GemmSample> samples, const GemmFitOptions& options) {
+  FORETELL_CHECK(!samples.empty(), "a fit without rows");
+  draw(samples, options.rows, options.seed);
+  SharedGemmFit fit;
+  GemmFitResult& result = fit.result;
+  result.rows = samples.size();
+  GemmFactors starts = start.factors;
+  GemmFactors shared = like;
+  FieldList list;
+  FieldList list_of_starts;
+  FieldList list_of_shared;
+  fields(list, result.factors);
+  fields(list_of_starts, starts);
+  fields(list_of_shared, shared);
+  std::vector<std::string> candidates;
+  for (const Field& field : list.all()) {
+    const Field& of_shared = list_of_shared.at(field.path);
+    const bool applies = list_of_starts.at(field.path).number() > 0;
+    if (applies) field.assign(of_shared.text());
+    if (!applies && of_shared.number() > 0) fit.without.push_back(field.path);
+    const bool fixed =
+        std::find(start.fixed.begin(), start.fixed.end(), field.path) != start.fixed.end();
+    if (applies && !fixed) candidates.push_back(field.path);
+  }
+  const std::vector<GemmSample> some(
+      samples.begin(),
+      samples.begin() + static_cast<std::ptrdiff_t>(std::min(kSharedRows, samples.size())));
+  SharedFitOptions shared_options;
+  shared_options.most = most;
+  const SharedFit found = fit_shared(list, candidates, hints, shared_options, [&] {
+    return loss_of(device, type, library, result.factors, some);
+  });
+  fit.shared_loss = found.shared_loss;
+  result.free = found.own;
+  const auto loss = [&] { return loss_of(device, type, library, result.factors, samples); };
+  result.loss = loss();
+  if (found.own.empty()) return fit;
+  std::vector<std::string> fixed;
+  for (const Field& field : list.all()) {
+    if (std::count(found.own.begin(), found.own.end(), field.path) == 0) {
+      fixed.push_back(field.path);
+    }
+  }
+  const int evaluations = kSharedEvaluations * static_cast<int>(found.own.size());
+  result.loss = fit_kernel(list, fixed, evaluations, 1, loss).loss;
+  return fit;
 }
 
 }  // namespace foretell

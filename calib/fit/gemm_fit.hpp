@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "calib/fitted/gpu/gemm_factors.hpp"
+#include "calib/fitted/gpu/shared_factors.hpp"
 #include "hw/spec/gpu/gpu_spec.hpp"
-#include "hw/spec/shared/gemm_factors.hpp"
 #include "model/timing/gpu/gemm_library.hpp"
 #include "model/timing/gpu/gemm_timing.hpp"
 
@@ -35,7 +36,7 @@ GemmStart load_gemm_start(const std::string& path, const std::string& architectu
 
 struct GemmFitOptions {
   std::size_t rows = 2400;  // drawn from those given
-  int evaluations = 1000;   // of each of two searches
+  int evaluations = 1000;   // of each of three searches
   std::uint64_t seed = 1;
   std::function<void(double)> progress;  // share that is done
 };
@@ -52,5 +53,17 @@ struct GemmFitResult {
 GemmFitResult fit_gemm(const GpuDeviceSpec& device, const GemmType& type,
                        const GemmLibrary& library, const GemmStart& start,
                        std::vector<GemmSample> samples, const GemmFitOptions& options);
+
+// The factors of another set but for at most `most` whose own values gain enough (shared_fit.hpp),
+// of those that `start` moves; `hints` are values that an earlier fit found. `free` are those.
+struct SharedGemmFit {
+  GemmFitResult result;
+  std::vector<std::string> without;  // factors of the other set that `start` does without
+  double shared_loss = 0;            // without own values
+};
+SharedGemmFit fit_shared_gemm(const GpuDeviceSpec& device, const GemmType& type,
+                              const GemmLibrary& library, const GemmStart& start,
+                              const GemmFactors& like, const FactorTexts& hints, std::size_t most,
+                              std::vector<GemmSample> samples, const GemmFitOptions& options);
 
 }  // namespace foretell

@@ -44,7 +44,7 @@ bool makes_interval(std::int64_t a, std::int64_t b, std::int64_t c) {
 std::vector<std::string> load_kernel_start(const std::string& path, const std::string& architecture,
                                            const std::string& table, FieldList& fields) {
   const Node root = load_document(path);
-  root.only_keys({"starts"}, "");
+  root.only_keys({"starts", "sharing"}, "");
   for (const Node& entry : root.required("starts", "").items) {
     entry.only_keys({"architectures", "tables", "why", "fixed", "factors"}, "starts");
     if (!names(entry.find("architectures"), architecture) || !names(entry.find("tables"), table)) {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include "hw/spec/shared/link_factors.hpp"
+#include "calib/fitted/gpu/link_factors.hpp"
 
 namespace foretell {
 namespace {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "calib/fitted/neuron/neuron_factors.hpp"
 #include "hw/spec/neuron/neuron_fields.hpp"
 #include "model/base/errors.hpp"
 #include "model/config/document.hpp"

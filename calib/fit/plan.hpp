@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "calib/fitted/neuron/neuron_factors.hpp"
 #include "model/config/unit_text.hpp"
 
 namespace foretell {

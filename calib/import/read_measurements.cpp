@@ -7,6 +7,7 @@
 
 #include "calib/import/contradictions.hpp"
 #include "calib/import/record_tables.hpp"
+#include "calib/import/translated_columns.hpp"
 #include "calib/validate/left_out_rows.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
@@ -134,10 +135,11 @@ void spell_devices(MeasuredTable& table) {
   }
 }
 
-MeasuredTable read_csv(const std::string& path, std::vector<std::string>& problems) {
+std::vector<MeasuredTable> read_csv(const std::string& path, std::vector<std::string>& problems) {
   CsvReader csv(path);
   MeasuredTable table;
   table.header = csv.header();
+  table.notes = translate_columns(table.header);
   const TimeColumn time = rename_time(table.header, path);
   const TableLayout& layout = recognise_table(table.header, path);
   table.kind = layout.kind;
@@ -170,7 +172,12 @@ MeasuredTable read_csv(const std::string& path, std::vector<std::string>& proble
     table.rows.push_back(row);
     table.lines.push_back(csv.line());
   }
-  return table;
+  const std::size_t dtype = place_of(table.header, "dtype");
+  for (CsvRow& cells : table.rows) {
+    if (dtype < cells.size()) cells[dtype] = translated_dtype(cells[dtype]);
+  }
+  if (table.kind == TableKind::kOperator) return divided_operators(std::move(table));
+  return {std::move(table)};
 }
 
 }  // namespace
@@ -187,7 +194,7 @@ std::vector<MeasuredTable> read_measurements(const std::string& path,
   if (starts_json(path)) {
     tables = record_tables(path, problems);
   } else {
-    tables.push_back(read_csv(path, problems));
+    tables = read_csv(path, problems);
   }
   for (MeasuredTable& table : tables) {
     fill_provenance(table, given, path, problems);

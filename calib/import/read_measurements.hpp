@@ -1,7 +1,8 @@
 // Measurements of others as tables that predict, validate and calibrate fit read: CSV of one of the
 // kinds in calib/validate/table_kind.hpp, or records of calib/measurements, one a line.
 //
-// What comes out has names of devices as the project spells them, times in the column of its kind
+// What comes out has names of columns, operators, types and devices as the project spells them,
+// times in the column of its kind
 // (`latency_ms`, `latency_ns` and `latency_s` become `latency_us`), and where each row is from in
 // the columns measured_by, measured_on, measured_date and measured_with.
 #pragma once
@@ -21,6 +22,7 @@ struct MeasuredTable {
   CsvRow header;
   std::vector<CsvRow> rows;
   std::vector<std::size_t> lines;  // of the file that each row was read from
+  std::vector<std::string> notes;  // what was read as what: "device as gpu"
 
   // The cell of a column; "" where there is no such column.
   std::string cell(std::size_t row, const std::string& column) const;

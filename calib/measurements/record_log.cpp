@@ -4,9 +4,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include "model/base/errors.hpp"
+#include "model/base/limited_text.hpp"
 
 namespace foretell {
 
@@ -24,9 +24,7 @@ void RecordLog::read() {
   }
   std::ifstream file(path_, std::ios::binary);
   if (!file) return;
-  std::ostringstream content;
-  content << file.rdbuf();
-  const std::string text = content.str();
+  const std::string text = read_limited(file, path_, kMaxLogBytes);
   std::size_t begin = 0;
   for (int number = 1; begin < text.size(); ++number) {
     const std::size_t end = text.find('\n', begin);
@@ -37,6 +35,7 @@ void RecordLog::read() {
     begin = end + 1;
   }
   if (begin == text.size()) return;
+  if (text[begin] != '{') throw UserError(path_ + ": is no file of measurements; name another");
   std::error_code error;
   std::filesystem::resize_file(path_, begin, error);
   if (error) throw UserError(path_ + ": " + error.message());

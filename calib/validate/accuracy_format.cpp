@@ -49,6 +49,64 @@ Table accuracy_table(const AccuracyReport& report) {
   return table;
 }
 
+std::string share_text(const std::optional<double>& share) {
+  return share ? percent_format(*share) : kNotApplicable;
+}
+
+std::string mape_text(const std::optional<Accuracy>& accuracy) {
+  return accuracy ? percent_format(accuracy->mape) : kNotApplicable;
+}
+
+std::string coverage_text(const std::optional<Accuracy>& accuracy) {
+  return accuracy ? share_text(accuracy->coverage) : kNotApplicable;
+}
+
+// The vault has columns where it was opened.
+Table parts_table(const std::vector<PartAccuracy>& parts) {
+  const bool is_open = std::any_of(parts.begin(), parts.end(),
+                                   [](const PartAccuracy& row) { return row.vault.has_value(); });
+  Table table;
+  table.columns = {{"class"}, {"rows", Align::kRight}, {"groups", Align::kRight}};
+  for (const char* what : {"MAPE", "coverage"}) {
+    for (const Part part : {Part::kFit, Part::kJudge, Part::kVault}) {
+      if (part == Part::kVault && !is_open) continue;
+      table.columns.push_back({fmt::format("{} {}", what, part_name(part)), Align::kRight});
+    }
+  }
+  table.columns.push_back({"noise floor", Align::kRight});
+  for (const PartAccuracy& row : parts) {
+    std::vector<std::string> cells = {row.name, std::to_string(row.rows),
+                                      std::to_string(row.groups)};
+    for (const auto& text : {mape_text, coverage_text}) {
+      cells.push_back(text(row.fit));
+      cells.push_back(text(row.judge));
+      if (is_open) cells.push_back(text(row.vault));
+    }
+    cells.push_back(share_text(row.noise));
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+std::string json_parts(const std::vector<PartAccuracy>& parts) {
+  const auto number = [](const std::optional<double>& value) {
+    return value ? to_text(*value) : std::string("null");
+  };
+  const auto part = [&number](const std::optional<Accuracy>& accuracy) {
+    if (!accuracy) return std::string("null");
+    return fmt::format(R"({{"n":{},"mape":{},"coverage80":{}}})", accuracy->n,
+                       to_text(accuracy->mape), number(accuracy->coverage));
+  };
+  std::string json = "[";
+  for (const PartAccuracy& row : parts) {
+    json += fmt::format(
+        R"({}{{"class":{},"rows":{},"groups":{},"fit":{},"judge":{},"vault":{},"noise":{}}})",
+        json.size() > 1 ? "," : "", json_text(row.name), row.rows, row.groups, part(row.fit),
+        part(row.judge), part(row.vault), number(row.noise));
+  }
+  return json + "]";
+}
+
 Table worst_table(const std::vector<Sample>& worst) {
   Table table;
   const bool has_lines =
@@ -132,7 +190,9 @@ std::string json_samples(const std::vector<Sample>& samples) {
 }  // namespace
 
 std::string accuracy_text(const AccuracyReport& report, int max_width) {
-  std::string text = render_text(accuracy_table(report), max_width);
+  std::string text;
+  if (!report.parts.empty()) text = render_text(parts_table(report.parts), max_width) + "\n";
+  text += render_text(accuracy_table(report), max_width);
   if (!report.worst.empty()) {
     text += "\nLargest errors\n\n" + render_text(worst_table(report.worst), max_width);
   }
@@ -144,7 +204,9 @@ std::string accuracy_text(const AccuracyReport& report, int max_width) {
 }
 
 std::string accuracy_markdown(const AccuracyReport& report) {
-  std::string text = render_markdown(accuracy_table(report));
+  std::string text;
+  if (!report.parts.empty()) text = render_markdown(parts_table(report.parts)) + "\n";
+  text += render_markdown(accuracy_table(report));
   if (!report.worst.empty()) {
     text += "\nLargest errors:\n\n" + render_markdown(worst_table(report.worst));
   }
@@ -155,11 +217,11 @@ std::string accuracy_markdown(const AccuracyReport& report) {
 
 std::string accuracy_json(const AccuracyReport& report) {
   return fmt::format(
-      R"({{"schema":"foretell.accuracy/1","by":{},"rows":{},"failed":{},"refused":{},"overall":{},"groups":{},"worst":{},"samples":{},"notes":{}}})"
+      R"({{"schema":"foretell.accuracy/1","by":{},"rows":{},"failed":{},"refused":{},"overall":{},"parts":{},"groups":{},"worst":{},"samples":{},"notes":{}}})"
       "\n",
       json_list(report.group_columns), report.rows, report.failed, report.refused,
-      json_rows(report.overall), json_rows(report.groups), json_worst(report.worst),
-      json_samples(report.samples), json_list(report.notes));
+      json_rows(report.overall), json_parts(report.parts), json_rows(report.groups),
+      json_worst(report.worst), json_samples(report.samples), json_list(report.notes));
 }
 
 std::vector<CsvRow> accuracy_rows(const AccuracyReport& report) {

@@ -1,9 +1,11 @@
 // Accuracy of a table of predictions, by group and measured quantity.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "calib/validate/part.hpp"
 #include "calib/validate/statistics.hpp"
 #include "reports/record/csv.hpp"
 
@@ -15,9 +17,24 @@ struct Sample {
   std::string quantity;            // measured column: "call_ms"
   std::string row;                 // what names the row to people: "N0031 bert-large-cased"
   Comparison comparison;
-  std::string network;     // empty where the table does not say
-  std::string parts = {};  // where the predicted time goes, for people
-  std::size_t line = 0;    // of the table that the row stands on; 0: not known
+  std::string network;           // empty where the table does not say
+  std::string parts = {};        // where the predicted time goes, for people
+  std::size_t line = 0;          // of the table that the row stands on; 0: not known
+  Part division = Part::kJudge;  // of its table
+  std::string divided_by = {};   // its group: "bert-large"
+  std::string conditions = {};   // equal ones were measured more than once
+};
+
+// A class of measurements by part of the division.
+struct PartAccuracy {
+  std::string name;  // "networks on Neuron: call_ms"
+  std::size_t rows = 0;
+  std::size_t groups = 0;
+  std::optional<Accuracy> fit;
+  std::optional<Accuracy> judge;
+  std::optional<Accuracy> vault;
+  // Mean distance of measurements of equal conditions from their median; none without repeats.
+  std::optional<double> noise;
 };
 
 struct AccuracyRow {
@@ -35,6 +52,7 @@ struct AccuracyReport {
   std::size_t rows = 0;              // rows that were asked for
   std::size_t failed = 0;            // rows without a prediction
   std::size_t refused = 0;           // rows whose measurement cannot be; not among `rows`
+  std::vector<PartAccuracy> parts;   // where a report of all parts was asked for
   std::vector<std::string> notes;    // which rows were chosen, what failed
 };
 
@@ -43,6 +61,10 @@ struct AccuracyReport {
 // that is made without a network holds on it.
 AccuracyReport build_report(const std::vector<Sample>& samples,
                             const std::vector<std::string>& group_columns, std::size_t worst_count);
+
+// One for each quantity; `name` stands before it.
+std::vector<PartAccuracy> accuracy_by_part(const std::vector<Sample>& samples,
+                                           const std::string& name);
 
 std::string accuracy_text(const AccuracyReport& report, int max_width);
 std::string accuracy_markdown(const AccuracyReport& report);

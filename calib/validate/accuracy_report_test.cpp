@@ -101,5 +101,35 @@ TEST(AccuracyReport, WithoutSamplesThereIsAnEmptyReport) {
   EXPECT_THAT(accuracy_text(report, 0), HasSubstr("0 rows"));
 }
 
+// Two groups, one of each part; one of them measured twice, 10 % apart.
+TEST(AccuracyReport, PartsAreToldApartWithTheNoiseOfRepeats) {
+  const auto sample = [](double measured, Part part, const std::string& group) {
+    Sample one;
+    one.quantity = "call_ms";
+    one.comparison = {measured, 100, Interval{90, 110}};
+    one.division = part;
+    one.divided_by = group;
+    one.conditions = group;
+    return one;
+  };
+  const std::vector<PartAccuracy> rows = accuracy_by_part(
+      {sample(95, Part::kFit, "a"), sample(105, Part::kFit, "a"), sample(200, Part::kJudge, "b")},
+      "made up");
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].name, "made up: call_ms");
+  EXPECT_EQ(rows[0].rows, 3U);
+  EXPECT_EQ(rows[0].groups, 2U);
+  EXPECT_DOUBLE_EQ(rows[0].fit->coverage.value(), 1);
+  EXPECT_DOUBLE_EQ(rows[0].judge->coverage.value(), 0);
+  EXPECT_DOUBLE_EQ(rows[0].judge->mape, 0.5);
+  EXPECT_FALSE(rows[0].vault.has_value());
+  EXPECT_NEAR(rows[0].noise.value(), 0.05, 1e-12);
+  AccuracyReport report = build_report({}, {}, 0);
+  report.parts = rows;
+  EXPECT_EQ(accuracy_text(report, 200).find("vault"), std::string::npos);
+  report.parts[0].vault = rows[0].judge;
+  EXPECT_NE(accuracy_text(report, 200).find("MAPE vault"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace foretell

@@ -9,8 +9,14 @@
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
 #include "model/base/text.hpp"
+#include "reports/record/csv.hpp"
 
 namespace foretell {
+namespace {
+
+constexpr const char* kOpeningsHeader = "opened,commit,table\n";
+
+}  // namespace
 
 Part part_of(std::string_view group) {
   constexpr std::uint64_t kResidues = 10;
@@ -43,9 +49,11 @@ const char* part_name(Part part) {
 
 void log_vault_opening(const std::string& path, const std::string& commit,
                        const std::string& table) {
+  const bool is_new = !std::ifstream(path).good();
   std::ofstream log(path, std::ios::app);
   const std::time_t now = std::time(nullptr);
-  log << fmt::format("{:%Y-%m-%d %H:%M} UTC {} {}\n", fmt::gmtime(now), commit, table);
+  if (is_new) log << kOpeningsHeader;
+  log << to_csv({fmt::format("{:%Y-%m-%d %H:%M}Z", fmt::gmtime(now)), commit, table});
   log.flush();
   if (!log) throw UserError(path + ": cannot be written; the vault stays closed");
 }

@@ -17,8 +17,8 @@ Part part_of(std::string_view group);
 Part parse_part(const std::string& text);
 const char* part_name(Part part);
 
-// Writes down that the vault was opened: date, commit of the program and table, as a line at the
-// end of the file. UserError when it cannot be written: then the vault stays closed.
+// Writes down that the vault was opened: date, commit of the program and table, as a row at the end
+// of the file, a CSV. UserError when it cannot be written: then the vault stays closed.
 void log_vault_opening(const std::string& path, const std::string& commit,
                        const std::string& table);
 

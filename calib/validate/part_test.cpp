@@ -36,15 +36,16 @@ TEST(Part, NamesGoBothWays) {
 }
 
 TEST(Part, OpeningsAreAddedToTheLog) {
-  const std::string path = testing::TempDir() + "vault_openings.log";
+  const std::string path = testing::TempDir() + "vault_openings.csv";
   std::remove(path.c_str());
   log_vault_opening(path, "abc", "one.csv");
   log_vault_opening(path, "abc", "two.csv");
   std::ifstream file(path);
   std::stringstream text;
   text << file.rdbuf();
-  EXPECT_THAT(text.str(), testing::HasSubstr("abc one.csv\n"));
-  EXPECT_THAT(text.str(), testing::EndsWith("two.csv\n"));
+  EXPECT_THAT(text.str(), testing::StartsWith("opened,commit,table\n"));
+  EXPECT_THAT(text.str(), testing::HasSubstr("Z,abc,one.csv\n"));
+  EXPECT_THAT(text.str(), testing::EndsWith("Z,abc,two.csv\n"));
   EXPECT_THROW(log_vault_opening("/nowhere/log", "abc", "one.csv"), UserError);
 }
 

@@ -19,7 +19,8 @@ enum class TableKind {
   kOperator,
   kServing,
   kLayerKernels,
-  kPower
+  kPower,
+  kEnergyRuns
 };
 
 // A quantity that `validate` compares.

@@ -64,11 +64,11 @@ int compare_versions(std::string_view a, std::string_view b) {
   return left < right ? -1 : 1;
 }
 
-EngineCatalog::EngineCatalog(CatalogPaths paths) : paths_(std::move(paths)) {
-  bibliography_ = Bibliography::load(load_document(paths_.hw / "sources.yaml", "hw/sources.yaml"));
+EngineCatalog::EngineCatalog(std::filesystem::path hw) : hw_(std::move(hw)) {
+  bibliography_ = Bibliography::load(load_document(hw_ / "sources.yaml", "hw/sources.yaml"));
 }
 
-std::vector<std::string> EngineCatalog::ids() const { return ids_in(paths_.hw / kEngineFolder); }
+std::vector<std::string> EngineCatalog::ids() const { return ids_in(hw_ / kEngineFolder); }
 
 std::vector<std::string> EngineCatalog::engines() const {
   std::set<std::string> names;
@@ -76,13 +76,16 @@ std::vector<std::string> EngineCatalog::engines() const {
   return {names.begin(), names.end()};
 }
 
-std::string EngineCatalog::default_engine() const {
-  const fs::path path = paths_.hw / kEngineFolder / "choice" / "default.yaml";
-  return text_of(load_document(path, "hw/engines/choice/default.yaml"), "engine");
+std::string EngineCatalog::default_engine(std::string_view family) const {
+  const fs::path path = hw_ / kEngineFolder / "choice" / "default.yaml";
+  const Node root = load_document(path, "hw/engines/choice/default.yaml");
+  const Node* families = root.find("of_family");
+  const Node* own = families == nullptr ? nullptr : families->find(std::string(family));
+  return own != nullptr ? own->as_text(std::string(family)) : text_of(root, "engine");
 }
 
-std::string EngineCatalog::id_of(std::string_view name) const {
-  if (name.empty()) return id_of(default_engine());
+std::string EngineCatalog::id_of(std::string_view name, std::string_view family) const {
+  if (name.empty()) return id_of(default_engine(family), family);
   if (is_file_name(name)) return std::string(name);
   const std::vector<std::string> known = ids();
   const std::string text = to_lower(trim(name));
@@ -114,9 +117,10 @@ std::string EngineCatalog::id_of(std::string_view name) const {
   return best;
 }
 
-LoadedEngine EngineCatalog::load(std::string_view name, const std::vector<std::string>& set) const {
-  const std::string id = id_of(name);
-  const fs::path path = file_of(paths_.hw / kEngineFolder, id);
+LoadedEngine EngineCatalog::load(std::string_view name, const std::vector<std::string>& set,
+                                 std::string_view family) const {
+  const std::string id = id_of(name, family);
+  const fs::path path = file_of(hw_ / kEngineFolder, id);
   const std::string shown = is_file_name(id) ? id : fmt::format("hw/engines/{}.yaml", id);
   const std::string text = read_text_file(path, shown);
   const Node root = parse_document(text, shown);

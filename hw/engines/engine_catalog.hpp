@@ -23,22 +23,24 @@ struct LoadedEngine {
 
 class EngineCatalog {
  public:
-  explicit EngineCatalog(CatalogPaths paths = default_catalog_paths());
+  explicit EngineCatalog(std::filesystem::path hw = hw_folder());
 
   std::vector<std::string> ids() const;      // of the files, sorted
   std::vector<std::string> engines() const;  // "vllm", "trtllm", …
 
-  std::string default_engine() const;  // hw/engines/choice/default.yaml
+  // hw/engines/choice/default.yaml: on systems of this family of devices; "" for any.
+  std::string default_engine(std::string_view family = "") const;
 
-  // `name`: "" for the default, an engine, "engine@release", the id of a file, or a file of the
-  // user's own. `set`: "engine.host.per_step=1 ms". UserError: unknown names with the nearest, a
-  // release before the first that is described, everything that is wrong with the file.
-  LoadedEngine load(std::string_view name, const std::vector<std::string>& set = {}) const;
+  // `name`: "" for the default of that family, an engine, "engine@release", the id of a file, or a
+  // file of the user's own. `set`: "engine.host.per_step=1 ms". UserError: unknown names with the
+  // nearest, a release before the first that is described, everything that is wrong with the file.
+  LoadedEngine load(std::string_view name, const std::vector<std::string>& set = {},
+                    std::string_view family = "") const;
 
  private:
-  std::string id_of(std::string_view name) const;
+  std::string id_of(std::string_view name, std::string_view family) const;
 
-  CatalogPaths paths_;
+  std::filesystem::path hw_;
   Bibliography bibliography_;
 };
 

@@ -23,6 +23,15 @@ std::string message_of(const std::function<void()>& act) {
   return "";
 }
 
+TEST(EngineCatalog, AFamilyOfDevicesMayHaveADefaultOfItsOwn) {
+  const EngineCatalog catalog;
+  EXPECT_EQ(catalog.default_engine("neuron"), "neuron");
+  EXPECT_EQ(catalog.default_engine("gpu"), catalog.default_engine());
+  EXPECT_EQ(catalog.load("", {}, "neuron").spec.engine, "neuron");
+  EXPECT_EQ(catalog.load(catalog.default_engine(), {}, "neuron").spec.engine,
+            catalog.default_engine());
+}
+
 TEST(EngineCatalog, EveryFileLoadsAndFollowsItsRules) {
   const EngineCatalog catalog;
   ASSERT_FALSE(catalog.ids().empty());

@@ -36,6 +36,9 @@ void fields(FieldList& list, EngineSchedule& schedule) {
              "Steps that prompts are held back while others decode, to come together.");
   list.value("wait_share", schedule.wait_share, {0, 1},
              "Share of a step that ends this earlier when they fill it.");
+  list.count("receive_interval", schedule.receive_interval, {1, kMaxSequences},
+             "Decode steps between two looks at what has arrived; after a prompt and when idle "
+             "there is one at once.");
   list.text("admission", schedule.admission, {"none", "partial", "full"},
             "KV that a new request must find free for its answer.");
   list.value("watermark", schedule.watermark, {0, 1},
@@ -74,8 +77,8 @@ void fields(FieldList& list, EngineHost& host) {
              "The same per sequence in the step.");
   list.value("per_request", host.per_request, {Seconds(0), kLongest},
              "From the arrival of a request until it can be scheduled, and back.");
-  list.value("per_layer", host.per_layer, {Seconds(0), kLongest},
-             "Launches of one layer in a step without a graph.");
+  list.value("per_launch", host.per_launch, {Seconds(0), kLongest},
+             "Launch of a kernel in a step without a graph.");
   list.text("overlap", host.overlap, {"yes", "no"}, "The host works while the GPU does.");
   list.count("stream_interval", host.stream_interval, {1, 10000},
              "Tokens that are sent to the client together.");

@@ -30,6 +30,7 @@ struct EngineSchedule {
   int prefills_per_step = 0;  // most prompts in a step; 0: no limit
   int wait_steps = 0;         // prompts are held back for this many steps while others decode …
   double wait_share = 0;      // … or until they fill this share of a step
+  int receive_interval = 1;   // decode steps from one look at what has arrived to the next
   std::string admission;      // none | partial | full: KV that a request must find for its answer
   double watermark = 0;       // share of the blocks that a new request must leave free
   double partial_start = 0;   // partial: share of the answer that is reserved …
@@ -59,7 +60,7 @@ struct EngineHost {
   Seconds per_step;
   Seconds per_sequence;     // in the step
   Seconds per_request;      // from its arrival until it can be scheduled
-  Seconds per_layer;        // of a step without a graph: launches
+  Seconds per_launch;       // of a kernel in a step without a graph
   std::string overlap;      // yes | no
   int stream_interval = 1;  // tokens that are sent to the client together
 };

@@ -32,15 +32,18 @@ void replace_all(std::string& text, std::string_view name, const std::string& va
 
 }  // namespace
 
-LaunchCommands LaunchCommands::load(const CatalogPaths& paths) {
+LaunchCommands LaunchCommands::load(const std::filesystem::path& hw) {
   LaunchCommands commands;
-  const Node root = load_document(paths.hw / "engines/launch/commands.yaml", kLaunchFile);
+  const Node root = load_document(hw / "engines/launch/commands.yaml", kLaunchFile);
   for (const MapEntry& engine : root.entries) {
-    engine.value.only_keys({"source", "command", "types", "kv_types"}, engine.key);
+    engine.value.only_keys({"source", "command", "types", "kv_types", "experts", "ranks"},
+                           engine.key);
     engine.value.required("source", engine.key);
     commands.engines_[engine.key] = {
         engine.value.required("command", engine.key).as_text("command"),
-        texts_of(engine.value, "types"), texts_of(engine.value, "kv_types")};
+        texts_of(engine.value, "types"), texts_of(engine.value, "kv_types"),
+        engine.value.required("experts", engine.key).as_text("experts"),
+        engine.value.required("ranks", engine.key).as_text("ranks")};
   }
   return commands;
 }
@@ -53,6 +56,11 @@ std::string LaunchCommands::command_of(const LaunchedWorker& worker) const {
   if (found == engines_.end()) return "";
   std::string text = found->second.command;
   const std::pair<const char*, std::string> values[] = {
+      {"{experts}", worker.ep > 1 ? found->second.experts : ""},
+      {"{ranks}", worker.attention_dp > 1 ? found->second.ranks : ""},
+      {"{devices}", std::to_string(worker.tp * worker.attention_dp)},
+      {"{attention_dp}", std::to_string(worker.attention_dp)},
+      {"{ep}", std::to_string(worker.ep)},
       {"{network}", worker.network},
       {"{tp}", std::to_string(worker.tp)},
       {"{max_batch}", std::to_string(worker.max_batch)},

@@ -17,15 +17,17 @@ struct LaunchedWorker {
   std::string network;  // as the engine loads it
   std::string dtype;
   std::string kv_dtype;
-  std::int64_t tp = 1;
+  std::int64_t tp = 1;  // of a rank
   std::int64_t max_batch = 0;
   std::int64_t max_tokens = 0;
+  std::int64_t attention_dp = 1;  // ranks
+  std::int64_t ep = 1;            // groups of devices, each with some of the experts
 };
 
 class LaunchCommands {
  public:
   // UserError with file:line for what is missing or unknown in the file.
-  static LaunchCommands load(const CatalogPaths& paths = default_catalog_paths());
+  static LaunchCommands load(const std::filesystem::path& hw = hw_folder());
 
   // "" for an engine without a command in the file, such as one of the user's own.
   std::string command_of(const LaunchedWorker& worker) const;
@@ -35,6 +37,8 @@ class LaunchCommands {
     std::string command;
     std::map<std::string, std::string> types;
     std::map<std::string, std::string> kv_types;
+    std::string experts;  // where they lie apart
+    std::string ranks;    // where attention is done by ranks
   };
   std::map<std::string, Template> engines_;
 };

@@ -12,7 +12,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 LaunchedWorker worker_of(const std::string& engine) {
-  return {engine, "org/net-7b", "fp8", "fp8", 4, 128, 4096};
+  return {engine, "org/net-7b", "fp8", "fp8", 4, 128, 4096, 1, 1};
 }
 
 TEST(LaunchCommands, EveryEngineThatIsDescribedHasOne) {
@@ -25,6 +25,25 @@ TEST(LaunchCommands, EveryEngineThatIsDescribedHasOne) {
     EXPECT_THAT(command, HasSubstr("128")) << id;
     EXPECT_THAT(command, Not(HasSubstr("{"))) << id;
   }
+}
+
+TEST(LaunchCommands, ExpertsThatLieApartAndRanksHaveTheirFlags) {
+  const LaunchCommands commands = LaunchCommands::load();
+  LaunchedWorker worker = worker_of("vllm");
+  EXPECT_THAT(commands.command_of(worker), Not(HasSubstr("parallel-size 8")));
+  worker.tp = 1;
+  worker.attention_dp = worker.ep = 8;
+  EXPECT_THAT(commands.command_of(worker),
+              HasSubstr(" --data-parallel-size 8 --enable-expert-parallel"));
+  worker.engine = "sglang";
+  EXPECT_THAT(commands.command_of(worker), HasSubstr(" --tp 8 "));
+  EXPECT_THAT(commands.command_of(worker), HasSubstr(" --dp 8 --enable-dp-attention --ep-size 8"));
+  worker.engine = "trtllm";
+  EXPECT_THAT(commands.command_of(worker), HasSubstr(" --tp_size 8 "));
+  EXPECT_THAT(commands.command_of(worker), HasSubstr("enable_attention_dp: true"));
+  worker.attention_dp = 1;
+  worker.tp = 8;
+  EXPECT_THAT(commands.command_of(worker), Not(HasSubstr("enable_attention_dp")));
 }
 
 TEST(LaunchCommands, TypesThatACheckpointStatesAddNothing) {

@@ -1,14 +1,17 @@
 // What a design point costs beside its prediction: planning it, handing it out and gathering its
 // answer, a row in the store; in one process and as rank 0 of many.
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
 
 #include <cstring>
 #include <deque>
 #include <filesystem>
 #include <string>
 
+#include "model/app/request/prediction.hpp"
 #include "model/app/study/study.hpp"
 #include "model/app/study/what_if/study_run.hpp"
+#include "model/base/kept_inputs.hpp"
 #include "reports/record/study_store.hpp"
 #include "reports/record/testing/example_record.hpp"
 
@@ -38,6 +41,39 @@ void BM_PlanPoint(benchmark::State& state) {
   }
 }
 BENCHMARK(BM_PlanPoint);
+
+// The prediction of a point: read and mapped anew (0), or in a worker that keeps what does not
+// follow from what changed (1).
+void predict_points(benchmark::State& state, Request request, const std::string& rate) {
+  keep_inputs(state.range(0) == 1);
+  std::int64_t point = 0;
+  for (auto _ : state) {
+    request.set = {fmt::format("{}={} GB/s", rate, 700 + point++ % 100)};
+    benchmark::DoNotOptimize(predict(request));
+  }
+  keep_inputs(false);
+}
+
+void BM_PredictBertLarge(benchmark::State& state) {
+  Request request;
+  request.system = "inf2.xlarge";
+  request.workload = "bert-large-uncased";
+  request.batch = 8;
+  predict_points(state, request, "device.hbm.bandwidth");
+}
+BENCHMARK(BM_PredictBertLarge)->ArgName("kept")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
+
+void BM_PredictGeneration(benchmark::State& state) {
+  Request request;
+  request.system = "h100-sxm-x8";
+  request.workload = "Llama-3.1-70B";
+  request.tp = 8;
+  request.batch = 8;
+  request.input_len = 1024;
+  request.output_len = 256;
+  predict_points(state, request, "device.nvlink.bandwidth");
+}
+BENCHMARK(BM_PredictGeneration)->ArgName("kept")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
 
 // A store in a file that is not there before or after.
 class ScratchStore {

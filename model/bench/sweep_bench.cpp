@@ -1,5 +1,5 @@
-// Sweeps as a user starts them: 1 and 2 workers, 1 and 2 MPI ranks, and a search against the
-// enumeration of the same study.
+// Comparisons and sweeps as a user starts them: 1 and 2 workers, 1 and 2 MPI ranks, and a search
+// against the enumeration of the same study.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -49,6 +49,21 @@ double cpu_seconds() {
   return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
          1e-6 * static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
+
+// Six systems of two families in six data types.
+void BM_Compare(benchmark::State& state) {
+  const std::string command = fmt::format(
+      "{} compare --on inf2.xlarge,inf2.24xlarge,trn1.2xlarge,h100-sxm,h200-sxm,g6.xlarge "
+      "--workload bert-large-uncased --batch 8 --seq 128 --dtype fp32,tf32,bf16,fp16,fp8,int8 -q",
+      FORETELL_PROGRAM);
+  const double before = cpu_seconds();
+  for (auto _ : state) {
+    if (!runs(command)) state.SkipWithError("the comparison failed");
+  }
+  state.counters["cpu_s"] =
+      benchmark::Counter(cpu_seconds() - before, benchmark::Counter::kAvgIterations);
+}
+BENCHMARK(BM_Compare)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 constexpr const char* kBertLarge =
     "study: bench\n"

@@ -8,6 +8,9 @@ foreach(program IN ITEMS foretell foretell-mpi foretell_measure_cpu)
   endif()
 endforeach()
 
+# Loaded by those and by the library, whose run path names this folder.
+install(TARGETS foretell_nsga2 LIBRARY DESTINATION lib/foretell)
+
 # Everything that is read at run time, as it lies in the source tree.
 set(data_root share/foretell)
 install(DIRECTORY hw/ DESTINATION ${data_root}/hw FILES_MATCHING PATTERN *.yaml PATTERN spec EXCLUDE)
@@ -16,7 +19,7 @@ foreach(folder IN ITEMS workloads/models workloads/examples workloads/programs w
   install(DIRECTORY ${folder}/ DESTINATION ${data_root}/${folder}
     PATTERN *.cpp EXCLUDE PATTERN *.hpp EXCLUDE PATTERN CMakeLists.txt EXCLUDE)
 endforeach()
-foreach(folder IN ITEMS calib/fit calib/validate)
+foreach(folder IN ITEMS calib/fit calib/validate workloads/import)
   install(DIRECTORY ${folder}/ DESTINATION ${data_root}/${folder}
     FILES_MATCHING PATTERN *.yaml PATTERN *.csv PATTERN testing EXCLUDE)
 endforeach()

@@ -19,6 +19,10 @@ endif()
 
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG") # -O3 takes longer to build and is no faster here
 
+# Where programs and libforetell find what they load only when it is needed.
+set(CMAKE_BUILD_RPATH ${PROJECT_BINARY_DIR})
+set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib/foretell;$ORIGIN/foretell")
+
 # ccache where it is installed. The sloppiness is what its manual asks for with precompiled headers.
 find_program(FORETELL_CCACHE ccache)
 if(FORETELL_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
@@ -40,5 +44,7 @@ if(FORETELL_SANITIZE)
   # every access would be a third of the time that compiling takes.
   target_compile_options(foretell_options INTERFACE -fsanitize=${FORETELL_SANITIZE} -fno-sanitize=null,alignment
     -fno-omit-frame-pointer -fno-sanitize-recover=all)
-  target_link_options(foretell_options INTERFACE -fsanitize=${FORETELL_SANITIZE})
+  # dlopen is called by the sanitizer's library, which finds ours by the run path of the program
+  # only where that is one of the older kind.
+  target_link_options(foretell_options INTERFACE -fsanitize=${FORETELL_SANITIZE} -Wl,--disable-new-dtags)
 endif()

@@ -10,6 +10,23 @@ fail() {
   exit 1
 }
 
+# timed PART COMMAND…: runs it; show_times says how long every part took so far.
+part_times=()
+timed() {
+  local begin=$SECONDS part=$1
+  running_part=$part running_since=$begin
+  "${@:2}"
+  running_part=
+  part_times+=("$(part_time "$part" $((SECONDS - begin)))")
+}
+part_time() { printf '   %-34s %3d min %02d s' "$1" $(($2 / 60)) $(($2 % 60)); }
+show_times() {
+  say "How long each part took"
+  ((${#part_times[@]} == 0)) || printf '%s\n' "${part_times[@]}"
+  [[ -z ${running_part:-} ]] || printf '%s, not finished\n' "$(part_time "$running_part" $((SECONDS - running_since)))"
+  printf '%s\n' "$(part_time "all" $SECONDS)"
+}
+
 # What the program and the report page are built from.
 build_packages=(
   cmake ninja-build g++ ccache git pkg-config ca-certificates
@@ -20,7 +37,7 @@ build_packages=(
   python3-dev pybind11-dev
 )
 # What ./check looks at the sources and at the report page with.
-check_packages=(clang-format clang-tidy chromium fonts-dejavu-core)
+check_packages=(clang-format clang-tidy chromium fonts-dejavu-core python3-pandas)
 
 installed() { [[ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" == installed ]]; }
 

@@ -21,3 +21,10 @@ expect 'errors are kept' \
 status=0
 (exit 3) | sparse_progress || status=$?
 expect 'a build that fails fails' "$status" 3
+
+# The times of parts are said at the end, also of one that fails.
+status=0
+times=$(bash -c "source '${BASH_SOURCE[0]%/*}/setup.sh'; trap show_times EXIT; timed good true; timed bad false; timed never true") || status=$?
+expect 'a part that fails fails' "$status" 1
+expect 'parts' "$(grep -c '0 min 0[01] s' <<<"$times")" 3
+expect 'the one that failed' "$(grep -c '^   bad .*, not finished' <<<"$times")" 1

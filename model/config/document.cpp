@@ -11,6 +11,8 @@
 #include <unordered_map>
 
 #include "model/base/errors.hpp"
+#include "model/base/kept_inputs.hpp"
+#include "model/base/limited_text.hpp"
 #include "model/base/text.hpp"
 #include "model/config/document_cache.hpp"
 #include "model/config/problems.hpp"
@@ -20,7 +22,8 @@ namespace foretell {
 
 namespace {
 
-constexpr int kDeepestNesting = 64;   // deeper is an alias that contains itself
+constexpr int kDeepestNesting = 64;  // deeper is an alias that contains itself
+constexpr std::size_t kMaxDocuments = 200;
 constexpr int kMaxNodes = 1'000'000;  // more is an alias bomb
 
 int line_of(const YAML::Mark& mark) { return mark.line + 1; }
@@ -241,15 +244,14 @@ std::string read_text_file(const std::filesystem::path& path, const std::string&
   }
   std::ifstream stream(path, std::ios::binary);
   if (!stream) throw UserError(fmt::format("{}: cannot be read", name));
-  std::ostringstream bytes;
-  if (stream.peek() != std::ifstream::traits_type::eof()) bytes << stream.rdbuf();
-  if (stream.bad() || !bytes) throw UserError(fmt::format("{}: cannot be read", name));
-  return bytes.str();
+  return read_limited(stream, name);
 }
 
 Node load_document(const std::filesystem::path& path, const std::string& shown_as) {
   const std::string name = shown_as.empty() ? path.string() : shown_as;
-  return parse_document(read_text_file(path, name), name);
+  static KeptValues<Node> documents(kMaxDocuments);
+  return documents.get(path.string() + '\n' + name,
+                       [&] { return parse_document(read_text_file(path, name), name); });
 }
 
 }  // namespace foretell

@@ -57,7 +57,7 @@ Node load_document(const std::filesystem::path& path, const std::string& shown_a
 // The same from text that is already in memory.
 Node parse_document(const std::string& text, const std::string& shown_as);
 
-// The bytes of a file; UserError when it cannot be read.
+// The bytes of a file; UserError when it cannot be read, or is larger than any such file is.
 std::string read_text_file(const std::filesystem::path& path, const std::string& shown_as = "");
 
 }  // namespace foretell

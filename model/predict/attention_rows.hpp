@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "hw/spec/shared/attention_factors_library.hpp"
+#include "calib/fitted/gpu/attention_factors_library.hpp"
 #include "model/predict/row_programs.hpp"
 #include "model/timing/gpu/attention_timing.hpp"
 

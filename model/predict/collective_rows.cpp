@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "hw/spec/gpu/gpu_factors.hpp"
+#include "calib/fitted/gpu/gpu_factors.hpp"
 #include "hw/spec/gpu/kernel_library.hpp"
 #include "model/base/errors.hpp"
 

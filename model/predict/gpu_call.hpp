@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "hw/spec/gpu/gpu_factors.hpp"
+#include "calib/fitted/gpu/gpu_factors.hpp"
 #include "hw/spec/gpu/gpu_spec.hpp"
 #include "model/base/metrics.hpp"
 #include "model/program/gpu_kernel.hpp"

@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
+#include "calib/fitted/gpu/gpu_factors.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
-#include "hw/spec/gpu/gpu_factors.hpp"
 #include "model/mapping/gpu/gpu_precision.hpp"
 #include "model/predict/gpu_call.hpp"
 #include "model/testing/graphs.hpp"

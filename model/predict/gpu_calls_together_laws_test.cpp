@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include "calib/fitted/gpu/gpu_factors.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
-#include "hw/spec/gpu/gpu_factors.hpp"
 #include "model/mapping/gpu/gpu_precision.hpp"
 #include "model/predict/gpu_call.hpp"
 #include "model/testing/networks.hpp"

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <vector>
 
-#include "model/mapping/shared/fuse.hpp"
+#include "model/mapping/shared/fused_walk.hpp"
+#include "model/mapping/shared/same_graph.hpp"
 #include "model/predict/memory_use.hpp"
 
 namespace foretell {
@@ -12,7 +14,8 @@ namespace {
 
 // A result lives from the operation that writes it to the last that reads it.
 Bytes most_live_results(const Graph& graph) {
-  const std::vector<FusedOp> ops = fuse_kernels(graph);
+  const std::shared_ptr<const FusedGraph> fused = fused_graph(graph);
+  const std::vector<FusedOp>& ops = fused->ops;
   std::map<TensorId, std::size_t> last_reader;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     for (const TensorAccess& read : ops[i].reads) last_reader[read.tensor] = i;
@@ -40,9 +43,12 @@ Bytes most_live_results(const Graph& graph) {
 }  // namespace
 
 MemoryUse memory_of_gpu(const Graph& graph) {
-  MemoryUse use = memory_of_core(graph, HostSpec{});
-  use.activations = most_live_results(graph);
-  return use;
+  static KeptByGraph<MemoryUse> uses(kMostKeptOperators);
+  return *uses.get(graph, [](const Graph& of) {
+    MemoryUse use = memory_of_core(of, HostSpec{});
+    use.activations = most_live_results(of);
+    return use;
+  });
 }
 
 }  // namespace foretell

@@ -1,5 +1,6 @@
 #include "model/predict/layer_rows.hpp"
 
+#include "calib/fitted/shared/factors_folder.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
@@ -35,7 +36,7 @@ const char* layer_kind_name(LayerKind kind) {
 }
 
 std::filesystem::path layer_factors_folder(LayerKind kind) {
-  return default_catalog_paths().factors / "gpu" / layer_kind_name(kind);
+  return factors_folder() / "gpu" / layer_kind_name(kind);
 }
 
 Seconds layer_row_time(const LayerRow& row, const GpuDeviceSpec& device,

@@ -8,10 +8,10 @@
 #include <variant>
 #include <vector>
 
+#include "calib/fitted/gpu/kernel_factors_file.hpp"
+#include "calib/fitted/gpu/layer_kernel_factors.hpp"
 #include "hw/spec/gpu/gpu_spec.hpp"
-#include "hw/spec/gpu/layer_kernel_factors.hpp"
 #include "hw/spec/gpu/layer_kernel_facts.hpp"
-#include "hw/spec/shared/kernel_factors_file.hpp"
 #include "model/predict/row_programs.hpp"
 #include "model/timing/gpu/exchange_kernels.hpp"
 #include "model/timing/gpu/experts_kernels.hpp"

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "model/mapping/shared/same_graph.hpp"
+
 namespace foretell {
 namespace {
 
@@ -25,9 +27,7 @@ Bytes most_live_activations(const Graph& graph) {
   return Bytes(peak);
 }
 
-}  // namespace
-
-MemoryUse memory_of_core(const Graph& graph, const HostSpec& host) {
+MemoryUse use_of_graph(const Graph& graph) {
   MemoryUse use;
   use.weights = graph.weight_bytes();
   for (const Tensor& tensor : graph.tensors()) {
@@ -38,6 +38,14 @@ MemoryUse memory_of_core(const Graph& graph, const HostSpec& host) {
       use.inputs_outputs += tensor.bytes();
   }
   use.activations = most_live_activations(graph);
+  return use;
+}
+
+}  // namespace
+
+MemoryUse memory_of_core(const Graph& graph, const HostSpec& host) {
+  static KeptByGraph<MemoryUse> uses(kMostKeptOperators);
+  MemoryUse use = *uses.get(graph, use_of_graph);
   use.runtime = host.runtime_memory;
   return use;
 }

@@ -5,10 +5,14 @@
 #include <cmath>
 #include <map>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 
 #include "model/base/errors.hpp"
+#include "model/base/kept_inputs.hpp"
 #include "model/mapping/neuron/map_graph.hpp"
 #include "model/mapping/shared/fold_layers.hpp"
+#include "model/predict/kept_programs.hpp"
 #include "model/predict/memory_use.hpp"
 #include "model/program/program_builder.hpp"
 #include "model/system/critical_path.hpp"
@@ -17,6 +21,7 @@ namespace foretell {
 namespace {
 
 constexpr int kFirstTry = 4;  // layers executed before the first look for a steady state
+constexpr std::size_t kKeptBytes = std::size_t{256} << 20U;  // of programs
 constexpr double kSteadyTolerance = 2e-4;  // periods of consecutive layers that count as equal
 
 // What an operator did on core 0. It begins with its first instruction; weights that were
@@ -41,8 +46,8 @@ void note(OpActivity* activity, const EntryTimes& execution, std::size_t resourc
   activity->busy[resource] += execution.end - execution.begin;
 }
 
-std::map<std::string, OpActivity> activities_of(const Program& program,
-                                                const ProgramExecution& core) {
+// By operator of the program; one that did nothing has no begin.
+std::vector<OpActivity> activities_of(const Program& program, const ProgramExecution& core) {
   std::vector<OpActivity> by_op(program.operators.size());
   for (std::size_t q = 0; q < core.entries.size(); ++q) {
     const StreamKind kind = program.streams[q].kind();
@@ -72,10 +77,21 @@ std::map<std::string, OpActivity> activities_of(const Program& program,
       if (transfer.direction == TransferDirection::kStore) activity.written += transfer.bytes();
     }
   }
-  std::map<std::string, OpActivity> result;
-  for (std::size_t op = 0; op < by_op.size(); ++op) {
-    by_op[op].work = core.operators[op].work;
-    if (by_op[op].begin >= 0) result[program.operators[op]] = by_op[op];
+  for (std::size_t op = 0; op < by_op.size(); ++op) by_op[op].work = core.operators[op].work;
+  return by_op;
+}
+
+// The operators of a program by those of its graph; kNoId: folded into another one.
+std::vector<std::int32_t> operators_of(const Program& program, const Graph& graph) {
+  std::unordered_map<std::string_view, std::int32_t> numbers;
+  for (std::size_t op = 0; op < program.operators.size(); ++op) {
+    numbers[program.operators[op]] = static_cast<std::int32_t>(op);
+  }
+  std::vector<std::int32_t> result;
+  result.reserve(graph.ops().size());
+  for (const Op& op : graph.ops()) {
+    const auto found = numbers.find(op.name);
+    result.push_back(found == numbers.end() ? kNoId : found->second);
   }
   return result;
 }
@@ -92,6 +108,11 @@ struct Replay {
     return replayed() > 0 && layer > last_executed() && layer < run.first + run.count;
   }
 };
+
+KeptPrograms& kept_programs() {
+  static KeptPrograms programs(kKeptBytes);
+  return programs;
+}
 
 class NeuronCallRunner {
  public:
@@ -123,28 +144,44 @@ class NeuronCallRunner {
       skipped.insert(replay_.run.first + layer);
     replay_.executed = executed;
     replay_.period = 0;
-    result_.program =
-        map_to_neuron_core(call_.graph, call_.precision, call_.system.device.core, scheduling_,
-                           skipped, call_.for_timeline ? &result_.shown.occupancy : nullptr);
+    result_.program = mapped(skipped);
     result_.shown.memory_peak = call_.system.device.hbm.bandwidth;
     CollectiveCosts& costs = call_.costs == nullptr ? own_costs_ : *call_.costs;
     const RunSettings settings{call_.copies_per_device, call_.sdk_engine_time,
                                call_.tensor_parallel, call_.exact, &costs};
     if (call_.for_timeline) {
-      for (const Collective& collective : result_.program.collectives()) {
+      for (const Collective& collective : result_.program->collectives()) {
         result_.shown.links[{collective.kind, collective.bytes}] =
             costs.of(collective.kind, collective.bytes).links;
       }
     }
-    result_.execution = foretell::simulate(call_.system, call_.factors, settings, result_.program);
-    activities_ = activities_of(result_.program, result_.execution.cores.front());
+    result_.execution = foretell::simulate(call_.system, call_.factors, settings, *result_.program);
+    activities_ = activities_of(*result_.program, result_.execution.cores.front());
+    numbers_ = operators_of(*result_.program, call_.graph);
+  }
+
+  // Null for one that was folded into another operator, or did nothing.
+  const OpActivity* activity_of(OpId id) const {
+    const std::int32_t number = numbers_[static_cast<std::size_t>(id)];
+    if (number == kNoId) return nullptr;
+    const OpActivity& activity = activities_[static_cast<std::size_t>(number)];
+    return activity.begin >= 0 ? &activity : nullptr;
+  }
+
+  std::shared_ptr<const Program> mapped(const std::set<std::int32_t>& skipped) {
+    const CoreShape core = core_shape(call_.system.device.core);
+    if (inputs_are_kept() && !call_.for_timeline)
+      return kept_programs().get(call_.graph, call_.precision, core, scheduling_, skipped);
+    return std::make_shared<const Program>(
+        map_to_neuron_core(call_.graph, call_.precision, core, scheduling_, skipped,
+                           call_.for_timeline ? &result_.shown.occupancy : nullptr));
   }
 
   Ticks layer_end(std::int32_t layer, Ticks OpActivity::*when) const {
     Ticks end = 0;
     for (const OpId id : ops_of_layer(call_.graph, layer)) {
-      const auto found = activities_.find(call_.graph.op(id).name);
-      if (found != activities_.end()) end = std::max(end, found->second.*when);
+      const OpActivity* found = activity_of(id);
+      if (found != nullptr) end = std::max(end, found->*when);
     }
     return end;
   }
@@ -181,9 +218,10 @@ class NeuronCallRunner {
     metrics.call = std::max(overhead + device, host_copies());
     metrics.instructions = execution.instructions;
     metrics.events = execution.events;
-    fill_operators();
+    const CriticalPath path = critical_path(*result_.program, result_.execution.cores.front());
+    fill_operators(path);
     fill_resources();
-    fill_bottleneck(overhead);
+    fill_bottleneck(overhead, path);
     metrics.memory =
         memory_of_core(call_.graph, call_.system.device.host) * call_.copies_per_device;
     metrics.memory_capacity = call_.system.smallest_memory();
@@ -199,25 +237,21 @@ class NeuronCallRunner {
     return bytes / call_.system.device.host.copy_rate;
   }
 
-  void fill_operators() {
-    const CriticalPath path = critical_path(result_.program, result_.execution.cores.front());
-    std::map<std::string, Critical> critical;
-    for (std::size_t op = 0; op < path.by_operator.size(); ++op) {
-      critical[result_.program.operators[op]] = largest(path.by_operator[op]);
-    }
+  void fill_operators(const CriticalPath& path) {
     const std::vector<OpId> pattern = ops_of_layer(call_.graph, replay_.last_executed());
     std::map<std::int32_t, std::size_t> position;  // within the replayed layer
     for (OpId id = 0; id < static_cast<OpId>(call_.graph.ops().size()); ++id) {
       const Op& op = call_.graph.op(id);
       const bool replayed = replay_.skips(op.layer);
       const OpId stands_for = replayed ? pattern[position[op.layer]++] : id;
-      const auto found = activities_.find(call_.graph.op(stands_for).name);
-      if (found == activities_.end()) continue;  // folded into another operator
+      const OpActivity* found = activity_of(stands_for);
+      if (found == nullptr) continue;
+      const auto number = static_cast<std::size_t>(numbers_[static_cast<std::size_t>(stands_for)]);
       Ticks shift = 0;
       if (replayed) shift = replay_.period * (op.layer - replay_.last_executed());
       if (!replayed && !pattern.empty() && id > pattern.back()) shift = added();
       result_.metrics.operators.push_back(
-          operator_metrics(id, found->second, shift, critical[call_.graph.op(stands_for).name]));
+          operator_metrics(id, *found, shift, largest(path.by_operator[number])));
     }
   }
 
@@ -245,11 +279,11 @@ class NeuronCallRunner {
   OpActivity replayed_layer() const {
     OpActivity sum;
     for (const OpId id : ops_of_layer(call_.graph, replay_.last_executed())) {
-      const auto found = activities_.find(call_.graph.op(id).name);
-      if (found == activities_.end()) continue;
-      for (std::size_t r = 0; r < sum.busy.size(); ++r) sum.busy[r] += found->second.busy[r];
-      sum.read += found->second.read;
-      sum.written += found->second.written;
+      const OpActivity* found = activity_of(id);
+      if (found == nullptr) continue;
+      for (std::size_t r = 0; r < sum.busy.size(); ++r) sum.busy[r] += found->busy[r];
+      sum.read += found->read;
+      sum.written += found->written;
     }
     return sum;
   }
@@ -289,11 +323,11 @@ class NeuronCallRunner {
       dma.busy = std::clamp(static_cast<double>(core.dma_busy) * loaded_share / total, 0.0, 1.0);
       dma.bytes = Bytes(bytes);
       metrics.resources.push_back(dma);
-      if (result_.program.collectives().empty()) continue;
+      if (result_.program->collectives().empty()) continue;
       ResourceMetrics collectives;
       collectives.path = prefix + "collectives";
       collectives.busy =
-          share(core.busy[result_.program.collective_queue()], layer.busy[kCollectiveResource]);
+          share(core.busy[result_.program->collective_queue()], layer.busy[kCollectiveResource]);
       metrics.resources.push_back(collectives);
     }
     fill_hbm(layer, total);
@@ -314,17 +348,13 @@ class NeuronCallRunner {
     result_.metrics.resources.push_back(hbm);
   }
 
-  void fill_bottleneck(Seconds overhead) {
-    const CriticalPath path = critical_path(result_.program, result_.execution.cores.front());
+  void fill_bottleneck(Seconds overhead, const CriticalPath& path) {
     CriticalTimes total = path.total;
-    std::map<std::string, std::size_t> index;
-    for (std::size_t op = 0; op < result_.program.operators.size(); ++op)
-      index[result_.program.operators[op]] = op;
     for (const OpId id : ops_of_layer(call_.graph, replay_.last_executed())) {
-      const auto found = index.find(call_.graph.op(id).name);
-      if (found == index.end() || replay_.replayed() == 0) continue;
+      const std::int32_t number = numbers_[static_cast<std::size_t>(id)];
+      if (number == kNoId || replay_.replayed() == 0) continue;
       for (std::size_t r = 0; r < total.size(); ++r) {
-        total[r] += path.by_operator[found->second][r] * replay_.replayed();
+        total[r] += path.by_operator[static_cast<std::size_t>(number)][r] * replay_.replayed();
       }
     }
     const Critical critical = largest(total);
@@ -340,7 +370,8 @@ class NeuronCallRunner {
   SchedulingParameters scheduling_;
   Replay replay_;
   NeuronCallResult result_;
-  std::map<std::string, OpActivity> activities_;
+  std::vector<OpActivity> activities_;  // by operator of the program
+  std::vector<std::int32_t> numbers_;   // of these, by operator of the graph
 };
 
 }  // namespace

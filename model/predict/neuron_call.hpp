@@ -2,6 +2,9 @@
 // what came out as Metrics.
 #pragma once
 
+#include <memory>
+
+#include "calib/fitted/neuron/neuron_factors.hpp"
 #include "hw/spec/neuron/neuron_spec.hpp"
 #include "model/base/metrics.hpp"
 #include "model/program/program.hpp"
@@ -29,7 +32,7 @@ struct NeuronCall {
 struct NeuronCallResult {
   Metrics metrics;
   // What was executed; with replay, fewer layers than the graph has.
-  Program program;
+  std::shared_ptr<const Program> program;
   Execution execution;
   int replayed_layers = 0;
   TraceDetails shown;  // only with NeuronCall::for_timeline

@@ -5,6 +5,7 @@
 #include <string>
 #include <tuple>
 
+#include "calib/fitted/neuron/neuron_factors.hpp"
 #include "model/predict/neuron_call.hpp"
 #include "model/testing/networks.hpp"
 #include "model/testing/neuron_exemplar.hpp"
@@ -109,9 +110,9 @@ TEST_P(SbufTest, BytesIntoSbufAreBytesOutOfHbm) {
   double loaded = 0;
   double stored = 0;
   double spilled = 0;
-  for (std::size_t r = 0; r < result.program.ring_count(); ++r) {
-    const std::string& name = result.program.streams[kEngineCount + r].name;
-    for (const Transfer& t : result.program.ring(r)) {
+  for (std::size_t r = 0; r < result.program->ring_count(); ++r) {
+    const std::string& name = result.program->streams[kEngineCount + r].name;
+    for (const Transfer& t : result.program->ring(r)) {
       if (t.direction == TransferDirection::kLoad) loaded += static_cast<double>(t.bytes());
       if (t.direction == TransferDirection::kStore) stored += static_cast<double>(t.bytes());
       if (name == "spill") spilled += static_cast<double>(t.bytes());

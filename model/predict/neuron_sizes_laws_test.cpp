@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "calib/fitted/neuron/neuron_factors.hpp"
 #include "model/predict/neuron_call.hpp"
 #include "model/system/simulate.hpp"
 #include "model/testing/graphs.hpp"
@@ -91,7 +92,7 @@ double multiplications(const Program& program) {
 TEST(NeuronSizes, EveryNetworkKeepsItsMultiplicationsAndTheLimitsOfTheCore) {
   for (const char* workload : {"bert-base-uncased", "gpt2", "distilbert-base-uncased"}) {
     const Graph graph = network(workload, 2, 96);
-    const double most = multiplications(run(graph, system_of({128, 128, 128})).program);
+    const double most = multiplications(*run(graph, system_of({128, 128, 128})).program);
     for (const Sizes& sizes : {Sizes{64, 64, 64, 64},
                                {64, 64, 128},
                                {32, 128, 128},
@@ -104,10 +105,10 @@ TEST(NeuronSizes, EveryNetworkKeepsItsMultiplicationsAndTheLimitsOfTheCore) {
       SCOPED_TRACE(std::string(workload) + " on " + std::to_string(sizes.rows) + " x " +
                    std::to_string(sizes.columns));
       const NeuronCallResult result = run(graph, system);
-      validate(result.program, limits_of(system.device));
+      validate(*result.program, limits_of(system.device));
       EXPECT_GT(result.metrics.device, Seconds(0));
       if (sizes.rows == sizes.columns && sizes.rows <= 128) {
-        EXPECT_NEAR(multiplications(result.program) / most, 1, 0.05);
+        EXPECT_NEAR(multiplications(*result.program) / most, 1, 0.05);
       }
     }
   }

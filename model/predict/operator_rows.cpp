@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "hw/spec/gpu/gpu_factors.hpp"
+#include "calib/fitted/gpu/gpu_factors.hpp"
 #include "hw/spec/gpu/kernel_library.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "hw/spec/shared/gemm_factors_file.hpp"
-#include "hw/spec/shared/kernel_factors_file.hpp"
-#include "hw/spec/shared/operator_factors.hpp"
+#include "calib/fitted/gpu/gemm_factors_file.hpp"
+#include "calib/fitted/gpu/kernel_factors_file.hpp"
+#include "calib/fitted/gpu/operator_factors.hpp"
 #include "model/mapping/gpu/convolution_kernels.hpp"
 #include "model/predict/row_programs.hpp"
 #include "model/timing/gpu/operator_library.hpp"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "calib/fitted/neuron/neuron_factors.hpp"
 #include "model/base/errors.hpp"
 
 namespace foretell {
@@ -22,14 +23,14 @@ class PipelineRunner {
   PipelineRunner(const Pipeline& pipeline, const Handover& handover)
       : pipeline_(pipeline), handover_(handover) {}
 
-  PipelinePass run(const std::function<Graph(const LayerRange&)>& graph_of,
+  PipelinePass run(const StageGraph& graph_of,
                    const std::function<Metrics(const Graph&)>& run_stage) {
     PipelinePass pass;
     Seconds way;
     std::vector<OperatorMetrics> operators;
     for (int s = 0; s < pipeline_.stages; ++s) {
       const LayerRange layers = stage_layers(pipeline_.layers, pipeline_.stages, s);
-      if (!can_reuse(layers, s)) last_ = execute(graph_of(layers), run_stage, s, layers);
+      if (!can_reuse(layers, s)) last_ = execute(*graph_of(layers), run_stage, s, layers);
       const Seconds time = last_.metrics.device + handover(s);
       for (OperatorMetrics op : last_.metrics.operators) {
         op.start += way;
@@ -103,11 +104,14 @@ PipelinePass run_pipeline(const Pipeline& pipeline, const NeuronSystemSpec& syst
                           const std::function<Graph(const LayerRange&)>& graph_of,
                           const std::function<Metrics(const Graph&)>& run) {
   const Handover handover = [&](Bytes bytes) { return handover_time(system, factors, bytes); };
-  return run_pipeline(pipeline, handover, graph_of, run);
+  const StageGraph shared = [&](const LayerRange& layers) {
+    return std::make_shared<const Graph>(graph_of(layers));
+  };
+  return run_pipeline(pipeline, handover, shared, run);
 }
 
 PipelinePass run_pipeline(const Pipeline& pipeline, const Handover& handover,
-                          const std::function<Graph(const LayerRange&)>& graph_of,
+                          const StageGraph& graph_of,
                           const std::function<Metrics(const Graph&)>& run) {
   return PipelineRunner(pipeline, handover).run(graph_of, run);
 }

@@ -9,7 +9,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 
+#include "calib/fitted/neuron/neuron_factors.hpp"
 #include "hw/spec/neuron/neuron_spec.hpp"
 #include "model/base/metrics.hpp"
 #include "workloads/ir/graph.hpp"
@@ -49,8 +51,9 @@ PipelinePass run_pipeline(const Pipeline& pipeline, const NeuronSystemSpec& syst
                           const std::function<Graph(const LayerRange&)>& graph_of,
                           const std::function<Metrics(const Graph&)>& run);
 
+using StageGraph = std::function<std::shared_ptr<const Graph>(const LayerRange&)>;
 PipelinePass run_pipeline(const Pipeline& pipeline, const Handover& handover,
-                          const std::function<Graph(const LayerRange&)>& graph_of,
+                          const StageGraph& graph_of,
                           const std::function<Metrics(const Graph&)>& run);
 
 // Activations of `bytes` to the next device.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "calib/fitted/neuron/neuron_factors.hpp"
 #include "model/testing/neuron_exemplar.hpp"
 
 namespace foretell {

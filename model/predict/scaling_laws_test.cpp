@@ -6,6 +6,7 @@
 #include <string>
 #include <tuple>
 
+#include "calib/fitted/neuron/neuron_factors.hpp"
 #include "model/mapping/neuron/map_graph.hpp"
 #include "model/predict/neuron_call.hpp"
 #include "model/testing/graphs.hpp"

@@ -1,6 +1,7 @@
 // Prefill with the tokens spread over the cores against prefill with sums on every core.
 #include <gtest/gtest.h>
 
+#include "calib/fitted/neuron/neuron_factors.hpp"
 #include "model/predict/neuron_call.hpp"
 #include "model/testing/networks.hpp"
 #include "model/testing/neuron_exemplar.hpp"

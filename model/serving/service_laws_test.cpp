@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -71,6 +72,72 @@ ServiceSetup setup_of(const Load& load, const WorkerRules& rules, StepTimer& tim
   return setup;
 }
 
+// A machine that remembers what it was asked.
+class RecordingTimer : public PlainTimer {
+ public:
+  using PlainTimer::PlainTimer;
+  StepTime time(const StepShape& shape) override {
+    shapes.push_back(shape);
+    StepTime time = PlainTimer::time(shape);
+    time.launches = 100;
+    return time;
+  }
+  std::vector<StepShape> shapes;
+};
+
+// Ranks in lock step share their experts: idle ones count among those that the tokens come from.
+TEST(ServiceLaws, RanksGiveTheirExpertsTheTokensOfAll) {
+  const Load load = closed(3, 30, 64, 16);
+  RecordingTimer timer(0.001, 1e-6);
+  ServiceSetup setup = setup_of(load, plain_rules(2048, 64, 1000), timer);
+  setup.serving.ranks = 4;  // one of them is always idle
+  const ServiceResult result = run_service(setup);
+  EXPECT_EQ(result.answered, 30);
+  EXPECT_EQ(result.leaked_blocks, 0);
+  for (const StepShape& shape : timer.shapes) {
+    EXPECT_GE(shape.shared_tokens, 1);
+    if (shape.chunks.empty()) {
+      EXPECT_LE(shape.shared_tokens, 1);
+    }
+  }
+  timer.shapes.clear();
+  setup.serving.ranks = 1;
+  run_service(setup);
+  for (const StepShape& shape : timer.shapes) EXPECT_EQ(shape.shared_tokens, 0);
+}
+
+// A look at new requests every N decode steps delays them by at most N steps, and by about half of
+// that where they come at any time; nobody waits for an idle worker.
+TEST(ServiceLaws, ALookEveryFewStepsDelaysFirstTokensByHalfOfIt) {
+  constexpr double kStep = 0.01;
+  constexpr std::int64_t kInterval = 20;
+  const Load load = poisson(2, 4000, Distribution::certain(16), Distribution::uniform(180, 220));
+  PlainTimer timer(kStep, 0);
+  WorkerRules rules = plain_rules(4096, 256, 100'000);
+  const Statistic at_once = ttft_of(run_service(setup_of(load, rules, timer)));
+  rules.receive_interval = kInterval;
+  const ServiceResult late = run_service(setup_of(load, rules, timer));
+  const Statistic delayed = ttft_of(late);
+  EXPECT_EQ(late.answered, 4000);
+  EXPECT_LE(delayed.p99, at_once.p99 + kInterval * kStep);
+  EXPECT_GT(delayed.mean - at_once.mean, 0.25 * kInterval * kStep);
+  EXPECT_LT(delayed.mean - at_once.mean, 0.55 * kInterval * kStep);
+  const Load rare = poisson(0.01, 50, Distribution::certain(16), Distribution::certain(4));
+  EXPECT_NEAR(ttft_of(run_service(setup_of(rare, rules, timer))).p50, kStep, 1e-6);
+}
+
+// Without a graph a step takes the longer of its launches and its kernels.
+TEST(ServiceLaws, LaunchesBoundStepsWithoutAGraph) {
+  const Load load = closed(1, 5, 64, 2);
+  RecordingTimer timer(0.001, 0);
+  WorkerRules rules = plain_rules(2048, 64, 1000);
+  rules.host_per_launch = Seconds(50e-6);  // 100 of them: 5 ms
+  rules.graph_sizes = {1, 2, 4};
+  const ServiceResult result = run_service(setup_of(load, rules, timer));
+  EXPECT_NEAR(ttft_of(result).mean, 0.005, 1e-6);  // a prompt: no graph
+  EXPECT_NEAR(tpot_of(result).mean, 0.001, 1e-6);  // a decode: one
+}
+
 // One request at a time, answered in one step: a queue with one server.
 TEST(ServiceLaws, WaitsLikeAQueueWithFixedService) {
   constexpr double kService = 0.01;
@@ -110,6 +177,32 @@ TEST(ServiceLaws, LittlesLawIsExact) {
     seconds += static_cast<double>(request.end_s);
   }
   EXPECT_NEAR(result.request_seconds, seconds, 1e-4 * seconds);  // floats
+}
+
+// The timeline and the distributions say what the sums and the statistics say.
+TEST(ServiceLaws, TheTimelineHoldsEveryStepAndTheDistributionsEveryRequest) {
+  PlainTimer timer(0.01, 0.0001);
+  const Load load = poisson(20, 500, Distribution::certain(100), Distribution::certain(20));
+  const ServiceResult result = run_service(setup_of(load, plain_rules(2048, 8, 1000), timer));
+  double decodes = 0;
+  double tokens = 0;
+  std::int64_t steps = 0;
+  for (const TimelineSecond& second : result.timeline) {
+    decodes += second.decodes;
+    steps += second.decode_steps;
+    tokens += second.tokens;
+  }
+  EXPECT_DOUBLE_EQ(decodes, result.batch_sum);
+  EXPECT_EQ(steps, result.decode_steps);
+  EXPECT_NEAR(tokens, static_cast<double>(result.output_tokens), 20);  // of the last instant
+  const std::vector<double> times = times_at(result, ServedTime::kTtft, {0, 0.5, 0.9, 0.99, 1});
+  const Statistic ttft = ttft_of(result);
+  EXPECT_EQ(times[1], ttft.p50);
+  EXPECT_EQ(times[2], ttft.p90);
+  EXPECT_EQ(times[3], ttft.p99);
+  EXPECT_TRUE(std::is_sorted(times.begin(), times.end()));
+  EXPECT_EQ(times_at(result, ServedTime::kE2e, {0.99}).front(), e2e_of(result).p99);
+  EXPECT_EQ(times_at(result, ServedTime::kTpot, {0.5}).front(), tpot_of(result).p50);
 }
 
 TEST(ServiceLaws, TokensAndBlocksAreConserved) {

@@ -9,8 +9,7 @@
 namespace foretell {
 namespace {
 
-constexpr double kTicks = 1e9;                // per second
-constexpr std::size_t kMaxSeconds = 100'000;  // of the timeline
+constexpr double kTicks = 1e9;  // per second
 
 enum : std::uint64_t { kGuessStream = 100 };
 
@@ -151,6 +150,7 @@ std::int64_t ServingWorker::load() const {
   for (const auto& rank : ranks_) sum += rank->load();
   for (const Arriving& one : arriving_)
     sum += std::int64_t{one.sequence->input} + one.sequence->output;
+  for (const Sequence* one : inbox_) sum += std::int64_t{one->input} + one->output;
   return sum;
 }
 
@@ -161,7 +161,7 @@ std::size_t ServingWorker::running() const {
 }
 
 std::size_t ServingWorker::waiting() const {
-  std::size_t sum = arriving_.size();
+  std::size_t sum = arriving_.size() + inbox_.size();
   for (const auto& rank : ranks_) sum += rank->waiting();
   return sum;
 }
@@ -211,15 +211,26 @@ void ServingWorker::accept(Sequence sequence, bool from_client) {
 
 void ServingWorker::arrive() {
   while (!arriving_.empty() && arriving_.front().ready <= sc_core::sc_time_stamp()) {
-    const auto rank =
-        std::min_element(ranks_.begin(), ranks_.end(), [](const auto& a, const auto& b) {
-          return a->running() + a->waiting() < b->running() + b->waiting();
-        });
-    (*rank)->add(arriving_.front().sequence);
+    inbox_.push_back(arriving_.front().sequence);
     arriving_.pop_front();
   }
   if (!arriving_.empty()) arrived_.notify(arriving_.front().ready - sc_core::sc_time_stamp());
   if (!busy_) wake_.notify(sc_core::SC_ZERO_TIME);
+}
+
+// What has arrived goes to the ranks with the fewest sequences. A worker that looks at it only
+// after some decode steps looks at once when it is idle, and after a prompt.
+void ServingWorker::receive() {
+  if (decodes_since_look_ < group_.rules.receive_interval && running() > 0) return;
+  decodes_since_look_ = 0;
+  for (Sequence* sequence : inbox_) {
+    const auto rank =
+        std::min_element(ranks_.begin(), ranks_.end(), [](const auto& a, const auto& b) {
+          return a->running() + a->waiting() < b->running() + b->waiting();
+        });
+    (*rank)->add(sequence);
+  }
+  inbox_.clear();
 }
 
 StepShape ServingWorker::shape_of(const StepPlan& plan) const {
@@ -283,6 +294,7 @@ void ServingWorker::sample(double from, double until) {
 }
 
 bool ServingWorker::plan_step() {
+  receive();
   bool any = false;
   refusal_ = Refusal::kNothingWaits;
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
@@ -290,10 +302,27 @@ bool ServingWorker::plan_step() {
     any = any || !plans_[i]->empty();
     if (plans_[i]->refusal != Refusal::kNothingWaits) refusal_ = plans_[i]->refusal;
   }
-  if (!any) return false;
+  if (!any) {
+    decodes_since_look_ = group_.rules.receive_interval;
+    return false;
+  }
   state_.asking.push_back(this);
   sc_core::sc_pause();
   return true;
+}
+
+// Of ranks in lock step: idle ones have no tokens, and experts get those of all.
+std::vector<StepShape> ServingWorker::shapes_of_ranks() const {
+  std::vector<StepShape> shapes;
+  std::int64_t sum = 0;
+  for (const StepPlan* plan : plans_) {
+    shapes.push_back(plan->empty() ? StepShape{} : shape_of(*plan));
+    sum += shapes.back().padded_tokens;
+  }
+  const auto ranks = static_cast<std::int64_t>(shapes.size());
+  if (ranks == 1) return shapes;
+  for (StepShape& shape : shapes) shape.shared_tokens = (sum + ranks - 1) / ranks;
+  return shapes;
 }
 
 void ServingWorker::time_step() {
@@ -302,21 +331,26 @@ void ServingWorker::time_step() {
   std::int64_t decodes = 0;
   std::int64_t prompts = 0;
   std::int64_t tokens = 0;
-  for (const StepPlan* plan : plans_) {
-    if (plan->empty()) continue;
-    const StepShape shape = shape_of(*plan);
-    const bool graphed = (plan->chunks.empty() || group_.rules.mixed_graphs) &&
+  double joules = 0;
+  const std::vector<StepShape> shapes = shapes_of_ranks();
+  for (std::size_t rank = 0; rank < plans_.size(); ++rank) {
+    const StepPlan& plan = *plans_[rank];
+    if (plan.empty()) continue;
+    const StepShape& shape = shapes[rank];
+    const bool graphed = (plan.chunks.empty() || group_.rules.mixed_graphs) &&
                          !group_.rules.graph_sizes.empty() &&
                          shape.tokens() <= group_.rules.graph_sizes.back();
     StepTime time = group_.timer->time(shape);
     // Launched kernel by kernel, a step takes the longer of its launches and its kernels.
-    if (!graphed) time.total = std::max(time.total, group_.rules.host_without_graph);
+    if (!graphed) time.total = std::max(time.total, group_.rules.host_per_launch * time.launches);
+    joules += time.energy.value();
     if (time.total > longest.total) longest = time;
-    host = std::max(host, host_time(*plan));
-    decodes += static_cast<std::int64_t>(plan->decodes.size());
-    prompts += static_cast<std::int64_t>(plan->chunks.size());
+    host = std::max(host, host_time(plan));
+    decodes += static_cast<std::int64_t>(plan.decodes.size());
+    prompts += static_cast<std::int64_t>(plan.chunks.size());
     tokens += shape.tokens();
   }
+  decodes_since_look_ = prompts > 0 ? group_.rules.receive_interval : decodes_since_look_ + 1;
   ghosts_ = 0;
   Seconds total = group_.rules.overlap ? std::max(longest.total, host) : longest.total + host;
   total = std::max(total, Seconds(1 / kTicks));
@@ -328,7 +362,9 @@ void ServingWorker::time_step() {
   }
   account(longest, host, total);
   result.busy_s += total.value();
+  result.step_joules += joules;
   const double now = service_now();
+  note_batch(result, now, decodes);
   if (refusal_ == Refusal::kTokens || refusal_ == Refusal::kOrder)
     result.waited_s[kForTokens] += total.value();
   if (refusal_ == Refusal::kSequences) result.waited_s[kForSequences] += total.value();
@@ -336,7 +372,7 @@ void ServingWorker::time_step() {
   result.spent_s[kIdle] += std::max(0.0, now - idle_since_);
   if (result.slices.size() < state_.setup->slices) {
     result.slices.push_back({now, total.value(), number_, static_cast<std::int32_t>(decodes),
-                             static_cast<std::int32_t>(prompts), tokens});
+                             static_cast<std::int32_t>(prompts), tokens, joules});
   }
   step_begin_ = now;
   wake_.notify(service_time(total));
@@ -423,42 +459,6 @@ void ServingWorker::step() {
   }
   if (state_.stopped) return;
   busy_ = plan_step();
-}
-
-KvLink::KvLink(const sc_core::sc_module_name& name, ServiceState& state)
-    : sc_module(name), state_(state) {
-  SC_METHOD(next);
-  sensitive << done_;
-  dont_initialize();
-}
-
-void KvLink::send(const Sequence& sequence) {
-  queue_.push_back(sequence);
-  if (!busy_) {
-    busy_ = true;
-    done_.notify(sc_core::SC_ZERO_TIME);
-    moving_ = false;
-  }
-}
-
-void KvLink::next() {
-  if (moving_) {
-    Sequence arrived = queue_.front();
-    queue_.pop_front();
-    // Its prompt is in the cache of the other worker: only blocks are needed there.
-    arrived.blocks = 0;
-    arrived.planned = 0;
-    state_.route(state_.decoding, -1).accept(arrived, false);
-  }
-  moving_ = !queue_.empty();
-  busy_ = moving_;
-  if (!moving_) return;
-  const KvLinkRules& rules = state_.setup->link;
-  const Bytes bytes = rules.per_token * static_cast<double>(queue_.front().input);
-  const Seconds time = rules.latency + bytes / rules.rate;
-  state_.result.link_busy_s += time.value();
-  state_.result.transferred_bytes += bytes.value();
-  done_.notify(service_time(time));
 }
 
 }  // namespace foretell

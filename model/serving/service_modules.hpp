@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <systemc>
 #include <vector>
@@ -91,6 +92,7 @@ class ServingWorker : public sc_core::sc_module {
     sc_core::sc_time ready;
     Sequence* sequence;
   };
+  void receive();
   void arrive();  // SC_METHOD: the host is through with the first that arrives
   void step();    // SC_METHOD: the step that runs ends, the next one begins
   bool plan_step();
@@ -98,6 +100,7 @@ class ServingWorker : public sc_core::sc_module {
   void end_rank(std::size_t rank, double now);
   void give_token(Sequence* sequence, double now, std::int32_t tokens);
   StepShape shape_of(const StepPlan& plan) const;
+  std::vector<StepShape> shapes_of_ranks() const;
   Seconds host_time(const StepPlan& plan) const;
   void account(const StepTime& time, Seconds host, Seconds total);
   void sample(double from, double until);
@@ -112,6 +115,8 @@ class ServingWorker : public sc_core::sc_module {
   std::vector<Sequence*> free_;
   std::vector<double> last_token_;  // by place
   std::deque<Arriving> arriving_;
+  std::vector<Sequence*> inbox_;  // that the scheduler has not looked at yet
+  std::int64_t decodes_since_look_ = std::numeric_limits<std::int64_t>::max() / 2;
   std::vector<Sequence*> done_;
   RandomStream guesses_;
   bool busy_ = false;

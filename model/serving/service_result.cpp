@@ -6,7 +6,11 @@
 namespace foretell {
 namespace {
 
-// Exact, by rank: the smallest value that a share of all does not exceed.
+// Of the smallest value that a share of all does not exceed, from 1 on.
+std::size_t rank_of(double share, std::size_t count) {
+  return static_cast<std::size_t>(std::max(1.0, std::ceil(share * static_cast<double>(count))));
+}
+
 Statistic statistic_of(std::vector<float> values) {
   Statistic statistic;
   if (values.empty()) return statistic;
@@ -14,9 +18,8 @@ Statistic statistic_of(std::vector<float> values) {
   for (const float value : values) sum += static_cast<double>(value);
   statistic.mean = sum / static_cast<double>(values.size());
   const auto quantile = [&](double share) {
-    const auto rank = static_cast<std::size_t>(
-        std::max(1.0, std::ceil(share * static_cast<double>(values.size()))));
-    const auto place = values.begin() + static_cast<std::ptrdiff_t>(rank - 1);
+    const auto place =
+        values.begin() + static_cast<std::ptrdiff_t>(rank_of(share, values.size()) - 1);
     std::nth_element(values.begin(), place, values.end());
     return static_cast<double>(*place);
   };
@@ -27,7 +30,7 @@ Statistic statistic_of(std::vector<float> values) {
 }
 
 template <class Value>
-Statistic over_answered(const ServiceResult& result, const Value& value) {
+std::vector<float> of_answered(const ServiceResult& result, const Value& value) {
   std::vector<float> values;
   for (std::size_t i = static_cast<std::size_t>(result.warm_up); i < result.requests.size(); ++i) {
     const ServedRequest& request = result.requests[i];
@@ -35,8 +38,17 @@ Statistic over_answered(const ServiceResult& result, const Value& value) {
     const float one = value(request);
     if (one >= 0) values.push_back(one);
   }
-  return statistic_of(std::move(values));
+  return values;
 }
+
+float first_time(const ServedRequest& request) { return request.first_s; }
+
+float token_time(const ServedRequest& request) {
+  if (request.output < 2) return -1.0F;
+  return (request.end_s - request.first_s) / static_cast<float>(request.output - 1);
+}
+
+float whole_time(const ServedRequest& request) { return request.end_s; }
 
 struct Window {
   double seconds = 0;
@@ -63,15 +75,20 @@ Window window_of(const ServiceResult& result) {
 
 }  // namespace
 
+void note_batch(ServiceResult& result, double now, std::int64_t decodes) {
+  const auto second = static_cast<std::size_t>(now / result.timeline_step_s);
+  if (decodes == 0 || second >= kMaxSeconds) return;
+  if (result.timeline.size() <= second) result.timeline.resize(second + 1);
+  result.timeline[second].decodes += static_cast<double>(decodes);
+  ++result.timeline[second].decode_steps;
+}
+
 Statistic ttft_of(const ServiceResult& result) {
-  return over_answered(result, [](const ServedRequest& request) { return request.first_s; });
+  return statistic_of(of_answered(result, first_time));
 }
 
 Statistic tpot_of(const ServiceResult& result) {
-  return over_answered(result, [](const ServedRequest& request) {
-    if (request.output < 2) return -1.0F;
-    return (request.end_s - request.first_s) / static_cast<float>(request.output - 1);
-  });
+  return statistic_of(of_answered(result, token_time));
 }
 
 Statistic itl_of(const ServiceResult& result) {
@@ -80,7 +97,20 @@ Statistic itl_of(const ServiceResult& result) {
 }
 
 Statistic e2e_of(const ServiceResult& result) {
-  return over_answered(result, [](const ServedRequest& request) { return request.end_s; });
+  return statistic_of(of_answered(result, whole_time));
+}
+
+std::vector<double> times_at(const ServiceResult& result, ServedTime which,
+                             const std::vector<double>& shares) {
+  std::vector<float> values = of_answered(result, which == ServedTime::kTtft   ? first_time
+                                                  : which == ServedTime::kTpot ? token_time
+                                                                               : whole_time);
+  std::vector<double> times;
+  if (values.empty()) return times;
+  std::sort(values.begin(), values.end());
+  for (const double share : shares)
+    times.push_back(static_cast<double>(values[rank_of(share, values.size()) - 1]));
+  return times;
 }
 
 double output_tokens_per_s(const ServiceResult& result) {

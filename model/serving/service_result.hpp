@@ -33,8 +33,12 @@ struct TimelineSecond {
   double running = 0;  // mean number of requests on workers
   double waiting = 0;
   double kv_share = 0;
-  double tokens = 0;  // answered in it
+  double tokens = 0;   // answered in it
+  double decodes = 0;  // sequences of its decode steps, summed up
+  std::int64_t decode_steps = 0;
 };
+
+inline constexpr std::size_t kMaxSeconds = 100'000;  // of the timeline
 
 // What workers spend their time with.
 enum Spent { kIdle, kHost, kPrompts, kDecodeAttention, kDecodeRest, kExchange, kSpentKinds };
@@ -49,6 +53,7 @@ struct StepSlice {  // for a timeline of the first steps
   std::int32_t decodes = 0;
   std::int32_t prompts = 0;
   std::int64_t tokens = 0;
+  double joules = 0;  // of the devices of the worker, above active idle
 };
 
 struct ServiceResult {
@@ -64,6 +69,7 @@ struct ServiceResult {
   std::int64_t decode_steps = 0;
   double kv_share_seconds = 0;  // share of the blocks in use, over time and all workers
   double busy_s = 0;            // of all workers
+  double step_joules = 0;       // of the devices of all workers, above active idle
   std::int64_t preemptions = 0;
   std::int64_t executed_steps = 0;  // calls of the machine that were simulated
   std::int64_t prompt_tokens = 0;   // computed, those of preempted requests again
@@ -80,11 +86,19 @@ struct ServiceResult {
   std::vector<StepSlice> slices;
 };
 
+// Adds a step that begins now to the timeline.
+void note_batch(ServiceResult& result, double now, std::int64_t decodes);
+
 // Of all answered requests after the warm-up.
 Statistic ttft_of(const ServiceResult& result);
 Statistic tpot_of(const ServiceResult& result);  // (end - first token) / (tokens - 1)
 Statistic itl_of(const ServiceResult& result);
 Statistic e2e_of(const ServiceResult& result);
+// Times of the same requests at shares of them: the smallest value that a share of all does not
+// exceed, as in Statistic. Empty when nothing was answered.
+enum class ServedTime { kTtft, kTpot, kE2e };
+std::vector<double> times_at(const ServiceResult& result, ServedTime which,
+                             const std::vector<double>& shares);
 double output_tokens_per_s(const ServiceResult& result);
 double requests_per_s(const ServiceResult& result);
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "model/base/energy_units.hpp"
 #include "model/base/units.hpp"
 
 namespace foretell {
@@ -22,6 +23,9 @@ struct StepShape {
   std::vector<StepChunk> chunks;
   std::int64_t finished_prompts = 0;  // chunks that end their prompt: they get a token, too
   std::int64_t padded_tokens = 0;     // at least all tokens; more where graphs are padded
+  // Ranks that have attention of their own and share layers of experts: padded tokens of a rank on
+  // average, which the experts get from each; 0: as many as this one.
+  std::int64_t shared_tokens = 0;
 
   std::int64_t tokens() const {
     std::int64_t sum = decodes * tokens_each;
@@ -32,10 +36,12 @@ struct StepShape {
 
 // Time of a step on the machine and what it is made of.
 struct StepTime {
-  Seconds total;      // on the device, host apart
-  Seconds attention;  // of decodes: reading the KV cache
-  Seconds prompts;    // what the chunks add: attention and, by tokens, their share of the rest
-  Seconds exchange;   // collectives between the devices of the worker
+  Seconds total;        // on the device, host apart
+  Seconds attention;    // of decodes: reading the KV cache
+  Seconds prompts;      // what the chunks add: attention and, by tokens, their share of the rest
+  Seconds exchange;     // collectives between the devices of the worker
+  double launches = 0;  // kernels, one by one; 0: the call is launched as a whole
+  Joules energy;        // of the devices of a rank, above what they draw at active idle
 };
 
 class StepTimer {

@@ -23,7 +23,7 @@ std::vector<std::int64_t> graphs_up_to(const EngineSpec& engine, std::int64_t ma
 }  // namespace
 
 WorkerRules rules_of(const EngineSpec& engine, const RuleChoices& choices, Bytes device_memory,
-                     std::int64_t layers, std::int64_t max_length) {
+                     std::int64_t max_length) {
   const EngineSchedule& schedule = engine.schedule;
   const bool large = device_memory >= engine.limits.large_device;
   WorkerRules rules;
@@ -49,6 +49,7 @@ WorkerRules rules_of(const EngineSpec& engine, const RuleChoices& choices, Bytes
   rules.prefills_per_step = schedule.prefills_per_step;
   rules.wait_steps = schedule.wait_steps;
   rules.wait_share = schedule.wait_share;
+  rules.receive_interval = schedule.receive_interval;
   rules.admission = schedule.admission == "full"      ? Admission::kFull
                     : schedule.admission == "partial" ? Admission::kPartial
                                                       : Admission::kNone;
@@ -65,7 +66,7 @@ WorkerRules rules_of(const EngineSpec& engine, const RuleChoices& choices, Bytes
   rules.host_per_step = engine.host.per_step;
   rules.host_per_sequence = engine.host.per_sequence;
   rules.host_per_request = engine.host.per_request;
-  rules.host_without_graph = engine.host.per_layer * static_cast<double>(layers);
+  rules.host_per_launch = engine.host.per_launch;
   rules.overlap = engine.host.overlap == "yes";
   rules.stream_interval = engine.host.stream_interval;
   return rules;

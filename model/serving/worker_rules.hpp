@@ -24,6 +24,7 @@ struct WorkerRules {
   std::int64_t prefills_per_step = 0;  // 0: no limit
   std::int64_t wait_steps = 0;         // prompts are held back while others decode
   double wait_share = 0;               // of a step, that ends it
+  std::int64_t receive_interval = 1;   // decode steps between two looks at what has arrived
   Admission admission = Admission::kNone;
   Preemption preemption = Preemption::kLastToHead;
   std::int64_t watermark_blocks = 0;
@@ -38,7 +39,7 @@ struct WorkerRules {
   Seconds host_per_step;
   Seconds host_per_sequence;
   Seconds host_per_request;
-  Seconds host_without_graph;  // of a step: all layers
+  Seconds host_per_launch;  // of a step without a graph
   bool overlap = true;
   std::int64_t stream_interval = 1;
   bool prefill_only = false;  // answers are made by other workers
@@ -58,7 +59,7 @@ struct RuleChoices {
 
 // `device_memory` chooses between the limits of small and large devices.
 WorkerRules rules_of(const EngineSpec& engine, const RuleChoices& choices, Bytes device_memory,
-                     std::int64_t layers, std::int64_t max_length);
+                     std::int64_t max_length);
 
 // What the memory of the devices of a worker is used for, per device.
 struct KvMemory {

@@ -6,6 +6,7 @@
 #include <string>
 #include <tuple>
 
+#include "calib/fitted/neuron/neuron_factors.hpp"
 #include "model/base/errors.hpp"
 #include "model/system/collective_run.hpp"
 #include "model/testing/neuron_exemplar.hpp"

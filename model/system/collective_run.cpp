@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "calib/fitted/neuron/neuron_factors.hpp"
 #include "hw/spec/neuron/group_sizes.hpp"
 #include "model/base/errors.hpp"
 #include "model/components/neuron/collective_fabric.hpp"

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "calib/fitted/neuron/neuron_factors.hpp"
 #include "hw/spec/neuron/neuron_spec.hpp"
 #include "model/components/neuron/collective_fabric.hpp"
 #include "model/components/neuron/lockstep_network.hpp"

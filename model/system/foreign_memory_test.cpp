@@ -15,6 +15,7 @@
 #include "model/system/simulate.hpp"
 #include "model/testing/gpu_exemplar.hpp"
 #include "model/testing/neuron_exemplar.hpp"
+#include "reports/record/testing/message_of.hpp"
 
 namespace foretell {
 namespace {
@@ -202,6 +203,11 @@ TEST(Banks, AreSlowerThanThePeakAndSayWhereTheRestWent) {
   }
   EXPECT_GT(refresh, transfers * 0.05);
   EXPECT_NEAR(transfers.value(), 2 * 16 * 65536 / 50e9, 1e-9);
+}
+
+TEST(Banks, AreRefusedForDimmsWithTheKey) {
+  EXPECT_THAT(message_of<UserError>([] { run_cpu("banks"); }),
+              AllOf(HasSubstr("device.dram.model"), HasSubstr("'rate'")));
 }
 
 }  // namespace

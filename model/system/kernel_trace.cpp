@@ -120,6 +120,23 @@ class KernelTraceWriter {
     write_counter("DRAM GB/s", "moved", &KernelRun::dram);
     write_counter("L2 GB/s", "moved", &KernelRun::l2);
     write_counter("links GB/s", "sent", &KernelRun::link);
+    write_power();
+  }
+
+  // Of the board: kernels that run at the same time add up.
+  void write_power() {
+    if (kernels_->empty() || !(kernels_->front().idle_power > Watts(0))) return;
+    CounterChanges<1> changes;
+    Picoseconds end = 0;
+    for (const KernelRun& run : *kernels_) {
+      end = std::max(end, end_of(run));
+      if (end_of(run) <= work_of(run)) continue;
+      changes[work_of(run)][0] += run.power.value();
+      changes[end_of(run)][0] -= run.power.value();
+    }
+    changes[0][0] += kernels_->front().idle_power.value();
+    changes[end][0] -= kernels_->front().idle_power.value();  // counters end at zero
+    events_.counter<1>(process_, "board W", {"drawn"}, changes, 1, begin_);
   }
 
   struct Lanes {

@@ -4,13 +4,15 @@
 // One process per call; its first thread holds what goes before a kernel (launch, call of a
 // primitive), and one thread each what kernels mainly use. Arrows lead from a launch to its kernel,
 // and from a kernel to those that read what it wrote. Counters: the rates of device memory, of L2
-// and of the links, each kernel's bytes spread evenly from the end of its launch to its own.
+// and of the links, each kernel's bytes spread evenly from the end of its launch to its own; and
+// the power of the board, where kernels say what they draw.
 #pragma once
 
 #include <iosfwd>
 #include <string>
 #include <vector>
 
+#include "model/base/energy_units.hpp"
 #include "model/base/units.hpp"
 
 namespace foretell {
@@ -27,6 +29,8 @@ struct KernelRun {
   Bytes l2{};
   Bytes link{};                      // sent to other GPUs
   std::vector<std::size_t> reads{};  // kernels of the same call whose results it reads
+  Watts power{};                     // mean of its operator above `idle_power`
+  Watts idle_power{};                // of the board between kernels; 0: power is not known
 };
 
 // A call of a timeline; what is referred to has to outlive it.

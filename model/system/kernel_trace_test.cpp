@@ -96,6 +96,20 @@ TEST(KernelTrace, CallsStandBehindEachOtherInProcessesOfTheirOwn) {
   EXPECT_DOUBLE_EQ(begin_of_second, 9);
 }
 
+TEST(KernelTrace, PowerIsThatOfTheKernelsThatRunAndIdleBetween) {
+  std::vector<KernelRun> runs = three_kernels();
+  EXPECT_THAT(traced({{"", runs}}), testing::Not(testing::HasSubstr("board W")));
+  for (KernelRun& run : runs) {
+    run.idle_power = Watts(100);
+    run.power = Watts(250);
+  }
+  const std::string text = traced({{"", runs}});
+  EXPECT_THAT(TraceCheck(text).faults(), IsEmpty());
+  EXPECT_THAT(text, testing::HasSubstr(R"("drawn":100.000)"));
+  EXPECT_THAT(text, testing::HasSubstr(R"("drawn":350.000)"));
+  EXPECT_GT(text.rfind(R"("drawn":0.000)"), text.rfind(R"("drawn":350.000)"));
+}
+
 TEST(KernelTrace, ACallWithoutKernelsIsAnEmptyProcess) {
   const std::vector<KernelRun> none;
   EXPECT_THAT(TraceCheck(traced({{"", none}})).faults(), IsEmpty());

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "calib/fitted/neuron/neuron_factors.hpp"
 #include "hw/spec/neuron/group_sizes.hpp"
 #include "hw/spec/neuron/tile_sizes.hpp"
 #include "model/base/errors.hpp"
@@ -150,7 +151,7 @@ Execution simulate_lockstep(const Call& call) {
 ProgramLimits limits_of(const NeuronDeviceSpec& device) {
   const NeuronCoreSpec& core = device.core;
   ProgramLimits limits;
-  const TileSizes sizes = tile_sizes(core);
+  const TileSizes sizes = tile_sizes(core_shape(core));
   limits.partitions = static_cast<std::uint32_t>(sizes.rows);
   limits.contraction_rows = static_cast<std::uint32_t>(core.tensor.rows);
   limits.stationary_columns = static_cast<std::uint32_t>(core.tensor.columns);

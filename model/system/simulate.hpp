@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "calib/fitted/neuron/neuron_factors.hpp"
 #include "hw/spec/neuron/neuron_spec.hpp"
 #include "model/components/shared/execution.hpp"
 #include "model/program/program.hpp"

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "calib/fitted/neuron/neuron_factors.hpp"
 #include "model/base/errors.hpp"
 #include "model/program/program_builder.hpp"
 #include "model/system/critical_path.hpp"

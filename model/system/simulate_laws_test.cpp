@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "calib/fitted/neuron/neuron_factors.hpp"
 #include "model/system/critical_path.hpp"
 #include "model/system/simulate.hpp"
 #include "model/testing/neuron_exemplar.hpp"

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "calib/fitted/neuron/neuron_factors.hpp"
 #include "model/base/errors.hpp"
 #include "model/program/program_builder.hpp"
 #include "model/testing/instructions.hpp"

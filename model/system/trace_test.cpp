@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "calib/fitted/neuron/neuron_factors.hpp"
 #include "model/base/errors.hpp"
 #include "model/program/program_builder.hpp"
 #include "model/system/testing/trace_check.hpp"

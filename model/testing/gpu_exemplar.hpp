@@ -1,9 +1,9 @@
 // A made-up GPU with round numbers, for tests.
 #pragma once
 
+#include "calib/fitted/gpu/gemm_factors.hpp"
+#include "calib/fitted/gpu/link_factors.hpp"
 #include "hw/spec/gpu/gpu_spec.hpp"
-#include "hw/spec/shared/gemm_factors.hpp"
-#include "hw/spec/shared/link_factors.hpp"
 
 namespace foretell {
 

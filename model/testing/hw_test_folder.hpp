@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "calib/fitted/neuron/calibrated_system.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/config/document.hpp"
@@ -36,7 +37,10 @@ class HwTestFolder : public ::testing::Test {
     std::filesystem::remove_all(root_, error);
   }
 
-  Catalog catalog() const { return Catalog({root_ / "hw", root_ / "factors"}); }
+  Catalog catalog() const { return Catalog(root_ / "hw"); }
+  CalibratedSystem load(const std::string& system, const LoadOptions& options = {}) const {
+    return load_calibrated(system, options, catalog(), root_ / "factors");
+  }
 
   // Replaces the one place where `old_text` stands.
   void edit(const std::string& file, const std::string& old_text, const std::string& new_text) {
@@ -53,7 +57,7 @@ class HwTestFolder : public ::testing::Test {
   // What the user reads when the system cannot be loaded; paths start at the copy.
   std::string load_message(const std::string& system, const LoadOptions& options = {}) const {
     try {
-      catalog().load(system, options);
+      load(system, options);
     } catch (const UserError& error) {
       std::string text = error.what();
       const std::string prefix = root_.string() + "/";

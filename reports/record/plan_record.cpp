@@ -29,11 +29,16 @@ ServeStatistic read_plan_statistic(const RecordReader& reader) {
 }
 
 RecordJson deployment_json(const PlannedDeployment& one) {
+  const RecordJson joules =
+      one.joules_per_token ? plan_number(*one.joules_per_token) : RecordJson(nullptr);
   return {{"system", one.system},
           {"dtype", one.dtype},
           {"engine", one.engine},
           {"instances", one.instances},
           {"tp", one.tp},
+          {"attention_dp", one.attention_dp},
+          {"ep", one.ep},
+          {"max_batch", one.max_batch},
           {"workers", one.workers},
           {"prefill_workers", one.prefill_workers},
           {"usd_per_hour", plan_number(one.usd_per_hour)},
@@ -44,6 +49,7 @@ RecordJson deployment_json(const PlannedDeployment& one) {
           {"output_tokens_per_s", plan_number(one.output_tokens_per_s)},
           {"requests_per_s", plan_number(one.requests_per_s)},
           {"kv_used_share", plan_number(one.kv_used_share)},
+          {"joules_per_token", joules},
           {"probability", plan_number(one.probability)},
           {"binds", one.binds},
           {"on_front", one.on_front},
@@ -58,6 +64,9 @@ PlannedDeployment read_deployment(const RecordReader& reader) {
   reader.get("engine", one.engine);
   reader.get("instances", one.instances);
   reader.get("tp", one.tp);
+  reader.get("attention_dp", one.attention_dp);
+  reader.get("ep", one.ep);
+  reader.get("max_batch", one.max_batch);
   reader.get("workers", one.workers);
   reader.get("prefill_workers", one.prefill_workers);
   reader.get("usd_per_hour", one.usd_per_hour);
@@ -68,6 +77,7 @@ PlannedDeployment read_deployment(const RecordReader& reader) {
   reader.get("output_tokens_per_s", one.output_tokens_per_s);
   reader.get("requests_per_s", one.requests_per_s);
   reader.get("kv_used_share", one.kv_used_share);
+  reader.get_optional("joules_per_token", one.joules_per_token);
   reader.get("probability", one.probability);
   reader.get("binds", one.binds);
   reader.get("on_front", one.on_front);
@@ -77,15 +87,26 @@ PlannedDeployment read_deployment(const RecordReader& reader) {
 }
 
 RecordJson rejected_json(const RejectedDeployment& one) {
-  return {
-      {"dtype", one.dtype},   {"tp", one.tp},           {"prefill_workers", one.prefill_workers},
-      {"reason", one.reason}, {"nearest", one.nearest}, {"excess", plan_number(one.excess)}};
+  return {{"dtype", one.dtype},
+          {"engine", one.engine},
+          {"tp", one.tp},
+          {"attention_dp", one.attention_dp},
+          {"ep", one.ep},
+          {"max_batch", one.max_batch},
+          {"prefill_workers", one.prefill_workers},
+          {"reason", one.reason},
+          {"nearest", one.nearest},
+          {"excess", plan_number(one.excess)}};
 }
 
 RejectedDeployment read_rejected(const RecordReader& reader) {
   RejectedDeployment one;
   reader.get("dtype", one.dtype);
+  reader.get("engine", one.engine);
   reader.get("tp", one.tp);
+  reader.get("attention_dp", one.attention_dp);
+  reader.get("ep", one.ep);
+  reader.get("max_batch", one.max_batch);
   reader.get("prefill_workers", one.prefill_workers);
   reader.get("reason", one.reason);
   reader.get("nearest", one.nearest);
@@ -105,6 +126,27 @@ RecordJson system_json(const SystemPlan& plan) {
 }
 
 }  // namespace
+
+bool nothing_holds(const PlanRecord& plan) {
+  return std::all_of(plan.systems.begin(), plan.systems.end(), [](const SystemPlan& system) {
+    return system.deployments.empty() &&
+           std::all_of(system.rejected.begin(), system.rejected.end(),
+                       [](const RejectedDeployment& one) { return one.excess == 0; });
+  });
+}
+
+std::string setting_of(const PlannedDeployment& one) {
+  return RecordJson({one.dtype, one.engine, one.tp, one.attention_dp, one.ep, one.workers,
+                     one.prefill_workers})
+      .dump();
+}
+
+const PlannedDeployment* runner_up_of(const SystemPlan& plan) {
+  for (const PlannedDeployment& one : plan.deployments) {
+    if (setting_of(one) != setting_of(plan.deployments.front())) return &one;
+  }
+  return nullptr;
+}
 
 std::vector<const PlannedDeployment*> best_of_systems(const PlanRecord& plan) {
   std::vector<const PlannedDeployment*> best;
@@ -136,6 +178,7 @@ std::string to_json(const PlanRecord& record) {
         {"probability", plan_number(context.probability)},
         {"seed", context.seed}}},
       {"best", best.empty() ? RecordJson(nullptr) : deployment_json(*best.front())},
+      {"would_hold", record.would_hold},
       {"systems", std::move(systems)}};
   return out.dump();
 }
@@ -161,19 +204,51 @@ SystemPlan read_system_plan(const std::string& json, const std::string& where) {
 }
 
 std::vector<CsvRow> plan_rows(const PlanRecord& record) {
-  std::vector<CsvRow> rows = {{"system", "dtype", "instances", "tp", "workers", "prefill_workers",
-                               "usd_per_hour", "cost_usd_per_million", "ttft_mean_s", "ttft_p99_s",
-                               "tpot_mean_s", "tpot_p99_s", "output_tokens_per_s", "probability",
-                               "on_front", "binds", "engine"}};
+  std::vector<CsvRow> rows = {{"system",
+                               "dtype",
+                               "instances",
+                               "tp",
+                               "attention_dp",
+                               "ep",
+                               "max_batch",
+                               "workers",
+                               "prefill_workers",
+                               "usd_per_hour",
+                               "cost_usd_per_million",
+                               "ttft_mean_s",
+                               "ttft_p99_s",
+                               "tpot_mean_s",
+                               "tpot_p99_s",
+                               "output_tokens_per_s",
+                               "joules_per_token",
+                               "probability",
+                               "on_front",
+                               "binds",
+                               "engine"}};
   const auto text = [](double value) { return plan_number(value).dump(); };
   for (const SystemPlan& plan : record.systems) {
     for (const PlannedDeployment& one : plan.deployments) {
-      rows.push_back({one.system, one.dtype, std::to_string(one.instances), std::to_string(one.tp),
-                      std::to_string(one.workers), std::to_string(one.prefill_workers),
-                      text(one.usd_per_hour), text(one.usd_per_million), text(one.ttft_s.mean),
-                      text(one.ttft_s.p99), text(one.tpot_s.mean), text(one.tpot_s.p99),
-                      text(one.output_tokens_per_s), text(one.probability),
-                      one.on_front ? "yes" : "no", one.binds, one.engine});
+      rows.push_back({one.system,
+                      one.dtype,
+                      std::to_string(one.instances),
+                      std::to_string(one.tp),
+                      std::to_string(one.attention_dp),
+                      std::to_string(one.ep),
+                      std::to_string(one.max_batch),
+                      std::to_string(one.workers),
+                      std::to_string(one.prefill_workers),
+                      text(one.usd_per_hour),
+                      text(one.usd_per_million),
+                      text(one.ttft_s.mean),
+                      text(one.ttft_s.p99),
+                      text(one.tpot_s.mean),
+                      text(one.tpot_s.p99),
+                      text(one.output_tokens_per_s),
+                      one.joules_per_token ? text(*one.joules_per_token) : "",
+                      text(one.probability),
+                      one.on_front ? "yes" : "no",
+                      one.binds,
+                      one.engine});
     }
   }
   return rows;

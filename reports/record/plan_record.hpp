@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,10 @@ struct PlannedDeployment {
   std::string engine;  // "vllm-0.14@<hash>"
   std::int64_t instances = 1;
   std::int64_t tp = 1;
-  std::int64_t workers = 1;          // of an instance, each with `tp` devices
+  std::int64_t attention_dp = 1;     // ranks of a worker, `tp` devices each
+  std::int64_t ep = 1;               // groups of devices of a worker, each with some experts
+  std::int64_t max_batch = 0;        // sequences of a worker at one time
+  std::int64_t workers = 1;          // of an instance
   std::int64_t prefill_workers = 0;  // of these, where they are separate; 0: every worker does both
   double usd_per_hour = 0;           // of all instances
   double usd_per_million = 0;        // output tokens
@@ -32,9 +36,10 @@ struct PlannedDeployment {
   double output_tokens_per_s = 0;  // of all instances
   double requests_per_s = 0;
   double kv_used_share = 0;
-  double probability = 0;  // that every promise is kept
+  std::optional<double> joules_per_token;  // of the boards; empty: no energy of them is known
+  double probability = 0;                  // that every promise is kept
   std::string binds;
-  bool on_front = false;  // no other deployment is at least as good in cost, TTFT and TPOT
+  bool on_front = false;  // no other is at least as good in cost, TTFT, TPOT and joules
   std::string simulate;   // the command that shows one instance under its share of the load
   std::string start;      // the engine's own command for one worker; "": not known
 };
@@ -42,7 +47,11 @@ struct PlannedDeployment {
 // What was tried and cannot be taken.
 struct RejectedDeployment {
   std::string dtype;
+  std::string engine;   // as it is typed; "": the default
   std::int64_t tp = 0;  // 0: the system refuses the type, or the network
+  std::int64_t attention_dp = 1;
+  std::int64_t ep = 1;
+  std::int64_t max_batch = 0;  // 0: the engine's
   std::int64_t prefill_workers = 0;
   std::string reason;
   // The promise that comes nearest to being kept, as it could be kept, and how far the limit is
@@ -71,7 +80,17 @@ struct PlanContext {
 struct PlanRecord {
   PlanContext context;
   std::vector<SystemPlan> systems;  // in the order of the request
+  std::string would_hold;           // where no system holds the network: one that does; else ""
 };
+
+// No candidate of any system holds the network, whatever is promised.
+bool nothing_holds(const PlanRecord& plan);
+
+// How its workers are set up, apart from the limit of their batch; equal for equal ones.
+std::string setting_of(const PlannedDeployment& one);
+
+// The cheapest of a system that is set up otherwise than its best one; null when there is none.
+const PlannedDeployment* runner_up_of(const SystemPlan& plan);
 
 // Of every system the cheapest, cheapest first; then by name.
 std::vector<const PlannedDeployment*> best_of_systems(const PlanRecord& plan);

@@ -61,6 +61,7 @@ struct Scenario {
   TextMap distributions;
   TextMap branches;    // of control flow: probability by name
   TextMap trips;       // of loops, by name
+  TextMap service;     // a load on the system and what its service is to do, by key: "rate", "slo"
   SizeMap dimensions;  // sizes that an ONNX file leaves open, by name
   bool exact = false;  // no replay cache, no interpolation
   std::string label;   // anything, to tell runs apart; changes no number
@@ -369,6 +370,7 @@ inline std::vector<RequestField> request_field_rows() {
           .only_in(kTrainingPhase)
           .asked(),
       F{&S::distributions, "distributions", "", "{} {}", ""}.asked(),
+      F{&S::service, "service", "", "{} {}", ""}.asked(),
       F{&S::branches, "branches", "branch", "{} taken with {}",
         "probability that a branch is taken, or an exit; repeat for more"}
           .takes("PROBABILITY")

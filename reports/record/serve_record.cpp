@@ -1,5 +1,6 @@
 #include "reports/record/serve_record.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -51,6 +52,18 @@ ServeJson numbers_json(const std::map<std::string, double>& numbers) {
   return out;
 }
 
+// Names as in JSON and CSV.
+std::vector<std::pair<const char*, const std::optional<double>*>> energy_of(
+    const ServeSummary& summary) {
+  return {{"watts", &summary.watts},
+          {"wall_watts", &summary.wall_watts},
+          {"joules_per_token", &summary.joules_per_token},
+          {"joules_per_request", &summary.joules_per_request},
+          {"busy_energy_share", &summary.busy_energy_share},
+          {"energy_usd_per_million", &summary.energy_usd_per_million},
+          {"usd_per_million_with_energy", &summary.usd_per_million_with_energy}};
+}
+
 ServeJson summary_json(const ServeSummary& summary) {
   ServeJson out{{"ttft_s", statistic_json(summary.ttft_s)},
                 {"tpot_s", statistic_json(summary.tpot_s)},
@@ -62,6 +75,12 @@ ServeJson summary_json(const ServeSummary& summary) {
     out["slo"] = summary.slo;
     out["goodput_per_s"] = optional_json(summary.goodput_per_s);
     out["keeps_slo"] = summary.keeps_slo.value_or(false);
+    ServeJson promises = ServeJson::array();
+    for (const ServePromise& one : summary.promises) {
+      promises.push_back(
+          {{"metric", one.metric}, {"statistic", one.statistic}, {"limit_s", finite(one.limit_s)}});
+    }
+    out["promises"] = std::move(promises);
   }
   out["batch_mean"] = finite(summary.batch_mean);
   out["kv_used_share"] = finite(summary.kv_used_share);
@@ -72,6 +91,9 @@ ServeJson summary_json(const ServeSummary& summary) {
   out["interrupted"] = summary.interrupted;
   out["duration_s"] = finite(summary.duration_s);
   out["cost_usd_per_million"] = optional_json(summary.cost_usd_per_million);
+  for (const auto& [name, value] : energy_of(summary)) {
+    if (*value) out[name] = finite(**value);
+  }
   out["binds"] = summary.binds;
   out["time_shares"] = numbers_json(summary.time_shares);
   out["memory_bytes"] = numbers_json(summary.memory_bytes);
@@ -83,7 +105,29 @@ ServeJson summary_json(const ServeSummary& summary) {
   return out;
 }
 
+ServeJson distributions_json(const ServeRecord& record) {
+  ServeJson out = ServeJson::object();
+  if (record.distributions.empty()) return out;
+  out["shares"] = serve_shares();
+  for (const auto& [name, times] : record.distributions) {
+    ServeJson list = ServeJson::array();
+    for (const double time : times) list.push_back(finite(time));
+    out[name] = std::move(list);
+  }
+  return out;
+}
+
 }  // namespace
+
+const std::vector<double>& serve_shares() {
+  static const std::vector<double> kShares = [] {
+    std::vector<double> shares;
+    for (int hundredth = 0; hundredth < 100; ++hundredth) shares.push_back(hundredth / 100.0);
+    shares.insert(shares.end(), {0.995, 0.999, 1});
+    return shares;
+  }();
+  return kShares;
+}
 
 std::string to_json(const ServeRecord& record) {
   ServeJson timeline = ServeJson::array();
@@ -92,12 +136,14 @@ std::string to_json(const ServeRecord& record) {
                         {"running", finite(one.running)},
                         {"waiting", finite(one.waiting)},
                         {"kv_used_share", finite(one.kv_used_share)},
-                        {"output_tokens_per_s", finite(one.output_tokens_per_s)}});
+                        {"output_tokens_per_s", finite(one.output_tokens_per_s)},
+                        {"batch", finite(one.batch)}});
   }
   const ServeJson out{{"schema", kServeSchema},
                       {"context", context_json(record.context)},
                       {"summary", summary_json(record.summary)},
-                      {"timeline", std::move(timeline)}};
+                      {"timeline", std::move(timeline)},
+                      {"distributions", distributions_json(record)}};
   return out.dump();
 }
 
@@ -118,18 +164,19 @@ std::string to_json_lines(const std::vector<ServedRecord>& requests) {
   return text;
 }
 
-std::string to_csv_text(const ServeRecord& record) {
-  CsvRow header = {"system", "workload", "dtype", "engine"};
-  CsvRow row = {record.context.system, record.context.workload, record.context.dtype,
-                record.context.engine};
+namespace {
+
+using ServeCells = std::vector<std::pair<std::string, std::string>>;  // column and text
+
+ServeCells cells_of(const ServeRecord& record) {
+  ServeCells cells = {{"system", record.context.system},
+                      {"workload", record.context.workload},
+                      {"dtype", record.context.dtype},
+                      {"engine", record.context.engine}};
   const auto add = [&](const std::string& name, double value) {
-    header.push_back(name);
-    row.push_back(to_text(value));
+    cells.emplace_back(name, to_text(value));
   };
-  for (const auto& [name, value] : record.context.scenario) {
-    header.push_back(name);
-    row.push_back(value);
-  }
+  cells.insert(cells.end(), record.context.scenario.begin(), record.context.scenario.end());
   const ServeSummary& summary = record.summary;
   const std::pair<const char*, const ServeStatistic*> all[] = {{"ttft", &summary.ttft_s},
                                                                {"tpot", &summary.tpot_s},
@@ -149,7 +196,45 @@ std::string to_csv_text(const ServeRecord& record) {
   add("preemptions", static_cast<double>(summary.preemptions));
   add("steps", static_cast<double>(summary.steps));
   if (summary.cost_usd_per_million) add("cost_usd_per_million", *summary.cost_usd_per_million);
-  return to_csv(header) + to_csv(row);
+  for (const auto& [name, value] : energy_of(summary)) {
+    if (*value) add(name, **value);
+  }
+  return cells;
+}
+
+// Columns of all: one that the first lacks comes after the one that stands before it.
+CsvRow columns_of(const std::vector<ServeCells>& all) {
+  CsvRow columns;
+  for (const ServeCells& cells : all) {
+    std::size_t place = 0;
+    for (const auto& cell : cells) {
+      const auto found = std::find(columns.begin(), columns.end(), cell.first);
+      if (found == columns.end()) {
+        columns.insert(columns.begin() + static_cast<std::ptrdiff_t>(place++), cell.first);
+      } else {
+        place = static_cast<std::size_t>(found - columns.begin()) + 1;
+      }
+    }
+  }
+  return columns;
+}
+
+}  // namespace
+
+std::vector<CsvRow> serve_rows(const std::vector<ServeRecord>& records) {
+  std::vector<ServeCells> all;
+  for (const ServeRecord& record : records) all.push_back(cells_of(record));
+  std::vector<CsvRow> rows = {columns_of(all)};
+  for (const ServeCells& cells : all) {
+    const std::map<std::string, std::string> by_name(cells.begin(), cells.end());
+    CsvRow row;
+    for (const std::string& column : rows.front()) {
+      const auto found = by_name.find(column);
+      row.push_back(found == by_name.end() ? "" : found->second);
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
 }
 
 }  // namespace foretell

@@ -8,9 +8,11 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "reports/record/csv.hpp"
 #include "reports/record/run_record.hpp"
 
 namespace foretell {
@@ -40,6 +42,13 @@ struct ServeStatistic {
   double p99 = 0;
 };
 
+// A statistic of a time that is not to exceed a limit.
+struct ServePromise {
+  std::string metric;     // "ttft", "tpot", "itl", "e2e"
+  std::string statistic;  // "mean", "p50", "p90", "p99"
+  double limit_s = 0;
+};
+
 struct ServeSummary {
   ServeStatistic ttft_s;
   ServeStatistic tpot_s;
@@ -49,6 +58,7 @@ struct ServeSummary {
   double requests_per_s = 0;
   std::optional<double> goodput_per_s;  // answers per second that keep every promise
   std::string slo;
+  std::vector<ServePromise> promises;  // of `slo`
   std::optional<bool> keeps_slo;
   double batch_mean = 0;  // sequences per decode step
   double kv_used_share = 0;
@@ -59,6 +69,15 @@ struct ServeSummary {
   bool interrupted = false;
   std::optional<double> cost_usd_per_million;  // output tokens, on demand
   double duration_s = 0;
+  // Over the whole simulated service, idle time included: of the boards of all workers, and of
+  // their share of the system at the wall. Absent where no energy of the device is known.
+  std::optional<double> watts;
+  std::optional<double> wall_watts;
+  std::optional<double> joules_per_token;    // per output token
+  std::optional<double> joules_per_request;  // answered
+  std::optional<double> busy_energy_share;   // of the joules: what steps add to active idle
+  std::optional<double> energy_usd_per_million;
+  std::optional<double> usd_per_million_with_energy;
   std::string binds;                           // what the service waits for most
   std::map<std::string, double> time_shares;   // of the workers, by what they do
   std::map<std::string, double> memory_bytes;  // of one device
@@ -71,7 +90,12 @@ struct ServeSecond {
   double waiting = 0;
   double kv_used_share = 0;
   double output_tokens_per_s = 0;
+  double batch = 0;  // sequences per decode step that began in it; 0 without one
 };
+
+// Shares of the requests at which a record says how long they took: 0, 0.01, … 0.99, 0.995, 0.999
+// and 1.
+const std::vector<double>& serve_shares();
 
 struct ServedRecord {
   double arrival_s = 0;
@@ -88,6 +112,9 @@ struct ServeRecord {
   ServeContext context;
   ServeSummary summary;
   std::vector<ServeSecond> timeline;
+  // Times that the shares of serve_shares() do not exceed, by name: "ttft_s", "tpot_s", "itl_s",
+  // "e2e_s". Empty when nothing was answered, and in records of earlier versions.
+  std::map<std::string, std::vector<double>> distributions;
   std::vector<ServedRecord> requests;  // not part of the JSON object
 };
 
@@ -95,7 +122,16 @@ struct ServeRecord {
 std::string to_json(const ServeRecord& record);
 // A line per request.
 std::string to_json_lines(const std::vector<ServedRecord>& requests);
-// A header and a row of numbers: the summary.
-std::string to_csv_text(const ServeRecord& record);
+// A header, and a row of numbers for each: the summary.
+std::vector<CsvRow> serve_rows(const std::vector<ServeRecord>& records);
+
+// Whether a line begins such a JSON object, of this or another version of the schema.
+bool is_serve_line(const std::string& line);
+// Reads what to_json() wrote; `requests` stay empty. UserErrors start with `where`: text that is no
+// JSON or not whole, another schema, a missing field or one of the wrong type, a number that
+// cannot be (a negative time, a share outside 0 to 1).
+ServeRecord serve_record_from_json(std::string_view text, const std::string& where);
+// A file of them, a line each. UserError with file:line.
+std::vector<ServeRecord> read_serve_records(const std::string& path);
 
 }  // namespace foretell

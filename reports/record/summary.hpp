@@ -82,6 +82,13 @@ struct RunSummary {
   std::optional<MemoryRecord> memory;  // by use; sums up to memory_used_bytes
   // Of the arithmetic that the part could do in a call; of one forward pass or training step.
   std::optional<double> flops_utilisation = {};
+  // Of a service under a load; the times above are means over its requests then.
+  std::optional<double> ttft_p99_s = {};
+  std::optional<double> tpot_p99_s = {};
+  std::optional<double> e2e_p99_s = {};
+  std::optional<double> requests_per_s = {};
+  std::optional<double> goodput_per_s = {};       // answers per second that keep every promise
+  std::optional<double> mean_batch = {};          // sequences per decode step
   std::optional<double> joules_per_token = {};    // boards in use, over everything generated
   std::optional<double> joules_per_request = {};  // … per sample of a batch
   std::optional<double> watts = {};               // boards in use, on average
@@ -142,6 +149,19 @@ inline std::vector<SummaryMetric> summary_metric_rows() {
        M::kNowhere, "", "memory of a device", true},
       {&S::flops_utilisation, "flops_utilisation", "flops_utilisation", "FLOP share", "", true,
        M::kCharted, "", "FLOP/s of a call over the peak of its type, 0 to 1"},
+      {&S::ttft_p99_s, "ttft_p99_s", "ttft_p99", "first token 99 %", "s", false, kBoth,
+       "ttft_p99_s",
+       "time to the first token that 99 % of the requests of a service do not exceed"},
+      {&S::tpot_p99_s, "tpot_p99_s", "tpot_p99", "per token 99 %", "s", false, kBoth, "tpot_p99_s",
+       "the same of the time per output token"},
+      {&S::e2e_p99_s, "e2e_p99_s", "e2e_p99", "answer 99 %", "s", false, M::kCharted, "",
+       "the same of a whole answer"},
+      {&S::requests_per_s, "requests_per_s", "requests_per_s", "requests/s", "", true, M::kCharted,
+       "", "answers per second of a service"},
+      {&S::goodput_per_s, "goodput_per_s", "goodput", "goodput/s", "", true, kBoth, "",
+       "answers per second of a service that keep every promise of slo"},
+      {&S::mean_batch, "mean_batch", "mean_batch", "mean batch", "", true, M::kNowhere, "",
+       "sequences per decode step of a service"},
       {&S::joules_per_token, "joules_per_token", "joules_per_token", "token energy", "J", false,
        kBoth, "joules_per_token", "of the boards in use, over the generated tokens"},
       {&S::joules_per_request, "joules_per_request", "joules_per_request", "sample energy", "J",

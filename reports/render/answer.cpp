@@ -18,6 +18,7 @@ namespace {
 using Records = std::vector<const RunRecord*>;
 using Names = std::map<std::string, std::string>;
 constexpr std::size_t kNamedChanges = 6;
+constexpr std::size_t kNamedNetworks = 12;
 
 bool is_promise(const RunRecord& record) {
   const std::string ending = "-datasheet";
@@ -377,6 +378,28 @@ void add_claims(const std::vector<JudgedClaim>& claims, std::vector<std::string>
   }
 }
 
+// Networks are not ranked against one another: a sentence for each.
+std::vector<std::string> answers_by_network(const Records& records) {
+  std::vector<std::string> names;
+  std::map<std::string, Records> networks;
+  for (const RunRecord* record : records) {
+    const std::string name = record->context.workload + '\n' + record->summary.throughput_unit;
+    Records& own = networks[name];
+    if (own.empty()) names.push_back(name);
+    own.push_back(record);
+  }
+  std::vector<std::string> answer = {
+      fmt::format("{} predictions, which are of {} questions; the fastest of each:",
+                  count_format(static_cast<double>(records.size())), names.size())};
+  for (std::size_t i = 0; i < names.size() && i < kNamedNetworks; ++i) {
+    const Records& own = networks[names[i]];
+    answer.push_back(lead_sentence(*fastest(own), own.size()));
+  }
+  if (names.size() > kNamedNetworks)
+    answer.push_back(fmt::format("{} more stand in the table.", names.size() - kNamedNetworks));
+  return answer;
+}
+
 }  // namespace
 
 std::vector<std::string> answer_of(const ReportContent& content) {
@@ -392,11 +415,11 @@ std::vector<std::string> answer_of(const ReportContent& content) {
             : fmt::format("Nothing could be predicted, for {} reasons.", content.problems.size()));
   }
   if (!answer.empty() || records.empty()) return answer;
-  const bool one_question = is_one_question(records);
-  if (one_question) add_kinds(records, answer);
+  if (!is_one_question(records)) return answers_by_network(records);
+  add_kinds(records, answer);
   const bool by_kind = !answer.empty();
   answer.push_back(lead_sentence(*fastest(records), content.records.size()));
-  if (records.size() > 1 && one_question && !by_kind) add_extremes(records, answer);
+  if (records.size() > 1 && !by_kind) add_extremes(records, answer);
   return answer;
 }
 

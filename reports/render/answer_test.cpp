@@ -96,6 +96,18 @@ TEST(Answer, WhatIsBestInEverythingIsSaidOnce) {
   EXPECT_EQ(said.size(), 1U);
 }
 
+TEST(Answer, NetworksAreNotRankedAgainstOneAnother) {
+  RunRecord other = record("g6.xlarge", "GPU", 9000, 0.02);
+  other.context.workload = "resnet50";
+  RunRecord slower = other;
+  slower.summary.throughput = 10;
+  const auto said = answer({record("inf2.xlarge", "NeuronCore", 1000, 0.2), other, slower});
+  ASSERT_EQ(said.size(), 3U);
+  EXPECT_EQ(said[0], "3 predictions, which are of 2 questions; the fastest of each:");
+  EXPECT_THAT(said[1], HasSubstr("bert-large-uncased"));
+  EXPECT_THAT(said[2], AllOf(HasSubstr("resnet50"), HasSubstr("9,000")));
+}
+
 TEST(Answer, AnUnpromisedRateComesFirst) {
   RunRecord promised = record("inf2.xlarge", "NeuronCore", 2000, 0.1);
   promised.context.dtype = "int8-datasheet";

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "reports/render/answer.hpp"
+#include "reports/render/service_text.hpp"
 
 namespace foretell {
 namespace {
@@ -142,19 +143,33 @@ Json json_list(const std::vector<T>& values) {
 
 // Everything beside the records.
 Json frame_of(const ReportContent& content) {
-  return {{"title", content.title},
-          {"about", content.about},
-          {"answer", answer_of(content)},
-          {"problems", content.problems},
-          {"claims", json_list(content.claims)},
-          {"changes", json_list(content.changes)},
-          {"compared_with", content.compared_with},
-          {"index", json_list(content.index)},
-          {"definition", content.definition},
-          {"keys", content.keys},
-          {"objectives", json_list(content.objectives)},
-          {"sources", json_list(content.sources)},
-          {"names", content.names}};
+  return {
+      {"title", content.title},
+      {"about", content.about},
+      {"answer", content.services.empty() ? answer_of(content) : services_answer(content.services)},
+      {"problems", content.problems},
+      {"claims", json_list(content.claims)},
+      {"changes", json_list(content.changes)},
+      {"compared_with", content.compared_with},
+      {"index", json_list(content.index)},
+      {"definition", content.definition},
+      {"keys", content.keys},
+      {"objectives", json_list(content.objectives)},
+      {"sources", json_list(content.sources)},
+      {"names", content.names}};
+}
+
+Json services_json(const std::vector<ServeRecord>& services) {
+  Json list = Json::array();
+  for (const ServeRecord& service : services) {
+    ServeRecord shown = service;
+    shown.timeline = thinned(service.timeline, kPageTimeline);
+    Json json = Json::parse(to_json(shown));
+    json["load"] = load_words(service.context);
+    round_numbers(json);
+    list.push_back(std::move(json));
+  }
+  return list;
 }
 
 std::string dump(const Json& json) {
@@ -210,6 +225,10 @@ std::string page_data(const ReportContent& content, std::size_t detail_bytes) {
   if (!content.accuracy.empty()) {
     out += ",\"accuracy\":";
     append_escaped(out, content.accuracy);
+  }
+  if (!content.services.empty()) {
+    out += ",\"services\":";
+    append_escaped(out, dump(services_json(content.services)));
   }
   if (!content.sensitivity.empty()) {
     out += ",\"sensitivity\":";

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "reports/record/run_record.hpp"
+#include "reports/record/serve_record.hpp"
 #include "reports/render/claim.hpp"
 
 namespace foretell {
@@ -50,6 +51,7 @@ struct CitedSource {
 struct ReportContent {
   std::string title;
   std::vector<RunRecord> records;
+  std::vector<ServeRecord> services;  // without records
   std::string accuracy;               // an object of schema "foretell.accuracy/1", or empty
   std::string about;                  // a paragraph under the title
   std::vector<std::string> problems;  // what could not be predicted, and why
@@ -68,6 +70,8 @@ struct ReportContent {
 // A page with thousands of records stays below ten megabytes with this much of what is listed per
 // operator and resource.
 inline constexpr std::size_t kDetailBytes = 3'000'000;
+// Rows that a page keeps of the timeline of a service; longer ones are thinned.
+inline constexpr std::size_t kPageTimeline = 1200;
 
 // The records with their operators and resources as far as `detail_bytes` allow, the fastest of
 // each system and data type first; how many go without is said. What records have in common

@@ -17,12 +17,27 @@ std::string workers_of(const PlannedDeployment& one) {
                      one.workers - one.prefill_workers);
 }
 
+// "tp 8", "8 ranks of tp 1, ep 8": how the devices of a worker share the network.
+template <class Deployment>
+std::string split_of(const Deployment& one) {
+  std::string text = fmt::format("tp {}", one.tp);
+  if (one.attention_dp > 1) text = fmt::format("{} ranks of {}", one.attention_dp, text);
+  if (one.ep > 1) text += fmt::format(", ep {}", one.ep);
+  return text;
+}
+
+// "vllm-0.14" without the hash of its file.
+std::string engine_of(const PlannedDeployment& one) {
+  return one.engine.substr(0, one.engine.find('@'));
+}
+
 std::string headline(const PlannedDeployment& one) {
   return fmt::format(
-      "{} x {}, {}, tp {}, {} worker{} each: {} USD per million output tokens, {} USD "
+      "{} x {}, {}, {}, {} worker{} each, {}, batch {}: {} USD per million output tokens, {} USD "
       "per hour",
-      one.instances, one.system, one.dtype, one.tp, workers_of(one), one.workers == 1 ? "" : "s",
-      plain_format(one.usd_per_million), plain_format(one.usd_per_hour, 4));
+      one.instances, one.system, one.dtype, split_of(one), workers_of(one),
+      one.workers == 1 ? "" : "s", engine_of(one), one.max_batch, plain_format(one.usd_per_million),
+      plain_format(one.usd_per_hour, 4));
 }
 
 // Of a system that keeps no promise: the candidate that comes nearest, else the one that is split
@@ -44,14 +59,16 @@ std::string fallen_out(const PlanRecord& plan) {
   std::vector<std::string> no_type;
   std::vector<std::string> no_room;
   std::string example;
+  std::string refusal;
   for (const SystemPlan& system : plan.systems) {
     const RejectedDeployment* nearest = nearest_of(system);
     if (!system.deployments.empty() || nearest == nullptr) continue;
     if (nearest->excess > 0) {
-      text += fmt::format("  {}: {} with tp {}: {}\n", system.system, nearest->dtype, nearest->tp,
-                          nearest->reason);
+      text += fmt::format("  {}: {} with {}: {}\n", system.system, nearest->dtype,
+                          split_of(*nearest), nearest->reason);
     } else if (nearest->tp == 0) {
       no_type.push_back(system.system);
+      if (refusal.empty()) refusal = nearest->reason.substr(0, nearest->reason.find(';'));
     } else {
       no_room.push_back(system.system);
       if (example.empty()) example = nearest->reason.substr(0, nearest->reason.find(';'));
@@ -62,7 +79,8 @@ std::string fallen_out(const PlanRecord& plan) {
                         example);
   }
   if (!no_type.empty()) {
-    text += fmt::format("  {}: multiply in none of the types\n", join(no_type, ", "));
+    text += fmt::format("  {}: refuse the types or the network, for example: {}\n",
+                        join(no_type, ", "), refusal);
   }
   return text;
 }
@@ -79,9 +97,12 @@ std::string nearest_promise(const PlanRecord& plan) {
       of = &system;
     }
   }
-  if (best == nullptr) return "";
-  return fmt::format("nearest: a request alone on {} with {} and tp {} keeps --slo '{}'\n",
-                     of->system, best->dtype, best->tp, best->nearest);
+  if (best == nullptr) {
+    if (plan.would_hold.empty()) return "";
+    return fmt::format("the cheapest instance that holds the network: {}\n", plan.would_hold);
+  }
+  return fmt::format("nearest: a request alone on {} with {} and {} keeps --slo '{}'\n", of->system,
+                     best->dtype, split_of(*best), best->nearest);
 }
 
 std::string question(const PlanRecord& plan) {
@@ -95,9 +116,8 @@ std::string question(const PlanRecord& plan) {
 std::string runner_up(const PlanRecord& plan) {
   std::string text;
   for (const SystemPlan& system : plan.systems) {
-    if (system.deployments.size() < 2) continue;
-    const PlannedDeployment& second = system.deployments[1];
-    text += fmt::format("  {}\n", headline(second));
+    const PlannedDeployment* second = runner_up_of(system);
+    if (second != nullptr) text += fmt::format("  {}\n", headline(*second));
   }
   return text.empty() ? text : "\nrunner-up of every system:\n" + text;
 }
@@ -118,23 +138,27 @@ Table plan_table(const PlanRecord& plan) {
   table.columns = {{"system"},
                    {"instances", Align::kRight},
                    {"dtype"},
-                   {"tp", Align::kRight},
+                   {"split"},
                    {"workers"},
+                   {"engine"},
+                   {"batch", Align::kRight},
                    {"usd_per_hour", Align::kRight},
                    {"usd_per_million", Align::kRight},
                    {"ttft_p99", Align::kRight},
                    {"tpot_p99", Align::kRight},
                    {"tokens_per_s", Align::kRight},
+                   {"J/token", Align::kRight},
                    {"probability", Align::kRight},
                    {"front"},
                    {"binds"}};
   for (const PlannedDeployment* one : best_of_systems(plan)) {
-    table.rows.push_back({one->system, std::to_string(one->instances), one->dtype,
-                          std::to_string(one->tp), workers_of(*one),
-                          plain_format(one->usd_per_hour, 4), plain_format(one->usd_per_million),
-                          si_format(one->ttft_s.p99, "s"), si_format(one->tpot_s.p99, "s"),
-                          plain_format(one->output_tokens_per_s), plain_format(one->probability, 2),
-                          one->on_front ? "yes" : "", one->binds});
+    table.rows.push_back(
+        {one->system, std::to_string(one->instances), one->dtype, split_of(*one), workers_of(*one),
+         engine_of(*one), std::to_string(one->max_batch), plain_format(one->usd_per_hour, 4),
+         plain_format(one->usd_per_million), si_format(one->ttft_s.p99, "s"),
+         si_format(one->tpot_s.p99, "s"), plain_format(one->output_tokens_per_s),
+         one->joules_per_token ? plain_format(*one->joules_per_token) : "-",
+         plain_format(one->probability, 2), one->on_front ? "yes" : "", one->binds});
   }
   return table;
 }
@@ -147,10 +171,11 @@ std::string plan_text(const PlanRecord& plan, int max_width) {
   } else {
     text += "cheapest: " + headline(*best.front()) + "\n\n";
     std::vector<std::string> spared;
-    text += render_text(
-        spared_until_fits(plan_table(plan), {"binds", "front", "usd_per_hour", "tokens_per_s"},
-                          max_width, spared),
-        max_width);
+    text += render_text(spared_until_fits(plan_table(plan),
+                                          {"engine", "front", "usd_per_hour", "tokens_per_s",
+                                           "batch", "J/token", "binds"},
+                                          max_width, spared),
+                        max_width);
     text += runner_up(plan);
   }
   const std::string fallen = fallen_out(plan);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "model/base/text.hpp"
+#include "reports/render/folded_notes.hpp"
 #include "reports/render/record_cells.hpp"
 #include "reports/render/si_format.hpp"
 
@@ -175,7 +176,7 @@ std::string notes_text(const std::vector<ComparedRun>& runs) {
     }
   }
   std::string text;
-  for (const std::string& note : seen) text += "note: " + note + "\n";
+  for (const std::string& note : folded_notes(seen)) text += "note: " + note + "\n";
   return text;
 }
 

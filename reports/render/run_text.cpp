@@ -5,6 +5,7 @@
 
 #include "model/base/text.hpp"
 #include "reports/record/hardware_change.hpp"
+#include "reports/render/folded_notes.hpp"
 #include "reports/render/record_cells.hpp"
 #include "reports/render/record_text.hpp"
 #include "reports/render/si_format.hpp"
@@ -222,7 +223,7 @@ std::string run_text(const RunRecord& record) {
   text += generation_text(record.generation);
   if (summary.distribution) text += parts_text(*summary.distribution);
   text += "\n" + provenance_line(context) + "\n";
-  for (const std::string& note : context.notes) text += "note: " + note + "\n";
+  for (const std::string& note : folded_notes(context.notes)) text += "note: " + note + "\n";
   return text;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "model/base/text.hpp"
+#include "reports/render/folded_notes.hpp"
 
 namespace foretell {
 namespace {
@@ -36,6 +37,20 @@ std::string throughput_line(const ServeSummary& summary) {
   if (summary.cost_usd_per_million) {
     text += fmt::format("  {:.3g} USD per million output tokens, on demand\n",
                         *summary.cost_usd_per_million);
+  }
+  if (summary.watts && summary.joules_per_token) {
+    text += fmt::format("  {:.4g} J per output token, {:.0f} W of the boards, {:.0f} W at the wall",
+                        *summary.joules_per_token, *summary.watts, summary.wall_watts.value_or(0));
+    const auto watts = summary.interval80.find("watts");
+    if (watts != summary.interval80.end()) {
+      text +=
+          fmt::format(" (80 %: boards {:.0f} to {:.0f} W)", watts->second.low, watts->second.high);
+    }
+    text += "\n";
+  }
+  if (summary.usd_per_million_with_energy) {
+    text += fmt::format("  {:.3g} USD per million output tokens with energy\n",
+                        *summary.usd_per_million_with_energy);
   }
   if (summary.goodput_per_s) {
     text +=
@@ -82,7 +97,7 @@ std::string serve_text(const ServeRecord& record) {
     if (share >= kShownShare) shares.push_back(fmt::format("{} {:.0f} %", name, 100 * share));
   }
   text += "  time of the workers: " + join(shares, ", ") + "\n";
-  for (const std::string& note : context.notes) text += "\nnote: " + note;
+  for (const std::string& note : folded_notes(context.notes)) text += "\nnote: " + note;
   if (!context.notes.empty()) text += "\n";
   return text;
 }

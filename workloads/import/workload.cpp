@@ -4,11 +4,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <utility>
 
 #include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/kept_inputs.hpp"
+#include "model/base/limited_text.hpp"
 #include "model/base/text.hpp"
 #include "workloads/import/hf/decoder_graph.hpp"
 #include "workloads/import/hf/encoder_graph.hpp"
@@ -22,6 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kMaxBatch = 1 << 20;
+constexpr std::size_t kMaxKept = 32;
 constexpr std::string_view kExtension = ".json";
 constexpr std::string_view kFormatFile = "hf_quant_config.json";  // beside a config.json
 
@@ -34,9 +36,7 @@ std::string read_file(const std::string& path) {
   if (fs::is_directory(path)) throw UserError(path + ": is a folder; give the config.json in it");
   std::ifstream stream(path, std::ios::binary);
   if (!stream) throw UserError(path + ": cannot be read");
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return text.str();
+  return read_limited(stream, path);
 }
 
 std::string without_organisation(const std::string& name) {
@@ -132,6 +132,17 @@ std::string part_names(const ModelConfig& config) {
   return join(names, ", ");
 }
 
+std::vector<std::string> list_networks(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
+    if (!entry.is_regular_file() || entry.path().extension() != kExtension) continue;
+    const std::string name = entry.path().lexically_relative(folder).generic_string();
+    names.push_back(name.substr(0, name.size() - kExtension.size()));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 Graph build_onnx(const ModelConfig& config, const Binding& binding) {
   return import_onnx(config.onnx_file, onnx_sizes(config, binding), binding.part).graph;
 }
@@ -155,15 +166,16 @@ WorkloadLibrary::WorkloadLibrary(std::string folder) : folder_(std::move(folder)
                     "' does not exist: set FORETELL_WORKLOADS to the folder " +
                     "workloads/models of the project");
   }
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder_)) {
-    if (!entry.is_regular_file() || entry.path().extension() != kExtension) continue;
-    const std::string name = entry.path().lexically_relative(folder_).generic_string();
-    names_.push_back(name.substr(0, name.size() - kExtension.size()));
-  }
-  std::sort(names_.begin(), names_.end());
+  static KeptValues<std::vector<std::string>> folders(kMaxKept);
+  names_ = folders.get(folder_, [&] { return list_networks(folder_); });
 }
 
 ModelConfig WorkloadLibrary::load(std::string_view name) const {
+  static KeptValues<ModelConfig> networks(kMaxKept);
+  return networks.get(folder_ + '\n' + std::string(name), [&] { return read(name); });
+}
+
+ModelConfig WorkloadLibrary::read(std::string_view name) const {
   if (fs::path(name).extension() == ".onnx") {
     ModelConfig config;
     config.file = config.onnx_file = std::string(name);

@@ -83,6 +83,7 @@ class WorkloadLibrary {
   ModelConfig load(std::string_view name) const;
 
  private:
+  ModelConfig read(std::string_view name) const;
   ModelConfig load_listed(const std::string& name) const;
 
   std::string folder_;

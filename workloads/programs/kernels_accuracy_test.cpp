@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "calib/fitted/neuron/calibrated_system.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "model/program/file/program_file.hpp"
 #include "model/system/simulate.hpp"
@@ -31,7 +32,7 @@ struct Outcome {
 Outcome run(const std::string& name, const Parameters& parameters = {}) {
   LoadOptions options;
   options.factors = "none";
-  const LoadedSystem system = Catalog().load("trn1.2xlarge", options);
+  const CalibratedSystem system = load_calibrated("trn1.2xlarge", options);
   ProgramFileOptions file_options;
   file_options.parameters = parameters;
   file_options.limits = limits_of(system.spec.device);

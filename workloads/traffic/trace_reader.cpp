@@ -15,6 +15,7 @@ namespace foretell {
 namespace {
 
 constexpr double kMaxTime = 1e12;  // seconds; times since 1970 are below
+constexpr std::size_t kMaxRequests = 10'000'000;
 
 struct TraceRow {
   double time = 0;
@@ -38,6 +39,10 @@ class TraceBuilder {
     if (!std::isfinite(row.time) || row.time < 0 || row.time > kMaxTime) {
       throw UserError(
           fmt::format("{}: arrival {}: must be a time in seconds, 0 or later", where, row.time));
+    }
+    if (requests_.size() == kMaxRequests) {
+      throw UserError(
+          fmt::format("{}: a trace has at most {} requests; cut it", where, kMaxRequests));
     }
     if (requests_.empty()) first_ = row.time;
     if (row.time < last_) {

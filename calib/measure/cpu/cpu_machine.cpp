@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include "calib/measure/cpu/package_energy.hpp"
 #include "calib/measure/cpu/system_load.hpp"
 #include "calib/measure/harness/benchmark_timer.hpp"
 #include "hw/spec/cpu/cpu_host.hpp"
@@ -154,10 +155,14 @@ TimedTask CpuMachine::time(const MeasureTask& task) {
   double foreign = 0;
   for (int attempt = 0; attempt < options_.patience; ++attempt) {
     const LoadWatch watch;
+    const PackageEnergy energy;
+    const auto begin = Clock::now();
     std::vector<double> times = samples(task, *work);
     // What is shorter than the kernel's clock of loads goes on until that says something.
     while (watch.elapsed_ticks() < kMinTicks) work->run();
     foreign = watch.foreign();
+    const std::optional<double> joules = energy.joules();
+    const double seconds_of_all = seconds_since(begin);
     if (foreign > options_.most_foreign) {
       // Others may be gone at once; if not, they are left some time.
       if (attempt >= kAtOnce) std::this_thread::sleep_for(std::chrono::milliseconds(500));
@@ -168,6 +173,7 @@ TimedTask CpuMachine::time(const MeasureTask& task) {
     timed.readings = {{"clock_mhz", measured_clock_mhz()},
                       {"foreign_load", foreign},
                       {"load_average", load_average()}};
+    if (joules) timed.readings["power_w"] = *joules / seconds_of_all;  // of the packages
     return timed;
   }
   throw UserError(std::to_string(static_cast<int>(100 * foreign)) +

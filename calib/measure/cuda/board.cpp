@@ -47,6 +47,12 @@ class Nvml : public Board {
     return readings;
   }
 
+  std::optional<double> energy_j() override {
+    unsigned long long millijoules = 0;
+    if (energy_ == nullptr || energy_(device_, &millijoules) != 0) return std::nullopt;
+    return static_cast<double>(millijoules) * kMilli;
+  }
+
   std::string driver() override {
     char text[96] = {};
     return driver_(text, sizeof text) == 0 ? text : "";
@@ -60,6 +66,7 @@ class Nvml : public Board {
   }
 
   bool load() {
+    find(energy_, "nvmlDeviceGetTotalEnergyConsumption");  // not of every board
     return find(init_, "nvmlInit_v2") && find(shutdown_, "nvmlShutdown") &&
            find(by_bus_, "nvmlDeviceGetHandleByPciBusId_v2") &&
            find(clock_, "nvmlDeviceGetClockInfo") && find(power_, "nvmlDeviceGetPowerUsage") &&
@@ -77,6 +84,7 @@ class Nvml : public Board {
   int (*power_)(void*, unsigned*) = nullptr;
   int (*temperature_)(void*, unsigned, unsigned*) = nullptr;
   int (*driver_)(char*, unsigned) = nullptr;
+  int (*energy_)(void*, unsigned long long*) = nullptr;
 };
 
 class Smi : public Board {

@@ -26,6 +26,7 @@ TEST(Board, WhatIsNotSupportedIsUnknown) {
 TEST(Board, AGpuThatIsNotThereHasNoReadings) {
   const std::unique_ptr<Board> board = open_board("ffff:ff:1f.7");
   EXPECT_FALSE(board->read().temperature_c.has_value());
+  EXPECT_FALSE(board->energy_j().has_value());
 }
 
 }  // namespace

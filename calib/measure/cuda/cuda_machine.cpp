@@ -196,6 +196,7 @@ class CudaMachine : public MeasuredMachine {
   std::map<std::string, std::optional<double>> readings_under_load(const Batch& batch) const {
     const double seconds = std::max(once(batch, false), kMicro);
     const int batches = static_cast<int>(std::clamp(kSustainedSeconds / seconds, 1.0, 1000.0));
+    const std::optional<double> energy = energy_of_one(batch, seconds);
     for (int i = 0; i < batches; ++i) batch.start(stream_);
     // nvidia-smi takes longer than the work that is queued: there is more until it has answered.
     auto reading = std::async(std::launch::async, [this] { return board_->read(); });
@@ -208,7 +209,25 @@ class CudaMachine : public MeasuredMachine {
     stream_.wait();
     return {{"clock_mhz", board.clock_mhz},
             {"power_w", board.power_w},
-            {"temperature_c", board.temperature_c}};
+            {"temperature_c", board.temperature_c},
+            {"energy_j", energy}};
+  }
+
+  // Of one operator, by the board's counter over half a second of work; idle power is part of it.
+  std::optional<double> energy_of_one(const Batch& batch, double seconds) const {
+    constexpr double kCountedSeconds = 0.5;  // many updates of the counter
+    const auto batches = static_cast<int>(std::clamp(kCountedSeconds / seconds, 1.0, 1e5));
+    const std::optional<double> before = board_->energy_j();
+    if (!before) return std::nullopt;
+    for (int i = 0; i < batches; ++i) {
+      batch.start(stream_);
+      constexpr int kQueued = 64;  // launches that wait at the same time
+      if (i % kQueued == kQueued - 1) stream_.wait();
+    }
+    stream_.wait();
+    const std::optional<double> after = board_->energy_j();
+    if (!after || *after <= *before) return std::nullopt;
+    return (*after - *before) / (static_cast<double>(batches) * batch.operators());
   }
 
   int repeats_;

@@ -43,16 +43,14 @@ void check_cpu(const CpuSystemSpec& spec, std::string_view where, Problems& prob
 
 }  // namespace
 
-CpuCatalog::CpuCatalog(CatalogPaths paths) : paths_(std::move(paths)) {
-  bibliography_ = Bibliography::load(load_document(paths_.hw / "sources.yaml", "hw/sources.yaml"));
+CpuCatalog::CpuCatalog(std::filesystem::path hw) : hw_(std::move(hw)) {
+  bibliography_ = Bibliography::load(load_document(hw_ / "sources.yaml", "hw/sources.yaml"));
 }
 
-std::vector<std::string> CpuCatalog::devices() const {
-  return ids_in(paths_.hw / "devices" / "cpu");
-}
+std::vector<std::string> CpuCatalog::devices() const { return ids_in(hw_ / "devices" / "cpu"); }
 
 std::vector<std::string> CpuCatalog::systems() const {
-  std::vector<std::string> names = ids_in(paths_.hw / "systems" / "cpu");
+  std::vector<std::string> names = ids_in(hw_ / "systems" / "cpu");
   names.emplace_back(kHostSystem);
   std::sort(names.begin(), names.end());
   return names;
@@ -78,7 +76,7 @@ LoadedCpuSystem CpuCatalog::load(std::string_view system,
     const HostFacts facts = read_host_facts();
     return parse(host_system_yaml(facts), host_device_yaml(facts), "this machine", set);
   }
-  const fs::path file = file_of(paths_.hw / "systems" / "cpu", id);
+  const fs::path file = file_of(hw_ / "systems" / "cpu", id);
   const std::string text = read_text_file(file);
   const Node root = parse_document(text, is_file_name(id) ? id : "hw/systems/cpu/" + id + ".yaml");
   check_id(root, file);
@@ -87,7 +85,7 @@ LoadedCpuSystem CpuCatalog::load(std::string_view system,
   if (!is_file_name(device) && std::find(known.begin(), known.end(), device) == known.end()) {
     throw unknown_name("cpu", device, known);
   }
-  const fs::path device_file = file_of(paths_.hw / "devices" / "cpu", device);
+  const fs::path device_file = file_of(hw_ / "devices" / "cpu", device);
   LoadedCpuSystem loaded = parse(text, read_text_file(device_file), id, set);
   loaded.spec.id = id;
   return loaded;

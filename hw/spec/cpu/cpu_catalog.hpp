@@ -24,7 +24,7 @@ struct LoadedCpuSystem {
 class CpuCatalog {
  public:
   // UserError when a folder is not there or sources.yaml is wrong.
-  explicit CpuCatalog(CatalogPaths paths = default_catalog_paths());
+  explicit CpuCatalog(std::filesystem::path hw = hw_folder());
 
   std::vector<std::string> systems() const;  // sorted, and "host"
   std::vector<std::string> devices() const;
@@ -42,7 +42,7 @@ class CpuCatalog {
   const Bibliography& bibliography() const { return bibliography_; }
 
  private:
-  CatalogPaths paths_;
+  std::filesystem::path hw_;
   Bibliography bibliography_;
 };
 

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "hw/spec/cpu/cpu_factors.hpp"
+#include "calib/fitted/cpu/cpu_factors.hpp"
 #include "hw/spec/cpu/cpu_fields.hpp"
 #include "model/base/errors.hpp"
 

@@ -79,24 +79,22 @@ void check_gpu(const GpuSystemSpec& spec, std::string_view where, Problems& prob
 
 }  // namespace
 
-GpuCatalog::GpuCatalog(CatalogPaths paths) : paths_(std::move(paths)) {
-  const fs::path sources = paths_.hw / "sources.yaml";
+GpuCatalog::GpuCatalog(std::filesystem::path hw) : hw_(std::move(hw)) {
+  const fs::path sources = hw_ / "sources.yaml";
   bibliography_ = Bibliography::load(load_document(sources, shown(sources)));
 }
 
 std::string GpuCatalog::shown(const fs::path& path) const {
-  const std::string root = paths_.hw.parent_path().string() + "/";
+  const std::string root = hw_.parent_path().string() + "/";
   const std::string text = path.lexically_normal().string();
   return starts_with(text, root) ? text.substr(root.size()) : text;
 }
 
-std::vector<std::string> GpuCatalog::devices() const {
-  return ids_in(paths_.hw / "devices" / "gpu");
-}
+std::vector<std::string> GpuCatalog::devices() const { return ids_in(hw_ / "devices" / "gpu"); }
 
 std::vector<std::string> GpuCatalog::systems() const {
   std::vector<std::string> names = devices();
-  for (std::string& node : ids_in(paths_.hw / "systems" / "gpu")) names.push_back(std::move(node));
+  for (std::string& node : ids_in(hw_ / "systems" / "gpu")) names.push_back(std::move(node));
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -118,7 +116,7 @@ GpuCatalog::Counted GpuCatalog::declared_for(std::string_view id) const {
   const std::string device = meant(devices(), name.substr(0, place));
   if (device.empty()) return {};
   counted.name = device + "-x" + digits;
-  for (const std::string& candidate : ids_in(paths_.hw / "systems" / "gpu")) {
+  for (const std::string& candidate : ids_in(hw_ / "systems" / "gpu")) {
     if (!starts_with(candidate, device + "-x") && !starts_with(candidate, device + "-nvl"))
       continue;
     std::map<std::string, Provenance> provenance;
@@ -173,7 +171,7 @@ GpuSystemSpec GpuCatalog::read_spec(const std::string& id,
   const bool is_device = is_file_name(id) ? load_document(id).find("sms") != nullptr
                                           : std::count(known.begin(), known.end(), id) > 0;
   if (!is_device) {
-    const fs::path path = file_of(paths_.hw / "systems" / "gpu", id);
+    const fs::path path = file_of(hw_ / "systems" / "gpu", id);
     const Node node = read(path);
     read_part(node, spec, {"id", "device"}, "system.");
     problems.collect([&] {
@@ -182,7 +180,7 @@ GpuSystemSpec GpuCatalog::read_spec(const std::string& id,
     });
     problems.throw_if_any();
   }
-  const Node device = read(file_of(paths_.hw / "devices" / "gpu", device_id));
+  const Node device = read(file_of(hw_ / "devices" / "gpu", device_id));
   spec.device.id = name_in_file(device_id);
   problems.collect([&] { spec.device.name = text_of(device, "name"); });
   problems.collect([&] { spec.device.architecture = read_architecture(device); });

@@ -25,7 +25,7 @@ struct LoadedGpuSystem {
 class GpuCatalog {
  public:
   // UserError when a folder is not there or sources.yaml is wrong.
-  explicit GpuCatalog(CatalogPaths paths = default_catalog_paths());
+  explicit GpuCatalog(std::filesystem::path hw = hw_folder());
 
   std::vector<std::string> systems() const;  // devices, and nodes of several; sorted
   std::vector<std::string> devices() const;
@@ -54,7 +54,7 @@ class GpuCatalog {
   GpuSystemSpec read_spec(const std::string& id, std::map<std::string, Provenance>& provenance,
                           std::string& bytes) const;
 
-  CatalogPaths paths_;
+  std::filesystem::path hw_;
   Bibliography bibliography_;
 };
 

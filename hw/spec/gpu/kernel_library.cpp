@@ -210,8 +210,7 @@ std::vector<PassSource> KernelLibraries::passes(const std::string& library,
 }
 
 const KernelLibraries& kernel_libraries() {
-  static const KernelLibraries kAll =
-      KernelLibraries::load((default_catalog_paths().hw / "kernels").string());
+  static const KernelLibraries kAll = KernelLibraries::load((hw_folder() / "kernels").string());
   return kAll;
 }
 

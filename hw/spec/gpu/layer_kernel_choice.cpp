@@ -32,8 +32,7 @@ LayerTypeChoice read_type_choice(const Node& node) {
 }  // namespace
 
 LayerKernelChoice::LayerKernelChoice() {
-  const Node root =
-      load_document(default_catalog_paths().hw / "kernels" / "layers" / "choice.yaml");
+  const Node root = load_document(hw_folder() / "kernels" / "layers" / "choice.yaml");
   root.only_keys({"source", "stands_in", "types", "operations"}, "");
   stands_in_ = words_of(root, "stands_in");
   Problems problems;

@@ -69,8 +69,7 @@ LayerKernelFacts read_facts(const Node& node) {
 }  // namespace
 
 LayerKernelLibrary::LayerKernelLibrary() {
-  const Node root =
-      load_document(default_catalog_paths().hw / "kernels" / "layers" / "layer_kernels.yaml");
+  const Node root = load_document(hw_folder() / "kernels" / "layers" / "layer_kernels.yaml");
   root.only_keys({"types", "libraries"}, "");
   Problems problems;
   for (const Node& node : root.required("types", "").items) {

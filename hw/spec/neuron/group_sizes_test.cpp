@@ -62,10 +62,8 @@ TEST_F(GroupSizesTest, AListThatCannotBeReadIsAnErrorOfTheSystem) {
 }
 
 std::string refusal(const std::vector<std::string>& set, int ranks) {
-  LoadOptions options;
-  options.set = set;
   try {
-    require_group_size(Catalog().load("inf2.24xlarge", options).spec, ranks);
+    require_group_size(Catalog().load("inf2.24xlarge", set).spec, ranks);
   } catch (const UserError& error) {
     return error.what();
   }

@@ -19,6 +19,8 @@ const Range<Seconds> kDelay{Seconds(0), Seconds(0.1)};
 
 void fields(FieldList& list, DeviceOwnFields& own) {
   list.count("cores", own.spec.cores, {1, 1024}, "NeuronCores of a device.");
+  list.optional_count("cores_per_logical_core", own.spec.cores_per_logical_core, {1, 1024},
+                      "Cores that software joins to a logical one: what --tp and copies count.");
   list.count("cc_cores", own.spec.cc_cores, {0, 1024},
              "Cores that run the steps of collectives beside the NeuronCores.");
   list.group("hbm", own.spec.hbm);
@@ -96,6 +98,11 @@ void fields(FieldList& list, SchedulingSpec& spec) {
              "Share of SBUF, within that of the activations, for the scores of one softmax.");
   list.value("resident_share", spec.resident_share, {0.01, 1},
              "Weights that several operators use stay in SBUF when they fit into this share.");
+  list.count("flash_attention_queries", spec.flash_attention_queries, {1, 1 << 30},
+             "Prompts of this many tokens and more take an attention kernel whose scores stay on "
+             "the core.");
+  list.count("flash_attention_keys", spec.flash_attention_keys, {128, 1 << 20},
+             "Keys that this kernel takes at a time.");
 }
 
 void fields(FieldList& list, NeuronCoreSpec& spec) {
@@ -187,44 +194,12 @@ void fields(FieldList& list, NeuronSystemSpec& spec) {
              Usd(1) / Seconds(3600), "Price of the instance, US East.");
 }
 
-void fields(FieldList& list, NeuronFactors& factors) {
-  list.value("dma_rate_fraction", factors.dma_rate_fraction, {0.01, 2},
-             "Achieved share of the sustained DMA rate.");
-  list.value("call_overhead", factors.call_overhead, {Seconds(0), Seconds(60)},
-             "Runtime and framework per call; replaces device.host.call_overhead unless 0.");
-  list.value("prefetch_window_fraction", factors.prefetch_window_fraction, {0.01, 1},
-             "Share of SBUF that may hold weights that are not yet used.");
-  list.value("semaphore_latency", factors.semaphore_latency, {Seconds(0), Seconds(1e-3)},
-             "From the end of an instruction to the start of one that waits on another engine.");
-  list.value("prefill_overhead", factors.prefill_overhead, {Seconds(0), Seconds(60)},
-             "Host and runtime per prefill of a generation; call_overhead when 0.");
-  list.value("decode_dma_rate_fraction", factors.decode_dma_rate_fraction, {0.01, 2},
-             "Achieved share of the sustained DMA rate in decode steps, which stream weights.");
-  list.value("decode_window_fraction", factors.decode_window_fraction, {0.01, 1},
-             "Share of the prefetch window that decode steps use.");
-  list.value("clock_derate", factors.clock_derate, {0.1, 10},
-             "Clocks of the compute engines are divided by this; DMA is not.");
-  list.value("hop_latency", factors.hop_latency, kDelay,
-             "One step of a ring collective; replaces link.hop_latency unless 0.");
-  list.open_table("sdk_engine_time", factors.sdk_engine_time, check_sdk_version, {0.1, 10},
-                  "Engine time is multiplied by this up to and including the SDK release.");
-  list.open_table("sdk_convolution_time", factors.sdk_convolution_time, check_sdk_version,
-                  {0.1, 10},
-                  "Engine time of convolutions is multiplied by this, on top, up to and including "
-                  "the SDK release.");
-  list.open_table(
-      "sdk_batched_prefill_time", factors.sdk_batched_prefill_time, check_sdk_version, {0.1, 10},
-      "Prefill of more than one sequence takes this many times longer up to and including "
-      "the SDK release.");
-}
-
-void all_fields(FieldList& list, NeuronSystemSpec& spec, NeuronFactors& factors) {
+void all_fields(FieldList& list, NeuronSystemSpec& spec) {
   DeviceOwnFields own{spec.device};
   list.group("system", spec);
   list.group("device", own);
   list.group("core", spec.device.core);
   list.group("link", spec.device.link);
-  list.group("factors", factors);
 }
 
 }  // namespace foretell

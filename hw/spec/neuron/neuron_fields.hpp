@@ -26,11 +26,9 @@ void fields(FieldList& list, NeuronCoreSpec& spec);
 void fields(FieldList& list, NeuronDeviceSpec& spec);
 // The document hw/systems/<id>.yaml, without its `id` and `device`.
 void fields(FieldList& list, NeuronSystemSpec& spec);
-// The `factors:` of calib/factors/<device>.yaml.
-void fields(FieldList& list, NeuronFactors& factors);
 
-// Every parameter of a system and its factors under its effective path ("core.tensor.clock"); the
-// list refers to both.
-void all_fields(FieldList& list, NeuronSystemSpec& spec, NeuronFactors& factors);
+// Every parameter of a system under its effective path ("core.tensor.clock"); the list refers to
+// the system.
+void all_fields(FieldList& list, NeuronSystemSpec& spec);
 
 }  // namespace foretell

@@ -71,6 +71,9 @@ struct SchedulingSpec {
   double activation_share = 0.6;  // activations; what exceeds it goes to HBM and comes back
   double softmax_share = 0.25;    // scores that one softmax works on, out of the share above
   double resident_share = 0.8;    // weights used by several operators stay when they fit into this
+  int flash_attention_queries = 4096;  // causal prompts from this length on take the kernel that
+                                       // keeps their scores on the core
+  int flash_attention_keys = 2048;     // keys that it takes at a time
 };
 
 struct NeuronCoreSpec {
@@ -124,9 +127,10 @@ struct HostSpec {
 };
 
 struct NeuronDeviceSpec {
-  std::string id;    // "inferentia2"
-  std::string name;  // "AWS Inferentia2"
-  int cores = 0;     // 2
+  std::string id;                  // "inferentia2"
+  std::string name;                // "AWS Inferentia2"
+  int cores = 0;                   // 2
+  int cores_per_logical_core = 0;  // 2: see logical_core.hpp; 0: there are no logical cores
   NeuronCoreSpec core;
   HbmSpec hbm;
   LinkSpec link;
@@ -159,27 +163,6 @@ struct NeuronSystemSpec {
     for (const auto& entry : different) least = std::min(least, entry.second.hbm.capacity);
     return least;
   }
-};
-
-// Fitted numbers (calib/factors/<device>.yaml). The defaults are what the published facts alone
-// say: they are what `--factors none` runs on.
-struct NeuronFactors {
-  double dma_rate_fraction = 1;         // achieved / sustained DMA rate
-  Seconds call_overhead;                // replaces HostSpec::call_overhead when > 0
-  double prefetch_window_fraction = 1;  // share of SBUF that may hold weights not yet used
-  Seconds semaphore_latency;            // engine to engine
-  Seconds prefill_overhead;             // host, per prefill of a generation; 0: call_overhead
-  double decode_dma_rate_fraction = 1;  // dma_rate_fraction of decode steps
-  double decode_window_fraction = 1;    // share of the prefetch window that decode steps use
-  double clock_derate = 1;              // engine clocks are divided by this (Inferentia2 only)
-  Seconds hop_latency;                  // replaces LinkSpec::hop_latency when > 0
-  // Compiler maturity: engine time is multiplied by this for SDK releases up to the key
-  // ("2.9" -> 1.15, "2.14" -> 1.11); no entry above: 1.
-  std::map<std::string, double> sdk_engine_time;
-  // The same for the share of a network that is convolutions, on top.
-  std::map<std::string, double> sdk_convolution_time;
-  // The same for the prefill of more than one sequence, up to the key.
-  std::map<std::string, double> sdk_batched_prefill_time;
 };
 
 }  // namespace foretell

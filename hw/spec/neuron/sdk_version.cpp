@@ -83,14 +83,4 @@ bool sdk_is_covered(const std::map<std::string, double>& table, std::string_view
   return covering_entry(table, sdk) != nullptr;
 }
 
-double sdk_engine_time(const NeuronFactors& factors, std::string_view sdk,
-                       double convolution_share) {
-  const double convolution = sdk_multiplier(factors.sdk_convolution_time, sdk);
-  return sdk_multiplier(factors.sdk_engine_time, sdk) * (1 + (convolution - 1) * convolution_share);
-}
-
-double sdk_prefill_time(const NeuronFactors& factors, std::string_view sdk, std::int64_t batch) {
-  return batch > 1 ? sdk_multiplier(factors.sdk_batched_prefill_time, sdk) : 1;
-}
-
 }  // namespace foretell

@@ -30,10 +30,4 @@ std::string newest_release(const std::vector<std::map<std::string, double>>& tab
 // Does the table say anything of this release, or is it newer than all of them?
 bool sdk_is_covered(const std::map<std::string, double>& table, std::string_view sdk);
 
-// Multiplier of engine time of a network with this share of its arithmetic in convolutions.
-double sdk_engine_time(const NeuronFactors& factors, std::string_view sdk,
-                       double convolution_share = 0);
-// Multiplier of the prefill of `batch` sequences.
-double sdk_prefill_time(const NeuronFactors& factors, std::string_view sdk, std::int64_t batch);
-
 }  // namespace foretell

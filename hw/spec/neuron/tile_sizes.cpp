@@ -9,7 +9,7 @@ constexpr double kResultBytes = 4;  // of an FP32 sum in PSUM
 
 }  // namespace
 
-TileSizes tile_sizes(const NeuronCoreSpec& core) {
+TileSizes tile_sizes(const CoreShape& core) {
   TileSizes sizes;
   sizes.rows = std::max({core.tensor.rows, core.tensor.columns, core.sbuf.partitions});
   const int across = std::max(core.psum.partitions, sizes.rows);

@@ -1,7 +1,7 @@
 // In which tiles a NeuronCore works, from the sizes of its array and memories.
 #pragma once
 
-#include "hw/spec/neuron/neuron_spec.hpp"
+#include "hw/spec/neuron/core_shape.hpp"
 
 namespace foretell {
 
@@ -14,6 +14,6 @@ struct TileSizes {
                          // rows; 0: a bank does not hold a transposed tile
 };
 
-TileSizes tile_sizes(const NeuronCoreSpec& core);
+TileSizes tile_sizes(const CoreShape& core);
 
 }  // namespace foretell

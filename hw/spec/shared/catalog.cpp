@@ -4,18 +4,20 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
+#include <memory>
 #include <set>
 
 #include "hw/spec/neuron/neuron_fields.hpp"
 #include "hw/spec/shared/checks.hpp"
 #include "hw/spec/shared/data_folder.hpp"
-#include "hw/spec/shared/follow_override.hpp"
 #include "hw/spec/shared/overrides.hpp"
 #include "hw/spec/shared/parameter_list.hpp"
 #include "hw/spec/shared/single_devices.hpp"
 #include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
+#include "model/base/kept_inputs.hpp"
 #include "model/base/text.hpp"
 
 namespace foretell {
@@ -27,11 +29,6 @@ namespace fs = std::filesystem;
 constexpr const char* kSystems = "systems";
 constexpr const char* kDevices = "devices";
 constexpr const char* kCores = "cores";
-
-fs::path from_environment(const char* variable, const fs::path& otherwise) {
-  const char* value = std::getenv(variable);
-  return value == nullptr || *value == '\0' ? otherwise : fs::path(value);
-}
 
 // In a device file `link` stands beside `hbm`; its effective path is short.
 std::string effective_device_path(const std::string& path) {
@@ -47,21 +44,10 @@ void note_published(Parameter& parameter, const Provenance& origin) {
   parameter.alternatives = origin.alternatives;
 }
 
-void note_fitted(Parameter& parameter, const FactorsFile& factors) {
-  parameter.source = factors.id;
-  parameter.kind = ValueKind::kNeutral;
-  const std::string name = parameter.path.substr(parameter.path.find('.') + 1);
-  if (const auto found = factors.provenance.find(name); found != factors.provenance.end()) {
-    parameter.kind = ValueKind::kFitted;
-    parameter.why = found->second.fitted_on;
-    parameter.interval80 = found->second.interval80;
-  }
-}
-
 std::vector<Parameter> describe_parameters(const FieldList& list,
                                            const std::map<std::string, Provenance>& provenance,
                                            const std::set<std::string>& overridden,
-                                           const FactorsFile& factors) {
+                                           const FurtherParameters* further) {
   std::vector<Parameter> parameters;
   for (const Field& field : list.all()) {
     if (!field.has_value()) continue;
@@ -75,51 +61,55 @@ std::vector<Parameter> describe_parameters(const FieldList& list,
       parameter.kind = ValueKind::kOverride;
     } else if (const auto found = provenance.find(field.path); found != provenance.end()) {
       note_published(parameter, found->second);
-    } else {
-      note_fitted(parameter, factors);
+    } else if (further != nullptr) {
+      further->describe(parameter);
     }
     parameters.push_back(std::move(parameter));
   }
   return parameters;
 }
 
+constexpr std::size_t kMaxKeptSystems = 64;
+
+// The files of a system, without overrides.
+struct ReadSystem {
+  NeuronSystemSpec spec;
+  std::string spec_id;
+  std::map<std::string, Provenance> provenance;
+};
+
 }  // namespace
 
-CatalogPaths default_catalog_paths() {
-  const fs::path& root = data_root();
-  return {from_environment("FORETELL_HW", root / "hw"),
-          from_environment("FORETELL_FACTORS", root / "calib" / "factors")};
+fs::path hw_folder() {
+  const char* const stated = std::getenv("FORETELL_HW");
+  return stated == nullptr || *stated == '\0' ? data_root() / "hw" : fs::path(stated);
 }
 
-Catalog::Catalog(CatalogPaths paths) : paths_(std::move(paths)) {
-  for (const fs::path& folder :
-       {paths_.hw / kSystems, paths_.hw / kDevices, paths_.hw / kCores, paths_.factors}) {
+Catalog::Catalog(fs::path hw) : hw_(std::move(hw)) {
+  for (const fs::path& folder : {hw_ / kSystems, hw_ / kDevices, hw_ / kCores}) {
     std::error_code error;
     if (!fs::is_directory(folder, error)) {
       throw UserError(
-          fmt::format("{}: no such folder; FORETELL_HW and FORETELL_FACTORS name the hardware data",
-                      folder.string()));
+          fmt::format("{}: no such folder; FORETELL_HW names the hardware data", folder.string()));
     }
   }
-  const fs::path sources = paths_.hw / "sources.yaml";
-  bibliography_ = Bibliography::load(load_document(sources, shown(sources)));
+  const fs::path sources = hw_ / "sources.yaml";
+  bibliography_ = Bibliography::load(load_document(sources, shown_path(sources)));
 }
 
-// Paths inside the project are shown from its root, all others as they are.
-std::string Catalog::shown(const fs::path& path) const {
+std::string shown_path(const fs::path& path) {
   const std::string root = data_root().string() + "/";
   const std::string text = path.lexically_normal().string();
   return starts_with(text, root) ? text.substr(root.size()) : text;
 }
 
 fs::path Catalog::file(std::string_view folder, std::string_view id) const {
-  return file_of(paths_.hw / folder, id);
+  return file_of(hw_ / folder, id);
 }
 
-std::vector<std::string> Catalog::systems() const { return ids_in(paths_.hw / kSystems); }
-std::vector<std::string> Catalog::devices() const { return ids_in(paths_.hw / kDevices); }
-std::vector<std::string> Catalog::cores() const { return ids_in(paths_.hw / kCores); }
-std::vector<std::string> Catalog::factor_files() const { return ids_in(paths_.factors); }
+std::vector<std::string> Catalog::systems() const { return ids_in(hw_ / kSystems); }
+std::vector<std::string> Catalog::devices() const { return ids_in(hw_ / kDevices); }
+std::vector<std::string> Catalog::cores() const { return ids_in(hw_ / kCores); }
 
 std::string Catalog::find_system(std::string_view id) const {
   if (is_file_name(id)) return std::string(id);
@@ -131,9 +121,9 @@ std::string Catalog::find_system(std::string_view id) const {
 }
 
 Node Catalog::read_document(const fs::path& path, std::string& bytes) const {
-  const std::string text = read_text_file(path, shown(path));
+  const std::string text = read_text_file(path, shown_path(path));
   bytes += text;
-  return parse_document(text, shown(path));
+  return parse_document(text, shown_path(path));
 }
 
 NeuronSystemSpec Catalog::read_spec(const std::string& id,
@@ -182,55 +172,46 @@ std::string Catalog::reference(const Node& root, const fs::path& path, const std
                                const std::string& folder) const {
   const std::string id = beside(path, text_of(root, key));
   if (is_file_name(id)) return id;
-  const std::vector<std::string> known = ids_in(paths_.hw / folder);
+  const std::vector<std::string> known = ids_in(hw_ / folder);
   if (std::find(known.begin(), known.end(), id) != known.end()) return id;
   throw UserError(
       fmt::format("{}: {}: {}", root.find(key)->where(), key, unknown_name(key, id, known).what()));
 }
 
-FactorsFile Catalog::read_factors(const std::string& device, const std::string& request) const {
-  const fs::path own = file_of(paths_.factors, device);
-  std::error_code error;
-  FactorsFile none;
-  none.id = none.status = "none";
-  if (request == "none" || (request.empty() && !fs::exists(own, error))) return none;
-  const fs::path path = request.empty() ? own : fs::path(request);
-  FactorsFile file = load_factors(path, shown(path));
-  if (file.device != device) {
-    throw UserError(
-        fmt::format("{}: fitted on '{}', but the system has '{}'; choose another file "
-                    "or 'none'",
-                    shown(path), file.device, device));
-  }
-  return file;
-}
-
-LoadedSystem Catalog::load(std::string_view system, const LoadOptions& options) const {
+LoadedSystem Catalog::load(std::string_view system, const std::vector<std::string>& set,
+                           FurtherParameters* further) const {
   LoadedSystem loaded;
-  std::map<std::string, Provenance> provenance;
   const std::string id = find_system(system);
-  std::string bytes;
-  loaded.spec = read_spec(id, provenance, bytes);
-  loaded.spec_id = fmt::format("{}@{}", id, content_hash(bytes));
-
-  const FactorsFile file = read_factors(loaded.spec.device.id, options.factors);
-  loaded.factors = file.factors;
-  loaded.factors_id = file.id;
-  loaded.factors_status = file.status;
+  static KeptValues<std::shared_ptr<const ReadSystem>> systems(kMaxKeptSystems);
+  const auto read = systems.get(hw_.string() + "\n" + id, [&] {
+    auto made = std::make_shared<ReadSystem>();
+    std::string bytes;
+    made->spec = read_spec(id, made->provenance, bytes);
+    made->spec_id = fmt::format("{}@{}", id, content_hash(bytes));
+    return std::shared_ptr<const ReadSystem>(std::move(made));
+  });
+  std::map<std::string, Provenance> provenance = read->provenance;
+  loaded.spec = read->spec;
+  loaded.spec_id = read->spec_id;
 
   FieldList list;
-  all_fields(list, loaded.spec, loaded.factors);
+  all_fields(list, loaded.spec);
+  if (further != nullptr) {
+    further->choose(loaded.spec.device);
+    further->add_to(list);
+  }
   Problems problems;
-  const DividedOverrides set = divide_overrides(options.set, problems);
+  const DividedOverrides divided = divide_overrides(set, problems);
   const NeuronDeviceSpec published = loaded.spec.device;
-  const std::set<std::string> overridden = apply_overrides(list, set.every, provenance, problems);
+  const std::set<std::string> overridden =
+      apply_overrides(list, divided.every, provenance, problems);
   if (problems.empty()) check_system(loaded.spec, id, problems);
   problems.throw_if_any();
-  const std::vector<std::string> moved =
-      follow_overrides(published, loaded.spec.device, overridden, loaded.factors);
+  std::vector<std::string> moved;
+  if (further != nullptr) moved = further->follow(published, loaded.spec.device, overridden);
 
-  loaded.parameters = describe_parameters(list, provenance, overridden, file);
-  for (const auto& [path, value] : set_single_devices(set.single, loaded.spec, problems)) {
+  loaded.parameters = describe_parameters(list, provenance, overridden, further);
+  for (const auto& [path, value] : set_single_devices(divided.single, loaded.spec, problems)) {
     Parameter parameter;
     parameter.path = path;
     parameter.value = value;

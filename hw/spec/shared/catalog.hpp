@@ -1,30 +1,29 @@
-// The data in hw/ and calib/factors/: which systems and devices there are, and a system with all
-// its effective parameters.
+// The data in hw/: which systems and devices there are, and a system with all its effective
+// parameters.
 //
 // A parameter has one path everywhere: `--set`, studies, `show`, records. `system.…` is the
 // instance, `device.…` every device of it, `core.…` every core, `link.…` every link, `factors.…` a
-// fitted factor. Below that, the path is the place in the YAML file.
+// fitted factor, which facts know nothing of. Below that, the path is the place in the YAML file.
 #pragma once
 
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "hw/spec/neuron/neuron_spec.hpp"
-#include "hw/spec/shared/factors_file.hpp"
 #include "hw/spec/shared/provenance.hpp"
+#include "model/config/fields.hpp"
 
 namespace foretell {
 
-// Where the data are. By default what the program was built from; the environment variables
-// FORETELL_HW and FORETELL_FACTORS name other folders.
-struct CatalogPaths {
-  std::filesystem::path hw;       // holds systems/, devices/, cores/ and sources.yaml
-  std::filesystem::path factors;  // holds <device>.yaml
-};
-CatalogPaths default_catalog_paths();
+// Where the data are: systems/, devices/, cores/, sources.yaml and more. By default beside the
+// program or what it was built from; the environment variable FORETELL_HW names another folder.
+std::filesystem::path hw_folder();
+// Paths inside the project as they are from its root, all others as they are.
+std::string shown_path(const std::filesystem::path& path);
 
 // One effective parameter of a loaded system.
 struct Parameter {
@@ -40,44 +39,49 @@ struct Parameter {
   std::string interval80;                 // of a fitted factor, "" when unknown
 };
 
-struct LoadOptions {
-  std::vector<std::string> set;  // "device.hbm.bandwidth=1.6 TB/s"
-  // "": the file of the device in the factors folder, or none when it has no file;
-  // "none": published facts alone; otherwise a file.
-  std::string factors;
-};
-
 struct LoadedSystem {
   NeuronSystemSpec spec;
-  NeuronFactors factors;
-  std::string spec_id;         // "inf2.xlarge@<content hash>" of the files, without overrides
-  std::string factors_id;      // "inferentia2@<content hash>" or "none"
-  std::string factors_status;  // "provisional", "fitted", or "none"
+  std::string spec_id;  // "inf2.xlarge@<content hash>" of the files, without overrides
   std::vector<Parameter> parameters;
   int assumed_values = 0;  // of kind assumed and not overridden
+};
+
+// Parameters beside those of a system that overrides may name as well, as fitted factors are.
+class FurtherParameters {
+ public:
+  virtual ~FurtherParameters() = default;
+  // Of which device; called first. UserError when there are none for it.
+  virtual void choose(const NeuronDeviceSpec& device) = 0;
+  virtual void add_to(FieldList& list) = 0;
+  // Fills in where a value that nobody overrode is from.
+  virtual void describe(Parameter& parameter) const = 0;
+  // How they follow overrides of the device, but for paths in `given`. Paths that moved.
+  virtual std::vector<std::string> follow(const NeuronDeviceSpec& published,
+                                          const NeuronDeviceSpec& stated,
+                                          const std::set<std::string>& given) = 0;
 };
 
 class Catalog {
  public:
   // UserError when a folder is not there or sources.yaml is wrong.
-  explicit Catalog(CatalogPaths paths = default_catalog_paths());
+  explicit Catalog(std::filesystem::path hw = hw_folder());
 
   std::vector<std::string> systems() const;  // ids, sorted
   std::vector<std::string> devices() const;
   std::vector<std::string> cores() const;
-  std::vector<std::string> factor_files() const;  // device ids that have one
 
   // The id as the data spell it, or the file as it is named; UserError with the nearest id and the
   // list.
   std::string find_system(std::string_view id) const;
 
-  // Reads, overrides and checks a system. The id is case-insensitive. All errors in one UserError.
-  LoadedSystem load(std::string_view system, const LoadOptions& options = {}) const;
+  // Reads, overrides ("device.hbm.bandwidth=1.6 TB/s") and checks a system. The id is
+  // case-insensitive. All errors in one UserError.
+  LoadedSystem load(std::string_view system, const std::vector<std::string>& set = {},
+                    FurtherParameters* further = nullptr) const;
 
   const Bibliography& bibliography() const { return bibliography_; }
 
  private:
-  std::string shown(const std::filesystem::path& path) const;
   std::filesystem::path file(std::string_view folder, std::string_view id) const;
   Node read_document(const std::filesystem::path& path, std::string& bytes) const;
   // The id under `key` ("device") of a document, which must be a file of `folder`, or the file that
@@ -86,9 +90,8 @@ class Catalog {
                         const std::string& folder) const;
   NeuronSystemSpec read_spec(const std::string& id, std::map<std::string, Provenance>& provenance,
                              std::string& bytes) const;
-  FactorsFile read_factors(const std::string& device, const std::string& request) const;
 
-  CatalogPaths paths_;
+  std::filesystem::path hw_;
   Bibliography bibliography_;
 };
 

@@ -17,7 +17,7 @@ using ::testing::StartsWith;
 
 using CatalogTest = HwTestFolder;
 
-const Parameter& parameter(const LoadedSystem& system, const std::string& path) {
+const Parameter& parameter(const CalibratedSystem& system, const std::string& path) {
   for (const Parameter& candidate : system.parameters) {
     if (candidate.path == path) return candidate;
   }
@@ -25,7 +25,7 @@ const Parameter& parameter(const LoadedSystem& system, const std::string& path) 
 }
 
 TEST_F(CatalogTest, FillsTheSpecFromThreeFiles) {
-  const LoadedSystem system = catalog().load("inf2.48xlarge");
+  const CalibratedSystem system = load("inf2.48xlarge");
   EXPECT_EQ(system.spec.id, "inf2.48xlarge");
   EXPECT_EQ(system.spec.devices, 12);
   EXPECT_EQ(system.spec.topology, "ring");
@@ -39,7 +39,7 @@ TEST_F(CatalogTest, FillsTheSpecFromThreeFiles) {
 }
 
 TEST_F(CatalogTest, SystemIdsAreCaseInsensitive) {
-  EXPECT_EQ(catalog().load("INF2.XLarge").spec.id, "inf2.xlarge");
+  EXPECT_EQ(load("INF2.XLarge").spec.id, "inf2.xlarge");
 }
 
 TEST_F(CatalogTest, AnUnknownSystemNamesTheNearestAndTheList) {
@@ -56,11 +56,10 @@ TEST_F(CatalogTest, ListsWhatIsThere) {
                              "trn1.2xlarge", "trn1.32xlarge", "trn2.48xlarge"));
   EXPECT_THAT(catalog().devices(), ::testing::ElementsAre("inferentia2", "trainium1", "trainium2"));
   EXPECT_THAT(catalog().cores(), ::testing::ElementsAre("neuroncore-v2", "neuroncore-v3"));
-  EXPECT_THAT(catalog().factor_files(), ::testing::ElementsAre("inferentia2", "trainium1"));
 }
 
 TEST_F(CatalogTest, ParametersNameValueSourceAndKind) {
-  const LoadedSystem system = catalog().load("inf2.xlarge");
+  const CalibratedSystem system = load("inf2.xlarge");
   const Parameter& bandwidth = parameter(system, "device.hbm.bandwidth");
   EXPECT_EQ(bandwidth.value, "820 GB/s");
   EXPECT_EQ(bandwidth.source, "A2:21");
@@ -81,7 +80,7 @@ TEST_F(CatalogTest, AnOverrideChangesValueAndProvenance) {
                  "link.count=3",
                  "system.vcpus=8",
                  "factors.call_overhead=28 us"};
-  const LoadedSystem system = catalog().load("inf2.xlarge", options);
+  const CalibratedSystem system = load("inf2.xlarge", options);
   EXPECT_EQ(system.spec.device.hbm.bandwidth.value(), 1.6e12);
   EXPECT_EQ(system.spec.device.core.vector.clock, 2.0_GHz);
   EXPECT_EQ(system.spec.device.core.scalar.clock, 1.4_GHz);
@@ -99,7 +98,7 @@ TEST_F(CatalogTest, AnOverrideChangesValueAndProvenance) {
 TEST_F(CatalogTest, UseChoosesThePublishedAlternative) {
   LoadOptions options;
   options.set = {"device.hbm.bandwidth.use=device-page"};
-  const LoadedSystem system = catalog().load("inf2.xlarge", options);
+  const CalibratedSystem system = load("inf2.xlarge", options);
   EXPECT_EQ(system.spec.device.hbm.bandwidth.value(), 820.0 * 1073741824);
   const Parameter& bandwidth = parameter(system, "device.hbm.bandwidth");
   EXPECT_EQ(bandwidth.value, "820 GiB/s");
@@ -108,12 +107,12 @@ TEST_F(CatalogTest, UseChoosesThePublishedAlternative) {
 }
 
 TEST_F(CatalogTest, OverridingAnAssumedValueTakesItOffTheCount) {
-  const int before = catalog().load("inf2.xlarge").assumed_values;
+  const int before = load("inf2.xlarge").assumed_values;
   LoadOptions options;
   options.set = {"device.hbm.latency=100 ns"};
-  EXPECT_EQ(catalog().load("inf2.xlarge", options).assumed_values, before - 1);
+  EXPECT_EQ(load("inf2.xlarge", options).assumed_values, before - 1);
   options.set = {"device.hbm.bandwidth=1 TB/s"};
-  EXPECT_EQ(catalog().load("inf2.xlarge", options).assumed_values, before);
+  EXPECT_EQ(load("inf2.xlarge", options).assumed_values, before);
 }
 
 TEST_F(CatalogTest, OverridesThatCannotBe) {
@@ -151,44 +150,15 @@ TEST_F(CatalogTest, AllOverridesAreCheckedAtOnce) {
             "--set device.cores=x: device.cores: 'x' is not a number");
 }
 
-TEST_F(CatalogTest, FactorsNoneIsNeutral) {
-  LoadOptions options;
-  options.factors = "none";
-  const LoadedSystem system = catalog().load("inf2.xlarge", options);
-  EXPECT_EQ(system.factors_id, "none");
-  EXPECT_EQ(system.factors_status, "none");
-  EXPECT_EQ(system.factors.dma_rate_fraction, 1);
-  EXPECT_EQ(system.factors.call_overhead, Seconds(0));
-  EXPECT_TRUE(system.factors.sdk_engine_time.empty());
-  EXPECT_EQ(parameter(system, "factors.dma_rate_fraction").kind, ValueKind::kNeutral);
-}
-
-TEST_F(CatalogTest, FactorsComeFromTheFileThatIsNamed) {
-  LoadOptions options;
-  options.factors = (root_ / "factors/inferentia2.yaml").string();
-  EXPECT_EQ(catalog().load("inf2.xlarge", options).factors_id,
-            catalog().load("inf2.xlarge").factors_id);
-  options.factors = (root_ / "factors/trainium1.yaml").string();
-  EXPECT_THAT(load_message("inf2.xlarge", options),
-              HasSubstr("fitted on 'trainium1', but the system has 'inferentia2'"));
-  options.factors = "nowhere.yaml";
-  EXPECT_EQ(load_message("inf2.xlarge", options), "nowhere.yaml: no such file");
-}
-
-TEST_F(CatalogTest, ADeviceWithoutFactorsRunsOnFacts) {
-  std::filesystem::remove(root_ / "factors/inferentia2.yaml");
-  EXPECT_EQ(catalog().load("inf2.xlarge").factors_id, "none");
-}
-
 TEST_F(CatalogTest, IdsFollowTheContent) {
-  const LoadedSystem before = catalog().load("inf2.xlarge");
+  const CalibratedSystem before = load("inf2.xlarge");
   EXPECT_THAT(before.spec_id, StartsWith("inf2.xlarge@"));
   EXPECT_THAT(before.factors_id, StartsWith("inferentia2@"));
-  EXPECT_EQ(before.spec_id, catalog().load("inf2.xlarge").spec_id);
+  EXPECT_EQ(before.spec_id, load("inf2.xlarge").spec_id);
   edit("hw/cores/neuroncore-v2.yaml", "value: 2.8 GHz", "value: 2.9 GHz");
   edit("factors/inferentia2.yaml", "219.9 us", "226 us");
-  EXPECT_NE(before.spec_id, catalog().load("inf2.xlarge").spec_id);
-  EXPECT_NE(before.factors_id, catalog().load("inf2.xlarge").factors_id);
+  EXPECT_NE(before.spec_id, load("inf2.xlarge").spec_id);
+  EXPECT_NE(before.factors_id, load("inf2.xlarge").factors_id);
 }
 
 TEST_F(CatalogTest, ANewDeviceIsOneFile) {
@@ -199,7 +169,7 @@ TEST_F(CatalogTest, ANewDeviceIsOneFile) {
   system.replace(system.find("id: inf2.xlarge"), 15, "id: inf9.xlarge");
   system.replace(system.find("device: inferentia2"), 19, "device: inferentia9");
   write("hw/systems/inf9.xlarge.yaml", system);
-  const LoadedSystem loaded = catalog().load("inf9.xlarge");
+  const CalibratedSystem loaded = load("inf9.xlarge");
   EXPECT_EQ(loaded.spec.device.id, "inferentia9");
   EXPECT_EQ(loaded.factors_id, "none");
 }
@@ -232,19 +202,18 @@ TEST_F(CatalogTest, ErrorsOfAllFilesComeTogether) {
 
 TEST_F(CatalogTest, WithoutDataItSaysHowToNameThem) {
   try {
-    const Catalog nowhere({root_ / "nowhere", root_ / "factors"});
+    const Catalog nowhere(root_ / "nowhere");
     FAIL() << "accepted";
   } catch (const UserError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("no such folder; FORETELL_HW and FORETELL_FACTORS"));
+    EXPECT_THAT(error.what(), HasSubstr("no such folder; FORETELL_HW"));
   }
 }
 
 TEST_F(CatalogTest, TheEnvironmentNamesOtherData) {
   ASSERT_EQ(setenv("FORETELL_HW", (root_ / "hw").c_str(), 1), 0);
-  EXPECT_EQ(default_catalog_paths().hw, root_ / "hw");
-  EXPECT_EQ(default_catalog_paths().factors.filename(), "factors");
+  EXPECT_EQ(hw_folder(), root_ / "hw");
   ASSERT_EQ(unsetenv("FORETELL_HW"), 0);
-  EXPECT_NE(default_catalog_paths().hw, root_ / "hw");
+  EXPECT_NE(hw_folder(), root_ / "hw");
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ void check_collectives(const NeuronDeviceSpec& device, std::string_view where, P
 
 // What the tensor engine transposes at once has to fit a bank of PSUM.
 void check_tiles(const NeuronCoreSpec& core, std::string_view where, Problems& problems) {
-  const TileSizes sizes = tile_sizes(core);
+  const TileSizes sizes = tile_sizes(core_shape(core));
   if (sizes.bank_columns >= sizes.rows) return;
   const int across = std::max(core.psum.partitions, sizes.rows);
   const Bytes needed = Bytes(4.0) * core.psum.banks * across * sizes.rows;

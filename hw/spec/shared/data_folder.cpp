@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/base/errors.hpp"
+#include "model/base/kept_inputs.hpp"
 
 namespace foretell {
 namespace {
@@ -22,7 +23,11 @@ constexpr std::pair<const char*, SystemFileKind> kKindKeys[] = {
 
 }  // namespace
 
-std::vector<std::string> ids_in(const fs::path& folder) {
+namespace {
+
+constexpr std::size_t kMaxFolders = 100;
+
+std::vector<std::string> list_ids(const fs::path& folder) {
   std::error_code error;
   std::vector<std::string> ids;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
@@ -31,6 +36,13 @@ std::vector<std::string> ids_in(const fs::path& folder) {
   if (error) throw UserError(fmt::format("{}: cannot be listed", folder.string()));
   std::sort(ids.begin(), ids.end());
   return ids;
+}
+
+}  // namespace
+
+std::vector<std::string> ids_in(const fs::path& folder) {
+  static KeptValues<std::vector<std::string>> folders(kMaxFolders);
+  return folders.get(folder.string(), [&] { return list_ids(folder); });
 }
 
 bool is_file_name(std::string_view id) { return fs::path(id).extension() == kExtension; }

@@ -14,25 +14,6 @@ double follow_share(double fitted, double published, double stated) {
   return fitted * (stated / published);
 }
 
-std::vector<std::string> follow_overrides(const NeuronDeviceSpec& published,
-                                          const NeuronDeviceSpec& stated,
-                                          const std::set<std::string>& given,
-                                          NeuronFactors& factors) {
-  std::vector<std::string> moved;
-  const auto follow = [&](const char* path, Seconds& factor, Seconds before, Seconds after) {
-    // Without a factor the value itself counts.
-    if (after == before || given.count(path) > 0 || !(factor > Seconds(0))) return;
-    factor = follow_time(factor, before, after);
-    moved.emplace_back(path);
-  };
-  const Seconds overhead = published.host.call_overhead;
-  follow("factors.call_overhead", factors.call_overhead, overhead, stated.host.call_overhead);
-  follow("factors.prefill_overhead", factors.prefill_overhead, overhead, stated.host.call_overhead);
-  follow("factors.hop_latency", factors.hop_latency, published.link.hop_latency,
-         stated.link.hop_latency);
-  return moved;
-}
-
 std::vector<std::string> follow_overrides(const GpuDeviceSpec& published,
                                           const std::set<std::string>& given,
                                           GpuDeviceSpec& stated) {

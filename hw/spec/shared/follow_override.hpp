@@ -19,13 +19,6 @@ namespace foretell {
 Seconds follow_time(Seconds fitted, Seconds published, Seconds stated);
 double follow_share(double fitted, double published, double stated);
 
-// What was fitted in place of device.host.call_overhead and link.hop_latency, but for the paths in
-// `given`. Paths of the factors that moved.
-std::vector<std::string> follow_overrides(const NeuronDeviceSpec& published,
-                                          const NeuronDeviceSpec& stated,
-                                          const std::set<std::string>& given,
-                                          NeuronFactors& factors);
-
 // Rates of the whole chip, but for the paths in `given`: they are those of device.sms
 // multiprocessors at device.clock.boost, and a multiprocessor keeps its work per cycle. The rate
 // that the power limit leaves moves with the cube root of the limit: power is voltage squared times

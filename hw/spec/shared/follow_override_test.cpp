@@ -6,8 +6,9 @@
 
 #include <algorithm>
 
+#include "calib/fitted/gpu/gpu_factors.hpp"
+#include "calib/fitted/neuron/calibrated_system.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
-#include "hw/spec/gpu/gpu_factors.hpp"
 
 namespace foretell {
 namespace {
@@ -84,7 +85,7 @@ TEST(FollowOverride, FactorsOfAGpuMoveWithTheFactsTheyStandFor) {
 NeuronFactors inf2(const Set& set) {
   LoadOptions options;
   options.set = set;
-  return Catalog().load("inf2.48xlarge", options).factors;
+  return load_calibrated("inf2.48xlarge", options).factors;
 }
 
 TEST(FollowOverride, FactorsOfANeuronCoreMoveWithTheFactsTheyStandFor) {

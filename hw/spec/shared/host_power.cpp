@@ -25,7 +25,7 @@ double fact_between(const Node& root, const char* key, double low, double high) 
 }  // namespace
 
 HostPower load_host_power(const std::string& system, const std::string& kind) {
-  const Node root = load_document(default_catalog_paths().hw / "energy" / "hosts.yaml");
+  const Node root = load_document(hw_folder() / "energy" / "hosts.yaml");
   const Node& hosts = root.required("hosts", "");
   const Node* entry = hosts.find(system);
   const Node& host = entry != nullptr ? *entry : hosts.required(kind, "hosts");

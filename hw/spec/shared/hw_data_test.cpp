@@ -5,6 +5,7 @@
 #include <fstream>
 #include <set>
 
+#include "calib/fitted/neuron/calibrated_system.hpp"
 #include "hw/spec/neuron/neuron_fields.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "model/base/errors.hpp"
@@ -20,9 +21,7 @@ TEST(HwData, EverySystemLoadsAndEveryValueHasASource) {
   const Catalog catalog;
   ASSERT_FALSE(catalog.systems().empty());
   for (const std::string& id : catalog.systems()) {
-    LoadOptions options;
-    options.factors = "none";
-    const LoadedSystem system = catalog.load(id, options);
+    const LoadedSystem system = catalog.load(id);
     for (const Parameter& parameter : system.parameters) {
       SCOPED_TRACE(id + " " + parameter.path);
       EXPECT_FALSE(parameter.value.empty());
@@ -39,7 +38,7 @@ TEST(HwData, EverySystemLoadsAndEveryValueHasASource) {
 TEST(HwData, EveryParameterOfTheSpecHasAValue) {
   const Catalog catalog;
   for (const std::string& id : catalog.systems()) {
-    LoadedSystem system = catalog.load(id);
+    CalibratedSystem system = load_calibrated(id);
     FieldList list;
     all_fields(list, system.spec, system.factors);
     std::set<std::string> listed;
@@ -64,22 +63,13 @@ TEST(HwData, EveryDeviceAndCoreIsUsed) {
   EXPECT_THAT(catalog.cores(), ::testing::ElementsAreArray(cores));
 }
 
-TEST(HwData, EveryFactorFileBelongsToADevice) {
-  const Catalog catalog;
-  const std::vector<std::string> devices = catalog.devices();
-  for (const std::string& device : catalog.factor_files()) {
-    EXPECT_THAT(devices, ::testing::Contains(device));
-  }
-}
-
 TEST(HwData, EveryAlternativeCanBeChosen) {
   const Catalog catalog;
   for (const std::string& id : catalog.systems()) {
     for (const Parameter& parameter : catalog.load(id).parameters) {
       for (const Alternative& alternative : parameter.alternatives) {
-        LoadOptions options;
-        options.set = {parameter.path + ".use=" + alternative.name};
-        EXPECT_NO_THROW(catalog.load(id, options)) << id << " " << options.set.front();
+        const std::string set = parameter.path + ".use=" + alternative.name;
+        EXPECT_NO_THROW(catalog.load(id, {set})) << id << " " << set;
       }
     }
   }

@@ -67,12 +67,10 @@ Seconds refresh_time(const MemoryTimings& timings, double gigabits) {
   return Seconds(known.back().second * kNanosecond);
 }
 
-std::vector<std::string> memory_standards() {
-  return ids_in(default_catalog_paths().hw / kMemories);
-}
+std::vector<std::string> memory_standards() { return ids_in(hw_folder() / kMemories); }
 
 MemoryTimings load_memory_timings(const std::string& standard, const std::string& key) {
-  const CatalogPaths paths = default_catalog_paths();
+  const std::filesystem::path hw = hw_folder();
   const std::vector<std::string> known = memory_standards();
   const bool file = is_file_name(standard);
   if (!file && std::find(known.begin(), known.end(), standard) == known.end()) {
@@ -84,9 +82,9 @@ MemoryTimings load_memory_timings(const std::string& standard, const std::string
                                      : fmt::format("'{}' is no standard with timings", standard),
                     fmt::join(known, ", "), known.front()));
   }
-  const std::filesystem::path path = file_of(paths.hw / kMemories, standard);
+  const std::filesystem::path path = file_of(hw / kMemories, standard);
   const Node root = load_document(path, path.string());
-  const std::filesystem::path sources = paths.hw / "sources.yaml";
+  const std::filesystem::path sources = hw / "sources.yaml";
   const Bibliography bibliography = Bibliography::load(load_document(sources, sources.string()));
   MemoryTimings timings;
   timings.id = name_in_file(standard);

@@ -62,9 +62,8 @@ std::vector<std::pair<std::string, std::string>> set_single_devices(
     }
     NeuronSystemSpec changed = system;
     changed.different.clear();
-    NeuronFactors factors;
     FieldList list;
-    all_fields(list, changed, factors);
+    all_fields(list, changed);
     std::map<std::string, Provenance> provenance;
     Problems wrong;
     for (const std::string& path : apply_overrides(list, assignments, provenance, wrong)) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "calib/fitted/neuron/calibrated_system.hpp"
 #include "hw/spec/cpu/cpu_catalog.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/shared/data_folder.hpp"
@@ -30,7 +31,7 @@ class SystemFileTest : public testing::Test {
   // A file of the data as one of the user's, with other values.
   std::string write(const std::string& from, const std::string& name,
                     const std::vector<std::pair<std::string, std::string>>& changes) {
-    std::string text = read_text_file(default_catalog_paths().hw / from);
+    std::string text = read_text_file(hw_folder() / from);
     for (const auto& [what, by] : changes) text = replaced(text, what, by);
     const std::string path = (folder_ / name).string();
     std::ofstream(path) << text;
@@ -52,7 +53,7 @@ TEST_F(SystemFileTest, ANeuronSystemWithItsDeviceAndCore) {
                                   {"vcpus: {value: 4", "vcpus: {value: 5"}});
   EXPECT_TRUE(is_system_file(path, SystemFileKind::kNeuron));
   EXPECT_FALSE(GpuCatalog().has_system(path) || CpuCatalog().has_system(path));
-  const LoadedSystem system = Catalog().load(path, {{"device.cores=4"}, ""});
+  const CalibratedSystem system = load_calibrated(path, {{"device.cores=4"}, ""});
   EXPECT_EQ(system.spec.id, path);
   EXPECT_EQ(system.spec.device.id, "chip");
   EXPECT_EQ(system.spec.device.core.id, "wide");

@@ -7,11 +7,12 @@
 #include <cerrno>
 #include <cstring>
 #include <foretell/version.hpp>
+#include <iostream>
 #include <mutex>
 #include <sstream>
 
+#include "model/app/api/run_request.hpp"
 #include "model/app/command/application.hpp"
-#include "model/app/request/prediction.hpp"
 #include "model/base/errors.hpp"
 
 namespace foretell::api {
@@ -86,13 +87,25 @@ std::string without_name(std::string message) {
 
 }  // namespace
 
-Answer command(std::vector<std::string> arguments) {
+Record run(const Request& request, const std::function<void(double)>& progress) {
+  const Turn turn;
+  try {
+    return run_request(request, predict, progress);
+  } catch (const UserError& error) {
+    throw Error(kUserMistake, error.what());
+  } catch (const std::exception& error) {
+    throw Error(kOurMistake, error.what());
+  }
+}
+
+Answer command(std::vector<std::string> arguments, bool shows_progress) {
   const MemoryFile file;
   arguments.insert(arguments.end(), {"-o", file.path()});
   std::ostringstream messages;
   Session session;
   session.predict = predict;
   session.messages = &messages;
+  if (shows_progress && isatty(STDERR_FILENO) != 0) session.bars = &std::cerr;
   const Turn turn;
   Answer answer;
   answer.code = run_application(std::move(arguments), session);

@@ -26,6 +26,35 @@ TEST(Api, ARequestGivesARecordAgainAndAgain) {
   EXPECT_NE(result(bert({"--batch", "8"})), first);
 }
 
+TEST(Api, ATypedRequestGivesTheRecordOfTheCommandLine) {
+  Request request;
+  request.systems = {"inf2.xlarge"};
+  request.workloads = {"bert-base-uncased"};
+  request.values["seq"] = {"128"};
+  const Record record = run(request);
+  EXPECT_EQ(record.json() + "\n", result(bert()));
+  EXPECT_GT(record.number("latency_s").value_or(0), 0);
+  EXPECT_EQ(record.number("ttft_s"), std::nullopt);
+  EXPECT_FALSE(record.bottleneck().empty());
+  EXPECT_THROW(record.number("latency_ms"), Error);
+}
+
+TEST(Api, AWrongRequestIsAnError) {
+  Request request;
+  request.systems = {"h900"};
+  request.workloads = {"gpt2"};
+  EXPECT_THROW(run(request), Error);
+  request.systems = {"inf2.xlarge"};
+  request.dtypes = {"bf16", "fp32"};
+  try {
+    run(request);
+    FAIL() << "no exception";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), 2);
+    EXPECT_THAT(error.what(), HasSubstr("2 combinations"));
+  }
+}
+
 TEST(Api, AMistakeIsAnExceptionWithTheTextOfTheCommandLine) {
   try {
     result(bert({"--dtype", "int7"}));

@@ -150,6 +150,7 @@ void add_commands(CLI::App& app, Session& session) {
   add_explain_command(app, session);
   add_serve_command(app, session);
   add_plan_command(app, session);
+  add_explore_command(app, session);
   add_predict_command(app, session);
   add_validate_command(app, session);
   add_sweep_command(app, session);

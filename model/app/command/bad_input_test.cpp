@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <filesystem>
 #include <sstream>
 
 #include "model/app/command/application.hpp"
@@ -39,6 +41,29 @@ std::vector<std::string> generation(const std::vector<std::string>& more = {}) {
   std::vector<std::string> options = {"--input-len", "128", "--output-len", "32"};
   options.insert(options.end(), more.begin(), more.end());
   return options;
+}
+
+// Five gigabytes that are not on the disk: refused by their size, not read into memory.
+TEST(BadInput, FilesThatAreTooLargeForWhatTheyAreAreRefused) {
+  const TemporaryFolder folder;
+  const auto large = [&folder](const std::string& name) {
+    std::string path = folder.write(name, "");
+    std::error_code error;
+    std::filesystem::resize_file(path, std::uintmax_t{5} << 30, error);
+    if (error) path.clear();
+    return path;
+  };
+  const std::string config = large("config.json");
+  const std::string yaml = large("large.yaml");
+  if (config.empty() || yaml.empty()) GTEST_SKIP() << "no large files here";
+  const auto refused = HasSubstr("is larger than 16 MiB");
+  EXPECT_THAT(run_mistake("inf2.xlarge", config, {"--seq", "128"}), refused);
+  EXPECT_THAT(run_mistake(yaml, "gpt2", {"--seq", "128"}), refused);
+  EXPECT_THAT(mistake({"sweep", yaml}), refused);
+  EXPECT_THAT(mistake({"report", yaml, "-o", folder.file("x.html")}), refused);
+  EXPECT_THAT(mistake({"import", config}), refused);
+  EXPECT_THAT(mistake({"serve", "--on", "h100-sxm", "--workload", "Llama-3.1-8B", "--trace", yaml}),
+              HasSubstr("zero byte"));
 }
 
 TEST(BadInput, AGroupSizeThatTheRuntimeDoesNotOfferListsTheOthers) {

@@ -4,7 +4,7 @@
 
 #include <sstream>
 
-#include "hw/spec/shared/factors_file.hpp"
+#include "calib/fitted/neuron/neuron_factors_file.hpp"
 #include "model/app/command/application.hpp"
 #include "model/app/command/testing/scoped_variable.hpp"
 #include "model/app/request/testing/fake_predictor.hpp"
@@ -140,7 +140,7 @@ TEST_F(CalibrateFit, TooFewRowsAndNoRows) {
 }
 
 TEST_F(CalibrateFit, SaysWhereTheDataComeFrom) {
-  const ScopedVariable data("FORETELL_DATA");
+  const ScopedVariable data("FORETELL_DATA", "");
   EXPECT_EQ(run(""), kUserMistake);
   EXPECT_THAT(messages, HasSubstr("give --table FILE, or let FORETELL_DATA name the folder"));
 }

@@ -87,6 +87,38 @@ TEST_F(CalibrateImport, RecordsOfSeveralKindsBecomeSeveralFiles) {
   EXPECT_THAT(result.messages, HasSubstr("out.gemm.warm.csv --l2 warm"));
 }
 
+// What import accepts, validate and fit read.
+TEST_F(CalibrateImport, TablesOfDevicesAndOperatorsAreTranslatedOrRefused) {
+  std::string products = "device,op,dtype,m,n,k,latency_us\n";
+  std::string passes = "device,op,dtype,rows,cols,latency_us\n";
+  for (int i = 1; i <= 40; ++i) {
+    products += "h100-sxm,gemm,bf16," + std::to_string(16 * i) + ",4096,4096,25\n";
+    passes += "h100-sxm,softmax,fp16," + std::to_string(64 * i) + ",4096,25\n";
+  }
+  CommandResult result = import(products, provenance);
+  EXPECT_EQ(result.code, kSuccess) << result.messages;
+  EXPECT_THAT(result.messages, HasSubstr("read device as gpu"));
+  EXPECT_THAT(result.messages, HasSubstr("40 rows of kind gemm"));
+  for (const std::string& text : {products, passes}) {
+    ASSERT_EQ(import(text, provenance).code, kSuccess);
+    result = run_command({"validate", folder.file("out.csv"), "--jobs", "1", "--format", "csv"});
+    EXPECT_EQ(result.code, kSuccess) << result.messages;
+    EXPECT_THAT(result.result, HasSubstr("latency_us,40,"));
+  }
+  std::string wrong = passes;
+  for (std::size_t at = wrong.find("softmax"); at < wrong.size(); at = wrong.find("softmax")) {
+    wrong.replace(at, 7, "sofmax");
+  }
+  result = import(wrong, provenance);
+  EXPECT_EQ(result.code, kUserMistake);
+  EXPECT_THAT(result.messages, HasSubstr("t.csv:2: unknown op 'sofmax'; nearest is 'softmax'"));
+  EXPECT_THAT(result.messages, HasSubstr("(and 39 more rows)"));
+  result =
+      import("device,op,dtype,rows,cols,latency_us\nabacus,softmax,fp16,64,64,9\n", provenance);
+  EXPECT_EQ(result.code, kUserMistake);
+  EXPECT_THAT(result.messages, HasSubstr("t.csv:2: unknown system 'abacus'"));
+}
+
 TEST_F(CalibrateImport, OptionsOutsideTheirRange) {
   EXPECT_EQ(import(rows(12), {"--tolerance", "-5"}).code, kUserMistake);
   EXPECT_EQ(import(rows(12), {"--min-rows", "0"}).code, kUserMistake);

@@ -2,11 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "calib/fitted/gpu/gemm_factors_file.hpp"
+#include "calib/fitted/gpu/kernel_factors_file.hpp"
 #include "calib/import/read_measurements.hpp"
 #include "calib/measurements/testing/example_measurement.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
-#include "hw/spec/shared/gemm_factors_file.hpp"
-#include "hw/spec/shared/kernel_factors_file.hpp"
 #include "model/app/command/testing/command_runner.hpp"
 #include "model/timing/gpu/gemm_timing.hpp"
 #include "reports/record/testing/temporary_folder.hpp"

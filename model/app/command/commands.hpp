@@ -14,6 +14,7 @@ namespace foretell {
 void add_run_command(CLI::App& app, Session& session);
 void add_compare_command(CLI::App& app, Session& session);
 void add_explain_command(CLI::App& app, Session& session);
+void add_explore_command(CLI::App& app, Session& session);
 void add_serve_command(CLI::App& app, Session& session);
 void add_plan_command(CLI::App& app, Session& session);
 void add_predict_command(CLI::App& app, Session& session);

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
@@ -48,9 +50,11 @@ void check_price(const std::string& price, const std::vector<Request>& combinati
 
 std::vector<PredictionOutcome> predict_combinations(const CompareOptions& options,
                                                     const std::vector<Request>& combinations,
-                                                    const Session& session) {
+                                                    Format format, const Session& session) {
   Progress progress(session, "comparing");
-  return predict_all(session.predict, combinations, parse_jobs(options.jobs), Detail::kEverything,
+  const bool is_all_shown = format == Format::kJson || !options.output.store.empty();
+  return predict_all(session.predict, combinations, parse_jobs(options.jobs),
+                     is_all_shown ? Detail::kEverything : Detail::kSummary,
                      [&progress](double share) { progress.update(share); });
 }
 
@@ -67,7 +71,8 @@ int compare(const CompareOptions& options, const Session& session) {
   for (const Request& request : combinations) check_names(request);
   check_price(options.price, combinations);
   RecordOutput output(options.output);
-  std::vector<PredictionOutcome> outcomes = predict_combinations(options, combinations, session);
+  std::vector<PredictionOutcome> outcomes =
+      predict_combinations(options, combinations, output.format(), session);
   std::vector<ComparedRun> runs;
   std::vector<RunRecord> records;
   std::string failures;
@@ -82,8 +87,14 @@ int compare(const CompareOptions& options, const Session& session) {
   }
   if (records.empty()) throw UserError("nothing could be predicted:" + failures);
   output.deliver(records, comparison_text(runs, options.price, session.result_width));
+  for (const RunRecord& record : records) session.list_notes(record.context.notes);
   if (failures.empty()) return kSuccess;
-  session.say("foretell: without a prediction:" + failures);
+  // A table that is not cut to a terminal has the reasons already.
+  const bool is_told = output.format() == Format::kTable && session.result_width == 0;
+  session.say(is_told ? fmt::format("foretell: {} of {} combinations have no prediction; the table "
+                                    "says why",
+                                    runs.size() - records.size(), runs.size())
+                      : "foretell: without a prediction:" + failures);
   return kOutsideTolerance;
 }
 

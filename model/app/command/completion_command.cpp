@@ -18,7 +18,7 @@ _foretell() {
     --workload) kind=workloads ;;
     --dtype) kind=dtypes ;;
     show) kind="systems workloads" ;;
-    list) COMPREPLY=($(compgen -W "systems devices workloads dtypes operators factors" -- "$word")); return ;;
+    list) COMPREPLY=($(compgen -W "systems devices workloads dtypes operators factors options metrics" -- "$word")); return ;;
     --format) COMPREPLY=($(compgen -W "table json csv" -- "$word")); return ;;
     --factors|--trace|--store|-o|--output|predict|validate|report|diff) COMPREPLY=($(compgen -f -- "$word")); return ;;
   esac
@@ -78,7 +78,7 @@ complete -c foretell -l workload -r -a '(__foretell_names workloads)'
 complete -c foretell -l dtype -x -a '(__foretell_names dtypes)'
 complete -c foretell -l format -x -a 'table json csv'
 complete -c foretell -n '__fish_seen_subcommand_from show' -a '(__foretell_names systems workloads)'
-complete -c foretell -n '__fish_seen_subcommand_from list' -f -a 'systems devices workloads dtypes operators factors'
+complete -c foretell -n '__fish_seen_subcommand_from list' -f -a 'systems devices workloads dtypes operators factors options metrics'
 )fish";
 
 std::string in_fish_quotes(const std::string& text) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/app/command/testing/validate_run.hpp"
+#include "model/app/request/intervals.hpp"
 
 namespace foretell {
 namespace {
@@ -49,7 +50,9 @@ TEST_F(EncoderAccuracy, TheIntervalHoldsFourOfFiveRowsThatItWasNotMadeFrom) {
   const ValidatedErrors call = errors("call_ms", older);
   EXPECT_GE(call.rows, 100);
   EXPECT_GE(call.coverage, 0.75);
-  EXPECT_LE(call.coverage, 0.88);
+  // GPT-2 alone spreads over 11 %: what is made for the next network is wider than these two need.
+  EXPECT_LE(call.coverage, 0.99);
+  EXPECT_LE(default_intervals().choose("inferentia2", "encoder", "bf16").ratio.high, 1.15);
 }
 
 // The thresholds hold because of the factors, not because they are loose.

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "calib/fitted/shared/factors_folder.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "model/app/command/testing/command_runner.hpp"
 #include "model/base/text.hpp"
@@ -23,7 +24,9 @@ namespace fs = std::filesystem;
 const std::map<std::string, std::string>& exceptions() {
   static const std::map<std::string, std::string> kExceptions = {
       {"calibrate measure", "its result is a file of JSON lines, whatever is asked for"},
+      {"calibrate intervals", "its result is a file of the intervals, as YAML"},
       {"completion", "its result is a script for a shell"},
+      {"explore", "its result is a page in a browser"},
   };
   return kExceptions;
 }
@@ -62,7 +65,7 @@ class EveryFormat : public testing::Test {
     folder.write("measured.csv", gemm_rows());
     // What is fitted already is judged again: the folder of the program is not written to.
     fs::create_directories(folder.file("factors/gpu/gemm"));
-    fs::copy(default_catalog_paths().factors / "gpu" / "gemm" / "h100-sxm.yaml",
+    fs::copy(factors_folder() / "gpu" / "gemm" / "h100-sxm.yaml",
              folder.file("factors/gpu/gemm/h100-sxm.yaml"));
     commands = {
         {"run", prediction({})},

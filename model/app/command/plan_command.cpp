@@ -16,6 +16,7 @@
 #include "model/app/terminal/request_options.hpp"
 #include "model/app/terminal/stop_signals.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/kept_inputs.hpp"
 #include "model/base/text.hpp"
 #include "reports/record/text_file.hpp"
 #include "reports/render/plan_text.hpp"
@@ -50,6 +51,7 @@ struct PlanOptions {
   RequestOptions model;
   std::string systems;
   std::string dtypes;
+  std::string engines;
   std::string jobs;
   std::string store;
   OutputOptions output;
@@ -75,7 +77,6 @@ PlanRequest read_plan_request(const PlanOptions& options) {
   if (!numbers.rate.empty()) service.rate = parse_positive("--rate", numbers.rate, kMostRate);
   service.concurrency = count("--concurrency", numbers.concurrency, kMostUsers);
   service.requests = count("--requests", numbers.requests, kMostPlanned);
-  service.max_batch = count("--max-batch", numbers.max_batch, kMostUsers);
   service.max_tokens = count("--max-tokens", numbers.max_tokens, 1 << 20);
   if (!numbers.prefix_cache.empty()) {
     service.prefix_share = parse_positive("--prefix-cache", numbers.prefix_cache, 1);
@@ -89,6 +90,10 @@ PlanRequest read_plan_request(const PlanOptions& options) {
   }
   request.systems = listed(options.systems);
   request.dtypes = listed(options.dtypes);
+  request.engines = listed(options.engines);
+  for (const std::string& batch : listed(numbers.max_batch)) {
+    request.max_batches.push_back(parse_count("--max-batch", batch, 1, kMostUsers));
+  }
   check_plan(request);
   return request;
 }
@@ -96,6 +101,7 @@ PlanRequest read_plan_request(const PlanOptions& options) {
 // In the process of a worker.
 std::string planned_text(const Predictor& predict, const PlanRequest& request,
                          const std::string& system) {
+  keep_inputs();
   try {
     return kPlanned + to_json(plan_system(predict, request, system));
   } catch (const UserError& error) {
@@ -146,6 +152,7 @@ int run_plan(const PlanOptions& options, const Session& session) {
   const Format format = parse_format(options.output.format);
   const PlanRequest request = read_plan_request(options);
   const std::vector<std::string> systems = candidate_systems(request);
+  check_settings(request, systems);
   const int jobs = parse_jobs(options.jobs);
   OutputFile output(options.output.output);
   PlanStore store(options.store, request);
@@ -160,6 +167,9 @@ int run_plan(const PlanOptions& options, const Session& session) {
     if (const SystemPlan* plan = store.find(system)) record.systems.push_back(*plan);
   }
   mark_front(record);
+  if (finished && nothing_holds(record)) {
+    record.would_hold = cheapest_that_holds(session.predict, request);
+  }
   std::string text;
   switch (format) {
     case Format::kTable:
@@ -215,9 +225,14 @@ void add_plan_options(CLI::App& command, PlanOptions& options) {
       "together: every worker does prompts and answers; separate: some do one, some the other; "
       "both: the cheapest is also tried separate (default: both)",
       "WORD");
-  add("--engine", service.engine, "serving engine of hw/engines (default: as of `serve`)",
-      "NAME[@RELEASE]");
-  add("--max-batch", numbers.max_batch, "most sequences at one time (default: the engine's)", "N");
+  add("--engine", options.engines,
+      "serving engines of hw/engines to choose from (default: all, the newest of each that the "
+      "system runs)",
+      "NAME[@RELEASE],…");
+  add("--max-batch", numbers.max_batch,
+      "limits of the sequences of a worker to choose from (default: the engine's, and the largest "
+      "that a promise of tpot allows)",
+      "N,…");
   add("--max-tokens", numbers.max_tokens, "most tokens in a step (default: the engine's)", "N");
   add("--prefix-cache", numbers.prefix_cache, "share of every prompt that is found in the cache",
       "SHARE");
@@ -236,8 +251,11 @@ void add_plan_command(CLI::App& app, Session& session) {
   CLI::App* command =
       app.add_subcommand("plan", "Find the cheapest deployment that keeps promises");
   command->footer(
-      "Searches systems, data types, tensor parallelism, separate workers and the number of "
-      "instances; every decision is a simulation of the service.\n"
+      "Searches systems, data types, engines, tensor parallelism, experts and attention on ranks "
+      "of "
+      "their own, limits of the batch, separate workers and the number of instances. Memory and "
+      "single steps rule out what cannot be cheaper; every decision is a simulation of the "
+      "service.\n"
       "Examples:\n"
       "  foretell plan --workload Llama-3.1-70B --rate 10 --input-len 1024 --output-len 256 "
       "--slo 'ttft.p99<=1s,tpot.p99<=40ms'\n"

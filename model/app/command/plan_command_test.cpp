@@ -13,18 +13,17 @@ namespace {
 
 using ::testing::HasSubstr;
 
-CommandResult plan_for(const std::string& slo, const std::vector<std::string>& more) {
-  std::vector<std::string> line = {"plan",
-                                   "--on=g6.xlarge,g6e.xlarge",
-                                   "--workload=Llama-3.1-8B",
-                                   "--rate=20",
-                                   "--input-len=256",
-                                   "--output-len=32",
-                                   "--dtype=fp8",
-                                   "--requests=200",
-                                   "--slo=" + slo};
+CommandResult plan_on(const std::string& systems, const std::string& slo,
+                      const std::vector<std::string>& more) {
+  std::vector<std::string> line = {"plan",        "--on=" + systems, "--workload=Llama-3.1-8B",
+                                   "--rate=20",   "--input-len=256", "--output-len=32",
+                                   "--dtype=fp8", "--requests=200",  "--slo=" + slo};
   line.insert(line.end(), more.begin(), more.end());
   return run_command(line);
+}
+
+CommandResult plan_for(const std::string& slo, const std::vector<std::string>& more) {
+  return plan_on("g6.xlarge,g6e.xlarge", slo, more);
 }
 
 CommandResult plan_with(const std::vector<std::string>& more) {
@@ -59,6 +58,74 @@ TEST(PlanCommand, GoesOnFromItsStore) {
   EXPECT_THAT(again.messages, HasSubstr("2 of 2 systems are in the store already"));
 }
 
+// Cut off in the middle of the second system: it is searched again.
+TEST(PlanCommand, AnInterruptedPlanEndsWithTheSameBytes) {
+  const TemporaryFolder folder;
+  const std::string store = folder.file("plan.store");
+  const std::string whole = plan_with({"--store", store, "--format", "json", "--jobs", "1"}).result;
+  std::filesystem::resize_file(store, std::filesystem::file_size(store) - 100);
+  const CommandResult again = plan_with({"--store", store, "--format", "json", "--jobs", "2"});
+  EXPECT_EQ(again.result, whole);
+  EXPECT_THAT(again.messages, HasSubstr("1 of 2 systems are in the store already"));
+}
+
+// "a 'b c' d" as the shell reads it.
+std::vector<std::string> words_of(const std::string& command) {
+  std::vector<std::string> words(1);
+  bool quoted = false;
+  for (const char c : command) {
+    if (c == '\'') {
+      quoted = !quoted;
+    } else if (c == ' ' && !quoted) {
+      words.emplace_back();
+    } else {
+      words.back() += c;
+    }
+  }
+  return words;
+}
+
+TEST(PlanCommand, TheAnswerIsThatOfTheCommandThatItPrints) {
+  for (const std::string workers : {"together", "separate"}) {
+    const auto plan =
+        nlohmann::json::parse(plan_on("g6e.12xlarge", "ttft.p99<=500ms,tpot.mean<=60ms",
+                                      {"--format", "json", "--workers", workers})
+                                  .result);
+    const auto& best = plan["best"];
+    ASSERT_FALSE(best.is_null()) << workers;
+    std::vector<std::string> words = words_of(best["simulate"]);
+    ASSERT_EQ(words.front(), "foretell");
+    words.erase(words.begin());
+    words.insert(words.end(), {"--format", "json"});
+    const CommandResult served = run_command(words);
+    ASSERT_EQ(served.code, 0) << served.messages;
+    const auto summary = nlohmann::json::parse(served.result)["summary"];
+    for (const char* metric : {"ttft_s", "tpot_s", "e2e_s"}) {
+      EXPECT_EQ(summary[metric], best[metric]) << workers << " " << metric;
+    }
+    EXPECT_EQ(summary["binds"], best["binds"]);
+  }
+}
+
+TEST(PlanCommand, ListsOfEnginesAndBatchesAreSearched) {
+  const CommandResult outcome =
+      plan_with({"--engine", "vllm,sglang", "--max-batch", "8,32", "--format", "csv"});
+  ASSERT_EQ(outcome.code, 0) << outcome.messages;
+  EXPECT_THAT(outcome.result, ::testing::ContainsRegex(",(8|32),"));
+  EXPECT_THAT(plan_with({"--engine", "all,vllm"}).messages, HasSubstr("'all' stands alone"));
+  EXPECT_THAT(plan_with({"--max-batch", "8,none"}).messages, HasSubstr("--max-batch"));
+}
+
+TEST(PlanCommand, NamesASystemThatHoldsANetworkThatNoneOfThoseAskedHolds) {
+  const CommandResult outcome =
+      run_command({"plan", "--on=g6.xlarge", "--workload=Llama-3.1-70B", "--rate=1",
+                   "--input-len=128", "--output-len=32", "--dtype=fp8", "--slo=ttft.p99<=1s"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.result, HasSubstr("g6.xlarge: do not hold the network"));
+  EXPECT_THAT(outcome.result, HasSubstr("the cheapest instance that holds the network: "));
+  EXPECT_THAT(outcome.result, HasSubstr("with fp8 and tp "));
+}
+
 TEST(PlanCommand, SaysWhatWouldKeepAPromiseThatNothingKeeps) {
   const CommandResult outcome = plan_for("tpot.mean<=10us", {});
   EXPECT_EQ(outcome.code, 1);
@@ -66,11 +133,21 @@ TEST(PlanCommand, SaysWhatWouldKeepAPromiseThatNothingKeeps) {
   EXPECT_THAT(outcome.result, HasSubstr("keeps --slo 'tpot.mean<="));
 }
 
+TEST(PlanCommand, TheHostTimeOfTheEngineCounts) {
+  const CommandResult slow = plan_with({"--set", "engine.host.per_step=80 ms", "--format", "csv"});
+  EXPECT_EQ(slow.code, 1) << slow.result;  // no token in 60 ms
+  EXPECT_EQ(plan_with({"--set", "engine.host.per_step=1 ms"}).code, 0);
+}
+
 TEST(PlanCommand, WrongOptionsSayWhatToType) {
   EXPECT_THAT(plan_with({"--probability", "80"}).messages, HasSubstr("--probability"));
   EXPECT_THAT(plan_with({"--workers", "apart"}).messages, HasSubstr("together"));
   EXPECT_THAT(plan_with({"--engine", "vlm"}).messages, HasSubstr("nearest is 'vllm'"));
   EXPECT_THAT(plan_with({"--concurrency", "3"}).messages, HasSubstr("several loads"));
+  EXPECT_THAT(plan_with({"--set", "device.hmb.bandwidth=1 TB/s"}).messages,
+              HasSubstr("device.hbm.bandwidth"));
+  EXPECT_EQ(plan_with({"--set", "device.hmb.bandwidth=1 TB/s"}).code, 2);
+  EXPECT_EQ(plan_with({"--set", "engine.host.per_stp=1 ms"}).code, 2);
   for (const char* option : {"--probability", "--workers", "--engine"}) {
     EXPECT_EQ(plan_with({option, "nothing"}).code, 2) << option;
   }

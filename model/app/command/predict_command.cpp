@@ -7,12 +7,14 @@
 #include "model/app/command/kernel_options.hpp"
 #include "model/app/request/parallel_predict.hpp"
 #include "model/app/tables/batch_predictor.hpp"
+#include "model/app/tables/energy_run_rows.hpp"
 #include "model/app/tables/kernel_batch.hpp"
 #include "model/app/tables/power_rows.hpp"
 #include "model/app/tables/serving_batch.hpp"
 #include "model/app/terminal/progress.hpp"
 #include "model/app/terminal/request_options.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/measured_data.hpp"
 #include "reports/record/json_text.hpp"
 #include "reports/render/output_format.hpp"
 
@@ -140,6 +142,9 @@ int predict_table(const PredictOptions& options, const Session& session) {
                                 sink, show));
     } else if (layout.kind == TableKind::kPower) {
       predict_rows(PowerBatch(table.header(), options.model.set, sink));
+    } else if (layout.kind == TableKind::kEnergyRuns) {
+      predict_rows(EnergyRunBatch(table.header(), session.predict, row_defaults(options.model),
+                                  jobs, sink, show));
     } else {
       predict_rows(
           KernelBatch(kernel_answer(layout, table.header(), options.kernels, options.model.set),
@@ -169,7 +174,7 @@ void add_predict_command(CLI::App& app, Session& session) {
       "Example:\n"
       "  printf 'system,workload,batch,seq_len,compute_dtype\\n"
       "inf2.xlarge,bert-base-uncased,8,128,bf16\\n' | foretell predict -");
-  command->add_option("table", options->table, "the table")->required();
+  command->add_option("table", options->table, "the table")->required()->transform(measured_table);
   command
       ->add_option("-o,--output", options->output, "file for the result (default: standard output)")
       ->type_name("FILE");

@@ -17,7 +17,7 @@ int run_program(const std::vector<std::string>& arguments, ClusterFactory join, 
   Session session;
   session.predict = predict;
   session.messages = silent ? static_cast<std::ostream*>(&nowhere) : &std::cerr;
-  session.terminal = !silent && isatty(STDERR_FILENO) != 0;
+  if (!silent && isatty(STDERR_FILENO) != 0) session.bars = &std::cerr;
   session.result_width = terminal_width();
   session.cluster = std::move(join);
   return run_application(arguments, session);

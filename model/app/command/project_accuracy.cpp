@@ -11,6 +11,7 @@
 #include "model/app/command/table_accuracy.hpp"
 #include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/measured_data.hpp"
 #include "model/base/text.hpp"
 #include "reports/record/text_file.hpp"
 
@@ -19,7 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kDataVariable = "FORETELL_DATA";
 constexpr const char* kCpuDevice = "amd-epyc";
 
 struct ProjectTable {
@@ -122,6 +122,7 @@ class ProjectReport {
     };
     append(report_.samples, part.samples);
     append(report_.worst, part.worst);
+    append(report_.parts, part.parts);
     report_.rows += part.rows;
     report_.failed += part.failed;
     report_.refused += part.refused;
@@ -161,6 +162,7 @@ AccuracyReport accuracy_of_project(const AccuracyQuestion& question, const Sessi
     AccuracyQuestion one = question;
     one.table = path.string();
     one.held_out = table.held_out;
+    one.parts_of = table.name;
     if (*table.where != '\0') one.where.emplace_back(table.where);
     one.system.clear();
     for (const char* column : {table.device, table.dtype, table.classes}) {
@@ -168,14 +170,14 @@ AccuracyReport accuracy_of_project(const AccuracyQuestion& question, const Sessi
     }
     report.add(table, accuracy_of_table(one, session));
   };
-  const char* folder = std::getenv(kDataVariable);
+  const fs::path folder = measured_data_folder();
   for (const ProjectTable& table : kPublished) {
-    const fs::path path = fs::path(folder == nullptr ? "" : folder) / table.file;
-    if (folder != nullptr && *folder != '\0' && fs::exists(path)) {
+    const fs::path path = folder / table.file;
+    if (!folder.empty() && fs::exists(path)) {
       add(table, path);
     } else {
       report.note(table,
-                  fmt::format("left out; {} names no folder with {}", kDataVariable, table.file));
+                  fmt::format("left out; FORETELL_DATA names no folder with {}", table.file));
     }
   }
   add(kNetworks, data_root() / kNetworks.file);
@@ -185,6 +187,7 @@ AccuracyReport accuracy_of_project(const AccuracyQuestion& question, const Sessi
     AccuracyQuestion one = question;
     one.table = cpu.string();
     one.held_out = true;
+    one.parts_of = kCpu.name;
     one.by = {kCpu.dtype, kCpu.classes};
     report.add(kCpu, accuracy_of_table(one, session));
   } catch (const UserError& error) {

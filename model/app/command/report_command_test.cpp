@@ -232,7 +232,7 @@ TEST(ReportCommand, AValidationIsAPage) {
   const TemporaryFolder folder;
   const std::string path = folder.file("v.json");
   write(path, R"({"schema":"foretell.accuracy/1","by":[],"rows":0,"failed":0,"refused":0,)"
-              R"("overall":[],"groups":[],"worst":[],"samples":[],"notes":[]})"
+              R"("overall":[],"parts":[],"groups":[],"worst":[],"samples":[],"notes":[]})"
               "\n");
   EXPECT_THAT(run_command({"report", path}).result, HasSubstr("0 rows, 0 without a prediction"));
   EXPECT_THAT(run_command({"report", path, "--format", "csv"}).result,

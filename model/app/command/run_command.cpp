@@ -1,15 +1,13 @@
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <memory>
 
+#include "model/app/api/run_request.hpp"
 #include "model/app/command/commands.hpp"
 #include "model/app/command/program_options.hpp"
-#include "model/app/request/worker_pool.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/own_file.hpp"
 #include "model/app/terminal/progress.hpp"
 #include "model/app/terminal/request_options.hpp"
-#include "model/base/errors.hpp"
 #include "reports/render/record_text.hpp"
 
 namespace foretell {
@@ -31,14 +29,13 @@ int run(const RunOptions& options, const Session& session) {
     return kSuccess;
   }
   check_no_parameters(options.program);
-  const Request request = requests(options.request).front();
-  check_own_file(request.trace_file, options.output);
+  check_own_file(options.request.trace_file, options.output);
   RecordOutput output(options.output);
   Progress progress(session, "predicting");
-  const RunRecord record =
-      predict_in_parallel(session.predict, request, default_jobs(),
-                          [&progress](double share) { progress.update(share); });
-  output.deliver({record}, run_text(record));
+  const api::Record record = api::run_request(
+      options.request, session.predict, [&progress](double share) { progress.update(share); });
+  output.deliver({record.whole()}, run_text(record.whole()));
+  session.list_notes(record.whole().context.notes);
   return kSuccess;
 }
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/app/command/testing/command_runner.hpp"
+#include "model/config/document.hpp"
 #include "reports/record/csv.hpp"
 #include "reports/record/testing/temporary_folder.hpp"
 
@@ -89,6 +90,26 @@ TEST(ServeCommand, SeparateWorkersAreJoinedByALink) {
   EXPECT_THAT(outcome.result, HasSubstr("12 requests answered"));
 }
 
+TEST(ServeCommand, RanksWithAttentionOfTheirOwnShareExperts) {
+  const auto record_of = [](std::vector<std::string> more) {
+    std::vector<std::string> line = {"serve", "--on", "h200-sxm-x8", "--workload", "Qwen3-30B-A3B",
+                                     "--ep",  "4",    "--format",    "json"};
+    more = small_and(more);
+    line.insert(line.end(), more.begin(), more.end());
+    const CommandResult outcome = run_command(line);
+    EXPECT_EQ(outcome.code, 0) << outcome.messages;
+    return nlohmann::json::parse(outcome.result);
+  };
+  const auto ranks = record_of({"--attention-dp", "4"});
+  const auto shared = record_of({"--tp", "4"});
+  EXPECT_EQ(ranks["summary"]["requests"], 12);
+  EXPECT_EQ(ranks["context"]["scenario"]["tp"], "1");
+  EXPECT_EQ(ranks["context"]["scenario"]["attention_dp"], "4");
+  // Every rank has all of the attention, and as many of the experts.
+  EXPECT_GT(ranks["summary"]["memory_bytes"]["weights"],
+            shared["summary"]["memory_bytes"]["weights"]);
+}
+
 TEST(ServeCommand, AQueueThatGrowsIsNamedWithTheRateThatIsStable) {
   const CommandResult outcome = serve_with(
       {"--rate", "1e9", "--requests", "400", "--input-len", "2000", "--output-len", "20"});
@@ -130,6 +151,16 @@ TEST(ServeCommand, SaysWhatIsWrongAndWhatWouldBeRight) {
       {small_and({"--warm-up", "12"}), "leaves none of 12"},
       {small_and({"--format", "yaml"}), "unknown format 'yaml'"},
       {small_and({"--set", "engine.host.perstep=1 ms"}), "per_step"},
+      {small_and({"--set", "engine.schedule.receive_interval=0"}), "receive_interval"},
+      {small_and({"--ep", "2"}), "layers of experts"},
+      {small_and({"--ep", "0"}), "--ep"},
+      {small_and({"--moe-tp", "many"}), "--moe-tp"},
+      {small_and({"--attention-dp", "2"}), "layers of experts"},
+      {small_and({"--library", "vlm"}), "nearest is 'vllm'"},
+      {small_and({"--library-release", "newest"}), "--library-release"},
+      {small_and({"--prefill", "tp=1", "--decode", "tp=1,attention-dpp=2"}), "attention-dp"},
+      {small_and({"--prefill", "tp=1", "--decode", "tp=1", "--attention-dp", "2"}),
+       "state it in --prefill and --decode"},
   };
   for (const Refusal& refusal : refusals) {
     const CommandResult outcome = serve_with(refusal.arguments);
@@ -167,6 +198,48 @@ TEST(ServeCommand, TablesOfServedPointsArePredictedRowByRow) {
   EXPECT_THAT(row[*out.column("message")], HasSubstr("nearest is 'h100_sxm'"));
   ASSERT_TRUE(out.next(row));
   EXPECT_THAT(row[*out.column("message")], HasSubstr("concurrency: is empty"));
+}
+
+TEST(ServeCommand, SeveralLoadsAreALineEach) {
+  const auto loads = [](const std::string& format, const std::string& rates) {
+    return serve_with({"--rate", rates, "--input-len", "64", "--output-len", "8", "--requests",
+                       "20", "--format", format});
+  };
+  const CommandResult all = loads("json", "2,8");
+  EXPECT_EQ(all.code, 0) << all.messages;
+  EXPECT_EQ(all.result, loads("json", "2").result + loads("json", "8").result);
+  EXPECT_THAT(loads("csv", "2,8").result, HasSubstr("\n"));
+  EXPECT_THAT(loads("md", "2,8").result, HasSubstr("| 8 requests/s |"));
+  EXPECT_THAT(loads("table", "2,8").result, HasSubstr("Most tokens"));
+}
+
+TEST(ServeCommand, ReportsAreReadBack) {
+  const TemporaryFolder folder;
+  const std::string json = folder.file("s.json");
+  serve_with(small_and({"--format", "json", "-o", json, "--report", folder.file("s.md")}));
+  const std::string written = read_text_file(folder.file("s.md"));
+  EXPECT_THAT(written, HasSubstr("## How times are distributed"));
+  EXPECT_THAT(written, HasSubstr("## Over time"));
+  run_command({"report", json, "-o", folder.file("again.md"), "-q"});
+  EXPECT_EQ(read_text_file(folder.file("again.md")), written);
+}
+
+TEST(ServeCommand, RefusesListsThatAreNone) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> refusals = {
+      {{"--rate", "2,2"}, "stands twice"},
+      {{"--rate", "2,,4"}, "a load is missing"},
+      {{"--rate", "2,4", "--concurrency", "1,2"}, "not both"},
+      {{"--rate", "2,4", "--format", "jsonl"}, "a line per request of one load"},
+      {{"--rate", "2,4", "--trace-out", "t.json"}, "of one load"},
+      {{"--rate", "2", "--report", "x.doc"}, "x.doc"},
+      {{"--concurrency", "2,x"}, "'x' is not allowed"}};
+  for (const auto& [more, reason] : refusals) {
+    std::vector<std::string> line = {"--input-len", "64", "--output-len", "8", "--requests", "4"};
+    line.insert(line.end(), more.begin(), more.end());
+    const CommandResult outcome = serve_with(line);
+    EXPECT_EQ(outcome.code, 2) << reason;
+    EXPECT_THAT(outcome.messages, HasSubstr(reason));
+  }
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "hw/spec/shared/die_area.hpp"
+#include "calib/fitted/shared/die_area.hpp"
 #include "model/app/command/commands.hpp"
 #include "model/app/command/show_workload.hpp"
 #include "model/app/request/device_family.hpp"

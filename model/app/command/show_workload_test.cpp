@@ -7,6 +7,7 @@
 
 #include "model/app/command/testing/command_runner.hpp"
 #include "reports/record/csv.hpp"
+#include "reports/record/summary.hpp"
 
 namespace foretell {
 namespace {
@@ -102,6 +103,14 @@ TEST(Show, OptionsThatSayNothingAreRefused) {
   EXPECT_THAT(message({"inf2.xlarge", "--seq", "5"}), HasSubstr("--seq says nothing of a system"));
   EXPECT_THAT(message({"inferentia2"}), HasSubstr("show a system that has it: inf2.24xlarge"));
   EXPECT_THAT(message({"qqqqqqqq"}), HasSubstr("no system and no workload"));
+}
+
+TEST(List, OptionsAndMetricsAreThoseOfTheLists) {
+  const std::string options = run_command({"list", "options"}).result;
+  EXPECT_THAT(options, AllOf(HasSubstr("--input-len"), HasSubstr("input_len")));
+  const json metrics = json::parse(run_command({"list", "metrics", "--format", "json"}).result);
+  EXPECT_EQ(metrics.size(), summary_metrics().size());
+  EXPECT_EQ(metrics.at(0).at("field"), "latency_s");
 }
 
 TEST(List, FactorsAreThoseOfAllFamilies) {

@@ -1,7 +1,5 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
-#include <csignal>
 #include <functional>
 #include <map>
 #include <memory>
@@ -11,10 +9,12 @@
 #include "model/app/request/parallel_predict.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/app/study/search/front_search.hpp"
+#include "model/app/study/what_if/served_point.hpp"
 #include "model/app/study/what_if/study_check.hpp"
 #include "model/app/study/what_if/study_run.hpp"
 #include "model/app/study/what_if/study_table.hpp"
 #include "model/app/terminal/output.hpp"
+#include "model/app/terminal/stop_signals.hpp"
 #include "model/base/errors.hpp"
 #include "reports/record/text_file.hpp"
 
@@ -34,33 +34,6 @@ struct SweepOptions {
   std::string top = "30";
   bool resume = false;
   OutputOptions output;
-};
-
-volatile std::sig_atomic_t stop_signal = 0;
-void note_signal(int number) { stop_signal = number; }
-
-// While one exists, Ctrl-C and SIGTERM set a flag. The second one ends the process at once.
-class StopSignals {
- public:
-  StopSignals() {
-    stop_signal = 0;
-    for (std::size_t i = 0; i < kSignals.size(); ++i) {
-      struct sigaction action = {};
-      action.sa_handler = note_signal;
-      action.sa_flags = static_cast<int>(SA_RESETHAND);
-      sigaction(kSignals.at(i), &action, &before_.at(i));
-    }
-  }
-  ~StopSignals() {
-    for (std::size_t i = 0; i < kSignals.size(); ++i)
-      sigaction(kSignals.at(i), &before_.at(i), nullptr);
-  }
-  StopSignals(const StopSignals&) = delete;
-  StopSignals& operator=(const StopSignals&) = delete;
-
- private:
-  static constexpr std::array<int, 2> kSignals = {SIGINT, SIGTERM};
-  std::array<struct sigaction, 2> before_{};
 };
 
 // Gives the numbers of a study that are not stored yet.
@@ -104,9 +77,7 @@ class SweepCommand {
     basis_ = study_basis();
     const StopSignals signals;
     WorkerGroup workers(
-        [this](std::uint64_t number) {
-          return answer_point(study_, defaults_, session_.predict, number);
-        },
+        [this](std::uint64_t number) { return answer_point(study_, defaults_, predict_, number); },
         jobs, limit);
     const std::unique_ptr<Cluster> cluster = alone ? nullptr : session_.cluster();
     if (cluster != nullptr && cluster->rank() != 0) {
@@ -138,9 +109,9 @@ class SweepCommand {
     }
     progress.finish(study_run.counts());
     session_.say("foretell: " + counts_text(study_run.counts(), kept));
-    if (stop_signal != 0) {
+    if (StopSignals::received() != 0) {
       session_.say("foretell: stopped; the same command goes on with the rest");
-      return kSignalled + stop_signal;
+      return kSignalled + StopSignals::received();
     }
     const StudyResults results = study_results(store, head);
     deliver(store, results, output);
@@ -149,7 +120,7 @@ class SweepCommand {
 
   static void run_all(SweepRunner& runner, StudyRun& study_run,
                       const std::function<bool(std::uint64_t&)>& next) {
-    const auto stop = [] { return stop_signal != 0; };
+    const auto stop = [] { return StopSignals::received() != 0; };
     runner.run([&](std::size_t most) { return study_run.plan(next, most, stop); },
                [&](const std::vector<SweepAnswer>& answers) { study_run.store(answers); }, stop);
     study_run.flush();
@@ -182,7 +153,7 @@ class SweepCommand {
         return true;
       });
       std::vector<std::vector<double>> objectives;
-      if (stop_signal != 0) return objectives;
+      if (StopSignals::received() != 0) return objectives;
       for (const std::uint64_t number : numbers) objectives.push_back(known.at(number));
       return objectives;
     };
@@ -222,6 +193,7 @@ class SweepCommand {
   const SweepOptions& options_;
   const Session& session_;
   Study study_;
+  const Predictor predict_ = with_services(session_.predict);
   std::size_t top_;
   Format format_;
   DefaultValue defaults_ = ParameterDefaults();

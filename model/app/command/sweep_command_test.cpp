@@ -308,7 +308,7 @@ TEST_F(SweepTest, FamiliesAndPricesInOneStudy) {
 // A device of the user's own beside those of the data, with its own paths varied. What its file
 // says is part of what its points are known by, and of no other's.
 TEST_F(SweepTest, ADeviceOfOnesOwnIsNamedByItsFile) {
-  const std::string gpu = read_text_file(default_catalog_paths().hw / "devices/gpu/l4.yaml");
+  const std::string gpu = read_text_file(hw_folder() / "devices/gpu/l4.yaml");
   const auto write_device = [&](const std::string& name, const std::string& rate) {
     std::string text = gpu;
     text.replace(text.find("id: l4"), 6, "id: " + name);

@@ -13,10 +13,12 @@
 #include "model/app/command/calibrate/cpu_records.hpp"
 #include "model/app/request/parallel_predict.hpp"
 #include "model/app/tables/batch_predictor.hpp"
+#include "model/app/tables/energy_run_rows.hpp"
 #include "model/app/tables/held_out_rows.hpp"
 #include "model/app/tables/kernel_batch.hpp"
 #include "model/app/tables/power_rows.hpp"
 #include "model/app/tables/row_filter.hpp"
+#include "model/app/tables/row_parts.hpp"
 #include "model/app/tables/sample_collector.hpp"
 #include "model/app/tables/serving_batch.hpp"
 #include "model/app/terminal/progress.hpp"
@@ -40,6 +42,7 @@ RowFilter filter_of(const AccuracyQuestion& question, const CsvRow& header) {
 // Rows that do not count, by what keeps them out.
 struct RowsOut {
   std::size_t filtered = 0;  // by conditions, or because factors were fitted to them
+  std::size_t in_vault = 0;  // which is closed
   std::size_t empty = 0;     // nothing was measured
   LeftOutRows below_clock;   // a time of zero
   LeftOutRows refused;       // a measurement that cannot be
@@ -48,6 +51,10 @@ struct RowsOut {
 
 void add_notes(const RowsOut& out, const std::string& counts, AccuracyReport& report) {
   report.notes.push_back(counts);
+  if (out.in_vault > 0) {
+    report.notes.push_back(
+        fmt::format("{} rows of the vault stay closed (--vault opens it)", out.in_vault));
+  }
   for (const std::string& text : out.refused.texts()) {
     report.notes.push_back("does not count: " + text);
   }
@@ -73,6 +80,8 @@ void add_notes(const RowsOut& out, const std::string& counts, AccuracyReport& re
     const bool by_use = conditions.find(kTrusted) != std::string::npos;
     if (by_use) text += " (--all-rows takes rows of any use)";
   }
+  add(out.in_vault,
+      out.in_vault == 1 ? "is in the vault, which is closed" : "are in the vault, which is closed");
   add(out.empty, "without a measurement");
   add(out.refused.count(), "with a measurement that cannot be");
   add(out.below_clock.count(), "with a time of 0");
@@ -90,6 +99,9 @@ class TableComparison {
         layout_(recognise_table(table_.header(), question.table)),
         filter_(filter_of(question, table_.header())),
         held_out_(counting_rows()),
+        in_vault_(closed_rows()),
+        part_(row_part(layout_, table_.header())),
+        group_(row_group(layout_, table_.header())),
         // Of a GPU whose factors are left out, no row took part in anything.
         judges_interval_(question.kernels.held_out_device.empty()
                              ? judges_interval_test(layout_, table_.header())
@@ -114,6 +126,9 @@ class TableComparison {
                                 question_.jobs, sink, show));
     } else if (layout_.kind == TableKind::kPower) {
       predict_rows(PowerBatch(table_.header(), question_.model.set, sink));
+    } else if (layout_.kind == TableKind::kEnergyRuns) {
+      predict_rows(EnergyRunBatch(table_.header(), session_.predict, row_defaults(question_.model),
+                                  question_.jobs, sink, show));
     } else {
       predict_rows(KernelBatch(
           kernel_answer(layout_, table_.header(), question_.kernels, question_.model.set),
@@ -123,7 +138,10 @@ class TableComparison {
     if (collector_.samples().empty() && out_.failed.count() == 0) {
       refuse_empty(question_, read_, filter_.text(), out_);
     }
-    AccuracyReport report = build_report(collector_.samples(), question_.by, question_.worst);
+    AccuracyReport report = build_report(shown_samples(), question_.by, question_.worst);
+    if (!question_.parts_of.empty()) {
+      report.parts = accuracy_by_part(collector_.samples(), question_.parts_of);
+    }
     report.rows = asked_;
     report.failed = out_.failed.count();
     report.refused = out_.refused.count() + contradicted_.size();
@@ -139,15 +157,31 @@ class TableComparison {
     return [](const CsvRow&) { return true; };
   }
 
-  // By --held-out and --part. The vault is closed unless it is named.
-  RowTest counting_rows() const {
+  // With all parts told apart, the rest of the report is still of the rows that are asked for.
+  std::vector<Sample> shown_samples() const {
+    if (question_.parts_of.empty() || !question_.held_out) return collector_.samples();
+    std::vector<Sample> shown;
+    for (const Sample& sample : collector_.samples()) {
+      if (sample.division != Part::kFit) shown.push_back(sample);
+    }
+    return shown;
+  }
+
+  RowTest counting_rows() const {  // by --held-out and --part
+    if (!question_.parts_of.empty()) return always();
     if (!question_.part.empty()) {
       return part_test(layout_, table_.header(), parse_part(question_.part));
     }
-    if (question_.held_out) return held_out_test(layout_, table_.header());
-    if (layout_.kind != TableKind::kLayerKernels) return always();
-    const RowTest in_vault = part_test(layout_, table_.header(), Part::kVault);
-    return [in_vault](const CsvRow& row) { return !in_vault(row); };
+    return question_.held_out ? held_out_test(layout_, table_.header()) : always();
+  }
+
+  // The vault of the project's tables is closed unless it is named; other tables have none.
+  RowTest closed_rows() const {
+    if (!question_.part.empty() || question_.vault || !is_project_table(question_.table)) {
+      return [](const CsvRow&) { return false; };
+    }
+    const RowPart of = row_part(layout_, table_.header());
+    return [of](const CsvRow& row) { return of(row) == Part::kVault; };
   }
 
   template <class Batch>
@@ -167,8 +201,12 @@ class TableComparison {
   // Does a row count? What it misses is noted.
   bool counts(const CsvRow& row) {
     const std::size_t line = table_.line();
-    if (!filter_.accepts(row) || !is_held_out(row)) {
+    if (!filter_.accepts(row) || !holds(held_out_, row, true)) {
       ++out_.filtered;
+      return false;
+    }
+    if (holds(in_vault_, row, false)) {
+      ++out_.in_vault;
       return false;
     }
     try {
@@ -197,11 +235,11 @@ class TableComparison {
   }
 
   // A row that cannot be read has no prediction, which says why.
-  bool is_held_out(const CsvRow& row) const {
+  static bool holds(const RowTest& test, const CsvRow& row, bool otherwise) {
     try {
-      return held_out_(row);
+      return test(row);
     } catch (const UserError&) {
-      return true;
+      return otherwise;
     }
   }
 
@@ -210,9 +248,18 @@ class TableComparison {
     lines_.pop_front();
     before_block_ = table_.consumed();
     if (prediction.error.empty()) {
-      collector_.collect(row, line, prediction, judges_interval_(row));
+      collect(row, line, prediction);
     } else {
       out_.failed.add(prediction.error, line);
+    }
+  }
+
+  void collect(const CsvRow& row, std::size_t line, const RowPrediction& prediction) {
+    if (question_.parts_of.empty()) {
+      collector_.collect(row, line, prediction, judges_interval_(row));
+    } else {
+      collector_.collect_divided(row, line, prediction, judges_interval_(row), part_(row),
+                                 group_(row));
     }
   }
 
@@ -221,6 +268,9 @@ class TableComparison {
   const TableLayout& layout_;
   RowFilter filter_;
   RowTest held_out_;
+  RowTest in_vault_;
+  RowPart part_;
+  RowGroup group_;
   RowTest judges_interval_;
   Contradictions contradictions_;
   SampleCollector collector_;
@@ -240,7 +290,14 @@ AccuracyReport accuracy_of_records(const AccuracyQuestion& question, const Sessi
   const CpuRecords records(question.table,
                            {question.system, question.model.factors, question.model.set}, session);
   RowFilter filter;
-  if (question.held_out) filter.require("held_out=yes", CpuRecords::header());
+  const bool all_parts = !question.parts_of.empty();
+  if (question.held_out && !all_parts) filter.require("held_out=yes", CpuRecords::header());
+  if (!question.part.empty()) {
+    const std::string part = part_name(parse_part(question.part));
+    filter.require("part=" + part, CpuRecords::header());
+  } else if (is_project_table(question.table) && !question.vault) {
+    filter.require("part=fit,judge", CpuRecords::header());
+  }
   for (const std::string& condition : question.where) {
     filter.require(condition, CpuRecords::header());
   }
@@ -250,14 +307,24 @@ AccuracyReport accuracy_of_records(const AccuracyQuestion& question, const Sessi
   records.each([&](const CsvRow& row, std::size_t line, const RowPrediction& prediction) {
     ++read;
     if (filter.accepts(row)) {
-      collector.collect(row, line, prediction);
+      const auto cell = [&row](const char* name) {
+        return row[find_column(CpuRecords::header(), name)];
+      };
+      collector.collect_divided(row, line, prediction, true, parse_part(cell("part")),
+                                cell("class") + " " + cell("shape"));
     } else {
       ++out.filtered;
     }
   });
   const std::size_t asked = read - out.filtered;
   if (asked == 0) refuse_empty(question, read, filter.text(), out);
-  AccuracyReport report = build_report(collector.samples(), question.by, question.worst);
+  std::vector<Sample> shown;
+  for (const Sample& sample : collector.samples()) {
+    const bool is_asked = !all_parts || !question.held_out || sample.division != Part::kFit;
+    if (is_asked) shown.push_back(sample);
+  }
+  AccuracyReport report = build_report(shown, question.by, question.worst);
+  if (all_parts) report.parts = accuracy_by_part(collector.samples(), question.parts_of);
   report.rows = asked;
   add_notes(out,
             fmt::format("{} of {} points count{}{}", asked, read, filter.text().empty() ? "" : ": ",

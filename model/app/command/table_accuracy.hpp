@@ -19,7 +19,9 @@ struct AccuracyQuestion {
   bool latest = false;
   bool all_rows = false;
   bool held_out = false;
-  std::string part;  // "": all but the vault, of tables that are divided in three
+  std::string part;      // "": all; of the project's own tables all but the vault
+  std::string parts_of;  // not empty: all parts are told apart, under this name
+  bool vault = false;    // the vault is open, too
   std::size_t worst = 10;
   int jobs = 1;
   RequestOptions model;

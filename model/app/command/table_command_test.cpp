@@ -322,6 +322,15 @@ TEST(Compare, ACombinationWithoutAPredictionKeepsItsRow) {
   EXPECT_EQ(result.code, kOutsideTolerance);
   EXPECT_THAT(result.result, HasSubstr("8.00 ms"));
   EXPECT_THAT(result.result, testing::ContainsRegex("batch 1313 .*needs 40.0 GiB\n"));
+  EXPECT_THAT(result.messages, HasSubstr("1 of 2 combinations have no prediction; the table says"));
+}
+
+// Where no table has them, the reasons are said.
+TEST(Compare, OtherFormsLeaveTheReasonsToTheMessages) {
+  const CommandResult result =
+      run_command({"compare", "--on", "inf2.xlarge", "--workload", "bert-base-uncased", "--dtype",
+                   "bf16", "--batch", "8,1313", "--format", "csv"});
+  EXPECT_EQ(result.code, kOutsideTolerance);
   EXPECT_THAT(result.messages, HasSubstr("batch 1313: needs 40.0 GiB"));
 }
 

@@ -15,6 +15,7 @@
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/request_options.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/measured_data.hpp"
 
 namespace foretell {
 namespace {
@@ -26,6 +27,7 @@ struct ValidateOptions {
   AccuracyQuestion question;
   OutputOptions output;
   bool all = false;
+  bool vault = false;
   std::string worst = "10";
   std::string max_mape;
   std::string max_p90;
@@ -70,15 +72,30 @@ std::string render(const AccuracyReport& report, Format format, int width) {
   return rows_text(accuracy_rows(report), format);
 }
 
-// An opening of the vault is said and written down.
-void open_part(const AccuracyQuestion& question, const Session& session) {
-  if (question.table.empty()) throw UserError("--part: is of one table; leave it out with --all");
-  if (question.held_out) throw UserError("--part: says which rows count; leave out --held-out");
-  if (parse_part(question.part) != Part::kVault) return;
+// An opening of the vault is said and written down, in the source tree: it is to be committed.
+void open_vault(const std::string& table, const Session& session) {
   const std::string log =
-      (std::filesystem::path(kSourceDir) / "calib" / "validate" / "vault_openings.log").string();
-  log_vault_opening(log, std::string(kCommit), question.table);
-  session.say("foretell: the vault is opened for " + question.table + "; written down in " + log);
+      (std::filesystem::path(kSourceDir) / "calib" / "validate" / "vault_openings.csv").string();
+  log_vault_opening(log, std::string(kCommit), std::filesystem::path(table).filename().string());
+  session.say("foretell: the vault is opened for " + table + "; written down in " + log);
+}
+
+void open_part(AccuracyQuestion& question, bool vault, const Session& session) {
+  if (vault && !question.part.empty()) {
+    throw UserError("--vault: is --part vault; leave one of them out");
+  }
+  question.vault = vault;
+  if (vault && question.table.empty()) {
+    open_vault("all tables", session);
+    return;
+  }
+  if (vault) question.part = part_name(Part::kVault);
+  if (question.part.empty()) return;
+  if (question.table.empty()) {
+    throw UserError("--part: is of one table; leave it out with --all");
+  }
+  if (question.held_out) throw UserError("--part: says which rows count; leave out --held-out");
+  if (parse_part(question.part) == Part::kVault) open_vault(question.table, session);
 }
 
 int validate(const ValidateOptions& options, const Session& session) {
@@ -93,7 +110,7 @@ int validate(const ValidateOptions& options, const Session& session) {
                                   "the project has");
   }
   if (!options.all) check_not_same_file(question.table, options.output.output);
-  if (!question.part.empty()) open_part(question, session);
+  open_part(question, options.vault, session);
   OutputFile output(options.output.output);
   const AccuracyReport report =
       options.all ? accuracy_of_project(question, session) : accuracy_of_table(question, session);
@@ -123,12 +140,15 @@ void add_validate_command(CLI::App& app, Session& session) {
       "  foretell validate measured.csv --max-mape 7.5 --max-p90 15 --max-bias 4\n"
       "  foretell validate measurements.jsonl --held-out --by class\n"
       "  foretell validate --all");
-  command->add_option("table", options->question.table,
-                      "CSV with measured columns, or records of a CPU (calibrate measure)");
-  command->add_flag(
-      "--all", options->all,
-      "one report of all measurements of the project: the tables in the folder "
-      "FORETELL_DATA, its networks on GPUs and its CPU, kernels on families held out");
+  command
+      ->add_option("table", options->question.table,
+                   "CSV with measured columns, or records of a CPU (calibrate measure); a bare "
+                   "name that is not here is sought in the folder FORETELL_DATA")
+      ->transform(measured_table);
+  command->add_flag("--all", options->all,
+                    "one report of all measurements of the project: the tables in the folder "
+                    "FORETELL_DATA (default: shared/data beside the project), its networks on GPUs "
+                    "and its CPU, kernels on families held out");
   command->add_option("--by", options->question.by, "columns to group by, with commas between")
       ->type_name("COLUMN")
       ->delimiter(',')
@@ -145,9 +165,12 @@ void add_validate_command(CLI::App& app, Session& session) {
                     "GPU kernels and CPUs: only shape families that no factor was fitted to");
   command
       ->add_option("--part", options->question.part,
-                   "kernels of language models: rows of this part, fit, judge or vault (default: "
-                   "all but the vault)")
+                   "rows of groups (networks, shapes, configurations) of this part: fit, judge or "
+                   "vault (default: all; all but the vault of tables in FORETELL_DATA)")
       ->type_name("PART");
+  command->add_flag("--vault", options->vault,
+                    "the same as --part vault: rows that nothing was fitted to or chosen on; every "
+                    "opening is written down in calib/validate/vault_openings.csv");
   command
       ->add_option("--on", options->question.system,
                    "records of a CPU: the system that was measured (default: host)")

@@ -4,14 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "hw/engines/engine_catalog.hpp"
 #include "model/app/plan/certainty.hpp"
 #include "model/app/request/device_family.hpp"
+#include "model/app/serving/request/serve_parts.hpp"
 #include "model/app/study/pareto.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "workloads/import/workload.hpp"
+#include "workloads/ir/precision.hpp"
 
 namespace foretell {
 namespace {
@@ -62,20 +65,35 @@ void check_plan(const PlanRequest& request) {
   if (service.machine.workload.empty()) {
     throw UserError("no network; name one with --workload, see `foretell list workloads`");
   }
-  WorkloadLibrary().load(service.machine.workload);
+  const ModelConfig model = WorkloadLibrary().load(service.machine.workload);
   if (service.offline > 0) {
     throw UserError(
         "--offline: a plan needs requests over time; give --rate, --concurrency or "
         "--trace");
   }
-  load_of(service);
-  EngineCatalog().load(service.engine);
+  const Load load = load_of(service);
+  if (model.max_seq_len > 0 && longest_input(load) + longest_output(load) > model.max_seq_len) {
+    throw UserError(fmt::format(
+        "a request of {} + {} tokens is longer than the context of {}, {}; shorten --input-len or "
+        "--output-len, or name another network",
+        longest_input(load), longest_output(load), model.name, model.max_seq_len));
+  }
+  Request machine = service.machine;
+  const std::vector<std::string> engine_set = take_engine_set(machine);
+  if (request.engines.empty()) EngineCatalog().load(service.engine, engine_set);
+  for (const std::string& engine : request.engines) {
+    if (engine == kAllEngines && request.engines.size() > 1) {
+      throw UserError("--engine: 'all' stands alone, or name the engines one by one");
+    }
+    EngineCatalog().load(engine == kAllEngines ? "" : engine, engine_set);
+  }
   if (service.slo.empty()) {
     throw UserError(
         "no promise; say what the service has to keep, as in --slo "
         "'ttft.p99<=1s,tpot.p99<=40ms'");
   }
   parse_promises(service.slo);
+  for (const std::string& dtype : request.dtypes) find_precision(dtype);
   if (!(request.probability > 0 && request.probability < 1)) {
     throw UserError(
         fmt::format("--probability {}: is between 0 and 1, as in 0.8", request.probability));
@@ -86,6 +104,22 @@ void check_plan(const PlanRequest& request) {
   }
 }
 
+void check_settings(const PlanRequest& request, const std::vector<std::string>& systems) {
+  std::string first;
+  for (const std::string& system : systems) {
+    Request machine = request.service.machine;
+    machine.system = system;
+    take_engine_set(machine);
+    try {
+      family_of(system).sheet(machine);
+      return;
+    } catch (const UserError& error) {
+      if (first.empty()) first = error.what();
+    }
+  }
+  if (!first.empty()) throw UserError(first);
+}
+
 void mark_front(PlanRecord& plan) {
   std::vector<PlannedDeployment*> all;
   std::vector<std::vector<double>> points;
@@ -93,10 +127,11 @@ void mark_front(PlanRecord& plan) {
     for (PlannedDeployment& one : system.deployments) {
       one.on_front = false;
       all.push_back(&one);
-      points.push_back({one.usd_per_million, one.ttft_s.mean, one.tpot_s.mean});
+      const double joules = one.joules_per_token.value_or(std::numeric_limits<double>::max());
+      points.push_back({one.usd_per_million, one.ttft_s.mean, one.tpot_s.mean, joules});
     }
   }
-  for (const std::size_t place : pareto_front(points, {false, false, false})) {
+  for (const std::size_t place : pareto_front(points, {false, false, false, false})) {
     all[place]->on_front = true;
   }
 }

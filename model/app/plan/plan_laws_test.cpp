@@ -2,8 +2,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
+#include "model/app/plan/candidate.hpp"
 #include "model/app/plan/certainty.hpp"
 #include "model/app/plan/plan.hpp"
+#include "model/app/plan/static_bound.hpp"
 #include "model/app/serving/request/worker_machine.hpp"
 
 namespace foretell {
@@ -59,6 +63,85 @@ TEST(PlanLaws, AHarderPromiseIsNeverCheaper) {
     EXPECT_GE(best.usd_per_hour, before) << slo;
     before = best.usd_per_hour;
   }
+}
+
+// Whatever is searched beside, what was found before is found again, or something cheaper.
+TEST(PlanLaws, AWiderSearchIsNeverDearer) {
+  const PlanRequest narrow = question(30, "ttft.p99<=300ms,tpot.p99<=30ms");
+  const double usd = best_of(narrow).usd_per_million;
+  ASSERT_GT(usd, 0);
+  const auto wider = [&narrow](auto change) {
+    PlanRequest request = narrow;
+    change(request);
+    return best_of(request).usd_per_million;
+  };
+  EXPECT_LE(wider([](PlanRequest& r) { r.dtypes = {"bf16", "fp8"}; }), usd);
+  EXPECT_LE(wider([](PlanRequest& r) { r.engines = {"trtllm", "vllm"}; }), usd);
+  EXPECT_LE(wider([](PlanRequest& r) { r.engines = {kAllEngines}; }), usd);
+  EXPECT_LE(wider([](PlanRequest& r) { r.workers = "both"; }), usd);
+  const double few = wider([](PlanRequest& r) { r.max_batches = {16}; });
+  EXPECT_LE(wider([](PlanRequest& r) { r.max_batches = {16, 64}; }), few);
+}
+
+TEST(PlanLaws, AWiderSearchIsNeverDearerForClientsThatWait) {
+  PlanRequest narrow = question(0, "tpot.p99<=30ms");
+  narrow.service.concurrency = 96;
+  const double usd = best_of(narrow).usd_per_million;
+  PlanRequest wider = narrow;
+  wider.dtypes = {"bf16", "fp8", "fp16"};
+  wider.workers = "both";
+  EXPECT_LE(best_of(wider).usd_per_million, usd);
+}
+
+TEST(PlanLaws, SeparateWorkersAreAmongBoth) {
+  PlanRequest separate = question(40, "ttft.p99<=500ms,tpot.p99<=30ms");
+  separate.workers = "separate";
+  const auto cheapest = [](const PlanRequest& request) {
+    const SystemPlan plan = plan_system(predict, request, "g6e.12xlarge");
+    return plan.deployments.empty() ? std::numeric_limits<double>::infinity()
+                                    : plan.deployments.front().usd_per_million;
+  };
+  PlanRequest both = separate;
+  both.workers = "both";
+  EXPECT_LE(cheapest(both), cheapest(separate));
+}
+
+// What the bound rules out would not have been cheaper: no deployment is below its own.
+TEST(PlanLaws, NoInstanceAnswersMoreThanSingleStepsAllow) {
+  const PlanRequest request = question(60, "tpot.p99<=30ms");
+  MachinePool pool(predict);
+  const SystemPlan plan = plan_system(predict, request, kSystem);
+  ASSERT_FALSE(plan.deployments.empty());
+  for (const PlannedDeployment& one : plan.deployments) {
+    Candidate candidate;
+    candidate.dtype = one.dtype;
+    candidate.tp = static_cast<int>(one.tp);
+    const WorkerMachine& machine = pool.machine(worker_request(request, kSystem, candidate), 8192);
+    const StaticBound bound =
+        static_bound(machine, 512, 64, parse_promises(request.service.slo), one.max_batch, 1.25);
+    const double most = 1.25 / (bound.prompt_s + 63 * bound.token_s) *
+                        static_cast<double>(one.workers * one.instances);
+    EXPECT_LE(one.requests_per_s, most);
+  }
+}
+
+TEST(PlanLaws, NetworksOfExpertsAreTriedWithExpertsApart) {
+  PlanRequest request = question(5, "tpot.p99<=60ms");
+  request.service.machine.workload = "gpt-oss-120b";
+  request.dtypes = {"bf16"};
+  const SystemPlan plan = plan_system(predict, request, "p5.48xlarge");
+  int apart = 0;
+  int ranks = 0;
+  const auto count = [&](const auto& all) {
+    for (const auto& one : all) {
+      apart += one.ep > 1 && one.attention_dp == 1 ? 1 : 0;
+      ranks += one.ep > 1 && one.attention_dp > 1 ? 1 : 0;
+    }
+  };
+  count(plan.deployments);
+  count(plan.rejected);
+  EXPECT_GT(apart, 0);
+  EXPECT_GT(ranks, 0);
 }
 
 TEST(PlanLaws, CostIsPriceOverTokens) {

@@ -1,6 +1,7 @@
 #include "model/app/plan/plan_store.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <foretell/version.hpp>
@@ -9,6 +10,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
+#include "model/base/limited_text.hpp"
 #include "model/base/text.hpp"
 
 namespace foretell {
@@ -18,11 +20,11 @@ constexpr std::size_t kHashDigits = 16;
 
 std::string question_of(const PlanRequest& request) {
   const ServeRequest& service = request.service;
-  return content_hash(fmt::format("{} {}\n{}\n{} requests {} router {}\n{}\n{}\n{}\n{}\n{}",
-                                  kVersion, kCommit, service.machine.workload,
-                                  load_options(service), service.requests, service.router,
-                                  service.machine.factors, service.slo, request.probability,
-                                  join(request.dtypes, ","), request.workers));
+  return content_hash(fmt::format(
+      "{} {}\n{}\n{} requests {} router {}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", kVersion, kCommit,
+      service.machine.workload, load_options(service), service.requests, service.router,
+      service.machine.factors, service.slo, request.probability, join(request.dtypes, ","),
+      request.workers, join(request.engines, ","), fmt::join(request.max_batches, ",")));
 }
 
 }  // namespace
@@ -38,9 +40,11 @@ PlanStore::PlanStore(std::string path, const PlanRequest& request)
 // A line is the hash of the question, a space, and the plan of a system.
 void PlanStore::read() {
   std::ifstream file(path_);
-  std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
-    if (file.eof()) break;  // cut off
+  std::vector<std::string> lines = split(read_limited(file, path_, kMaxLogBytes), '\n');
+  lines.pop_back();  // cut off
+  int number = 0;
+  for (const std::string& line : lines) {
+    ++number;
     const std::string where = fmt::format("{}:{}", path_, number);
     if (line.size() < kHashDigits + 2 || line[kHashDigits] != ' ') {
       throw UserError(where +

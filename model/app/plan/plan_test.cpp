@@ -1,5 +1,6 @@
 #include "model/app/plan/plan.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "model/app/plan/candidate.hpp"
 #include "model/app/plan/certainty.hpp"
 #include "model/app/plan/plan_store.hpp"
 #include "model/base/errors.hpp"
@@ -70,10 +72,11 @@ TEST(Certainty, SeveralPromisesAreKeptTogetherLessOften) {
 
 TEST(Plan, TheFrontHoldsWhatNothingIsBetterThan) {
   PlanRecord plan;
-  const auto add = [&plan](double usd, double ttft_s) {
+  const auto add = [&plan](double usd, double ttft_s, std::optional<double> joules = {}) {
     PlannedDeployment one;
     one.usd_per_million = usd;
     one.ttft_s.mean = ttft_s;
+    one.joules_per_token = joules;
     SystemPlan system;
     system.deployments.push_back(one);
     plan.systems.push_back(system);
@@ -81,10 +84,12 @@ TEST(Plan, TheFrontHoldsWhatNothingIsBetterThan) {
   add(1, 0.5);
   add(2, 0.6);  // dearer and slower than the first
   add(3, 0.1);
+  add(4, 0.9, 0.5);  // dearest and slowest, and the only one whose joules are known
+  add(5, 0.9, 0.6);
   mark_front(plan);
   std::vector<bool> on_front;
   for (const SystemPlan& one : plan.systems) on_front.push_back(one.deployments.front().on_front);
-  EXPECT_THAT(on_front, ElementsAre(true, false, true));
+  EXPECT_THAT(on_front, ElementsAre(true, false, true, true, false));
 }
 
 TEST(Plan, OptionsOfTheLoadAreThoseOfServe) {
@@ -109,11 +114,52 @@ TEST(Plan, WrongQuestionsSayWhatToType) {
   EXPECT_THAT(message([](PlanRequest& r) { r.service.slo = "ttfft.p99<=1s"; }),
               HasSubstr("nearest is 'ttft'"));
   EXPECT_THAT(message([](PlanRequest& r) { r.service.rate = 0; }), HasSubstr("--concurrency N"));
+  EXPECT_THAT(message([](PlanRequest& r) { r.service.input_len = "200000"; }),
+              HasSubstr("longer than the context of Llama-3.1-8B, 131072"));
   EXPECT_THAT(message([](PlanRequest& r) { r.probability = 1; }), HasSubstr("0.8"));
   EXPECT_THAT(message([](PlanRequest& r) { r.workers = "apart"; }), HasSubstr("separate"));
+  EXPECT_THAT(message([](PlanRequest& r) { r.dtypes = {"fp8", "bf61"}; }), HasSubstr("'bf61'"));
   EXPECT_THAT(message([](PlanRequest& r) { r.systems = {"p5.48xlage"}; }),
               HasSubstr("p5.48xlarge"));
   EXPECT_THAT(message([](PlanRequest& r) { r.systems = {"h100-sxm"}; }), HasSubstr("no price"));
+}
+
+TEST(Plan, EnginesAreTriedWhereTheyRun) {
+  PlanRequest request = example();
+  EXPECT_THAT(engines_for(request, "inf2.xlarge"), ElementsAre("neuron"));
+  EXPECT_THAT(engines_for(request, "g6.xlarge"), ElementsAre("sglang", "trtllm", "vllm"));
+  request.engines = {"vllm@0.8"};
+  EXPECT_THAT(engines_for(request, "g6.xlarge"), ElementsAre("vllm@0.8"));
+}
+
+TEST(Plan, ExpertsLieOnOneDeviceEachWhereThereAreAny) {
+  Candidate bf16;
+  bf16.dtype = "bf16";
+  EXPECT_EQ(splits_of(bf16, {1, 2, 8}, false).size(), 3U);
+  std::vector<std::string> splits;
+  for (const Candidate& one : splits_of(bf16, {1, 8}, true)) {
+    splits.push_back(fmt::format("{} {} {}", one.tp, one.attention_dp, one.ep));
+  }
+  EXPECT_THAT(splits, ElementsAre("1 1 1", "8 1 1", "8 1 8", "1 8 8"));
+}
+
+TEST(Plan, TheCommandOfACandidateSaysAllThatItChose) {
+  Candidate candidate;
+  candidate.dtype = "fp8";
+  candidate.engine = "sglang";
+  candidate.attention_dp = candidate.ep = 4;
+  candidate.workers = 2;
+  candidate.max_batch = 64;
+  EXPECT_EQ(serve_command(share_of(example(), "p5.48xlarge", candidate, 3)),
+            "foretell serve --on p5.48xlarge --workload Llama-3.1-8B --dtype fp8 --tp 1 --dp 2 "
+            "--attention-dp 4 --ep 4 --rate 0.666667 --input-len 512 --output-len 64 --engine "
+            "sglang --max-batch 64 --slo 'ttft.p99<=1s'");
+  candidate.prefill = 1;
+  EXPECT_EQ(serve_command(share_of(example(), "p5.48xlarge", candidate, 1)),
+            "foretell serve --on p5.48xlarge --workload Llama-3.1-8B --dtype fp8 --prefill "
+            "tp=1,workers=1,attention-dp=4,ep=4 --decode tp=1,workers=1,attention-dp=4,ep=4 "
+            "--rate 2 --input-len 512 --output-len 64 --engine sglang --max-batch 64 --slo "
+            "'ttft.p99<=1s'");
 }
 
 TEST(Plan, SystemsThatAreNamedTwiceAreSearchedOnce) {
@@ -143,7 +189,13 @@ SystemPlan some_plan() {
   one.ttft_s = {0.1, 0.2, 0.3, 0.4};
   one.simulate = "foretell serve --slo 'ttft.p99<=1s'";
   plan.deployments.push_back(one);
-  plan.rejected.push_back({"bf16", 8, 1, "why \"so\"", "ttft.p99<=2s", 2});
+  RejectedDeployment fallen;
+  fallen.dtype = "bf16";
+  fallen.tp = fallen.ep = 8;
+  fallen.reason = "why \"so\"";
+  fallen.nearest = "ttft.p99<=2s";
+  fallen.excess = 2;
+  plan.rejected.push_back(fallen);
   plan.simulations = 7;
   return plan;
 }

@@ -19,35 +19,43 @@ double step_limit(const std::vector<Promise>& promises) {
 
 }  // namespace
 
-double most_requests_per_s(const WorkerMachine& machine, double mean_input, double mean_output,
-                           const std::vector<Promise>& promises, double slack) {
+StaticBound static_bound(const WorkerMachine& machine, double mean_input, double mean_output,
+                         const std::vector<Promise>& promises, std::int64_t max_batch,
+                         double slack) {
   const auto input = std::max<std::int64_t>(1, std::llround(mean_input));
   const auto rows = std::max<std::int64_t>(2, std::llround(mean_input + mean_output / 2));
+  StaticBound bound;
   StepShape prompt;
   prompt.chunks = {{input, 0}};
   prompt.finished_prompts = 1;
   prompt.padded_tokens = input;
-  const double prompt_s = machine.timer->time(prompt).total.value();
+  bound.prompt_s = machine.timer->time(prompt).total.value();
 
   const double free =
       machine.capacity.value() - machine.weights.value() - machine.workspace.value();
   const double held = machine.kv_per_token.value() > 0
                           ? free / (machine.kv_per_token.value() * static_cast<double>(input))
                           : static_cast<double>(kMostSequences);
-  const double limit = step_limit(promises) * slack;
-  double best = std::numeric_limits<double>::infinity();  // seconds per token
-  for (std::int64_t batch = 1; batch <= kMostSequences; batch *= 2) {
+  const double limit = step_limit(promises);
+  bound.token_s = std::numeric_limits<double>::infinity();
+  const std::int64_t most = max_batch > 0 ? std::min(max_batch, kMostSequences) : kMostSequences;
+  for (std::int64_t batch = 1; batch <= most; batch *= 2) {
     if (batch > 1 && static_cast<double>(batch) > held) break;
     StepShape decode;
     decode.decodes = batch;
     decode.decode_positions = batch * rows;
     decode.padded_tokens = batch;
     const double step_s = machine.timer->time(decode).total.value();
-    if (step_s > limit) break;
-    best = std::min(best, step_s / static_cast<double>(batch));
+    if (batch == 1) bound.alone_s = bound.prompt_s + (mean_output - 1) * step_s;
+    if (step_s <= limit) {
+      bound.batch = batch;
+    } else {
+      bound.batch_is_promised = true;
+    }
+    if (step_s > limit * slack) break;
+    bound.token_s = std::min(bound.token_s, step_s / static_cast<double>(batch));
   }
-  if (!std::isfinite(best)) return 0;
-  return slack / (prompt_s + (mean_output - 1) * best);
+  return bound;
 }
 
 }  // namespace foretell

@@ -9,11 +9,21 @@
 
 namespace foretell {
 
-// Requests per second that one worker answers at most: a prompt takes at least its own step, a
-// token its share of the best decode step whose time the promises allow and whose sequences the
-// memory holds. 0 when even one sequence takes longer than a promise allows. The limits are widened
-// by `slack`, which covers the error of the prediction.
-double most_requests_per_s(const WorkerMachine& machine, double mean_input, double mean_output,
-                           const std::vector<Promise>& promises, double slack);
+// Of a rank of a worker. Times are those of the prediction; promises and capacities are widened by
+// the slack, which covers its error.
+struct StaticBound {
+  double prompt_s = 0;  // the step of a prompt alone
+  double token_s = 0;   // share of a token in the best decode step that promises and memory allow;
+                        // infinite: even one sequence takes longer than promised
+  double alone_s = 0;   // a request that nobody disturbs
+  std::int64_t batch = 0;  // the largest power of two whose decode step is within the promises as
+                           // they are, without slack; 0: not even one sequence
+  bool batch_is_promised = false;  // a promise, not the memory, ends the batch there
+};
+
+// `max_batch`: of a rank; 0: no limit.
+StaticBound static_bound(const WorkerMachine& machine, double mean_input, double mean_output,
+                         const std::vector<Promise>& promises, std::int64_t max_batch,
+                         double slack);
 
 }  // namespace foretell

@@ -4,16 +4,19 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
 #include <tuple>
 
 #include "hw/engines/launch_commands.hpp"
 #include "hw/spec/shared/catalog.hpp"
+#include "model/app/plan/candidate.hpp"
 #include "model/app/plan/certainty.hpp"
 #include "model/app/plan/plan.hpp"
 #include "model/app/plan/static_bound.hpp"
 #include "model/app/request/device_family.hpp"
+#include "model/app/serving/request/serve_parts.hpp"
 #include "model/app/serving/request/worker_machine.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
@@ -23,7 +26,6 @@
 namespace foretell {
 namespace {
 
-constexpr std::int64_t kStepTokens = 8192;    // for the memory of a worker's activations
 constexpr std::int64_t kLoneRequests = 40;    // to see a service without any queue
 constexpr double kLoneRate = 0.005;           // per second: nobody meets anybody
 constexpr std::int64_t kLeastRequests = 600;  // of a simulation that decides
@@ -33,18 +35,11 @@ constexpr double kSlack = 1.25;         // of the bound that prunes
 constexpr double kGrowth = 1.35;        // of the number of instances, until it suffices
 constexpr double kSeveralTimes = 4;     // instances per request in flight: no queue left
 constexpr double kGrowing = 1.5;        // TTFT late in the load over that in its middle
-
-// Of these, systems refuse what they do not multiply in.
-const std::vector<std::string> kTypes = {"fp8", "bf16", "fp16"};
-
-struct Candidate {
-  std::string dtype;
-  int tp = 1;
-  int workers = 1;  // of an instance
-  int prefill = 0;  // of these
-};
+constexpr std::size_t kShown = 2;       // settings of a system that are worth finding
+constexpr std::size_t kEqual = 8;       // … of which none can be cheaper than the others
 
 struct Trial {
+  ServeRequest service;
   ServeRecord record;
   double probability = 0;
   bool stable = true;
@@ -74,6 +69,20 @@ std::int64_t scenario_count(const ServeRecord& record, const char* name) {
   return 0;
 }
 
+Candidate of_type(const std::string& dtype) {
+  Candidate candidate;
+  candidate.dtype = dtype;
+  return candidate;
+}
+
+// A candidate and the least that single steps leave of it.
+struct Bounded {
+  Candidate candidate;
+  double rate = 0;         // requests/s of an instance at most
+  double alone_s = 0;      // of a request at least
+  std::int64_t least = 1;  // instances
+};
+
 class SystemSearch {
  public:
   SystemSearch(const Predictor& predict, const PlanRequest& request, std::string system)
@@ -86,17 +95,33 @@ class SystemSearch {
     Request priced;
     priced.system = system_;
     price_ = family_of(system_).prices(priced).at(kOnDemand);
-    network_ = WorkloadLibrary().load(request.service.machine.workload).published_as;
-    if (network_.empty()) network_ = request.service.machine.workload;
+    const ModelConfig model = WorkloadLibrary().load(request.service.machine.workload);
+    network_ = model.published_as.empty() ? request.service.machine.workload : model.published_as;
+    has_experts_ = model.experts > 0 && gpu_family().has_system(system_);
   }
 
   SystemPlan run() {
     plan_.system = system_;
-    const std::vector<std::string> dtypes = request_.dtypes.empty() ? kTypes : request_.dtypes;
-    for (const std::string& dtype : dtypes) {
-      for (const int tp : splits_of(dtype)) try_split(dtype, tp);
+    const std::vector<std::string> engines = engines_for(request_, system_);
+    for (const std::string& dtype : request_.dtypes.empty() ? kPlannedTypes : request_.dtypes) {
+      for (const Candidate& split : splits_of(of_type(dtype), degrees_of(dtype), has_experts_)) {
+        bound_split(split, engines);
+      }
     }
-    if (request_.workers == "both") try_separate_like_best();
+    // The cheapest by its bound first: what it costs rules others out without a simulation. Of
+    // equal ones the fastest first.
+    const auto order = [this](const Bounded& one) {
+      return std::pair(least_usd(one, one.least), one.alone_s);
+    };
+    std::stable_sort(bounded_.begin(), bounded_.end(),
+                     [&order](const Bounded& a, const Bounded& b) { return order(a) < order(b); });
+    for (const Bounded& one : bounded_) {
+      try {
+        search(one);
+      } catch (const UserError& error) {
+        reject(one.candidate, error.what());
+      }
+    }
     std::sort(plan_.deployments.begin(), plan_.deployments.end(),
               [](const PlannedDeployment& a, const PlannedDeployment& b) {
                 return std::tie(a.usd_per_million, a.ttft_s.mean, a.dtype, a.tp) <
@@ -107,95 +132,106 @@ class SystemSearch {
 
  private:
   // Degrees of tensor parallelism of the network on this system; none when the type is refused.
-  std::vector<int> splits_of(const std::string& dtype) {
+  std::vector<int> degrees_of(const std::string& dtype) {
     try {
-      const Request request = machine_request({dtype, 1, 1, 0});
+      const Request request = worker_request(request_, system_, of_type(dtype));
       return family_of(system_).resolve(request)->place().degrees;
     } catch (const UserError& error) {
-      reject({dtype, 0, 0, 0}, error.what());
+      Candidate refused = of_type(dtype);
+      refused.tp = 0;
+      reject(refused, error.what());
       return {};
     }
   }
 
-  void try_split(const std::string& dtype, int tp) {
-    Candidate candidate{dtype, tp, 1, 0};
+  // Memory and single steps, of every way to set up workers that are split so.
+  void bound_split(const Candidate& split, const std::vector<std::string>& engines) {
     try {
-      const WorkerMachine& machine = pool_.machine(machine_request(candidate), kStepTokens);
-      if (machine.devices < tp) return;
-      candidate.workers = machine.devices / tp;
-      if (request_.workers == "separate") {
-        for (const int prefill : prefill_choices(candidate.workers)) {
+      const WorkerMachine& machine =
+          pool_.machine(worker_request(request_, system_, split), kTokensOfAStep);
+      if (machine.devices < split.devices()) return;
+      Candidate candidate = split;
+      candidate.workers = machine.devices / split.devices();
+      for (const std::int64_t batch : batches_of(machine)) {
+        candidate.max_batch = batch;
+        const StaticBound step =
+            static_bound(machine, mean_input(load_), mean_output(load_), promises_, batch, kSlack);
+        for (const int prefill : prefill_choices(request_.workers, candidate.workers)) {
           candidate.prefill = prefill;
-          search(candidate);
+          for (const std::string& engine : engines) {
+            candidate.engine = engine;
+            bounded_.push_back(bounded(candidate, machine, step));
+          }
         }
-      } else {
-        search(candidate);
       }
     } catch (const UserError& error) {
-      reject(candidate, error.what());
+      reject(split, error.what());
     }
   }
 
-  static std::set<int> prefill_choices(int workers) {
-    std::set<int> choices;
-    for (const int one : {1, workers / 4, workers / 2}) {
-      if (one >= 1 && one < workers) choices.insert(one);
-    }
-    return choices;
+  // Limits of the sequences of a worker: the engine's own, and the most that keep a promise.
+  std::vector<std::int64_t> batches_of(const WorkerMachine& machine) const {
+    if (!request_.max_batches.empty()) return request_.max_batches;
+    if (request_.service.max_batch > 0) return {0};
+    const StaticBound step =
+        static_bound(machine, mean_input(load_), mean_output(load_), promises_, 0, kSlack);
+    if (!step.batch_is_promised || step.batch == 0) return {0};
+    return {0, step.batch};
   }
 
-  // Separate workers are tried for the type and split that are cheapest together.
-  void try_separate_like_best() {
-    const PlannedDeployment* best = nullptr;
-    for (const PlannedDeployment& one : plan_.deployments) {
-      if (best == nullptr || one.usd_per_million < best->usd_per_million) best = &one;
-    }
-    if (best == nullptr) return;
-    const Candidate like{best->dtype, static_cast<int>(best->tp), static_cast<int>(best->workers),
-                         0};
-    for (const int prefill : prefill_choices(like.workers)) {
-      Candidate candidate = like;
-      candidate.prefill = prefill;
-      try {
-        search(candidate);
-      } catch (const UserError& error) {
-        reject(candidate, error.what());
-      }
-    }
-  }
-
-  Request machine_request(const Candidate& candidate) const {
-    Request machine = request_.service.machine;
-    machine.system = system_;
-    machine.dtype = candidate.dtype;
-    machine.tp = candidate.tp;
-    return machine;
-  }
-
-  // One instance under its share of the load.
-  ServeRequest share_of(const Candidate& candidate, std::int64_t instances) const {
-    ServeRequest one = request_.service;
-    one.machine = machine_request(candidate);
-    const auto shares = static_cast<double>(instances);
-    if (one.concurrency > 0) {
-      one.concurrency =
-          static_cast<std::int64_t>(std::ceil(static_cast<double>(one.concurrency) / shares));
-    }
-    one.rate /= shares;
-    if (!one.trace.empty()) one.trace_every = instances;
-    if (candidate.prefill > 0) {
-      one.prefill = fmt::format("tp={},workers={}", candidate.tp, candidate.prefill);
-      one.decode =
-          fmt::format("tp={},workers={}", candidate.tp, candidate.workers - candidate.prefill);
+  Bounded bounded(const Candidate& candidate, const WorkerMachine& machine,
+                  const StaticBound& step) const {
+    Bounded one;
+    one.candidate = candidate;
+    one.alone_s = step.alone_s / kSlack;
+    const double tokens_s = (mean_output(load_) - 1) * step.token_s;
+    const double each = kSlack * machine.ranks;
+    if (candidate.prefill == 0) {
+      one.rate = candidate.workers * each / (step.prompt_s + tokens_s);
     } else {
-      one.dp = candidate.workers;
+      const int decode = candidate.workers - candidate.prefill;
+      one.rate = candidate.prefill * each / step.prompt_s;
+      if (tokens_s > 0) one.rate = std::min(one.rate, decode * each / tokens_s);
+    }
+    // Clients that wait for their answers send as few requests as there are answers: any number
+    // of instances may do.
+    if (!load_.is_closed() && one.rate > 0) {
+      one.least = std::max<std::int64_t>(1, std::llround(std::floor(request_rate() / one.rate)));
     }
     return one;
   }
 
+  // Per million output tokens, no less than this.
+  double least_usd(const Bounded& one, std::int64_t instances) const {
+    double rate = request_rate();
+    if (load_.is_closed()) {
+      rate = std::min(one.rate * static_cast<double>(instances),
+                      static_cast<double>(load_.concurrency) / one.alone_s);
+    }
+    return usd_per_million(instances, rate);
+  }
+
+  double usd_per_million(std::int64_t instances, double requests_per_s) const {
+    return price_ * static_cast<double>(instances) / 3600 / (requests_per_s * mean_output(load_)) *
+           1e6;
+  }
+
+  // Of each setting that was found; settings differ in more than the limit of their batch.
+  std::vector<double> usd_of_settings() const {
+    std::map<std::string, double> least;
+    for (const PlannedDeployment& one : plan_.deployments) {
+      const auto found = least.emplace(setting_of(one), one.usd_per_million).first;
+      found->second = std::min(found->second, one.usd_per_million);
+    }
+    std::vector<double> usd;
+    for (const auto& [setting, each] : least) usd.push_back(each);
+    std::sort(usd.begin(), usd.end());
+    return usd;
+  }
+
   // A service that nobody waits in: what no number of instances can better.
   ServeRequest alone(const Candidate& candidate) const {
-    ServeRequest one = share_of(candidate, 1);
+    ServeRequest one = share_of(request_, system_, candidate, 1);
     if (one.concurrency > 0) one.concurrency = 1;
     if (one.rate > 0) {
       one.rate = kLoneRate;
@@ -215,11 +251,12 @@ class SystemSearch {
     trial.record = serve(pool_, one).record;
     trial.probability = probability_of(trial.record, promises_);
     trial.stable = one.concurrency > 0 || !grows(trial.record);
+    trial.service = std::move(one);
     return trial;
   }
 
   Trial simulate(const Candidate& candidate, std::int64_t instances, double lone_s) {
-    ServeRequest one = share_of(candidate, instances);
+    ServeRequest one = share_of(request_, system_, candidate, instances);
     if (one.trace.empty() && request_.service.requests == 0) {
       const double flying =
           one.concurrency > 0 ? static_cast<double>(one.concurrency) : one.rate * lone_s;
@@ -235,27 +272,30 @@ class SystemSearch {
     return trial.stable && trial.probability >= request_.probability;
   }
 
-  void search(const Candidate& candidate) {
+  void search(const Bounded& one) {
+    const Candidate& candidate = one.candidate;
+    if (is_too_dear(one, one.least)) return reject_cost(one, one.least);
+    const std::string split = fmt::format("{} {} {} {}", candidate.dtype, candidate.tp,
+                                          candidate.attention_dp, candidate.ep);
+    if (!(one.rate > 0) && !too_slow_.insert(split).second) {
+      return reject(candidate,
+                    "a decode step takes longer than promised, as with other workers, "
+                    "engines and limits of the batch");
+    }
     const Trial lone = simulate(alone(candidate));
-    if (!keeps(lone)) return reject_promise(candidate, lone);
-    const WorkerMachine& machine = pool_.machine(machine_request(candidate), kStepTokens);
+    if (!keeps(lone) || !(one.rate > 0)) return reject_promise(candidate, lone);
     const double lone_s = lone.record.summary.e2e_s.mean;
-    const double least = least_instances(candidate, machine);
-    if (!std::isfinite(least)) return reject_promise(candidate, lone);
-    const double most = std::ceil(requests_in_flight(lone_s) * kSeveralTimes) + least;
-    auto low = static_cast<std::int64_t>(least) - 1;  // too few
-    auto high = low + 1;
+    const auto most =
+        static_cast<std::int64_t>(requests_in_flight(lone_s) * kSeveralTimes) + one.least + 1;
+    std::int64_t low = one.least - 1;  // too few
+    std::int64_t high = first_tried(one, most);
     std::optional<Trial> kept;
     while (!kept) {
-      if (is_dearer(high)) {
-        return reject(candidate, fmt::format("takes {} instances or more, {:.2f} USD per hour: "
-                                             "dearer than another setting of this system",
-                                             high, price_ * static_cast<double>(high)));
-      }
-      const Trial trial = simulate(candidate, high, lone_s);
+      if (is_too_dear(one, high)) return reject_cost(one, high);
+      Trial trial = simulate(candidate, high, lone_s);
       if (keeps(trial)) {
-        kept = trial;
-      } else if (static_cast<double>(high) > most) {
+        kept = std::move(trial);
+      } else if (high > most) {
         return reject_promise(candidate, trial);
       } else {
         low = high;
@@ -264,11 +304,32 @@ class SystemSearch {
     }
     while (high - low > 1) {
       const std::int64_t middle = low + (high - low) / 2;
-      const Trial trial = simulate(candidate, middle, lone_s);
-      (keeps(trial) ? high : low) = middle;
-      if (keeps(trial)) kept = trial;
+      Trial trial = simulate(candidate, middle, lone_s);
+      if (keeps(trial)) {
+        high = middle;
+        kept = std::move(trial);
+      } else {
+        low = middle;
+      }
     }
     plan_.deployments.push_back(as_planned(candidate, high, *kept));
+  }
+
+  // Not cheaper than the runner-up, or as dear as many others.
+  bool is_too_dear(const Bounded& one, std::int64_t instances) const {
+    const std::vector<double> found = usd_of_settings();
+    const double usd = least_usd(one, instances);
+    return (found.size() >= kShown && usd > found[kShown - 1]) ||
+           (found.size() >= kEqual && usd >= found[kEqual - 1]);
+  }
+
+  // The most that are cheap enough, where that is known: fewer are tried only if these suffice.
+  std::int64_t first_tried(const Bounded& one, std::int64_t most) const {
+    if (load_.is_closed() || usd_of_settings().size() < kShown) return one.least;
+    std::int64_t first = one.least;
+    const double shown = usd_of_settings()[kShown - 1];
+    while (first < most && !(least_usd(one, first + 1) > shown)) ++first;
+    return first;
   }
 
   double requests_in_flight(double lone_s) const {
@@ -285,22 +346,6 @@ class SystemSearch {
     return 0;
   }
 
-  // From single steps; infinite when one sequence alone is too slow. Clients that wait for their
-  // answers send as few requests as there are answers: any number of instances may do.
-  double least_instances(const Candidate& candidate, const WorkerMachine& machine) const {
-    const double per_worker =
-        most_requests_per_s(machine, mean_input(load_), mean_output(load_), promises_, kSlack);
-    if (!(per_worker > 0)) return std::numeric_limits<double>::infinity();
-    if (load_.is_closed()) return 1;
-    return std::max(1.0, std::floor(request_rate() / (per_worker * candidate.workers)));
-  }
-
-  bool is_dearer(std::int64_t instances) const {
-    double best = std::numeric_limits<double>::infinity();
-    for (const PlannedDeployment& one : plan_.deployments) best = std::min(best, one.usd_per_hour);
-    return price_ * static_cast<double>(instances) > best;
-  }
-
   PlannedDeployment as_planned(const Candidate& candidate, std::int64_t instances,
                                const Trial& trial) const {
     const ServeSummary& summary = trial.record.summary;
@@ -311,44 +356,60 @@ class SystemSearch {
     one.engine = trial.record.context.engine;
     one.instances = instances;
     one.tp = candidate.tp;
+    one.attention_dp = candidate.attention_dp;
+    one.ep = candidate.ep;
+    one.max_batch = scenario_count(trial.record, "max_batch");
     one.workers = candidate.workers;
     one.prefill_workers = candidate.prefill;
     one.usd_per_hour = price_ * count;
     // An open load brings its requests whatever the service does.
     one.requests_per_s = load_.is_closed() ? summary.requests_per_s * count : request_rate();
     one.output_tokens_per_s = one.requests_per_s * mean_output(load_);
-    one.usd_per_million = one.usd_per_hour / 3600 / one.output_tokens_per_s * 1e6;
+    one.usd_per_million = usd_per_million(instances, one.requests_per_s);
     one.ttft_s = summary.ttft_s;
     one.tpot_s = summary.tpot_s;
     one.e2e_s = summary.e2e_s;
     one.kv_used_share = summary.kv_used_share;
+    one.joules_per_token = summary.joules_per_token;
     one.probability = trial.probability;
     one.binds = summary.binds;
-    one.simulate = simulate_command(candidate, instances);
+    one.simulate = serve_command(trial.service);
     LaunchedWorker worker;
     worker.engine = one.engine.substr(0, one.engine.find('@'));
     worker.network = network_;
     worker.dtype = one.dtype;
     worker.kv_dtype = trial.record.context.kv_dtype;
     worker.tp = candidate.tp;
-    worker.max_batch = scenario_count(trial.record, "max_batch");
+    worker.attention_dp = candidate.attention_dp;
+    worker.ep = candidate.ep;
+    worker.max_batch = one.max_batch;
     worker.max_tokens = scenario_count(trial.record, "max_tokens");
     one.start = commands_.command_of(worker);
     return one;
   }
 
-  std::string simulate_command(const Candidate& candidate, std::int64_t instances) const {
-    const ServeRequest one = share_of(candidate, instances);
-    std::string text = fmt::format("foretell serve --on {} --workload {} --dtype {}", system_,
-                                   one.machine.workload, candidate.dtype);
-    text += candidate.prefill > 0
-                ? fmt::format(" --prefill {} --decode {}", one.prefill, one.decode)
-                : fmt::format(" --tp {} --dp {}", candidate.tp, candidate.workers);
-    return fmt::format("{} {} --slo '{}'", text, load_options(one), one.slo);
+  static RejectedDeployment as_rejected(const Candidate& candidate) {
+    RejectedDeployment one;
+    one.dtype = candidate.dtype;
+    one.engine = candidate.engine;
+    one.tp = candidate.tp;
+    one.attention_dp = candidate.attention_dp;
+    one.ep = candidate.ep;
+    one.max_batch = candidate.max_batch;
+    one.prefill_workers = candidate.prefill;
+    return one;
   }
 
   void reject(const Candidate& candidate, const std::string& reason) {
-    plan_.rejected.push_back({candidate.dtype, candidate.tp, candidate.prefill, reason, "", 0});
+    RejectedDeployment one = as_rejected(candidate);
+    one.reason = reason;
+    plan_.rejected.push_back(std::move(one));
+  }
+
+  void reject_cost(const Bounded& one, std::int64_t instances) {
+    reject(one.candidate, fmt::format("takes {} instances or more, {:.2f} USD per hour: dearer "
+                                      "than other settings of this system",
+                                      instances, price_ * static_cast<double>(instances)));
   }
 
   // The promise that is furthest from being kept decides how near a candidate comes.
@@ -358,7 +419,7 @@ class SystemSearch {
                     "the queue grows as long as requests come, on any number of instances");
     }
     const double each = std::pow(request_.probability, 1 / static_cast<double>(promises_.size()));
-    RejectedDeployment one{candidate.dtype, candidate.tp, candidate.prefill, "", "", 0};
+    RejectedDeployment one = as_rejected(candidate);
     for (const Promise& promise : promises_) {
       const double limit = limit_kept_with(trial.record, promise, each);
       const double excess = limit / promise.limit_s;
@@ -383,6 +444,9 @@ class SystemSearch {
   LaunchCommands commands_;
   double price_ = 0;
   std::string network_;
+  bool has_experts_ = false;  // that can lie apart
+  std::vector<Bounded> bounded_;
+  std::set<std::string> too_slow_;  // splits whose single step breaks a promise
   SystemPlan plan_;
 };
 

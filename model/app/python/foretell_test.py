@@ -34,6 +34,15 @@ class Module(unittest.TestCase):
         self.assertEqual([(r["context"]["dtype"], r["context"]["scenario"]["batch"])
                           for r in records], [("bf16", 1), ("bf16", 8), ("fp32", 1), ("fp32", 8)])
 
+    def test_compare_gives_the_records_of_run(self):
+        # One process predicts several, and keeps what it has read.
+        systems = ["inf2.xlarge", "g6.xlarge", "inf2.xlarge"]
+        options = dict(workload="bert-base-uncased", seq=128)
+        records = foretell.compare(on=systems, dtype=["bf16", "fp32"], jobs=1, **options)
+        alone = [foretell.run(on=system, dtype=dtype, **options)
+                 for system in systems for dtype in ("bf16", "fp32")]
+        self.assertEqual(records, alone)
+
     def test_mistakes_are_exceptions_with_the_text_of_the_command_line(self):
         with self.assertRaisesRegex(foretell.ForetellError, "unknown system 'h900'.*list systems"):
             foretell.run(on="h900", workload="gpt2")
@@ -58,6 +67,44 @@ class Module(unittest.TestCase):
             self.skipTest("skipped, no pandas")
         frame = foretell.predict(pandas.DataFrame(KERNELS))
         self.assertEqual(_columns(frame), _columns(pandas.DataFrame(foretell.predict(KERNELS))))
+
+    def test_serve_gives_a_record_or_one_per_load(self):
+        load = dict(on="h100-sxm", workload="Llama-3.1-8B", dtype="bf16", requests=20,
+                    input_len=64, output_len=16)
+        record = foretell.serve(**load, rate=2)
+        self.assertEqual(record["schema"], "foretell.serve/1")
+        self.assertLessEqual(record["summary"]["ttft_s"]["p50"], record["summary"]["ttft_s"]["p99"])
+        self.assertEqual(foretell.serve(**load, rate=[2]), [record])
+        with self.assertRaisesRegex(foretell.ForetellError, "rate"):
+            foretell.serve(**load, rate="fast")
+
+    def test_plan_names_a_deployment(self):
+        record = foretell.plan(workload="Llama-3.1-8B", on="g6.xlarge", dtype="fp8", rate=0.5,
+                               input_len=64, output_len=16, requests=20, slo="tpot.p99<=1s")
+        self.assertEqual(record["schema"], "foretell.plan/1")
+
+    def test_frames_name_units_and_intervals(self):
+        try:
+            import pandas
+        except ImportError:
+            self.skipTest("skipped, no pandas")
+        records = foretell.compare(**{**BERT, "dtype": ["bf16", "fp32"]})
+        frame = foretell.frame(records)
+        self.assertIsInstance(frame, pandas.DataFrame)
+        self.assertEqual(list(frame["dtype"]), ["bf16", "fp32"])
+        self.assertEqual(frame["latency_s"][0], records[0]["summary"]["latency_s"])
+        self.assertTrue((frame["latency_s_low"] <= frame["latency_s"]).all())
+        self.assertEqual(len(foretell.frame(records[0])), 1)
+        self.assertIn("system", foretell.frame(foretell.list("systems")).columns)
+
+    def test_stubs_and_docstrings_cover_the_module(self):
+        import inspect
+        import os
+        with open(os.path.join(os.path.dirname(foretell.__file__), "__init__.pyi")) as file:
+            stubs = file.read()
+        for name in foretell.__all__:
+            self.assertRegex(stubs, rf"(def|class) {name}\b")
+            self.assertTrue(inspect.getdoc(getattr(foretell, name)), name)
 
     def test_sweep_takes_a_dict(self):
         points = foretell.sweep({"study": "s", "base": {"on": "inf2.xlarge", "seq": 128,

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "calib/fitted/cpu/cpu_factors.hpp"
 #include "hw/spec/cpu/cpu_catalog.hpp"
-#include "hw/spec/cpu/cpu_factors.hpp"
 #include "model/app/request/device_family.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
@@ -65,7 +65,7 @@ CpuRequest resolve_cpu(const Request& request) {
 EnergyFacts energy_of(const CpuRequest& resolved) {
   const CpuSystemSpec& spec = resolved.system.spec;
   EnergyFacts facts;
-  facts.energy = load_device_energy({spec.device.id, "cpu"}, 0);
+  facts.energy = load_device_energy({spec.device.id, "cpu"}, 0, resolved.request.factors);
   facts.devices = spec.sockets;
   const double cores = static_cast<double>(spec.cores) / spec.sockets;
   facts.setting = {1, std::min(facts.devices, std::ceil(resolved.request.cores / cores)), Watts(0)};
@@ -74,13 +74,7 @@ EnergyFacts energy_of(const CpuRequest& resolved) {
 }
 
 SystemFacts facts_of(const LoadedCpuSystem& system, const ChosenCpuFactors& factors) {
-  SystemFacts facts;
-  facts.system = system.spec.id;
-  facts.device = system.spec.device.id;
-  facts.factors = factors.id;
-  facts.assumed_values = system.assumed_values;
-  facts.prices = system.spec.price_usd_per_hour;
-  facts.parameters = system.parameters;
+  SystemFacts facts = facts_of(system, factors.id);
   facts.parameters.insert(facts.parameters.end(), factors.parameters.begin(),
                           factors.parameters.end());
   return facts;

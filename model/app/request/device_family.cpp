@@ -3,11 +3,17 @@
 #include "hw/spec/shared/data_folder.hpp"
 #include "model/app/request/refuse_option.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/kept_inputs.hpp"
 #include "model/base/text.hpp"
 #include "workloads/import/workload.hpp"
 #include "workloads/ir/precision.hpp"
 
 namespace foretell {
+namespace {
+
+constexpr std::size_t kMaxKeptSystems = 1000;
+
+}  // namespace
 
 std::unique_ptr<ResolvedDevice> DeviceFamily::resolve(const Request& request) const {
   check_request(request);
@@ -43,10 +49,14 @@ Prices DeviceFamily::prices(const Request& request) const {
 }
 
 const DeviceFamily* find_family(const std::string& system) {
-  for (const DeviceFamily* family : device_families()) {
-    if (family->has_system(system)) return family;
-  }
-  return nullptr;
+  const auto look = [&system]() -> const DeviceFamily* {
+    for (const DeviceFamily* family : device_families()) {
+      if (family->has_system(system)) return family;
+    }
+    return nullptr;
+  };
+  static KeptValues<const DeviceFamily*> families(kMaxKeptSystems);
+  return families.get(system, look);
 }
 
 const DeviceFamily& family_of(const std::string& system) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "hw/spec/gpu/energy_factors.hpp"
+#include "calib/fitted/shared/energy_factors.hpp"
 #include "hw/spec/shared/host_power.hpp"
 #include "model/app/request/resolved_workload.hpp"
 #include "model/base/metrics.hpp"

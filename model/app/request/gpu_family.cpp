@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "calib/fitted/shared/common_factors.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/app/request/device_family.hpp"
 #include "model/app/request/gpu_request.hpp"
@@ -23,17 +24,6 @@ namespace {
 constexpr std::int64_t kTokensAtOnce = 8192;
 constexpr int kMostRanks = 8;  // of the groups that are proposed for a network that does not fit
 
-SystemFacts facts_of(const LoadedGpuSystem& system) {
-  SystemFacts facts;
-  facts.system = system.spec.id;
-  facts.device = system.spec.device.id;
-  facts.factors = "none";
-  facts.assumed_values = system.assumed_values;
-  facts.prices = system.spec.price_usd_per_hour;
-  facts.parameters = system.parameters;
-  return facts;
-}
-
 MemoryPlace place_of(const GpuSystemSpec& spec) {
   MemoryPlace place;
   place.system = spec.id;
@@ -43,11 +33,11 @@ MemoryPlace place_of(const GpuSystemSpec& spec) {
   return place;
 }
 
-EnergyFacts energy_of(const GpuRequest& resolved) {
+EnergyFacts energy_of(const GpuRequest& resolved, const DeviceEnergy& energy) {
   const GpuSystemSpec& spec = resolved.system.spec;
   const Request& request = resolved.request;
   EnergyFacts facts;
-  facts.energy = load_gpu_energy(spec.device);
+  facts.energy = energy;
   const double ranks = request.tp * std::max(1, request.attention_dp);
   const Watts limit(resolved.power_limit > 0 ? resolved.power_limit : spec.device.power_watts);
   facts.setting = {ranks, ranks * request.pp * request.dp, limit};
@@ -65,19 +55,20 @@ class GpuDevice final : public ResolvedDevice {
             product_type(resolved_.precision.matmul_compute, resolved_.precision.weight_storage)) {
     const std::string from = factors_.note(type_);
     if (!from.empty()) resolved_.notes.push_back(from);
+    if (factors_.tables() != nullptr && !factors_.tables()->note().empty())
+      resolved_.notes.push_back(factors_.tables()->note());
   }
 
   const ResolvedWorkload& workload() const override { return resolved_; }
   std::vector<std::string> notes() const override { return notes_; }
 
   SystemFacts facts() const override {
-    SystemFacts facts = facts_of(resolved_.system);
-    facts.factors = factors_.id();
+    SystemFacts facts = facts_of(resolved_.system, factors_.id());
     for (Parameter& factor : factors_.parameters(type_))
       facts.parameters.push_back(std::move(factor));
     facts.machine = gpu_machine(resolved_.system, resolved_.precision.matmul_compute);
     facts.interval80 = interval();
-    facts.energy = energy_of(resolved_);
+    facts.energy = energy_of(resolved_, energy_);
     return facts;
   }
 
@@ -170,14 +161,14 @@ class GpuDevice final : public ResolvedDevice {
   std::optional<Interval> interval() const {
     if (parts_.empty() || factors_.id() == "none" || resolved_.launch != LaunchKind::kGraph)
       return std::nullopt;
-    const auto [low, high] = chain_interval80(parts_, kKernelCorrelation);
+    const auto [low, high] = chain_interval80(parts_, common_factors().kernel_correlation);
     const Interval networks = default_intervals().choose("gpu", "network", "any").ratio;
     return Interval{std::min(networks.low, low), std::max(networks.high, high)};
   }
 
   GpuRequest resolved_;
   GpuFactors factors_;
-  DeviceEnergy energy_ = load_gpu_energy(resolved_.system.spec.device);
+  DeviceEnergy energy_ = load_gpu_energy(resolved_.system.spec.device, resolved_.request.factors);
   std::string type_;              // of products
   std::vector<ChainPart> parts_;  // of all calls
   std::vector<std::string> notes_;
@@ -200,7 +191,7 @@ class GpuFamily final : public DeviceFamily {
     const LoadedGpuSystem system = GpuCatalog().load(request.system, machine_set(request));
     const GpuSystemSpec& spec = system.spec;
     SystemSheet sheet;
-    sheet.facts = facts_of(system);
+    sheet.facts = facts_of(system, "none");
     sheet.heading = fmt::format("{}: {} x {}, assumed values: {}", system.spec_id, spec.devices,
                                 spec.device.name, system.assumed_values);
     sheet.name = spec.device.name;

@@ -10,6 +10,7 @@
 #include "model/app/request/energy_record.hpp"
 #include "model/app/request/refuse_option.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/limited_text.hpp"
 #include "model/base/text.hpp"
 #include "model/config/unit_text.hpp"
 #include "model/mapping/gpu/gpu_precision.hpp"
@@ -65,8 +66,9 @@ std::string routing_of(const std::string& asked) {
   if (!file) return to_string(parse_routing(asked));
   std::string loads;
   std::size_t count = 0;
-  for (std::string line; std::getline(file, line) && count < kMaxLoads;) {
+  for (const std::string& line : split(read_limited(file, asked), '\n')) {
     const std::string word(trim(line));
+    if (count == kMaxLoads) break;
     if (word.empty() || word.front() == '#') continue;
     loads += (count++ == 0 ? "loads:" : ",") + word;
   }
@@ -216,7 +218,6 @@ GpuRequest resolve_gpu(const Request& request) {
   MachineSet set = split_machine_set(request);
   resolved.factors_set = std::move(set.factors);
   resolved.system = GpuCatalog().load(request.system, set.system);
-  resolved.masks_windows = true;
   resolved.graphs.narrow_activations = true;
   const auto& rates = resolved.system.spec.device.matrix_rate;
   if (rates.count("fp8") > 0) resolved.narrow_pipes.emplace_back("fp8");

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "calib/fitted/gpu/gpu_factors.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
-#include "hw/spec/gpu/gpu_factors.hpp"
 #include "model/app/request/resolved_workload.hpp"
 #include "model/program/gpu_kernel.hpp"
 
@@ -32,9 +32,5 @@ GpuRequest resolve_gpu(const Request& request);
 // The graph that one GPU of a stage runs in prefill or decode.
 Graph build_gpu_generation_graph(const GpuRequest& resolved, Phase phase, std::int64_t tokens,
                                  std::int64_t kv_len, int tensor_parallel);
-
-// Of the errors of two kernels of one network: the median of what products that were held out show
-// at equal rows, table by table (docs/calibration.md).
-inline constexpr double kKernelCorrelation = 0.1;
 
 }  // namespace foretell

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -39,12 +40,16 @@ constexpr std::array<std::pair<std::string_view, IntervalQuantity>, 3> kQuantiti
      {"ttft", IntervalQuantity::kTtft},
      {"tpot", IntervalQuantity::kTpot}}};
 
-std::string_view name_of(IntervalQuantity wanted) {
-  for (const auto& [name, quantity] : kQuantities) {
-    if (quantity == wanted) return name;
+}  // namespace
+
+std::string_view interval_quantity_name(IntervalQuantity quantity) {
+  for (const auto& [name, named] : kQuantities) {
+    if (named == quantity) return name;
   }
   throw InternalError(__FILE__, __LINE__, "a quantity without a name");
 }
+
+namespace {
 
 IntervalQuantity read_quantity(const Node& item) {
   const Node* node = item.find("quantity");
@@ -54,6 +59,29 @@ IntervalQuantity read_quantity(const Node& item) {
     if (name == text) return quantity;
   }
   throw UserError(node->where() + ": quantity: '" + text + "' has to be call, ttft or tpot");
+}
+
+constexpr double kMaxPerOctave = 1;
+constexpr double kMaxSize = 1e12;  // tokens, layers, parts
+
+std::vector<Place> read_places(const Node& item) {
+  std::vector<Place> places;
+  const Node* list = item.find("places");
+  if (list == nullptr) return places;
+  for (const Node& one : list->items) {
+    Place place;
+    for (const Node& number : one.items) {
+      const std::string& text = number.as_text("places");
+      char* end = nullptr;
+      place.push_back(std::strtod(text.c_str(), &end));
+      if (end == text.c_str() || *end != '\0' || !(place.back() > 0 && place.back() < kMaxSize)) {
+        throw UserError(number.where() + ": places: '" + text +
+                        "' is no number above 0; expected [tokens, layers, parts]");
+      }
+    }
+    places.push_back(std::move(place));
+  }
+  return places;
 }
 
 }  // namespace
@@ -67,11 +95,15 @@ IntervalTable IntervalTable::parse(const std::string& text, const std::string& s
   table.fallback_ = read_ratio(fallback);
   if (const Node* list = root.find("intervals"); list != nullptr) {
     for (const Node& item : list->items) {
-      item.only_keys({"device", "family", "matmul", "quantity", "low", "high", "why"}, "intervals");
-      table.entries_.push_back({item.required("device", "").as_text("device"),
-                                item.required("family", "").as_text("family"),
-                                item.required("matmul", "").as_text("matmul"), read_quantity(item),
-                                read_ratio(item)});
+      item.only_keys({"device", "family", "matmul", "quantity", "low", "high", "why", "within",
+                      "between", "groups", "rows", "left_out", "per_octave", "places"},
+                     "intervals");
+      const bool has_places = item.find("places") != nullptr;
+      table.entries_.push_back(
+          {item.required("device", "").as_text("device"),
+           item.required("family", "").as_text("family"),
+           item.required("matmul", "").as_text("matmul"), read_quantity(item), read_ratio(item),
+           has_places ? number_at(item, "per_octave", 0, kMaxPerOctave) : 0, read_places(item)});
     }
   }
   return table;
@@ -82,14 +114,17 @@ IntervalTable IntervalTable::load(const std::filesystem::path& path) {
 }
 
 IntervalChoice IntervalTable::choose(std::string_view device, std::string_view family,
-                                     std::string_view matmul, IntervalQuantity quantity) const {
+                                     std::string_view matmul, IntervalQuantity quantity,
+                                     const Place& place) const {
   for (const Entry& entry : entries_) {
     if (entry.device == device && entry.family == family && entry.matmul == matmul &&
-        entry.quantity == quantity)
-      return {entry.ratio, ""};
+        entry.quantity == quantity) {
+      return {at_distance(entry.ratio, entry.per_octave, octaves_to(place, entry.places)), ""};
+    }
   }
-  const std::string what =
-      quantity == IntervalQuantity::kCall ? "" : fmt::format("the {} of ", name_of(quantity));
+  const std::string what = quantity == IntervalQuantity::kCall
+                               ? ""
+                               : fmt::format("the {} of ", interval_quantity_name(quantity));
   return {
       fallback_,
       fmt::format("no measured interval for {}{} networks with matmuls in {} on {}: the default is "
@@ -97,10 +132,28 @@ IntervalChoice IntervalTable::choose(std::string_view device, std::string_view f
                   what, family, matmul, device)};
 }
 
+void IntervalTable::append(const IntervalTable& other) {
+  entries_.insert(entries_.end(), other.entries_.begin(), other.entries_.end());
+}
+
 const IntervalTable& default_intervals() {
-  static const IntervalTable kTable =
-      IntervalTable::load(data_root() / "calib" / "validate" / "intervals.yaml");
+  static const IntervalTable kTable = [] {
+    const std::filesystem::path folder = data_root() / "calib" / "validate";
+    IntervalTable table = IntervalTable::load(folder / "intervals.yaml");
+    table.append(IntervalTable::load(folder / "next_network.yaml"));
+    return table;
+  }();
   return kTable;
+}
+
+Place interval_place(const Request& request, const ModelConfig& model, IntervalQuantity quantity) {
+  const std::int64_t length = quantity == IntervalQuantity::kTpot   ? 1
+                              : quantity == IntervalQuantity::kTtft ? request.input_len
+                                                                    : request.seq_len;
+  const auto number = [](std::int64_t count) {
+    return static_cast<double>(std::max<std::int64_t>(count, 1));
+  };
+  return {number(request.batch) * number(length), number(model.layers), number(request.tp)};
 }
 
 std::string_view interval_family(const ModelConfig& model) {

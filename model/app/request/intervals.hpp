@@ -6,6 +6,9 @@
 //   intervals:
 //     - {device: inferentia2, family: encoder, matmul: bf16, low: 0.92, high: 1.09, why: …}
 //     - {device: inferentia2, family: decoder, matmul: bf16, quantity: tpot, low: 0.9, …}
+//
+// An entry may name the places (tokens, layers, parts) that it was judged at and how much wider it
+// is per octave of distance from the nearest of them (calib/validate/next_group.hpp).
 #pragma once
 
 #include <filesystem>
@@ -13,6 +16,8 @@
 #include <string_view>
 #include <vector>
 
+#include "calib/validate/next_group.hpp"
+#include "model/app/request/prediction.hpp"
 #include "reports/record/run_record.hpp"
 #include "workloads/import/hf/model_config.hpp"
 
@@ -34,8 +39,13 @@ class IntervalTable {
   static IntervalTable load(const std::filesystem::path& path);
   static IntervalTable parse(const std::string& text, const std::string& shown_as);
 
+  // `place`: of what is predicted; an empty one is near everything.
   IntervalChoice choose(std::string_view device, std::string_view family, std::string_view matmul,
-                        IntervalQuantity quantity = IntervalQuantity::kCall) const;
+                        IntervalQuantity quantity = IntervalQuantity::kCall,
+                        const Place& place = {}) const;
+
+  // Entries of another table, after these.
+  void append(const IntervalTable& other);
 
   // Of what was not measured.
   const Interval& fallback() const { return fallback_; }
@@ -47,13 +57,23 @@ class IntervalTable {
     std::string matmul;
     IntervalQuantity quantity;
     Interval ratio;
+    double per_octave = 0;
+    std::vector<Place> places;  // that were judged
   };
   Interval fallback_;
   std::vector<Entry> entries_;
 };
 
-// The table that belongs to this build, read once.
+// The table that belongs to this build, with the intervals that `calibrate intervals` makes
+// (calib/validate/next_network.yaml), read once.
 const IntervalTable& default_intervals();
+
+// Where a question stands among those that were judged: tokens of a call (images count one; of a
+// decode step one per sequence), layers, cores of a copy.
+Place interval_place(const Request& request, const ModelConfig& model, IntervalQuantity quantity);
+
+// "call", "ttft", "tpot".
+std::string_view interval_quantity_name(IntervalQuantity quantity);
 
 // "encoder", "decoder": what a network counts as in the table. Decoders with experts, or with
 // layers of several kinds, count by themselves: rows of dense ones say nothing of them.

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <foretell/version.hpp>
 
-#include "hw/spec/shared/die_area.hpp"
+#include "calib/fitted/shared/die_area.hpp"
 #include "model/app/request/intervals.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/base/errors.hpp"
@@ -93,6 +93,8 @@ class Intervals {
       : device_(facts.factors == "none" ? "published facts alone" : facts.device),
         family_(interval_family(resolved.model)),
         matmul_(to_string(resolved.precision.matmul_compute)),
+        request_(resolved.request),
+        model_(resolved.model),
         own_(facts.interval80),
         widened_(changes_hardware(resolved.request.set)),
         notes_(notes) {}
@@ -112,7 +114,8 @@ class Intervals {
  private:
   Interval measured(IntervalQuantity quantity) {
     if (own_) return *own_;
-    const IntervalChoice choice = default_intervals().choose(device_, family_, matmul_, quantity);
+    const IntervalChoice choice = default_intervals().choose(
+        device_, family_, matmul_, quantity, interval_place(request_, model_, quantity));
     if (!choice.note.empty()) notes_.push_back(choice.note);
     return choice.ratio;
   }
@@ -124,6 +127,8 @@ class Intervals {
   std::string device_;
   std::string_view family_;
   std::string matmul_;
+  const Request& request_;
+  const ModelConfig& model_;
   std::optional<Interval> own_;  // of the machine itself
   bool widened_;
   std::vector<std::string>& notes_;

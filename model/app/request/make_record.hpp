@@ -27,6 +27,19 @@ struct SystemFacts {
   std::optional<EnergyFacts> energy = {};
 };
 
+// What a catalog says of a system of any family, with the factors of that name.
+template <class LoadedSystem>
+SystemFacts facts_of(const LoadedSystem& system, const std::string& factors) {
+  SystemFacts facts;
+  facts.system = system.spec.id;
+  facts.device = system.spec.device.id;
+  facts.factors = factors;
+  facts.assumed_values = system.assumed_values;
+  facts.prices = system.spec.price_usd_per_hour;
+  facts.parameters = system.parameters;
+  return facts;
+}
+
 // Serving formulas, cost, interval and context added.
 RunRecord make_record(const ResolvedWorkload& resolved, const SystemFacts& facts,
                       const Metrics& metrics);

@@ -22,12 +22,12 @@ MemoryUse use_of_part(const ResolvedDevice& device, int tensor_parallel) {
   const Request& request = resolved.request;
   const MemoryRules rules = device.memory_rules();
   if (trains(request)) return memory_of_training(build_training_step(resolved), rules.runtime);
-  if (request.input_len == 0) return device.memory_of(build_resolved_graph(resolved));
+  if (request.input_len == 0) return device.memory_of(*kept_graph(resolved));
   MemoryUse most;
   for (int stage = 0; stage < request.pp; ++stage) {
     const LayerRange layers = stage_layers(resolved.model.layers, request.pp, stage);
     const auto use = [&](const Pass& pass) {
-      return device.memory_of(build_pass_graph(resolved, pass, tensor_parallel, layers));
+      return device.memory_of(*kept_pass_graph(resolved, pass, tensor_parallel, layers));
     };
     const MemoryUse prefill = use(rules.prefill);
     const MemoryUse decode = use(rules.decode);
@@ -105,6 +105,16 @@ std::string last_advice(const ResolvedWorkload& resolved) {
          "for example --dtype int8-weights";
 }
 
+// The most copies, fewer than the request has, with which the parts of the fullest device fit.
+int fitting_copies(const Request& request, const MemoryPlace& place, const MemoryUse& part) {
+  int copies = request.dp - 1;
+  const auto fits = [&] {
+    return (part * used_parts(place, request.tp, copies * request.pp)).total() <= place.capacity;
+  };
+  while (copies > 0 && !fits()) --copies;
+  return std::max(0, copies);
+}
+
 }  // namespace
 
 int used_parts(const MemoryPlace& place, int ranks, int copies) {
@@ -117,8 +127,8 @@ MemoryUse check_memory(const ResolvedDevice& device) {
   const ResolvedWorkload& resolved = device.workload();
   const Request& request = resolved.request;
   const MemoryPlace place = device.place();
-  const MemoryUse use =
-      use_of_part(device, request.tp) * used_parts(place, request.tp, request.dp * request.pp);
+  const MemoryUse part = use_of_part(device, request.tp);
+  const MemoryUse use = part * used_parts(place, request.tp, request.dp * request.pp);
   const Bytes needed = use.total();
   if (needed <= place.capacity) return use;
   const MemoryRules rules = device.memory_rules();
@@ -133,6 +143,11 @@ MemoryUse check_memory(const ResolvedDevice& device) {
   const bool wide_cache = size_of(resolved.precision.kv_cache) >= Bytes(2);
   if (rules.narrow_caches && wide_cache && needed - use.kv_cache * 0.5 <= place.capacity)
     lacks += "--kv-dtype fp8 makes it fit; ";
+  if (const int copies = fitting_copies(request, place, part); copies > 0) {
+    throw TooManyCopies(
+        fmt::format("{}{} of {} copies fit: --dp {}", lacks, copies, request.dp, copies),
+        request.dp, copies);
+  }
   if (!rules.advice.empty()) throw UserError(lacks + rules.advice);
   const std::vector<Fit> fits = systems_that_fit(device);
   throw UserError(lacks + (fits.empty() ? last_advice(resolved) : advice(fits, request)));

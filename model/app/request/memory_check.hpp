@@ -2,8 +2,22 @@
 #pragma once
 
 #include "model/app/request/resolved_device.hpp"
+#include "model/base/errors.hpp"
 
 namespace foretell {
+
+// More copies than the memory holds, which fewer would fit.
+class TooManyCopies : public UserError {
+ public:
+  TooManyCopies(const std::string& message, int copies, int fitting)
+      : UserError(message), copies_(copies), fitting_(fitting) {}
+  int copies() const { return copies_; }
+  int fitting() const { return fitting_; }
+
+ private:
+  int copies_;
+  int fitting_;
+};
 
 // Parts of the fullest device that take part, where `copies` of groups of `ranks` fill device after
 // device.
@@ -11,7 +25,8 @@ int used_parts(const MemoryPlace& place, int ranks, int copies);
 
 // Memory that the request needs on its fullest device: for a generation, that of the prefill and of
 // the step with the longest cache, of the stage that needs most. UserError when it is more than
-// there is, with the smallest system and tensor parallelism that hold it.
+// there is, with the smallest system and tensor parallelism that hold it; TooManyCopies where fewer
+// copies fit.
 MemoryUse check_memory(const ResolvedDevice& device);
 
 }  // namespace foretell

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "calib/fitted/neuron/calibrated_system.hpp"
+#include "calib/fitted/neuron/neuron_factors.hpp"
 #include "hw/spec/neuron/group_sizes.hpp"
 #include "hw/spec/neuron/sdk_version.hpp"
 #include "hw/spec/shared/data_folder.hpp"
@@ -21,11 +23,11 @@
 namespace foretell {
 namespace {
 
-LoadedSystem load(const Request& request) {
+CalibratedSystem load(const Request& request) {
   LoadOptions options;
   options.set = machine_set(request);
   options.factors = request.factors;
-  return Catalog().load(request.system, options);
+  return load_calibrated(request.system, options, *kept_catalog());
 }
 
 EnergyFacts energy_of(const ResolvedRequest& resolved) {
@@ -34,21 +36,11 @@ EnergyFacts energy_of(const ResolvedRequest& resolved) {
   const double ranks = std::max(1, request.tp);
   const double cores = ranks * std::max(1, request.pp) * std::max(1, request.dp);
   EnergyFacts facts;
-  facts.energy = load_device_energy({spec.device.id, spec.device.core.id, "neuron"}, 0);
+  facts.energy =
+      load_device_energy({spec.device.id, spec.device.core.id, "neuron"}, 0, request.factors);
   facts.devices = spec.devices;
   facts.setting = {ranks, std::min(facts.devices, std::ceil(cores / spec.device.cores)), Watts(0)};
   facts.host = load_host_power(spec.id, "neuron");
-  return facts;
-}
-
-SystemFacts facts_of(const LoadedSystem& system) {
-  SystemFacts facts;
-  facts.system = system.spec.id;
-  facts.device = system.spec.device.id;
-  facts.factors = system.factors_id;
-  facts.assumed_values = system.assumed_values;
-  facts.prices = system.spec.price_usd_per_hour;
-  facts.parameters = system.parameters;
   return facts;
 }
 
@@ -68,12 +60,14 @@ MemoryPlace place_of(const NeuronSystemSpec& spec) {
 
 // Share of the arithmetic that convolutions and their gradients do.
 double convolution_share(const Graph& graph) {
+  const auto is_convolution = [](const Op& op) { return starts_with(op.kind, "Conv"); };
+  if (std::none_of(graph.ops().begin(), graph.ops().end(), is_convolution)) return 0;
   double convolutions = 0;
   double all = 0;
   for (OpId id = 0; id < static_cast<OpId>(graph.ops().size()); ++id) {
     const double flops = graph.flops(id).value();
     all += flops;
-    if (starts_with(graph.op(id).kind, "Conv")) convolutions += flops;
+    if (is_convolution(graph.op(id))) convolutions += flops;
   }
   return all > 0 ? convolutions / all : 0;
 }
@@ -90,7 +84,7 @@ class NeuronDevice final : public ResolvedDevice {
   const ResolvedWorkload& workload() const override { return resolved_; }
 
   SystemFacts facts() const override {
-    SystemFacts facts = facts_of(resolved_.system);
+    SystemFacts facts = facts_of(resolved_.system, resolved_.system.factors_id);
     facts.machine = neuron_machine(resolved_.system, resolved_.precision.matmul_compute);
     facts.energy = energy_of(resolved_);
     return facts;
@@ -108,7 +102,7 @@ class NeuronDevice final : public ResolvedDevice {
     if (phase != Phase::kForward) call.exact = false;
     call.for_timeline = true;
     NeuronCallResult result = run_neuron_call(call);
-    return {std::move(result.program), std::move(result.execution), std::move(result.shown), {}};
+    return {*result.program, std::move(result.execution), std::move(result.shown), {}};
   }
 
   MemoryUse memory_of(const Graph& graph) const override { return memory_of_core(graph, host()); }
@@ -135,13 +129,11 @@ class NeuronDevice final : public ResolvedDevice {
 
   std::vector<MemoryPlace> other_places() const override {
     std::vector<MemoryPlace> places;
-    LoadOptions options;
-    options.set = machine_set(request());
-    options.factors = "none";
+    const LoadOptions facts{machine_set(request()), "none"};
     const Catalog catalog;
     for (const std::string& id : catalog.systems()) {
       try {
-        places.push_back(place_of(catalog.load(id, options).spec));
+        places.push_back(place_of(load_calibrated(id, facts, catalog).spec));
       } catch (const UserError&) {
         continue;  // an override that is not of this system
       }
@@ -231,10 +223,10 @@ class NeuronFamily final : public DeviceFamily {
   bool fixes_shapes() const override { return true; }
 
   SystemSheet sheet(const Request& request) const override {
-    const LoadedSystem system = load(request);
+    const CalibratedSystem system = load(request);
     const NeuronSystemSpec& spec = system.spec;
     SystemSheet sheet;
-    sheet.facts = facts_of(system);
+    sheet.facts = facts_of(system, system.factors_id);
     sheet.heading = fmt::format("{}: {} x {}, factors {} ({}), assumed values: {}", system.spec_id,
                                 spec.devices, spec.device.name, system.factors_id,
                                 system.factors_status, system.assumed_values);
@@ -294,7 +286,7 @@ class NeuronFamily final : public DeviceFamily {
 }  // namespace
 
 RunRecord make_record(const ResolvedRequest& resolved, const Metrics& metrics) {
-  SystemFacts facts = facts_of(resolved.system);
+  SystemFacts facts = facts_of(resolved.system, resolved.system.factors_id);
   facts.machine = neuron_machine(resolved.system, resolved.precision.matmul_compute);
   facts.energy = energy_of(resolved);
   return make_record(resolved, facts, metrics);

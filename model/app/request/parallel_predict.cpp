@@ -9,6 +9,7 @@
 #include "model/app/request/request_fields.hpp"
 #include "model/app/request/worker_pool.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/kept_inputs.hpp"
 
 namespace foretell {
 namespace {
@@ -66,10 +67,14 @@ std::vector<PredictionOutcome> predict_all(const Predictor& predict,
                                            const std::function<void(double)>& progress) {
   const auto tasks = run_forked(
       requests.size(), jobs,
-      [&](std::size_t i) { return predict_as_text(predict, requests[i], detail); },
+      [&](std::size_t i) {
+        keep_inputs();
+        return predict_as_text(predict, requests[i], detail);
+      },
       [&](std::size_t done) {
         if (progress) progress(static_cast<double>(done) / static_cast<double>(requests.size()));
-      });
+      },
+      Processes::kKept);
   std::vector<PredictionOutcome> outcomes;
   outcomes.reserve(tasks.size());
   for (const TaskOutcome& task : tasks) outcomes.push_back(outcome_of(task));

@@ -1,5 +1,7 @@
 #include "model/app/request/prediction.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -7,6 +9,7 @@
 #include "model/app/request/control_prediction.hpp"
 #include "model/app/request/device_family.hpp"
 #include "model/app/request/length_cases.hpp"
+#include "model/app/request/memory_check.hpp"
 #include "model/app/request/mixed_record.hpp"
 #include "model/app/request/parallel_predict.hpp"
 #include "model/app/request/pipeline_prediction.hpp"
@@ -19,6 +22,23 @@ namespace {
 
 using PredictMany = std::function<std::vector<RunRecord>(const std::vector<Request>&)>;
 
+// Where the copies are not stated, as many as the memory holds.
+RunRecord predict_one(const DeviceFamily& family, const Request& request) {
+  if (request.dp > 0) return family.predict(request);
+  try {
+    return family.predict(request);
+  } catch (const TooManyCopies& many) {
+    Request fewer = request;
+    fewer.dp = many.fitting();
+    RunRecord record = family.predict(fewer);
+    record.context.notes.insert(
+        record.context.notes.begin(),
+        fmt::format("copies not stated: {} taken, which fit the memory; there is room to run {}",
+                    many.fitting(), many.copies()));
+    return record;
+  }
+}
+
 RunRecord predict_fixed(const Request& request) {
   const DeviceFamily& family = family_of(request.system);
   const std::vector<ControlStep> steps = control_flow_of(request);
@@ -30,7 +50,7 @@ RunRecord predict_fixed(const Request& request) {
     throw UserError(request.workload + ": has neither branches nor loops; leave --" +
                     (request.branches.empty() ? "trips" : "branch") + " out");
   }
-  if (!is_pipeline(request)) return family.predict(request);
+  if (!is_pipeline(request)) return predict_one(family, request);
   if (request.phase == "train-step") {
     throw UserError(request.workload +
                     ": is a pipeline of networks, which are not trained together; name one of them "

@@ -211,6 +211,7 @@ std::string request_json(const Request& request) {
     std::visit([&](auto member) { json[key_of(field)] = request.*member; }, field.member);
   }
   put_varying(request, json);
+  for (const auto& [key, text] : request.service) json[key] = text;
   if (request.seed != 0) json[kSeed] = request.seed;
   if (!request.set.empty()) json["set"] = request.set;
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

@@ -18,7 +18,7 @@ PipelinePass run_pass(ResolvedDevice& device, const Pass& pass) {
   return run_pipeline(
       device.stages(pass.phase), [&](Bytes bytes) { return device.handover(bytes); },
       [&](const LayerRange& layers) {
-        return build_pass_graph(resolved, pass, resolved.request.tp, layers);
+        return kept_pass_graph(resolved, pass, resolved.request.tp, layers);
       },
       [&](const Graph& graph) { return device.call(graph, pass.phase); });
 }
@@ -111,7 +111,7 @@ Metrics simulate(ResolvedDevice& device) {
   const MemoryUse memory = check_memory(device);
   Metrics metrics = resolved.request.input_len > 0
                         ? run_generation(generation_of(device))
-                        : device.call(build_resolved_graph(resolved), Phase::kForward);
+                        : device.call(*kept_graph(resolved), Phase::kForward);
   metrics.memory = memory;
   metrics.memory_capacity = device.place().capacity;
   if (trains(resolved.request))

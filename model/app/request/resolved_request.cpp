@@ -4,10 +4,13 @@
 
 #include <algorithm>
 
+#include "calib/fitted/neuron/neuron_factors.hpp"
 #include "hw/spec/neuron/group_sizes.hpp"
 #include "hw/spec/neuron/sdk_version.hpp"
+#include "hw/spec/shared/data_folder.hpp"
 #include "model/app/request/refuse_option.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/kept_inputs.hpp"
 #include "model/base/text.hpp"
 #include "model/timing/shared/topology.hpp"
 
@@ -71,6 +74,11 @@ void note_unknown_sdk(const Request& request, ResolvedRequest& resolved) {
 
 }  // namespace
 
+std::shared_ptr<const Catalog> kept_catalog() {
+  static KeptValues<std::shared_ptr<const Catalog>> catalogs(1);
+  return catalogs.get(hw_folder().string(), [] { return std::make_shared<const Catalog>(); });
+}
+
 ResolvedRequest resolve(const Request& request) {
   check_request(request);
   refuse_fields(request, "neuron");
@@ -81,7 +89,7 @@ ResolvedRequest resolve(const Request& request) {
   LoadOptions options;
   options.set = machine_set(request);
   options.factors = request.factors;
-  resolved.system = Catalog().load(request.system, options);
+  resolved.system = load_calibrated(request.system, options, *kept_catalog());
   note_unknown_sdk(request, resolved);
   resolved.request.system = resolved.system.spec.id;
   resolve_parallelism(resolved);

@@ -2,9 +2,11 @@
 // simulation needs.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "calib/fitted/neuron/calibrated_system.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "model/app/request/resolved_workload.hpp"
 #include "model/base/metrics.hpp"
@@ -12,12 +14,15 @@
 namespace foretell {
 
 struct ResolvedRequest : ResolvedWorkload {
-  LoadedSystem system;  // overrides and factors applied
+  CalibratedSystem system;  // overrides and factors applied
 };
 
 // UserError for unknown names (with the nearest), values out of range, and parallelism that does
 // not fit the cores of the system.
 ResolvedRequest resolve(const Request& request);
+
+// That of hw/, read once while inputs are kept (model/base/kept_inputs.hpp).
+std::shared_ptr<const Catalog> kept_catalog();
 
 // The record of a simulation, see make_record.hpp.
 RunRecord make_record(const ResolvedRequest& resolved, const Metrics& metrics);

@@ -111,6 +111,23 @@ TEST(Resolve, ADeviceThatDiffersMustBeOfTheOneCopy) {
   EXPECT_THAT(error_of(request), HasSubstr("--dp 1"));
 }
 
+TEST(Predict, CopiesThatAreNotStatedAreAsManyAsTheMemoryHolds) {
+  Request request;
+  request.system = "inf2.xlarge";
+  request.workload = "Llama-2-13b";
+  request.dtype = "bf16";
+  request.input_len = 128;
+  request.output_len = 8;
+  const RunRecord record = predict(request);
+  EXPECT_EQ(record.context.scenario.dp, 1);
+  EXPECT_THAT(record.context.notes.front(), HasSubstr("copies not stated: 1 taken"));
+  request.dp = 1;
+  EXPECT_EQ(predict(request).summary.call_s, record.summary.call_s);
+  request.dp = 2;
+  EXPECT_THAT([&] { predict(request); },
+              testing::ThrowsMessage<UserError>(HasSubstr("1 of 2 copies fit: --dp 1")));
+}
+
 TEST(NeuronFamily, OnlyGroupsOfCoresAreHelpedByTheirLinks) {
   const auto helps = [](const Request& request, const std::string& path) {
     const std::vector<ImprovedPart> parts = neuron_family().improved_parts(request);

@@ -10,6 +10,7 @@
 #include "model/app/request/distribution_text.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/kept_inputs.hpp"
 #include "model/base/text.hpp"
 #include "model/mapping/gpu/narrow_activations.hpp"
 #include "workloads/import/onnx/onnx_inputs.hpp"
@@ -138,14 +139,6 @@ void resolve_lengths(ResolvedWorkload& resolved) {
   }
 }
 
-// Without kernels that leave out what is outside, attention is modelled up to the length of the
-// window, where it is the same as full attention.
-void limit_to_window(ResolvedWorkload& resolved) {
-  ModelConfig& model = resolved.model;
-  if (resolved.masks_windows || model.window == 0) return;
-  model.max_seq_len = std::min(model.max_seq_len, model.window);
-}
-
 void check_pipeline(const Request& request, const ModelConfig& model) {
   if (model.family != Family::kDecoder) {
     throw UserError(model.name + ": only decoders are cut into pipeline stages; leave --pp out");
@@ -241,7 +234,6 @@ void resolve_workload(const Request& request, const std::string& default_dtype,
   resolved.request = request;
   resolved.model = WorkloadLibrary().load(request.workload);
   override_workload(request.set, resolved.model);
-  limit_to_window(resolved);
   for (const std::string& note : resolved.model.notes) resolved.notes.push_back(note);
   const std::string dtype =
       request.dtype.empty() ? published_dtype(resolved, default_dtype) : request.dtype;
@@ -358,6 +350,64 @@ Graph build_pass_graph(const ResolvedWorkload& resolved, const Pass& pass, int t
   apply_precision(resolved.precision, &graph);
   narrow(resolved, &graph);
   return graph;
+}
+
+namespace {
+
+constexpr std::size_t kMaxGraphs = 64;  // kept
+
+using KeptGraphs = KeptValues<std::shared_ptr<const Graph>>;
+
+KeptGraphs& kept_graphs() {
+  static KeptGraphs graphs(kMaxGraphs);
+  return graphs;
+}
+
+// A device may change the types of a policy of one name.
+std::string policy_key(const PrecisionPolicy& policy) {
+  std::string key = policy.name;
+  for (const DType type :
+       {policy.matmul_compute, policy.weight_storage, policy.vector, policy.io, policy.kv_cache})
+    key += ' ' + std::to_string(static_cast<int>(type));
+  return key;
+}
+
+// All that a graph follows from: what is asked for of the network, and how the machine takes it.
+std::string graph_key(const ResolvedWorkload& resolved) {
+  Request asked = resolved.request;
+  asked.system.clear();
+  asked.factors.clear();
+  asked.label.clear();
+  const std::vector<std::string> of_machine = machine_set(asked);
+  const auto is_of_machine = [&of_machine](const std::string& one) {
+    return std::find(of_machine.begin(), of_machine.end(), one) != of_machine.end();
+  };
+  asked.set.erase(std::remove_if(asked.set.begin(), asked.set.end(), is_of_machine),
+                  asked.set.end());
+  const GraphRules& rules = resolved.graphs;
+  return fmt::format("{}\n{}\n{}\n{}\n{}{}{}\n{}", request_json(asked), asked.part,
+                     policy_key(resolved.precision), join(resolved.narrow_pipes, ","),
+                     rules.general_operators, rules.narrow_activations, rules.gather_logits,
+                     resolved.model.max_seq_len);
+}
+
+}  // namespace
+
+std::shared_ptr<const Graph> kept_graph(const ResolvedWorkload& resolved) {
+  const auto make = [&] { return std::make_shared<const Graph>(build_resolved_graph(resolved)); };
+  return inputs_are_kept() ? kept_graphs().get(graph_key(resolved), make) : make();
+}
+
+std::shared_ptr<const Graph> kept_pass_graph(const ResolvedWorkload& resolved, const Pass& pass,
+                                             int tensor_parallel, const LayerRange& layers) {
+  const auto make = [&] {
+    return std::make_shared<const Graph>(build_pass_graph(resolved, pass, tensor_parallel, layers));
+  };
+  if (!inputs_are_kept()) return make();
+  const std::string key = fmt::format(
+      "{}\n{} {} {} {} {} {} {} {}", graph_key(resolved), static_cast<int>(pass.phase), pass.tokens,
+      pass.kv_len, pass.encoder_len, pass.batch, tensor_parallel, layers.first, layers.last);
+  return kept_graphs().get(key, make);
 }
 
 Binding binding_of(const ResolvedWorkload& resolved) {

@@ -2,6 +2,7 @@
 // machine is looked at. Families of devices add theirs (resolved_device.hpp).
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,6 @@ struct ResolvedWorkload {
   PrecisionPolicy precision;
   Serving serving;
   std::vector<std::string> narrow_pipes;  // types below two bytes that the machine multiplies in
-  bool masks_windows = false;             // the machine's attention leaves out what a window hides
   GraphRules graphs;
   std::vector<std::string> notes;  // defaults taken and limits that a reader should know
 };
@@ -67,6 +67,10 @@ std::int64_t default_sequence(const ModelConfig& model);
 // types of the policy.
 Graph build_resolved_graph(const ResolvedWorkload& resolved);
 
+// The same, kept where inputs are (model/base/kept_inputs.hpp): a changed rate of the machine needs
+// no new graph.
+std::shared_ptr<const Graph> kept_graph(const ResolvedWorkload& resolved);
+
 // A pass of a generation.
 struct Pass {
   Phase phase = Phase::kPrefill;
@@ -80,6 +84,8 @@ struct Pass {
 // pipeline stage.
 Graph build_pass_graph(const ResolvedWorkload& resolved, const Pass& pass, int tensor_parallel,
                        const LayerRange& layers = {});
+std::shared_ptr<const Graph> kept_pass_graph(const ResolvedWorkload& resolved, const Pass& pass,
+                                             int tensor_parallel, const LayerRange& layers);
 
 // Sizes that the request gives the network in a forward pass.
 Binding binding_of(const ResolvedWorkload& resolved);

@@ -14,13 +14,18 @@ struct TaskOutcome {
   std::string text;       // what the task returned
 };
 
-// Runs `task(0)` … `task(count - 1)`, each in a process of its own and at most `jobs` at a time,
-// and returns what they returned, in order: the same with any number of jobs. A task must not
-// throw. `progress` is called in this process with the number of tasks that are done.
-// InternalError when a process cannot be started.
+// kOnePerTask: nothing of a task is left for the next. kKept: a process goes on with further tasks
+// and keeps what they have read; one that dies is replaced.
+enum class Processes { kOnePerTask, kKept };
+
+// Runs `task(0)` … `task(count - 1)` in at most `jobs` processes at a time, and returns what they
+// returned, in order: the same with any number of jobs. A task must not throw. `progress` is called
+// in this process with the number of tasks that are done. InternalError when a process cannot be
+// started.
 std::vector<TaskOutcome> run_forked(std::size_t count, int jobs,
                                     const std::function<std::string(std::size_t)>& task,
-                                    const std::function<void(std::size_t)>& progress = {});
+                                    const std::function<void(std::size_t)>& progress = {},
+                                    Processes processes = Processes::kOnePerTask);
 
 // Processors that this process may use; the default of --jobs.
 int default_jobs();

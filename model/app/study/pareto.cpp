@@ -31,6 +31,14 @@ bool covers(const Point& a, const Point& b) {
   return true;
 }
 
+// The same but for a share of its value.
+bool nearly_covers(const Point& a, const Point& b, double share) {
+  for (std::size_t d = 0; d < a.size(); ++d) {
+    if (a[d] > b[d] + share * std::abs(b[d])) return false;
+  }
+  return true;
+}
+
 // Slices along the last objective: between two neighbouring values the volume is that of the
 // points seen so far in the objectives before it. (The scheme is "hypervolume by slicing
 // objectives", While et al., IEEE Trans. Evol. Comput. 10(1), 2006.)
@@ -75,6 +83,31 @@ std::vector<std::size_t> pareto_front(const std::vector<std::vector<double>>& po
     const bool beaten = two ? !front.empty() && beats(front.back())
                             : std::any_of(front.begin(), front.end(), beats);
     if (!beaten) front.push_back(candidate);
+  }
+  std::sort(front.begin(), front.end());
+  return front;
+}
+
+std::vector<std::size_t> distinct_front(const std::vector<std::vector<double>>& points,
+                                        const std::vector<bool>& maximise, double share) {
+  const std::vector<Point> costs = minimised(points, maximise);
+  std::vector<std::size_t> order = pareto_front(points, maximise);
+  // The best of all objectives together first, so that what gains by noise alone is what goes.
+  const auto together = [&](std::size_t place) {
+    double sum = 0;
+    for (const double cost : costs[place]) {
+      if (cost != 0) sum += cost > 0 ? std::log(cost) : -std::log(-cost);
+    }
+    return sum;
+  };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return together(a) < together(b); });
+  std::vector<std::size_t> front;
+  for (const std::size_t place : order) {
+    const auto stands_for = [&](std::size_t kept) {
+      return nearly_covers(costs[kept], costs[place], share);
+    };
+    if (std::none_of(front.begin(), front.end(), stands_for)) front.push_back(place);
   }
   std::sort(front.begin(), front.end());
   return front;

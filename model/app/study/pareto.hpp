@@ -12,6 +12,12 @@ namespace foretell {
 std::vector<std::size_t> pareto_front(const std::vector<std::vector<double>>& points,
                                       const std::vector<bool>& maximise);
 
+// The front without points that gain by noise alone: for each that is left out one is kept that is
+// at least as good in everything but for this `share` of the value.
+inline constexpr double kNoise = 1e-3;
+std::vector<std::size_t> distinct_front(const std::vector<std::vector<double>>& points,
+                                        const std::vector<bool>& maximise, double share = kNoise);
+
 // The volume that points dominate up to `reference`, which they all are to be better than
 // (parts of points beyond it do not count). Exact, by slicing; for a few objectives and some
 // hundred points.

@@ -21,6 +21,24 @@ TEST(Pareto, KeepsWhatNothingBeats) {
   EXPECT_THAT(pareto_front({{3}, {1}, {2}}, {false}), ElementsAre(1));
 }
 
+TEST(Pareto, WhatDiffersByNoiseIsNoPointOfItsOwn) {
+  // 0.05 % better in one, 5 % worse in the other; then alike within noise; then a real trade.
+  EXPECT_THAT(distinct_front({{1, 100}, {0.9995, 105}}, {false, false}), ElementsAre(0));
+  EXPECT_EQ(distinct_front({{1, 100}, {0.9995, 100.05}}, {false, false}).size(), 1U);
+  EXPECT_THAT(distinct_front({{1, 100}, {0.99, 105}}, {false, false}), ElementsAre(0, 1));
+  EXPECT_THAT(distinct_front({{1, 100}, {1.0005, 95}}, {false, true}), ElementsAre(0));
+  EXPECT_THAT(distinct_front({}, {false}), ElementsAre());
+  // A chain of small steps never loses everything.
+  Points chain;
+  for (int i = 0; i < 100; ++i) chain.push_back({1 + 5e-4 * i, 1 - 5e-4 * i});
+  const std::vector<std::size_t> kept = distinct_front(chain, {false, false});
+  EXPECT_GT(kept.size(), 10U);
+  EXPECT_LT(kept.size(), 60U);
+  // … and loses less than the noise in any objective.
+  EXPECT_LE(chain[kept.front()][0], chain.front()[0] * (1 + kNoise));
+  EXPECT_LE(chain[kept.back()][1], chain.back()[1] * (1 + kNoise));
+}
+
 // By definition: compare every pair.
 std::vector<std::size_t> slow_front(const Points& points) {
   std::vector<std::size_t> front;

@@ -12,6 +12,7 @@
 //   where: ["${area} <= 65536", "${latency} < 20 ms"]
 //   objectives: [throughput, usd_per_million, min area]
 //   search: {evaluations: 500, seed: 1}           # instead of every combination
+//   best_of: [dtype]           # a report shows the best point of each, by the first objective
 //
 // A key is a scenario key (on, workload, dtype, batch, …) or the path of a parameter; which exist
 // is not known here. Everything here is a pure function of the file.
@@ -55,6 +56,7 @@ struct Study {
   std::vector<StudyFormula> constraints;
   std::vector<StudyObjective> objectives;
   std::optional<StudySearch> search;
+  std::vector<std::string> best_of;  // keys: of points alike in them, a report shows the best one
   std::map<std::string, std::string> stated_at;  // "study.yaml:7", by key
 
   std::uint64_t points() const;           // all combinations

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
-#include <sstream>
 
 #include "model/app/study/study.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/limited_text.hpp"
 #include "model/base/seed.hpp"
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
@@ -30,7 +30,7 @@ class StudyReader {
   Study read() {
     problems_.collect([&] {
       root_.only_keys({"study", "base", "vary", "zip", "random", "derive", "define", "where",
-                       "objectives", "search"},
+                       "objectives", "search", "best_of"},
                       "");
     });
     problems_.collect([&] { study_.name = root_.required("study", "").as_text("study"); });
@@ -44,6 +44,7 @@ class StudyReader {
     with("where", [&](const Node& node) { read_constraints(node); });
     with("search", [&](const Node& node) { read_search(node); });
     read_objectives(root_.find("objectives"));
+    with("best_of", [&](const Node& node) { read_best_of(node); });
     problems_.throw_if_any();
     return std::move(study_);
   }
@@ -168,6 +169,22 @@ class StudyReader {
     });
   }
 
+  void read_best_of(const Node& node) {
+    if (!node.is_list() || node.items.empty())
+      return problems_.add(node, "best_of", "expected a list of keys that vary: [on, dtype]");
+    const std::vector<std::string> keys = study_.keys();
+    for (const Node& item : node.items) {
+      problems_.collect([&] {
+        const std::string& key = item.as_text("best_of");
+        if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
+          throw UserError(fmt::format("{}: best_of: {}", item.where(),
+                                      unknown_name("key that varies", key, keys).what()));
+        }
+        study_.best_of.push_back(key);
+      });
+    }
+  }
+
   void read_objectives(const Node* node) {
     if (node == nullptr) {
       study_.objectives = {{"latency", false}, {"throughput", true}};
@@ -266,9 +283,7 @@ Study parse_study(const std::string& text, const std::string& shown_as) {
 
 Study load_study(const std::string& path) {
   if (path != "-") return parse_study(read_text_file(path), path);
-  std::ostringstream text;
-  if (std::cin.peek() != std::istream::traits_type::eof()) text << std::cin.rdbuf();
-  return parse_study(text.str(), "standard input");
+  return parse_study(read_limited(std::cin, "standard input"), "standard input");
 }
 
 }  // namespace foretell

@@ -193,5 +193,20 @@ TEST(Study, ASearchNeedsSomethingToSearchIn) {
       AllOf(HasSubstr("2: search: there is nothing to search in"), HasSubstr("add `vary:`")));
 }
 
+TEST(Study, ZippedValuesMayRepeatButNotTogether) {
+  const std::string begin = "study: s\nbase: {on: a, workload: w}\nzip: {tp: [1, 1, 2], dp: ";
+  EXPECT_EQ(parse_study(begin + "[1, 2, 1]}", "test").points(), 3U);
+  EXPECT_THAT(mistake(begin + "[1, 1, 2]}"), HasSubstr("'1, 1' stands there twice"));
+}
+
+TEST(Study, BestOfNamesKeysThatVary) {
+  const std::string begin =
+      "study: s\nbase: {on: a, workload: w}\nvary: {batch: [1, 2]}\nbest_of: ";
+  EXPECT_EQ(parse_study(begin + "[batch]", "test").best_of, std::vector<std::string>{"batch"});
+  EXPECT_THAT(mistake(begin + "[bach]"), HasSubstr("nearest is 'batch'"));
+  EXPECT_THAT(mistake(begin + "[on]"), HasSubstr("best_of"));
+  EXPECT_THAT(mistake(begin + "batch"), HasSubstr("expected a list"));
+}
+
 }  // namespace
 }  // namespace foretell

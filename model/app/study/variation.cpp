@@ -116,14 +116,15 @@ std::vector<std::string> spread(const Node& node, const std::string& key) {
   return values;
 }
 
-std::vector<std::string> listed(const Node& node, const std::string& key, Problems& problems) {
+std::vector<std::string> listed(const Node& node, const std::string& key, bool may_repeat,
+                                Problems& problems) {
   std::vector<std::string> values;
   for (const Node& item : node.items) {
     if (!item.is_scalar()) {
       problems.add(item, key, "a list holds single values");
       continue;
     }
-    if (std::find(values.begin(), values.end(), item.text) != values.end()) {
+    if (!may_repeat && std::find(values.begin(), values.end(), item.text) != values.end()) {
       problems.add(item, key, "'" + item.text + "' stands there twice");
       continue;
     }
@@ -186,7 +187,7 @@ std::string canonical_key(const std::string& key) {
 }
 
 std::vector<std::string> read_values(const Node& node, const std::string& key, Problems& problems) {
-  if (node.is_list()) return listed(node, key, problems);
+  if (node.is_list()) return listed(node, key, false, problems);
   if (node.is_scalar()) return {node.text};
   std::vector<std::string> values;
   if (node.is_map() && range_of(node) != nullptr) {
@@ -210,7 +211,9 @@ StudyAxis read_zip(const Node& node, Problems& problems) {
     return axis;
   }
   for (const MapEntry& entry : node.entries) {
-    const std::vector<std::string> values = read_values(entry.value, entry.key, problems);
+    const std::vector<std::string> values = entry.value.is_list()
+                                                ? listed(entry.value, entry.key, true, problems)
+                                                : read_values(entry.value, entry.key, problems);
     if (axis.keys.empty()) axis.rows.resize(values.size());
     axis.keys.push_back(canonical_key(entry.key));
     if (values.size() != axis.rows.size()) {
@@ -220,6 +223,11 @@ StudyAxis read_zip(const Node& node, Problems& problems) {
       continue;
     }
     for (std::size_t i = 0; i < values.size(); ++i) axis.rows[i].push_back(values[i]);
+  }
+  for (std::size_t i = 0; i < axis.rows.size(); ++i) {
+    const auto later = axis.rows.begin() + static_cast<std::ptrdiff_t>(i) + 1;
+    if (std::find(later, axis.rows.end(), axis.rows[i]) != axis.rows.end())
+      problems.add(node, "zip", "'" + join(axis.rows[i], ", ") + "' stands there twice");
   }
   return axis;
 }

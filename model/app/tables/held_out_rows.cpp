@@ -2,9 +2,11 @@
 
 #include "calib/fit/gemm_fit.hpp"
 #include "calib/fit/kernel_fit.hpp"
+#include "model/app/tables/energy_run_rows.hpp"
 #include "model/app/tables/kernel_rows.hpp"
 #include "model/app/tables/layer_table_rows.hpp"
 #include "model/app/tables/power_rows.hpp"
+#include "model/app/tables/row_parts.hpp"
 #include "model/base/errors.hpp"
 
 namespace foretell {
@@ -37,16 +39,6 @@ bool operator_makes_interval(const OperatorRow& row) {
   return makes_interval(a, b);
 }
 
-RowTest part_test(const TableLayout& layout, const CsvRow& header, Part part) {
-  if (layout.kind != TableKind::kLayerKernels) {
-    throw UserError("--part: tables of kind " + layout.name +
-                    " are not divided in three; --held-out takes what no factor was fitted to");
-  }
-  return [part, kind = layer_kind_of(layout), cells = NamedCells(header)](const CsvRow& row) {
-    return part_of(layer_family(kind, cells, row)) == part;
-  };
-}
-
 RowTest held_out_test(const TableLayout& layout, const CsvRow& header) {
   switch (layout.kind) {
     case TableKind::kGemm: {
@@ -76,6 +68,7 @@ RowTest held_out_test(const TableLayout& layout, const CsvRow& header) {
       };
     }
     case TableKind::kLayerKernels:
+    case TableKind::kEnergyRuns:
       return part_test(layout, header, Part::kJudge);
     case TableKind::kPower: {
       const NamedCells cells(header);
@@ -94,7 +87,8 @@ RowTest held_out_test(const TableLayout& layout, const CsvRow& header) {
 RowTest judges_interval_test(const TableLayout& layout, const CsvRow& header) {
   // Intervals of these are made from the families that are fitted to, each left out in turn.
   if (layout.kind == TableKind::kLayerKernels) return held_out_test(layout, header);
-  if (layout.kind == TableKind::kModels || layout.kind == TableKind::kServing)
+  if (layout.kind == TableKind::kModels || layout.kind == TableKind::kServing ||
+      layout.kind == TableKind::kEnergyRuns)
     return [](const CsvRow&) { return true; };
   const NamedCells cells(header);
   const RowTest held_out = held_out_test(layout, header);

@@ -5,7 +5,6 @@
 #include <functional>
 #include <utility>
 
-#include "calib/validate/part.hpp"
 #include "calib/validate/table_kind.hpp"
 #include "model/predict/operator_rows.hpp"
 #include "model/timing/gpu/gpu_collective_timing.hpp"
@@ -32,8 +31,6 @@ bool operator_makes_interval(const OperatorRow& row);
 // Is a row one that no factor was fitted to, on any device? UserError for a kind of table whose
 // rows are not divided.
 using RowTest = std::function<bool(const CsvRow&)>;
-// Is a row in a part of its table? UserError for a kind of table that is not divided in three.
-RowTest part_test(const TableLayout& layout, const CsvRow& header, Part part);
 RowTest held_out_test(const TableLayout& layout, const CsvRow& header);
 
 // Is the interval of a row judged fairly on it? Not when a factor was fitted to its family, or the

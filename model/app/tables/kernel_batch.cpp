@@ -101,6 +101,7 @@ KernelAnswer kernel_answer(const TableLayout& layout, const CsvRow& header,
     case TableKind::kModels:
     case TableKind::kServing:
     case TableKind::kPower:
+    case TableKind::kEnergyRuns:
       break;
   }
   throw InternalError(__FILE__, __LINE__, "a table that is not of kernels");

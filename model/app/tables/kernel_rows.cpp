@@ -65,27 +65,27 @@ std::int64_t NamedCells::count(const CsvRow& row, const std::string& column, std
   return parse_count(column, text(row, column), low, high);
 }
 
+GemmRow read_gemm_row(const NamedCells& cells, const CsvRow& row) {
+  GemmRow product;
+  product.gpu = cells.text(row, "gpu");
+  product.framework = cells.text(row, "framework");
+  product.version = cells.text(row, "version");
+  product.dtype = cells.text(row, "dtype");
+  if (product.gpu.empty()) throw UserError("gpu: is empty; see `foretell list devices`");
+  if (product.dtype.empty()) throw UserError("dtype: is empty; write bf16, fp8, int8 …");
+  product.shape.m = cells.count(row, "m", 1, kMaxGemmSide);
+  product.shape.n = cells.count(row, "n", 1, kMaxGemmSide);
+  product.shape.k = cells.count(row, "k", 1, kMaxGemmSide);
+  return product;
+}
+
 GemmTableRows::GemmTableRows(const CsvRow& header, const KernelOptions& options,
                              const std::vector<std::string>& set)
     : cells_(header), predictor_(gemm_options(options, set)) {}
 
-GemmRow GemmTableRows::read(const CsvRow& row) const {
-  GemmRow product;
-  product.gpu = cells_.text(row, "gpu");
-  product.framework = cells_.text(row, "framework");
-  product.version = cells_.text(row, "version");
-  product.dtype = cells_.text(row, "dtype");
-  if (product.gpu.empty()) throw UserError("gpu: is empty; see `foretell list devices`");
-  if (product.dtype.empty()) throw UserError("dtype: is empty; write bf16, fp8, int8 …");
-  product.shape.m = cells_.count(row, "m", 1, kMaxGemmSide);
-  product.shape.n = cells_.count(row, "n", 1, kMaxGemmSide);
-  product.shape.k = cells_.count(row, "k", 1, kMaxGemmSide);
-  return product;
-}
-
 std::vector<RowTime> GemmTableRows::answer(const std::vector<CsvRow>& rows) {
   return answer_rows<GemmRow>(
-      rows, [&](const CsvRow& row) { return read(row); }, predictor_);
+      rows, [&](const CsvRow& row) { return read_gemm_row(cells_, row); }, predictor_);
 }
 
 AttentionRow read_attention_row(const NamedCells& cells, const CsvRow& row) {

@@ -40,13 +40,15 @@ class NamedCells {
   std::map<std::string, std::size_t> columns_;
 };
 
+// UserError for a cell that is wrong.
+GemmRow read_gemm_row(const NamedCells& cells, const CsvRow& row);
+
 class GemmTableRows {
  public:
   GemmTableRows(const CsvRow& header, const KernelOptions& options,
                 const std::vector<std::string>& set);
 
   std::vector<RowTime> answer(const std::vector<CsvRow>& rows);
-  GemmRow read(const CsvRow& row) const;  // UserError for a cell that is wrong
 
  private:
   NamedCells cells_;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "calib/fitted/neuron/calibrated_system.hpp"
 #include "model/app/request/intervals.hpp"
 #include "model/base/errors.hpp"
 
@@ -37,11 +38,9 @@ NeuronCollectiveRows::Group& NeuronCollectiveRows::group_of(const std::string& s
   if (group == nullptr) {
     auto loaded = systems_.find(system);
     if (loaded == systems_.end()) {
-      LoadOptions options;
-      options.set = set_;
-      loaded = systems_.emplace(system, catalog_.load(system, options)).first;
+      loaded = systems_.emplace(system, load_calibrated(system, {set_, ""}, catalog_)).first;
     }
-    const LoadedSystem& found = loaded->second;
+    const CalibratedSystem& found = loaded->second;
     group = std::make_unique<Group>(found, ranks);
   }
   return *group;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "calib/fitted/neuron/calibrated_system.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "model/app/tables/kernel_rows.hpp"
 #include "model/predict/row_time.hpp"
@@ -28,10 +29,10 @@ class NeuronCollectiveRows {
 
  private:
   struct Group {
-    Group(const LoadedSystem& loaded, int ranks)
+    Group(const CalibratedSystem& loaded, int ranks)
         : system(loaded), costs(loaded.spec, loaded.factors, ranks) {}
 
-    const LoadedSystem& system;
+    const CalibratedSystem& system;
     CollectiveCosts costs;
   };
   RowTime predict(const CsvRow& row);
@@ -41,7 +42,7 @@ class NeuronCollectiveRows {
   std::vector<std::string> set_;
   Catalog catalog_;
   std::set<std::string> known_;
-  std::map<std::string, LoadedSystem> systems_;
+  std::map<std::string, CalibratedSystem> systems_;
   std::map<std::string, std::unique_ptr<Group>> groups_;
 };
 

@@ -87,7 +87,10 @@ void read_attention(const std::string& kind, const ShapeSizes& shape, PowerRow& 
   sizes.queries = length;
   sizes.keys = length + before;
   if (kind == "generation") sizes.keys = window > 0 ? std::min(window, sizes.keys) : sizes.keys;
-  sizes.pairs = kind == "encoder" ? length * length : scored_pairs(length, before, window);
+  sizes.pairs = kind == "encoder"   ? length * length
+                : kind == "context" ? executed_pairs(length, before, window)
+                                    : scored_pairs(length, before, window);
+  row.queries = length;
   row.work = attention_energy_work(sizes, matrix_type(type), matrix_type(cache).bytes);
   row.kernel_class = kind + " attention " + type;
   row.family =
@@ -153,7 +156,9 @@ Watts power_of_row(const PowerRow& row, const GpuDeviceSpec& device, const Devic
   const double limit = row.limit_watts > 0 ? row.limit_watts : device.power_watts;
   const Watts most(limit * energy.facts.limit_share);
   // The latency is given: a clock that the limit lowered is in it already.
-  const Watts drawn = power_at(row.work, row.latency, 0, 1, energy);
+  EnergyWork work = row.work;  // more bytes than the memory can move were not moved
+  work.dram = std::min(work.dram, device.hbm.bandwidth * row.latency);
+  const Watts drawn = power_at(work, row.latency, 0, 1, energy);
   return drawn > most ? most : drawn;
 }
 

@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-#include "hw/spec/gpu/energy_factors.hpp"
+#include "calib/fitted/shared/energy_factors.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/app/tables/batch_predictor.hpp"
 #include "model/app/tables/kernel_rows.hpp"
@@ -24,6 +24,7 @@ struct PowerRow {
   std::string family;        // that is fitted to, or judges, as a whole: "gemm n=…,k=…"
   Seconds latency;
   double limit_watts = 0;  // 0: that of the board
+  double queries = 0;      // of a sequence; 0: not attention
   EnergyWork work;
 };
 

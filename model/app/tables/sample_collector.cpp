@@ -26,6 +26,19 @@ bool tells_networks_apart(std::string_view column) {
   return kColumns.count(column) > 0;
 }
 
+// Does a column say what was run? Not what came out, when, with which release of the vendor's
+// compiler, and where it was published.
+bool is_condition(const std::string& column) {
+  static const std::set<std::string> kOthers = {
+      "id",     "use",      "latest",     "flags",           "notes",
+      "source", "sdk",      "inflight",   "spread",          "round",
+      "watts",  "measured", "dump",       "copy_of",         "image",
+      "usable", "wip",      "throughput", "throughput_unit", "framework_version"};
+  const bool is_time = column.size() > 3 && (column.compare(column.size() - 3, 3, "_ms") == 0 ||
+                                             column.compare(column.size() - 3, 3, "_us") == 0);
+  return !is_time && column != "power_w" && kOthers.count(column) == 0;
+}
+
 }  // namespace
 
 SampleCollector::SampleCollector(const TableLayout& layout, const CsvRow& header,
@@ -35,6 +48,9 @@ SampleCollector::SampleCollector(const TableLayout& layout, const CsvRow& header
     if (has_column(header, column.measured)) {
       measured_.emplace_back(find_column(header, column.measured), column);
     }
+  }
+  for (std::size_t i = 0; i < header.size(); ++i) {
+    if (is_condition(header[i])) condition_columns_.push_back(i);
   }
   if (has_column(header, "throughput_unit")) unit_column_ = find_column(header, "throughput_unit");
   // A row that has a name is known by it.
@@ -96,6 +112,20 @@ void SampleCollector::collect(const CsvRow& row, std::size_t line, const RowPred
       sample.comparison.interval80 = interval->second;
     }
     samples_.push_back(std::move(sample));
+  }
+}
+
+void SampleCollector::collect_divided(const CsvRow& row, std::size_t line,
+                                      const RowPrediction& prediction, bool judges_interval,
+                                      Part part, const std::string& group) {
+  const std::size_t before = samples_.size();
+  collect(row, line, prediction, judges_interval);
+  std::string conditions;
+  for (const std::size_t column : condition_columns_) conditions += row[column] + '\n';
+  for (std::size_t i = before; i < samples_.size(); ++i) {
+    samples_[i].division = part;
+    samples_[i].divided_by = group;
+    samples_[i].conditions = conditions;
   }
 }
 

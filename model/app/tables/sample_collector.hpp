@@ -30,6 +30,9 @@ class SampleCollector {
   // is not counted.
   void collect(const CsvRow& row, std::size_t line, const RowPrediction& prediction,
                bool judges_interval = true);
+  // As collect; the part and group of the row are kept, with what makes its conditions.
+  void collect_divided(const CsvRow& row, std::size_t line, const RowPrediction& prediction,
+                       bool judges_interval, Part part, const std::string& group);
   // Rows on these lines do not count after all.
   void drop(const std::set<std::size_t>& lines);
 
@@ -40,6 +43,7 @@ class SampleCollector {
   std::string name_of(const CsvRow& row) const;
 
   std::vector<std::size_t> group_columns_;
+  std::vector<std::size_t> condition_columns_;
   std::vector<std::pair<std::size_t, std::string>> name_columns_;  // and what is put before
   std::vector<std::pair<std::size_t, MeasuredColumn>> measured_;
   std::optional<std::size_t> unit_column_;

@@ -32,11 +32,11 @@ Progress::Progress(const Session& session, std::string label)
     : session_(session), label_(std::move(label)), start_(Clock::now()), drawn_(start_) {}
 
 Progress::~Progress() {
-  if (visible_) *session_.messages << kWipe << std::flush;
+  if (visible_) *session_.bars << kWipe << std::flush;
 }
 
 void Progress::update(double fraction, std::string_view note) {
-  if (!session_.terminal || session_.quiet || session_.messages == nullptr) return;
+  if (session_.bars == nullptr || session_.quiet) return;
   const Clock::time_point now = Clock::now();
   const auto since = [now](Clock::time_point then) {
     return std::chrono::duration<double>(now - then).count();
@@ -50,7 +50,7 @@ void Progress::update(double fraction, std::string_view note) {
   const std::size_t whole = line(kProgressBar).size();
   const int less = whole > room ? static_cast<int>(whole - room) : 0;
   const int bar = std::max(kShortestBar, kProgressBar - less);
-  *session_.messages << kWipe << line(bar).substr(0, room) << std::flush;
+  *session_.bars << kWipe << line(bar).substr(0, room) << std::flush;
   drawn_ = now;
   visible_ = true;
 }

@@ -10,7 +10,7 @@ namespace foretell {
 
 class Progress {
  public:
-  // Shows nothing when the messages do not go to a terminal or with -q.
+  // Shows nothing where the session has no bars, or with -q.
   Progress(const Session& session, std::string label);
   ~Progress();  // wipes the bar
   Progress(const Progress&) = delete;

@@ -133,9 +133,11 @@ void add_model_options(CLI::App& command, RequestOptions& options) {
       ->take_all()
       ->type_name("PATH=VALUE");
   command
-      .add_option("--factors", options.factors,
-                  "fitted factors: a file, or 'none' for published facts alone")
-      ->type_name("FILE|none");
+      .add_option(
+          "--factors", options.factors,
+          "fitted factors: a folder as calib/factors is one, which counts before it; a file of "
+          "NeuronCores or CPUs; or 'none' for published facts alone")
+      ->type_name("FOLDER|FILE|none");
   add_field(command, request_field(kExact), options, false);
 }
 

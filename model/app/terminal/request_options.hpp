@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "model/app/api/foretell.hpp"
 #include "model/app/request/prediction.hpp"
 
 namespace CLI {
@@ -14,18 +15,9 @@ class App;
 
 namespace foretell {
 
-// Raw text of the options; requests() turns it into checked requests.
-struct RequestOptions {
-  std::vector<std::string> systems;
-  std::vector<std::string> workloads;
-  std::vector<std::string> dtypes;
-  std::map<std::string, std::vector<std::string>> values;  // of the fields, by option
-  std::map<std::string, bool> flags;                       // likewise
-  std::vector<std::string> set;
-  std::string factors;
-  std::string trace_file;
-  std::string seed;
-};
+// Raw text of the options, which is also what programs ask with; requests() turns it into checked
+// requests.
+using RequestOptions = api::Request;
 
 // Options of fields that are stated, but those named: "batch", "seq".
 std::vector<std::string> stated_fields(const RequestOptions& options,

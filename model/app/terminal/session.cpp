@@ -12,4 +12,8 @@ void Session::detail(std::string_view message) const {
   if (verbose && !quiet && messages != nullptr) *messages << message << '\n';
 }
 
+void Session::list_notes(const std::vector<std::string>& notes) const {
+  for (const std::string& note : notes) detail("note: " + note);
+}
+
 }  // namespace foretell

@@ -5,7 +5,9 @@
 #include <functional>
 #include <iosfwd>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/app/request/prediction.hpp"
 #include "model/app/study/sweep/cluster.hpp"
@@ -21,7 +23,7 @@ inline constexpr int kOurMistake = 3;
 struct Session {
   Predictor predict;                 // foretell::predict, or a double in tests
   std::ostream* messages = nullptr;  // standard error
-  bool terminal = false;             // messages go to a terminal: progress bars are welcome
+  std::ostream* bars = nullptr;      // a terminal that shows progress bars; null: none
   int result_width = 0;              // columns of the terminal that shows the result; 0: none
   bool quiet = false;                // -q
   bool verbose = false;              // -v
@@ -31,6 +33,8 @@ struct Session {
 
   void say(std::string_view message) const;     // unless -q
   void detail(std::string_view message) const;  // only with -v
+  // Every note of a result on a line of its own, only with -v: texts show those of a kind together.
+  void list_notes(const std::vector<std::string>& notes) const;
 };
 
 }  // namespace foretell

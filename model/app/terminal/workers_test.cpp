@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <set>
 #include <sstream>
 
 #include "model/app/request/worker_pool.hpp"
@@ -15,18 +16,49 @@ namespace {
 
 using testing::HasSubstr;
 
+constexpr Processes kBoth[] = {Processes::kOnePerTask, Processes::kKept};
+
 TEST(WorkerPool, OutcomesAreInOrderWhateverTheNumberOfJobs) {
   for (const int jobs : {1, 3, 64}) {
-    const auto outcomes = run_forked(40, jobs, [](std::size_t i) {
-      usleep(static_cast<useconds_t>((40 - i) * 50));  // later tasks end first
-      return std::to_string(i);
-    });
-    ASSERT_EQ(outcomes.size(), 40U);
-    for (std::size_t i = 0; i < outcomes.size(); ++i) {
-      EXPECT_TRUE(outcomes[i].finished);
-      EXPECT_EQ(outcomes[i].text, std::to_string(i));
+    for (const Processes processes : kBoth) {
+      const auto outcomes = run_forked(
+          40, jobs,
+          [](std::size_t i) {
+            usleep(static_cast<useconds_t>((40 - i) * 50));  // later tasks end first
+            return std::to_string(i);
+          },
+          {}, processes);
+      ASSERT_EQ(outcomes.size(), 40U);
+      for (std::size_t i = 0; i < outcomes.size(); ++i) {
+        EXPECT_TRUE(outcomes[i].finished);
+        EXPECT_EQ(outcomes[i].text, std::to_string(i));
+      }
     }
   }
+}
+
+TEST(WorkerPool, ProcessesThatAreKeptAreNoMoreThanJobs) {
+  const auto outcomes = run_forked(
+      40, 3, [](std::size_t) { return std::to_string(getpid()); }, {}, Processes::kKept);
+  std::set<std::string> processes;
+  for (const TaskOutcome& outcome : outcomes) processes.insert(outcome.text);
+  EXPECT_LE(processes.size(), 3U);
+}
+
+TEST(WorkerPool, AProcessThatDiesTakesItsTaskAlone) {
+  const auto outcomes = run_forked(
+      9, 2,
+      [](std::size_t i) -> std::string {
+        if (i == 1 || i == 8) std::raise(SIGKILL);
+        if (i == 4) _exit(0);
+        return "fine";
+      },
+      {}, Processes::kKept);
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    EXPECT_EQ(outcomes[i].finished, i != 1 && i != 4 && i != 8) << i;
+  }
+  EXPECT_THAT(outcomes[8].text, HasSubstr("Killed"));
+  EXPECT_EQ(outcomes[4].text, "its process ended without an answer");
 }
 
 TEST(WorkerPool, AnswersLargerThanAPipeArrive) {
@@ -90,8 +122,7 @@ TEST(Progress, NothingIsShownOnAPipe) {
 TEST(Progress, OnATerminalItAppearsAfterAWhileAndIsWiped) {
   std::ostringstream messages;
   Session session;
-  session.messages = &messages;
-  session.terminal = true;
+  session.bars = &messages;
   {
     Progress progress(session, "predicting");
     progress.update(0.1);

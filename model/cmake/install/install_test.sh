@@ -32,6 +32,15 @@ if ask foretell >/dev/null 2>message.txt; then fail "the source tree is read in 
 grep -q "unknown system 'inf2.xlarge'" message.txt || fail "$(cat message.txt)"
 mv hidden.yaml moved/share/foretell/hw/systems/inf2.xlarge.yaml
 
+# A search loads a library of its own.
+cat >search.yaml <<'YAML'
+study: search
+base: {on: inf2.xlarge, workload: bert-base-uncased, seq: 128, dtype: bf16}
+vary: {batch: [1, 2, 4, 8]}
+search: {evaluations: 8}
+YAML
+foretell sweep search.yaml >/dev/null || fail "no search"
+
 for words in "list systems" "list workloads" "list factors" "show h100-sxm" "--version"; do
   # shellcheck disable=SC2086
   foretell $words >/dev/null || fail "foretell $words"
@@ -46,7 +55,10 @@ if [[ -e moved/include/foretell/foretell.hpp ]]; then
 #include <iostream>
 int main() {
   try {
-    foretell::api::result({"run", "--on", "h900", "--workload", "gpt2"});
+    foretell::api::Request request;
+    request.systems = {"h900"};
+    request.workloads = {"gpt2"};
+    foretell::api::run(request);
   } catch (const foretell::api::Error& error) {
     std::cerr << error.what() << '\n';
   }

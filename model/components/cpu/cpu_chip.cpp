@@ -1,9 +1,12 @@
 #include "model/components/cpu/cpu_chip.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "model/base/errors.hpp"
+#include "model/components/shared/memory_server.hpp"
 #include "model/components/shared/stream_registry.hpp"
 #include "model/timing/gpu/soft_limits.hpp"
 
@@ -12,6 +15,15 @@ namespace {
 
 constexpr const char* kMemoryKey = "device.dram.model";
 constexpr std::int64_t kPieces = 8;  // of a run of equal chunks on one core
+
+// The bank model knows the timings of stacked memories alone.
+const std::string& without_banks(const std::string& memory_model) {
+  if (memory_model != kBankModel) return memory_model;
+  throw UserError(
+      fmt::format("{}: the bank model has timings of stacked memories (HBM), none of DIMMs; leave "
+                  "it at '{}'",
+                  kMemoryKey, kRateModel));
+}
 
 // At most kPieces of each run, so that cores take turns at the memory.
 std::vector<CpuChunkRun> in_pieces(const std::vector<CpuChunkRun>& runs) {
@@ -141,7 +153,8 @@ void CpuCore::end_piece() {
 CpuChip::CpuChip(const sc_core::sc_module_name& name, int cores, BytesPerSecond bandwidth,
                  const std::string& memory_model, const Program& program, bool exact)
     : Executor(name, program, 0),
-      memory_(make_memory("memory", {Bytes(0), bandwidth, Seconds(0), memory_model, "", 0},
+      memory_(make_memory("memory",
+                          {Bytes(0), bandwidth, Seconds(0), without_banks(memory_model), "", 0},
                           kMemoryKey)),
       exact_(exact) {
   for (int i = 0; i < cores; ++i) {

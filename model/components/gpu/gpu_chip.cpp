@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "hw/spec/gpu/gpu_architecture.hpp"
 #include "model/base/errors.hpp"
 #include "model/components/neuron/collective_queue.hpp"
 #include "model/components/shared/stream_registry.hpp"
@@ -9,13 +10,11 @@
 namespace foretell {
 namespace {
 
-constexpr double kL2PortBytes = 64;  // of an SM, per cycle
-
 HbmSpec l2_server_of(const GpuDeviceSpec& spec) {
   HbmSpec server;
   server.capacity = spec.l2.capacity;
-  server.bandwidth =
-      BytesPerSecond(kL2PortBytes * spec.clock.boost.value() * static_cast<double>(spec.sms));
+  server.bandwidth = BytesPerSecond(gpu_architecture(spec.architecture).l2_port *
+                                    spec.clock.boost.value() * static_cast<double>(spec.sms));
   return server;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "calib/fitted/neuron/neuron_factors.hpp"
 #include "model/base/errors.hpp"
 
 namespace foretell {

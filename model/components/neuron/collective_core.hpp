@@ -10,6 +10,7 @@
 #include <systemc>
 #include <utility>
 
+#include "calib/fitted/neuron/neuron_factors.hpp"
 #include "model/components/shared/ticks.hpp"
 #include "model/timing/shared/collective_schedule.hpp"
 

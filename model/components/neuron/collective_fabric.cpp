@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "calib/fitted/neuron/neuron_factors.hpp"
+
 namespace foretell {
 
 CollectiveFabric::CollectiveFabric(const sc_core::sc_module_name& name,

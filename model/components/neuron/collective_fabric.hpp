@@ -6,6 +6,7 @@
 #include <systemc>
 #include <vector>
 
+#include "calib/fitted/neuron/neuron_factors.hpp"
 #include "model/components/neuron/collective_unit.hpp"
 #include "model/components/shared/execution.hpp"
 #include "model/components/shared/memory.hpp"

@@ -49,9 +49,9 @@ Ticks pass_memory(tlm::tlm_fw_transport_if<>& memory, const std::string& socket,
                   const MemoryAccess& access, Ticks delay, const Speaker& speaker) {
   Ticks end = delay;
   OccupiedBytes occupied;
+  tlm::tlm_generic_payload payload;
   for (std::uint64_t offset = 0; offset < access.bytes; offset += kPayloadBytes) {
     const std::uint64_t length = std::min(kPayloadBytes, access.bytes - offset);
-    tlm::tlm_generic_payload payload;
     fill_payload(payload, access.command, access.address + offset, length);
     if (access.occupied > 0) {
       occupied.bytes =

@@ -50,8 +50,8 @@ class CpuMapper final : public FusedWalk<MappedCpuOp> {
       : FusedWalk(mapping.graph),
         mapping_(mapping),
         timing_(mapping.timing),
-        l2_(timing_.l2_capacity(), footprint(fused_)),
-        l3_(timing_.l3_capacity(), footprint(fused_)) {}
+        l2_(timing_.l2_capacity(), footprint()),
+        l3_(timing_.l3_capacity(), footprint()) {}
 
  private:
   void count(const FusedOp& fused, MappedCpuOp& op) override {
@@ -81,7 +81,7 @@ class CpuMapper final : public FusedWalk<MappedCpuOp> {
 
   // Results are new lines of a buffer that was used last one call ago.
   CpuTraffic written(const TensorAccess& access) const {
-    return timing_.found(access.bytes, footprint(fused_));
+    return timing_.found(access.bytes, footprint());
   }
 
   CpuTraffic reads_without(const FusedOp& fused, const std::vector<TensorId>& others) const {

@@ -10,7 +10,7 @@
 #include <map>
 #include <string>
 
-#include "hw/spec/gpu/gpu_factors.hpp"
+#include "calib/fitted/gpu/gpu_factors.hpp"
 #include "hw/spec/gpu/gpu_spec.hpp"
 #include "model/mapping/gpu/mapped_op.hpp"
 #include "model/mapping/shared/fuse.hpp"

@@ -1,7 +1,7 @@
 // Kernels in which the GPUs of a group exchange data over NVLink or PCIe.
 #pragma once
 
-#include "hw/spec/gpu/gpu_factors.hpp"
+#include "calib/fitted/gpu/gpu_factors.hpp"
 #include "hw/spec/gpu/gpu_spec.hpp"
 #include "model/mapping/gpu/mapped_op.hpp"
 #include "model/timing/gpu/gpu_collective_timing.hpp"

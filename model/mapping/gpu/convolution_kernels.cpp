@@ -9,15 +9,12 @@
 #include "model/mapping/gpu/gemm.hpp"
 #include "model/mapping/shared/convolution.hpp"
 #include "model/timing/gpu/attention_timing.hpp"
+#include "model/timing/gpu/soft_limits.hpp"
 
 namespace foretell {
 namespace {
 
-constexpr double kElement = 4;          // bytes
-constexpr double kL2Softness = 0.6;     // share of the capacity over which hits become misses
-constexpr double kOverlapTime = 20e-6;  // where the factor `overlap` is stated, and its growth with
-constexpr double kOverlapGrowth = 0.25;  // the time of a kernel, as for products
-constexpr double kMaxOverlap = 12;
+constexpr double kElement = 4;        // bytes
 constexpr std::int64_t kPatchIn = 6;  // F(4x4,3x3)
 constexpr std::int64_t kPatchOut = 4;
 constexpr std::int64_t kPoints = kPatchIn * kPatchIn;
@@ -117,7 +114,7 @@ double ConvolutionKernels::per_sm(BytesPerCycle rate) const {
 
 double ConvolutionKernels::missing(Bytes footprint) const {
   const Bytes capacity = device_.l2.capacity * factors_.gemm.l2_share;
-  return std::clamp((footprint / capacity - 1) / kL2Softness, 0.0, 1.0);
+  return missing_share(footprint / capacity);
 }
 
 ConvolutionTraffic ConvolutionKernels::warm_traffic(const ConvolutionShape& shape) const {
@@ -194,8 +191,7 @@ GpuProgram ConvolutionKernels::fused_winograd(const ConvolutionShape& shape,
   const double longer = std::max(
       waves * block,
       std::max((kernel.dram_bytes / kernel.dram_rate), (kernel.l2_bytes / kernel.l2_rate)).value());
-  kernel.overlap =
-      std::min(kMaxOverlap, 1 + gemm.overlap * std::pow(longer / kOverlapTime, kOverlapGrowth));
+  kernel.overlap = overlap_exponent(gemm.overlap, longer);
   kernel.stretch = implicit_.stretch(Seconds(longer));
   program.kernels.push_back(std::move(kernel));
   return program;

@@ -19,8 +19,8 @@
 #include <utility>
 #include <vector>
 
+#include "calib/fitted/gpu/operator_factors.hpp"
 #include "hw/spec/gpu/gpu_spec.hpp"
-#include "hw/spec/shared/operator_factors.hpp"
 #include "model/mapping/gpu/mapped_op.hpp"
 #include "model/program/gpu_kernel.hpp"
 #include "model/timing/gpu/gemm_timing.hpp"

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "calib/fitted/gpu/gpu_factors.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
-#include "hw/spec/gpu/gpu_factors.hpp"
 #include "model/testing/graphs.hpp"
 
 namespace foretell {

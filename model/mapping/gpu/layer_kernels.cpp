@@ -4,10 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "calib/fitted/gpu/kernel_factors_file.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/gpu/layer_kernel_choice.hpp"
-#include "hw/spec/shared/catalog.hpp"
-#include "hw/spec/shared/kernel_factors_file.hpp"
 #include "model/mapping/gpu/network_kernels.hpp"
 #include "model/timing/gpu/cta_schedule.hpp"
 #include "model/timing/gpu/exchange_kernels.hpp"
@@ -27,14 +26,6 @@ const LayerKernelChoice& layer_choice() {
 const LayerKernelLibrary& layer_facts() {
   static const LayerKernelLibrary kFacts;
   return kFacts;
-}
-
-const KernelFactorsLibrary& layer_factors(const std::string& kind) {
-  static std::map<std::string, KernelFactorsLibrary> libraries;
-  const auto known = libraries.find(kind);
-  if (known != libraries.end()) return known->second;
-  const auto folder = default_catalog_paths().factors / "gpu" / kind;
-  return libraries.emplace(kind, KernelFactorsLibrary(folder)).first->second;
 }
 
 ExpertLoad load_of(const ExpertShape& shape) {
@@ -65,7 +56,7 @@ void note_busy(const GpuDeviceSpec& device, Grid& kernel) {
 }  // namespace
 
 std::optional<LayerKernels::Chosen> LayerKernels::find(const Wanted& wanted) const {
-  const KernelFactorsLibrary& library = layer_factors(wanted.folder);
+  const KernelFactorsLibrary& library = factors_.tables()->kernels(wanted.folder);
   std::vector<std::string> tables;
   std::map<std::string, std::int64_t> sms;
   for (const auto* kernels : layer_choice().kernels(wanted.operation, factors_.library().id)) {

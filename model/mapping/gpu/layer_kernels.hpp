@@ -12,9 +12,9 @@
 #include <optional>
 #include <string>
 
-#include "hw/spec/gpu/gpu_factors.hpp"
+#include "calib/fitted/gpu/gpu_factors.hpp"
+#include "calib/fitted/gpu/layer_kernel_factors.hpp"
 #include "hw/spec/gpu/gpu_spec.hpp"
-#include "hw/spec/gpu/layer_kernel_factors.hpp"
 #include "hw/spec/gpu/layer_kernel_facts.hpp"
 #include "model/mapping/gpu/mapped_op.hpp"
 #include "model/mapping/shared/fuse.hpp"

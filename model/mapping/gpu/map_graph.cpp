@@ -50,7 +50,7 @@ class GpuMapper final : public FusedWalk<MappedOp> {
       : FusedWalk(mapping.graph),
         mapping_(mapping),
         products_(mapping.system.device, mapping.factors, mapping.clock_share),
-        between_calls_(footprint(fused_) * mapping.rotated_copies),
+        between_calls_(footprint() * mapping.rotated_copies),
         pass_type_(product_type(activation_compute(mapping.precision),
                                 activation_compute(mapping.precision))),
         attention_(mapping.system.device, mapping.factors,

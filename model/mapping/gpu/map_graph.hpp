@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "hw/spec/gpu/gpu_factors.hpp"
+#include "calib/fitted/gpu/gpu_factors.hpp"
 #include "hw/spec/gpu/gpu_spec.hpp"
 #include "model/mapping/gpu/mapped_op.hpp"
 #include "workloads/ir/graph.hpp"

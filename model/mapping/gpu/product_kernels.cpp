@@ -1,7 +1,9 @@
 #include "model/mapping/gpu/product_kernels.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 
 #include "model/mapping/gpu/gemm.hpp"
 #include "model/timing/gpu/gemm_library.hpp"
@@ -65,6 +67,18 @@ struct ProductKernels::Kernels {
   GemmLibrary library;
   GemmTiming timing;
   Ratio80 interval80;
+  // Layers have many alike.
+  using Asked = std::array<std::int64_t, 5>;  // batch, m, n, k, copies
+  std::map<Asked, GemmTimes> fastest;
+
+  const GemmTimes& fastest_of(const GemmShape& shape, int copies) {
+    const Asked asked = {shape.batch, shape.m, shape.n, shape.k, copies};
+    auto known = fastest.find(asked);
+    if (known == fastest.end()) {
+      known = fastest.emplace(asked, timing.fastest(shape, {copies, false})).first;
+    }
+    return known->second;
+  }
 };
 
 ProductKernels::ProductKernels(const GpuDeviceSpec& device, const GpuFactors& factors,
@@ -101,10 +115,10 @@ void ProductKernels::add(const Product& product, MappedOp& op) {
   const Kind kind = product.is_convolution ? Kind::kConvolution
                     : product.batch > 1    ? Kind::kMany
                                            : Kind::kOne;
-  const Kernels& kernels = kernels_of(product.type, kind);
+  Kernels& kernels = kernels_of(product.type, kind);
   const GemmTiming& timing = kernels.timing;
   const GemmShape all = shape_of_all(product, kernels.library);
-  GemmTimes chosen = timing.fastest(all, {product.copies, false});
+  GemmTimes chosen = kernels.fastest_of(all, product.copies);
   chosen.quantise = Seconds(0);  // a kernel of its own, once for all readers of the activation
   const bool repeated = product.batch > 1 && !chosen.stream_k;  // stream-K shares all of them
   if (repeated && !chosen.gemv) chosen.thread_blocks = 0;       // those of one product count

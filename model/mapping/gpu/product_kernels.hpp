@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "hw/spec/gpu/gpu_factors.hpp"
+#include "calib/fitted/gpu/gpu_factors.hpp"
 #include "hw/spec/gpu/gpu_spec.hpp"
 #include "model/mapping/gpu/mapped_op.hpp"
 #include "model/timing/gpu/gemm_timing.hpp"

@@ -48,8 +48,8 @@ std::vector<Instruction> of(Made& made, const std::string& name, Opcode opcode) 
   const NeuronCoreSpec core = exemplar_inf2().device.core;
   SchedulingParameters scheduling;
   scheduling.prefetch_window = core.sbuf.capacity * 0.4;
-  const Program program =
-      map_to_neuron_core(made.graph, find_precision("bf16-matmul"), core, scheduling, {});
+  const Program program = map_to_neuron_core(made.graph, find_precision("bf16-matmul"),
+                                             core_shape(core), scheduling, {});
   std::vector<Instruction> result;
   for (std::size_t e = 0; e < kEngineCount; ++e) {
     const std::vector<Instruction>& queue = program.engine(e);

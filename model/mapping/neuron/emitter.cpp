@@ -6,7 +6,7 @@
 
 namespace foretell {
 
-Emitter::Emitter(ProgramBuilder& builder, const NeuronCoreSpec& core, const MappingTypes& types,
+Emitter::Emitter(ProgramBuilder& builder, const CoreShape& core, const MappingTypes& types,
                  const SchedulingParameters& scheduling)
     : builder_(builder),
       core_(core),

@@ -11,7 +11,7 @@
 #include <map>
 #include <vector>
 
-#include "hw/spec/neuron/neuron_spec.hpp"
+#include "hw/spec/neuron/core_shape.hpp"
 #include "hw/spec/neuron/tile_sizes.hpp"
 #include "model/mapping/neuron/kernel.hpp"
 #include "model/mapping/neuron/scheduling.hpp"
@@ -60,11 +60,11 @@ struct MappingTypes {
 
 class Emitter {
  public:
-  Emitter(ProgramBuilder& builder, const NeuronCoreSpec& core, const MappingTypes& types,
+  Emitter(ProgramBuilder& builder, const CoreShape& core, const MappingTypes& types,
           const SchedulingParameters& scheduling);
 
   ProgramBuilder& builder() { return builder_; }
-  const NeuronCoreSpec& core() const { return core_; }
+  const CoreShape& core() const { return core_; }
   const MappingTypes& types() const { return types_; }
   const SchedulingParameters& scheduling() const { return scheduling_; }
   int vector_bytes() const { return element_bytes(types_.vector); }
@@ -125,7 +125,7 @@ class Emitter {
  private:
   Deps emit_products(std::uint8_t bank, const MatMulShape& shape, Deps deps, std::uint16_t flags);
   ProgramBuilder& builder_;
-  const NeuronCoreSpec& core_;
+  const CoreShape& core_;
   TileSizes sizes_;
   MappingTypes types_;
   SchedulingParameters scheduling_;

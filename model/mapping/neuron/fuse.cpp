@@ -157,8 +157,8 @@ class Fuser {
     if (is_one_of(op.kind, kGeneral)) return KernelKind::kGeneral;
     throw UserError(
         "operator '" + op.name + "' (" + op.kind +
-        ") has no mapping to NeuronCore-v2; to add one, recognise it in model/mapping/neuron/"
-        "fuse.cpp and lower it in a file beside it");
+        ") is not mapped to NeuronCores; networks with it may run on GPUs and CPUs, see `foretell "
+        "list systems`; docs/adding.md says what a mapping takes");
   }
 
   // 0: the last axis of the input, 1: the one before it.
@@ -259,11 +259,6 @@ class Fuser {
     OpId up = graph_.tensor(graph_.op(softmax).inputs[0]).producer;
     while (up != kNoId && graph_.op(up).kind != "MatMul") {
       const std::string_view kind = graph_.op(up).kind;
-      if (graph_.op(up).attributes.count("window") > 0) {
-        throw UserError("operator '" + graph_.op(up).name +
-                        "' (CausalMask): a sliding window has no mapping to NeuronCores; keep the "
-                        "context within it");
-      }
       if (kind == "CausalMask" || kind == "Add" || kind == "Alibi") {
         kernel.mask_ops.insert(kernel.mask_ops.begin(), up);
       } else if (kind == "Mul" || kind == "Div") {
@@ -314,7 +309,22 @@ class Fuser {
     const Tensor& keys = graph_.tensor(kernel->key.tensor);
     kernel->cached = keys.producer == kNoId ? keys.kind == TensorKind::kState
                                             : graph_.op(keys.producer).kind == "UpdateCache";
+    fill_mask(kernel);
     return true;
+  }
+
+  void fill_mask(Kernel* kernel) const {
+    if (kernel->mask_ops.size() != 1) return;
+    const Op& mask = graph_.op(kernel->mask_ops.front());
+    if (mask.kind != "CausalMask") return;
+    const auto window = mask.attributes.find("window");
+    kernel->is_causal = true;
+    kernel->causal_offset = std::get<std::int64_t>(mask.attributes.at("offset"));
+    if (window != mask.attributes.end()) kernel->window = std::get<std::int64_t>(window->second);
+    // The cache of a layer with a window holds no more than that.
+    if (kernel->cached && kernel->window > 0) {
+      kernel->keys = std::min(kernel->keys, kernel->window + kernel->queries - 1);
+    }
   }
 
   // An attention runs where its context matmul stands.

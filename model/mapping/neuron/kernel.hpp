@@ -67,7 +67,10 @@ struct Kernel {
   OpId scores_op = kNoId, softmax_op = kNoId, context_op = kNoId;
   OpId scale_op = kNoId;       // a Mul or Div by a constant, folded into the eviction
   std::vector<OpId> mask_ops;  // passes over the scores: Add of a mask or bias, CausalMask, Alibi
-  bool cached = false;         // keys and values are read from the KV cache in HBM
+  bool is_causal = false;      // the only mask hides keys beyond `causal_offset` + query, and keys
+                               // that lie `window` or more before it, unless that is 0
+  std::int64_t causal_offset = 0, window = 0;
+  bool cached = false;  // keys and values are read from the KV cache in HBM
   std::int64_t batch = 0, heads = 0, kv_heads = 0, head_dim = 0, queries = 0, keys = 0;
 
   // All others: the operator itself is ops.front(); its activations as views.

@@ -163,7 +163,7 @@ class AttentionLowering {
 
   // Estimated Vector + Scalar cycles of n elements in `pieces` instructions at `passes` passes.
   double cycles(std::int64_t n, std::int64_t pieces, double passes) const {
-    const LaneEngineSpec& vector = emitter_.core().vector;
+    const CoreShape::Lanes& vector = emitter_.core().vector;
     const double per_lane = 1.0 * emitter_.core().sbuf.partitions / vector.lanes;
     const double each = passes * per_lane * static_cast<double>(n) / static_cast<double>(pieces);
     return static_cast<double>(pieces) *

@@ -33,6 +33,9 @@ void lower_linear(LoweringContext& context, const Kernel& kernel,
 // softmax(q k^T * scale + mask) v per sequence, tile of queries and head; the result comes out
 // feature-major, ready for the output projection.
 void lower_attention(LoweringContext& context, const Kernel& kernel);
+// The same with scores that stay on the core, for long causal prompts; token-major.
+void lower_flash_attention(LoweringContext& context, const Kernel& kernel);
+bool takes_flash_attention(const CoreShape& core, const Kernel& kernel);
 
 // LayerNorm: bn_stats, bn_aggr, rsqrt, (x - mean) * rstd, * gamma, + beta. RmsNorm likewise
 // without mean and beta.

@@ -42,7 +42,7 @@ using Demands = std::map<TensorId, std::vector<Demand>>;
 
 class NeuronMapper {
  public:
-  NeuronMapper(const Graph& graph, const PrecisionPolicy& precision, const NeuronCoreSpec& core,
+  NeuronMapper(const Graph& graph, const PrecisionPolicy& precision, const CoreShape& core,
                const SchedulingParameters& scheduling, const std::set<std::int32_t>& skipped,
                SpillPlan plan = {})
       : graph_(graph),
@@ -128,7 +128,7 @@ class NeuronMapper {
       shared.insert(id);
       bytes += static_cast<double>(element_count(tensor.shape)) * emitter_.types().weight_bytes;
     }
-    const NeuronCoreSpec& core = emitter_.core();
+    const CoreShape& core = emitter_.core();
     if (bytes > core.scheduling.resident_share * core.sbuf.capacity.value()) return {};
     resident_bytes_ = bytes;
     return shared;
@@ -232,8 +232,10 @@ class NeuronMapper {
         return narrow ? lower_linear_narrow(context_, kernel)
                       : lower_linear(context_, kernel, demands_of(kernel));
       case KernelKind::kAttention:
-        return kernel.cached ? lower_cached_attention(context_, kernel)
-                             : lower_attention(context_, kernel);
+        if (kernel.cached) return lower_cached_attention(context_, kernel);
+        return takes_flash_attention(context_.emitter.core(), kernel)
+                   ? lower_flash_attention(context_, kernel)
+                   : lower_attention(context_, kernel);
       case KernelKind::kNorm:
         if (kernel.per_head) return lower_head_norm(context_, kernel);
         return narrow ? lower_norm_narrow(context_, kernel) : lower_norm(context_, kernel);
@@ -279,7 +281,7 @@ class NeuronMapper {
 }  // namespace
 
 Program map_to_neuron_core(const Graph& graph, const PrecisionPolicy& precision,
-                           const NeuronCoreSpec& core, const SchedulingParameters& scheduling,
+                           const CoreShape& core, const SchedulingParameters& scheduling,
                            const std::set<std::int32_t>& skipped_layers, Occupancy* occupancy) {
   NeuronMapper mapper(graph, precision, core, scheduling, skipped_layers);
   Program program = mapper.run();

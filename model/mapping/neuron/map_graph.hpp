@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "hw/spec/neuron/neuron_spec.hpp"
+#include "hw/spec/neuron/core_shape.hpp"
 #include "model/mapping/neuron/scheduling.hpp"
 #include "model/program/occupant.hpp"
 #include "model/program/program.hpp"
@@ -17,7 +17,7 @@ namespace foretell {
 // equal layers, see fold_layers.hpp. `occupancy`, when given, receives what lies in SBUF.
 // Throws UserError for operators and types without a mapping.
 Program map_to_neuron_core(const Graph& graph, const PrecisionPolicy& precision,
-                           const NeuronCoreSpec& core, const SchedulingParameters& scheduling,
+                           const CoreShape& core, const SchedulingParameters& scheduling,
                            const std::set<std::int32_t>& skipped_layers = {},
                            Occupancy* occupancy = nullptr);
 

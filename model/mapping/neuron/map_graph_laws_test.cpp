@@ -18,7 +18,7 @@ Program map(const Graph& graph, const std::string& precision = "bf16-matmul") {
   const NeuronCoreSpec core = exemplar_inf2().device.core;
   SchedulingParameters scheduling;
   scheduling.prefetch_window = core.sbuf.capacity * 0.4;
-  return map_to_neuron_core(graph, find_precision(precision), core, scheduling);
+  return map_to_neuron_core(graph, find_precision(precision), core_shape(core), scheduling);
 }
 
 // By operator name: multiply-accumulates of the tensor engine, instructions and transfers, bytes

@@ -25,7 +25,8 @@ Program map(const Graph& graph, const std::string& precision = "bf16-matmul",
   const NeuronCoreSpec core = exemplar_inf2().device.core;
   SchedulingParameters scheduling;
   scheduling.prefetch_window = core.sbuf.capacity * 0.4;
-  return map_to_neuron_core(graph, find_precision(precision), core, scheduling, skipped);
+  return map_to_neuron_core(graph, find_precision(precision), core_shape(core), scheduling,
+                            skipped);
 }
 
 std::vector<Instruction> of(const Program& program, Opcode opcode) {
@@ -204,7 +205,7 @@ TEST(SmallGraph, AnOperatorWithoutMappingIsNamed) {
     map(graph);
     FAIL();
   } catch (const UserError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("operator 'exchange' (AllToAll) has no mapping"));
+    EXPECT_THAT(error.what(), HasSubstr("operator 'exchange' (AllToAll) is not mapped"));
   }
 }
 

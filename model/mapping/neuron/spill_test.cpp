@@ -21,7 +21,7 @@ Program map(const Graph& graph, Bytes capacity) {
   core.sbuf.capacity = capacity;
   SchedulingParameters scheduling;
   scheduling.prefetch_window = capacity * 0.3;
-  return map_to_neuron_core(graph, find_precision("bf16-matmul"), core, scheduling);
+  return map_to_neuron_core(graph, find_precision("bf16-matmul"), core_shape(core), scheduling);
 }
 
 const std::vector<Transfer>& ring(const Program& program, Ring which) {

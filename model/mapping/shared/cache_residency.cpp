@@ -1,17 +1,13 @@
 #include "model/mapping/shared/cache_residency.hpp"
 
-#include <algorithm>
+#include "model/timing/gpu/soft_limits.hpp"
 
 namespace foretell {
-namespace {
-constexpr double kSoftness = 0.6;
-}  // namespace
-
 double CacheResidency::missing(TensorId tensor, Bytes bytes) const {
   const auto used = last_use_.find(tensor);
   const Bytes footprint =
       used == last_use_.end() ? between_calls_ : touched_ - used->second + bytes;
-  return std::clamp((footprint / capacity_ - 1) / kSoftness, 0.0, 1.0);
+  return missing_share(footprint / capacity_);
 }
 
 void CacheResidency::touch(TensorId tensor, Bytes bytes) {

@@ -161,9 +161,7 @@ class Fuser {
       extend(fused);
     } else if (kRowWise.count(op.kind) + kAlone.count(op.kind) + kHeadWork.count(op.kind) == 0) {
       throw UserError("operator '" + op.name + "' (" + op.kind +
-                      ") has no mapping to GPUs and CPUs; to add one, recognise it in "
-                      "model/mapping/shared/fuse.cpp and give it kernels in model/mapping/gpu and "
-                      "loops in model/mapping/cpu");
+                      ") is not mapped to GPUs and CPUs; docs/adding.md says what a mapping takes");
     }
     emit(std::move(fused));
   }

@@ -1,5 +1,7 @@
 #include "model/mapping/shared/fused_walk.hpp"
 
+#include "model/mapping/shared/same_graph.hpp"
+
 namespace foretell {
 
 ProductDimensions linear_dimensions(const Graph& graph, const FusedOp& fused) {
@@ -35,10 +37,18 @@ Bytes bytes_of(const std::vector<TensorAccess>& accesses) {
   return sum;
 }
 
-Bytes footprint(const std::vector<FusedOp>& ops) {
-  Bytes sum;
-  for (const FusedOp& op : ops) sum += bytes_of(op.reads) + bytes_of(op.writes);
-  return sum;
+std::shared_ptr<const FusedGraph> fused_graph(const Graph& graph) {
+  static KeptByGraph<FusedGraph> graphs(kMostKeptOperators);
+  return graphs.get(graph, [](const Graph& of) {
+    FusedGraph fused;
+    fused.ops = fuse_kernels(of);
+    for (const FusedOp& op : fused.ops) {
+      Flops& flops = fused.flops.emplace_back();
+      for (const OpId id : op.ops) flops += of.flops(id);
+      fused.footprint += bytes_of(op.reads) + bytes_of(op.writes);
+    }
+    return fused;
+  });
 }
 
 }  // namespace foretell

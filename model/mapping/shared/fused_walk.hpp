@@ -3,7 +3,9 @@
 // tensors it leaves in the caches are the same for all.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "model/mapping/shared/fuse.hpp"
@@ -33,24 +35,34 @@ void set_dimensions(const ProductDimensions& dimensions, Product& product) {
 }
 
 Bytes bytes_of(const std::vector<TensorAccess>& accesses);
-// Everything that the operations touch, each access once.
-Bytes footprint(const std::vector<FusedOp>& ops);
+
+// What a walk needs of a graph, whatever the machine.
+struct FusedGraph {
+  std::vector<FusedOp> ops;
+  std::vector<Flops> flops;  // of each
+  Bytes footprint;           // everything that the operations touch, each access once
+};
+
+// Kept while inputs are: the calls of a study that differ in the machine alone share it.
+std::shared_ptr<const FusedGraph> fused_graph(const Graph& graph);
 
 // `Mapped` has the members `main` and `flops`.
 template <class Mapped>
 class FusedWalk {
  public:
-  explicit FusedWalk(const Graph& graph) : graph_(graph), fused_(fuse_kernels(graph)) {}
+  explicit FusedWalk(const Graph& graph)
+      : graph_(graph), whole_(fused_graph(graph)), fused_(whole_->ops) {}
   FusedWalk(const FusedWalk&) = delete;
   FusedWalk& operator=(const FusedWalk&) = delete;
   virtual ~FusedWalk() = default;
 
   std::vector<Mapped> walk() {
     std::vector<Mapped> mapped;
-    for (const FusedOp& fused : fused_) {
+    for (std::size_t i = 0; i < fused_.size(); ++i) {
+      const FusedOp& fused = fused_[i];
       Mapped op;
       op.main = fused.main;
-      for (const OpId id : fused.ops) op.flops += graph_.flops(id);
+      op.flops = whole_->flops[i];
       map(fused, op);
       count(fused, op);
       for (const TensorAccess& read : fused.reads) touch(read);
@@ -76,8 +88,15 @@ class FusedWalk {
   // The caches hold these bytes now; of a tensor that was touched whole, else kNoId.
   virtual void keep(TensorId whole, Bytes bytes) = 0;
 
+  Bytes footprint() const { return whole_->footprint; }
+
   const Graph& graph_;
-  const std::vector<FusedOp> fused_;
+
+ private:
+  const std::shared_ptr<const FusedGraph> whole_;
+
+ protected:
+  const std::vector<FusedOp>& fused_;
 
  private:
   void map(const FusedOp& fused, Mapped& op) {

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <sstream>
 
 #include "model/app/command/application.hpp"
 #include "model/app/command/testing/command_runner.hpp"
@@ -23,16 +22,7 @@ using testing::HasSubstr;
 CommandResult run_toy_command(const std::vector<std::string>& arguments) {
   static const bool kAdded = (add_device_family(toy_family()), true);
   EXPECT_TRUE(kAdded);
-  std::ostringstream messages;
-  Session session;
-  session.predict = predict;
-  session.messages = &messages;
-  CommandResult outcome;
-  testing::internal::CaptureStdout();
-  outcome.code = run_application(arguments, session);
-  outcome.result = testing::internal::GetCapturedStdout();
-  outcome.messages = messages.str();
-  return outcome;
+  return run_command(arguments, predict);
 }
 
 std::string result_of(const std::vector<std::string>& arguments) {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "hw/spec/cpu/cpu_factors.hpp"
+#include "calib/fitted/cpu/cpu_factors.hpp"
 #include "model/base/units.hpp"
 
 namespace foretell {

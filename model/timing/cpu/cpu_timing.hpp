@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <string>
 
-#include "hw/spec/cpu/cpu_factors.hpp"
+#include "calib/fitted/cpu/cpu_factors.hpp"
 #include "hw/spec/cpu/cpu_spec.hpp"
 #include "model/program/cpu_loop.hpp"
 

@@ -7,6 +7,7 @@
 #include "hw/spec/gpu/gpu_architecture.hpp"
 #include "hw/spec/gpu/kernel_library.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 #include "model/config/problems.hpp"
 
 namespace foretell {
@@ -140,6 +141,19 @@ void read_attention(const KernelLibrary& library, AttentionRules& all) {
   }
 }
 
+// Tables of tiles that rules name, wherever they stand.
+void check_tile_names(const AttentionRules& all, Problems& problems) {
+  std::vector<std::string> known;
+  for (const auto& entry : all.tiles) known.push_back(entry.first);
+  for (const auto& entry : all.libraries) {
+    for (const RuleSection::Rule& rule : entry.second.rules()) {
+      const Node* const tiles = rule.node.find("tiles");
+      if (tiles == nullptr || all.tiles.count(tiles->text) > 0) continue;
+      problems.add(*tiles, "tiles", unknown_name("table of tiles", tiles->text, known).what());
+    }
+  }
+}
+
 const AttentionRules& attention_rules() {
   static const AttentionRules kRules = [] {
     AttentionRules all;
@@ -147,6 +161,7 @@ const AttentionRules& attention_rules() {
     for (const KernelLibrary& library : kernel_libraries().all()) {
       problems.collect([&] { read_attention(library, all); });
     }
+    check_tile_names(all, problems);
     problems.throw_if_any();
     return all;
   }();

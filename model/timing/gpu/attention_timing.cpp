@@ -18,10 +18,7 @@ namespace {
 constexpr double kScores = 64;      // unit of score and masked_score
 constexpr double kStoredBytes = 2;  // per element of queries and results in memory
 constexpr double kGenerationKeys = 128;
-constexpr double kSoftCapacity = 0.6;  // of L2: from all hits to all misses over such a range
-constexpr double kFullOverlap = 12;
-constexpr double kPowerTime = 500e-6;  // beyond, clocks drop under the power limit
-constexpr double kCopyThreads = 512;   // most of a thread block that writes one token to the cache
+constexpr double kCopyThreads = 512;  // most of a thread block that writes one token to the cache
 
 constexpr double kMinTile = 16;  // rows, keys and elements of a head for the matrix pipe
 constexpr double kMinThreads = 128;
@@ -126,7 +123,7 @@ class Call {
   // Share of data of such a size that has left L2 since the call before.
   double missing(double bytes) const {
     const double capacity = factors_.l2_share * device_.l2.capacity.value();
-    return std::clamp((bytes / capacity - 1) / kSoftCapacity, 0.0, 1.0);
+    return missing_share(bytes / capacity);
   }
   void set_memory(Grid& kernel, double dram, double l2, BytesPerCycle feed) const {
     kernel.dram_bytes = Bytes(dram);
@@ -182,7 +179,7 @@ Grid Call::prepare() const {
         std::min<double>(device_.sm.max_ctas, std::floor(device_.sm.max_threads / threads)));
     add_ctas(kernel, static_cast<std::int64_t>(batch_ * queries_),
              Seconds(seconds(factors_.prepare_block)));
-    kernel.overlap = kFullOverlap;
+    kernel.overlap = common_factors().overlap_limit;
   }
   return kernel;
 }
@@ -379,7 +376,7 @@ AttentionPlan plan_attention(const GpuDeviceSpec& device, const AttentionLibrary
   Kernel kernel = shape.phase == AttentionPhase::kGeneration ? call.generation() : call.context();
   if (factors.power_drop > 0) {
     const double time = kernel_time(kernel.kernel, device);
-    kernel.kernel.stretch = 1 + factors.power_drop * std::max(0.0, std::log10(time / kPowerTime));
+    kernel.kernel.stretch = power_stretch(factors.power_drop, time);
   }
   plan.program.kernels.push_back(std::move(kernel.kernel));
   plan.work = kernel.work;

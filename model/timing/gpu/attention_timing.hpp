@@ -16,8 +16,8 @@
 // there from the call before.
 #pragma once
 
+#include "calib/fitted/gpu/attention_factors.hpp"
 #include "hw/spec/gpu/gpu_spec.hpp"
-#include "hw/spec/shared/attention_factors.hpp"
 #include "model/program/gpu_kernel.hpp"
 #include "model/timing/gpu/attention_library.hpp"
 

@@ -30,6 +30,15 @@ double scored_pairs(double queries, double before, double window) {
   return growing * before + growing * (growing + 1) / 2 + (queries - growing) * window;
 }
 
+double executed_pairs(double queries, double before, double window) {
+  const double longest = queries + before;
+  const bool windowed = window > 0 && window < longest;
+  // Of the tile that the mask cuts, half is masked on average; a window has two such edges.
+  const double masked = queries * (windowed ? kTileSide : kTileSide / 2);
+  const double all = queries * std::ceil(longest / kTileSide) * kTileSide;
+  return std::min(scored_pairs(queries, before, window) + masked, all);
+}
+
 EnergyWork attention_energy_work(const EnergyAttention& shape, OperandType type,
                                  double cache_bytes) {
   EnergyWork work;

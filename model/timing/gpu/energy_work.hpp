@@ -33,6 +33,8 @@ struct EnergyAttention {
 };
 // Pairs of `queries` new tokens after `before` older ones, causal, inside a window (0: none).
 double scored_pairs(double queries, double before, double window);
+// The same with what kernels compute and mask: whole tiles of keys.
+double executed_pairs(double queries, double before, double window);
 EnergyWork attention_energy_work(const EnergyAttention& shape, OperandType type,
                                  double cache_bytes);
 

@@ -11,15 +11,8 @@
 namespace foretell {
 namespace {
 
-constexpr double kPartialBytes = 4;     // partial results of a split are FP32
-constexpr double kQuantiseBytes = 3;    // read as two bytes, written as one
-constexpr double kOverlapTime = 20e-6;  // where `overlap` is stated
-constexpr double kOverlapGrowth = 0.25;
-constexpr double kMaxOverlap = 12;  // beyond, the exponent changes nothing
-constexpr double kPowerTime = 500e-6;
-constexpr double kPage = 512;      // bytes of a row of operands up to which DRAM pages are shared
-constexpr double kFarRow = 32768;  // … and beyond which addresses are translated anew
-constexpr double kPowerDelay = 2e-3;  // after which half of a drop of the vector pipe is there
+constexpr double kPartialBytes = 4;   // partial results of a split are FP32
+constexpr double kQuantiseBytes = 3;  // read as two bytes, written as one
 constexpr double kMinStagesPerSplit = 4;
 constexpr int kTileOfFourSplits = 16384;  // largest tile that is split into four and more
 constexpr int kTileOfManySplits = 8192;   // … and sixteen and more
@@ -87,9 +80,12 @@ GemmTiming::Work GemmTiming::prepare(const GemmShape& shape, const GemmL2State& 
                           missing_share(between_activations / l2_capacity_) * activations;
   work.dram = operands + results;
   const double row = work.k * type_.activation_bytes;
-  const double kept = 1 - factors_.long_rows * std::clamp((row / kPage - 1) / 2, 0.0, 1.0);
+  const double kept =
+      1 -
+      factors_.long_rows * std::clamp((row / common_factors().page_row.value() - 1) / 2, 0.0, 1.0);
   work.dram_time = (operands / kept + results) / dram_rate_;
-  work.far = 1 + factors_.far_rows * std::max(0.0, std::log2(row / kFarRow));
+  work.far =
+      1 + factors_.far_rows * std::max(0.0, std::log2(row / common_factors().far_row.value()));
   const double stage = library_.stage;
   work.stages = std::ceil(work.k / type_.step / stage) * stage;
   return work;
@@ -185,8 +181,7 @@ void GemmTiming::consider(const Work& work, const GemmTile& tile, int split,
 double GemmTiming::overlapped(double compute, double memory, double& exponent) const {
   const double longer = std::max(compute, memory);
   const double shorter = std::min(compute, memory);
-  exponent =
-      std::min(kMaxOverlap, 1 + factors_.overlap * std::pow(longer / kOverlapTime, kOverlapGrowth));
+  exponent = overlap_exponent(factors_.overlap, longer);
   return longer * std::pow(1 + std::pow(shorter / longer, exponent), 1 / exponent);
 }
 
@@ -281,10 +276,10 @@ GemmTimes GemmTiming::fastest_tile(const Work& work) const {
 // comes to a lower clock after a few milliseconds.
 double GemmTiming::stretch(Seconds time) const {
   if (library_.vector_pipe) {
-    const double reached = time.value() / (time.value() + kPowerDelay);
+    const double reached = time.value() / (time + common_factors().power_drop_delay).value();
     return 1 + (factors_.power_drop + 1 / burst_limit_ - 1) * reached;
   }
-  return 1 + factors_.power_drop * std::max(0.0, std::log10(time.value() / kPowerTime));
+  return power_stretch(factors_.power_drop, time.value());
 }
 
 Bytes GemmTiming::quantise_bytes(const GemmShape& shape) const {

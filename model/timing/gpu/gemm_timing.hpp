@@ -24,8 +24,8 @@
 
 #include <cstdint>
 
+#include "calib/fitted/gpu/gemm_factors.hpp"
 #include "hw/spec/gpu/gpu_spec.hpp"
-#include "hw/spec/shared/gemm_factors.hpp"
 #include "model/base/units.hpp"
 #include "model/timing/gpu/gemm_library.hpp"
 

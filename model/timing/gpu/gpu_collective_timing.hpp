@@ -19,8 +19,8 @@
 #include <cstdint>
 #include <string>
 
+#include "calib/fitted/gpu/link_factors.hpp"
 #include "hw/spec/gpu/gpu_spec.hpp"
-#include "hw/spec/shared/link_factors.hpp"
 #include "model/base/units.hpp"
 #include "model/program/link_exchange.hpp"
 

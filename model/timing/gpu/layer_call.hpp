@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "calib/fitted/gpu/layer_kernel_factors.hpp"
 #include "hw/spec/gpu/gpu_spec.hpp"
-#include "hw/spec/gpu/layer_kernel_factors.hpp"
 #include "hw/spec/gpu/layer_kernel_facts.hpp"
 #include "model/program/gpu_kernel.hpp"
 

@@ -9,8 +9,8 @@
 
 #include <cstdint>
 
+#include "calib/fitted/gpu/operator_factors.hpp"
 #include "hw/spec/gpu/gpu_spec.hpp"
-#include "hw/spec/shared/operator_factors.hpp"
 #include "model/program/gpu_kernel.hpp"
 
 namespace foretell {

@@ -5,6 +5,7 @@
 // of elements per partition, and the number of partitions does not matter [A2:380-381].
 #pragma once
 
+#include "calib/fitted/neuron/neuron_factors.hpp"
 #include "hw/spec/neuron/neuron_spec.hpp"
 #include "model/base/units.hpp"
 #include "model/program/program.hpp"

@@ -37,7 +37,7 @@ std::vector<EnergyPart> energy_parts(const EnergyWork& work, Seconds time, doubl
   add("link", "link", work.link.value() * energy.facts.link_pj_per_byte * kPicojoule);
   // Clock trees and pipelines of occupied SMs switch with every cycle.
   add("busy", "busy", factors.busy * clock * voltage * voltage * work.busy.value());
-  add("active idle", "active_idle", energy.facts.active_idle_watts * time.value());
+  add(kActiveIdle, "active_idle", energy.facts.active_idle_watts * time.value());
   return parts;
 }
 
@@ -57,6 +57,21 @@ Watts power_at(const EnergyWork& work, Seconds time, double scales, double clock
   EnergyWork stretched = work;
   stretched.busy = work.busy * (longer / time);
   return total_energy(energy_parts(stretched, longer, clock, energy)) / longer;
+}
+
+double slow_down_within(Watts free, Watts limit, const PowerFacts& facts) {
+  const Watts idle(facts.active_idle_watts);
+  if (!(free > limit) || !(free > idle)) return 1;
+  double low = facts.lowest_clock;
+  double high = 1;
+  constexpr int kSteps = 40;
+  for (int i = 0; i < kSteps; ++i) {
+    const double middle = (low + high) / 2;
+    const double voltage = voltage_share(middle, facts);
+    const Watts drawn = idle + (free - idle) * (middle * voltage * voltage);
+    (drawn > limit ? high : low) = middle;
+  }
+  return 1 / low;
 }
 
 double clock_within(const EnergyWork& work, Seconds time, double scales, Watts limit,

@@ -9,11 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "hw/spec/gpu/energy_factors.hpp"
+#include "calib/fitted/shared/energy_factors.hpp"
 #include "model/base/energy_units.hpp"
 #include "model/base/energy_work.hpp"
 
 namespace foretell {
+
+inline constexpr const char* kActiveIdle = "active idle";  // kind of what idle devices draw
 
 struct EnergyPart {
   std::string kind;  // "matrix 16 bit", "dram", "busy", "active idle", …
@@ -34,6 +36,11 @@ double voltage_share(double clock, const PowerFacts& facts);
 Watts power_at(const EnergyWork& work, Seconds time, double scales, double clock,
                const DeviceEnergy& energy);
 Seconds time_at(Seconds time, double scales, double clock);
+
+// A job that draws `free` watts where no limit binds, under `limit`: the factor by which it gets
+// slower. All of what it draws above active idle falls with its rate and the square of the voltage;
+// that of the lowest clock where the limit is below what it draws there.
+double slow_down_within(Watts free, Watts limit, const PowerFacts& facts);
 
 // The highest clock, as a share of the full one, at which the mean power is at most `limit`; the
 // lowest clock where none is.

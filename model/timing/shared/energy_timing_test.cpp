@@ -65,5 +65,15 @@ TEST(EnergyTiming, TighterLimitIsNeverFaster) {
   EXPECT_LT(before, 0.5);
 }
 
+TEST(EnergyTiming, AJobUnderACapSlowsDownByTheClockThatFits) {
+  const PowerFacts facts = some_energy().facts;
+  EXPECT_DOUBLE_EQ(slow_down_within(Watts(300), Watts(300), facts), 1);
+  // 100 W idle: 200 W of dynamic power, of which 0.75 x 0.85^2 are left at three quarters.
+  const double left = 100 + 200 * 0.75 * 0.85 * 0.85;
+  EXPECT_NEAR(slow_down_within(Watts(300), Watts(left), facts), 1 / 0.75, 1e-6);
+  EXPECT_DOUBLE_EQ(slow_down_within(Watts(300), Watts(90), facts), 1 / facts.lowest_clock);
+  EXPECT_DOUBLE_EQ(slow_down_within(Watts(80), Watts(50), facts), 1);  // idle has no clock
+}
+
 }  // namespace
 }  // namespace foretell

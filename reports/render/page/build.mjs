@@ -1,13 +1,18 @@
 // Bundles src/ into one HTML file without references to anything outside it.
-// usage: node build.mjs OUT.html OUT.cpp   (the second holds the first as a string literal)
+// usage: node build.mjs NAME OUT.html OUT.cpp   (NAME: report or explore; the .cpp holds the .html as a
+// string literal)
 import {readFile, writeFile} from 'node:fs/promises';
 import path from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {build} from 'esbuild';
 
 const source = path.join(path.dirname(fileURLToPath(import.meta.url)), 'src');
-const [htmlFile, cppFile] = process.argv.slice(2);
-if (!htmlFile || !cppFile) throw new Error('usage: node build.mjs OUT.html OUT.cpp');
+const kPages = {
+  report: {frame: 'page.html', script: 'main.js', style: 'page.css'},
+  explore: {frame: 'explore.html', script: 'explore.js', style: 'explore.css'},
+};
+const [name, htmlFile, cppFile] = process.argv.slice(2);
+if (!kPages[name] || !htmlFile || !cppFile) throw new Error('usage: node build.mjs report|explore OUT.html OUT.cpp');
 
 const bundle = async (entry) => {
   const result = await build({
@@ -25,14 +30,14 @@ const bundle = async (entry) => {
 };
 
 const parts = {
-  style: await bundle('page.css'),
-  script: await bundle('main.js'),
+  style: await bundle(kPages[name].style),
+  script: await bundle(kPages[name].script),
 };
 if (/<\/(script|style)/i.test(parts.script + parts.style)) {
   throw new Error('the bundle would end its own element');
 }
-const frame = await readFile(path.join(source, 'page.html'), 'utf8');
-const html = frame.replace(/{{(\w+)}}/g, (_, name) => parts[name]);
+const frame = await readFile(path.join(source, kPages[name].frame), 'utf8');
+const html = frame.replace(/{{(\w+)}}/g, (_, part) => parts[part]);
 await writeFile(htmlFile, html);
 
 const delimiter = 'foretell_page';
@@ -42,7 +47,7 @@ await writeFile(cppFile, `// Written by reports/render/page/build.mjs at build t
 
 namespace foretell {
 
-std::string_view report_page() {
+std::string_view ${name}_page() {
   return R"${delimiter}(${html})${delimiter}";
 }
 

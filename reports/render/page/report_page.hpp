@@ -14,4 +14,7 @@ inline constexpr std::string_view kReportPageDataTag =
 // The page without records; empty if this build was made without npm.
 std::string_view report_page();
 
+// The page of `foretell explore`, whose data element holds its choices; empty likewise.
+std::string_view explore_page();
+
 }  // namespace foretell

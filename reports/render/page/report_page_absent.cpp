@@ -3,5 +3,6 @@
 namespace foretell {
 
 std::string_view report_page() { return {}; }
+std::string_view explore_page() { return {}; }
 
 }  // namespace foretell

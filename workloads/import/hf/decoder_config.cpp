@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "workloads/import/hf/config_readers.hpp"
+#include "workloads/import/hf/parts_reader.hpp"
 
 namespace foretell {
 namespace {
@@ -57,6 +58,7 @@ void read_llama_sizes(JsonFields& fields, ModelConfig* config) {
   config->intermediate = fields.size("intermediate_size", kMaxWidth);
   config->max_seq_len = fields.size("max_position_embeddings", kMaxPositions);
   config->activation = read_activation(fields, "hidden_act");
+  check_rotation_kind(fields);
   read_vocabulary(fields, config);
 }
 

@@ -88,6 +88,13 @@ TEST(DecoderConfig, ShareOfRotatedColumnsIsAShare) {
               HasSubstr("rotary_pct: is 1.5; it must be a number above 0 and at most 1"));
 }
 
+TEST(DecoderConfig, UnknownRotationsAreRefused) {
+  EXPECT_THAT(message_of(llama_with("llama", R"("rope_scaling": {"rope_type": "spiral"})")),
+              HasSubstr("unknown kind of rotary positions 'spiral'"));
+  EXPECT_EQ(message_of(llama_with("llama", R"("rope_scaling": {"rope_type": "llama3"})")),
+            "no error");
+}
+
 TEST(DecoderConfig, OptVariantsThatDifferAreRefused) {
   const std::string opt =
       R"({"model_type": "opt", "hidden_size": 64, "ffn_dim": 128, "vocab_size": 100,

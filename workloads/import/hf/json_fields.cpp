@@ -125,6 +125,12 @@ std::size_t place_of(const std::string& text, std::string_view key, std::size_t 
   return std::string::npos;
 }
 
+bool is_off(const json& value) {
+  if (value.is_boolean()) return !value.get<bool>();
+  if (value.is_number()) return value.get<double>() == 0;
+  return value.is_string() ? value.get_ref<const std::string&>().empty() : value.empty();
+}
+
 }  // namespace
 
 JsonFields::JsonFields(std::string text, std::string file)
@@ -168,6 +174,7 @@ void JsonFields::take_problems(const JsonFields& inner) {
 
 const json* JsonFields::find(std::string_view key) const {
   const auto found = object_.find(std::string(key));
+  if (found != object_.end()) asked_.emplace(key);
   return found == object_.end() || found->is_null() ? nullptr : &*found;
 }
 
@@ -319,6 +326,11 @@ bool JsonFields::is_text(std::string_view key) const {
   return value != nullptr && value->is_string();
 }
 
+bool JsonFields::is_on(std::string_view key) const {
+  const json* value = find(key);
+  return value != nullptr && !is_off(*value);
+}
+
 std::string JsonFields::text(std::string_view key) {
   const json* value = find(key);
   if (value == nullptr) {
@@ -345,6 +357,15 @@ std::vector<std::string> JsonFields::names() const {
   std::vector<std::string> names;
   for (const auto& entry : object_.items()) names.push_back(entry.key());
   return names;
+}
+
+std::vector<std::string> JsonFields::unread() const {
+  std::vector<std::string> unread;
+  for (const auto& entry : object_.items()) {
+    if (!is_off(entry.value()) && asked_.count(entry.key()) == 0) unread.push_back(entry.key());
+  }
+  std::sort(unread.begin(), unread.end());
+  return unread;
 }
 
 std::size_t JsonFields::entries(std::string_view key) const {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,10 +40,13 @@ class JsonFields {
   bool is_list(std::string_view key) const;
   bool is_object(std::string_view key) const;
   bool is_text(std::string_view key) const;
+  bool is_on(std::string_view key) const;                // there, and not false, 0 or empty
   std::string text(std::string_view key);                // "" when missing, and a problem is noted
   std::vector<std::string> texts(std::string_view key);  // empty when absent
   std::vector<std::string> names() const;                // of all fields
   std::size_t entries(std::string_view key) const;       // of an object or list; 0 when absent
+  // Fields that nobody has asked for yet, sorted, but for those that are off: false, 0 or empty.
+  std::vector<std::string> unread() const;
 
   // The fields of the object under `key`, none when it is missing, which is a problem. What turns
   // out to be wrong with them is handed back with take_problems().
@@ -67,6 +72,7 @@ class JsonFields {
   std::string file_;
   nlohmann::json object_;
   std::size_t from_ = 0;  // where the object begins in the text
+  mutable std::set<std::string, std::less<>> asked_;
   std::vector<std::string> problems_;
 };
 

@@ -10,6 +10,7 @@
 #include "model/base/text.hpp"
 #include "workloads/import/hf/config_readers.hpp"
 #include "workloads/import/hf/parts_reader.hpp"
+#include "workloads/import/hf/plain_fields.hpp"
 
 namespace foretell {
 namespace {
@@ -142,6 +143,22 @@ void check_parts(const ModelConfig& config) {
   }
 }
 
+// What a file says of the computation and nobody read is said; so is nothing that changes none.
+void note_unread(const JsonFields& fields, ModelConfig* config) {
+  const std::vector<std::string> unread = fields.unread();
+  if (std::find(unread.begin(), unread.end(), "vision_config") != unread.end()) {
+    config->notes.emplace_back(
+        "vision_config is not read: a step is that of the text, without the tower for images");
+  }
+  std::vector<std::string> unknown = fields_that_may_matter(unread);
+  if (fields.has("use_sliding_window") && !fields.is_on("use_sliding_window")) {
+    unknown.erase(std::remove(unknown.begin(), unknown.end(), "sliding_window"), unknown.end());
+  }
+  if (unknown.empty()) return;
+  config->notes.push_back("not read, though the computation may depend on it: " +
+                          join(unknown, ", "));
+}
+
 // Fills in what follows from other fields: columns per head and heads of keys and values.
 void resolve_heads(JsonFields& fields, ModelConfig* config) {
   const std::string heads = std::to_string(config->heads);
@@ -198,6 +215,7 @@ void read_nested(JsonFields& fields, ModelConfig* config) {
   if (fields.is_object("audio_config"))
     config->notes.emplace_back("audio_config: the tower for sounds is left out");
   fields.take_problems(inner);
+  note_unread(inner, config);
 }
 
 }  // namespace
@@ -246,6 +264,7 @@ ModelConfig parse_model_config(const std::string& text, const std::string& name,
     config.rotary_dim = config.head_dim;
   }
   fields.check();
+  note_unread(fields, &config);
   return config;
 }
 

@@ -52,6 +52,22 @@ TEST(ModelConfig, ReadsWhatShapesTheNetwork) {
   EXPECT_EQ(config.max_seq_len, 128);
 }
 
+TEST(ModelConfig, FieldsThatNobodyReadsAreNoted) {
+  const std::string text =
+      replaced(kTiny, "\"hidden_size\"",
+               "\"bos_token_id\": 1, \"layer_norm_eps\": 1e-5, \"use_loops\": 3, \"hidden_size\"");
+  const ModelConfig config = parse_model_config(text, "tiny", "tiny/config.json");
+  EXPECT_THAT(config.notes, ::testing::ElementsAre(HasSubstr("may depend on it: use_loops")));
+  EXPECT_THAT(parse_model_config(kTiny, "tiny", "f").notes, ::testing::IsEmpty());
+}
+
+TEST(ModelConfig, ATowerForImagesThatIsNotReadIsNoted) {
+  const std::string text =
+      replaced(kTiny, "\"hidden_size\"", "\"vision_config\": {\"depth\": 3}, \"hidden_size\"");
+  EXPECT_THAT(parse_model_config(text, "tiny", "f").notes,
+              ::testing::ElementsAre(HasSubstr("vision_config is not read")));
+}
+
 TEST(ModelConfig, ArchitectureChoosesTheHead) {
   const auto head_of = [](const std::string& architecture) {
     return parse_model_config(replaced(kTiny, "BertModel", architecture), "tiny", "f").head;

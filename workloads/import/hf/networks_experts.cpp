@@ -122,9 +122,11 @@ void read_llama4_layers(PartsReader& reader) {
     return;
   }
   const std::vector<std::string> types = reader.layer_types();
+  const bool norms_heads = fields.flag_or("use_qk_norm", false);
   for (std::size_t i = 0; i < reader.layers().size(); ++i) {
     MixerPart& mixer = reader.layer(i).mixer;
     if (rotated[i] == 0) mixer.rotary_dim = 0;
+    if (rotated[i] != 0 && norms_heads) mixer.head_norm = HeadNorm::kPerHead;
     const bool in_chunks = types.empty() ? rotated[i] != 0 : types[i] == "chunked_attention";
     if (in_chunks) mixer.chunk = chunk;
   }

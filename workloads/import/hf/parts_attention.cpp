@@ -212,8 +212,11 @@ TensorId mix_latent(PartsContext& context, TensorId x, const MixerPart& part) {
   };
   const TensorId rope = context.rotated(
       "attention.key.rotate", row("attention.key.row", pieces + 1, part.rope_dim), part.rotary_dim);
-  TensorId cache = context.joined("attention.latent.joined",
-                                  row("attention.latent.row", latents, part.kv_rank), rope, 3);
+  TensorId cache = kNoId;
+  if (context.has_cache() || context.reads_cache() || part.indexer.heads > 0) {
+    cache = context.joined("attention.latent.joined",
+                           row("attention.latent.row", latents, part.kv_rank), rope, 3);
+  }
   if (context.has_cache())
     cache = context.cached("attention.latent_cache", cache, context.binding->kv_len);
   Read read;

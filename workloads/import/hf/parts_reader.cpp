@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <set>
 
 #include "model/base/errors.hpp"
@@ -26,7 +27,36 @@ const std::set<std::string>& known_rotations() {
   return kNames;
 }
 
+// Checks the kind of each rotation that the file states, for all layers or for those of a kind.
+void for_each_rotation(JsonFields& fields, const std::function<void(JsonFields&)>& read) {
+  const auto check = [&](JsonFields& rotation, std::string_view place) {
+    for (const std::string_view key : {"rope_type", "type"}) {
+      if (!rotation.is_text(key)) continue;
+      const std::string name = rotation.text(key);
+      if (known_rotations().count(name) > 0) continue;
+      const std::vector<std::string> known(known_rotations().begin(), known_rotations().end());
+      fields.problem(place, unknown_name("kind of rotary positions", name, known).what());
+    }
+    read(rotation);
+    fields.take_problems(rotation);
+  };
+  for (const std::string_view place : {"rope_scaling", "rope_parameters"}) {
+    if (!fields.is_object(place)) continue;
+    JsonFields rotation = fields.inside(place);
+    for (const std::string_view kind : {"full_attention", "sliding_attention"}) {
+      if (!rotation.is_object(kind)) continue;
+      JsonFields inner = rotation.inside(kind);
+      check(inner, place);
+    }
+    check(rotation, place);
+  }
+}
+
 }  // namespace
+
+void check_rotation_kind(JsonFields& fields) {
+  for_each_rotation(fields, [](JsonFields&) {});
+}
 
 PartsReader::PartsReader(JsonFields& fields, ModelConfig* config, const SizeDefaults& defaults)
     : fields_(fields), config_(*config) {
@@ -86,27 +116,9 @@ std::string PartsReader::activation(const std::vector<std::string_view>& spellin
 
 void PartsReader::read_rotation(double partial_when_absent) {
   double partial = fields_.number_or("partial_rotary_factor", partial_when_absent);
-  const auto check = [&](JsonFields& rotation, std::string_view place) {
-    for (const std::string_view key : {"rope_type", "type"}) {
-      if (!rotation.is_text(key)) continue;
-      const std::string name = rotation.text(key);
-      if (known_rotations().count(name) > 0) continue;
-      const std::vector<std::string> known(known_rotations().begin(), known_rotations().end());
-      fields_.problem(place, unknown_name("kind of rotary positions", name, known).what());
-    }
+  for_each_rotation(fields_, [&](JsonFields& rotation) {
     partial = rotation.number_or("partial_rotary_factor", partial);
-    fields_.take_problems(rotation);
-  };
-  for (const std::string_view place : {"rope_scaling", "rope_parameters"}) {
-    if (!fields_.is_object(place)) continue;
-    JsonFields rotation = fields_.inside(place);
-    for (const std::string_view kind : {"full_attention", "sliding_attention"}) {
-      if (!rotation.is_object(kind)) continue;
-      JsonFields inner = rotation.inside(kind);
-      check(inner, place);
-    }
-    check(rotation, place);
-  }
+  });
   if (!(partial > 0) || partial > 1) {
     fields_.problem("partial_rotary_factor", "must be above 0 and at most 1");
     partial = 1;
@@ -187,6 +199,8 @@ FeedForwardPart PartsReader::experts(const ExpertFields& names) {
   part.expert_intermediate = size(names.intermediate, kMaxWidth, names.default_intermediate);
   part.expert_hidden = config_.hidden;
   for (const std::string_view key : names.per_token) {
+    if (fields_.has(key) && fields_.size(key, kMaxVocab) != part.top_k)
+      fields_.problem(key, "contradiction: elsewhere " + std::to_string(part.top_k));
     if (part.top_k <= part.experts || !fields_.has(key)) continue;
     fields_.problem(key, "is more than the " + std::to_string(part.experts) + " experts of " +
                              std::string(names.experts.front()));

@@ -76,6 +76,9 @@ class PartsReader {
   ModelConfig& config_;
 };
 
+// Refuses unknown kinds of rotation in the fields of "rope_scaling" and "rope_parameters".
+void check_rotation_kind(JsonFields& fields);
+
 // A tower of a ViT beside the decoder: its parameters, from the fields of vision_config.
 void read_vision_tower(JsonFields& fields, ModelConfig* config);
 

@@ -5,10 +5,11 @@
 #include <map>
 
 #include "calib/fit/kernel_fit.hpp"
+#include "calib/fitted/gpu/attention_factors_library.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
-#include "hw/spec/shared/attention_factors_library.hpp"
 #include "model/app/command/calibrate/kernel_calibration.hpp"
 #include "model/app/command/calibrate/table_rows.hpp"
+#include "model/app/tables/row_parts.hpp"
 #include "model/base/errors.hpp"
 #include "model/predict/attention_rows.hpp"
 #include "reports/record/csv.hpp"
@@ -31,6 +32,7 @@ std::map<std::string, Table> read_tables(const GemmFitCommand& command,
     const AttentionRow call = read_attention_row(cells, row);
     if (!command.framework.empty() && call.framework != command.framework) return false;
     if (!command.dtype.empty() && call.dtype != command.dtype) return false;
+    if (attention_part(call.shape) == Part::kVault) return false;
     Table& table = tables[attention_table(call, device.architecture)];
     table.version = cells.text(row, "version");
     const AttentionShape& shape = call.shape;

@@ -8,12 +8,13 @@
 #include <map>
 
 #include "calib/fit/kernel_fit.hpp"
+#include "calib/fitted/gpu/gpu_factors.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
-#include "hw/spec/gpu/gpu_factors.hpp"
 #include "hw/spec/gpu/kernel_library.hpp"
 #include "model/app/command/calibrate/kernel_calibration.hpp"
 #include "model/app/command/calibrate/table_rows.hpp"
 #include "model/app/tables/held_out_rows.hpp"
+#include "model/app/tables/row_parts.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/predict/collective_rows.hpp"
@@ -44,6 +45,7 @@ std::map<std::string, Table> read_tables(const GemmFitCommand& command,
     if (!command.framework.empty() && !starts_with(call.library, command.framework)) return false;
     const bool is_common = call.library == kernel_libraries().choice().collectives;
     if (!is_common && !is_custom(call)) return false;
+    if (collective_part(call.shape) == Part::kVault) return false;
     Table& table = tables[collective_table(call)];
     Table::Sample sample;
     sample.row = call;

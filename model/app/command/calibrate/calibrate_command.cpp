@@ -10,6 +10,7 @@
 
 #include "calib/fit/factors_yaml.hpp"
 #include "calib/fit/fit.hpp"
+#include "calib/fitted/shared/factors_folder.hpp"
 #include "calib/validate/table_kind.hpp"
 #include "hw/spec/cpu/cpu_catalog.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
@@ -19,6 +20,7 @@
 #include "model/app/command/calibrate/calibrate_cpu.hpp"
 #include "model/app/command/calibrate/calibrate_gemm.hpp"
 #include "model/app/command/calibrate/calibrate_import.hpp"
+#include "model/app/command/calibrate/calibrate_intervals.hpp"
 #include "model/app/command/calibrate/calibrate_layer.hpp"
 #include "model/app/command/calibrate/calibrate_measure.hpp"
 #include "model/app/command/calibrate/calibrate_measured.hpp"
@@ -35,6 +37,7 @@
 #include "model/app/terminal/progress.hpp"
 #include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/measured_data.hpp"
 #include "model/base/text.hpp"
 #include "reports/record/csv.hpp"
 
@@ -43,7 +46,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kDataVariable = "FORETELL_DATA";
 constexpr const char* kTableName = "neuron_models_measured.csv";
 constexpr std::int64_t kMaxStarts = 1000;
 
@@ -52,6 +54,7 @@ struct FitCommandOptions {
   std::string table;
   std::string measurements;  // of CPUs and GPUs
   bool keep_factors = false;
+  bool only_sharing = false;
   std::string plan;
   std::string split;
   std::string output;
@@ -70,14 +73,14 @@ std::string fit_file(const std::string& given, const char* name) {
 
 std::string find_table(const std::string& given) {
   if (!given.empty()) return given;
-  const char* folder = std::getenv(kDataVariable);
-  if (folder == nullptr || *folder == '\0') {
+  const fs::path folder = measured_data_folder();
+  if (folder.empty()) {
     throw UserError(
-        fmt::format("no measurements: give --table FILE, or let {} name the folder "
+        fmt::format("no measurements: give --table FILE, or let FORETELL_DATA name the folder "
                     "that holds {}",
-                    kDataVariable, kTableName));
+                    kTableName));
   }
-  return (fs::path(folder) / kTableName).string();
+  return (folder / kTableName).string();
 }
 
 FitPlan plan_for(const FitCommandOptions& options) {
@@ -92,8 +95,7 @@ FitPlan plan_for(const FitCommandOptions& options) {
 
 // A folder that the result cannot go to is found before the work.
 fs::path output_folder(const FitCommandOptions& options) {
-  const fs::path folder =
-      options.output.empty() ? default_catalog_paths().factors : fs::path(options.output);
+  const fs::path folder = options.output.empty() ? factors_folder() : fs::path(options.output);
   std::error_code error;
   fs::create_directories(folder, error);
   if (error || !fs::is_directory(folder)) {
@@ -104,7 +106,7 @@ fs::path output_folder(const FitCommandOptions& options) {
 
 // What the device has before the fit: in the folder that is written to, or where the program reads.
 std::optional<FactorsFile> factors_so_far(const fs::path& folder, const std::string& device) {
-  for (const fs::path& place : {folder, default_catalog_paths().factors}) {
+  for (const fs::path& place : {folder, factors_folder()}) {
     const fs::path file = place / (device + ".yaml");
     if (fs::exists(file)) return load_factors(file);
   }
@@ -159,9 +161,10 @@ int fit_device(const FitCommandOptions& options, const Session& session, FitOutp
     return calibrate_measured(command, session);
   }
   if (GpuCatalog().has_system(options.device)) {
-    const GemmFitCommand command{
-        options.device, options.table, options.plan,         options.output, options.framework,
-        options.dtype,  options.seed,  options.keep_factors, options.jobs,   &output};
+    const GemmFitCommand command{options.device, options.table,        options.plan,
+                                 options.output, options.framework,    options.dtype,
+                                 options.seed,   options.keep_factors, options.jobs,
+                                 &output,        options.only_sharing};
     if (!options.table.empty()) {
       const CsvReader table(options.table);
       switch (recognise_table(table.header(), options.table).kind) {
@@ -211,22 +214,8 @@ int fit_device(const FitCommandOptions& options, const Session& session, FitOutp
 
 // The command that takes what was written, for it is not where the program looks by itself.
 void say_how_to_use(const FitCommandOptions& options, const Session& session) {
-  const fs::path folder = options.output;
-  std::error_code error;
-  std::vector<std::string> ways;
-  const fs::path own = folder / (options.device + ".yaml");
-  if (fs::is_regular_file(own, error)) ways.push_back("--factors " + own.string());
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder / "cpu", error))
-    ways.push_back("--factors " + entry.path().string());
-  if (fs::is_directory(folder / "gpu" / "gemm", error))
-    ways.push_back("--factors " + (folder / "gpu" / "gemm").string() + "   (matrix products)");
-  if (ways.empty() || fs::is_directory(folder / "gpu" / "attention", error) ||
-      fs::is_directory(folder / "gpu" / "operator", error)) {
-    ways.push_back("copy the folder over a copy of " + default_catalog_paths().factors.string() +
-                   " and let FORETELL_FACTORS name that copy");
-  }
-  session.say("foretell: to predict with these factors, add to run, compare or validate: " +
-              join(ways, "; or "));
+  session.say("foretell: to predict with these factors, add to run, compare or serve: --factors " +
+              fs::path(options.output).string());
 }
 
 int calibrate_fit(const FitCommandOptions& options, const Session& session) {
@@ -251,6 +240,7 @@ void add_fit_command(CLI::App& calibrate, Session& session) {
   command
       ->add_option("--table", options->table,
                    "CSV of measured rows (default: the one in the folder FORETELL_DATA)")
+      ->transform(measured_table)
       ->type_name("FILE");
   command
       ->add_option("--measurements", options->measurements,
@@ -275,6 +265,8 @@ void add_fit_command(CLI::App& calibrate, Session& session) {
   command->add_flag("--keep-factors", options->keep_factors,
                     "GPUs: judge the factors that are there on the table again, make their "
                     "intervals anew and fit nothing");
+  command->add_flag("--sharing", options->only_sharing,
+                    "GPUs: only tables that take most of their factors from another");
   command->add_option("--framework", options->framework, "GPUs: only tables of this kernel library")
       ->type_name("NAME");
   command->add_option("--dtype", options->dtype, "GPUs: only tables of this type")
@@ -305,6 +297,7 @@ void add_calibrate_command(CLI::App& app, Session& session) {
   add_calibrate_import_command(*command, session);
   add_fit_command(*command, session);
   add_transfer_command(*command, session);
+  add_intervals_command(*command, session);
 }
 
 }  // namespace foretell

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "calib/fit/cpu_fit.hpp"
+#include "calib/fitted/shared/factors_folder.hpp"
 #include "calib/validate/statistics.hpp"
 #include "hw/spec/cpu/cpu_catalog.hpp"
 #include "model/app/command/calibrate/cpu_intervals.hpp"
@@ -268,7 +269,7 @@ int calibrate_cpu(const CpuFitCommand& command, const Session& session) {
   leave_out_emulated(system.spec.device, table.rows, session);
   check_possible(system.spec, table.rows);
   const fs::path folder =
-      (command.output.empty() ? default_catalog_paths().factors : fs::path(command.output)) / "cpu";
+      (command.output.empty() ? factors_folder() : fs::path(command.output)) / "cpu";
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) throw UserError(folder.string() + ": is no folder that factors can be written to");

@@ -6,15 +6,18 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 
 #include "calib/fit/gemm_fit.hpp"
 #include "calib/fit/kernel_fit.hpp"
 #include "calib/fit/measured_gemm_fit.hpp"
+#include "calib/fit/shared_fit.hpp"
+#include "calib/fitted/gpu/gemm_factors_file.hpp"
+#include "calib/fitted/shared/factors_folder.hpp"
 #include "calib/validate/statistics.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
-#include "hw/spec/shared/gemm_factors_file.hpp"
 #include "model/app/command/calibrate/fit_output.hpp"
 #include "model/app/command/calibrate/gemm_residuals.hpp"
 #include "model/app/command/calibrate/kernel_calibration.hpp"
@@ -22,9 +25,11 @@
 #include "model/app/command/calibrate/table_rows.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/app/tables/kernel_rows.hpp"
+#include "model/app/tables/row_parts.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/measured_data.hpp"
 #include "model/base/seed.hpp"
 #include "reports/record/csv.hpp"
 
@@ -48,14 +53,14 @@ struct Rows {
 
 std::string table_path(const std::string& given) {
   if (!given.empty()) return given;
-  const char* folder = std::getenv("FORETELL_DATA");
-  if (folder == nullptr || *folder == '\0') {
+  const fs::path folder = measured_data_folder();
+  if (folder.empty()) {
     throw UserError(
         fmt::format("no measurements: give --table FILE, or let FORETELL_DATA name the "
                     "folder that holds {}",
                     kTableName));
   }
-  return (fs::path(folder) / kTableName).string();
+  return (folder / kTableName).string();
 }
 
 std::map<TableKey, Rows> read_tables(const GemmFitCommand& command, const GpuDeviceSpec& device) {
@@ -69,6 +74,10 @@ std::map<TableKey, Rows> read_tables(const GemmFitCommand& command, const GpuDev
     const TableKey key(cells.text(row, "framework"), cells.text(row, "dtype"),
                        cells.text(row, "version"));
     if (!wanted(command.framework, std::get<0>(key)) || !wanted(command.dtype, std::get<1>(key))) {
+      return false;
+    }
+    if (gemm_part(cells.count(row, "n", 1, kMaxGemmSide), cells.count(row, "k", 1, kMaxGemmSide)) ==
+        Part::kVault) {
       return false;
     }
     GemmSample sample;
@@ -122,12 +131,32 @@ void judge_set(const GpuDeviceSpec& device, const Rows& rows, GemmFactorSet& set
       gemm_residuals(GemmTiming(device, type, library, set.factors), rows.fit, rows.held_out);
 }
 
+std::string plan_path(const GemmFitCommand& command) {
+  return command.plan.empty() ? (data_root() / "calib" / "fit" / "gpu_gemm_plan.yaml").string()
+                              : command.plan;
+}
+
 GemmStart start_of(const GpuDeviceSpec& device, const TableKey& key,
                    const GemmFitCommand& command) {
-  const std::string plan = command.plan.empty()
-                               ? (data_root() / "calib" / "fit" / "gpu_gemm_plan.yaml").string()
-                               : command.plan;
-  return load_gemm_start(plan, device.architecture, std::get<0>(key), std::get<1>(key));
+  return load_gemm_start(plan_path(command), device.architecture, std::get<0>(key),
+                         std::get<1>(key));
+}
+
+std::string table_name(const TableKey& key) { return std::get<0>(key) + ' ' + std::get<1>(key); }
+
+GemmFactorsLibrary known_factors(const fs::path& folder) {
+  GemmFactorsLibrary known(folder);
+  if (folder != gemm_factors_folder()) known.add_missing(GemmFactorsLibrary(gemm_factors_folder()));
+  return known;
+}
+
+std::optional<SharingRule> sharing_rule(const std::string& device, const std::string& table,
+                                        const GemmFitCommand& command,
+                                        const GemmFactorsLibrary& known) {
+  return load_sharing_rule(plan_path(command), device, table,
+                           [&](const std::string& other, const std::string& other_table) {
+                             return known.find_table(other, other_table) != nullptr;
+                           });
 }
 
 // Intervals of the factors and what trades off against what, around a set that is known.
@@ -138,10 +167,14 @@ FitEvidence evidence_of(const GpuDeviceSpec& device, const TableKey& key, const 
   FieldList list;
   fields(list, factors);
   std::vector<std::string> free;
+  for (const auto& text : set.stated.own) {
+    if (set.stated.like) free.push_back(text.first);
+  }
   for (const Field& field : list.all()) {
     const bool is_fixed = std::find(fixed.begin(), fixed.end(), field.path) != fixed.end();
-    if (field.number() > 0 && !is_fixed) free.push_back(field.path);
+    if (!set.stated.like && field.number() > 0 && !is_fixed) free.push_back(field.path);
   }
+  if (free.empty()) return {};
   MeasuredGemmOptions options;
   options.seed = static_cast<std::uint64_t>(parse_count("--seed", command.seed, 0, kMaxSeed));
   return evidence_around(device, gemm_type(set.dtype),
@@ -149,26 +182,125 @@ FitEvidence evidence_of(const GpuDeviceSpec& device, const TableKey& key, const 
                          free, rows.fit, options);
 }
 
-GemmFactorSet fit_table(const GpuDeviceSpec& device, const TableKey& key, const Rows& rows,
-                        const GemmFitCommand& command) {
+// The factors of another table but for a few values of its own.
+GemmFactorSet share_table(const GpuDeviceSpec& device, const TableKey& key, const Rows& rows,
+                          const GemmFitCommand& command, const SharingRule& rule,
+                          const GemmFactorsLibrary& known, const GemmFitOptions& options) {
   const auto& [framework, dtype, version] = key;
-  const GemmType& type = gemm_type(dtype);
-  const GemmLibrary library = gemm_library(device.architecture, framework, dtype);
+  GemmFactorSet set;
+  FactorTexts hints;
+  if (const GemmFactorSet* earlier = known.find_table(device.id, table_name(key))) {
+    set.factors = earlier->factors;
+    FieldList list;
+    fields(list, set.factors);
+    hints = factor_texts(list);
+  }
+  const SharedGemmFit fit = fit_shared_gemm(
+      device, gemm_type(dtype), gemm_library(device.architecture, framework, dtype),
+      start_of(device, key, command), known.find_table(rule.like.device, rule.like.table)->factors,
+      hints, rule.own, rows.fit, options);
+  set.factors = fit.result.factors;
+  set.stated.like = rule.like;
+  set.stated.like->without = fit.without;
+  FieldList list;
+  fields(list, set.factors);
+  for (const auto& text : factor_texts(list)) {
+    const auto& own = fit.result.free;
+    if (std::count(own.begin(), own.end(), text.first) > 0) set.stated.own.push_back(text);
+  }
+  set.fitted_on = fmt::format(
+      "{} of {} rows of {} families, MAPE {:.2f} %, {} values of its own, {:.2f} % without them",
+      fit.result.rows, rows.fit.size(), rows.fit_families.size(), fit.result.loss * 100,
+      fit.result.free.size(), fit.shared_loss * 100);
+  return set;
+}
+
+GemmFactorSet fit_table(const GpuDeviceSpec& device, const TableKey& key, const Rows& rows,
+                        const GemmFitCommand& command, const GemmFactorsLibrary& known) {
+  const auto& [framework, dtype, version] = key;
   GemmFitOptions options;
   options.seed = static_cast<std::uint64_t>(parse_count("--seed", command.seed, 0, kMaxSeed));
-  const GemmFitResult result =
-      fit_gemm(device, type, library, start_of(device, key, command), rows.fit, options);
   GemmFactorSet set;
+  if (const auto rule = sharing_rule(device.id, table_name(key), command, known)) {
+    set = share_table(device, key, rows, command, *rule, known, options);
+  } else {
+    const GemmFitResult result =
+        fit_gemm(device, gemm_type(dtype), gemm_library(device.architecture, framework, dtype),
+                 start_of(device, key, command), rows.fit, options);
+    set.factors = result.factors;
+    set.fitted_on = fmt::format("{} of {} rows of {} families, MAPE {:.2f} %, {} free factors",
+                                result.rows, rows.fit.size(), rows.fit_families.size(),
+                                result.loss * 100, result.free.size());
+  }
   set.framework = framework;
   set.version = version;
   set.dtype = dtype;
-  set.factors = result.factors;
-  set.fitted_on =
-      fmt::format("{} of {} rows of {} families, MAPE {:.2f} %, {} free factors", result.rows,
-                  rows.fit.size(), rows.fit_families.size(), result.loss * 100, result.free.size());
   set.evidence = evidence_of(device, key, set, rows, command);
   judge_set(device, rows, set);
   return set;
+}
+
+// Tables in the order in which they can be fitted.
+std::vector<std::vector<TableKey>> in_order(const std::map<TableKey, Rows>& tables,
+                                            const std::string& device,
+                                            const GemmFitCommand& command,
+                                            const GemmFactorsLibrary& known) {
+  std::vector<std::string> names;
+  for (const auto& entry : tables) {
+    const std::string name = table_name(entry.first);
+    if (std::count(names.begin(), names.end(), name) == 0) names.push_back(name);
+  }
+  const auto parent = [&](const std::string& table) -> std::string {
+    const auto rule = sharing_rule(device, table, command, known);
+    return rule && rule->like.device == device ? rule->like.table : "";
+  };
+  std::vector<std::vector<TableKey>> groups;
+  for (const std::vector<std::string>& group : sharing_order(names, parent)) {
+    groups.emplace_back();
+    for (const auto& entry : tables) {
+      if (std::count(group.begin(), group.end(), table_name(entry.first)) > 0) {
+        groups.back().push_back(entry.first);
+      }
+    }
+  }
+  return groups;
+}
+
+// The set of a table as a factor file; "" for one that is to be judged again and is not known.
+std::string calibrated_text(const GpuDeviceSpec& device, const TableKey& key, const Rows& rows,
+                            const GemmFitCommand& command, const GemmFactorsFile& file,
+                            const GemmFactorsLibrary& known) {
+  GemmFactorsFile one;
+  one.device = file.device;
+  one.split = file.split;
+  if (rows.fit.empty() || rows.held_out.empty()) {
+    throw UserError("a table needs rows of families on both sides of the split");
+  }
+  if (command.only_sharing && !sharing_rule(device.id, table_name(key), command, known)) return "";
+  if (!command.keep_factors) {
+    one.sets = {fit_table(device, key, rows, command, known)};
+    return gemm_factors_text(one);
+  }
+  const auto kept = std::find_if(file.sets.begin(), file.sets.end(), [&](const auto& set) {
+    return TableKey(set.framework, set.dtype, set.version) == key;
+  });
+  if (kept == file.sets.end()) return "";
+  GemmFactorSet set = *kept;
+  set.factors = known.find_table(device.id, table_name(key))->factors;
+  set.evidence = evidence_of(device, key, set, rows, command);
+  judge_set(device, rows, set);
+  one.sets = {set};
+  return gemm_factors_text(one);
+}
+
+void take(const std::string& text, const GemmFitCommand& command, GemmFactorsFile& file) {
+  if (text.empty()) return;
+  GemmFactorSet set = parse_gemm_factors(text, file.device).sets.front();
+  command.output_lines->say(fmt::format(
+      "{} {} {} {}: {}; held out: {}; 80 % interval {:.3f} to {:.3f}\n", file.device, set.framework,
+      set.version, set.dtype, set.fitted_on, set.held_out, set.interval_low, set.interval_high));
+  add_gemm_set(file.device, set, *command.output_lines);
+  put_gemm_factors(file, std::move(set));
 }
 
 }  // namespace
@@ -177,52 +309,26 @@ int calibrate_gemm(const GemmFitCommand& command, const Session& session) {
   const GpuCatalog catalog;
   const GpuDeviceSpec device = catalog.load(catalog.find_device(command.device)).spec.device;
   const fs::path folder =
-      (command.output.empty() ? default_catalog_paths().factors : fs::path(command.output)) /
-      "gpu" / "gemm";
+      (command.output.empty() ? factors_folder() : fs::path(command.output)) / "gpu" / "gemm";
   std::error_code error;
   fs::create_directories(folder, error);
   const fs::path path = folder / (device.id + ".yaml");
   const std::map<TableKey, Rows> tables = read_tables(command, device);
   if (tables.empty()) throw UserError("no row of the table is for " + device.id);
   GemmFactorsFile file;
-  const bool some = !command.framework.empty() || !command.dtype.empty();
+  const bool some = !command.framework.empty() || !command.dtype.empty() || command.only_sharing;
   if ((some || command.keep_factors) && fs::exists(path))
     file = parse_gemm_factors(read_text_file(path), path.string());
   file.device = device.id;
   file.split = kSplit;
-  std::vector<TableKey> keys;
-  for (const auto& entry : tables) keys.push_back(entry.first);
-  const auto fitted = fit_all(keys.size(), command.jobs, session, [&](std::size_t i) {
-    GemmFactorsFile one;
-    one.device = file.device;
-    one.split = file.split;
-    const Rows& rows = tables.at(keys[i]);
-    if (rows.fit.empty() || rows.held_out.empty()) {
-      throw UserError("a table needs rows of families on both sides of the split");
-    }
-    if (!command.keep_factors) {
-      one.sets = {fit_table(device, keys[i], rows, command)};
-    } else {
-      const auto known = std::find_if(file.sets.begin(), file.sets.end(), [&](const auto& set) {
-        return TableKey(set.framework, set.dtype, set.version) == keys[i];
-      });
-      if (known == file.sets.end()) return std::string();
-      one.sets = {*known};
-      one.sets.front().evidence = evidence_of(device, keys[i], *known, rows, command);
-      judge_set(device, rows, one.sets.front());
-    }
-    return gemm_factors_text(one);
-  });
-  for (const std::string& text : fitted) {
-    if (text.empty()) continue;
-    GemmFactorSet set = parse_gemm_factors(text, path.string()).sets.front();
-    command.output_lines->say(fmt::format(
-        "{} {} {} {}: {}; held out: {}; 80 % interval {:.3f} to {:.3f}\n", device.id, set.framework,
-        set.version, set.dtype, set.fitted_on, set.held_out, set.interval_low, set.interval_high));
-    add_gemm_set(device.id, set, *command.output_lines);
-    put_gemm_factors(file, std::move(set));
+  for (const auto& keys : in_order(tables, device.id, command, known_factors(folder))) {
+    const GemmFactorsLibrary known = known_factors(folder);
+    const auto fitted = fit_all(keys.size(), command.jobs, session, [&](std::size_t i) {
+      return calibrated_text(device, keys[i], tables.at(keys[i]), command, file, known);
+    });
+    for (const std::string& text : fitted) take(text, command, file);
+    write_text(path.string(), gemm_factors_text(file));
   }
-  write_text(path.string(), gemm_factors_text(file));
   return kSuccess;
 }
 

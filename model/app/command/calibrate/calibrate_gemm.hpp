@@ -21,6 +21,7 @@ struct GemmFitCommand {
   bool keep_factors = false;          // judge what is there again instead of fitting
   std::string jobs;                   // processes, each with a table; "": one per processor
   FitOutput* output_lines = nullptr;  // what is said; required
+  bool only_sharing = false;          // only tables that are like another
 };
 
 // Fits every table (framework, version, type) of the device, judges it on the families held out,

@@ -9,7 +9,7 @@
 
 #include "calib/import/check_measurements.hpp"
 #include "calib/import/read_measurements.hpp"
-#include "hw/spec/gpu/gpu_catalog.hpp"
+#include "model/app/command/calibrate/readable_rows.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
@@ -66,20 +66,6 @@ std::string how_to_validate(const MeasuredTable& table, const std::string& path)
   return command;
 }
 
-// That the tables are of and that are not known here.
-std::set<std::string> unknown_gpus(const std::vector<MeasuredTable>& tables) {
-  const GpuCatalog catalog;
-  std::set<std::string> unknown;
-  for (const MeasuredTable& table : tables) {
-    std::set<std::string> names;
-    for (std::size_t row = 0; row < table.rows.size(); ++row) names.insert(table.cell(row, "gpu"));
-    for (const std::string& name : names) {
-      if (!name.empty() && !catalog.has_system(name)) unknown.insert(name);
-    }
-  }
-  return unknown;
-}
-
 // An object per line; cells that are numbers are numbers.
 std::string measured_table_json(const MeasuredTable& table) {
   std::string text;
@@ -116,11 +102,16 @@ int import_measurements(const ImportCommandOptions& options, const Session& sess
     for (std::string& problem : measurement_problems(table, options.table, rules)) {
       problems.push_back(std::move(problem));
     }
+    for (std::string& problem : unreadable_rows(table, options.table)) {
+      problems.push_back(std::move(problem));
+    }
   }
   refuse_problems(problems, "nothing was imported");
-  for (const std::string& gpu : unknown_gpus(tables)) {
-    session.say("foretell: '" + gpu +
-                "' is no GPU of this project: nothing can be compared with it");
+  std::set<std::string> said;
+  for (const MeasuredTable& table : tables) {
+    for (const std::string& note : table.notes) {
+      if (said.insert(note).second) session.say("foretell: read " + note);
+    }
   }
   const bool as_json = options.format == "json";
   for (const MeasuredTable& table : tables) {

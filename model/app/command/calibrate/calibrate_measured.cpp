@@ -10,13 +10,14 @@
 
 #include "calib/fit/kernel_fit.hpp"
 #include "calib/fit/measured_gemm_fit.hpp"
+#include "calib/fitted/gpu/gemm_factors_file.hpp"
+#include "calib/fitted/shared/factors_folder.hpp"
 #include "calib/import/check_measurements.hpp"
 #include "calib/import/read_measurements.hpp"
 #include "calib/import/record_tables.hpp"
 #include "calib/validate/statistics.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/gpu/kernel_library.hpp"
-#include "hw/spec/shared/gemm_factors_file.hpp"
 #include "model/app/command/calibrate/calibrate_attention.hpp"
 #include "model/app/command/calibrate/calibrate_collective.hpp"
 #include "model/app/command/calibrate/calibrate_operator.hpp"
@@ -211,8 +212,7 @@ int calibrate_measured(const GemmFitCommand& command, const Session& session) {
                     " to fit on; measure it with `foretell calibrate measure`");
   }
   const fs::path folder =
-      (command.output.empty() ? default_catalog_paths().factors : fs::path(command.output)) /
-      "gpu" / "gemm";
+      (command.output.empty() ? factors_folder() : fs::path(command.output)) / "gpu" / "gemm";
   std::error_code error;
   fs::create_directories(folder, error);
   const fs::path path = folder / (device.id + ".yaml");

@@ -12,6 +12,7 @@
 #include "model/app/command/calibrate/kernel_calibration.hpp"
 #include "model/app/command/calibrate/table_rows.hpp"
 #include "model/app/tables/held_out_rows.hpp"
+#include "model/app/tables/row_parts.hpp"
 #include "model/base/errors.hpp"
 
 namespace foretell {
@@ -47,6 +48,7 @@ OperatorTables read_tables(const GemmFitCommand& command, const GpuDeviceSpec& d
       ++read.below_clock;
       return false;
     }
+    if (operator_part(call) == Part::kVault) return false;
     Table& table = read.tables[operator_table(call)];
     table.version = cells.text(row, "version");
     if (table.version.empty()) table.version = "unknown";

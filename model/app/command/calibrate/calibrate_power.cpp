@@ -9,6 +9,7 @@
 #include <set>
 
 #include "calib/fit/fit.hpp"
+#include "calib/fitted/shared/factors_folder.hpp"
 #include "calib/validate/left_out_rows.hpp"
 #include "calib/validate/part.hpp"
 #include "calib/validate/statistics.hpp"
@@ -20,25 +21,35 @@
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/progress.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 
 namespace foretell {
 namespace {
 
 namespace fs = std::filesystem;
 
+// Kernels below a millisecond that do nothing but read memory: they say what a byte costs.
+constexpr const char* kStreaming = "streaming ";
+
 struct PowerSample {
   PowerRow row;
   double watts = 0;
+  bool is_steady = true;
 };
 
 struct PowerSamples {
   std::vector<PowerSample> fit;
   std::vector<PowerSample> judge;
+  std::vector<PowerSample> unsteady;  // of fit and judge
 };
 
 struct PowerPlan {
   FitProblem problem;
   std::vector<std::string> random_operands;
+  double longest_steady = 0;  // tokens of a prompt
+  double shortest_stream_us = 0;
+  double stream_share = 0;  // of the bandwidth of the memory
+  std::vector<std::string> unsteady_libraries;
 };
 
 double number_in(const Node& factor, const char* key) {
@@ -47,12 +58,22 @@ double number_in(const Node& factor, const char* key) {
 
 PowerPlan load_power_plan(const std::string& path) {
   const Node root = load_document(path);
-  root.only_keys({"noise", "random_operands", "factors"}, "");
+  root.only_keys({"noise", "random_operands", "unsteady_prompts", "streams", "factors"}, "");
   PowerPlan plan;
   plan.problem.noise = number_in(root, "noise");
   for (const Node& item : root.required("random_operands", "").items) {
     plan.random_operands.push_back(item.as_text("random_operands"));
   }
+  const Node& unsteady = root.required("unsteady_prompts", "");
+  unsteady.only_keys({"above", "libraries"}, "unsteady_prompts");
+  plan.longest_steady = number_in(unsteady, "above");
+  for (const Node& item : unsteady.required("libraries", "unsteady_prompts").items) {
+    plan.unsteady_libraries.push_back(item.as_text("libraries"));
+  }
+  const Node& streams = root.required("streams", "");
+  streams.only_keys({"least_us", "memory_share"}, "streams");
+  plan.shortest_stream_us = number_in(streams, "least_us");
+  plan.stream_share = number_in(streams, "memory_share");
   std::vector<std::string> known;
   for (const auto& entry : energy_factor_names()) known.push_back(entry.first);
   for (const Node& node : root.required("factors", "").items) {
@@ -74,13 +95,16 @@ PowerPlan load_power_plan(const std::string& path) {
 
 // Rows of the device that are long enough and whose work is counted.
 PowerSamples read_samples(const GemmFitCommand& command, const GpuDeviceSpec& device,
-                          const std::vector<std::string>& random_operands) {
+                          const PowerPlan& plan) {
   CsvReader table(command.table);
   const NamedCells cells(table.header());
   const GpuCatalog catalog;
   std::map<std::string, bool> is_device;
   std::vector<std::pair<std::string, PowerSample>> samples;  // with the library
   bool has_random = false;
+  const auto contains = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
   CsvRow row;
   std::string problem;
   while (table.next(row, problem)) {
@@ -100,17 +124,30 @@ PowerSamples read_samples(const GemmFitCommand& command, const GpuDeviceSpec& de
       continue;  // work that is not counted
     }
     constexpr double kUs = 1e6;
-    if (sample.watts <= 0 || sample.row.latency.value() * kUs < kShortestPowerUs) continue;
+    const double us = sample.row.latency.value() * kUs;
+    if (sample.watts <= 0 || us < plan.shortest_stream_us) continue;
+    if (us < kShortestPowerUs) {
+      const BytesPerSecond rate = sample.row.work.dram / sample.row.latency;
+      const bool is_plain = !starts_with(sample.row.kernel_class, "experts");  // whichever are hit
+      if (!is_plain || rate < device.hbm.bandwidth * plan.stream_share) continue;
+      sample.row.kernel_class = std::string(kStreaming) + sample.row.kernel_class;
+    }
     const std::string library = cells.text(row, "framework");
     if (!command.framework.empty() && library != command.framework) continue;
-    const bool is_random =
-        std::find(random_operands.begin(), random_operands.end(), library) != random_operands.end();
+    const bool is_random = contains(plan.random_operands, library);
+    sample.is_steady = sample.row.queries <= plan.longest_steady ||
+                       sample.row.kernel_class.rfind("encoder", 0) == 0 ||
+                       !contains(plan.unsteady_libraries, library);
     has_random = has_random || is_random;
     samples.emplace_back(is_random ? "random" : "other", std::move(sample));
   }
   PowerSamples parts;
   for (auto& [operands, sample] : samples) {
     if (has_random && operands != "random") continue;
+    if (!sample.is_steady) {
+      if (part_of(sample.row.family) != Part::kVault) parts.unsteady.push_back(std::move(sample));
+      continue;
+    }
     switch (part_of(sample.row.family)) {
       case Part::kFit:
         parts.fit.push_back(std::move(sample));
@@ -146,6 +183,7 @@ std::map<std::string, std::vector<Comparison>> by_class(const std::vector<PowerS
   for (const PowerSample& sample : samples) {
     const double watts = power_of_row(sample.row, device, energy).value();
     classes[sample.row.kernel_class].push_back({sample.watts, watts, std::nullopt});
+    if (starts_with(sample.row.kernel_class, kStreaming)) continue;
     classes["all"].push_back({sample.watts, watts, std::nullopt});
   }
   return classes;
@@ -165,6 +203,7 @@ void set_interval(const std::vector<PowerSample>& judge, const GpuDeviceSpec& de
   std::vector<double> ratios;
   for (const PowerSample& sample : judge) {
     if (!makes_power_interval(sample.row.family)) continue;
+    if (starts_with(sample.row.kernel_class, kStreaming)) continue;
     ratios.push_back(sample.watts / power_of_row(sample.row, device, energy).value());
   }
   constexpr std::size_t kLeast = 10;
@@ -179,6 +218,14 @@ const char* unit_of(const std::string& factor) {
   if (factor == "busy") return "W";
   if (factor == "dram" || factor == "l2") return "pJ/B";
   return factor == "exponential" ? "pJ" : "pJ/FLOP";
+}
+
+// What a bound holds was not measured.
+bool is_at_bound(const FactorEstimate& factor) {
+  constexpr double kNear = 1e-3;
+  const double width = factor.factor.high - factor.factor.low;
+  return factor.value - factor.factor.low < kNear * width ||
+         factor.factor.high - factor.value < kNear * width;
 }
 
 std::string energy_yaml(const std::string& device, const PowerSamples& samples,
@@ -196,7 +243,7 @@ std::string energy_yaml(const std::string& device, const PowerSamples& samples,
     text += fmt::format(
         "  {}: {{value: {:.4g}, interval80: [{:.4g}, {:.4g}], unit: {}, identified: {}}}\n",
         factor.factor.name, factor.value, factor.low80, factor.high80, unit_of(factor.factor.name),
-        factor.identified ? "yes" : "no");
+        factor.identified && !is_at_bound(factor) ? "yes" : "no");
   }
   if (!result.correlations.empty()) text += "trade_offs:\n";
   for (const Correlation& one : result.correlations) {
@@ -216,7 +263,7 @@ int calibrate_power(const GemmFitCommand& command, const Session& session) {
       command.plan.empty() ? (fs::path(kSourceDir) / "calib/fit/gpu_energy_plan.yaml").string()
                            : command.plan;
   PowerPlan plan = load_power_plan(plan_file);
-  const PowerSamples samples = read_samples(command, device, plan.random_operands);
+  const PowerSamples samples = read_samples(command, device, plan);
   DeviceEnergy energy = load_gpu_energy(device);
   FitProblem& problem = plan.problem;
   for (const PowerSample& sample : samples.fit) {
@@ -255,9 +302,11 @@ int calibrate_power(const GemmFitCommand& command, const Session& session) {
   for (const auto& [name, rows] : by_class(samples.judge, device, energy)) {
     residuals.push_back(said("judged on, " + name, rows));
   }
+  for (const auto& [name, rows] : by_class(samples.unsteady, device, energy)) {
+    if (name == "all") residuals.push_back(said("left out, unsteady prompts", rows));
+  }
   const fs::path folder =
-      (command.output.empty() ? default_catalog_paths().factors : fs::path(command.output)) /
-      "energy";
+      (command.output.empty() ? factors_folder() : fs::path(command.output)) / "energy";
   std::error_code error;
   fs::create_directories(folder, error);
   const std::string file = (folder / (device.id + ".yaml")).string();

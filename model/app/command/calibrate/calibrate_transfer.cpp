@@ -11,19 +11,24 @@
 #include <tuple>
 #include <vector>
 
+#include "calib/fitted/gpu/gemm_factors_file.hpp"
+#include "calib/fitted/gpu/kernel_factors_file.hpp"
+#include "calib/fitted/gpu/transfer_intervals.hpp"
+#include "calib/fitted/shared/factors_folder.hpp"
 #include "calib/validate/interval_estimate.hpp"
 #include "calib/validate/left_out_rows.hpp"
 #include "calib/validate/table_kind.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/shared/catalog.hpp"
-#include "hw/spec/shared/transfer_intervals.hpp"
 #include "model/app/command/calibrate/fit_output.hpp"
 #include "model/app/request/parallel_predict.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/app/tables/kernel_batch.hpp"
 #include "model/app/tables/kernel_rows.hpp"
+#include "model/app/tables/row_parts.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/measured_data.hpp"
 #include "model/config/document.hpp"
 #include "reports/record/csv.hpp"
 #include "reports/render/si_format.hpp"
@@ -56,6 +61,7 @@ std::string kernels_of(TableKind kind, const std::string& path) {
       return "operator";
     case TableKind::kLayerKernels:
     case TableKind::kPower:
+    case TableKind::kEnergyRuns:
     case TableKind::kModels:
     case TableKind::kServing:
       break;
@@ -64,16 +70,31 @@ std::string kernels_of(TableKind kind, const std::string& path) {
 }
 
 bool is_measured(const std::string& kernels, const std::string& device) {
-  return fs::exists(default_catalog_paths().factors / "gpu" / kernels / (device + ".yaml"));
+  return fs::exists(factors_folder() / "gpu" / kernels / (device + ".yaml"));
 }
 
-// Measured chips of the kind other than `device` that have its architecture?
+// Devices of the kind none of whose sets shares a number with the one that is held out.
+template <class Library>
+std::vector<std::string> independent_of(const std::string& device, Library library) {
+  const std::map<std::string, std::size_t> before = library.sets_by_device();
+  library.hold_out(device);
+  std::vector<std::string> devices;
+  for (const auto& [other, sets] : library.sets_by_device()) {
+    if (sets == before.at(other)) devices.push_back(other);
+  }
+  return devices;
+}
+
+// Measured chips of the kind other than `device` that have its architecture, and factors of their
+// own?
 bool has_sibling(const GpuCatalog& catalog, const std::string& kernels, const std::string& device) {
   const std::string architecture = catalog.load(device).spec.device.architecture;
-  const std::vector<std::string> devices = catalog.devices();
+  const fs::path folder = factors_folder() / "gpu" / kernels;
+  const std::vector<std::string> devices =
+      kernels == "gemm" ? independent_of(device, GemmFactorsLibrary(folder))
+                        : independent_of(device, KernelFactorsLibrary(folder));
   return std::any_of(devices.begin(), devices.end(), [&](const std::string& other) {
-    return other != device && is_measured(kernels, other) &&
-           catalog.load(other).spec.device.architecture == architecture;
+    return catalog.load(other).spec.device.architecture == architecture;
   });
 }
 
@@ -88,9 +109,11 @@ struct Side {
 using Samples = std::map<Side, std::vector<RatioSample>>;
 
 // At most kMaxRows of every chip that has factors of its own, evenly chosen.
-std::map<std::string, std::vector<CsvRow>> rows_by_chip(CsvReader& csv, const std::string& kernels,
+std::map<std::string, std::vector<CsvRow>> rows_by_chip(CsvReader& csv, const TableLayout& layout,
+                                                        const std::string& kernels,
                                                         const GpuCatalog& catalog) {
   const NamedCells cells(csv.header());
+  const auto in_vault = part_test(layout, csv.header(), Part::kVault);
   std::map<std::string, std::string> chips;  // by the name in the table; "": none
   std::map<std::string, std::vector<CsvRow>> rows;
   CsvRow row;
@@ -101,7 +124,7 @@ std::map<std::string, std::vector<CsvRow>> rows_by_chip(CsvReader& csv, const st
       const std::string device = catalog.find_device(gpu);
       if (is_measured(kernels, device)) known->second = device;
     }
-    if (!known->second.empty()) rows[known->second].push_back(row);
+    if (!known->second.empty() && !in_vault(row)) rows[known->second].push_back(row);
   }
   for (auto& [chip, all] : rows) {
     const std::size_t step = (all.size() + kMaxRows - 1) / kMaxRows;
@@ -127,7 +150,7 @@ void collect(const std::string& path, int jobs, Samples& samples) {
   const TableLayout& layout = recognise_table(csv.header(), path);
   const std::string kernels = kernels_of(layout.kind, path);
   const NamedCells cells(csv.header());
-  for (auto& [chip, rows] : rows_by_chip(csv, kernels, catalog)) {
+  for (auto& [chip, rows] : rows_by_chip(csv, layout, kernels, catalog)) {
     std::vector<RatioSample>& side = samples[{kernels, has_sibling(catalog, kernels, chip)}];
     KernelOptions options;
     options.held_out_device = chip;
@@ -189,9 +212,8 @@ TransferInterval interval_of(const Side& side, const std::vector<RatioSample>& s
 int calibrate_transfer(const TransferOptions& options, const Session& session) {
   const int jobs = parse_jobs(options.jobs);
   FitOutput output(options.format);
-  const fs::path path = options.output.empty()
-                            ? default_catalog_paths().factors / "gpu" / "transfer.yaml"
-                            : fs::path(options.output);
+  const fs::path path = options.output.empty() ? factors_folder() / "gpu" / "transfer.yaml"
+                                               : fs::path(options.output);
   Samples samples;
   for (const std::string& table : options.tables) collect(table, jobs, samples);
   std::vector<TransferInterval> intervals;
@@ -247,6 +269,7 @@ void add_transfer_command(CLI::App& calibrate, Session& session) {
       "intervals of GPUs without.\nExample:\n"
       "  foretell calibrate transfer --table gpu_gemm.csv.gz --table gpu_attention.csv.gz");
   command->add_option("--table", options->tables, "CSV of measured kernels; repeat for more")
+      ->transform(measured_table)
       ->type_name("FILE")
       ->allow_extra_args(false)
       ->take_all()

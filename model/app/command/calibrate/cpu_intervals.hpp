@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "calib/fit/cpu_fit.hpp"
+#include "calib/fitted/cpu/cpu_factors.hpp"
 #include "calib/validate/statistics.hpp"
-#include "hw/spec/cpu/cpu_factors.hpp"
 
 namespace foretell {
 

@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "calib/fit/cpu_fit.hpp"
+#include "calib/fitted/cpu/cpu_factors.hpp"
 #include "calib/import/check_measurements.hpp"
 #include "calib/import/record_tables.hpp"
 #include "calib/validate/left_out_rows.hpp"
 #include "hw/spec/cpu/cpu_catalog.hpp"
-#include "hw/spec/cpu/cpu_factors.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/app/command/calibrate/cpu_intervals.hpp"
 #include "model/app/command/calibrate/emulated_rows.hpp"
@@ -210,16 +210,23 @@ CpuRecords::CpuRecords(const std::string& path, const CpuRecordOptions& options,
     }
     prediction.parts =
         parts_of(loops_of(CpuTiming(system.spec, chosen.factors, row.threads), row.op));
-    rows_.push_back({CsvRow{row.op.op, row.op.dtype, operator_class(row.op), shape_text(row),
-                            std::to_string(row.threads), row.op.cold ? "cold" : "warm",
-                            row.held_out ? "yes" : "no", to_text(row.measured_us)},
-                     row.line, std::move(prediction)});
+    rows_.push_back(
+        {CsvRow{row.op.op, row.op.dtype, operator_class(row.op), shape_text(row),
+                std::to_string(row.threads), row.op.cold ? "cold" : "warm",
+                row.held_out ? "yes" : "no", part_name(cpu_part(row)), to_text(row.measured_us)},
+         row.line, std::move(prediction)});
   }
 }
 
+Part cpu_part(const CpuRow& row) {
+  if (!row.held_out) return Part::kFit;
+  const Part part = part_of(fmt::format("cpu {} {}", operator_class(row.op), row.family));
+  return part == Part::kVault ? part : Part::kJudge;
+}
+
 const CsvRow& CpuRecords::header() {
-  static const CsvRow kHeader = {"op",      "dtype", "class",    "shape",
-                                 "threads", "cache", "held_out", "latency_us"};
+  static const CsvRow kHeader = {"op",    "dtype",    "class", "shape",     "threads",
+                                 "cache", "held_out", "part",  "latency_us"};
   return kHeader;
 }
 

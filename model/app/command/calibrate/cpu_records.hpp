@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "calib/fit/cpu_fit.hpp"
 #include "calib/measurements/measurement.hpp"
+#include "calib/validate/part.hpp"
 #include "model/app/tables/batch_predictor.hpp"
 #include "model/app/terminal/session.hpp"
 
@@ -18,6 +20,9 @@ std::vector<Measurement> read_measurement_lines(const std::string& path);
 
 // Does the file hold records of a CPU, or rows of them?
 bool holds_cpu_measurements(const std::string& path);
+
+// Rows that are fitted to are the fit part; of those held out, two families in ten are the vault.
+Part cpu_part(const CpuRow& row);
 
 struct CpuRecordOptions {
   std::string system;   // that was measured; "": the machine that the program runs on
@@ -32,7 +37,7 @@ class CpuRecords {
   CpuRecords(const std::string& path, const CpuRecordOptions& options, const Session& session);
 
   // Columns that rows can be chosen and grouped by: op, dtype, class, shape, threads, cache,
-  // held_out (yes, no), and the time.
+  // held_out (yes, no), part (fit, judge, vault), and the time.
   static const CsvRow& header();
 
   // One row per point, the shortest of its rounds. A row that factors were fitted to, or that made

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "calib/fitted/neuron/neuron_factors.hpp"
 #include "hw/spec/neuron/sdk_version.hpp"
 #include "model/app/request/outcome_tag.hpp"
 #include "model/app/request/worker_pool.hpp"

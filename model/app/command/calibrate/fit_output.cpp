@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "hw/spec/shared/kernel_factors_file.hpp"
+#include "calib/fitted/gpu/kernel_factors_file.hpp"
 #include "model/app/terminal/table_output.hpp"
 #include "reports/record/csv.hpp"
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "calib/fitted/gpu/gemm_factors_file.hpp"
+#include "calib/fitted/shared/fit_evidence.hpp"
 #include "calib/validate/statistics.hpp"
-#include "hw/spec/shared/fit_evidence.hpp"
-#include "hw/spec/shared/gemm_factors_file.hpp"
 #include "model/app/terminal/output.hpp"
 #include "reports/render/table.hpp"
 

@@ -11,6 +11,7 @@
 #include "calib/validate/table_kind.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "model/app/tables/row_filter.hpp"
+#include "model/app/tables/row_parts.hpp"
 #include "model/app/tables/table_request.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
@@ -27,9 +28,7 @@ class KnownDevices {
     if (known != names_.end()) return known->second;
     const std::vector<std::string> systems = catalog_.systems();
     const bool exists = std::find(systems.begin(), systems.end(), system) != systems.end();
-    LoadOptions facts_only;
-    facts_only.factors = "none";
-    return names_[system] = exists ? catalog_.load(system, facts_only).spec.device.id : "";
+    return names_[system] = exists ? catalog_.load(system).spec.device.id : "";
   }
 
  private:
@@ -92,6 +91,7 @@ FitRows read_fit_rows(const std::string& path, const FitPlan& plan, const Split&
     }
     one.device = device;
     one.network = one.request.workload;
+    if (network_part(split, one.network) == Part::kVault) continue;
     one.side = split.find(one.network);
     one.setting = setting_of(one.request);
     rows.rows.push_back(std::move(one));

@@ -31,6 +31,8 @@ constexpr std::size_t kMinForInterval = 10;  // rows
 constexpr std::size_t kFewFamilies = 12;     // held out; fewer tell no interval
 constexpr std::size_t kCrossParts = 4;
 constexpr std::size_t kMinCrossFamilies = 3;
+constexpr std::size_t kSharedRows = 500;  // that tell which factors need values of their own
+constexpr int kSharedEvaluations = 80;    // for each of them, on all rows that are drawn
 
 std::size_t count_families(const std::vector<KernelSample>& rows) {
   std::set<std::string> families;
@@ -164,7 +166,11 @@ std::string size_class(std::int64_t size) {
 KernelCalibration::KernelCalibration(const GemmFitCommand& command, const GpuDeviceSpec& device,
                                      KernelFitSettings settings, const fs::path& folder,
                                      const std::string& split, const Session& session)
-    : command_(command), device_(device), settings_(std::move(settings)), session_(session) {
+    : command_(command),
+      device_(device),
+      settings_(std::move(settings)),
+      folder_(folder),
+      session_(session) {
   const fs::path place =
       command.output.empty() ? folder : fs::path(command.output) / "gpu" / folder.filename();
   std::error_code error;
@@ -175,29 +181,61 @@ KernelCalibration::KernelCalibration(const GemmFitCommand& command, const GpuDev
   file_.split = split;
 }
 
-void KernelCalibration::run_all(std::size_t count,
-                                const std::function<std::string(std::size_t)>& calibrate) {
-  if (count == 0) throw UserError("no row of the table is for " + device_.id);
-  bool any = false;
-  for (const std::string& text : fit_all(count, command_.jobs, session_, calibrate)) {
-    if (text.empty()) continue;
-    KernelFactorSet set = parse_kernel_factors(text, path_.string()).sets.front();
-    command_.output_lines->say(fmt::format(
-        "{} {} {}: {}; held out: {}; 80 % interval {:.3f} to {:.3f}\n", file_.device, set.table,
-        set.version, set.fitted_on, set.held_out, set.interval_low, set.interval_high));
-    command_.output_lines->add_set(file_.device, set.table + " " + set.version, set.factors,
-                                   set.evidence, set.interval_low, set.interval_high, set.fitted_on,
-                                   set.held_out);
-    put_factor_set(file_, std::move(set));
-    any = true;
+void KernelCalibration::read_known_factors() {
+  known_.emplace(path_.parent_path());
+  if (path_.parent_path() != folder_) known_->add_missing(KernelFactorsLibrary(folder_));
+}
+
+std::string KernelCalibration::plan_path() const {
+  return command_.plan.empty() ? (data_root() / "calib" / "fit" / settings_.plan).string()
+                               : command_.plan;
+}
+
+std::optional<SharingRule> KernelCalibration::sharing_rule(const std::string& table) const {
+  return load_sharing_rule(plan_path(), device_.id, table,
+                           [&](const std::string& device, const std::string& other) {
+                             return known_->find(device, other) != nullptr;
+                           });
+}
+
+void KernelCalibration::take(const std::string& text) {
+  KernelFactorSet set = parse_kernel_factors(text, path_.string()).sets.front();
+  command_.output_lines->say(fmt::format(
+      "{} {} {}: {}; held out: {}; 80 % interval {:.3f} to {:.3f}\n", file_.device, set.table,
+      set.version, set.fitted_on, set.held_out, set.interval_low, set.interval_high));
+  command_.output_lines->add_set(file_.device, set.table + " " + set.version, set.factors,
+                                 set.evidence, set.interval_low, set.interval_high, set.fitted_on,
+                                 set.held_out);
+  put_factor_set(file_, std::move(set));
+}
+
+void KernelCalibration::run_all(const std::vector<std::string>& names,
+                                const std::function<std::string(const std::string&)>& calibrate) {
+  if (names.empty()) throw UserError("no row of the table is for " + device_.id);
+  read_known_factors();
+  const auto parent = [&](const std::string& table) -> std::string {
+    const auto rule = sharing_rule(table);
+    return rule && rule->like.device == device_.id ? rule->like.table : "";
+  };
+  for (const std::vector<std::string>& group : sharing_order(names, parent)) {
+    bool any = false;
+    for (const std::string& text : fit_all(group.size(), command_.jobs, session_,
+                                           [&](std::size_t i) { return calibrate(group[i]); })) {
+      if (text.empty()) continue;
+      take(text);
+      any = true;
+    }
+    if (!any) continue;
+    write_text(path_.string(), kernel_factors_text(file_));
+    read_known_factors();
   }
-  if (any) write_text(path_.string(), kernel_factors_text(file_));
 }
 
 std::string KernelCalibration::calibrated_text(KernelFitTask& task) const {
   const auto known = std::find_if(file_.sets.begin(), file_.sets.end(),
                                   [&](const auto& set) { return set.table == task.name; });
   if (command_.keep_factors && known == file_.sets.end()) return "";
+  if (command_.only_sharing && !sharing_rule(task.name)) return "";
   KernelFactorsFile file;
   file.device = file_.device;
   file.split = file_.split;
@@ -207,11 +245,16 @@ std::string KernelCalibration::calibrated_text(KernelFitTask& task) const {
 
 // Where a search for the factors of the table starts, and what it does not move.
 std::vector<std::string> KernelCalibration::load_start(KernelFitTask& task) const {
-  const std::string plan = command_.plan.empty()
-                               ? (data_root() / "calib" / "fit" / settings_.plan).string()
-                               : command_.plan;
-  return load_kernel_start(plan, device_.architecture,
+  return load_kernel_start(plan_path(), device_.architecture,
                            task.plan_name.empty() ? task.name : task.plan_name, *task.fields);
+}
+
+double KernelCalibration::loss_of(const KernelFitTask& task,
+                                  const std::vector<std::size_t>& rows) const {
+  const KernelFitTask::Predict predict = task.predictor();
+  double sum = 0;
+  for (const std::size_t i : rows) sum += std::abs(predict(false, i) / task.fit[i].measured - 1);
+  return sum / static_cast<double>(rows.size());
 }
 
 std::uint64_t KernelCalibration::seed() const {
@@ -222,17 +265,95 @@ std::uint64_t KernelCalibration::seed() const {
 KernelFit KernelCalibration::search(KernelFitTask& task,
                                     const std::vector<std::size_t>& rows) const {
   const std::vector<std::string> fixed = load_start(task);
-  return fit_kernel(*task.fields, fixed, settings_.evaluations, settings_.starts, [&] {
-    const KernelFitTask::Predict predict = task.predictor();
-    double sum = 0;
-    for (const std::size_t i : rows) sum += std::abs(predict(false, i) / task.fit[i].measured - 1);
-    return sum / static_cast<double>(rows.size());
-  });
+  return fit_kernel(*task.fields, fixed, settings_.evaluations, settings_.starts,
+                    [&] { return loss_of(task, rows); });
+}
+
+// The same of a set's own values alone, from where they are.
+void KernelCalibration::search_own(KernelFitTask& task, const KernelFactorSet& set,
+                                   const std::vector<std::size_t>& rows) const {
+  const FactorTexts& own = set.stated.own;
+  if (own.empty()) return;
+  std::vector<std::string> shared;
+  for (const Field& field : task.fields->all()) {
+    const bool is_own = std::any_of(own.begin(), own.end(),
+                                    [&](const auto& text) { return text.first == field.path; });
+    if (!is_own) shared.push_back(field.path);
+  }
+  fit_kernel(*task.fields, shared, kSharedEvaluations * static_cast<int>(own.size()), 1,
+             [&] { return loss_of(task, rows); });
+}
+
+// The factors of another table but for the few whose own values gain enough.
+KernelFactorSet KernelCalibration::shared_set(KernelFitTask& task, const SharingRule& rule) const {
+  const std::vector<std::string> fixed = load_start(task);
+  FieldList& fields = *task.fields;
+  std::vector<std::string> candidates;
+  for (const Field& field : fields.all()) {
+    const bool is_fixed = std::count(fixed.begin(), fixed.end(), field.path) > 0;
+    if (field.number() > 0 && !is_fixed) candidates.push_back(field.path);
+  }
+  const FactorTexts starts = factor_texts(fields);
+  const KernelFactorSet* earlier = known_->find(device_.id, task.name);
+  const KernelFactorSet& like = *known_->find(rule.like.device, rule.like.table);
+  KernelFactorSet set;
+  set.stated.like = rule.like;
+  for (const Field& field : fields.all()) {
+    field.assign(format_quantity(std::max(0.0, field.min), field.dimension));
+  }
+  for (const auto& entry : like.factors) {
+    const std::string& name = entry.first;
+    const auto& value = entry.second;
+    const bool applies = std::any_of(starts.begin(), starts.end(),
+                                     [&name](const auto& start) { return start.first == name; });
+    if (applies) {
+      fields.at(name).assign(value);
+    } else {
+      set.stated.like->without.push_back(name);
+    }
+  }
+  SharedFitOptions options;
+  options.most = rule.own;
+  const std::vector<std::size_t> some = draw_rows(task.fit.size(), kSharedRows, seed());
+  const SharedFit fit =
+      fit_shared(fields, candidates, earlier == nullptr ? starts : earlier->factors, options,
+                 [&] { return loss_of(task, some); });
+  for (const std::string& name : fit.own) set.stated.own.emplace_back(name, "");
+  const std::vector<std::size_t> drawn = draw_rows(task.fit.size(), settings_.rows, seed());
+  search_own(task, set, drawn);
+  set.stated.own.clear();
+  set.factors = factor_texts(fields);
+  for (const auto& text : set.factors) {
+    if (std::count(fit.own.begin(), fit.own.end(), text.first) > 0) set.stated.own.push_back(text);
+  }
+  set.table = task.name;
+  set.version = task.version;
+  set.fitted_on = fmt::format(
+      "{} of {} rows of {} {}, MAPE {:.2f} %, {} values of its own, {:.2f} % without them",
+      drawn.size(), task.fit.size(), count_families(task.fit), settings_.families,
+      loss_of(task, drawn) * 100, fit.own.size(), fit.shared_loss * 100);
+  return set;
+}
+
+// What an earlier search of the same table found counts where it is better on the same rows.
+void KernelCalibration::keep_better(KernelFitTask& task, const std::vector<std::size_t>& rows,
+                                    KernelFit& fit) const {
+  const KernelFactorSet* earlier = known_->find(device_.id, task.name);
+  if (earlier == nullptr || earlier->stated.like) return;
+  const FieldValues found(*task.fields);
+  read_factor_set(*earlier, *task.fields);
+  const double loss = loss_of(task, rows);
+  if (loss < fit.loss) {
+    fit.loss = loss;
+  } else {
+    found.restore();
+  }
 }
 
 KernelFactorSet KernelCalibration::fitted_set(KernelFitTask& task) const {
   const std::vector<std::size_t> drawn = draw_rows(task.fit.size(), settings_.rows, seed());
-  const KernelFit fit = search(task, drawn);
+  KernelFit fit = search(task, drawn);
+  keep_better(task, drawn, fit);
   KernelFactorSet set;
   set.table = task.name;
   set.version = task.version;
@@ -244,7 +365,8 @@ KernelFactorSet KernelCalibration::fitted_set(KernelFitTask& task) const {
 }
 
 // Every family that is fitted to, predicted by a fit to others.
-std::vector<RatioSample> KernelCalibration::cross_samples(KernelFitTask& task) const {
+std::vector<RatioSample> KernelCalibration::cross_samples(KernelFitTask& task,
+                                                          const KernelFactorSet& set) const {
   std::vector<RatioSample> samples;
   std::map<std::string, std::size_t> part;
   for (const KernelSample& row : task.fit) part.emplace(row.family, 0);
@@ -257,7 +379,11 @@ std::vector<RatioSample> KernelCalibration::cross_samples(KernelFitTask& task) c
         task.fit.size(), [&](std::size_t i) { return part.at(task.fit[i].family) == left; });
     std::vector<std::size_t> drawn = draw_rows(others.size(), settings_.rows, seed());
     for (std::size_t& place : drawn) place = others[place];
-    search(task, drawn);
+    if (!set.stated.like) {
+      search(task, drawn);
+    } else {
+      search_own(task, set, drawn);
+    }
     const KernelFitTask::Predict predict = task.predictor();
     for (std::size_t i = 0; i < task.fit.size(); ++i) {
       if (part.at(task.fit[i].family) != left) continue;
@@ -268,16 +394,21 @@ std::vector<RatioSample> KernelCalibration::cross_samples(KernelFitTask& task) c
   return samples;
 }
 
-FitEvidence KernelCalibration::evidence_of(KernelFitTask& task) const {
+FitEvidence KernelCalibration::evidence_of(KernelFitTask& task, const KernelFactorSet& set) const {
   const FieldValues found(*task.fields);
-  const std::vector<std::string> fixed = load_start(task);
-  found.restore();
   std::vector<std::string> free;
-  for (const Field& field : task.fields->all()) {
-    if (field.number() > 0 && std::count(fixed.begin(), fixed.end(), field.path) == 0) {
-      free.push_back(field.path);
+  if (set.stated.like) {
+    for (const auto& text : set.stated.own) free.push_back(text.first);
+  } else {
+    const std::vector<std::string> fixed = load_start(task);
+    found.restore();
+    for (const Field& field : task.fields->all()) {
+      if (field.number() > 0 && std::count(fixed.begin(), fixed.end(), field.path) == 0) {
+        free.push_back(field.path);
+      }
     }
   }
+  if (free.empty()) return {{}, {}, {}, {}, {}, {}, residual_lines(task)};
   EvidenceOptions options;
   options.seed = seed();
   const std::vector<std::size_t> drawn = draw_rows(task.fit.size(), settings_.rows, options.seed);
@@ -303,11 +434,14 @@ KernelFactorSet KernelCalibration::calibrated_set(KernelFitTask& task,
   KernelFactorSet set;
   if (kept != nullptr) {
     set = *kept;
-    read_factor_set(*kept, *task.fields);
+    set.factors = known_->find(device_.id, task.name)->factors;
+    read_factor_set(set, *task.fields);
+  } else if (const auto rule = sharing_rule(task.name); rule && !task.fit.empty()) {
+    set = shared_set(task, *rule);
   } else {
     set = fitted_set(task);
   }
-  if (!task.fit.empty()) set.evidence = evidence_of(task);
+  if (!task.fit.empty()) set.evidence = evidence_of(task, set);
   const std::vector<Comparison> judged = compare(task, true, is_fitted_version);
   set.held_out =
       judged.empty()
@@ -317,7 +451,7 @@ KernelFactorSet KernelCalibration::calibrated_set(KernelFitTask& task,
   const bool leaves_out = (settings_.leaves_families_out || task.held_out.empty()) &&
                           !tells_interval(task) && count_families(task.fit) >= kMinCrossFamilies;
   const std::vector<RatioSample> samples =
-      leaves_out ? cross_samples(task) : held_out_samples(task);
+      leaves_out ? cross_samples(task, set) : held_out_samples(task);
   if (samples.empty()) throw UserError(task.name + ": too few families to tell an interval from");
   set.evidence.interval_from = fmt::format(
       "{} rows of {} {} {}", samples.size(), count_families(samples), settings_.families,

@@ -6,13 +6,15 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "calib/fit/kernel_fit.hpp"
+#include "calib/fit/shared_fit.hpp"
+#include "calib/fitted/gpu/kernel_factors_file.hpp"
 #include "calib/validate/interval_estimate.hpp"
 #include "hw/spec/gpu/gpu_spec.hpp"
-#include "hw/spec/shared/kernel_factors_file.hpp"
 #include "model/app/command/calibrate/calibrate_gemm.hpp"
 #include "model/app/tables/kernel_rows.hpp"
 #include "model/app/terminal/session.hpp"
@@ -94,10 +96,10 @@ class KernelCalibration {
   void run(const std::map<std::string, KernelTable<Row>>& tables, const Prepare& prepare) {
     std::vector<std::string> names;
     for (const auto& entry : tables) names.push_back(entry.first);
-    run_all(names.size(), [&](std::size_t i) {
-      const KernelTable<Row>& table = tables.at(names[i]);
+    run_all(names, [&](const std::string& name) {
+      const KernelTable<Row>& table = tables.at(name);
       KernelFitTask task;
-      task.name = names[i];
+      task.name = name;
       task.version = table.version;
       task.fit.assign(table.fit.begin(), table.fit.end());
       task.held_out.assign(table.held_out.begin(), table.held_out.end());
@@ -109,21 +111,33 @@ class KernelCalibration {
 
  private:
   // Each returns a factor file with its set, or "" for a table that is not fitted.
-  void run_all(std::size_t count, const std::function<std::string(std::size_t)>& calibrate);
+  void run_all(const std::vector<std::string>& names,
+               const std::function<std::string(const std::string&)>& calibrate);
+  void take(const std::string& text);
   std::string calibrated_text(KernelFitTask& task) const;
   KernelFactorSet calibrated_set(KernelFitTask& task, const KernelFactorSet* kept) const;
   KernelFactorSet fitted_set(KernelFitTask& task) const;
+  KernelFactorSet shared_set(KernelFitTask& task, const SharingRule& rule) const;
+  std::optional<SharingRule> sharing_rule(const std::string& table) const;
+  void read_known_factors();
   KernelFit search(KernelFitTask& task, const std::vector<std::size_t>& rows) const;
+  void keep_better(KernelFitTask& task, const std::vector<std::size_t>& rows, KernelFit& fit) const;
+  void search_own(KernelFitTask& task, const KernelFactorSet& set,
+                  const std::vector<std::size_t>& rows) const;
+  double loss_of(const KernelFitTask& task, const std::vector<std::size_t>& rows) const;
+  std::string plan_path() const;
   std::uint64_t seed() const;
-  std::vector<RatioSample> cross_samples(KernelFitTask& task) const;
-  FitEvidence evidence_of(KernelFitTask& task) const;
+  std::vector<RatioSample> cross_samples(KernelFitTask& task, const KernelFactorSet& set) const;
+  FitEvidence evidence_of(KernelFitTask& task, const KernelFactorSet& set) const;
   std::vector<std::string> load_start(KernelFitTask& task) const;
 
   GemmFitCommand command_;
   GpuDeviceSpec device_;
   KernelFitSettings settings_;
+  std::filesystem::path folder_;  // where the program reads factors of the kind from
   std::filesystem::path path_;
   KernelFactorsFile file_;
+  std::optional<KernelFactorsLibrary> known_;  // that sets may be like
   const Session& session_;
 };
 

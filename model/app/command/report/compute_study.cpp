@@ -2,6 +2,7 @@
 
 #include "model/app/study/sweep/sweep.hpp"
 #include "model/app/study/sweep/worker_group.hpp"
+#include "model/app/study/what_if/served_point.hpp"
 #include "model/app/study/what_if/study_check.hpp"
 #include "model/app/study/what_if/study_run.hpp"
 #include "model/app/terminal/progress.hpp"
@@ -23,9 +24,10 @@ StudyHead compute_study(const Study& study, int jobs, const Session& session, St
   const DefaultValue defaults = ParameterDefaults();
   check_study(study, defaults);
   const std::string basis = study_basis();
+  const Predictor predict = with_services(session.predict);
   WorkerGroup workers(
-      [&](std::uint64_t number) { return answer_point(study, defaults, session.predict, number); },
-      jobs, kMaxPoint);
+      [&](std::uint64_t number) { return answer_point(study, defaults, predict, number); }, jobs,
+      kMaxPoint);
   SweepRunner runner(workers, nullptr);
   bool is_new = false;
   StudyHead head = store.begin(study_head(study, basis), is_new);

@@ -58,6 +58,7 @@ int report_one(const ReportOptions& options, const Session& session) {
     };
     std::string what = counted(content.records.size(), "record", "records");
     if (!content.accuracy.empty()) what = "a validation";
+    if (!content.services.empty()) what = counted(content.services.size(), "service", "services");
     if (!content.problems.empty())
       what += ", " + counted(content.problems.size(), "reason", "reasons") + " for what is missing";
     session.say("foretell: " + what + " in " + output);

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "calib/validate/accuracy_report.hpp"
@@ -22,6 +25,7 @@
 #include "reports/record/store.hpp"
 #include "reports/record/study_lines.hpp"
 #include "reports/record/study_store.hpp"
+#include "reports/render/service_text.hpp"
 #include "reports/render/si_format.hpp"
 
 namespace foretell {
@@ -76,6 +80,60 @@ void read_lines_of_study(const std::string& path, ReportContent& content) {
   tell_points(study, content);
 }
 
+// Of points alike in the keys of `best_of` the best one, inside the constraints.
+class BestPoints {
+ public:
+  explicit BestPoints(const Study& study) : study_(study) {}
+
+  // Place in the list of records, or none for a point without a record.
+  void add(const StudyRow& row, const std::vector<double>& objectives,
+           std::optional<std::size_t> place) {
+    if (study_.best_of.empty()) return;
+    const nlohmann::json values = nlohmann::json::parse(row.point.values, nullptr, false);
+    std::string group;
+    for (const std::string& key : study_.best_of)
+      group += (group.empty() ? "" : ", ") + key + " " + values.value(key, "");
+    const auto [found, is_new] = best_.try_emplace(group);
+    if (is_new) groups_.push_back(group);
+    if (!place || !row.point.inside || objectives.empty()) return;
+    const double value = study_.objectives.front().maximise ? -objectives[0] : objectives[0];
+    if (found->second && value >= found->second->first) return;
+    found->second = {value, *place};
+  }
+
+  void keep(ReportContent& content) const {
+    if (study_.best_of.empty()) return;
+    std::vector<std::size_t> kept;
+    for (const std::string& group : groups_) {
+      const auto& best = best_.at(group);
+      if (best) {
+        kept.push_back(best->second);
+      } else {
+        content.problems.push_back(group + ": no point was predicted inside the constraints");
+      }
+    }
+    std::sort(kept.begin(), kept.end());
+    content.about += fmt::format(" Of points alike in {} the one with the best {} is shown.",
+                                 join(study_.best_of, " and "), study_.objectives.front().name);
+    std::vector<RunRecord> records;
+    for (const std::size_t place : kept) records.push_back(std::move(content.records[place]));
+    content.records = std::move(records);
+    for (ObjectiveValues& objective : content.objectives) {
+      if (objective.values.empty()) continue;
+      std::vector<double> values;
+      for (const std::size_t place : kept) values.push_back(objective.values[place]);
+      objective.values = std::move(values);
+    }
+  }
+
+ private:
+  using Best = std::optional<std::pair<double, std::size_t>>;  // value and place
+
+  const Study& study_;
+  std::vector<std::string> groups_;  // in the order of the study
+  std::map<std::string, Best> best_;
+};
+
 // A study: its points as records, and what failed, equal reasons once.
 void read_study(const StudyStore& store, const StudyHead& head, ReportContent& content) {
   content.title = head.name;
@@ -87,8 +145,11 @@ void read_study(const StudyStore& store, const StudyHead& head, ReportContent& c
   const DefaultValue defaults = ParameterDefaults();
   StudyLines counts;
   counts.points = head.points;
+  BestPoints best(study);
   store.read(head, [&](const StudyRow& row) {
+    if (!row.result.record) best.add(row, {}, std::nullopt);
     if (row.result.record) {
+      best.add(row, objectives_of(study, row, defaults), content.records.size());
       content.records.push_back(*row.result.record);
       if (!row.point.inside) ++counts.outside;
       const std::vector<double> wanted = objectives_of(study, row, defaults);
@@ -104,6 +165,7 @@ void read_study(const StudyStore& store, const StudyHead& head, ReportContent& c
     }
   });
   tell_points(counts, content);
+  best.keep(content);
 }
 
 // That a report of single predictions leaves them out.
@@ -145,7 +207,7 @@ void cite_sources(ReportContent& content) {
     for (const PeakRecord& peak : record.machine->bandwidths) ids.insert(id_of_source(peak.source));
   }
   for (const JudgedClaim& judged : content.claims) ids.insert(id_of_source(judged.claim.source));
-  const std::filesystem::path path = default_catalog_paths().hw / "sources.yaml";
+  const std::filesystem::path path = hw_folder() / "sources.yaml";
   const Bibliography bibliography = Bibliography::load(load_document(path.string()));
   for (const std::string& id : ids) {
     if (bibliography.problem_with(id).empty())
@@ -191,6 +253,8 @@ ReportContent read_report(const std::string& path, int jobs, const Session& sess
       content.accuracy = checked_accuracy(line, path);
     } else if (is_study_line(line)) {
       read_lines_of_study(path, content);
+    } else if (is_serve_line(line)) {
+      content.services = read_serve_records(path);
     } else {
       content.records = read_records(path);
       if (line.find(kExplanation) != std::string::npos) content.sensitivity = sensitivity_in(line);
@@ -200,6 +264,8 @@ ReportContent read_report(const std::string& path, int jobs, const Session& sess
     const RunContext& context = content.records.front().context;
     content.title = context.workload + " on " + context.system;
   }
+  if (content.title.empty() && !content.services.empty())
+    content.title = service_title(content.services);
   if (content.title.empty()) content.title = std::filesystem::path(path).stem().string();
   cite_sources(content);
   return content;

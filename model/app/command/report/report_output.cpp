@@ -8,6 +8,7 @@
 #include "reports/render/answer.hpp"
 #include "reports/render/html_report.hpp"
 #include "reports/render/record_text.hpp"
+#include "reports/render/service_text.hpp"
 
 namespace foretell {
 namespace {
@@ -72,6 +73,17 @@ std::string rendered_accuracy(const ReportContent& content, Format form, int wid
   return rows_text(accuracy_rows(report), form);
 }
 
+std::string rendered_services(const ReportContent& content, Format form, int width) {
+  if (form == Format::kTable) return services_text(content.services, width);
+  if (form == Format::kMarkdown) return services_markdown(content.title, content.services);
+  std::string lines;
+  if (form == Format::kJson) {
+    for (const ServeRecord& service : content.services) lines += to_json(service) + "\n";
+    return lines;
+  }
+  return rows_text(serve_rows(content.services), form);
+}
+
 }  // namespace
 
 Format report_format(const std::string& output, const std::string& format) {
@@ -81,6 +93,7 @@ Format report_format(const std::string& output, const std::string& format) {
 std::string rendered(const ReportContent& content, Format form, int width) {
   if (form == Format::kHtml) return html_report(content);
   if (!content.accuracy.empty()) return rendered_accuracy(content, form, width);
+  if (!content.services.empty()) return rendered_services(content, form, width);
   if (form == Format::kTable) return plain(content, width);
   if (form == Format::kMarkdown) return markdown(content);
   return records_text(content.records, form);

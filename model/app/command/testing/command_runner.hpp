@@ -1,4 +1,5 @@
-// Runs a command line in this process, as main() does, with a stand-in for the simulator.
+// Runs a command line in this process, as main() does, with a stand-in for the simulator unless a
+// test brings another predictor.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,10 +19,11 @@ struct CommandResult {
   std::string messages;  // standard error
 };
 
-inline CommandResult run_command(const std::vector<std::string>& arguments) {
+inline CommandResult run_command(const std::vector<std::string>& arguments,
+                                 const Predictor& predictor = fake_predict) {
   std::ostringstream messages;
   Session session;
-  session.predict = fake_predict;
+  session.predict = predictor;
   session.messages = &messages;
   CommandResult outcome;
   testing::internal::CaptureStdout();

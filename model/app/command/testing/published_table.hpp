@@ -1,20 +1,17 @@
-// Tables of published measurements: in the folder FORETELL_DATA, else in shared/data beside the
-// project.
+// Tables of published measurements, see measured_data.hpp.
 #pragma once
 
-#include <cstdlib>
 #include <filesystem>
 #include <string>
+
+#include "model/base/measured_data.hpp"
 
 namespace foretell {
 
 // "" where the table is not: the test says "skipped, no data".
 inline std::string published_table(const std::string& name) {
-  const char* folder = std::getenv("FORETELL_DATA");
-  const std::filesystem::path path =
-      folder != nullptr ? std::filesystem::path(folder) / name
-                        : std::filesystem::path(FORETELL_SOURCE_DIR) / "../shared/data" / name;
-  return std::filesystem::exists(path) ? path.lexically_normal().string() : "";
+  const std::filesystem::path folder = measured_data_folder();
+  return !folder.empty() && std::filesystem::exists(folder / name) ? (folder / name).string() : "";
 }
 
 }  // namespace foretell

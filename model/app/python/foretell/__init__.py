@@ -8,7 +8,9 @@
 Parameters are the options of the command of the same name, with _ for -: input_len, in_flight.
 A list becomes several values (dtype=["bf16", "fp32"] of compare), set={"device.hbm.bandwidth":
 "1.6 TB/s"} changes the machine, True is an option without a value. Results are plain dicts; names
-of numbers end with their unit. Mistakes are ForetellError with the text of the command line.
+of numbers end with their unit; frame() makes a pandas DataFrame of them. Mistakes are ForetellError
+with the text of the command line. What takes longer shows the command line's progress bar on a
+terminal; quiet=True does without.
 
 One command runs at a time in a process, and other threads go on meanwhile; several processes
 (multiprocessing) predict at the same time.
@@ -22,8 +24,8 @@ import tempfile as _tempfile
 
 from . import _native
 
-__all__ = ["ForetellError", "compare", "explain", "list", "predict", "run", "show", "sweep",
-           "version"]
+__all__ = ["ForetellError", "InternalError", "compare", "explain", "frame", "list", "plan",
+           "predict", "run", "serve", "show", "sweep", "version"]
 
 _list = list
 
@@ -72,7 +74,7 @@ def _words(options):
 
 
 def _command(words):
-    code, result, messages = _native.command(words)
+    code, result, messages = _native.command(words, True)
     if code in (0, 1):
         return result
     message = messages.strip()
@@ -108,6 +110,71 @@ def compare(**options):
 def explain(**options):
     """A record with `explanation`: where the time goes and what would help."""
     return _json.loads(_command(["explain", "--format", "json", *_words(options)]))
+
+
+def serve(**options):
+    """Simulates a service under a load: the record of `foretell serve --format json`.
+
+    serve(on="h100-sxm", workload="Llama-3.1-8B", dtype="bf16", rate=4, requests=200,
+          input_len=512, output_len=128, slo="ttft.p99<=1s")
+
+    A list of loads (rate=[1, 2, 4] or concurrency=[8, 64]) gives a list of records.
+    """
+    records = _json_lines(_command(["serve", "--format", "json", *_words(options)]))
+    several = any(isinstance(options.get(load), (_list, tuple)) for load in ("rate", "concurrency"))
+    return records if several else records[0]
+
+
+def plan(**options):
+    """The cheapest deployment that keeps a promise: the record of `foretell plan --format json`.
+
+    plan(workload="Llama-3.1-8B", rate=4, input_len=512, output_len=128, slo="tpot.p99<=40ms",
+         on=["g6.xlarge", "p5.48xlarge"])
+    """
+    return _json.loads(_command(["plan", "--format", "json", *_words(options)]))
+
+
+def _flat(value, name=""):
+    """A dict of dicts as one dict: {"ttft_s": {"p99": 1}} becomes {"ttft_s_p99": 1}."""
+    if not isinstance(value, dict):
+        return {name: value}
+    cells = {}
+    for key, inner in value.items():
+        cells.update(_flat(inner, f"{name}_{key}".replace(" ", "_") if name else key))
+    return cells
+
+
+def _row(result):
+    if isinstance(result.get("record"), dict):  # a point of a study
+        return {**_flat(result.get("values", {})), **_row(result["record"])}
+    if "summary" not in result or "context" not in result:
+        return _flat(result)
+    context, summary = result["context"], dict(result["summary"])
+    row = {key: context.get(key) for key in ("system", "workload", "dtype")}
+    row.update((key, value) for key, value in context.get("scenario", {}).items()
+               if value is not None)
+    row["set"] = "; ".join(context.get("set", []))
+    intervals = summary.pop("interval80", None) or {}
+    summary.pop("energy", None)  # by module and kind: a table of its own
+    row.update(_flat(summary))
+    for number, ends in intervals.items():
+        if isinstance(ends, _list) and len(ends) == 2:
+            name = number.replace(".", "_")
+            row[name + "_low"], row[name + "_high"] = ends
+    return row
+
+
+def frame(results):
+    """A pandas DataFrame of what run, compare, serve, predict, sweep, list or show gave: a row each.
+
+    frame(compare(on="inf2.xlarge", workload="gpt2", seq=128, dtype=["bf16", "fp32"]))
+
+    Columns of numbers end with their unit (latency_s, memory_used_bytes), their 80 % interval
+    stands in latency_s_low and latency_s_high.
+    """
+    import pandas
+    return pandas.DataFrame([_row(each) for each in
+                             ([results] if isinstance(results, dict) else results)])
 
 
 def _table(rows):

@@ -12,6 +12,7 @@
 #include "hw/spec/shared/catalog.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/measured_data.hpp"
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
 
@@ -19,7 +20,6 @@ namespace foretell {
 namespace {
 
 constexpr const char* kRecipeFile = "hw/engines/recipes/public_benchmark.yaml";
-constexpr const char* kDataVariable = "FORETELL_DATA";
 constexpr const char* kConfigFolder = "configs/";  // of the measured data
 constexpr std::int64_t kMaxTokensOfRow = 10'000'000;
 constexpr std::int64_t kMaxClientsOfRow = 1'000'000;
@@ -36,6 +36,16 @@ std::map<std::string, std::string> names_in(const Node& root, const char* key) {
 std::string text_or_empty(const Node& node, const char* key) {
   const Node* found = node.find(key);
   return found == nullptr ? "" : found->as_text(key);
+}
+
+// One or several of them.
+std::vector<std::string> texts_in(const Node& node, const char* key) {
+  const Node* found = node.find(key);
+  if (found == nullptr) return {};
+  if (!found->is_list()) return {found->as_text(key)};
+  std::vector<std::string> texts;
+  for (const Node& one : found->items) texts.push_back(one.as_text(key));
+  return texts;
 }
 
 double number_in(const Node& node, const char* key) {
@@ -75,44 +85,36 @@ const std::string& looked_up(const std::map<std::string, std::string>& names, co
 // A name of ours, or a config.json among the measured data.
 std::string workload_of(const std::string& network, const std::string& named) {
   if (!starts_with(named, kConfigFolder)) return named;
-  const char* folder = std::getenv(kDataVariable);
-  if (folder == nullptr || *folder == '\0') {
+  const std::filesystem::path folder = measured_data_folder();
+  if (folder.empty()) {
     throw UserError(fmt::format(
-        "model {}: its {} lies among the measured data; let {} name the folder that holds configs/",
-        network, named.substr(std::string_view(kConfigFolder).size()), kDataVariable));
+        "model {}: its {} lies among the measured data; let FORETELL_DATA name the folder that "
+        "holds configs/",
+        network, named.substr(std::string_view(kConfigFolder).size())));
   }
-  return (std::filesystem::path(folder) / named).string();
+  return (folder / named).string();
 }
 
-// Workers whose stages or whose attention are split otherwise than by tp alone.
-void refuse_other_splits(const ServedCells& cells, const std::string& prefix) {
+void refuse_stages(const ServedCells& cells, const std::string& prefix) {
   const std::string stages = prefix + "pp";
-  if (count_or(cells, stages.c_str(), 1) > 1) {
-    throw UserError(stages +
-                    ": workers of several pipeline stages are not simulated; tp and ep are");
-  }
-  const std::string attention = prefix + "attention_dp";
-  const std::int64_t ranks = count_or(cells, attention.c_str(), 1);
-  if (ranks > 1) {
-    throw UserError(fmt::format(
-        "{} {}: networks whose attention and experts are split apart are not simulated here; tp "
-        "and ep are",
-        attention, ranks));
-  }
+  if (count_or(cells, stages.c_str(), 1) <= 1) return;
+  throw UserError(stages + ": workers of several pipeline stages are not simulated; tp and ep are");
 }
 
 std::string split_of(const ServedCells& cells, const std::string& kind) {
-  refuse_other_splits(cells, kind + "_");
+  refuse_stages(cells, kind + "_");
   const auto column = [&kind](const char* name) { return kind + "_" + name; };
-  return fmt::format(
-      "tp={},workers={},ep={}", count_in(cells, column("tp").c_str(), kMaxDevicesOfRow),
-      count_or(cells, column("workers").c_str(), 1), count_or(cells, column("moe_ep").c_str(), 1));
+  return fmt::format("tp={},workers={},attention-dp={},ep={}",
+                     count_in(cells, column("tp").c_str(), kMaxDevicesOfRow),
+                     count_or(cells, column("workers").c_str(), 1),
+                     count_or(cells, column("attention_dp").c_str(), 1),
+                     count_or(cells, column("moe_ep").c_str(), 1));
 }
 
 }  // namespace
 
 Recipes Recipes::load() {
-  const auto path = default_catalog_paths().hw / "engines/recipes/public_benchmark.yaml";
+  const auto path = hw_folder() / "engines/recipes/public_benchmark.yaml";
   const Node root = load_document(path, kRecipeFile);
   root.only_keys({"source", "networks", "systems", "precisions", "network_precisions", "lengths",
                   "requests_per_client", "warm_up", "releases", "layer_releases", "limits"},
@@ -138,9 +140,10 @@ Recipes Recipes::load() {
     recipes.layer_below_[text_or_empty(node, "framework")] = text_or_empty(node, "below");
   }
   for (const Node& node : root.required("limits", "").items) {
-    node.only_keys({"framework", "laboratory", "before", "max_tokens", "max_tokens_per_input",
-                    "kv_fraction", "isl", "osl", "start", "set", "precision", "why"},
-                   "limits");
+    node.only_keys(
+        {"framework", "laboratory", "before", "max_tokens", "max_tokens_per_input", "kv_fraction",
+         "isl", "osl", "start", "set", "precision", "network", "gpu", "concurrency_below", "why"},
+        "limits");
     Limits limits;
     limits.framework = text_or_empty(node, "framework");
     limits.laboratory = text_or_empty(node, "laboratory");
@@ -151,8 +154,11 @@ Recipes Recipes::load() {
     limits.isl = whole_in(node, "isl");
     limits.osl = whole_in(node, "osl");
     limits.start = text_or_empty(node, "start");
-    limits.set = text_or_empty(node, "set");
+    limits.set = texts_in(node, "set");
     limits.precision = text_or_empty(node, "precision");
+    limits.network = text_or_empty(node, "network");
+    limits.gpu = text_or_empty(node, "gpu");
+    limits.concurrency_below = whole_in(node, "concurrency_below");
     recipes.limits_.push_back(limits);
   }
   return recipes;
@@ -184,13 +190,16 @@ void Recipes::set_limits(const ServedCells& cells, std::int64_t input, std::int6
   for (const Limits& one : limits_) {
     if (one.framework != cell(cells, "framework")) continue;
     if (!one.precision.empty() && one.precision != cell(cells, "precision")) continue;
+    if (!one.network.empty() && one.network != cell(cells, "model")) continue;
+    if (!one.gpu.empty() && one.gpu != cell(cells, "gpu")) continue;
+    if (one.concurrency_below > 0 && request.concurrency >= one.concurrency_below) continue;
     if (!one.laboratory.empty() && (one.laboratory == "yes") != in_laboratory) continue;
     if ((one.isl > 0 && one.isl != input) || (one.osl > 0 && one.osl != output)) continue;
     if (!one.before.empty() && cell(cells, "measured") >= one.before) continue;
     request.max_tokens = std::max(one.max_tokens, one.max_tokens_per_input * input);
     request.kv_fraction = one.kv_fraction;
     if (!one.start.empty()) request.start = one.start;
-    if (!one.set.empty()) request.machine.set.push_back(one.set);
+    request.machine.set.insert(request.machine.set.end(), one.set.begin(), one.set.end());
     return;
   }
 }
@@ -231,7 +240,8 @@ ServeRequest Recipes::request_of(const ServedCells& cells) const {
     return request;
   }
   request.machine.tp = static_cast<int>(count_in(cells, "tp", kMaxDevicesOfRow));
-  refuse_other_splits(cells, "");
+  refuse_stages(cells, "");
+  request.attention_dp = static_cast<int>(count_or(cells, "attention_dp", 1));
   const auto experts = static_cast<int>(count_or(cells, "moe_ep", 1));
   if (experts > 1) request.machine.ep = experts;
   return request;

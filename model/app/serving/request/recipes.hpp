@@ -41,8 +41,11 @@ class Recipes {
     std::int64_t isl = 0;  // 0: any
     std::int64_t osl = 0;
     std::string start;
-    std::string set;        // of the engine
-    std::string precision;  // "": any
+    std::vector<std::string> set;        // of the engine
+    std::string precision;               // "": any
+    std::string network;                 // likewise
+    std::string gpu;                     // likewise
+    std::int64_t concurrency_below = 0;  // 0: any
   };
 
   std::string engine_of(const ServedCells& cells) const;

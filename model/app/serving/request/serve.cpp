@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "hw/engines/engine_catalog.hpp"
+#include "model/app/request/device_family.hpp"
 #include "model/app/request/distribution_text.hpp"
 #include "model/app/request/intervals.hpp"
 #include "model/app/serving/request/promise.hpp"
@@ -24,22 +25,14 @@
 namespace foretell {
 namespace {
 
+std::string gigabytes(Bytes bytes) { return fmt::format("{:.1f} GB", bytes.value() / 1e9); }
+
 constexpr std::int64_t kMaxLength = 10'000'000;
 constexpr std::int64_t kDefaultRequests = 1000;
 constexpr std::int64_t kRequestsPerClient = 10;
-constexpr std::size_t kMaxTimeline = 100'000;
+constexpr const char* kServed = "served";  // in the table of intervals
+constexpr const char* kServedExperts = "served-experts";
 constexpr double kGrowing = 0.25;  // of all requests wait when the last one comes: no steady state
-
-// Overrides of the engine, apart from those of the machine.
-std::vector<std::string> split_overrides(Request& machine) {
-  std::vector<std::string> engine;
-  std::vector<std::string> rest;
-  for (const std::string& one : machine.set) {
-    (starts_with(trim(one), "engine.") ? engine : rest).push_back(one);
-  }
-  machine.set = rest;
-  return engine;
-}
 
 Router parse_router(const std::string& name) {
   if (name == "round-robin") return Router::kRoundRobin;
@@ -65,8 +58,8 @@ class Server {
  public:
   Server(MachinePool& pool, const ServeRequest& request)
       : pool_(pool), request_(request), base_(request.machine) {
-    const std::vector<std::string> engine_set = split_overrides(base_);
-    engine_ = EngineCatalog().load(request.engine, engine_set);
+    const std::vector<std::string> engine_set = take_engine_set(base_);
+    engine_ = EngineCatalog().load(request.engine, engine_set, family_of(base_.system).name());
     load_ = load_of(request);
     if (!request.speculate.empty()) speculation_ = parse_speculation(request.speculate);
     promises_ = request.slo.empty() ? std::vector<Promise>() : parse_promises(request.slo);
@@ -88,27 +81,29 @@ class Server {
     const ServiceResult result = run_service(setup_);
     ServeOutcome outcome;
     fill(result, outcome.record);
-    outcome.trace_json = serve_trace_json(result);
+    fill_energy(result, powered_workers(), base_, outcome.record);
+    outcome.trace_json = serve_trace_json(result, idle_watts());
     return outcome;
   }
 
  private:
   BuiltGroup build(Request machine, const WorkerSplit& split) const {
     machine.tp = split.tp;
+    machine.attention_dp = split.attention_dp > 1 ? split.attention_dp : 0;
     if (split.ep > 1) machine.ep = split.ep;
+    if (split.moe_tp > 0) machine.moe_tp = split.moe_tp;
     RuleChoices choices;
     choices.max_tokens = split.max_tokens > 0 ? split.max_tokens : request_.max_tokens;
     choices.max_sequences = split.max_sequences > 0 ? split.max_sequences : request_.max_batch;
     choices.chunk = request_.chunk;
     // The activations are those of the largest step; how large that is depends on the device.
-    WorkerRules first = rules_of(engine_.spec, choices, Bytes(0), 1, 1);
+    WorkerRules first = rules_of(engine_.spec, choices, Bytes(0), 1);
     BuiltGroup built{pool_.machine(machine, std::max(first.max_tokens,
                                                      std::int64_t{engine_.spec.limits.max_tokens})),
                      {},
                      {}};
     const WorkerMachine& worker = built.machine;
-    WorkerRules rules =
-        rules_of(engine_.spec, choices, worker.capacity, worker.layers, worker.max_length);
+    WorkerRules rules = rules_of(engine_.spec, choices, worker.capacity, worker.max_length);
     const double share =
         request_.kv_fraction > 0 ? request_.kv_fraction : engine_.spec.memory.share;
     built.memory = kv_memory(engine_.spec, share, worker.capacity, worker.weights, worker.workspace,
@@ -119,9 +114,9 @@ class Server {
           "{}: {} of weights, {} of activations and {} kept by the engine leave no memory for KV "
           "blocks of {} on each device ({} of it with --kv-fraction {}); raise --tp, or take a "
           "narrower --dtype",
-          worker.workload, format_quantity(worker.weights), format_quantity(worker.workspace),
-          format_quantity(built.memory.reserve), format_quantity(worker.capacity),
-          engine_.spec.memory.base, share));
+          worker.workload, gigabytes(worker.weights), gigabytes(worker.workspace),
+          gigabytes(built.memory.reserve), gigabytes(worker.capacity), engine_.spec.memory.base,
+          share));
     }
     rules.watermark_blocks = static_cast<std::int64_t>(engine_.spec.schedule.watermark *
                                                        static_cast<double>(rules.blocks));
@@ -130,6 +125,7 @@ class Server {
     rules.acceptance = speculation_.acceptance;
     built.group.rules = rules;
     built.group.workers = split.workers;
+    built.group.ranks = worker.ranks;
     return built;
   }
 
@@ -137,16 +133,17 @@ class Server {
     WorkerSplit split;
     split.tp = std::max(1, base_.tp);
     split.workers = std::max(1, request_.dp);
+    split.attention_dp = request_.attention_dp;
     groups_.push_back(std::make_unique<BuiltGroup>(build(base_, split)));
     BuiltGroup& built = *groups_.back();
-    const int needed = split.tp * split.workers;
+    const int needed = built.machine.devices_per_worker * split.workers;
     if (needed > built.machine.devices) {
       throw UserError(fmt::format(
           "{} replicas of {} devices need {}, but {} has {}; lower --dp or --tp, or name a larger "
           "system",
-          split.workers, split.tp, needed, built.machine.system, built.machine.devices));
+          split.workers, built.machine.devices_per_worker, needed, built.machine.system,
+          built.machine.devices));
     }
-    built.group.ranks = std::max(1, request_.attention_dp);
     built.group.timer = built.machine.timer.get();
     setup_.serving = built.group;
   }
@@ -154,6 +151,11 @@ class Server {
   void build_separate() {
     if (request_.prefill.empty() || request_.decode.empty()) {
       throw UserError("--prefill and --decode belong together: separate workers do both");
+    }
+    if (request_.attention_dp > 1) {
+      throw UserError(
+          "--attention-dp: separate workers state it in --prefill and --decode, as in "
+          "'tp=1,attention-dp=8'");
     }
     if (request_.dp > 0)
       throw UserError("--dp: separate workers are counted in --prefill and --decode");
@@ -171,8 +173,8 @@ class Server {
     second.group.timer = second.machine.timer.get();
     setup_.serving = first.group;
     setup_.decoding = {second.group};
-    const auto shards = static_cast<double>(first.machine.devices_per_worker);
-    setup_.link.per_token = first.machine.kv_per_token * shards;
+    const int shards = first.machine.devices_per_worker / first.machine.ranks;
+    setup_.link.per_token = first.machine.kv_per_token * static_cast<double>(shards);
     if (!request_.link_rate.empty()) {
       setup_.link.rate = parse_quantity<BytesPerSecond>(request_.link_rate);
     } else if (!request_.decode_system.empty() && decode.system != base_.system) {
@@ -197,10 +199,26 @@ class Server {
     return sum;
   }
 
+  std::vector<PoweredWorkers> powered_workers() const {
+    std::vector<PoweredWorkers> powered;
+    for (const auto& group : groups_) powered.push_back({&group->machine, group->group.workers});
+    return powered;
+  }
+
+  // Of the devices of each worker, in the order of their numbers.
+  std::vector<double> idle_watts() const {
+    std::vector<double> watts;
+    for (const PoweredWorkers& group : powered_workers()) {
+      watts.insert(watts.end(), static_cast<std::size_t>(group.workers),
+                   group.machine->idle_watts * group.machine->devices_per_worker);
+    }
+    return watts;
+  }
+
   void fill(const ServiceResult& result, ServeRecord& record) const {
     fill_context(result, record.context);
     fill_summary(result, record.summary);
-    fill_timeline(result, record.timeline);
+    fill_series(result, workers(), record);
     record.requests.reserve(result.requests.size());
     for (const ServedRequest& one : result.requests) {
       record.requests.push_back({one.arrival_s, static_cast<double>(one.first_s),
@@ -257,7 +275,8 @@ class Server {
     add("requests", std::to_string(load_.requests));
     add("warm_up", std::to_string(request_.warm_up));
     if (request_.prefill.empty()) {
-      add("tp", std::to_string(groups_.front()->machine.devices_per_worker));
+      const WorkerMachine& machine = groups_.front()->machine;
+      add("tp", std::to_string(machine.devices_per_worker / machine.ranks));
       add("dp", std::to_string(setup_.serving.workers));
     }
     if (request_.attention_dp > 1) add("attention_dp", std::to_string(request_.attention_dp));
@@ -270,6 +289,8 @@ class Server {
     add("chunk", request_.chunk);
     if (request_.prefix_share > 0) add("prefix_cache", fmt::format("{}", request_.prefix_share));
     add("speculate", request_.speculate);
+    add("power_limit", base_.power_limit);
+    add("clock", base_.clock);
   }
 
   static ServeStatistic as_record(const Statistic& one) {
@@ -285,6 +306,8 @@ class Server {
     summary.requests_per_s = requests_per_s(result);
     if (!promises_.empty()) {
       summary.slo = request_.slo;
+      for (const Promise& one : promises_)
+        summary.promises.push_back({one.metric, one.statistic, one.limit_s});
       summary.goodput_per_s = goodput_of(result, promises_);
       summary.keeps_slo = keeps(result, promises_);
     }
@@ -318,11 +341,12 @@ class Server {
     fill_intervals(summary);
   }
 
-  // From served points that nothing was chosen on, by engine.
+  // From served points, by engine, and by whether the network has experts.
   void fill_intervals(ServeSummary& summary) const {
+    const char* device = groups_.front()->machine.has_experts ? kServedExperts : kServed;
     const auto add = [&](const char* name, double value, IntervalQuantity quantity) {
       const Interval ratio =
-          default_intervals().choose("served", engine_.spec.engine, "any", quantity).ratio;
+          default_intervals().choose(device, engine_.spec.engine, "any", quantity).ratio;
       summary.interval80[name] = {value * ratio.low, value * ratio.high};
     };
     add("ttft_s.mean", summary.ttft_s.mean, IntervalQuantity::kTtft);
@@ -334,7 +358,7 @@ class Server {
     add("itl_s.mean", summary.itl_s.mean, IntervalQuantity::kTpot);
     add("e2e_s.mean", summary.e2e_s.mean, IntervalQuantity::kCall);
     const Interval call = default_intervals()
-                              .choose("served", engine_.spec.engine, "any", IntervalQuantity::kCall)
+                              .choose(device, engine_.spec.engine, "any", IntervalQuantity::kCall)
                               .ratio;
     for (const auto& [name, value] :
          {std::pair<const char*, double>{"output_tokens_per_s", summary.output_tokens_per_s},
@@ -344,15 +368,6 @@ class Server {
     if (summary.cost_usd_per_million) {
       const double cost = *summary.cost_usd_per_million;
       summary.interval80["cost_usd_per_million"] = {cost * call.low, cost * call.high};
-    }
-  }
-
-  void fill_timeline(const ServiceResult& result, std::vector<ServeSecond>& timeline) const {
-    const auto all = static_cast<double>(workers());
-    for (std::size_t i = 0; i < std::min(result.timeline.size(), kMaxTimeline); ++i) {
-      const TimelineSecond& one = result.timeline[i];
-      timeline.push_back({static_cast<double>(i) * result.timeline_step_s, one.running, one.waiting,
-                          one.kv_share / all, one.tokens / result.timeline_step_s});
     }
   }
 
@@ -384,6 +399,16 @@ std::vector<TrafficRequest> every_nth(std::vector<TrafficRequest> all, std::int6
 }
 
 }  // namespace
+
+std::vector<std::string> take_engine_set(Request& machine) {
+  std::vector<std::string> engine;
+  std::vector<std::string> rest;
+  for (const std::string& one : machine.set) {
+    (starts_with(trim(one), "engine.") ? engine : rest).push_back(one);
+  }
+  machine.set = rest;
+  return engine;
+}
 
 Load load_of(const ServeRequest& request) {
   check_one_load(request);

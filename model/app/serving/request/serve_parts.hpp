@@ -2,18 +2,42 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "model/app/request/prediction.hpp"
+#include "model/app/serving/request/worker_machine.hpp"
 #include "model/serving/service_result.hpp"
 #include "reports/record/serve_record.hpp"
 
 namespace foretell {
+
+// Takes the overrides of the engine out of those of the machine, and returns them.
+std::vector<std::string> take_engine_set(Request& machine);
 
 // What the service waits for most, in words: a queue that grows, seats, KV blocks, prompts, decode
 // bandwidth, exchange, host, link, or nothing.
 std::string what_binds(const ServiceResult& result);
 std::map<std::string, double> time_shares_of(const ServiceResult& result, int workers);
 
-// Steps as slices per worker, requests as slices on tracks of their own.
-std::string serve_trace_json(const ServiceResult& result);
+// The timeline and the distributions of the record.
+void fill_series(const ServiceResult& result, int workers, ServeRecord& record);
+
+// Workers that are alike, and how many of them there are.
+struct PoweredWorkers {
+  const WorkerMachine* machine = nullptr;
+  int workers = 0;
+
+  double devices() const { return machine->devices_per_worker * workers; }
+};
+
+// Joules and watts of a service: its devices draw active idle power from the begin of the service
+// to its last answer, and what its steps add. Nothing for machines without energy. With
+// `usd_per_kwh` and `pue` of the request, the cost of energy at the wall.
+void fill_energy(const ServiceResult& result, const std::vector<PoweredWorkers>& groups,
+                 const Request& request, ServeRecord& record);
+
+// Steps as slices per worker, requests as slices on tracks of their own,
+// `idle_watts`: of the devices of each worker; their power is a counter, 0: none is shown.
+std::string serve_trace_json(const ServiceResult& result, const std::vector<double>& idle_watts);
 
 }  // namespace foretell

@@ -28,6 +28,10 @@ WorkerSplit parse_split(std::string_view option, std::string_view text) {
       split_of.workers = static_cast<int>(parse_count(where, value, 1, kMaxWorkers));
     } else if (name == "ep") {
       split_of.ep = static_cast<int>(parse_count(where, value, 1, kMaxWorkers));
+    } else if (name == "moe-tp") {
+      split_of.moe_tp = static_cast<int>(parse_count(where, value, 1, kMaxWorkers));
+    } else if (name == "attention-dp") {
+      split_of.attention_dp = static_cast<int>(parse_count(where, value, 1, kMaxWorkers));
     } else if (name == "batch") {
       split_of.max_sequences = parse_count(where, value, 1, kMaxOfSplit);
     } else if (name == "tokens") {
@@ -35,7 +39,8 @@ WorkerSplit parse_split(std::string_view option, std::string_view text) {
     } else {
       throw UserError(fmt::format(
           "{}: {}", option,
-          unknown_name("part of a split", name, {"tp", "workers", "ep", "batch", "tokens"})
+          unknown_name("part of a split", name,
+                       {"tp", "workers", "attention-dp", "ep", "moe-tp", "batch", "tokens"})
               .what()));
     }
   }

@@ -11,7 +11,9 @@ namespace foretell {
 struct WorkerSplit {
   int tp = 1;
   int workers = 1;
+  int attention_dp = 1;            // ranks with sequences of their own, tp devices each
   int ep = 0;                      // groups of experts that are apart; 0: not stated
+  int moe_tp = 0;                  // devices that share the width of an expert, likewise
   std::int64_t max_sequences = 0;  // batch=N; 0: the engine's
   std::int64_t max_tokens = 0;     // tokens=N
 };

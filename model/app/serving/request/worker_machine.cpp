@@ -20,6 +20,11 @@ double on_demand(const Prices& prices) {
 }
 
 WorkerMachine gpu_machine_of(const Request& request, std::int64_t max_tokens) {
+  if (request.sequence_parallel || request.context > 0) {
+    throw UserError(request.system +
+                    ": --sequence-parallel and --context are for services on devices that run "
+                    "compiled calls, as NeuronCores do; leave them out");
+  }
   auto timer = std::make_unique<GpuStepTimer>(request, request.exact);
   const GpuRequest& resolved = timer->resolved();
   const GpuSystemSpec& spec = resolved.system.spec;
@@ -29,10 +34,11 @@ WorkerMachine gpu_machine_of(const Request& request, std::int64_t max_tokens) {
   machine.dtype = resolved.precision.name;
   machine.kv_dtype = std::string(to_string(resolved.precision.kv_cache));
   machine.factors = timer->factors().id();
-  machine.layers = resolved.model.layers;
   machine.max_length = resolved.model.max_seq_len;
   machine.devices = spec.devices;
-  machine.devices_per_worker = std::max(1, resolved.request.tp);
+  machine.has_experts = resolved.model.experts > 0;
+  machine.ranks = timer->ranks();
+  machine.devices_per_worker = std::max(1, resolved.request.tp) * machine.ranks;
   machine.capacity = spec.device.hbm.capacity;
   const WorkerMemory memory = timer->memory(max_tokens);
   machine.weights = memory.weights;
@@ -41,6 +47,11 @@ WorkerMachine gpu_machine_of(const Request& request, std::int64_t max_tokens) {
   const bool nvlink = spec.interconnect == "nvlink";
   machine.link = nvlink ? spec.device.nvlink.bandwidth : spec.device.pcie.bandwidth;
   machine.usd_per_hour = on_demand(spec.price_usd_per_hour);
+  const DeviceEnergy& energy = timer->energy();
+  machine.idle_watts = energy.facts.active_idle_watts;
+  machine.host = load_host_power(spec.id, spec.interconnect);
+  machine.watts_ratio = {energy.interval_low, energy.interval_high};
+  machine.calibrated_energy = energy.is_calibrated;
   machine.assumed_values = resolved.system.assumed_values;
   machine.notes = resolved.notes;
   machine.timer = std::move(timer);
@@ -48,6 +59,11 @@ WorkerMachine gpu_machine_of(const Request& request, std::int64_t max_tokens) {
 }
 
 WorkerMachine called_machine_of(const Predictor& predict, const Request& request) {
+  if (request.attention_dp > 1) {
+    throw UserError(request.system +
+                    ": ranks with attention of their own are simulated on GPUs; leave "
+                    "--attention-dp out, or take copies with --dp");
+  }
   auto timer = std::make_unique<CallStepTimer>(predict, request, request.exact);
   const RunRecord& record = timer->example();
   const ModelConfig model = WorkloadLibrary().load(request.workload);
@@ -57,8 +73,8 @@ WorkerMachine called_machine_of(const Predictor& predict, const Request& request
   machine.dtype = record.context.dtype;
   machine.kv_dtype = record.context.scenario.kv_dtype;
   machine.factors = record.context.factors;
-  machine.layers = model.layers;
-  machine.max_length = model.max_seq_len;
+  machine.max_length =
+      request.context > 0 ? std::min(request.context, model.max_seq_len) : model.max_seq_len;
   machine.devices_per_worker = std::max(1, record.context.scenario.tp);
   const int copies = std::max(1, record.context.scenario.dp);
   machine.devices = machine.devices_per_worker * copies;
@@ -72,6 +88,11 @@ WorkerMachine called_machine_of(const Predictor& predict, const Request& request
   }
   machine.kv_per_token = timer->kv_per_token();
   machine.usd_per_hour = on_demand(family_of(request.system).prices(request));
+  machine.idle_watts = timer->idle_watts() / std::max(1, machine.devices);
+  if (summary.energy) {
+    machine.watts_ratio = {summary.energy->interval80.low, summary.energy->interval80.high};
+    machine.host = load_host_power(machine.system, std::string(family_of(request.system).name()));
+  }
   machine.assumed_values = static_cast<int>(record.context.assumed_values);
   machine.notes = record.context.notes;
   machine.timer = std::move(timer);
@@ -81,16 +102,17 @@ WorkerMachine called_machine_of(const Predictor& predict, const Request& request
 }  // namespace
 
 const WorkerMachine& MachinePool::machine(const Request& request, std::int64_t max_tokens) {
-  std::string key =
-      fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", request.system, request.workload,
-                  request.dtype, request.kv_dtype, request.tp, request.ep, request.moe_tp,
-                  request.factors, request.exact, max_tokens);
+  std::string key = fmt::format(
+      "{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", request.system,
+      request.workload, request.dtype, request.kv_dtype, request.tp, request.ep, request.moe_tp,
+      request.factors, request.exact, request.clock, request.power_limit, max_tokens,
+      request.attention_dp, request.library, request.library_release, request.experts,
+      request.context, request.sequence_parallel);
   for (const std::string& one : request.set) key += "\n" + one;
-  std::unique_ptr<WorkerMachine>& place = machines_[key];
-  if (!place) {
-    place = std::make_unique<WorkerMachine>(make_worker_machine(predict_, request, max_tokens));
-  }
-  return *place;
+  const auto known = machines_.find(key);
+  if (known != machines_.end()) return *known->second;
+  auto made = std::make_unique<WorkerMachine>(make_worker_machine(predict_, request, max_tokens));
+  return *machines_.emplace(key, std::move(made)).first->second;
 }
 
 WorkerMachine make_worker_machine(const Predictor& predict, const Request& request,

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "hw/spec/shared/host_power.hpp"
 #include "model/app/request/prediction.hpp"
 #include "model/serving/step_timer.hpp"
 #include "model/serving/worker_rules.hpp"
@@ -21,16 +22,21 @@ struct WorkerMachine {
   std::string dtype;
   std::string kv_dtype;
   std::string factors;
-  std::int64_t layers = 0;
   std::int64_t max_length = 0;  // of a context
-  int devices = 1;              // of the system
+  bool has_experts = false;
+  int devices = 1;  // of the system
   int devices_per_worker = 1;
+  int ranks = 1;   // of a worker, each with sequences of its own on equally many devices
   Bytes capacity;  // of one device
   Bytes weights;
   Bytes kv_per_token;       // of one device
   Bytes workspace;          // of a step of `max_tokens`
   BytesPerSecond link;      // of one device to another: NVLink or PCIe
   double usd_per_hour = 0;  // of the system; 0: not stated
+  double idle_watts = 0;    // of one device, clocks up; 0: energy is not known
+  HostPower host;
+  std::pair<double, double> watts_ratio{1, 1};  // measured / predicted, 80 %
+  bool calibrated_energy = false;               // on the very device
   int assumed_values = 0;
   std::vector<std::string> notes;
 };
@@ -41,6 +47,10 @@ class MachinePool {
   explicit MachinePool(Predictor predict) : predict_(std::move(predict)) {}
   // As make_worker_machine(); the machine lives as long as the pool.
   const WorkerMachine& machine(const Request& request, std::int64_t max_tokens);
+  // Drops all machines when there are more than these.
+  void forget_beyond(std::size_t most) {
+    if (machines_.size() > most) machines_.clear();
+  }
 
  private:
   Predictor predict_;

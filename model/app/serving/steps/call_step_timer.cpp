@@ -5,6 +5,7 @@
 
 #include "model/app/request/device_family.hpp"
 #include "model/base/errors.hpp"
+#include "model/timing/shared/energy_timing.hpp"
 
 namespace foretell {
 namespace {
@@ -19,19 +20,40 @@ double stated(const std::optional<double>& value, const RunRecord& record) {
                   ": does not generate tokens; name a decoder with --workload");
 }
 
+// Of all devices in use, at active idle.
+double idle_watts_of(const RunRecord& record) {
+  const RunSummary& summary = record.summary;
+  if (!summary.energy || !summary.watts) return 0;
+  double idle = 0;
+  double all = 0;
+  for (const EnergyPartRecord& part : summary.energy->parts) {
+    if (part.kind == kActiveIdle) idle += part.joules;
+    all += part.joules;
+  }
+  return all > 0 ? *summary.watts * idle / all : 0;
+}
+
+// Of one copy above active idle, while it works.
+double watts_above_idle(const RunRecord& record) {
+  const double copies = std::max(1, record.context.scenario.dp);
+  return (record.summary.watts.value_or(0) - idle_watts_of(record)) / copies;
+}
+
 }  // namespace
 
 CallStepTimer::CallStepTimer(Predictor predict, Request request, bool exact)
     : predict_(std::move(predict)),
       request_(std::move(request)),
       example_(call(1, kExampleInput)),
+      idle_watts_(idle_watts_of(example_)),
+      busy_watts_(watts_above_idle(example_)),
       decode_(kCallBatch, kCallTokens, exact,
               [this](std::int64_t batch, std::int64_t rows) {
-                return step(batch, std::max<std::int64_t>(1, rows - 1));
+                return cost(step(batch, std::max<std::int64_t>(1, rows - 1)));
               }),
       prefill_(kCallBatch, kCallTokens, exact, [this](std::int64_t, std::int64_t tokens) {
         const RunRecord record = call(1, tokens);
-        return Seconds(stated(record.summary.ttft_s, record));
+        return cost(Seconds(stated(record.summary.ttft_s, record)));
       }) {}
 
 RunRecord CallStepTimer::call(std::int64_t batch, std::int64_t input_len) const {
@@ -51,6 +73,8 @@ Seconds CallStepTimer::step(std::int64_t batch, std::int64_t input_len) const {
   return decode_step(*family_of(request.system).resolve(request), input_len + 2);
 }
 
+CallCost CallStepTimer::cost(Seconds time) const { return {time, Watts(busy_watts_) * time}; }
+
 Bytes CallStepTimer::kv_per_token() const {
   const RunSummary& summary = example_.summary;
   FORETELL_CHECK(summary.memory.has_value(), "a generation says what memory it uses");
@@ -66,11 +90,18 @@ StepTime CallStepTimer::time(const StepShape& shape) {
     const bool alone = shape.chunks.empty();
     const std::int64_t batch =
         alone ? std::max(shape.decodes, shape.padded_tokens / shape.tokens_each) : shape.decodes;
-    time.attention = decode_.at(batch, mean);
+    const CallCost call = decode_.at(batch, mean);
+    time.attention = call.time;
+    time.energy = call.energy;
   }
   for (const StepChunk& chunk : shape.chunks) {
-    time.prompts += prefill_.at(1, chunk.context + chunk.tokens);
-    if (chunk.context > 0) time.prompts -= prefill_.at(1, chunk.context);
+    const CallCost whole = prefill_.at(1, chunk.context + chunk.tokens);
+    time.prompts += whole.time;
+    time.energy += whole.energy;
+    if (chunk.context == 0) continue;
+    const CallCost before = prefill_.at(1, chunk.context);
+    time.prompts -= before.time;
+    time.energy = time.energy - before.energy;
   }
   time.total = time.attention + time.prompts;
   time.attention = Seconds(0);  // not known apart from the rest

@@ -2,7 +2,8 @@
 //
 // A step is its decodes as one call, and every chunk as a prefill of its prompt without that of
 // what was there before it. Lengths are executed at points of a grid; devices that compile for
-// buckets of lengths see to that themselves.
+// buckets of lengths see to that themselves. While a call runs, its devices draw the mean power of
+// a short generation.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +29,18 @@ class CallStepTimer : public StepTimer {
   // The record of one short generation: names, memory and intervals of the machine.
   const RunRecord& example() const { return example_; }
   Bytes kv_per_token() const;
+  double idle_watts() const { return idle_watts_; }  // of all devices of the example
 
  private:
   RunRecord call(std::int64_t batch, std::int64_t input_len) const;
   Seconds step(std::int64_t batch, std::int64_t input_len) const;
+  CallCost cost(Seconds time) const;
 
   Predictor predict_;
   Request request_;
   RunRecord example_;
+  double idle_watts_;
+  double busy_watts_;
   LazyGrid decode_;   // batch, rows of the KV cache
   LazyGrid prefill_;  // 1, tokens
 };

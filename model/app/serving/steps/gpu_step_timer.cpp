@@ -5,13 +5,16 @@
 #include <set>
 #include <string_view>
 
+#include "calib/fitted/shared/common_factors.hpp"
 #include "model/app/request/intervals.hpp"
 #include "model/app/serving/steps/layer_kinds.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/predict/gpu_call.hpp"
 #include "model/predict/gpu_memory.hpp"
+#include "model/predict/limited_call.hpp"
 #include "model/timing/shared/chain_interval.hpp"
+#include "model/timing/shared/energy_timing.hpp"
 
 namespace foretell {
 namespace {
@@ -34,7 +37,7 @@ Request for_calls(Request request) {
   // Lengths bind no call of a server: what counts is the longest context, which is checked there.
   request.input_len = 1;
   request.output_len = 2;
-  request.batch = 1;
+  request.batch = std::max(1, request.attention_dp);  // one for each rank
   return request;
 }
 
@@ -43,6 +46,7 @@ Request for_calls(Request request) {
 GpuStepTimer::GpuStepTimer(const Request& request, bool exact)
     : resolved_(resolve_gpu(for_calls(request))),
       factors_(factors_of(resolved_)),
+      energy_(load_gpu_energy(resolved_.system.spec.device, resolved_.request.factors)),
       exact_(exact),
       dense_axis_(kDenseTokens) {
   if (resolved_.model.family != Family::kDecoder) {
@@ -52,7 +56,8 @@ GpuStepTimer::GpuStepTimer(const Request& request, bool exact)
   keep_one_of_each_kind();
   const auto attention = [this](Phase phase, std::int64_t batch, std::int64_t tokens,
                                 std::int64_t kv_len) {
-    return Seconds(run(phase, batch, tokens, kv_len).attention);
+    const Parts parts = run(phase, batch, tokens, kv_len);
+    return CallCost{Seconds(parts.attention), Joules(parts.attention_j)};
   };
   decode_ = std::make_unique<LazyGrid>(kDecodeBatch, kPositions, exact,
                                        [attention](std::int64_t batch, std::int64_t kv_len) {
@@ -94,37 +99,55 @@ void GpuStepTimer::keep_one_of_each_kind() {
 GpuStepTimer::Parts GpuStepTimer::run(Phase phase, std::int64_t batch, std::int64_t tokens,
                                       std::int64_t kv_len) {
   GpuRequest one = reduced_;
-  one.request.batch = batch;
+  one.request.batch = batch * ranks();
   one.model.max_seq_len = std::max(one.model.max_seq_len, kv_len);
   const Graph graph = build_gpu_generation_graph(one, phase, tokens, kv_len, one.request.tp);
   GpuCall call{graph, one.precision, one.system.spec, factors_};
   call.heads_share_keys = one.heads_share_keys;
   call.sustained_clock = one.sustained_clock;
   call.exact = exact_;
-  const GpuCallResult result = run_gpu_call(call);
+  const ClockLimits limits{Watts(one.system.spec.device.power_watts), Watts(one.power_limit),
+                           one.clock_share};
+  const GpuCallResult result = run_within(call, energy_, limits);
   std::unordered_map<std::string_view, const Op*> ops;
   for (const Op& op : graph.ops()) ops.emplace(op.name, &op);
   Parts parts;
   for (const KernelRun& kernel : result.kernels) {
     const Op& op = *ops.at(kernel.op);
     const bool of_layer = op.layer != kNoId;
-    const double time =
-        kernel.duration.value() * (of_layer ? counts_.at(static_cast<std::size_t>(op.layer)) : 1);
+    const double alike = of_layer ? counts_.at(static_cast<std::size_t>(op.layer)) : 1;
+    const double time = kernel.duration.value() * alike;
+    parts.launches += alike;
     if (!of_layer && !starts_with(kernel.op, "embeddings.")) {
       parts.head += time;
     } else if (kernel.link > Bytes(0)) {
       parts.exchange += time;
     } else if (mixes_tokens(op)) {
       parts.attention += time;
+    } else if (op.kind == "Experts") {
+      parts.experts += time;
     } else {
       parts.layers += time;
+    }
+  }
+  for (const OperatorMetrics& done : result.metrics.operators) {
+    const auto found = ops.find(done.name);
+    const Op* op = found == ops.end() ? nullptr : found->second;
+    const bool of_layer = op != nullptr && op->layer != kNoId;
+    const double energy =
+        total_energy(energy_parts(done.work, Seconds(0), done.clock, energy_)).value() *
+        (of_layer ? counts_.at(static_cast<std::size_t>(op->layer)) : 1);
+    if (!of_layer && !starts_with(done.name, "embeddings.")) {
+      parts.head_j += energy;
+    } else {
+      (op != nullptr && mixes_tokens(*op) ? parts.attention_j : parts.layers_j) += energy;
     }
   }
   for (const std::string& note : result.notes) {
     if (std::find(notes_.begin(), notes_.end(), note) == notes_.end()) notes_.push_back(note);
   }
   if (!has_interval_ && factors_.id() != "none") {
-    interval80_ = chain_interval80(result.parts, kKernelCorrelation);
+    interval80_ = chain_interval80(result.parts, common_factors().kernel_correlation);
     has_interval_ = true;
   }
   return parts;
@@ -144,43 +167,73 @@ GpuStepTimer::Parts GpuStepTimer::dense_between(std::int64_t tokens) {
   const Parts second = dense(high);
   const double share = static_cast<double>(tokens - low) / static_cast<double>(high - low);
   const auto between = [share](double a, double b) { return a + share * (b - a); };
-  return {between(first.layers, second.layers), between(first.exchange, second.exchange),
-          between(first.head, second.head), 0};
+  return {between(first.layers, second.layers),
+          between(first.experts, second.experts),
+          between(first.exchange, second.exchange),
+          between(first.head, second.head),
+          0,
+          first.launches,
+          between(first.layers_j, second.layers_j),
+          between(first.head_j, second.head_j),
+          0};
 }
 
 StepTime GpuStepTimer::time(const StepShape& shape) {
   const std::int64_t tokens = std::max(shape.padded_tokens, shape.tokens());
   const Parts all = dense_between(tokens);
+  // Ranks that share experts wait for one another: each computes its share of the tokens of all.
+  const bool shares = shape.shared_tokens > 0 && shape.shared_tokens != tokens;
+  const Parts shared = shares ? dense_between(shape.shared_tokens) : all;
+  const double layers = all.layers + shared.experts;
   const std::int64_t decode_rows = shape.decodes * shape.tokens_each;
   const std::int64_t sampled = decode_rows + shape.finished_prompts;
-  const double head = sampled == 0 ? 0 : sampled == tokens ? all.head : dense_between(sampled).head;
+  const Parts some = sampled == 0 ? Parts{} : sampled == tokens ? all : dense_between(sampled);
   StepTime time;
   if (shape.decodes > 0) {
     const std::int64_t mean =
         std::max<std::int64_t>(1, (shape.decode_positions + shape.decodes / 2) / shape.decodes);
-    time.attention = decode_->at(decode_rows, mean);
+    const CallCost attention = decode_->at(decode_rows, mean);
+    time.attention = attention.time;
+    time.energy += attention.energy;
   }
   double chunks = 0;
   std::int64_t chunk_tokens = 0;
   for (const StepChunk& chunk : shape.chunks) {
-    chunks += chunk_->at(chunk.tokens, chunk.context).value();
+    const CallCost attention = chunk_->at(chunk.tokens, chunk.context);
+    chunks += attention.time.value();
+    time.energy += attention.energy;
     chunk_tokens += chunk.tokens;
   }
   const double share = static_cast<double>(chunk_tokens) / static_cast<double>(tokens);
-  time.prompts = Seconds(chunks + share * all.layers);
-  time.exchange = Seconds(all.exchange);
-  time.total = Seconds(all.layers + all.exchange + head + chunks) + time.attention;
+  time.prompts = Seconds(chunks + share * layers);
+  time.exchange = Seconds(shared.exchange);
+  time.launches = all.launches;
+  time.total = Seconds(layers + shared.exchange + some.head + chunks) + time.attention;
+  time.energy += Joules(all.layers_j + some.head_j);
+  const int devices = std::max(1, resolved_.request.tp);
+  time.energy = within_limit(time.energy, time.total) * devices;
   return time;
+}
+
+Joules GpuStepTimer::within_limit(Joules energy, Seconds time) const {
+  const double board = resolved_.system.spec.device.power_watts;
+  const double limit = resolved_.power_limit > 0 ? resolved_.power_limit : board;
+  if (!(limit > 0)) return energy;
+  const PowerFacts& facts = energy_.facts;
+  const Watts most(std::max(0.0, limit * facts.limit_share - facts.active_idle_watts));
+  return energy > most * time ? most * time : energy;
 }
 
 std::int64_t GpuStepTimer::executed() const {
   return static_cast<std::int64_t>(dense_.size()) + decode_->executed() + chunk_->executed();
 }
 
+int GpuStepTimer::ranks() const { return std::max(1, resolved_.request.attention_dp); }
+
 WorkerMemory GpuStepTimer::memory(std::int64_t max_tokens) const {
-  const auto use = [](const GpuRequest& of, std::int64_t batch, std::int64_t kv_len) {
+  const auto use = [this](const GpuRequest& of, std::int64_t batch, std::int64_t kv_len) {
     GpuRequest one = of;
-    one.request.batch = batch;
+    one.request.batch = batch * ranks();
     one.model.max_seq_len = std::max(one.model.max_seq_len, kv_len);
     return memory_of_gpu(
         build_gpu_generation_graph(one, Phase::kDecode, 1, kv_len, one.request.tp));

@@ -4,10 +4,15 @@
 // decodes and one for every chunk. Kernels of a GPU follow one another, so that a step is the sum
 //   of the layers without attention and the embeddings, by the number of tokens,
 //   of the head, by the number of sequences that get a token,
+//   of the experts and what is exchanged, by the tokens that ranks have on average,
 //   of the attention of the decodes, by their number and the mean length of what they read,
 //   of the attention of every chunk, by its length and what is in the cache before it.
 // Each is executed as a call of the machine at points of a grid (lazy_grid.hpp); of equal layers
 // one is executed. `exact` executes every size.
+//
+// --power-limit and --clock act on each of these calls: it runs at the clock that its power leaves
+// it (model/predict/limited_call.hpp). The energy of a step is the sum of theirs, and no more than
+// the limit leaves in its time.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "calib/fitted/shared/energy_factors.hpp"
 #include "model/app/request/gpu_request.hpp"
 #include "model/app/serving/steps/lazy_grid.hpp"
 #include "model/serving/step_timer.hpp"
@@ -40,31 +46,42 @@ class GpuStepTimer : public StepTimer {
 
   const GpuRequest& resolved() const { return resolved_; }
   const GpuFactors& factors() const { return factors_; }
+  const DeviceEnergy& energy() const { return energy_; }
   WorkerMemory memory(std::int64_t max_tokens) const;
   // From one worker to another, over the links of the two.
   const std::vector<std::string>& notes() const { return notes_; }
+  // Groups of GPUs of a worker that each have sequences of their own.
+  int ranks() const;
   // measured / predicted of one call, 80 %.
   std::pair<double, double> interval80() const { return interval80_; }
 
  private:
   // Of one execution, by part.
   struct Parts {
-    double layers = 0;  // without attention and exchange
+    double layers = 0;  // without attention, experts and exchange
+    double experts = 0;
     double exchange = 0;
     double head = 0;
     double attention = 0;
+    double launches = 0;
+    // Energy of one GPU above active idle, likewise; that of the exchange with the layers.
+    double layers_j = 0;
+    double head_j = 0;
+    double attention_j = 0;
   };
   // Keeps one layer of each kind in the model; equal layers take equal times.
   void keep_one_of_each_kind();
   Parts run(Phase phase, std::int64_t batch, std::int64_t tokens, std::int64_t kv_len);
   const Parts& dense(std::int64_t tokens);
   Parts dense_between(std::int64_t tokens);
-  Seconds decode_attention(std::int64_t batch, std::int64_t positions);
+  // No more than the limit of the board leaves.
+  Joules within_limit(Joules energy, Seconds time) const;
 
   GpuRequest resolved_;
   GpuRequest reduced_;          // of one layer of each kind
   std::vector<double> counts_;  // layers of each kind
   GpuFactors factors_;
+  DeviceEnergy energy_;
   bool exact_;
   GridAxis dense_axis_;
   std::unordered_map<std::int64_t, Parts> dense_;

@@ -45,6 +45,33 @@ TEST(StepTimerLaws, InterpolationIsWithinHalfAPercentOfExact) {
   EXPECT_LT(worst, 0.03);  // a single step, between two waves of thread blocks
 }
 
+// Experts get the tokens of all ranks: fewer from the others is never slower, and a GPU of eight
+// that divide the experts holds fewer weights than one that holds all.
+TEST(StepTimerLaws, RanksShareExpertsAndKeepTheirAttention) {
+  Request request;
+  request.system = "h200-sxm-x8";
+  request.workload = "Qwen3-30B-A3B";
+  request.dtype = "bf16";
+  request.tp = 1;
+  GpuStepTimer alone(request, false);
+  request.attention_dp = 8;
+  request.ep = 8;
+  GpuStepTimer ranks(request, false);
+  EXPECT_EQ(ranks.ranks(), 8);
+  EXPECT_EQ(alone.memory(1024).kv_per_token.value(), ranks.memory(1024).kv_per_token.value());
+  EXPECT_LT(ranks.memory(1024).weights.value(), 0.4 * alone.memory(1024).weights.value());
+  StepShape shape;
+  shape.decodes = 128;
+  shape.decode_positions = 128 * 1000;
+  const StepTime all = ranks.time(shape);
+  shape.shared_tokens = 32;
+  const StepTime few = ranks.time(shape);
+  EXPECT_LT(few.total.value(), all.total.value());
+  EXPECT_LE(few.exchange.value(), all.exchange.value());
+  EXPECT_EQ(few.attention.value(), all.attention.value());
+  EXPECT_GT(all.launches, 48 * 8);  // several kernels in each of its layers
+}
+
 // Dense and expert layers, with and without a window: each kind counts as often as it comes.
 TEST(StepTimerLaws, AStepOfDecodesIsAStepOfAGenerationWhateverTheLayers) {
   const std::string path = testing::TempDir() + "/layers_of_four_kinds.json";

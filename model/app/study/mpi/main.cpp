@@ -76,6 +76,8 @@ class MpiCluster : public foretell::Cluster {
   std::list<Transfer> arriving_;
 };
 
+constexpr std::chrono::seconds kTimeToSayIt{1};
+
 // Known before MPI is: workers are forked first, and mistakes are told once.
 bool is_first_rank() {
   for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) {
@@ -88,6 +90,10 @@ bool is_first_rank() {
 
 int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
-  return foretell::run_program(
-      arguments, [] { return std::make_unique<MpiCluster>(); }, !is_first_rank());
+  const bool is_quiet = !is_first_rank();
+  const int code = foretell::run_program(
+      arguments, [] { return std::make_unique<MpiCluster>(); }, is_quiet);
+  // The launcher ends all ranks when one fails: the first has time to say what is wrong.
+  if (is_quiet && code != EXIT_SUCCESS) std::this_thread::sleep_for(kTimeToSayIt);
+  return code;
 }

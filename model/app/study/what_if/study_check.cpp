@@ -17,7 +17,8 @@ namespace foretell {
 namespace {
 
 constexpr std::uint64_t kTriedPoints = 16;  // for formulas: the first, the last and some between
-constexpr std::size_t kTriedValues = 64;    // of one key; the ends of a longer list are among them
+constexpr std::string_view kEnginePath = "engine.";
+constexpr std::size_t kTriedValues = 64;  // of one key; the ends of a longer list are among them
 
 class StudyChecker {
  public:
@@ -82,6 +83,7 @@ class StudyChecker {
 
   void check_key(const std::string& key, const std::vector<std::string>& values,
                  Problems& problems) {
+    if (starts_with(key, kEnginePath)) return;  // which engine takes it is known when it is loaded
     if (key.find('.') != std::string::npos) return check_path(key, values, problems);
     for (const std::string& value : values) {
       try {

@@ -7,9 +7,12 @@
 #include <filesystem>
 #include <set>
 
+#include "calib/fitted/shared/factors_folder.hpp"
 #include "hw/spec/shared/data_folder.hpp"
 #include "model/app/request/device_family.hpp"
 #include "model/app/request/request_fields.hpp"
+#include "model/app/serving/request/serve_keys.hpp"
+#include "model/app/study/what_if/served_point.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
 #include "model/base/text.hpp"
@@ -21,7 +24,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kFileKeys[] = {"on", "workload", "factors"};  // whose values may be files
+constexpr const char* kFileKeys[] = {"on",     "workload", "factors", "trace",
+                                     "engine", "decode_on"};  // whose values may be files
 
 Dimension unit_dimension(const std::string& unit) {
   return unit.empty() ? Dimension{} : parse_any_quantity("1 " + unit)->dimension;
@@ -63,14 +67,24 @@ std::set<std::string> values_of(const Study& study, const std::string& key) {
 }  // namespace
 
 const std::vector<std::string>& scenario_keys() {
-  static const std::vector<std::string> kKeys = request_keys();
+  static const std::vector<std::string> kKeys = [] {
+    std::vector<std::string> keys = request_keys();
+    for (const std::string& key : serve_keys()) {
+      if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+    }
+    return keys;
+  }();
   return kKeys;
 }
 
 void set_study_key(Request& request, const std::string& key, const std::string& value) {
   if (is_path(key)) {
     request.set.push_back(key + "=" + value);
-  } else if (!set_key(request, key, value)) {
+  } else if (set_key(request, key, value)) {
+    return;
+  } else if (ServeRequest tried; set_serve_key(tried, key, key, value)) {
+    request.service[key] = std::string(trim(value));
+  } else {
     throw UserError(fmt::format("{}; paths of parameters have dots, such as device.hbm.bandwidth",
                                 unknown_name("key", key, scenario_keys()).what()));
   }
@@ -79,7 +93,11 @@ void set_study_key(Request& request, const std::string& key, const std::string& 
 Request study_request(const PointValues& values) {
   Request request;
   for (const auto& [key, value] : values) set_study_key(request, key, value);
-  check_request(request);
+  if (is_served(request)) {
+    served_request(request);
+  } else {
+    check_request(request);
+  }
   return request;
 }
 
@@ -130,8 +148,7 @@ const ParameterDefaults::Values& ParameterDefaults::of(const PointValues& values
 }
 
 std::string data_hash() {
-  const CatalogPaths paths = default_catalog_paths();
-  std::string bytes = folder_bytes(paths.hw) + folder_bytes(paths.factors);
+  std::string bytes = folder_bytes(hw_folder()) + folder_bytes(factors_folder());
   if (const char* folder = std::getenv("FORETELL_WORKLOADS")) bytes += folder_bytes(folder);
   return content_hash(bytes);
 }

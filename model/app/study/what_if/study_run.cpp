@@ -7,6 +7,7 @@
 #include "model/app/request/outcome_tag.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
+#include "model/base/kept_inputs.hpp"
 
 namespace foretell {
 namespace {
@@ -46,6 +47,7 @@ PointResult result_of(const SweepAnswer& answer) {
 
 std::string answer_point(const Study& study, const DefaultValue& defaults, const Predictor& predict,
                          std::uint64_t number) {
+  keep_inputs();
   try {
     RunRecord record = predict(study_request(plan_point(study, number, defaults).values));
     record.operators.clear();

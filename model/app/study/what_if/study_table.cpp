@@ -122,7 +122,7 @@ StudyResults study_results(const StudyStore& store, const StudyHead& head) {
     numbers.push_back(row.point.number);
   });
   std::set<std::uint64_t> on_front;
-  for (const std::size_t i : pareto_front(objectives, directions(results.study)))
+  for (const std::size_t i : distinct_front(objectives, directions(results.study)))
     on_front.insert(numbers[i]);
   std::vector<std::pair<double, StudyRow>> front;
   std::size_t at = 0;

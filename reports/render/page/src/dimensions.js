@@ -52,9 +52,9 @@ function flat({context}) {
     const at = override.indexOf('=');
     out[override.slice(0, at)] = override.slice(at + 1);
   }
-  for (const [field, value] of Object.entries(context.scenario ?? {})) {
-    out[titleOf(field)] = value;
-  }
+  const {service = {}, ...scenario} = context.scenario ?? {};
+  for (const [field, value] of Object.entries(scenario)) out[titleOf(field)] = value;
+  Object.assign(out, service);
   return out;
 }
 
@@ -81,6 +81,25 @@ export function dimensionsOf(records, studied = []) {
 
 const better = (best, a, b) => (best === 'min' ? a < b : a > b);
 
+// Less of a difference is noise.
+const noise = 1e-3;
+const gains = (metric, a, b) => {
+  const [x, y] = [metric.value(a), metric.value(b)];
+  return better(metric.best, x, y) && Math.abs(x - y) > noise * Math.abs(y);
+};
+
+// Without points that gain by noise alone: the best of both together first, one that is kept stands for those
+// that gain no more than noise over it.
+function distinct(front, first, second) {
+  const log = (metric, record) => Math.log(Math.abs(metric.value(record)) || 1) * (metric.best === 'min' ? 1 : -1);
+  const together = (record) => log(first, record) + log(second, record);
+  const kept = [];
+  for (const record of [...front].sort((a, b) => together(a) - together(b))) {
+    if (kept.every((other) => gains(first, record, other) || gains(second, record, other))) kept.push(record);
+  }
+  return front.filter((record) => kept.includes(record));
+}
+
 // Records that no other beats in one of the metrics without losing in the other, by the first.
 export function paretoFront(records, first, second) {
   const known = records.filter((record) => first.value(record) != null && second.value(record) != null);
@@ -93,7 +112,7 @@ export function paretoFront(records, first, second) {
   for (const record of sorted) {
     if (front.length === 0 || better(second.best, second.value(record), second.value(front.at(-1)))) front.push(record);
   }
-  return front;
+  return distinct(front, first, second);
 }
 
 // The best value of a metric per pair of values: [column, row, value].

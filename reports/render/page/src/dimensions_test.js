@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 
 import {dimensionsOf, heatCells, inOrder, magnitude, metricsOf, paretoFront, tornadoRows} from './dimensions.js';
+import {clippedApart} from './options.js';
 
 const point = ({dtype = 'bf16', batch = 1, set = [], throughput = 1, latency = 1} = {}) => ({
   context: {system: 's', workload: 'w', dtype, scenario: {batch, dp: 2}, set},
@@ -37,6 +38,26 @@ test('the front holds the points that nobody beats in both', () => {
   const [throughput, latency] = metricsOf(records);
   const front = paretoFront(records, latency, throughput);
   assert.deepEqual(front.map(({summary}) => summary.throughput), [10, 20, 30]);
+});
+
+test('what differs by a thousandth is no point of the front of its own', () => {
+  const of = (pairs) => {
+    const records = pairs.map(([latency, throughput]) => point({latency, throughput}));
+    const [throughput, latency] = metricsOf(records);
+    return paretoFront(records, latency, throughput).map(({summary}) => summary.throughput);
+  };
+  assert.deepEqual(of([[1, 10], [2, 10.005]]), [10]);
+  assert.deepEqual(of([[1, 10], [1.0005, 20]]), [20]);
+  assert.deepEqual(of([[1, 10], [1.01, 10.1]]), [10, 10.1]);
+  const chain = of(Array.from({length: 100}, (_, n) => [1 + 5e-4 * n, 10 + 2e-2 * n])); // never all of it
+  assert.ok(chain.length > 10 && chain[0] <= 10.02 && chain.at(-1) >= 11.96, `${chain}`);
+});
+
+test('names that are cut still differ', () => {
+  const names = ['device.hbm.bandwidth=820 GB/s batch 8 bf16', 'device.hbm.bandwidth=1.64 TB/s batch 8 bf16', 'batch 8'];
+  assert.deepEqual(clippedApart(names, 16), ['…820 GB/s batch…', '…1.64 TB/s batc…', 'batch 8']);
+  assert.deepEqual(clippedApart(['one', 'two'], 16), ['one', 'two']);
+  assert.equal(new Set(clippedApart(['x'.repeat(40) + 'a', 'x'.repeat(40) + 'b'], 12)).size, 2);
 });
 
 test('a heat map shows the best over everything else', () => {

@@ -21,6 +21,24 @@ export function briefName(name, length) {
 
 export const clipped = (text, length = 44) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
 
+// Names cut to a length so that those that differ still do: where the beginnings are the same, a name
+// begins with the word in which it differs.
+export function clippedApart(names, length) {
+  const short = names.map((name) => clipped(name, length));
+  return names.map((name, at) => {
+    const alike = names.filter((other, place) => other !== name && short[place] === short[at]);
+    if (alike.length === 0) return short[at];
+    const common = (other) => {
+      let count = 0;
+      while (count < name.length && name[count] === other[count]) ++count;
+      return count;
+    };
+    const differs = Math.min(...alike.map(common));
+    const word = Math.max(...[' ', '.', '=', ','].map((sign) => name.lastIndexOf(sign, differs - 1))) + 1;
+    return clipped(`…${name.slice(Math.max(word, differs - length + 2))}`, length);
+  });
+}
+
 // Long names are cut to what a chart of that width can spare.
 export const labelLength = (width) => Math.max(12, Math.floor((width * kLabelWidth) / 6.4));
 
@@ -40,7 +58,7 @@ export function categoryAxis(theme, categories, width, {cut = clipped, ...extra}
   return {
     type: 'category',
     inverse: true,
-    data: categories.map((name) => cut(name, length)),
+    data: cut === clipped ? clippedApart(categories, length) : categories.map((name) => cut(name, length)),
     axisLabel: {color: theme.ink, interval: 0, fontSize: 12},
     axisLine: {lineStyle: {color: theme.line}},
     axisTick: {show: false},

@@ -7,18 +7,19 @@ const kFieldOf = Object.fromEntries(kFields.filter(({option}) => option).map(({k
 
 export const titleOf = (field) => kWords[field] ?? field;
 
-function quoted(word) {
+export function quoted(word) {
   return /^[\w.,:/=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
 // The fields of a scenario with their values: lengths that vary stand in place of their number, and
 // every branch and loop is a field.
 export function scenarioFields({context}) {
-  const {distributions = {}, branches = {}, trips = {}, dimensions = {}, ...fields} = context.scenario ?? {};
+  const {distributions = {}, branches = {}, trips = {}, dimensions = {}, service = {}, ...fields} = context.scenario ?? {};
   for (const [option, text] of Object.entries(distributions)) fields[kFieldOf[option] ?? option] = text;
   for (const [name, text] of Object.entries(branches)) fields[`branch ${name}`] = text;
   for (const [name, text] of Object.entries(trips)) fields[`trips ${name}`] = text;
   for (const [name, size] of Object.entries(dimensions)) fields[name] ??= size;
+  for (const [key, text] of Object.entries(service)) fields[key.replaceAll('_', ' ')] = text;
   return fields;
 }
 
@@ -75,7 +76,8 @@ export const scenarioText = (record, fields) =>
 export function commandOf({context}) {
   const scenario = scenarioFields({context});
   const workload = context.workload_file ?? context.workload;
-  const words = ['foretell', 'run', '--on', context.system, '--workload', workload, '--dtype', context.dtype];
+  const {service} = context.scenario ?? {};
+  const words = ['foretell', service ? 'serve' : 'run', '--on', context.system, '--workload', workload, '--dtype', context.dtype];
   for (const {key, option, kind} of kFields) {
     if (!option || scenario[key] == null && kind !== 'pairs') continue;
     if (kind === 'flag') {
@@ -86,6 +88,7 @@ export function commandOf({context}) {
       words.push(`--${option}`, String(scenario[key]));
     }
   }
+  for (const [key, text] of Object.entries(service ?? {})) words.push(`--${key.replaceAll('_', '-')}`, text);
   for (const override of context.set ?? []) words.push('--set', override);
   if (context.factors === 'none') words.push('--factors', 'none');
   if (context.seed) words.push('--seed', String(context.seed));
@@ -131,6 +134,9 @@ export function labelsOf(records, except = []) {
 
 const kNarrowToWide = ['int4-weights', 'int4', 'nvfp4', 'int8-datasheet', 'int8', 'int8-weights', 'fp8-weights', 'fp8',
   'fp16', 'bf16', 'bf16-matmul', 'tf32', 'fp32'];
+
+// The networks that records are of. What is ranked is ranked among records of one.
+export const workloadsOf = (records) => [...new Set(records.map(({context}) => context.workload))];
 
 // Data types from narrow to wide; other names follow in their own order.
 export function narrowFirst(dtypes) {

@@ -9,9 +9,9 @@ import {dtypesOf, rowsOf} from './sections/data_types.js';
 import {memoryRows} from './sections/memory.js';
 import {reachable, rooflinePoints} from './sections/roofline.js';
 import {briefName, withWholeLegend} from './options.js';
-import {changeColumns} from './sections/summary.js';
+import {changeColumns, inOneUnit, memoryText} from './sections/summary.js';
 import {lanesOf, operatorsOnce, traceOf} from './sections/timeline.js';
-import {axesOf} from './sections/what_if.js';
+import {axesOf, tornadoOption} from './sections/what_if.js';
 import {compareBy, csvOf, filterRows} from './table.js';
 
 const theme = {ink: '#000', muted: '#555', line: '#ccc', paper: '#fff', surface: '#eee', accent: '#00f',
@@ -144,4 +144,21 @@ test('a filter wants every word, in any column', () => {
 
 test('CSV quotes what has to be quoted and states units', () => {
   assert.equal(csvOf(rows.slice(0, 2), columns), 'Name,Size (B)\nb 2,2\n"a, ""x""",\n');
+});
+
+test('a tornado says which end is better', () => {
+  const rows = [{name: 'clock', base: '1 GHz', low: {value: '2 GHz', share: -0.2}, high: {value: '0.5 GHz', share: 0.3}}];
+  const names = (best) => tornadoOption({series: ['a', 'b']}, 800, rows, best).option.series.map(({name}) => name);
+  assert.deepEqual(names('min'), ['better', 'worse']);
+  assert.deepEqual(names('max'), ['worse', 'better']);
+});
+
+test('a unit stands once: in the heading, and behind the whole', () => {
+  const columns = [{title: 'Throughput', text: (value, {summary}) => `${value} ${summary.throughput_unit}`}];
+  const of = (...units) => units.map((unit) => ({summary: {throughput_unit: unit}}));
+  assert.equal(inOneUnit(columns, of('tokens/s', 'tokens/s'))[0].title, 'Tokens/s');
+  assert.equal(inOneUnit(columns, of('tokens/s', 'images/s'))[0].title, 'Throughput');
+  const GiB = 2 ** 30;
+  assert.equal(memoryText({memory_used_bytes: 1.5 * GiB, memory_capacity_bytes: 32 * GiB}), '1.5 of 32 GiB');
+  assert.equal(memoryText({memory_used_bytes: GiB / 2, memory_capacity_bytes: 32 * GiB}), '512 MiB of 32 GiB');
 });

@@ -1,9 +1,9 @@
 // USD per million, on demand and reserved.
-import {figure} from '../charts.js';
-import {paragraph} from '../dom.js';
+import {figure, forgetFigures} from '../charts.js';
+import {choice, element, paragraph} from '../dom.js';
 import {number, usd} from '../format.js';
 import {groupedBars} from '../options.js';
-import {labelsOf} from '../records.js';
+import {labelsOf, workloadsOf} from '../records.js';
 import {makeTable} from '../table.js';
 
 const kBars = 16;
@@ -49,16 +49,26 @@ export const cost = {
     const options = optionsOf(priced);
     const labels = labelsOf(priced, ['system']);
     const labelOf = new Map(priced.map((record, at) => [record, labels[at]]));
-    const cheapest = [...priced].sort((a, b) => a.summary.cost_usd_per_million - b.summary.cost_usd_per_million);
-    const shown = cheapest.slice(0, kBars);
+    const workloads = workloadsOf(priced);
+    const cheapest = [...priced].sort((a, b) =>
+      workloads.indexOf(a.context.workload) - workloads.indexOf(b.context.workload) ||
+      a.summary.cost_usd_per_million - b.summary.cost_usd_per_million);
+    const chart = element('div');
+    const show = (workload) => {
+      const own = cheapest.filter(({context}) => context.workload === workload);
+      const shown = own.slice(0, kBars);
+      forgetFigures(chart);
+      chart.replaceChildren(figure(`USD per million ${unit} on demand, shorter is better; marks are other ways to pay`,
+        (theme, width) => costOption(theme, width, shown), {marks: shown.length * options.length}));
+      if (own.length > kBars) chart.append(paragraph(`The chart shows the ${kBars} cheapest of ${own.length}.`));
+    };
     const unit = (priced[0].summary.throughput_unit ?? '').split('/')[0];
     const source = ({values = []}, option) => values.find(({path}) => path === `system.price.${option}`);
     root.append(
       paragraph('Price of the whole instance over its throughput, fully used; cheapest first.' +
-        (priced.length < records.length ? ' Systems without a price are left out.' : '') +
-        (priced.length > kBars ? ` The chart shows the ${kBars} cheapest of ${priced.length}.` : '')),
-      figure(`USD per million ${unit} on demand, shorter is better; marks are other ways to pay`,
-        (theme, width) => costOption(theme, width, shown), {marks: shown.length * options.length}),
+        (priced.length < records.length ? ' Systems without a price are left out.' : '')),
+      ...(workloads.length > 1 ? [choice('Of', workloads.map((name) => ({label: name, value: name})), workloads[0], show)] : []),
+      chart,
       makeTable({
         name: 'Cost by purchase option',
         rows: cheapest,
@@ -79,5 +89,6 @@ export const cost = {
           ]),
         ],
       }).element);
+    show(workloads[0]);
   },
 };

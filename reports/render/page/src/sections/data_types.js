@@ -74,7 +74,8 @@ const kCharts = [
 export const dataTypes = {
   id: 'data-types',
   title: 'Data types',
-  applies: ({records}) => new Set(records.map(({context}) => context.dtype)).size > 1,
+  // The picture that answers: also of systems with one data type.
+  applies: ({records}) => ['dtype', 'system'].some((field) => new Set(records.map(({context}) => context[field])).size > 1),
   draw(root, {records}) {
     const questions = questionsOf(records).sort((a, b) => dtypesOf(b).length - dtypesOf(a).length);
     const longest = Math.max(...records.map(({context}) => `${context.system} · ${context.dtype}`.length));

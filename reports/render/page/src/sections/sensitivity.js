@@ -41,7 +41,7 @@ export const sensitivity = {
       forgetFigures(host);
       host.replaceChildren(rows.length
         ? figure(`How far ${metric} moves when one parameter alone is 10 % less or more`,
-          (theme, width) => tornadoOption(theme, width, rows))
+          (theme, width) => tornadoOption(theme, width, rows, metric === 'latency' ? 'min' : 'max'))
         : paragraph(`No parameter moves ${metric} by more than ${signedPercent(kLeast)}.`));
     };
     root.append(element('div', {class: 'tools'}, choice('Of', kMetrics, 'latency', show)), host,

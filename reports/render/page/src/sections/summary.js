@@ -58,7 +58,7 @@ const kColumns = [
     title: 'Memory',
     unit: 'bytes',
     value: ({summary}) => summary.memory_used_bytes,
-    text: (value, {summary}) => `${memory(value)} of ${memory(summary.memory_capacity_bytes)}`,
+    text: (_, {summary}) => memoryText(summary),
     hint: 'Used of what each device has',
     source: origin,
   },
@@ -83,6 +83,23 @@ export function changeColumns(records) {
   }));
 }
 
+// The unit of the throughput in its heading where it is the same: so that more columns have room.
+export function inOneUnit(columns, records) {
+  const units = new Set(records.map((record) => record.summary.throughput_unit ?? ''));
+  if (units.size !== 1) return columns;
+  const [unit] = units;
+  return columns.map((column) => (column.title === 'Throughput' && unit
+    ? {...column, title: unit.charAt(0).toUpperCase() + unit.slice(1), text: (value) => number(value)}
+    : column));
+}
+
+// "1.47 of 32 GiB".
+export function memoryText({memory_used_bytes: used, memory_capacity_bytes: capacity}) {
+  const [part, whole] = [memory(used), memory(capacity)];
+  const unit = part.slice(part.indexOf(' '));
+  return `${whole.endsWith(unit) ? part.slice(0, -unit.length) : part} of ${whole}`;
+}
+
 export const summary = {
   id: 'summary',
   title: 'Summary',
@@ -92,7 +109,7 @@ export const summary = {
     const changes = changeColumns(records);
     const fields = varyingScenario(records);
     const scenario = {title: 'Scenario', value: (record) => scenarioText(record, fields), optional: true, broad: true};
-    const columns = [...kColumns.slice(0, 2), scenario, ...kColumns.slice(2)]
+    const columns = [...kColumns.slice(0, 2), scenario, ...inOneUnit(kColumns.slice(2), records)]
       .flatMap((column) => (column.title === 'Change' && changes.length ? changes : [column]));
     const varies = ({value}) => new Set(records.map(value)).size > 1;
     const table = makeTable({

@@ -3,8 +3,8 @@ import {figure, forgetFigures} from '../charts.js';
 import {dimensionsOf, heatCells, metricsOf, paretoFront, tornadoRows} from '../dimensions.js';
 import {choice, element, paragraph} from '../dom.js';
 import {signedPercent} from '../format.js';
-import {clipped, kNarrow, legendOf, logEnds, valueAxis} from '../options.js';
-import {labelsOf} from '../records.js';
+import {clipped, clippedApart, kNarrow, legendOf, logEnds, valueAxis} from '../options.js';
+import {bestOf, labelsOf, workloadsOf} from '../records.js';
 import {makeTable} from '../table.js';
 
 const kMinPoints = 4;
@@ -158,7 +158,8 @@ export function parallelOption(theme, width, {records, dimensions, metrics}) {
   };
 }
 
-export function tornadoOption(theme, width, rows) {
+// `best` of the metric, 'min' or 'max', says which end is the better one.
+export function tornadoOption(theme, width, rows, best) {
   const bar = (end, name, colour) => ({
     name,
     type: 'bar',
@@ -188,10 +189,12 @@ export function tornadoOption(theme, width, rows) {
         axisLabel: {color: theme.ink, formatter: signedPercent, fontSize: 12, showMinLabel: false, showMaxLabel: false},
       }),
       yAxis: {
-        type: 'category', inverse: true, data: rows.map(({name}) => clipped(name, 30)),
+        type: 'category', inverse: true, data: clippedApart(rows.map(({name}) => name), 30),
         axisLabel: {color: theme.ink, interval: 0}, axisTick: {show: false}, axisLine: {onZero: false, lineStyle: {color: theme.line}},
       },
-      series: [bar('low', 'lowest', theme.series[1]), bar('high', 'highest', theme.series[0])],
+      series: best === 'min'
+        ? [bar('low', 'better', theme.series[0]), bar('high', 'worse', theme.series[1])]
+        : [bar('low', 'worse', theme.series[1]), bar('high', 'better', theme.series[0])],
     },
   };
 }
@@ -263,17 +266,38 @@ function heat(records, metrics, dimensions) {
   ]);
 }
 
-function tornado(report, metrics, dimensions) {
-  const labels = labelsOf(report.records);
+function tornado(report, records, metrics, dimensions) {
+  const labels = labelsOf(records);
   const made = chosenChart([{label: 'Of', field: 'metric', options: named(metrics)}], {metric: metrics[0]}, ({metric}) => {
-    const rows = tornadoRows(report.records, dimensions, metric, report.chosen);
-    const base = labels[report.records.indexOf(report.chosen)];
+    const chosen = records.includes(report.chosen) ? report.chosen : bestOf(records);
+    const rows = tornadoRows(records, dimensions, metric, chosen);
+    const base = labels[records.indexOf(chosen)];
     if (rows.length === 0) return [paragraph(`No other point differs from ${base} in one parameter alone.`)];
     return [figure(`How far ${metric.title.toLowerCase()} moves when one parameter alone changes, from ${base}`,
-      (theme, width) => tornadoOption(theme, width, rows))];
+      (theme, width) => tornadoOption(theme, width, rows, metric.best))];
   });
-  report.whenChosen(made.update);
+  report.whenChosen(() => made.element.isConnected && made.update());
   return made;
+}
+
+// The charts of the points of one network.
+function chartsOf(report, records) {
+  const {keys, objectives} = report.data.frame ?? {};
+  const dimensions = dimensionsOf(records, keys);
+  const metrics = metricsOf(report.records, objectives);
+  if (records.length < kMinPoints || dimensions.length === 0) return [paragraph('Its points do not differ.')];
+  const charts = [
+    paragraph(`${records.length.toLocaleString('en-US')} points that differ in ` +
+      `${dimensions.map(({name, values}) => `${name} (${values.length})`).join(', ')}.`),
+    pareto(records, metrics, dimensions, objectives).element];
+  if (dimensions.length < 2) return charts;
+  for (const made of [heat(records, metrics, dimensions), tornado(report, records, metrics, dimensions)]) {
+    if (made) charts.push(made.element);
+  }
+  charts.push(figure('Every point as a line: parameters, then results with the better end up; drag along an axis to choose',
+    (theme, width) => parallelOption(theme, width, {records, dimensions, metrics: metrics.slice(0, 3)}),
+    {marks: records.length}));
+  return charts;
 }
 
 export const whatIf = {
@@ -282,19 +306,16 @@ export const whatIf = {
   applies: ({records}) => records.length >= kMinPoints && dimensionsOf(records).length > 0,
   draw(root, report) {
     const {records} = report;
-    const {keys, objectives} = report.data.frame ?? {};
-    const dimensions = dimensionsOf(records, keys);
-    const metrics = metricsOf(records, objectives);
-    root.append(
-      paragraph(`${records.length.toLocaleString('en-US')} points that differ in ` +
-        `${dimensions.map(({name, values}) => `${name} (${values.length})`).join(', ')}.`),
-      pareto(records, metrics, dimensions, objectives).element);
-    if (dimensions.length < 2) return;
-    for (const made of [heat(records, metrics, dimensions), tornado(report, metrics, dimensions)]) {
-      if (made) root.append(made.element);
+    const workloads = workloadsOf(records);
+    const host = element('div');
+    const show = (workload) => {
+      forgetFigures(host);
+      host.replaceChildren(...chartsOf(report, records.filter(({context}) => context.workload === workload)));
+    };
+    if (workloads.length > 1) {
+      root.append(choice('Of', workloads.map((name) => ({label: name, value: name})), workloads[0], show));
     }
-    root.append(figure('Every point as a line: parameters, then results with the better end up; drag along an axis to choose',
-      (theme, width) => parallelOption(theme, width, {records, dimensions, metrics: metrics.slice(0, 3)}),
-      {marks: records.length}));
+    root.append(host);
+    show(workloads[0]);
   },
 };

@@ -1,0 +1,209 @@
+#include "calib/fit/shared_fit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "calib/fit/minimise.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "model/config/document.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr double kReach = 3;  // how far a factor may go from its start, in powers of e
+constexpr double kFirstStep = 0.2;
+constexpr double kTries[] = {0.3, 0.6, 0.8, 0.9, 1.1, 1.25, 1.6, 3};  // times the shared value
+constexpr std::size_t kMaxOwn = 30;
+
+bool names_one(const Node* list, const std::string& text, bool beginnings) {
+  if (list == nullptr) return true;
+  return std::any_of(list->items.begin(), list->items.end(), [&](const Node& item) {
+    return beginnings ? starts_with(text, item.text) : text == item.text;
+  });
+}
+
+void assign(const Field& field, double value) {
+  field.assign(format_quantity(std::clamp(value, field.min, field.max), field.dimension));
+}
+
+class Search {
+ public:
+  Search(FieldList& fields, const SharedFitOptions& options, const std::function<double()>& loss)
+      : fields_(fields), options_(options), loss_(loss) {}
+
+  // Least loss over `names`, from where they are; leaves them there.
+  double refine(const std::vector<std::string>& names) {
+    Box box;
+    std::vector<double> at;
+    for (const std::string& name : names) {
+      const Field& field = fields_.at(name);
+      at.push_back(std::log(field.number()));
+      // Around where the factor started, however often it is searched.
+      const double start = origin_.emplace(name, at.back()).first->second;
+      const double low = std::max(start - kReach, field.min > 0 ? std::log(field.min) : -1e3);
+      const double high = std::min(start + kReach, std::log(field.max));
+      box.low.push_back(std::min(low, at.back()));
+      box.high.push_back(std::max(high, at.back()));
+    }
+    const auto loss_at = [&](const std::vector<double>& x) {
+      put(names, x);
+      return loss_();
+    };
+    const int evaluations = options_.evaluations * static_cast<int>(names.size());
+    const Minimum best = minimise_rough(loss_at, box, at, kFirstStep, evaluations);
+    put(names, best.at);
+    return best.value;
+  }
+
+  // The best of a few values of one factor; the factor is left as it was.
+  std::pair<double, double> best_of(const std::string& name, double hint) {
+    const Field& field = fields_.at(name);
+    const double before = field.number();
+    std::vector<double> values;
+    const double around = before > 0 ? before : hint;
+    for (const double times : kTries) values.push_back(around * times);
+    if (hint > 0) values.push_back(hint);
+    std::pair<double, double> best{std::numeric_limits<double>::infinity(), before};
+    for (const double value : values) {
+      if (!(value > 0)) continue;
+      assign(field, value);
+      best = std::min(best, {loss_(), field.number()});
+    }
+    assign(field, before);
+    return best;
+  }
+
+  std::map<std::string, double> values(const std::vector<std::string>& names) {
+    std::map<std::string, double> held;
+    for (const std::string& name : names) held[name] = fields_.at(name).number();
+    return held;
+  }
+  void restore(const std::map<std::string, double>& held) {
+    for (const auto& [name, value] : held) assign(fields_.at(name), value);
+  }
+
+ private:
+  void put(const std::vector<std::string>& names, const std::vector<double>& x) {
+    for (std::size_t i = 0; i < x.size(); ++i) assign(fields_.at(names[i]), std::exp(x[i]));
+  }
+
+  FieldList& fields_;
+  const SharedFitOptions& options_;
+  const std::function<double()>& loss_;
+  std::map<std::string, double> origin_;  // logarithms
+};
+
+double hint_of(FieldList& fields, const FactorTexts& hints, const std::string& name) {
+  for (const auto& [known, text] : hints) {
+    if (known == name) return parse_quantity(text, fields.at(name).dimension);
+  }
+  return 0;
+}
+
+struct Trial {
+  double loss;
+  std::string name;
+  double value;
+  bool operator<(const Trial& other) const { return loss < other.loss; }
+};
+
+// Each factor alone, the most promising first.
+std::vector<Trial> trials_of(Search& search, FieldList& fields,
+                             const std::vector<std::string>& candidates, const FactorTexts& hints,
+                             const std::vector<std::string>& own) {
+  std::vector<Trial> trials;
+  for (const std::string& name : candidates) {
+    if (std::find(own.begin(), own.end(), name) != own.end()) continue;
+    const auto [loss, value] = search.best_of(name, hint_of(fields, hints, name));
+    if (std::isfinite(loss)) trials.push_back({loss, name, value});
+  }
+  std::stable_sort(trials.begin(), trials.end());
+  return trials;
+}
+
+}  // namespace
+
+std::optional<SharingRule> load_sharing_rule(const std::string& path, const std::string& device,
+                                             const std::string& table, const TableExists& exists) {
+  const Node root = load_document(path);
+  root.only_keys({"starts", "sharing"}, "");
+  const Node* rules = root.find("sharing");
+  if (rules == nullptr) return std::nullopt;
+  for (const Node& entry : rules->items) {
+    entry.only_keys({"devices", "tables", "like", "own", "why"}, "sharing");
+    if (!names_one(entry.find("devices"), device, false) ||
+        !names_one(entry.find("tables"), table, true)) {
+      continue;
+    }
+    const Node& like = entry.required("like", "sharing");
+    like.only_keys({"device", "table"}, "sharing.like");
+    SharingRule rule;
+    const Node* of_device = like.find("device");
+    const Node* of_table = like.find("table");
+    rule.like.device = of_device == nullptr ? device : of_device->as_text("like.device");
+    rule.like.table = of_table == nullptr ? table : of_table->as_text("like.table");
+    rule.own = static_cast<std::size_t>(
+        entry.required("own", "sharing").as_integer("own", 0, static_cast<long long>(kMaxOwn)));
+    const bool itself = rule.like.device == device && rule.like.table == table;
+    if (!itself && exists(rule.like.device, rule.like.table)) return rule;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::vector<std::string>> sharing_order(
+    const std::vector<std::string>& tables,
+    const std::function<std::string(const std::string& table)>& parent) {
+  std::vector<std::vector<std::string>> groups;
+  std::vector<std::string> left = tables;
+  while (!left.empty()) {
+    std::vector<std::string> group;
+    std::vector<std::string> later;
+    for (const std::string& table : left) {
+      const bool waits = std::find(left.begin(), left.end(), parent(table)) != left.end();
+      (waits ? later : group).push_back(table);
+    }
+    if (group.empty()) {
+      throw UserError(fmt::format("sharing: '{}' is like tables that are like it", left.front()));
+    }
+    groups.push_back(std::move(group));
+    left = std::move(later);
+  }
+  return groups;
+}
+
+SharedFit fit_shared(FieldList& fields, const std::vector<std::string>& candidates,
+                     const FactorTexts& hints, const SharedFitOptions& options,
+                     const std::function<double()>& loss) {
+  Search search(fields, options, loss);
+  SharedFit fit;
+  fit.shared_loss = fit.loss = loss();
+  while (fit.own.size() < options.most) {
+    const std::vector<Trial> trials = trials_of(search, fields, candidates, hints, fit.own);
+    const auto before = search.values(candidates);
+    double least = fit.loss - options.gain;
+    std::optional<std::pair<std::string, std::map<std::string, double>>> best;
+    for (std::size_t i = 0; i < std::min(options.tried_together, trials.size()); ++i) {
+      assign(fields.at(trials[i].name), trials[i].value);
+      std::vector<std::string> moved = fit.own;
+      moved.push_back(trials[i].name);
+      const double found = search.refine(moved);
+      if (found < least) {
+        least = found;
+        best = {trials[i].name, search.values(moved)};
+      }
+      search.restore(before);
+    }
+    if (!best) break;
+    fit.own.push_back(best->first);
+    search.restore(best->second);
+    fit.loss = least;
+  }
+  return fit;
+}
+
+}  // namespace foretell

@@ -1,0 +1,232 @@
+#include "calib/fitted/cpu/cpu_factors.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "hw/spec/shared/data_folder.hpp"
+#include "hw/spec/shared/overrides.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/hash.hpp"
+#include "model/base/text.hpp"
+#include "model/config/document.hpp"
+
+namespace foretell {
+namespace {
+
+namespace fs = std::filesystem;
+
+const Range<double> kShareOfPeak{0.01, 2};
+const Range<double> kPerVector{0, 1000};
+
+struct CpuFactorsFile {
+  std::string architecture;
+  std::string cpu;
+  ChosenCpuFactors chosen;
+};
+
+std::pair<double, double> read_pair(const Node& node, const Dimension& dimension,
+                                    const std::string& path) {
+  if (!node.is_list() || node.items.size() != 2) {
+    throw UserError(node.where() + ": " + path + ": expected two values: [low, high]");
+  }
+  return {parse_quantity(node.items[0].text, dimension),
+          parse_quantity(node.items[1].text, dimension)};
+}
+
+// One factor: {value: 3.2, interval80: [3.1, 3.3]}.
+void read_factor(const Field& field, const Node& node, Problems& problems,
+                 std::map<std::string, std::string>& intervals) {
+  problems.collect([&] {
+    if (!node.is_map()) return read_plain_value(field, node, problems);
+    node.only_keys({"value", "interval80"}, field.path);
+    read_plain_value(field, node.required("value", field.path), problems);
+    if (const Node* interval = node.find("interval80")) {
+      const auto [low, high] = read_pair(*interval, field.dimension, field.path);
+      intervals[field.path] = fmt::format("{} .. {}", format_quantity(low, field.dimension),
+                                          format_quantity(high, field.dimension));
+    }
+  });
+}
+
+CpuFactorsFile parse_file(const std::string& text, const std::string& shown_as) {
+  const Node root = parse_document(text, shown_as);
+  root.only_keys(
+      {"device", "architecture", "cpu", "fitted_on", "prior", "starts", "held_out",
+       "not_identified", "trade_offs", "interval80", "correlation", "residuals", "factors"},
+      "");
+  CpuFactorsFile file;
+  file.architecture = text_of(root, "architecture");
+  file.cpu = text_of(root, "cpu");
+  const std::string fitted_on = text_of(root, "fitted_on");
+  file.chosen.id = fmt::format("{}@{}", text_of(root, "device"), content_hash(text));
+  for (const MapEntry& entry : root.required("interval80", "").entries) {
+    file.chosen.intervals.by_class[entry.key] = read_pair(entry.value, Dimension{}, "interval80");
+  }
+  file.chosen.intervals.correlation = parse_quantity(text_of(root, "correlation"), Dimension{});
+  FieldList list;
+  fields(list, file.chosen.factors);
+  Problems problems;
+  std::map<std::string, std::string> intervals;
+  load_fields(
+      root.required("factors", ""), list, {},
+      [&](const Field& field, const Node& node, Problems& found) {
+        read_factor(field, node, found, intervals);
+      },
+      problems);
+  problems.throw_if_any();
+  for (const Field& field : list.all()) {
+    if (!field.has_value()) continue;
+    Parameter parameter;
+    parameter.path = "factors." + field.path;
+    parameter.source = file.chosen.id;
+    parameter.kind = ValueKind::kFitted;
+    parameter.why = fitted_on;
+    parameter.interval80 = intervals[field.path];
+    file.chosen.parameters.push_back(std::move(parameter));
+  }
+  return file;
+}
+
+// How well a file suits a device; 0: the nearest that there is.
+int likeness(const CpuFactorsFile& file, const CpuDeviceSpec& device) {
+  return (file.cpu == device.name ? 2 : 0) + (file.architecture == device.architecture ? 1 : 0);
+}
+
+// `except`: the id of a file that does not count.
+ChosenCpuFactors nearest_factors(const CpuDeviceSpec& device, const fs::path& folder,
+                                 const std::string& except = "") {
+  ChosenCpuFactors best;
+  best.factors = ideal_cpu_factors();
+  int best_likeness = -1;
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) return best;
+  for (const std::string& id : ids_in(folder)) {
+    if (id == except) continue;
+    CpuFactorsFile file = parse_file(read_text_file(file_of(folder, id)), id + ".yaml");
+    const int found = likeness(file, device);
+    if (found <= best_likeness) continue;
+    best_likeness = found;
+    best = std::move(file.chosen);
+    if (found < 3) best.note = "factors measured on " + file.cpu + " (" + file.architecture + ")";
+    if (found % 2 == 0) best.note += ", another architecture";
+  }
+  return best;
+}
+
+}  // namespace
+
+void fields(FieldList& list, CpuFactors& factors) {
+  const std::vector<std::string> types = {"fp32", "bf16", "fp16", "int8"};
+  list.table("product_efficiency", factors.product_efficiency, types, kShareOfPeak, 1.0,
+             "Share of the peak that the inner loop of a product reaches.");
+  list.table("convolution_efficiency", factors.convolution_efficiency, types, kShareOfPeak, 1.0,
+             "Share of the peak that the inner loop of a convolution reaches.");
+  list.value("tile", factors.tile, {Cycles(0), Cycles(1e5)},
+             "Start and end of one register block of a product.");
+  list.value("l2_efficiency", factors.l2_efficiency, kShareOfPeak,
+             "Of the second cache's bandwidth.");
+  list.value("l3_efficiency", factors.l3_efficiency, kShareOfPeak,
+             "Of the third cache's bandwidth.");
+  list.value("l3_hold", factors.l3_hold, {0.05, 4},
+             "Share of the third cache in which data are found again.");
+  list.value("dram_efficiency", factors.dram_efficiency, {0.01, 1},
+             "Of the peak of the memory channels, all cores together.");
+  list.value("core_dram", factors.core_dram, {0.1, 1000},
+             "Bytes per cycle that one core draws from memory.");
+  list.value("overlap", factors.overlap, {1, 100},
+             "Exponent at which computing and moving overlap; 1: not at all.");
+  list.value("call", factors.call, {Seconds(0), Seconds(1e-3)},
+             "Of a primitive, before its loop begins.");
+  list.value("cold_call", factors.cold_call, {Seconds(0), Seconds(1e-2)},
+             "More of a primitive whose code, page tables and operands have left the caches.");
+  list.value("fork_join", factors.fork_join, {0, 100}, "Times the published fork and join.");
+  list.value("copy", factors.copy, kPerVector, "Cycles per vector of a copy.");
+  list.table("convert", factors.convert, {"bf16", "fp16", "int8"}, kPerVector, 1.0,
+             "Cycles per vector brought to another type.");
+  list.value("add", factors.add, kPerVector, "Cycles per vector of a sum.");
+  list.value("gelu", factors.gelu, kPerVector, "Cycles per vector of functions by polynomials.");
+  list.value("softmax", factors.softmax, kPerVector, "Cycles per vector of a softmax.");
+  list.value("norm", factors.norm, kPerVector, "Cycles per vector of a norm.");
+  list.value("reduce", factors.reduce, kPerVector, "Cycles per vector of a reduction.");
+  list.value("pack", factors.pack, kPerVector,
+             "Cycles per vector of weights that a product lays out anew.");
+  list.value("strided", factors.strided, kPerVector,
+             "Cycles per vector of operands of a product whose rows lie apart.");
+  list.value("widen", factors.widen, kPerVector,
+             "Cycles per vector of results of eight-bit products that are stored as FP32.");
+  list.value("residual", factors.residual, kPerVector,
+             "Cycles per vector of bias and residual at the end of a product.");
+  list.value("split", factors.split, kPerVector,
+             "Cycles per vector more on several threads: copies and conversions of narrow values, "
+             "softmax.");
+  list.value("narrow", factors.narrow, kPerVector,
+             "Cycles per vector of values in less than four bytes, in addition.");
+  list.table(
+      "row", factors.row, {"softmax", "norm", "norm_tail", "reduce"}, Range<double>{0, 1e5}, 1.0,
+      "Cycles per row of a softmax, norm or reduction; norm_tail: more of a norm whose columns "
+      "fill no whole register.");
+}
+
+CpuFactors ideal_cpu_factors() {
+  constexpr double kPerfectOverlap = 100;  // exponent at which overlap is perfect
+  CpuFactors factors;
+  for (const char* type : {"fp32", "bf16", "fp16", "int8"}) {
+    factors.product_efficiency[type] = 1;
+    factors.convolution_efficiency[type] = 1;
+  }
+  for (const char* type : {"bf16", "fp16", "int8"}) factors.convert[type] = 1;
+  factors.core_dram = 1000;
+  factors.overlap = kPerfectOverlap;
+  return factors;
+}
+
+ChosenCpuFactors neighbour_cpu_factors(const CpuDeviceSpec& device, const std::string& id,
+                                       const std::filesystem::path& folder) {
+  return nearest_factors(device, folder / "cpu", id);
+}
+
+ChosenCpuFactors choose_cpu_factors(const CpuDeviceSpec& device, const std::string& which,
+                                    const std::vector<std::string>& set,
+                                    const std::filesystem::path& folder) {
+  ChosenCpuFactors chosen;
+  if (which == "none") {
+    chosen.factors = ideal_cpu_factors();
+  } else if (std::error_code error; which.empty() || fs::is_directory(which, error)) {
+    chosen = nearest_factors(device, which.empty() ? folder / "cpu" : factors_file(which, "cpu"));
+  } else {
+    CpuFactorsFile file = parse_file(read_text_file(which), which);
+    chosen = std::move(file.chosen);
+    if (file.architecture != device.architecture) {
+      chosen.note = "factors measured on " + file.cpu + ", another architecture";
+    }
+  }
+  FieldList list;
+  list.group("factors", chosen.factors);
+  std::map<std::string, Provenance> provenance;
+  Problems problems;
+  const std::set<std::string> overridden = apply_overrides(list, set, provenance, problems);
+  problems.throw_if_any();
+  if (chosen.parameters.empty()) {
+    for (const Field& field : list.all()) {
+      if (!field.has_value()) continue;
+      Parameter parameter;
+      parameter.path = field.path;
+      parameter.source = "none";
+      parameter.kind = ValueKind::kNeutral;
+      chosen.parameters.push_back(std::move(parameter));
+    }
+  }
+  for (Parameter& parameter : chosen.parameters) {
+    const Field& field = list.at(parameter.path);
+    parameter.value = field.text();
+    parameter.meaning = field.meaning;
+    if (overridden.count(parameter.path) == 0) continue;
+    parameter.overridden = true;
+    parameter.source = "--set";
+    parameter.kind = ValueKind::kOverride;
+  }
+  return chosen;
+}
+
+}  // namespace foretell

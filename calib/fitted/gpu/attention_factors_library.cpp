@@ -1,0 +1,65 @@
+#include "calib/fitted/gpu/attention_factors_library.hpp"
+
+#include <algorithm>
+
+#include "calib/fitted/gpu/gpu_transfer.hpp"
+#include "calib/fitted/shared/factors_folder.hpp"
+#include "hw/spec/gpu/gpu_architecture.hpp"
+#include "hw/spec/gpu/gpu_catalog.hpp"
+#include "hw/spec/gpu/sm_ports.hpp"
+#include "hw/spec/shared/data_folder.hpp"
+#include "hw/spec/shared/follow_override.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr double kScores = 64;  // unit of AttentionFactors::score
+
+void follow_overrides(AttentionFactors& factors, const GpuDeviceSpec& device) {
+  const GpuDeviceSpec& published = published_device(device);
+  factors.launch = follow_time(factors.launch, published.launch_floor, device.launch_floor);
+  factors.mma_efficiency =
+      follow_share(factors.mma_efficiency, published.reachable_rate, device.reachable_rate);
+}
+
+}  // namespace
+
+ChosenAttentionFactors AttentionFactorsLibrary::choose(
+    const GpuDeviceSpec& device, const std::vector<std::string>& tables) const {
+  const ChosenFactorSet found = files_.choose(device, tables);
+  ChosenAttentionFactors chosen;
+  FieldList list;
+  fields(list, chosen.factors);
+  read_factor_set(found.set, list);
+  if (found.device != device.id) {
+    carry_over(chosen.factors, *find_published_device(found.device), device);
+  } else {
+    follow_overrides(chosen.factors, device);
+  }
+  chosen.table = found.set.table;
+  chosen.device = found.device;
+  chosen.interval_low = found.set.interval_low;
+  chosen.interval_high = found.set.interval_high;
+  return chosen;
+}
+
+std::filesystem::path attention_factors_folder() { return factors_folder() / "gpu" / "attention"; }
+
+AttentionFactors ideal_attention_factors(const GpuDeviceSpec& device, const std::string& type,
+                                         double head_dim) {
+  AttentionFactors factors;
+  factors.dram_efficiency = 1;
+  factors.overlap = kHardMaximum;
+  factors.l2_share = 1;
+  const GpuArchitecture& architecture = gpu_architecture(device.architecture);
+  factors.l2_feed = BytesPerCycle(architecture.l2_port);
+  factors.sm_feed = BytesPerCycle(architecture.shared_port);
+  factors.mma_efficiency = 1;
+  const double per_cycle =
+      dense_rate(device, type).value() / device.sms / device.clock.boost.value();
+  const double products = 4 * kScores * head_dim / per_cycle;
+  factors.score = Cycles(std::max(0.0, kScores / architecture.exponentials - products));
+  return factors;
+}
+
+}  // namespace foretell

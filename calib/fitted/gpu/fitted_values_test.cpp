@@ -1,0 +1,56 @@
+// How many numbers the tables of GPU kernels were fitted with.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+
+#include "calib/fitted/gpu/gemm_factors_file.hpp"
+#include "calib/fitted/gpu/kernel_factors_file.hpp"
+#include "calib/fitted/shared/factors_folder.hpp"
+#include "hw/spec/shared/data_folder.hpp"
+#include "model/config/document.hpp"
+
+namespace foretell {
+namespace {
+
+// Sets of factors of a kind, as their files state them.
+std::vector<StatedFactors> stated_of(const std::string& kind) {
+  std::vector<StatedFactors> sets;
+  const std::filesystem::path folder = factors_folder() / "gpu" / kind;
+  for (const std::string& id : ids_in(folder)) {
+    const std::string text = read_text_file(file_of(folder, id));
+    if (kind == "gemm") {
+      for (const auto& set : parse_gemm_factors(text, id).sets) sets.push_back(set.stated);
+    } else {
+      for (const auto& set : parse_kernel_factors(text, id).sets) sets.push_back(set.stated);
+    }
+  }
+  return sets;
+}
+
+std::size_t count_of(const std::string& kind) {
+  std::size_t count = 0;
+  for (const StatedFactors& set : stated_of(kind)) count += set.own.size();
+  return count;
+}
+
+TEST(FittedValues, KernelsHaveFew) {
+  EXPECT_LT(count_of("gemm"), 300U);
+  EXPECT_LT(count_of("attention"), 500U);
+  EXPECT_LT(count_of("operator"), 450U);
+}
+
+TEST(FittedValues, ATableThatIsLikeAnotherStatesTheFewerPart) {
+  for (const char* kind : {"gemm", "attention", "operator"}) {
+    std::size_t shared = 0;
+    for (const StatedFactors& set : stated_of(kind)) {
+      if (!set.like) continue;
+      EXPECT_LE(set.own.size(), 10U) << kind << ", like " << set.like->table;
+      ++shared;
+    }
+    EXPECT_GE(3 * shared, stated_of(kind).size()) << kind;  // at least a third of the tables
+  }
+}
+
+}  // namespace
+}  // namespace foretell

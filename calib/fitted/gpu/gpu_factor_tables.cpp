@@ -1,0 +1,121 @@
+#include "calib/fitted/gpu/gpu_factor_tables.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "calib/fitted/shared/factors_folder.hpp"
+#include "hw/spec/shared/data_folder.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/hash.hpp"
+#include "model/base/text.hpp"
+#include "model/config/document.hpp"
+
+namespace foretell {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kKinds[] = {"gemm",         "attention",   "collective",
+                                  "operator",     "experts",     "mla",
+                                  "mla_products", "state_space", "expert_exchange"};
+
+bool has_kind(const fs::path& folder, const std::string& kind) {
+  std::error_code error;
+  return fs::is_directory(folder / "gpu" / kind, error);
+}
+
+std::vector<std::string> kinds_in(const fs::path& folder) {
+  std::vector<std::string> kinds;
+  for (const char* kind : kKinds) {
+    if (has_kind(folder, kind)) kinds.emplace_back(kind);
+  }
+  return kinds;
+}
+
+// One library of all folders that have the kind.
+template <class Library>
+Library merged(const std::vector<fs::path>& folders, const std::string& kind) {
+  std::optional<Library> all;
+  for (const fs::path& folder : folders) {
+    if (!has_kind(folder, kind)) continue;
+    Library one(folder / "gpu" / kind);
+    if (all) {
+      all->add_missing(one);
+    } else {
+      all.emplace(std::move(one));
+    }
+  }
+  return all ? std::move(*all) : Library(folders.back() / "gpu" / kind);
+}
+
+}  // namespace
+
+GpuFactorTables::GpuFactorTables(std::vector<fs::path> folders) : folders_(std::move(folders)) {
+  std::string bytes;
+  for (const fs::path& folder : folders_) {
+    for (const std::string& kind : kinds_in(folder)) {
+      const fs::path files = folder / "gpu" / kind;
+      for (const std::string& id : ids_in(files)) bytes += read_text_file(file_of(files, id));
+    }
+  }
+  hash_ = content_hash(bytes);
+}
+
+std::shared_ptr<const GpuFactorTables> GpuFactorTables::of(const std::string& request) {
+  const fs::path standard = factors_folder();
+  std::vector<fs::path> folders = {standard};
+  if (!request.empty()) {
+    if (!fs::is_directory(request)) {
+      throw UserError("factors: '" + request +
+                      "' is no folder; GPUs take 'none' or a folder as calib/factors is one, which "
+                      "`foretell calibrate fit -o FOLDER` writes");
+    }
+    if (kinds_in(request).empty()) {
+      throw UserError(
+          fmt::format("factors: '{}' holds no factors of GPUs; name the folder that holds gpu/{}",
+                      request, fmt::join(kKinds, ", gpu/")));
+    }
+    folders.insert(folders.begin(), request);
+  }
+  static std::mutex mutex;
+  static std::map<std::vector<fs::path>, std::shared_ptr<const GpuFactorTables>> known;
+  const std::lock_guard<std::mutex> lock(mutex);
+  std::shared_ptr<const GpuFactorTables>& tables = known[folders];
+  if (tables == nullptr) tables = std::make_shared<GpuFactorTables>(folders);
+  return tables;
+}
+
+const GemmFactorsLibrary& GpuFactorTables::gemm() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!gemm_) gemm_ = merged<GemmFactorsLibrary>(folders_, "gemm");
+  return *gemm_;
+}
+
+const AttentionFactorsLibrary& GpuFactorTables::attention() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!attention_) attention_ = merged<AttentionFactorsLibrary>(folders_, "attention");
+  return *attention_;
+}
+
+const KernelFactorsLibrary& GpuFactorTables::kernels(const std::string& kind) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto known = kernels_.find(kind);
+  if (known != kernels_.end()) return known->second;
+  return kernels_.emplace(kind, merged<KernelFactorsLibrary>(folders_, kind)).first->second;
+}
+
+std::string GpuFactorTables::note() const {
+  if (folders_.size() < 2) return "";
+  std::vector<std::string> others;
+  for (const std::string& kind : kinds_in(folders_.back())) {
+    if (!has_kind(folders_.front(), kind)) others.push_back(kind);
+  }
+  std::string text = "factors of " + join(kinds_in(folders_.front()), ", ") + " are those of " +
+                     folders_.front().string() + ", where it has the device and table";
+  if (!others.empty())
+    text += "; it has none of " + join(others, ", ") + ": calib/factors stands in";
+  return text;
+}
+
+}  // namespace foretell

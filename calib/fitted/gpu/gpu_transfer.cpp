@@ -1,0 +1,97 @@
+#include "calib/fitted/gpu/gpu_transfer.hpp"
+
+#include <algorithm>
+
+#include "calib/fitted/shared/common_factors.hpp"
+#include "hw/spec/gpu/gpu_architecture.hpp"
+#include "model/base/text.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr double kScoresAtOnce = 64;  // unit of AttentionFactors::score
+
+double per_cycle(double rate, const GpuDeviceSpec& device) {
+  return rate / device.sms / device.clock.boost.value();
+}
+
+// FLOP that the matrix pipe of an SM does in a cycle with operands of 16 bits; 0 without one.
+double pipe_width(const GpuDeviceSpec& device) {
+  for (const char* type : {"bf16", "fp16"}) {
+    const auto rate = device.matrix_rate.find(type);
+    if (rate != device.matrix_rate.end()) return per_cycle(rate->second, device);
+  }
+  return 0;
+}
+
+double width_ratio(const GpuDeviceSpec& teacher, const GpuDeviceSpec& device) {
+  const double of_teacher = pipe_width(teacher);
+  const double of_device = pipe_width(device);
+  return of_teacher > 0 && of_device > 0 ? of_device / of_teacher : 1;
+}
+
+// Times of the plugins of TensorRT are those that its profiler sees: they are launched and set up
+// by instructions, so their launches are cycles, and the pass that ends a split takes its time.
+// They are the same kernels on every chip and ask no more of L2 where there is more. Weights are
+// widened on the vector pipe.
+void carry_over_plugin(GemmFactors& factors, bool weights_only, const GpuDeviceSpec& teacher,
+                       const GpuDeviceSpec& device) {
+  const double clock = teacher.clock.boost / device.clock.boost;
+  factors.launch *= clock;
+  factors.gemv_launch *= clock;
+  factors.split /= clock;
+  if (!weights_only) return;
+  const double vector = per_cycle(teacher.vector_rate.at("fp32"), teacher) /
+                        per_cycle(device.vector_rate.at("fp32"), device);
+  const double fp32 = common_factors().widening_fp32_share;
+  factors.step *= 1 - fp32 + fp32 * vector;
+  factors.gemv_step *= vector;
+}
+
+// One pass over the activations is a matter of DRAM; what more it takes, to find the largest
+// element, is not.
+double quantise_passes(double passes, const GpuDeviceSpec& teacher, const GpuDeviceSpec& device) {
+  const double beyond = std::max(0.0, passes - 1);
+  return passes - beyond + beyond * (device.hbm.bandwidth / teacher.hbm.bandwidth);
+}
+
+template <class Factors>
+void follow_measured_floors(Factors& factors, const GpuDeviceSpec& teacher,
+                            const GpuDeviceSpec& device) {
+  const Seconds difference = device.launch_floor - teacher.launch_floor;
+  factors.launch = std::max(Seconds(0), factors.launch + difference);
+  factors.mma_efficiency *= device.reachable_rate / teacher.reachable_rate;
+}
+
+}  // namespace
+
+void carry_over(GemmFactors& factors, const std::string& dtype, const GpuDeviceSpec& teacher,
+                const GpuDeviceSpec& device) {
+  follow_measured_floors(factors, teacher, device);
+  factors.quantise_passes = quantise_passes(factors.quantise_passes, teacher, device);
+  factors.l2_share *= device.l2.resident_share / teacher.l2.resident_share;
+  const bool weights_only = ends_with(dtype, "_wo");
+  if (weights_only || ends_with(dtype, "_sq")) {
+    carry_over_plugin(factors, weights_only, teacher, device);
+  } else {
+    factors.l2_feed *= width_ratio(teacher, device);
+  }
+}
+
+void carry_over(AttentionFactors& factors, const GpuDeviceSpec& teacher,
+                const GpuDeviceSpec& device) {
+  follow_measured_floors(factors, teacher, device);
+  const double width = width_ratio(teacher, device);
+  factors.l2_feed *= width;
+  const double wider = std::max(1.0, width);
+  factors.sm_feed *= wider;
+  factors.prologue /= wider;
+  const bool takes_turns = gpu_architecture(device.architecture).tensor_memory > 0 &&
+                           gpu_architecture(teacher.architecture).tensor_memory == 0;
+  if (takes_turns && factors.score > Cycles(0)) {
+    const double exponentials = gpu_architecture(device.architecture).exponentials;
+    factors.score = std::max(factors.score, Cycles(kScoresAtOnce / exponentials));
+  }
+}
+
+}  // namespace foretell

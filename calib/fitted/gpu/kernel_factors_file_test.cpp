@@ -1,0 +1,78 @@
+#include "calib/fitted/gpu/kernel_factors_file.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "calib/fitted/gpu/attention_factors.hpp"
+#include "hw/spec/gpu/gpu_catalog.hpp"
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+KernelFactorsFile sample(const std::string& device, const std::string& launch) {
+  KernelFactorSet set;
+  set.table = "vllm context bf16 bf16";
+  set.version = "1.2";
+  set.fitted_on = "10 rows";
+  set.held_out = "5 rows";
+  set.interval_low = 0.9;
+  set.interval_high = 1.2;
+  set.factors = {{"launch", launch}, {"score", "2 cycles"}};
+  return {device, "by heads", {set}};
+}
+
+TEST(KernelFactorsFile, TheTextIsReadBackAsItWas) {
+  const std::string text = kernel_factors_text(sample("h100-sxm", "8 us"));
+  const KernelFactorsFile file = parse_kernel_factors(text, "f.yaml");
+  EXPECT_EQ(kernel_factors_text(file), text);
+  AttentionFactors factors;
+  FieldList list;
+  fields(list, factors);
+  read_factor_set(file.sets.at(0), list);
+  EXPECT_DOUBLE_EQ(factors.launch.value(), 8e-6);
+  EXPECT_EQ(factor_texts(list).size(), 2U);
+}
+
+TEST(KernelFactorsFile, NamesAndShapesAreChecked) {
+  KernelFactorsFile file = sample("h100-sxm", "8 us");
+  file.sets[0].factors = {{"lunch", "8 us"}};
+  AttentionFactors factors;
+  FieldList list;
+  fields(list, factors);
+  EXPECT_THROW(read_factor_set(file.sets[0], list), UserError);
+  EXPECT_THROW(parse_kernel_factors("device: x\nsplit: y\ntables:\n  - {table: z}\n", "f"),
+               UserError);
+}
+
+TEST(KernelFactorsFile, ASetOfTheSameTableIsReplaced) {
+  KernelFactorsFile file = sample("h100-sxm", "8 us");
+  put_factor_set(file, sample("h100-sxm", "9 us").sets[0]);
+  ASSERT_EQ(file.sets.size(), 1U);
+  EXPECT_EQ(file.sets[0].factors[0].second, "9 us");
+}
+
+TEST(KernelFactorsLibrary, TheNearestChipStandsInWithAWiderInterval) {
+  const std::filesystem::path folder =
+      std::filesystem::path(::testing::TempDir()) / "foretell-kernel-factors";
+  std::filesystem::create_directories(folder);
+  for (const auto& [device, launch] : {std::pair{"a100-sxm", "10 us"}, {"h100-sxm", "8 us"}}) {
+    std::ofstream(folder / (std::string(device) + ".yaml"))
+        << kernel_factors_text(sample(device, launch));
+  }
+  KernelFactorsLibrary library(folder);
+  const GpuDeviceSpec h100 = GpuCatalog().load("h100-sxm").spec.device;
+  const std::vector<std::string> tables = {"other", "vllm context bf16 bf16"};
+  EXPECT_EQ(library.choose(h100, tables).device, "h100-sxm");
+  EXPECT_DOUBLE_EQ(library.choose(h100, tables).set.interval_low, 0.9);
+  library.hold_out("h100-sxm");
+  EXPECT_EQ(library.choose(h100, tables).device, "a100-sxm");
+  EXPECT_DOUBLE_EQ(library.choose(h100, tables).set.interval_high, 1.4);
+  EXPECT_THROW(library.choose(h100, {"none"}), UserError);
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace foretell

@@ -1,0 +1,51 @@
+#include "calib/fitted/gpu/layer_kernel_factors.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "calib/fitted/shared/common_factors.hpp"
+
+namespace foretell {
+namespace {
+
+const Range<Seconds> kCallTime{Seconds(0), Seconds(2e-3)};
+const Range<Cycles> kInSmLatency{Cycles(0), Cycles(1e7)};
+const Range<BytesPerCycle> kInSmFeed{BytesPerCycle(0), BytesPerCycle(1e5)};
+
+}  // namespace
+
+void fields(FieldList& list, LayerKernelFactors& factors) {
+  list.value("launch", factors.launch, kCallTime, "Launches of all kernels of one call.");
+  list.value("dram_efficiency", factors.dram_efficiency, {0, 1.2},
+             "Achieved share of the DRAM peak.");
+  list.value("mma_efficiency", factors.mma_efficiency, {0, 2},
+             "Achieved share of the dense rate of the matrix pipe.");
+  list.value("overlap", factors.overlap, {0, 100},
+             "How well computing hides memory; 0 is not at all.");
+  list.value("l2_share", factors.l2_share, {0, 2},
+             "Share of L2 in which data stay until the next call.");
+  list.value("prologue", factors.prologue, kInSmLatency, "Start and end of a thread block.");
+  list.value("step", factors.step, kInSmLatency, "Least time of a stage of the pipeline.");
+  list.value("sm_feed", factors.sm_feed, kInSmFeed, "Operands into one SM.");
+  list.value("pass_feed", factors.pass_feed, kInSmFeed,
+             "Of one SM, in passes that permute, convert and sum up.");
+  list.value("score", factors.score, kInSmLatency,
+             "Softmax of 64 scores; of states, 64 updates on the vector pipe.");
+  list.value("split", factors.split, kInSmLatency, "Combination of the parts of a sequence.");
+  list.value("row", factors.row, kInSmLatency,
+             "Of a token on an SM, in passes with a thread block for each.");
+  list.value("group", factors.group, kCallTime,
+             "Of each expert, sequence or peer that takes part.");
+  list.value("link_efficiency", factors.link_efficiency, {0, 1.2},
+             "Achieved share of the links between GPUs of a node.");
+  list.value("network_efficiency", factors.network_efficiency, {0, 1.2},
+             "Achieved share of the network between nodes.");
+}
+
+void carry_over(LayerKernelFactors& factors, const GpuDeviceSpec& from, const GpuDeviceSpec& to) {
+  const double floors = to.launch_floor / from.launch_floor;
+  factors.launch = factors.launch * std::pow(floors, common_factors().launches_follow_floor);
+  factors.mma_efficiency *= std::min(1.0, to.reachable_rate / from.reachable_rate);
+}
+
+}  // namespace foretell

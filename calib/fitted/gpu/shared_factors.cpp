@@ -1,0 +1,73 @@
+#include "calib/fitted/gpu/shared_factors.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace foretell {
+namespace {
+
+bool is_stated(const FactorTexts& texts, const std::string& name) {
+  return std::any_of(texts.begin(), texts.end(),
+                     [&](const auto& text) { return text.first == name; });
+}
+
+}  // namespace
+
+std::optional<FactorParent> read_factor_parent(const Node& set) {
+  const Node* like = set.find("like");
+  if (like == nullptr) return std::nullopt;
+  like->only_keys({"device", "table", "without"}, "like");
+  FactorParent parent{like->required("device", "like").as_text("like.device"),
+                      like->required("table", "like").as_text("like.table"),
+                      {}};
+  if (const Node* without = like->find("without")) {
+    for (const Node& name : without->items) parent.without.push_back(name.as_text("like.without"));
+  }
+  return parent;
+}
+
+std::string factor_parent_text(const std::optional<FactorParent>& like) {
+  if (!like) return "";
+  std::string without;
+  if (!like->without.empty()) {
+    without = fmt::format(", without: [{}]", fmt::join(like->without, ", "));
+  }
+  return fmt::format("    like: {{device: {}, table: {}{}}}\n", like->device, like->table, without);
+}
+
+std::optional<ResolvedFactors> resolve_factors(const std::string& device, const std::string& table,
+                                               const FindStated& find) {
+  ResolvedFactors resolved;
+  std::set<std::pair<std::string, std::string>> seen;
+  std::set<std::string> without;
+  std::pair<std::string, std::string> place(device, table);
+  while (true) {
+    if (!seen.insert(place).second) {
+      throw UserError(fmt::format("factors of {} on {}: `like` leads back to {} on {}", table,
+                                  device, place.second, place.first));
+    }
+    const StatedFactors* stated = find(place.first, place.second);
+    if (stated == nullptr) return std::nullopt;
+    resolved.devices.insert(place.first);
+    for (const auto& [name, value] : stated->own) {
+      if (without.count(name) == 0 && !is_stated(resolved.factors, name)) {
+        resolved.factors.emplace_back(name, value);
+      }
+    }
+    if (!stated->like) return resolved;
+    without.insert(stated->like->without.begin(), stated->like->without.end());
+    place = {stated->like->device, stated->like->table};
+  }
+}
+
+UserError missing_parent(const std::string& device, const std::string& table,
+                         const FactorParent& like) {
+  return UserError(fmt::format(
+      "factors of {} on {} are like those of {} on {}, which are not there or not whole; "
+      "`foretell calibrate fit --device {}` makes them",
+      table, device, like.table, like.device, like.device));
+}
+
+}  // namespace foretell

@@ -1,0 +1,59 @@
+// A number that several tables of kernels have in common stands once: a set of factors may name
+// another set, of the same kind of kernels, whose factors it takes where it states none of its own.
+//
+//   like: {device: h100-sxm, table: trtllm context bf16 bf16, without: [split]}
+//
+// Values are taken as they stand: cycles and bytes per cycle are those of the same SM at another
+// clock. `without` are factors of that set that do not apply here.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/base/errors.hpp"
+#include "model/config/document.hpp"
+
+namespace foretell {
+
+using FactorTexts = std::vector<std::pair<std::string, std::string>>;  // name, value with unit
+
+struct FactorParent {
+  std::string device;
+  std::string table;
+  std::vector<std::string> without;
+};
+
+// `like` of a set of factors; nothing when it has none. UserError with file:line.
+std::optional<FactorParent> read_factor_parent(const Node& set);
+// "    like: {…}\n"; "" for none.
+std::string factor_parent_text(const std::optional<FactorParent>& like);
+
+// What a set states, and where the rest is from.
+struct StatedFactors {
+  FactorTexts own;
+  std::optional<FactorParent> like;
+};
+
+struct ResolvedFactors {
+  FactorTexts factors;
+  std::set<std::string> devices;  // that any of the numbers was fitted on, the device's own too
+};
+
+// The stated factors of a table of a device; null when there are none.
+using FindStated =
+    std::function<const StatedFactors*(const std::string& device, const std::string& table)>;
+
+// All factors of a table, own ones before those of the set that it is like, and so on. Nothing when
+// a set on the way is not there. UserError for sets that take from one another in a ring.
+std::optional<ResolvedFactors> resolve_factors(const std::string& device, const std::string& table,
+                                               const FindStated& find);
+
+// For a table whose like is not there.
+UserError missing_parent(const std::string& device, const std::string& table,
+                         const FactorParent& like);
+
+}  // namespace foretell

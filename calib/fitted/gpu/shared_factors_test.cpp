@@ -1,0 +1,121 @@
+#include "calib/fitted/gpu/shared_factors.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "calib/fitted/gpu/gemm_factors_file.hpp"
+#include "calib/fitted/gpu/kernel_factors_file.hpp"
+#include "hw/spec/gpu/gpu_catalog.hpp"
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+
+using Place = std::pair<std::string, std::string>;
+
+FindStated in(const std::map<Place, StatedFactors>& sets) {
+  return [&sets](const std::string& device, const std::string& table) {
+    const auto set = sets.find({device, table});
+    return set == sets.end() ? nullptr : &set->second;
+  };
+}
+
+TEST(ResolveFactors, OwnValuesCountBeforeSharedOnesAndSomeAreLeftOut) {
+  const std::map<Place, StatedFactors> sets = {
+      {{"a", "x"}, {{{"launch", "8 us"}, {"score", "2 cycles"}, {"split", "5 cycles"}}, {}}},
+      {{"a", "y"}, {{{"score", "3 cycles"}}, FactorParent{"a", "x", {"split"}}}},
+      {{"b", "y"}, {{{"launch", "9 us"}}, FactorParent{"a", "y", {}}}}};
+  const auto resolved = resolve_factors("b", "y", in(sets));
+  ASSERT_TRUE(resolved);
+  EXPECT_THAT(resolved->factors, ElementsAre(Pair("launch", "9 us"), Pair("score", "3 cycles")));
+  EXPECT_THAT(resolved->devices, ElementsAre("a", "b"));
+  EXPECT_FALSE(resolve_factors("c", "y", in(sets)));
+}
+
+TEST(ResolveFactors, ARingIsAMistakeAndAMissingSetIsNothing) {
+  const std::map<Place, StatedFactors> sets = {{{"a", "x"}, {{}, FactorParent{"a", "y", {}}}},
+                                               {{"a", "y"}, {{}, FactorParent{"a", "x", {}}}},
+                                               {{"a", "z"}, {{}, FactorParent{"a", "none", {}}}}};
+  EXPECT_THROW(resolve_factors("a", "x", in(sets)), UserError);
+  EXPECT_FALSE(resolve_factors("a", "z", in(sets)));
+}
+
+TEST(FactorParent, IsReadAsItWasWritten) {
+  const std::string text = "    like: {device: a, table: x y, without: [split, step]}\n";
+  EXPECT_EQ(factor_parent_text(read_factor_parent(parse_document(text, "f"))), text);
+  EXPECT_FALSE(read_factor_parent(parse_document("table: x\n", "f")));
+  for (const char* wrong : {"like: {device: a}\n", "like: {device: a, tabel: x}\n", "like: a\n"}) {
+    EXPECT_THROW(read_factor_parent(parse_document(wrong, "f")), UserError) << wrong;
+  }
+}
+
+class SharedFiles : public testing::Test {
+ protected:
+  SharedFiles() { std::filesystem::create_directories(folder); }
+  ~SharedFiles() override { std::filesystem::remove_all(folder); }
+  void write(const std::string& device, const std::string& tables) const {
+    std::ofstream(folder / (device + ".yaml"))
+        << "device: " << device << "\nsplit: by hash\ntables:\n"
+        << tables;
+  }
+  const std::filesystem::path folder =
+      std::filesystem::path(::testing::TempDir()) / "foretell-shared-factors";
+  const GpuDeviceSpec h200 = GpuCatalog().load("h200-sxm").spec.device;
+};
+
+constexpr const char* kHead =
+    "    version: 1\n    fitted_on: rows\n    held_out: rows\n    interval80: [0.9, 1.1]\n";
+
+TEST_F(SharedFiles, ATableTakesWhatItDoesNotStateFromAnotherChip) {
+  const std::string table = std::string("  - table: t\n") + kHead;
+  write("h100-sxm", table + "    factors: {launch: 8 us, score: 2 cycles}\n");
+  write("h200-sxm",
+        table + "    like: {device: h100-sxm, table: t}\n    factors: {launch: 9 us}\n");
+  KernelFactorsLibrary library(folder);
+  EXPECT_THAT(library.choose(h200, {"t"}).set.factors,
+              ElementsAre(Pair("launch", "9 us"), Pair("score", "2 cycles")));
+  // A number that both share is left out with either: nothing remains.
+  library.hold_out("h100-sxm");
+  EXPECT_THROW(library.choose(h200, {"t"}), UserError);
+}
+
+TEST_F(SharedFiles, ATableWithoutTheOneItIsLikeSaysWhatIsMissing) {
+  write("h200-sxm", std::string("  - table: t\n") + kHead +
+                        "    like: {device: h100-sxm, table: other}\n    factors: {}\n");
+  try {
+    KernelFactorsLibrary(folder).choose(h200, {"t"});
+    FAIL() << "no error";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("like those of other on h100-sxm"));
+    EXPECT_THAT(error.what(), HasSubstr("calibrate fit --device h100-sxm"));
+  }
+}
+
+TEST_F(SharedFiles, ProductsShareInTheSameWay) {
+  const std::string table = std::string("  - framework: f\n    dtype: bf16\n") + kHead;
+  write("h100-sxm", table + "    factors: {launch: 2 us, mma_efficiency: 0.8, step: 100 cycles}\n");
+  write("h200-sxm", table +
+                        "    like: {device: h100-sxm, table: f bf16, without: [step]}\n"
+                        "    factors: {mma_efficiency: 0.7}\n");
+  GemmFactorsLibrary library(folder);
+  const GemmFactors factors = library.choose(h200, "f", "bf16").set.factors;
+  EXPECT_EQ(factors.launch, Seconds(2e-6));
+  EXPECT_DOUBLE_EQ(factors.mma_efficiency, 0.7);
+  EXPECT_EQ(factors.step, Cycles(0));
+  const std::string text = read_text_file(folder / "h200-sxm.yaml");
+  EXPECT_THAT(gemm_factors_text(parse_gemm_factors(text, "f")),
+              HasSubstr("without: [step]}\n    factors:\n      mma_efficiency: 0.7\n"));
+  library.hold_out("h100-sxm");
+  EXPECT_THROW(library.choose(h200, "f", "bf16"), UserError);
+}
+
+}  // namespace
+}  // namespace foretell

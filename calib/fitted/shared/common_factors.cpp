@@ -1,0 +1,64 @@
+#include "calib/fitted/shared/common_factors.hpp"
+
+#include "calib/fitted/shared/factors_folder.hpp"
+#include "hw/spec/shared/catalog.hpp"
+#include "model/config/document.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr Range<double> kShare{0, 1};
+
+void read_reasoned(const Field& field, const Node& node, Problems& problems) {
+  problems.collect([&] {
+    node.only_keys({"value", "why"}, field.path);
+    node.required("why", field.path);
+    read_plain_value(field, node.required("value", field.path), problems);
+  });
+}
+
+}  // namespace
+
+void fields(FieldList& list, CommonFactors& factors) {
+  list.value("cache_softness", factors.cache_softness, {0.01, 10},
+             "Share of the capacity of a cache over which hits turn into misses.");
+  list.value("overlap_stated_at", factors.overlap_stated_at, {Seconds(1e-9), Seconds(1)},
+             "Time of a kernel at which the factor overlap is stated.");
+  list.value("overlap_growth", factors.overlap_growth, kShare,
+             "Exponent by which overlap grows with the time of a kernel.");
+  list.value("overlap_limit", factors.overlap_limit, {1, 100}, "Largest exponent of overlap.");
+  list.value("power_drop_from", factors.power_drop_from, {Seconds(1e-9), Seconds(10)},
+             "Time of a kernel beyond which clocks drop under the power limit.");
+  list.value("power_drop_delay", factors.power_drop_delay, {Seconds(1e-9), Seconds(10)},
+             "Time to half of the drop of the vector pipe.");
+  list.value("page_row", factors.page_row, {Bytes(1), Bytes(1e9)},
+             "Row of operands up to which lines of a DRAM page are asked for together.");
+  list.value("far_row", factors.far_row, {Bytes(1), Bytes(1e9)},
+             "Row of operands beyond which addresses are translated anew.");
+  list.value("widening_fp32_share", factors.widening_fp32_share, kShare,
+             "Of the instructions that widen weights, those of the FP32 pipes.");
+  list.value("launches_follow_floor", factors.launches_follow_floor, kShare,
+             "Exponent of the ratio of launch floors that launches of layers follow.");
+  list.value("unmeasured_interval", factors.unmeasured_interval, {1, 100},
+             "Times as wide is an interval on a chip that nobody measured.");
+  list.value("kernel_correlation", factors.kernel_correlation, kShare,
+             "Of the errors of two kernels of one network.");
+}
+
+CommonFactors load_common_factors(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / "common" / "kernels.yaml";
+  CommonFactors factors;
+  FieldList list;
+  fields(list, factors);
+  Problems problems;
+  load_fields(load_document(path, shown_path(path)), list, {}, read_reasoned, problems);
+  problems.throw_if_any();
+  return factors;
+}
+
+const CommonFactors& common_factors() {
+  static const CommonFactors kFactors = load_common_factors(factors_folder());
+  return kFactors;
+}
+
+}  // namespace foretell

@@ -1,0 +1,33 @@
+// Numbers that every chip and library shares (calib/factors/common/kernels.yaml): value and why it
+// is believed.
+#pragma once
+
+#include <filesystem>
+
+#include "model/base/units.hpp"
+#include "model/config/fields.hpp"
+
+namespace foretell {
+
+struct CommonFactors {
+  double cache_softness = 0;         // share of a capacity over which hits turn into misses
+  Seconds overlap_stated_at;         // of a kernel with the factor `overlap`
+  double overlap_growth = 0;         // exponent with the time of a kernel
+  double overlap_limit = 0;          // largest exponent
+  Seconds power_drop_from;           // kernels that take longer lose clock
+  Seconds power_drop_delay;          // to half of the drop
+  Bytes page_row;                    // rows of operands that share DRAM pages
+  Bytes far_row;                     // rows of operands that are translated anew
+  double widening_fp32_share = 0;    // of instructions
+  double launches_follow_floor = 0;  // exponent of a ratio
+  double unmeasured_interval = 0;    // times an interval
+  double kernel_correlation = 0;     // of errors
+};
+void fields(FieldList& list, CommonFactors& factors);
+
+// Of a folder as calib/factors is one. UserError with file and line.
+CommonFactors load_common_factors(const std::filesystem::path& folder);
+// Of factors_folder(), read once.
+const CommonFactors& common_factors();
+
+}  // namespace foretell

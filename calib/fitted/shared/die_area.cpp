@@ -1,0 +1,226 @@
+#include "calib/fitted/shared/die_area.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "calib/fitted/shared/factors_folder.hpp"
+#include "model/base/errors.hpp"
+#include "model/config/document.hpp"
+#include "model/config/unit_text.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr double kPi = 3.14159265358979323846;
+constexpr double kRegistersMib = 0.25;  // of an SM, 65536 registers of 32 bits
+constexpr double kKibPerMib = 1024;
+constexpr double kMib = 1048576;
+constexpr double kGiga = 1e9;
+constexpr double kLanes = 64;
+constexpr double kArray = 512;
+constexpr double kMm2PerCm2 = 100;
+
+double number_at(const Node& root, const char* key) {
+  return parse_quantity(root.required(key, "").as_text(key), Dimension{});
+}
+
+std::vector<std::string> keys_of(const Node& map) {
+  std::vector<std::string> keys;
+  for (const MapEntry& entry : map.entries) keys.push_back(entry.key);
+  return keys;
+}
+
+const Node& entry_of(const Node& map, const std::string& option, const std::string& name) {
+  const Node* entry = map.find(name);
+  if (entry == nullptr) throw unknown_name(option, name, keys_of(map));
+  return *entry;
+}
+
+// Value of a parameter in base units; `otherwise` for a device that has none.
+double value_of(const std::vector<Parameter>& parameters, const std::string& path,
+                double otherwise) {
+  for (const Parameter& parameter : parameters) {
+    if (parameter.path != path) continue;
+    const auto quantity = parse_any_quantity(parameter.value);
+    return quantity ? quantity->value : otherwise;
+  }
+  return otherwise;
+}
+
+struct Counts {
+  double sms = 0;
+  double array = 0;  // multiply-adds of 16 bits per SM and cycle
+  double l2_mib = 0;
+};
+
+// The tables, and what they say of a device.
+class Dies {
+ public:
+  explicit Dies(const std::string& device) : nodes_(load("nodes.yaml")), dies_(load("dies.yaml")) {
+    for (const MapEntry& entry : dies_.required("dies", "").entries) {
+      const Node& devices = entry.value.required("devices", "dies");
+      if (devices.find(device) == nullptr) continue;
+      chip_ = entry.key;
+      die_ = &entry.value;
+      enabled_ = devices.find(device);
+    }
+  }
+
+  bool has_device() const { return die_ != nullptr; }
+  const std::string& chip() const { return chip_; }
+  const Node& die() const { return *die_; }
+  const Node& enabled() const { return *enabled_; }
+  const Node& common() const { return dies_.required("common", ""); }
+  bool is_compute() const { return die_->required("family", "").as_text("family") == "compute"; }
+  std::string node_name(const ProcessChange& change) const {
+    return change.node.empty() ? die_->required("node", "").as_text("node") : change.node;
+  }
+  std::string memory_name(const ProcessChange& change) const {
+    return change.memory.empty() ? die_->required("memory", "").as_text("memory") : change.memory;
+  }
+  const Node& node(const std::string& name) const {
+    return entry_of(nodes_.required("nodes", ""), "node", name);
+  }
+  const Node& memory(const std::string& name) const {
+    return entry_of(nodes_.required("memories", ""), "hbm", name);
+  }
+  Counts published() const {
+    return {number_at(*die_, "sms"), number_at(*die_, "array"), number_at(*die_, "l2_mib")};
+  }
+
+  // Physical units grow with those that are enabled.
+  Counts changed(const std::vector<Parameter>& parameters) const {
+    Counts counts = published();
+    const double sms = number_at(*enabled_, "sms");
+    const double l2 = number_at(*enabled_, "l2_mib") * kMib;
+    const double enabled = value_of(parameters, "device.sms", sms);
+    counts.sms *= enabled / sms;
+    counts.l2_mib *= value_of(parameters, "device.l2.capacity", l2) / l2;
+    for (const Parameter& parameter : parameters) {
+      const bool is_array = parameter.path == "device.matrix_rate.fp16" ||
+                            parameter.path == "device.matrix_rate.bf16";
+      if (!is_array || !parameter.overridden) continue;
+      const double rate = value_of(parameters, parameter.path, 0);
+      const double clock = value_of(parameters, "device.clock.boost", 1);
+      counts.array = rate / (2 * enabled * clock);
+    }
+    return counts;
+  }
+
+  std::vector<AreaPart> parts(const Counts& counts, const std::string& node_key,
+                              const std::string& memory_key) const {
+    const Node factors =
+        load_document(factors_folder() / "area" / "gpu.yaml").required("factors", "");
+    const auto factor = [&](const char* name) {
+      return number_at(factors.required(name, "factors"), "value");
+    };
+    const Node& process = node(node_key);
+    const double logic = number_at(process, is_compute() ? "logic_compute" : "logic_graphics");
+    const double sram = number_at(process, "sram") * factor("sram");
+    const double lanes = (number_at(*die_, "fp32") + 2 * number_at(*die_, "fp64")) / kLanes;
+    const double cores = counts.sms * logic;
+    std::vector<AreaPart> parts = {
+        {"SMs: control", cores * factor("control")},
+        {"SMs: lanes", cores * lanes * factor("lanes")},
+        {"SMs: matrix units", cores * counts.array / kArray * factor("array")},
+        {"SMs: registers and shared memory",
+         counts.sms * (kRegistersMib + number_at(*die_, "l1_kib") / kKibPerMib) * sram},
+        {"L2", counts.l2_mib * sram},
+        {"memory interfaces",
+         number_at(*die_, "interfaces") * number_at(memory(memory_key), "interface_mm2")},
+        {"links", number_at(*die_, "links") * number_at(common(), "link_mm2")},
+        {"host interface", number_at(common(), "host_interface_mm2")}};
+    if (!is_compute()) parts.push_back({"SMs: graphics", cores * factor("graphics")});
+    return parts;
+  }
+
+ private:
+  static Node load(const std::string& name) {
+    return load_document(hw_folder() / "process" / name);
+  }
+
+  Node nodes_;
+  Node dies_;
+  std::string chip_;
+  const Node* die_ = nullptr;
+  const Node* enabled_ = nullptr;
+};
+
+double sum_of(const std::vector<AreaPart>& parts) {
+  double sum = 0;
+  for (const AreaPart& part : parts) sum += part.mm2;
+  return sum;
+}
+
+// What does not fit the reticle is cut into equal dies, each with an interface to the others.
+void cut(const Node& common, DieArea& area) {
+  area.reticle_mm2 = number_at(common, "reticle_mm2");
+  if (area.area_mm2 <= area.reticle_mm2) return;
+  const double share = number_at(common, "die_to_die_share");
+  const double between = area.area_mm2 * share;
+  area.parts.push_back({"interfaces between dies", between});
+  area.area_mm2 += between;
+  area.dies = static_cast<int>(std::ceil(area.area_mm2 / area.reticle_mm2));
+}
+
+void set_cost(const Dies& dies, const std::vector<Parameter>& parameters, DieArea& area) {
+  const Node& common = dies.common();
+  const Node& process = dies.node(area.node);
+  const double each = area.area_mm2 / area.dies;
+  const double radius = number_at(common, "wafer_diameter_mm") / 2;
+  const double gross =
+      std::floor(kPi * radius * radius / each - kPi * 2 * radius / std::sqrt(2 * each));
+  const double cluster = number_at(common, "cluster");
+  const double defects = each / kMm2PerCm2 * number_at(process, "defects_per_cm2");
+  const double perfect = std::pow(1 + defects / cluster, -cluster);
+  area.yield = perfect + (1 - perfect) * number_at(common, "harvest_share");
+  area.die_usd = area.dies * number_at(process, "wafer_usd") / (std::max(1.0, gross) * area.yield);
+  area.memory_usd = value_of(parameters, "device.hbm.capacity", 0) / kGiga *
+                    number_at(dies.memory(area.memory), "usd_per_gb");
+  area.package_usd =
+      number_at(common, dies.is_compute() ? "package_usd_compute" : "package_usd_graphics");
+}
+
+}  // namespace
+
+std::optional<DieArea> die_area(const std::string& device, const std::vector<Parameter>& parameters,
+                                const ProcessChange& change) {
+  const Dies dies(device);
+  if (!dies.has_device()) return std::nullopt;
+  DieArea area;
+  area.chip = dies.chip();
+  area.node = dies.node_name(change);
+  area.memory = dies.memory_name(change);
+  const double modelled =
+      sum_of(dies.parts(dies.published(), dies.node_name({}), dies.memory_name({})));
+  const double published = number_at(dies.die(), "area");
+  area.parts = dies.parts(dies.changed(parameters), area.node, area.memory);
+  for (AreaPart& part : area.parts) part.mm2 *= published / modelled;
+  area.area_mm2 = sum_of(area.parts);
+  cut(dies.common(), area);
+  set_cost(dies, parameters, area);
+  return area;
+}
+
+EnergyChange energy_change(const std::string& device, const ProcessChange& change) {
+  EnergyChange result;
+  if (change.node.empty() && change.memory.empty()) return result;
+  const Dies dies(device);
+  if (!change.node.empty()) dies.node(change.node);  // a wrong name is said first
+  if (!change.memory.empty()) dies.memory(change.memory);
+  if (!dies.has_device()) {
+    throw UserError("node: the process of " + device +
+                    " is not in hw/process/dies.yaml; leave --node and --hbm out");
+  }
+  const auto energy = [&](const ProcessChange& of) {
+    return number_at(dies.node(dies.node_name(of)), "energy");
+  };
+  const auto memory = [&](const ProcessChange& of) {
+    return number_at(dies.memory(dies.memory_name(of)), "pj_per_byte");
+  };
+  result.switched = energy(change) / energy({});
+  result.memory_pj = memory(change) - memory({});
+  return result;
+}
+
+}  // namespace foretell

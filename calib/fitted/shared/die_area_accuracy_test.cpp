@@ -1,0 +1,191 @@
+// Areas of published dies, each left out in turn with everything that is chosen: the sizes of the
+// parts and, anew for every die and by the other seven alone, the densities of the processes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "hw/spec/shared/catalog.hpp"
+#include "hw/spec/shared/data_folder.hpp"
+#include "model/config/document.hpp"
+#include "model/config/unit_text.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr std::size_t kParts = 5;  // control, lanes, matrix units, SRAM, graphics
+using PartSizes = std::array<double, kParts>;
+
+// What is believed of the parts before any die is seen, in mm2 at 7 nm, and how far.
+constexpr PartSizes kBelief = {1, 1, 0.4, 1.1, 1};
+constexpr PartSizes kBeliefWidth = {0.5, 0.5, 0.2, 0.3, 0.6};
+constexpr double kAreaNoise = 0.08;
+
+// Of processes against 7 nm.
+struct Densities {
+  double old_logic = 1;  // 16 nm; 12 nm is a little denser
+  double old_graphics = 0;
+  double old_sram = 1;
+  double new_logic = 1;  // 4 nm
+  double new_sram = 1;
+};
+
+struct KnownDie {
+  std::string node;
+  bool graphics = false;
+  double area = 0;
+  double fixed = 0;  // mm2 of interfaces
+  double sms = 0;
+  double lanes = 0;  // of 64
+  double array = 0;  // of 512
+  double sms_sram = 0;
+  double l2 = 0;
+};
+
+double number_of(const Node& node, const char* key) {
+  return parse_quantity(node.required(key, "").as_text(key), Dimension{});
+}
+
+std::map<std::string, KnownDie> known_dies() {
+  const Node root = load_document(hw_folder() / "process" / "dies.yaml");
+  const Node nodes = load_document(hw_folder() / "process" / "nodes.yaml");
+  const Node& common = root.required("common", "");
+  std::map<std::string, KnownDie> dies;
+  for (const MapEntry& entry : root.required("dies", "").entries) {
+    const Node& one = entry.value;
+    const std::string memory = one.required("memory", "").as_text("memory");
+    KnownDie die;
+    die.node = one.required("node", "").as_text("node");
+    die.graphics = one.required("family", "").as_text("family") != "compute";
+    die.area = number_of(one, "area");
+    die.sms = number_of(one, "sms");
+    die.lanes = (number_of(one, "fp32") + 2 * number_of(one, "fp64")) / 64;
+    die.array = number_of(one, "array") / 512;
+    die.sms_sram = die.sms * (0.25 + number_of(one, "l1_kib") / 1024);
+    die.l2 = number_of(one, "l2_mib");
+    die.fixed =
+        number_of(one, "interfaces") *
+            number_of(nodes.required("memories", "").required(memory, ""), "interface_mm2") +
+        number_of(one, "links") * number_of(common, "link_mm2") +
+        number_of(common, "host_interface_mm2");
+    dies[entry.key] = die;
+  }
+  return dies;
+}
+
+PartSizes counts_of(const KnownDie& die, const Densities& by) {
+  double logic = 1;
+  double sram = 1;
+  if (die.node == "16nm" || die.node == "12nm") {
+    logic = by.old_logic - (die.node == "12nm" ? 0.05 : 0) + (die.graphics ? by.old_graphics : 0);
+    sram = by.old_sram;
+  } else if (die.node == "4nm") {
+    logic = by.new_logic;
+    sram = by.new_sram;
+  }
+  const double cores = die.sms * logic;
+  return {cores, cores * die.lanes, cores * die.array, (die.sms_sram + die.l2) * sram,
+          die.graphics ? cores : 0};
+}
+
+// Least squares with beliefs, by elimination.
+PartSizes fitted_sizes(const std::vector<KnownDie>& dies, const Densities& by) {
+  std::array<PartSizes, kParts> a{};
+  PartSizes b{};
+  for (std::size_t i = 0; i < kParts; ++i) {
+    a[i][i] = 1 / (kBeliefWidth[i] * kBeliefWidth[i]);
+    b[i] = kBelief[i] * a[i][i];
+  }
+  for (const KnownDie& die : dies) {
+    const PartSizes x = counts_of(die, by);
+    const double weight = 1 / std::pow(kAreaNoise * die.area, 2);
+    for (std::size_t i = 0; i < kParts; ++i) {
+      b[i] += weight * x[i] * (die.area - die.fixed);
+      for (std::size_t j = 0; j < kParts; ++j) a[i][j] += weight * x[i] * x[j];
+    }
+  }
+  for (std::size_t i = 0; i < kParts; ++i) {
+    for (std::size_t j = i + 1; j < kParts; ++j) {
+      const double factor = a[j][i] / a[i][i];
+      for (std::size_t k = i; k < kParts; ++k) a[j][k] -= factor * a[i][k];
+      b[j] -= factor * b[i];
+    }
+  }
+  PartSizes sizes{};
+  for (std::size_t i = kParts; i-- > 0;) {
+    double rest = b[i];
+    for (std::size_t j = i + 1; j < kParts; ++j) rest -= a[i][j] * sizes[j];
+    sizes[i] = rest / a[i][i];
+  }
+  return sizes;
+}
+
+double error_of(const KnownDie& die, const PartSizes& sizes, const Densities& by) {
+  const PartSizes x = counts_of(die, by);
+  double area = die.fixed;
+  for (std::size_t i = 0; i < kParts; ++i) area += x[i] * sizes[i];
+  return area / die.area - 1;
+}
+
+std::vector<KnownDie> without(const std::vector<KnownDie>& dies, std::size_t index) {
+  std::vector<KnownDie> rest = dies;
+  rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(index));
+  return rest;
+}
+
+// The largest error of a die that the others predict.
+double worst_left_out(const std::vector<KnownDie>& dies, const Densities& by) {
+  double worst = 0;
+  for (std::size_t i = 0; i < dies.size(); ++i) {
+    worst = std::max(worst, std::abs(error_of(dies[i], fitted_sizes(without(dies, i), by), by)));
+  }
+  return worst;
+}
+
+Densities chosen_on(const std::vector<KnownDie>& dies) {
+  Densities best;
+  double least = INFINITY;
+  for (const double old_logic : {2.1, 2.35, 2.6}) {
+    for (const double old_graphics : {0.0, 0.2, 0.4}) {
+      for (const double old_sram : {1.6, 1.8, 2.0}) {
+        for (const double new_logic : {0.5, 0.55, 0.6, 0.65}) {
+          for (const double new_sram : {0.7, 0.8, 0.9}) {
+            const Densities tried{old_logic, old_graphics, old_sram, new_logic, new_sram};
+            const double worst = worst_left_out(dies, tried);
+            if (worst >= least) continue;
+            least = worst;
+            best = tried;
+          }
+        }
+      }
+    }
+  }
+  return best;
+}
+
+TEST(DieAreaAccuracy, DiesThatNothingWasChosenOn) {
+  std::vector<KnownDie> dies;
+  std::vector<std::string> names;
+  for (const auto& [name, die] : known_dies()) {
+    dies.push_back(die);
+    names.push_back(name);
+  }
+  ASSERT_EQ(dies.size(), 8U);
+  double sum = 0;
+  for (std::size_t i = 0; i < dies.size(); ++i) {
+    const std::vector<KnownDie> rest = without(dies, i);
+    const Densities by = chosen_on(rest);
+    const double error = error_of(dies[i], fitted_sizes(rest, by), by);
+    RecordProperty(names[i], std::to_string(100 * error));
+    EXPECT_LE(std::abs(error), 0.125) << names[i];
+    sum += std::abs(error);
+  }
+  EXPECT_LE(sum / static_cast<double>(dies.size()), 0.08);
+}
+
+}  // namespace
+}  // namespace foretell

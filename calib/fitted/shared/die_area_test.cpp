@@ -1,0 +1,77 @@
+#include "calib/fitted/shared/die_area.hpp"
+
+#include <gtest/gtest.h>
+
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+std::vector<Parameter> with(const std::string& path, const std::string& value) {
+  Parameter parameter;
+  parameter.path = path;
+  parameter.value = value;
+  parameter.overridden = true;
+  return {parameter};
+}
+
+TEST(DieArea, UnchangedDeviceHasThePublishedAreaAndPartsAddUp) {
+  const auto area = die_area("h200-sxm", {}, {});
+  ASSERT_TRUE(area.has_value());
+  EXPECT_NEAR(area->area_mm2, 814, 1e-6);
+  double sum = 0;
+  for (const AreaPart& part : area->parts) sum += part.mm2;
+  EXPECT_NEAR(sum, area->area_mm2, 1e-9);
+  EXPECT_EQ(area->dies, 1);
+}
+
+TEST(DieArea, MoreSmsAndMoreL2TakeMoreAreaAndTheReticleCutsTheDie) {
+  const double base = die_area("h200-sxm", {}, {})->area_mm2;
+  const auto large = die_area("h200-sxm", with("device.sms", "264"), {});
+  EXPECT_GT(large->area_mm2, 1.4 * base);
+  EXPECT_EQ(large->dies, 2);
+  EXPECT_GT(die_area("h200-sxm", with("device.l2.capacity", "100 MiB"), {})->area_mm2, base);
+}
+
+TEST(DieArea, FinerProcessIsSmallerButInterfacesStay) {
+  const auto base = die_area("a100-sxm", {}, {});
+  double before = base->area_mm2;
+  for (const char* node : {"5nm", "4nm", "3nm"}) {
+    const auto finer = die_area("a100-sxm", {}, {node, ""});
+    EXPECT_LT(finer->area_mm2, before) << node;
+    before = finer->area_mm2;
+    EXPECT_EQ(finer->parts[5].name, "memory interfaces");
+    EXPECT_DOUBLE_EQ(finer->parts[5].mm2, base->parts[5].mm2);
+  }
+}
+
+TEST(DieArea, LargerDiesCostMoreAndYieldLess) {
+  const auto small = die_area("l4", {}, {});
+  const auto large = die_area("l40s", {}, {});
+  EXPECT_GT(large->die_usd, small->die_usd * large->area_mm2 / small->area_mm2);
+  EXPECT_LT(large->yield, small->yield);
+}
+
+TEST(DieArea, NodeThatIsNotInTheTablesNamesThoseThatAre) {
+  try {
+    die_area("a100-sxm", {}, {"2nm", ""});
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_NE(std::string(error.what()).find("3nm"), std::string::npos) << error.what();
+  }
+  EXPECT_THROW(energy_change("a100-sxm", {"", "hbm9"}), UserError);
+}
+
+TEST(DieArea, UnpublishedDiesHaveNone) {
+  EXPECT_FALSE(die_area("inferentia2", {}, {}).has_value());
+  EXPECT_THROW(energy_change("inferentia2", {"3nm", ""}), UserError);
+}
+
+TEST(DieArea, FinerProcessSwitchesForLess) {
+  EXPECT_DOUBLE_EQ(energy_change("a100-sxm", {}).switched, 1);
+  EXPECT_LT(energy_change("a100-sxm", {"4nm", ""}).switched, 1);
+  EXPECT_LT(energy_change("a100-sxm", {"", "hbm3e"}).memory_pj, 0);
+}
+
+}  // namespace
+}  // namespace foretell

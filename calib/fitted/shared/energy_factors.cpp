@@ -1,0 +1,147 @@
+#include "calib/fitted/shared/energy_factors.hpp"
+
+#include <filesystem>
+
+#include "calib/fitted/shared/factors_folder.hpp"
+#include "hw/spec/shared/catalog.hpp"
+#include "hw/spec/shared/data_folder.hpp"
+#include "model/base/errors.hpp"
+#include "model/config/document.hpp"
+#include "model/config/unit_text.hpp"
+
+namespace foretell {
+namespace {
+
+namespace fs = std::filesystem;
+
+double plain_number(const Node& node, const std::string& path, double min, double max) {
+  double value = 0;
+  try {
+    value = parse_quantity(node.as_text(path), Dimension{});
+  } catch (const UserError& error) {
+    throw UserError(node.where() + ": " + path + ": " + error.what());
+  }
+  if (value < min || value > max) {
+    throw UserError(node.where() + ": " + path + ": '" + node.text + "' is outside " +
+                    std::to_string(min) + " .. " + std::to_string(max));
+  }
+  return value;
+}
+
+double fact(const Node& root, const std::string& key, double min, double max) {
+  const Node& entry = root.required(key, "");
+  entry.only_keys({"value", "source", "kind", "why"}, key);
+  entry.required("source", key);
+  entry.required("kind", key);
+  return plain_number(entry.required("value", key), key, min, max);
+}
+
+// Facts of a device without measurements are those of its family, watts as shares of the limit of
+// its board.
+PowerFacts read_power_facts(const Node& root, double limit_watts) {
+  root.only_keys({"like", "interval80", "active_idle_watts", "active_idle_share", "limit_share",
+                  "link_pj_per_byte", "voltage_knee", "voltage_floor", "lowest_clock", "busy_share",
+                  "energies"},
+                 "");
+  PowerFacts facts;
+  constexpr double kMaxWatts = 1e5;
+  constexpr double kMaxPj = 1e6;
+  facts.active_idle_watts = root.find("active_idle_watts") != nullptr
+                                ? fact(root, "active_idle_watts", 0, kMaxWatts)
+                                : fact(root, "active_idle_share", 0, 1) * limit_watts;
+  facts.limit_share = fact(root, "limit_share", 0, 1);
+  facts.link_pj_per_byte = fact(root, "link_pj_per_byte", 0, kMaxPj);
+  facts.voltage_knee = fact(root, "voltage_knee", 0, 1);
+  facts.voltage_floor = fact(root, "voltage_floor", 0, 1);
+  facts.lowest_clock = fact(root, "lowest_clock", 0, 1);
+  return facts;
+}
+
+// Energies that are stated instead of fitted.
+void read_energies(const Node& root, EnergyFactors& factors) {
+  const Node* energies = root.find("energies");
+  if (energies == nullptr) return;
+  constexpr double kMaxFactor = 1e6;
+  std::vector<std::string> known;
+  for (const auto& [name, member] : energy_factor_names()) {
+    known.push_back(name);
+    if (energies->find(name) != nullptr) factors.*member = fact(*energies, name, 0, kMaxFactor);
+  }
+  energies->only_keys(known, "energies");
+}
+
+void read_energy_factors(const Node& root, DeviceEnergy& energy) {
+  energy.fitted_on = root.required("device", "").as_text("device");
+  const Node& factors = root.required("factors", "");
+  for (const auto& [name, member] : energy_factor_names()) {
+    const Node* entry = factors.find(name);
+    if (entry == nullptr) continue;
+    constexpr double kMaxFactor = 1e6;
+    energy.factors.*member =
+        plain_number(entry->required("value", name), "factors." + name, 0, kMaxFactor);
+    const Node* identified = entry->find("identified");
+    const bool is_known = identified != nullptr && identified->as_text(name) == "yes";
+    if (energy.is_calibrated && is_known) energy.calibrated.insert(name);
+  }
+}
+
+void read_interval(const Node& root, DeviceEnergy& energy) {
+  const Node& interval = root.required("interval80", "");
+  if (!interval.is_list() || interval.items.size() != 2)
+    throw UserError(interval.where() + ": interval80: expected two numbers: [low, high]");
+  constexpr double kMaxRatio = 100;
+  energy.interval_low = plain_number(interval.items[0], "interval80", 0, kMaxRatio);
+  energy.interval_high = plain_number(interval.items[1], "interval80", 0, kMaxRatio);
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, double EnergyFactors::*>> energy_factor_names() {
+  return {{"matrix_32", &EnergyFactors::matrix_32}, {"matrix_16", &EnergyFactors::matrix_16},
+          {"matrix_8", &EnergyFactors::matrix_8},   {"matrix_4", &EnergyFactors::matrix_4},
+          {"vector", &EnergyFactors::vector},       {"exponential", &EnergyFactors::exponential},
+          {"dram", &EnergyFactors::dram},           {"l2", &EnergyFactors::l2},
+          {"sram", &EnergyFactors::sram},           {"busy", &EnergyFactors::busy}};
+}
+
+DeviceEnergy load_device_energy(const std::vector<std::string>& names, double limit_watts,
+                                const std::string& factors) {
+  fs::path facts_file;
+  for (const std::string& name : names) {
+    facts_file = hw_folder() / "energy" / (name + ".yaml");
+    if (fs::exists(facts_file)) break;
+  }
+  const Node facts = load_document(facts_file);
+  DeviceEnergy energy;
+  energy.facts = read_power_facts(facts, limit_watts);
+  read_energies(facts, energy.factors);
+  const Node* idle = facts.find("active_idle_watts");
+  if (idle != nullptr && idle->required("kind", "active_idle_watts").as_text("kind") == "measured")
+    energy.calibrated.insert("active_idle");
+  const auto file_of_device = [&](const std::string& device) {
+    return factors_file(factors, fs::path("energy") / (device + ".yaml"));
+  };
+  fs::path fitted_file = file_of_device(names.front());
+  energy.is_calibrated = fs::exists(fitted_file);
+  if (!energy.is_calibrated) {
+    read_interval(facts, energy);
+    const Node* like = facts.find("like");
+    if (like == nullptr) return energy;
+    fitted_file = file_of_device(like->as_text("like"));
+    if (!fs::exists(fitted_file)) return energy;  // before the first fit: facts alone
+  }
+  const Node fitted = load_document(fitted_file);
+  read_energy_factors(fitted, energy);
+  if (energy.is_calibrated) read_interval(fitted, energy);
+  // A smaller board has fewer SMs to keep busy than the one that the factors are of.
+  if (!energy.is_calibrated && facts.find("busy_share") != nullptr)
+    energy.factors.busy = fact(facts, "busy_share", 0, 1) * limit_watts;
+  return energy;
+}
+
+DeviceEnergy load_gpu_energy(const GpuDeviceSpec& device, const std::string& factors) {
+  return load_device_energy({device.id, device.architecture, "default"}, device.power_watts,
+                            factors);
+}
+
+}  // namespace foretell

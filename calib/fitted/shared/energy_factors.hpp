@@ -1,0 +1,71 @@
+// What the work of a device costs in energy: published watts (hw/energy/<device>.yaml) and fitted
+// energies per operation and byte (calib/factors/energy/<device>.yaml).
+//
+//   hw/energy/<device>.yaml:       active_idle_watts: {value: 128, source: …, kind: …}, …
+//   calib/factors/energy/<device>.yaml:
+//     device: …
+//     fitted_on, split, interval80: [low, high], residuals: […]
+//     factors: {dram: {value: 92, interval80: [85, 99], unit: pJ/B, identified: yes}, …}
+//
+// What is not fitted is stated, mostly assumed, in `energies` of hw/energy: what GPUs were not
+// measured at, and all of devices whose power nobody published (constants of the process, a band in
+// interval80, never calibrated).
+#pragma once
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hw/spec/gpu/gpu_spec.hpp"
+
+namespace foretell {
+
+// Apparent energies: of an operation with all that moves with it inside an SM, of a byte on the
+// whole way from memory to the SMs. pJ at the full clock.
+struct EnergyFactors {
+  double matrix_32 = 0;    // pJ per FLOP on the matrix pipe, operands of 32 bits
+  double matrix_16 = 0;    // … of 16 bits
+  double matrix_8 = 0;     // … of 8 bits
+  double matrix_4 = 0;     // … of 4 bits
+  double vector = 0;       // pJ per FLOP on lanes
+  double exponential = 0;  // pJ of one exponential of a softmax and the vector work around it
+  double dram = 0;         // pJ per byte of device memory
+  double l2 = 0;           // pJ per byte between L2 and the SMs
+  double sram = 0;         // pJ per byte in and out of SBUF and PSUM
+  double busy = 0;         // watts while kernels occupy the SMs, whatever they do
+};
+// Names as in the files, with the members; in this order everywhere.
+std::vector<std::pair<std::string, double EnergyFactors::*>> energy_factor_names();
+
+struct PowerFacts {
+  double active_idle_watts = 0;  // clocks up, context live, no kernel
+  double limit_share = 0;        // of the board's limit that is held under load
+  double link_pj_per_byte = 0;
+  double voltage_knee = 0;   // share of the full clock below which the voltage stays
+  double voltage_floor = 0;  // voltage there, as a share of that at the full clock
+  double lowest_clock = 0;   // share of the full clock
+};
+
+struct DeviceEnergy {
+  std::set<std::string> calibrated;  // factors that this very device was measured for
+  PowerFacts facts;
+  EnergyFactors factors;
+  std::string fitted_on;       // device that the factors are of
+  bool is_calibrated = false;  // fitted on this very device
+  double interval_low = 1;     // measured / predicted
+  double interval_high = 1;
+};
+
+// Those of the device; energies of a device that none were fitted to are those of the device with
+// the nearest energy per operation (stated in hw/energy as `like`), not calibrated, and the
+// interval is as wide as hw/energy says. UserError with file:line for what is wrong in the files.
+DeviceEnergy load_gpu_energy(const GpuDeviceSpec& device, const std::string& factors = "");
+
+// The same of any device: facts are those of the first of `names` that hw/energy knows (the device
+// itself, its cores or architecture, its family), factors those of `names.front()`. `limit_watts`:
+// of the board, for facts that are shares of it; 0: none is published.
+DeviceEnergy load_device_energy(const std::vector<std::string>& names, double limit_watts,
+                                const std::string& factors = "");
+
+}  // namespace foretell

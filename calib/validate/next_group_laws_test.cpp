@@ -1,0 +1,93 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "calib/validate/next_group.hpp"
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+// Groups whose middles and rows are drawn from normal laws.
+std::vector<GroupSample> drawn(int groups, int rows, double between, double within, unsigned seed,
+                               double per_octave = 0) {
+  std::mt19937 generator(seed);
+  std::normal_distribution<double> normal;
+  std::vector<GroupSample> samples;
+  for (int group = 0; group < groups; ++group) {
+    const double middle = between * normal(generator);
+    for (int row = 0; row < rows; ++row) {
+      // A fifth of the rows stand octaves away from all others.
+      const double octaves = row % 5 == 4 ? 2.0 + group : 0;
+      const double scale = 1 + per_octave * octaves;
+      const double error = scale * (middle + within * normal(generator));
+      samples.push_back({"g" + std::to_string(group), {std::exp2(octaves)}, std::exp(error)});
+    }
+  }
+  return samples;
+}
+
+TEST(NextGroup, IntervalsOfFewGroupsHoldFourFifthsOfTheNextOne) {
+  constexpr int kRounds = 400;
+  double inside = 0;
+  for (unsigned round = 0; round < kRounds; ++round) {
+    std::vector<GroupSample> all = drawn(5, 20, 0.08, 0.04, round);
+    std::vector<GroupSample> known;
+    std::vector<GroupSample> next;
+    for (const GroupSample& one : all) (one.group == "g4" ? next : known).push_back(one);
+    const Interval interval = next_group(known, 0).interval;
+    for (const GroupSample& one : next) {
+      inside += one.ratio >= interval.low && one.ratio <= interval.high ? 1.0 / 20 : 0;
+    }
+  }
+  // The spread within is known better than t assumes where all groups have the same.
+  EXPECT_GT(inside / kRounds, 0.78);
+  EXPECT_LT(inside / kRounds, 0.87);
+}
+
+TEST(NextGroup, ManyRowsOfOneGroupCountAsOneGroup) {
+  std::vector<GroupSample> few = drawn(3, 5, 0.1, 0, 7);
+  std::vector<GroupSample> many = few;
+  for (int i = 0; i < 50; ++i) many.push_back(few.front());
+  EXPECT_NEAR(next_group(few, 0).interval.high, next_group(many, 0).interval.high, 1e-9);
+}
+
+TEST(NextGroup, MoreSpreadBetweenGroupsIsAWiderInterval) {
+  double last = 1;
+  for (const double between : {0.02, 0.05, 0.1, 0.2}) {
+    const NextGroup next = next_group(drawn(6, 10, between, 0.03, 3), 0);
+    EXPECT_GT(next.interval.high, last);
+    EXPECT_NEAR(next.interval.low * next.interval.high, 1, 1e-12);
+    last = next.interval.high;
+  }
+}
+
+TEST(NextGroup, WideningOfALawIsFoundAndNoneWhereThereIsNone) {
+  std::vector<std::vector<GroupSample>> flat;
+  std::vector<std::vector<GroupSample>> growing;
+  for (unsigned i = 0; i < 8; ++i) {
+    flat.push_back(drawn(4, 60, 0.02, 0.05, 40 + i));
+    growing.push_back(drawn(4, 60, 0.02, 0.05, 40 + i, 0.4));
+  }
+  EXPECT_LE(widening_per_octave(flat), 0.06);
+  EXPECT_GE(widening_per_octave(growing), 0.2);
+}
+
+TEST(NextGroup, FarFromWhatWasJudgedIntervalsWiden) {
+  EXPECT_DOUBLE_EQ(octaves_to({128, 12, 1}, {{128, 12, 1}, {1, 1, 1}}), 0);
+  EXPECT_DOUBLE_EQ(octaves_to({512, 12, 1}, {{128, 12, 1}}), 2);
+  EXPECT_DOUBLE_EQ(octaves_to({1024, 24, 16}, {{128, 12, 1}}), std::sqrt(9 + 1 + 16));
+  EXPECT_EQ(octaves_to({1}, {}), 0);
+  const Interval near{0.9, 1.1};
+  EXPECT_DOUBLE_EQ(at_distance(near, 0.5, 0).high, 1.1);
+  EXPECT_DOUBLE_EQ(at_distance(near, 0.5, 2).high, 1.1 * 1.1);
+  EXPECT_DOUBLE_EQ(at_distance(near, 0.5, 2).low, 0.9 * 0.9);
+}
+
+TEST(NextGroup, OneGroupSaysNothingOfTheNext) {
+  EXPECT_THROW(next_group({{"a", {1}, 1.1}, {"a", {1}, 0.9}}, 0), InternalError);
+}
+
+}  // namespace
+}  // namespace foretell

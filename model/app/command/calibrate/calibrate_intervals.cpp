@@ -1,0 +1,240 @@
+#include "model/app/command/calibrate/calibrate_intervals.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "calib/validate/left_out_rows.hpp"
+#include "calib/validate/next_group.hpp"
+#include "calib/validate/table_kind.hpp"
+#include "hw/spec/shared/catalog.hpp"
+#include "model/app/request/intervals.hpp"
+#include "model/app/request/parallel_predict.hpp"
+#include "model/app/request/request_fields.hpp"
+#include "model/app/request/resolved_workload.hpp"
+#include "model/app/tables/batch_predictor.hpp"
+#include "model/app/tables/row_filter.hpp"
+#include "model/app/tables/row_parts.hpp"
+#include "model/app/tables/table_request.hpp"
+#include "model/app/terminal/output.hpp"
+#include "model/base/data_root.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/measured_data.hpp"
+#include "reports/record/csv.hpp"
+
+namespace foretell {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct IntervalOptions {
+  std::string table;
+  std::vector<std::string> devices;
+  std::string output;
+  std::string jobs;
+};
+
+// One interval: kinds of networks that are made alike, and what is predicted of them.
+struct ClassKey {
+  std::vector<std::string> families;
+  std::string matmul;
+  IntervalQuantity quantity;
+  bool operator<(const ClassKey& other) const {
+    return std::tie(families, matmul, quantity) <
+           std::tie(other.families, other.matmul, other.quantity);
+  }
+};
+using Classes = std::map<ClassKey, std::vector<GroupSample>>;
+
+// A forward pass of a decoder is like one of an encoder.
+std::vector<std::string> families_like(const ModelConfig& model, IntervalQuantity quantity) {
+  const std::string family(interval_family(model));
+  const bool is_pass = quantity == IntervalQuantity::kCall;
+  if (is_pass && (family == "encoder" || family == "decoder")) return {"encoder", "decoder"};
+  return {family};
+}
+
+class Reader {
+ public:
+  Reader(const IntervalOptions& options, const Session& session)
+      : options_(options),
+        session_(session),
+        table_(options.table),
+        layout_(recognise_table(table_.header(), options.table)),
+        reader_(layout_, table_.header(), {}) {
+    if (layout_.kind != TableKind::kModels) {
+      throw UserError(options.table + ": is of kind " + layout_.name +
+                      "; expected a table of networks, with the columns system and workload");
+    }
+    const std::vector<std::string> known = catalog_.systems();
+    systems_.insert(known.begin(), known.end());
+  }
+
+  Classes read() {
+    RowFilter filter;
+    if (has_column(table_.header(), "use")) filter.require("use=yes", table_.header());
+    const RowPart part = row_part(layout_, table_.header());
+    BatchPredictor batch(reader_, session_.predict, parse_jobs(options_.jobs),
+                         [this](const CsvRow& row, const RowPrediction& prediction) {
+                           if (prediction.error.empty()) take(row, prediction);
+                         });
+    CsvRow row;
+    while (table_.next(row)) {
+      const bool counts = filter.accepts(row) && part(row) != Part::kVault;
+      if (counts && is_asked(device_of(row))) batch.add(row, "");
+    }
+    batch.finish();
+    return std::move(classes_);
+  }
+
+ private:
+  bool is_asked(const std::string& device) const {
+    return std::find(options_.devices.begin(), options_.devices.end(), device) !=
+           options_.devices.end();
+  }
+
+  std::string device_of(const CsvRow& row) {
+    const std::string system = row[find_column(table_.header(), "system")];
+    const auto [known, is_new] = devices_.try_emplace(system);
+    if (is_new && systems_.count(system) > 0) {
+      known->second = catalog_.load(system).spec.device.id;
+    }
+    return known->second;
+  }
+
+  void take(const CsvRow& row, const RowPrediction& prediction) {
+    ResolvedWorkload resolved;
+    resolve_workload(reader_.request(row), "bf16", resolved);
+    const std::string group = network_group(resolved.request.workload);
+    const std::string matmul(to_string(resolved.precision.matmul_compute));
+    for (const IntervalQuantity quantity :
+         {IntervalQuantity::kCall, IntervalQuantity::kTtft, IntervalQuantity::kTpot}) {
+      const std::string name(interval_quantity_name(quantity));
+      const std::string measured = name + "_ms";
+      if (!has_column(table_.header(), measured)) continue;
+      const auto value = read_measurement(measured, row[find_column(table_.header(), measured)]);
+      const auto predicted = prediction.values.find("pred_" + measured);
+      if (!value || predicted == prediction.values.end()) continue;
+      classes_[{families_like(resolved.model, quantity), matmul, quantity}].push_back(
+          {group, interval_place(resolved.request, resolved.model, quantity),
+           *value / predicted->second});
+    }
+  }
+
+  const IntervalOptions& options_;
+  const Session& session_;
+  CsvReader table_;
+  const TableLayout& layout_;
+  RowReader reader_;
+  Catalog catalog_;
+  std::set<std::string> systems_;
+  std::map<std::string, std::string> devices_;  // of systems; "": of another family
+  Classes classes_;
+};
+
+std::string places_text(const std::vector<Place>& places) {
+  std::string text = "[";
+  for (const Place& place : places) {
+    text += fmt::format("{}[{}]", text.size() > 1 ? ", " : "", fmt::join(place, ", "));
+  }
+  return text + "]";
+}
+
+std::string entry_text(const ClassKey& key, const NextGroup& next, double per_octave,
+                       const std::string& family, const std::string& device) {
+  return fmt::format(
+      "  - device: {}\n    family: {}\n    matmul: {}\n    quantity: {}\n    low: {:.4f}\n"
+      "    high: {:.4f}\n    within: {:.4f}\n    between: {:.4f}\n    groups: {}\n    rows: {}\n"
+      "    left_out: {:.3f}\n    per_octave: {:.2f}\n"
+      "    why: rows of {} groups; the others make an interval that holds {:.0f} % of a group's\n"
+      "    places: {}\n",
+      device, family, key.matmul, interval_quantity_name(key.quantity), next.interval.low,
+      next.interval.high, next.within, next.between, next.groups, next.rows, next.left_out,
+      per_octave, next.groups, 100 * next.left_out, places_text(next.places));
+}
+
+int calibrate_intervals(const IntervalOptions& options, const Session& session) {
+  const Classes classes = Reader(options, session).read();
+  std::vector<std::vector<GroupSample>> all;
+  for (const auto& [key, samples] : classes) {
+    std::set<std::string> groups;
+    for (const GroupSample& sample : samples) groups.insert(sample.group);
+    if (groups.size() >= 2) all.push_back(samples);
+  }
+  if (all.empty()) {
+    throw UserError(options.table + ": no quantity was measured on two groups of networks on " +
+                    fmt::format("{}", fmt::join(options.devices, " or ")));
+  }
+  const double per_octave = widening_per_octave(all);
+  std::string text =
+      "# Intervals of networks that nobody measured, made by `foretell calibrate intervals` from "
+      "the\n"
+      "# rows of the fit and judge parts, every architecture left out in turn; see\n"
+      "# calib/validate/next_group.hpp. Standard deviations are of ln(measured / predicted); "
+      "places\n"
+      "# are [tokens of a call, layers, cores of a copy] that were judged.\n"
+      "default: {low: 0.7, high: 1.4, why: the default stands in intervals.yaml}\n"
+      "intervals:\n";
+  for (const auto& [key, samples] : classes) {
+    std::set<std::string> groups;
+    for (const GroupSample& sample : samples) groups.insert(sample.group);
+    if (groups.size() < 2) continue;
+    const NextGroup next = next_group(samples, per_octave);
+    session.say(fmt::format(
+        "foretell: {} of {}: {} rows of {} groups; within {:.1f} %, between {:.1f} %; 80 % "
+        "interval "
+        "{:.3f} to {:.3f}, {:.0f} % wider per octave; holds {:.1f} % of a group left out",
+        interval_quantity_name(key.quantity), fmt::join(key.families, " and "), next.rows,
+        next.groups, 100 * next.within, 100 * next.between, next.interval.low, next.interval.high,
+        100 * per_octave, 100 * next.left_out));
+    for (const std::string& device : options.devices) {
+      for (const std::string& family : key.families) {
+        text += entry_text(key, next, per_octave, family, device);
+      }
+    }
+  }
+  const fs::path path = options.output.empty()
+                            ? data_root() / "calib" / "validate" / "next_network.yaml"
+                            : fs::path(options.output);
+  write_text(path.string(), text);
+  session.say("foretell: intervals written to " + path.string());
+  return kSuccess;
+}
+
+}  // namespace
+
+void add_intervals_command(CLI::App& calibrate, Session& session) {
+  const auto options = std::make_shared<IntervalOptions>();
+  CLI::App* command = calibrate.add_subcommand(
+      "intervals", "How far predictions of networks are off that nobody measured");
+  command->footer(
+      "Every group of networks is left out in turn; the vault is not read.\nExample:\n"
+      "  foretell calibrate intervals --table neuron_models_measured.csv --device inferentia2 "
+      "--device trainium1");
+  command->add_option("--table", options->table, "CSV of measured networks")
+      ->transform(measured_table)
+      ->type_name("FILE")
+      ->required();
+  command->add_option("--device", options->devices, "device whose rows count; repeat for more")
+      ->type_name("DEVICE")
+      ->allow_extra_args(false)
+      ->take_all()
+      ->required();
+  command->add_option("-o,--output", options->output, "file (default: where the program reads it)")
+      ->type_name("FILE");
+  command->add_option("--jobs", options->jobs, "processes (default: one per processor)")
+      ->type_name("N");
+  command->callback([options, &session] {
+    session.action = [options, &session] { return calibrate_intervals(*options, session); };
+  });
+}
+
+}  // namespace foretell

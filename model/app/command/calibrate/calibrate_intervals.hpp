@@ -1,0 +1,12 @@
+// `foretell calibrate intervals`: how far predictions of networks are off that nobody measured.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "model/app/terminal/session.hpp"
+
+namespace foretell {
+
+void add_intervals_command(CLI::App& calibrate, Session& session);
+
+}  // namespace foretell

@@ -1,0 +1,172 @@
+#include "model/app/plan/candidate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "hw/engines/engine_catalog.hpp"
+#include "model/app/request/device_family.hpp"
+#include "model/app/serving/request/serve_parts.hpp"
+#include "model/app/serving/request/worker_machine.hpp"
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+Request machine_request(const PlanRequest& plan, const std::string& system,
+                        const Candidate& candidate) {
+  Request machine = plan.service.machine;
+  machine.system = system;
+  machine.dtype = candidate.dtype;
+  machine.tp = candidate.tp;
+  machine.ep = candidate.ep > 1 ? candidate.ep : 0;
+  return machine;
+}
+
+std::string split_text(const Candidate& candidate, int workers) {
+  std::string text = fmt::format("tp={},workers={}", candidate.tp, workers);
+  if (candidate.attention_dp > 1) text += fmt::format(",attention-dp={}", candidate.attention_dp);
+  if (candidate.ep > 1) text += fmt::format(",ep={}", candidate.ep);
+  return text;
+}
+
+// As it is printed, so that what is typed from there is the same number.
+double as_printed(double rate) { return std::stod(fmt::format("{:.6g}", rate)); }
+
+// Families whose default is an engine of their own run no other, and that one runs nowhere else.
+std::vector<std::string> engines_of(std::string_view family) {
+  const EngineCatalog catalog;
+  const std::string common = catalog.default_engine();
+  if (family != gpu_family().name()) return {catalog.default_engine(family)};
+  std::vector<std::string> engines = catalog.engines();
+  for (const DeviceFamily* other : device_families()) {
+    const std::string theirs = catalog.default_engine(other->name());
+    if (theirs == common || other->name() == family) continue;
+    engines.erase(std::remove(engines.begin(), engines.end(), theirs), engines.end());
+  }
+  return engines;
+}
+
+}  // namespace
+
+Request worker_request(const PlanRequest& plan, const std::string& system,
+                       const Candidate& candidate) {
+  Request machine = machine_request(plan, system, candidate);
+  take_engine_set(machine);
+  machine.attention_dp = candidate.attention_dp > 1 ? candidate.attention_dp : 0;
+  return machine;
+}
+
+ServeRequest share_of(const PlanRequest& plan, const std::string& system,
+                      const Candidate& candidate, std::int64_t instances) {
+  ServeRequest one = plan.service;
+  one.machine = machine_request(plan, system, candidate);
+  if (!candidate.engine.empty()) one.engine = candidate.engine;
+  if (candidate.max_batch > 0) one.max_batch = candidate.max_batch;
+  const auto shares = static_cast<double>(instances);
+  if (one.concurrency > 0) {
+    one.concurrency =
+        static_cast<std::int64_t>(std::ceil(static_cast<double>(one.concurrency) / shares));
+  }
+  if (one.rate > 0) one.rate = as_printed(one.rate / shares);
+  if (!one.trace.empty()) one.trace_every = instances;
+  if (candidate.prefill > 0) {
+    one.machine.ep = 0;  // stated in the splits
+    one.prefill = split_text(candidate, candidate.prefill);
+    one.decode = split_text(candidate, candidate.workers - candidate.prefill);
+  } else {
+    one.dp = candidate.workers;
+    one.attention_dp = candidate.attention_dp;
+  }
+  return one;
+}
+
+std::string serve_command(const ServeRequest& service) {
+  const Request& machine = service.machine;
+  std::string text = fmt::format("foretell serve --on {} --workload {} --dtype {}", machine.system,
+                                 machine.workload, machine.dtype);
+  if (service.prefill.empty()) {
+    text += fmt::format(" --tp {} --dp {}", machine.tp, service.dp);
+    if (service.attention_dp > 1) text += fmt::format(" --attention-dp {}", service.attention_dp);
+    if (machine.ep > 1) text += fmt::format(" --ep {}", machine.ep);
+  } else {
+    text += fmt::format(" --prefill {} --decode {}", service.prefill, service.decode);
+  }
+  text += " " + load_options(service);
+  if (service.requests > 0) text += fmt::format(" --requests {}", service.requests);
+  if (service.warm_up > 0) text += fmt::format(" --warm-up {}", service.warm_up);
+  return fmt::format("{} --slo '{}'", text, service.slo);
+}
+
+std::vector<Candidate> splits_of(const Candidate& of_type, const std::vector<int>& degrees,
+                                 bool has_experts) {
+  std::vector<Candidate> splits;
+  for (const int degree : degrees) {
+    Candidate split = of_type;
+    split.tp = degree;
+    splits.push_back(split);
+    if (!has_experts || degree == 1) continue;
+    split.ep = degree;
+    splits.push_back(split);
+    split.tp = 1;
+    split.attention_dp = degree;
+    splits.push_back(split);
+  }
+  return splits;
+}
+
+std::vector<int> prefill_choices(const std::string& how, int workers) {
+  std::set<int> choices;
+  if (how != "separate") choices.insert(0);
+  if (how != "together") {
+    for (const int one : {1, workers / 4, workers / 2}) {
+      if (one >= 1 && one < workers) choices.insert(one);
+    }
+  }
+  return {choices.begin(), choices.end()};
+}
+
+std::string cheapest_that_holds(const Predictor& predict, const PlanRequest& request) {
+  PlanRequest any = request;
+  any.systems.clear();
+  std::string found;
+  double least = std::numeric_limits<double>::infinity();
+  for (const std::string& system : candidate_systems(any)) {
+    Request bare;
+    bare.system = system;
+    if (!gpu_family().has_system(system)) continue;
+    const double price = gpu_family().prices(bare).at(kOnDemand);
+    for (const std::string& dtype : request.dtypes.empty() ? kPlannedTypes : request.dtypes) {
+      if (price >= least) break;
+      Candidate candidate;
+      candidate.dtype = dtype;
+      try {
+        MachinePool pool(predict);
+        candidate.tp = family_of(system)
+                           .resolve(worker_request(request, system, candidate))
+                           ->place()
+                           .degrees.back();
+        const WorkerMachine& machine =
+            pool.machine(worker_request(request, system, candidate), kTokensOfAStep);
+        if (!(machine.weights + machine.workspace < machine.capacity)) continue;
+      } catch (const UserError&) {
+        continue;  // another reason than memory
+      }
+      least = price;
+      found = fmt::format("{} with {} and tp {}", system, dtype, candidate.tp);
+    }
+  }
+  return found;
+}
+
+std::vector<std::string> engines_for(const PlanRequest& plan, const std::string& system) {
+  if (!plan.service.engine.empty()) return {plan.service.engine};
+  const std::vector<std::string> all = {kAllEngines};
+  if (!plan.engines.empty() && plan.engines != all) return plan.engines;
+  return engines_of(family_of(system).name());
+}
+
+}  // namespace foretell

@@ -1,0 +1,121 @@
+// Energy of a service: conservation, idle time, power limits and bad input.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/app/serving/request/serve.hpp"
+#include "model/app/serving/request/worker_machine.hpp"
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr double kIdleWatts = 128;  // of the board, hw/energy
+constexpr double kBoardWatts = 700;
+
+ServeRequest closed_loop(std::int64_t clients) {
+  ServeRequest request;
+  request.machine.system = "h200-sxm";
+  request.machine.workload = "Llama-3.1-8B";
+  request.machine.dtype = "bf16";
+  request.concurrency = clients;
+  request.input_len = "256";
+  request.output_len = "32";
+  request.requests = 2 * clients;
+  return request;
+}
+
+ServeOutcome outcome_of(const ServeRequest& request) {
+  MachinePool pool(predict);
+  return serve(pool, request);
+}
+
+ServeSummary summary_of(const ServeRequest& request) { return outcome_of(request).record.summary; }
+
+TEST(ServeEnergy, JoulesOfTokensAndRequestsAreWattsTimesTime) {
+  const ServeSummary summary = summary_of(closed_loop(8));
+  ASSERT_TRUE(summary.watts && summary.joules_per_token && summary.joules_per_request);
+  const double joules = *summary.watts * summary.duration_s;
+  EXPECT_NEAR(*summary.joules_per_request * 16, joules, 1e-6 * joules);
+  EXPECT_NEAR(*summary.joules_per_token * 16 * 32, joules, 1e-6 * joules);
+  EXPECT_GT(*summary.watts, kIdleWatts);
+  EXPECT_LT(*summary.watts, kBoardWatts);
+  EXPECT_GT(*summary.wall_watts, *summary.watts);
+  EXPECT_GT(summary.interval80.at("watts").high, *summary.watts);
+}
+
+TEST(ServeEnergy, AServiceThatWaitsDrawsActiveIdle) {
+  ServeRequest rare = closed_loop(1);
+  rare.concurrency = 0;
+  rare.rate = 0.01;
+  rare.requests = 3;
+  const ServeSummary summary = summary_of(rare);
+  EXPECT_NEAR(*summary.watts / kIdleWatts, 1, 0.02);
+  EXPECT_LT(*summary.busy_energy_share, 0.02);
+}
+
+TEST(ServeEnergy, LargerBatchesTakeFewerJoulesForAToken) {
+  EXPECT_LT(*summary_of(closed_loop(32)).joules_per_token,
+            *summary_of(closed_loop(4)).joules_per_token);
+}
+
+TEST(ServeEnergy, APowerLimitIsKeptAndTakesTime) {
+  ServeRequest request = closed_loop(64);
+  const ServeSummary free = summary_of(request);
+  request.machine.power_limit = "350W";
+  const ServeSummary limited = summary_of(request);
+  EXPECT_LE(*limited.watts, 350);
+  EXPECT_GT(*free.watts, *limited.watts);
+  EXPECT_GT(limited.duration_s, free.duration_s);
+  request.machine.power_limit = "";
+  request.machine.clock = "900MHz";
+  const ServeSummary slow = summary_of(request);
+  EXPECT_GT(slow.duration_s, free.duration_s);
+  EXPECT_LT(*slow.watts, *free.watts);
+}
+
+TEST(ServeEnergy, CountersOfATimelineStayBetweenIdleAndTheLimit) {
+  ServeRequest request = closed_loop(4);
+  request.slices = 1000;
+  const std::string trace = outcome_of(request).trace_json;
+  const std::string key = R"("args":{"watts":)";
+  std::size_t counters = 0;
+  for (std::size_t at = trace.find(key); at != std::string::npos; at = trace.find(key, at + 1)) {
+    const double watts = std::stod(trace.substr(at + key.size()));
+    EXPECT_GE(watts, kIdleWatts * 0.999);
+    EXPECT_LE(watts, kBoardWatts);
+    ++counters;
+  }
+  EXPECT_GT(counters, 10U);
+}
+
+TEST(ServeEnergy, EnergyCostsWhatTheWallDraws) {
+  ServeRequest request = closed_loop(4);
+  request.machine.usd_per_kwh = 0.1;
+  request.machine.pue = 1.5;
+  const ServeSummary summary = summary_of(request);
+  const double kwh = *summary.joules_per_token * *summary.wall_watts / *summary.watts / 3.6e6;
+  EXPECT_NEAR(*summary.energy_usd_per_million, kwh * 1.5 * 0.1 * 1e6,
+              1e-6 * *summary.energy_usd_per_million);
+}
+
+TEST(ServeEnergy, WhatCannotBeSaysWhatCan) {
+  const auto refusal = [](const char* limit, const char* clock) {
+    ServeRequest request = closed_loop(1);
+    request.machine.power_limit = limit;
+    request.machine.clock = clock;
+    try {
+      summary_of(request);
+    } catch (const UserError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(refusal("50W", ""), HasSubstr("takes 130 to 700 W, not 50 W"));
+  EXPECT_THAT(refusal("", "9GHz"), HasSubstr("not at 9000 MHz"));
+  EXPECT_THAT(refusal("warm", ""), HasSubstr("write 500W"));
+}
+
+}  // namespace
+}  // namespace foretell

@@ -1,0 +1,26 @@
+// What a service is asked for, by key: for options of commands and keys of studies alike.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/app/serving/request/serve.hpp"
+
+namespace foretell {
+
+inline constexpr double kMaxRate = 1e9;  // requests per second
+
+// "concurrency", "rate", "trace", "engine", "max_batch", "slo", …: what a request for a service
+// states beside the machine and the lengths.
+const std::vector<std::string>& serve_keys();
+
+// The keys that state a load.
+bool is_load_key(std::string_view key);
+
+// Sets one of the keys from its text; "" leaves it as it is. False for an unknown key. UserErrors
+// start with `name`, "--rate" or "rate".
+bool set_serve_key(ServeRequest& request, std::string_view key, std::string_view name,
+                   const std::string& text);
+
+}  // namespace foretell

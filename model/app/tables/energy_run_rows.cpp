@@ -1,0 +1,284 @@
+#include "model/app/tables/energy_run_rows.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include "calib/fitted/shared/energy_factors.hpp"
+#include "calib/validate/left_out_rows.hpp"
+#include "hw/spec/shared/catalog.hpp"
+#include "model/app/request/outcome_tag.hpp"
+#include "model/app/request/request_fields.hpp"
+#include "model/app/request/worker_pool.hpp"
+#include "model/app/serving/request/worker_machine.hpp"
+#include "model/base/errors.hpp"
+#include "model/base/measured_data.hpp"
+#include "model/base/text.hpp"
+#include "model/config/document.hpp"
+#include "model/timing/shared/energy_timing.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr const char* kRunRecipe = "hw/engines/recipes/energy_benchmark.yaml";
+constexpr const char* kUnderCap = "under power cap";
+constexpr std::int64_t kMostOfRun = 10'000'000;
+constexpr double kMostWatts = 1e5;
+constexpr double kMsPerSecondOfRuns = 1e3;
+
+std::string name_in(const std::map<std::string, std::string>& names, const char* what,
+                    const std::string& name) {
+  const auto found = names.find(name);
+  if (found != names.end()) return found->second;
+  std::vector<std::string> known;
+  for (const auto& entry : names) known.push_back(entry.first);
+  throw unknown_name(what, name, known);
+}
+
+double positive_cell(const NamedCells& cells, const CsvRow& row, const char* column) {
+  const std::optional<double> value = read_measurement(column, cells.text(row, column));
+  if (!value) throw UserError(std::string(column) + ": is empty; this row needs it");
+  return *value;
+}
+
+// "avg 8.0 (max_num_seqs 8)": requests in flight.
+std::int64_t clients_of(const std::string& text) {
+  constexpr std::string_view kAverage = "avg ";
+  if (!starts_with(text, kAverage)) return parse_count("batch_or_concurrency", text, 1, kMostOfRun);
+  const double mean = std::strtod(text.c_str() + kAverage.size(), nullptr);
+  if (!(mean > 0)) {
+    throw UserError("batch_or_concurrency: '" + text +
+                    "' holds no number of requests; write avg 8.0 or 8");
+  }
+  return std::max<std::int64_t>(1, std::llround(mean));
+}
+
+// "tp1 ep4 dp1": is there more than one share of the experts?
+bool splits_experts(const std::string& text) {
+  for (const std::string& word : split(text, ' ')) {
+    if (starts_with(word, "ep")) return std::strtol(word.c_str() + 2, nullptr, 10) > 1;
+  }
+  return false;
+}
+
+std::string among_data(const std::string& named) {
+  if (!starts_with(named, "configs/")) return named;
+  const std::filesystem::path folder = measured_data_folder();
+  if (folder.empty()) {
+    throw UserError(
+        "model: its config.json lies among the measured data; let FORETELL_DATA name "
+        "the folder that holds configs/");
+  }
+  return (folder / named).string();
+}
+
+// A job, apart from its cap.
+std::string job_of(const NamedCells& cells, const CsvRow& row) {
+  return fmt::format("{} {} {}", cells.text(row, "model"), cells.text(row, "batch_or_concurrency"),
+                     cells.text(row, "scenario"));
+}
+
+std::string machine_of_run(const ServeRequest& request) {
+  const Request& machine = request.machine;
+  return fmt::format("{} {} {} {} {}", machine.system, machine.workload, machine.dtype, machine.tp,
+                     machine.ep);
+}
+
+std::string figures_line(const ServeSummary& summary, int devices) {
+  if (!summary.watts || !summary.joules_per_token)
+    throw UserError("no energy of this system is known");
+  const double boards = devices;
+  const Interval& band = summary.interval80.at("watts");
+  return fmt::format("{}{}\t{}\t{}\t{}\t{}", kGoodTag, *summary.watts / boards, band.low / boards,
+                     band.high / boards, *summary.joules_per_token,
+                     summary.itl_s.p50 * kMsPerSecondOfRuns);
+}
+
+RowPrediction run_prediction(const std::string& line) {
+  RowPrediction prediction;
+  if (line.empty() || line.front() != kGoodTag) {
+    prediction.error = line.empty() ? "internal error: a worker sent nothing" : line.substr(1);
+    return prediction;
+  }
+  const std::vector<std::string> fields = split(line.substr(1), '\t');
+  const char* names[] = {"pred_watts_per_device", "pred_lo_w", "pred_hi_w", "pred_j_per_token",
+                         "pred_latency_ms"};
+  std::size_t index = 0;
+  for (const char* name : names) prediction.values[name] = std::stod(fields.at(index++));
+  prediction.intervals = {
+      {"watts_per_device", {prediction.values["pred_lo_w"], prediction.values["pred_hi_w"]}}};
+  return prediction;
+}
+
+}  // namespace
+
+std::string energy_run_family(const NamedCells& cells, const CsvRow& row) {
+  const bool capped = cells.text(row, "what").find(kUnderCap) != std::string::npos;
+  return capped ? job_of(cells, row) : cells.text(row, "model");
+}
+
+EnergyRunBatch::EnergyRunBatch(const CsvRow& header, Predictor predict, Request defaults, int jobs,
+                               Sink sink, ProgressSink progress)
+    : cells_(header),
+      predict_(std::move(predict)),
+      defaults_(std::move(defaults)),
+      jobs_(jobs),
+      sink_(std::move(sink)),
+      progress_(std::move(progress)) {
+  const Node root =
+      load_document(hw_folder() / "engines/recipes/energy_benchmark.yaml", kRunRecipe);
+  root.only_keys({"source", "networks", "systems", "precisions", "engine", "prompts",
+                  "requests_per_client", "boards"},
+                 "");
+  for (const char* section : {"networks", "systems", "precisions"}) {
+    for (const MapEntry& entry : root.required(section, "").entries)
+      names_[section][entry.key] = entry.value.as_text(section);
+  }
+  for (const MapEntry& entry : root.required("prompts", "").entries)
+    names_["prompts"][entry.key] = entry.value.required("tokens", "prompts").as_text("tokens");
+  for (const MapEntry& entry : root.required("boards", "").entries)
+    names_["boards"][entry.key] = entry.value.required("limit_watts", "boards").as_text("boards");
+  engine_ = root.required("engine", "").as_text("engine");
+  requests_per_client_ = parse_count(
+      "requests_per_client",
+      root.required("requests_per_client", "").as_text("requests_per_client"), 1, kMostOfRun);
+}
+
+void EnergyRunBatch::add(CsvRow row, const std::string& problem) {
+  PendingRun run;
+  run.row = std::move(row);
+  run.prediction.error = problem;
+  if (problem.empty()) {
+    try {
+      read(run);
+    } catch (const UserError& error) {
+      run.prediction.error = error.what();
+    }
+  }
+  runs_.push_back(std::move(run));
+}
+
+void EnergyRunBatch::read(PendingRun& run) const {
+  const std::string what = cells_.text(run.row, "what");
+  if (what == "serving") {
+    read_serving(run);
+    run.kind = RunKind::kServing;
+  } else if (what.find(kUnderCap) != std::string::npos) {
+    const std::string board = cells_.text(run.row, "device");
+    name_in(names_.at("boards"), "device", board);
+    positive_cell(cells_, run.row, "power_limit_w");
+    run.kind = RunKind::kCapped;
+  } else {
+    throw UserError("what: '" + what +
+                    "' is not predicted; serving, and jobs under a power cap, are");
+  }
+}
+
+void EnergyRunBatch::read_serving(PendingRun& run) const {
+  const CsvRow& row = run.row;
+  ServeRequest& request = run.request;
+  request.machine = defaults_;
+  request.machine.workload =
+      among_data(name_in(names_.at("networks"), "model", cells_.text(row, "model")));
+  request.machine.system = name_in(names_.at("systems"), "device", cells_.text(row, "device"));
+  request.machine.dtype = name_in(names_.at("precisions"), "dtype", cells_.text(row, "dtype"));
+  request.machine.tp =
+      static_cast<int>(parse_count("n_devices", cells_.text(row, "n_devices"), 1, 1024));
+  if (splits_experts(cells_.text(row, "tp"))) request.machine.ep = request.machine.tp;
+  request.input_len = name_in(names_.at("prompts"), "scenario", cells_.text(row, "scenario"));
+  const double output = positive_cell(cells_, row, "osl");
+  request.output_len = std::to_string(std::max<std::int64_t>(1, std::llround(output)));
+  request.concurrency = clients_of(cells_.text(row, "batch_or_concurrency"));
+  request.requests = request.concurrency * requests_per_client_;
+  request.engine = engine_;
+}
+
+void EnergyRunBatch::note_free_run(const CsvRow& row) {
+  const double limit = positive_cell(cells_, row, "power_limit_w");
+  FreeRun& known = free_runs_[cells_.text(row, "device") + " " + job_of(cells_, row)];
+  if (limit <= known.limit) return;
+  known = {limit, positive_cell(cells_, row, "latency_ms"),
+           positive_cell(cells_, row, "watts_per_device")};
+}
+
+void EnergyRunBatch::predict_capped(PendingRun& run) const {
+  const std::string device = cells_.text(run.row, "device");
+  const FreeRun& free = free_runs_.at(device + " " + job_of(cells_, run.row));
+  const double limit = positive_cell(cells_, run.row, "power_limit_w");
+  if (limit >= free.limit) {
+    run.prediction.note = "what the others of its job are compared with";
+    return;
+  }
+  const std::string board = name_in(names_.at("boards"), "device", device);
+  const PowerFacts facts =
+      load_device_energy({"default"}, parse_positive("limit_watts", board, kMostWatts)).facts;
+  const double factor =
+      slow_down_within(Watts(free.watts), Watts(limit * facts.limit_share), facts);
+  run.prediction.values["pred_latency_ms"] = free.latency_ms * factor;
+}
+
+void EnergyRunBatch::predict_served() {
+  std::map<std::string, std::vector<std::size_t>> by_machine;
+  for (std::size_t i = 0; i < runs_.size(); ++i) {
+    if (runs_[i].kind == RunKind::kServing)
+      by_machine[machine_of_run(runs_[i].request)].push_back(i);
+  }
+  std::vector<std::vector<std::size_t>> groups;
+  for (auto& entry : by_machine) groups.push_back(std::move(entry.second));
+  const auto outcomes = run_forked(
+      groups.size(), jobs_,
+      [&](std::size_t group) {
+        MachinePool pool(predict_);
+        std::string text;
+        for (const std::size_t i : groups[group]) {
+          std::string line;
+          try {
+            const ServeRequest& request = runs_[i].request;
+            line = figures_line(serve(pool, request).record.summary, request.machine.tp);
+          } catch (const std::exception& error) {
+            line = std::string("-") + error.what();
+          }
+          std::replace(line.begin(), line.end(), '\n', ' ');
+          text += line + '\n';
+        }
+        return text;
+      },
+      [&](std::size_t done) {
+        if (progress_) progress_(static_cast<double>(done) / static_cast<double>(groups.size()));
+      });
+  for (std::size_t group = 0; group < groups.size(); ++group) {
+    const std::vector<std::string> lines = split(outcomes[group].text, '\n');
+    for (std::size_t i = 0; i < groups[group].size(); ++i) {
+      RowPrediction& prediction = runs_[groups[group][i]].prediction;
+      if (outcomes[group].finished) {
+        prediction = run_prediction(lines.at(i));
+      } else {
+        prediction.error = "internal error: " + outcomes[group].text;
+      }
+    }
+  }
+}
+
+void EnergyRunBatch::finish() {
+  const auto capped = [this](const auto& act) {
+    for (PendingRun& run : runs_) {
+      if (run.kind != RunKind::kCapped || !run.prediction.error.empty()) continue;
+      try {
+        act(run);
+      } catch (const UserError& error) {
+        run.prediction.error = error.what();
+      }
+    }
+  };
+  capped([this](PendingRun& run) { note_free_run(run.row); });
+  capped([this](PendingRun& run) { predict_capped(run); });
+  predict_served();
+  for (const PendingRun& run : runs_) sink_(run.row, run.prediction);
+  runs_.clear();
+}
+
+}  // namespace foretell

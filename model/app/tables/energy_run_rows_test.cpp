@@ -1,0 +1,102 @@
+// Watts of networks and jobs under power caps: how a row is read, and what is refused.
+#include "model/app/tables/energy_run_rows.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace foretell {
+namespace {
+
+using testing::HasSubstr;
+
+const CsvRow kRowsHeader = {"what",
+                            "device",
+                            "n_devices",
+                            "model",
+                            "dtype",
+                            "tp",
+                            "osl",
+                            "scenario",
+                            "batch_or_concurrency",
+                            "watts_per_device",
+                            "latency_ms",
+                            "power_limit_w"};
+
+CsvRow capped(const std::string& device, const std::string& limit, const std::string& latency,
+              const std::string& watts) {
+  return {"network/training epoch under power cap",
+          device,
+          "1",
+          "a job",
+          "",
+          "",
+          "",
+          "adam",
+          "64",
+          watts,
+          latency,
+          limit};
+}
+
+std::vector<RowPrediction> predictions_of(const std::vector<CsvRow>& rows) {
+  std::vector<RowPrediction> predictions;
+  EnergyRunBatch batch(
+      kRowsHeader, predict, Request{}, 1,
+      [&](const CsvRow&, const RowPrediction& one) { predictions.push_back(one); });
+  for (const CsvRow& row : rows) batch.add(row, "");
+  batch.finish();
+  return predictions;
+}
+
+TEST(EnergyRunRows, ACapThatDoesNotBindChangesNothing) {
+  const auto all =
+      predictions_of({capped("V100", "200", "1200", "120"), capped("V100", "250", "1000", "120")});
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_DOUBLE_EQ(all[0].values.at("pred_latency_ms"), 1000);
+  EXPECT_TRUE(all[1].values.empty());  // the time that the other is compared with
+  EXPECT_EQ(all[1].error, "");
+}
+
+TEST(EnergyRunRows, LowerCapsTakeLonger) {
+  const auto all =
+      predictions_of({capped("V100", "250", "1000", "245"), capped("V100", "200", "0.001", "190"),
+                      capped("V100", "150", "0.001", "145"), capped("V100", "100", "0.001", "99")});
+  EXPECT_GT(all[1].values.at("pred_latency_ms"), 1000);
+  EXPECT_GT(all[2].values.at("pred_latency_ms"), all[1].values.at("pred_latency_ms"));
+  EXPECT_GT(all[3].values.at("pred_latency_ms"), 1.2 * all[2].values.at("pred_latency_ms"));
+}
+
+TEST(EnergyRunRows, WhatIsWrongIsSaid) {
+  CsvRow other = capped("V100", "250", "1000", "245");
+  other[0] = "kernel";
+  CsvRow served = {"serving",
+                   "H100",
+                   "1",
+                   "Qwen/Qwen3-15B",
+                   "bfloat16",
+                   "tp1 ep1 dp1",
+                   "100",
+                   "gpqa",
+                   "avg 8.0 (max_num_seqs 8)",
+                   "400",
+                   "",
+                   ""};
+  CsvRow unknown_prompt = served;
+  unknown_prompt[3] = "Qwen/Qwen3-14B";
+  unknown_prompt[7] = "image-chat";
+  CsvRow no_clients = unknown_prompt;
+  no_clients[7] = "gpqa";
+  no_clients[8] = "avg none";
+  const auto all =
+      predictions_of({other, capped("V200", "250", "1000", "245"),
+                      capped("V100", "", "1000", "245"), served, unknown_prompt, no_clients});
+  EXPECT_THAT(all[0].error, HasSubstr("serving, and jobs under a power cap, are"));
+  EXPECT_THAT(all[1].error, HasSubstr("V100"));
+  EXPECT_THAT(all[2].error, HasSubstr("power_limit_w: is empty"));
+  EXPECT_THAT(all[3].error, HasSubstr("Qwen/Qwen3-14B"));
+  EXPECT_THAT(all[4].error, HasSubstr("gpqa"));
+  EXPECT_THAT(all[5].error, HasSubstr("write avg 8.0 or 8"));
+}
+
+}  // namespace
+}  // namespace foretell

@@ -1,0 +1,227 @@
+// Causal attention over long prompts as the vendor's kernel runs it: tile by tile of keys, with a
+// running maximum and sum, so that scores never leave the core.
+//
+// What follows is its published form (NKIFA): a tile of queries stays stationary, keys pass in
+// tiles of core.scheduling.flash_attention_keys in pieces of a bank of PSUM, and pieces that the
+// mask hides as a whole are left out. Copies out of PSUM are shared between Vector and Scalar.
+#include <algorithm>
+
+#include "model/mapping/neuron/lowering.hpp"
+
+namespace foretell {
+namespace {
+
+class FlashAttention {
+ public:
+  FlashAttention(LoweringContext& context, const Kernel& kernel)
+      : context_(context),
+        emitter_(context.emitter),
+        k_(kernel),
+        query_(require_feature_major(context, kernel.query)),
+        key_(require_feature_major(context, kernel.key)),
+        value_(require_token_major(context, kernel.value)),
+        output_(context.emitter.value(kernel.output)) {
+    output_.rows = kernel.batch * kernel.queries;
+    output_.columns = kernel.heads * kernel.head_dim;
+    output_.token_major.resize(static_cast<std::size_t>(output_.tiles()));
+  }
+
+  void run() {
+    // Scores of a tile, and what is left of them as the operand of the product with the values.
+    const int element = emitter_.vector_bytes() + element_bytes(emitter_.types().matmul);
+    context_.residency.need_scratch(static_cast<double>(keys_of_a_tile() * element) *
+                                    static_cast<double>(emitter_.tile_rows()));
+    for (std::int64_t sequence = 0; sequence < k_.batch; ++sequence) {
+      for (std::int64_t head = 0; head < k_.heads; ++head) {
+        for (std::int64_t first = 0; first < k_.queries; first += emitter_.tile_rows()) {
+          run_queries({sequence, head, first, std::min(emitter_.tile_rows(), k_.queries - first)});
+        }
+      }
+    }
+  }
+
+ private:
+  struct Queries {
+    std::int64_t sequence = 0;
+    std::int64_t head = 0;
+    std::int64_t first = 0;
+    std::int64_t rows = 0;
+  };
+  struct Keys {
+    std::int64_t first = 0;
+    std::int64_t count = 0;
+    std::int64_t end() const { return first + count; }
+  };
+
+  std::int64_t keys_of_a_tile() const {
+    return std::max<std::int64_t>(emitter_.core().scheduling.flash_attention_keys,
+                                  emitter_.bank_columns());
+  }
+  // The keys that at least one of the queries sees, in whole pieces of a bank.
+  Keys seen(const Queries& queries) const {
+    const std::int64_t piece = emitter_.bank_columns();
+    const std::int64_t first_query = k_.causal_offset + queries.first;
+    const std::int64_t hidden = k_.window == 0 ? 0 : first_query + 1 - k_.window;
+    const std::int64_t last = std::clamp<std::int64_t>(first_query + queries.rows, 1, k_.keys);
+    const std::int64_t first = std::clamp<std::int64_t>(hidden, 0, last - 1) / piece * piece;
+    return {first, std::min(k_.keys, (last + piece - 1) / piece * piece) - first};
+  }
+  // Does any of the queries not see any of the keys?
+  bool is_masked(const Queries& queries, const Keys& keys) const {
+    const std::int64_t first_query = k_.causal_offset + queries.first;
+    const std::int64_t last_query = first_query + queries.rows - 1;
+    return keys.end() - 1 > first_query || (k_.window > 0 && keys.first <= last_query - k_.window);
+  }
+
+  void run_queries(const Queries& queries) {
+    const Keys all = seen(queries);
+    Deps sums;  // maximum, sum and weighted values so far
+    for (std::int64_t first = all.first; first < all.end(); first += keys_of_a_tile()) {
+      const Keys keys{first, std::min(keys_of_a_tile(), all.end() - first)};
+      sums = add_tile(queries, keys, sums, first == all.first);
+    }
+    emitter_.attribute_to(context_.graph, k_.softmax_op);
+    const Deps inverse = lane(Engine::kVector, Opcode::kReciprocal, 1, kFromSbuf, sums);
+    const Deps done = lane(Engine::kVector, Opcode::kTensorScalar, k_.head_dim, kFromSbuf, inverse);
+    const std::int64_t first_row = queries.sequence * k_.queries + queries.first;
+    for (std::int64_t t = first_row / emitter_.tile_rows();
+         t <= (first_row + queries.rows - 1) / emitter_.tile_rows(); ++t) {
+      output_.token_major[static_cast<std::size_t>(t)].merge(done);
+    }
+  }
+
+  Deps add_tile(const Queries& queries, const Keys& keys, const Deps& before, bool is_first) {
+    Deps maximum = scores(queries, keys);
+    emitter_.attribute_to(context_.graph, k_.softmax_op);
+    if (!is_first) {  // the larger maximum, and by what the sums so far shrink
+      maximum.merge(before);
+      maximum = lane(Engine::kVector, Opcode::kTensorTensor, 1, kFromSbuf, maximum);
+    }
+    const Deps shrink =
+        is_first ? maximum : lane(Engine::kScalar, Opcode::kActivate, 1, kFromSbuf, maximum);
+    Deps exponential =
+        lane(Engine::kScalar, Opcode::kActivateReduce, keys.count, kFromSbuf, maximum);
+    if (!is_first) {
+      exponential.merge(shrink);
+      exponential = lane(Engine::kVector, Opcode::kScalarTensorTensor, 1, kFromSbuf, exponential);
+    }
+    return weighted_values(queries, keys, transposed(queries, keys, exponential), shrink, is_first);
+  }
+
+  // q k^T in pieces of a bank, the mask where a piece crosses its edge, and the maximum.
+  Deps scores(const Queries& queries, const Keys& keys) {
+    emitter_.attribute_to(context_.graph, k_.scores_op);
+    Deps maximum;
+    for (std::int64_t first = keys.first; first < keys.end(); first += emitter_.bank_columns()) {
+      const Keys piece{first, std::min(emitter_.bank_columns(), keys.end() - first)};
+      Deps operands = rows_of(query_, k_.query, queries.head,
+                              queries.sequence * k_.queries + queries.first, queries.rows);
+      operands.merge(rows_of(key_, k_.key, queries.head * k_.kv_heads / k_.heads,
+                             queries.sequence * k_.keys + piece.first, piece.count));
+      const std::uint8_t bank = emitter_.acquire_bank();
+      const Deps product =
+          emitter_.matmul(bank, {k_.head_dim, queries.rows, piece.count}, operands, true, true);
+      Deps copied = lane(Engine::kScalar, Opcode::kTensorCopy, piece.count, kFromPsum, product);
+      emitter_.release_bank(bank, copied);
+      if (is_masked(queries, piece)) {
+        emitter_.attribute_to(context_.graph, k_.mask_ops.front());
+        copied = lane(Engine::kGpSimd, Opcode::kAffineSelect, piece.count, kFromSbuf, copied);
+      }
+      emitter_.attribute_to(context_.graph, k_.softmax_op);
+      maximum.merge(
+          lane(Engine::kVector, Opcode::kTensorReduce, piece.count, kFromSbuf | kAddOrMax, copied));
+      emitter_.attribute_to(context_.graph, k_.scores_op);
+    }
+    return maximum;
+  }
+
+  // Keys to the partitions, for the product with the values.
+  Deps transposed(const Queries& queries, const Keys& keys, const Deps& exponential) {
+    emitter_.attribute_to(context_.graph, k_.context_op);
+    const std::int64_t per_bank = emitter_.bank_columns() / emitter_.tile_rows();
+    Deps all;
+    for (std::int64_t first = 0; first < keys.count; first += per_bank * emitter_.tile_rows()) {
+      const std::uint8_t bank = emitter_.acquire_bank();
+      const std::int64_t end = std::min(keys.count, first + per_bank * emitter_.tile_rows());
+      Deps group;
+      std::int64_t blocks = 0;
+      for (std::int64_t key = first; key < end; key += emitter_.tile_rows(), ++blocks) {
+        group = emitter_.transpose(bank, queries.rows, std::min(emitter_.tile_rows(), end - key),
+                                   exponential);
+      }
+      const Deps copied =
+          lane(Engine::kVector, Opcode::kTensorCopy, blocks * queries.rows, kFromPsum, group);
+      emitter_.release_bank(bank, copied);
+      all.merge(copied);
+    }
+    return all;
+  }
+
+  // The product with the values, added to what the tiles before have left, shrunk.
+  Deps weighted_values(const Queries& queries, const Keys& keys, const Deps& weights,
+                       const Deps& shrink, bool is_first) {
+    emitter_.attribute_to(context_.graph, k_.context_op);
+    const std::uint8_t bank = emitter_.acquire_bank();
+    Deps group;
+    for (std::int64_t key = keys.first; key < keys.end(); key += emitter_.tile_rows()) {
+      const std::int64_t count = std::min(emitter_.tile_rows(), keys.end() - key);
+      Deps operands = tokens_of(value_, queries.sequence * k_.keys + key, count);
+      operands.merge(weights);
+      group = emitter_.matmul(bank, {count, queries.rows, k_.head_dim}, operands, key == keys.first,
+                              key + emitter_.tile_rows() >= keys.end());
+    }
+    group.merge(shrink);
+    const Opcode opcode = is_first ? Opcode::kTensorCopy : Opcode::kScalarTensorTensor;
+    const Deps added = lane(Engine::kVector, opcode, k_.head_dim, kFromPsum, group);
+    emitter_.release_bank(bank, added);
+    return added;
+  }
+
+  Deps lane(Engine engine, Opcode opcode, std::int64_t n, int flags, const Deps& deps) {
+    return emitter_.lane(engine, {opcode, n, static_cast<std::uint16_t>(flags)}, deps);
+  }
+
+  Deps rows_of(const Value& value, const View& view, std::int64_t head, std::int64_t first_row,
+               std::int64_t rows) const {
+    const std::int64_t first_column = view.first_column + head * k_.head_dim;
+    const std::int64_t tile = emitter_.tile_rows();
+    Deps deps;
+    for (std::int64_t block = first_column / tile; block * tile < first_column + k_.head_dim;
+         ++block) {
+      for (std::int64_t t = first_row / tile; t <= (first_row + rows - 1) / tile; ++t) {
+        deps.merge(value.features(block, t));
+      }
+    }
+    return deps;
+  }
+  Deps tokens_of(const Value& value, std::int64_t first_row, std::int64_t rows) const {
+    const std::int64_t tile = emitter_.tile_rows();
+    Deps deps;
+    for (std::int64_t t = first_row / tile; t <= (first_row + rows - 1) / tile; ++t) {
+      deps.merge(value.tokens(t));
+    }
+    return deps;
+  }
+
+  LoweringContext& context_;
+  Emitter& emitter_;
+  const Kernel& k_;
+  const Value& query_;
+  const Value& key_;
+  const Value& value_;
+  Value& output_;
+};
+
+}  // namespace
+
+bool takes_flash_attention(const CoreShape& core, const Kernel& kernel) {
+  return kernel.is_causal && !kernel.cached && kernel.head_dim <= core.tensor.rows &&
+         kernel.queries >= core.scheduling.flash_attention_queries;
+}
+
+void lower_flash_attention(LoweringContext& context, const Kernel& kernel) {
+  context.emitter.attribute_to(context.graph, kernel.scores_op);
+  FlashAttention(context, kernel).run();
+}
+
+}  // namespace foretell

@@ -1,0 +1,48 @@
+// Programs of NeuronCores by all that mapping reads, so that calls which differ in rates alone are
+// mapped once.
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <set>
+
+#include "hw/spec/neuron/core_shape.hpp"
+#include "model/mapping/neuron/scheduling.hpp"
+#include "model/program/program.hpp"
+#include "workloads/ir/graph.hpp"
+#include "workloads/ir/precision.hpp"
+
+namespace foretell {
+
+class KeptPrograms {
+ public:
+  // Forgets those that were not asked for longest when all together are larger.
+  explicit KeptPrograms(std::size_t most_bytes) : most_bytes_(most_bytes) {}
+
+  // map_to_neuron_core() of the same, made when none of the kept ones is of equal arguments.
+  std::shared_ptr<const Program> get(const Graph& graph, const PrecisionPolicy& precision,
+                                     const CoreShape& core, const SchedulingParameters& scheduling,
+                                     const std::set<std::int32_t>& skipped_layers);
+
+  std::size_t size() const { return kept_.size(); }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  struct Kept {
+    Graph graph;
+    PrecisionPolicy precision;
+    CoreShape core;
+    SchedulingParameters scheduling;
+    std::set<std::int32_t> skipped_layers;
+    std::shared_ptr<const Program> program;
+    std::size_t bytes = 0;  // about
+  };
+  void forget_oldest();
+
+  std::size_t most_bytes_;
+  std::size_t bytes_ = 0;
+  std::list<Kept> kept_;  // the last asked for first
+};
+
+}  // namespace foretell
