@@ -69,12 +69,13 @@ std::optional<double> measured_clock_mhz() {
   constexpr int kTurns = 2000;
   constexpr double kAdds = 100;
   unsigned long value = 0;
+  const unsigned long step = 1;  // in a register: some processors add constants while they rename
   const auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < kTurns; ++i) {
 #if defined(__x86_64__)
-    __asm__ volatile(".rept 100\n\tadd $1, %0\n\t.endr" : "+r"(value));
+    __asm__ volatile(".rept 100\n\tadd %1, %0\n\t.endr" : "+r"(value) : "r"(step));
 #else
-    __asm__ volatile(".rept 100\n\tadd %0, %0, #1\n\t.endr" : "+r"(value));
+    __asm__ volatile(".rept 100\n\tadd %0, %0, %1\n\t.endr" : "+r"(value) : "r"(step));
 #endif
   }
   const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;

@@ -8,9 +8,6 @@
 #include <sstream>
 
 #include "model/app/command/testing/command_runner.hpp"
-#include "model/app/request/device_family.hpp"
-#include "model/app/study/what_if/what_if.hpp"
-#include "model/base/errors.hpp"
 #include "reports/record/json_lines.hpp"
 #include "reports/record/testing/temporary_folder.hpp"
 
@@ -210,25 +207,6 @@ TEST(Explain, TriesWhatWouldHelp) {
       run_command({"explain", "--on", "inf2.xlarge", "--workload", "x", "--dtype", "bf16"});
   EXPECT_THAT(result.result, HasSubstr("tensor engine clock x 2  1.00 ms  0.0 %"));
   EXPECT_THAT(result.result, HasSubstr("HBM bandwidth x 2"));
-}
-
-TEST(WhatIf, ScalesTheNumberAndKeepsTheUnit) {
-  EXPECT_EQ(scaled_value("820 GB/s", 2), "1640 GB/s");
-  EXPECT_EQ(scaled_value("225 us", 0.5), "112.5 us");
-  EXPECT_THROW(scaled_value("none", 2), UserError);
-}
-
-TEST(WhatIf, LeavesOutWhatIsZeroOrNotThere) {
-  Parameter rate;
-  rate.path = "device.hbm.bandwidth";
-  rate.value = "820 GB/s";
-  Parameter zero;
-  zero.path = "factors.call_overhead";
-  zero.value = "0 s";
-  const auto changes = what_ifs({rate, zero}, neuron_family().improved_parts({}));
-  ASSERT_EQ(changes.size(), 1U);
-  EXPECT_EQ(changes[0].change, "HBM bandwidth x 2");
-  EXPECT_EQ(changes[0].override, "device.hbm.bandwidth=1640 GB/s");
 }
 
 // `--dtype "$TYPE"` of a script whose variable is not set counted as not stated.

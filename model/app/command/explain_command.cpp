@@ -64,7 +64,8 @@ ReachedTarget find_way(const Session& session, const Predictor& predict, const R
 std::string text_of(const RunRecord& record, const Explanation& explanation, int top, int width) {
   std::string text = explain_text(record, top, width) +
                      "\nWhat would help: the same call with one part changed\n\n" +
-                     render_text(what_if_table(explanation.improved), width);
+                     render_text(what_if_table(explanation.improved), width) +
+                     hidden_text(explanation.improved);
   if (explanation.sensitivity) {
     text +=
         "\nSensitivity: latency and throughput with one parameter changed, the rest as it is\n\n" +

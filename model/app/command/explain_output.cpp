@@ -61,7 +61,8 @@ OrderedJson json_of(const ImprovedCall& call) {
   return {{"change", call.what.change},
           {"set", call.what.override},
           {"call_s", call.call_s},
-          {"gain", call.gain}};
+          {"gain", call.gain},
+          {"then_bound_by", call.bottleneck}};
 }
 
 OrderedJson json_of(const RunRecord& record, const Explanation& explanation) {
@@ -147,6 +148,7 @@ std::vector<CsvRow> explain_rows(const RunRecord& record, const Explanation& exp
   for (const ImprovedCall& call : explanation.improved) {
     table.add({{"row", "change"},
                {"name", call.what.change},
+               {"bound_by", call.bottleneck},
                {"set", call.what.override},
                {"call_s", to_text(call.call_s)},
                {"gain", to_text(call.gain)}});

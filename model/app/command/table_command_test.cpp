@@ -187,6 +187,8 @@ TEST_F(ValidateTest, ComparesTrustedRowsAndSaysSo) {
               HasSubstr("1 of 4 rows count: use=yes, latest=1"));
   EXPECT_THAT(run_command({"validate", path, "--where", "id=B,C"}).result,
               HasSubstr("1 of 4 rows count: use=yes, id=B,C"));
+  EXPECT_THAT(run_command({"validate", path, "--where", "id=A,B,C,latest=1"}).result,
+              HasSubstr("1 of 4 rows count: use=yes, id=A,B,C, latest=1"));
 }
 
 TEST_F(ValidateTest, GroupsAndForms) {
@@ -292,6 +294,8 @@ TEST_F(ValidateTest, MistakesInTheCommand) {
               HasSubstr("unknown column 'famly'"));
   EXPECT_THAT(run_command({"validate", path, "--where", "use"}).messages,
               HasSubstr("write COLUMN=VALUE"));
+  EXPECT_THAT(run_command({"validate", path, "--where", "use=no,famly=A"}).messages,
+              HasSubstr("unknown column 'famly'"));
   EXPECT_THAT(run_command({"validate", folder_.write("n.csv", "system,workload\na,b\n")}).messages,
               HasSubstr("none of the measured columns"));
 }

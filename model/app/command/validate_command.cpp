@@ -156,7 +156,7 @@ void add_validate_command(CLI::App& app, Session& session) {
       ->take_all();
   command
       ->add_option("--where", options->question.where,
-                   "COLUMN=VALUE[,VALUE]: rows with one of these values; repeat for more columns")
+                   "COLUMN=VALUE[,VALUE][,COLUMN=VALUE]: rows with one of these values in each column")
       ->type_name("CONDITION")
       ->allow_extra_args(false)
       ->take_all();

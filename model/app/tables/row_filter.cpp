@@ -17,16 +17,22 @@ std::size_t find_column(const CsvRow& header, const std::string& name) {
   return static_cast<std::size_t>(found - header.begin());
 }
 
-void RowFilter::require(const std::string& condition, const CsvRow& header) {
-  const std::size_t equals = condition.find('=');
-  if (equals == std::string::npos || equals == 0) {
-    throw UserError("--where: '" + condition +
-                    "' is not understood; write COLUMN=VALUE or COLUMN=VALUE,VALUE");
+void RowFilter::require(const std::string& conditions, const CsvRow& header) {
+  const std::size_t known = conditions_.size();
+  for (const std::string& part : split(conditions, ',')) {
+    const std::size_t equals = part.find('=');
+    if (equals == 0 || (equals == std::string::npos && conditions_.size() == known)) {
+      throw UserError("--where: '" + conditions +
+                      "' is not understood; write COLUMN=VALUE or COLUMN=VALUE,VALUE");
+    }
+    if (equals == std::string::npos) {
+      conditions_.back().values.insert(part);
+      conditions_.back().text += "," + part;
+    } else {
+      conditions_.push_back(
+          {find_column(header, part.substr(0, equals)), {part.substr(equals + 1)}, part});
+    }
   }
-  const std::vector<std::string> values = split(condition.substr(equals + 1), ',');
-  conditions_.push_back({find_column(header, condition.substr(0, equals)),
-                         {values.begin(), values.end()},
-                         condition});
 }
 
 bool RowFilter::accepts(const CsvRow& row) const {

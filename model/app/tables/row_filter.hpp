@@ -11,9 +11,9 @@ namespace foretell {
 
 class RowFilter {
  public:
-  // "COL=VALUE[,VALUE…]": the row's cell is one of the values. UserError for another form and for
-  // a column that the header does not have.
-  void require(const std::string& condition, const CsvRow& header);
+  // "COL=VALUE[,VALUE…][,COL=VALUE…]": the row's cell is one of the values, for every column named.
+  // UserError for another form and for a column that the header does not have.
+  void require(const std::string& conditions, const CsvRow& header);
 
   bool accepts(const CsvRow& row) const;
   std::string text() const;  // "use=yes, latest=1"; "" for no condition

@@ -1,16 +1,22 @@
 #include "model/app/study/what_if/what_if.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <utility>
 
 #include "model/app/request/parallel_predict.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 #include "reports/record/csv.hpp"
 #include "reports/render/si_format.hpp"
 
 namespace foretell {
 namespace {
+
+constexpr double kNoticeable = 0.01;  // a smaller gain is none
 
 // The number that the text begins with, and what follows it.
 std::pair<double, std::string> split_value(const std::string& value) {
@@ -58,8 +64,9 @@ std::vector<ImprovedCall> improved_calls(const Predictor& predict, const Request
   std::vector<ImprovedCall> calls;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     if (!outcomes[i].record) continue;
-    const double improved_s = outcomes[i].record->summary.call_s;
-    calls.push_back({changes[i], improved_s, 1 - improved_s / call_s});
+    const RunSummary& improved = outcomes[i].record->summary;
+    calls.push_back(
+        {changes[i], improved.call_s, 1 - improved.call_s / call_s, improved.bottleneck});
   }
   std::stable_sort(calls.begin(), calls.end(),
                    [](const auto& a, const auto& b) { return a.gain > b.gain; });
@@ -68,12 +75,28 @@ std::vector<ImprovedCall> improved_calls(const Predictor& predict, const Request
 
 Table what_if_table(const std::vector<ImprovedCall>& calls) {
   Table table;
-  table.columns = {{"change"}, {"call", Align::kRight}, {"gain", Align::kRight}, {"--set"}};
+  table.columns = {{"change"},
+                   {"call", Align::kRight},
+                   {"gain", Align::kRight},
+                   {"then bound by"},
+                   {"--set"}};
   for (const ImprovedCall& call : calls) {
     table.rows.push_back({call.what.change, si_format(call.call_s, "s"), percent_format(call.gain),
-                          "'" + call.what.override + "'"});
+                          call.bottleneck, "'" + call.what.override + "'"});
   }
   return table;
+}
+
+std::string hidden_text(const std::vector<ImprovedCall>& calls) {
+  std::map<std::string, std::vector<std::string>> hidden;  // by what bounds the call
+  for (const ImprovedCall& call : calls) {
+    if (call.gain < kNoticeable) hidden[call.bottleneck].push_back(call.what.change);
+  }
+  std::string text;
+  for (const auto& [by, changes] : hidden) {
+    text += fmt::format("Hidden, as the call is bound by {}: {}.\n", by, join(changes, ", "));
+  }
+  return text;
 }
 
 }  // namespace foretell

@@ -28,7 +28,8 @@ std::string scaled_value(const std::string& value, double factor);
 struct ImprovedCall {
   WhatIf what;
   double call_s = 0;
-  double gain = 0;  // share of the call as it is
+  double gain = 0;         // share of the call as it is
+  std::string bottleneck;  // what bounds the call then: it hides what else the change sped up
 };
 
 // Predicts every change of `request`, whose call takes `call_s`, in workers; largest gain first.
@@ -37,5 +38,9 @@ std::vector<ImprovedCall> improved_calls(const Predictor& predict, const Request
                                          double call_s, int jobs);
 
 Table what_if_table(const std::vector<ImprovedCall>& calls);
+
+// Which changes gain less than 1 % and what hides them, a sentence for each of these; "" when every
+// change gains more.
+std::string hidden_text(const std::vector<ImprovedCall>& calls);
 
 }  // namespace foretell

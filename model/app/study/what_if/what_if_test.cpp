@@ -1,0 +1,59 @@
+#include "model/app/study/what_if/what_if.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+TEST(WhatIf, ScalesTheNumberAndKeepsTheUnit) {
+  EXPECT_EQ(scaled_value("820 GB/s", 2), "1640 GB/s");
+  EXPECT_EQ(scaled_value("225 us", 0.5), "112.5 us");
+  EXPECT_THROW(scaled_value("none", 2), UserError);
+}
+
+TEST(WhatIf, LeavesOutWhatIsZeroOrNotThere) {
+  Parameter rate;
+  rate.path = "device.hbm.bandwidth";
+  rate.value = "820 GB/s";
+  Parameter zero;
+  zero.path = "factors.call_overhead";
+  zero.value = "0 s";
+  const auto changes = what_ifs({rate, zero}, neuron_family().improved_parts({}));
+  ASSERT_EQ(changes.size(), 1U);
+  EXPECT_EQ(changes[0].change, "HBM bandwidth x 2");
+  EXPECT_EQ(changes[0].override, "device.hbm.bandwidth=1640 GB/s");
+}
+
+TEST(WhatIf, SaysWhatHidesTheChangesThatGainNothing) {
+  const std::vector<ImprovedCall> calls = {
+      {{"tensor engine clock x 2", "core.tensor.clock=5.6 GHz"}, 0.006, 0.4, "HBM bandwidth"},
+      {{"HBM bandwidth x 2", "device.hbm.bandwidth=1640 GB/s"}, 0.00995, 0.005, "tensor engine"},
+      {{"vector engine clock x 2", "core.vector.clock=2.24 GHz"}, 0.01, 0, "tensor engine"}};
+  EXPECT_EQ(hidden_text(calls),
+            "Hidden, as the call is bound by tensor engine: HBM bandwidth x 2, vector engine clock "
+            "x 2.\n");
+  EXPECT_EQ(hidden_text({calls[0]}), "");
+}
+
+// The law of the answer: on a network bound by the array, twice the HBM is hidden by it.
+TEST(WhatIf, TheBottleneckOfTheImprovedCallIsThatOfItsPrediction) {
+  Request request;
+  request.system = "inf2.xlarge";
+  request.workload = "bert-base-uncased";
+  request.dtype = "bf16";
+  request.seq_len = 128;
+  const double call_s = predict(request).summary.call_s;
+  for (const ImprovedCall& call : improved_calls(predict, request, call_s, 1)) {
+    Request changed = request;
+    changed.set.push_back(call.what.override);
+    const RunSummary alone = predict(changed).summary;
+    EXPECT_EQ(call.bottleneck, alone.bottleneck) << call.what.override;
+    EXPECT_DOUBLE_EQ(call.call_s, alone.call_s);
+  }
+}
+
+}  // namespace
+}  // namespace foretell
