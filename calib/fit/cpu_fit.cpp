@@ -118,6 +118,7 @@ CpuFactors belief() {
     factors.convolution_efficiency[type] = 0.9;
   }
   factors.tile = Cycles(60);
+  factors.tile_store = 4;
   factors.l2_efficiency = 0.75;
   factors.l3_efficiency = 0.6;
   factors.l3_hold = 0.7;

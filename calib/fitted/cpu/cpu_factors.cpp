@@ -124,6 +124,8 @@ void fields(FieldList& list, CpuFactors& factors) {
              "Share of the peak that the inner loop of a convolution reaches.");
   list.value("tile", factors.tile, {Cycles(0), Cycles(1e5)},
              "Start and end of one register block of a product.");
+  list.value("tile_store", factors.tile_store, kPerVector,
+             "Cycles per vector of results that leave a matrix unit.");
   list.value("l2_efficiency", factors.l2_efficiency, kShareOfPeak,
              "Of the second cache's bandwidth.");
   list.value("l3_efficiency", factors.l3_efficiency, kShareOfPeak,

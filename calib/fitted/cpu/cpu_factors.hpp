@@ -21,6 +21,7 @@ struct CpuFactors {
   std::map<std::string, double> product_efficiency;
   std::map<std::string, double> convolution_efficiency;
   Cycles tile;               // start and end of one register block of a product
+  double tile_store = 0;     // cycles per vector register of results that leave a matrix unit
   double l2_efficiency = 1;  // of the bandwidth of each cache
   double l3_efficiency = 1;
   double l3_hold = 1;          // share of the third cache in which data are found again

@@ -47,6 +47,8 @@ void fields(FieldList& list, CpuDeviceSpec& spec) {
   list.table("flops_per_cycle", spec.flops_per_cycle, {"fp32", "bf16", "fp16", "int8"},
              Range<double>{0.5, 1e6}, 1.0,
              "Of a core by data type, a multiply-accumulate counts as two.");
+  list.table("tile_depth", spec.tile_depth, {"bf16", "fp16", "int8"}, Range<double>{1, 4096}, 1.0,
+             "Values along the summed dimension of a tile of the matrix unit, by data type.");
   list.group("cache", spec.cache);
   list.group("dram", spec.dram);
   list.value("fork_join", spec.fork_join, {Seconds(0), Seconds(1e-3)},

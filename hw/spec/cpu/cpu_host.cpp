@@ -79,6 +79,7 @@ struct Architecture {
   double l2, l3;  // bytes per cycle
   int channels;
   double channel_gbps;
+  double tile_bytes = 0;  // along the summed dimension of a tile of the matrix unit; 0: none
 };
 
 const std::map<std::string, Architecture>& architectures() {
@@ -87,7 +88,7 @@ const std::map<std::string, Architecture>& architectures() {
       {"skylake", {2.8, 64, 0, 0, 85.3, 64, 48, 8, 6, 21.3}},
       {"cascade-lake", {3.0, 64, 0, 0, 256, 64, 48, 8, 6, 23.5}},
       {"ice-lake", {3.2, 64, 0, 0, 256, 64, 48, 10, 8, 25.6}},
-      {"sapphire-rapids", {3.0, 64, 1024, 128, 2048, 64, 48, 10, 8, 38.4}},
+      {"sapphire-rapids", {3.0, 64, 1024, 128, 2048, 64, 48, 10, 8, 38.4, 64}},
       {"zen2", {3.2, 32, 0, 0, 42.7, 32, 32, 32, 8, 25.6}},
       {"zen3", {3.4, 32, 0, 0, 42.7, 32, 32, 32, 8, 25.6}},
       {"zen4", {3.7, 32, 64, 0, 128, 64, 32, 32, 12, 38.4}},
@@ -215,6 +216,11 @@ std::string host_device_yaml(const HostFacts& facts) {
   for (const auto& [type, rate] : std::map<std::string, double>{
            {"fp32", known.fp32}, {"bf16", known.bf16}, {"fp16", known.fp16}, {"int8", known.int8}})
     if (rate > 0) text += "  " + entry(type, fmt::format("{}", rate), "assumed", by_isa);
+  if (known.tile_bytes > 0) {
+    text += "tile_depth:\n";
+    text += "  " + entry("bf16", fmt::format("{}", known.tile_bytes / 2), "assumed", by_isa);
+    text += "  " + entry("int8", fmt::format("{}", known.tile_bytes), "assumed", by_isa);
+  }
   text += "cache:\n";
   const auto size = [&](const char* key, const HostCache& cache, double otherwise_kib) {
     const bool is_known = cache.bytes > 0;

@@ -43,6 +43,10 @@ struct CpuDeviceSpec {
   // FLOP per cycle and core by data type, 1 MAC = 2 FLOP, of the fastest unit that has the type
   // (fused multiply-add, dot product, matrix tile). A type without an entry is not multiplied.
   std::map<std::string, double> flops_per_cycle;
+  // Values along the summed dimension that a tile of the matrix unit multiplies at once, by data
+  // type; a type without an entry is multiplied by vector units. A tile of results is as wide as a
+  // vector register of fp32 values.
+  std::map<std::string, double> tile_depth;
   CpuCacheSpec cache;
   CpuDramSpec dram;
   Seconds fork_join;    // of an empty parallel loop over two threads

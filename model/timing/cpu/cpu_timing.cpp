@@ -25,9 +25,7 @@ std::int64_t packed(const std::string& dtype) {
   return dtype == "fp32" ? 1 : 2;
 }
 
-double whole_packs(std::int64_t k, const std::string& dtype) {
-  return static_cast<double>(pieces(k, packed(dtype)) * packed(dtype));
-}
+std::int64_t bytes_of(const std::string& dtype) { return 4 / packed(dtype); }
 
 double value_or(const std::map<std::string, double>& table, const std::string& key,
                 double otherwise) {
@@ -109,29 +107,33 @@ Seconds CpuTiming::feed(const CpuTraffic& traffic) const {
 struct CpuTiming::Block {
   std::int64_t count = 1;  // products
   std::int64_t m = 1, n = 1;
-  double depth = 1;     // multiply-adds per result, whole packs
-  FlopsPerSecond rate;  // in the inner loop
-  double packing = 0;   // cycles of laying weights out, of all products together
-  double epilogue = 0;  // cycles, likewise
-  CpuTraffic traffic;   // likewise
+  double depth = 1;       // multiply-adds per result, whole packs
+  FlopsPerSecond rate;    // in the inner loop
+  bool in_tiles = false;  // by the matrix unit
+  double packing = 0;     // cycles of laying weights out, of all products together
+  double epilogue = 0;    // cycles, likewise
+  CpuTraffic traffic;     // likewise
 };
 
 // Operands, results and what is done once are charged to the chunks by the results that they yield.
 void CpuTiming::add_blocks(const Block& block, std::int64_t rows_of_one, Loop& loop) const {
   const std::int64_t panel = kPanelVectors * lanes_;
   const std::int64_t panels = pieces(block.n, panel);
+  const auto lanes = static_cast<double>(lanes_);
   const std::int64_t blocks = pieces(block.m, rows_of_one);
   const double all = static_cast<double>(block.count) * static_cast<double>(block.m) *
                      static_cast<double>(block.n);
   const auto add = [&](std::int64_t count, std::int64_t rows, std::int64_t columns) {
     if (count == 0) return;
     const double padded = static_cast<double>(pieces(columns, lanes_) * lanes_);
-    const double tiles = static_cast<double>(pieces(rows, kRegisterRows));
+    const double ends =
+        block.in_tiles ? static_cast<double>(rows) * padded / lanes * factors_.tile_store
+                       : static_cast<double>(pieces(rows, kRegisterRows)) * factors_.tile.value();
     const double share = static_cast<double>(rows * columns) / all;
     CpuChunkRun run;
     run.count = count;
     run.compute = Flops(2 * static_cast<double>(rows) * padded * block.depth) / block.rate +
-                  cycles(tiles * factors_.tile.value() + share * (block.packing + block.epilogue));
+                  cycles(ends + share * (block.packing + block.epilogue));
     const CpuTraffic traffic = part(block.traffic, share);
     run.feed = feed(traffic);
     run.dram = traffic.dram;
@@ -159,7 +161,8 @@ Loop CpuTiming::product(const CpuProduct& product) const {
   block.count = product.batch;
   block.m = product.m;
   block.n = product.n;
-  block.depth = whole_packs(product.k, product.dtype);
+  block.depth = depth_of(product.k, product.dtype);
+  block.in_tiles = tile_depth(product.dtype) > 0;
   block.rate = core_rate(system_.device, product.dtype) *
                value_or(factors_.product_efficiency, product.dtype, 1);
   if (!product.packed_weights) {
@@ -169,9 +172,32 @@ Loop CpuTiming::product(const CpuProduct& product) const {
   }
   block.epilogue = product.gelu * factors_.gelu + product.residual * factors_.residual +
                    product.widen * factors_.widen + product.strided * factors_.strided;
-  block.traffic = product.weights + product.others;
+  // Tiles are whole: rows that end within one are laid out anew.
+  if (block.in_tiles && product.k % tile_depth(product.dtype) != 0) {
+    block.epilogue += factors_.strided * static_cast<double>(product.batch * product.m) *
+                      static_cast<double>(product.k) / static_cast<double>(lanes_);
+  }
+  block.traffic = product.weights + product.others + weights_read_again(product);
   add_blocks(block, rows, loop);
   return loop;
+}
+
+// Every block of rows goes through the weights; what the caches did not keep comes again.
+CpuTraffic CpuTiming::weights_read_again(const CpuProduct& product) const {
+  const std::int64_t again = pieces(product.m, kBlockRows) - 1;
+  if (again == 0) return {};
+  const Bytes weights(static_cast<double>(product.n) * static_cast<double>(product.k) *
+                      static_cast<double>(bytes_of(product.dtype)));
+  return found(weights * static_cast<double>(product.batch * again), weights);
+}
+
+std::int64_t CpuTiming::tile_depth(const std::string& dtype) const {
+  return static_cast<std::int64_t>(value_or(system_.device.tile_depth, dtype, 0));
+}
+
+double CpuTiming::depth_of(std::int64_t k, const std::string& dtype) const {
+  const std::int64_t together = std::max(packed(dtype), tile_depth(dtype));
+  return static_cast<double>(pieces(k, together) * together);
 }
 
 Loop CpuTiming::convolution(const CpuConvolution& convolution) const {
@@ -187,7 +213,8 @@ Loop CpuTiming::convolution(const CpuConvolution& convolution) const {
   block.count = is_flat ? 1 : lines;
   block.m = is_flat ? lines * convolution.out_width : convolution.out_width;
   block.n = convolution.filters;
-  block.depth = whole_packs(convolution.channels, convolution.dtype) *
+  block.in_tiles = tile_depth(convolution.dtype) > 0;
+  block.depth = depth_of(convolution.channels, convolution.dtype) *
                 static_cast<double>(convolution.kernel * convolution.kernel);
   block.rate = core_rate(system_.device, convolution.dtype) *
                value_or(factors_.convolution_efficiency, convolution.dtype, 1);

@@ -94,6 +94,11 @@ class CpuTiming {
   struct Block;
   Loop empty_loop() const;
   void add_blocks(const Block& block, std::int64_t rows_of_one, Loop& loop) const;
+  // Values along the summed dimension of a tile of the matrix unit; 0: the type has none.
+  std::int64_t tile_depth(const std::string& dtype) const;
+  // Multiply-adds per result, of whole packs or tiles.
+  double depth_of(std::int64_t k, const std::string& dtype) const;
+  CpuTraffic weights_read_again(const CpuProduct& product) const;
   Seconds cycles(double count) const { return Cycles(count) / system_.device.clock.all_core; }
   Seconds feed(const CpuTraffic& traffic) const;
 
