@@ -154,6 +154,18 @@ std::string shown_text(const std::vector<std::string>& problems) {
   return text;
 }
 
+Hertz median_clock(const std::vector<Measurement>& measurements) {
+  std::vector<double> megahertz;
+  for (const Measurement& measurement : measurements) {
+    const auto found = measurement.readings.find("clock_mhz");
+    if (found != measurement.readings.end() && found->second) megahertz.push_back(*found->second);
+  }
+  if (megahertz.empty()) return Hertz(0);
+  const auto middle = megahertz.begin() + static_cast<std::ptrdiff_t>(megahertz.size() / 2);
+  std::nth_element(megahertz.begin(), middle, megahertz.end());
+  return Hertz(std::round(*middle) * 1e6);
+}
+
 }  // namespace
 
 CpuRowTable cpu_rows_of(const std::vector<Measurement>& measurements) {
@@ -218,6 +230,7 @@ CpuRowTable cpu_rows_of(const std::vector<Measurement>& measurements) {
         "machine is quiet",
         loaded, measurements.size()));
   }
+  table.clock = median_clock(measurements);
   if (loaded > 0) table.left_out["measured while others used the processors"] = loaded;
   if (table.rows.empty()) throw UserError("no measurement of operators on a CPU");
   return table;

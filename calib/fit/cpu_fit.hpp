@@ -31,6 +31,7 @@ struct CpuRowTable {
   std::vector<CpuRow> rows;
   std::map<std::string, int> left_out;  // by reason
   int disagreeing = 0;                  // points with a round that took a quarter longer
+  Hertz clock;                          // median of the points; 0: not recorded
 };
 
 // A quarter of the families of shapes is held out, by a hash of their columns and depth; blocks of

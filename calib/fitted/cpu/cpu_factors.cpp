@@ -52,12 +52,15 @@ void read_factor(const Field& field, const Node& node, Problems& problems,
 CpuFactorsFile parse_file(const std::string& text, const std::string& shown_as) {
   const Node root = parse_document(text, shown_as);
   root.only_keys(
-      {"device", "architecture", "cpu", "fitted_on", "prior", "starts", "held_out",
+      {"device", "architecture", "cpu", "clock", "fitted_on", "prior", "starts", "held_out",
        "not_identified", "trade_offs", "interval80", "correlation", "residuals", "factors"},
       "");
   CpuFactorsFile file;
   file.architecture = text_of(root, "architecture");
   file.cpu = text_of(root, "cpu");
+  if (const Node* clock = root.find("clock")) {
+    file.chosen.clock = Hertz(parse_quantity(clock->text, dimension_of<Hertz>::value));
+  }
   const std::string fitted_on = text_of(root, "fitted_on");
   file.chosen.id = fmt::format("{}@{}", text_of(root, "device"), content_hash(text));
   for (const MapEntry& entry : root.required("interval80", "").entries) {
@@ -108,6 +111,7 @@ ChosenCpuFactors nearest_factors(const CpuDeviceSpec& device, const fs::path& fo
     if (found <= best_likeness) continue;
     best_likeness = found;
     best = std::move(file.chosen);
+    if (found < 3) best.clock = Hertz(0);
     if (found < 3) best.note = "factors measured on " + file.cpu + " (" + file.architecture + ")";
     if (found % 2 == 0) best.note += ", another architecture";
   }
@@ -152,7 +156,7 @@ void fields(FieldList& list, CpuFactors& factors) {
   list.value("norm", factors.norm, kPerVector, "Cycles per vector of a norm.");
   list.value("reduce", factors.reduce, kPerVector, "Cycles per vector of a reduction.");
   list.value("pack", factors.pack, kPerVector,
-             "Cycles per vector of weights that a product lays out anew.");
+             "Cycles per vector of operands that a product lays out anew.");
   list.value("strided", factors.strided, kPerVector,
              "Cycles per vector of operands of a product whose rows lie apart.");
   list.value("widen", factors.widen, kPerVector,
@@ -183,6 +187,20 @@ CpuFactors ideal_cpu_factors() {
   return factors;
 }
 
+void use_measured_clock(const ChosenCpuFactors& chosen, LoadedCpuSystem& system) {
+  if (!(chosen.clock > Hertz(0))) return;
+  for (Parameter& parameter : system.parameters) {
+    if (parameter.path != "device.clock.all_core") continue;
+    if (parameter.kind != ValueKind::kAssumed || parameter.overridden) return;
+    system.spec.device.clock.all_core = chosen.clock;
+    parameter.value = format_quantity(chosen.clock.value(), dimension_of<Hertz>::value);
+    parameter.kind = ValueKind::kMeasured;
+    parameter.source = chosen.id;
+    parameter.why = "while it was measured";
+    --system.assumed_values;
+  }
+}
+
 ChosenCpuFactors neighbour_cpu_factors(const CpuDeviceSpec& device, const std::string& id,
                                        const std::filesystem::path& folder) {
   return nearest_factors(device, folder / "cpu", id);
@@ -199,6 +217,7 @@ ChosenCpuFactors choose_cpu_factors(const CpuDeviceSpec& device, const std::stri
   } else {
     CpuFactorsFile file = parse_file(read_text_file(which), which);
     chosen = std::move(file.chosen);
+    if (file.cpu != device.name) chosen.clock = Hertz(0);
     if (file.architecture != device.architecture) {
       chosen.note = "factors measured on " + file.cpu + ", another architecture";
     }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "calib/fitted/shared/factors_folder.hpp"
+#include "hw/spec/cpu/cpu_catalog.hpp"
 #include "hw/spec/cpu/cpu_spec.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "model/config/fields.hpp"
@@ -39,7 +40,7 @@ struct CpuFactors {
   double softmax = 1;
   double norm = 1;
   double reduce = 1;
-  double pack = 1;      // of weights that a product lays out anew
+  double pack = 1;      // of operands that a product lays out anew
   double strided = 0;   // of operands and results whose rows lie apart, as heads of attention do
   double widen = 0;     // of results of a product in eight bits that are stored as fp32
   double residual = 1;  // of sums with a residual and bias at the end of a product
@@ -68,6 +69,7 @@ struct ChosenCpuFactors {
   std::string id = "none";  // "epyc-9r14@<content hash>"
   std::string note;         // "" when fitted on this CPU
   CpuIntervals intervals;   // empty without a fit
+  Hertz clock;              // of this CPU while it was measured; 0: not known, or another CPU
   std::vector<Parameter> parameters;
 };
 
@@ -77,6 +79,10 @@ struct ChosenCpuFactors {
 ChosenCpuFactors choose_cpu_factors(const CpuDeviceSpec& device, const std::string& which,
                                     const std::vector<std::string>& set = {},
                                     const std::filesystem::path& folder = factors_folder());
+
+// An assumed clock of vector code gives way to the one at which this CPU was measured, as a machine
+// that hides its clock is known by nothing else.
+void use_measured_clock(const ChosenCpuFactors& chosen, LoadedCpuSystem& system);
 
 // The factors of the CPU that is most like the device, of those with another `id` in their file; id
 // "none" when there is none.

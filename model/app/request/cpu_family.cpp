@@ -43,6 +43,7 @@ CpuRequest resolve_cpu(const Request& request) {
   resolved.request.system = spec.id;
   resolved.precision = precision_on_cpu(resolved.precision, spec.device);
   resolved.factors = choose_cpu_factors(spec.device, request.factors, set.factors);
+  use_measured_clock(resolved.factors, resolved.system);
   if (!resolved.factors.note.empty()) resolved.notes.push_back(resolved.factors.note);
   Request& filled = resolved.request;
   filled.tp = filled.pp = 1;
@@ -196,9 +197,10 @@ class CpuFamily final : public DeviceFamily {
 
   SystemSheet sheet(const Request& request) const override {
     const MachineSet set = split_machine_set(request);
-    const LoadedCpuSystem system = CpuCatalog().load(request.system, set.system);
+    LoadedCpuSystem system = CpuCatalog().load(request.system, set.system);
     const CpuSystemSpec& spec = system.spec;
     const ChosenCpuFactors factors = choose_cpu_factors(spec.device, request.factors, set.factors);
+    use_measured_clock(factors, system);
     SystemSheet sheet;
     sheet.facts = facts_of(system, factors);
     sheet.heading =

@@ -174,7 +174,7 @@ Loop CpuTiming::product(const CpuProduct& product) const {
                    product.widen * factors_.widen + product.strided * factors_.strided;
   // Tiles are whole: rows that end within one are laid out anew.
   if (block.in_tiles && product.k % tile_depth(product.dtype) != 0) {
-    block.epilogue += factors_.strided * static_cast<double>(product.batch * product.m) *
+    block.epilogue += factors_.pack * static_cast<double>(product.batch * product.m) *
                       static_cast<double>(product.k) / static_cast<double>(lanes_);
   }
   block.traffic = product.weights + product.others + weights_read_again(product);
@@ -214,8 +214,10 @@ Loop CpuTiming::convolution(const CpuConvolution& convolution) const {
   block.m = is_flat ? lines * convolution.out_width : convolution.out_width;
   block.n = convolution.filters;
   block.in_tiles = tile_depth(convolution.dtype) > 0;
-  block.depth = depth_of(convolution.channels, convolution.dtype) *
-                static_cast<double>(convolution.kernel * convolution.kernel);
+  // Channels of neighbouring pixels follow each other, so tiles span a row of the kernel.
+  const std::int64_t side = block.in_tiles ? convolution.kernel : 1;
+  block.depth = depth_of(convolution.channels * side, convolution.dtype) *
+                static_cast<double>(convolution.kernel * convolution.kernel / side);
   block.rate = core_rate(system_.device, convolution.dtype) *
                value_or(factors_.convolution_efficiency, convolution.dtype, 1);
   block.epilogue = convolution.gelu * factors_.gelu + convolution.residual * factors_.residual +

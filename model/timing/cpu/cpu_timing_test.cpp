@@ -42,6 +42,47 @@ TEST(CpuTiming, ColumnsArePaddedToRegistersAndDepthToPacks) {
   EXPECT_EQ(time_of(gemm(64, 64, 61, "int8"), 1), time_of(gemm(64, 64, 64, "int8"), 1));
 }
 
+// A matrix unit takes whole tiles: 32 values of BF16 along the summed dimension.
+TEST(CpuTiming, TilesOfAMatrixUnitAreWhole) {
+  const CpuSystemSpec amx = CpuCatalog().load("c7i.2xlarge").spec;
+  CpuFactors factors = ideal_cpu_factors();
+  factors.pack = 0;
+  const auto time = [&](std::int64_t k, const char* dtype) {
+    return operator_time(CpuTiming(amx, factors, 1), gemm(64, 64, k, dtype));
+  };
+  EXPECT_EQ(time(33, "bf16"), time(64, "bf16"));
+  EXPECT_EQ(time(65, "int8"), time(128, "int8"));
+  EXPECT_LT(time(33, "fp32"), time(64, "fp32"));
+  const Seconds peak = Flops(2.0 * 64 * 64 * 64) / core_rate(amx.device, "bf16");
+  EXPECT_NEAR(time(64, "bf16") / peak, 1, 1e-6);
+  factors.tile_store = 4;  // 64 rows of 4 registers
+  EXPECT_NEAR((time(64, "bf16") - peak) * amx.device.clock.all_core / 1024, 1, 1e-6);
+}
+
+// Rows of an odd depth are laid out anew for the tiles.
+TEST(CpuTiming, RowsThatEndWithinATileArePacked) {
+  const CpuSystemSpec amx = CpuCatalog().load("c7i.2xlarge").spec;
+  CpuFactors factors = ideal_cpu_factors();
+  const auto time = [&](std::int64_t k) {
+    return operator_time(CpuTiming(amx, factors, 1), gemm(64, 64, k, "bf16"));
+  };
+  factors.pack = 3;
+  EXPECT_GT(time(63), time(64));
+}
+
+// Weights beyond the second cache come again for every block of rows.
+TEST(CpuTiming, WeightsThatDoNotStayAreReadAgain) {
+  const auto caches = [](std::int64_t m, std::int64_t n) {
+    Bytes beyond;
+    for (const CpuChunkRun& run : loops_of(timing_of(1), gemm(m, n, 4096, "fp32")).front().chunks) {
+      beyond += static_cast<double>(run.count) * run.dram;
+    }
+    return beyond;
+  };
+  const Bytes weights(4.0 * 16384 * 4096);  // more than all caches
+  EXPECT_GE(caches(128, 16384) - caches(64, 16384), 0.9 * weights);
+}
+
 TEST(CpuTiming, ColumnsThatMakeNoEvenPanelsLeaveAThreadWaiting) {
   CpuFactors factors = ideal_cpu_factors();
   const double speedup = time_of(gemm(37, 77, 1000, "fp32"), 1, factors) /

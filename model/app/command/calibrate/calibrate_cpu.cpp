@@ -229,9 +229,12 @@ std::string file_text(const LoadedCpuSystem& system, const CpuFit& fit, const Re
   const MeasurementProvenance& provenance = measurements.front().provenance;
   std::string text =
       "# Written by `foretell calibrate fit`; do not edit. What each factor means stands in\n"
-      "# hw/spec/cpu/cpu_factors.cpp.\n";
+      "# calib/fitted/cpu/cpu_factors.cpp. The clock is that of the machine while it was "
+      "measured.\n";
   text += fmt::format("device: {}\narchitecture: {}\ncpu: \"{}\"\n", measurements.front().device,
                       system.spec.device.architecture, system.spec.device.name);
+  text += fmt::format("clock: {}\n", format_quantity(system.spec.device.clock.all_core.value(),
+                                                     dimension_of<Hertz>::value));
   text += fmt::format("fitted_on: \"{} rows measured on {} with {}, {}\"\n", fitted_rows,
                       provenance.machine, provenance.software, provenance.date);
   text += fmt::format("prior: \"{}\"\n", fit.prior);
@@ -258,7 +261,7 @@ std::string file_text(const LoadedCpuSystem& system, const CpuFit& fit, const Re
 }  // namespace
 
 int calibrate_cpu(const CpuFitCommand& command, const Session& session) {
-  const LoadedCpuSystem system = CpuCatalog().load(command.device);
+  LoadedCpuSystem system = CpuCatalog().load(command.device);
   if (command.measurements.empty()) {
     throw UserError(
         "no measurements: give --measurements FILE; `foretell calibrate measure --device cpu` "
@@ -266,6 +269,9 @@ int calibrate_cpu(const CpuFitCommand& command, const Session& session) {
   }
   const std::vector<Measurement> measurements = read_measurement_lines(command.measurements);
   CpuRowTable table = cpu_rows_of(measurements);
+  ChosenCpuFactors measured;
+  measured.clock = table.clock;
+  use_measured_clock(measured, system);
   leave_out_emulated(system.spec.device, table.rows, session);
   check_possible(system.spec, table.rows);
   const fs::path folder =

@@ -189,9 +189,10 @@ CpuRecords::CpuRecords(const std::string& path, const CpuRecordOptions& options,
     throw UserError(path + ": records of " + records.front().device +
                     "; `foretell calibrate import` makes tables of them, which are compared");
   }
-  const LoadedCpuSystem system =
+  LoadedCpuSystem system =
       CpuCatalog().load(options.system.empty() ? kHostSystem : options.system, options.set);
   const ChosenCpuFactors chosen = choose_cpu_factors(system.spec.device, options.factors);
+  use_measured_clock(chosen, system);
   if (!chosen.note.empty()) session.say("foretell: " + chosen.note);
   CpuRowTable table = cpu_rows_of(records);
   leave_out_emulated(system.spec.device, table.rows, session);
