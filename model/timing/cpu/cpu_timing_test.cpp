@@ -56,7 +56,7 @@ TEST(CpuTiming, TilesOfAMatrixUnitAreWhole) {
   const Seconds peak = Flops(2.0 * 64 * 64 * 64) / core_rate(amx.device, "bf16");
   EXPECT_NEAR(time(64, "bf16") / peak, 1, 1e-6);
   factors.tile_store = 4;  // 64 rows of 4 registers
-  EXPECT_NEAR((time(64, "bf16") - peak) * amx.device.clock.all_core / 1024, 1, 1e-6);
+  EXPECT_NEAR((time(64, "bf16") - peak) / (Cycles(1024) / amx.device.clock.all_core), 1, 1e-6);
 }
 
 // Rows of an odd depth are laid out anew for the tiles.
