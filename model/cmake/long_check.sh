@@ -19,7 +19,8 @@ if command -v clang++ >/dev/null; then
   cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=Debug -DFORETELL_TESTS=OFF \
     -DFORETELL_LIBRARY=OFF -DFORETELL_PAGE=OFF -DFORETELL_FUZZ=ON -DFORETELL_WERROR=OFF \
     -DFORETELL_SANITIZE=address,fuzzer-no-link >/dev/null
-  mapfile -t fuzzers < <(ninja -C build/fuzz -t targets all | sed -nE 's/^([a-z_]*fuzz[a-z_]*): .*EXECUTABLE.*/\1/p' | sort -u)
+  mapfile -t fuzzers < <(ninja -C build/fuzz -t targets all | sed -nE 's/^(foretell_fuzz_[a-z_]+): phony$/\1/p' | sort -u)
+  ((${#fuzzers[@]} > 0)) || fail "build/fuzz has no fuzzers"
   for fuzzer in "${fuzzers[@]}"; do
     ninja -C build/fuzz "$fuzzer" >/dev/null
     mkdir -p "$out/corpus-$fuzzer"

@@ -128,8 +128,12 @@ void FieldList::optional_text(std::string_view name, std::string& member,
 void FieldList::optional_count(std::string_view name, int& member, Range<int> range,
                                std::string_view meaning) {
   count(name, member, range, meaning);
+  make_optional([&member] { return member != 0; });
+}
+
+void FieldList::make_optional(std::function<bool()> has_value) {
   fields_.back().is_optional = true;
-  fields_.back().has_value_ = [&member] { return member != 0; };
+  fields_.back().has_value_ = std::move(has_value);
 }
 
 void FieldList::add_entry(const std::string& path, std::map<std::string, double>& members,

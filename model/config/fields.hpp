@@ -88,6 +88,12 @@ class FieldList {
                      std::string_view meaning);
   void optional_count(std::string_view name, int& member, Range<int> range,
                       std::string_view meaning);
+  // What no formula needs, such as the clock that a vendor guarantees.
+  template <class Q>
+  void optional_value(std::string_view name, Q& member, Range<Q> range, std::string_view meaning) {
+    value(name, member, range, meaning);
+    make_optional([&member] { return member.value() != 0; });
+  }
 
   // A table with a fixed set of possible keys; each entry is optional. The map holds multiples of
   // `unit`: USD per hour for `Usd(1) / Seconds(3600)`.
@@ -123,6 +129,9 @@ class FieldList {
   std::string nearest(std::string_view path) const;                 // "" when nothing is near
 
  private:
+  // Of the last field.
+  void make_optional(std::function<bool()> has_value);
+
   struct OpenTable {
     std::string path;
     std::map<std::string, double>* members;

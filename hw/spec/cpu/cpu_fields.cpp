@@ -19,7 +19,7 @@ const Range<BytesPerCycle> kPort{BytesPerCycle(0.1), BytesPerCycle(1024)};
 }  // namespace
 
 void fields(FieldList& list, CpuClocks& spec) {
-  list.value("base", spec.base, kCoreClock, "Clock that is guaranteed.");
+  list.optional_value("base", spec.base, kCoreClock, "Clock that is guaranteed.");
   list.value("all_core", spec.all_core, kCoreClock, "Clock with all cores at work on vector code.");
 }
 
@@ -60,7 +60,7 @@ void fields(FieldList& list, CpuDeviceSpec& spec) {
 void fields(FieldList& list, CpuSystemSpec& spec) {
   list.count("sockets", spec.sockets, {1, 64}, "Sockets that the cores are on.");
   list.count("cores", spec.cores, {1, 65536}, "Physical cores of the instance.");
-  list.count("vcpus", spec.vcpus, {1, 65536}, "Virtual CPUs of the instance.");
+  list.optional_count("vcpus", spec.vcpus, {1, 65536}, "Virtual CPUs of the instance.");
   list.value("memory", spec.memory, {64_MiB, Bytes(1e15)}, "Main memory of the instance.");
   list.value("l3_share", spec.l3_share, {0.001, 1},
              "Share of the third-level caches of its sockets, beside other tenants.");

@@ -19,7 +19,7 @@ const Range<BytesPerSecond> kLink{BytesPerSecond(0), BytesPerSecond(1e15)};
 }  // namespace
 
 void fields(FieldList& list, GpuClocks& spec) {
-  list.value("base", spec.base, kClock, "Clock that is guaranteed.");
+  list.optional_value("base", spec.base, kClock, "Clock that is guaranteed.");
   list.value("boost", spec.boost, kClock, "Clock at which the rates are stated.");
 }
 

@@ -181,12 +181,15 @@ void fields(FieldList& list, NeuronDeviceSpec& spec) {
 
 void fields(FieldList& list, NeuronSystemSpec& spec) {
   list.count("devices", spec.devices, {1, 65536}, "Devices of the instance.");
-  list.count("vcpus", spec.vcpus, {1, 65536}, "Virtual processors of the host.");
-  list.value("host_memory", spec.host_memory, {1_MiB, Bytes(1e15)}, "Memory of the host.");
-  list.value("network", spec.network, {BytesPerSecond(1e6), BytesPerSecond(1e14)},
-             "Network rate of the instance.");
-  list.value("ebs", spec.ebs, {BytesPerSecond(1e6), BytesPerSecond(1e14)},
-             "Block storage rate of the instance.");
+  list.optional_count("vcpus", spec.vcpus, {1, 65536}, "Virtual processors of the host.");
+  list.optional_value("host_memory", spec.host_memory, Range<Bytes>{1_MiB, Bytes(1e15)},
+                      "Memory of the host.");
+  list.optional_value("network", spec.network,
+                      Range<BytesPerSecond>{BytesPerSecond(1e6), BytesPerSecond(1e14)},
+                      "Network rate of the instance.");
+  list.optional_value("ebs", spec.ebs,
+                      Range<BytesPerSecond>{BytesPerSecond(1e6), BytesPerSecond(1e14)},
+                      "Block storage rate of the instance.");
   list.text("topology", spec.topology, {"none", "chain", "ring", "torus-4x4"},
             "How the devices are linked.");
   list.table("price", spec.price_usd_per_hour, {"on_demand", "reserved_1y", "reserved_3y"},

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "calib/fitted/neuron/calibrated_system.hpp"
 #include "hw/spec/cpu/cpu_catalog.hpp"
@@ -66,6 +68,29 @@ TEST_F(SystemFileTest, ANeuronSystemWithItsDeviceAndCore) {
   write("cores/neuroncore-v2.yaml", "wide.yaml",
         {{"id: neuroncore-v2", "id: wide"}, {"2.8 GHz", "2.9 GHz"}});
   EXPECT_NE(bytes_of_system_files(path), before);
+}
+
+// What no formula needs may be left out of one's own file.
+TEST_F(SystemFileTest, WhatNothingReadsNeedNotBeStated) {
+  const auto without = [this](const std::string& from, const std::string& name,
+                              const std::vector<std::string>& keys) {
+    std::istringstream text(read_text_file(hw_folder() / from));
+    std::ofstream out(folder_ / name);
+    for (std::string line; std::getline(text, line);) {
+      const bool is_left_out = std::any_of(keys.begin(), keys.end(), [&](const std::string& key) {
+        return line.find(key + ": {") != std::string::npos;
+      });
+      if (!is_left_out) out << (line.rfind("id: ", 0) == 0 ? "id: mine" : line) << "\n";
+    }
+    return (folder_ / name).string();
+  };
+  const std::string neuron =
+      without("systems/inf2.xlarge.yaml", "mine.yaml", {"vcpus", "host_memory", "network", "ebs"});
+  EXPECT_EQ(load_calibrated(neuron, {{}, ""}).spec.vcpus, 0);
+  const std::string gpu = without("devices/gpu/l4.yaml", "mine.yaml", {"base"});
+  for (const Parameter& parameter : GpuCatalog().load(gpu).parameters) {
+    EXPECT_NE(parameter.path, "device.clock.base");
+  }
 }
 
 TEST_F(SystemFileTest, AGpuAloneAndANodeOfIt) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <vector>
 
 #include "hw/spec/cpu/cpu_catalog.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
@@ -20,13 +21,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kCpuDevice = "amd-epyc";
-
 struct ProjectTable {
   const char* file;
   const char* name;     // of its totals
   const char* prefix;   // of the classes of its rows
-  const char* device;   // column; "": kCpuDevice
+  const char* device;   // column; "": rows are of one device
   const char* dtype;    // column
   const char* classes;  // column; "": the prefix alone
   bool held_out;        // are its rows divided one by one?
@@ -52,14 +51,8 @@ constexpr ProjectTable kNetworks = {"calib/validate/gpu_networks.csv",
                                     "phase",
                                     false,
                                     ""};
-constexpr ProjectTable kCpu = {"calib/data/amd-epyc-zen4-vm/measurements.jsonl.gz",
-                               "CPU operators",
-                               "",
-                               "",
-                               "dtype",
-                               "class",
-                               true,
-                               ""};
+constexpr ProjectTable kCpu = {
+    "measurements.jsonl.gz", "CPU operators", "", "", "dtype", "class", true, ""};
 
 // As the project spells it; rows of networks name systems.
 std::string device_name(const std::string& cell) {
@@ -67,21 +60,33 @@ std::string device_name(const std::string& cell) {
   return kCatalog.has_system(cell) ? kCatalog.find_system(cell) : cell;
 }
 
-// Was the file measured on a machine like `system`?
-void check_same_machine(const std::string& path, const std::string& system) {
+// The device of the records in the file. UserError unless they were measured on a machine like
+// `system`.
+std::string measured_device(const std::string& path, const std::string& system) {
   InputFile file(path);
   std::string line;
   file.read_line(line);
-  const std::string measured = parse_measurement(line, path + ":1").provenance.machine;
+  const Measurement first = parse_measurement(line, path + ":1");
   const CpuSystemSpec spec = CpuCatalog().load(system.empty() ? "host" : system).spec;
   const std::string here =
       fmt::format("{} ({}), {} cores", spec.device.name, spec.device.architecture, spec.cores);
-  if (system.empty() && !starts_with(measured, here)) {
+  if (system.empty() && !starts_with(first.provenance.machine, here)) {
     throw UserError(
         fmt::format("measured on {}, and this machine is {}; --on names a system that "
                     "is like the measured one",
-                    measured, here));
+                    first.provenance.machine, here));
   }
+  return first.device;
+}
+
+// Folders below calib/data with records, by name.
+std::vector<fs::path> measured_machines() {
+  std::vector<fs::path> machines;
+  for (const auto& entry : fs::directory_iterator(data_root() / "calib" / "data")) {
+    if (fs::exists(entry.path() / kCpu.file)) machines.push_back(entry.path());
+  }
+  std::sort(machines.begin(), machines.end());
+  return machines;
 }
 
 // Adds up the reports of tables.
@@ -91,7 +96,8 @@ class ProjectReport {
     report_.group_columns = {"device", "dtype", "class"};
   }
 
-  void add(const ProjectTable& table, AccuracyReport part) {
+  // `only_device`: of tables without a column for it.
+  void add(const ProjectTable& table, AccuracyReport part, const std::string& only_device = "") {
     const auto group_of = [&](const std::vector<std::string>& cells) {
       std::size_t at = 0;
       const auto next = [&](const char* column) {
@@ -99,7 +105,7 @@ class ProjectReport {
       };
       const std::string device = next(table.device);
       const std::string dtype = next(table.dtype);
-      return std::vector<std::string>{device.empty() ? kCpuDevice : device_name(device), dtype,
+      return std::vector<std::string>{device.empty() ? only_device : device_name(device), dtype,
                                       table.prefix + next(table.classes)};
     };
     for (AccuracyRow& row : part.groups) {
@@ -181,17 +187,18 @@ AccuracyReport accuracy_of_project(const AccuracyQuestion& question, const Sessi
     }
   }
   add(kNetworks, data_root() / kNetworks.file);
-  const fs::path cpu = data_root() / kCpu.file;
-  try {
-    check_same_machine(cpu.string(), question.system);
-    AccuracyQuestion one = question;
-    one.table = cpu.string();
-    one.held_out = true;
-    one.parts_of = kCpu.name;
-    one.by = {kCpu.dtype, kCpu.classes};
-    report.add(kCpu, accuracy_of_table(one, session));
-  } catch (const UserError& error) {
-    report.note(kCpu, std::string("left out; ") + error.what());
+  for (const fs::path& machine : measured_machines()) {
+    try {
+      AccuracyQuestion one = question;
+      one.table = (machine / kCpu.file).string();
+      const std::string device = measured_device(one.table, question.system);
+      one.held_out = true;
+      one.parts_of = kCpu.name;
+      one.by = {kCpu.dtype, kCpu.classes};
+      report.add(kCpu, accuracy_of_table(one, session), device);
+    } catch (const UserError& error) {
+      report.note(kCpu, std::string("left out; ") + error.what());
+    }
   }
   return report.finish();
 }
