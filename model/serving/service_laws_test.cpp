@@ -126,6 +126,24 @@ TEST(ServiceLaws, ALookEveryFewStepsDelaysFirstTokensByHalfOfIt) {
   EXPECT_NEAR(ttft_of(run_service(setup_of(rare, rules, timer))).p50, kStep, 1e-6);
 }
 
+// Tokens that leave in groups of N: the first comes with its group, N - 1 steps later; the service
+// is no slower, and an answer shorter than a group comes as a whole.
+TEST(ServiceLaws, TheFirstTokenComesWithItsGroup) {
+  constexpr double kStep = 0.01;
+  constexpr std::int64_t kGroup = 10;
+  const Load load = closed(1, 20, 16, 100);
+  PlainTimer timer(kStep, 0);
+  WorkerRules rules = plain_rules(4096, 256, 100'000);
+  const ServiceResult single = run_service(setup_of(load, rules, timer));
+  rules.stream_interval = kGroup;
+  const ServiceResult grouped = run_service(setup_of(load, rules, timer));
+  EXPECT_DOUBLE_EQ(grouped.end_s, single.end_s);
+  EXPECT_NEAR(ttft_of(grouped).mean - ttft_of(single).mean, (kGroup - 1) * kStep, 1e-6);
+  const Load brief = closed(1, 20, 16, 4);
+  const ServiceResult whole = run_service(setup_of(brief, rules, timer));
+  for (const ServedRequest& request : whole.requests) EXPECT_EQ(request.first_s, request.end_s);
+}
+
 // Without a graph a step takes the longer of its launches and its kernels.
 TEST(ServiceLaws, LaunchesBoundStepsWithoutAGraph) {
   const Load load = closed(1, 5, 64, 2);

@@ -390,13 +390,16 @@ void ServingWorker::give_token(Sequence* sequence, double now, std::int32_t toke
   double& last = last_token_[static_cast<std::size_t>(sequence->place)];
   const auto interval = static_cast<std::int32_t>(group_.rules.stream_interval);
   const bool counts = sequence->request >= result.warm_up;
-  if (request.first_s < 0) {
+  // Tokens are sent together, the first with the others of its group.
+  const bool is_sent =
+      interval == 1 ||
+      (sequence->generated + tokens) / interval != sequence->generated / interval ||
+      sequence->generated + tokens >= sequence->output;
+  if (is_sent && request.first_s < 0) {
     request.first_s = static_cast<float>(now - request.arrival_s);
     last = now;
     state_.clients->first_token_came();
-  } else if (interval == 1 ||
-             (sequence->generated + tokens) / interval != sequence->generated / interval ||
-             sequence->generated + tokens >= sequence->output) {
+  } else if (is_sent) {
     if (counts) result.itl.add((now - last) / tokens, tokens);
     last = now;
   }

@@ -117,7 +117,7 @@ Recipes Recipes::load() {
   const auto path = hw_folder() / "engines/recipes/public_benchmark.yaml";
   const Node root = load_document(path, kRecipeFile);
   root.only_keys({"source", "networks", "systems", "precisions", "network_precisions", "lengths",
-                  "requests_per_client", "warm_up", "releases", "layer_releases", "limits"},
+                  "requests_per_client", "releases", "layer_releases", "limits"},
                  "");
   Recipes recipes;
   recipes.networks_ = names_in(root, "networks");
@@ -128,9 +128,6 @@ Recipes Recipes::load() {
   recipes.low_share_ = number_in(lengths, "low_share");
   recipes.laboratory_ = text_or_empty(lengths, "laboratory");
   recipes.requests_per_client_ = whole_in(root, "requests_per_client");
-  const Node& warm_up = root.required("warm_up", "");
-  recipes.warm_up_per_client_ = whole_in(warm_up, "per_client");
-  recipes.warm_up_since_ = text_or_empty(warm_up, "since");
   for (const Node& node : root.required("releases", "").items) {
     node.only_keys({"framework", "since", "engine"}, "releases");
     recipes.releases_.push_back({text_or_empty(node, "framework"), text_or_empty(node, "since"),
@@ -140,10 +137,10 @@ Recipes Recipes::load() {
     recipes.layer_below_[text_or_empty(node, "framework")] = text_or_empty(node, "below");
   }
   for (const Node& node : root.required("limits", "").items) {
-    node.only_keys(
-        {"framework", "laboratory", "before", "max_tokens", "max_tokens_per_input", "kv_fraction",
-         "isl", "osl", "start", "set", "precision", "network", "gpu", "concurrency_below", "why"},
-        "limits");
+    node.only_keys({"framework", "laboratory", "before", "max_tokens", "max_tokens_per_input",
+                    "kv_fraction", "isl", "osl", "start", "set", "precision", "network", "gpu",
+                    "mode", "concurrency_below", "why"},
+                   "limits");
     Limits limits;
     limits.framework = text_or_empty(node, "framework");
     limits.laboratory = text_or_empty(node, "laboratory");
@@ -158,6 +155,7 @@ Recipes Recipes::load() {
     limits.precision = text_or_empty(node, "precision");
     limits.network = text_or_empty(node, "network");
     limits.gpu = text_or_empty(node, "gpu");
+    limits.mode = text_or_empty(node, "mode");
     limits.concurrency_below = whole_in(node, "concurrency_below");
     recipes.limits_.push_back(limits);
   }
@@ -192,6 +190,7 @@ void Recipes::set_limits(const ServedCells& cells, std::int64_t input, std::int6
     if (!one.precision.empty() && one.precision != cell(cells, "precision")) continue;
     if (!one.network.empty() && one.network != cell(cells, "model")) continue;
     if (!one.gpu.empty() && one.gpu != cell(cells, "gpu")) continue;
+    if (!one.mode.empty() && one.mode != cell(cells, "mode")) continue;
     if (one.concurrency_below > 0 && request.concurrency >= one.concurrency_below) continue;
     if (!one.laboratory.empty() && (one.laboratory == "yes") != in_laboratory) continue;
     if ((one.isl > 0 && one.isl != input) || (one.osl > 0 && one.osl != output)) continue;
@@ -227,11 +226,6 @@ ServeRequest Recipes::request_of(const ServedCells& cells) const {
   };
   request.input_len = drawn(input);
   request.output_len = drawn(output);
-  const bool warms_up = !in_laboratory && cell(cells, "measured") >= warm_up_since_;
-  if (warms_up) {
-    request.warm_up = warm_up_per_client_ * request.concurrency;
-    request.requests += request.warm_up;
-  }
   request.engine = engine_of(cells);
   set_limits(cells, input, output, request);
   if (cell(cells, "mode") == "disagg") {

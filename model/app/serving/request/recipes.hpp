@@ -45,6 +45,7 @@ class Recipes {
     std::string precision;               // "": any
     std::string network;                 // likewise
     std::string gpu;                     // likewise
+    std::string mode;                    // "agg", "disagg"; "": both
     std::int64_t concurrency_below = 0;  // 0: any
   };
 
@@ -60,8 +61,6 @@ class Recipes {
   double low_share_ = 1;
   std::string laboratory_;
   std::int64_t requests_per_client_ = 10;
-  std::int64_t warm_up_per_client_ = 0;
-  std::string warm_up_since_;
   std::vector<Release> releases_;
   std::map<std::string, std::string> layer_below_;
   std::vector<Limits> limits_;
