@@ -54,6 +54,15 @@ void check_distribution(const DistributionRecord& distribution) {
   }
 }
 
+void check_served(const ServedTimes& served) {
+  for (const double share : served.shares) check_share(share, "summary.served.shares");
+  for (const auto& [name, times] : served.times_s) {
+    for (const double time : times) check_amount(time, "summary.served." + name);
+    FORETELL_CHECK(times.size() == served.shares.size(),
+                   "record field summary.served." + name + " has another length than shares");
+  }
+}
+
 void check_summary(const RunSummary& summary) {
   for (const SummaryMetric& metric : summary_metrics())
     check_amount(value_of(metric, summary).value_or(0), std::string("summary.") + metric.field);
@@ -62,6 +71,7 @@ void check_summary(const RunSummary& summary) {
   }
   if (summary.memory) check_memory(*summary.memory);
   if (summary.distribution) check_distribution(*summary.distribution);
+  if (summary.served) check_served(*summary.served);
   for (const auto& [name, interval] : summary.interval80) {
     const std::string field = "summary.interval80." + name;
     check_amount(interval.low, field);
