@@ -151,7 +151,7 @@ test('a study over loads has the curve too, and the command that serves a point 
     assert.equal(await page.locator('#what-if figcaption').count(), 4);
     const command = await page.locator('#assumptions code').textContent();
     assert.match(command, /^foretell serve .*--rate \d+/);
-    const again = JSON.parse(foretell(...command.replace(/^foretell /, '').split(' '), '--format', 'json'));
+    const again = JSON.parse(foretell(...command.replace(/^foretell /, '').replaceAll("'", '').split(' '), '--format', 'json'));
     assert.ok(again.summary.output_tokens_per_s > 0);
   });
 });
