@@ -55,8 +55,8 @@ struct PlannedDeployment : DeploymentSetting {
 // What was tried and cannot be taken.
 struct RejectedDeployment : DeploymentSetting {
   std::string reason;
-  // The promise that comes nearest to being kept, as it could be kept, and how far the limit is
-  // off (1.3: 30 % above it); "" and 0 where another reason comes first.
+  // All promises with the limits that it keeps, and how far the one that is off most is (1.3: 30 %
+  // above it); "" and 0 where another reason comes first.
   std::string nearest;
   double excess = 0;
 };

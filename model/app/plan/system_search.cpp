@@ -69,6 +69,12 @@ std::int64_t scenario_count(const ServeRecord& record, const char* name) {
   return 0;
 }
 
+// With four digits, no less than it is.
+std::string rounded_up(double limit_s) {
+  const double unit = std::pow(10.0, std::floor(std::log10(limit_s)) - 3);
+  return fmt::format("{:.4g}", std::ceil(limit_s / unit - 1e-6) * unit);
+}
+
 Candidate of_type(const std::string& dtype) {
   Candidate candidate;
   candidate.dtype = dtype;
@@ -424,7 +430,8 @@ class SystemSearch {
                                       instances, price_ * static_cast<double>(instances)));
   }
 
-  // The promise that is furthest from being kept decides how near a candidate comes.
+  // The promise that is furthest from being kept decides how near a candidate comes; what it would
+  // keep is all of them together.
   void reject_promise(const Candidate& candidate, const Trial& trial) {
     if (!trial.stable) {
       return reject(candidate,
@@ -435,9 +442,10 @@ class SystemSearch {
     for (const Promise& promise : promises_) {
       const double limit = limit_kept_with(trial.record, promise, each);
       const double excess = limit / promise.limit_s;
+      one.nearest += fmt::format("{}{}.{}<={}s", one.nearest.empty() ? "" : ",", promise.metric,
+                                 promise.statistic, rounded_up(std::max(limit, promise.limit_s)));
       if (excess <= one.excess) continue;
       one.excess = excess;
-      one.nearest = fmt::format("{}.{}<={:.4g}s", promise.metric, promise.statistic, limit);
       one.reason = fmt::format("{}.{} is {} {}, promised are {}", promise.metric, promise.statistic,
                                si_format(promised_value(trial.record, promise), "s"),
                                trial.record.summary.requests == kLoneRequests
