@@ -75,7 +75,8 @@ void build_workers(const ServingGroup& group, const char* name, ServiceState& st
   const int stages = group.stages();
   for (int i = 0; i < group.workers; ++i) {
     const std::int32_t number = all.empty() ? 0 : all.back()->number() + 1;
-    const auto free = std::make_shared<StagesFree>(static_cast<std::size_t>(stages), 0.0);
+    const auto free = std::make_shared<PipelineFree>();
+    free->stages.resize(static_cast<std::size_t>(stages));
     for (int at = 0; at < stages; ++at) {
       const auto batch = static_cast<std::int32_t>(all.size());
       const std::string path =

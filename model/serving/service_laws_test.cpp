@@ -396,6 +396,19 @@ TEST(ServiceLaws, AStepWaitsForTheStageThatIsTaken) {
               1e-4);
 }
 
+TEST(ServiceLaws, OneHostPreparesTheStepsOfAllBatches) {
+  WorkerRules rules = plain_rules(2048, 8, 1000);
+  rules.overlap = true;
+  rules.host_per_step = Seconds(0.008);
+  StagedTimer timer(0.01, 0, 2);
+  const Load one = closed(1, 10, 10, 50);
+  EXPECT_NEAR(tpot_of(run_service(setup_of(one, rules, timer))).mean, 0.01, 1e-4);
+  const Load two = closed(2, 20, 10, 50);  // a batch of its own for each
+  EXPECT_NEAR(tpot_of(run_service(setup_of(two, rules, timer))).mean, 0.016, 1e-4);
+  rules.overlap = false;
+  EXPECT_NEAR(tpot_of(run_service(setup_of(one, rules, timer))).mean, 0.018, 1e-4);
+}
+
 TEST(ServiceLaws, APipelineIsNeverFasterForOneRequestThanTheWhole) {
   const Load load = closed(1, 20, 300, 50);
   const double whole = e2e_of(staged(load, 1)).mean;

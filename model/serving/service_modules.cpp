@@ -136,13 +136,13 @@ void ServingClients::answer_came() {
 
 ServingWorker::ServingWorker(const sc_core::sc_module_name& name, ServiceState& state,
                              const ServingGroup& group, std::int32_t number, std::int32_t batch,
-                             std::shared_ptr<StagesFree> stages)
+                             std::shared_ptr<PipelineFree> free)
     : sc_module(name),
       state_(state),
       group_(group),
       number_(number),
       batch_(batch),
-      stages_(std::move(stages)),
+      pipeline_(std::move(free)),
       guesses_(state.setup->seed, kGuessStream + static_cast<std::uint64_t>(batch)) {
   for (int i = 0; i < group.ranks; ++i) ranks_.push_back(std::make_unique<Scheduler>(group.rules));
   plans_.resize(ranks_.size());

@@ -69,9 +69,12 @@ class ServingClients : public sc_core::sc_module {
   sc_core::sc_event due_;
 };
 
-// The stages of a worker, which its batches share: when the last step that was given to each leaves
-// it, in seconds.
-using StagesFree = std::vector<double>;
+// What the batches of a worker share: when its host is through with the last step that it was
+// given, and when that leaves each stage, in seconds.
+struct PipelineFree {
+  double host = 0;
+  std::vector<double> stages;
+};
 
 // One copy of the network with the engine that runs it, step after step; of a worker with several
 // pipeline stages, one of the batches that are in flight.
@@ -80,7 +83,7 @@ class ServingWorker : public sc_core::sc_module {
   SC_HAS_PROCESS(ServingWorker);
   // `number`: of the worker; `batch`: of all batches of all workers.
   ServingWorker(const sc_core::sc_module_name& name, ServiceState& state, const ServingGroup& group,
-                std::int32_t number, std::int32_t batch, std::shared_ptr<StagesFree> stages);
+                std::int32_t number, std::int32_t batch, std::shared_ptr<PipelineFree> free);
 
   // A request arrives; it can be scheduled when the host is through with it.
   void accept(Sequence sequence, bool from_client);
@@ -115,7 +118,7 @@ class ServingWorker : public sc_core::sc_module {
   bool is_graphed(const StepPlan& plan, const StepShape& shape) const;
   std::vector<StepTime> times_of_stages(const std::vector<StepShape>& shapes, double& joules);
   double pass_stages(const std::vector<StepTime>& stages, Seconds host, double& work);
-  void account(const StepTime& time, Seconds total);
+  void account(const StepTime& time);
   void sample(double from, double until);
   std::int32_t accepted_drafts();
 
@@ -123,7 +126,7 @@ class ServingWorker : public sc_core::sc_module {
   const ServingGroup& group_;
   std::int32_t number_;
   std::int32_t batch_;
-  std::shared_ptr<StagesFree> stages_;
+  std::shared_ptr<PipelineFree> pipeline_;
   std::vector<std::unique_ptr<Scheduler>> ranks_;
   std::vector<const StepPlan*> plans_;
   std::deque<Sequence> places_;  // of all sequences here; reused

@@ -32,14 +32,13 @@ Seconds ServingWorker::host_time(const StepPlan& plan) const {
   return group_.rules.host_per_step + group_.rules.host_per_sequence * sequences;
 }
 
-void ServingWorker::account(const StepTime& time, Seconds total) {
+void ServingWorker::account(const StepTime& time) {
   auto& spent = state_.result.spent_s;
   const Seconds rest = time.total - time.attention - time.prompts - time.exchange;
   spent[kPrompts] += time.prompts.value();
   spent[kDecodeAttention] += time.attention.value();
   spent[kExchange] += (time.exchange + time.handover).value();
   spent[kDecodeRest] += std::max(0.0, rest.value());
-  spent[kHost] += std::max(0.0, (total - time.total).value());
 }
 
 // Of ranks in lock step: idle ones have no tokens, and experts get those of all.
@@ -65,7 +64,7 @@ bool ServingWorker::is_graphed(const StepPlan& plan, const StepShape& shape) con
 // Of the rank that takes longest in each stage; adds up the energy of all.
 std::vector<StepTime> ServingWorker::times_of_stages(const std::vector<StepShape>& shapes,
                                                      double& joules) {
-  std::vector<StepTime> stages(stages_->size());
+  std::vector<StepTime> stages(pipeline_->stages.size());
   for (std::size_t rank = 0; rank < plans_.size(); ++rank) {
     const StepPlan& plan = *plans_[rank];
     if (plan.empty()) continue;
@@ -82,24 +81,32 @@ std::vector<StepTime> ServingWorker::times_of_stages(const std::vector<StepShape
 }
 
 // Sends a step that was planned now through the stages and returns when it leaves the last one;
-// `work` is what it takes without waiting for other steps. The host prepares a step before its
-// first stage.
+// `work` is what it takes without waiting for other steps. One host prepares the steps of all
+// batches one after the other: before a step, or where it overlaps, while the step runs.
 double ServingWorker::pass_stages(const std::vector<StepTime>& stages, Seconds host, double& work) {
-  const double now = service_now();
-  double at = now;
+  const bool overlap = group_.rules.overlap;
+  PipelineFree& free = *pipeline_;
+  double at = std::max(service_now(), free.host);
+  Seconds device;
+  Seconds all;
+  if (!overlap) at += host.value();
+  free.host = at;
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
     const StepTime& time = stages[stage];
-    Seconds total = time.total;
-    if (stage == 0) total = group_.rules.overlap ? std::max(total, host) : total + host;
-    total = std::max(total, Seconds(1 / kServiceTicks));
-    account(time, total);
-    double& free = (*stages_)[stage];
-    at = std::max(at, free) + total.value();
-    free = at;
+    const Seconds total = std::max(time.total, Seconds(1 / kServiceTicks));
+    account(time);
+    at = std::max(at, free.stages[stage]);
+    if (stage == 0 && overlap) free.host = at + host.value();
+    at += total.value();
+    free.stages[stage] = at;
     at += time.handover.value();
-    work += (total + time.handover).value();
+    all += total + time.handover;
+    device += time.total + time.handover;
   }
-  return at;
+  all = overlap ? std::max(all, host) : all + host;
+  state_.result.spent_s[kHost] += std::max(0.0, (all - device).value());
+  work = all.value();
+  return overlap ? std::max(at, free.host) : at;
 }
 
 void ServingWorker::time_step() {

@@ -72,6 +72,10 @@ WorkerMachine gpu_machine_of(const Request& request, std::int64_t max_tokens) {
   machine.calibrated_energy = energy.is_calibrated;
   machine.assumed_values = resolved.system.assumed_values;
   machine.notes = resolved.notes;
+  if (machine.stages > 1) {
+    machine.notes.emplace_back(
+        "pipeline: no measured service had stages; the intervals are those of services without");
+  }
   machine.timer = std::move(timer);
   return machine;
 }
