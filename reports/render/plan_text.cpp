@@ -33,12 +33,8 @@ std::string engine_of(const PlannedDeployment& one) {
 }
 
 std::string headline(const PlannedDeployment& one) {
-  return fmt::format(
-      "{} x {}, {}, {}, {} worker{} each, {}, batch {}: {} USD per million output tokens, {} USD "
-      "per hour",
-      one.instances, one.system, one.dtype, split_of(one), workers_of(one),
-      one.workers == 1 ? "" : "s", engine_of(one), one.max_batch, plain_format(one.usd_per_million),
-      plain_format(one.usd_per_hour, 4));
+  return fmt::format("{}: {} USD per million output tokens, {} USD per hour", setting_text(one),
+                     plain_format(one.usd_per_million), plain_format(one.usd_per_hour, 4));
 }
 
 // Of a system that keeps no promise: the candidate that comes nearest, else the one that is split
@@ -133,6 +129,12 @@ std::string commands_of(const PlannedDeployment& best) {
 }
 
 }  // namespace
+
+std::string setting_text(const PlannedDeployment& one) {
+  return fmt::format("{} x {}, {}, {}, {} worker{} each, {}, batch {}", one.instances, one.system,
+                     one.dtype, split_of(one), workers_of(one), one.workers == 1 ? "" : "s",
+                     engine_of(one), one.max_batch);
+}
 
 Table plan_table(const PlanRecord& plan) {
   Table table;

@@ -9,6 +9,7 @@
 #include "model/app/request/request_fields.hpp"
 #include "model/app/serving/request/serve_keys.hpp"
 #include "model/app/serving/request/worker_machine.hpp"
+#include "model/app/study/what_if/planned_point.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 
@@ -157,6 +158,7 @@ RunRecord served_record(const Request& request, const ServeRecord& served) {
 Predictor with_services(Predictor predict) {
   const auto pool = std::make_shared<MachinePool>(predict);
   return [predict = std::move(predict), pool](const Request& request) {
+    if (is_planned(request)) return planned_record(predict, request);
     if (!is_served(request)) return predict(request);
     pool->forget_beyond(kKeptMachines);
     return served_record(request, serve(*pool, served_request(request)).record);
