@@ -22,6 +22,7 @@ struct LaunchedWorker {
   std::int64_t max_tokens = 0;
   std::int64_t attention_dp = 1;  // ranks
   std::int64_t ep = 1;            // groups of devices, each with some of the experts
+  std::int64_t pp = 1;            // stages
 };
 
 class LaunchCommands {
@@ -31,6 +32,9 @@ class LaunchCommands {
 
   // "" for an engine without a command in the file, such as one of the user's own.
   std::string command_of(const LaunchedWorker& worker) const;
+  // Whether an engine ("vllm", "vllm@0.14" or the id of its file) has an option for the number of
+  // groups of experts; true for one without a command in the file.
+  bool states_groups(const std::string& engine) const;
 
  private:
   struct Template {
@@ -39,7 +43,9 @@ class LaunchCommands {
     std::map<std::string, std::string> kv_types;
     std::string experts;  // where they lie apart
     std::string ranks;    // where attention is done by ranks
+    std::string stages;   // where there are several
   };
+  const Template* find(const std::string& engine) const;
   std::map<std::string, Template> engines_;
 };
 

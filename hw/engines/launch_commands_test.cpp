@@ -12,7 +12,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 LaunchedWorker worker_of(const std::string& engine) {
-  return {engine, "org/net-7b", "fp8", "fp8", 4, 128, 4096, 1, 1};
+  return {engine, "org/net-7b", "fp8", "fp8", 4, 128, 4096, 1, 1, 1};
 }
 
 TEST(LaunchCommands, EveryEngineThatIsDescribedHasOne) {
@@ -44,6 +44,18 @@ TEST(LaunchCommands, ExpertsThatLieApartAndRanksHaveTheirFlags) {
   worker.attention_dp = 1;
   worker.tp = 8;
   EXPECT_THAT(commands.command_of(worker), Not(HasSubstr("enable_attention_dp")));
+}
+
+TEST(LaunchCommands, StagesHaveTheirFlagAndGroupsOfExpertsWhereTheEngineHasOne) {
+  const LaunchCommands commands = LaunchCommands::load();
+  LaunchedWorker worker = worker_of("vllm");
+  EXPECT_THAT(commands.command_of(worker), Not(HasSubstr("pipeline")));
+  worker.pp = 2;
+  EXPECT_THAT(commands.command_of(worker),
+              HasSubstr("--tensor-parallel-size 4 --pipeline-parallel-size 2 "));
+  EXPECT_FALSE(commands.states_groups("vllm@0.14"));
+  EXPECT_TRUE(commands.states_groups("sglang"));
+  EXPECT_TRUE(commands.states_groups("mine"));
 }
 
 TEST(LaunchCommands, TypesThatACheckpointStatesAddNothing) {

@@ -54,6 +54,13 @@ auto all_of(const SchedulingParameters& of) {
   return std::tie(prefetch_window);
 }
 
+auto all_of(const ProgramLimits& of) {
+  const auto& [partitions, contraction_rows, stationary_columns, moving_columns, psum_banks,
+               psum_bank_columns, sbuf_free, psum_free, bn_stats, hbm_bytes, threads] = of;
+  return std::tie(partitions, contraction_rows, stationary_columns, moving_columns, psum_banks,
+                  psum_bank_columns, sbuf_free, psum_free, bn_stats, hbm_bytes, threads);
+}
+
 template <class Value>
 bool equal(const Value& a, const Value& b) {
   return all_of(a) == all_of(b);
@@ -77,11 +84,12 @@ std::size_t bytes_of(const Program& program) {
 
 }  // namespace
 
-std::shared_ptr<const Program> KeptPrograms::get(const Graph& graph,
-                                                 const PrecisionPolicy& precision,
-                                                 const CoreShape& core,
-                                                 const SchedulingParameters& scheduling,
-                                                 const std::set<std::int32_t>& skipped_layers) {
+std::shared_ptr<const KeptProgram> KeptPrograms::get(const Graph& graph,
+                                                     const PrecisionPolicy& precision,
+                                                     const CoreShape& core,
+                                                     const SchedulingParameters& scheduling,
+                                                     const std::set<std::int32_t>& skipped_layers,
+                                                     const ProgramLimits& limits) {
   const auto known = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& one) {
     return equal(one.core, core) && equal(one.scheduling, scheduling) &&
            one.skipped_layers == skipped_layers && equal(one.precision, precision) &&
@@ -89,12 +97,20 @@ std::shared_ptr<const Program> KeptPrograms::get(const Graph& graph,
   });
   if (known != kept_.end()) {
     kept_.splice(kept_.begin(), kept_, known);
-    return kept_.front().program;
+    Kept& found = kept_.front();
+    if (!equal(found.limits, limits)) {
+      validate(found.program->program, limits);
+      found.limits = limits;
+    }
+    return found.program;
   }
-  auto program = std::make_shared<const Program>(
-      map_to_neuron_core(graph, precision, core, scheduling, skipped_layers));
-  const std::size_t bytes = bytes_of(*program) + graph.ops().size() * kBytesOfOperator;
-  kept_.push_front({graph, precision, core, scheduling, skipped_layers, program, bytes});
+  auto program = std::make_shared<KeptProgram>();
+  program->program = map_to_neuron_core(graph, precision, core, scheduling, skipped_layers);
+  validate(program->program, limits);
+  for (OpId id = 0; id < static_cast<OpId>(graph.ops().size()); ++id)
+    program->flops.push_back(graph.flops(id));
+  const std::size_t bytes = bytes_of(program->program) + graph.ops().size() * kBytesOfOperator;
+  kept_.push_front({graph, precision, core, scheduling, skipped_layers, limits, program, bytes});
   bytes_ += bytes;
   while (bytes_ > most_bytes_) forget_oldest();
   return program;

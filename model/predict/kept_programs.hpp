@@ -6,6 +6,7 @@
 #include <list>
 #include <memory>
 #include <set>
+#include <vector>
 
 #include "hw/spec/neuron/core_shape.hpp"
 #include "model/mapping/neuron/scheduling.hpp"
@@ -15,15 +16,24 @@
 
 namespace foretell {
 
+// A program and what else follows from the graph alone.
+struct KeptProgram {
+  Program program;
+  std::vector<Flops> flops;  // by operator of the graph
+};
+
 class KeptPrograms {
  public:
   // Forgets those that were not asked for longest when all together are larger.
   explicit KeptPrograms(std::size_t most_bytes) : most_bytes_(most_bytes) {}
 
-  // map_to_neuron_core() of the same, made when none of the kept ones is of equal arguments.
-  std::shared_ptr<const Program> get(const Graph& graph, const PrecisionPolicy& precision,
-                                     const CoreShape& core, const SchedulingParameters& scheduling,
-                                     const std::set<std::int32_t>& skipped_layers);
+  // map_to_neuron_core() of the same, made when none of the kept ones is of equal arguments. It has
+  // passed validate() with these limits.
+  std::shared_ptr<const KeptProgram> get(const Graph& graph, const PrecisionPolicy& precision,
+                                         const CoreShape& core,
+                                         const SchedulingParameters& scheduling,
+                                         const std::set<std::int32_t>& skipped_layers,
+                                         const ProgramLimits& limits);
 
   std::size_t size() const { return kept_.size(); }
   std::size_t bytes() const { return bytes_; }
@@ -35,7 +45,8 @@ class KeptPrograms {
     CoreShape core;
     SchedulingParameters scheduling;
     std::set<std::int32_t> skipped_layers;
-    std::shared_ptr<const Program> program;
+    ProgramLimits limits;  // that it was validated with
+    std::shared_ptr<const KeptProgram> program;
     std::size_t bytes = 0;  // about
   };
   void forget_oldest();

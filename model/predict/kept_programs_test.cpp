@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/system/simulate.hpp"
 #include "model/testing/graphs.hpp"
 #include "model/testing/neuron_exemplar.hpp"
 
@@ -14,9 +15,9 @@ constexpr std::size_t kMebibyte = 1U << 20U;
 
 class KeptProgramsTest : public testing::Test {
  protected:
-  std::shared_ptr<const Program> get(const Graph& graph) {
+  std::shared_ptr<const KeptProgram> get(const Graph& graph) {
     return programs_.get(graph, find_precision(precision_), core_shape(core_), scheduling_,
-                         skipped_);
+                         skipped_, limits_);
   }
 
   KeptPrograms programs_{64 * kMebibyte};
@@ -24,6 +25,7 @@ class KeptProgramsTest : public testing::Test {
   SchedulingParameters scheduling_{8_MiB};
   std::string precision_ = "bf16-matmul";
   std::set<std::int32_t> skipped_;
+  ProgramLimits limits_ = limits_of(exemplar_inf2().device);
 };
 
 TEST_F(KeptProgramsTest, EqualArgumentsGetTheSameProgram) {
@@ -40,9 +42,19 @@ TEST_F(KeptProgramsTest, RatesAreNotAskedFor) {
   EXPECT_EQ(get(linear_graph(128, 256, 256)), first);
 }
 
+TEST_F(KeptProgramsTest, IsValidatedWithTheLimitsThatAreAskedFor) {
+  const Graph graph = linear_graph(128, 256, 256);
+  const auto first = get(graph);
+  EXPECT_EQ(first->flops.at(0), graph.flops(0));
+  limits_.hbm_bytes /= 2;
+  EXPECT_EQ(get(graph), first);
+  limits_.hbm_bytes = 1;
+  EXPECT_THROW(get(graph), EntryError);
+}
+
 TEST_F(KeptProgramsTest, EverythingElseMakesAnother) {
   const Graph graph = linear_graph(128, 256, 256);
-  std::set<std::shared_ptr<const Program>> all = {get(graph)};
+  std::set<std::shared_ptr<const KeptProgram>> all = {get(graph)};
   const auto is_new = [&](const Graph& asked) { return all.insert(get(asked)).second; };
   EXPECT_TRUE(is_new(linear_graph(128, 256, 512)));
   core_.tensor.max_moving /= 2;

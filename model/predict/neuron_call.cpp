@@ -52,11 +52,14 @@ std::vector<OpActivity> activities_of(const Program& program, const ProgramExecu
   for (std::size_t q = 0; q < core.entries.size(); ++q) {
     const StreamKind kind = program.streams[q].kind();
     if (kind == StreamKind::kTransfers) continue;
-    for (std::size_t i = 0; i < core.entries[q].size(); ++i) {
-      const std::int32_t op = program.links(q, i).op;
-      const std::size_t resource = kind == StreamKind::kCollectives ? kCollectiveResource : q;
-      if (op >= 0) note(&by_op[static_cast<std::size_t>(op)], core.entries[q][i], resource);
-    }
+    const std::size_t resource = kind == StreamKind::kCollectives ? kCollectiveResource : q;
+    const auto note_entries = [&](const auto& entries) {
+      for (std::size_t i = 0; i < core.entries[q].size(); ++i) {
+        const std::int32_t op = entries[i].op;
+        if (op >= 0) note(&by_op[static_cast<std::size_t>(op)], core.entries[q][i], resource);
+      }
+    };
+    std::visit(note_entries, program.streams[q].work);
   }
   std::vector<bool> computes(by_op.size());
   for (std::size_t op = 0; op < by_op.size(); ++op) computes[op] = by_op[op].begin >= 0;
@@ -147,8 +150,9 @@ class NeuronCallRunner {
     result_.program = mapped(skipped);
     result_.shown.memory_peak = call_.system.device.hbm.bandwidth;
     CollectiveCosts& costs = call_.costs == nullptr ? own_costs_ : *call_.costs;
-    const RunSettings settings{call_.copies_per_device, call_.sdk_engine_time,
-                               call_.tensor_parallel, call_.exact, &costs};
+    const RunSettings settings{
+        call_.copies_per_device, call_.sdk_engine_time, call_.tensor_parallel, call_.exact, &costs,
+        kept_ != nullptr};
     if (call_.for_timeline) {
       for (const Collective& collective : result_.program->collectives()) {
         result_.shown.links[{collective.kind, collective.bytes}] =
@@ -170,8 +174,11 @@ class NeuronCallRunner {
 
   std::shared_ptr<const Program> mapped(const std::set<std::int32_t>& skipped) {
     const CoreShape core = core_shape(call_.system.device.core);
-    if (inputs_are_kept() && !call_.for_timeline)
-      return kept_programs().get(call_.graph, call_.precision, core, scheduling_, skipped);
+    if (inputs_are_kept() && !call_.for_timeline) {
+      kept_ = kept_programs().get(call_.graph, call_.precision, core, scheduling_, skipped,
+                                  limits_of(call_.system.device));
+      return {kept_, &kept_->program};
+    }
     return std::make_shared<const Program>(
         map_to_neuron_core(call_.graph, call_.precision, core, scheduling_, skipped,
                            call_.for_timeline ? &result_.shown.occupancy : nullptr));
@@ -268,7 +275,8 @@ class NeuronCallRunner {
     metrics.engine = kNames.at(static_cast<std::size_t>(busiest));
     metrics.start = to_seconds(activity.begin + shift);
     metrics.duration = to_seconds(activity.end - activity.begin);
-    metrics.flops = call_.graph.flops(id);
+    metrics.flops =
+        kept_ != nullptr ? kept_->flops[static_cast<std::size_t>(id)] : call_.graph.flops(id);
     metrics.bytes = Bytes(static_cast<double>(activity.bytes()));
     metrics.critical = to_string(critical);
     metrics.work = activity.work;
@@ -369,6 +377,7 @@ class NeuronCallRunner {
   CollectiveCosts own_costs_;
   SchedulingParameters scheduling_;
   Replay replay_;
+  std::shared_ptr<const KeptProgram> kept_;  // null: mapped for this call alone
   NeuronCallResult result_;
   std::vector<OpActivity> activities_;  // by operator of the program
   std::vector<std::int32_t> numbers_;   // of these, by operator of the graph

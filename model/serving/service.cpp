@@ -72,11 +72,19 @@ using Workers = std::vector<std::unique_ptr<ServingWorker>>;
 
 void build_workers(const ServingGroup& group, const char* name, ServiceState& state, Workers& all,
                    std::vector<ServingWorker*>& members) {
+  const int stages = group.stages();
   for (int i = 0; i < group.workers; ++i) {
-    const auto number = static_cast<std::int32_t>(all.size());
-    const std::string path = fmt::format("{}{}", name, i);
-    all.push_back(std::make_unique<ServingWorker>(path.c_str(), state, group, number));
-    members.push_back(all.back().get());
+    const std::int32_t number = all.empty() ? 0 : all.back()->number() + 1;
+    const auto free = std::make_shared<PipelineFree>();
+    free->stages.resize(static_cast<std::size_t>(stages));
+    for (int at = 0; at < stages; ++at) {
+      const auto batch = static_cast<std::int32_t>(all.size());
+      const std::string path =
+          fmt::format("{}{}{}", name, i, stages > 1 ? fmt::format("_batch{}", at) : "");
+      all.push_back(
+          std::make_unique<ServingWorker>(path.c_str(), state, group, number, batch, free));
+      members.push_back(all.back().get());
+    }
   }
 }
 

@@ -26,11 +26,18 @@ enum class Router {
 };
 
 // Equal workers. The timer is shared: equal steps are executed once for all of them.
+//
+// A worker of several pipeline stages has as many batches in flight as stages. Each batch has a
+// scheduler of its own with its share of the KV blocks and places, to which its requests belong
+// until they are done; a step of it goes through the stages one after the other, and waits before
+// each until the steps that came earlier have left it.
 struct ServingGroup {
   WorkerRules rules;
   StepTimer* timer = nullptr;
   int workers = 1;
   int ranks = 1;  // attention-data-parallel ranks of a worker, in lock step
+
+  int stages() const { return timer == nullptr ? 1 : timer->stages(); }
 };
 
 // Between prefill and decode workers; transfers follow one another.
@@ -42,7 +49,7 @@ struct KvLinkRules {
 
 struct ServiceSetup {
   const Load* load = nullptr;
-  ServingGroup serving;                // or the prefill workers
+  ServingGroup serving;                // or the prefill workers; rules are those of one batch
   std::vector<ServingGroup> decoding;  // one group where decoding is separate, else none
   KvLinkRules link;
   Router router = Router::kRoundRobin;

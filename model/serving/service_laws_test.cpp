@@ -17,7 +17,7 @@ class PlainTimer : public StepTimer {
  public:
   PlainTimer(double step, double token, double position = 0)
       : step_(step), token_(token), position_(position) {}
-  StepTime time(const StepShape& shape) override {
+  StepTime time(const StepShape& shape, int /*stage*/) override {
     ++calls_;
     StepTime time;
     time.total = Seconds(step_ + token_ * static_cast<double>(shape.tokens()) +
@@ -76,9 +76,9 @@ ServiceSetup setup_of(const Load& load, const WorkerRules& rules, StepTimer& tim
 class RecordingTimer : public PlainTimer {
  public:
   using PlainTimer::PlainTimer;
-  StepTime time(const StepShape& shape) override {
+  StepTime time(const StepShape& shape, int stage) override {
     shapes.push_back(shape);
-    StepTime time = PlainTimer::time(shape);
+    StepTime time = PlainTimer::time(shape, stage);
     time.launches = 100;
     return time;
   }
@@ -357,6 +357,103 @@ TEST(ServiceLaws, SeparateDecodeWorkersGetTheCacheOverTheLink) {
   // Four caches of 0.1 s each cross one link: it is what binds.
   EXPECT_GT(result.end_s, 4.0);
   EXPECT_LT(result.end_s, 4.5);
+}
+
+// A machine cut into equal stages: each takes its part of a step, and a time to hand over.
+class StagedTimer : public StepTimer {
+ public:
+  StagedTimer(double step, double token, int stages, double handover = 0)
+      : whole_(step, token), stages_(stages), handover_(handover) {}
+  StepTime time(const StepShape& shape, int stage) override {
+    StepTime time = whole_.time(shape, stage);
+    time.total = Seconds(time.total.value() / stages_);
+    if (stage + 1 < stages_) time.handover = Seconds(handover_);
+    return time;
+  }
+  int stages() const override { return stages_; }
+  std::int64_t executed() const override { return whole_.executed(); }
+
+ private:
+  PlainTimer whole_;
+  int stages_;
+  double handover_;
+};
+
+// `seats`: of each batch in flight.
+ServiceResult staged(const Load& load, int stages, std::int64_t seats = 64, double handover = 0) {
+  StagedTimer timer(0.012, 1e-5, stages, handover);
+  return run_service(setup_of(load, plain_rules(2048, seats, 12000), timer));
+}
+
+TEST(ServiceLaws, StagesWorkAtTheSameTime) {
+  const Load load = closed(256, 2560, 200, 100);
+  const double one = output_tokens_per_s(staged(load, 1));
+  double last = one;
+  for (const int stages : {2, 4}) {
+    const double now = output_tokens_per_s(staged(load, stages));  // with their own seats
+    EXPECT_GT(now, last * 1.5) << stages;
+    EXPECT_LE(now, one * stages) << stages;
+    last = now;
+    const double shared = output_tokens_per_s(staged(load, stages, 64 / stages));
+    EXPECT_GT(shared, one) << stages;  // fewer tokens in each step
+    EXPECT_LT(shared, now) << stages;
+  }
+}
+
+TEST(ServiceLaws, AStepWaitsForTheStageThatIsTaken) {
+  const Load load = closed(2, 20, 10, 50);  // a batch of its own for each
+  StagedTimer even(0.01, 0, 2);
+  const ServiceResult result = run_service(setup_of(load, plain_rules(2048, 8, 1000), even));
+  EXPECT_NEAR(tpot_of(result).mean, 0.01,
+              1e-4);  // one is in the first stage, the other in the last
+  StagedTimer slow(0.01, 0, 2, 0.002);
+  EXPECT_NEAR(tpot_of(run_service(setup_of(load, plain_rules(2048, 8, 1000), slow))).mean, 0.012,
+              1e-4);
+  const Load four = closed(4, 40, 10, 50);  // two in each batch
+  EXPECT_NEAR(tpot_of(run_service(setup_of(four, plain_rules(2048, 8, 1000), even))).mean, 0.01,
+              1e-4);
+}
+
+TEST(ServiceLaws, OneHostPreparesTheStepsOfAllBatches) {
+  WorkerRules rules = plain_rules(2048, 8, 1000);
+  rules.overlap = true;
+  rules.host_per_step = Seconds(0.008);
+  StagedTimer timer(0.01, 0, 2);
+  const Load one = closed(1, 10, 10, 50);
+  EXPECT_NEAR(tpot_of(run_service(setup_of(one, rules, timer))).mean, 0.01, 1e-4);
+  const Load two = closed(2, 20, 10, 50);  // a batch of its own for each
+  EXPECT_NEAR(tpot_of(run_service(setup_of(two, rules, timer))).mean, 0.016, 1e-4);
+  rules.overlap = false;
+  EXPECT_NEAR(tpot_of(run_service(setup_of(one, rules, timer))).mean, 0.018, 1e-4);
+}
+
+TEST(ServiceLaws, APipelineIsNeverFasterForOneRequestThanTheWhole) {
+  const Load load = closed(1, 20, 300, 50);
+  const double whole = e2e_of(staged(load, 1)).mean;
+  const double cut = e2e_of(staged(load, 2)).mean;
+  EXPECT_NEAR(cut, whole, 1e-6 * whole);
+  EXPECT_NEAR(e2e_of(staged(load, 2, 64, 0.001)).mean, whole + 50 * 0.001, 1e-4 * whole);
+}
+
+TEST(ServiceLaws, PipelinesConserveTokensAndBlocks) {
+  const Load load = poisson(40, 800, Distribution::uniform(10, 900), Distribution::uniform(1, 300));
+  StagedTimer timer(0.002, 1e-5, 3, 1e-4);
+  WorkerRules rules = plain_rules(512, 22, 100);
+  const ServiceResult result = run_service(setup_of(load, rules, timer, 2));
+  EXPECT_EQ(result.answered, 800);
+  EXPECT_EQ(result.leaked_blocks, 0);
+  EXPECT_GT(result.preemptions, 0);
+  std::int64_t output = 0;
+  for (const ServedRequest& request : result.requests) {
+    output += request.output;
+    EXPECT_LT(request.worker, 2);
+  }
+  EXPECT_EQ(result.output_tokens, output);
+  // Stages are busy for no longer than there are.
+  double busy = 0;
+  for (const Spent kind : {kHost, kPrompts, kDecodeAttention, kDecodeRest})
+    busy += result.spent_s[kind];
+  EXPECT_LE(busy, result.end_s * 2 * 3 * (1 + 1e-9));
 }
 
 TEST(ServiceLaws, AnInterruptionGivesWhatWasAnswered) {

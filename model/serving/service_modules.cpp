@@ -3,13 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "hw/engines/size_list.hpp"
 #include "model/base/errors.hpp"
 
 namespace foretell {
 namespace {
-
-constexpr double kTicks = 1e9;  // per second
 
 enum : std::uint64_t { kGuessStream = 100 };
 
@@ -17,10 +14,12 @@ enum : std::uint64_t { kGuessStream = 100 };
 
 sc_core::sc_time service_time(Seconds time) {
   return sc_core::sc_time::from_value(
-      static_cast<sc_dt::uint64>(std::max(0LL, std::llround(time.value() * kTicks))));
+      static_cast<sc_dt::uint64>(std::max(0LL, std::llround(time.value() * kServiceTicks))));
 }
 
-double service_now() { return static_cast<double>(sc_core::sc_time_stamp().value()) / kTicks; }
+double service_now() {
+  return static_cast<double>(sc_core::sc_time_stamp().value()) / kServiceTicks;
+}
 
 ServingWorker& ServiceState::route(const std::vector<ServingWorker*>& workers,
                                    std::int32_t session) {
@@ -40,7 +39,14 @@ ServingWorker& ServiceState::route(const std::vector<ServingWorker*>& workers,
     return *workers[static_cast<std::size_t>(session_worker[place])];
   }
   if (router != Router::kRoundRobin) return **least();
-  return *workers[next_worker++ % workers.size()];
+  // The worker whose turn it is, and of its batches the one with the fewest requests.
+  const auto batches = static_cast<std::size_t>(workers.front()->group().stages());
+  const std::size_t first = next_worker++ % (workers.size() / batches) * batches;
+  ServingWorker* fewest = workers[first];
+  for (std::size_t i = first + 1; i < first + batches; ++i) {
+    if (workers[i]->requests() < fewest->requests()) fewest = workers[i];
+  }
+  return *fewest;
 }
 
 void ServiceState::count_requests(std::int64_t change) {
@@ -129,12 +135,15 @@ void ServingClients::answer_came() {
 }
 
 ServingWorker::ServingWorker(const sc_core::sc_module_name& name, ServiceState& state,
-                             const ServingGroup& group, std::int32_t number)
+                             const ServingGroup& group, std::int32_t number, std::int32_t batch,
+                             std::shared_ptr<PipelineFree> free)
     : sc_module(name),
       state_(state),
       group_(group),
       number_(number),
-      guesses_(state.setup->seed, kGuessStream + static_cast<std::uint64_t>(number)) {
+      batch_(batch),
+      pipeline_(std::move(free)),
+      guesses_(state.setup->seed, kGuessStream + static_cast<std::uint64_t>(batch)) {
   for (int i = 0; i < group.ranks; ++i) ranks_.push_back(std::make_unique<Scheduler>(group.rules));
   plans_.resize(ranks_.size());
   SC_METHOD(arrive);
@@ -165,6 +174,8 @@ std::size_t ServingWorker::waiting() const {
   for (const auto& rank : ranks_) sum += rank->waiting();
   return sum;
 }
+
+std::size_t ServingWorker::requests() const { return running() + waiting(); }
 
 std::int64_t ServingWorker::blocks_used() const {
   std::int64_t sum = 0;
@@ -233,43 +244,6 @@ void ServingWorker::receive() {
   inbox_.clear();
 }
 
-StepShape ServingWorker::shape_of(const StepPlan& plan) const {
-  StepShape shape;
-  shape.decodes = static_cast<std::int64_t>(plan.decodes.size()) + ghosts_;
-  shape.tokens_each = 1 + group_.rules.drafts;
-  shape.decode_positions =
-      plan.decode_positions +
-      (plan.decodes.empty()
-           ? ghosts_
-           : ghosts_ * plan.decode_positions / static_cast<std::int64_t>(plan.decodes.size()));
-  for (const PlannedChunk& chunk : plan.chunks) {
-    shape.chunks.push_back({chunk.tokens, chunk.context});
-    if (chunk.ends_prompt) ++shape.finished_prompts;
-  }
-  shape.padded_tokens = shape.tokens();
-  if (shape.chunks.empty() || group_.rules.mixed_graphs) {
-    const std::int64_t padded = padded_size(group_.rules.graph_sizes, shape.padded_tokens);
-    if (padded > 0) shape.padded_tokens = padded;
-  }
-  return shape;
-}
-
-Seconds ServingWorker::host_time(const StepPlan& plan) const {
-  const auto sequences = static_cast<double>(plan.decodes.size() + plan.chunks.size());
-  return group_.rules.host_per_step + group_.rules.host_per_sequence * sequences;
-}
-
-void ServingWorker::account(const StepTime& time, Seconds host, Seconds total) {
-  auto& spent = state_.result.spent_s;
-  const Seconds rest = time.total - time.attention - time.prompts - time.exchange;
-  spent[kPrompts] += time.prompts.value();
-  spent[kDecodeAttention] += time.attention.value();
-  spent[kExchange] += time.exchange.value();
-  spent[kDecodeRest] += std::max(0.0, rest.value());
-  spent[kHost] += std::max(0.0, (total - time.total).value());
-  (void)host;
-}
-
 // Adds the state of the worker from one time to another to the timeline.
 void ServingWorker::sample(double from, double until) {
   ServiceResult& result = state_.result;
@@ -309,73 +283,6 @@ bool ServingWorker::plan_step() {
   state_.asking.push_back(this);
   sc_core::sc_pause();
   return true;
-}
-
-// Of ranks in lock step: idle ones have no tokens, and experts get those of all.
-std::vector<StepShape> ServingWorker::shapes_of_ranks() const {
-  std::vector<StepShape> shapes;
-  std::int64_t sum = 0;
-  for (const StepPlan* plan : plans_) {
-    shapes.push_back(plan->empty() ? StepShape{} : shape_of(*plan));
-    sum += shapes.back().padded_tokens;
-  }
-  const auto ranks = static_cast<std::int64_t>(shapes.size());
-  if (ranks == 1) return shapes;
-  for (StepShape& shape : shapes) shape.shared_tokens = (sum + ranks - 1) / ranks;
-  return shapes;
-}
-
-void ServingWorker::time_step() {
-  StepTime longest;
-  Seconds host;
-  std::int64_t decodes = 0;
-  std::int64_t prompts = 0;
-  std::int64_t tokens = 0;
-  double joules = 0;
-  const std::vector<StepShape> shapes = shapes_of_ranks();
-  for (std::size_t rank = 0; rank < plans_.size(); ++rank) {
-    const StepPlan& plan = *plans_[rank];
-    if (plan.empty()) continue;
-    const StepShape& shape = shapes[rank];
-    const bool graphed = (plan.chunks.empty() || group_.rules.mixed_graphs) &&
-                         !group_.rules.graph_sizes.empty() &&
-                         shape.tokens() <= group_.rules.graph_sizes.back();
-    StepTime time = group_.timer->time(shape);
-    // Launched kernel by kernel, a step takes the longer of its launches and its kernels.
-    if (!graphed) time.total = std::max(time.total, group_.rules.host_per_launch * time.launches);
-    joules += time.energy.value();
-    if (time.total > longest.total) longest = time;
-    host = std::max(host, host_time(plan));
-    decodes += static_cast<std::int64_t>(plan.decodes.size());
-    prompts += static_cast<std::int64_t>(plan.chunks.size());
-    tokens += shape.tokens();
-  }
-  decodes_since_look_ = prompts > 0 ? group_.rules.receive_interval : decodes_since_look_ + 1;
-  ghosts_ = 0;
-  Seconds total = group_.rules.overlap ? std::max(longest.total, host) : longest.total + host;
-  total = std::max(total, Seconds(1 / kTicks));
-  ServiceResult& result = state_.result;
-  ++result.steps;
-  if (decodes > 0) {
-    ++result.decode_steps;
-    result.batch_sum += static_cast<double>(decodes);
-  }
-  account(longest, host, total);
-  result.busy_s += total.value();
-  result.step_joules += joules;
-  const double now = service_now();
-  note_batch(result, now, decodes);
-  if (refusal_ == Refusal::kTokens || refusal_ == Refusal::kOrder)
-    result.waited_s[kForTokens] += total.value();
-  if (refusal_ == Refusal::kSequences) result.waited_s[kForSequences] += total.value();
-  if (refusal_ == Refusal::kBlocks) result.waited_s[kForBlocks] += total.value();
-  result.spent_s[kIdle] += std::max(0.0, now - idle_since_);
-  if (result.slices.size() < state_.setup->slices) {
-    result.slices.push_back({now, total.value(), number_, static_cast<std::int32_t>(decodes),
-                             static_cast<std::int32_t>(prompts), tokens, joules});
-  }
-  step_begin_ = now;
-  wake_.notify(service_time(total));
 }
 
 std::int32_t ServingWorker::accepted_drafts() {

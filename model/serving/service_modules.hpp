@@ -14,6 +14,8 @@
 
 namespace foretell {
 
+inline constexpr double kServiceTicks = 1e9;  // per second
+
 // Nanoseconds; whole, and never 0 for a step, which would stall the clock.
 sc_core::sc_time service_time(Seconds time);
 double service_now();
@@ -29,6 +31,7 @@ struct ServiceState {
   bool stopped = false;
   ServingClients* clients = nullptr;
   KvLink* link = nullptr;
+  // Batches of workers, those of one worker side by side.
   std::vector<ServingWorker*> serving;
   std::vector<ServingWorker*> decoding;
   std::vector<std::int32_t> session_worker;  // -1: not seen yet
@@ -66,12 +69,21 @@ class ServingClients : public sc_core::sc_module {
   sc_core::sc_event due_;
 };
 
-// One copy of the network with the engine that runs it, step after step.
+// What the batches of a worker share: when its host is through with the last step that it was
+// given, and when that leaves each stage, in seconds.
+struct PipelineFree {
+  double host = 0;
+  std::vector<double> stages;
+};
+
+// One copy of the network with the engine that runs it, step after step; of a worker with several
+// pipeline stages, one of the batches that are in flight.
 class ServingWorker : public sc_core::sc_module {
  public:
   SC_HAS_PROCESS(ServingWorker);
+  // `number`: of the worker; `batch`: of all batches of all workers.
   ServingWorker(const sc_core::sc_module_name& name, ServiceState& state, const ServingGroup& group,
-                std::int32_t number);
+                std::int32_t number, std::int32_t batch, std::shared_ptr<PipelineFree> free);
 
   // A request arrives; it can be scheduled when the host is through with it.
   void accept(Sequence sequence, bool from_client);
@@ -81,6 +93,7 @@ class ServingWorker : public sc_core::sc_module {
   std::int64_t load() const;
   std::size_t running() const;
   std::size_t waiting() const;
+  std::size_t requests() const;  // running and waiting
   double kv_share() const;
   std::int32_t number() const { return number_; }
   const ServingGroup& group() const { return group_; }
@@ -102,13 +115,18 @@ class ServingWorker : public sc_core::sc_module {
   StepShape shape_of(const StepPlan& plan) const;
   std::vector<StepShape> shapes_of_ranks() const;
   Seconds host_time(const StepPlan& plan) const;
-  void account(const StepTime& time, Seconds host, Seconds total);
+  bool is_graphed(const StepPlan& plan, const StepShape& shape) const;
+  std::vector<StepTime> times_of_stages(const std::vector<StepShape>& shapes, double& joules);
+  double pass_stages(const std::vector<StepTime>& stages, Seconds host, double& work);
+  void account(const StepTime& time);
   void sample(double from, double until);
   std::int32_t accepted_drafts();
 
   ServiceState& state_;
   const ServingGroup& group_;
   std::int32_t number_;
+  std::int32_t batch_;
+  std::shared_ptr<PipelineFree> pipeline_;
   std::vector<std::unique_ptr<Scheduler>> ranks_;
   std::vector<const StepPlan*> plans_;
   std::deque<Sequence> places_;  // of all sequences here; reused

@@ -42,6 +42,7 @@ struct StepTime {
   Seconds exchange;     // collectives between the devices of the worker
   double launches = 0;  // kernels, one by one; 0: the call is launched as a whole
   Joules energy;        // of the devices of a rank, above what they draw at active idle
+  Seconds handover;     // of a stage of a pipeline: its activations to the next one
 };
 
 class StepTimer {
@@ -51,8 +52,11 @@ class StepTimer {
   StepTimer& operator=(const StepTimer&) = delete;
   virtual ~StepTimer() = default;
 
-  // Deterministic: equal shapes take equal times. The shape has at least one token.
-  virtual StepTime time(const StepShape& shape) = 0;
+  // Deterministic: equal shapes take equal times. The shape has at least one token. `stage`: from
+  // 0, below stages().
+  virtual StepTime time(const StepShape& shape, int stage) = 0;
+  // Parts of the network that follow one another on devices of their own.
+  virtual int stages() const { return 1; }
   // How many calls of the machine were simulated so far.
   virtual std::int64_t executed() const = 0;
 };

@@ -63,8 +63,8 @@ class GpuMachineModel final : public Machine {
     for (int g = 0; g < running_; ++g) start_with_simulation(gpu(g));
   }
 
-  std::vector<const Executor*> executors() const override {
-    std::vector<const Executor*> all;
+  std::vector<Executor*> executors() override {
+    std::vector<Executor*> all;
     for (int g = 0; g < running_; ++g) all.push_back(&gpu(g));
     return all;
   }
@@ -101,7 +101,7 @@ class CpuMachineModel final : public Machine {
     start_with_simulation(chip_);
   }
 
-  std::vector<const Executor*> executors() const override { return {&chip_}; }
+  std::vector<Executor*> executors() override { return {&chip_}; }
   std::string path_of(std::size_t /*executor*/) const override { return "cpu0."; }
 
  private:
@@ -128,18 +128,20 @@ Execution run_on_machine(const Program& program,
   Execution result;
   result.call_begin = machine->call_begin();
   result.end = result.call_begin;
-  for (const Executor* executor : machine->executors()) {
-    const std::size_t number = result.cores.size();
+  const std::vector<Executor*> executors = machine->executors();
+  for (std::size_t number = 0; number < executors.size(); ++number) {
+    const Executor* executor = executors[number];
     if (!executor->finished()) {
       throw UserError("program '" + program.name + "' deadlocks on core " + std::to_string(number) +
                       ":" + executor->describe_blocked());
     }
-    result.cores.push_back(executor->execution());
     result.end = std::max(result.end, executor->execution().end);
     executor->add_activity(machine->path_of(number), result.modules);
   }
-  result.instructions = program.entry_count() * result.cores.size();
+  result.instructions = program.entry_count() * executors.size();
   machine->add_shared(result);
+  result.cores.reserve(executors.size());
+  for (Executor* executor : executors) result.cores.push_back(executor->take_execution());
   result.events = sc_core::sc_delta_count();
   return result;
 }

@@ -22,7 +22,7 @@ class Machine {
  public:
   virtual ~Machine() = default;
   // Those that run the program; their paths in the results are those of their modules.
-  virtual std::vector<const Executor*> executors() const = 0;
+  virtual std::vector<Executor*> executors() = 0;
   // Path of an executor in results, with a dot at its end: "chip0.core0.".
   virtual std::string path_of(std::size_t executor) const = 0;
   virtual Ticks call_begin() const { return 0; }

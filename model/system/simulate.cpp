@@ -39,8 +39,8 @@ class NeuronMachineModel : public Machine {
  public:
   explicit NeuronMachineModel(const Call& call) : call_(call) {}
 
-  std::vector<const Executor*> executors() const override {
-    std::vector<const Executor*> all;
+  std::vector<Executor*> executors() override {
+    std::vector<Executor*> all;
     for (const auto& chip : chips_) {
       for (std::size_t c = 0; c < chip->core_count(); ++c) all.push_back(&chip->core(c));
     }
@@ -172,7 +172,7 @@ Seconds call_overhead(const NeuronSystemSpec& system, const NeuronFactors& facto
 
 Execution simulate(const NeuronSystemSpec& system, const NeuronFactors& factors,
                    const RunSettings& settings, const Program& program) {
-  validate(program, limits_of(system.device));
+  if (!settings.is_valid) validate(program, limits_of(system.device));
   require_group_size(system, settings.tensor_parallel);
   const Call call{system, factors, settings, program, scaling_of(factors, settings)};
   if (settings.tensor_parallel > 1) {

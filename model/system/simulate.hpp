@@ -22,6 +22,7 @@ struct RunSettings {
   bool every_rank = false;
   // Collectives found for this system, factors and group before; may be null.
   CollectiveCosts* costs = nullptr;
+  bool is_valid = false;  // the program has passed validate() with the limits of the device
 };
 
 // Simulates one call of `program` on a device of `system`, or on the devices of its group. Throws

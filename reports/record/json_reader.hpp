@@ -98,6 +98,9 @@ class RecordReader {
     }
   }
 
+  // UserError that says where the object stands.
+  [[noreturn]] void fail(const std::string& what) const { throw UserError(where_ + ": " + what); }
+
  private:
   const RecordJson& field(const char* key) const {
     const auto found = json_.find(key);
@@ -135,8 +138,6 @@ class RecordReader {
   void convert(const RecordJson& json, const char* key, std::uint64_t& value) const {
     convert_integer(json, key, value);
   }
-
-  [[noreturn]] void fail(const std::string& what) const { throw UserError(where_ + ": " + what); }
 
   const RecordJson& json_;
   std::string where_;

@@ -28,47 +28,66 @@ ServeStatistic read_plan_statistic(const RecordReader& reader) {
   return one;
 }
 
+// The fields of a setting, in the order of records and tables.
+struct SettingText {
+  const char* name;
+  std::string DeploymentSetting::*member;
+};
+constexpr SettingText kSettingTexts[] = {{"dtype", &DeploymentSetting::dtype},
+                                         {"engine", &DeploymentSetting::engine},
+                                         {"library", &DeploymentSetting::library}};
+struct SettingCount {
+  const char* name;
+  std::int64_t DeploymentSetting::*member;
+};
+constexpr SettingCount kSettingCounts[] = {
+    {"tp", &DeploymentSetting::tp},
+    {"pp", &DeploymentSetting::pp},
+    {"attention_dp", &DeploymentSetting::attention_dp},
+    {"ep", &DeploymentSetting::ep},
+    {"max_batch", &DeploymentSetting::max_batch},
+    {"workers", &DeploymentSetting::workers},
+    {"prefill_workers", &DeploymentSetting::prefill_workers}};
+
+RecordJson setting_json(const DeploymentSetting& one) {
+  RecordJson out = RecordJson::object();
+  for (const SettingText& text : kSettingTexts) out[text.name] = one.*text.member;
+  for (const SettingCount& count : kSettingCounts) out[count.name] = one.*count.member;
+  return out;
+}
+
+void read_setting(const RecordReader& reader, DeploymentSetting& one) {
+  for (const SettingText& text : kSettingTexts) reader.get(text.name, one.*text.member);
+  for (const SettingCount& count : kSettingCounts) reader.get(count.name, one.*count.member);
+}
+
 RecordJson deployment_json(const PlannedDeployment& one) {
+  RecordJson out{{"system", one.system}, {"instances", one.instances}};
+  out.update(setting_json(one));
   const RecordJson joules =
       one.joules_per_token ? plan_number(*one.joules_per_token) : RecordJson(nullptr);
-  return {{"system", one.system},
-          {"dtype", one.dtype},
-          {"engine", one.engine},
-          {"instances", one.instances},
-          {"tp", one.tp},
-          {"attention_dp", one.attention_dp},
-          {"ep", one.ep},
-          {"max_batch", one.max_batch},
-          {"workers", one.workers},
-          {"prefill_workers", one.prefill_workers},
-          {"usd_per_hour", plan_number(one.usd_per_hour)},
-          {"cost_usd_per_million", plan_number(one.usd_per_million)},
-          {"ttft_s", plan_statistic(one.ttft_s)},
-          {"tpot_s", plan_statistic(one.tpot_s)},
-          {"e2e_s", plan_statistic(one.e2e_s)},
-          {"output_tokens_per_s", plan_number(one.output_tokens_per_s)},
-          {"requests_per_s", plan_number(one.requests_per_s)},
-          {"kv_used_share", plan_number(one.kv_used_share)},
-          {"joules_per_token", joules},
-          {"probability", plan_number(one.probability)},
-          {"binds", one.binds},
-          {"on_front", one.on_front},
-          {"simulate", one.simulate},
-          {"start", one.start}};
+  out.update({{"usd_per_hour", plan_number(one.usd_per_hour)},
+              {"cost_usd_per_million", plan_number(one.usd_per_million)},
+              {"ttft_s", plan_statistic(one.ttft_s)},
+              {"tpot_s", plan_statistic(one.tpot_s)},
+              {"e2e_s", plan_statistic(one.e2e_s)},
+              {"output_tokens_per_s", plan_number(one.output_tokens_per_s)},
+              {"requests_per_s", plan_number(one.requests_per_s)},
+              {"kv_used_share", plan_number(one.kv_used_share)},
+              {"joules_per_token", joules},
+              {"probability", plan_number(one.probability)},
+              {"binds", one.binds},
+              {"on_front", one.on_front},
+              {"simulate", one.simulate},
+              {"start", one.start}});
+  return out;
 }
 
 PlannedDeployment read_deployment(const RecordReader& reader) {
   PlannedDeployment one;
   reader.get("system", one.system);
-  reader.get("dtype", one.dtype);
-  reader.get("engine", one.engine);
   reader.get("instances", one.instances);
-  reader.get("tp", one.tp);
-  reader.get("attention_dp", one.attention_dp);
-  reader.get("ep", one.ep);
-  reader.get("max_batch", one.max_batch);
-  reader.get("workers", one.workers);
-  reader.get("prefill_workers", one.prefill_workers);
+  read_setting(reader, one);
   reader.get("usd_per_hour", one.usd_per_hour);
   reader.get("cost_usd_per_million", one.usd_per_million);
   one.ttft_s = read_plan_statistic(reader.child("ttft_s"));
@@ -87,27 +106,15 @@ PlannedDeployment read_deployment(const RecordReader& reader) {
 }
 
 RecordJson rejected_json(const RejectedDeployment& one) {
-  return {{"dtype", one.dtype},
-          {"engine", one.engine},
-          {"tp", one.tp},
-          {"attention_dp", one.attention_dp},
-          {"ep", one.ep},
-          {"max_batch", one.max_batch},
-          {"prefill_workers", one.prefill_workers},
-          {"reason", one.reason},
-          {"nearest", one.nearest},
-          {"excess", plan_number(one.excess)}};
+  RecordJson out = setting_json(one);
+  out.update(
+      {{"reason", one.reason}, {"nearest", one.nearest}, {"excess", plan_number(one.excess)}});
+  return out;
 }
 
 RejectedDeployment read_rejected(const RecordReader& reader) {
   RejectedDeployment one;
-  reader.get("dtype", one.dtype);
-  reader.get("engine", one.engine);
-  reader.get("tp", one.tp);
-  reader.get("attention_dp", one.attention_dp);
-  reader.get("ep", one.ep);
-  reader.get("max_batch", one.max_batch);
-  reader.get("prefill_workers", one.prefill_workers);
+  read_setting(reader, one);
   reader.get("reason", one.reason);
   reader.get("nearest", one.nearest);
   reader.get("excess", one.excess);
@@ -135,10 +142,10 @@ bool nothing_holds(const PlanRecord& plan) {
   });
 }
 
-std::string setting_of(const PlannedDeployment& one) {
-  return RecordJson({one.dtype, one.engine, one.tp, one.attention_dp, one.ep, one.workers,
-                     one.prefill_workers})
-      .dump();
+std::string setting_of(const DeploymentSetting& one) {
+  DeploymentSetting alike = one;
+  alike.max_batch = 0;
+  return setting_json(alike).dump();
 }
 
 const PlannedDeployment* runner_up_of(const SystemPlan& plan) {
@@ -204,51 +211,26 @@ SystemPlan read_system_plan(const std::string& json, const std::string& where) {
 }
 
 std::vector<CsvRow> plan_rows(const PlanRecord& record) {
-  std::vector<CsvRow> rows = {{"system",
-                               "dtype",
-                               "instances",
-                               "tp",
-                               "attention_dp",
-                               "ep",
-                               "max_batch",
-                               "workers",
-                               "prefill_workers",
-                               "usd_per_hour",
-                               "cost_usd_per_million",
-                               "ttft_mean_s",
-                               "ttft_p99_s",
-                               "tpot_mean_s",
-                               "tpot_p99_s",
-                               "output_tokens_per_s",
-                               "joules_per_token",
-                               "probability",
-                               "on_front",
-                               "binds",
-                               "engine"}};
+  CsvRow header = {"system", "instances"};
+  for (const SettingText& text : kSettingTexts) header.emplace_back(text.name);
+  for (const SettingCount& count : kSettingCounts) header.emplace_back(count.name);
+  header.insert(header.end(), {"usd_per_hour", "cost_usd_per_million", "ttft_mean_s", "ttft_p99_s",
+                               "tpot_mean_s", "tpot_p99_s", "output_tokens_per_s",
+                               "joules_per_token", "probability", "on_front", "binds"});
+  std::vector<CsvRow> rows = {std::move(header)};
   const auto text = [](double value) { return plan_number(value).dump(); };
   for (const SystemPlan& plan : record.systems) {
     for (const PlannedDeployment& one : plan.deployments) {
-      rows.push_back({one.system,
-                      one.dtype,
-                      std::to_string(one.instances),
-                      std::to_string(one.tp),
-                      std::to_string(one.attention_dp),
-                      std::to_string(one.ep),
-                      std::to_string(one.max_batch),
-                      std::to_string(one.workers),
-                      std::to_string(one.prefill_workers),
-                      text(one.usd_per_hour),
-                      text(one.usd_per_million),
-                      text(one.ttft_s.mean),
-                      text(one.ttft_s.p99),
-                      text(one.tpot_s.mean),
-                      text(one.tpot_s.p99),
-                      text(one.output_tokens_per_s),
-                      one.joules_per_token ? text(*one.joules_per_token) : "",
-                      text(one.probability),
-                      one.on_front ? "yes" : "no",
-                      one.binds,
-                      one.engine});
+      CsvRow row = {one.system, std::to_string(one.instances)};
+      for (const SettingText& field : kSettingTexts) row.push_back(one.*field.member);
+      for (const SettingCount& count : kSettingCounts)
+        row.push_back(std::to_string(one.*count.member));
+      row.insert(row.end(), {text(one.usd_per_hour), text(one.usd_per_million),
+                             text(one.ttft_s.mean), text(one.ttft_s.p99), text(one.tpot_s.mean),
+                             text(one.tpot_s.p99), text(one.output_tokens_per_s),
+                             one.joules_per_token ? text(*one.joules_per_token) : "",
+                             text(one.probability), one.on_front ? "yes" : "no", one.binds});
+      rows.push_back(std::move(row));
     }
   }
   return rows;

@@ -16,20 +16,28 @@ namespace foretell {
 
 inline constexpr const char* kPlanSchema = "foretell.plan/1";
 
-// Instances of one system that share a load evenly, all set up alike.
-struct PlannedDeployment {
-  std::string system;
+// How an instance is set up.
+struct DeploymentSetting {
   std::string dtype;
-  std::string engine;  // "vllm-0.14@<hash>"
-  std::int64_t instances = 1;
-  std::int64_t tp = 1;
-  std::int64_t attention_dp = 1;     // ranks of a worker, `tp` devices each
+  std::string engine;                // as it is typed, or "vllm-0.14@<hash>"; "": the default
+  std::string library;               // of kernels; "": the default
+  std::int64_t tp = 1;               // 0: the system refuses the type, or the network
+  std::int64_t pp = 1;               // stages of a worker, each of `tp` devices in every rank
+  std::int64_t attention_dp = 1;     // ranks of a worker with sequences of their own
   std::int64_t ep = 1;               // groups of devices of a worker, each with some experts
-  std::int64_t max_batch = 0;        // sequences of a worker at one time
   std::int64_t workers = 1;          // of an instance
   std::int64_t prefill_workers = 0;  // of these, where they are separate; 0: every worker does both
-  double usd_per_hour = 0;           // of all instances
-  double usd_per_million = 0;        // output tokens
+  std::int64_t max_batch = 0;        // sequences of a worker at one time; 0: the engine's
+
+  std::int64_t devices() const { return tp * pp * attention_dp; }  // of a worker
+};
+
+// Instances of one system that share a load evenly, all set up alike.
+struct PlannedDeployment : DeploymentSetting {
+  std::string system;
+  std::int64_t instances = 1;
+  double usd_per_hour = 0;     // of all instances
+  double usd_per_million = 0;  // output tokens
   ServeStatistic ttft_s;
   ServeStatistic tpot_s;
   ServeStatistic e2e_s;
@@ -45,17 +53,10 @@ struct PlannedDeployment {
 };
 
 // What was tried and cannot be taken.
-struct RejectedDeployment {
-  std::string dtype;
-  std::string engine;   // as it is typed; "": the default
-  std::int64_t tp = 0;  // 0: the system refuses the type, or the network
-  std::int64_t attention_dp = 1;
-  std::int64_t ep = 1;
-  std::int64_t max_batch = 0;  // 0: the engine's
-  std::int64_t prefill_workers = 0;
+struct RejectedDeployment : DeploymentSetting {
   std::string reason;
-  // The promise that comes nearest to being kept, as it could be kept, and how far the limit is
-  // off (1.3: 30 % above it); "" and 0 where another reason comes first.
+  // All promises with the limits that it keeps, and how far the one that is off most is (1.3: 30 %
+  // above it); "" and 0 where another reason comes first.
   std::string nearest;
   double excess = 0;
 };
@@ -87,7 +88,7 @@ struct PlanRecord {
 bool nothing_holds(const PlanRecord& plan);
 
 // How its workers are set up, apart from the limit of their batch; equal for equal ones.
-std::string setting_of(const PlannedDeployment& one);
+std::string setting_of(const DeploymentSetting& one);
 
 // The cheapest of a system that is set up otherwise than its best one; null when there is none.
 const PlannedDeployment* runner_up_of(const SystemPlan& plan);

@@ -7,15 +7,25 @@
 namespace foretell {
 namespace {
 
-void check_amount(double value, const std::string& field) {
-  FORETELL_CHECK(std::isfinite(value), "record field " + field + " is not a finite number");
-  FORETELL_CHECK(value >= 0, "record field " + field + " is negative");
+// The name of the field in parts, which are put together where it is wrong alone.
+template <class... Parts>
+std::string field_of(const Parts&... parts) {
+  std::string field = "record field ";
+  (field.append(parts), ...);
+  return field;
 }
 
-void check_share(double value, const std::string& field) {
+template <class... Parts>
+void check_amount(double value, const Parts&... field) {
+  FORETELL_CHECK(std::isfinite(value), field_of(field..., " is not a finite number"));
+  FORETELL_CHECK(value >= 0, field_of(field..., " is negative"));
+}
+
+template <class... Parts>
+void check_share(double value, const Parts&... field) {
   constexpr double kRounding = 1e-9;  // shares are sums of rounded times
-  check_amount(value, field);
-  FORETELL_CHECK(value <= 1 + kRounding, "record field " + field + " is above 1");
+  check_amount(value, field...);
+  FORETELL_CHECK(value <= 1 + kRounding, field_of(field..., " is above 1"));
 }
 
 void check_memory(const MemoryRecord& memory) {
@@ -54,28 +64,38 @@ void check_distribution(const DistributionRecord& distribution) {
   }
 }
 
+void check_served(const ServedTimes& served) {
+  for (const double share : served.shares) check_share(share, "summary.served.shares");
+  for (const auto& [name, times] : served.times_s) {
+    for (const double time : times) check_amount(time, "summary.served.", name);
+    FORETELL_CHECK(times.size() == served.shares.size(),
+                   "record field summary.served." + name + " has another length than shares");
+  }
+}
+
 void check_summary(const RunSummary& summary) {
   for (const SummaryMetric& metric : summary_metrics())
-    check_amount(value_of(metric, summary).value_or(0), std::string("summary.") + metric.field);
+    check_amount(value_of(metric, summary).value_or(0), "summary.", metric.field);
   for (const auto& [option, cost] : summary.costs_usd_per_million) {
-    check_amount(cost, "summary.costs_usd_per_million." + option);
+    check_amount(cost, "summary.costs_usd_per_million.", option);
   }
   if (summary.memory) check_memory(*summary.memory);
   if (summary.distribution) check_distribution(*summary.distribution);
+  if (summary.served) check_served(*summary.served);
   for (const auto& [name, interval] : summary.interval80) {
-    const std::string field = "summary.interval80." + name;
-    check_amount(interval.low, field);
-    check_amount(interval.high, field);
-    FORETELL_CHECK(interval.low <= interval.high, "record field " + field + " is upside down");
+    check_amount(interval.low, "summary.interval80.", name);
+    check_amount(interval.high, "summary.interval80.", name);
+    FORETELL_CHECK(interval.low <= interval.high,
+                   field_of("summary.interval80.", name, " is upside down"));
   }
 }
 
 void check_machine(const MachineRecord& machine) {
   for (const PeakRecord& peak : machine.compute) {
-    check_amount(peak.per_s, "machine.compute[" + peak.name + "].per_s");
+    check_amount(peak.per_s, "machine.compute[", peak.name, "].per_s");
   }
   for (const PeakRecord& peak : machine.bandwidths) {
-    check_amount(peak.per_s, "machine.bandwidths[" + peak.name + "].per_s");
+    check_amount(peak.per_s, "machine.bandwidths[", peak.name, "].per_s");
   }
 }
 
@@ -86,18 +106,18 @@ void check_record(const RunRecord& record) {
   if (record.machine) check_machine(*record.machine);
   check_summary(record.summary);
   for (const GenerationRecord& step : record.generation) {
-    check_amount(step.step_s, "generation[" + std::to_string(step.kv_len) + "].step_s");
+    check_amount(step.step_s, "generation[", std::to_string(step.kv_len), "].step_s");
   }
   for (const OperatorRecord& op : record.operators) {
-    check_amount(op.start_s, "operators[" + op.name + "].start_s");
-    check_amount(op.duration_s, "operators[" + op.name + "].duration_s");
-    check_amount(op.flops, "operators[" + op.name + "].flops");
-    check_amount(op.bytes, "operators[" + op.name + "].bytes");
+    check_amount(op.start_s, "operators[", op.name, "].start_s");
+    check_amount(op.duration_s, "operators[", op.name, "].duration_s");
+    check_amount(op.flops, "operators[", op.name, "].flops");
+    check_amount(op.bytes, "operators[", op.name, "].bytes");
   }
   for (const ResourceRecord& resource : record.resources) {
-    check_share(resource.busy, "resources[" + resource.path + "].busy");
-    check_share(resource.stalled, "resources[" + resource.path + "].stalled");
-    check_amount(resource.bytes, "resources[" + resource.path + "].bytes");
+    check_share(resource.busy, "resources[", resource.path, "].busy");
+    check_share(resource.stalled, "resources[", resource.path, "].stalled");
+    check_amount(resource.bytes, "resources[", resource.path, "].bytes");
   }
 }
 

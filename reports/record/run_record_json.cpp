@@ -8,6 +8,7 @@
 #include "reports/record/distribution_json.hpp"
 #include "reports/record/json_reader.hpp"
 #include "reports/record/run_record.hpp"
+#include "reports/record/served_times_json.hpp"
 
 namespace foretell {
 namespace {
@@ -131,6 +132,7 @@ Json to_json(const RunSummary& summary) {
   if (summary.distribution) out["distribution"] = to_json(*summary.distribution);
   if (summary.training) out["training"] = to_json(*summary.training);
   if (summary.energy) out["energy"] = to_json(*summary.energy);
+  if (summary.served) out["served"] = to_json(*summary.served);
   return out;
 }
 
@@ -222,6 +224,7 @@ RunSummary read_summary(const Reader& in) {
   if (in.has("distribution")) out.distribution = read_distribution(in.child("distribution"));
   if (in.has("training")) out.training = read_training(in.child("training"));
   if (in.has("energy")) out.energy = read_energy(in.child("energy"));
+  if (in.has("served")) out.served = read_served_times(in.child("served"));
   return out;
 }
 

@@ -6,6 +6,7 @@
 
 #include "model/base/errors.hpp"
 #include "reports/record/csv.hpp"
+#include "reports/record/served_times_json.hpp"
 
 namespace foretell {
 namespace {
@@ -75,12 +76,7 @@ ServeJson summary_json(const ServeSummary& summary) {
     out["slo"] = summary.slo;
     out["goodput_per_s"] = optional_json(summary.goodput_per_s);
     out["keeps_slo"] = summary.keeps_slo.value_or(false);
-    ServeJson promises = ServeJson::array();
-    for (const ServePromise& one : summary.promises) {
-      promises.push_back(
-          {{"metric", one.metric}, {"statistic", one.statistic}, {"limit_s", finite(one.limit_s)}});
-    }
-    out["promises"] = std::move(promises);
+    out["promises"] = to_json(summary.promises);
   }
   out["batch_mean"] = finite(summary.batch_mean);
   out["kv_used_share"] = finite(summary.kv_used_share);
@@ -118,16 +114,6 @@ ServeJson distributions_json(const ServeRecord& record) {
 }
 
 }  // namespace
-
-const std::vector<double>& serve_shares() {
-  static const std::vector<double> kShares = [] {
-    std::vector<double> shares;
-    for (int hundredth = 0; hundredth < 100; ++hundredth) shares.push_back(hundredth / 100.0);
-    shares.insert(shares.end(), {0.995, 0.999, 1});
-    return shares;
-  }();
-  return kShares;
-}
 
 std::string to_json(const ServeRecord& record) {
   ServeJson timeline = ServeJson::array();

@@ -14,6 +14,7 @@
 
 #include "reports/record/csv.hpp"
 #include "reports/record/run_record.hpp"
+#include "reports/record/served_times.hpp"
 
 namespace foretell {
 
@@ -40,13 +41,6 @@ struct ServeStatistic {
   double p50 = 0;
   double p90 = 0;
   double p99 = 0;
-};
-
-// A statistic of a time that is not to exceed a limit.
-struct ServePromise {
-  std::string metric;     // "ttft", "tpot", "itl", "e2e"
-  std::string statistic;  // "mean", "p50", "p90", "p99"
-  double limit_s = 0;
 };
 
 struct ServeSummary {
@@ -92,10 +86,6 @@ struct ServeSecond {
   double output_tokens_per_s = 0;
   double batch = 0;  // sequences per decode step that began in it; 0 without one
 };
-
-// Shares of the requests at which a record says how long they took: 0, 0.01, … 0.99, 0.995, 0.999
-// and 1.
-const std::vector<double>& serve_shares();
 
 struct ServedRecord {
   double arrival_s = 0;

@@ -1,10 +1,10 @@
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "reports/record/json_reader.hpp"
 #include "reports/record/serve_record.hpp"
+#include "reports/record/served_times_json.hpp"
 #include "reports/record/text_file.hpp"
 
 namespace foretell {
@@ -51,14 +51,7 @@ void read_promises(const RecordReader& reader, ServeSummary& summary) {
     reader.get("keeps_slo", kept);
     summary.keeps_slo = kept;
   }
-  if (!reader.has("promises")) return;
-  for (const RecordReader& one : reader.list("promises")) {
-    ServePromise promise;
-    one.get("metric", promise.metric);
-    one.get("statistic", promise.statistic);
-    one.get("limit_s", promise.limit_s);
-    summary.promises.push_back(std::move(promise));
-  }
+  summary.promises = read_promise_list(reader);
 }
 
 void read_energy(const RecordReader& reader, ServeSummary& summary) {
@@ -116,13 +109,7 @@ void read_distributions(const RecordReader& reader, ServeRecord& record, const s
     throw UserError(where + ": distributions at other shares than this version writes");
   for (const char* name : {"ttft_s", "tpot_s", "itl_s", "e2e_s"}) {
     if (!reader.has(name)) continue;
-    std::vector<double>& times = record.distributions[name];
-    reader.get(name, times);
-    const bool grows = std::is_sorted(times.begin(), times.end());
-    if (times.size() != shares.size() || !grows || times.front() < 0) {
-      throw UserError(where + ".distributions." + name +
-                      ": must be times that grow, one per share");
-    }
+    record.distributions[name] = read_rising_times(reader, name, shares.size());
   }
 }
 

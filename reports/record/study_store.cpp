@@ -134,11 +134,19 @@ std::optional<PointResult> StudyStore::find(const std::string& hash) const {
   return result_of(select, 0, database_.path());
 }
 
+const Statement& StudyStore::kept(Statement& statement, const std::string& sql) {
+  if (statement == nullptr) {
+    statement = database_.prepare(sql.c_str());
+  } else {
+    sqlite3_reset(statement.get());  // of a step that failed
+  }
+  return statement;
+}
+
 void StudyStore::add(const StudyHead& head, const std::vector<StudyPointRow>& rows,
                      const std::vector<PointResult>& results) {
   database_.transaction([&] {
-    const std::string sql = insert_point();
-    const Statement point = database_.prepare(sql.c_str());
+    const Statement& point = kept(add_point_, insert_point());
     for (const PointResult& result : results) {
       sqlite3_clear_bindings(point.get());
       const std::string record = result.record ? to_json(*result.record) : "";
@@ -152,7 +160,8 @@ void StudyStore::add(const StudyHead& head, const std::vector<StudyPointRow>& ro
       }
       database_.run(point);
     }
-    const Statement row = database_.prepare(
+    const Statement& row = kept(
+        add_row_,
         "INSERT OR REPLACE INTO study_point (study, number, hash, skipped_by, inside, \"values\") "
         "VALUES (?,?,?,?,?,?)");
     for (const StudyPointRow& entry : rows) {

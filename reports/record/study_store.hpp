@@ -78,7 +78,11 @@ class StudyStore {
   void read(const StudyHead& head, const std::function<void(const StudyRow&)>& sink) const;
 
  private:
+  const Database::Statement& kept(Database::Statement& statement, const std::string& sql);
+
   Database database_;
+  Database::Statement add_point_{nullptr, nullptr};  // made when they are used first
+  Database::Statement add_row_{nullptr, nullptr};
 };
 
 }  // namespace foretell

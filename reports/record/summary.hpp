@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "reports/record/distribution_record.hpp"
+#include "reports/record/served_times.hpp"
 
 namespace foretell {
 
@@ -103,6 +104,7 @@ struct RunSummary {
   std::optional<DistributionRecord> distribution = {};
   std::optional<TrainingRecord> training = {};
   std::optional<EnergyRecord> energy = {};
+  std::optional<ServedTimes> served = {};  // of a service under a load
 };
 
 // A number of every result.

@@ -18,26 +18,23 @@ std::string workers_of(const PlannedDeployment& one) {
 }
 
 // "tp 8", "8 ranks of tp 1, ep 8": how the devices of a worker share the network.
-template <class Deployment>
-std::string split_of(const Deployment& one) {
+std::string split_of(const DeploymentSetting& one) {
   std::string text = fmt::format("tp {}", one.tp);
+  if (one.pp > 1) text += fmt::format(", pp {}", one.pp);
   if (one.attention_dp > 1) text = fmt::format("{} ranks of {}", one.attention_dp, text);
   if (one.ep > 1) text += fmt::format(", ep {}", one.ep);
   return text;
 }
 
-// "vllm-0.14" without the hash of its file.
+// "vllm-0.14" without the hash of its file, and the library of its kernels where one is chosen.
 std::string engine_of(const PlannedDeployment& one) {
-  return one.engine.substr(0, one.engine.find('@'));
+  const std::string engine = one.engine.substr(0, one.engine.find('@'));
+  return one.library.empty() ? engine : fmt::format("{} with kernels of {}", engine, one.library);
 }
 
 std::string headline(const PlannedDeployment& one) {
-  return fmt::format(
-      "{} x {}, {}, {}, {} worker{} each, {}, batch {}: {} USD per million output tokens, {} USD "
-      "per hour",
-      one.instances, one.system, one.dtype, split_of(one), workers_of(one),
-      one.workers == 1 ? "" : "s", engine_of(one), one.max_batch, plain_format(one.usd_per_million),
-      plain_format(one.usd_per_hour, 4));
+  return fmt::format("{}: {} USD per million output tokens, {} USD per hour", setting_text(one),
+                     plain_format(one.usd_per_million), plain_format(one.usd_per_hour, 4));
 }
 
 // Of a system that keeps no promise: the candidate that comes nearest, else the one that is split
@@ -132,6 +129,12 @@ std::string commands_of(const PlannedDeployment& best) {
 }
 
 }  // namespace
+
+std::string setting_text(const PlannedDeployment& one) {
+  return fmt::format("{} x {}, {}, {}, {} worker{} each, {}, batch {}", one.instances, one.system,
+                     one.dtype, split_of(one), workers_of(one), one.workers == 1 ? "" : "s",
+                     engine_of(one), one.max_batch);
+}
 
 Table plan_table(const PlanRecord& plan) {
   Table table;

@@ -52,6 +52,7 @@ struct PlanOptions {
   std::string systems;
   std::string dtypes;
   std::string engines;
+  std::string libraries;
   std::string jobs;
   std::string store;
   OutputOptions output;
@@ -91,6 +92,7 @@ PlanRequest read_plan_request(const PlanOptions& options) {
   request.systems = listed(options.systems);
   request.dtypes = listed(options.dtypes);
   request.engines = listed(options.engines);
+  request.libraries = listed(options.libraries);
   for (const std::string& batch : listed(numbers.max_batch)) {
     request.max_batches.push_back(parse_count("--max-batch", batch, 1, kMostUsers));
   }
@@ -229,6 +231,10 @@ void add_plan_options(CLI::App& command, PlanOptions& options) {
       "serving engines of hw/engines to choose from (default: all, the newest of each that the "
       "system runs)",
       "NAME[@RELEASE],…");
+  add("--library", options.libraries,
+      "of GPUs: libraries of hw/kernels whose kernels networks may run, to choose from (default: "
+      "the one of hw/kernels/choice.yaml, whatever the engine)",
+      "LIBRARY,…");
   add("--max-batch", numbers.max_batch,
       "limits of the sequences of a worker to choose from (default: the engine's, and the largest "
       "that a promise of tpot allows)",
@@ -251,9 +257,9 @@ void add_plan_command(CLI::App& app, Session& session) {
   CLI::App* command =
       app.add_subcommand("plan", "Find the cheapest deployment that keeps promises");
   command->footer(
-      "Searches systems, data types, engines, tensor parallelism, experts and attention on ranks "
-      "of "
-      "their own, limits of the batch, separate workers and the number of instances. Memory and "
+      "Searches systems, data types, engines, tensor parallelism, pipeline stages, experts and "
+      "attention on ranks of their own, limits of the batch, separate workers and the number of "
+      "instances. Memory and "
       "single steps rule out what cannot be cheaper; every decision is a simulation of the "
       "service.\n"
       "Examples:\n"

@@ -70,6 +70,7 @@ struct ServeNumbers {
   std::string kv_fraction;
   std::string prefix_cache;
   std::string tp;
+  std::string pp;
   std::string dp;
   std::string attention_dp;
   std::string ep;
@@ -113,6 +114,8 @@ ServeRequest read_request(const ServeOptions& options, const ServeNumbers& numbe
   for (const auto& [key, name, text] : keys) set_serve_key(request, key, name, *text);
   if (!numbers.tp.empty())
     request.machine.tp = static_cast<int>(parse_count("--tp", numbers.tp, 1, kMaxWays));
+  if (!numbers.pp.empty())
+    request.machine.pp = static_cast<int>(parse_count("--pp", numbers.pp, 1, kMaxWays));
   if (!numbers.ep.empty())
     request.machine.ep = static_cast<int>(parse_count("--ep", numbers.ep, 1, kMaxWays));
   if (!numbers.moe_tp.empty())
@@ -301,6 +304,10 @@ void add_engine_options(CLI::App& command, ServeOptions& options) {
   add("--speculate", request.speculate,
       "guesses per step and how many are right, as in 3,acceptance=0.7", "N,acceptance=P");
   add("--tp", numbers.tp, "devices that share one copy (default: 1)", "N");
+  add("--pp", numbers.pp,
+      "of GPUs: stages of consecutive layers of a copy, --tp devices each, with as many batches in "
+      "flight (default: 1)",
+      "N");
   add("--dp", numbers.dp, "copies, each a worker (default: 1)", "N");
   add("--attention-dp", numbers.attention_dp,
       "groups of --tp devices of a worker that schedule apart, step together and share its experts "

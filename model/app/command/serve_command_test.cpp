@@ -90,6 +90,35 @@ TEST(ServeCommand, SeparateWorkersAreJoinedByALink) {
   EXPECT_THAT(outcome.result, HasSubstr("12 requests answered"));
 }
 
+// As many devices as two copies need, and memory for each of two batches; one request alone takes
+// what it takes without stages, and what activations need from one to the next.
+TEST(ServeCommand, StagesAreAPipeline) {
+  const auto record_of = [](const std::vector<std::string>& more) {
+    std::vector<std::string> line = {"--concurrency", "1",   "--requests",   "3",
+                                     "--input-len",   "200", "--output-len", "8",
+                                     "--format",      "json"};
+    line.insert(line.end(), more.begin(), more.end());
+    const CommandResult outcome = serve_with(line);
+    EXPECT_EQ(outcome.code, 0) << outcome.messages;
+    return nlohmann::json::parse(outcome.result);
+  };
+  const auto whole = record_of({"--tp", "2"});
+  const auto cut = record_of({"--tp", "2", "--pp", "2"});
+  EXPECT_FALSE(whole["context"]["scenario"].contains("pp"));
+  EXPECT_EQ(cut["context"]["scenario"]["pp"], "2");
+  EXPECT_EQ(cut["context"]["scenario"]["tp"], "2");
+  EXPECT_THAT(cut["context"]["notes"].dump(), HasSubstr("no measured service had stages"));
+  const double longer = cut["summary"]["e2e_s"]["mean"].get<double>() /
+                        whole["summary"]["e2e_s"]["mean"].get<double>();
+  EXPECT_GT(longer, 1);
+  EXPECT_LT(longer, 1.02);
+  EXPECT_NEAR(cut["summary"]["memory_bytes"]["weights"].get<double>() /
+                  whole["summary"]["memory_bytes"]["weights"].get<double>(),
+              0.5, 0.05);
+  EXPECT_EQ(record_of({"--tp", "2", "--pp", "1"}), whole);
+  EXPECT_EQ(serve_with(small_and({"--prefill", "tp=1,pp=2", "--decode", "tp=1,pp=4"})).code, 0);
+}
+
 TEST(ServeCommand, RanksWithAttentionOfTheirOwnShareExperts) {
   const auto record_of = [](std::vector<std::string> more) {
     std::vector<std::string> line = {"serve", "--on", "h200-sxm-x8", "--workload", "Qwen3-30B-A3B",
@@ -133,6 +162,11 @@ TEST(ServeCommand, SaysWhatIsWrongAndWhatWouldBeRight) {
       {small_and({"--slo", "ttfb.p99<=1s"}), "nearest is 'ttft'"},
       {small_and({"--tp", "16"}), "16"},
       {small_and({"--tp", "4", "--dp", "4"}), "lower --dp or --tp"},
+      {small_and({"--pp", "2", "--dp", "8"}), "lower --dp or --tp or --pp"},
+      {small_and({"--pp", "0"}), "--pp"},
+      {small_and({"--pp", "33"}), "its 32 layers make no 33 pipeline stages"},
+      {small_and({"--prefill", "tp=1", "--decode", "tp=1", "--pp", "2"}),
+       "--pp: separate workers state it in --prefill and --decode"},
       {small_and({"--prefill", "tp=1"}), "belong together"},
       {small_and({"--prefill", "tp=1", "--decode", "tpp=1"}), "nearest is 'tp'"},
       {small_and({"--prefill", "tp=1", "--decode", "tp=1", "--decode-on", "h200-sxm-x8"}),
@@ -171,6 +205,11 @@ TEST(ServeCommand, SaysWhatIsWrongAndWhatWouldBeRight) {
                            "--concurrency", "1", "--input-len", "1", "--output-len", "1"})
                   .messages,
               HasSubstr("leave no memory for KV blocks"));
+  EXPECT_THAT(
+      run_command({"serve", "--on", "trn1.32xlarge", "--workload", "Llama-2-7b", "--tp", "8",
+                   "--pp", "2", "--concurrency", "1", "--input-len", "1", "--output-len", "1"})
+          .messages,
+      HasSubstr("pipeline stages of a service are simulated on GPUs"));
   EXPECT_THAT(run_command({"serve", "--on", "h100-sxm", "--workload", "bert-base-uncased",
                            "--concurrency", "1", "--input-len", "1", "--output-len", "1"})
                   .code,
@@ -185,6 +224,12 @@ TEST(ServeCommand, TablesOfServedPointsArePredictedRowByRow) {
                    "Llama-3.1-8B,h100_sxm,vllm,bf16,agg,256,16,2,1,30,7\n"
                    "Llama-3.1-8B,h100_smx,vllm,bf16,agg,256,16,2,1,30,7\n"
                    "Llama-3.1-8B,h100_sxm,vllm,bf16,agg,256,16,,1,30,7\n");
+  const std::string stages =
+      folder.write("p.csv",
+                   "model,gpu,framework,precision,mode,isl,osl,concurrency,tp,pp\n"
+                   "Llama-3.1-8B,h100_sxm,vllm,bf16,agg,256,16,2,2,1\n"
+                   "Llama-3.1-8B,h100_sxm,vllm,bf16,agg,256,16,2,2,2\n");
+  EXPECT_EQ(run_command({"predict", stages, "-o", folder.file("q.csv")}).code, 0);
   const CommandResult outcome = run_command({"predict", table, "-o", folder.file("o.csv")});
   EXPECT_EQ(outcome.code, 1);
   CsvReader out(folder.file("o.csv"));

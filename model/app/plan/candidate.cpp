@@ -21,13 +21,16 @@ Request machine_request(const PlanRequest& plan, const std::string& system,
   Request machine = plan.service.machine;
   machine.system = system;
   machine.dtype = candidate.dtype;
-  machine.tp = candidate.tp;
-  machine.ep = candidate.ep > 1 ? candidate.ep : 0;
+  machine.tp = static_cast<int>(candidate.tp);
+  machine.pp = candidate.pp > 1 ? static_cast<int>(candidate.pp) : 0;
+  machine.ep = candidate.ep > 1 ? static_cast<int>(candidate.ep) : 0;
+  if (!candidate.library.empty()) machine.library = candidate.library;
   return machine;
 }
 
-std::string split_text(const Candidate& candidate, int workers) {
+std::string split_text(const Candidate& candidate, std::int64_t workers) {
   std::string text = fmt::format("tp={},workers={}", candidate.tp, workers);
+  if (candidate.pp > 1) text += fmt::format(",pp={}", candidate.pp);
   if (candidate.attention_dp > 1) text += fmt::format(",attention-dp={}", candidate.attention_dp);
   if (candidate.ep > 1) text += fmt::format(",ep={}", candidate.ep);
   return text;
@@ -56,7 +59,7 @@ Request worker_request(const PlanRequest& plan, const std::string& system,
                        const Candidate& candidate) {
   Request machine = machine_request(plan, system, candidate);
   take_engine_set(machine);
-  machine.attention_dp = candidate.attention_dp > 1 ? candidate.attention_dp : 0;
+  machine.attention_dp = candidate.attention_dp > 1 ? static_cast<int>(candidate.attention_dp) : 0;
   return machine;
 }
 
@@ -73,13 +76,13 @@ ServeRequest share_of(const PlanRequest& plan, const std::string& system,
   }
   if (one.rate > 0) one.rate = as_printed(one.rate / shares);
   if (!one.trace.empty()) one.trace_every = instances;
-  if (candidate.prefill > 0) {
-    one.machine.ep = 0;  // stated in the splits
-    one.prefill = split_text(candidate, candidate.prefill);
-    one.decode = split_text(candidate, candidate.workers - candidate.prefill);
+  if (candidate.prefill_workers > 0) {
+    one.machine.ep = one.machine.pp = 0;  // stated in the splits
+    one.prefill = split_text(candidate, candidate.prefill_workers);
+    one.decode = split_text(candidate, candidate.workers - candidate.prefill_workers);
   } else {
-    one.dp = candidate.workers;
-    one.attention_dp = candidate.attention_dp;
+    one.dp = static_cast<int>(candidate.workers);
+    one.attention_dp = static_cast<int>(candidate.attention_dp);
   }
   return one;
 }
@@ -90,30 +93,43 @@ std::string serve_command(const ServeRequest& service) {
                                  machine.workload, machine.dtype);
   if (service.prefill.empty()) {
     text += fmt::format(" --tp {} --dp {}", machine.tp, service.dp);
+    if (machine.pp > 1) text += fmt::format(" --pp {}", machine.pp);
     if (service.attention_dp > 1) text += fmt::format(" --attention-dp {}", service.attention_dp);
     if (machine.ep > 1) text += fmt::format(" --ep {}", machine.ep);
   } else {
     text += fmt::format(" --prefill {} --decode {}", service.prefill, service.decode);
   }
+  if (!machine.library.empty()) text += " --library " + machine.library;
   text += " " + load_options(service);
   if (service.requests > 0) text += fmt::format(" --requests {}", service.requests);
   if (service.warm_up > 0) text += fmt::format(" --warm-up {}", service.warm_up);
   return fmt::format("{} --slo '{}'", text, service.slo);
 }
 
-std::vector<Candidate> splits_of(const Candidate& of_type, const std::vector<int>& degrees,
-                                 bool has_experts) {
+std::vector<Candidate> splits_of(const Candidate& of_type, const SplitChoices& choices) {
   std::vector<Candidate> splits;
-  for (const int degree : degrees) {
+  for (const int degree : choices.degrees) {
     Candidate split = of_type;
     split.tp = degree;
     splits.push_back(split);
-    if (!has_experts || degree == 1) continue;
+    for (int stages = 2; choices.has_stages && degree * stages <= choices.devices; stages *= 2) {
+      split.pp = stages;
+      splits.push_back(split);
+    }
+    split.pp = 1;
+    if (!choices.has_experts) continue;
+    for (int groups = 2; groups <= degree; groups *= 2) {
+      if (degree % groups != 0) break;
+      split.ep = groups;
+      splits.push_back(split);
+    }
     split.ep = degree;
-    splits.push_back(split);
-    split.tp = 1;
-    split.attention_dp = degree;
-    splits.push_back(split);
+    for (int ranks = 2; ranks <= degree; ranks *= 2) {
+      if (degree % ranks != 0) break;
+      split.tp = degree / ranks;
+      split.attention_dp = ranks;
+      splits.push_back(split);
+    }
   }
   return splits;
 }

@@ -15,18 +15,7 @@ inline const std::vector<std::string> kPlannedTypes = {"fp8", "bf16", "fp16"};
 // For the memory of a worker's activations.
 inline constexpr std::int64_t kTokensOfAStep = 8192;
 
-struct Candidate {
-  std::string dtype;
-  std::string engine;  // as it is typed; "": the default of the system
-  int tp = 1;
-  int attention_dp = 1;  // ranks of a worker, of `tp` devices each, with sequences of their own
-  int ep = 1;            // groups of devices of a worker that each hold some of the experts
-  int workers = 1;       // of an instance
-  int prefill = 0;       // of these, where prompts and answers are apart
-  std::int64_t max_batch = 0;  // sequences; 0: the engine's
-
-  int devices() const { return tp * attention_dp; }  // of a worker
-};
+using Candidate = DeploymentSetting;
 
 // The network alone on a worker of the candidate, without its engine.
 Request worker_request(const PlanRequest& plan, const std::string& system,
@@ -39,10 +28,18 @@ ServeRequest share_of(const PlanRequest& plan, const std::string& system,
 // "foretell serve …" of exactly this service.
 std::string serve_command(const ServeRequest& service);
 
-// How the devices of a worker can share the network: tensor parallelism alone, and for networks of
-// experts on GPUs also experts that lie on one device each, with attention shared or by ranks.
-std::vector<Candidate> splits_of(const Candidate& of_type, const std::vector<int>& degrees,
-                                 bool has_experts);
+// What a system allows.
+struct SplitChoices {
+  std::vector<int> degrees;  // of tensor parallelism, ascending
+  int devices = 1;           // of the system
+  bool has_experts = false;  // that can lie apart
+  bool has_stages = false;   // the network can be cut into stages
+};
+
+// How the devices of a worker can share the network: tensor parallelism; stages of it; for networks
+// of experts also every number of groups of devices with experts of their own, and attention on
+// ranks of every size beside experts that all lie apart.
+std::vector<Candidate> splits_of(const Candidate& of_type, const SplitChoices& choices);
 
 // Workers for prompts that are tried beside together (0), as `--workers` says.
 std::vector<int> prefill_choices(const std::string& how, int workers);

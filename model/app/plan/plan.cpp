@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "hw/engines/engine_catalog.hpp"
+#include "hw/spec/gpu/kernel_library.hpp"
 #include "model/app/plan/certainty.hpp"
 #include "model/app/request/device_family.hpp"
 #include "model/app/serving/request/serve_parts.hpp"
@@ -94,6 +95,7 @@ void check_plan(const PlanRequest& request) {
   }
   parse_promises(service.slo);
   for (const std::string& dtype : request.dtypes) find_precision(dtype);
+  for (const std::string& library : request.libraries) kernel_libraries().of_networks(library);
   if (!(request.probability > 0 && request.probability < 1)) {
     throw UserError(
         fmt::format("--probability {}: is between 0 and 1, as in 0.8", request.probability));

@@ -21,6 +21,7 @@ struct PlanRequest {
   std::vector<std::string> systems;       // none: all that have a price
   std::vector<std::string> dtypes;        // none: fp8, bf16, fp16
   std::vector<std::string> engines;       // none, {"all"}: the newest of each that a system runs
+  std::vector<std::string> libraries;     // of kernels; none: the default alone
   std::vector<std::int64_t> max_batches;  // none: the engine's, and what promises allow
   std::string workers = "both";           // together, separate (prefill and decode), both
   double probability = 0.8;               // with which all promises are to be kept

@@ -163,5 +163,21 @@ TEST(PlanLaws, APromiseThatNothingKeepsNamesOneThatIsKept) {
   EXPECT_FALSE(plan_system(predict, eased, kSystem).deployments.empty()) << nearest.nearest;
 }
 
+// Of several broken promises, what is named eases each that has to be.
+TEST(PlanLaws, WhatIsNamedInPlaceOfSeveralPromisesIsKeptWhole) {
+  const PlanRequest request = question(0.001, "ttft.p99<=1ms,tpot.p99<=1ms,e2e.p99<=1000s");
+  const SystemPlan plan = plan_system(predict, request, kSystem);
+  ASSERT_FALSE(plan.rejected.empty());
+  const RejectedDeployment& nearest = plan.rejected.front();
+  const std::vector<Promise> eased = parse_promises(nearest.nearest);
+  ASSERT_EQ(eased.size(), 3U);
+  EXPECT_GT(eased[0].limit_s, 1e-3);
+  EXPECT_GT(eased[1].limit_s, 1e-3);
+  EXPECT_DOUBLE_EQ(eased[2].limit_s, 1000);
+  PlanRequest again = request;
+  again.service.slo = nearest.nearest;
+  EXPECT_FALSE(plan_system(predict, again, kSystem).deployments.empty()) << nearest.nearest;
+}
+
 }  // namespace
 }  // namespace foretell

@@ -20,11 +20,12 @@ constexpr std::size_t kHashDigits = 16;
 
 std::string question_of(const PlanRequest& request) {
   const ServeRequest& service = request.service;
-  return content_hash(fmt::format(
-      "{} {}\n{}\n{} requests {} router {}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", kVersion, kCommit,
-      service.machine.workload, load_options(service), service.requests, service.router,
-      service.machine.factors, service.slo, request.probability, join(request.dtypes, ","),
-      request.workers, join(request.engines, ","), fmt::join(request.max_batches, ",")));
+  return content_hash(
+      fmt::format("{} {}\n{}\n{} requests {} router {}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", kVersion,
+                  kCommit, service.machine.workload, load_options(service), service.requests,
+                  service.router, service.machine.factors, service.slo, request.probability,
+                  join(request.dtypes, ","), request.workers, join(request.engines, ","),
+                  join(request.libraries, ","), fmt::join(request.max_batches, ",")));
 }
 
 }  // namespace

@@ -132,15 +132,26 @@ TEST(Plan, EnginesAreTriedWhereTheyRun) {
   EXPECT_THAT(engines_for(request, "g6.xlarge"), ElementsAre("vllm@0.8"));
 }
 
-TEST(Plan, ExpertsLieOnOneDeviceEachWhereThereAreAny) {
+TEST(Plan, ADeviceCountIsSplitInEveryWayThatThereIs) {
   Candidate bf16;
   bf16.dtype = "bf16";
-  EXPECT_EQ(splits_of(bf16, {1, 2, 8}, false).size(), 3U);
-  std::vector<std::string> splits;
-  for (const Candidate& one : splits_of(bf16, {1, 8}, true)) {
-    splits.push_back(fmt::format("{} {} {}", one.tp, one.attention_dp, one.ep));
-  }
-  EXPECT_THAT(splits, ElementsAre("1 1 1", "8 1 1", "8 1 8", "1 8 8"));
+  const auto splits = [&bf16](const SplitChoices& choices) {
+    std::vector<std::string> texts;
+    for (const Candidate& one : splits_of(bf16, choices))
+      texts.push_back(fmt::format("{} {} {} {}", one.tp, one.pp, one.attention_dp, one.ep));
+    return texts;
+  };
+  EXPECT_THAT(splits({{1, 2}, 4, false, false}), ElementsAre("1 1 1 1", "2 1 1 1"));
+  EXPECT_THAT(splits({{1, 2}, 4, false, true}),
+              ElementsAre("1 1 1 1", "1 2 1 1", "1 4 1 1", "2 1 1 1", "2 2 1 1"));
+  EXPECT_THAT(splits({{1, 4}, 4, true, false}),
+              ElementsAre("1 1 1 1", "4 1 1 1", "4 1 1 2", "4 1 1 4", "2 1 2 4", "1 1 4 4"));
+}
+
+TEST(Plan, LibrariesThatRunNoNetworksAreRefused) {
+  PlanRequest request = example();
+  request.libraries = {"vllm", "nccl"};
+  EXPECT_THAT(error_of([&] { check_plan(request); }), HasSubstr("--library"));
 }
 
 TEST(Plan, TheCommandOfACandidateSaysAllThatItChose) {
@@ -154,11 +165,19 @@ TEST(Plan, TheCommandOfACandidateSaysAllThatItChose) {
             "foretell serve --on p5.48xlarge --workload Llama-3.1-8B --dtype fp8 --tp 1 --dp 2 "
             "--attention-dp 4 --ep 4 --rate 0.666667 --input-len 512 --output-len 64 --engine "
             "sglang --max-batch 64 --slo 'ttft.p99<=1s'");
-  candidate.prefill = 1;
+  candidate.prefill_workers = 1;
   EXPECT_EQ(serve_command(share_of(example(), "p5.48xlarge", candidate, 1)),
             "foretell serve --on p5.48xlarge --workload Llama-3.1-8B --dtype fp8 --prefill "
             "tp=1,workers=1,attention-dp=4,ep=4 --decode tp=1,workers=1,attention-dp=4,ep=4 "
             "--rate 2 --input-len 512 --output-len 64 --engine sglang --max-batch 64 --slo "
+            "'ttft.p99<=1s'");
+  candidate = {};
+  candidate.dtype = "fp8";
+  candidate.tp = candidate.pp = 2;
+  candidate.library = "vllm";
+  EXPECT_EQ(serve_command(share_of(example(), "p5.48xlarge", candidate, 1)),
+            "foretell serve --on p5.48xlarge --workload Llama-3.1-8B --dtype fp8 --tp 2 --dp 1 "
+            "--pp 2 --library vllm --rate 2 --input-len 512 --output-len 64 --slo "
             "'ttft.p99<=1s'");
 }
 

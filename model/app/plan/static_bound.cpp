@@ -29,31 +29,37 @@ StaticBound static_bound(const WorkerMachine& machine, double mean_input, double
   prompt.chunks = {{input, 0}};
   prompt.finished_prompts = 1;
   prompt.padded_tokens = input;
-  bound.prompt_s = machine.timer->time(prompt).total.value();
+  const PassTime prefill = pass_time(machine, prompt);
+  bound.prompt_s = prefill.slowest.value();
 
   const double free =
       machine.capacity.value() - machine.weights.value() - machine.workspace.value();
   const double held = machine.kv_per_token.value() > 0
                           ? free / (machine.kv_per_token.value() * static_cast<double>(input))
                           : static_cast<double>(kMostSequences);
+  // Of one of the batches in flight, as many as there are stages.
+  const std::int64_t batches = machine.stages;
   const double limit = step_limit(promises);
   bound.token_s = std::numeric_limits<double>::infinity();
-  const std::int64_t most = max_batch > 0 ? std::min(max_batch, kMostSequences) : kMostSequences;
+  const std::int64_t most = max_batch > 0
+                                ? std::clamp<std::int64_t>(max_batch / batches, 1, kMostSequences)
+                                : kMostSequences;
   for (std::int64_t batch = 1; batch <= most; batch *= 2) {
-    if (batch > 1 && static_cast<double>(batch) > held) break;
+    if (batch > 1 && static_cast<double>(batch * batches) > held) break;
     StepShape decode;
     decode.decodes = batch;
     decode.decode_positions = batch * rows;
     decode.padded_tokens = batch;
-    const double step_s = machine.timer->time(decode).total.value();
-    if (batch == 1) bound.alone_s = bound.prompt_s + (mean_output - 1) * step_s;
+    const PassTime step = pass_time(machine, decode);
+    const double step_s = step.all.value();
+    if (batch == 1) bound.alone_s = prefill.all.value() + (mean_output - 1) * step_s;
     if (step_s <= limit) {
-      bound.batch = batch;
+      bound.batch = batch * batches;
     } else {
       bound.batch_is_promised = true;
     }
     if (step_s > limit * slack) break;
-    bound.token_s = std::min(bound.token_s, step_s / static_cast<double>(batch));
+    bound.token_s = std::min(bound.token_s, step.slowest.value() / static_cast<double>(batch));
   }
   return bound;
 }

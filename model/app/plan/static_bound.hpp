@@ -10,14 +10,15 @@
 namespace foretell {
 
 // Of a rank of a worker. Times are those of the prediction; promises and capacities are widened by
-// the slack, which covers its error.
+// the slack, which covers its error. Of a pipeline, steps follow one another as fast as its slowest
+// stage allows.
 struct StaticBound {
-  double prompt_s = 0;  // the step of a prompt alone
+  double prompt_s = 0;  // the step of a prompt alone, or its slowest stage
   double token_s = 0;   // share of a token in the best decode step that promises and memory allow;
                         // infinite: even one sequence takes longer than promised
   double alone_s = 0;   // a request that nobody disturbs
-  std::int64_t batch = 0;  // the largest power of two whose decode step is within the promises as
-                           // they are, without slack; 0: not even one sequence
+  std::int64_t batch = 0;  // sequences, a power of two in each batch in flight, whose decode step
+                           // is within the promises as they are, without slack; 0: not even one
   bool batch_is_promised = false;  // a promise, not the memory, ends the batch there
 };
 

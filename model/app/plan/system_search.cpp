@@ -69,6 +69,12 @@ std::int64_t scenario_count(const ServeRecord& record, const char* name) {
   return 0;
 }
 
+// With four digits, no less than it is.
+std::string rounded_up(double limit_s) {
+  const double unit = std::pow(10.0, std::floor(std::log10(limit_s)) - 3);
+  return fmt::format("{:.4g}", std::ceil(limit_s / unit - 1e-6) * unit);
+}
+
 Candidate of_type(const std::string& dtype) {
   Candidate candidate;
   candidate.dtype = dtype;
@@ -97,15 +103,22 @@ class SystemSearch {
     price_ = family_of(system_).prices(priced).at(kOnDemand);
     const ModelConfig model = WorkloadLibrary().load(request.service.machine.workload);
     network_ = model.published_as.empty() ? request.service.machine.workload : model.published_as;
-    has_experts_ = model.experts > 0 && gpu_family().has_system(system_);
+    const bool on_gpus = gpu_family().has_system(system_);
+    choices_.has_experts = model.experts > 0 && on_gpus;
+    choices_.has_stages = on_gpus;
   }
 
   SystemPlan run() {
     plan_.system = system_;
     const std::vector<std::string> engines = engines_for(request_, system_);
+    const std::vector<std::string> default_library = {""};
     for (const std::string& dtype : request_.dtypes.empty() ? kPlannedTypes : request_.dtypes) {
-      for (const Candidate& split : splits_of(of_type(dtype), degrees_of(dtype), has_experts_)) {
-        bound_split(split, engines);
+      for (const std::string& library :
+           request_.libraries.empty() ? default_library : request_.libraries) {
+        Candidate of_library = of_type(dtype);
+        of_library.library = library;
+        if (!find_degrees(of_library)) continue;
+        for (const Candidate& split : splits_of(of_library, choices_)) bound_split(split, engines);
       }
     }
     // The cheapest by its bound first: what it costs rules others out without a simulation. Of
@@ -131,16 +144,19 @@ class SystemSearch {
   }
 
  private:
-  // Degrees of tensor parallelism of the network on this system; none when the type is refused.
-  std::vector<int> degrees_of(const std::string& dtype) {
+  // Of tensor parallelism of the network on this system. False: the type or the library is refused.
+  bool find_degrees(const Candidate& candidate) {
     try {
-      const Request request = worker_request(request_, system_, of_type(dtype));
-      return family_of(system_).resolve(request)->place().degrees;
+      const Request request = worker_request(request_, system_, candidate);
+      const MemoryPlace place = family_of(system_).resolve(request)->place();
+      choices_.degrees = place.degrees;
+      choices_.devices = place.devices;
+      return true;
     } catch (const UserError& error) {
-      Candidate refused = of_type(dtype);
+      Candidate refused = candidate;
       refused.tp = 0;
       reject(refused, error.what());
-      return {};
+      return false;
     }
   }
 
@@ -156,9 +172,11 @@ class SystemSearch {
         candidate.max_batch = batch;
         const StaticBound step =
             static_bound(machine, mean_input(load_), mean_output(load_), promises_, batch, kSlack);
-        for (const int prefill : prefill_choices(request_.workers, candidate.workers)) {
-          candidate.prefill = prefill;
+        for (const int prefill :
+             prefill_choices(request_.workers, static_cast<int>(candidate.workers))) {
+          candidate.prefill_workers = prefill;
           for (const std::string& engine : engines) {
+            if (!can_start(split, engine)) continue;
             candidate.engine = engine;
             bounded_.push_back(bounded(candidate, machine, step));
           }
@@ -167,6 +185,12 @@ class SystemSearch {
     } catch (const UserError& error) {
       reject(split, error.what());
     }
+  }
+
+  // Engines without an option for the number of groups of experts make each device one.
+  bool can_start(const Candidate& split, const std::string& engine) const {
+    const bool mixed = split.ep > 1 && split.ep < split.devices();
+    return !mixed || commands_.states_groups(engine);
   }
 
   // Limits of the sequences of a worker: the engine's own, and the most that keep a promise.
@@ -186,12 +210,13 @@ class SystemSearch {
     one.alone_s = step.alone_s / kSlack;
     const double tokens_s = (mean_output(load_) - 1) * step.token_s;
     const double each = kSlack * machine.ranks;
-    if (candidate.prefill == 0) {
-      one.rate = candidate.workers * each / (step.prompt_s + tokens_s);
+    if (candidate.prefill_workers == 0) {
+      one.rate = static_cast<double>(candidate.workers) * each / (step.prompt_s + tokens_s);
     } else {
-      const int decode = candidate.workers - candidate.prefill;
-      one.rate = candidate.prefill * each / step.prompt_s;
-      if (tokens_s > 0) one.rate = std::min(one.rate, decode * each / tokens_s);
+      const std::int64_t decode = candidate.workers - candidate.prefill_workers;
+      one.rate = static_cast<double>(candidate.prefill_workers) * each / step.prompt_s;
+      if (tokens_s > 0)
+        one.rate = std::min(one.rate, static_cast<double>(decode) * each / tokens_s);
     }
     // Clients that wait for their answers send as few requests as there are answers: any number
     // of instances may do.
@@ -275,8 +300,10 @@ class SystemSearch {
   void search(const Bounded& one) {
     const Candidate& candidate = one.candidate;
     if (is_too_dear(one, one.least)) return reject_cost(one, one.least);
-    const std::string split = fmt::format("{} {} {} {}", candidate.dtype, candidate.tp,
-                                          candidate.attention_dp, candidate.ep);
+    Candidate alike = candidate;  // but for what single steps do not depend on
+    alike.engine.clear();
+    alike.workers = alike.prefill_workers = 0;
+    const std::string split = setting_of(alike);
     if (!(one.rate > 0) && !too_slow_.insert(split).second) {
       return reject(candidate,
                     "a decode step takes longer than promised, as with other workers, "
@@ -351,16 +378,12 @@ class SystemSearch {
     const ServeSummary& summary = trial.record.summary;
     const auto count = static_cast<double>(instances);
     PlannedDeployment one;
+    static_cast<DeploymentSetting&>(one) = candidate;
     one.system = system_;
     one.dtype = trial.record.context.dtype;
     one.engine = trial.record.context.engine;
     one.instances = instances;
-    one.tp = candidate.tp;
-    one.attention_dp = candidate.attention_dp;
-    one.ep = candidate.ep;
     one.max_batch = scenario_count(trial.record, "max_batch");
-    one.workers = candidate.workers;
-    one.prefill_workers = candidate.prefill;
     one.usd_per_hour = price_ * count;
     // An open load brings its requests whatever the service does.
     one.requests_per_s = load_.is_closed() ? summary.requests_per_s * count : request_rate();
@@ -380,6 +403,7 @@ class SystemSearch {
     worker.dtype = one.dtype;
     worker.kv_dtype = trial.record.context.kv_dtype;
     worker.tp = candidate.tp;
+    worker.pp = candidate.pp;
     worker.attention_dp = candidate.attention_dp;
     worker.ep = candidate.ep;
     worker.max_batch = one.max_batch;
@@ -390,13 +414,7 @@ class SystemSearch {
 
   static RejectedDeployment as_rejected(const Candidate& candidate) {
     RejectedDeployment one;
-    one.dtype = candidate.dtype;
-    one.engine = candidate.engine;
-    one.tp = candidate.tp;
-    one.attention_dp = candidate.attention_dp;
-    one.ep = candidate.ep;
-    one.max_batch = candidate.max_batch;
-    one.prefill_workers = candidate.prefill;
+    static_cast<DeploymentSetting&>(one) = candidate;
     return one;
   }
 
@@ -412,7 +430,8 @@ class SystemSearch {
                                       instances, price_ * static_cast<double>(instances)));
   }
 
-  // The promise that is furthest from being kept decides how near a candidate comes.
+  // The promise that is furthest from being kept decides how near a candidate comes; what it would
+  // keep is all of them together.
   void reject_promise(const Candidate& candidate, const Trial& trial) {
     if (!trial.stable) {
       return reject(candidate,
@@ -423,9 +442,10 @@ class SystemSearch {
     for (const Promise& promise : promises_) {
       const double limit = limit_kept_with(trial.record, promise, each);
       const double excess = limit / promise.limit_s;
+      one.nearest += fmt::format("{}{}.{}<={}s", one.nearest.empty() ? "" : ",", promise.metric,
+                                 promise.statistic, rounded_up(std::max(limit, promise.limit_s)));
       if (excess <= one.excess) continue;
       one.excess = excess;
-      one.nearest = fmt::format("{}.{}<={:.4g}s", promise.metric, promise.statistic, limit);
       one.reason = fmt::format("{}.{} is {} {}, promised are {}", promise.metric, promise.statistic,
                                si_format(promised_value(trial.record, promise), "s"),
                                trial.record.summary.requests == kLoneRequests
@@ -444,7 +464,7 @@ class SystemSearch {
   LaunchCommands commands_;
   double price_ = 0;
   std::string network_;
-  bool has_experts_ = false;  // that can lie apart
+  SplitChoices choices_;
   std::vector<Bounded> bounded_;
   std::set<std::string> too_slow_;  // splits whose single step breaks a promise
   SystemPlan plan_;

@@ -21,8 +21,9 @@ constexpr char kNextField = '\t';
 // Rows with equal keys are served by equal machines.
 std::string machine_key(const ServeRequest& request) {
   const Request& machine = request.machine;
-  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}", machine.system, machine.workload, machine.dtype,
-                     machine.kv_dtype, machine.tp, request.prefill, request.decode);
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", machine.system, machine.workload,
+                     machine.dtype, machine.kv_dtype, machine.tp, machine.pp, request.prefill,
+                     request.decode);
 }
 
 std::string summary_line(const ServeSummary& summary) {

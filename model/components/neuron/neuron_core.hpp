@@ -55,6 +55,7 @@ class NeuronChip : public sc_core::sc_module {
              Seconds call_overhead, CollectiveNetwork* network = nullptr, int first_rank = 0);
 
   const NeuronCore& core(std::size_t index) const { return *cores_[index]; }
+  NeuronCore& core(std::size_t index) { return *cores_[index]; }
   std::size_t core_count() const { return cores_.size(); }
   const Memory& hbm() const { return *hbm_; }
   Memory& hbm() { return *hbm_; }  // for others to bind to

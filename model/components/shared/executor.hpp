@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <systemc>
+#include <utility>
 #include <vector>
 
 #include "model/components/shared/stream_module.hpp"
@@ -29,6 +30,8 @@ class Executor : public sc_core::sc_module {
   // Of an executor that stopped before it finished: who waits for what, a line per blocked stream.
   std::string describe_blocked() const;
   const ProgramExecution& execution() const { return shared_.execution; }
+  // The same, when nobody asks the executor for it any more.
+  ProgramExecution take_execution() { return std::move(shared_.execution); }
   const char* kind() const override = 0;  // "NeuronCore", for messages and the registry
   // What its modules did, paths after `prefix`; the times of the streams are complete.
   virtual void add_activity(const std::string& prefix,

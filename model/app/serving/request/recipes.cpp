@@ -95,17 +95,11 @@ std::string workload_of(const std::string& network, const std::string& named) {
   return (folder / named).string();
 }
 
-void refuse_stages(const ServedCells& cells, const std::string& prefix) {
-  const std::string stages = prefix + "pp";
-  if (count_or(cells, stages.c_str(), 1) <= 1) return;
-  throw UserError(stages + ": workers of several pipeline stages are not simulated; tp and ep are");
-}
-
 std::string split_of(const ServedCells& cells, const std::string& kind) {
-  refuse_stages(cells, kind + "_");
   const auto column = [&kind](const char* name) { return kind + "_" + name; };
-  return fmt::format("tp={},workers={},attention-dp={},ep={}",
+  return fmt::format("tp={},pp={},workers={},attention-dp={},ep={}",
                      count_in(cells, column("tp").c_str(), kMaxDevicesOfRow),
+                     count_or(cells, column("pp").c_str(), 1),
                      count_or(cells, column("workers").c_str(), 1),
                      count_or(cells, column("attention_dp").c_str(), 1),
                      count_or(cells, column("moe_ep").c_str(), 1));
@@ -234,7 +228,7 @@ ServeRequest Recipes::request_of(const ServedCells& cells) const {
     return request;
   }
   request.machine.tp = static_cast<int>(count_in(cells, "tp", kMaxDevicesOfRow));
-  refuse_stages(cells, "");
+  request.machine.pp = static_cast<int>(count_or(cells, "pp", 1));
   request.attention_dp = static_cast<int>(count_or(cells, "attention_dp", 1));
   const auto experts = static_cast<int>(count_or(cells, "moe_ep", 1));
   if (experts > 1) request.machine.ep = experts;

@@ -89,6 +89,7 @@ class Server {
  private:
   BuiltGroup build(Request machine, const WorkerSplit& split) const {
     machine.tp = split.tp;
+    machine.pp = split.pp > 1 ? split.pp : 0;
     machine.attention_dp = split.attention_dp > 1 ? split.attention_dp : 0;
     if (split.ep > 1) machine.ep = split.ep;
     if (split.moe_tp > 0) machine.moe_tp = split.moe_tp;
@@ -108,7 +109,9 @@ class Server {
         request_.kv_fraction > 0 ? request_.kv_fraction : engine_.spec.memory.share;
     built.memory = kv_memory(engine_.spec, share, worker.capacity, worker.weights, worker.workspace,
                              rules.max_tokens);
-    rules.blocks = floor_blocks(built.memory.kv, worker.kv_per_token, rules.block);
+    // Batches in flight share blocks and places.
+    rules.blocks = floor_blocks(built.memory.kv, worker.kv_per_token, rules.block) / worker.stages;
+    rules.max_sequences = std::max<std::int64_t>(1, rules.max_sequences / worker.stages);
     if (rules.blocks == 0) {
       throw UserError(fmt::format(
           "{}: {} of weights, {} of activations and {} kept by the engine leave no memory for KV "
@@ -132,17 +135,19 @@ class Server {
   void build_together() {
     WorkerSplit split;
     split.tp = std::max(1, base_.tp);
+    split.pp = std::max(1, base_.pp);
     split.workers = std::max(1, request_.dp);
     split.attention_dp = request_.attention_dp;
     groups_.push_back(std::make_unique<BuiltGroup>(build(base_, split)));
     BuiltGroup& built = *groups_.back();
     const int needed = built.machine.devices_per_worker * split.workers;
     if (needed > built.machine.devices) {
-      throw UserError(fmt::format(
-          "{} replicas of {} devices need {}, but {} has {}; lower --dp or --tp, or name a larger "
-          "system",
-          split.workers, built.machine.devices_per_worker, needed, built.machine.system,
-          built.machine.devices));
+      throw UserError(
+          fmt::format("{} replicas of {} devices need {}, but {} has {}; lower --dp or --tp{}, or "
+                      "name a larger "
+                      "system",
+                      split.workers, built.machine.devices_per_worker, needed, built.machine.system,
+                      built.machine.devices, split.pp > 1 ? " or --pp" : ""));
     }
     built.group.timer = built.machine.timer.get();
     setup_.serving = built.group;
@@ -156,6 +161,10 @@ class Server {
       throw UserError(
           "--attention-dp: separate workers state it in --prefill and --decode, as in "
           "'tp=1,attention-dp=8'");
+    }
+    if (base_.pp > 1) {
+      throw UserError(
+          "--pp: separate workers state it in --prefill and --decode, as in 'tp=4,pp=2'");
     }
     if (request_.dp > 0)
       throw UserError("--dp: separate workers are counted in --prefill and --decode");
@@ -173,8 +182,9 @@ class Server {
     second.group.timer = second.machine.timer.get();
     setup_.serving = first.group;
     setup_.decoding = {second.group};
-    const int shards = first.machine.devices_per_worker / first.machine.ranks;
-    setup_.link.per_token = first.machine.kv_per_token * static_cast<double>(shards);
+    const int shards =
+        first.machine.devices_per_worker / first.machine.ranks / first.machine.stages;
+    setup_.link.per_token = first.machine.kv_of_stages * static_cast<double>(shards);
     if (!request_.link_rate.empty()) {
       setup_.link.rate = parse_quantity<BytesPerSecond>(request_.link_rate);
     } else if (!request_.decode_system.empty() && decode.system != base_.system) {
@@ -199,18 +209,27 @@ class Server {
     return sum;
   }
 
+  // Of all workers: as many of each as it has stages.
+  int batches() const {
+    int sum = setup_.serving.workers * setup_.serving.stages();
+    for (const ServingGroup& group : setup_.decoding) sum += group.workers * group.stages();
+    return sum;
+  }
+
   std::vector<PoweredWorkers> powered_workers() const {
     std::vector<PoweredWorkers> powered;
     for (const auto& group : groups_) powered.push_back({&group->machine, group->group.workers});
     return powered;
   }
 
-  // Of the devices of each worker, in the order of their numbers.
+  // Of the devices of each worker, in the order of their numbers; each batch of a pipeline has its
+  // share.
   std::vector<double> idle_watts() const {
     std::vector<double> watts;
     for (const PoweredWorkers& group : powered_workers()) {
-      watts.insert(watts.end(), static_cast<std::size_t>(group.workers),
-                   group.machine->idle_watts * group.machine->devices_per_worker);
+      const WorkerMachine& machine = *group.machine;
+      watts.insert(watts.end(), static_cast<std::size_t>(group.workers * machine.stages),
+                   machine.idle_watts * machine.devices_per_worker / machine.stages);
     }
     return watts;
   }
@@ -218,7 +237,7 @@ class Server {
   void fill(const ServiceResult& result, ServeRecord& record) const {
     fill_context(result, record.context);
     fill_summary(result, record.summary);
-    fill_series(result, workers(), record);
+    fill_series(result, batches(), record);
     record.requests.reserve(result.requests.size());
     for (const ServedRequest& one : result.requests) {
       record.requests.push_back({one.arrival_s, static_cast<double>(one.first_s),
@@ -276,7 +295,8 @@ class Server {
     add("warm_up", std::to_string(request_.warm_up));
     if (request_.prefill.empty()) {
       const WorkerMachine& machine = groups_.front()->machine;
-      add("tp", std::to_string(machine.devices_per_worker / machine.ranks));
+      add("tp", std::to_string(machine.devices_per_worker / machine.ranks / machine.stages));
+      if (machine.stages > 1) add("pp", std::to_string(machine.stages));
       add("dp", std::to_string(setup_.serving.workers));
     }
     if (request_.attention_dp > 1) add("attention_dp", std::to_string(request_.attention_dp));
@@ -285,7 +305,7 @@ class Server {
     add("decode_on", request_.decode_system);
     if (workers() > 1) add("router", request_.router);
     add("max_tokens", std::to_string(setup_.serving.rules.max_tokens));
-    add("max_batch", std::to_string(setup_.serving.rules.max_sequences));
+    add("max_batch", std::to_string(setup_.serving.rules.max_sequences * setup_.serving.stages()));
     add("chunk", request_.chunk);
     if (request_.prefix_share > 0) add("prefix_cache", fmt::format("{}", request_.prefix_share));
     add("speculate", request_.speculate);
@@ -331,7 +351,7 @@ class Server {
       summary.cost_usd_per_million = usd_per_hour / 3600 / summary.output_tokens_per_s * 1e6;
     }
     summary.binds = what_binds(result);
-    summary.time_shares = time_shares_of(result, workers());
+    summary.time_shares = time_shares_of(result, batches());
     const KvMemory& memory = groups_.back()->memory;
     summary.memory_bytes = {{"capacity", memory.capacity.value()},
                             {"weights", memory.weights.value()},

@@ -23,9 +23,9 @@ constexpr NamedShare kShares[] = {{"host", kHost},
 
 }  // namespace
 
-std::map<std::string, double> time_shares_of(const ServiceResult& result, int workers) {
+std::map<std::string, double> time_shares_of(const ServiceResult& result, int batches) {
   std::map<std::string, double> shares;
-  const double all = result.end_s * workers;
+  const double all = result.end_s * batches;
   if (all <= 0) return shares;
   double busy = 0;
   for (const NamedShare& one : kShares) {

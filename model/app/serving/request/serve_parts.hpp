@@ -17,10 +17,10 @@ std::vector<std::string> take_engine_set(Request& machine);
 // What the service waits for most, in words: a queue that grows, seats, KV blocks, prompts, decode
 // bandwidth, exchange, host, link, or nothing.
 std::string what_binds(const ServiceResult& result);
-std::map<std::string, double> time_shares_of(const ServiceResult& result, int workers);
+std::map<std::string, double> time_shares_of(const ServiceResult& result, int batches);
 
-// The timeline and the distributions of the record.
-void fill_series(const ServiceResult& result, int workers, ServeRecord& record);
+// The timeline and the distributions of the record. `batches`: that are in flight, of all workers.
+void fill_series(const ServiceResult& result, int batches, ServeRecord& record);
 
 // Workers that are alike, and how many of them there are.
 struct PoweredWorkers {

@@ -24,6 +24,8 @@ WorkerSplit parse_split(std::string_view option, std::string_view text) {
     const std::string where = fmt::format("{} {}", option, name);
     if (name == "tp") {
       split_of.tp = static_cast<int>(parse_count(where, value, 1, kMaxWorkers));
+    } else if (name == "pp") {
+      split_of.pp = static_cast<int>(parse_count(where, value, 1, kMaxWorkers));
     } else if (name == "workers") {
       split_of.workers = static_cast<int>(parse_count(where, value, 1, kMaxWorkers));
     } else if (name == "ep") {
@@ -40,7 +42,7 @@ WorkerSplit parse_split(std::string_view option, std::string_view text) {
       throw UserError(fmt::format(
           "{}: {}", option,
           unknown_name("part of a split", name,
-                       {"tp", "workers", "attention-dp", "ep", "moe-tp", "batch", "tokens"})
+                       {"tp", "pp", "workers", "attention-dp", "ep", "moe-tp", "batch", "tokens"})
               .what()));
     }
   }

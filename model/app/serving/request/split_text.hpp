@@ -10,6 +10,7 @@ namespace foretell {
 // Workers that do one of prefill and decode.
 struct WorkerSplit {
   int tp = 1;
+  int pp = 1;  // pipeline stages of a worker
   int workers = 1;
   int attention_dp = 1;            // ranks with sequences of their own, tp devices each
   int ep = 0;                      // groups of experts that are apart; 0: not stated

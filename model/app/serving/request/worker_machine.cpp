@@ -19,6 +19,26 @@ double on_demand(const Prices& prices) {
   return price == prices.end() ? 0 : price->second;
 }
 
+// Tokens whose KV cache a device holds beside everything else; less than 0 where nothing is left.
+double held_tokens(const WorkerMemory& memory, Bytes capacity) {
+  const double left = (capacity - memory.weights - memory.workspace).value();
+  return memory.kv_per_token > Bytes(0) ? left / memory.kv_per_token.value() : left;
+}
+
+void set_memory(const GpuStepTimer& timer, std::int64_t max_tokens, WorkerMachine& machine) {
+  WorkerMemory least = timer.memory(max_tokens, 0);
+  machine.kv_of_stages = least.kv_per_token;
+  for (int stage = 1; stage < machine.stages; ++stage) {
+    const WorkerMemory memory = timer.memory(max_tokens, stage);
+    machine.kv_of_stages += memory.kv_per_token;
+    if (held_tokens(memory, machine.capacity) < held_tokens(least, machine.capacity))
+      least = memory;
+  }
+  machine.weights = least.weights;
+  machine.kv_per_token = least.kv_per_token;
+  machine.workspace = least.workspace;
+}
+
 WorkerMachine gpu_machine_of(const Request& request, std::int64_t max_tokens) {
   if (request.sequence_parallel || request.context > 0) {
     throw UserError(request.system +
@@ -38,12 +58,10 @@ WorkerMachine gpu_machine_of(const Request& request, std::int64_t max_tokens) {
   machine.devices = spec.devices;
   machine.has_experts = resolved.model.experts > 0;
   machine.ranks = timer->ranks();
-  machine.devices_per_worker = std::max(1, resolved.request.tp) * machine.ranks;
+  machine.stages = timer->stages();
+  machine.devices_per_worker = std::max(1, resolved.request.tp) * machine.ranks * machine.stages;
   machine.capacity = spec.device.hbm.capacity;
-  const WorkerMemory memory = timer->memory(max_tokens);
-  machine.weights = memory.weights;
-  machine.kv_per_token = memory.kv_per_token;
-  machine.workspace = memory.workspace;
+  set_memory(*timer, max_tokens, machine);
   const bool nvlink = spec.interconnect == "nvlink";
   machine.link = nvlink ? spec.device.nvlink.bandwidth : spec.device.pcie.bandwidth;
   machine.usd_per_hour = on_demand(spec.price_usd_per_hour);
@@ -54,6 +72,10 @@ WorkerMachine gpu_machine_of(const Request& request, std::int64_t max_tokens) {
   machine.calibrated_energy = energy.is_calibrated;
   machine.assumed_values = resolved.system.assumed_values;
   machine.notes = resolved.notes;
+  if (machine.stages > 1) {
+    machine.notes.emplace_back(
+        "pipeline: no measured service had stages; the intervals are those of services without");
+  }
   machine.timer = std::move(timer);
   return machine;
 }
@@ -63,6 +85,11 @@ WorkerMachine called_machine_of(const Predictor& predict, const Request& request
     throw UserError(request.system +
                     ": ranks with attention of their own are simulated on GPUs; leave "
                     "--attention-dp out, or take copies with --dp");
+  }
+  if (request.pp > 1) {
+    throw UserError(request.system +
+                    ": pipeline stages of a service are simulated on GPUs; leave --pp out, or "
+                    "take copies with --dp");
   }
   auto timer = std::make_unique<CallStepTimer>(predict, request, request.exact);
   const RunRecord& record = timer->example();
@@ -87,6 +114,7 @@ WorkerMachine called_machine_of(const Predictor& predict, const Request& request
                               summary.memory->inputs_outputs_bytes);
   }
   machine.kv_per_token = timer->kv_per_token();
+  machine.kv_of_stages = machine.kv_per_token;
   machine.usd_per_hour = on_demand(family_of(request.system).prices(request));
   machine.idle_watts = timer->idle_watts() / std::max(1, machine.devices);
   if (summary.energy) {
@@ -103,16 +131,26 @@ WorkerMachine called_machine_of(const Predictor& predict, const Request& request
 
 const WorkerMachine& MachinePool::machine(const Request& request, std::int64_t max_tokens) {
   std::string key = fmt::format(
-      "{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", request.system,
+      "{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", request.system,
       request.workload, request.dtype, request.kv_dtype, request.tp, request.ep, request.moe_tp,
       request.factors, request.exact, request.clock, request.power_limit, max_tokens,
       request.attention_dp, request.library, request.library_release, request.experts,
-      request.context, request.sequence_parallel);
+      request.context, request.sequence_parallel, request.pp);
   for (const std::string& one : request.set) key += "\n" + one;
   const auto known = machines_.find(key);
   if (known != machines_.end()) return *known->second;
   auto made = std::make_unique<WorkerMachine>(make_worker_machine(predict_, request, max_tokens));
   return *machines_.emplace(key, std::move(made)).first->second;
+}
+
+PassTime pass_time(const WorkerMachine& machine, const StepShape& shape) {
+  PassTime pass;
+  for (int stage = 0; stage < machine.stages; ++stage) {
+    const StepTime time = machine.timer->time(shape, stage);
+    pass.all += time.total + time.handover;
+    pass.slowest = std::max(pass.slowest, time.total);
+  }
+  return pass;
 }
 
 WorkerMachine make_worker_machine(const Predictor& predict, const Request& request,

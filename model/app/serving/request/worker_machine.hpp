@@ -26,11 +26,14 @@ struct WorkerMachine {
   bool has_experts = false;
   int devices = 1;  // of the system
   int devices_per_worker = 1;
-  int ranks = 1;   // of a worker, each with sequences of its own on equally many devices
+  int stages = 1;  // of the pipeline of a worker
+  int ranks = 1;   // of a stage, each with sequences of its own on equally many devices
   Bytes capacity;  // of one device
+  // Of one device, of the stage that holds the fewest tokens.
   Bytes weights;
-  Bytes kv_per_token;       // of one device
+  Bytes kv_per_token;
   Bytes workspace;          // of a step of `max_tokens`
+  Bytes kv_of_stages;       // of a token: one device of each stage together
   BytesPerSecond link;      // of one device to another: NVLink or PCIe
   double usd_per_hour = 0;  // of the system; 0: not stated
   double idle_watts = 0;    // of one device, clocks up; 0: energy is not known
@@ -56,6 +59,13 @@ class MachinePool {
   Predictor predict_;
   std::map<std::string, std::unique_ptr<WorkerMachine>> machines_;
 };
+
+// Through all stages: what a step of this shape takes, and what the stage takes that takes longest.
+struct PassTime {
+  Seconds all;
+  Seconds slowest;
+};
+PassTime pass_time(const WorkerMachine& machine, const StepShape& shape);
 
 // `max_tokens`: of a step, whose activations need memory. UserError for names and types that do not
 // fit each other.

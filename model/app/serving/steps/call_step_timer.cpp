@@ -82,7 +82,7 @@ Bytes CallStepTimer::kv_per_token() const {
   return Bytes(summary.memory->kv_cache_bytes / static_cast<double>(rows));
 }
 
-StepTime CallStepTimer::time(const StepShape& shape) {
+StepTime CallStepTimer::time(const StepShape& shape, int /*stage*/) {
   StepTime time;
   if (shape.decodes > 0) {
     const std::int64_t mean =

@@ -23,7 +23,7 @@ class CallStepTimer : public StepTimer {
  public:
   CallStepTimer(Predictor predict, Request request, bool exact);
 
-  StepTime time(const StepShape& shape) override;
+  StepTime time(const StepShape& shape, int stage) override;
   std::int64_t executed() const override { return decode_.executed() + prefill_.executed(); }
 
   // The record of one short generation: names, memory and intervals of the machine.

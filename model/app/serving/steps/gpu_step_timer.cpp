@@ -25,6 +25,7 @@ constexpr GridAxis kChunkTokens{16, 16};
 constexpr GridAxis kChunkContext{16, 8};
 constexpr GridAxis kDenseTokens{64, 32};
 constexpr std::int64_t kFewPositions = 16;  // of the call that the layers are taken from
+constexpr double kManyInFlight = 1e6;       // of a service: its stages always have work
 
 // What depends on the sequences of a step and on what they have read, not on its tokens alone.
 bool mixes_tokens(const Op& op) {
@@ -33,11 +34,14 @@ bool mixes_tokens(const Op& op) {
   return kKinds.count(op.kind) > 0 || op.name.find(".attention.scores") != std::string::npos;
 }
 
+bool is_embedding(const std::string& op) { return starts_with(op, "embeddings."); }
+
 Request for_calls(Request request) {
   // Lengths bind no call of a server: what counts is the longest context, which is checked there.
   request.input_len = 1;
   request.output_len = 2;
   request.batch = std::max(1, request.attention_dp);  // one for each rank
+  if (request.pp > 1) request.in_flight = kManyInFlight;
   return request;
 }
 
@@ -54,20 +58,24 @@ GpuStepTimer::GpuStepTimer(const Request& request, bool exact)
                     ": only decoders are served token by token; name one with --workload");
   }
   keep_one_of_each_kind();
-  const auto attention = [this](Phase phase, std::int64_t batch, std::int64_t tokens,
-                                std::int64_t kv_len) {
-    const Parts parts = run(phase, batch, tokens, kv_len);
+  for (int stage = 0; stage < stages(); ++stage) {
+    decode_.emplace_back(kDecodeBatch, kPositions, exact, attention_of(stage, true));
+    chunk_.emplace_back(kChunkTokens, kChunkContext, exact, attention_of(stage, false));
+  }
+}
+
+// By sequences and positions of decodes, or by tokens and context of a chunk. All stages are
+// executed together.
+LazyGrid::Function GpuStepTimer::attention_of(int stage, bool decodes) {
+  return [this, stage, decodes](std::int64_t x, std::int64_t y) {
+    const auto [known, is_new] = attention_.try_emplace({decodes, x, y});
+    if (is_new) {
+      const Phase phase = decodes || y > 0 ? Phase::kDecode : Phase::kPrefill;
+      known->second = decodes ? run(phase, x, 1, y) : run(phase, 1, x, x + y);
+    }
+    const Parts& parts = known->second.at(static_cast<std::size_t>(stage));
     return CallCost{Seconds(parts.attention), Joules(parts.attention_j)};
   };
-  decode_ = std::make_unique<LazyGrid>(kDecodeBatch, kPositions, exact,
-                                       [attention](std::int64_t batch, std::int64_t kv_len) {
-                                         return attention(Phase::kDecode, batch, 1, kv_len);
-                                       });
-  chunk_ = std::make_unique<LazyGrid>(
-      kChunkTokens, kChunkContext, exact, [attention](std::int64_t tokens, std::int64_t context) {
-        const Phase phase = context == 0 ? Phase::kPrefill : Phase::kDecode;
-        return attention(phase, 1, tokens, context + tokens);
-      });
 }
 
 void GpuStepTimer::keep_one_of_each_kind() {
@@ -77,27 +85,43 @@ void GpuStepTimer::keep_one_of_each_kind() {
   const bool shares_caches = std::any_of(
       parts.begin(), parts.end(), [](const LayerPart& part) { return part.mixer.reads_earlier; });
   if (shares_caches) {
-    counts_.assign(parts.size(), 1);
-    return;
+    std::vector<LayerKind> each;
+    for (std::int64_t layer = 0; layer < layers; ++layer) each.push_back({layer, 1, {layer}});
+    return count_layers(each);
   }
   if (parts.empty()) {  // all layers are alike
     reduced_.model.layers = 1;
-    counts_ = {static_cast<double>(layers)};
-    return;
+    LayerKind all{0, static_cast<double>(layers), {}};
+    for (std::int64_t layer = 0; layer < layers; ++layer) all.layers.push_back(layer);
+    return count_layers({all});
   }
   const Graph graph =
       build_gpu_generation_graph(resolved_, Phase::kDecode, 1, kFewPositions, resolved_.request.tp);
   std::vector<LayerPart> kept;
-  for (const LayerKind& kind : layer_kinds(graph, layers)) {
+  const std::vector<LayerKind> kinds = layer_kinds(graph, layers);
+  for (const LayerKind& kind : kinds)
     kept.push_back(parts.at(static_cast<std::size_t>(kind.first)));
-    counts_.push_back(kind.count);
-  }
   parts = std::move(kept);
-  reduced_.model.layers = static_cast<std::int64_t>(counts_.size());
+  reduced_.model.layers = static_cast<std::int64_t>(kinds.size());
+  count_layers(kinds);
 }
 
-GpuStepTimer::Parts GpuStepTimer::run(Phase phase, std::int64_t batch, std::int64_t tokens,
-                                      std::int64_t kv_len) {
+void GpuStepTimer::count_layers(const std::vector<LayerKind>& kinds) {
+  const int stages = std::max(1, resolved_.request.pp);
+  for (int stage = 0; stage < stages; ++stage) {
+    LayerRange range = stage_layers(resolved_.model.layers, stages, stage);
+    if (range.last < 0) range.last = resolved_.model.layers - 1;  // of a network that is not cut
+    std::vector<double>& counts = counts_.emplace_back();
+    for (const LayerKind& kind : kinds) {
+      counts.push_back(static_cast<double>(std::count_if(
+          kind.layers.begin(), kind.layers.end(),
+          [&range](std::int64_t layer) { return layer >= range.first && layer <= range.last; })));
+    }
+  }
+}
+
+GpuStepTimer::StageParts GpuStepTimer::run(Phase phase, std::int64_t batch, std::int64_t tokens,
+                                           std::int64_t kv_len) {
   GpuRequest one = reduced_;
   one.request.batch = batch * ranks();
   one.model.max_seq_len = std::max(one.model.max_seq_len, kv_len);
@@ -111,36 +135,44 @@ GpuStepTimer::Parts GpuStepTimer::run(Phase phase, std::int64_t batch, std::int6
   const GpuCallResult result = run_within(call, energy_, limits);
   std::unordered_map<std::string_view, const Op*> ops;
   for (const Op& op : graph.ops()) ops.emplace(op.name, &op);
-  Parts parts;
-  for (const KernelRun& kernel : result.kernels) {
-    const Op& op = *ops.at(kernel.op);
-    const bool of_layer = op.layer != kNoId;
-    const double alike = of_layer ? counts_.at(static_cast<std::size_t>(op.layer)) : 1;
-    const double time = kernel.duration.value() * alike;
-    parts.launches += alike;
-    if (!of_layer && !starts_with(kernel.op, "embeddings.")) {
-      parts.head += time;
-    } else if (kernel.link > Bytes(0)) {
-      parts.exchange += time;
-    } else if (mixes_tokens(op)) {
-      parts.attention += time;
-    } else if (op.kind == "Experts") {
-      parts.experts += time;
-    } else {
-      parts.layers += time;
+  StageParts all(counts_.size());
+  for (std::size_t stage = 0; stage < all.size(); ++stage) {
+    Parts& parts = all[stage];
+    // How often an operator runs in this stage.
+    const auto alike = [&](const Op* op, const std::string& name) -> double {
+      if (op != nullptr && op->layer != kNoId)
+        return counts_[stage].at(static_cast<std::size_t>(op->layer));
+      return stage == (is_embedding(name) ? 0 : all.size() - 1) ? 1 : 0;
+    };
+    for (const KernelRun& kernel : result.kernels) {
+      const Op& op = *ops.at(kernel.op);
+      const double runs = alike(&op, kernel.op);
+      const double time = kernel.duration.value() * runs;
+      parts.launches += runs;
+      if (op.layer == kNoId && !is_embedding(kernel.op)) {
+        parts.head += time;
+      } else if (kernel.link > Bytes(0)) {
+        parts.exchange += time;
+      } else if (mixes_tokens(op)) {
+        parts.attention += time;
+      } else if (op.kind == "Experts") {
+        parts.experts += time;
+      } else {
+        parts.layers += time;
+      }
     }
-  }
-  for (const OperatorMetrics& done : result.metrics.operators) {
-    const auto found = ops.find(done.name);
-    const Op* op = found == ops.end() ? nullptr : found->second;
-    const bool of_layer = op != nullptr && op->layer != kNoId;
-    const double energy =
-        total_energy(energy_parts(done.work, Seconds(0), done.clock, energy_)).value() *
-        (of_layer ? counts_.at(static_cast<std::size_t>(op->layer)) : 1);
-    if (!of_layer && !starts_with(done.name, "embeddings.")) {
-      parts.head_j += energy;
-    } else {
-      (op != nullptr && mixes_tokens(*op) ? parts.attention_j : parts.layers_j) += energy;
+    for (const OperatorMetrics& done : result.metrics.operators) {
+      const auto found = ops.find(done.name);
+      const Op* op = found == ops.end() ? nullptr : found->second;
+      const bool of_layer = op != nullptr && op->layer != kNoId;
+      const double energy =
+          total_energy(energy_parts(done.work, Seconds(0), done.clock, energy_)).value() *
+          alike(op, done.name);
+      if (!of_layer && !is_embedding(done.name)) {
+        parts.head_j += energy;
+      } else {
+        (op != nullptr && mixes_tokens(*op) ? parts.attention_j : parts.layers_j) += energy;
+      }
     }
   }
   for (const std::string& note : result.notes) {
@@ -150,21 +182,22 @@ GpuStepTimer::Parts GpuStepTimer::run(Phase phase, std::int64_t batch, std::int6
     interval80_ = chain_interval80(result.parts, common_factors().kernel_correlation);
     has_interval_ = true;
   }
-  return parts;
+  return all;
 }
 
-const GpuStepTimer::Parts& GpuStepTimer::dense(std::int64_t tokens) {
+const GpuStepTimer::StageParts& GpuStepTimer::dense(std::int64_t tokens) {
   const auto found = dense_.find(tokens);
   if (found != dense_.end()) return found->second;
   return dense_[tokens] = run(Phase::kDecode, tokens, 1, kFewPositions);
 }
 
-GpuStepTimer::Parts GpuStepTimer::dense_between(std::int64_t tokens) {
+GpuStepTimer::Parts GpuStepTimer::dense_between(std::int64_t tokens, int stage) {
+  const auto place = static_cast<std::size_t>(stage);
   const std::int64_t low = exact_ ? tokens : dense_axis_.below(tokens);
   const std::int64_t high = exact_ ? tokens : dense_axis_.above(tokens);
-  const Parts first = dense(low);
+  const Parts first = dense(low).at(place);
   if (low == high) return first;
-  const Parts second = dense(high);
+  const Parts second = dense(high).at(place);
   const double share = static_cast<double>(tokens - low) / static_cast<double>(high - low);
   const auto between = [share](double a, double b) { return a + share * (b - a); };
   return {between(first.layers, second.layers),
@@ -178,28 +211,47 @@ GpuStepTimer::Parts GpuStepTimer::dense_between(std::int64_t tokens) {
           0};
 }
 
-StepTime GpuStepTimer::time(const StepShape& shape) {
+Seconds GpuStepTimer::handover(std::int64_t tokens) {
+  const GpuSystemSpec& spec = resolved_.system.spec;
+  const Bytes row =
+      size_of(resolved_.precision.vector) * static_cast<double>(resolved_.model.hidden);
+  const auto at = [&](std::int64_t rows) {
+    const auto [known, is_new] = handovers_.try_emplace(rows);
+    if (is_new) known->second = handover_time(spec, factors_, row * static_cast<double>(rows));
+    return known->second;
+  };
+  const std::int64_t low = exact_ ? tokens : dense_axis_.below(tokens);
+  const std::int64_t high = exact_ ? tokens : dense_axis_.above(tokens);
+  if (low == high) return at(low);
+  const double share = static_cast<double>(tokens - low) / static_cast<double>(high - low);
+  return at(low) + (at(high) - at(low)) * share;
+}
+
+StepTime GpuStepTimer::time(const StepShape& shape, int stage) {
   const std::int64_t tokens = std::max(shape.padded_tokens, shape.tokens());
-  const Parts all = dense_between(tokens);
+  const Parts all = dense_between(tokens, stage);
   // Ranks that share experts wait for one another: each computes its share of the tokens of all.
   const bool shares = shape.shared_tokens > 0 && shape.shared_tokens != tokens;
-  const Parts shared = shares ? dense_between(shape.shared_tokens) : all;
+  const Parts shared = shares ? dense_between(shape.shared_tokens, stage) : all;
   const double layers = all.layers + shared.experts;
   const std::int64_t decode_rows = shape.decodes * shape.tokens_each;
   const std::int64_t sampled = decode_rows + shape.finished_prompts;
-  const Parts some = sampled == 0 ? Parts{} : sampled == tokens ? all : dense_between(sampled);
+  const Parts some = sampled == 0        ? Parts{}
+                     : sampled == tokens ? all
+                                         : dense_between(sampled, stage);
   StepTime time;
   if (shape.decodes > 0) {
     const std::int64_t mean =
         std::max<std::int64_t>(1, (shape.decode_positions + shape.decodes / 2) / shape.decodes);
-    const CallCost attention = decode_->at(decode_rows, mean);
+    const CallCost attention = decode_[static_cast<std::size_t>(stage)].at(decode_rows, mean);
     time.attention = attention.time;
     time.energy += attention.energy;
   }
   double chunks = 0;
   std::int64_t chunk_tokens = 0;
   for (const StepChunk& chunk : shape.chunks) {
-    const CallCost attention = chunk_->at(chunk.tokens, chunk.context);
+    const CallCost attention =
+        chunk_[static_cast<std::size_t>(stage)].at(chunk.tokens, chunk.context);
     chunks += attention.time.value();
     time.energy += attention.energy;
     chunk_tokens += chunk.tokens;
@@ -212,6 +264,7 @@ StepTime GpuStepTimer::time(const StepShape& shape) {
   time.energy += Joules(all.layers_j + some.head_j);
   const int devices = std::max(1, resolved_.request.tp);
   time.energy = within_limit(time.energy, time.total) * devices;
+  if (stage + 1 < stages()) time.handover = handover(tokens);
   return time;
 }
 
@@ -225,26 +278,29 @@ Joules GpuStepTimer::within_limit(Joules energy, Seconds time) const {
 }
 
 std::int64_t GpuStepTimer::executed() const {
-  return static_cast<std::int64_t>(dense_.size()) + decode_->executed() + chunk_->executed();
+  return static_cast<std::int64_t>(dense_.size()) + decode_.front().executed() +
+         chunk_.front().executed();
 }
 
 int GpuStepTimer::ranks() const { return std::max(1, resolved_.request.attention_dp); }
 
-WorkerMemory GpuStepTimer::memory(std::int64_t max_tokens) const {
-  const auto use = [this](const GpuRequest& of, std::int64_t batch, std::int64_t kv_len) {
+WorkerMemory GpuStepTimer::memory(std::int64_t max_tokens, int stage) const {
+  const auto use = [this](const GpuRequest& of, std::int64_t batch, std::int64_t kv_len,
+                          const LayerRange& layers) {
     GpuRequest one = of;
     one.request.batch = batch * ranks();
     one.model.max_seq_len = std::max(one.model.max_seq_len, kv_len);
     return memory_of_gpu(
-        build_gpu_generation_graph(one, Phase::kDecode, 1, kv_len, one.request.tp));
+        build_pass_graph(one, {Phase::kDecode, 1, kv_len}, one.request.tp, layers));
   };
   // Windows and states take a constant part, which many rows share.
   constexpr std::int64_t kRows = 4096;
   WorkerMemory memory;
-  const MemoryUse all = use(resolved_, 1, kRows);
+  const LayerRange own = stage_layers(resolved_.model.layers, stages(), stage);
+  const MemoryUse all = use(resolved_, 1, kRows, own);
   memory.weights = all.weights;
   memory.kv_per_token = all.kv_cache / static_cast<double>(kRows);
-  memory.workspace = use(reduced_, max_tokens, 1).activations;
+  memory.workspace = use(reduced_, max_tokens, 1, {}).activations;
   return memory;
 }
 

@@ -10,20 +10,26 @@
 // Each is executed as a call of the machine at points of a grid (lazy_grid.hpp); of equal layers
 // one is executed. `exact` executes every size.
 //
+// Of a pipeline (--pp) each stage has the layers of its range, the first the embeddings and the
+// last the head: together they take what one copy without stages takes, and what it takes to send
+// the activations of all tokens from stage to stage.
+//
 // --power-limit and --clock act on each of these calls: it runs at the clock that its power leaves
 // it (model/predict/limited_call.hpp). The energy of a step is the sum of theirs, and no more than
 // the limit leaves in its time.
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <map>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "calib/fitted/shared/energy_factors.hpp"
 #include "model/app/request/gpu_request.hpp"
+#include "model/app/serving/steps/layer_kinds.hpp"
 #include "model/app/serving/steps/lazy_grid.hpp"
 #include "model/serving/step_timer.hpp"
 
@@ -41,13 +47,14 @@ class GpuStepTimer : public StepTimer {
   // UserError for a network that does not generate tokens, and for what GPUs do not do.
   GpuStepTimer(const Request& request, bool exact);
 
-  StepTime time(const StepShape& shape) override;
+  StepTime time(const StepShape& shape, int stage) override;
+  int stages() const override { return static_cast<int>(counts_.size()); }
   std::int64_t executed() const override;
 
   const GpuRequest& resolved() const { return resolved_; }
   const GpuFactors& factors() const { return factors_; }
   const DeviceEnergy& energy() const { return energy_; }
-  WorkerMemory memory(std::int64_t max_tokens) const;
+  WorkerMemory memory(std::int64_t max_tokens, int stage) const;
   // From one worker to another, over the links of the two.
   const std::vector<std::string>& notes() const { return notes_; }
   // Groups of GPUs of a worker that each have sequences of their own.
@@ -56,7 +63,7 @@ class GpuStepTimer : public StepTimer {
   std::pair<double, double> interval80() const { return interval80_; }
 
  private:
-  // Of one execution, by part.
+  // Of one execution in a stage, by part.
   struct Parts {
     double layers = 0;  // without attention, experts and exchange
     double experts = 0;
@@ -71,22 +78,30 @@ class GpuStepTimer : public StepTimer {
   };
   // Keeps one layer of each kind in the model; equal layers take equal times.
   void keep_one_of_each_kind();
-  Parts run(Phase phase, std::int64_t batch, std::int64_t tokens, std::int64_t kv_len);
-  const Parts& dense(std::int64_t tokens);
-  Parts dense_between(std::int64_t tokens);
+  void count_layers(const std::vector<LayerKind>& kinds);
+  LazyGrid::Function attention_of(int stage, bool decodes);
+  // Of all stages, in order.
+  using StageParts = std::vector<Parts>;
+  StageParts run(Phase phase, std::int64_t batch, std::int64_t tokens, std::int64_t kv_len);
+  const StageParts& dense(std::int64_t tokens);
+  Parts dense_between(std::int64_t tokens, int stage);
+  // To the next stage.
+  Seconds handover(std::int64_t tokens);
   // No more than the limit of the board leaves.
   Joules within_limit(Joules energy, Seconds time) const;
 
   GpuRequest resolved_;
-  GpuRequest reduced_;          // of one layer of each kind
-  std::vector<double> counts_;  // layers of each kind
+  GpuRequest reduced_;                       // of one layer of each kind
+  std::vector<std::vector<double>> counts_;  // by stage: layers of each kind
   GpuFactors factors_;
   DeviceEnergy energy_;
   bool exact_;
   GridAxis dense_axis_;
-  std::unordered_map<std::int64_t, Parts> dense_;
-  std::unique_ptr<LazyGrid> decode_;
-  std::unique_ptr<LazyGrid> chunk_;
+  std::unordered_map<std::int64_t, StageParts> dense_;
+  std::map<std::tuple<bool, std::int64_t, std::int64_t>, StageParts> attention_;
+  std::map<std::int64_t, Seconds> handovers_;
+  std::vector<LazyGrid> decode_;  // by stage
+  std::vector<LazyGrid> chunk_;
   std::vector<std::string> notes_;
   std::pair<double, double> interval80_{1, 1};
   bool has_interval_ = false;

@@ -51,6 +51,7 @@ std::vector<LayerKind> layer_kinds(const Graph& graph, std::int64_t layers) {
     const auto [at, is_new] = known.emplace(texts[i], kinds.size());
     if (is_new) kinds.push_back({static_cast<std::int64_t>(i), 0});
     kinds[at->second].count += 1;
+    kinds[at->second].layers.push_back(static_cast<std::int64_t>(i));
   }
   return kinds;
 }

@@ -9,8 +9,9 @@
 namespace foretell {
 
 struct LayerKind {
-  std::int64_t first = 0;  // number of the first layer of the kind
-  double count = 0;        // layers of the kind
+  std::int64_t first = 0;                 // number of the first layer of the kind
+  double count = 0;                       // layers of the kind
+  std::vector<std::int64_t> layers = {};  // their numbers
 };
 
 // By the operators of each layer, their attributes and the shapes and types of what they read and

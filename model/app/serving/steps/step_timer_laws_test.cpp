@@ -35,8 +35,8 @@ TEST(StepTimerLaws, InterpolationIsWithinHalfAPercentOfExact) {
       shape.chunks = {{random.whole(20, 4000), random.whole(0, 2) * random.whole(1, 4000)}};
       shape.finished_prompts = 1;
     }
-    const double a = exact.time(shape).total.value();
-    const double b = quick.time(shape).total.value();
+    const double a = exact.time(shape, 0).total.value();
+    const double b = quick.time(shape, 0).total.value();
     sum_exact += a;
     sum_quick += b;
     worst = std::max(worst, std::abs(b / a - 1));
@@ -58,14 +58,14 @@ TEST(StepTimerLaws, RanksShareExpertsAndKeepTheirAttention) {
   request.ep = 8;
   GpuStepTimer ranks(request, false);
   EXPECT_EQ(ranks.ranks(), 8);
-  EXPECT_EQ(alone.memory(1024).kv_per_token.value(), ranks.memory(1024).kv_per_token.value());
-  EXPECT_LT(ranks.memory(1024).weights.value(), 0.4 * alone.memory(1024).weights.value());
+  EXPECT_EQ(alone.memory(1024, 0).kv_per_token.value(), ranks.memory(1024, 0).kv_per_token.value());
+  EXPECT_LT(ranks.memory(1024, 0).weights.value(), 0.4 * alone.memory(1024, 0).weights.value());
   StepShape shape;
   shape.decodes = 128;
   shape.decode_positions = 128 * 1000;
-  const StepTime all = ranks.time(shape);
+  const StepTime all = ranks.time(shape, 0);
   shape.shared_tokens = 32;
-  const StepTime few = ranks.time(shape);
+  const StepTime few = ranks.time(shape, 0);
   EXPECT_LT(few.total.value(), all.total.value());
   EXPECT_LE(few.exchange.value(), all.exchange.value());
   EXPECT_EQ(few.attention.value(), all.attention.value());
@@ -93,7 +93,7 @@ TEST(StepTimerLaws, AStepOfDecodesIsAStepOfAGenerationWhateverTheLayers) {
   StepShape shape;
   shape.decodes = 8;
   shape.decode_positions = 8 * 2048;
-  EXPECT_NEAR(timer.time(shape).total.value() / step, 1, 0.02);
+  EXPECT_NEAR(timer.time(shape, 0).total.value() / step, 1, 0.02);
 }
 
 TEST(StepTimerLaws, MoreWorkIsNeverMuchFaster) {
@@ -103,7 +103,7 @@ TEST(StepTimerLaws, MoreWorkIsNeverMuchFaster) {
     StepShape shape;
     shape.decodes = batch;
     shape.decode_positions = batch * 1000;
-    const double now = timer.time(shape).total.value();
+    const double now = timer.time(shape, 0).total.value();
     EXPECT_GT(now, last * 0.99) << batch;
     last = now;
   }
@@ -112,7 +112,7 @@ TEST(StepTimerLaws, MoreWorkIsNeverMuchFaster) {
     StepShape shape;
     shape.chunks = {{2048, context}};
     shape.finished_prompts = 1;
-    const double now = timer.time(shape).total.value();
+    const double now = timer.time(shape, 0).total.value();
     EXPECT_GT(now, last * 0.99) << context;
     last = now;
   }
@@ -121,10 +121,55 @@ TEST(StepTimerLaws, MoreWorkIsNeverMuchFaster) {
 TEST(StepTimerLaws, MemoryIsDividedByTheWorker) {
   GpuStepTimer four(llama_on("h100-sxm-x8", 4), false);
   GpuStepTimer eight(llama_on("h100-sxm-x8", 8), false);
-  const WorkerMemory a = four.memory(2048);
-  const WorkerMemory b = eight.memory(2048);
+  const WorkerMemory a = four.memory(2048, 0);
+  const WorkerMemory b = eight.memory(2048, 0);
   EXPECT_NEAR(a.weights / b.weights, 2, 0.1);
   EXPECT_NEAR(a.kv_per_token / b.kv_per_token, 2, 1e-9);
+}
+
+// The stages of a pipeline are the network cut up: their times, their energy, their caches and
+// their weights sum up to those of one copy, and activations have to be sent between them.
+TEST(StepTimerLaws, StagesTogetherAreTheNetwork) {
+  Request request = llama_on("h100-sxm-x8", 2);
+  GpuStepTimer whole(request, false);
+  request.pp = 3;  // 80 layers: 27, 27 and 26
+  GpuStepTimer cut(request, false);
+  ASSERT_EQ(cut.stages(), 3);
+  ASSERT_EQ(whole.stages(), 1);
+  StepShape decodes;
+  decodes.decodes = 48;
+  decodes.decode_positions = 48 * 1500;
+  StepShape mixed = decodes;
+  mixed.chunks = {{700, 300}};
+  mixed.finished_prompts = 1;
+  for (const StepShape& shape : {decodes, mixed}) {
+    const StepTime all = whole.time(shape, 0);
+    StepTime sum;
+    for (int stage = 0; stage < 3; ++stage) {
+      const StepTime time = cut.time(shape, stage);
+      EXPECT_GT(time.total.value(), 0.3 * all.total.value());
+      sum.total += time.total;
+      sum.attention += time.attention;
+      sum.launches += time.launches;
+      sum.energy += time.energy;
+      sum.handover += time.handover;
+      EXPECT_EQ(time.handover > Seconds(0), stage < 2);
+    }
+    EXPECT_NEAR(sum.total / all.total, 1, 1e-9);
+    EXPECT_NEAR(sum.attention / all.attention, 1, 1e-9);
+    EXPECT_DOUBLE_EQ(sum.launches, all.launches);
+    EXPECT_NEAR(sum.energy / all.energy, 1, 1e-6);
+    EXPECT_LT(sum.handover.value(), 0.1 * all.total.value());
+  }
+  Bytes weights;
+  Bytes rows;
+  for (int stage = 0; stage < 3; ++stage) {
+    const WorkerMemory memory = cut.memory(2048, stage);
+    weights += memory.weights;
+    rows += memory.kv_per_token;
+  }
+  EXPECT_NEAR(weights / whole.memory(2048, 0).weights, 1, 1e-3);
+  EXPECT_NEAR(rows / whole.memory(2048, 0).kv_per_token, 1, 1e-9);
 }
 
 }  // namespace

@@ -113,7 +113,7 @@ bool reaches(const Target& target, double value) {
 }
 
 // One parameter on its way to the target.
-struct Candidate {
+struct MovedParameter {
   Parameter parameter;
   bool grows = true;
   double short_of = 0;              // logarithm of a factor that does not reach it …
@@ -126,10 +126,10 @@ struct Candidate {
 // The metric of every candidate at its widest, where it has one.
 std::vector<std::optional<double>> widest_values(const Predictor& predict, const Request& request,
                                                  const Target& target,
-                                                 const std::vector<Candidate>& candidates,
+                                                 const std::vector<MovedParameter>& candidates,
                                                  int jobs) {
   std::vector<Request> requests;
-  for (const Candidate& candidate : candidates) {
+  for (const MovedParameter& candidate : candidates) {
     const Parameter& parameter = candidate.parameter;
     const double factor = candidate.factor(candidate.enough);
     requests.push_back(changed(request, parameter.path, whole_times(parameter.value, factor)));
@@ -143,8 +143,8 @@ std::vector<std::optional<double>> widest_values(const Predictor& predict, const
 // A value beyond the range of a parameter is refused: the widest change that is accepted stands in
 // its place, so that a parameter counts whose range ends before the largest factor.
 void clamp_to_ranges(const Predictor& predict, const Request& request, const Target& target,
-                     std::vector<Candidate>& candidates, std::vector<std::optional<double>>& values,
-                     int jobs) {
+                     std::vector<MovedParameter>& candidates,
+                     std::vector<std::optional<double>>& values, int jobs) {
   std::vector<std::size_t> refused;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     if (!values[i]) refused.push_back(i);
@@ -152,7 +152,7 @@ void clamp_to_ranges(const Predictor& predict, const Request& request, const Tar
   std::vector<double> beyond(candidates.size(), std::log2(kMaxFactor));
   std::vector<double> within(candidates.size(), 0);
   for (int step = 0; step < kRangeHalvings && !refused.empty(); ++step) {
-    std::vector<Candidate> tried;
+    std::vector<MovedParameter> tried;
     for (const std::size_t i : refused) {
       tried.push_back(candidates[i]);
       tried.back().enough = (within[i] + beyond[i]) / 2;
@@ -168,14 +168,14 @@ void clamp_to_ranges(const Predictor& predict, const Request& request, const Tar
   }
 }
 
-TargetChange change_of(const Candidate& candidate, double reached) {
+TargetChange change_of(const MovedParameter& candidate, double reached) {
   const double factor = candidate.factor(candidate.enough);
   const std::string& from = candidate.parameter.value;
   return {candidate.parameter.path, from, whole_times(from, factor), factor, reached};
 }
 
 // Nearer to the target than the unchanged machine, and nearest of all.
-std::vector<TargetChange> nearest_change(const std::vector<Candidate>& candidates,
+std::vector<TargetChange> nearest_change(const std::vector<MovedParameter>& candidates,
                                          const std::vector<std::optional<double>>& values,
                                          double unchanged, const Target& target) {
   const double sign = target.maximise ? -1 : 1;  // what is less is nearer
@@ -192,10 +192,11 @@ std::vector<TargetChange> nearest_change(const std::vector<Candidate>& candidate
 
 // Those whose value at `logarithm` reaches the target, with what they reach.
 void try_at(const Predictor& predict, const Request& request, const Target& target,
-            std::vector<Candidate>& candidates, const std::function<double(const Candidate&)>& at,
-            int jobs, const std::function<void(Candidate&, std::optional<double>)>& note) {
+            std::vector<MovedParameter>& candidates,
+            const std::function<double(const MovedParameter&)>& at, int jobs,
+            const std::function<void(MovedParameter&, std::optional<double>)>& note) {
   std::vector<Request> requests;
-  for (const Candidate& candidate : candidates) {
+  for (const MovedParameter& candidate : candidates) {
     const Parameter& parameter = candidate.parameter;
     requests.push_back(changed(request, parameter.path,
                                whole_times(parameter.value, candidate.factor(at(candidate)))));
@@ -315,7 +316,7 @@ std::vector<TargetChange> changes_that_reach(const Predictor& predict, const Req
     throw UserError("--target: " + target.metric + " does not apply to this prediction");
   std::vector<TargetChange> changes;
   if (reaches(target, unchanged)) return changes;
-  std::vector<Candidate> candidates;
+  std::vector<MovedParameter> candidates;
   for (const Parameter& parameter : numbers_of(request)) {
     for (const bool grows : {true, false})
       candidates.push_back({parameter, grows, 0, std::log2(kMaxFactor)});
@@ -325,23 +326,24 @@ std::vector<TargetChange> changes_that_reach(const Predictor& predict, const Req
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     if (values[i] && reaches(target, *values[i])) candidates[i].reached = values[i];
   }
-  const bool out_of_reach = std::none_of(candidates.begin(), candidates.end(),
-                                         [](const Candidate& c) { return c.reached.has_value(); });
+  const bool out_of_reach =
+      std::none_of(candidates.begin(), candidates.end(),
+                   [](const MovedParameter& c) { return c.reached.has_value(); });
   if (out_of_reach)
     return nearest_change(candidates, values, *metric_of(target, unchanged), target);
   candidates.erase(std::remove_if(candidates.begin(), candidates.end(),
-                                  [](const Candidate& c) { return !c.reached; }),
+                                  [](const MovedParameter& c) { return !c.reached; }),
                    candidates.end());
-  const auto middle = [](const Candidate& c) { return (c.short_of + c.enough) / 2; };
+  const auto middle = [](const MovedParameter& c) { return (c.short_of + c.enough) / 2; };
   for (int i = 0; i < kHalvings; ++i) {
     if (progress) progress(static_cast<double>(i + 1) / (kHalvings + 1));
     try_at(predict, request, target, candidates, middle, jobs,
-           [&](Candidate& candidate, std::optional<double> value) {
+           [&](MovedParameter& candidate, std::optional<double> value) {
              (value ? candidate.enough : candidate.short_of) = middle(candidate);
              if (value) candidate.reached = value;
            });
   }
-  for (const Candidate& candidate : candidates)
+  for (const MovedParameter& candidate : candidates)
     changes.push_back(change_of(candidate, *candidate.reached));
   std::stable_sort(changes.begin(), changes.end(), [](const auto& a, const auto& b) {
     return std::abs(std::log2(a.factor)) < std::abs(std::log2(b.factor));

@@ -1,11 +1,15 @@
 #include "model/app/study/what_if/served_point.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "model/app/request/request_fields.hpp"
 #include "model/app/serving/request/serve_keys.hpp"
 #include "model/app/serving/request/worker_machine.hpp"
+#include "model/app/study/what_if/planned_point.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 
@@ -14,25 +18,11 @@ namespace {
 
 // Fields of a request that mean the same to a service.
 bool means_something(const RequestField& field) {
-  static constexpr const char* kKnown[] = {"input_len",
-                                           "output_len",
-                                           "kv_dtype",
-                                           "tp",
-                                           "ep",
-                                           "moe_tp",
-                                           "dp",
-                                           "attention_dp",
-                                           "clock",
-                                           "power_limit",
-                                           "pue",
-                                           "usd_per_kwh",
-                                           "exact",
-                                           "label",
-                                           "service",
-                                           "distributions",
-                                           "experts",
-                                           "library",
-                                           "library_release"};
+  static constexpr const char* kKnown[] = {
+      "input_len",   "output_len",    "kv_dtype",    "tp",           "pp",
+      "ep",          "moe_tp",        "dp",          "attention_dp", "clock",
+      "power_limit", "pue",           "usd_per_kwh", "exact",        "label",
+      "service",     "distributions", "experts",     "library",      "library_release"};
   for (const char* known : kKnown) {
     if (std::string_view(known) == field.key) return true;
   }
@@ -60,6 +50,26 @@ std::string length_text(const Request& request, const char* option, std::int64_t
 void set_interval(const ServeSummary& from, const char* name, const char* field, RunSummary& to) {
   const auto found = from.interval80.find(name);
   if (found != from.interval80.end()) to.interval80[field] = found->second;
+}
+
+// Simulated times are floats: more digits say nothing.
+double in_brief(double time) { return std::stod(fmt::format("{:.6g}", time)); }
+
+ServedTimes times_in_brief(const ServeRecord& served) {
+  ServedTimes times;
+  times.promises = served.summary.promises;
+  times.shares = brief_shares();
+  const std::vector<double>& all = serve_shares();
+  for (const char* name : {"ttft_s", "tpot_s", "e2e_s"}) {
+    const auto known = served.distributions.find(name);
+    if (known == served.distributions.end()) continue;
+    std::vector<double>& brief = times.times_s[name];
+    for (const double share : times.shares) {
+      const auto place = std::lower_bound(all.begin(), all.end(), share) - all.begin();
+      brief.push_back(in_brief(known->second[static_cast<std::size_t>(place)]));
+    }
+  }
+  return times;
 }
 
 RunSummary run_summary(const ServeSummary& served) {
@@ -140,6 +150,7 @@ RunRecord served_record(const Request& request, const ServeRecord& served) {
   record.context.seed = served.context.seed;
   record.context.notes = served.context.notes;
   record.summary = run_summary(served.summary);
+  if (!served.distributions.empty()) record.summary.served = times_in_brief(served);
   check_record(record);
   return record;
 }
@@ -147,6 +158,7 @@ RunRecord served_record(const Request& request, const ServeRecord& served) {
 Predictor with_services(Predictor predict) {
   const auto pool = std::make_shared<MachinePool>(predict);
   return [predict = std::move(predict), pool](const Request& request) {
+    if (is_planned(request)) return planned_record(predict, request);
     if (!is_served(request)) return predict(request);
     pool->forget_beyond(kKeptMachines);
     return served_record(request, serve(*pool, served_request(request)).record);

@@ -17,8 +17,9 @@ ServeRequest served_request(const Request& request);
 // tokens, both of the times are means. `request` is as the study states it.
 RunRecord served_record(const Request& request, const ServeRecord& served);
 
-// Predicts requests for services itself and gives the others to `predict`. Machines are kept from
-// one request to the next, so that a changed load costs no new one; at most kKeptMachines of them.
+// Predicts requests for services and plans itself and gives the others to `predict`. Machines are
+// kept from one request to the next, so that a changed load costs no new one; at most kKeptMachines
+// of them.
 inline constexpr std::size_t kKeptMachines = 16;
 Predictor with_services(Predictor predict);
 

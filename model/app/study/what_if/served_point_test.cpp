@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "model/app/request/request_fields.hpp"
 #include "model/app/serving/request/worker_machine.hpp"
 #include "model/app/study/what_if/study_request.hpp"
@@ -54,6 +56,31 @@ TEST(ServedPoint, IsWhatServePredicts) {
   EXPECT_DOUBLE_EQ(*record.summary.goodput_per_s, *served.goodput_per_s);
   EXPECT_DOUBLE_EQ(*record.summary.watts, *served.watts);
   EXPECT_EQ(record.context.scenario.service.at("rate"), "4");
+  EXPECT_EQ(to_json(run_record_from_json(to_json(record), "test")), to_json(record));
+}
+
+TEST(ServedPoint, KeepsHowLongRequestsTakeAndWhatWasPromised) {
+  const Request request = study_request(
+      served_values({{"rate", "4"}, {"requests", "200"}, {"slo", "ttft.p90<=1s,tpot.p99<=40ms"}}));
+  const RunRecord record = with_services([](const Request& one) { return predict(one); })(request);
+  ASSERT_TRUE(record.summary.served.has_value());
+  const ServedTimes& served = *record.summary.served;
+  ASSERT_EQ(served.promises.size(), 2U);
+  EXPECT_EQ(served.promises[1].metric, "tpot");
+  EXPECT_DOUBLE_EQ(served.promises[1].limit_s, 0.04);
+  EXPECT_EQ(served.shares.front(), 0);
+  EXPECT_EQ(served.shares.back(), 1);
+  EXPECT_TRUE(std::is_sorted(served.shares.begin(), served.shares.end()));
+  ASSERT_EQ(served.times_s.size(), 3U);
+  for (const auto& [name, times] : served.times_s) {
+    EXPECT_EQ(times.size(), served.shares.size()) << name;
+    EXPECT_TRUE(std::is_sorted(times.begin(), times.end())) << name;
+  }
+  const auto p99 = std::find(served.shares.begin(), served.shares.end(), 0.99);
+  ASSERT_NE(p99, served.shares.end());
+  const auto at = static_cast<std::size_t>(p99 - served.shares.begin());
+  EXPECT_NEAR(served.times_s.at("ttft_s")[at], *record.summary.ttft_p99_s,
+              0.02 * *record.summary.ttft_p99_s);
   EXPECT_EQ(to_json(run_record_from_json(to_json(record), "test")), to_json(record));
 }
 

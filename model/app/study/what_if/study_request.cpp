@@ -12,6 +12,7 @@
 #include "model/app/request/device_family.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/app/serving/request/serve_keys.hpp"
+#include "model/app/study/what_if/planned_point.hpp"
 #include "model/app/study/what_if/served_point.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
@@ -72,6 +73,7 @@ const std::vector<std::string>& scenario_keys() {
     for (const std::string& key : serve_keys()) {
       if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
     }
+    keys.emplace_back(kPlanKey);
     return keys;
   }();
   return kKeys;
@@ -82,6 +84,8 @@ void set_study_key(Request& request, const std::string& key, const std::string& 
     request.set.push_back(key + "=" + value);
   } else if (set_key(request, key, value)) {
     return;
+  } else if (key == kPlanKey) {
+    request.service[key] = std::string(trim(value));
   } else if (ServeRequest tried; set_serve_key(tried, key, key, value)) {
     request.service[key] = std::string(trim(value));
   } else {
@@ -93,7 +97,9 @@ void set_study_key(Request& request, const std::string& key, const std::string& 
 Request study_request(const PointValues& values) {
   Request request;
   for (const auto& [key, value] : values) set_study_key(request, key, value);
-  if (is_served(request)) {
+  if (is_planned(request)) {
+    planned_request(request);
+  } else if (is_served(request)) {
     served_request(request);
   } else {
     check_request(request);

@@ -123,7 +123,7 @@ class ToyMachine final : public Machine {
       : npu_("npu0", spec, program, toy_rows()) {
     sc_core::sc_spawn([this] { npu_.start(); });
   }
-  std::vector<const Executor*> executors() const override { return {&npu_}; }
+  std::vector<Executor*> executors() override { return {&npu_}; }
   std::string path_of(std::size_t /*executor*/) const override { return "npu0."; }
 
  private:

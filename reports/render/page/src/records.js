@@ -77,9 +77,10 @@ export function commandOf({context}) {
   const scenario = scenarioFields({context});
   const workload = context.workload_file ?? context.workload;
   const {service} = context.scenario ?? {};
-  const words = ['foretell', service ? 'serve' : 'run', '--on', context.system, '--workload', workload, '--dtype', context.dtype];
+  const words = ['foretell', service?.plan ? 'plan' : service ? 'serve' : 'run', '--on', context.system, '--workload', workload, '--dtype', context.dtype];
   for (const {key, option, kind} of kFields) {
     if (!option || scenario[key] == null && kind !== 'pairs') continue;
+    if (service?.plan && key === 'label') continue; // says what was chosen
     if (kind === 'flag') {
       if (scenario[key]) words.push(`--${option}`);
     } else if (kind === 'pairs') {
@@ -88,7 +89,7 @@ export function commandOf({context}) {
       words.push(`--${option}`, String(scenario[key]));
     }
   }
-  for (const [key, text] of Object.entries(service ?? {})) words.push(`--${key.replaceAll('_', '-')}`, text);
+  for (const [key, text] of Object.entries(service ?? {})) words.push(key === 'plan' ? '--workers' : `--${key.replaceAll('_', '-')}`, text);
   for (const override of context.set ?? []) words.push('--set', override);
   if (context.factors === 'none') words.push('--factors', 'none');
   if (context.seed) words.push('--seed', String(context.seed));

@@ -46,6 +46,11 @@ test('a quote inside an override survives the shell', () => {
   assert.ok(commandOf(one).includes(`--set 'system.name=o'\\''clock'`));
 });
 
+test('a plan of a study is asked for as a plan', () => {
+  const context = {system: 's', workload: 'w', dtype: 'fp8', scenario: {label: '2 x s', service: {plan: 'both', rate: '5'}}};
+  assert.equal(commandOf({context}), 'foretell plan --on s --workload w --dtype fp8 --workers both --rate 5');
+});
+
 test('labels hold only what differs', () => {
   assert.deepEqual(labelsOf([record({dtype: 'fp32'}), record({dtype: 'bf16'})]), ['fp32', 'bf16']);
   assert.deepEqual(labelsOf([record(), record()]), ['bf16', 'bf16']);

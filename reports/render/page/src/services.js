@@ -20,12 +20,14 @@ function loadWords(service) {
 // A prediction of a study as a service: what a study keeps of it.
 function serviceOf({context, summary}) {
   const both = (name) => ({mean: summary[name], p99: summary[`${name.slice(0, -2)}_p99_s`] ?? null});
+  const {promises = [], shares, ...times} = summary.served ?? {};
   const service = {
     context: {...context, scenario: {...scenarioFields({context: {scenario: {...context.scenario, service: {}}}}), ...context.scenario.service}, engine: context.scenario.service.engine ?? ''},
     summary: {...summary, ttft_s: both('ttft_s'), tpot_s: both('tpot_s'), e2e_s: {mean: summary.latency_s, p99: summary.e2e_p99_s ?? null},
-      output_tokens_per_s: summary.throughput, promises: [],
+      output_tokens_per_s: summary.throughput, promises,
       interval80: {'ttft_s.mean': summary.interval80?.ttft_s, 'tpot_s.mean': summary.interval80?.tpot_s,
         'e2e_s.mean': summary.interval80?.latency_s, output_tokens_per_s: summary.interval80?.throughput}},
+    distributions: shares ? {shares, ...times} : undefined,
     timeline: [],
   };
   return {...service, load: loadWords(service)};
@@ -63,6 +65,12 @@ export function curvesOf(services) {
     groups.get(key).services.push(service);
   });
   return [...groups.values()].map(({name, services: own}) => ({name, services: [...own].sort((a, b) => loadOf(a) - loadOf(b))}));
+}
+
+// At most `most` of them, evenly apart, with the first and the last.
+export function evenly(all, most) {
+  if (all.length <= most) return all;
+  return Array.from({length: most}, (_, at) => all[Math.round(at * (all.length - 1) / (most - 1))]);
 }
 
 export const kLatencies = [

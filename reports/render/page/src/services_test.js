@@ -5,7 +5,7 @@ import test from 'node:test';
 import {cdfOption, cdfWords} from './sections/distribution.js';
 import {curveWords, loadCurveOption, pointsOf} from './sections/load_curve.js';
 import {serviceTimeOption, timeWords} from './sections/service_time.js';
-import {curvesOf, kLatencies, labelsOfServices, latencyOf, loadOf, promisesOn, servicesOf, shareWithin} from './services.js';
+import {curvesOf, evenly, kLatencies, labelsOfServices, latencyOf, loadOf, promisesOn, servicesOf, shareWithin} from './services.js';
 
 const theme = {ink: '#000', muted: '#555', line: '#ccc', paper: '#fff', surface: '#eee', accent: '#00f',
   series: ['#1', '#2', '#3', '#4', '#5', '#6', '#7', '#8']};
@@ -74,8 +74,15 @@ test('a timeline says its mean and its peak', () => {
 
 test('predictions of studies that were served are points of a curve', () => {
   const record = (rate) => ({context: {system: 's', workload: 'w', dtype: 'bf16', scenario: {tp: 2, service: {rate: String(rate)}}, set: []},
-    summary: {throughput: 10 * rate, latency_s: 3, ttft_s: 1, tpot_s: 0.1, ttft_p99_s: 2, tpot_p99_s: 0.2, e2e_p99_s: 5, interval80: {tpot_s: [0.05, 0.2]}}});
+    summary: {served: {promises: [{metric: 'e2e', statistic: 'p90', limit_s: 4}], shares, e2e_s: [1, 2, 3, 4, 5]}, throughput: 10 * rate, latency_s: 3, ttft_s: 1, tpot_s: 0.1, ttft_p99_s: 2, tpot_p99_s: 0.2, e2e_p99_s: 5, interval80: {tpot_s: [0.05, 0.2]}}});
   const [curve] = curvesOf(servicesOf({data: {}, records: [record(2), record(1), {context: {}, summary: {}}]}));
   assert.deepEqual(curve.services.map(({load}) => load), ['1 requests/s', '2 requests/s']);
   assert.deepEqual(kLatencies.map(({id}) => latencyOf(curve.services[0], id)), [0.1, 0.2, 1, 2, 3, 5]);
+  assert.equal(shareWithin(curve.services[0], 'e2e_s', 4), 0.99);
+  assert.deepEqual(promisesOn(curve.services, 'e2e_s', 'p90').map(({limit_s}) => limit_s), [4]);
+});
+
+test('of many loads the first, the last and some between are drawn', () => {
+  assert.deepEqual(evenly([1, 2, 3, 4, 5, 6, 7, 8, 9], 3), [1, 5, 9]);
+  assert.deepEqual(evenly([1, 2], 3), [1, 2]);
 });

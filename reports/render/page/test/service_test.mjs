@@ -130,19 +130,28 @@ test('names with markup show as text, and a service of an earlier version is dra
 
 test('a study over loads has the curve too, and the command that serves a point again', async () => {
   const study = path.join(folder, 'loads.yaml');
-  writeFileSync(study, 'study: loads\nbase: {on: h100-sxm, workload: Llama-3.1-8B, dtype: bf16, input_len: 128, output_len: 16, requests: 40}\n' +
-    'vary:\n  max_batch: [4, 64]\n  rate: [1, 8, 32]\nobjectives: [throughput, tpot_p99]\n');
+  writeFileSync(study, 'study: loads\nbase: {on: h100-sxm, workload: Llama-3.1-8B, dtype: bf16, input_len: 128, output_len: 16, requests: 40,\n  slo: "ttft.p99<=50ms,tpot.p99<=20ms"}\n' +
+    'vary:\n  max_batch: [4, 64]\n  rate: [1, 2, 4, 8, 32]\nobjectives: [throughput, tpot_p99]\n');
   const output = path.join(folder, 'study.html');
   foretell('report', study, '-o', output, '-q', '--jobs', '2');
   await opened(output, {}, async (page) => {
     await scrollThrough(page);
     const words = await page.locator('#load-curve [role=img]').getAttribute('aria-label');
     assert.match(words, /max batch 4: time per token, mean from .*; max batch 64: time per token, mean from/);
-    assert.equal(await page.locator('#load-curve tbody tr').count(), 6);
+    assert.equal(await page.locator('#load-curve tbody tr').count(), 10);
+    const drawn = () => page.locator('#distribution [role=img]').first().getAttribute('aria-label');
+    const few = await drawn();
+    assert.match(few, /First token\. max batch 4 · 1 requests\/s: half within .* which .* % of the requests of max batch 4 · 32 requests\/s keep/);
+    assert.equal(await page.locator('#distribution [role=img]').count(), 3);
+    assert.match(await page.locator('#distribution svg').nth(1).textContent(), /promise: 99 % within 20 ms/);
+    await page.locator('#distribution select').first().focus();
+    await page.keyboard.press('ArrowDown');
+    assert.match(await drawn(), /max batch 64 · 8 requests\/s/);
+    assert.equal(await page.locator('#distribution tbody tr').count(), 15);
     assert.equal(await page.locator('#what-if figcaption').count(), 4);
     const command = await page.locator('#assumptions code').textContent();
     assert.match(command, /^foretell serve .*--rate \d+/);
-    const again = JSON.parse(foretell(...command.replace(/^foretell /, '').split(' '), '--format', 'json'));
+    const again = JSON.parse(foretell(...command.replace(/^foretell /, '').replaceAll("'", '').split(' '), '--format', 'json'));
     assert.ok(again.summary.output_tokens_per_s > 0);
   });
 });

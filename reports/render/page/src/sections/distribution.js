@@ -1,9 +1,9 @@
 // How long requests took: the share of them within each time, with the promise.
-import {figure} from '../charts.js';
-import {paragraph} from '../dom.js';
+import {figure, forgetFigures} from '../charts.js';
+import {choice, element, paragraph} from '../dom.js';
 import {percent, seconds} from '../format.js';
 import {clipped, legendOf, logEnds, valueAxis} from '../options.js';
-import {labelsOfServices, nameOfTime, promisesOn, promiseWords, servicesOf, shareWithin} from '../services.js';
+import {curvesOf, evenly, labelsOfServices, nameOfTime, promisesOn, promiseWords, servicesOf, shareWithin} from '../services.js';
 import {makeTable} from '../table.js';
 
 const kMaxServices = 8;
@@ -65,25 +65,37 @@ export function cdfWords(services, names, field, promises) {
 export const distribution = {
   id: 'distribution',
   title: 'How long requests take',
-  applies: ({data}) => (data.services ?? []).some(({distributions}) => distributions?.shares),
-  draw(root, {data}) {
-    const all = data.services.filter(({distributions}) => distributions?.shares);
-    const services = all.slice(0, kMaxServices);
-    const labels = labelsOfServices(services);
-    const names = services.map(({load}, index) => [labels[index], load].filter(Boolean).join(' · '));
-    if (all.length > services.length) root.append(paragraph(`The first ${services.length} of ${all.length} services are drawn.`));
-    for (const field of kFields.filter((one) => services.some((service) => timesOf(service, one).length))) {
-      const promises = promisesOn(services, field);
-      root.append(figure(`${nameOfTime(field)}: share of the requests that take at most this long`,
-        (theme, width) => cdfOption(theme, width, {services, names, field, promises}),
-        {description: `${nameOfTime(field)}. ${cdfWords(services, names, field, promises)}`}));
+  applies: (report) => servicesOf(report).some(({distributions}) => distributions?.shares),
+  draw(root, report) {
+    const all = servicesOf(report).filter(({distributions}) => distributions?.shares);
+    const labels = labelsOfServices(all);
+    const nameOf = new Map(all.map((service, index) => [service, [labels[index], service.load].filter(Boolean).join(' · ')]));
+    const fields = kFields.filter((one) => all.some((service) => timesOf(service, one).length));
+    const host = element('div');
+    const show = (chosen) => {
+      const services = evenly(chosen, kMaxServices);
+      const names = services.map((service) => nameOf.get(service));
+      forgetFigures(host);
+      host.replaceChildren(...fields.map((field) => {
+        const promises = promisesOn(services, field);
+        return figure(`${nameOfTime(field)}: share of the requests that take at most this long`,
+          (theme, width) => cdfOption(theme, width, {services, names, field, promises}),
+          {description: `${nameOfTime(field)}. ${cdfWords(services, names, field, promises)}`});
+      }));
+      if (chosen.length > services.length) host.append(paragraph(`${services.length} of ${chosen.length} loads are drawn; the table has all.`));
+    };
+    const curves = all.length > kMaxServices ? curvesOf(all) : [];
+    if (curves.length > 1) {
+      const options = curves.map(({name, services}) => ({label: name, value: services}));
+      root.append(element('div', {class: 'tools'}, choice('Service:', options, curves[0].services, show)));
     }
-    const rows = services.flatMap((service, index) => kFields.filter((field) => timesOf(service, field).length)
-      .map((field) => ({service, name: names[index], field})));
+    root.append(host);
+    show(curves[0]?.services ?? all);
+    const rows = all.flatMap((service) => fields.filter((field) => timesOf(service, field).length).map((field) => ({service, field})));
     root.append(makeTable({
       name: 'Times by share of the requests', rows, fileName: 'distributions.csv', pageRows: 15,
       columns: [
-        {title: 'Service', value: ({name}) => name, broad: true},
+        {title: 'Service', value: ({service}) => nameOf.get(service), broad: true},
         {title: 'Time', value: ({field}) => nameOfTime(field)},
         ...kShown.map((share) => ({title: percent(share), unit: 's', value: ({service, field}) => at(service, field, share), text: seconds})),
         {title: 'Within the promise', optional: true, text: percent, value: ({service, field}) => {

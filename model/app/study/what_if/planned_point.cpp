@@ -1,0 +1,128 @@
+#include "model/app/study/what_if/planned_point.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <foretell/version.hpp>
+#include <set>
+
+#include "model/app/plan/candidate.hpp"
+#include "model/app/request/request_fields.hpp"
+#include "model/app/serving/request/worker_machine.hpp"
+#include "model/app/study/what_if/served_point.hpp"
+#include "model/base/errors.hpp"
+#include "reports/render/plan_text.hpp"
+
+namespace foretell {
+namespace {
+
+// What a plan is asked with; everything else of a service it chooses, or does not take.
+const std::set<std::string_view> kFieldsOfPlans = {
+    "input_len", "output_len", "kv_dtype", "library", "distributions", "service", "label"};
+const std::set<std::string_view> kServiceOfPlans = {
+    "rate",      "concurrency", "trace",        "arrivals", "requests", "engine",
+    "max_batch", "max_tokens",  "prefix_cache", "slo",      kPlanKey};
+
+void refuse_of_plan(std::string_view name) {
+  throw UserError(fmt::format(
+      "{}: a point with `plan` chooses it, or does not take it; state load, lengths, slo, dtype, "
+      "kv_dtype, engine, library, max_batch, max_tokens and parameters",
+      name));
+}
+
+void check_plan_fields(const Request& request) {
+  const Request plain;
+  for (const RequestField& field : request_fields()) {
+    if (kFieldsOfPlans.count(field.key) > 0 || !is_stated(field, request)) continue;
+    if (cell_of(field, request) != cell_of(field, plain)) refuse_of_plan(field.option);
+  }
+  for (const auto& [key, text] : request.service) {
+    if (kServiceOfPlans.count(key) == 0) refuse_of_plan(key);
+  }
+}
+
+// Why nothing keeps the promises: what comes nearest, else the first reason.
+std::string reason_of(const SystemPlan& plan) {
+  const RejectedDeployment* nearest = nullptr;
+  for (const RejectedDeployment& one : plan.rejected) {
+    const bool nearer = one.excess > 0 && (nearest == nullptr || !(nearest->excess > 0) ||
+                                           one.excess < nearest->excess);
+    if (nearest == nullptr || nearer) nearest = &one;
+  }
+  if (nearest == nullptr) return "nothing was found";
+  if (nearest->excess > 0) return fmt::format("nearest is --slo '{}'", nearest->nearest);
+  return nearest->reason;
+}
+
+RunSummary summary_of(const PlannedDeployment& one) {
+  RunSummary summary;
+  summary.latency_s = one.e2e_s.mean;
+  summary.call_s = one.tpot_s.mean;
+  summary.throughput = one.output_tokens_per_s;
+  summary.throughput_unit = "tokens/s";
+  summary.ttft_s = one.ttft_s.mean;
+  summary.tpot_s = one.tpot_s.mean;
+  summary.ttft_p99_s = one.ttft_s.p99;
+  summary.tpot_p99_s = one.tpot_s.p99;
+  summary.e2e_p99_s = one.e2e_s.p99;
+  summary.requests_per_s = one.requests_per_s;
+  summary.cost_usd_per_million = one.usd_per_million;
+  summary.costs_usd_per_million[kOnDemand] = one.usd_per_million;
+  summary.joules_per_token = one.joules_per_token;
+  summary.bottleneck = one.binds;
+  return summary;
+}
+
+}  // namespace
+
+PlanRequest planned_request(const Request& request) {
+  check_plan_fields(request);
+  Request service = request;
+  service.service.erase(kPlanKey);
+  PlanRequest plan;
+  plan.service = served_request(service);
+  plan.workers = request.service.at(kPlanKey);
+  plan.systems = {request.system};
+  if (!request.dtype.empty()) plan.dtypes = {request.dtype};
+  if (!plan.service.engine.empty()) plan.engines = {plan.service.engine};
+  plan.service.engine.clear();
+  check_plan(plan);
+  return plan;
+}
+
+RunRecord planned_record(const Predictor& predict, const Request& request) {
+  const PlanRequest asked = planned_request(request);
+  const std::string system = candidate_systems(asked).front();
+  const SystemPlan plan = plan_system(predict, asked, system);
+  if (plan.deployments.empty()) {
+    throw UserError(fmt::format("no deployment on {} keeps {}: {}", system, asked.service.slo,
+                                reason_of(plan)));
+  }
+  const PlannedDeployment& best = plan.deployments.front();
+  RunRecord record;
+  record.context.version = kVersion;
+  record.context.commit = kCommit;
+  record.context.system = system;
+  record.context.workload = request.workload;
+  record.context.dtype = best.dtype;
+  record.context.scenario = request;
+  record.context.scenario.batch = 0;
+  if (record.context.scenario.label.empty()) record.context.scenario.label = setting_text(best);
+  record.context.set = request.set;
+  record.context.seed = request.seed;
+  MachinePool pool(predict);
+  const WorkerMachine& machine = pool.machine(worker_request(asked, system, best), kTokensOfAStep);
+  record.context.factors = machine.factors;
+  record.context.assumed_values = machine.assumed_values;
+  record.context.notes = machine.notes;
+  record.context.notes.push_back(
+      fmt::format("{} instances; one of them: {}", best.instances, best.simulate));
+  if (!best.start.empty()) record.context.notes.push_back("each worker: " + best.start);
+  record.summary = summary_of(best);
+  record.summary.memory_capacity_bytes = machine.capacity.value();
+  record.summary.memory_used_bytes = (machine.weights + machine.workspace).value();
+  check_record(record);
+  return record;
+}
+
+}  // namespace foretell

@@ -1,0 +1,156 @@
+// What one step of a worker computes, and how long it takes through all stages.
+#include <algorithm>
+
+#include "hw/engines/size_list.hpp"
+#include "model/serving/service_modules.hpp"
+
+namespace foretell {
+
+StepShape ServingWorker::shape_of(const StepPlan& plan) const {
+  StepShape shape;
+  shape.decodes = static_cast<std::int64_t>(plan.decodes.size()) + ghosts_;
+  shape.tokens_each = 1 + group_.rules.drafts;
+  shape.decode_positions =
+      plan.decode_positions +
+      (plan.decodes.empty()
+           ? ghosts_
+           : ghosts_ * plan.decode_positions / static_cast<std::int64_t>(plan.decodes.size()));
+  for (const PlannedChunk& chunk : plan.chunks) {
+    shape.chunks.push_back({chunk.tokens, chunk.context});
+    if (chunk.ends_prompt) ++shape.finished_prompts;
+  }
+  shape.padded_tokens = shape.tokens();
+  if (shape.chunks.empty() || group_.rules.mixed_graphs) {
+    const std::int64_t padded = padded_size(group_.rules.graph_sizes, shape.padded_tokens);
+    if (padded > 0) shape.padded_tokens = padded;
+  }
+  return shape;
+}
+
+Seconds ServingWorker::host_time(const StepPlan& plan) const {
+  const auto sequences = static_cast<double>(plan.decodes.size() + plan.chunks.size());
+  return group_.rules.host_per_step + group_.rules.host_per_sequence * sequences;
+}
+
+void ServingWorker::account(const StepTime& time) {
+  auto& spent = state_.result.spent_s;
+  const Seconds rest = time.total - time.attention - time.prompts - time.exchange;
+  spent[kPrompts] += time.prompts.value();
+  spent[kDecodeAttention] += time.attention.value();
+  spent[kExchange] += (time.exchange + time.handover).value();
+  spent[kDecodeRest] += std::max(0.0, rest.value());
+}
+
+// Of ranks in lock step: idle ones have no tokens, and experts get those of all.
+std::vector<StepShape> ServingWorker::shapes_of_ranks() const {
+  std::vector<StepShape> shapes;
+  std::int64_t sum = 0;
+  for (const StepPlan* plan : plans_) {
+    shapes.push_back(plan->empty() ? StepShape{} : shape_of(*plan));
+    sum += shapes.back().padded_tokens;
+  }
+  const auto ranks = static_cast<std::int64_t>(shapes.size());
+  if (ranks == 1) return shapes;
+  for (StepShape& shape : shapes) shape.shared_tokens = (sum + ranks - 1) / ranks;
+  return shapes;
+}
+
+bool ServingWorker::is_graphed(const StepPlan& plan, const StepShape& shape) const {
+  const WorkerRules& rules = group_.rules;
+  return (plan.chunks.empty() || rules.mixed_graphs) && !rules.graph_sizes.empty() &&
+         shape.tokens() <= rules.graph_sizes.back();
+}
+
+// Of the rank that takes longest in each stage; adds up the energy of all.
+std::vector<StepTime> ServingWorker::times_of_stages(const std::vector<StepShape>& shapes,
+                                                     double& joules) {
+  std::vector<StepTime> stages(pipeline_->stages.size());
+  for (std::size_t rank = 0; rank < plans_.size(); ++rank) {
+    const StepPlan& plan = *plans_[rank];
+    if (plan.empty()) continue;
+    const bool graphed = is_graphed(plan, shapes[rank]);
+    for (std::size_t stage = 0; stage < stages.size(); ++stage) {
+      StepTime time = group_.timer->time(shapes[rank], static_cast<int>(stage));
+      // Launched kernel by kernel, a step takes the longer of its launches and its kernels.
+      if (!graphed) time.total = std::max(time.total, group_.rules.host_per_launch * time.launches);
+      joules += time.energy.value();
+      if (time.total > stages[stage].total) stages[stage] = time;
+    }
+  }
+  return stages;
+}
+
+// Sends a step that was planned now through the stages and returns when it leaves the last one;
+// `work` is what it takes without waiting for other steps. One host prepares the steps of all
+// batches one after the other: before a step, or where it overlaps, while the step runs.
+double ServingWorker::pass_stages(const std::vector<StepTime>& stages, Seconds host, double& work) {
+  const bool overlap = group_.rules.overlap;
+  PipelineFree& free = *pipeline_;
+  double at = std::max(service_now(), free.host);
+  Seconds device;
+  Seconds all;
+  if (!overlap) at += host.value();
+  free.host = at;
+  for (std::size_t stage = 0; stage < stages.size(); ++stage) {
+    const StepTime& time = stages[stage];
+    const Seconds total = std::max(time.total, Seconds(1 / kServiceTicks));
+    account(time);
+    at = std::max(at, free.stages[stage]);
+    if (stage == 0 && overlap) free.host = at + host.value();
+    at += total.value();
+    free.stages[stage] = at;
+    at += time.handover.value();
+    all += total + time.handover;
+    device += time.total + time.handover;
+  }
+  all = overlap ? std::max(all, host) : all + host;
+  state_.result.spent_s[kHost] += std::max(0.0, (all - device).value());
+  work = all.value();
+  return overlap ? std::max(at, free.host) : at;
+}
+
+void ServingWorker::time_step() {
+  Seconds host;
+  std::int64_t decodes = 0;
+  std::int64_t prompts = 0;
+  std::int64_t tokens = 0;
+  double joules = 0;
+  const std::vector<StepShape> shapes = shapes_of_ranks();
+  const std::vector<StepTime> stages = times_of_stages(shapes, joules);
+  for (std::size_t rank = 0; rank < plans_.size(); ++rank) {
+    const StepPlan& plan = *plans_[rank];
+    if (plan.empty()) continue;
+    host = std::max(host, host_time(plan));
+    decodes += static_cast<std::int64_t>(plan.decodes.size());
+    prompts += static_cast<std::int64_t>(plan.chunks.size());
+    tokens += shapes[rank].tokens();
+  }
+  decodes_since_look_ = prompts > 0 ? group_.rules.receive_interval : decodes_since_look_ + 1;
+  ghosts_ = 0;
+  const double now = service_now();
+  double work = 0;
+  const double end = pass_stages(stages, host, work);
+  const double total = stages.size() == 1 ? work : end - now;
+  ServiceResult& result = state_.result;
+  ++result.steps;
+  if (decodes > 0) {
+    ++result.decode_steps;
+    result.batch_sum += static_cast<double>(decodes);
+  }
+  result.busy_s += work;
+  result.step_joules += joules;
+  note_batch(result, now, decodes);
+  if (refusal_ == Refusal::kTokens || refusal_ == Refusal::kOrder)
+    result.waited_s[kForTokens] += work;
+  if (refusal_ == Refusal::kSequences) result.waited_s[kForSequences] += work;
+  if (refusal_ == Refusal::kBlocks) result.waited_s[kForBlocks] += work;
+  result.spent_s[kIdle] += std::max(0.0, now - idle_since_);
+  if (result.slices.size() < state_.setup->slices) {
+    result.slices.push_back({now, total, batch_, static_cast<std::int32_t>(decodes),
+                             static_cast<std::int32_t>(prompts), tokens, joules});
+  }
+  step_begin_ = now;
+  wake_.notify(service_time(Seconds(total)));
+}
+
+}  // namespace foretell
