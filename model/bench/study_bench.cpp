@@ -45,13 +45,13 @@ BENCHMARK(BM_PlanPoint);
 // The prediction of a point: read and mapped anew (0), or in a worker that keeps what does not
 // follow from what changed (1).
 void predict_points(benchmark::State& state, Request request, const std::string& rate) {
+  const Kept kept;
   keep_inputs(state.range(0) == 1);
   std::int64_t point = 0;
   for (auto _ : state) {
     request.set = {fmt::format("{}={} GB/s", rate, 700 + point++ % 100)};
     benchmark::DoNotOptimize(predict(request));
   }
-  keep_inputs(false);
 }
 
 void BM_PredictBertLarge(benchmark::State& state) {

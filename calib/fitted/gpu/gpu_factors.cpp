@@ -126,6 +126,7 @@ GemmFactors GpuFactors::gemm(const std::string& type, bool batched) const {
   }
   GemmFactors factors = tables_ == nullptr ? ideal_gemm_factors(device_)
                                            : in_graph(device_, tables_->gemm(), library_, type);
+  factors.common = common();
   AttentionFactors attention;
   apply_set(factors, attention);
   return factors;
@@ -144,6 +145,7 @@ std::optional<ChosenAttentionFactors> GpuFactors::attention(
     const std::vector<std::string>& tables) const {
   if (tables_ == nullptr) return std::nullopt;
   ChosenAttentionFactors chosen = tables_->attention().choose(device_, tables);
+  chosen.factors.common = common();
   GemmFactors products;
   apply_set(products, chosen.factors);
   return chosen;
@@ -169,6 +171,7 @@ std::optional<ChosenOperatorFactors<ProductFactors>> GpuFactors::product(
   auto chosen = choose_operator<ProductFactors>(device_, tables_->kernels("operator"), tables);
   if (!chosen) return chosen;
   GemmFactors& products = chosen->factors.gemm;
+  products.common = common();
   products.launch = tables_->gemm().choose(device_, library_, kVectorType).set.factors.launch;
   AttentionFactors attention;
   apply_set(products, attention);
@@ -178,7 +181,9 @@ std::optional<ChosenOperatorFactors<ProductFactors>> GpuFactors::product(
 std::optional<ChosenOperatorFactors<PassFactors>> GpuFactors::pass(
     const std::vector<std::string>& tables) const {
   if (tables_ == nullptr) return std::nullopt;
-  return choose_operator<PassFactors>(device_, tables_->kernels("operator"), tables);
+  auto chosen = choose_operator<PassFactors>(device_, tables_->kernels("operator"), tables);
+  if (chosen) chosen->factors.common = common();
+  return chosen;
 }
 
 std::vector<Parameter> GpuFactors::parameters(const std::string& type) const {

@@ -2,6 +2,7 @@
 
 #include "calib/fitted/shared/factors_folder.hpp"
 #include "hw/spec/shared/catalog.hpp"
+#include "model/base/kept_inputs.hpp"
 #include "model/config/document.hpp"
 
 namespace foretell {
@@ -16,6 +17,10 @@ void read_reasoned(const Field& field, const Node& node, Problems& problems) {
     read_plain_value(field, node.required("value", field.path), problems);
   });
 }
+
+struct StandardFactors {
+  CommonFactors common = load_common_factors(factors_folder());
+};
 
 }  // namespace
 
@@ -56,9 +61,6 @@ CommonFactors load_common_factors(const std::filesystem::path& folder) {
   return factors;
 }
 
-const CommonFactors& common_factors() {
-  static const CommonFactors kFactors = load_common_factors(factors_folder());
-  return kFactors;
-}
+const CommonFactors& common_factors() { return kept<StandardFactors>().common; }
 
 }  // namespace foretell

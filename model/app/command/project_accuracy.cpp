@@ -11,6 +11,7 @@
 #include "model/app/command/table_accuracy.hpp"
 #include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/kept_inputs.hpp"
 #include "model/base/measured_data.hpp"
 #include "model/base/text.hpp"
 #include "reports/record/text_file.hpp"
@@ -63,8 +64,8 @@ constexpr ProjectTable kCpu = {"calib/data/amd-epyc-zen4-vm/measurements.jsonl.g
 
 // As the project spells it; rows of networks name systems.
 std::string device_name(const std::string& cell) {
-  static const GpuCatalog kCatalog;
-  return kCatalog.has_system(cell) ? kCatalog.find_system(cell) : cell;
+  const auto& catalog = kept<GpuCatalog>();
+  return catalog.has_system(cell) ? catalog.find_system(cell) : cell;
 }
 
 // Was the file measured on a machine like `system`?

@@ -114,7 +114,7 @@ double ConvolutionKernels::per_sm(BytesPerCycle rate) const {
 
 double ConvolutionKernels::missing(Bytes footprint) const {
   const Bytes capacity = device_.l2.capacity * factors_.gemm.l2_share;
-  return missing_share(footprint / capacity);
+  return missing_share(factors_.gemm.common, footprint / capacity);
 }
 
 ConvolutionTraffic ConvolutionKernels::warm_traffic(const ConvolutionShape& shape) const {
@@ -191,7 +191,7 @@ GpuProgram ConvolutionKernels::fused_winograd(const ConvolutionShape& shape,
   const double longer = std::max(
       waves * block,
       std::max((kernel.dram_bytes / kernel.dram_rate), (kernel.l2_bytes / kernel.l2_rate)).value());
-  kernel.overlap = overlap_exponent(gemm.overlap, longer);
+  kernel.overlap = overlap_exponent(gemm.common, gemm.overlap, longer);
   kernel.stretch = implicit_.stretch(Seconds(longer));
   program.kernels.push_back(std::move(kernel));
   return program;

@@ -7,6 +7,7 @@
 #include "calib/fitted/gpu/kernel_factors_file.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/gpu/layer_kernel_choice.hpp"
+#include "model/base/kept_inputs.hpp"
 #include "model/mapping/gpu/network_kernels.hpp"
 #include "model/timing/gpu/cta_schedule.hpp"
 #include "model/timing/gpu/exchange_kernels.hpp"
@@ -18,15 +19,8 @@ namespace {
 
 constexpr std::int64_t kMostTokenQueries = 16;  // that kernels for tokens take at a time
 
-const LayerKernelChoice& layer_choice() {
-  static const LayerKernelChoice kChoice;
-  return kChoice;
-}
-
-const LayerKernelLibrary& layer_facts() {
-  static const LayerKernelLibrary kFacts;
-  return kFacts;
-}
+const LayerKernelChoice& layer_choice() { return kept<LayerKernelChoice>(); }
+const LayerKernelLibrary& layer_facts() { return kept<LayerKernelLibrary>(); }
 
 ExpertLoad load_of(const ExpertShape& shape) {
   std::map<std::int64_t, double> counts;
@@ -77,6 +71,7 @@ std::optional<LayerKernels::Chosen> LayerKernels::find(const Wanted& wanted) con
   if (tables.empty() || device_.matrix_rate.count(type.rate) == 0) return std::nullopt;
   const ChosenFactorSet found = library.choose(device_, tables);
   Chosen chosen;
+  chosen.factors.common = factors_.common();
   FieldList list;
   fields(list, chosen.factors);
   read_factor_set(found.set, list);

@@ -76,9 +76,12 @@ Bytes CpuTiming::l3_capacity() const {
 }
 
 CpuTraffic CpuTiming::found(Bytes bytes, Bytes footprint) const {
-  const double beyond_l1 = missing_share(footprint / (system_.device.cache.l1 * threads_));
-  const double beyond_l2 = std::min(beyond_l1, missing_share(footprint / l2_capacity()));
-  const double beyond_l3 = std::min(beyond_l2, missing_share(footprint / l3_capacity()));
+  const double beyond_l1 =
+      missing_share(factors_.common, footprint / (system_.device.cache.l1 * threads_));
+  const double beyond_l2 =
+      std::min(beyond_l1, missing_share(factors_.common, footprint / l2_capacity()));
+  const double beyond_l3 =
+      std::min(beyond_l2, missing_share(factors_.common, footprint / l3_capacity()));
   return {bytes * (beyond_l1 - beyond_l2), bytes * (beyond_l2 - beyond_l3), bytes * beyond_l3,
           bytes * (1 - beyond_l1)};
 }
@@ -248,8 +251,8 @@ Loop CpuTiming::rows(const CpuRows& rows) const {
   CpuTraffic traffic = rows.traffic;
   if (rows.op == CpuRowOp::kNorm || rows.op == CpuRowOp::kSoftmax) {
     const Bytes row(static_cast<double>(rows.cols) * (rows.narrow ? 2 : 4));
-    traffic.l2 +=
-        2 * static_cast<double>(rows.rows) * missing_share(row / system_.device.cache.l1) * row;
+    traffic.l2 += 2 * static_cast<double>(rows.rows) *
+                  missing_share(factors_.common, row / system_.device.cache.l1) * row;
   }
   // Rows are not cut; work without rows is cut anywhere.
   const std::int64_t values = rows.rows * rows.cols;

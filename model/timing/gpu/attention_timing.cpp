@@ -123,7 +123,7 @@ class Call {
   // Share of data of such a size that has left L2 since the call before.
   double missing(double bytes) const {
     const double capacity = factors_.l2_share * device_.l2.capacity.value();
-    return missing_share(bytes / capacity);
+    return missing_share(factors_.common, bytes / capacity);
   }
   void set_memory(Grid& kernel, double dram, double l2, BytesPerCycle feed) const {
     kernel.dram_bytes = Bytes(dram);
@@ -179,7 +179,7 @@ Grid Call::prepare() const {
         std::min<double>(device_.sm.max_ctas, std::floor(device_.sm.max_threads / threads)));
     add_ctas(kernel, static_cast<std::int64_t>(batch_ * queries_),
              Seconds(seconds(factors_.prepare_block)));
-    kernel.overlap = common_factors().overlap_limit;
+    kernel.overlap = factors_.common.overlap_limit;
   }
   return kernel;
 }
@@ -376,7 +376,7 @@ AttentionPlan plan_attention(const GpuDeviceSpec& device, const AttentionLibrary
   Kernel kernel = shape.phase == AttentionPhase::kGeneration ? call.generation() : call.context();
   if (factors.power_drop > 0) {
     const double time = kernel_time(kernel.kernel, device);
-    kernel.kernel.stretch = power_stretch(factors.power_drop, time);
+    kernel.kernel.stretch = power_stretch(factors.common, factors.power_drop, time);
   }
   plan.program.kernels.push_back(std::move(kernel.kernel));
   plan.work = kernel.work;

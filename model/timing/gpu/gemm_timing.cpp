@@ -76,16 +76,17 @@ GemmTiming::Work GemmTiming::prepare(const GemmShape& shape, const GemmL2State& 
       copies * work.weights + (l2.own_activations ? copies : 1) * activations + results;
   const double between_activations =
       l2.own_activations ? between_weights : work.weights + activations + results;
-  const double operands = missing_share(between_weights / l2_capacity_) * work.weights +
-                          missing_share(between_activations / l2_capacity_) * activations;
+  const double operands =
+      missing_share(factors_.common, between_weights / l2_capacity_) * work.weights +
+      missing_share(factors_.common, between_activations / l2_capacity_) * activations;
   work.dram = operands + results;
   const double row = work.k * type_.activation_bytes;
   const double kept =
       1 -
-      factors_.long_rows * std::clamp((row / common_factors().page_row.value() - 1) / 2, 0.0, 1.0);
+      factors_.long_rows * std::clamp((row / factors_.common.page_row.value() - 1) / 2, 0.0, 1.0);
   work.dram_time = (operands / kept + results) / dram_rate_;
   work.far =
-      1 + factors_.far_rows * std::max(0.0, std::log2(row / common_factors().far_row.value()));
+      1 + factors_.far_rows * std::max(0.0, std::log2(row / factors_.common.far_row.value()));
   const double stage = library_.stage;
   work.stages = std::ceil(work.k / type_.step / stage) * stage;
   return work;
@@ -181,7 +182,7 @@ void GemmTiming::consider(const Work& work, const GemmTile& tile, int split,
 double GemmTiming::overlapped(double compute, double memory, double& exponent) const {
   const double longer = std::max(compute, memory);
   const double shorter = std::min(compute, memory);
-  exponent = overlap_exponent(factors_.overlap, longer);
+  exponent = overlap_exponent(factors_.common, factors_.overlap, longer);
   return longer * std::pow(1 + std::pow(shorter / longer, exponent), 1 / exponent);
 }
 
@@ -276,10 +277,10 @@ GemmTimes GemmTiming::fastest_tile(const Work& work) const {
 // comes to a lower clock after a few milliseconds.
 double GemmTiming::stretch(Seconds time) const {
   if (library_.vector_pipe) {
-    const double reached = time.value() / (time + common_factors().power_drop_delay).value();
+    const double reached = time.value() / (time + factors_.common.power_drop_delay).value();
     return 1 + (factors_.power_drop + 1 / burst_limit_ - 1) * reached;
   }
-  return power_stretch(factors_.power_drop, time.value());
+  return power_stretch(factors_.common, factors_.power_drop, time.value());
 }
 
 Bytes GemmTiming::quantise_bytes(const GemmShape& shape) const {
