@@ -11,6 +11,8 @@
 
 namespace foretell {
 
+inline constexpr double kScoresAtOnce = 64;  // unit of score and masked_score
+
 struct AttentionFactors {
   // Every phase.
   Seconds launch;              // of all kernels of the operator together

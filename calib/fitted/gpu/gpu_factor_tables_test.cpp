@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <regex>
 
 #include "calib/fitted/gpu/gpu_factors.hpp"
 #include "calib/fitted/shared/factors_folder.hpp"

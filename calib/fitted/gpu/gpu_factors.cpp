@@ -8,7 +8,6 @@
 #include "calib/fitted/shared/factors_folder.hpp"
 #include "hw/spec/gpu/gpu_architecture.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
-#include "hw/spec/gpu/sm_ports.hpp"
 #include "hw/spec/shared/data_folder.hpp"
 #include "hw/spec/shared/follow_override.hpp"
 #include "hw/spec/shared/overrides.hpp"

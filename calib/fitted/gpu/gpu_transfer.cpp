@@ -8,8 +8,6 @@
 namespace foretell {
 namespace {
 
-constexpr double kScoresAtOnce = 64;  // unit of AttentionFactors::score
-
 double per_cycle(double rate, const GpuDeviceSpec& device) {
   return rate / device.sms / device.clock.boost.value();
 }

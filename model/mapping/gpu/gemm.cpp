@@ -97,7 +97,7 @@ Grid quantise_kernel(const GemmTiming& timing, const GemmShape& shape) {
   kernel.dram_rate = timing.dram_rate();
   kernel.dram_bytes = timing.quantise_bytes(shape);
   if (timing.quantise_row() > Seconds(0)) add_ctas(kernel, shape.m, timing.quantise_row());
-  kernel.overlap = GemmTiming::kQuantiseOverlap;
+  kernel.overlap = timing.factors().common.quantise_overlap;
   return kernel;
 }
 

@@ -7,6 +7,7 @@
 #include "calib/fitted/gpu/kernel_factors_file.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/gpu/layer_kernel_choice.hpp"
+#include "hw/spec/shared/kernel_shapes.hpp"
 #include "model/base/kept_inputs.hpp"
 #include "model/mapping/gpu/network_kernels.hpp"
 #include "model/timing/gpu/cta_schedule.hpp"
@@ -16,8 +17,6 @@
 
 namespace foretell {
 namespace {
-
-constexpr std::int64_t kMostTokenQueries = 16;  // that kernels for tokens take at a time
 
 const LayerKernelChoice& layer_choice() { return kept<LayerKernelChoice>(); }
 const LayerKernelLibrary& layer_facts() { return kept<LayerKernelLibrary>(); }
@@ -159,7 +158,7 @@ bool LayerKernels::add_latent(const AttentionDimensions& attention, double cache
   shape.keys = attention.keys;
   shape.heads = attention.heads;
   shape.cache_bytes = cache_bytes;
-  const bool few = attention.queries <= kMostTokenQueries;
+  const bool few = attention.queries <= kernel_shapes().attention.few_queries;
   if (few && is_latent_head(attention.head_dim, attention.value_dim)) {
     shape.prompt = false;
     shape.heads *= attention.queries;  // side by side

@@ -11,12 +11,6 @@
 namespace foretell {
 namespace {
 
-constexpr std::int64_t kPanelVectors = 4;  // columns of a panel, in vector registers
-constexpr std::int64_t kRegisterRows = 6;  // 24 accumulators of 32 registers
-constexpr std::int64_t kBlockRows = 64;    // rows that one chunk takes along
-constexpr std::int64_t kMinRows = 16;      // below, a block is not cut for more threads
-constexpr std::int64_t kRowChunks = 8;     // chunks per thread of row-wise work
-
 std::int64_t pieces(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
 
 // Values that the unit takes along in one lane: two of bf16, four of int8.
@@ -121,7 +115,7 @@ struct CpuTiming::Block {
 
 // Operands, results and what is done once are charged to the chunks by the results that they yield.
 void CpuTiming::add_blocks(const Block& block, std::int64_t rows_of_one, Loop& loop) const {
-  const std::int64_t panel = kPanelVectors * lanes_;
+  const std::int64_t panel = shapes_.panel_vectors * lanes_;
   const std::int64_t panels = pieces(block.n, panel);
   const std::int64_t blocks = pieces(block.m, rows_of_one);
   const double all = static_cast<double>(block.count) * static_cast<double>(block.m) *
@@ -129,7 +123,7 @@ void CpuTiming::add_blocks(const Block& block, std::int64_t rows_of_one, Loop& l
   const auto add = [&](std::int64_t count, std::int64_t rows, std::int64_t columns) {
     if (count == 0) return;
     const double padded = static_cast<double>(pieces(columns, lanes_) * lanes_);
-    const double tiles = static_cast<double>(pieces(rows, kRegisterRows));
+    const double tiles = static_cast<double>(pieces(rows, shapes_.register_rows));
     const double share = static_cast<double>(rows * columns) / all;
     CpuChunkRun run;
     run.count = count;
@@ -153,9 +147,10 @@ Loop CpuTiming::product(const CpuProduct& product) const {
   Loop loop = empty_loop();
   loop.name = fmt::format("product {}x{}x{} {}", product.m, product.n, product.k, product.dtype);
   loop.op_class = "product " + product.dtype;
-  const std::int64_t panels = pieces(product.n, kPanelVectors * lanes_);
-  std::int64_t rows = std::min(product.m, kBlockRows);
-  while (product.batch * panels * pieces(product.m, rows) < threads_ && rows >= 2 * kMinRows) {
+  const std::int64_t panels = pieces(product.n, shapes_.panel_vectors * lanes_);
+  std::int64_t rows = std::min<std::int64_t>(product.m, shapes_.block_rows);
+  while (product.batch * panels * pieces(product.m, rows) < threads_ &&
+         rows >= 2 * shapes_.least_rows) {
     rows = pieces(rows, 2);
   }
   Block block;
@@ -197,7 +192,7 @@ Loop CpuTiming::convolution(const CpuConvolution& convolution) const {
   block.epilogue = convolution.gelu * factors_.gelu + convolution.residual * factors_.residual +
                    convolution.widen * factors_.widen;
   block.traffic = convolution.weights + convolution.others;
-  add_blocks(block, is_flat ? std::min(block.m, kBlockRows) : block.m, loop);
+  add_blocks(block, is_flat ? std::min<std::int64_t>(block.m, shapes_.block_rows) : block.m, loop);
   return loop;
 }
 
@@ -262,7 +257,8 @@ Loop CpuTiming::rows(const CpuRows& rows) const {
   const double unit_cycles = by_row ? static_cast<double>(pieces(rows.cols, lanes_)) * per_vector +
                                           value_or(factors_.row, loop.name, 0) + tail
                                     : per_vector;
-  const std::int64_t chunk = std::max<std::int64_t>(1, units / (threads_ * kRowChunks));
+  const std::int64_t chunk =
+      std::max<std::int64_t>(1, units / (threads_ * shapes_.chunks_of_thread));
   const std::int64_t chunks = units / chunk;
   const auto add = [&](std::int64_t count, std::int64_t size) {
     if (count == 0 || size == 0) return;
@@ -284,7 +280,7 @@ Loop CpuTiming::copy(const CpuTraffic& traffic) const {
   Loop loop = empty_loop();
   loop.name = "copy";
   loop.op_class = "stream";
-  const std::int64_t chunks = threads_ * kRowChunks;
+  const std::int64_t chunks = threads_ * shapes_.chunks_of_thread;
   CpuChunkRun run;
   run.count = chunks;
   const CpuTraffic each = part(traffic, 1.0 / static_cast<double>(chunks));

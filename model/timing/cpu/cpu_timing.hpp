@@ -13,6 +13,7 @@
 
 #include "calib/fitted/cpu/cpu_factors.hpp"
 #include "hw/spec/cpu/cpu_spec.hpp"
+#include "hw/spec/shared/kernel_shapes.hpp"
 #include "model/program/cpu_loop.hpp"
 
 namespace foretell {
@@ -99,6 +100,7 @@ class CpuTiming {
 
   CpuSystemSpec system_;
   CpuFactors factors_;
+  LoopShapes shapes_ = kernel_shapes().loops;
   int threads_;
   std::int64_t lanes_;
 };
