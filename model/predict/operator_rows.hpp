@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "calib/fitted/gpu/gemm_factors_file.hpp"
+#include "calib/fitted/gpu/gemm_factors_library.hpp"
 #include "calib/fitted/gpu/kernel_factors_file.hpp"
 #include "calib/fitted/gpu/operator_factors.hpp"
 #include "model/mapping/gpu/convolution_kernels.hpp"

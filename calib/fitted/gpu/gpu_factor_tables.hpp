@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "calib/fitted/gpu/attention_factors_library.hpp"
-#include "calib/fitted/gpu/gemm_factors_file.hpp"
+#include "calib/fitted/gpu/gemm_factors_library.hpp"
 #include "calib/fitted/gpu/kernel_factors_file.hpp"
 
 namespace foretell {

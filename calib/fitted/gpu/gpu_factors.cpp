@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <map>
 
-#include "calib/fitted/gpu/gemm_factors_file.hpp"
+#include "calib/fitted/gpu/gemm_factors_library.hpp"
 #include "calib/fitted/shared/factors_folder.hpp"
 #include "hw/spec/gpu/gpu_architecture.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
@@ -84,7 +84,7 @@ GemmFactors in_graph(const GpuDeviceSpec& device, const GemmFactorsLibrary& libr
                      const std::string& kernels, const std::string& type) {
   const GemmFactorSet set = library.choose(device, kernels, type).set;
   GemmFactors factors = set.factors;
-  if (!ends_with(set.dtype, "_sq") && !ends_with(set.dtype, "_wo")) return factors;
+  if (!ends_with(set.dtype(), "_sq") && !ends_with(set.dtype(), "_wo")) return factors;
   const Seconds gap = library.choose(device, kernels, "bf16").set.factors.launch;
   const Seconds profiler = std::max(Seconds(0), factors.launch - gap);
   factors.launch = std::min(factors.launch, gap);
