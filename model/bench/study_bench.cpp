@@ -46,7 +46,7 @@ BENCHMARK(BM_PlanPoint);
 // The prediction of a point: read and mapped anew (0), or in a worker that keeps what does not
 // follow from what changed (1).
 void predict_points(benchmark::State& state, Request request, const std::string& rate) {
-  const Kept kept;
+  const Kept own;
   keep_inputs(state.range(0) == 1);
   std::int64_t point = 0;
   for (auto _ : state) {
@@ -220,4 +220,9 @@ BENCHMARK(BM_Overhead)
 }  // namespace
 }  // namespace foretell
 
-BENCHMARK_MAIN();
+// What BENCHMARK_MAIN() is, as a run that keeps what it reads.
+int main(int argc, char** argv) {
+  const foretell::Kept kept;
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+}

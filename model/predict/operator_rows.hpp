@@ -51,7 +51,7 @@ class OperatorKernels {
                   const OperatorFactors& factors);
   ~OperatorKernels();
 
-  GpuProgram program(const OperatorRow& row) const;
+  GridSequence program(const OperatorRow& row) const;
   // The closed form of stated().
   Seconds time(const OperatorRow& row, const OperatorKernels* less = nullptr) const;
   // What a table states of a row whose kernels take `kernels`. `less`: of the operator that the

@@ -119,8 +119,8 @@ Grid ConvolutionKernels::transform(const std::string& name, Bytes moved, Bytes d
   return kernel;
 }
 
-GpuProgram ConvolutionKernels::implicit_gemm(const ConvolutionShape& shape,
-                                             const ConvolutionTraffic& traffic) const {
+GridSequence ConvolutionKernels::implicit_gemm(const ConvolutionShape& shape,
+                                               const ConvolutionTraffic& traffic) const {
   GemmShape product;
   product.m = shape.images * shape.out_rows * shape.out_columns;
   product.n = shape.channels_out;
@@ -129,13 +129,13 @@ GpuProgram ConvolutionKernels::implicit_gemm(const ConvolutionShape& shape,
   GemmTimes times = implicit_.fastest(product, {});
   times.dram = traffic.input + traffic.weights + traffic.output;
   times.dram_rate = implicit_.dram_rate();
-  GpuProgram program = gemm_program(implicit_, product, times);
+  GridSequence program = gemm_program(implicit_, product, times);
   program.kernels.back().name = "implicit " + program.kernels.back().name;
   return program;
 }
 
-GpuProgram ConvolutionKernels::fused_winograd(const ConvolutionShape& shape,
-                                              const ConvolutionTraffic& traffic) const {
+GridSequence ConvolutionKernels::fused_winograd(const ConvolutionShape& shape,
+                                                const ConvolutionTraffic& traffic) const {
   const ConvolutionShapes& fused = kernel_shapes().convolutions;
   std::int64_t patches = 0;
   for (const auto& [images, rows, columns] : triples(fused.fused_blocks)) {
@@ -160,7 +160,7 @@ GpuProgram ConvolutionKernels::fused_winograd(const ConvolutionShape& shape,
                        fused.fused_results * kElement / per_sm(gemm.epilogue);
   const Bytes points = elements(depth * static_cast<double>(shape.channels_out * kFusedPoints));
   const double spilled = missing(points + input_of(shape) + output_of(shape));
-  GpuProgram program;
+  GridSequence program;
   program.kernels.push_back(transform("transform filters", weights_of(shape) + points,
                                       traffic.weights + spilled * points));
   Grid kernel;
@@ -183,8 +183,8 @@ GpuProgram ConvolutionKernels::fused_winograd(const ConvolutionShape& shape,
   return program;
 }
 
-GpuProgram ConvolutionKernels::winograd(const ConvolutionShape& shape,
-                                        const ConvolutionTraffic& traffic) const {
+GridSequence ConvolutionKernels::winograd(const ConvolutionShape& shape,
+                                          const ConvolutionTraffic& traffic) const {
   GemmShape product;
   product.m =
       shape.images * ceil_div(shape.out_rows, kPatchOut) * ceil_div(shape.out_columns, kPatchOut);
@@ -202,7 +202,7 @@ GpuProgram ConvolutionKernels::winograd(const ConvolutionShape& shape,
   GemmTimes times = points_.fastest(product, {});
   times.dram = (patches + filters) * from_dram + results;
   times.dram_rate = points_.dram_rate();
-  GpuProgram program;
+  GridSequence program;
   program.kernels.push_back(
       transform("transform input", input_of(shape) + patches, traffic.input + patches));
   program.kernels.push_back(
@@ -221,7 +221,7 @@ ConvolutionChoice ConvolutionKernels::fastest(const ConvolutionShape& shape,
   best.time = program_time(best.program, device_);
   const bool has_winograd = factors_.winograd > 0 && factors_.transform > 0;
   if (!has_winograd || !shape.is_winograd || shape.groups > 1) return best;
-  const auto consider = [&](ConvolutionAlgorithm algorithm, GpuProgram program) {
+  const auto consider = [&](ConvolutionAlgorithm algorithm, GridSequence program) {
     const Seconds time = program_time(program, device_);
     if (time < best.time) best = {algorithm, std::move(program), time};
   };

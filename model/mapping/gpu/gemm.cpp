@@ -103,8 +103,9 @@ Grid quantise_kernel(const GemmTiming& timing, const GemmShape& shape) {
 
 }  // namespace
 
-GpuProgram gemm_program(const GemmTiming& timing, const GemmShape& shape, const GemmTimes& chosen) {
-  GpuProgram program;
+GridSequence gemm_program(const GemmTiming& timing, const GemmShape& shape,
+                          const GemmTimes& chosen) {
+  GridSequence program;
   if (chosen.quantise > Seconds(0)) program.kernels.push_back(quantise_kernel(timing, shape));
   Grid kernel;
   kernel.dram_bytes = chosen.dram;

@@ -103,7 +103,7 @@ LayerCall LayerKernels::call_of(const Chosen& chosen) const {
   return {device_, chosen.facts, chosen.type, chosen.factors, between_};
 }
 
-void LayerKernels::take(const Chosen& chosen, GpuProgram program, MappedOp& op) const {
+void LayerKernels::take(const Chosen& chosen, GridSequence program, MappedOp& op) const {
   op.note = chosen.note;
   Seconds longest;
   for (Grid& kernel : program.kernels) {
@@ -174,7 +174,7 @@ bool LayerKernels::add_latent(const AttentionDimensions& attention, double cache
   if (chosen == nullptr) return false;
   Chosen own = *chosen;
   if (shape.prompt) own.facts.absorbed_prompts = false;  // the graph has multiplied them out
-  GpuProgram program = latent_kernels(call_of(own), shape);
+  GridSequence program = latent_kernels(call_of(own), shape);
   // Rotations and what writes the cache are operators of their own.
   program.kernels.back().launch = program.kernels.front().launch;
   program.kernels.erase(program.kernels.begin());
@@ -230,7 +230,7 @@ bool LayerKernels::add_exchange(const Exchanged& exchange, MappedOp& op) {
   shape.top_k = exchange.top_k;
   shape.experts = exchange.experts;
   shape.sms = chosen->sms;
-  GpuProgram program = exchange_kernels(call_of(*chosen), shape);
+  GridSequence program = exchange_kernels(call_of(*chosen), shape);
   if (exchange.direction == "dispatch" && exchange.hidden <= exchange.top_k) {
     program.kernels.front() = Grid{};
     program.kernels.front().name = "sent with the tokens";

@@ -14,7 +14,7 @@
 #include "calib/fitted/cpu/cpu_factors.hpp"
 #include "hw/spec/cpu/cpu_spec.hpp"
 #include "hw/spec/shared/kernel_shapes.hpp"
-#include "model/program/cpu_loop.hpp"
+#include "model/program/loop.hpp"
 
 namespace foretell {
 

@@ -381,13 +381,13 @@ AttentionPlan plan_attention(const GpuDeviceSpec& device, const AttentionLibrary
   return plan;
 }
 
-GpuProgram attention_program(const GpuDeviceSpec& device, const AttentionLibrary& library,
-                             const AttentionType& type, const AttentionFactors& factors,
-                             const AttentionShape& shape) {
+GridSequence attention_program(const GpuDeviceSpec& device, const AttentionLibrary& library,
+                               const AttentionType& type, const AttentionFactors& factors,
+                               const AttentionShape& shape) {
   return plan_attention(device, library, type, factors, shape).program;
 }
 
-Seconds program_time(const GpuProgram& program, const GpuDeviceSpec& device) {
+Seconds program_time(const GridSequence& program, const GpuDeviceSpec& device) {
   double time = 0;
   for (const Grid& kernel : program.kernels) time += kernel_time(kernel, device);
   return Seconds(time);

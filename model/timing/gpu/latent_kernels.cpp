@@ -101,7 +101,7 @@ bool is_absorbed_product(std::int64_t k, std::int64_t n) {
   return static_cast<double>(k) == shapes.value && static_cast<double>(n) == shapes.latent;
 }
 
-GpuProgram latent_kernels(const LayerCall& call, const LatentShape& shape) {
+GridSequence latent_kernels(const LayerCall& call, const LatentShape& shape) {
   const LatentShapes& shapes = kernel_shapes().latent;
   const auto batch = static_cast<double>(shape.batch);
   const auto heads = static_cast<double>(shape.heads);
@@ -112,20 +112,20 @@ GpuProgram latent_kernels(const LayerCall& call, const LatentShape& shape) {
                             : 2 * shapes.rotated + shapes.latent;
   const double bytes =
       tokens * kElementBytes * (heads * widths + 2 * (shapes.latent + shapes.rotated));
-  GpuProgram program;
+  GridSequence program;
   program.kernels.push_back(call.pass("rotate and write the cache", bytes, tokens * heads));
   program.kernels.back().launch = call.factors().launch;
   program.kernels.push_back(shape.prompt ? prompt_kernel(call, shape) : token_kernel(call, shape));
   return program;
 }
 
-GpuProgram latent_product_kernels(const LayerCall& call, const LatentProductShape& shape) {
+GridSequence latent_product_kernels(const LayerCall& call, const LatentProductShape& shape) {
   const LatentShapes& shapes = kernel_shapes().latent;
   const double n = shape.to_latent ? shapes.latent : shapes.value;
   const double k = shape.to_latent ? shapes.value : shapes.latent;
   const auto tokens = static_cast<double>(shape.tokens);
   const auto heads = static_cast<double>(shape.heads);
-  GpuProgram program;
+  GridSequence program;
   if (call.type().activation_bytes < kElementBytes) {
     program.kernels.push_back(
         call.pass("quantise", tokens * heads * k * (kElementBytes + 1), tokens * heads));

@@ -46,7 +46,7 @@ Grid state_update(const LayerCall& call, const StateSpaceShape& shape) {
   return kernel;
 }
 
-void add_scan(const LayerCall& call, const StateSpaceShape& shape, GpuProgram& program) {
+void add_scan(const LayerCall& call, const StateSpaceShape& shape, GridSequence& program) {
   const auto batch = static_cast<double>(shape.batch);
   const auto heads = static_cast<double>(shape.heads);
   const auto width = static_cast<double>(shape.head_dim);
@@ -73,8 +73,8 @@ void add_scan(const LayerCall& call, const StateSpaceShape& shape, GpuProgram& p
 
 }  // namespace
 
-GpuProgram state_space_kernels(const LayerCall& call, const StateSpaceShape& shape) {
-  GpuProgram program;
+GridSequence state_space_kernels(const LayerCall& call, const StateSpaceShape& shape) {
+  GridSequence program;
   switch (shape.part) {
     case StateSpacePart::kConvolution:
       program.kernels.push_back(convolution(call, shape, false));
