@@ -1,33 +1,19 @@
 #include "calib/fit/gemm_fit.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "calib/fit/kernel_fit.hpp"
-#include "calib/fit/minimise.hpp"
-#include "calib/fit/random.hpp"
 #include "calib/fit/shared_fit.hpp"
 #include "model/base/errors.hpp"
-#include "model/config/document.hpp"
 #include "model/config/fields.hpp"
 
 namespace foretell {
 namespace {
 
-constexpr double kReach = 3;  // how far a factor may go from its start, in powers of e
-constexpr double kFirstStep = 0.15;
-constexpr double kLongStep = 0.5;
 constexpr int kSearches = 3;
 constexpr std::size_t kSharedRows = 800;  // that tell which factors need values of their own
 constexpr int kSharedEvaluations = 80;    // for each of them, on all rows that are drawn
-
-bool contains(const Node* list, const std::string& name) {
-  if (list == nullptr) return true;  // an entry that does not say holds for all
-  return std::any_of(list->items.begin(), list->items.end(),
-                     [&](const Node& item) { return item.text == name; });
-}
 
 double loss_of(const GpuDeviceSpec& device, const GemmType& type, const GemmLibrary& library,
                const GemmFactors& factors, const std::vector<GemmSample>& samples) {
@@ -40,12 +26,15 @@ double loss_of(const GpuDeviceSpec& device, const GemmType& type, const GemmLibr
   return sum / static_cast<double>(samples.size());
 }
 
-void draw(std::vector<GemmSample>& samples, std::size_t wanted, std::uint64_t seed) {
-  Random random(seed);
-  for (std::size_t i = 0; i < std::min(wanted, samples.size()); ++i) {
-    std::swap(samples[i], samples[i + random.index(samples.size() - i)]);
+// Drawn without repetition, in the order of the draw.
+std::vector<GemmSample> drawn(const std::vector<GemmSample>& samples,
+                              const GemmFitOptions& options) {
+  FORETELL_CHECK(!samples.empty(), "a fit without rows");
+  std::vector<GemmSample> some;
+  for (const std::size_t place : draw_rows(samples.size(), options.rows, options.seed)) {
+    some.push_back(samples[place]);
   }
-  if (samples.size() > wanted) samples.resize(wanted);
+  return some;
 }
 
 }  // namespace
@@ -59,91 +48,39 @@ bool is_held_out_family(std::int64_t n, std::int64_t k) {
 }
 
 GemmStart load_gemm_start(const std::string& path, const std::string& architecture,
-                          const std::string& framework, const std::string& type) {
-  const Node root = load_document(path);
-  root.only_keys({"starts", "sharing"}, "");
-  for (const Node& entry : root.required("starts", "").items) {
-    entry.only_keys({"architectures", "frameworks", "types", "why", "fixed", "factors"}, "starts");
-    if (!contains(entry.find("architectures"), architecture) ||
-        !contains(entry.find("frameworks"), framework) || !contains(entry.find("types"), type)) {
-      continue;
-    }
-    GemmStart start;
-    FieldList list;
-    fields(list, start.factors);
-    Problems problems;
-    for (const MapEntry& factor : entry.required("factors", "starts").entries) {
-      const Field* field = list.find(factor.key);
-      if (field == nullptr) {
-        const std::string nearest = list.nearest(factor.key);
-        problems.add(factor.value, factor.key,
-                     "no such factor" + (nearest.empty() ? "" : "; nearest is '" + nearest + "'"));
-      } else {
-        read_plain_value(*field, factor.value, problems);
-      }
-    }
-    if (const Node* fixed = entry.find("fixed")) {
-      for (const Node& name : fixed->items) start.fixed.push_back(list.at(name.text).path);
-    }
-    problems.throw_if_any();
-    return start;
-  }
-  throw UserError(
-      fmt::format("{}: no start for {} {} on {}; add one", path, framework, type, architecture));
+                          const std::string& table) {
+  GemmStart start;
+  FieldList list;
+  fields(list, start.factors);
+  start.fixed = load_kernel_start(path, architecture, table, list);
+  return start;
 }
 
 GemmFitResult fit_gemm(const GpuDeviceSpec& device, const GemmType& type,
                        const GemmLibrary& library, const GemmStart& start,
-                       std::vector<GemmSample> samples, const GemmFitOptions& options) {
-  FORETELL_CHECK(!samples.empty(), "a fit without rows");
-  draw(samples, options.rows, options.seed);
+                       const std::vector<GemmSample>& all, const GemmFitOptions& options) {
+  const std::vector<GemmSample> samples = drawn(all, options);
   GemmFitResult result;
   result.factors = start.factors;
   result.rows = samples.size();
   FieldList list;
   fields(list, result.factors);
-  std::vector<const Field*> free;
-  std::vector<double> at;
-  Box box;
-  for (const Field& field : list.all()) {
-    const bool fixed =
-        std::find(start.fixed.begin(), start.fixed.end(), field.path) != start.fixed.end();
-    if (fixed || !(field.number() > 0)) continue;
-    free.push_back(&field);
-    result.free.push_back(field.path);
-    at.push_back(std::log(field.number()));
-    box.low.push_back(std::max(at.back() - kReach, field.min > 0 ? std::log(field.min) : -1e3));
-    box.high.push_back(std::min(at.back() + kReach, std::log(field.max)));
-  }
-  const auto assign = [&](const std::vector<double>& x) {
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      const double value = std::clamp(std::exp(x[i]), free[i]->min, free[i]->max);
-      free[i]->assign(format_quantity(value, free[i]->dimension));
-    }
-  };
   int done = 0;
-  const auto loss = [&](const std::vector<double>& x) {
-    assign(x);
+  const auto loss = [&] {
     if (options.progress) options.progress(1.0 * ++done / options.evaluations / kSearches);
     return loss_of(device, type, library, result.factors, samples);
   };
-  Minimum best = minimise_rough(loss, box, at, kFirstStep, options.evaluations);
-  // Again from there with long steps: the loss has poor local minima.
-  for (int step = 1; step < kSearches; ++step) {
-    const Minimum again = minimise_rough(loss, box, best.at, step * kLongStep, options.evaluations);
-    if (again.value < best.value) best = again;
-  }
-  assign(best.at);
-  result.loss = best.value;
+  const KernelFit fit = fit_kernel(list, start.fixed, options.evaluations, kSearches, loss);
+  result.free = fit.free;
+  result.loss = fit.loss;
   return result;
 }
 
 SharedGemmFit fit_shared_gemm(const GpuDeviceSpec& device, const GemmType& type,
                               const GemmLibrary& library, const GemmStart& start,
                               const GemmFactors& like, const FactorTexts& hints, std::size_t most,
-                              std::vector<GemmSample> samples, const GemmFitOptions& options) {
-  FORETELL_CHECK(!samples.empty(), "a fit without rows");
-  draw(samples, options.rows, options.seed);
+                              const std::vector<GemmSample>& all, const GemmFitOptions& options) {
+  const std::vector<GemmSample> samples = drawn(all, options);
   SharedGemmFit fit;
   GemmFitResult& result = fit.result;
   result.rows = samples.size();

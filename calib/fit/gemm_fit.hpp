@@ -30,9 +30,9 @@ struct GemmStart {
   GemmFactors factors;
   std::vector<std::string> fixed;  // names of factors
 };
-// UserError with file:line for what is wrong, and when no entry is for the architecture and type.
+// load_kernel_start() of a table, "trtllm bf16".
 GemmStart load_gemm_start(const std::string& path, const std::string& architecture,
-                          const std::string& framework, const std::string& type);
+                          const std::string& table);
 
 struct GemmFitOptions {
   std::size_t rows = 2400;  // drawn from those given
@@ -52,7 +52,7 @@ struct GemmFitResult {
 // one sample.
 GemmFitResult fit_gemm(const GpuDeviceSpec& device, const GemmType& type,
                        const GemmLibrary& library, const GemmStart& start,
-                       std::vector<GemmSample> samples, const GemmFitOptions& options);
+                       const std::vector<GemmSample>& samples, const GemmFitOptions& options);
 
 // The factors of another set but for at most `most` whose own values gain enough (shared_fit.hpp),
 // of those that `start` moves; `hints` are values that an earlier fit found. `free` are those.
@@ -64,6 +64,7 @@ struct SharedGemmFit {
 SharedGemmFit fit_shared_gemm(const GpuDeviceSpec& device, const GemmType& type,
                               const GemmLibrary& library, const GemmStart& start,
                               const GemmFactors& like, const FactorTexts& hints, std::size_t most,
-                              std::vector<GemmSample> samples, const GemmFitOptions& options);
+                              const std::vector<GemmSample>& samples,
+                              const GemmFitOptions& options);
 
 }  // namespace foretell

@@ -66,7 +66,7 @@ TEST(GemmFit, AboutAQuarterOfTheFamiliesIsHeldOut) {
 TEST(GemmFit, NoTypeHasMoreThanTwelveFreeFactors) {
   for (const char* architecture : {"ampere", "hopper", "blackwell"}) {
     for (const char* type : {"bf16", "int8_sq", "int8_wo"}) {
-      GemmStart start = load_gemm_start(kPlan, architecture, "trtllm", type);
+      GemmStart start = load_gemm_start(kPlan, architecture, std::string("trtllm ") + type);
       FieldList list;
       fields(list, start.factors);
       std::size_t above_zero = 0;
@@ -80,7 +80,7 @@ TEST(GemmFit, NoTypeHasMoreThanTwelveFreeFactors) {
 
 TEST(GemmFit, AnArchitectureWithoutAStartIsNamed) {
   try {
-    load_gemm_start(kPlan, "volta", "trtllm", "bf16");
+    load_gemm_start(kPlan, "volta", "trtllm bf16");
     FAIL() << "accepted";
   } catch (const UserError& error) {
     EXPECT_THAT(error.what(), ::testing::HasSubstr("no start for trtllm bf16 on volta"));

@@ -1,6 +1,7 @@
 #include "calib/fit/kernel_fit.hpp"
 
 #include <fmt/format.h>
+#include <fnmatch.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +10,6 @@
 #include "calib/fit/minimise.hpp"
 #include "calib/fit/random.hpp"
 #include "model/base/errors.hpp"
-#include "model/base/text.hpp"
 #include "model/config/document.hpp"
 
 namespace foretell {
@@ -19,13 +19,14 @@ constexpr double kReach = 3;  // how far a factor may go from its start, in powe
 constexpr double kFirstStep = 0.15;
 constexpr double kLongStep = 0.5;
 
-bool names(const Node* list, const std::string& text) {
-  if (list == nullptr) return true;  // an entry that does not say holds for all
-  return std::any_of(list->items.begin(), list->items.end(),
-                     [&](const Node& item) { return starts_with(text, item.text); });
-}
-
 }  // namespace
+
+bool plan_names(const Node* list, const std::string& text) {
+  if (list == nullptr) return true;
+  return std::any_of(list->items.begin(), list->items.end(), [&](const Node& item) {
+    return fnmatch(item.text.c_str(), text.c_str(), 0) == 0;
+  });
+}
 
 bool is_held_out_heads(std::int64_t heads, std::int64_t key_heads, std::int64_t head_dim) {
   constexpr std::int64_t kResidues = 11;
@@ -47,7 +48,8 @@ std::vector<std::string> load_kernel_start(const std::string& path, const std::s
   root.only_keys({"starts", "sharing"}, "");
   for (const Node& entry : root.required("starts", "").items) {
     entry.only_keys({"architectures", "tables", "why", "fixed", "factors"}, "starts");
-    if (!names(entry.find("architectures"), architecture) || !names(entry.find("tables"), table)) {
+    if (!plan_names(entry.find("architectures"), architecture) ||
+        !plan_names(entry.find("tables"), table)) {
       continue;
     }
     Problems problems;

@@ -11,6 +11,8 @@
 
 namespace foretell {
 
+struct Node;
+
 // Head counts and widths that are held out: 3 of 11 residues of a sum of the three. No factor is
 // fitted to a row of such a configuration, on any device, in any phase.
 bool is_held_out_heads(std::int64_t heads, std::int64_t key_heads, std::int64_t head_dim);
@@ -19,10 +21,13 @@ bool is_held_out_heads(std::int64_t heads, std::int64_t key_heads, std::int64_t 
 // a hash of what shapes of a family share; the same for every device.
 bool makes_interval(std::int64_t a, std::int64_t b, std::int64_t c = 0);
 
-// The first entry of calib/fit/gpu_<kind>_plan.yaml whose `architectures` and `tables` (beginnings
-// of the table's name) fit: starts: [{architectures: […], tables: […], fixed: […], factors: {…}}].
-// Writes its factors into `fields` and returns the names of those that stay as they are. UserError
-// with file:line.
+// Whether an entry of a plan is for it: patterns as file names have them ("trtllm context*",
+// "* bf16"). An entry without the list is for all.
+bool plan_names(const Node* list, const std::string& text);
+
+// The first entry of calib/fit/gpu_<kind>_plan.yaml whose `architectures` and `tables` fit: starts:
+// [{architectures: […], tables: […], fixed: […], factors: {…}}]. Writes its factors into `fields`
+// and returns the names of those that stay as they are. UserError with file:line.
 std::vector<std::string> load_kernel_start(const std::string& path, const std::string& architecture,
                                            const std::string& table, FieldList& fields);
 

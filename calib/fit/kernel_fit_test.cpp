@@ -6,6 +6,7 @@
 #include <set>
 
 #include "calib/fitted/gpu/link_factors.hpp"
+#include "model/config/document.hpp"
 
 namespace foretell {
 namespace {
@@ -47,6 +48,17 @@ TEST(KernelFit, AboutAQuarterOfTheHeadConfigurationsIsHeldOut) {
     }
   }
   EXPECT_NEAR(static_cast<double>(held_out) / all, 0.27, 0.06);
+}
+
+TEST(KernelFit, EntriesOfPlansNameTablesByPatterns) {
+  const Node list = parse_document("[trtllm context*, '* bf16']", "plan.yaml");
+  for (const char* table : {"trtllm context fp8 bf16", "trtllm context", "vllm bf16"}) {
+    EXPECT_TRUE(plan_names(&list, table)) << table;
+  }
+  for (const char* table : {"trtllm", "vllm context fp8", "vllm bf16_block", "bf16"}) {
+    EXPECT_FALSE(plan_names(&list, table)) << table;
+  }
+  EXPECT_TRUE(plan_names(nullptr, "anything"));
 }
 
 TEST(KernelFit, RowsAreDrawnOnceAndTheSameForASeed) {

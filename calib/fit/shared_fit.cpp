@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 
+#include "calib/fit/kernel_fit.hpp"
 #include "calib/fit/minimise.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
@@ -19,13 +20,6 @@ constexpr double kReach = 3;  // how far a factor may go from its start, in powe
 constexpr double kFirstStep = 0.2;
 constexpr double kTries[] = {0.3, 0.6, 0.8, 0.9, 1.1, 1.25, 1.6, 3};  // times the shared value
 constexpr std::size_t kMaxOwn = 30;
-
-bool names_one(const Node* list, const std::string& text, bool beginnings) {
-  if (list == nullptr) return true;
-  return std::any_of(list->items.begin(), list->items.end(), [&](const Node& item) {
-    return beginnings ? starts_with(text, item.text) : text == item.text;
-  });
-}
 
 void assign(const Field& field, double value) {
   field.assign(format_quantity(std::clamp(value, field.min, field.max), field.dimension));
@@ -136,8 +130,7 @@ std::optional<SharingRule> load_sharing_rule(const std::string& path, const std:
   if (rules == nullptr) return std::nullopt;
   for (const Node& entry : rules->items) {
     entry.only_keys({"devices", "tables", "like", "own", "why"}, "sharing");
-    if (!names_one(entry.find("devices"), device, false) ||
-        !names_one(entry.find("tables"), table, true)) {
+    if (!plan_names(entry.find("devices"), device) || !plan_names(entry.find("tables"), table)) {
       continue;
     }
     const Node& like = entry.required("like", "sharing");

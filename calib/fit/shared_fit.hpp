@@ -19,7 +19,7 @@ namespace foretell {
 //
 //   sharing:
 //     - devices: [h200-sxm]             # all unless it says which
-//       tables: [trtllm context]        # beginnings of the table's name; all unless …
+//       tables: [trtllm context*]       # plan_names() of kernel_fit.hpp; all unless …
 //       like: {device: h100-sxm}        # device, table or both; the other is the table's own
 //       own: 4                          # at most this many values of its own
 struct SharingRule {

@@ -93,7 +93,7 @@ TEST(SharingRule, TheFirstThatFitsAndIsThereCounts) {
                                         "starts: []\n"
                                         "sharing:\n"
                                         "  - {devices: [b], like: {device: a}, own: 2}\n"
-                                        "  - {tables: [x], like: {table: x one}, own: 4}\n");
+                                        "  - {tables: [x*], like: {table: x one}, own: 4}\n");
   const TableExists exists = [](const std::string& device, const std::string& table) {
     return device == "b" || table == "x two";
   };

@@ -11,6 +11,7 @@
 #include "calib/validate/left_out_rows.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/kept_inputs.hpp"
 #include "model/base/text.hpp"
 #include "model/timing/gpu/gemm_library.hpp"
 
@@ -85,11 +86,15 @@ double bytes_of(const MeasuredTable& table, std::size_t row) {
   return sides * size("rows") * size("cols") * type->weight_bytes;
 }
 
+struct NamedDevices {
+  GpuCatalog catalog;
+  std::map<std::string, std::optional<GpuDeviceSpec>> by_name;
+};
+
 const GpuDeviceSpec* device_of(const std::string& name) {
-  static const GpuCatalog kCatalog;
-  static std::map<std::string, std::optional<GpuDeviceSpec>> known;
+  auto& [catalog, known] = kept<NamedDevices>();
   const auto [entry, is_new] = known.emplace(name, std::nullopt);
-  if (is_new && kCatalog.has_system(name)) entry->second = kCatalog.load(name).spec.device;
+  if (is_new && catalog.has_system(name)) entry->second = catalog.load(name).spec.device;
   return entry->second ? &*entry->second : nullptr;
 }
 

@@ -1,14 +1,27 @@
 #include "model/base/kept_inputs.hpp"
 
+#include "model/base/errors.hpp"
+
 namespace foretell {
 namespace {
 
-bool is_keeping = false;
+Kept* innermost_kept = nullptr;
 
 }  // namespace
 
-bool inputs_are_kept() { return is_keeping; }
+Kept::Kept() : outer_(innermost_kept) { innermost_kept = this; }
 
-void keep_inputs(bool keep) { is_keeping = keep; }
+Kept::~Kept() { innermost_kept = outer_; }
+
+Kept* Kept::innermost() { return innermost_kept; }
+
+Kept& require_kept() {
+  FORETELL_CHECK(innermost_kept != nullptr, "nobody owns what is kept: make a Kept first");
+  return *innermost_kept;
+}
+
+bool inputs_are_kept() { return innermost_kept != nullptr && innermost_kept->keeps_inputs_; }
+
+void keep_inputs(bool keep) { require_kept().keeps_inputs_ = keep; }
 
 }  // namespace foretell

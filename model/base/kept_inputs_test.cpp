@@ -1,4 +1,4 @@
-// What is kept, and when.
+// What is kept, when, and for how long.
 #include "model/base/kept_inputs.hpp"
 
 #include <gtest/gtest.h>
@@ -6,21 +6,53 @@
 namespace foretell {
 namespace {
 
+struct Numbers : KeptValues<int, 2> {};
+struct OtherNumbers : KeptValues<int, 2> {};
+
 TEST(KeptInputs, AreMadeOnceOnlyWhereInputsAreKept) {
-  KeptValues<int> values(2);
+  const Kept run;
   int made = 0;
-  const auto make = [&made] { return ++made; };
-  EXPECT_EQ(values.get("a", make), 1);
-  EXPECT_EQ(values.get("a", make), 2);
+  const auto number = [&made](const std::string& key) {
+    return kept_input<Numbers>(key, [&made] { return ++made; });
+  };
+  EXPECT_EQ(number("a"), 1);
+  EXPECT_EQ(number("a"), 2);
   keep_inputs();
-  EXPECT_EQ(values.get("a", make), 3);
-  EXPECT_EQ(values.get("a", make), 3);
-  EXPECT_EQ(values.get("b", make), 4);
-  EXPECT_EQ(values.get("c", make), 5);  // full: it is emptied first
-  EXPECT_EQ(values.get("c", make), 5);
-  EXPECT_EQ(values.get("a", make), 6);
+  EXPECT_EQ(number("a"), 3);
+  EXPECT_EQ(number("a"), 3);
+  EXPECT_EQ(number("b"), 4);
+  EXPECT_EQ(number("c"), 5);  // full: it is emptied first
+  EXPECT_EQ(number("c"), 5);
+  EXPECT_EQ(number("a"), 6);
   keep_inputs(false);
-  EXPECT_EQ(values.get("a", make), 7);
+  EXPECT_EQ(number("a"), 7);
+}
+
+TEST(KeptInputs, BelongToTheInnermostRunAndEndWithIt) {
+  const Kept run;
+  keep_inputs();
+  kept<Numbers>().get("a", [] { return 1; });
+  {
+    const Kept inner;
+    EXPECT_EQ(Kept::innermost(), &inner);
+    EXPECT_FALSE(inputs_are_kept());
+    EXPECT_EQ(kept<Numbers>().get("a", [] { return 2; }), 2);
+  }
+  EXPECT_TRUE(inputs_are_kept());
+  EXPECT_EQ(kept<Numbers>().get("a", [] { return 3; }), 1);
+  EXPECT_EQ(kept<OtherNumbers>().get("a", [] { return 4; }), 4);
+}
+
+struct Outer {
+  Outer() {
+    kept<Numbers>().get("made by another", [] { return 5; });
+  }
+};
+
+TEST(KeptInputs, MayAskForOthersWhileTheyAreMade) {
+  const Kept run;
+  kept<Outer>();
+  EXPECT_EQ(kept<Numbers>().get("made by another", [] { return 6; }), 5);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include "hw/spec/gpu/gpu_catalog.hpp"
+#include "model/base/kept_inputs.hpp"
 #include "model/predict/gpu_call.hpp"
 #include "workloads/import/workload.hpp"
 #include "workloads/import/workload_set.hpp"
@@ -10,6 +11,7 @@ namespace foretell {
 namespace {
 
 void gpt3_layer(benchmark::State& state, Phase phase, std::int64_t tokens) {
+  const Kept kept;
   const GpuSystemSpec system = GpuCatalog().load("a100-sxm-x4").spec;
   const GpuFactors factors(system.device, "");
   const PrecisionPolicy& precision = find_precision("fp16");

@@ -10,6 +10,7 @@
 
 #include "model/app/request/prediction.hpp"
 #include "model/app/study/study.hpp"
+#include "model/app/study/sweep/sweep_message.hpp"
 #include "model/app/study/what_if/study_run.hpp"
 #include "model/base/kept_inputs.hpp"
 #include "reports/record/study_store.hpp"
@@ -45,13 +46,13 @@ BENCHMARK(BM_PlanPoint);
 // The prediction of a point: read and mapped anew (0), or in a worker that keeps what does not
 // follow from what changed (1).
 void predict_points(benchmark::State& state, Request request, const std::string& rate) {
+  const Kept own;
   keep_inputs(state.range(0) == 1);
   std::int64_t point = 0;
   for (auto _ : state) {
     request.set = {fmt::format("{}={} GB/s", rate, 700 + point++ % 100)};
     benchmark::DoNotOptimize(predict(request));
   }
-  keep_inputs(false);
 }
 
 void BM_PredictBertLarge(benchmark::State& state) {
@@ -146,21 +147,23 @@ class InstantRanks : public Cluster {
  public:
   InstantRanks(int ranks, std::uint64_t room, std::function<std::string(std::uint64_t)> task)
       : ranks_(ranks), task_(std::move(task)) {
-    for (int rank = 1; rank < ranks_; ++rank) arrived_.push_back({rank, "R" + bytes_of(room)});
+    SweepMessage ready;
+    ready.kind = SweepMessage::Kind::kReady;
+    ready.room = room;
+    for (int rank = 1; rank < ranks_; ++rank) arrived_.push_back({rank, to_bytes(ready)});
   }
 
   int rank() const override { return 0; }
   int size() const override { return ranks_; }
 
   void send(int to, const std::string& text) override {
-    if (text.front() == 'D') arrived_.push_back({to, "B"});
-    if (text.front() != 'T') return;
-    for (std::size_t at = 1; at < text.size(); at += sizeof(std::uint64_t)) {
-      std::uint64_t number = 0;
-      std::memcpy(&number, text.data() + at, sizeof number);
-      const std::string answer = task_(number);
-      arrived_.push_back(
-          {to, "A" + bytes_of(number) + bytes_of(0) + bytes_of(answer.size()) + answer});
+    const SweepMessage said = message_from(text);
+    if (said.kind == SweepMessage::Kind::kDone) arrived_.push_back({to, to_bytes({})});
+    for (const std::uint64_t number : said.numbers) {
+      SweepMessage answered;
+      answered.kind = SweepMessage::Kind::kAnswers;
+      answered.answers = {{number, TaskAnswer::Kind::kAnswer, task_(number)}};
+      arrived_.push_back({to, to_bytes(answered)});
     }
   }
 
@@ -172,10 +175,6 @@ class InstantRanks : public Cluster {
   }
 
  private:
-  static std::string bytes_of(std::uint64_t value) {
-    return {reinterpret_cast<const char*>(&value), sizeof value};
-  }
-
   int ranks_;
   std::function<std::string(std::uint64_t)> task_;
   std::deque<ClusterMessage> arrived_;
@@ -205,7 +204,7 @@ void BM_Overhead(benchmark::State& state) {
     };
     const auto stop = [] { return false; };
     runner.run([&](std::size_t most) { return run.plan(next, most, stop); },
-               [&](const std::vector<SweepAnswer>& answers) { run.store(answers); }, stop);
+               [&](const std::vector<TaskAnswer>& answers) { run.store(answers); }, stop);
   }
   state.counters["per_point"] =
       benchmark::Counter(static_cast<double>(points) * static_cast<double>(state.iterations()),
@@ -221,4 +220,9 @@ BENCHMARK(BM_Overhead)
 }  // namespace
 }  // namespace foretell
 
-BENCHMARK_MAIN();
+// What BENCHMARK_MAIN() is, as a run that keeps what it reads.
+int main(int argc, char** argv) {
+  const foretell::Kept kept;
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+}

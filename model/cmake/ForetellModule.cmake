@@ -68,6 +68,12 @@ endfunction()
 # Tests of speed are, for inline functions of headers are linked from either.
 set(foretell_test_options $<$<CONFIG:Release>:-O0>)
 
+# main() of all tests, which owns what they keep.
+if(FORETELL_TESTS)
+  add_library(foretell_test_main STATIC ${PROJECT_SOURCE_DIR}/model/testing/test_main.cpp)
+  target_link_libraries(foretell_test_main PUBLIC foretell_base GTest::gmock)
+endif()
+
 # Every test includes GoogleTest's headers, which take longer to parse than most tests: parsed once.
 if(FORETELL_TESTS AND FORETELL_PCH)
   add_library(foretell_test_headers OBJECT ${CMAKE_CURRENT_LIST_DIR}/precompiled.cpp)
@@ -103,7 +109,7 @@ function(foretell_tests name)
       if(FORETELL_UNITY AND NOT ARG_UNGROUPED)
         foretell_group_sources(${test_target} ${files_${label}})
       endif()
-      target_link_libraries(${test_target} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
+      target_link_libraries(${test_target} PRIVATE ${ARG_DEPS} foretell_test_main)
       target_compile_definitions(${test_target} PRIVATE FORETELL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
       if(NOT label STREQUAL "speed")
         target_compile_options(${test_target} PRIVATE ${foretell_test_options})

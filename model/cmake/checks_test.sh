@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The layering and length checks find what they are for: each case plants one violation in an
+# The checks find what they are for: each case plants one violation in an
 # otherwise clean tree and expects its message.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -59,3 +59,21 @@ plant model/base/long.cpp "$(seq 500 | sed 's/^/int x/; s/$/;/')"
 passes check_lengths.sh '500 lines'
 echo "int y;" >>"$tree/model/base/long.cpp"
 finds check_lengths.sh 'model/base/long.cpp: longer than 500 lines'
+
+# Constants, functions and registries that the list names pass.
+clean_tree
+plant model/base/y.cpp '  static const std::map<int, int> kTable = {' 'constexpr int kMost = 3;' \
+  '  static constexpr double kShare = 0.5;' '  static std::int64_t row_of(const Op& op, int row);' \
+  '  static Catalog load(const fs::path& hw = hw_folder());' '  static std::string name();' \
+  'std::string Thing::text() const {' '  return static_cast<int>(x);' '// static int commented = 0;'
+plant model/base/y_test.cpp '  static int calls = 0;'
+plant model/app/request/device_families.cpp '  static std::vector<const DeviceFamily*> all = {'
+passes check_statics.sh 'constants and registries'
+for variable in '  static std::map<std::string, Node> known;' 'thread_local bool is_known = false;' \
+  'bool is_known = false;' 'std::map<std::string, int> known;' '  static KeptValues<Node> known(64);' \
+  '  static int known = 0;' '  static const Device* known = nullptr;' 'static std::mutex known;' \
+  'inline std::vector<int> known;'; do
+  clean_tree
+  plant model/base/y.cpp "$variable"
+  finds check_statics.sh 'model/base/y.cpp:1: '
+done

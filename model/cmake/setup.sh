@@ -31,7 +31,7 @@ show_times() {
 build_packages=(
   cmake ninja-build g++ ccache git pkg-config ca-certificates
   libsystemc-dev libboost-dev libyaml-cpp-dev nlohmann-json3-dev libcli11-dev libfmt-dev
-  libsqlite3-dev zlib1g-dev libnlopt-cxx-dev libpagmo-dev libboost-mpi-dev openmpi-bin
+  libsqlitecpp-dev zlib1g-dev libnlopt-cxx-dev libpagmo-dev libboost-mpi-dev openmpi-bin
   libonnx-dev libonnx-testdata libprotobuf-dev protobuf-compiler libdnnl-dev
   libbenchmark-dev libgtest-dev libgmock-dev
   python3-dev pybind11-dev

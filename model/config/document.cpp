@@ -8,7 +8,6 @@
 #include <map>
 #include <optional>
 #include <sstream>
-#include <unordered_map>
 
 #include "model/base/errors.hpp"
 #include "model/base/kept_inputs.hpp"
@@ -24,6 +23,10 @@ namespace {
 
 constexpr int kDeepestNesting = 64;  // deeper is an alias that contains itself
 constexpr std::size_t kMaxDocuments = 200;
+constexpr std::size_t kMaxParsed = 64;
+
+struct KeptDocuments : KeptValues<Node, kMaxDocuments> {};
+struct ParsedDocuments : KeptValues<Node, kMaxParsed> {};
 constexpr int kMaxNodes = 1'000'000;  // more is an alias bomb
 
 int line_of(const YAML::Mark& mark) { return mark.line + 1; }
@@ -222,15 +225,15 @@ Node parse_anew(const std::string& text, const std::string& shown_as) {
 
 // What was parsed before is kept: a study reads the same few files for every one of its points.
 Node parse_document(const std::string& text, const std::string& shown_as) {
-  constexpr std::size_t kMaxKept = 64;
-  static std::unordered_map<std::string, Node> kept;
-  std::string key = shown_as + '\n' + text;
-  if (const auto found = kept.find(key); found != kept.end()) return found->second;
-  std::optional<Node> compiled = kept_document(text, shown_as);
-  Node root = compiled ? std::move(*compiled) : parse_anew(text, shown_as);
-  if (!compiled) keep_document(text, root);
-  if (kept.size() < kMaxKept) kept.emplace(std::move(key), root);
-  return root;
+  const auto parse = [&] {
+    std::optional<Node> compiled = kept_document(text, shown_as);
+    if (compiled) return std::move(*compiled);
+    Node root = parse_anew(text, shown_as);
+    keep_document(text, root);
+    return root;
+  };
+  if (Kept::innermost() == nullptr) return parse();
+  return kept<ParsedDocuments>().get(shown_as + '\n' + text, parse);
 }
 
 std::string read_text_file(const std::filesystem::path& path, const std::string& shown_as) {
@@ -249,9 +252,9 @@ std::string read_text_file(const std::filesystem::path& path, const std::string&
 
 Node load_document(const std::filesystem::path& path, const std::string& shown_as) {
   const std::string name = shown_as.empty() ? path.string() : shown_as;
-  static KeptValues<Node> documents(kMaxDocuments);
-  return documents.get(path.string() + '\n' + name,
-                       [&] { return parse_document(read_text_file(path, name), name); });
+  return kept_input<KeptDocuments>(path.string() + '\n' + name, [&] {
+    return parse_document(read_text_file(path, name), name);
+  });
 }
 
 }  // namespace foretell

@@ -5,6 +5,7 @@
 
 #include "calib/fitted/gpu/gpu_factors.hpp"
 #include "hw/spec/gpu/kernel_library.hpp"
+#include "hw/spec/shared/kernel_shapes.hpp"
 #include "model/base/errors.hpp"
 
 namespace foretell {
@@ -31,7 +32,8 @@ ShotRule shot_rule(const CollectiveRow& row) {
 
 bool is_custom(const CollectiveRow& row) {
   return !row.library.empty() && row.library != common_table() &&
-         row.shape.op == GpuCollective::kAllReduce && row.shape.bytes < kCustomLimit;
+         row.shape.op == GpuCollective::kAllReduce &&
+         row.shape.bytes < kernel_shapes().collectives.own_kernels_below;
 }
 
 CollectiveRowPredictor::CollectiveRowPredictor(std::vector<std::string> set,

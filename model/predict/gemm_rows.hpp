@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "calib/fitted/gpu/gemm_factors_file.hpp"
+#include "calib/fitted/gpu/gemm_factors_library.hpp"
 #include "model/predict/row_programs.hpp"
 #include "model/timing/gpu/gemm_timing.hpp"
 

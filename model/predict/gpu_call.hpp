@@ -8,7 +8,7 @@
 #include "calib/fitted/gpu/gpu_factors.hpp"
 #include "hw/spec/gpu/gpu_spec.hpp"
 #include "model/base/metrics.hpp"
-#include "model/program/gpu_kernel.hpp"
+#include "model/program/grid.hpp"
 #include "model/system/kernel_trace.hpp"
 #include "model/timing/shared/chain_interval.hpp"
 #include "workloads/ir/graph.hpp"

@@ -40,14 +40,15 @@ Bytes most_live_results(const Graph& graph) {
   return Bytes(most);
 }
 
+struct KeptUses : KeptByGraph<MemoryUse> {};
+
 }  // namespace
 
 MemoryUse memory_of_gpu(const Graph& graph) {
-  static KeptByGraph<MemoryUse> uses(kMostKeptOperators);
-  return *uses.get(graph, [](const Graph& of) {
-    MemoryUse use = memory_of_core(of, HostSpec{});
-    use.activations = most_live_results(of);
-    return use;
+  return *kept_input<KeptUses>(graph, [&graph] {
+    auto use = std::make_shared<MemoryUse>(memory_of_core(graph, HostSpec{}));
+    use->activations = most_live_results(graph);
+    return std::shared_ptr<const MemoryUse>(std::move(use));
   });
 }
 

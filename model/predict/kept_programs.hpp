@@ -25,7 +25,8 @@ struct KeptProgram {
 class KeptPrograms {
  public:
   // Forgets those that were not asked for longest when all together are larger.
-  explicit KeptPrograms(std::size_t most_bytes) : most_bytes_(most_bytes) {}
+  explicit KeptPrograms(std::size_t most_bytes = std::size_t{256} << 20U)
+      : most_bytes_(most_bytes) {}
 
   // map_to_neuron_core() of the same, made when none of the kept ones is of equal arguments. It has
   // passed validate() with these limits.

@@ -47,7 +47,7 @@ Seconds layer_row_time(const LayerRow& row, const GpuDeviceSpec& device,
   if (const auto* experts = std::get_if<LayerRow::Experts>(&row.shape)) {
     return experts_time(call, experts->shape, experts->loads);
   }
-  GpuProgram program;
+  GridSequence program;
   if (const auto* latent = std::get_if<LatentShape>(&row.shape)) {
     program = latent_kernels(call, *latent);
   } else if (const auto* product = std::get_if<LatentProductShape>(&row.shape)) {

@@ -41,11 +41,13 @@ MemoryUse use_of_graph(const Graph& graph) {
   return use;
 }
 
+struct KeptCoreUses : KeptByGraph<MemoryUse> {};
+
 }  // namespace
 
 MemoryUse memory_of_core(const Graph& graph, const HostSpec& host) {
-  static KeptByGraph<MemoryUse> uses(kMostKeptOperators);
-  MemoryUse use = *uses.get(graph, use_of_graph);
+  MemoryUse use = *kept_input<KeptCoreUses>(
+      graph, [&graph] { return std::make_shared<const MemoryUse>(use_of_graph(graph)); });
   use.runtime = host.runtime_memory;
   return use;
 }

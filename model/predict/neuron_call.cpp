@@ -21,7 +21,6 @@ namespace foretell {
 namespace {
 
 constexpr int kFirstTry = 4;  // layers executed before the first look for a steady state
-constexpr std::size_t kKeptBytes = std::size_t{256} << 20U;  // of programs
 constexpr double kSteadyTolerance = 2e-4;  // periods of consecutive layers that count as equal
 
 // What an operator did on core 0. It begins with its first instruction; weights that were
@@ -112,11 +111,6 @@ struct Replay {
   }
 };
 
-KeptPrograms& kept_programs() {
-  static KeptPrograms programs(kKeptBytes);
-  return programs;
-}
-
 class NeuronCallRunner {
  public:
   explicit NeuronCallRunner(const NeuronCall& call)
@@ -175,8 +169,8 @@ class NeuronCallRunner {
   std::shared_ptr<const Program> mapped(const std::set<std::int32_t>& skipped) {
     const CoreShape core = core_shape(call_.system.device.core);
     if (inputs_are_kept() && !call_.for_timeline) {
-      kept_ = kept_programs().get(call_.graph, call_.precision, core, scheduling_, skipped,
-                                  limits_of(call_.system.device));
+      kept_ = kept<KeptPrograms>().get(call_.graph, call_.precision, core, scheduling_, skipped,
+                                       limits_of(call_.system.device));
       return {kept_, &kept_->program};
     }
     return std::make_shared<const Program>(

@@ -149,7 +149,7 @@ OperatorKernels::OperatorKernels(const GpuDeviceSpec& device, const OperatorRow&
 
 OperatorKernels::~OperatorKernels() = default;
 
-GpuProgram OperatorKernels::program(const OperatorRow& row) const {
+GridSequence OperatorKernels::program(const OperatorRow& row) const {
   if (convolutions_ != nullptr) {
     const ConvolutionShape shape = shape_of(row.convolution);
     return convolutions_->fastest(shape, convolutions_->warm_traffic(shape)).program;
@@ -158,7 +158,7 @@ GpuProgram OperatorKernels::program(const OperatorRow& row) const {
     const GemmTiming& timing = products_->timing;
     return gemm_program(timing, row.product, timing.fastest(row.product, {copies_, false}));
   }
-  GpuProgram program;
+  GridSequence program;
   for (const PassOperand& kernel : row.op->kernels) {
     program.kernels.push_back(
         pass_kernel(device_, factors_.pass,

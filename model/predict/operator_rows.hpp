@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "calib/fitted/gpu/gemm_factors_file.hpp"
+#include "calib/fitted/gpu/gemm_factors_library.hpp"
 #include "calib/fitted/gpu/kernel_factors_file.hpp"
 #include "calib/fitted/gpu/operator_factors.hpp"
 #include "model/mapping/gpu/convolution_kernels.hpp"
@@ -51,7 +51,7 @@ class OperatorKernels {
                   const OperatorFactors& factors);
   ~OperatorKernels();
 
-  GpuProgram program(const OperatorRow& row) const;
+  GridSequence program(const OperatorRow& row) const;
   // The closed form of stated().
   Seconds time(const OperatorRow& row, const OperatorKernels* less = nullptr) const;
   // What a table states of a row whose kernels take `kernels`. `less`: of the operator that the

@@ -17,7 +17,7 @@ namespace {
 constexpr double kShown = 0.01;  // of the whole
 
 // What the parts of the kernels would take alone, as shares of the time, the largest first.
-std::string parts_of(const GpuDeviceSpec& device, const GpuProgram& program, Seconds whole) {
+std::string parts_of(const GpuDeviceSpec& device, const GridSequence& program, Seconds whole) {
   std::vector<std::pair<std::string, Seconds>> parts = {
       {"launch", {}}, {"thread blocks", {}}, {"DRAM", {}}, {"L2", {}}, {"links", {}}};
   for (const Grid& kernel : program.kernels) {
@@ -70,8 +70,8 @@ const GpuDeviceSpec& RowDevices::find(const std::string& name) {
   return *device;
 }
 
-void RowPrograms::add(std::size_t row, const GpuDeviceSpec& device, GpuProgram program, double low,
-                      double high, std::string note) {
+void RowPrograms::add(std::size_t row, const GpuDeviceSpec& device, GridSequence program,
+                      double low, double high, std::string note) {
   Batch& batch = batches_[&device];
   batch.programs.push_back(std::move(program));
   batch.rows.push_back(row);

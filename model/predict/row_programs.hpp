@@ -9,7 +9,7 @@
 
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/predict/row_time.hpp"
-#include "model/program/gpu_kernel.hpp"
+#include "model/program/grid.hpp"
 
 namespace foretell {
 
@@ -32,7 +32,7 @@ class RowPrograms {
  public:
   // `low` and `high`: the 80 % interval as shares of the time. `note` goes with the row. The device
   // outlives it.
-  void add(std::size_t row, const GpuDeviceSpec& device, GpuProgram program, double low,
+  void add(std::size_t row, const GpuDeviceSpec& device, GridSequence program, double low,
            double high, std::string note = "");
 
   // Writes the times of the rows that were added. At most one at a time in a process.
@@ -40,7 +40,7 @@ class RowPrograms {
 
  private:
   struct Batch {
-    std::vector<GpuProgram> programs;
+    std::vector<GridSequence> programs;
     std::vector<std::size_t> rows;
     std::vector<std::pair<double, double>> intervals;
     std::vector<std::string> notes;

@@ -18,10 +18,10 @@
 
 #include "model/base/errors.hpp"
 #include "model/program/collective.hpp"
-#include "model/program/cpu_loop.hpp"
-#include "model/program/gpu_kernel.hpp"
+#include "model/program/grid.hpp"
 #include "model/program/host_call.hpp"
 #include "model/program/instruction.hpp"
+#include "model/program/loop.hpp"
 #include "model/program/transfer.hpp"
 
 namespace foretell {

@@ -52,7 +52,7 @@ class AttentionRunLaws : public ::testing::TestWithParam<const char*> {};
 TEST_P(AttentionRunLaws, ASimulatedProgramTakesWhatTheClosedFormSays) {
   const GpuDeviceSpec gpu = exemplar_gpu();
   const AttentionLibrary library = attention_library("hopper", GetParam());
-  std::vector<GpuProgram> programs;
+  std::vector<GridSequence> programs;
   for (const AttentionPhase phase :
        {AttentionPhase::kContext, AttentionPhase::kEncoder, AttentionPhase::kGeneration}) {
     for (const std::int64_t tokens : {1, 100, 1025, 5000, 40000}) {

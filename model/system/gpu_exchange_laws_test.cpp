@@ -59,7 +59,7 @@ std::vector<ExchangeCase> cases() {
 }
 
 TEST(GpuExchangeLaws, AloneOnTheLinksItTakesTheClosedForm) {
-  std::vector<GpuProgram> programs;
+  std::vector<GridSequence> programs;
   for (const ExchangeCase& one : cases()) programs.push_back({{kernel_of(one.exchange)}});
   const std::vector<Seconds> times = simulate_gpu(h100(), programs);
   for (std::size_t i = 0; i < times.size(); ++i) {
@@ -84,7 +84,7 @@ TEST(GpuExchangeLaws, EveryGpuByItselfTakesWhatLockStepTakes) {
   Grid between;
   between.launch = Seconds(2e-6);
   add_ctas(between, 500, Seconds(7e-6));
-  std::vector<GpuProgram> programs;
+  std::vector<GridSequence> programs;
   for (const ExchangeCase& one : cases()) {
     if (one.exchange.ranks == 4) programs.push_back({{between, kernel_of(one.exchange)}});
   }
@@ -135,7 +135,7 @@ TEST(GpuExchangeLaws, TrafficOfOthersOnALinkDelaysItByWhatItTakes) {
 }
 
 TEST(GpuExchangeLaws, MoreBytesAndSlowerLinksAreNeverFaster) {
-  std::vector<GpuProgram> programs;
+  std::vector<GridSequence> programs;
   for (double bytes = 1024; bytes < 1e9; bytes *= 3) {
     const GpuCollectiveShape shape{GpuCollective::kAllReduce, 8, Bytes(bytes)};
     const GpuProtocol protocol = nccl_time(h100(), links(), shape).protocol;
@@ -143,7 +143,7 @@ TEST(GpuExchangeLaws, MoreBytesAndSlowerLinksAreNeverFaster) {
   }
   const std::vector<Seconds> times = simulate_gpu(h100(), programs);
   EXPECT_TRUE(std::is_sorted(times.begin(), times.end()));
-  for (GpuProgram& program : programs) {
+  for (GridSequence& program : programs) {
     for (LinkRound& round : program.kernels[0].exchange.rounds) round.link_rate *= 0.5;
   }
   const std::vector<Seconds> slower = simulate_gpu(h100(), programs);

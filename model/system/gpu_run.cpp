@@ -6,12 +6,12 @@
 namespace foretell {
 
 std::vector<Seconds> simulate_gpu(const GpuDeviceSpec& device,
-                                  const std::vector<GpuProgram>& programs, bool every_gpu) {
+                                  const std::vector<GridSequence>& programs, bool every_gpu) {
   return simulate_gpus(device, programs, !every_gpu).times;
 }
 
-GpuNodeExecution simulate_gpus(const GpuDeviceSpec& device, const std::vector<GpuProgram>& programs,
-                               bool lock_step) {
+GpuNodeExecution simulate_gpus(const GpuDeviceSpec& device,
+                               const std::vector<GridSequence>& programs, bool lock_step) {
   ProgramBuilder builder("rows", gpu_streams(false));
   struct Place {
     std::size_t stream;
@@ -19,7 +19,7 @@ GpuNodeExecution simulate_gpus(const GpuDeviceSpec& device, const std::vector<Gp
   };
   std::vector<std::vector<Place>> places;
   Deps before;
-  for (const GpuProgram& program : programs) {
+  for (const GridSequence& program : programs) {
     places.emplace_back();
     for (const Grid& grid : program.kernels) {
       const std::size_t stream = grid.exchange.ranks > 0 ? kGpuCollectives : kGridStream;

@@ -7,7 +7,7 @@
 
 #include "hw/spec/gpu/gpu_spec.hpp"
 #include "model/base/units.hpp"
-#include "model/program/gpu_kernel.hpp"
+#include "model/program/grid.hpp"
 
 namespace foretell {
 
@@ -15,7 +15,8 @@ namespace foretell {
 // of it (its DRAM bytes), so that their order does not matter. Where they exchange data, the other
 // GPUs of the largest group take part in that; with `every_gpu` they run all of them, too.
 std::vector<Seconds> simulate_gpu(const GpuDeviceSpec& device,
-                                  const std::vector<GpuProgram>& programs, bool every_gpu = false);
+                                  const std::vector<GridSequence>& programs,
+                                  bool every_gpu = false);
 
 // What passed the links of one GPU in all programs.
 struct GpuLinkTraffic {
@@ -30,7 +31,7 @@ struct GpuNodeExecution {
 
 // The same on all GPUs of the largest group: in lock step only the first of them runs grids, else
 // every one runs all of them. Exchanges of different groups must have the same peak.
-GpuNodeExecution simulate_gpus(const GpuDeviceSpec& device, const std::vector<GpuProgram>& programs,
-                               bool lock_step);
+GpuNodeExecution simulate_gpus(const GpuDeviceSpec& device,
+                               const std::vector<GridSequence>& programs, bool lock_step);
 
 }  // namespace foretell

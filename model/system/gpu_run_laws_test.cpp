@@ -39,7 +39,7 @@ double closed_form(const Grid& kernel, int sms) {
 }
 
 TEST(GpuRunLaws, UniformThreadBlocksTakeWhatTheClosedFormSays) {
-  std::vector<GpuProgram> programs;
+  std::vector<GridSequence> programs;
   for (const std::int64_t count : {1, 99, 100, 101, 1000, 12345, 1000000}) {
     programs.push_back({{uniform_kernel(count)}});
   }
@@ -50,8 +50,8 @@ TEST(GpuRunLaws, UniformThreadBlocksTakeWhatTheClosedFormSays) {
 }
 
 TEST(GpuRunLaws, AKernelTakesAsLongWhateverRanBefore) {
-  const GpuProgram one{{uniform_kernel(300)}};
-  GpuProgram other{{uniform_kernel(77)}};
+  const GridSequence one{{uniform_kernel(300)}};
+  GridSequence other{{uniform_kernel(77)}};
   other.kernels[0].dram_bytes = Bytes(3e9);
   const std::vector<Seconds> times = simulate_gpu(exemplar_gpu(), {one, other, one, other});
   EXPECT_EQ(times[0], times[2]);
@@ -59,9 +59,9 @@ TEST(GpuRunLaws, AKernelTakesAsLongWhateverRanBefore) {
 }
 
 TEST(GpuRunLaws, KernelsOfAProgramFollowOneAnother) {
-  const GpuProgram one{{uniform_kernel(300)}};
-  const GpuProgram two{{uniform_kernel(77)}};
-  const GpuProgram both{{uniform_kernel(300), uniform_kernel(77)}};
+  const GridSequence one{{uniform_kernel(300)}};
+  const GridSequence two{{uniform_kernel(77)}};
+  const GridSequence both{{uniform_kernel(300), uniform_kernel(77)}};
   const std::vector<Seconds> times = simulate_gpu(exemplar_gpu(), {one, two, both});
   EXPECT_NEAR(times[2].value(), (times[0] + times[1]).value(), kPico);
 }
@@ -76,7 +76,7 @@ TEST(GpuRunLaws, APassOfBytesAloneTakesLaunchAndBytes) {
 }
 
 TEST(GpuRunLaws, MoreBytesAndMoreThreadBlocksAreNeverFaster) {
-  std::vector<GpuProgram> programs;
+  std::vector<GridSequence> programs;
   for (int i = 1; i <= 40; ++i) {
     Grid kernel = uniform_kernel(37 * i);
     kernel.dram_bytes = Bytes(1e6 * i);

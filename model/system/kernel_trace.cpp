@@ -50,14 +50,9 @@ class KernelTraceWriter {
   void assign_lanes() {
     lanes_.clear();
     threads_.clear();
-    std::map<std::string, std::vector<Picoseconds>> free_from;  // by engine and lane
+    std::map<std::string, TraceLanes> lanes;  // by engine
     const auto lane_of = [&](const std::string& engine, Picoseconds begin, Picoseconds end) {
-      std::vector<Picoseconds>& lanes = free_from[engine];
-      const auto free = std::find_if(lanes.begin(), lanes.end(),
-                                     [begin](Picoseconds from) { return from <= begin; });
-      const auto lane = static_cast<std::size_t>(free - lanes.begin());
-      if (free == lanes.end()) lanes.push_back(0);
-      lanes[lane] = end;
+      const std::size_t lane = lanes[engine].place(begin, end);
       return lane == 0 ? engine : fmt::format("{} ({})", engine, lane + 1);
     };
     for (const KernelRun& run : *kernels_) {

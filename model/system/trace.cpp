@@ -54,7 +54,7 @@ class TraceWriter {
  private:
   // The threads of one queue: entries that overlap are on different ones.
   struct Lanes {
-    std::vector<Ticks> free_at;     // per lane
+    TraceLanes all;
     std::vector<std::size_t> lane;  // of each entry
   };
 
@@ -80,14 +80,8 @@ class TraceWriter {
 
   static Lanes assign_lanes(const std::vector<EntryTimes>& entries) {
     Lanes lanes;
-    for (const EntryTimes& entry : entries) {
-      const auto free = std::find_if(lanes.free_at.begin(), lanes.free_at.end(),
-                                     [&](Ticks end) { return end <= entry.begin; });
-      const auto lane = static_cast<std::size_t>(free - lanes.free_at.begin());
-      if (free == lanes.free_at.end()) lanes.free_at.push_back(0);
-      lanes.free_at[lane] = entry.end;
-      lanes.lane.push_back(lane);
-    }
+    for (const EntryTimes& entry : entries)
+      lanes.lane.push_back(lanes.all.place(entry.begin, entry.end));
     return lanes;
   }
 
@@ -98,7 +92,7 @@ class TraceWriter {
     for (std::size_t queue = 0; queue < queue_count(); ++queue) {
       lanes_.push_back(assign_lanes(execution_.cores[core].entries[queue]));
       first_thread_.push_back(thread);
-      thread += lanes_.back().free_at.size();
+      thread += lanes_.back().all.size();
     }
     write_names(core);
     for (std::size_t queue = 0; queue < queue_count(); ++queue) {
@@ -117,7 +111,7 @@ class TraceWriter {
   void write_names(std::size_t core) {
     write_process(place_.process + core, fmt::format("core {}", core));
     for (std::size_t queue = 0; queue < queue_count(); ++queue) {
-      for (std::size_t lane = 0; lane < lanes_[queue].free_at.size(); ++lane) {
+      for (std::size_t lane = 0; lane < lanes_[queue].all.size(); ++lane) {
         events_.name_thread({place_.process + core, first_thread_[queue] + lane},
                             queue_name(queue));
       }

@@ -12,6 +12,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace foretell {
 
@@ -77,6 +78,24 @@ class TraceEvents {
   std::ostream& out_;
   bool first_ = true;
   std::uint64_t arrows_ = 0;
+};
+
+// Rows for slices of one thread some of which overlap: which row each of them goes to, given in the
+// order in which they begin.
+class TraceLanes {
+ public:
+  std::size_t place(std::int64_t begin, std::int64_t end) {
+    const auto free = std::find_if(free_from_.begin(), free_from_.end(),
+                                   [begin](std::int64_t from) { return from <= begin; });
+    const auto lane = static_cast<std::size_t>(free - free_from_.begin());
+    if (free == free_from_.end()) free_from_.push_back(0);
+    free_from_[lane] = end;
+    return lane;
+  }
+  std::size_t size() const { return free_from_.size(); }
+
+ private:
+  std::vector<std::int64_t> free_from_;
 };
 
 // Bytes spread evenly over a time, as bytes per picosecond; nothing when it has no length.

@@ -103,26 +103,26 @@ std::string name_to_read(const std::string& path) {
 
 }  // namespace
 
-Database::Database(const std::string& path, StoreAccess access) : path_(path) {
+SQLite::Database Database::open(const std::string& path, StoreAccess access) {
   if (access == StoreAccess::kRead && !std::filesystem::exists(path)) {
     throw UserError(path + ": no such file; `--store " + path +
                     "` of a command that predicts writes one");
   }
-  const int flags = access == StoreAccess::kRead ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
-                                                 : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-  const std::string name = access == StoreAccess::kRead ? name_to_read(path) : path;
+  const bool reads = access == StoreAccess::kRead;
   try {
-    if (sqlite3_open_v2(name.c_str(), &database_, flags, nullptr) != SQLITE_OK)
-      fail("cannot be opened");
-    sqlite3_busy_timeout(database_, kPatienceMs);
-    check_schema(access);
-  } catch (...) {
-    sqlite3_close(database_);
-    throw;
+    return SQLite::Database(reads ? name_to_read(path) : path,
+                            reads ? SQLite::OPEN_READONLY | SQLite::OPEN_URI
+                                  : SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE,
+                            kPatienceMs);
+  } catch (const SQLite::Exception& error) {
+    fail(path, "cannot be opened", error);
   }
 }
 
-Database::~Database() { sqlite3_close(database_); }
+Database::Database(const std::string& path, StoreAccess access)
+    : path_(path), database_(open(path, access)) {
+  check_schema(access);
+}
 
 void Database::check_schema(StoreAccess access) {
   schema_ = number("PRAGMA user_version");
@@ -148,8 +148,8 @@ void Database::check_schema(StoreAccess access) {
     for (schema_ = number("PRAGMA user_version"); schema_ < kSchemaVersion; ++schema_)
       execute(kSchemas.at(static_cast<std::size_t>(schema_)));
     add_metrics();
-    execute(("PRAGMA application_id = " + std::to_string(kApplicationId)).c_str());
-    execute(("PRAGMA user_version = " + std::to_string(kSchemaVersion)).c_str());
+    execute("PRAGMA application_id = " + std::to_string(kApplicationId));
+    execute("PRAGMA user_version = " + std::to_string(kSchemaVersion));
   });
 }
 
@@ -158,67 +158,47 @@ void Database::add_metrics() {
     const std::string field = metric.field;
     const std::string known =
         "SELECT count(*) FROM pragma_table_info('point') WHERE name = '" + field + "'";
-    if (number(known.c_str()) == 0)
-      execute(("ALTER TABLE point ADD COLUMN " + field + " REAL").c_str());
+    if (number(known) == 0) execute("ALTER TABLE point ADD COLUMN " + field + " REAL");
     const std::string shown =
         "SELECT count(*) FROM pragma_table_info('study_row') WHERE name = '" + field + "'";
-    if (number(shown.c_str()) == 0) execute("DROP VIEW IF EXISTS study_row");
+    if (number(shown) == 0) execute("DROP VIEW IF EXISTS study_row");
   }
   if (number("SELECT count(*) FROM sqlite_master WHERE name = 'study_row'") == 0)
-    execute(view_of_studies().c_str());
+    execute(view_of_studies());
 }
 
-void Database::roll_back() const { sqlite3_exec(database_, "ROLLBACK", nullptr, nullptr, nullptr); }
-
-Database::Statement Database::prepare(const char* sql) const {
-  sqlite3_stmt* statement = nullptr;
-  if (sqlite3_prepare_v2(database_, sql, -1, &statement, nullptr) != SQLITE_OK)
-    fail("cannot be read");
-  return {statement, &sqlite3_finalize};
+SQLite::Statement Database::prepare(const std::string& sql) const {
+  return attempt(kReading, [&] { return SQLite::Statement(database_, sql); });
 }
 
-void Database::execute(const char* sql) const {
-  if (sqlite3_exec(database_, sql, nullptr, nullptr, nullptr) != SQLITE_OK)
-    fail("cannot be written");
+void Database::execute(const std::string& sql) const {
+  attempt(kWriting, [&] { database_.exec(sql); });
 }
 
-void Database::run(const Statement& statement) const {
-  if (sqlite3_step(statement.get()) != SQLITE_DONE) fail("cannot be written");
-  sqlite3_reset(statement.get());
+void Database::run(SQLite::Statement& statement) const {
+  attempt(kWriting, [&] {
+    statement.exec();
+    statement.reset();
+  });
 }
 
-bool Database::next(const Statement& statement) const {
-  const int result = sqlite3_step(statement.get());
-  if (result != SQLITE_ROW && result != SQLITE_DONE) fail("cannot be read");
-  return result == SQLITE_ROW;
+bool Database::next(SQLite::Statement& statement) const {
+  return attempt(kReading, [&] { return statement.executeStep(); });
 }
 
 void Database::limit_pages(int pages) const {
-  number(("PRAGMA max_page_count = " + std::to_string(pages)).c_str());
+  number("PRAGMA max_page_count = " + std::to_string(pages));
 }
 
-int Database::number(const char* sql) const {
-  const Statement statement = prepare(sql);
-  if (!next(statement)) fail("cannot be read");
-  return sqlite3_column_int(statement.get(), 0);
+int Database::number(const std::string& sql) const {
+  SQLite::Statement statement = prepare(sql);
+  return next(statement) ? statement.getColumn(0).getInt() : 0;
 }
 
-void Database::fail(const std::string& doing) const {
-  const bool foreign = database_ != nullptr && sqlite3_errcode(database_) == SQLITE_NOTADB;
-  const std::string reason = foreign                ? "it is not a SQLite database"
-                             : database_ != nullptr ? sqlite3_errmsg(database_)
-                                                    : "out of memory";
-  throw UserError(path_ + ": " + doing + ": " + reason);
-}
-
-void bind_text(const Database::Statement& statement, int index, const std::string& text) {
-  sqlite3_bind_text(statement.get(), index, text.c_str(), static_cast<int>(text.size()), nullptr);
-}
-
-std::string text_column(const Database::Statement& statement, int column) {
-  const void* text = sqlite3_column_blob(statement.get(), column);
-  const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement.get(), column));
-  return size == 0 ? "" : std::string(static_cast<const char*>(text), size);
+void Database::fail(const std::string& path, const char* doing, const SQLite::Exception& error) {
+  const bool foreign = error.getErrorCode() == SQLITE_NOTADB;
+  throw UserError(path + ": " + doing + ": " +
+                  (foreign ? "it is not a SQLite database" : error.what()));
 }
 
 }  // namespace foretell

@@ -4,11 +4,9 @@
 // with a higher one is refused. Write-ahead log: readers are welcome while somebody writes.
 #pragma once
 
-#include <memory>
-#include <string>
+#include <SQLiteCpp/SQLiteCpp.h>
 
-struct sqlite3;
-struct sqlite3_stmt;
+#include <string>
 
 namespace foretell {
 
@@ -20,51 +18,54 @@ class Database {
   // written is found now. ":memory:" is a store that nobody keeps. UserError: no such file, not a
   // database, another program's database, written by a newer version.
   Database(const std::string& path, StoreAccess access);
-  ~Database();
-  Database(const Database&) = delete;
-  Database& operator=(const Database&) = delete;
 
-  using Statement = std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)>;
-  Statement prepare(const char* sql) const;  // UserError when it is not possible
+  SQLite::Statement prepare(const std::string& sql) const;  // UserError when it is not possible
 
-  void execute(const char* sql) const;
+  void execute(const std::string& sql) const;
   int schema() const { return schema_; }  // of the file as it is now
 
   // Everything that `work` writes, or nothing of it.
   template <class Work>
   void transaction(const Work& work) {
-    execute("BEGIN IMMEDIATE");
-    try {
+    attempt(kWriting, [&] {
+      SQLite::Transaction all(database_, SQLite::TransactionBehavior::IMMEDIATE);
       work();
-      execute("COMMIT");
-    } catch (...) {
-      roll_back();
-      throw;
-    }
+      all.commit();
+    });
   }
 
   // Steps a statement that returns no rows and makes it ready for the next use.
-  void run(const Statement& statement) const;
+  void run(SQLite::Statement& statement) const;
   // The next row of a query; false at its end.
-  bool next(const Statement& statement) const;
+  bool next(SQLite::Statement& statement) const;
   void limit_pages(int pages) const;  // what the file may grow to, as a disk does that is full
-  [[noreturn]] void fail(const std::string& doing) const;  // UserError with SQLite's reason
 
   const std::string& path() const { return path_; }
 
  private:
-  int number(const char* sql) const;
+  static constexpr const char* kReading = "cannot be read";
+  static constexpr const char* kWriting = "cannot be written";
+
+  static SQLite::Database open(const std::string& path, StoreAccess access);
+  int number(const std::string& sql) const;
   void check_schema(StoreAccess access);
   void add_metrics();  // columns for those that the file does not have yet
-  void roll_back() const;
+
+  // UserError with the reason of SQLite for what fails.
+  template <class Work>
+  auto attempt(const char* doing, const Work& work) const {
+    try {
+      return work();
+    } catch (const SQLite::Exception& error) {
+      fail(path_, doing, error);
+    }
+  }
+  [[noreturn]] static void fail(const std::string& path, const char* doing,
+                                const SQLite::Exception& error);
 
   std::string path_;
-  sqlite3* database_ = nullptr;
+  mutable SQLite::Database database_;
   int schema_ = 0;
 };
-
-// Parameters and columns of statements. A text is bound where it lies: it has to outlive the step.
-void bind_text(const Database::Statement& statement, int index, const std::string& text);
-std::string text_column(const Database::Statement& statement, int column);
 
 }  // namespace foretell

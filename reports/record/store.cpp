@@ -1,7 +1,5 @@
 #include "reports/record/store.hpp"
 
-#include <sqlite3.h>
-
 #include <fstream>
 
 namespace foretell {
@@ -21,33 +19,30 @@ void RecordStore::add(const RunRecord& record) { add(std::vector<RunRecord>{reco
 
 void RecordStore::add(const std::vector<RunRecord>& records) {
   database_.transaction([&] {
-    const Database::Statement insert = database_.prepare(kInsert);
+    SQLite::Statement insert = database_.prepare(kInsert);
     for (const RunRecord& record : records) {
-      const std::string json = to_json(record);
-      bind_text(insert, 1, record.context.system);
-      bind_text(insert, 2, record.context.workload);
-      bind_text(insert, 3, record.context.dtype);
-      sqlite3_bind_int64(insert.get(), 4, record.context.scenario.batch);
-      sqlite3_bind_double(insert.get(), 5, record.summary.latency_s);
-      sqlite3_bind_double(insert.get(), 6, record.summary.throughput);
-      if (record.summary.cost_usd_per_million) {
-        sqlite3_bind_double(insert.get(), 7, *record.summary.cost_usd_per_million);
-      } else {
-        sqlite3_bind_null(insert.get(), 7);
-      }
-      bind_text(insert, 8, json);
+      const RunSummary& summary = record.summary;
+      insert.clearBindings();
+      insert.bind(1, record.context.system);
+      insert.bind(2, record.context.workload);
+      insert.bind(3, record.context.dtype);
+      insert.bind(4, record.context.scenario.batch);
+      insert.bind(5, summary.latency_s);
+      insert.bind(6, summary.throughput);
+      if (summary.cost_usd_per_million) insert.bind(7, *summary.cost_usd_per_million);
+      insert.bind(8, to_json(record));
       database_.run(insert);
     }
   });
 }
 
 std::vector<RunRecord> RecordStore::records() const {
-  const Database::Statement select = database_.prepare("SELECT id, record FROM run ORDER BY id");
+  SQLite::Statement select = database_.prepare("SELECT id, record FROM run ORDER BY id");
   std::vector<RunRecord> records;
   while (database_.next(select)) {
     const std::string where =
-        database_.path() + ": record " + std::to_string(sqlite3_column_int64(select.get(), 0));
-    records.push_back(run_record_from_json(text_column(select, 1), where));
+        database_.path() + ": record " + std::to_string(select.getColumn(0).getInt64());
+    records.push_back(run_record_from_json(select.getColumn(1).getString(), where));
   }
   return records;
 }

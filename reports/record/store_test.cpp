@@ -1,8 +1,8 @@
 #include "reports/record/store.hpp"
 
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sqlite3.h>
 
 #include "model/base/errors.hpp"
 #include "reports/record/json_lines.hpp"
@@ -25,10 +25,7 @@ RunRecord record_with_batch(std::int64_t batch) {
 }
 
 void run_sql(const std::string& path, const std::string& sql) {
-  sqlite3* database = nullptr;
-  ASSERT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK);
-  EXPECT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK);
-  sqlite3_close(database);
+  SQLite::Database(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec(sql);
 }
 
 TEST(RecordStore, GivesBackWhatWasAddedInOrder) {

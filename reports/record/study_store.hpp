@@ -78,11 +78,11 @@ class StudyStore {
   void read(const StudyHead& head, const std::function<void(const StudyRow&)>& sink) const;
 
  private:
-  const Database::Statement& kept(Database::Statement& statement, const std::string& sql);
+  SQLite::Statement& kept(std::optional<SQLite::Statement>& statement, const std::string& sql);
 
   Database database_;
-  Database::Statement add_point_{nullptr, nullptr};  // made when they are used first
-  Database::Statement add_row_{nullptr, nullptr};
+  std::optional<SQLite::Statement> add_point_;  // made when they are used first
+  std::optional<SQLite::Statement> add_row_;
 };
 
 }  // namespace foretell

@@ -1,8 +1,8 @@
 #include "reports/record/study_store.hpp"
 
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sqlite3.h>
 
 #include "model/base/errors.hpp"
 #include "reports/record/store.hpp"
@@ -18,11 +18,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 void query(const std::string& path, const std::string& sql) {
-  sqlite3* database = nullptr;
-  ASSERT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK);
-  EXPECT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
-      << sqlite3_errmsg(database);
-  sqlite3_close(database);
+  SQLite::Database(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec(sql);
 }
 
 StudyHead head_of(const std::string& hash) {
@@ -170,14 +166,14 @@ TEST(StudyStore, TheViewIsForSqlAndPandas) {
   const StudyHead head = store.begin(head_of("h"), is_new);
   store.add(head, {row_of(0, "a"), row_of(1, "")}, {result_of("a", kPointGood)});
   const Database database(path, StoreAccess::kRead);
-  const Database::Statement select = database.prepare(
+  SQLite::Statement select = database.prepare(
       "SELECT study, number, \"values\" ->> '$.batch', status, tpot_s FROM study_row");
   ASSERT_TRUE(database.next(select));
-  EXPECT_EQ(text_column(select, 0), "s");
-  EXPECT_EQ(text_column(select, 2), "8");
-  EXPECT_DOUBLE_EQ(sqlite3_column_double(select.get(), 4), 0.033);
+  EXPECT_EQ(select.getColumn(0).getString(), "s");
+  EXPECT_EQ(select.getColumn(2).getString(), "8");
+  EXPECT_DOUBLE_EQ(select.getColumn(4).getDouble(), 0.033);
   ASSERT_TRUE(database.next(select));
-  EXPECT_EQ(text_column(select, 3), "skipped");
+  EXPECT_EQ(select.getColumn(3).getString(), "skipped");
 }
 
 }  // namespace

@@ -24,6 +24,9 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kMaxBatch = 1 << 20;
 constexpr std::size_t kMaxKept = 32;
+
+struct KeptFolders : KeptValues<std::vector<std::string>, kMaxKept> {};
+struct KeptNetworks : KeptValues<ModelConfig, kMaxKept> {};
 constexpr std::string_view kExtension = ".json";
 constexpr std::string_view kFormatFile = "hf_quant_config.json";  // beside a config.json
 
@@ -166,13 +169,11 @@ WorkloadLibrary::WorkloadLibrary(std::string folder) : folder_(std::move(folder)
                     "' does not exist: set FORETELL_WORKLOADS to the folder " +
                     "workloads/models of the project");
   }
-  static KeptValues<std::vector<std::string>> folders(kMaxKept);
-  names_ = folders.get(folder_, [&] { return list_networks(folder_); });
+  names_ = kept_input<KeptFolders>(folder_, [&] { return list_networks(folder_); });
 }
 
 ModelConfig WorkloadLibrary::load(std::string_view name) const {
-  static KeptValues<ModelConfig> networks(kMaxKept);
-  return networks.get(folder_ + '\n' + std::string(name), [&] { return read(name); });
+  return kept_input<KeptNetworks>(folder_ + '\n' + std::string(name), [&] { return read(name); });
 }
 
 ModelConfig WorkloadLibrary::read(std::string_view name) const {

@@ -175,7 +175,6 @@ void fields(FieldList& list, CpuFactors& factors) {
 }
 
 CpuFactors ideal_cpu_factors() {
-  constexpr double kPerfectOverlap = 100;  // exponent at which overlap is perfect
   CpuFactors factors;
   for (const char* type : {"fp32", "bf16", "fp16", "int8"}) {
     factors.product_efficiency[type] = 1;
@@ -183,7 +182,7 @@ CpuFactors ideal_cpu_factors() {
   }
   for (const char* type : {"bf16", "fp16", "int8"}) factors.convert[type] = 1;
   factors.core_dram = 1000;
-  factors.overlap = kPerfectOverlap;
+  factors.overlap = kHardMaximum;
   return factors;
 }
 

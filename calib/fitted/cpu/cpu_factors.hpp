@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "calib/fitted/shared/common_factors.hpp"
 #include "calib/fitted/shared/factors_folder.hpp"
 #include "hw/spec/cpu/cpu_catalog.hpp"
 #include "hw/spec/cpu/cpu_spec.hpp"
@@ -49,6 +50,7 @@ struct CpuFactors {
   // Cycles per row of "softmax", "norm", "reduce"; "norm_tail": more of a norm whose columns fill
   // no whole register.
   std::map<std::string, double> row;
+  CommonFactors common = common_factors();  // what all devices share
 };
 
 void fields(FieldList& list, CpuFactors& factors);

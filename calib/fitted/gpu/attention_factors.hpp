@@ -5,10 +5,13 @@
 // cycle; only what scales with nothing is in seconds.
 #pragma once
 
+#include "calib/fitted/shared/common_factors.hpp"
 #include "model/base/units.hpp"
 #include "model/config/fields.hpp"
 
 namespace foretell {
+
+inline constexpr double kScoresAtOnce = 64;  // unit of score and masked_score
 
 struct AttentionFactors {
   // Every phase.
@@ -39,6 +42,7 @@ struct AttentionFactors {
   Seconds cold_stream;  // a stream from DRAM reaches its rate so much later …
   Bytes cold_bytes;     // … once it is much longer than this
   Cycles window_block;  // more per thread block when a window cuts the sequence
+  CommonFactors common = common_factors();  // what all of them share
 };
 
 void fields(FieldList& list, AttentionFactors& factors);

@@ -6,14 +6,11 @@
 #include "calib/fitted/shared/factors_folder.hpp"
 #include "hw/spec/gpu/gpu_architecture.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
-#include "hw/spec/gpu/sm_ports.hpp"
 #include "hw/spec/shared/data_folder.hpp"
 #include "hw/spec/shared/follow_override.hpp"
 
 namespace foretell {
 namespace {
-
-constexpr double kScores = 64;  // unit of AttentionFactors::score
 
 void follow_overrides(AttentionFactors& factors, const GpuDeviceSpec& device) {
   const GpuDeviceSpec& published = published_device(device);
@@ -57,8 +54,8 @@ AttentionFactors ideal_attention_factors(const GpuDeviceSpec& device, const std:
   factors.mma_efficiency = 1;
   const double per_cycle =
       dense_rate(device, type).value() / device.sms / device.clock.boost.value();
-  const double products = 4 * kScores * head_dim / per_cycle;
-  factors.score = Cycles(std::max(0.0, kScores / architecture.exponentials - products));
+  const double products = 4 * kScoresAtOnce * head_dim / per_cycle;
+  factors.score = Cycles(std::max(0.0, kScoresAtOnce / architecture.exponentials - products));
   return factors;
 }
 

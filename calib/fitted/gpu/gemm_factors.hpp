@@ -5,6 +5,7 @@
 // carry over to a chip that was not measured; only what scales with nothing is in seconds.
 #pragma once
 
+#include "calib/fitted/shared/common_factors.hpp"
 #include "model/base/units.hpp"
 #include "model/config/fields.hpp"
 
@@ -36,6 +37,7 @@ struct GemmFactors {
   // Of kernels on the vector pipe alone (operator_factors.hpp).
   double long_rows = 0;  // share of the DRAM rate that rows longer than a DRAM page lose
   double far_rows = 0;   // stages longer by this share, by doubling of rows beyond 32 KiB
+  CommonFactors common = common_factors();  // what all of them share
 };
 
 void fields(FieldList& list, GemmFactors& factors);

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "calib/fitted/shared/factors_folder.hpp"
 #include "hw/spec/shared/data_folder.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
+#include "model/base/kept_inputs.hpp"
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
 
@@ -49,6 +51,10 @@ Library merged(const std::vector<fs::path>& folders, const std::string& kind) {
   return all ? std::move(*all) : Library(folders.back() / "gpu" / kind);
 }
 
+struct KeptTables {
+  std::map<std::vector<fs::path>, std::shared_ptr<const GpuFactorTables>> by_folders;
+};
+
 }  // namespace
 
 GpuFactorTables::GpuFactorTables(std::vector<fs::path> folders) : folders_(std::move(folders)) {
@@ -78,28 +84,31 @@ std::shared_ptr<const GpuFactorTables> GpuFactorTables::of(const std::string& re
     }
     folders.insert(folders.begin(), request);
   }
-  static std::mutex mutex;
-  static std::map<std::vector<fs::path>, std::shared_ptr<const GpuFactorTables>> known;
-  const std::lock_guard<std::mutex> lock(mutex);
-  std::shared_ptr<const GpuFactorTables>& tables = known[folders];
+  std::shared_ptr<const GpuFactorTables>& tables = kept<KeptTables>().by_folders[folders];
   if (tables == nullptr) tables = std::make_shared<GpuFactorTables>(folders);
   return tables;
 }
 
+const CommonFactors& GpuFactorTables::common() const {
+  const auto has_common = [](const fs::path& folder) {
+    return fs::exists(folder / "common" / "kernels.yaml");
+  };
+  const auto first = std::find_if(folders_.begin(), folders_.end() - 1, has_common);
+  if (!common_) common_ = load_common_factors(*first);
+  return *common_;
+}
+
 const GemmFactorsLibrary& GpuFactorTables::gemm() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
   if (!gemm_) gemm_ = merged<GemmFactorsLibrary>(folders_, "gemm");
   return *gemm_;
 }
 
 const AttentionFactorsLibrary& GpuFactorTables::attention() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
   if (!attention_) attention_ = merged<AttentionFactorsLibrary>(folders_, "attention");
   return *attention_;
 }
 
 const KernelFactorsLibrary& GpuFactorTables::kernels(const std::string& kind) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
   const auto known = kernels_.find(kind);
   if (known != kernels_.end()) return known->second;
   return kernels_.emplace(kind, merged<KernelFactorsLibrary>(folders_, kind)).first->second;

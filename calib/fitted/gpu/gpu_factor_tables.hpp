@@ -5,32 +5,34 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "calib/fitted/gpu/attention_factors_library.hpp"
-#include "calib/fitted/gpu/gemm_factors_file.hpp"
+#include "calib/fitted/gpu/gemm_factors_library.hpp"
 #include "calib/fitted/gpu/kernel_factors_file.hpp"
 
 namespace foretell {
 
-// Reads a kind when it is first asked for; threads may share one.
+// Reads a kind when it is first asked for.
 class GpuFactorTables {
  public:
   // Folders like calib/factors. What several of them have counts as in the first.
   explicit GpuFactorTables(std::vector<std::filesystem::path> folders);
 
   // Those of a request: "" is factors_folder(), else the named folder before that. The same object
-  // for equal requests, as the files of a run do not change. UserError when the folder is not there
-  // or holds no factors of GPUs, with what it should hold.
+  // for equal requests of a run, in which files do not change. UserError when the folder is not
+  // there or holds no factors of GPUs, with what it should hold.
   static std::shared_ptr<const GpuFactorTables> of(const std::string& request);
 
   const GemmFactorsLibrary& gemm() const;
   const AttentionFactorsLibrary& attention() const;
   // "collective", "operator" or a kind of layers: "experts", "mla", ….
   const KernelFactorsLibrary& kernels(const std::string& kind) const;
+
+  // Of the first folder that has common/kernels.yaml.
+  const CommonFactors& common() const;
 
   // Of every file, so that a record says with which numbers it was made.
   const std::string& hash() const { return hash_; }
@@ -40,7 +42,7 @@ class GpuFactorTables {
  private:
   std::vector<std::filesystem::path> folders_;
   std::string hash_;
-  mutable std::mutex mutex_;
+  mutable std::optional<CommonFactors> common_;
   mutable std::optional<GemmFactorsLibrary> gemm_;
   mutable std::optional<AttentionFactorsLibrary> attention_;
   mutable std::map<std::string, KernelFactorsLibrary> kernels_;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <regex>
 
 #include "calib/fitted/gpu/gpu_factors.hpp"
 #include "calib/fitted/shared/factors_folder.hpp"
@@ -66,6 +67,23 @@ TEST(GpuFactorTables, EveryKindIsTakenFromTheFolder) {
     EXPECT_GE(library.choose(h100(), {library.tables().front()}).set.interval_high, 99) << kind;
     EXPECT_NE(own.hash(), GpuFactorTables({factors_folder()}).hash()) << kind;
   }
+}
+
+TEST(GpuFactorTables, WhatAllShareIsTakenFromTheFolderToo) {
+  const TemporaryFolder folder;
+  const fs::path mine = folder.file("mine");
+  fs::create_directories(mine / "common");
+  const std::string standard = read_text_file(factors_folder() / "common" / "kernels.yaml");
+  std::ofstream(mine / "common" / "kernels.yaml") << std::regex_replace(
+      standard, std::regex("cache_softness: .value: [0-9.]+"), "cache_softness: {value: 0.25");
+  EXPECT_EQ(GpuFactorTables({mine, factors_folder()}).common().cache_softness, 0.25);
+  EXPECT_EQ(GpuFactorTables({factors_folder()}).common().cache_softness,
+            common_factors().cache_softness);
+  fs::create_directories(mine / "gpu");
+  fs::create_directory_symlink(factors_folder() / "gpu" / "gemm", mine / "gpu" / "gemm");
+  const GpuFactors factors(h100(), mine.string());
+  EXPECT_EQ(factors.gemm("bf16").common.cache_softness, 0.25);
+  EXPECT_EQ(factors.attention({"trtllm context bf16 bf16"})->factors.common.cache_softness, 0.25);
 }
 
 TEST(GpuFactorTables, FoldersWithoutFactorsSayWhatToName) {

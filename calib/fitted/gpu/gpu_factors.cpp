@@ -4,11 +4,10 @@
 #include <filesystem>
 #include <map>
 
-#include "calib/fitted/gpu/gemm_factors_file.hpp"
+#include "calib/fitted/gpu/gemm_factors_library.hpp"
 #include "calib/fitted/shared/factors_folder.hpp"
 #include "hw/spec/gpu/gpu_architecture.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
-#include "hw/spec/gpu/sm_ports.hpp"
 #include "hw/spec/shared/data_folder.hpp"
 #include "hw/spec/shared/follow_override.hpp"
 #include "hw/spec/shared/overrides.hpp"
@@ -85,7 +84,7 @@ GemmFactors in_graph(const GpuDeviceSpec& device, const GemmFactorsLibrary& libr
                      const std::string& kernels, const std::string& type) {
   const GemmFactorSet set = library.choose(device, kernels, type).set;
   GemmFactors factors = set.factors;
-  if (!ends_with(set.dtype, "_sq") && !ends_with(set.dtype, "_wo")) return factors;
+  if (!ends_with(set.dtype(), "_sq") && !ends_with(set.dtype(), "_wo")) return factors;
   const Seconds gap = library.choose(device, kernels, "bf16").set.factors.launch;
   const Seconds profiler = std::max(Seconds(0), factors.launch - gap);
   factors.launch = std::min(factors.launch, gap);
@@ -126,6 +125,7 @@ GemmFactors GpuFactors::gemm(const std::string& type, bool batched) const {
   }
   GemmFactors factors = tables_ == nullptr ? ideal_gemm_factors(device_)
                                            : in_graph(device_, tables_->gemm(), library_, type);
+  factors.common = common();
   AttentionFactors attention;
   apply_set(factors, attention);
   return factors;
@@ -144,6 +144,7 @@ std::optional<ChosenAttentionFactors> GpuFactors::attention(
     const std::vector<std::string>& tables) const {
   if (tables_ == nullptr) return std::nullopt;
   ChosenAttentionFactors chosen = tables_->attention().choose(device_, tables);
+  chosen.factors.common = common();
   GemmFactors products;
   apply_set(products, chosen.factors);
   return chosen;
@@ -169,6 +170,7 @@ std::optional<ChosenOperatorFactors<ProductFactors>> GpuFactors::product(
   auto chosen = choose_operator<ProductFactors>(device_, tables_->kernels("operator"), tables);
   if (!chosen) return chosen;
   GemmFactors& products = chosen->factors.gemm;
+  products.common = common();
   products.launch = tables_->gemm().choose(device_, library_, kVectorType).set.factors.launch;
   AttentionFactors attention;
   apply_set(products, attention);
@@ -178,7 +180,9 @@ std::optional<ChosenOperatorFactors<ProductFactors>> GpuFactors::product(
 std::optional<ChosenOperatorFactors<PassFactors>> GpuFactors::pass(
     const std::vector<std::string>& tables) const {
   if (tables_ == nullptr) return std::nullopt;
-  return choose_operator<PassFactors>(device_, tables_->kernels("operator"), tables);
+  auto chosen = choose_operator<PassFactors>(device_, tables_->kernels("operator"), tables);
+  if (chosen) chosen->factors.common = common();
+  return chosen;
 }
 
 std::vector<Parameter> GpuFactors::parameters(const std::string& type) const {

@@ -52,6 +52,7 @@ class GpuFactors {
              std::vector<std::string> set = {}, std::string library = "");
 
   const KernelLibrary& library() const;
+  const CommonFactors& common() const { return tables_ ? tables_->common() : common_factors(); }
   // Null with "none".
   const GpuFactorTables* tables() const { return tables_.get(); }
 

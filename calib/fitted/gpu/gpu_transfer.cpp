@@ -2,14 +2,11 @@
 
 #include <algorithm>
 
-#include "calib/fitted/shared/common_factors.hpp"
 #include "hw/spec/gpu/gpu_architecture.hpp"
 #include "model/base/text.hpp"
 
 namespace foretell {
 namespace {
-
-constexpr double kScoresAtOnce = 64;  // unit of AttentionFactors::score
 
 double per_cycle(double rate, const GpuDeviceSpec& device) {
   return rate / device.sms / device.clock.boost.value();
@@ -43,7 +40,7 @@ void carry_over_plugin(GemmFactors& factors, bool weights_only, const GpuDeviceS
   if (!weights_only) return;
   const double vector = per_cycle(teacher.vector_rate.at("fp32"), teacher) /
                         per_cycle(device.vector_rate.at("fp32"), device);
-  const double fp32 = common_factors().widening_fp32_share;
+  const double fp32 = factors.common.widening_fp32_share;
   factors.step *= 1 - fp32 + fp32 * vector;
   factors.gemv_step *= vector;
 }

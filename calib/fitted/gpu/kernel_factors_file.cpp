@@ -23,7 +23,7 @@ double bound_at(const Node& list, std::size_t index) {
   return parse_quantity(list.items[index].text, Dimension{});
 }
 
-KernelFactorSet read_set(const Node& node) {
+KernelFactorSet read_set(const Node& node, FieldList* fields, Problems& problems) {
   node.only_keys(
       {"table", "version", "fitted_on", "held_out", "interval80", "like", "factors", "evidence"},
       "tables");
@@ -37,6 +37,13 @@ KernelFactorSet read_set(const Node& node) {
   set.interval_low = bound_at(interval, 0);
   set.interval_high = bound_at(interval, 1);
   for (const MapEntry& entry : node.required("factors", "tables").entries) {
+    const Field* field = fields == nullptr ? nullptr : fields->find(entry.key);
+    if (field != nullptr) read_plain_value(*field, entry.value, problems);
+    if (fields != nullptr && field == nullptr) {
+      const std::string nearest = fields->nearest(entry.key);
+      problems.add(entry.value, entry.key,
+                   "no such factor" + (nearest.empty() ? "" : "; nearest is '" + nearest + "'"));
+    }
     set.factors.emplace_back(entry.key, entry.value.as_text(entry.key));
   }
   set.stated = {set.factors, read_factor_parent(node)};
@@ -53,7 +60,8 @@ std::string stated_factors_text(const FactorTexts& factors) {
 
 }  // namespace
 
-KernelFactorsFile parse_kernel_factors(const std::string& text, const std::string& shown_as) {
+KernelFactorsFile parse_kernel_factors(const std::string& text, const std::string& shown_as,
+                                       FieldList* fields) {
   const Node root = parse_document(text, shown_as);
   root.only_keys({"device", "split", "tables"}, "");
   KernelFactorsFile file;
@@ -61,7 +69,7 @@ KernelFactorsFile parse_kernel_factors(const std::string& text, const std::strin
   file.split = root.required("split", "").as_text("split");
   Problems problems;
   for (const Node& node : root.required("tables", "").items) {
-    problems.collect([&] { file.sets.push_back(read_set(node)); });
+    problems.collect([&] { file.sets.push_back(read_set(node, fields, problems)); });
   }
   problems.throw_if_any();
   return file;
@@ -107,7 +115,7 @@ FactorTexts factor_texts(const FieldList& fields) {
   return texts;
 }
 
-KernelFactorsLibrary::KernelFactorsLibrary(const fs::path& folder)
+KernelFactorsLibrary::KernelFactorsLibrary(const fs::path& folder, FieldList* fields)
     : kind_(folder.filename().string()), transfers_(transfer_intervals_beside(folder)) {
   std::error_code error;
   std::vector<fs::path> paths;
@@ -116,7 +124,7 @@ KernelFactorsLibrary::KernelFactorsLibrary(const fs::path& folder)
   }
   std::sort(paths.begin(), paths.end());
   for (const fs::path& path : paths) {
-    files_.push_back(parse_kernel_factors(read_text_file(path), path.string()));
+    files_.push_back(parse_kernel_factors(read_text_file(path), path.string(), fields));
   }
   resolve(nullptr);
 }
@@ -181,6 +189,13 @@ const KernelFactorSet* KernelFactorsLibrary::find(const std::string& device,
   return nullptr;
 }
 
+std::pair<double, double> KernelFactorsLibrary::interval80(const FactorSet& set,
+                                                           const std::string& from,
+                                                           const GpuDeviceSpec& device) const {
+  return interval80_on_another_chip(transfers_, kind_, device.architecture, from,
+                                    {set.interval_low, set.interval_high});
+}
+
 bool KernelFactorsLibrary::knows(const std::string& table) const {
   return std::any_of(files_.begin(), files_.end(),
                      [&](const auto& file) { return find(file.device, table) != nullptr; });
@@ -210,8 +225,8 @@ ChosenFactorSet KernelFactorsLibrary::choose(const GpuDeviceSpec& device,
       if (set->fitted_devices.empty()) throw missing_parent(from, set->table, *set->stated.like);
       ChosenFactorSet chosen{*set, from};
       if (from != device.id) {
-        std::tie(chosen.set.interval_low, chosen.set.interval_high) = interval80_on_another_chip(
-            transfers_, kind_, device.architecture, from, {set->interval_low, set->interval_high});
+        std::tie(chosen.set.interval_low, chosen.set.interval_high) =
+            interval80(*set, from, device);
       }
       return chosen;
     }

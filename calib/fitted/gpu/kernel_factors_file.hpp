@@ -33,18 +33,22 @@
 
 namespace foretell {
 
-struct KernelFactorSet {
+// What is known of a set of factors beside their values.
+struct FactorSet {
   std::string table;
   std::string version;
   std::string fitted_on;
   std::string held_out;
   double interval_low = 1;  // measured / predicted
   double interval_high = 1;
-  FactorTexts factors;   // of a library all; of a file what it states
   StatedFactors stated;  // what the file states, where the set is like another
   FitEvidence evidence;
   // Of a library: that the numbers were fitted on; empty until the set that it is like is there.
   std::set<std::string> fitted_devices;
+};
+
+struct KernelFactorSet : FactorSet {
+  FactorTexts factors;  // of a library all; of a file what it states
 };
 
 struct KernelFactorsFile {
@@ -53,7 +57,9 @@ struct KernelFactorsFile {
   std::vector<KernelFactorSet> sets;
 };
 
-KernelFactorsFile parse_kernel_factors(const std::string& text, const std::string& shown_as);
+// `fields`: the factors that there are; null: any. All errors of the file in one UserError.
+KernelFactorsFile parse_kernel_factors(const std::string& text, const std::string& shown_as,
+                                       FieldList* fields = nullptr);
 // The text that parse_kernel_factors reads.
 std::string kernel_factors_text(const KernelFactorsFile& file);
 // Replaces the set of the same table, or adds it.
@@ -73,7 +79,7 @@ struct ChosenFactorSet {
 // All files of a folder, with transfer.yaml beside it.
 class KernelFactorsLibrary {
  public:
-  explicit KernelFactorsLibrary(const std::filesystem::path& folder);
+  explicit KernelFactorsLibrary(const std::filesystem::path& folder, FieldList* fields = nullptr);
 
   // Adds the sets of another folder of the kind whose device and table are not known yet.
   void add_missing(const KernelFactorsLibrary& other);
@@ -85,6 +91,11 @@ class KernelFactorsLibrary {
   bool knows(const std::string& table) const;  // of any device
   std::vector<std::string> tables() const;     // of all devices, sorted
   std::map<std::string, std::size_t> sets_by_device() const;
+  const std::vector<KernelFactorsFile>& files() const { return files_; }
+
+  // interval80_on_another_chip() of a set that was fitted on `from`.
+  std::pair<double, double> interval80(const FactorSet& set, const std::string& from,
+                                       const GpuDeviceSpec& device) const;
 
   // The first of `tables` that was fitted on the device; else on the nearest chip: of the same
   // generation first. On another chip the interval is interval80_on_another_chip(). UserError when

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "calib/fitted/shared/common_factors.hpp"
-
 namespace foretell {
 namespace {
 
@@ -44,7 +42,7 @@ void fields(FieldList& list, LayerKernelFactors& factors) {
 
 void carry_over(LayerKernelFactors& factors, const GpuDeviceSpec& from, const GpuDeviceSpec& to) {
   const double floors = to.launch_floor / from.launch_floor;
-  factors.launch = factors.launch * std::pow(floors, common_factors().launches_follow_floor);
+  factors.launch = factors.launch * std::pow(floors, factors.common.launches_follow_floor);
   factors.mma_efficiency *= std::min(1.0, to.reachable_rate / from.reachable_rate);
 }
 

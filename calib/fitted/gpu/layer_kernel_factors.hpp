@@ -8,6 +8,7 @@
 // that they carry over to other chips; what scales with nothing is in seconds.
 #pragma once
 
+#include "calib/fitted/shared/common_factors.hpp"
 #include "hw/spec/gpu/gpu_spec.hpp"
 #include "model/base/units.hpp"
 #include "model/config/fields.hpp"
@@ -30,6 +31,7 @@ struct LayerKernelFactors {
   Seconds group;                  // of each expert, sequence or peer that takes part
   double link_efficiency = 0;     // of the links between GPUs of a node
   double network_efficiency = 0;  // of the network between nodes
+  CommonFactors common = common_factors();  // what all of them share
 };
 
 void fields(FieldList& list, LayerKernelFactors& factors);

@@ -44,6 +44,7 @@ struct PassFactors {
   Cycles step;                 // … and of each further round of its threads over a row
   double overlap = 1;          // exponent of latency with bytes, less 1
   double passes = 1;           // times that the operands are moved
+  CommonFactors common = common_factors();  // what all of them share
 };
 
 void fields(FieldList& list, PassFactors& factors);

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <map>
 
-#include "calib/fitted/gpu/gemm_factors_file.hpp"
+#include "calib/fitted/gpu/gemm_factors_library.hpp"
 #include "calib/fitted/gpu/kernel_factors_file.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
@@ -100,7 +100,7 @@ TEST_F(SharedFiles, ATableWithoutTheOneItIsLikeSaysWhatIsMissing) {
 }
 
 TEST_F(SharedFiles, ProductsShareInTheSameWay) {
-  const std::string table = std::string("  - framework: f\n    dtype: bf16\n") + kHead;
+  const std::string table = std::string("  - table: f bf16\n") + kHead;
   write("h100-sxm", table + "    factors: {launch: 2 us, mma_efficiency: 0.8, step: 100 cycles}\n");
   write("h200-sxm", table +
                         "    like: {device: h100-sxm, table: f bf16, without: [step]}\n"
@@ -111,7 +111,7 @@ TEST_F(SharedFiles, ProductsShareInTheSameWay) {
   EXPECT_DOUBLE_EQ(factors.mma_efficiency, 0.7);
   EXPECT_EQ(factors.step, Cycles(0));
   const std::string text = read_text_file(folder / "h200-sxm.yaml");
-  EXPECT_THAT(gemm_factors_text(parse_gemm_factors(text, "f")),
+  EXPECT_THAT(kernel_factors_text(parse_kernel_factors(text, "f")),
               HasSubstr("without: [step]}\n    factors:\n      mma_efficiency: 0.7\n"));
   library.hold_out("h100-sxm");
   EXPECT_THROW(library.choose(h200, "f", "bf16"), UserError);

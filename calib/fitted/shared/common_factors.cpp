@@ -2,6 +2,7 @@
 
 #include "calib/fitted/shared/factors_folder.hpp"
 #include "hw/spec/shared/catalog.hpp"
+#include "model/base/kept_inputs.hpp"
 #include "model/config/document.hpp"
 
 namespace foretell {
@@ -16,6 +17,10 @@ void read_reasoned(const Field& field, const Node& node, Problems& problems) {
     read_plain_value(field, node.required("value", field.path), problems);
   });
 }
+
+struct StandardFactors {
+  CommonFactors common = load_common_factors(factors_folder());
+};
 
 }  // namespace
 
@@ -35,6 +40,12 @@ void fields(FieldList& list, CommonFactors& factors) {
              "Row of operands up to which lines of a DRAM page are asked for together.");
   list.value("far_row", factors.far_row, {Bytes(1), Bytes(1e9)},
              "Row of operands beyond which addresses are translated anew.");
+  list.value("padded_reach", factors.padded_reach, {1, 1000},
+             "Missing rows of a tile after which the wait of its stages is mostly there.");
+  list.value("padded_tiles", factors.padded_tiles, {1, 1000},
+             "Tiles along the rows of a product among which a partial one shows fully.");
+  list.value("quantise_overlap", factors.quantise_overlap, {1, 100},
+             "Exponent of rows with bytes in the pass that quantises.");
   list.value("widening_fp32_share", factors.widening_fp32_share, kShare,
              "Of the instructions that widen weights, those of the FP32 pipes.");
   list.value("launches_follow_floor", factors.launches_follow_floor, kShare,
@@ -56,9 +67,6 @@ CommonFactors load_common_factors(const std::filesystem::path& folder) {
   return factors;
 }
 
-const CommonFactors& common_factors() {
-  static const CommonFactors kFactors = load_common_factors(factors_folder());
-  return kFactors;
-}
+const CommonFactors& common_factors() { return kept<StandardFactors>().common; }
 
 }  // namespace foretell

@@ -9,6 +9,9 @@
 
 namespace foretell {
 
+// Exponent of overlap where nothing is fitted: the maximum of the times.
+inline constexpr double kHardMaximum = 100;
+
 struct CommonFactors {
   double cache_softness = 0;         // share of a capacity over which hits turn into misses
   Seconds overlap_stated_at;         // of a kernel with the factor `overlap`
@@ -18,6 +21,9 @@ struct CommonFactors {
   Seconds power_drop_delay;          // to half of the drop
   Bytes page_row;                    // rows of operands that share DRAM pages
   Bytes far_row;                     // rows of operands that are translated anew
+  double padded_reach = 0;           // missing rows of a tile
+  double padded_tiles = 0;           // along the rows of a product
+  double quantise_overlap = 0;       // exponent
   double widening_fp32_share = 0;    // of instructions
   double launches_follow_floor = 0;  // exponent of a ratio
   double unmeasured_interval = 0;    // times an interval
@@ -27,7 +33,8 @@ void fields(FieldList& list, CommonFactors& factors);
 
 // Of a folder as calib/factors is one. UserError with file and line.
 CommonFactors load_common_factors(const std::filesystem::path& folder);
-// Of factors_folder(), read once.
+// Of factors_folder(), read once in a run (model/base/kept_inputs.hpp). Sets of factors hold them,
+// or those of the folder that a request names.
 const CommonFactors& common_factors();
 
 }  // namespace foretell

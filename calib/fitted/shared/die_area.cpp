@@ -12,12 +12,9 @@ namespace foretell {
 namespace {
 
 constexpr double kPi = 3.14159265358979323846;
-constexpr double kRegistersMib = 0.25;  // of an SM, 65536 registers of 32 bits
 constexpr double kKibPerMib = 1024;
 constexpr double kMib = 1048576;
 constexpr double kGiga = 1e9;
-constexpr double kLanes = 64;
-constexpr double kArray = 512;
 constexpr double kMm2PerCm2 = 100;
 
 double number_at(const Node& root, const char* key) {
@@ -111,20 +108,22 @@ class Dies {
                               const std::string& memory_key) const {
     const Node factors =
         load_document(factors_folder() / "area" / "gpu.yaml").required("factors", "");
-    const auto factor = [&](const char* name) {
-      return number_at(factors.required(name, "factors"), "value");
+    const auto factor = [&](const char* name, const char* key = "value") {
+      return number_at(factors.required(name, "factors"), key);
     };
     const Node& process = node(node_key);
     const double logic = number_at(process, is_compute() ? "logic_compute" : "logic_graphics");
     const double sram = number_at(process, "sram") * factor("sram");
-    const double lanes = (number_at(*die_, "fp32") + 2 * number_at(*die_, "fp64")) / kLanes;
+    const double lanes =
+        (number_at(*die_, "fp32") + 2 * number_at(*die_, "fp64")) / factor("lanes", "per");
     const double cores = counts.sms * logic;
     std::vector<AreaPart> parts = {
         {"SMs: control", cores * factor("control")},
         {"SMs: lanes", cores * lanes * factor("lanes")},
-        {"SMs: matrix units", cores * counts.array / kArray * factor("array")},
+        {"SMs: matrix units", cores * counts.array / factor("array", "per") * factor("array")},
         {"SMs: registers and shared memory",
-         counts.sms * (kRegistersMib + number_at(*die_, "l1_kib") / kKibPerMib) * sram},
+         counts.sms * (number_at(common(), "registers_kib") + number_at(*die_, "l1_kib")) /
+             kKibPerMib * sram},
         {"L2", counts.l2_mib * sram},
         {"memory interfaces",
          number_at(*die_, "interfaces") * number_at(memory(memory_key), "interface_mm2")},

@@ -8,9 +8,11 @@
 #include <map>
 #include <sstream>
 
+#include "hw/spec/shared/catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
+#include "model/config/unit_text.hpp"
 
 namespace foretell {
 namespace {
@@ -82,21 +84,19 @@ struct Architecture {
   double tile_bytes = 0;  // along the summed dimension of a tile of the matrix unit; 0: none
 };
 
-const std::map<std::string, Architecture>& architectures() {
-  static const std::map<std::string, Architecture> kAll = {
-      {"haswell", {2.8, 32, 0, 0, 42.7, 32, 32, 8, 4, 19.2}},
-      {"skylake", {2.8, 64, 0, 0, 85.3, 64, 48, 8, 6, 21.3}},
-      {"cascade-lake", {3.0, 64, 0, 0, 256, 64, 48, 8, 6, 23.5}},
-      {"ice-lake", {3.2, 64, 0, 0, 256, 64, 48, 10, 8, 25.6}},
-      {"sapphire-rapids", {3.0, 64, 1024, 128, 2048, 64, 48, 10, 8, 38.4, 64}},
-      {"zen2", {3.2, 32, 0, 0, 42.7, 32, 32, 32, 8, 25.6}},
-      {"zen3", {3.4, 32, 0, 0, 42.7, 32, 32, 32, 8, 25.6}},
-      {"zen4", {3.7, 32, 64, 0, 128, 64, 32, 32, 12, 38.4}},
-      {"zen5", {3.9, 64, 128, 0, 256, 64, 64, 32, 12, 51.2}},
-      {"neoverse-v1", {2.6, 32, 128, 64, 256, 32, 32, 10, 8, 38.4}},
-      {"neoverse-n1", {2.5, 16, 0, 32, 64, 16, 32, 10, 8, 25.6}},
-      {"unknown", {2.5, 32, 0, 0, 42.7, 32, 32, 8, 4, 19.2}}};
-  return kAll;
+// Of hw/cores/cpu/generations.yaml.
+Architecture read_architecture(const std::string& name) {
+  const Node root = load_document(hw_folder() / "cores" / "cpu" / "generations.yaml");
+  const Node& row = root.required("generations", "").required(name, "generations");
+  const auto number = [&row](const char* key) {
+    return parse_quantity(row.required(key, "generations").text, Dimension{});
+  };
+  const Node* tile = row.find("tile_bytes");
+  const double tiles = tile == nullptr ? 0 : parse_quantity(tile->text, Dimension{});
+  return {number("clock_ghz"),    number("fp32"), number("bf16"),
+          number("fp16"),         number("int8"), static_cast<int>(number("vector_bytes")),
+          number("l2"),           number("l3"),   static_cast<int>(number("channels")),
+          number("channel_gbps"), tiles};
 }
 
 std::string entry(const std::string& name, const std::string& value, const char* kind,
@@ -191,7 +191,7 @@ std::string architecture_of(const HostFacts& facts) {
 
 std::string host_device_yaml(const HostFacts& facts) {
   const std::string name = architecture_of(facts);
-  const Architecture& known = architectures().at(name);
+  const Architecture known = read_architecture(name);
   const auto has = [&facts](const char* flag) { return facts.flags.count(flag) > 0; };
   if (facts.vendor != "ARM" && !has("avx2")) {
     throw UserError(facts.name +

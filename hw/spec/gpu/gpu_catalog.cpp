@@ -16,6 +16,7 @@
 #include "hw/spec/shared/parameter_list.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
+#include "model/base/kept_inputs.hpp"
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
 
@@ -48,6 +49,10 @@ std::string find_in(const std::vector<std::string>& known, const char* kind, std
   if (name.empty()) throw unknown_name(kind, id, known);
   return name;
 }
+
+struct PublishedDevices {
+  std::map<std::string, std::optional<GpuDeviceSpec>> by_id;  // nothing: hw/ does not have it
+};
 
 std::string read_architecture(const Node& root) {
   std::string name = text_of(root, "architecture");
@@ -220,14 +225,14 @@ LoadedGpuSystem GpuCatalog::load(std::string_view system,
 }
 
 const GpuDeviceSpec* find_published_device(const std::string& id) {
-  static std::map<std::string, std::optional<GpuDeviceSpec>> known;
-  const auto [place, is_new] = known.try_emplace(id);
-  if (is_new) {
+  auto& known = kept<PublishedDevices>().by_id;
+  auto place = known.find(id);
+  if (place == known.end()) {
+    std::optional<GpuDeviceSpec> read;
     const GpuCatalog catalog;
     const std::vector<std::string> ids = catalog.devices();
-    if (std::find(ids.begin(), ids.end(), id) != ids.end()) {
-      place->second = catalog.load(id).spec.device;
-    }
+    if (std::find(ids.begin(), ids.end(), id) != ids.end()) read = catalog.load(id).spec.device;
+    place = known.emplace(id, std::move(read)).first;
   }
   return place->second ? &*place->second : nullptr;
 }

@@ -78,6 +78,8 @@ struct ReadSystem {
   std::map<std::string, Provenance> provenance;
 };
 
+struct KeptSystems : KeptValues<std::shared_ptr<const ReadSystem>, kMaxKeptSystems> {};
+
 }  // namespace
 
 fs::path hw_folder() {
@@ -182,8 +184,7 @@ LoadedSystem Catalog::load(std::string_view system, const std::vector<std::strin
                            FurtherParameters* further) const {
   LoadedSystem loaded;
   const std::string id = find_system(system);
-  static KeptValues<std::shared_ptr<const ReadSystem>> systems(kMaxKeptSystems);
-  const auto read = systems.get(hw_.string() + "\n" + id, [&] {
+  const auto read = kept_input<KeptSystems>(hw_.string() + "\n" + id, [&] {
     auto made = std::make_shared<ReadSystem>();
     std::string bytes;
     made->spec = read_spec(id, made->provenance, bytes);

@@ -27,6 +27,8 @@ namespace {
 
 constexpr std::size_t kMaxFolders = 100;
 
+struct KeptFolders : KeptValues<std::vector<std::string>, kMaxFolders> {};
+
 std::vector<std::string> list_ids(const fs::path& folder) {
   std::error_code error;
   std::vector<std::string> ids;
@@ -41,8 +43,7 @@ std::vector<std::string> list_ids(const fs::path& folder) {
 }  // namespace
 
 std::vector<std::string> ids_in(const fs::path& folder) {
-  static KeptValues<std::vector<std::string>> folders(kMaxFolders);
-  return folders.get(folder.string(), [&] { return list_ids(folder); });
+  return kept_input<KeptFolders>(folder.string(), [&] { return list_ids(folder); });
 }
 
 bool is_file_name(std::string_view id) { return fs::path(id).extension() == kExtension; }

@@ -14,6 +14,7 @@
 #include "model/app/api/run_request.hpp"
 #include "model/app/command/application.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/kept_inputs.hpp"
 
 namespace foretell::api {
 namespace {
@@ -89,6 +90,7 @@ std::string without_name(std::string message) {
 
 Record run(const Request& request, const std::function<void(double)>& progress) {
   const Turn turn;
+  const Kept kept;
   try {
     return run_request(request, predict, progress);
   } catch (const UserError& error) {

@@ -1,7 +1,7 @@
 #include "model/app/api/run_request.hpp"
 
-#include "model/app/request/worker_pool.hpp"
 #include "model/app/terminal/request_options.hpp"
+#include "model/app/workers/worker_pool.hpp"
 #include "model/base/errors.hpp"
 #include "reports/record/run_record.hpp"
 #include "reports/record/summary.hpp"

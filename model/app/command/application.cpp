@@ -12,6 +12,7 @@
 #include "model/app/command/report/report_command.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/kept_inputs.hpp"
 
 namespace foretell {
 namespace {
@@ -164,6 +165,7 @@ void add_commands(CLI::App& app, Session& session) {
 }
 
 int run_application(std::vector<std::string> arguments, Session& session) {
+  const Kept kept;
   try {
     CLI::App app{"Foretell predicts latency, throughput and cost of neural network inference.",
                  "foretell"};

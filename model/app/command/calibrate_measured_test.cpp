@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "calib/fitted/gpu/gemm_factors_file.hpp"
+#include "calib/fitted/gpu/gemm_factors_library.hpp"
 #include "calib/fitted/gpu/kernel_factors_file.hpp"
 #include "calib/import/read_measurements.hpp"
 #include "calib/measurements/testing/example_measurement.hpp"
@@ -60,13 +60,16 @@ TEST_F(CalibrateMeasured, WritesFactorsWithIntervalsAndWhereTheyAreFrom) {
   const CommandResult result = fit(records(32));
   ASSERT_EQ(result.code, kSuccess) << result.messages;
   const std::string written = folder.read("factors/gpu/gemm/l40s.yaml");
-  const GemmFactorsFile file = parse_gemm_factors(written, "l40s.yaml");
-  EXPECT_EQ(gemm_factors_text(file), written);
+  const KernelFactorsFile file = parse_kernel_factors(written, "l40s.yaml");
+  EXPECT_EQ(kernel_factors_text(file), written);
   ASSERT_EQ(file.sets.size(), 1U);
-  const GemmFactorSet& set = file.sets[0];
-  EXPECT_EQ(set.framework, "cublaslt");
-  EXPECT_EQ(set.dtype, "bf16");
-  EXPECT_NEAR(set.factors.dram_efficiency, truth.dram_efficiency, 0.05 * truth.dram_efficiency);
+  const KernelFactorSet& set = file.sets[0];
+  EXPECT_EQ(set.table, "cublaslt bf16");
+  GemmFactors factors;
+  FieldList list;
+  fields(list, factors);
+  read_factor_set(set, list);
+  EXPECT_NEAR(factors.dram_efficiency, truth.dram_efficiency, 0.05 * truth.dram_efficiency);
   EXPECT_THAT(set.evidence.provenance, HasSubstr("NVIDIA H200, by a test, 2026-01-31"));
   EXPECT_THAT(set.evidence.prior, HasSubstr("factors of trtllm bf16 on "));
   EXPECT_FALSE(set.evidence.interval80.empty());

@@ -10,11 +10,11 @@
 #include "model/app/plan/plan_store.hpp"
 #include "model/app/request/parallel_predict.hpp"
 #include "model/app/request/request_fields.hpp"
-#include "model/app/study/sweep/worker_group.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/progress.hpp"
 #include "model/app/terminal/request_options.hpp"
 #include "model/app/terminal/stop_signals.hpp"
+#include "model/app/workers/worker_group.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/kept_inputs.hpp"
 #include "model/base/text.hpp"
@@ -134,10 +134,10 @@ bool plan_all(const PlanRequest& request, const std::vector<std::string>& system
     while (given < open.size() && workers.in_work() < static_cast<std::size_t>(jobs)) {
       workers.give(given++);
     }
-    for (const SweepAnswer& answer : workers.answers(kPlanPatienceMs)) {
+    for (const TaskAnswer& answer : workers.answers(kPlanPatienceMs)) {
       const std::string& system = open[answer.number];
       ++done;
-      if (answer.kind != SweepAnswer::Kind::kAnswer || answer.text.empty() ||
+      if (answer.kind != TaskAnswer::Kind::kAnswer || answer.text.empty() ||
           answer.text.front() == kBug) {
         throw InternalError(__FILE__, __LINE__, system + ": " + answer.text);
       }

@@ -12,6 +12,7 @@
 #include "model/app/command/table_accuracy.hpp"
 #include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/kept_inputs.hpp"
 #include "model/base/measured_data.hpp"
 #include "model/base/text.hpp"
 #include "reports/record/text_file.hpp"
@@ -56,8 +57,8 @@ constexpr ProjectTable kCpu = {
 
 // As the project spells it; rows of networks name systems.
 std::string device_name(const std::string& cell) {
-  static const GpuCatalog kCatalog;
-  return kCatalog.has_system(cell) ? kCatalog.find_system(cell) : cell;
+  const auto& catalog = kept<GpuCatalog>();
+  return catalog.has_system(cell) ? catalog.find_system(cell) : cell;
 }
 
 // The device of the records in the file. UserError unless they were measured on a machine like

@@ -122,7 +122,7 @@ class SweepCommand {
                       const std::function<bool(std::uint64_t&)>& next) {
     const auto stop = [] { return StopSignals::received() != 0; };
     runner.run([&](std::size_t most) { return study_run.plan(next, most, stop); },
-               [&](const std::vector<SweepAnswer>& answers) { study_run.store(answers); }, stop);
+               [&](const std::vector<TaskAnswer>& answers) { study_run.store(answers); }, stop);
     study_run.flush();
   }
 

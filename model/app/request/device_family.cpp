@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::size_t kMaxKeptSystems = 1000;
 
+struct KeptFamilies : KeptValues<const DeviceFamily*, kMaxKeptSystems> {};
+
 }  // namespace
 
 std::unique_ptr<ResolvedDevice> DeviceFamily::resolve(const Request& request) const {
@@ -55,8 +57,7 @@ const DeviceFamily* find_family(const std::string& system) {
     }
     return nullptr;
   };
-  static KeptValues<const DeviceFamily*> families(kMaxKeptSystems);
-  return families.get(system, look);
+  return kept_input<KeptFamilies>(system, look);
 }
 
 const DeviceFamily& family_of(const std::string& system) {

@@ -161,7 +161,7 @@ class GpuDevice final : public ResolvedDevice {
   std::optional<Interval> interval() const {
     if (parts_.empty() || factors_.id() == "none" || resolved_.launch != LaunchKind::kGraph)
       return std::nullopt;
-    const auto [low, high] = chain_interval80(parts_, common_factors().kernel_correlation);
+    const auto [low, high] = chain_interval80(parts_, factors_.common().kernel_correlation);
     const Interval networks = default_intervals().choose("gpu", "network", "any").ratio;
     return Interval{std::min(networks.low, low), std::max(networks.high, high)};
   }

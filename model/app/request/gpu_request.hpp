@@ -7,7 +7,7 @@
 #include "calib/fitted/gpu/gpu_factors.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/app/request/resolved_workload.hpp"
-#include "model/program/gpu_kernel.hpp"
+#include "model/program/grid.hpp"
 
 namespace foretell {
 

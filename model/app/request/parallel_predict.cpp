@@ -7,7 +7,7 @@
 
 #include "model/app/request/outcome_tag.hpp"
 #include "model/app/request/request_fields.hpp"
-#include "model/app/request/worker_pool.hpp"
+#include "model/app/workers/worker_pool.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/kept_inputs.hpp"
 

@@ -19,6 +19,8 @@ namespace {
 
 constexpr const char* kDefaultDtype = "bf16";
 
+struct KeptCatalog : KeptValues<std::shared_ptr<const Catalog>, 1> {};
+
 int cores_of(const NeuronSystemSpec& spec) { return spec.devices * spec.device.cores; }
 
 // One copy is simulated for all: where a device is not as the others, there must be only one copy,
@@ -75,8 +77,8 @@ void note_unknown_sdk(const Request& request, ResolvedRequest& resolved) {
 }  // namespace
 
 std::shared_ptr<const Catalog> kept_catalog() {
-  static KeptValues<std::shared_ptr<const Catalog>> catalogs(1);
-  return catalogs.get(hw_folder().string(), [] { return std::make_shared<const Catalog>(); });
+  return kept_input<KeptCatalog>(hw_folder().string(),
+                                 [] { return std::make_shared<const Catalog>(); });
 }
 
 ResolvedRequest resolve(const Request& request) {

@@ -356,12 +356,7 @@ namespace {
 
 constexpr std::size_t kMaxGraphs = 64;  // kept
 
-using KeptGraphs = KeptValues<std::shared_ptr<const Graph>>;
-
-KeptGraphs& kept_graphs() {
-  static KeptGraphs graphs(kMaxGraphs);
-  return graphs;
-}
+struct KeptGraphs : KeptValues<std::shared_ptr<const Graph>, kMaxGraphs> {};
 
 // A device may change the types of a policy of one name.
 std::string policy_key(const PrecisionPolicy& policy) {
@@ -395,7 +390,7 @@ std::string graph_key(const ResolvedWorkload& resolved) {
 
 std::shared_ptr<const Graph> kept_graph(const ResolvedWorkload& resolved) {
   const auto make = [&] { return std::make_shared<const Graph>(build_resolved_graph(resolved)); };
-  return inputs_are_kept() ? kept_graphs().get(graph_key(resolved), make) : make();
+  return inputs_are_kept() ? kept<KeptGraphs>().get(graph_key(resolved), make) : make();
 }
 
 std::shared_ptr<const Graph> kept_pass_graph(const ResolvedWorkload& resolved, const Pass& pass,
@@ -407,7 +402,7 @@ std::shared_ptr<const Graph> kept_pass_graph(const ResolvedWorkload& resolved, c
   const std::string key = fmt::format(
       "{}\n{} {} {} {} {} {} {} {}", graph_key(resolved), static_cast<int>(pass.phase), pass.tokens,
       pass.kv_len, pass.encoder_len, pass.batch, tensor_parallel, layers.first, layers.last);
-  return kept_graphs().get(key, make);
+  return kept<KeptGraphs>().get(key, make);
 }
 
 Binding binding_of(const ResolvedWorkload& resolved) {

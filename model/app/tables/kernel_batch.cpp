@@ -4,10 +4,10 @@
 #include <memory>
 
 #include "model/app/request/outcome_tag.hpp"
-#include "model/app/request/worker_pool.hpp"
 #include "model/app/tables/kernel_rows.hpp"
 #include "model/app/tables/layer_table_rows.hpp"
 #include "model/app/tables/neuron_collective_rows.hpp"
+#include "model/app/workers/worker_pool.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 

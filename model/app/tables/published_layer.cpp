@@ -1,10 +1,10 @@
 #include "model/app/tables/published_layer.hpp"
 
 #include <map>
-#include <mutex>
 #include <optional>
 
 #include "model/base/errors.hpp"
+#include "model/base/kept_inputs.hpp"
 #include "workloads/import/workload.hpp"
 
 namespace foretell {
@@ -22,12 +22,14 @@ std::optional<PublishedLayer> read_layer(const std::string& network) {
   }
 }
 
+struct PublishedLayers {
+  std::map<std::string, std::optional<PublishedLayer>> by_network;
+};
+
 }  // namespace
 
 const PublishedLayer* published_layer(const std::string& network) {
-  static std::mutex mutex;
-  static std::map<std::string, std::optional<PublishedLayer>> known;
-  const std::lock_guard<std::mutex> lock(mutex);
+  auto& known = kept<PublishedLayers>().by_network;
   const auto found = known.find(network);
   const std::optional<PublishedLayer>& layer =
       found != known.end() ? found->second

@@ -14,7 +14,7 @@ struct PublishedLayer {
 };
 
 // Of a network of `foretell list workloads`, by any name that it is known under; null for others.
-// Each is read once; safe to call from several threads.
+// Each is read once in a run.
 const PublishedLayer* published_layer(const std::string& network);
 
 }  // namespace foretell

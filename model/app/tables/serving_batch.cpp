@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "model/app/request/outcome_tag.hpp"
-#include "model/app/request/worker_pool.hpp"
 #include "model/app/serving/request/worker_machine.hpp"
+#include "model/app/workers/worker_pool.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 

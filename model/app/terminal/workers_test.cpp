@@ -6,8 +6,8 @@
 #include <set>
 #include <sstream>
 
-#include "model/app/request/worker_pool.hpp"
 #include "model/app/terminal/progress.hpp"
+#include "model/app/workers/worker_pool.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/progress_line.hpp"
 

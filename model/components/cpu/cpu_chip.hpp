@@ -18,7 +18,7 @@
 #include "model/components/shared/memory.hpp"
 #include "model/components/shared/memory_access.hpp"
 #include "model/components/shared/ticks.hpp"
-#include "model/program/cpu_loop.hpp"
+#include "model/program/loop.hpp"
 
 namespace foretell {
 

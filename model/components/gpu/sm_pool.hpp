@@ -13,7 +13,7 @@
 
 #include "model/base/units.hpp"
 #include "model/components/shared/ticks.hpp"
-#include "model/program/gpu_kernel.hpp"
+#include "model/program/grid.hpp"
 #include "model/timing/gpu/grid_phases.hpp"
 
 namespace foretell {

@@ -50,8 +50,8 @@ class CpuMapper final : public FusedWalk<MappedCpuOp> {
       : FusedWalk(mapping.graph),
         mapping_(mapping),
         timing_(mapping.timing),
-        l2_(timing_.l2_capacity(), footprint()),
-        l3_(timing_.l3_capacity(), footprint()) {}
+        l2_(timing_.factors().common, timing_.l2_capacity(), footprint()),
+        l3_(timing_.factors().common, timing_.l3_capacity(), footprint()) {}
 
  private:
   void count(const FusedOp& fused, MappedCpuOp& op) override {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "model/program/cpu_loop.hpp"
+#include "model/program/loop.hpp"
 #include "model/timing/cpu/cpu_timing.hpp"
 #include "workloads/ir/graph.hpp"
 #include "workloads/ir/precision.hpp"

@@ -4,12 +4,11 @@
 #include <utility>
 #include <vector>
 
+#include "hw/spec/shared/kernel_shapes.hpp"
 #include "model/timing/gpu/cta_schedule.hpp"
 
 namespace foretell {
 namespace {
-
-constexpr std::int64_t kFewQueries = 16;  // that generation kernels take at a time
 
 // Without a table for encoders or for narrow caches those of prompts and wide caches on the same
 // chip say more than those of another chip.
@@ -76,7 +75,8 @@ AttentionShape shape_of(const AttentionDimensions& attention) {
   shape.key_heads = attention.kv_heads;
   shape.head_dim = attention.head_dim;
   shape.window = attention.window;
-  const bool few = attention.queries <= kFewQueries && attention.queries < attention.keys;
+  const bool few = attention.queries <= kernel_shapes().attention.few_queries &&
+                   attention.queries < attention.keys;
   if (few || attention.keys == 1) {
     shape.phase = AttentionPhase::kGeneration;
     shape.heads *= attention.queries;

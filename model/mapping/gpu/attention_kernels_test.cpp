@@ -40,8 +40,8 @@ double blocks_of(const MappedOp& op) {
 }
 
 // What a table of attention predicts for the same call.
-GpuProgram row_of(const AttentionDimensions& attention, const std::string& table,
-                  const std::string& id) {
+GridSequence row_of(const AttentionDimensions& attention, const std::string& table,
+                    const std::string& id) {
   const GpuDeviceSpec gpu = GpuCatalog().load(id).spec.device;
   const AttentionFactorsLibrary library(attention_factors_folder());
   const ChosenAttentionFactors chosen = library.choose(gpu, {table});

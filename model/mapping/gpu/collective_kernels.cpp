@@ -2,10 +2,10 @@
 
 #include <utility>
 
+#include "hw/spec/shared/kernel_shapes.hpp"
+
 namespace foretell {
 namespace {
-
-constexpr Seconds kHop(1e-6);  // from a GPU to its neighbour, a flag and its data
 
 Seconds whole(const LinkExchange& exchange) {
   const ExchangeTime time = exchange_time(exchange);
@@ -51,7 +51,9 @@ CollectiveKernels::Choice CollectiveKernels::fitted(const GpuCollectiveShape& sh
               {},
               links.nccl_interval};
   nccl.time = whole(nccl.exchange);
-  if (shape.op != GpuCollective::kAllReduce || shape.bytes >= kCustomLimit) return nccl;
+  if (shape.op != GpuCollective::kAllReduce ||
+      shape.bytes >= kernel_shapes().collectives.own_kernels_below)
+    return nccl;
   const GpuProtocol shots = custom_time(device, links.custom, shape).protocol;
   Choice custom{to_string(shots),
                 custom_exchange(device, links.custom, shape, shots),
@@ -64,10 +66,10 @@ CollectiveKernels::Choice CollectiveKernels::fitted(const GpuCollectiveShape& sh
 CollectiveKernels::Choice CollectiveKernels::published(const GpuCollectiveShape& shape) const {
   const GpuDeviceSpec& device = system_.device;
   const BytesPerSecond peak = has_nvlink() ? device.nvlink.bandwidth : device.pcie.bandwidth;
-  Choice ring{"ring", plain_exchange(peak, kHop, shape), {}};
+  Choice ring{"ring", plain_exchange(peak, kernel_shapes().collectives.hop, shape), {}};
   if (shape.op != GpuCollective::kAllReduce || !has_nvlink()) return ring;
   LinkRound round;
-  round.latency = 2 * kHop;
+  round.latency = 2 * kernel_shapes().collectives.hop;
   round.peers = shape.ranks - 1;
   round.message = shape.bytes;
   round.link_rate = peak;

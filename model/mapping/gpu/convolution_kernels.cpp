@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "hw/spec/shared/kernel_shapes.hpp"
 #include "model/mapping/gpu/gemm.hpp"
 #include "model/mapping/shared/convolution.hpp"
 #include "model/timing/gpu/attention_timing.hpp"
@@ -18,34 +19,18 @@ constexpr double kElement = 4;        // bytes
 constexpr std::int64_t kPatchIn = 6;  // F(4x4,3x3)
 constexpr std::int64_t kPatchOut = 4;
 constexpr std::int64_t kPoints = kPatchIn * kPatchIn;
-constexpr std::int64_t kFusedPoints = 16;    // F(2x2,3x3)
-constexpr std::int64_t kFusedChannels = 32;  // of a thread block
-constexpr int kFusedTile = 128;
-constexpr double kFusedResults = 32 * 32 * 4;  // pixels and channels that a thread block writes
-constexpr double kFusedStep = 32;              // input channels of a stage …
-constexpr double kFusedStage = 0.25;           // … of which a quarter is walked at once
-constexpr double kFusedResident = 2;
-
-// Images, rows and columns of patches that a thread block of the fused kernel takes.
-struct Block {
-  std::int64_t images, rows, columns;
-};
-constexpr std::array<Block, 5> kBlocks = {{{1, 4, 8}, {2, 4, 4}, {2, 2, 8}, {4, 2, 4}, {4, 1, 8}}};
+constexpr std::int64_t kFusedPoints = 16;  // F(2x2,3x3)
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-GemmLibrary implicit_library() {
+// Products of the vector pipe with these tiles.
+GemmLibrary product_library(const std::string& tiles) {
   GemmLibrary library;
   library.vector_pipe = true;
-  library.stage = 0.25;
-  library.tiles = {{128, 128, 2}, {128, 64, 4}, {128, 32, 8}};
+  library.stage = kernel_shapes().convolutions.stage;
+  for (const auto& [rows, columns, resident] : triples(tiles))
+    library.tiles.push_back({rows, columns, resident});
   library.max_split = 1;
-  return library;
-}
-
-GemmLibrary points_library() {
-  GemmLibrary library = implicit_library();
-  library.tiles = {{64, 64, 8}, {32, 128, 4}, {128, 64, 4}};
   return library;
 }
 
@@ -103,8 +88,8 @@ ConvolutionKernels::ConvolutionKernels(const GpuDeviceSpec& device, const Produc
       factors_(factors),
       interval80_(std::move(interval80)),
       type_(gemm_type("fp32")),
-      implicit_library_(implicit_library()),
-      points_library_(points_library()),
+      implicit_library_(product_library(kernel_shapes().convolutions.implicit_tiles)),
+      points_library_(product_library(kernel_shapes().convolutions.points_tiles)),
       implicit_(device, type_, implicit_library_, factors.gemm),
       points_(device, type_, points_library_, factors.gemm) {}
 
@@ -114,7 +99,7 @@ double ConvolutionKernels::per_sm(BytesPerCycle rate) const {
 
 double ConvolutionKernels::missing(Bytes footprint) const {
   const Bytes capacity = device_.l2.capacity * factors_.gemm.l2_share;
-  return missing_share(footprint / capacity);
+  return missing_share(factors_.gemm.common, footprint / capacity);
 }
 
 ConvolutionTraffic ConvolutionKernels::warm_traffic(const ConvolutionShape& shape) const {
@@ -134,8 +119,8 @@ Grid ConvolutionKernels::transform(const std::string& name, Bytes moved, Bytes d
   return kernel;
 }
 
-GpuProgram ConvolutionKernels::implicit_gemm(const ConvolutionShape& shape,
-                                             const ConvolutionTraffic& traffic) const {
+GridSequence ConvolutionKernels::implicit_gemm(const ConvolutionShape& shape,
+                                               const ConvolutionTraffic& traffic) const {
   GemmShape product;
   product.m = shape.images * shape.out_rows * shape.out_columns;
   product.n = shape.channels_out;
@@ -144,37 +129,38 @@ GpuProgram ConvolutionKernels::implicit_gemm(const ConvolutionShape& shape,
   GemmTimes times = implicit_.fastest(product, {});
   times.dram = traffic.input + traffic.weights + traffic.output;
   times.dram_rate = implicit_.dram_rate();
-  GpuProgram program = gemm_program(implicit_, product, times);
+  GridSequence program = gemm_program(implicit_, product, times);
   program.kernels.back().name = "implicit " + program.kernels.back().name;
   return program;
 }
 
-GpuProgram ConvolutionKernels::fused_winograd(const ConvolutionShape& shape,
-                                              const ConvolutionTraffic& traffic) const {
+GridSequence ConvolutionKernels::fused_winograd(const ConvolutionShape& shape,
+                                                const ConvolutionTraffic& traffic) const {
+  const ConvolutionShapes& fused = kernel_shapes().convolutions;
   std::int64_t patches = 0;
-  for (const Block& block : kBlocks) {
-    const std::int64_t blocks = ceil_div(shape.images, block.images) *
-                                ceil_div(shape.out_rows, 2 * block.rows) *
-                                ceil_div(shape.out_columns, 2 * block.columns);
+  for (const auto& [images, rows, columns] : triples(fused.fused_blocks)) {
+    const std::int64_t blocks = ceil_div(shape.images, images) *
+                                ceil_div(shape.out_rows, 2 * rows) *
+                                ceil_div(shape.out_columns, 2 * columns);
     patches = patches == 0 ? blocks : std::min(patches, blocks);
   }
-  const std::int64_t count = patches * ceil_div(shape.channels_out, kFusedChannels);
+  const std::int64_t count = patches * ceil_div(shape.channels_out, fused.fused_channels);
   const double waves = std::ceil(static_cast<double>(count) / device_.sms);
-  const double resident = std::min(kFusedResident, waves);
+  const double resident = std::min(fused.fused_resident, waves);
   const auto depth = static_cast<double>(shape.channels_in);
   const GemmFactors& gemm = factors_.gemm;
   const double rate = dense_rate(device_, type_.rate).value() * gemm.mma_efficiency *
                       factors_.winograd / device_.sms;
-  const double multiply = 2.0 * kFusedTile * kFusedTile * kFusedStep / rate;
-  const double fetch = 2 * kFusedTile * kElement * kFusedStep / per_sm(gemm.sm_feed);
+  const double multiply = 2.0 * fused.fused_tile * fused.fused_tile * fused.fused_step / rate;
+  const double fetch = 2 * fused.fused_tile * kElement * fused.fused_step / per_sm(gemm.sm_feed);
   const double latency = gemm.step.value() / device_.clock.boost.value() / resident;
-  const double stages = std::ceil(depth / kFusedStep / kFusedStage) * kFusedStage;
+  const double stages = std::ceil(depth / fused.fused_step / fused.stage) * fused.stage;
   const double prologue = implicit_.prologue().value();
   const double block = prologue / resident + stages * std::max(multiply + fetch, latency) +
-                       kFusedResults * kElement / per_sm(gemm.epilogue);
+                       fused.fused_results * kElement / per_sm(gemm.epilogue);
   const Bytes points = elements(depth * static_cast<double>(shape.channels_out * kFusedPoints));
   const double spilled = missing(points + input_of(shape) + output_of(shape));
-  GpuProgram program;
+  GridSequence program;
   program.kernels.push_back(transform("transform filters", weights_of(shape) + points,
                                       traffic.weights + spilled * points));
   Grid kernel;
@@ -184,21 +170,21 @@ GpuProgram ConvolutionKernels::fused_winograd(const ConvolutionShape& shape,
   kernel.dram_bytes = traffic.input + spilled * points + traffic.output;
   kernel.dram_rate = implicit_.dram_rate();
   // Four input pixels and sixteen points of each filter per patch and channel.
-  kernel.l2_bytes = elements(static_cast<double>(count) * depth * kFusedChannels *
+  kernel.l2_bytes = elements(static_cast<double>(count) * depth * fused.fused_channels *
                              static_cast<double>(4 + kFusedPoints));
   kernel.l2_rate = implicit_.l2_rate();
   add_ctas(kernel, count, Seconds(block));
   const double longer = std::max(
       waves * block,
       std::max((kernel.dram_bytes / kernel.dram_rate), (kernel.l2_bytes / kernel.l2_rate)).value());
-  kernel.overlap = overlap_exponent(gemm.overlap, longer);
+  kernel.overlap = overlap_exponent(gemm.common, gemm.overlap, longer);
   kernel.stretch = implicit_.stretch(Seconds(longer));
   program.kernels.push_back(std::move(kernel));
   return program;
 }
 
-GpuProgram ConvolutionKernels::winograd(const ConvolutionShape& shape,
-                                        const ConvolutionTraffic& traffic) const {
+GridSequence ConvolutionKernels::winograd(const ConvolutionShape& shape,
+                                          const ConvolutionTraffic& traffic) const {
   GemmShape product;
   product.m =
       shape.images * ceil_div(shape.out_rows, kPatchOut) * ceil_div(shape.out_columns, kPatchOut);
@@ -216,7 +202,7 @@ GpuProgram ConvolutionKernels::winograd(const ConvolutionShape& shape,
   GemmTimes times = points_.fastest(product, {});
   times.dram = (patches + filters) * from_dram + results;
   times.dram_rate = points_.dram_rate();
-  GpuProgram program;
+  GridSequence program;
   program.kernels.push_back(
       transform("transform input", input_of(shape) + patches, traffic.input + patches));
   program.kernels.push_back(
@@ -235,7 +221,7 @@ ConvolutionChoice ConvolutionKernels::fastest(const ConvolutionShape& shape,
   best.time = program_time(best.program, device_);
   const bool has_winograd = factors_.winograd > 0 && factors_.transform > 0;
   if (!has_winograd || !shape.is_winograd || shape.groups > 1) return best;
-  const auto consider = [&](ConvolutionAlgorithm algorithm, GpuProgram program) {
+  const auto consider = [&](ConvolutionAlgorithm algorithm, GridSequence program) {
     const Seconds time = program_time(program, device_);
     if (time < best.time) best = {algorithm, std::move(program), time};
   };

@@ -22,7 +22,7 @@
 #include "calib/fitted/gpu/operator_factors.hpp"
 #include "hw/spec/gpu/gpu_spec.hpp"
 #include "model/mapping/gpu/mapped_op.hpp"
-#include "model/program/gpu_kernel.hpp"
+#include "model/program/grid.hpp"
 #include "model/timing/gpu/gemm_timing.hpp"
 #include "workloads/ir/graph.hpp"
 
@@ -54,7 +54,7 @@ enum class ConvolutionAlgorithm { kImplicitGemm, kFusedWinograd, kWinograd };
 
 struct ConvolutionChoice {
   ConvolutionAlgorithm algorithm = ConvolutionAlgorithm::kImplicitGemm;
-  GpuProgram program;
+  GridSequence program;
   Seconds time;  // closed form
 };
 
@@ -73,9 +73,11 @@ class ConvolutionKernels {
   ConvolutionTraffic warm_traffic(const ConvolutionShape& shape) const;
 
  private:
-  GpuProgram implicit_gemm(const ConvolutionShape& shape, const ConvolutionTraffic& traffic) const;
-  GpuProgram fused_winograd(const ConvolutionShape& shape, const ConvolutionTraffic& traffic) const;
-  GpuProgram winograd(const ConvolutionShape& shape, const ConvolutionTraffic& traffic) const;
+  GridSequence implicit_gemm(const ConvolutionShape& shape,
+                             const ConvolutionTraffic& traffic) const;
+  GridSequence fused_winograd(const ConvolutionShape& shape,
+                              const ConvolutionTraffic& traffic) const;
+  GridSequence winograd(const ConvolutionShape& shape, const ConvolutionTraffic& traffic) const;
   // A pass that reads and writes so much, of which so much goes through DRAM.
   Grid transform(const std::string& name, Bytes moved, Bytes dram) const;
   double missing(Bytes footprint) const;

@@ -97,14 +97,15 @@ Grid quantise_kernel(const GemmTiming& timing, const GemmShape& shape) {
   kernel.dram_rate = timing.dram_rate();
   kernel.dram_bytes = timing.quantise_bytes(shape);
   if (timing.quantise_row() > Seconds(0)) add_ctas(kernel, shape.m, timing.quantise_row());
-  kernel.overlap = GemmTiming::kQuantiseOverlap;
+  kernel.overlap = timing.factors().common.quantise_overlap;
   return kernel;
 }
 
 }  // namespace
 
-GpuProgram gemm_program(const GemmTiming& timing, const GemmShape& shape, const GemmTimes& chosen) {
-  GpuProgram program;
+GridSequence gemm_program(const GemmTiming& timing, const GemmShape& shape,
+                          const GemmTimes& chosen) {
+  GridSequence program;
   if (chosen.quantise > Seconds(0)) program.kernels.push_back(quantise_kernel(timing, shape));
   Grid kernel;
   kernel.dram_bytes = chosen.dram;

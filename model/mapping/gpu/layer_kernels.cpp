@@ -7,6 +7,8 @@
 #include "calib/fitted/gpu/kernel_factors_file.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/gpu/layer_kernel_choice.hpp"
+#include "hw/spec/shared/kernel_shapes.hpp"
+#include "model/base/kept_inputs.hpp"
 #include "model/mapping/gpu/network_kernels.hpp"
 #include "model/timing/gpu/cta_schedule.hpp"
 #include "model/timing/gpu/exchange_kernels.hpp"
@@ -16,17 +18,8 @@
 namespace foretell {
 namespace {
 
-constexpr std::int64_t kMostTokenQueries = 16;  // that kernels for tokens take at a time
-
-const LayerKernelChoice& layer_choice() {
-  static const LayerKernelChoice kChoice;
-  return kChoice;
-}
-
-const LayerKernelLibrary& layer_facts() {
-  static const LayerKernelLibrary kFacts;
-  return kFacts;
-}
+const LayerKernelChoice& layer_choice() { return kept<LayerKernelChoice>(); }
+const LayerKernelLibrary& layer_facts() { return kept<LayerKernelLibrary>(); }
 
 ExpertLoad load_of(const ExpertShape& shape) {
   std::map<std::int64_t, double> counts;
@@ -77,6 +70,7 @@ std::optional<LayerKernels::Chosen> LayerKernels::find(const Wanted& wanted) con
   if (tables.empty() || device_.matrix_rate.count(type.rate) == 0) return std::nullopt;
   const ChosenFactorSet found = library.choose(device_, tables);
   Chosen chosen;
+  chosen.factors.common = factors_.common();
   FieldList list;
   fields(list, chosen.factors);
   read_factor_set(found.set, list);
@@ -109,7 +103,7 @@ LayerCall LayerKernels::call_of(const Chosen& chosen) const {
   return {device_, chosen.facts, chosen.type, chosen.factors, between_};
 }
 
-void LayerKernels::take(const Chosen& chosen, GpuProgram program, MappedOp& op) const {
+void LayerKernels::take(const Chosen& chosen, GridSequence program, MappedOp& op) const {
   op.note = chosen.note;
   Seconds longest;
   for (Grid& kernel : program.kernels) {
@@ -164,7 +158,7 @@ bool LayerKernels::add_latent(const AttentionDimensions& attention, double cache
   shape.keys = attention.keys;
   shape.heads = attention.heads;
   shape.cache_bytes = cache_bytes;
-  const bool few = attention.queries <= kMostTokenQueries;
+  const bool few = attention.queries <= kernel_shapes().attention.few_queries;
   if (few && is_latent_head(attention.head_dim, attention.value_dim)) {
     shape.prompt = false;
     shape.heads *= attention.queries;  // side by side
@@ -180,7 +174,7 @@ bool LayerKernels::add_latent(const AttentionDimensions& attention, double cache
   if (chosen == nullptr) return false;
   Chosen own = *chosen;
   if (shape.prompt) own.facts.absorbed_prompts = false;  // the graph has multiplied them out
-  GpuProgram program = latent_kernels(call_of(own), shape);
+  GridSequence program = latent_kernels(call_of(own), shape);
   // Rotations and what writes the cache are operators of their own.
   program.kernels.back().launch = program.kernels.front().launch;
   program.kernels.erase(program.kernels.begin());
@@ -236,7 +230,7 @@ bool LayerKernels::add_exchange(const Exchanged& exchange, MappedOp& op) {
   shape.top_k = exchange.top_k;
   shape.experts = exchange.experts;
   shape.sms = chosen->sms;
-  GpuProgram program = exchange_kernels(call_of(*chosen), shape);
+  GridSequence program = exchange_kernels(call_of(*chosen), shape);
   if (exchange.direction == "dispatch" && exchange.hidden <= exchange.top_k) {
     program.kernels.front() = Grid{};
     program.kernels.front().name = "sent with the tokens";

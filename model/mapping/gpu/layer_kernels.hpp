@@ -79,7 +79,7 @@ class LayerKernels {
   const Chosen* choose(const Wanted& wanted);
   std::optional<Chosen> find(const Wanted& wanted) const;
   LayerCall call_of(const Chosen& chosen) const;
-  void take(const Chosen& chosen, GpuProgram program, MappedOp& op) const;
+  void take(const Chosen& chosen, GridSequence program, MappedOp& op) const;
 
   const GpuDeviceSpec& device_;
   const GpuFactors& factors_;

@@ -59,7 +59,8 @@ class GpuMapper final : public FusedWalk<MappedOp> {
         collectives_(mapping.system, mapping.factors,
                      products_.timing(pass_type_).factors().launch),
         layers_(mapping.system.device, mapping.factors, between_calls_),
-        l2_(mapping.system.device.l2.capacity * products_.timing(pass_type_).factors().l2_share,
+        l2_(mapping.factors.common(),
+            mapping.system.device.l2.capacity * products_.timing(pass_type_).factors().l2_share,
             between_calls_) {
     find_narrowed();
   }

@@ -125,7 +125,7 @@ TEST(MapToGpu, Fp32UsesTheVectorPipe) {
 }
 
 TEST(CacheResidency, DataStayUntilTheShareIsTouched) {
-  CacheResidency l2(Bytes(100), Bytes(1000));
+  CacheResidency l2(common_factors(), Bytes(100), Bytes(1000));
   EXPECT_EQ(l2.missing(1, Bytes(10)), 1);  // from the call before
   l2.touch(1, Bytes(10));
   EXPECT_EQ(l2.missing(1, Bytes(10)), 0);
@@ -136,7 +136,7 @@ TEST(CacheResidency, DataStayUntilTheShareIsTouched) {
 }
 
 TEST(CacheResidency, ASmallNetworkIsStillThereInTheNextCall) {
-  EXPECT_EQ(CacheResidency(Bytes(100), Bytes(90)).missing(1, Bytes(10)), 0);
+  EXPECT_EQ(CacheResidency(common_factors(), Bytes(100), Bytes(90)).missing(1, Bytes(10)), 0);
 }
 
 }  // namespace

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "model/base/units.hpp"
-#include "model/program/gpu_kernel.hpp"
+#include "model/program/grid.hpp"
 #include "workloads/ir/graph.hpp"
 
 namespace foretell {
 
 struct MappedOp {
   OpId main = kNoId;
-  GpuProgram program;
+  GridSequence program;
   // measured / predicted of kernels like each of the program: 80 % lay between.
   std::vector<std::pair<double, double>> intervals80;
   std::string engine;  // "tensor", "vector", "memory", "link"

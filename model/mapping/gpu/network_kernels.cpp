@@ -5,6 +5,7 @@
 #include <numeric>
 #include <variant>
 
+#include "hw/spec/shared/kernel_shapes.hpp"
 #include "workloads/ir/operators/networks.hpp"
 #include "workloads/ir/routing.hpp"
 
@@ -128,9 +129,9 @@ void lower_state_space(ProductKernels& products, PassKernels& passes, const Stat
 void lower_latent_attention(AttentionKernels& kernels, AttentionDimensions attention,
                             const AttentionType& type, Bytes dram, MappedOp& op) {
   if (attention.value_dim > 0 && attention.value_dim != attention.head_dim) {
-    constexpr std::int64_t kMultiple = 16;  // of columns that the matrix pipe takes
+    const auto multiple = static_cast<std::int64_t>(kernel_shapes().attention.smallest_tile);
     const std::int64_t mean = (attention.head_dim + attention.value_dim) / 2;
-    attention.head_dim = (mean + kMultiple - 1) / kMultiple * kMultiple;
+    attention.head_dim = (mean + multiple - 1) / multiple * multiple;
   }
   kernels.add(attention, type, dram, op);
 }

@@ -47,7 +47,7 @@ std::vector<CtaRun> uneven_blocks(const GemmTiming& timing, const Product& produ
                                   const GemmTimes& chosen) {
   Grid all;
   for (const std::int64_t rows : product.rows) {
-    const GpuProgram one = gemm_program(timing, {rows, product.n, product.k}, chosen);
+    const GridSequence one = gemm_program(timing, {rows, product.n, product.k}, chosen);
     for (const CtaRun& run : one.kernels.back().ctas) add_ctas(all, run.count, run.duration);
   }
   return std::move(all.ctas);

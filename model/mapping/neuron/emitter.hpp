@@ -48,6 +48,24 @@ struct Value {
   const Deps& tokens(std::int64_t tile) const {
     return token_major[std::min(static_cast<std::size_t>(tile), token_major.size() - 1)];
   }
+
+  // Of `count` rows of the flattened tensor, some at least; of features, those of `width` columns.
+  Deps tokens_of_rows(std::int64_t first_row, std::int64_t count) const {
+    Deps deps;
+    for (std::int64_t t = first_row / tile_rows; t <= (first_row + count - 1) / tile_rows; ++t)
+      deps.merge(tokens(t));
+    return deps;
+  }
+  Deps features_of_rows(std::int64_t first_column, std::int64_t width, std::int64_t first_row,
+                        std::int64_t count) const {
+    Deps deps;
+    for (std::int64_t block = first_column / tile_rows; block * tile_rows < first_column + width;
+         ++block) {
+      for (std::int64_t t = first_row / tile_rows; t <= (first_row + count - 1) / tile_rows; ++t)
+        deps.merge(features(block, t));
+    }
+    return deps;
+  }
 };
 
 // Element types of a mapped graph.

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -7,14 +8,12 @@
 #include "model/base/errors.hpp"
 #include "model/mapping/neuron/image.hpp"
 #include "model/mapping/neuron/kernel.hpp"
+#include "model/mapping/shared/graph_patterns.hpp"
 
 namespace foretell {
 namespace {
 
 constexpr std::array<std::string_view, 4> kLayout = {"Reshape", "Transpose", "Split", "Slice"};
-constexpr std::array<std::string_view, 8> kActivations = {"Gelu",    "Tanh", "Relu", "Silu",
-                                                          "Sigmoid", "Exp",  "Sqrt", "Erf"};
-constexpr std::array<std::string_view, 4> kBinary = {"Add", "Sub", "Mul", "Div"};
 constexpr std::array<std::string_view, 3> kReductions = {"ReduceSum", "ReduceMean", "ReduceMax"};
 constexpr std::array<std::string_view, 3> kCollectives = {"AllReduce", "ReduceScatter",
                                                           "AllGather"};
@@ -28,24 +27,13 @@ constexpr std::array<std::string_view, 15> kGeneral = {
     "ReduceMax",   "MatMul",    "CausalMask"};
 constexpr std::array<std::string_view, 2> kNorms = {"LayerNorm", "RmsNorm"};
 
-bool is_weight(const Graph& graph, TensorId id) {
-  return graph.tensor(id).kind == TensorKind::kWeight;
-}
-
-// The only reader of a tensor, or kNoId when there are several or it is an output of the graph.
-OpId single_consumer(const Graph& graph, TensorId id) {
-  const Tensor& tensor = graph.tensor(id);
-  if (tensor.kind == TensorKind::kOutput || tensor.consumers.size() != 1) return kNoId;
-  return tensor.consumers.front();
-}
-
 class Fuser {
  public:
   explicit Fuser(const Graph& graph) : graph_(graph), taken_(graph.ops().size(), false) {}
 
   std::vector<Kernel> run() {
     for (OpId id = 0; id < static_cast<OpId>(graph_.ops().size()); ++id) {
-      if (graph_.op(id).kind == "Softmax") match_attention(id);
+      if (graph_.op(id).kind == "Softmax") take_attention(id);
     }
     for (OpId id = 0; id < static_cast<OpId>(graph_.ops().size()); ++id) {
       if (!taken_[static_cast<std::size_t>(id)]) visit(id);
@@ -135,7 +123,7 @@ class Fuser {
   }
 
   static bool is_function_of_one(const Op& op) {
-    return is_one_of(op.kind, kActivations) || (op.kind == "Elementwise" && op.inputs.size() == 1);
+    return is_activation(op.kind) || (op.kind == "Elementwise" && op.inputs.size() == 1);
   }
 
   KernelKind kind_of(const Op& op) const {
@@ -152,8 +140,7 @@ class Fuser {
       if (from_last == 0) return KernelKind::kRowWise;
       if (from_last == 1 && op.kind == "ReduceSum") return KernelKind::kCombine;
     }
-    if (is_one_of(op.kind, kActivations) || is_one_of(op.kind, kBinary))
-      return KernelKind::kElementwise;
+    if (is_activation(op.kind) || is_binary(op.kind)) return KernelKind::kElementwise;
     if (is_one_of(op.kind, kGeneral)) return KernelKind::kGeneral;
     throw UserError(
         "operator '" + op.name + "' (" + op.kind +
@@ -174,7 +161,7 @@ class Fuser {
     const OpId next = single_consumer(graph_, kernel->output);
     switch (kernel->kind) {
       case KernelKind::kExperts:
-        if (next == kNoId || !is_one_of(graph_.op(next).kind, kActivations)) return;
+        if (next == kNoId || !is_activation(graph_.op(next).kind)) return;
         kernel->activation_op = next;
         break;
       case KernelKind::kElementwise:
@@ -226,7 +213,7 @@ class Fuser {
   bool absorb(Kernel* kernel, OpId id) const {
     const Op& op = graph_.op(id);
     const bool open = kernel->residual_op == kNoId;
-    if (is_one_of(op.kind, kActivations)) {
+    if (is_activation(op.kind)) {
       if (!open || kernel->activation_op != kNoId) return false;
       kernel->activation_op = id;
       return true;
@@ -250,67 +237,42 @@ class Fuser {
     return true;
   }
 
-  // Softmax with a matmul of two activations above and below it.
-  void match_attention(OpId softmax) {
+  // Of what works on scores, differences have no place in the kernel.
+  void take_attention(OpId softmax) {
+    const std::optional<AttentionPattern> found = match_attention(graph_, softmax);
+    if (!found) return;
     Kernel kernel;
     kernel.kind = KernelKind::kAttention;
-    kernel.softmax_op = softmax;
-    std::vector<OpId> ops{softmax};
-    OpId up = graph_.tensor(graph_.op(softmax).inputs[0]).producer;
-    while (up != kNoId && graph_.op(up).kind != "MatMul") {
-      const std::string_view kind = graph_.op(up).kind;
-      if (kind == "CausalMask" || kind == "Add" || kind == "Alibi") {
-        kernel.mask_ops.insert(kernel.mask_ops.begin(), up);
-      } else if (kind == "Mul" || kind == "Div") {
-        kernel.scale_op = up;
+    for (const OpId id : found->between) {
+      const std::string_view kind = graph_.op(id).kind;
+      if (kind == "Sub") return;
+      if (kind == "Mul" || kind == "Div") {
+        kernel.scale_op = id;
       } else {
-        return;
+        kernel.mask_ops.insert(kernel.mask_ops.begin(), id);
       }
-      ops.push_back(up);
-      up = graph_.tensor(graph_.op(up).inputs[0]).producer;
     }
-    const OpId down = single_consumer(graph_, graph_.op(softmax).outputs.front());
-    if (up == kNoId || down == kNoId || graph_.op(down).kind != "MatMul") return;
-    kernel.scores_op = up;
-    kernel.context_op = down;
-    ops.push_back(up);
-    ops.push_back(down);
-    if (!fill_attention(&kernel)) return;
-    std::sort(ops.begin(), ops.end());
-    for (const OpId id : ops) take(&kernel, id);
+    kernel.scores_op = found->scores;
+    kernel.softmax_op = softmax;
+    kernel.context_op = found->context;
+    const Op& scores = graph_.op(found->scores);
+    const Op& context = graph_.op(found->context);
+    kernel.query = resolve_view(graph_, scores.inputs[0]);
+    kernel.key = resolve_view(graph_, scores.inputs[1]);
+    kernel.value = resolve_view(graph_, context.inputs[1]);
+    kernel.output = context.outputs.front();
+    kernel.batch = found->batch;
+    kernel.heads = found->heads;
+    kernel.queries = found->queries;
+    kernel.head_dim = found->head_dim;
+    kernel.kv_heads = found->kv_heads;
+    kernel.keys = found->keys;
+    const Tensor& keys = graph_.tensor(kernel.key.tensor);
+    kernel.cached = keys.producer == kNoId ? keys.kind == TensorKind::kState
+                                           : graph_.op(keys.producer).kind == "UpdateCache";
+    fill_mask(&kernel);
+    for (const OpId id : found->ops()) take(&kernel, id);
     attentions_.push_back(std::move(kernel));
-  }
-
-  // Whether these are queries [batch, heads, length, head_dim], or what can be seen as such.
-  bool fill_attention(Kernel* kernel) const {
-    const Op& scores = graph_.op(kernel->scores_op);
-    const Op& context = graph_.op(kernel->context_op);
-    kernel->query = resolve_view(graph_, scores.inputs[0]);
-    kernel->key = resolve_view(graph_, scores.inputs[1]);
-    kernel->value = resolve_view(graph_, context.inputs[1]);
-    kernel->output = context.outputs.front();
-    Shape q = graph_.tensor(scores.inputs[0]).shape;
-    Shape k = graph_.tensor(scores.inputs[1]).shape;
-    if (q.size() == 5) {  // grouped queries: [batch, kv_heads, group, length, head_dim]
-      q = {q[0], q[1] * q[2], q[3], q[4]};
-      k = {k[0], k[1], k[3], k[4]};
-    }
-    if (q.size() == 3 && k.size() == 3) {  // heads are among the samples
-      q = {q[0], 1, q[1], q[2]};
-      k = {k[0], 1, k[1], k[2]};
-    }
-    if (q.size() != 4 || k.size() != 4) return false;
-    kernel->batch = q[0];
-    kernel->heads = q[1];
-    kernel->queries = q[2];
-    kernel->head_dim = q[3];
-    kernel->kv_heads = k[1];
-    kernel->keys = graph_.tensor(scores.outputs.front()).shape.back();
-    const Tensor& keys = graph_.tensor(kernel->key.tensor);
-    kernel->cached = keys.producer == kNoId ? keys.kind == TensorKind::kState
-                                            : graph_.op(keys.producer).kind == "UpdateCache";
-    fill_mask(kernel);
-    return true;
   }
 
   void fill_mask(Kernel* kernel) const {
@@ -383,8 +345,6 @@ View resolve_view(const Graph& graph, TensorId id) {
       view.columns = std::max(view.columns, column_count(graph.tensor(view.tensor).shape));
   }
 }
-
-bool is_function(std::string_view kind) { return is_one_of(kind, kActivations); }
 
 std::vector<Kernel> fuse(const Graph& graph) { return Fuser(graph).run(); }
 

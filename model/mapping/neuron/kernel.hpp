@@ -89,9 +89,6 @@ std::vector<Kernel> fuse(const Graph& graph);
 // dimension of their own still count as columns of that tensor.
 View resolve_view(const Graph& graph, TensorId id);
 
-// Functions of one argument that the Scalar engine computes in one pass.
-bool is_function(std::string_view kind);
-
 // Rows and columns of a tensor on the core: the last dimension is the free one.
 std::int64_t row_count(const Shape& shape);
 std::int64_t column_count(const Shape& shape);

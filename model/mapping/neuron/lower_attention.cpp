@@ -75,32 +75,10 @@ class AttentionLowering {
     context(pass, state);
   }
 
-  // Rows of the flattened [batch * length] tensor -> tiles.
-  Deps features_of(const Value& value, std::int64_t block, std::int64_t first_row,
-                   std::int64_t rows) const {
-    Deps result;
-    for (std::int64_t t = first_row / emitter_.tile_rows();
-         t <= (first_row + rows - 1) / emitter_.tile_rows(); ++t)
-      result.merge(value.features(block, t));
-    return result;
-  }
-  Deps tokens_of(const Value& value, std::int64_t first_row, std::int64_t rows) const {
-    Deps result;
-    for (std::int64_t t = first_row / emitter_.tile_rows();
-         t <= (first_row + rows - 1) / emitter_.tile_rows(); ++t)
-      result.merge(value.tokens(t));
-    return result;
-  }
-
   Deps operand(const Value& value, const View& view, std::int64_t head, std::int64_t first_row,
                std::int64_t rows) const {
-    const std::int64_t first_column = view.first_column + head * k_.head_dim;
-    Deps deps;
-    for (std::int64_t block = first_column / emitter_.tile_rows();
-         block * emitter_.tile_rows() < first_column + k_.head_dim; ++block) {
-      deps.merge(features_of(value, block, first_row, rows));
-    }
-    return deps;
+    return value.features_of_rows(view.first_column + head * k_.head_dim, k_.head_dim, first_row,
+                                  rows);
   }
 
   std::int64_t kv_head(std::int64_t head) const { return head * k_.kv_heads / k_.heads; }
@@ -250,7 +228,7 @@ class AttentionLowering {
       const std::int64_t columns = std::min(emitter_.tile_rows(), k_.head_dim - d);
       for (std::int64_t key = 0; key < k_.keys; key += emitter_.tile_rows()) {
         const std::int64_t keys = std::min(emitter_.tile_rows(), k_.keys - key);
-        Deps deps = tokens_of(value_, sequence * k_.keys + key, keys);
+        Deps deps = value_.tokens_of_rows(sequence * k_.keys + key, keys);
         deps.merge(transposed);
         group = emitter_.matmul(bank, {keys, columns, pass.rows}, deps, key == 0,
                                 key + emitter_.tile_rows() >= k_.keys);

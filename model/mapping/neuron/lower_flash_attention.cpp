@@ -114,10 +114,13 @@ class FlashAttention {
     Deps maximum;
     for (std::int64_t first = keys.first; first < keys.end(); first += emitter_.bank_columns()) {
       const Keys piece{first, std::min(emitter_.bank_columns(), keys.end() - first)};
-      Deps operands = rows_of(query_, k_.query, queries.head,
-                              queries.sequence * k_.queries + queries.first, queries.rows);
-      operands.merge(rows_of(key_, k_.key, queries.head * k_.kv_heads / k_.heads,
-                             queries.sequence * k_.keys + piece.first, piece.count));
+      Deps operands =
+          query_.features_of_rows(k_.query.first_column + queries.head * k_.head_dim, k_.head_dim,
+                                  queries.sequence * k_.queries + queries.first, queries.rows);
+      const std::int64_t key_head = queries.head * k_.kv_heads / k_.heads;
+      operands.merge(key_.features_of_rows(k_.key.first_column + key_head * k_.head_dim,
+                                           k_.head_dim, queries.sequence * k_.keys + piece.first,
+                                           piece.count));
       const std::uint8_t bank = emitter_.acquire_bank();
       const Deps product =
           emitter_.matmul(bank, {k_.head_dim, queries.rows, piece.count}, operands, true, true);
@@ -165,7 +168,7 @@ class FlashAttention {
     Deps group;
     for (std::int64_t key = keys.first; key < keys.end(); key += emitter_.tile_rows()) {
       const std::int64_t count = std::min(emitter_.tile_rows(), keys.end() - key);
-      Deps operands = tokens_of(value_, queries.sequence * k_.keys + key, count);
+      Deps operands = value_.tokens_of_rows(queries.sequence * k_.keys + key, count);
       operands.merge(weights);
       group = emitter_.matmul(bank, {count, queries.rows, k_.head_dim}, operands, key == keys.first,
                               key + emitter_.tile_rows() >= keys.end());
@@ -179,28 +182,6 @@ class FlashAttention {
 
   Deps lane(Engine engine, Opcode opcode, std::int64_t n, int flags, const Deps& deps) {
     return emitter_.lane(engine, {opcode, n, static_cast<std::uint16_t>(flags)}, deps);
-  }
-
-  Deps rows_of(const Value& value, const View& view, std::int64_t head, std::int64_t first_row,
-               std::int64_t rows) const {
-    const std::int64_t first_column = view.first_column + head * k_.head_dim;
-    const std::int64_t tile = emitter_.tile_rows();
-    Deps deps;
-    for (std::int64_t block = first_column / tile; block * tile < first_column + k_.head_dim;
-         ++block) {
-      for (std::int64_t t = first_row / tile; t <= (first_row + rows - 1) / tile; ++t) {
-        deps.merge(value.features(block, t));
-      }
-    }
-    return deps;
-  }
-  Deps tokens_of(const Value& value, std::int64_t first_row, std::int64_t rows) const {
-    const std::int64_t tile = emitter_.tile_rows();
-    Deps deps;
-    for (std::int64_t t = first_row / tile; t <= (first_row + rows - 1) / tile; ++t) {
-      deps.merge(value.tokens(t));
-    }
-    return deps;
   }
 
   LoweringContext& context_;

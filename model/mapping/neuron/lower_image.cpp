@@ -6,6 +6,7 @@
 #include "model/base/errors.hpp"
 #include "model/mapping/neuron/image.hpp"
 #include "model/mapping/neuron/lowering.hpp"
+#include "model/mapping/shared/graph_patterns.hpp"
 
 namespace foretell {
 namespace {
@@ -269,7 +270,7 @@ class ImageLowering {
   // Functions on the Scalar engine; sums, products, copies and interpolation on Vector.
   void passes() {
     const bool two = operands_.size() > 1;
-    const bool function = !two && (is_function(op_.kind) || op_.kind == "Elementwise");
+    const bool function = !two && (is_activation(op_.kind) || op_.kind == "Elementwise");
     const Engine engine = function ? Engine::kScalar : Engine::kVector;
     const Opcode opcode =
         function ? Opcode::kActivate : (two ? Opcode::kTensorTensor : Opcode::kTensorScalar);

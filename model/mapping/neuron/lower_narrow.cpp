@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "model/mapping/neuron/lowering.hpp"
+#include "model/mapping/shared/graph_patterns.hpp"
 
 namespace foretell {
 namespace {
@@ -180,7 +181,7 @@ void lower_elementwise_narrow(LoweringContext& context, const Kernel& kernel) {
   emitter.attribute_to(context.graph, kernel.ops.front());
   for (const View& view : kernel.operands) deps.merge(narrow_operand(context, view));
   const bool binary = op.inputs.size() > 1;
-  const bool function = is_function(op.kind);
+  const bool function = is_activation(op.kind);
   const Engine engine = function ? Engine::kScalar : Engine::kVector;
   const Opcode opcode =
       function ? Opcode::kActivate : (binary ? Opcode::kTensorTensor : Opcode::kTensorScalar);

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "model/mapping/neuron/lowering.hpp"
+#include "model/mapping/shared/graph_patterns.hpp"
 
 namespace foretell {
 namespace {
@@ -56,7 +57,7 @@ struct ElementwiseInstruction {
 };
 
 ElementwiseInstruction instruction_of(const Op& op) {
-  if (is_function(op.kind)) return {Engine::kScalar, Opcode::kActivate};
+  if (is_activation(op.kind)) return {Engine::kScalar, Opcode::kActivate};
   return {Engine::kVector, op.inputs.size() > 1 ? Opcode::kTensorTensor : Opcode::kTensorScalar};
 }
 

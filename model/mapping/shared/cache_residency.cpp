@@ -7,7 +7,7 @@ double CacheResidency::missing(TensorId tensor, Bytes bytes) const {
   const auto used = last_use_.find(tensor);
   const Bytes footprint =
       used == last_use_.end() ? between_calls_ : touched_ - used->second + bytes;
-  return missing_share(footprint / capacity_);
+  return missing_share(common_, footprint / capacity_);
 }
 
 void CacheResidency::touch(TensorId tensor, Bytes bytes) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/mapping/shared/data_of.hpp"
+#include "model/mapping/shared/graph_patterns.hpp"
 
 namespace foretell {
 namespace {
@@ -16,8 +18,6 @@ namespace {
 using Kinds = std::set<std::string_view>;
 
 const Kinds kViews = {"Reshape", "Split", "Slice"};
-const Kinds kActivations = {"Gelu", "Tanh", "Relu", "Silu", "Sigmoid", "Exp", "Sqrt", "Erf"};
-const Kinds kBinary = {"Add", "Sub", "Mul", "Div"};
 constexpr std::string_view kChannelFactors = "BatchNorm";
 const Kinds kScoreRules = {"CausalMask", "Alibi"};
 // What ends a chain of element-wise operators in the same pass: they work row by row.
@@ -40,7 +40,7 @@ const Kinds kStridedReaders = {"MatMul", "Rope", "UpdateCache", "ExpertMatMul", 
 const Kinds kPiecewiseReaders = {"UpdateCache", "Attention"};
 
 bool is_elementwise(std::string_view kind) {
-  return kActivations.count(kind) + kBinary.count(kind) + kScoreRules.count(kind) > 0 ||
+  return is_activation(kind) || is_binary(kind) || kScoreRules.count(kind) > 0 ||
          kind == kChannelFactors || kind == "Elementwise";
 }
 
@@ -51,7 +51,7 @@ class Fuser {
 
   std::vector<FusedOp> run() {
     for (OpId id = 0; id < op_count(); ++id) {
-      if (graph_.op(id).kind == "Softmax") match_attention(id);
+      if (graph_.op(id).kind == "Softmax") take_attention(id);
     }
     for (OpId id = 0; id < op_count(); ++id) {
       if (!is_taken(id)) visit(id);
@@ -71,14 +71,8 @@ class Fuser {
     taken_[static_cast<std::size_t>(id)] = true;
   }
 
-  // The only reader of a tensor, or kNoId when there are several or it leaves the graph.
-  OpId single_consumer(TensorId id) const {
-    const Tensor& tensor = graph_.tensor(id);
-    if (tensor.kind == TensorKind::kOutput || tensor.consumers.size() != 1) return kNoId;
-    return tensor.consumers.front();
-  }
-
-  bool is_weight(TensorId id) const { return graph_.tensor(id).kind == TensorKind::kWeight; }
+  OpId single_consumer(TensorId id) const { return foretell::single_consumer(graph_, id); }
+  bool is_weight(TensorId id) const { return foretell::is_weight(graph_, id); }
 
   bool is_view(OpId id) const {
     const Op& op = graph_.op(id);
@@ -231,7 +225,7 @@ class Fuser {
 
   void absorb_activation(FusedOp& fused) {
     const OpId next = single_consumer(output_of(fused));
-    if (next != kNoId && kActivations.count(graph_.op(next).kind) > 0) take(fused, next);
+    if (next != kNoId && is_activation(graph_.op(next).kind)) take(fused, next);
   }
 
   TensorId output_of(const FusedOp& fused) const {
@@ -307,7 +301,7 @@ class Fuser {
   bool can_be_merged(OpId id) const {
     OpId next = single_consumer(graph_.op(id).outputs.front());
     if (next != kNoId && is_bias(next)) next = single_consumer(graph_.op(next).outputs.front());
-    if (next == kNoId || kActivations.count(graph_.op(next).kind) == 0) return true;
+    if (next == kNoId || !is_activation(graph_.op(next).kind)) return true;
     next = single_consumer(graph_.op(next).outputs.front());
     return next != kNoId && graph_.op(next).kind == "Mul" && graph_.op(next).inputs.size() == 2;
   }
@@ -327,7 +321,7 @@ class Fuser {
       const Op& op = graph_.op(next);
       if (!bias && !activation && is_bias(next)) {
         bias = true;
-      } else if (!activation && kActivations.count(op.kind) > 0) {
+      } else if (!activation && is_activation(op.kind)) {
         activation = true;
       } else {
         if (is_residual(fused, next)) take(fused, next);
@@ -341,7 +335,7 @@ class Fuser {
     for (OpId next = single_consumer(output_of(fused)); next != kNoId && !is_taken(next);
          next = single_consumer(output_of(fused))) {
       const std::string& kind = graph_.op(next).kind;
-      const bool activation = kActivations.count(kind) > 0;
+      const bool activation = is_activation(kind);
       if (kind != kChannelFactors && !activation && !is_residual(fused, next)) return;
       take(fused, next);
       if (activation) return;
@@ -357,56 +351,31 @@ class Fuser {
            is_available(other);
   }
 
-  // Softmax with a product of two activations above and below it.
-  void match_attention(OpId softmax) {
+  // The products are of two activations.
+  void take_attention(OpId softmax) {
+    const std::optional<AttentionPattern> found = match_attention(graph_, softmax);
+    if (!found || is_weight(graph_.op(found->scores).inputs[1])) return;
     FusedOp fused;
     fused.kind = FusedKind::kAttention;
-    std::vector<OpId> ops = {softmax};
-    OpId up = graph_.tensor(graph_.op(softmax).inputs[0]).producer;
-    for (; up != kNoId && graph_.op(up).kind != "MatMul";
-         up = graph_.tensor(graph_.op(up).inputs[0]).producer) {
-      const std::string& kind = graph_.op(up).kind;
-      if (kBinary.count(kind) + kScoreRules.count(kind) == 0) return;
-      if (kind == "CausalMask") {
-        fused.attention.causal = true;
-        const auto window = graph_.op(up).attributes.find("window");
-        if (window != graph_.op(up).attributes.end()) {
-          fused.attention.window = std::get<std::int64_t>(window->second) - 1;
-        }
-      }
-      ops.push_back(up);
+    AttentionDimensions& attention = fused.attention;
+    for (const OpId id : found->between) {
+      const Op& op = graph_.op(id);
+      if (op.kind != "CausalMask") continue;
+      attention.causal = true;
+      const auto window = op.attributes.find("window");
+      if (window != op.attributes.end())
+        attention.window = std::get<std::int64_t>(window->second) - 1;
     }
-    const OpId down = single_consumer(graph_.op(softmax).outputs.front());
-    if (up == kNoId || down == kNoId || graph_.op(down).kind != "MatMul") return;
-    if (is_weight(graph_.op(up).inputs[1]) || !fill_dimensions(up, fused.attention)) return;
-    ops.push_back(up);
-    ops.push_back(down);
-    std::sort(ops.begin(), ops.end());
-    fused.main = up;
-    for (const OpId id : ops) take(fused, id);
-    attentions_[down] = std::move(fused);
-  }
-
-  bool fill_dimensions(OpId scores, AttentionDimensions& dimensions) const {
-    Shape q = graph_.tensor(graph_.op(scores).inputs[0]).shape;
-    Shape k = graph_.tensor(graph_.op(scores).inputs[1]).shape;
-    if (q.size() == 5) {  // grouped queries: [batch, kv_heads, group, length, head_dim]
-      q = {q[0], q[1] * q[2], q[3], q[4]};
-      k = {k[0], k[1], k[3], k[4]};
-    }
-    if (q.size() == 3 && k.size() == 3) {  // heads are among the samples
-      q = {q[0], 1, q[1], q[2]};
-      k = {k[0], 1, k[1], k[2]};
-    }
-    if (q.size() != 4 || k.size() != 4) return false;
-    dimensions.batch = q[0];
-    dimensions.heads = q[1];
-    dimensions.queries = q[2];
-    dimensions.head_dim = q[3];
-    dimensions.kv_heads = k[1];
-    dimensions.keys = graph_.tensor(graph_.op(scores).outputs.front()).shape.back();
-    dimensions.key = graph_.op(scores).inputs[1];
-    return true;
+    attention.batch = found->batch;
+    attention.heads = found->heads;
+    attention.queries = found->queries;
+    attention.head_dim = found->head_dim;
+    attention.kv_heads = found->kv_heads;
+    attention.keys = found->keys;
+    attention.key = graph_.op(found->scores).inputs[1];
+    fused.main = found->scores;
+    for (const OpId id : found->ops()) take(fused, id);
+    attentions_[found->context] = std::move(fused);
   }
 
   void emit(FusedOp fused) {

@@ -3,6 +3,11 @@
 #include "model/mapping/shared/same_graph.hpp"
 
 namespace foretell {
+namespace {
+
+struct KeptFusions : KeptByGraph<FusedGraph> {};
+
+}  // namespace
 
 ProductDimensions linear_dimensions(const Graph& graph, const FusedOp& fused) {
   const Tensor& input = graph.tensor(graph.op(fused.main).inputs[0]);
@@ -38,16 +43,15 @@ Bytes bytes_of(const std::vector<TensorAccess>& accesses) {
 }
 
 std::shared_ptr<const FusedGraph> fused_graph(const Graph& graph) {
-  static KeptByGraph<FusedGraph> graphs(kMostKeptOperators);
-  return graphs.get(graph, [](const Graph& of) {
-    FusedGraph fused;
-    fused.ops = fuse_kernels(of);
-    for (const FusedOp& op : fused.ops) {
-      Flops& flops = fused.flops.emplace_back();
-      for (const OpId id : op.ops) flops += of.flops(id);
-      fused.footprint += bytes_of(op.reads) + bytes_of(op.writes);
+  return kept_input<KeptFusions>(graph, [&graph] {
+    auto fused = std::make_shared<FusedGraph>();
+    fused->ops = fuse_kernels(graph);
+    for (const FusedOp& op : fused->ops) {
+      Flops& flops = fused->flops.emplace_back();
+      for (const OpId id : op.ops) flops += graph.flops(id);
+      fused->footprint += bytes_of(op.reads) + bytes_of(op.writes);
     }
-    return fused;
+    return std::shared_ptr<const FusedGraph>(std::move(fused));
   });
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "model/program/cpu_loop.hpp"
+#include "model/program/loop.hpp"
 #include "model/timing/cpu/cpu_timing.hpp"
 
 namespace foretell {

@@ -11,12 +11,6 @@
 namespace foretell {
 namespace {
 
-constexpr std::int64_t kPanelVectors = 4;  // columns of a panel, in vector registers
-constexpr std::int64_t kRegisterRows = 6;  // 24 accumulators of 32 registers
-constexpr std::int64_t kBlockRows = 64;    // rows that one chunk takes along
-constexpr std::int64_t kMinRows = 16;      // below, a block is not cut for more threads
-constexpr std::int64_t kRowChunks = 8;     // chunks per thread of row-wise work
-
 std::int64_t pieces(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
 
 // Values that the unit takes along in one lane: two of bf16, four of int8.
@@ -74,9 +68,12 @@ Bytes CpuTiming::l3_capacity() const {
 }
 
 CpuTraffic CpuTiming::found(Bytes bytes, Bytes footprint) const {
-  const double beyond_l1 = missing_share(footprint / (system_.device.cache.l1 * threads_));
-  const double beyond_l2 = std::min(beyond_l1, missing_share(footprint / l2_capacity()));
-  const double beyond_l3 = std::min(beyond_l2, missing_share(footprint / l3_capacity()));
+  const double beyond_l1 =
+      missing_share(factors_.common, footprint / (system_.device.cache.l1 * threads_));
+  const double beyond_l2 =
+      std::min(beyond_l1, missing_share(factors_.common, footprint / l2_capacity()));
+  const double beyond_l3 =
+      std::min(beyond_l2, missing_share(factors_.common, footprint / l3_capacity()));
   return {bytes * (beyond_l1 - beyond_l2), bytes * (beyond_l2 - beyond_l3), bytes * beyond_l3,
           bytes * (1 - beyond_l1)};
 }
@@ -117,7 +114,7 @@ struct CpuTiming::Block {
 
 // Operands, results and what is done once are charged to the chunks by the results that they yield.
 void CpuTiming::add_blocks(const Block& block, std::int64_t rows_of_one, Loop& loop) const {
-  const std::int64_t panel = kPanelVectors * lanes_;
+  const std::int64_t panel = shapes_.panel_vectors * lanes_;
   const std::int64_t panels = pieces(block.n, panel);
   const auto lanes = static_cast<double>(lanes_);
   const std::int64_t blocks = pieces(block.m, rows_of_one);
@@ -127,8 +124,9 @@ void CpuTiming::add_blocks(const Block& block, std::int64_t rows_of_one, Loop& l
     if (count == 0) return;
     const double padded = static_cast<double>(pieces(columns, lanes_) * lanes_);
     const double ends =
-        block.in_tiles ? static_cast<double>(rows) * padded / lanes * factors_.tile_store
-                       : static_cast<double>(pieces(rows, kRegisterRows)) * factors_.tile.value();
+        block.in_tiles
+            ? static_cast<double>(rows) * padded / lanes * factors_.tile_store
+            : static_cast<double>(pieces(rows, shapes_.register_rows)) * factors_.tile.value();
     const double share = static_cast<double>(rows * columns) / all;
     CpuChunkRun run;
     run.count = count;
@@ -152,9 +150,10 @@ Loop CpuTiming::product(const CpuProduct& product) const {
   Loop loop = empty_loop();
   loop.name = fmt::format("product {}x{}x{} {}", product.m, product.n, product.k, product.dtype);
   loop.op_class = "product " + product.dtype;
-  const std::int64_t panels = pieces(product.n, kPanelVectors * lanes_);
-  std::int64_t rows = std::min(product.m, kBlockRows);
-  while (product.batch * panels * pieces(product.m, rows) < threads_ && rows >= 2 * kMinRows) {
+  const std::int64_t panels = pieces(product.n, shapes_.panel_vectors * lanes_);
+  std::int64_t rows = std::min<std::int64_t>(product.m, shapes_.block_rows);
+  while (product.batch * panels * pieces(product.m, rows) < threads_ &&
+         rows >= 2 * shapes_.least_rows) {
     rows = pieces(rows, 2);
   }
   Block block;
@@ -184,7 +183,7 @@ Loop CpuTiming::product(const CpuProduct& product) const {
 
 // Every block of rows goes through the weights; what the caches did not keep comes again.
 CpuTraffic CpuTiming::weights_read_again(const CpuProduct& product) const {
-  const std::int64_t again = pieces(product.m, kBlockRows) - 1;
+  const std::int64_t again = pieces(product.m, shapes_.block_rows) - 1;
   if (again == 0) return {};
   const Bytes weights(static_cast<double>(product.n) * static_cast<double>(product.k) *
                       static_cast<double>(bytes_of(product.dtype)));
@@ -223,7 +222,7 @@ Loop CpuTiming::convolution(const CpuConvolution& convolution) const {
   block.epilogue = convolution.gelu * factors_.gelu + convolution.residual * factors_.residual +
                    convolution.widen * factors_.widen;
   block.traffic = convolution.weights + convolution.others;
-  add_blocks(block, is_flat ? std::min(block.m, kBlockRows) : block.m, loop);
+  add_blocks(block, is_flat ? std::min<std::int64_t>(block.m, shapes_.block_rows) : block.m, loop);
   return loop;
 }
 
@@ -277,8 +276,8 @@ Loop CpuTiming::rows(const CpuRows& rows) const {
   CpuTraffic traffic = rows.traffic;
   if (rows.op == CpuRowOp::kNorm || rows.op == CpuRowOp::kSoftmax) {
     const Bytes row(static_cast<double>(rows.cols) * (rows.narrow ? 2 : 4));
-    traffic.l2 +=
-        2 * static_cast<double>(rows.rows) * missing_share(row / system_.device.cache.l1) * row;
+    traffic.l2 += 2 * static_cast<double>(rows.rows) *
+                  missing_share(factors_.common, row / system_.device.cache.l1) * row;
   }
   // Rows are not cut; work without rows is cut anywhere.
   const std::int64_t values = rows.rows * rows.cols;
@@ -288,7 +287,8 @@ Loop CpuTiming::rows(const CpuRows& rows) const {
   const double unit_cycles = by_row ? static_cast<double>(pieces(rows.cols, lanes_)) * per_vector +
                                           value_or(factors_.row, loop.name, 0) + tail
                                     : per_vector;
-  const std::int64_t chunk = std::max<std::int64_t>(1, units / (threads_ * kRowChunks));
+  const std::int64_t chunk =
+      std::max<std::int64_t>(1, units / (threads_ * shapes_.chunks_of_thread));
   const std::int64_t chunks = units / chunk;
   const auto add = [&](std::int64_t count, std::int64_t size) {
     if (count == 0 || size == 0) return;
@@ -310,7 +310,7 @@ Loop CpuTiming::copy(const CpuTraffic& traffic) const {
   Loop loop = empty_loop();
   loop.name = "copy";
   loop.op_class = "stream";
-  const std::int64_t chunks = threads_ * kRowChunks;
+  const std::int64_t chunks = threads_ * shapes_.chunks_of_thread;
   CpuChunkRun run;
   run.count = chunks;
   const CpuTraffic each = part(traffic, 1.0 / static_cast<double>(chunks));

@@ -13,7 +13,8 @@
 
 #include "calib/fitted/cpu/cpu_factors.hpp"
 #include "hw/spec/cpu/cpu_spec.hpp"
-#include "model/program/cpu_loop.hpp"
+#include "hw/spec/shared/kernel_shapes.hpp"
+#include "model/program/loop.hpp"
 
 namespace foretell {
 
@@ -104,6 +105,7 @@ class CpuTiming {
 
   CpuSystemSpec system_;
   CpuFactors factors_;
+  LoopShapes shapes_ = kernel_shapes().loops;
   int threads_;
   std::int64_t lanes_;
 };

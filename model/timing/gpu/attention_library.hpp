@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "hw/spec/shared/kernel_shapes.hpp"
+
 namespace foretell {
 
 enum class AttentionPhase { kContext, kEncoder, kGeneration };
@@ -70,6 +72,7 @@ struct AttentionLibrary {
   double margin = 0;          // on the even share of the work
   double one_token_rows = 0;  // heads that the kernels for one token take at a time, at least
   double one_token_keys = 0;
+  AttentionShapes shapes = kernel_shapes().attention;
 };
 
 // Which kernels `framework` ("": that of networks) calls for a shape: its name, with an addition

@@ -15,27 +15,19 @@
 namespace foretell {
 namespace {
 
-constexpr double kScores = 64;      // unit of score and masked_score
 constexpr double kStoredBytes = 2;  // per element of queries and results in memory
-constexpr double kGenerationKeys = 128;
-constexpr double kCopyThreads = 512;  // most of a thread block that writes one token to the cache
-
-constexpr double kMinTile = 16;  // rows, keys and elements of a head for the matrix pipe
-constexpr double kMinThreads = 128;
-constexpr double kThreadsPerRow = 2;
-constexpr double kOtherRegisters = 40;  // of a thread, beside its sums and scores
-constexpr double kSummedWidth = 256;    // columns of the result at a time; wider heads take turns
 
 // The queries of a tile stay in shared memory, where a tile of keys and one of values take turns;
 // scores and sums are in registers. Libraries that have the room hold more.
-CtaResources resources(const AttentionTile& tile, double width, const AttentionType& type,
-                       bool tensor_memory) {
+CtaResources resources(const AttentionShapes& shapes, const AttentionTile& tile, double width,
+                       const AttentionType& type, bool tensor_memory) {
   CtaResources cta;
   cta.shared_memory = Bytes(width * (tile.rows * type.query_bytes + tile.keys * type.key_bytes));
-  const double threads = std::max(kMinThreads, kThreadsPerRow * tile.rows);
-  const double sums = tensor_memory ? 0 : tile.rows * (std::min(width, kSummedWidth) + tile.keys);
+  const double threads = std::max(shapes.threads, shapes.threads_of_row * tile.rows);
+  const double sums =
+      tensor_memory ? 0 : tile.rows * (std::min(width, shapes.summed_width) + tile.keys);
   cta.threads = static_cast<int>(threads);
-  cta.registers_per_thread = static_cast<int>(kOtherRegisters + std::ceil(sums / threads));
+  cta.registers_per_thread = static_cast<int>(shapes.other_registers + std::ceil(sums / threads));
   return cta;
 }
 
@@ -52,12 +44,12 @@ AttentionTile context_tile(const GpuDeviceSpec& device, const AttentionLibrary& 
   const bool tensor_memory = library.paired;
   while (true) {
     const std::vector<SmShortage> lacking =
-        shortages(device, resources(tile, width, type, tensor_memory));
+        shortages(device, resources(library.shapes, tile, width, type, tensor_memory));
     if (lacking.empty()) return tile;
-    if (tile.rows > kMinTile) {
-      tile.rows = std::max(kMinTile, tile.rows / 2);
-    } else if (tile.keys > kMinTile) {
-      tile.keys = std::max(kMinTile, tile.keys / 2);
+    if (tile.rows > library.shapes.smallest_tile) {
+      tile.rows = std::max(library.shapes.smallest_tile, tile.rows / 2);
+    } else if (tile.keys > library.shapes.smallest_tile) {
+      tile.keys = std::max(library.shapes.smallest_tile, tile.keys / 2);
     } else {
       refuse_kernel(device, kernel_name(tile, width), lacking);
     }
@@ -105,7 +97,7 @@ class Call {
         share_(heads_ / key_heads_),
         window_(static_cast<double>(shape.window)),
         width_(static_cast<double>(shape.head_dim)),
-        depth_(std::ceil(width_ / kMinTile) * kMinTile),
+        depth_(std::ceil(width_ / library_.shapes.smallest_tile) * library_.shapes.smallest_tile),
         phase_(shape.phase),
         sms_(device.sms),
         clock_(device.clock.boost.value()) {}
@@ -123,7 +115,7 @@ class Call {
   // Share of data of such a size that has left L2 since the call before.
   double missing(double bytes) const {
     const double capacity = factors_.l2_share * device_.l2.capacity.value();
-    return missing_share(bytes / capacity);
+    return missing_share(factors_.common, bytes / capacity);
   }
   void set_memory(Grid& kernel, double dram, double l2, BytesPerCycle feed) const {
     kernel.dram_bytes = Bytes(dram);
@@ -174,12 +166,12 @@ Grid Call::prepare() const {
   const double hidden = factors_.prepare_hidden * keys;
   set_memory(kernel, missing(bytes) * bytes, bytes - hidden, factors_.prepare_feed);
   if (factors_.prepare_block > Cycles(0)) {  // one thread block per token
-    const double threads = std::min(kCopyThreads, key_heads_ * width_);
+    const double threads = std::min(library_.shapes.copy_threads, key_heads_ * width_);
     kernel.ctas_per_sm = static_cast<int>(
         std::min<double>(device_.sm.max_ctas, std::floor(device_.sm.max_threads / threads)));
     add_ctas(kernel, static_cast<std::int64_t>(batch_ * queries_),
              Seconds(seconds(factors_.prepare_block)));
-    kernel.overlap = common_factors().overlap_limit;
+    kernel.overlap = factors_.common.overlap_limit;
   }
   return kernel;
 }
@@ -211,8 +203,8 @@ Kernel Call::context() const {
   const double scores = tile.rows * tile.keys;
   const double rate = factors_.mma_efficiency * dense_rate(device_, type_.rate).value() / sms_;
   const double products = 4 * scores * depth_ / rate;
-  const double softmax = scores / kScores * seconds(factors_.score);
-  const double masked = scores / kScores * seconds(factors_.masked_score);
+  const double softmax = scores / kScoresAtOnce * seconds(factors_.score);
+  const double masked = scores / kScoresAtOnce * seconds(factors_.masked_score);
   const double window_edge = seconds(factors_.window_block);
   // Where 8 bits are multiplied along the depth of both operands only, values of wide heads are
   // turned.
@@ -276,7 +268,7 @@ Kernel Call::context() const {
 Call::Parts Call::parts(double count, double blocks) const {
   if (library_.split == AttentionLibrary::Split::kSquareRoot) {
     // The whole sequence is divided, the window notwithstanding.
-    const double each = std::ceil(std::ceil(keys_ / kGenerationKeys) / count);
+    const double each = std::ceil(std::ceil(keys_ / library_.shapes.keys_of_step) / count);
     return {count, std::min(count, std::ceil(blocks / each)), std::min(each, blocks)};
   }
   const double each = std::ceil(blocks / count);
@@ -287,18 +279,23 @@ Call::Parts Call::parts(double count, double blocks) const {
 // As many as the library means to, where there is room for them: keys and values pass through in
 // pieces.
 int Call::blocks_per_sm() const {
-  const double rows = packs_queries(library_, shape_) ? std::min(share_, kGenerationKeys) : 1;
-  const AttentionTile tile{std::ceil(rows / kMinTile) * kMinTile, kMinTile};
-  return std::min(
-      library_.blocks_per_sm,
-      ctas_per_sm(device_, resources(tile, width_, type_, false), kernel_name(tile, width_)));
+  const double rows =
+      packs_queries(library_, shape_) ? std::min(share_, library_.shapes.keys_of_step) : 1;
+  const AttentionTile tile{
+      std::ceil(rows / library_.shapes.smallest_tile) * library_.shapes.smallest_tile,
+      library_.shapes.smallest_tile};
+  return std::min(library_.blocks_per_sm,
+                  ctas_per_sm(device_, resources(library_.shapes, tile, width_, type_, false),
+                              kernel_name(tile, width_)));
 }
 
 Kernel Call::split_kernel(const Parts& parts, double groups, bool combines) const {
   const double rows = packs_queries(library_, shape_) ? share_ : 1;
   const double latency = seconds(factors_.step);
-  const double feed = kGenerationKeys * 2 * width_ * type_.key_bytes / sm_rate(factors_.sm_feed);
-  const double softmax = rows * kGenerationKeys / kScores * seconds(factors_.score);
+  const double feed =
+      library_.shapes.keys_of_step * 2 * width_ * type_.key_bytes / sm_rate(factors_.sm_feed);
+  const double softmax =
+      rows * library_.shapes.keys_of_step / kScoresAtOnce * seconds(factors_.score);
   const double step = latency + feed + softmax;
   const bool cut = window_ > 0 && keys_ > window_;
   const double start = seconds(factors_.prologue);
@@ -336,11 +333,12 @@ void Call::set_cache_reads(Grid& kernel) const {
 
 Kernel Call::generation() const {
   const double groups =
-      batch_ *
-      (packs_queries(library_, shape_) ? key_heads_ * std::ceil(share_ / kGenerationKeys) : heads_);
-  double blocks = std::ceil(keys_ / kGenerationKeys);
+      batch_ * (packs_queries(library_, shape_)
+                    ? key_heads_ * std::ceil(share_ / library_.shapes.keys_of_step)
+                    : heads_);
+  double blocks = std::ceil(keys_ / library_.shapes.keys_of_step);
   if (window_ > 0 && keys_ > window_) {
-    blocks -= std::floor((keys_ - 1 - window_) / kGenerationKeys);
+    blocks -= std::floor((keys_ - 1 - window_) / library_.shapes.keys_of_step);
   }
   const AttentionSplit rule = attention_split(library_, type_, shape_, sms_);
   Kernel best;
@@ -376,20 +374,20 @@ AttentionPlan plan_attention(const GpuDeviceSpec& device, const AttentionLibrary
   Kernel kernel = shape.phase == AttentionPhase::kGeneration ? call.generation() : call.context();
   if (factors.power_drop > 0) {
     const double time = kernel_time(kernel.kernel, device);
-    kernel.kernel.stretch = power_stretch(factors.power_drop, time);
+    kernel.kernel.stretch = power_stretch(factors.common, factors.power_drop, time);
   }
   plan.program.kernels.push_back(std::move(kernel.kernel));
   plan.work = kernel.work;
   return plan;
 }
 
-GpuProgram attention_program(const GpuDeviceSpec& device, const AttentionLibrary& library,
-                             const AttentionType& type, const AttentionFactors& factors,
-                             const AttentionShape& shape) {
+GridSequence attention_program(const GpuDeviceSpec& device, const AttentionLibrary& library,
+                               const AttentionType& type, const AttentionFactors& factors,
+                               const AttentionShape& shape) {
   return plan_attention(device, library, type, factors, shape).program;
 }
 
-Seconds program_time(const GpuProgram& program, const GpuDeviceSpec& device) {
+Seconds program_time(const GridSequence& program, const GpuDeviceSpec& device) {
   double time = 0;
   for (const Grid& kernel : program.kernels) time += kernel_time(kernel, device);
   return Seconds(time);

@@ -18,7 +18,7 @@
 
 #include "calib/fitted/gpu/attention_factors.hpp"
 #include "hw/spec/gpu/gpu_spec.hpp"
-#include "model/program/gpu_kernel.hpp"
+#include "model/program/grid.hpp"
 #include "model/timing/gpu/attention_library.hpp"
 
 namespace foretell {
@@ -33,7 +33,7 @@ struct AttentionWork {
 
 // One call: its kernels in order, of which the last is the attention itself.
 struct AttentionPlan {
-  GpuProgram program;
+  GridSequence program;
   AttentionWork work;
 };
 
@@ -45,12 +45,12 @@ AttentionPlan plan_attention(const GpuDeviceSpec& device, const AttentionLibrary
                              const AttentionShape& shape);
 
 // The kernels of the plan.
-GpuProgram attention_program(const GpuDeviceSpec& device, const AttentionLibrary& library,
-                             const AttentionType& type, const AttentionFactors& factors,
-                             const AttentionShape& shape);
+GridSequence attention_program(const GpuDeviceSpec& device, const AttentionLibrary& library,
+                               const AttentionType& type, const AttentionFactors& factors,
+                               const AttentionShape& shape);
 
 // The closed form of what the simulator makes of a program: thread blocks as the scheduler places
 // them, overlapped with what moves beside them.
-Seconds program_time(const GpuProgram& program, const GpuDeviceSpec& device);
+Seconds program_time(const GridSequence& program, const GpuDeviceSpec& device);
 
 }  // namespace foretell

@@ -49,8 +49,8 @@ AttentionShape token(std::int64_t batch, std::int64_t keys) {
   return shape;
 }
 
-GpuProgram program(const std::string& kernels, const AttentionFactors& factors,
-                   const AttentionShape& shape, const AttentionType& type = {}) {
+GridSequence program(const std::string& kernels, const AttentionFactors& factors,
+                     const AttentionShape& shape, const AttentionType& type = {}) {
   return attention_program(h100(), attention_library("hopper", kernels), type, factors, shape);
 }
 
@@ -121,7 +121,7 @@ TEST(AttentionTiming, UniformTilesAreWavesTimesABlock) {
   AttentionFactors factors = plain_factors();
   AttentionShape encoder = prompt(16, 1280);
   encoder.phase = AttentionPhase::kEncoder;
-  const GpuProgram made = program("trtllm", factors, encoder);
+  const GridSequence made = program("trtllm", factors, encoder);
   ASSERT_EQ(made.kernels.size(), 1U);
   const Grid& kernel = made.kernels[0];
   ASSERT_EQ(kernel.ctas.size(), 1U);
@@ -137,7 +137,7 @@ TEST(AttentionTiming, UniformTilesAreWavesTimesABlock) {
 }
 
 TEST(AttentionTiming, CausalTilesWalkWhatTheMaskLeaves) {
-  const GpuProgram made = program("trtllm", plain_factors(), prompt(1, 512));
+  const GridSequence made = program("trtllm", plain_factors(), prompt(1, 512));
   const Grid& kernel = made.kernels.back();
   ASSERT_EQ(kernel.ctas.size(), 4U);  // blocks of 128 queries, one run each
   const double step = (kernel.ctas[1].duration - kernel.ctas[0].duration).value() / 2;
@@ -229,7 +229,7 @@ GpuDeviceSpec with_limits(const std::vector<std::string>& set) {
 }
 
 double us_on(const GpuDeviceSpec& device, const std::string& kernels, const AttentionShape& shape) {
-  const GpuProgram program =
+  const GridSequence program =
       attention_program(device, attention_library("hopper", kernels), {}, plain_factors(), shape);
   return program_time(program, device).value() * 1e6;
 }

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "model/base/units.hpp"
-#include "model/program/gpu_kernel.hpp"
+#include "model/program/grid.hpp"
 
 namespace foretell {
 

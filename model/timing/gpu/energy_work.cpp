@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hw/spec/shared/kernel_shapes.hpp"
+
 namespace foretell {
 namespace {
 
-constexpr double kTileSide = 128;  // of output tiles; both operands of one come once from L2
-constexpr double kWide = 2;        // bytes of activations and results
+constexpr double kWide = 2;  // bytes of activations and results
+
+// Of output tiles; both operands of one come once from L2.
+double tile_side() { return kernel_shapes().products.energy_tile; }
 
 }  // namespace
 
@@ -18,7 +22,7 @@ EnergyWork gemm_energy_work(const EnergyGemm& shape, OperandType type) {
   EnergyWork work;
   add_matrix_flops(work, type.bits, Flops(2 * m * n * k));
   work.dram = Bytes((m * k + n * k) * type.bytes + m * n * kWide);
-  work.l2 = Bytes(2 * m * n * k * type.bytes / kTileSide);
+  work.l2 = Bytes(2 * m * n * k * type.bytes / tile_side());
   return work;
 }
 
@@ -34,8 +38,8 @@ double executed_pairs(double queries, double before, double window) {
   const double longest = queries + before;
   const bool windowed = window > 0 && window < longest;
   // Of the tile that the mask cuts, half is masked on average; a window has two such edges.
-  const double masked = queries * (windowed ? kTileSide : kTileSide / 2);
-  const double all = queries * std::ceil(longest / kTileSide) * kTileSide;
+  const double masked = queries * (windowed ? tile_side() : tile_side() / 2);
+  const double all = queries * std::ceil(longest / tile_side()) * tile_side();
   return std::min(scored_pairs(queries, before, window) + masked, all);
 }
 
@@ -50,7 +54,7 @@ EnergyWork attention_energy_work(const EnergyAttention& shape, OperandType type,
   work.dram = Bytes(key_bytes + 2 * calls * shape.queries * shape.head_dim * kWide);
   const double from_l2 =
       2 * calls * shape.pairs * shape.head_dim * cache_bytes /
-      std::min(kTileSide, std::max(1.0, shape.queries * shape.heads / shape.key_heads));
+      std::min(tile_side(), std::max(1.0, shape.queries * shape.heads / shape.key_heads));
   work.l2 = Bytes(std::max(key_bytes, from_l2));
   return work;
 }
@@ -66,7 +70,7 @@ EnergyWork experts_energy_work(const EnergyExperts& shape, OperandType type) {
   const double read = shape.experts > 1 ? hit : here;
   work.dram =
       Bytes(read * weights * type.bytes + 2 * kWide * rows * (shape.hidden + shape.intermediate));
-  work.l2 = Bytes(2 * rows * weights * type.bytes / kTileSide);
+  work.l2 = Bytes(2 * rows * weights * type.bytes / tile_side());
   return work;
 }
 

@@ -14,7 +14,7 @@ double expected_bins(double bins, double choices, double experts) {
   return bins * (1 - missed);
 }
 
-GpuProgram exchange_kernels(const LayerCall& call, const ExchangeShape& shape) {
+GridSequence exchange_kernels(const LayerCall& call, const ExchangeShape& shape) {
   const LayerKernelFactors& factors = call.factors();
   const auto tokens = static_cast<double>(shape.tokens);
   const auto gpus = static_cast<double>(shape.gpus);
@@ -39,7 +39,7 @@ GpuProgram exchange_kernels(const LayerCall& call, const ExchangeShape& shape) {
   const double far_time = network > 0 && nodes > 1 ? bytes * far / network : 0;
   const double rows = tokens * call.seconds(factors.row) / taken;
   kernel.tail = Seconds(std::max({near_time, port_time, far_time}) + rows);
-  GpuProgram program;
+  GridSequence program;
   program.kernels.push_back(kernel);
   return program;
 }

@@ -21,7 +21,7 @@ struct ExchangeShape {
   double network_rate = 50e9;  // B/s of one GPU, one direction
 };
 
-GpuProgram exchange_kernels(const LayerCall& call, const ExchangeShape& shape);
+GridSequence exchange_kernels(const LayerCall& call, const ExchangeShape& shape);
 
 // Expected number of different bins, of `bins` that hold experts evenly, that `choices` different
 // experts lie in.

@@ -139,8 +139,8 @@ std::vector<ExpertLoad> expert_loads(const ExpertsShape& shape) {
   return loads;
 }
 
-GpuProgram experts_kernels(const LayerCall& call, const ExpertsShape& shape,
-                           const ExpertLoad& load) {
+GridSequence experts_kernels(const LayerCall& call, const ExpertsShape& shape,
+                             const ExpertLoad& load) {
   const auto hidden = static_cast<double>(shape.hidden);
   const double width = static_cast<double>(shape.intermediate) / static_cast<double>(shape.tp);
   const auto tokens = static_cast<double>(shape.tokens);
@@ -154,7 +154,7 @@ GpuProgram experts_kernels(const LayerCall& call, const ExpertsShape& shape,
   const double moved = rows * (hidden * (2 * kActivationBytes + call.type().activation_bytes) +
                                (first + width) * kActivationBytes) +
                        2 * tokens * hidden * kActivationBytes;
-  GpuProgram program;
+  GridSequence program;
   Grid passes = call.pass("permute, activate and sum up", moved, tokens + rows);
   passes.launch = call.factors().launch + call.factors().group * touched;
   program.kernels.push_back(passes);

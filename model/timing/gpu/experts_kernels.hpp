@@ -36,8 +36,8 @@ using ExpertLoad = std::vector<LayerCall::Groups>;
 // One load of a balanced distribution; five drawn ones of a power law, always the same.
 std::vector<ExpertLoad> expert_loads(const ExpertsShape& shape);
 
-GpuProgram experts_kernels(const LayerCall& call, const ExpertsShape& shape,
-                           const ExpertLoad& load);
+GridSequence experts_kernels(const LayerCall& call, const ExpertsShape& shape,
+                             const ExpertLoad& load);
 // Mean over the loads.
 Seconds experts_time(const LayerCall& call, const ExpertsShape& shape,
                      const std::vector<ExpertLoad>& loads);

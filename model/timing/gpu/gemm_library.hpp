@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "hw/spec/shared/kernel_shapes.hpp"
+
 namespace foretell {
 
 struct GemmTile {
@@ -52,7 +54,8 @@ struct GemmLibrary {
   std::int64_t cluster_from = 0;  // … for more rows than this
   std::int64_t padded_rows = 0;   // rows above which tiles that are not full are slow; 0: none
   bool whole_edges = false;       // tiles at the edges take as long as whole ones
-  bool vector_pipe = false;       // multiplied by the threads themselves, out of shared memory
+  ProductShapes shapes = kernel_shapes().products;
+  bool vector_pipe = false;  // multiplied by the threads themselves, out of shared memory
 };
 
 // What the library `framework` calls on `architecture` for the type; one without a file in

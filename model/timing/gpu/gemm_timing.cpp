@@ -11,17 +11,7 @@
 namespace foretell {
 namespace {
 
-constexpr double kPartialBytes = 4;   // partial results of a split are FP32
-constexpr double kQuantiseBytes = 3;  // read as two bytes, written as one
-constexpr double kMinStagesPerSplit = 4;
-constexpr int kTileOfFourSplits = 16384;  // largest tile that is split into four and more
-constexpr int kTileOfManySplits = 8192;   // … and sixteen and more
-constexpr double kPaddedTile = 128;       // rows of the tiles with the slow path
-constexpr double kPaddedReach = 50;       // missing rows after which the delay is mostly there
-constexpr double kPaddedTiles = 2.5;      // tiles along m among which a partial one shows fully
-constexpr double kPaddedColumns = 1024;
-constexpr std::int64_t kGemvAnyDepth = 4;  // rows up to which it takes any depth
-constexpr double kGemvRows = 2;            // rows that the kernel without tiles takes at once
+constexpr double kPartialBytes = 4;  // partial results of a split are FP32
 
 }  // namespace
 
@@ -76,16 +66,17 @@ GemmTiming::Work GemmTiming::prepare(const GemmShape& shape, const GemmL2State& 
       copies * work.weights + (l2.own_activations ? copies : 1) * activations + results;
   const double between_activations =
       l2.own_activations ? between_weights : work.weights + activations + results;
-  const double operands = missing_share(between_weights / l2_capacity_) * work.weights +
-                          missing_share(between_activations / l2_capacity_) * activations;
+  const double operands =
+      missing_share(factors_.common, between_weights / l2_capacity_) * work.weights +
+      missing_share(factors_.common, between_activations / l2_capacity_) * activations;
   work.dram = operands + results;
   const double row = work.k * type_.activation_bytes;
   const double kept =
       1 -
-      factors_.long_rows * std::clamp((row / common_factors().page_row.value() - 1) / 2, 0.0, 1.0);
+      factors_.long_rows * std::clamp((row / factors_.common.page_row.value() - 1) / 2, 0.0, 1.0);
   work.dram_time = (operands / kept + results) / dram_rate_;
   work.far =
-      1 + factors_.far_rows * std::max(0.0, std::log2(row / common_factors().far_row.value()));
+      1 + factors_.far_rows * std::max(0.0, std::log2(row / factors_.common.far_row.value()));
   const double stage = library_.stage;
   work.stages = std::ceil(work.k / type_.step / stage) * stage;
   return work;
@@ -95,11 +86,11 @@ GemmTiming::Work GemmTiming::prepare(const GemmShape& shape, const GemmL2State& 
 // tile as long as there are few along m; beyond, only some have.
 double GemmTiming::padding_delay(const Work& work, const GemmTile& tile) const {
   if (library_.padded_rows == 0 || work.m <= static_cast<double>(library_.padded_rows)) return 0;
-  if (work.n < kPaddedColumns) return 0;
+  if (work.n < library_.shapes.padded_columns) return 0;
   const double tiles = std::ceil(work.m / tile.m);
-  const double missing_rows = tiles * kPaddedTile - work.m;
-  return padded_row_ * (1 - std::exp(-missing_rows / kPaddedReach)) *
-         std::min(1.0, kPaddedTiles / tiles);
+  const double missing_rows = tiles * library_.shapes.padded_tile - work.m;
+  return padded_row_ * (1 - std::exp(-missing_rows / factors_.common.padded_reach)) *
+         std::min(1.0, factors_.common.padded_tiles / tiles);
 }
 
 double GemmTiming::stage_time(const Work& work, const GemmTile& tile, double rows, double columns,
@@ -136,9 +127,9 @@ void GemmTiming::consider(const Work& work, const GemmTile& tile, int split,
   const double transfer = std::max(work.dram_time, l2_bytes / l2_rate_);
   const int area = tile.m * tile.n;
   for (int s = 1; s <= library_.max_split; s += library_.split_by_one ? 1 : s) {
-    if (s > 1 && work.k < kMinStagesPerSplit * type_.step * s) break;
-    if (s >= 4 && area > kTileOfFourSplits) break;
-    if (s >= 16 && area > kTileOfManySplits) break;
+    if (s > 1 && work.k < library_.shapes.split_stages * type_.step * s) break;
+    if (s >= 4 && area > library_.shapes.fourfold_tile) break;
+    if (s >= 16 && area > library_.shapes.manyfold_tile) break;
     if (split != 0 && s != split) continue;
     const double thread_blocks = std::ceil(tiles_m / cluster) * cluster * tiles_n * s * work.batch;
     const double waves = std::ceil(thread_blocks / sms_);
@@ -181,7 +172,7 @@ void GemmTiming::consider(const Work& work, const GemmTile& tile, int split,
 double GemmTiming::overlapped(double compute, double memory, double& exponent) const {
   const double longer = std::max(compute, memory);
   const double shorter = std::min(compute, memory);
-  exponent = overlap_exponent(factors_.overlap, longer);
+  exponent = overlap_exponent(factors_.common, factors_.overlap, longer);
   return longer * std::pow(1 + std::pow(shorter / longer, exponent), 1 / exponent);
 }
 
@@ -247,7 +238,8 @@ GemmTimes GemmTiming::gemv(const Work& work) const {
   times.gemv = true;
   times.thread_blocks = sms_;
   times.waves = 1;
-  times.compute = Seconds(work.k * gemv_step_ * std::sqrt(std::max(1.0, work.m / kGemvRows)));
+  times.compute = Seconds(work.k * gemv_step_ *
+                          std::sqrt(std::max(1.0, work.m / library_.shapes.rowless_rows)));
   times.dram = Bytes(work.weights);
   times.dram_rate = dram_rate();
   times.memory = Seconds(work.weights / dram_rate_);
@@ -276,21 +268,22 @@ GemmTimes GemmTiming::fastest_tile(const Work& work) const {
 // comes to a lower clock after a few milliseconds.
 double GemmTiming::stretch(Seconds time) const {
   if (library_.vector_pipe) {
-    const double reached = time.value() / (time + common_factors().power_drop_delay).value();
+    const double reached = time.value() / (time + factors_.common.power_drop_delay).value();
     return 1 + (factors_.power_drop + 1 / burst_limit_ - 1) * reached;
   }
-  return power_stretch(factors_.power_drop, time.value());
+  return power_stretch(factors_.common, factors_.power_drop, time.value());
 }
 
 Bytes GemmTiming::quantise_bytes(const GemmShape& shape) const {
-  return Bytes(static_cast<double>(shape.m) * static_cast<double>(shape.k) * kQuantiseBytes *
-               factors_.quantise_passes);
+  return Bytes(static_cast<double>(shape.m) * static_cast<double>(shape.k) *
+               library_.shapes.quantised_bytes * factors_.quantise_passes);
 }
 
 Seconds GemmTiming::quantise(const GemmShape& shape) const {
   const double rows = std::ceil(static_cast<double>(shape.m) / sms_) * quantise_row_;
   const double bytes = quantise_bytes(shape).value() / dram_rate_;
-  return factors_.quantise_launch + Seconds(foretell::overlapped(rows, bytes, kQuantiseOverlap));
+  return factors_.quantise_launch +
+         Seconds(foretell::overlapped(rows, bytes, factors_.common.quantise_overlap));
 }
 
 GemmTimes GemmTiming::fastest(const GemmShape& shape, const GemmL2State& l2) const {
@@ -300,7 +293,7 @@ GemmTimes GemmTiming::fastest(const GemmShape& shape, const GemmL2State& l2) con
   without_tiles.total = Seconds(std::numeric_limits<double>::infinity());
   if (shape.m <= library_.gemv_rows) {
     without_tiles = gemv(work);
-    if (shape.m > kGemvAnyDepth) {
+    if (shape.m > library_.shapes.rowless_any_depth) {
       without_tiles.extra_launch = extra;
       without_tiles.total += extra;
     }

@@ -80,10 +80,9 @@ class GemmTiming {
   Seconds stream_k_block(const GemmShape& shape, const GemmTimes& chosen, std::int64_t block) const;
 
   // The pass over the activations that goes ahead, where the type has one: a thread block on an SM
-  // takes a row, and beside it bytes move; (rows^q + bytes^q)^(1/q).
+  // takes a row, and beside it bytes move; (rows^q + bytes^q)^(1/q), q of CommonFactors.
   Seconds quantise_row() const { return Seconds(quantise_row_); }
   Bytes quantise_bytes(const GemmShape& shape) const;
-  static constexpr double kQuantiseOverlap = 2;  // q
 
   BytesPerSecond dram_rate() const { return BytesPerSecond(dram_rate_); }
   BytesPerSecond l2_rate() const { return BytesPerSecond(l2_rate_); }

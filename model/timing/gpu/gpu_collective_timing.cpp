@@ -5,13 +5,11 @@
 #include <map>
 #include <vector>
 
+#include "hw/spec/shared/kernel_shapes.hpp"
 #include "model/base/errors.hpp"
 
 namespace foretell {
 namespace {
-
-constexpr int kSwitchRanks = 8;              // the switch sums for a whole node
-constexpr Bytes kMaxLlMessage{16 * 1024.0};  // NCCL_P2P_LL_THRESHOLD
 
 BytesPerSecond peak_of_links(const GpuDeviceSpec& device) {
   const bool has_nvlink = device.nvlink.bandwidth > BytesPerSecond(0);
@@ -33,7 +31,8 @@ Seconds peers_delay(const LinkFactors& factors, const GpuCollectiveShape& shape)
 
 // Where the switch sums, the traffic of a link as a share of that of a ring.
 double traffic_in_switch(const LinkFactors& factors, const GpuCollectiveShape& shape) {
-  const bool sums = shape.op == GpuCollective::kAllReduce && shape.ranks == kSwitchRanks;
+  const bool sums = shape.op == GpuCollective::kAllReduce &&
+                    shape.ranks == kernel_shapes().collectives.switch_ranks;
   return sums && factors.switch_reduce > 0 ? factors.switch_reduce : 1;
 }
 
@@ -49,8 +48,9 @@ void add_rounds(LinkExchange& exchange, const LinkRound& all, Seconds start) {
 }
 
 bool is_large(const GpuCollectiveShape& shape) {
-  constexpr double kKib = 1024;
-  return shape.bytes >= Bytes((shape.ranks <= 4 ? 512 : 256) * kKib);
+  const CollectiveShapes& sizes = kernel_shapes().collectives;
+  return shape.bytes >=
+         (shape.ranks <= sizes.few_ranks ? sizes.two_phases_of_few : sizes.two_phases_of_many);
 }
 
 // The host launches the next kernel while this one runs.
@@ -127,7 +127,8 @@ GpuCollectiveTime nccl_time(const GpuDeviceSpec& device, const LinkFactors& fact
                                  launch + start_of_simple(factors, shape.op) +
                                      factors.hop_simple * steps + local +
                                      wire * traffic_in_switch(factors, shape)};
-  if (goes_by_size(factors, shape.op)) return message_of(shape) > kMaxLlMessage ? simple : ll;
+  if (goes_by_size(factors, shape.op))
+    return message_of(shape) > kernel_shapes().collectives.small_message ? simple : ll;
   return faster(faster(ll, ll128), simple);
 }
 

@@ -9,8 +9,8 @@
 // and takes the fastest. Messages between two GPUs (all_to_all, send) take LL up to 16 KiB and
 // Simple beyond, with a start of their own, on chips where that factor is set. Custom all-reduces
 // read the operands of all peers in one shot, which moves (n-1) times the bytes behind one barrier,
-// or in two shots as a ring would, behind two; beyond kCustomLimit frameworks call NCCL. A send is
-// one step of a ring.
+// or in two shots as a ring would, behind two; beyond `own_kernels_below` (kernel_shapes.hpp)
+// frameworks call NCCL. A send is one step of a ring.
 //
 // nccl_exchange() and custom_exchange() are the same as rounds of messages for the simulator: alone
 // on its links a kernel takes the launch and these formulas, with others it takes longer.
@@ -29,8 +29,6 @@ namespace foretell {
 enum class GpuCollective { kAllReduce, kAllGather, kReduceScatter, kAllToAll, kSend };
 // "all_reduce", "all_gather", "reduce_scatter", "alltoall", "send"; UserError with the nearest.
 GpuCollective gpu_collective(const std::string& name);
-
-inline constexpr Bytes kCustomLimit{8.0 * 1024 * 1024};
 
 struct GpuCollectiveShape {
   GpuCollective op = GpuCollective::kAllReduce;
@@ -62,7 +60,7 @@ struct GpuCollectiveTime {
 // The fastest protocol. GPUs without NVLink talk over PCIe.
 GpuCollectiveTime nccl_time(const GpuDeviceSpec& device, const LinkFactors& factors,
                             const GpuCollectiveShape& shape);
-// Of an all-reduce of less than kCustomLimit.
+// Of an all-reduce of less than `own_kernels_below`.
 GpuCollectiveTime custom_time(const GpuDeviceSpec& device, const LinkFactors& factors,
                               const GpuCollectiveShape& shape, ShotRule rule = ShotRule::kFastest);
 

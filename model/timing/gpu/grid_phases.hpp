@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/program/gpu_kernel.hpp"
+#include "model/program/grid.hpp"
 #include "model/timing/gpu/fluid_share.hpp"
 
 namespace foretell {

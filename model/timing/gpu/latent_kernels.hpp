@@ -25,7 +25,7 @@ bool is_latent_head(std::int64_t key_width, std::int64_t value_width);
 bool is_expanded_head(std::int64_t key_width, std::int64_t value_width);
 bool is_absorbed_product(std::int64_t k, std::int64_t n);
 
-GpuProgram latent_kernels(const LayerCall& call, const LatentShape& shape);
+GridSequence latent_kernels(const LayerCall& call, const LatentShape& shape);
 
 struct LatentProductShape {
   bool to_latent = true;  // queries 128 -> 512; else results 512 -> 128
@@ -33,6 +33,6 @@ struct LatentProductShape {
   std::int64_t heads = 1;
 };
 
-GpuProgram latent_product_kernels(const LayerCall& call, const LatentProductShape& shape);
+GridSequence latent_product_kernels(const LayerCall& call, const LatentProductShape& shape);
 
 }  // namespace foretell

@@ -32,7 +32,7 @@ LayerCall::LayerCall(const GpuDeviceSpec& device, const LayerKernelFacts& facts,
 
 double LayerCall::missing(double bytes) const {
   const double capacity = factors_.l2_share * device_.l2.capacity.value();
-  return capacity > 0 ? missing_share(bytes / capacity) : 1;
+  return capacity > 0 ? missing_share(factors_.common, bytes / capacity) : 1;
 }
 
 void LayerCall::set_memory(Grid& kernel, double dram) const {

@@ -9,7 +9,7 @@
 #include "calib/fitted/gpu/layer_kernel_factors.hpp"
 #include "hw/spec/gpu/gpu_spec.hpp"
 #include "hw/spec/gpu/layer_kernel_facts.hpp"
-#include "model/program/gpu_kernel.hpp"
+#include "model/program/grid.hpp"
 
 namespace foretell {
 

@@ -4,18 +4,13 @@
 #include <map>
 
 #include "hw/spec/gpu/kernel_library.hpp"
+#include "hw/spec/shared/kernel_shapes.hpp"
 #include "model/base/errors.hpp"
 
 namespace foretell {
 namespace {
 
 constexpr std::int64_t kWarp = 32;
-constexpr std::int64_t kWarpSoftmax = 1024;  // longest row that a warp holds in its registers
-constexpr std::int64_t kTwoRows = 128;       // longest row of which a warp takes two
-constexpr std::int64_t kHeadThreads = 512;   // of a thread block that rotates the heads of a token
-constexpr std::int64_t kRowThreads = 256;    // of a thread block that quantises a row
-constexpr std::int64_t kMinThreads = 128;    // narrower ones run no more at a time
-constexpr std::int64_t kRowVector = 8;       // elements of 16 bytes
 
 TableOperator product(const char* name, const char* family, OperatorKind kind) {
   return {name, family, kind, PassLayout::kElements, {}, false, {}};
@@ -116,6 +111,7 @@ const TableOperator& table_operator(const std::string& name, const std::string& 
 
 PassShape pass_shape(const TableOperator& info, const PassOperand& kernel, std::int64_t rows,
                      std::int64_t columns, double element_bytes) {
+  const PassShapes& shapes = kernel_shapes().passes;
   PassShape shape;
   shape.rows = rows;
   shape.columns = columns;
@@ -133,31 +129,33 @@ PassShape pass_shape(const TableOperator& info, const PassOperand& kernel, std::
     case PassLayout::kTokenNorm:
       shape.rows_per_block = 1;
       shape.vector = 1;
-      shape.threads = std::clamp((columns + kWarp - 1) / kWarp * kWarp, kWarp, kWarpSoftmax);
+      shape.threads =
+          std::clamp<std::int64_t>((columns + kWarp - 1) / kWarp * kWarp, kWarp, shapes.warp_row);
       break;
     case PassLayout::kRow:
       shape.rows_per_block = 1;
-      shape.threads = kRowThreads;
-      shape.vector = kRowVector;
+      shape.threads = shapes.row_threads;
+      shape.vector = shapes.row_vector;
       break;
     case PassLayout::kNarrowRow:
       shape.rows_per_block = 1;
-      shape.threads = std::clamp(columns, kMinThreads, kRowThreads);
-      shape.vector = kRowVector;
+      shape.threads = std::clamp<std::int64_t>(columns, shapes.least_threads, shapes.row_threads);
+      shape.vector = shapes.row_vector;
       break;
     case PassLayout::kHeads:
       shape.rows_per_block = 1;
       shape.vector = 2;
-      shape.threads = std::clamp((columns / 2 + kWarp - 1) / kWarp * kWarp, kWarp, kHeadThreads);
+      shape.threads = std::clamp<std::int64_t>((columns / 2 + kWarp - 1) / kWarp * kWarp, kWarp,
+                                               shapes.head_threads);
       break;
     case PassLayout::kSoftmax:
-      if (columns <= kWarpSoftmax) {
+      if (columns <= shapes.warp_row) {
         const std::int64_t warps = shape.threads / kWarp;
-        shape.rows_per_block = static_cast<double>(columns <= kTwoRows ? 2 * warps : warps);
+        shape.rows_per_block = static_cast<double>(columns <= shapes.two_rows ? 2 * warps : warps);
         shape.vector = 1;
       } else {
         shape.rows_per_block = 1;
-        shape.threads = 4 * kTwoRows;
+        shape.threads = 4 * shapes.two_rows;
         shape.vector = 1;
       }
       break;

@@ -40,10 +40,10 @@ Grid pass_kernel(const GpuDeviceSpec& device, const PassFactors& factors, const 
                                             static_cast<double>(device.sms) * kernel.ctas_per_sm) /
                            static_cast<double>(blocks);
   const double capacity = device.l2.capacity.value() * factors.l2_share;
-  const double missing = shape.rotated ? 1 : missing_share(all / capacity);
+  const double missing = shape.rotated ? 1 : missing_share(factors.common, all / capacity);
   const double results = shape.overwrites ? 0 : elements * shape.write_bytes * factors.passes;
   kernel.dram_bytes = Bytes(results + missing * (all - results) +
-                            again * missing_share(again * at_a_time / capacity));
+                            again * missing_share(factors.common, again * at_a_time / capacity));
   kernel.dram_rate = device.hbm.bandwidth * factors.dram_efficiency;
   kernel.l2_bytes = Bytes(all + again);
   kernel.l2_rate = BytesPerSecond(factors.l2_feed.value() * clock * device.sms);

@@ -11,7 +11,7 @@
 
 #include "calib/fitted/gpu/operator_factors.hpp"
 #include "hw/spec/gpu/gpu_spec.hpp"
-#include "model/program/gpu_kernel.hpp"
+#include "model/program/grid.hpp"
 
 namespace foretell {
 

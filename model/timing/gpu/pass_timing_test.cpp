@@ -30,7 +30,7 @@ PassFactors exemplar_factors() {
 Seconds time_of(const GpuDeviceSpec& gpu, const PassFactors& factors, const char* op,
                 std::int64_t rows, std::int64_t columns) {
   const TableOperator& info = table_operator(op);
-  GpuProgram program;
+  GridSequence program;
   for (const PassOperand& kernel : info.kernels) {
     program.kernels.push_back(
         pass_kernel(gpu, factors, pass_shape(info, kernel, rows, columns, 4)));
@@ -89,7 +89,7 @@ TEST(PassTiming, KernelsThatTakeARowPerThreadBlockCostByTheRow) {
   const auto time = [&](std::int64_t rows, std::int64_t columns) {
     const PassShape shape = pass_shape(info, info.kernels[0], rows, columns, 1);
     EXPECT_EQ(shape.rows_per_block, 1);
-    GpuProgram program;
+    GridSequence program;
     program.kernels.push_back(pass_kernel(gpu, exemplar_factors(), shape));
     return program_time(program, gpu).value();
   };

@@ -3,24 +3,25 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hw/spec/shared/kernel_shapes.hpp"
+
 namespace foretell {
 namespace {
 
 constexpr double kScanElementBytes = 2;
 constexpr double kStateBytes = 4;
-constexpr double kBlockChannels = 256;
-constexpr double kBlockTokens = 8;   // of a convolution
-constexpr double kBlockValues = 32;  // of a head, that one thread block carries along
-constexpr double kUpdates = 64;      // unit of LayerKernelFactors::score
+constexpr double kUpdates = 64;  // unit of LayerKernelFactors::score
 
 Grid convolution(const LayerCall& call, const StateSpaceShape& shape, bool update) {
+  const StateShapes& blocks_of = kernel_shapes().states;
   const auto batch = static_cast<double>(shape.batch);
   const double tokens = batch * static_cast<double>(shape.seq_len);
   const auto channels = static_cast<double>(shape.channels);
   const double state = batch * channels * static_cast<double>(shape.width - 1) * kScanElementBytes;
   const double bytes = tokens * channels * 2 * kScanElementBytes + (update ? 2 * state : state);
-  const double blocks = batch * std::ceil(channels / kBlockChannels) *
-                        (update ? 1 : std::ceil(static_cast<double>(shape.seq_len) / kBlockTokens));
+  const double blocks =
+      batch * std::ceil(channels / blocks_of.channels) *
+      (update ? 1 : std::ceil(static_cast<double>(shape.seq_len) / blocks_of.tokens));
   Grid kernel = call.pass(update ? "update of a convolution" : "convolution", bytes, tokens);
   add_ctas(kernel, static_cast<std::int64_t>(blocks),
            Seconds(call.seconds(call.factors().prologue)));
@@ -29,22 +30,23 @@ Grid convolution(const LayerCall& call, const StateSpaceShape& shape, bool updat
 }
 
 Grid state_update(const LayerCall& call, const StateSpaceShape& shape) {
+  const StateShapes& blocks_of = kernel_shapes().states;
   const auto batch = static_cast<double>(shape.batch);
   const double values = static_cast<double>(shape.heads) * static_cast<double>(shape.head_dim);
   const double state = batch * values * static_cast<double>(shape.state_dim);
   const double bytes = 2 * state * kStateBytes;
-  const double blocks = batch * std::ceil(values / kBlockValues);
+  const double blocks = batch * std::ceil(values / blocks_of.values);
   Grid kernel;
   kernel.name = "update of states";
-  const double each =
-      call.seconds(call.factors().prologue) + kBlockValues * static_cast<double>(shape.state_dim) /
-                                                  kUpdates * call.seconds(call.factors().score);
+  const double each = call.seconds(call.factors().prologue) +
+                      blocks_of.values * static_cast<double>(shape.state_dim) / kUpdates *
+                          call.seconds(call.factors().score);
   add_ctas(kernel, static_cast<std::int64_t>(blocks), Seconds(each));
   call.set_memory(kernel, call.missing_since_call(bytes) * bytes);
   return kernel;
 }
 
-void add_scan(const LayerCall& call, const StateSpaceShape& shape, GpuProgram& program) {
+void add_scan(const LayerCall& call, const StateSpaceShape& shape, GridSequence& program) {
   const auto batch = static_cast<double>(shape.batch);
   const auto heads = static_cast<double>(shape.heads);
   const auto width = static_cast<double>(shape.head_dim);
@@ -71,8 +73,8 @@ void add_scan(const LayerCall& call, const StateSpaceShape& shape, GpuProgram& p
 
 }  // namespace
 
-GpuProgram state_space_kernels(const LayerCall& call, const StateSpaceShape& shape) {
-  GpuProgram program;
+GridSequence state_space_kernels(const LayerCall& call, const StateSpaceShape& shape) {
+  GridSequence program;
   switch (shape.part) {
     case StateSpacePart::kConvolution:
       program.kernels.push_back(convolution(call, shape, false));

@@ -26,6 +26,6 @@ struct StateSpaceShape {
   std::int64_t chunk = 64;     // tokens
 };
 
-GpuProgram state_space_kernels(const LayerCall& call, const StateSpaceShape& shape);
+GridSequence state_space_kernels(const LayerCall& call, const StateSpaceShape& shape);
 
 }  // namespace foretell

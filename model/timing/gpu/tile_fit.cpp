@@ -10,12 +10,6 @@
 namespace foretell {
 namespace {
 
-constexpr double kStages = 2;
-constexpr int kSumsOfAThread = 128;     // so that operands and addresses have registers, too
-constexpr int kGemmRegisters = 40;      // of a thread: fragments of operands, addresses
-constexpr int kFourWarps = 128;         // one warp on each of the four pipes of an SM
-constexpr int kPairedTile = 256 * 128;  // larger tiles belong to a pair of thread blocks
-
 bool has_tensor_memory(const GpuDeviceSpec& device) {
   return gpu_architecture(device.architecture).tensor_memory > 0;
 }
@@ -26,14 +20,16 @@ int area(const GemmTile& tile) { return tile.m * tile.n; }
 
 CtaResources tile_resources(const GpuDeviceSpec& device, const GemmType& type,
                             const GemmLibrary& library, const GemmTile& tile) {
-  const double share = has_tensor_memory(device) && area(tile) > kPairedTile ? 0.5 : 1;
+  const double share =
+      has_tensor_memory(device) && area(tile) > library.shapes.paired_tile ? 0.5 : 1;
   const double depth = type.step * std::min(1.0, library.stage);
   const double operands = (tile.m * type.activation_bytes + tile.n * type.weight_bytes) * depth;
   CtaResources cta;
-  cta.shared_memory = Bytes(kStages * share * operands);
+  cta.shared_memory = Bytes(library.shapes.stages * share * operands);
   const int sums = has_tensor_memory(device) ? 0 : area(tile);
-  cta.threads = std::max(kFourWarps, sums / kSumsOfAThread);
-  cta.registers_per_thread = kGemmRegisters + (sums + cta.threads - 1) / cta.threads;
+  cta.threads = std::max(library.shapes.threads, sums / library.shapes.sums_of_thread);
+  cta.registers_per_thread =
+      library.shapes.other_registers + (sums + cta.threads - 1) / cta.threads;
   return cta;
 }
 

@@ -14,7 +14,7 @@
 #include "calib/fit/kernel_fit.hpp"
 #include "calib/fit/measured_gemm_fit.hpp"
 #include "calib/fit/shared_fit.hpp"
-#include "calib/fitted/gpu/gemm_factors_file.hpp"
+#include "calib/fitted/gpu/gemm_factors_library.hpp"
 #include "calib/fitted/shared/factors_folder.hpp"
 #include "calib/validate/statistics.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
@@ -112,8 +112,8 @@ Accuracy judge(const GpuDeviceSpec& device, const GemmType& type, const GemmLibr
 
 // What is said of a set from the families held out; the interval is made from half of them.
 void judge_set(const GpuDeviceSpec& device, const Rows& rows, GemmFactorSet& set) {
-  const GemmType& type = gemm_type(set.dtype);
-  const GemmLibrary library = gemm_library(device.architecture, set.framework, set.dtype);
+  const GemmType& type = gemm_type(set.dtype());
+  const GemmLibrary library = gemm_library(device.architecture, set.framework(), set.dtype());
   const Accuracy judged = judge(device, type, library, set.factors, rows.held_out);
   set.held_out = fmt::format(
       "{} rows of {} families, MAPE {:.2f} %, median {:.2f} %, p90 {:.2f} %, bias {:+.2f} %",
@@ -136,13 +136,12 @@ std::string plan_path(const GemmFitCommand& command) {
                               : command.plan;
 }
 
+std::string table_name(const TableKey& key) { return std::get<0>(key) + ' ' + std::get<1>(key); }
+
 GemmStart start_of(const GpuDeviceSpec& device, const TableKey& key,
                    const GemmFitCommand& command) {
-  return load_gemm_start(plan_path(command), device.architecture, std::get<0>(key),
-                         std::get<1>(key));
+  return load_gemm_start(plan_path(command), device.architecture, table_name(key));
 }
-
-std::string table_name(const TableKey& key) { return std::get<0>(key) + ' ' + std::get<1>(key); }
 
 GemmFactorsLibrary known_factors(const fs::path& folder) {
   GemmFactorsLibrary known(folder);
@@ -155,7 +154,7 @@ std::optional<SharingRule> sharing_rule(const std::string& device, const std::st
                                         const GemmFactorsLibrary& known) {
   return load_sharing_rule(plan_path(command), device, table,
                            [&](const std::string& other, const std::string& other_table) {
-                             return known.find_table(other, other_table) != nullptr;
+                             return known.find_table(other, other_table).has_value();
                            });
 }
 
@@ -177,9 +176,9 @@ FitEvidence evidence_of(const GpuDeviceSpec& device, const TableKey& key, const 
   if (free.empty()) return {};
   MeasuredGemmOptions options;
   options.seed = static_cast<std::uint64_t>(parse_count("--seed", command.seed, 0, kMaxSeed));
-  return evidence_around(device, gemm_type(set.dtype),
-                         gemm_library(device.architecture, set.framework, set.dtype), set.factors,
-                         free, rows.fit, options);
+  return evidence_around(device, gemm_type(set.dtype()),
+                         gemm_library(device.architecture, set.framework(), set.dtype()),
+                         set.factors, free, rows.fit, options);
 }
 
 // The factors of another table but for a few values of its own.
@@ -189,7 +188,7 @@ GemmFactorSet share_table(const GpuDeviceSpec& device, const TableKey& key, cons
   const auto& [framework, dtype, version] = key;
   GemmFactorSet set;
   FactorTexts hints;
-  if (const GemmFactorSet* earlier = known.find_table(device.id, table_name(key))) {
+  if (const auto earlier = known.find_table(device.id, table_name(key))) {
     set.factors = earlier->factors;
     FieldList list;
     fields(list, set.factors);
@@ -232,9 +231,8 @@ GemmFactorSet fit_table(const GpuDeviceSpec& device, const TableKey& key, const 
                                 result.rows, rows.fit.size(), rows.fit_families.size(),
                                 result.loss * 100, result.free.size());
   }
-  set.framework = framework;
+  set.table = table_name(key);
   set.version = version;
-  set.dtype = dtype;
   set.evidence = evidence_of(device, key, set, rows, command);
   judge_set(device, rows, set);
   return set;
@@ -268,9 +266,9 @@ std::vector<std::vector<TableKey>> in_order(const std::map<TableKey, Rows>& tabl
 
 // The set of a table as a factor file; "" for one that is to be judged again and is not known.
 std::string calibrated_text(const GpuDeviceSpec& device, const TableKey& key, const Rows& rows,
-                            const GemmFitCommand& command, const GemmFactorsFile& file,
+                            const GemmFitCommand& command, const KernelFactorsFile& file,
                             const GemmFactorsLibrary& known) {
-  GemmFactorsFile one;
+  KernelFactorsFile one;
   one.device = file.device;
   one.split = file.split;
   if (rows.fit.empty() || rows.held_out.empty()) {
@@ -278,29 +276,29 @@ std::string calibrated_text(const GpuDeviceSpec& device, const TableKey& key, co
   }
   if (command.only_sharing && !sharing_rule(device.id, table_name(key), command, known)) return "";
   if (!command.keep_factors) {
-    one.sets = {fit_table(device, key, rows, command, known)};
-    return gemm_factors_text(one);
+    one.sets = {texts_of(fit_table(device, key, rows, command, known))};
+    return kernel_factors_text(one);
   }
   const auto kept = std::find_if(file.sets.begin(), file.sets.end(), [&](const auto& set) {
-    return TableKey(set.framework, set.dtype, set.version) == key;
+    return set.table == table_name(key) && set.version == std::get<2>(key);
   });
   if (kept == file.sets.end()) return "";
-  GemmFactorSet set = *kept;
-  set.factors = known.find_table(device.id, table_name(key))->factors;
+  GemmFactorSet set{*kept, known.find_table(device.id, table_name(key))->factors};
   set.evidence = evidence_of(device, key, set, rows, command);
   judge_set(device, rows, set);
-  one.sets = {set};
-  return gemm_factors_text(one);
+  one.sets = {texts_of(set)};
+  return kernel_factors_text(one);
 }
 
-void take(const std::string& text, const GemmFitCommand& command, GemmFactorsFile& file) {
+void take(const std::string& text, const GemmFitCommand& command, KernelFactorsFile& file) {
   if (text.empty()) return;
-  GemmFactorSet set = parse_gemm_factors(text, file.device).sets.front();
-  command.output_lines->say(fmt::format(
-      "{} {} {} {}: {}; held out: {}; 80 % interval {:.3f} to {:.3f}\n", file.device, set.framework,
-      set.version, set.dtype, set.fitted_on, set.held_out, set.interval_low, set.interval_high));
+  KernelFactorSet set = parse_kernel_factors(text, file.device).sets.front();
+  command.output_lines->say(
+      fmt::format("{} {} {} {}: {}; held out: {}; 80 % interval {:.3f} to {:.3f}\n", file.device,
+                  framework_of(set.table), set.version, dtype_of(set.table), set.fitted_on,
+                  set.held_out, set.interval_low, set.interval_high));
   add_gemm_set(file.device, set, *command.output_lines);
-  put_gemm_factors(file, std::move(set));
+  put_factor_set(file, std::move(set));
 }
 
 }  // namespace
@@ -315,10 +313,10 @@ int calibrate_gemm(const GemmFitCommand& command, const Session& session) {
   const fs::path path = folder / (device.id + ".yaml");
   const std::map<TableKey, Rows> tables = read_tables(command, device);
   if (tables.empty()) throw UserError("no row of the table is for " + device.id);
-  GemmFactorsFile file;
+  KernelFactorsFile file;
   const bool some = !command.framework.empty() || !command.dtype.empty() || command.only_sharing;
   if ((some || command.keep_factors) && fs::exists(path))
-    file = parse_gemm_factors(read_text_file(path), path.string());
+    file = parse_kernel_factors(read_text_file(path), path.string());
   file.device = device.id;
   file.split = kSplit;
   for (const auto& keys : in_order(tables, device.id, command, known_factors(folder))) {
@@ -327,7 +325,7 @@ int calibrate_gemm(const GemmFitCommand& command, const Session& session) {
       return calibrated_text(device, keys[i], tables.at(keys[i]), command, file, known);
     });
     for (const std::string& text : fitted) take(text, command, file);
-    write_text(path.string(), gemm_factors_text(file));
+    write_text(path.string(), kernel_factors_text(file));
   }
   return kSuccess;
 }

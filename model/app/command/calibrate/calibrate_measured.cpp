@@ -10,7 +10,7 @@
 
 #include "calib/fit/kernel_fit.hpp"
 #include "calib/fit/measured_gemm_fit.hpp"
-#include "calib/fitted/gpu/gemm_factors_file.hpp"
+#include "calib/fitted/gpu/gemm_factors_library.hpp"
 #include "calib/fitted/shared/factors_folder.hpp"
 #include "calib/import/check_measurements.hpp"
 #include "calib/import/read_measurements.hpp"
@@ -110,13 +110,12 @@ ChosenGemmFactors prior_of(const GpuDeviceSpec& device, const TableKey& key) {
   GemmFactorsLibrary library(gemm_factors_folder());
   ChosenGemmFactors chosen =
       library.choose(device, kernel_libraries().choice().networks, key.second);
-  if (chosen.set.framework == key.first) {  // what an earlier fit of these rows left
+  if (chosen.set.framework() == key.first) {  // what an earlier fit of these rows left
     library.hold_out(device.id);
     chosen = library.choose(device, kernel_libraries().choice().networks, key.second);
   }
   if (chosen.note.empty()) {
-    chosen.note =
-        fmt::format("factors of {} {} on {}", chosen.set.framework, chosen.set.dtype, device.id);
+    chosen.note = fmt::format("factors of {} on {}", chosen.set.table, device.id);
   }
   return chosen;
 }
@@ -134,9 +133,8 @@ GemmFactorSet fit_samples(const GpuDeviceSpec& device, const TableKey& key, cons
   const MeasuredGemmFit fit =
       fit_measured_gemm(device, type, library, prior.set.factors, samples.fit, options);
   GemmFactorSet set;
-  set.framework = framework;
+  set.table = framework + ' ' + dtype;
   set.version = samples.version.empty() ? "unknown" : samples.version;
-  set.dtype = dtype;
   set.factors = fit.factors;
   set.evidence = fit.evidence;
   set.evidence.prior = prior.note;
@@ -166,8 +164,8 @@ GemmFactorSet fit_samples(const GpuDeviceSpec& device, const TableKey& key, cons
 }
 
 std::string report(const GpuDeviceSpec& device, const GemmFactorSet& set) {
-  std::string text = fmt::format("{} {} {} {}: {}\n  prior: {}\n", device.id, set.framework,
-                                 set.version, set.dtype, set.fitted_on, set.evidence.prior);
+  std::string text = fmt::format("{} {} {} {}: {}\n  prior: {}\n", device.id, set.framework(),
+                                 set.version, set.dtype(), set.fitted_on, set.evidence.prior);
   for (const std::string& line : set.evidence.residuals) text += "  " + line + "\n";
   for (const FactorInterval& interval : set.evidence.interval80) {
     const auto& unknown = set.evidence.not_identified;
@@ -216,16 +214,16 @@ int calibrate_measured(const GemmFitCommand& command, const Session& session) {
   std::error_code error;
   fs::create_directories(folder, error);
   const fs::path path = folder / (device.id + ".yaml");
-  GemmFactorsFile file;
-  if (fs::exists(path)) file = parse_gemm_factors(read_text_file(path), path.string());
+  KernelFactorsFile file;
+  if (fs::exists(path)) file = parse_kernel_factors(read_text_file(path), path.string());
   file.device = device.id;
   file.split = kSplit;
   for (const auto& [key, rows] : samples) {
     const GemmFactorSet set = fit_samples(device, key, rows, command, session);
     command.output_lines->say(report(device, set));
-    add_gemm_set(device.id, set, *command.output_lines);
-    put_gemm_factors(file, set);
-    write_text(path.string(), gemm_factors_text(file));
+    add_gemm_set(device.id, texts_of(set), *command.output_lines);
+    put_factor_set(file, texts_of(set));
+    write_text(path.string(), kernel_factors_text(file));
   }
   session.say("foretell: factors written to " + path.string());
   return kSuccess;

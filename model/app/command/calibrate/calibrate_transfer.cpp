@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-#include "calib/fitted/gpu/gemm_factors_file.hpp"
+#include "calib/fitted/gpu/gemm_factors_library.hpp"
 #include "calib/fitted/gpu/kernel_factors_file.hpp"
 #include "calib/fitted/gpu/transfer_intervals.hpp"
 #include "calib/fitted/shared/factors_folder.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "calib/fitted/gpu/gemm_factors_file.hpp"
+#include "calib/fitted/gpu/gemm_factors_library.hpp"
 #include "calib/fitted/shared/fit_evidence.hpp"
 #include "calib/validate/statistics.hpp"
 #include "model/app/terminal/output.hpp"
@@ -59,6 +59,6 @@ class FitOutput {
 };
 
 // Of the products of matrices.
-void add_gemm_set(const std::string& device, const GemmFactorSet& set, FitOutput& output);
+void add_gemm_set(const std::string& device, const KernelFactorSet& set, FitOutput& output);
 
 }  // namespace foretell

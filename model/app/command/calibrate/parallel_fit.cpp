@@ -3,8 +3,8 @@
 #include <exception>
 
 #include "model/app/request/parallel_predict.hpp"
-#include "model/app/request/worker_pool.hpp"
 #include "model/app/terminal/progress.hpp"
+#include "model/app/workers/worker_pool.hpp"
 #include "model/base/errors.hpp"
 
 namespace foretell {

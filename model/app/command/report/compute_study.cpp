@@ -1,11 +1,11 @@
 #include "model/app/command/report/compute_study.hpp"
 
 #include "model/app/study/sweep/sweep.hpp"
-#include "model/app/study/sweep/worker_group.hpp"
 #include "model/app/study/what_if/served_point.hpp"
 #include "model/app/study/what_if/study_check.hpp"
 #include "model/app/study/what_if/study_run.hpp"
 #include "model/app/terminal/progress.hpp"
+#include "model/app/workers/worker_group.hpp"
 #include "model/base/errors.hpp"
 
 namespace foretell {
@@ -44,7 +44,7 @@ StudyHead compute_study(const Study& study, int jobs, const Session& session, St
   };
   const auto never = [] { return false; };
   runner.run([&](std::size_t most) { return run.plan(next, most, never); },
-             [&](const std::vector<SweepAnswer>& answers) { run.store(answers); }, never);
+             [&](const std::vector<TaskAnswer>& answers) { run.store(answers); }, never);
   run.flush();
   return head;
 }

@@ -7,9 +7,9 @@
 
 #include "model/app/command/report/report_input.hpp"
 #include "model/app/command/report/report_output.hpp"
-#include "model/app/request/worker_pool.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/progress.hpp"
+#include "model/app/workers/worker_pool.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "reports/render/html_report.hpp"

@@ -179,7 +179,7 @@ GpuStepTimer::StageParts GpuStepTimer::run(Phase phase, std::int64_t batch, std:
     if (std::find(notes_.begin(), notes_.end(), note) == notes_.end()) notes_.push_back(note);
   }
   if (!has_interval_ && factors_.id() != "none") {
-    interval80_ = chain_interval80(result.parts, common_factors().kernel_correlation);
+    interval80_ = chain_interval80(result.parts, factors_.common().kernel_correlation);
     has_interval_ = true;
   }
   return all;

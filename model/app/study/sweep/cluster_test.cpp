@@ -83,8 +83,8 @@ TEST(Cluster, RanksShareTheTasks) {
             while (numbers.size() < most && next < first + kTasks / 2) numbers.push_back(next++);
             return numbers;
           },
-          [&](const std::vector<SweepAnswer>& some) {
-            for (const SweepAnswer& one : some) answers[one.number] = one.text;
+          [&](const std::vector<TaskAnswer>& some) {
+            for (const TaskAnswer& one : some) answers[one.number] = one.text;
           },
           [] { return false; });
     }

@@ -1,11 +1,11 @@
 #include "model/app/study/sweep/sweep.hpp"
 
 #include <chrono>
-#include <cstring>
+#include <deque>
 #include <string>
 #include <thread>
 
-#include "model/base/errors.hpp"
+#include "model/app/study/sweep/sweep_message.hpp"
 
 namespace foretell {
 namespace {
@@ -17,12 +17,7 @@ constexpr int kBusyPatienceMs = 5;
 constexpr int kIdlePatienceMs = 1;
 constexpr std::size_t kReserve = 3;  // tasks on their way to a rank per worker of its own
 
-// Messages begin with what they are.
-constexpr char kReady = 'R';    // to rank 0: room for this many tasks
-constexpr char kTasks = 'T';    // from rank 0: numbers
-constexpr char kAnswers = 'A';  // to rank 0
-constexpr char kDone = 'D';     // from rank 0: no more
-constexpr char kBye = 'B';      // to rank 0: the last message
+using Kind = SweepMessage::Kind;
 
 constexpr double kFarewell = 2;  // s that rank 0 waits for the others at the end
 
@@ -30,55 +25,10 @@ int patience(const WorkerGroup& workers) {
   return workers.in_work() > 0 ? kBusyPatienceMs : kIdlePatienceMs;
 }
 
-void put(std::string& text, std::uint64_t number) {
-  text.append(reinterpret_cast<const char*>(&number), sizeof number);
-}
-
-class Reader {
- public:
-  explicit Reader(const std::string& text) : text_(text) {}
-
-  bool more() const { return at_ < text_.size(); }
-  std::uint64_t number() {
-    std::uint64_t value = 0;
-    FORETELL_CHECK(text_.size() - at_ >= sizeof value, "a message that ends too early");
-    std::memcpy(&value, text_.data() + at_, sizeof value);
-    at_ += sizeof value;
-    return value;
-  }
-  std::string bytes(std::uint64_t size) {
-    FORETELL_CHECK(text_.size() - at_ >= size, "a message that ends too early");
-    const std::size_t begin = at_;
-    at_ += size;
-    return text_.substr(begin, size);
-  }
-
- private:
-  const std::string& text_;
-  std::size_t at_ = 1;  // behind the kind of the message
-};
-
-std::string answers_message(const std::vector<SweepAnswer>& answers) {
-  std::string text(1, kAnswers);
-  for (const SweepAnswer& answer : answers) {
-    put(text, answer.number);
-    put(text, static_cast<std::uint64_t>(answer.kind));
-    put(text, answer.text.size());
-    text += answer.text;
-  }
-  return text;
-}
-
-std::vector<SweepAnswer> read_answers(const std::string& text) {
-  std::vector<SweepAnswer> answers;
-  for (Reader reader(text); reader.more();) {
-    SweepAnswer answer;
-    answer.number = reader.number();
-    answer.kind = static_cast<SweepAnswer::Kind>(reader.number());
-    answer.text = reader.bytes(reader.number());
-    answers.push_back(std::move(answer));
-  }
-  return answers;
+std::string bytes_of(Kind kind) {
+  SweepMessage message;
+  message.kind = kind;
+  return to_bytes(message);
 }
 
 }  // namespace
@@ -104,25 +54,23 @@ class OtherRanks {
   void give_from(const TaskSource& source) {
     for (std::size_t rank = 1; rank < room_.size(); ++rank) {
       if (room_[rank] == 0) continue;
-      const std::vector<std::uint64_t> numbers = source(room_[rank]);
-      if (numbers.empty()) return;
-      std::string text(1, kTasks);
-      for (const std::uint64_t number : numbers) put(text, number);
-      cluster_->send(static_cast<int>(rank), text);
-      room_[rank] -= numbers.size();
-      in_work_ += numbers.size();
+      SweepMessage tasks;
+      tasks.kind = Kind::kTasks;
+      tasks.numbers = source(room_[rank]);
+      if (tasks.numbers.empty()) return;
+      cluster_->send(static_cast<int>(rank), to_bytes(tasks));
+      room_[rank] -= tasks.numbers.size();
+      in_work_ += tasks.numbers.size();
     }
   }
 
-  void receive(std::vector<SweepAnswer>& answers) {
+  void receive(std::vector<TaskAnswer>& answers) {
     if (!there()) return;
     while (std::optional<ClusterMessage> message = cluster_->receive()) {
       const auto rank = static_cast<std::size_t>(message->from);
-      if (message->text.front() == kReady) {
-        room_[rank] += Reader(message->text).number();
-        continue;
-      }
-      for (SweepAnswer& answer : read_answers(message->text)) {
+      SweepMessage said = message_from(message->text);
+      room_[rank] += said.room;
+      for (TaskAnswer& answer : said.answers) {
         answers.push_back(std::move(answer));
         ++room_[rank];
         --in_work_;
@@ -134,13 +82,13 @@ class OtherRanks {
   // What the others still send is received, or they could not end.
   void release() {
     for (std::size_t rank = 1; rank < room_.size(); ++rank)
-      cluster_->send(static_cast<int>(rank), std::string(1, kDone));
+      cluster_->send(static_cast<int>(rank), bytes_of(Kind::kDone));
     using Clock = std::chrono::steady_clock;
     const Clock::time_point start = Clock::now();
     for (std::size_t there = room_.empty() ? 0 : room_.size() - 1; there > 0;) {
       if (std::chrono::duration<double>(Clock::now() - start).count() > kFarewell) return;
       while (const std::optional<ClusterMessage> message = cluster_->receive()) {
-        if (message->text.front() == kBye) --there;
+        if (message_from(message->text).kind == Kind::kBye) --there;
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(kIdlePatienceMs));
     }
@@ -164,7 +112,7 @@ void SweepRunner::run(const TaskSource& source, const AnswerSink& sink,
     }
     others_->give_from(source);
     if (workers_.in_work() + others_->in_work() == 0) return;
-    std::vector<SweepAnswer> answers =
+    std::vector<TaskAnswer> answers =
         workers_.answers(others_->there() ? patience(workers_) : kPatienceMs);
     others_->receive(answers);
     if (!answers.empty()) sink(std::move(answers));
@@ -172,19 +120,23 @@ void SweepRunner::run(const TaskSource& source, const AnswerSink& sink,
 }
 
 void serve_sweep(WorkerGroup& workers, Cluster& cluster) {
-  std::string ready(1, kReady);
-  put(ready, workers.room() * kReserve);
-  cluster.send(0, ready);
+  SweepMessage ready;
+  ready.kind = Kind::kReady;
+  ready.room = workers.room() * kReserve;
+  cluster.send(0, to_bytes(ready));
   std::deque<std::uint64_t> waiting;
   while (true) {
     while (const std::optional<ClusterMessage> message = cluster.receive()) {
-      if (message->text.front() == kDone) return cluster.send(0, std::string(1, kBye));
-      for (Reader reader(message->text); reader.more();) waiting.push_back(reader.number());
+      const SweepMessage said = message_from(message->text);
+      if (said.kind == Kind::kDone) return cluster.send(0, bytes_of(Kind::kBye));
+      waiting.insert(waiting.end(), said.numbers.begin(), said.numbers.end());
     }
     for (; !waiting.empty() && workers.room() > 0; waiting.pop_front())
       workers.give(waiting.front());
-    const std::vector<SweepAnswer> answers = workers.answers(patience(workers));
-    if (!answers.empty()) cluster.send(0, answers_message(answers));
+    SweepMessage answered;
+    answered.kind = Kind::kAnswers;
+    answered.answers = workers.answers(patience(workers));
+    if (!answered.answers.empty()) cluster.send(0, to_bytes(answered));
   }
 }
 

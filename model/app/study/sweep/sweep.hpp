@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "model/app/study/sweep/cluster.hpp"
-#include "model/app/study/sweep/worker_group.hpp"
+#include "model/app/workers/worker_group.hpp"
 
 namespace foretell {
 
 // The next up to `most` tasks, fewer when no more can be named before answers arrive.
 using TaskSource = std::function<std::vector<std::uint64_t>(std::size_t most)>;
 // Called in rank 0 with what has arrived, in any order.
-using AnswerSink = std::function<void(std::vector<SweepAnswer>)>;
+using AnswerSink = std::function<void(std::vector<TaskAnswer>)>;
 
 class OtherRanks;
 

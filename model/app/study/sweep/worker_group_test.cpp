@@ -1,4 +1,4 @@
-#include "model/app/study/sweep/worker_group.hpp"
+#include "model/app/workers/worker_group.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,21 +14,21 @@ namespace foretell {
 namespace {
 
 using testing::HasSubstr;
-using Kind = SweepAnswer::Kind;
+using Kind = TaskAnswer::Kind;
 
 // Runs the tasks 0 … count - 1 and gives the answers by number.
-std::map<std::uint64_t, SweepAnswer> run_tasks(WorkerGroup& workers, std::uint64_t count) {
+std::map<std::uint64_t, TaskAnswer> run_tasks(WorkerGroup& workers, std::uint64_t count) {
   SweepRunner runner(workers, nullptr);
   std::uint64_t next = 0;
-  std::map<std::uint64_t, SweepAnswer> answers;
+  std::map<std::uint64_t, TaskAnswer> answers;
   runner.run(
       [&](std::size_t most) {
         std::vector<std::uint64_t> numbers;
         while (numbers.size() < most && next < count) numbers.push_back(next++);
         return numbers;
       },
-      [&](const std::vector<SweepAnswer>& some) {
-        for (const SweepAnswer& answer : some) {
+      [&](const std::vector<TaskAnswer>& some) {
+        for (const TaskAnswer& answer : some) {
           EXPECT_EQ(answers.count(answer.number), 0U);
           answers[answer.number] = answer;
         }
@@ -97,7 +97,7 @@ TEST(WorkerGroup, StopLeavesTheRest) {
   std::uint64_t next = 0;
   std::size_t answered = 0;
   runner.run([&](std::size_t) { return std::vector<std::uint64_t>{next++}; },
-             [&](const std::vector<SweepAnswer>& some) { answered += some.size(); },
+             [&](const std::vector<TaskAnswer>& some) { answered += some.size(); },
              [&] { return answered >= 5; });
   EXPECT_GE(answered, 5U);
   EXPECT_LE(answered, 8U);

@@ -16,14 +16,14 @@ constexpr std::size_t kRowsAtOnce = 500;  // that are stored together when nothi
 
 // First character of an answer.
 
-PointResult result_of(const SweepAnswer& answer) {
+PointResult result_of(const TaskAnswer& answer) {
   PointResult result;
-  if (answer.kind == SweepAnswer::Kind::kTimeout) {
+  if (answer.kind == TaskAnswer::Kind::kTimeout) {
     result.status = kPointTimeout;
     result.message = "took longer than the time limit; raise --time-limit";
     return result;
   }
-  if (answer.kind == SweepAnswer::Kind::kDied) {
+  if (answer.kind == TaskAnswer::Kind::kDied) {
     result.status = kPointCrashed;
     result.message = answer.text;
     return result;
@@ -172,8 +172,8 @@ std::vector<std::uint64_t> StudyRun::plan(const std::function<bool(std::uint64_t
   return numbers;
 }
 
-void StudyRun::store(std::vector<SweepAnswer> answers) {
-  for (const SweepAnswer& answer : answers) {
+void StudyRun::store(std::vector<TaskAnswer> answers) {
+  for (const TaskAnswer& answer : answers) {
     PointResult result = result_of(answer);
     const auto hash = hashes_.find(answer.number);
     FORETELL_CHECK(hash != hashes_.end(), "an answer to no point");

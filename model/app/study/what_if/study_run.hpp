@@ -57,7 +57,7 @@ class StudyRun {
   // `next` gives a number at a time, false at the end.
   std::vector<std::uint64_t> plan(const std::function<bool(std::uint64_t&)>& next, std::size_t most,
                                   const std::function<bool()>& stop);
-  void store(std::vector<SweepAnswer> answers);
+  void store(std::vector<TaskAnswer> answers);
   void flush();
 
   const StudyCounts& counts() const { return counts_; }

@@ -1,13 +1,15 @@
-#include "model/app/study/sweep/task_worker.hpp"
+#include "model/app/workers/task_worker.hpp"
 
 #include <malloc.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 
 #include "model/base/errors.hpp"
@@ -17,16 +19,16 @@ namespace {
 
 constexpr int kKeptMemory = 1 << 30;  // bytes
 
-// What precedes an answer in the pipe.
+// What precedes an answer.
 struct AnswerHead {
   std::uint64_t number = 0;
   std::uint64_t size = 0;
 };
 
-bool write_all(int pipe, const void* data, std::size_t size) {
+bool send_all(int socket, const void* data, std::size_t size) {
   const char* bytes = static_cast<const char*>(data);
   while (size > 0) {
-    const ssize_t count = write(pipe, bytes, size);
+    const ssize_t count = send(socket, bytes, size, MSG_NOSIGNAL);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return false;
     bytes += count;
@@ -35,10 +37,10 @@ bool write_all(int pipe, const void* data, std::size_t size) {
   return true;
 }
 
-bool read_all(int pipe, void* data, std::size_t size) {
+bool receive_all(int socket, void* data, std::size_t size) {
   char* bytes = static_cast<char*>(data);
   while (size > 0) {
-    const ssize_t count = read(pipe, bytes, size);
+    const ssize_t count = recv(socket, bytes, size, 0);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return false;
     bytes += count;
@@ -47,7 +49,7 @@ bool read_all(int pipe, void* data, std::size_t size) {
   return true;
 }
 
-[[noreturn]] void work(const SweepTask& task, int tasks, int answers) {
+[[noreturn]] void work(const NumberedTask& task, int socket) {
   // Ctrl-C goes to the whole group: the parent decides when the workers end.
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGTERM, SIG_IGN);
@@ -56,27 +58,22 @@ bool read_all(int pipe, void* data, std::size_t size) {
   mallopt(M_TRIM_THRESHOLD, kKeptMemory);
   mallopt(M_MMAP_THRESHOLD, kKeptMemory);
   std::uint64_t number = 0;
-  while (read_all(tasks, &number, sizeof number)) {
+  while (receive_all(socket, &number, sizeof number)) {
     const std::string text = task(number);
     const AnswerHead head{number, text.size()};
     std::string answer(reinterpret_cast<const char*>(&head), sizeof head);
     answer += text;
-    if (!write_all(answers, answer.data(), answer.size())) break;
+    if (!send_all(socket, answer.data(), answer.size())) break;
   }
   _exit(EXIT_SUCCESS);  // buffers and destructors belong to the parent
 }
 
-std::array<int, 2> new_pipe() {
-  std::array<int, 2> ends{};
-  FORETELL_CHECK(pipe(ends.data()) == 0, std::string("no pipe: ") + std::strerror(errno));
-  return ends;
-}
-
 }  // namespace
 
-TaskWorker::TaskWorker(const SweepTask& task, const std::vector<int>& others) {
-  const std::array<int, 2> tasks = new_pipe();
-  const std::array<int, 2> results = new_pipe();
+TaskWorker::TaskWorker(const NumberedTask& task, const std::vector<int>& others) {
+  std::array<int, 2> ends{};
+  FORETELL_CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) == 0,
+                 std::string("no socket: ") + std::strerror(errno));
   const pid_t parent = getpid();
   process_ = fork();
   FORETELL_CHECK(process_ >= 0, std::string("no process: ") + std::strerror(errno));
@@ -84,15 +81,12 @@ TaskWorker::TaskWorker(const SweepTask& task, const std::vector<int>& others) {
     // Whatever happens to the parent, no worker stays behind.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(EXIT_FAILURE);
-    close(tasks[1]);
-    close(results[0]);
+    close(ends[0]);
     for (const int descriptor : others) close(descriptor);
-    work(task, tasks[0], results[1]);
+    work(task, ends[1]);
   }
-  close(tasks[0]);
-  close(results[1]);
-  to_worker_ = tasks[1];
-  from_worker_ = results[0];
+  close(ends[1]);
+  socket_ = ends[0];
 }
 
 TaskWorker::~TaskWorker() {
@@ -104,7 +98,7 @@ void TaskWorker::give(std::uint64_t number) {
   if (given_.empty()) started_ = Clock::now();
   given_.push_back(number);
   // A worker that is gone is found when its answers are read.
-  write_all(to_worker_, &number, sizeof number);
+  send_all(socket_, &number, sizeof number);
 }
 
 double TaskWorker::seconds_on_task() const {
@@ -112,11 +106,11 @@ double TaskWorker::seconds_on_task() const {
   return std::chrono::duration<double>(Clock::now() - started_).count();
 }
 
-bool TaskWorker::read(std::vector<SweepAnswer>& answers) {
+bool TaskWorker::read(std::vector<TaskAnswer>& answers) {
   std::array<char, 1 << 16> chunk{};
   ssize_t count = 0;
   do {
-    count = ::read(from_worker_, chunk.data(), chunk.size());
+    count = recv(socket_, chunk.data(), chunk.size(), 0);
   } while (count < 0 && errno == EINTR);
   if (count <= 0) return false;
   buffer_.append(chunk.data(), static_cast<std::size_t>(count));
@@ -124,14 +118,14 @@ bool TaskWorker::read(std::vector<SweepAnswer>& answers) {
   return true;
 }
 
-void TaskWorker::take_answers(std::vector<SweepAnswer>& answers) {
+void TaskWorker::take_answers(std::vector<TaskAnswer>& answers) {
   std::size_t at = 0;
   AnswerHead head;
   while (buffer_.size() - at >= sizeof head) {
     std::memcpy(&head, buffer_.data() + at, sizeof head);
     if (buffer_.size() - at - sizeof head < head.size) break;
     at += sizeof head;
-    answers.push_back({head.number, SweepAnswer::Kind::kAnswer, buffer_.substr(at, head.size)});
+    answers.push_back({head.number, TaskAnswer::Kind::kAnswer, buffer_.substr(at, head.size)});
     at += head.size;
     FORETELL_CHECK(!given_.empty() && given_.front() == head.number, "an answer to nothing");
     given_.pop_front();
@@ -141,14 +135,15 @@ void TaskWorker::take_answers(std::vector<SweepAnswer>& answers) {
 }
 
 std::string TaskWorker::how_it_died() {
-  close(to_worker_);
-  close(from_worker_);
+  close(socket_);
   int status = 0;
   while (waitpid(process_, &status, 0) < 0 && errno == EINTR) {
   }
   process_ = 0;
-  if (!WIFSIGNALED(status)) {
-    return "its process ended with status " + std::to_string(WEXITSTATUS(status));
+  if (WIFEXITED(status)) {
+    const int code = WEXITSTATUS(status);
+    return code == EXIT_SUCCESS ? "its process ended without an answer"
+                                : "its process ended with status " + std::to_string(code);
   }
   const int number = WTERMSIG(status);
   const std::string hint = number == SIGKILL ? " (out of memory?)" : "";

@@ -7,14 +7,14 @@
 #include <memory>
 #include <vector>
 
-#include "model/app/study/sweep/task_worker.hpp"
+#include "model/app/workers/task_worker.hpp"
 
 namespace foretell {
 
 class WorkerGroup {
  public:
   // `limit_s`: what a task may take; 0: as long as it wants. The workers are started here.
-  WorkerGroup(SweepTask task, int jobs, double limit_s);
+  WorkerGroup(NumberedTask task, int jobs, double limit_s);
   ~WorkerGroup();
   WorkerGroup(const WorkerGroup&) = delete;
   WorkerGroup& operator=(const WorkerGroup&) = delete;
@@ -26,15 +26,15 @@ class WorkerGroup {
 
   // Waits up to `patience_ms` (0: not at all) for answers. A task whose worker dies is given to a
   // new one once; the second time it is answered with kDied.
-  std::vector<SweepAnswer> answers(int patience_ms);
+  std::vector<TaskAnswer> answers(int patience_ms);
 
  private:
-  std::vector<int> descriptors() const;
+  std::vector<int> sockets() const;
   void replace(std::size_t index);
-  void bury(std::size_t index, std::vector<SweepAnswer>& answers);
-  void end_late_tasks(std::vector<SweepAnswer>& answers);
+  void bury(std::size_t index, std::vector<TaskAnswer>& answers);
+  void end_late_tasks(std::vector<TaskAnswer>& answers);
 
-  SweepTask task_;
+  NumberedTask task_;
   double limit_s_;
   std::vector<std::unique_ptr<TaskWorker>> workers_;
   std::map<std::uint64_t, int> deaths_;  // by task

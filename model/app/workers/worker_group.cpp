@@ -1,10 +1,9 @@
-#include "model/app/study/sweep/worker_group.hpp"
+#include "model/app/workers/worker_group.hpp"
 
 #include <sys/poll.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 
 #include "model/base/errors.hpp"
@@ -18,28 +17,26 @@ constexpr int kMaxPatience = 100;       // ms between looks at the clock when ta
 
 }  // namespace
 
-WorkerGroup::WorkerGroup(SweepTask task, int jobs, double limit_s)
+WorkerGroup::WorkerGroup(NumberedTask task, int jobs, double limit_s)
     : task_(std::move(task)), limit_s_(limit_s) {
   FORETELL_CHECK(jobs >= 1, "work needs at least one process");
-  std::signal(SIGPIPE, SIG_IGN);  // of a worker that died while a task was written to it
   workers_.resize(static_cast<std::size_t>(jobs));
   for (std::size_t i = 0; i < workers_.size(); ++i) replace(i);
 }
 
 WorkerGroup::~WorkerGroup() = default;
 
-std::vector<int> WorkerGroup::descriptors() const {
+std::vector<int> WorkerGroup::sockets() const {
   std::vector<int> all;
   for (const auto& worker : workers_) {
-    if (worker == nullptr) continue;
-    for (const int descriptor : worker->descriptors()) all.push_back(descriptor);
+    if (worker != nullptr) all.push_back(worker->socket());
   }
   return all;
 }
 
 void WorkerGroup::replace(std::size_t index) {
   workers_[index].reset();
-  workers_[index] = std::make_unique<TaskWorker>(task_, descriptors());
+  workers_[index] = std::make_unique<TaskWorker>(task_, sockets());
 }
 
 std::size_t WorkerGroup::room() const {
@@ -56,24 +53,24 @@ void WorkerGroup::give(std::uint64_t number) {
 }
 
 // The worker is gone: its task has failed or gets another try, the waiting ones go to others.
-void WorkerGroup::bury(std::size_t index, std::vector<SweepAnswer>& answers) {
+void WorkerGroup::bury(std::size_t index, std::vector<TaskAnswer>& answers) {
   std::deque<std::uint64_t> tasks = workers_[index]->given();
   const std::string reason = workers_[index]->how_it_died();
   replace(index);
   in_work_ -= tasks.size();
   if (!tasks.empty() && ++deaths_[tasks.front()] >= kTries) {
-    answers.push_back({tasks.front(), SweepAnswer::Kind::kDied, reason});
+    answers.push_back({tasks.front(), TaskAnswer::Kind::kDied, reason});
     tasks.pop_front();
   }
   for (const std::uint64_t number : tasks) give(number);
 }
 
-void WorkerGroup::end_late_tasks(std::vector<SweepAnswer>& answers) {
+void WorkerGroup::end_late_tasks(std::vector<TaskAnswer>& answers) {
   if (!(limit_s_ > 0)) return;
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     if (workers_[i]->seconds_on_task() <= limit_s_) continue;
     std::deque<std::uint64_t> tasks = workers_[i]->given();
-    answers.push_back({tasks.front(), SweepAnswer::Kind::kTimeout, ""});
+    answers.push_back({tasks.front(), TaskAnswer::Kind::kTimeout, ""});
     in_work_ -= tasks.size();
     tasks.pop_front();
     replace(i);
@@ -81,12 +78,12 @@ void WorkerGroup::end_late_tasks(std::vector<SweepAnswer>& answers) {
   }
 }
 
-std::vector<SweepAnswer> WorkerGroup::answers(int patience_ms) {
+std::vector<TaskAnswer> WorkerGroup::answers(int patience_ms) {
   std::vector<pollfd> events;
   events.reserve(workers_.size());
-  for (const auto& worker : workers_) events.push_back({worker->answers(), POLLIN, 0});
+  for (const auto& worker : workers_) events.push_back({worker->socket(), POLLIN, 0});
   const int patience = limit_s_ > 0 ? std::min(patience_ms, kMaxPatience) : patience_ms;
-  std::vector<SweepAnswer> answers;
+  std::vector<TaskAnswer> answers;
   if (poll(events.data(), events.size(), patience) < 0) {
     // A signal: the caller looks why.
     FORETELL_CHECK(errno == EINTR, std::string("cannot wait: ") + std::strerror(errno));

@@ -76,7 +76,7 @@ struct Grid {
 };
 
 // Those of one operation, one after another.
-struct GpuProgram {
+struct GridSequence {
   std::vector<Grid> kernels;
 };
 

@@ -1,0 +1,65 @@
+#include "model/mapping/shared/graph_patterns.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace foretell {
+
+bool is_activation(std::string_view kind) {
+  static const std::set<std::string_view> kKinds = {"Gelu",    "Tanh", "Relu", "Silu",
+                                                    "Sigmoid", "Exp",  "Sqrt", "Erf"};
+  return kKinds.count(kind) > 0;
+}
+
+bool is_binary(std::string_view kind) {
+  return kind == "Add" || kind == "Sub" || kind == "Mul" || kind == "Div";
+}
+
+OpId single_consumer(const Graph& graph, TensorId id) {
+  const Tensor& tensor = graph.tensor(id);
+  if (tensor.kind == TensorKind::kOutput || tensor.consumers.size() != 1) return kNoId;
+  return tensor.consumers.front();
+}
+
+std::vector<OpId> AttentionPattern::ops() const {
+  std::vector<OpId> all = between;
+  all.insert(all.end(), {scores, softmax, context});
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+std::optional<AttentionPattern> match_attention(const Graph& graph, OpId softmax) {
+  AttentionPattern found;
+  found.softmax = softmax;
+  OpId up = graph.tensor(graph.op(softmax).inputs[0]).producer;
+  for (; up != kNoId && graph.op(up).kind != "MatMul";
+       up = graph.tensor(graph.op(up).inputs[0]).producer) {
+    const std::string& kind = graph.op(up).kind;
+    if (!is_binary(kind) && kind != "CausalMask" && kind != "Alibi") return std::nullopt;
+    found.between.push_back(up);
+  }
+  const OpId down = single_consumer(graph, graph.op(softmax).outputs.front());
+  if (up == kNoId || down == kNoId || graph.op(down).kind != "MatMul") return std::nullopt;
+  found.scores = up;
+  found.context = down;
+  Shape q = graph.tensor(graph.op(up).inputs[0]).shape;
+  Shape k = graph.tensor(graph.op(up).inputs[1]).shape;
+  if (q.size() == 5) {  // grouped queries: [batch, kv_heads, group, length, head_dim]
+    q = {q[0], q[1] * q[2], q[3], q[4]};
+    k = {k[0], k[1], k[3], k[4]};
+  }
+  if (q.size() == 3 && k.size() == 3) {  // heads are among the samples
+    q = {q[0], 1, q[1], q[2]};
+    k = {k[0], 1, k[1], k[2]};
+  }
+  if (q.size() != 4 || k.size() != 4) return std::nullopt;
+  found.batch = q[0];
+  found.heads = q[1];
+  found.queries = q[2];
+  found.head_dim = q[3];
+  found.kv_heads = k[1];
+  found.keys = graph.tensor(graph.op(up).outputs.front()).shape.back();
+  return found;
+}
+
+}  // namespace foretell
