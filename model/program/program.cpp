@@ -145,18 +145,38 @@ void validate_work(std::size_t /*stream*/, const Transfer& t, const ProgramLimit
   }
 }
 
-void validate_work(std::size_t /*stream*/, const Collective& c, const ProgramLimits& limits,
-                   const Place& place) {
-  if (c.exchange.ranks > 0) return;  // its rounds say what it moves
-  if (c.bytes == 0) refuse(place, "moves 0 bytes; state the size of the buffer of a rank");
-  if (limits.hbm_bytes > 0) require_at_most(c.bytes, limits.hbm_bytes, place, "size in HBM");
-}
-
 void require_rate(Bytes bytes, BytesPerSecond rate, const Place& place, const char* memory) {
   if (bytes < Bytes(0)) refuse(place, std::string("moves less than 0 bytes of ") + memory);
   if (bytes > Bytes(0) && !(rate > BytesPerSecond(0))) {
     refuse(place, std::string("moves bytes of ") + memory + " and states no rate for them");
   }
+}
+
+void validate_exchange(const LinkExchange& exchange, const ProgramLimits& limits,
+                       const Place& place) {
+  if (exchange.ranks < 2) refuse(place, "a group of one exchanges nothing; state 2 ranks or more");
+  if (limits.ranks > 0) {
+    require_at_most(static_cast<std::uint64_t>(exchange.ranks),
+                    static_cast<std::uint64_t>(limits.ranks), place, "number of GPUs in a group");
+  }
+  if (exchange.rounds.empty()) refuse(place, "has no round of messages");
+  for (const LinkRound& round : exchange.rounds) {
+    if (round.times < 1) refuse(place, "a round happens 0 times; state 1 or more");
+    if (round.peers < 1 || round.peers >= exchange.ranks) {
+      refuse(place, "sends to " + std::to_string(round.peers) + " peers in a group of " +
+                        std::to_string(exchange.ranks));
+    }
+    require_rate(round.message, round.link_rate, place, "a link");
+    require_rate(round.local, round.local_rate, place, "L2");
+  }
+}
+
+void validate_work(std::size_t /*stream*/, const Collective& c, const ProgramLimits& limits,
+                   const Place& place) {
+  if (!c.exchange.rounds.empty() || c.exchange.ranks > 0)  // its rounds say what it moves
+    return validate_exchange(c.exchange, limits, place);
+  if (c.bytes == 0) refuse(place, "moves 0 bytes; state the size of the buffer of a rank");
+  if (limits.hbm_bytes > 0) require_at_most(c.bytes, limits.hbm_bytes, place, "size in HBM");
 }
 
 void validate_work(std::size_t /*stream*/, const Grid& grid, const ProgramLimits& /*limits*/,

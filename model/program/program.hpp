@@ -124,6 +124,7 @@ struct ProgramLimits {
   std::uint32_t bn_stats_elements = 512;
   std::uint64_t hbm_bytes = 0;
   std::int64_t threads = 0;  // of a loop; 0: any number
+  std::int64_t ranks = 0;    // GPUs of a group that exchanges data; 0: any number
 };
 void validate(const Program& program, const ProgramLimits& limits);
 

@@ -5,9 +5,13 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/program/file/program_file.hpp"
+#include "model/system/machine.hpp"
 #include "model/system/simulate.hpp"
 #include "model/testing/neuron_exemplar.hpp"
 
@@ -164,6 +168,63 @@ queues:
     EXPECT_THAT(
         error.what(),
         testing::HasSubstr("vector[1] tensor_copy waits for semaphore 'b' to reach 1; it is 0"));
+  }
+}
+
+// Of a GPU with links of 400 GB/s in a group of eight.
+double run_on_gpu(const std::string& text) {
+  const GpuDeviceSpec device = GpuCatalog().load("h100-sxm").spec.device;
+  ProgramFileOptions options;
+  options.limits.ranks = 8;
+  const Execution execution = simulate(GpuMachine{device}, parse_program(text, "x.yaml", options));
+  return to_seconds(execution.end - execution.call_begin).value();
+}
+
+std::string exchange(const std::string& keys) {
+  return "program: p\nexchanges:\n  links:\n    - {exchange: sum, " + keys + "}\n";
+}
+
+TEST(SmallPrograms, AnExchangeTakesItsRounds) {
+  const double message = 4e6 / 400e9;
+  EXPECT_NEAR(run_on_gpu(exchange("ranks: 8, rounds: 14, launch: 1 us, latency: 2 us, "
+                                  "message: 4 MB, rate: 400 GB/s")),
+              1e-6 + 14 * (2e-6 + message), 1e-9);
+  // To all others at once, over the links that they share.
+  EXPECT_NEAR(run_on_gpu(exchange("ranks: 4, peers: 3, latency: 2 us, message: 4 MB, "
+                                  "rate: 400 GB/s")),
+              2e-6 + 3 * message, 1e-9);
+}
+
+TEST(SmallPrograms, ASumPassesTheLinksWhileTheNextGridComputes) {
+  const std::string kernels =
+      "program: p\nsemaphores: {half: 0}\ngrids:\n  kernels:\n"
+      "    - {grid: a, blocks: 132, block_time: 20 us, give: half}\n"
+      "    - {grid: b, blocks: 132, block_time: 20 us}\n";
+  EXPECT_NEAR(run_on_gpu(kernels + "exchanges:\n  links:\n    - {exchange: sum, latency: 5 us, "
+                                   "message: 4 MB, rate: 400 GB/s, take: half}\n"),
+              40e-6, 1e-9);
+}
+
+TEST(SmallPrograms, WrongExchangesAreRefusedWithTheirPlace) {
+  const std::vector<std::pair<std::string, std::string>> wrong = {
+      {"ranks: 16, message: 1 MB, rate: 1 GB/s", "number of GPUs in a group"},
+      {"ranks: 1, message: 1 MB, rate: 1 GB/s", "state 2 ranks or more"},
+      {"ranks: 4, peers: 4, message: 1 MB, rate: 1 GB/s", "4 peers in a group of 4"},
+      {"message: 1 MB", "states no rate"},
+      {"message: 1 MB, rate: 2 GB/s, links: 1 GB/s", "faster than the links"},
+      {"local: 1 MB, latency: 1 us", "states no rate"},
+      {"mesage: 1 MB", "mesage"},
+      {"rounds: 2000000", "the most is"},
+      {"latency: 5 MB", "latency"}};
+  for (const auto& [keys, message] : wrong) {
+    try {
+      run_on_gpu(exchange(keys));
+      ADD_FAILURE() << "accepted: " << keys;
+    } catch (const UserError& error) {
+      EXPECT_THAT(error.what(),
+                  testing::AllOf(testing::HasSubstr("x.yaml:4"), testing::HasSubstr(message)))
+          << keys;
+    }
   }
 }
 

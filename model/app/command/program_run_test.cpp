@@ -72,6 +72,8 @@ TEST(ProgramRun, GridsRunOnAGpuAndLoopsOnACpu) {
   EXPECT_THAT(gpu, HasSubstr("two-kernels on h100-sxm"));
   EXPECT_THAT(gpu, HasSubstr("host that launches"));
   EXPECT_THAT(folder.read("t.json"), HasSubstr("\"gemm\""));
+  EXPECT_THAT(run("h100-sxm-x8", "two-gpus.yaml"), HasSubstr("two-gpus on h100-sxm-x8"));
+  EXPECT_THAT(folder.read("t.json"), HasSubstr("\"sum\""));
   EXPECT_THAT(run("c7i.2xlarge", "two-loops.yaml"), HasSubstr("two-loops on c7i.2xlarge"));
   EXPECT_THAT(folder.read("t.json"), HasSubstr("\"softmax\""));
 }
@@ -117,6 +119,12 @@ TEST(ProgramRun, MistakesInTheCommand) {
               HasSubstr("--parameter NAME=NUMBER"));
   EXPECT_THAT(error({"run", "--on", "h100-sxm", "--program", kToy}),
               HasSubstr("holds instructions, which a GPU does not run; it runs grids"));
+  const std::string gpus = FORETELL_SOURCE_DIR "/workloads/programs/two-gpus.yaml";
+  EXPECT_THAT(error({"run", "--on", "h100-sxm", "--program", gpus}),
+              HasSubstr("number of GPUs in a group"));
+  for (const char* other : {"inf2.xlarge", "c7i.2xlarge"}) {
+    EXPECT_THAT(error({"run", "--on", other, "--program", gpus}), HasSubstr("two-gpus")) << other;
+  }
   EXPECT_THAT(error({"run", "--on", "h100-sxm", "--program", kToy, "--sdk", "2.21"}),
               HasSubstr("--sdk is the SDK of NeuronCores"));
   EXPECT_THAT(

@@ -201,6 +201,7 @@ class GpuFamily final : public DeviceFamily {
     sheet.execute = [device = spec.device](const Program& program) {
       return foretell::simulate(GpuMachine{device}, program);
     };
+    sheet.limits.ranks = spec.devices;
     sheet.device_memory = spec.device.hbm.capacity;
     sheet.words = {spec.device.name, "launch"};
     return sheet;

@@ -236,6 +236,7 @@ class NeuronFamily final : public DeviceFamily {
     sheet.memory = spec.devices * spec.device.hbm.capacity;
     sheet.vcpus = spec.vcpus;
     sheet.limits = limits_of(spec.device);
+    sheet.limits.ranks = 1;  // exchanges in rounds are programs of GPUs
     RunSettings settings;
     settings.sdk_engine_time = sdk_engine_time(system.factors, request.sdk);
     sheet.execute = [system, settings](const Program& program) {

@@ -39,9 +39,12 @@ std::map<std::string, std::int64_t> parse_parameters(const std::vector<std::stri
 
 // Grids and loops are written with the times of their parts.
 bool states_times(const Program& program) {
-  return std::any_of(program.streams.begin(), program.streams.end(), [](const Stream& stream) {
-    return stream.kind() == StreamKind::kGrids || stream.kind() == StreamKind::kLoops;
-  });
+  const bool exchanges =
+      !program.collectives().empty() && program.collectives()[0].exchange.ranks > 0;
+  return exchanges ||
+         std::any_of(program.streams.begin(), program.streams.end(), [](const Stream& stream) {
+           return stream.kind() == StreamKind::kGrids || stream.kind() == StreamKind::kLoops;
+         });
 }
 
 RunContext context_of(const ProgramRequest& asked, const SystemFacts& facts,

@@ -14,16 +14,17 @@
 namespace foretell {
 namespace {
 
-const std::vector<std::string> kFileKeys = {"program",  "description", "parameters", "type",
-                                            "operator", "hbm",         "semaphores", "queues",
-                                            "rings",    "grids",       "loops",      "host"};
+const std::vector<std::string> kFileKeys = {
+    "program", "description", "parameters", "type",      "operator", "hbm", "semaphores",
+    "queues",  "rings",       "grids",      "exchanges", "loops",    "host"};
 
 // Sections of streams whose names are free.
 struct StreamSection {
   const char* key;
   StreamKind kind;
 };
-constexpr std::array<StreamSection, 3> kSections = {{{"grids", StreamKind::kGrids},
+constexpr std::array<StreamSection, 4> kSections = {{{"grids", StreamKind::kGrids},
+                                                     {"exchanges", StreamKind::kCollectives},
                                                      {"loops", StreamKind::kLoops},
                                                      {"host", StreamKind::kHostCalls}}};
 
@@ -152,9 +153,10 @@ class FileReader {
       }
     }
     if (section("queues").empty() && draft_.rings.empty() && draft_.others.empty()) {
-      problems_.add(root_, "",
-                    "the program has neither queues and rings nor grids, loops or host; there is "
-                    "nothing to run");
+      problems_.add(
+          root_, "",
+          "the program has neither queues and rings nor grids, exchanges, loops or host; there is "
+          "nothing to run");
     }
     draft_.has_engines = !section("queues").empty() || !draft_.rings.empty();
   }

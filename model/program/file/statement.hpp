@@ -33,7 +33,15 @@ struct SemaphoreUse {
 };
 
 struct Statement {
-  enum class Kind : std::uint8_t { kInstruction, kTransfer, kGrid, kThreads, kHostCall, kLoop };
+  enum class Kind : std::uint8_t {
+    kInstruction,
+    kTransfer,
+    kGrid,
+    kExchange,
+    kThreads,
+    kHostCall,
+    kLoop
+  };
   Kind kind = Kind::kInstruction;
   const Node* node = nullptr;
   std::vector<SemaphoreUse> takes;  // of a loop: once, before its first entry
@@ -42,6 +50,7 @@ struct Statement {
   Instruction instruction;  // prototype
   Transfer transfer;        // prototype; hbm_address is that of its tensor
   Grid grid;
+  Collective exchange;
   Loop threads;  // a parallel loop
   HostCall call;
   std::size_t tensor = 0;           // of a load or store, into ProgramDraft::tensors
@@ -78,7 +87,7 @@ struct ProgramDraft {
   std::array<FileQueue, kEngineCount> engines;
   std::vector<FileQueue> rings;
   bool has_engines = true;        // queues or rings
-  std::vector<FileQueue> others;  // grids, loops, calls of the host
+  std::vector<FileQueue> others;  // grids, exchanges, loops, calls of the host
 };
 
 // Puts `value` into the prototype. UserError, without place, when it does not fit the field.

@@ -273,6 +273,10 @@ Statement StatementReader::read_entry(const Node& node, const std::string& path,
     statement.kind = Statement::Kind::kGrid;
     statement.grid = read_grid(node, path, names_, kCommon);
     statement.grid.op = op;
+  } else if (kind_ == StreamKind::kCollectives) {
+    statement.kind = Statement::Kind::kExchange;
+    statement.exchange = read_exchange(node, path, names_, kCommon);
+    statement.exchange.op = op;
   } else if (kind_ == StreamKind::kLoops) {
     statement.kind = Statement::Kind::kThreads;
     statement.threads = read_parallel_loop(node, path, names_, kCommon);

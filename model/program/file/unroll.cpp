@@ -17,6 +17,8 @@ std::string_view name_of(const Statement& statement) {
       return to_string(statement.transfer.direction);
     case Statement::Kind::kGrid:
       return statement.grid.name;
+    case Statement::Kind::kExchange:
+      return statement.exchange.name;
     case Statement::Kind::kThreads:
       return statement.threads.name;
     case Statement::Kind::kHostCall:
@@ -30,6 +32,7 @@ std::string_view name_of(const Statement& statement) {
 
 Work no_work(StreamKind kind) {
   if (kind == StreamKind::kGrids) return std::vector<Grid>{};
+  if (kind == StreamKind::kCollectives) return std::vector<Collective>{};
   if (kind == StreamKind::kLoops) return std::vector<Loop>{};
   return std::vector<HostCall>{};
 }
@@ -139,6 +142,9 @@ void Unroller::append(const Statement& statement, const Instruction& instruction
       return;
     case Statement::Kind::kGrid:
       program_.entries<Grid>(current_).push_back(statement.grid);
+      return;
+    case Statement::Kind::kExchange:
+      program_.entries<Collective>(current_).push_back(statement.exchange);
       return;
     case Statement::Kind::kThreads:
       program_.entries<Loop>(current_).push_back(statement.threads);

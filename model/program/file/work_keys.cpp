@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <functional>
+#include <utility>
 
 #include "model/base/errors.hpp"
 #include "model/config/problems.hpp"
@@ -122,6 +123,50 @@ Grid read_grid(const Node& node, const std::string& path, const ExpressionNames&
   const bool vector = grid.busy[WorkUnit::kVectorPipe] > Seconds(0);
   grid.unit = tensor ? "tensor" : vector ? "vector" : "memory";
   return grid;
+}
+
+Collective read_exchange(const Node& node, const std::string& path, const ExpressionNames& names,
+                         const std::vector<std::string>& common) {
+  constexpr std::int64_t kMost = 1'000'000;
+  Collective collective;
+  LinkRound round;
+  std::int64_t ranks = 2;
+  std::int64_t rounds = 1;
+  std::int64_t peers = 1;
+  BytesPerSecond links;
+  WorkReader reader(node, path, names);
+  reader.name("exchange", collective.name);
+  reader.count("ranks", ranks);
+  reader.count("rounds", rounds);
+  reader.count("peers", peers);
+  reader.quantity("launch", collective.launch);
+  reader.quantity("latency", round.latency);
+  reader.quantity("message", round.message);
+  reader.quantity("rate", round.link_rate);
+  reader.quantity("links", links);
+  reader.quantity("local", round.local);
+  reader.quantity("local_rate", round.local_rate);
+  reader.done(common);
+  for (const auto& [key, count] :
+       {std::pair("ranks", ranks), std::pair("rounds", rounds), std::pair("peers", peers)}) {
+    if (count <= kMost) continue;
+    throw problem_of(*node.find(key), path + "." + key,
+                     fmt::format("is {}; the most is {}", count, kMost));
+  }
+  if (links > BytesPerSecond(0) && round.link_rate > links) {
+    throw problem_of(*node.find("rate"), path + ".rate", "messages are faster than the links");
+  }
+  round.times = static_cast<int>(rounds);
+  round.peers = static_cast<int>(peers);
+  collective.exchange.ranks = static_cast<int>(ranks);
+  collective.exchange.peak = links > BytesPerSecond(0) ? links : round.link_rate;
+  collective.exchange.rounds = {round};
+  const auto times = static_cast<double>(rounds);
+  collective.busy[WorkUnit::kLaunch] = collective.launch + times * round.latency;
+  if (round.link_rate > BytesPerSecond(0)) {
+    collective.busy[WorkUnit::kLink] = sent_bytes(collective.exchange) / round.link_rate;
+  }
+  return collective;
 }
 
 Loop read_parallel_loop(const Node& node, const std::string& path, const ExpressionNames& names,

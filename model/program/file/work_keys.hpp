@@ -1,4 +1,5 @@
-// Keys of grids, loops and host calls in a program file: their work is a few named quantities.
+// Keys of grids, exchanges, loops and host calls in a program file: their work is a few named
+// quantities.
 #pragma once
 
 #include <string>
@@ -14,6 +15,9 @@ namespace foretell {
 // UserErrors carry file and line. Counts and bytes may be expressions of parameters.
 Grid read_grid(const Node& node, const std::string& path, const ExpressionNames& names,
                const std::vector<std::string>& common);
+// What the GPUs of a group send one another, in equal rounds.
+Collective read_exchange(const Node& node, const std::string& path, const ExpressionNames& names,
+                         const std::vector<std::string>& common);
 Loop read_parallel_loop(const Node& node, const std::string& path, const ExpressionNames& names,
                         const std::vector<std::string>& common);
 HostCall read_host_call(const Node& node, const std::string& path, const ExpressionNames& names,
