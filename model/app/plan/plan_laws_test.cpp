@@ -163,6 +163,26 @@ TEST(PlanLaws, APromiseThatNothingKeepsNamesOneThatIsKept) {
   EXPECT_FALSE(plan_system(predict, eased, kSystem).deployments.empty()) << nearest.nearest;
 }
 
+// A queue that grows slowly is not missed for want of requests: what is promised holds for several
+// times as many.
+TEST(PlanLaws, WhatIsPlannedHoldsForMoreRequests) {
+  PlanRequest request = question(40, "ttft.p99<=20s,tpot.p99<=200ms");
+  request.service.input_len = "2048";
+  const PlannedDeployment best = best_of(request);
+  ASSERT_GT(best.instances, 0);
+  ServeRequest longer = request.service;
+  longer.machine.system = kSystem;
+  longer.machine.dtype = "fp8";
+  longer.engine = best.engine.substr(0, best.engine.find('-'));
+  longer.max_batch = best.max_batch;
+  longer.rate /= static_cast<double>(best.instances);
+  longer.requests = 6000;
+  MachinePool pool(predict);
+  const ServeRecord record = serve(pool, longer).record;
+  EXPECT_GE(record.summary.requests_per_s, 0.97 * longer.rate);
+  EXPECT_LE(record.summary.ttft_s.p99, 20);
+}
+
 // Of several broken promises, what is named eases each that has to be.
 TEST(PlanLaws, WhatIsNamedInPlaceOfSeveralPromisesIsKeptWhole) {
   const PlanRequest request = question(0.001, "ttft.p99<=1ms,tpot.p99<=1ms,e2e.p99<=1000s");

@@ -30,13 +30,16 @@ constexpr std::int64_t kLoneRequests = 40;    // to see a service without any qu
 constexpr double kLoneRate = 0.005;           // per second: nobody meets anybody
 constexpr std::int64_t kLeastRequests = 600;  // of a simulation that decides
 constexpr std::int64_t kMostRequests = 4000;
-constexpr std::int64_t kTurnovers = 8;  // of the requests in flight that are simulated
-constexpr double kSlack = 1.25;         // of the bound that prunes
-constexpr double kGrowth = 1.35;        // of the number of instances, until it suffices
-constexpr double kSeveralTimes = 4;     // instances per request in flight: no queue left
-constexpr double kGrowing = 1.5;        // TTFT late in the load over that in its middle
-constexpr std::size_t kShown = 2;       // settings of a system that are worth finding
-constexpr std::size_t kEqual = 8;       // … of which none can be cheaper than the others
+constexpr std::int64_t kTurnovers = 8;        // of the requests in flight that are simulated
+constexpr double kWaits = 3;                  // times the TTFT of a request alone: there is a queue
+constexpr std::int64_t kLeastWaiting = 6000;  // of a simulation then
+constexpr std::int64_t kMostWaiting = 16'000;
+constexpr double kSlack = 1.25;      // of the bound that prunes
+constexpr double kGrowth = 1.35;     // of the number of instances, until it suffices
+constexpr double kSeveralTimes = 4;  // instances per request in flight: no queue left
+constexpr double kGrowing = 1.5;     // TTFT late in the load over that in its middle
+constexpr std::size_t kShown = 2;    // settings of a system that are worth finding
+constexpr std::size_t kEqual = 8;    // … of which none can be cheaper than the others
 
 struct Trial {
   ServeRequest service;
@@ -280,17 +283,24 @@ class SystemSearch {
     return trial;
   }
 
-  Trial simulate(const Candidate& candidate, std::int64_t instances, double lone_s) {
+  // As many requests as turn over several times what is in flight. Where they wait, what keeps the
+  // promises is simulated again with more of them, so that a queue that grows slowly is seen.
+  Trial simulate(const Candidate& candidate, std::int64_t instances, const ServeSummary& lone) {
     ServeRequest one = share_of(request_, system_, candidate, instances);
-    if (one.trace.empty() && request_.service.requests == 0) {
+    if (!one.trace.empty() || request_.service.requests > 0) return simulate(one);
+    const auto simulated = [&](double answer_s, std::int64_t least, std::int64_t most) {
       const double flying =
-          one.concurrency > 0 ? static_cast<double>(one.concurrency) : one.rate * lone_s;
-      const auto turnovers = static_cast<std::int64_t>(kTurnovers * flying);
-      one.requests =
-          std::clamp(turnovers, kLeastRequests, std::max(kMostRequests, one.concurrency * 2));
+          one.concurrency > 0 ? static_cast<double>(one.concurrency) : one.rate * answer_s;
+      one.requests = std::clamp(static_cast<std::int64_t>(kTurnovers * flying), least,
+                                std::max(most, one.concurrency * 2));
       one.warm_up = std::min(one.requests / 4, static_cast<std::int64_t>(flying));
-    }
-    return simulate(one);
+      return simulate(one);
+    };
+    Trial trial = simulated(lone.e2e_s.mean, kLeastRequests, kMostRequests);
+    const ServeSummary& found = trial.record.summary;
+    const bool waits = found.ttft_s.mean > kWaits * lone.ttft_s.mean;
+    if (one.concurrency > 0 || !waits || !keeps(trial)) return trial;
+    return simulated(found.e2e_s.mean, kLeastWaiting, kMostWaiting);
   }
 
   bool keeps(const Trial& trial) const {
@@ -319,7 +329,7 @@ class SystemSearch {
     std::optional<Trial> kept;
     while (!kept) {
       if (is_too_dear(one, high)) return reject_cost(one, high);
-      Trial trial = simulate(candidate, high, lone_s);
+      Trial trial = simulate(candidate, high, lone.record.summary);
       if (keeps(trial)) {
         kept = std::move(trial);
       } else if (high > most) {
@@ -331,7 +341,7 @@ class SystemSearch {
     }
     while (high - low > 1) {
       const std::int64_t middle = low + (high - low) / 2;
-      Trial trial = simulate(candidate, middle, lone_s);
+      Trial trial = simulate(candidate, middle, lone.record.summary);
       if (keeps(trial)) {
         high = middle;
         kept = std::move(trial);
