@@ -56,9 +56,9 @@ auto all_of(const SchedulingParameters& of) {
 
 auto all_of(const ProgramLimits& of) {
   const auto& [partitions, contraction_rows, stationary_columns, moving_columns, psum_banks,
-               psum_bank_columns, sbuf_free, psum_free, bn_stats, hbm_bytes, threads] = of;
+               psum_bank_columns, sbuf_free, psum_free, bn_stats, hbm_bytes, threads, ranks] = of;
   return std::tie(partitions, contraction_rows, stationary_columns, moving_columns, psum_banks,
-                  psum_bank_columns, sbuf_free, psum_free, bn_stats, hbm_bytes, threads);
+                  psum_bank_columns, sbuf_free, psum_free, bn_stats, hbm_bytes, threads, ranks);
 }
 
 template <class Value>

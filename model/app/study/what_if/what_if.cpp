@@ -75,11 +75,8 @@ std::vector<ImprovedCall> improved_calls(const Predictor& predict, const Request
 
 Table what_if_table(const std::vector<ImprovedCall>& calls) {
   Table table;
-  table.columns = {{"change"},
-                   {"call", Align::kRight},
-                   {"gain", Align::kRight},
-                   {"then bound by"},
-                   {"--set"}};
+  table.columns = {
+      {"change"}, {"call", Align::kRight}, {"gain", Align::kRight}, {"then bound by"}, {"--set"}};
   for (const ImprovedCall& call : calls) {
     table.rows.push_back({call.what.change, si_format(call.call_s, "s"), percent_format(call.gain),
                           call.bottleneck, "'" + call.what.override + "'"});
