@@ -155,8 +155,9 @@ void add_validate_command(CLI::App& app, Session& session) {
       ->allow_extra_args(false)
       ->take_all();
   command
-      ->add_option("--where", options->question.where,
-                   "COLUMN=VALUE[,VALUE][,COLUMN=VALUE]: rows with one of these values in each column")
+      ->add_option(
+          "--where", options->question.where,
+          "COLUMN=VALUE[,VALUE][,COLUMN=VALUE]: rows with one of these values in each column")
       ->type_name("CONDITION")
       ->allow_extra_args(false)
       ->take_all();
