@@ -188,13 +188,13 @@ TEST_F(CatalogTest, FilesNameEachOther) {
 }
 
 TEST_F(CatalogTest, ErrorsOfAllFilesComeTogether) {
-  edit("hw/systems/inf2.xlarge.yaml", "vcpus:", "vcpu:");
+  edit("hw/systems/inf2.xlarge.yaml", "devices:", "device_count:");
   edit("hw/devices/inferentia2.yaml", "cc_cores: {value: 6,", "cc_cores: {value: 6 GB,");
   edit("hw/cores/neuroncore-v2.yaml", "value: 1300 ns", "value: 1300");
   const std::string message = load_message("inf2.xlarge");
   EXPECT_THAT(message,
-              HasSubstr("inf2.xlarge.yaml:6: vcpu: no such parameter; nearest is 'vcpus'"));
-  EXPECT_THAT(message, HasSubstr("vcpus: missing"));
+              HasSubstr("inf2.xlarge.yaml:4: device_count: no such parameter; nearest is"));
+  EXPECT_THAT(message, HasSubstr("devices: missing"));
   EXPECT_THAT(message, HasSubstr("cc_cores: '6 GB' ends in 'GB'; expected a plain number"));
   EXPECT_THAT(message, HasSubstr("dma.start_latency: '1300' has no unit"));
   EXPECT_EQ(std::count(message.begin(), message.end(), '\n'), 3) << message;
