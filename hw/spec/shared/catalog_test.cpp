@@ -193,7 +193,7 @@ TEST_F(CatalogTest, ErrorsOfAllFilesComeTogether) {
   edit("hw/cores/neuroncore-v2.yaml", "value: 1300 ns", "value: 1300");
   const std::string message = load_message("inf2.xlarge");
   EXPECT_THAT(message,
-              HasSubstr("inf2.xlarge.yaml:4: device_count: no such parameter; nearest is"));
+              HasSubstr("inf2.xlarge.yaml:4: device_count: no such parameter; here are: devices"));
   EXPECT_THAT(message, HasSubstr("devices: missing"));
   EXPECT_THAT(message, HasSubstr("cc_cores: '6 GB' ends in 'GB'; expected a plain number"));
   EXPECT_THAT(message, HasSubstr("dma.start_latency: '1300' has no unit"));
