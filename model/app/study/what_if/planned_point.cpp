@@ -55,17 +55,8 @@ std::string reason_of(const SystemPlan& plan) {
 }
 
 RunSummary summary_of(const PlannedDeployment& one) {
-  RunSummary summary;
-  summary.latency_s = one.e2e_s.mean;
+  RunSummary summary = times_of_service(one);
   summary.call_s = one.tpot_s.mean;
-  summary.throughput = one.output_tokens_per_s;
-  summary.throughput_unit = "tokens/s";
-  summary.ttft_s = one.ttft_s.mean;
-  summary.tpot_s = one.tpot_s.mean;
-  summary.ttft_p99_s = one.ttft_s.p99;
-  summary.tpot_p99_s = one.tpot_s.p99;
-  summary.e2e_p99_s = one.e2e_s.p99;
-  summary.requests_per_s = one.requests_per_s;
   summary.cost_usd_per_million = one.usd_per_million;
   summary.costs_usd_per_million[kOnDemand] = one.usd_per_million;
   summary.joules_per_token = one.joules_per_token;

@@ -73,17 +73,8 @@ ServedTimes times_in_brief(const ServeRecord& served) {
 }
 
 RunSummary run_summary(const ServeSummary& served) {
-  RunSummary summary;
-  summary.latency_s = served.e2e_s.mean;
+  RunSummary summary = times_of_service(served);
   summary.call_s = served.itl_s.mean;
-  summary.throughput = served.output_tokens_per_s;
-  summary.throughput_unit = "tokens/s";
-  summary.ttft_s = served.ttft_s.mean;
-  summary.tpot_s = served.tpot_s.mean;
-  summary.ttft_p99_s = served.ttft_s.p99;
-  summary.tpot_p99_s = served.tpot_s.p99;
-  summary.e2e_p99_s = served.e2e_s.p99;
-  summary.requests_per_s = served.requests_per_s;
   summary.goodput_per_s = served.goodput_per_s;
   summary.mean_batch = served.batch_mean;
   set_interval(served, "e2e_s.mean", "latency_s", summary);

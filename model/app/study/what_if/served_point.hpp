@@ -17,6 +17,22 @@ ServeRequest served_request(const Request& request);
 // tokens, both of the times are means. `request` is as the study states it.
 RunRecord served_record(const Request& request, const ServeRecord& served);
 
+// Times and throughput of a service, simulated or planned, without the time of a call.
+template <class Service>
+RunSummary times_of_service(const Service& service) {
+  RunSummary summary;
+  summary.latency_s = service.e2e_s.mean;
+  summary.throughput = service.output_tokens_per_s;
+  summary.throughput_unit = "tokens/s";
+  summary.ttft_s = service.ttft_s.mean;
+  summary.tpot_s = service.tpot_s.mean;
+  summary.ttft_p99_s = service.ttft_s.p99;
+  summary.tpot_p99_s = service.tpot_s.p99;
+  summary.e2e_p99_s = service.e2e_s.p99;
+  summary.requests_per_s = service.requests_per_s;
+  return summary;
+}
+
 // Predicts requests for services and plans itself and gives the others to `predict`. Machines are
 // kept from one request to the next, so that a changed load costs no new one; at most kKeptMachines
 // of them.
