@@ -58,17 +58,17 @@ GemmStart load_gemm_start(const std::string& path, const std::string& architectu
 
 GemmFitResult fit_gemm(const GpuDeviceSpec& device, const GemmType& type,
                        const GemmLibrary& library, const GemmStart& start,
-                       const std::vector<GemmSample>& all, const GemmFitOptions& options) {
-  const std::vector<GemmSample> samples = drawn(all, options);
+                       const std::vector<GemmSample>& samples, const GemmFitOptions& options) {
+  const std::vector<GemmSample> chosen = drawn(samples, options);
   GemmFitResult result;
   result.factors = start.factors;
-  result.rows = samples.size();
+  result.rows = chosen.size();
   FieldList list;
   fields(list, result.factors);
   int done = 0;
   const auto loss = [&] {
     if (options.progress) options.progress(1.0 * ++done / options.evaluations / kSearches);
-    return loss_of(device, type, library, result.factors, samples);
+    return loss_of(device, type, library, result.factors, chosen);
   };
   const KernelFit fit = fit_kernel(list, start.fixed, options.evaluations, kSearches, loss);
   result.free = fit.free;
@@ -79,11 +79,12 @@ GemmFitResult fit_gemm(const GpuDeviceSpec& device, const GemmType& type,
 SharedGemmFit fit_shared_gemm(const GpuDeviceSpec& device, const GemmType& type,
                               const GemmLibrary& library, const GemmStart& start,
                               const GemmFactors& like, const FactorTexts& hints, std::size_t most,
-                              const std::vector<GemmSample>& all, const GemmFitOptions& options) {
-  const std::vector<GemmSample> samples = drawn(all, options);
+                              const std::vector<GemmSample>& samples,
+                              const GemmFitOptions& options) {
+  const std::vector<GemmSample> chosen = drawn(samples, options);
   SharedGemmFit fit;
   GemmFitResult& result = fit.result;
-  result.rows = samples.size();
+  result.rows = chosen.size();
   GemmFactors starts = start.factors;
   GemmFactors shared = like;
   FieldList list;
@@ -103,8 +104,8 @@ SharedGemmFit fit_shared_gemm(const GpuDeviceSpec& device, const GemmType& type,
     if (applies && !fixed) candidates.push_back(field.path);
   }
   const std::vector<GemmSample> some(
-      samples.begin(),
-      samples.begin() + static_cast<std::ptrdiff_t>(std::min(kSharedRows, samples.size())));
+      chosen.begin(),
+      chosen.begin() + static_cast<std::ptrdiff_t>(std::min(kSharedRows, chosen.size())));
   SharedFitOptions shared_options;
   shared_options.most = most;
   const SharedFit found = fit_shared(list, candidates, hints, shared_options, [&] {
@@ -112,7 +113,7 @@ SharedGemmFit fit_shared_gemm(const GpuDeviceSpec& device, const GemmType& type,
   });
   fit.shared_loss = found.shared_loss;
   result.free = found.own;
-  const auto loss = [&] { return loss_of(device, type, library, result.factors, samples); };
+  const auto loss = [&] { return loss_of(device, type, library, result.factors, chosen); };
   result.loss = loss();
   if (found.own.empty()) return fit;
   std::vector<std::string> fixed;

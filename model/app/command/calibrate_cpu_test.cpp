@@ -76,6 +76,13 @@ TEST_F(CalibrateCpu, RefusesWhatContradictsItselfAndWhatIsTooFew) {
   loaded.readings["foreign_load"] = 0.6;
   expect_refusal(to_line(loaded) + "\n", "others used the processors");
   expect_refusal(to_line(product(1)) + "\n" + to_line(product(2)) + "\n", "cannot identify");
+  Measurement there = product(1);
+  there.provenance.machine = "A CPU (of-tomorrow), 7 cores, avx2";
+  const std::string file = folder_.write("there.jsonl", to_line(there) + "\n");
+  const CommandResult elsewhere_fit =
+      run_command({"calibrate", "fit", "--device", "host", "--measurements", file});
+  EXPECT_EQ(elsewhere_fit.code, 2);
+  EXPECT_THAT(elsewhere_fit.messages, HasSubstr("measured on A CPU (of-tomorrow), 7 cores"));
 }
 
 // The whole of what was measured was refused for it.

@@ -82,6 +82,12 @@ TEST_F(CpuRecordsTest, WhatCannotBeComparedIsRefused) {
   of_gpu.device = "h200-sxm";
   EXPECT_THAT(validate(folder_.write("gpu.jsonl", to_line(of_gpu) + "\n"), {}).messages,
               HasSubstr("calibrate import"));
+  Measurement there = measured("gemm", "fp32", 8);
+  there.provenance.machine = "A CPU (of-tomorrow), 7 cores, avx2";
+  const std::string elsewhere = folder_.write("there.jsonl", to_line(there) + "\n");
+  EXPECT_THAT(run_command({"validate", elsewhere}).messages,
+              HasSubstr("--on, of `calibrate fit` --device"));
+  EXPECT_EQ(validate(elsewhere, {}).code, kSuccess);
   const std::string anonymous = folder_.write(
       "t.csv", "system,op,dtype,threads,m,n,k,latency_us\nx,gemm,fp32,1,8,768,768,100\n");
   EXPECT_THAT(validate(anonymous, {}).messages, HasSubstr("no provenance"));

@@ -68,14 +68,8 @@ std::string measured_device(const std::string& path, const std::string& system) 
   std::string line;
   file.read_line(line);
   const Measurement first = parse_measurement(line, path + ":1");
-  const CpuSystemSpec spec = CpuCatalog().load(system.empty() ? "host" : system).spec;
-  const std::string here =
-      fmt::format("{} ({}), {} cores", spec.device.name, spec.device.architecture, spec.cores);
-  if (system.empty() && !starts_with(first.provenance.machine, here)) {
-    throw UserError(
-        fmt::format("measured on {}, and this machine is {}; --on names a system that "
-                    "is like the measured one",
-                    first.provenance.machine, here));
+  if (system.empty()) {
+    check_measured_here(first.provenance.machine, CpuCatalog().load(kHostSystem).spec);
   }
   return first.device;
 }

@@ -140,8 +140,8 @@ GridSequence ConvolutionKernels::fused_winograd(const ConvolutionShape& shape,
   std::int64_t patches = 0;
   for (const auto& [images, rows, columns] : triples(fused.fused_blocks)) {
     const std::int64_t blocks = ceil_div(shape.images, images) *
-                                ceil_div(shape.out_rows, 2 * rows) *
-                                ceil_div(shape.out_columns, 2 * columns);
+                                ceil_div(shape.out_rows, std::int64_t{2} * rows) *
+                                ceil_div(shape.out_columns, std::int64_t{2} * columns);
     patches = patches == 0 ? blocks : std::min(patches, blocks);
   }
   const std::int64_t count = patches * ceil_div(shape.channels_out, fused.fused_channels);

@@ -153,7 +153,7 @@ Loop CpuTiming::product(const CpuProduct& product) const {
   const std::int64_t panels = pieces(product.n, shapes_.panel_vectors * lanes_);
   std::int64_t rows = std::min<std::int64_t>(product.m, shapes_.block_rows);
   while (product.batch * panels * pieces(product.m, rows) < threads_ &&
-         rows >= 2 * shapes_.least_rows) {
+         rows >= std::int64_t{2} * shapes_.least_rows) {
     rows = pieces(rows, 2);
   }
   Block block;
@@ -214,9 +214,10 @@ Loop CpuTiming::convolution(const CpuConvolution& convolution) const {
   block.n = convolution.filters;
   block.in_tiles = tile_depth(convolution.dtype) > 0;
   // Channels of neighbouring pixels follow each other, so tiles span a row of the kernel.
-  const std::int64_t side = block.in_tiles ? convolution.kernel : 1;
-  block.depth = depth_of(convolution.channels * side, convolution.dtype) *
-                static_cast<double>(convolution.kernel * convolution.kernel / side);
+  const std::int64_t across = block.in_tiles ? convolution.kernel : 1;
+  const std::int64_t rows = block.in_tiles ? 1 : convolution.kernel;
+  block.depth = depth_of(convolution.channels * across, convolution.dtype) *
+                static_cast<double>(convolution.kernel * rows);
   block.rate = core_rate(system_.device, convolution.dtype) *
                value_or(factors_.convolution_efficiency, convolution.dtype, 1);
   block.epilogue = convolution.gelu * factors_.gelu + convolution.residual * factors_.residual +
@@ -288,7 +289,7 @@ Loop CpuTiming::rows(const CpuRows& rows) const {
                                           value_or(factors_.row, loop.name, 0) + tail
                                     : per_vector;
   const std::int64_t chunk =
-      std::max<std::int64_t>(1, units / (threads_ * shapes_.chunks_of_thread));
+      std::max<std::int64_t>(1, units / (std::int64_t{threads_} * shapes_.chunks_of_thread));
   const std::int64_t chunks = units / chunk;
   const auto add = [&](std::int64_t count, std::int64_t size) {
     if (count == 0 || size == 0) return;
@@ -310,7 +311,7 @@ Loop CpuTiming::copy(const CpuTraffic& traffic) const {
   Loop loop = empty_loop();
   loop.name = "copy";
   loop.op_class = "stream";
-  const std::int64_t chunks = threads_ * shapes_.chunks_of_thread;
+  const std::int64_t chunks = std::int64_t{threads_} * shapes_.chunks_of_thread;
   CpuChunkRun run;
   run.count = chunks;
   const CpuTraffic each = part(traffic, 1.0 / static_cast<double>(chunks));

@@ -155,7 +155,7 @@ PassShape pass_shape(const TableOperator& info, const PassOperand& kernel, std::
         shape.vector = 1;
       } else {
         shape.rows_per_block = 1;
-        shape.threads = 4 * shapes.two_rows;
+        shape.threads = std::int64_t{4} * shapes.two_rows;
         shape.vector = 1;
       }
       break;

@@ -268,6 +268,9 @@ int calibrate_cpu(const CpuFitCommand& command, const Session& session) {
         "makes one");
   }
   const std::vector<Measurement> measurements = read_measurement_lines(command.measurements);
+  if (command.device == kHostSystem) {
+    check_measured_here(measurements.front().provenance.machine, system.spec);
+  }
   CpuRowTable table = cpu_rows_of(measurements);
   ChosenCpuFactors measured;
   measured.clock = table.clock;

@@ -176,6 +176,19 @@ std::vector<Measurement> read_measurement_lines(const std::string& path) {
   return records;
 }
 
+void check_measured_here(const std::string& measured, const CpuSystemSpec& host) {
+  const std::string here =
+      fmt::format("{} ({}), {} cores", host.device.name, host.device.architecture, host.cores);
+  const bool names_cores = measured.find("), ") != std::string::npos &&
+                           measured.find(" cores", measured.find("), ")) != std::string::npos;
+  if (!names_cores || starts_with(measured, here)) return;
+  throw UserError(
+      fmt::format("measured on {}, and this machine is {}; name a system that is like the measured "
+                  "one: --on, of "
+                  "`calibrate fit` --device",
+                  measured, here));
+}
+
 bool holds_cpu_measurements(const std::string& path) {
   return starts_record(path) || is_cpu_header(CsvReader(path).header());
 }
@@ -192,6 +205,7 @@ CpuRecords::CpuRecords(const std::string& path, const CpuRecordOptions& options,
   LoadedCpuSystem system =
       CpuCatalog().load(options.system.empty() ? kHostSystem : options.system, options.set);
   const ChosenCpuFactors chosen = choose_cpu_factors(system.spec.device, options.factors);
+  if (options.system.empty()) check_measured_here(records.front().provenance.machine, system.spec);
   use_measured_clock(chosen, system);
   if (!chosen.note.empty()) session.say("foretell: " + chosen.note);
   CpuRowTable table = cpu_rows_of(records);

@@ -228,8 +228,10 @@ class Server {
     std::vector<double> watts;
     for (const PoweredWorkers& group : powered_workers()) {
       const WorkerMachine& machine = *group.machine;
-      watts.insert(watts.end(), static_cast<std::size_t>(group.workers * machine.stages),
-                   machine.idle_watts * machine.devices_per_worker / machine.stages);
+      watts.insert(
+          watts.end(),
+          static_cast<std::size_t>(group.workers) * static_cast<std::size_t>(machine.stages),
+          machine.idle_watts * machine.devices_per_worker / machine.stages);
     }
     return watts;
   }

@@ -84,9 +84,7 @@ void set_study_key(Request& request, const std::string& key, const std::string& 
     request.set.push_back(key + "=" + value);
   } else if (set_key(request, key, value)) {
     return;
-  } else if (key == kPlanKey) {
-    request.service[key] = std::string(trim(value));
-  } else if (ServeRequest tried; set_serve_key(tried, key, key, value)) {
+  } else if (ServeRequest tried; key == kPlanKey || set_serve_key(tried, key, key, value)) {
     request.service[key] = std::string(trim(value));
   } else {
     throw UserError(fmt::format("{}; paths of parameters have dots, such as device.hbm.bandwidth",
