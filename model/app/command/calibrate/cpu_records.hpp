@@ -21,8 +21,8 @@ std::vector<Measurement> read_measurement_lines(const std::string& path);
 // Does the file hold records of a CPU, or rows of them?
 bool holds_cpu_measurements(const std::string& path);
 
-// UserError when `measured`, the machine that records name ("AMD EPYC (zen4), 2 cores, …"), is another
-// one than the host. A text of any other form passes.
+// UserError when `measured`, the machine that records name ("AMD EPYC (zen4), 2 cores, …"), is
+// another one than the host. A text of any other form passes.
 void check_measured_here(const std::string& measured, const CpuSystemSpec& host);
 
 // Rows that are fitted to are the fit part; of those held out, two families in ten are the vault.
