@@ -127,7 +127,9 @@ TEST(GpuExchangeLaws, TrafficOfOthersOnALinkDelaysItByWhatItTakes) {
   GpuNode node("node", h100(), 2, peak, program, idle, true, false);
   Stranger stranger("stranger", 500'000'000);
   stranger.out.bind(node.gpu(1).links().incoming().socket);
-  sc_core::sc_spawn([&node] { node.gpu(0).start(); });
+  sc_core::sc_spawn_options options;
+  options.spawn_method();
+  sc_core::sc_spawn([&node] { node.gpu(0).start(); }, "start", &options);
   context.run();
   const EntryTimes& run = node.gpu(0).execution().entries[kGpuCollectives].front();
   const double head_start = links().launch.value();  // that the stranger has

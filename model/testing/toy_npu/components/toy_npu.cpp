@@ -121,7 +121,9 @@ class ToyMachine final : public Machine {
  public:
   ToyMachine(const ToyNpuSpec& spec, const Program& program)
       : npu_("npu0", spec, program, toy_rows()) {
-    sc_core::sc_spawn([this] { npu_.start(); });
+    sc_core::sc_spawn_options options;
+    options.spawn_method();
+    sc_core::sc_spawn([this] { npu_.start(); }, "start", &options);
   }
   std::vector<Executor*> executors() override { return {&npu_}; }
   std::string path_of(std::size_t /*executor*/) const override { return "npu0."; }
