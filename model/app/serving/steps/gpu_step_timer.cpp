@@ -85,34 +85,34 @@ void GpuStepTimer::keep_one_of_each_kind() {
   const bool shares_caches = std::any_of(
       parts.begin(), parts.end(), [](const LayerPart& part) { return part.mixer.reads_earlier; });
   if (shares_caches) {
-    std::vector<LayerKind> each;
+    std::vector<AlikeLayers> each;
     for (std::int64_t layer = 0; layer < layers; ++layer) each.push_back({layer, 1, {layer}});
     return count_layers(each);
   }
   if (parts.empty()) {  // all layers are alike
     reduced_.model.layers = 1;
-    LayerKind all{0, static_cast<double>(layers), {}};
+    AlikeLayers all{0, static_cast<double>(layers), {}};
     for (std::int64_t layer = 0; layer < layers; ++layer) all.layers.push_back(layer);
     return count_layers({all});
   }
   const Graph graph =
       build_gpu_generation_graph(resolved_, Phase::kDecode, 1, kFewPositions, resolved_.request.tp);
   std::vector<LayerPart> kept;
-  const std::vector<LayerKind> kinds = layer_kinds(graph, layers);
-  for (const LayerKind& kind : kinds)
+  const std::vector<AlikeLayers> kinds = layer_kinds(graph, layers);
+  for (const AlikeLayers& kind : kinds)
     kept.push_back(parts.at(static_cast<std::size_t>(kind.first)));
   parts = std::move(kept);
   reduced_.model.layers = static_cast<std::int64_t>(kinds.size());
   count_layers(kinds);
 }
 
-void GpuStepTimer::count_layers(const std::vector<LayerKind>& kinds) {
+void GpuStepTimer::count_layers(const std::vector<AlikeLayers>& kinds) {
   const int stages = std::max(1, resolved_.request.pp);
   for (int stage = 0; stage < stages; ++stage) {
     LayerRange range = stage_layers(resolved_.model.layers, stages, stage);
     if (range.last < 0) range.last = resolved_.model.layers - 1;  // of a network that is not cut
     std::vector<double>& counts = counts_.emplace_back();
-    for (const LayerKind& kind : kinds) {
+    for (const AlikeLayers& kind : kinds) {
       counts.push_back(static_cast<double>(std::count_if(
           kind.layers.begin(), kind.layers.end(),
           [&range](std::int64_t layer) { return layer >= range.first && layer <= range.last; })));

@@ -78,7 +78,7 @@ class GpuStepTimer : public StepTimer {
   };
   // Keeps one layer of each kind in the model; equal layers take equal times.
   void keep_one_of_each_kind();
-  void count_layers(const std::vector<LayerKind>& kinds);
+  void count_layers(const std::vector<AlikeLayers>& kinds);
   LazyGrid::Function attention_of(int stage, bool decodes);
   // Of all stages, in order.
   using StageParts = std::vector<Parts>;

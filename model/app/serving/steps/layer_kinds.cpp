@@ -39,13 +39,13 @@ std::string text_of_op(const Graph& graph, const Op& op) {
 
 }  // namespace
 
-std::vector<LayerKind> layer_kinds(const Graph& graph, std::int64_t layers) {
+std::vector<AlikeLayers> layer_kinds(const Graph& graph, std::int64_t layers) {
   std::vector<std::string> texts(static_cast<std::size_t>(layers));
   for (const Op& op : graph.ops()) {
     if (op.layer == kNoId || op.layer >= layers) continue;
     texts[static_cast<std::size_t>(op.layer)] += text_of_op(graph, op);
   }
-  std::vector<LayerKind> kinds;
+  std::vector<AlikeLayers> kinds;
   std::unordered_map<std::string, std::size_t> known;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const auto [at, is_new] = known.emplace(texts[i], kinds.size());

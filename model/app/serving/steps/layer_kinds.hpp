@@ -8,7 +8,7 @@
 
 namespace foretell {
 
-struct LayerKind {
+struct AlikeLayers {
   std::int64_t first = 0;                 // number of the first layer of the kind
   double count = 0;                       // layers of the kind
   std::vector<std::int64_t> layers = {};  // their numbers
@@ -17,6 +17,6 @@ struct LayerKind {
 // By the operators of each layer, their attributes and the shapes and types of what they read and
 // write, in the order in which the kinds come. `layers`: of the network; every operator of a layer
 // has its number.
-std::vector<LayerKind> layer_kinds(const Graph& graph, std::int64_t layers);
+std::vector<AlikeLayers> layer_kinds(const Graph& graph, std::int64_t layers);
 
 }  // namespace foretell

@@ -22,7 +22,7 @@ Graph chain(const std::vector<std::int64_t>& widths) {
 }
 
 TEST(LayerKinds, LayersOfEqualShapesAreOneKind) {
-  const std::vector<LayerKind> kinds = layer_kinds(chain({128, 256, 128, 128, 256}), 5);
+  const std::vector<AlikeLayers> kinds = layer_kinds(chain({128, 256, 128, 128, 256}), 5);
   ASSERT_EQ(kinds.size(), 2U);
   EXPECT_EQ(kinds[0].first, 0);
   EXPECT_EQ(kinds[0].count, 3);
@@ -31,9 +31,9 @@ TEST(LayerKinds, LayersOfEqualShapesAreOneKind) {
 }
 
 TEST(LayerKinds, EveryLayerIsOfOneKind) {
-  const std::vector<LayerKind> kinds = layer_kinds(chain({32, 64, 96, 32}), 4);
+  const std::vector<AlikeLayers> kinds = layer_kinds(chain({32, 64, 96, 32}), 4);
   double layers = 0;
-  for (const LayerKind& kind : kinds) layers += kind.count;
+  for (const AlikeLayers& kind : kinds) layers += kind.count;
   EXPECT_EQ(layers, 4);
   EXPECT_EQ(kinds.size(), 3U);
 }
