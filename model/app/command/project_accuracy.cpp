@@ -74,10 +74,11 @@ std::string measured_device(const std::string& path, const std::string& system) 
   return first.device;
 }
 
-// Folders below calib/data with records, by name.
+// Folders below calib/data with records, by name; none where the data are installed without them.
 std::vector<fs::path> measured_machines() {
   std::vector<fs::path> machines;
-  for (const auto& entry : fs::directory_iterator(data_root() / "calib" / "data")) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(data_root() / "calib" / "data", error)) {
     if (fs::exists(entry.path() / kCpu.file)) machines.push_back(entry.path());
   }
   std::sort(machines.begin(), machines.end());
