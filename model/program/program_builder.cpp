@@ -13,10 +13,14 @@ constexpr std::array<std::string_view, kRingCount> kRingNames = {"weights", "inp
 // Per queue and entry: how many waited-for entries there are up to and including it.
 using Ordinals = std::vector<std::vector<std::uint32_t>>;
 
-// Writes the waits and the signal of an entry, whatever its work.
+// Writes the waits and the signals of all entries, whatever their work.
 template <class Change>
-void change_entry(Stream& stream, std::size_t index, const Change& change) {
-  std::visit([&](auto& entries) { change(entries[index]); }, stream.work);
+void change_entries(Stream& stream, const Change& change) {
+  std::visit(
+      [&](auto& entries) {
+        for (std::size_t i = 0; i < entries.size(); ++i) change(entries[i], i);
+      },
+      stream.work);
 }
 
 }  // namespace
@@ -94,20 +98,19 @@ Program ProgramBuilder::finish() && {
   // 2. Number the waited-for entries of each queue: that is the count its semaphore reaches.
   for (std::size_t q = 0; q < count_of_queues; ++q) {
     std::uint32_t count = 0;
-    for (std::size_t i = 0; i < ordinal[q].size(); ++i) {
-      const bool signals = ordinal[q][i] != 0;
-      if (signals) {
-        ++count;
-        change_entry(program_.streams[q], i,
-                     [q](auto& entry) { entry.signal = static_cast<std::uint16_t>(q); });
-      }
-      ordinal[q][i] = count;
-    }
+    change_entries(program_.streams[q],
+                   [&, signal = static_cast<std::uint16_t>(q)](auto& entry, std::size_t i) {
+                     if (ordinal[q][i] != 0) {
+                       ++count;
+                       entry.signal = signal;
+                     }
+                     ordinal[q][i] = count;
+                   });
     program_.semaphores.push_back(program_.streams[q].name);
   }
   // 3. Write the waits.
   for (std::size_t q = 0; q < count_of_queues; ++q) {
-    for (std::size_t i = 0; i < deps_[q].size(); ++i) {
+    change_entries(program_.streams[q], [&](auto& entry, std::size_t i) {
       const auto first = static_cast<std::uint32_t>(program_.waits.size());
       for (int other = 0; other < queues; ++other) {
         const std::uint32_t needed = deps_[q][i].count(other);
@@ -115,12 +118,9 @@ Program ProgramBuilder::finish() && {
         program_.waits.push_back({static_cast<std::uint16_t>(other),
                                   ordinal[static_cast<std::size_t>(other)][needed - 1]});
       }
-      const auto waits = static_cast<std::uint16_t>(program_.waits.size() - first);
-      change_entry(program_.streams[q], i, [&](auto& entry) {
-        entry.first_wait = first;
-        entry.wait_count = waits;
-      });
-    }
+      entry.first_wait = first;
+      entry.wait_count = static_cast<std::uint16_t>(program_.waits.size() - first);
+    });
   }
   return std::move(program_);
 }

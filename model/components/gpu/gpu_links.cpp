@@ -77,7 +77,7 @@ void GpuLinks::begin_round() {
     access.occupied = at_peak(round().local, round().local_rate, l2_peak_);
     const Speaker speaker{
         [this] { return "round " + std::to_string(round_) + " of a collective"; }};
-    const Ticks last = pass_memory(*l2.operator->(), l2.name(), access, latency, speaker);
+    const Ticks last = path_.pass(*l2.operator->(), l2.name(), access, latency, speaker);
     alone = sms_.idle() ? last : latency + to_ticks(round().local / round().local_rate);
   }
   GridPhase moving{static_cast<double>(alone - latency), {}};

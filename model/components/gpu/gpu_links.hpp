@@ -20,6 +20,7 @@
 #include "model/base/units.hpp"
 #include "model/components/gpu/sm_pool.hpp"
 #include "model/components/neuron/collective_network.hpp"
+#include "model/components/shared/memory_access.hpp"
 #include "model/components/shared/memory_server.hpp"
 #include "model/components/shared/ticks.hpp"
 #include "model/program/link_exchange.hpp"
@@ -71,6 +72,7 @@ class GpuLinks : public sc_core::sc_module, public SmClient {
   BytesPerSecond link_peak_;
   BytesPerSecond l2_peak_;
   SmPool& sms_;
+  MemoryPath path_;
   MemoryServer out_;
   MemoryServer in_;
   tlm_utils::multi_passthrough_initiator_socket<GpuLinks> links_;  // own out, then everybody's in

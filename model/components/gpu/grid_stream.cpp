@@ -65,7 +65,7 @@ Ticks GridStream::transport(tlm_utils::simple_initiator_socket<GridStream>& sock
   next_address_ = (next_address_ + access.bytes) % kAddressSpan;
   access.occupied = std::max(1.0, std::round(bytes.value() * (peak / rate)));
   const Speaker speaker{[this] { return shared().program.place(stream(), position()); }};
-  const Ticks last = pass_memory(*socket.operator->(), socket.name(), access, latency, speaker);
+  const Ticks last = path_.pass(*socket.operator->(), socket.name(), access, latency, speaker);
   // Beside others it shares the memory as the SMs say, which know what each of them asks for.
   return only_ && sms_.idle() ? last : latency + to_ticks(Bytes(access.occupied) / peak);
 }

@@ -10,6 +10,7 @@
 #include "hw/spec/gpu/gpu_spec.hpp"
 #include "model/components/gpu/sm_pool.hpp"
 #include "model/components/shared/in_order_stream.hpp"
+#include "model/components/shared/memory_access.hpp"
 
 namespace foretell {
 
@@ -40,6 +41,7 @@ class GridStream final : public InOrderStream, public SmClient {
   bool only_;  // no other stream of grids uses the memories
   BytesPerSecond dram_peak_;
   BytesPerSecond l2_peak_;
+  MemoryPath path_;
   std::uint64_t next_address_ = 0;  // of the next operand
   Ticks drained_ = 0;  // from where the grid before left SMs free to its end, were it alone
   Ticks ended_ = -1;   // of the grid before

@@ -152,8 +152,8 @@ Ticks CollectiveUnit::access_hbm(int rank, tlm::tlm_command command, std::uint32
   Ticks end = now_ticks();
   for (int i = 0; i < times; ++i) {
     auto& memory = *seat(rank).hbm;
-    end = std::max(end, now_ticks() + pass_memory(*memory.operator->(), memory.name(),
-                                                  {command, 0, bytes, 0}, 0, kSpeaker));
+    end = std::max(end, now_ticks() + path_.pass(*memory.operator->(), memory.name(),
+                                                 {command, 0, bytes, 0}, 0, kSpeaker));
   }
   return end;
 }

@@ -19,6 +19,7 @@
 #include "model/components/neuron/collective_network.hpp"
 #include "model/components/neuron/neuron_link.hpp"
 #include "model/components/shared/memory.hpp"
+#include "model/components/shared/memory_access.hpp"
 #include "model/timing/shared/topology.hpp"
 
 namespace foretell {
@@ -79,6 +80,7 @@ class CollectiveUnit : public sc_core::sc_module, public CollectivePort {
   const Topology& topology_;
   const RankPlacement& placement_;
   int first_rank_ = 0;
+  MemoryPath path_;
   std::vector<Seat> seats_;
   std::map<int, std::unique_ptr<Output>> outputs_;  // by number of the link
   std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> arrivals_;

@@ -1,7 +1,7 @@
 #include "model/components/neuron/dma.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <functional>
 
 #include "model/components/shared/memory_access.hpp"
 #include "model/timing/neuron/neuron_timing.hpp"
@@ -23,7 +23,7 @@ DmaEngines::DmaEngines(const sc_core::sc_module_name& name, const DmaSpec& spec,
       start_latency_(to_ticks(spec.start_latency)),
       shared_(shared),
       rings_(shared.program.ring_count()),
-      engine_free_(static_cast<std::size_t>(spec.engines), 0),
+      occupancy_(static_cast<std::size_t>(spec.engines)),
       last_ring_(rings_.empty() ? 0 : rings_.size() - 1),
       wake_("due") {
   for (std::size_t r = 0; r < rings_.size(); ++r) {
@@ -72,7 +72,7 @@ void DmaEngines::service() {
     in_flight_.pop();
     complete(done);
   }
-  while (*std::min_element(engine_free_.begin(), engine_free_.end()) <= now) {
+  while (occupancy_.first_free() <= now) {
     RingState* const ring = due_ring(now);
     if (ring == nullptr) break;
     begin(*ring);
@@ -97,9 +97,9 @@ void DmaEngines::begin(RingState& ring) {
     const Ticks memory_end = pass_hbm(transfer, ring.index, index);
     if (memory_end > end) {  // the memory is the slower one: the engines stay occupied
       shared_.execution.dma_busy +=
-          (memory_end - end) * static_cast<Ticks>(chosen_.size()) / spec_.engines;
+          (memory_end - end) * static_cast<Ticks>(occupancy_.taken()) / spec_.engines;
       end = memory_end;
-      for (const std::size_t e : chosen_) engine_free_[e] = std::max(engine_free_[e], end);
+      occupancy_.hold_until(end);
     }
   }
   if (transfer.op >= 0) {
@@ -118,34 +118,21 @@ void DmaEngines::begin(RingState& ring) {
                  index};
   last_ring_ = ring.index;
   ++ring.begun;
+  if (transfer.signal == kNoSemaphore && ring.begun < transfers(ring.index).size()) {
+    // Nobody sees its end but the one after it, which completes later: no event.
+    ++ring.completed;
+    shared_.execution.end = std::max(shared_.execution.end, end);
+    return;
+  }
   in_flight_.push({end, ring.index, index});
 }
 
 Ticks DmaEngines::occupy_engines(const Transfer& transfer) {
-  const Ticks now = now_ticks();
-  const std::size_t engines = std::min<std::size_t>(engine_free_.size(), transfer.descriptors);
-  chosen_.resize(engine_free_.size());
-  std::iota(chosen_.begin(), chosen_.end(), std::size_t{0});
-  if (engines < chosen_.size()) {
-    std::stable_sort(chosen_.begin(), chosen_.end(), [this](std::size_t a, std::size_t b) {
-      return engine_free_[a] < engine_free_[b];
-    });
-    chosen_.resize(engines);
-  }
   const Ticks descriptor =
       to_ticks(descriptor_time(spec_, engine_bytes(spec_, transfer), rate_fraction_));
-  Ticks end = 0;
-  Ticks work = 0;
-  for (std::size_t i = 0; i < engines; ++i) {
-    const auto descriptors = static_cast<Ticks>(transfer.descriptors / engines +
-                                                (i < transfer.descriptors % engines ? 1 : 0));
-    Ticks& free = engine_free_[chosen_[i]];
-    free = std::max(free, now) + descriptors * descriptor;
-    work += descriptors * descriptor;
-    end = std::max(end, free);
-  }
-  shared_.execution.dma_busy += work / spec_.engines;
-  return end;
+  shared_.execution.dma_busy +=
+      static_cast<Ticks>(transfer.descriptors) * descriptor / spec_.engines;
+  return occupancy_.occupy(transfer.descriptors, descriptor, now_ticks());
 }
 
 Ticks DmaEngines::pass_hbm(const Transfer& transfer, std::size_t ring, std::size_t index) {
@@ -158,9 +145,11 @@ Ticks DmaEngines::pass_hbm(const Transfer& transfer, std::size_t ring, std::size
     access.address = next_address_;
     next_address_ = (next_address_ + transfer.bytes()) % kAddressSpan;
   }
-  const Speaker speaker{
-      [&] { return shared_.program.place(static_cast<std::size_t>(kEngineCount) + ring, index); }};
-  const Ticks end = now_ticks() + pass_memory(*hbm.operator->(), hbm.name(), access, 0, speaker);
+  const auto place = [&] {
+    return shared_.program.place(static_cast<std::size_t>(kEngineCount) + ring, index);
+  };
+  const Speaker speaker{std::cref(place)};  // which a std::function holds without allocating
+  const Ticks end = now_ticks() + path_.pass(*hbm.operator->(), hbm.name(), access, 0, speaker);
   (load ? shared_.execution.loaded_bytes : shared_.execution.stored_bytes) += transfer.bytes();
   return end;
 }
@@ -180,9 +169,8 @@ void DmaEngines::schedule_wake() {
   Ticks next = -1;
   const auto consider = [&next](Ticks time) { next = next < 0 ? time : std::min(next, time); };
   if (!in_flight_.empty()) consider(in_flight_.top().time);
-  const Ticks free = *std::min_element(engine_free_.begin(), engine_free_.end());
   for (const RingState& ring : rings_) {
-    if (ring.waiting()) consider(std::max(ring.head(), free));
+    if (ring.waiting()) consider(std::max(ring.head(), occupancy_.first_free()));
   }
   if (next >= 0) wake_.notify(to_sc_time(std::max<Ticks>(0, next - now_ticks())));
 }

@@ -15,6 +15,8 @@
 #include <vector>
 
 #include "hw/spec/neuron/neuron_spec.hpp"
+#include "model/components/neuron/dma_occupancy.hpp"
+#include "model/components/shared/memory_access.hpp"
 #include "model/components/shared/stream_module.hpp"
 
 namespace foretell {
@@ -81,9 +83,9 @@ class DmaEngines : public sc_core::sc_module {
 
   ProgramShared& shared_;
   std::vector<RingState> rings_;
-  std::vector<Ticks> engine_free_;
-  std::vector<std::size_t> chosen_;  // engines of the transfer being started
-  std::uint64_t next_address_ = 0;   // of the next tensor whose address is not stated
+  DmaOccupancy occupancy_;
+  std::uint64_t next_address_ = 0;  // of the next tensor whose address is not stated
+  MemoryPath path_;
   TimeQueue in_flight_;
   std::size_t last_ring_;  // that had its turn
   EntryRef last_begun_;

@@ -238,18 +238,27 @@ EngineQueue::Slot TensorEngine::schedule(const Instruction& instruction, Ticks r
   const double cycles =
       tensor_cycles(spec_, instruction, rate).value() / spec_.sustained_efficiency;
   const Ticks duration = std::llround(cycles * ticks_per_cycle_);
-  const unsigned mask = instruction.tile == 0 ? 0xFFFFU : instruction.tile;
+  const bool whole = instruction.tile == 0;
+  const auto taken = [&](unsigned quadrant) {
+    return whole || (instruction.tile >> quadrant & 1U) != 0;
+  };
   Ticks array_free = last_begin_;
-  for (unsigned q = 0; q < quadrant_free_.size(); ++q) {
-    if ((mask >> q & 1U) != 0) array_free = std::max(array_free, quadrant_free_[q]);
+  if (whole_free_ >= 0) {
+    array_free = std::max(array_free, whole_free_);
+  } else {
+    for (unsigned q = 0; q < quadrant_free_.size(); ++q) {
+      if (taken(q)) array_free = std::max(array_free, quadrant_free_[q]);
+    }
   }
   const bool weights_late = stationary_ready_ > array_free;
   array_free = std::max(array_free, stationary_ready_);
   const bool waited = ready > array_free;
   const Ticks begin = waited ? ready : array_free;
   if (!waited) cause = weights_late ? previous() : last_matmul_;
+  if (!whole && whole_free_ >= 0) quadrant_free_.fill(whole_free_);
+  whole_free_ = whole ? begin + duration : -1;
   for (unsigned q = 0; q < quadrant_free_.size(); ++q) {
-    if ((mask >> q & 1U) != 0) quadrant_free_[q] = begin + duration;
+    if (!whole && taken(q)) quadrant_free_[q] = begin + duration;
   }
   last_begin_ = begin;
   shadow_free_ = begin;

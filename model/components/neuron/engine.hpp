@@ -131,6 +131,7 @@ class TensorEngine final : public EngineQueue {
   const TensorEngineSpec& spec_;
   double ticks_per_cycle_;
   std::array<double, kElementTypeCount> cycles_per_column_{};
+  Ticks whole_free_ = 0;  // of all quadrants alike; -1: each of quadrant_free_
   std::array<Ticks, 16> quadrant_free_{};
   Ticks last_begin_ = 0;  // matmuls begin in order
   EntryRef last_matmul_;

@@ -59,7 +59,7 @@ Ticks LockstepNetwork::access(tlm::tlm_command command, std::uint64_t bytes) {
   if (bytes == 0) return now_ticks();
   static const Speaker kSpeaker{[] { return std::string("a collective"); }};
   return now_ticks() +
-         pass_memory(*hbm.operator->(), hbm.name(), {command, 0, bytes, 0}, 0, kSpeaker);
+         path_.pass(*hbm.operator->(), hbm.name(), {command, 0, bytes, 0}, 0, kSpeaker);
 }
 
 }  // namespace foretell

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "model/components/neuron/collective_network.hpp"
+#include "model/components/shared/memory_access.hpp"
 #include "model/components/shared/ticks.hpp"
 
 namespace foretell {
@@ -41,6 +42,7 @@ class LockstepNetwork : public sc_core::sc_module, public CollectiveNetwork {
   Ticks access(tlm::tlm_command command, std::uint64_t bytes);
 
   const CollectiveCostTable& costs_;
+  MemoryPath path_;
   const CollectiveCost* cost_ = nullptr;
   CollectiveMember* member_ = nullptr;
   std::uint64_t bursts_ = 0;

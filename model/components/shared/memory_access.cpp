@@ -17,7 +17,7 @@ unsigned char* payload_data() {
   return data;
 }
 
-std::string described(const tlm::tlm_generic_payload& payload, const std::string& socket,
+std::string described(const tlm::tlm_generic_payload& payload, const char* socket,
                       const Speaker& speaker) {
   return fmt::format("{}: the memory at {} ({}), asked to {} {} B at {:#x}, ", speaker.entry(),
                      socket, speaker.key, payload.is_write() ? "write" : "read",
@@ -38,39 +38,37 @@ void fill_payload(tlm::tlm_generic_payload& payload, tlm::tlm_command command,
   payload.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
 }
 
-void require_answer(const tlm::tlm_generic_payload& payload, const std::string& socket,
+void require_answer(const tlm::tlm_generic_payload& payload, const char* socket,
                     const Speaker& speaker) {
   if (payload.is_response_ok()) return;
   fail_simulation(described(payload, socket, speaker) + "answers " + payload.get_response_string() +
                   "; name another memory there, or leave it out for ours");
 }
 
-Ticks pass_memory(tlm::tlm_fw_transport_if<>& memory, const std::string& socket,
-                  const MemoryAccess& access, Ticks delay, const Speaker& speaker) {
+Ticks MemoryPath::pass(tlm::tlm_fw_transport_if<>& memory, const char* socket,
+                       const MemoryAccess& access, Ticks delay, const Speaker& speaker) {
   Ticks end = delay;
-  OccupiedBytes occupied;
-  tlm::tlm_generic_payload payload;
   for (std::uint64_t offset = 0; offset < access.bytes; offset += kPayloadBytes) {
     const std::uint64_t length = std::min(kPayloadBytes, access.bytes - offset);
-    fill_payload(payload, access.command, access.address + offset, length);
+    fill_payload(payload_, access.command, access.address + offset, length);
     if (access.occupied > 0) {
-      occupied.bytes =
+      occupied_.bytes =
           access.occupied * (static_cast<double>(length) / static_cast<double>(access.bytes));
-      payload.set_extension(&occupied);
+      payload_.set_extension(&occupied_);
     }
     sc_core::sc_time until = to_sc_time(delay);
     try {
-      memory.b_transport(payload, until);
+      memory.b_transport(payload_, until);
     } catch (const sc_core::sc_report& report) {
-      payload.clear_extension(&occupied);
-      fail_simulation(described(payload, socket, speaker) +
+      payload_.clear_extension(&occupied_);
+      fail_simulation(described(payload_, socket, speaker) +
                       "does not answer with an annotated delay: " + report.get_msg());
     }
-    payload.clear_extension(&occupied);
-    require_answer(payload, socket, speaker);
-    if (until > to_sc_time(kNever))
-      fail_simulation(described(payload, socket, speaker) + "never answers");
-    end = std::max(end, to_ticks(until));
+    payload_.clear_extension(&occupied_);
+    require_answer(payload_, socket, speaker);
+    const Ticks passed = to_ticks(until);
+    if (passed > kNever) fail_simulation(described(payload_, socket, speaker) + "never answers");
+    end = std::max(end, passed);
   }
   return end;
 }

@@ -44,12 +44,21 @@ void fill_payload(tlm::tlm_generic_payload& payload, tlm::tlm_command command,
                   std::uint64_t address, std::uint64_t bytes);
 
 // Ends the simulation with a UserError unless the answer is TLM_OK_RESPONSE.
-void require_answer(const tlm::tlm_generic_payload& payload, const std::string& socket,
+void require_answer(const tlm::tlm_generic_payload& payload, const char* socket,
                     const Speaker& speaker);
 
-// By b_transport, in payloads that all begin `delay` from now; from now until the last byte has
-// passed. Ends the simulation with a UserError for an answer that is an error or does not come.
-Ticks pass_memory(tlm::tlm_fw_transport_if<>& memory, const std::string& socket,
-                  const MemoryAccess& access, Ticks delay, const Speaker& speaker);
+// An initiator's way to a memory: by b_transport, in one payload that is used again and again.
+class MemoryPath {
+ public:
+  // From now until the last byte has passed; all payloads begin `delay` from now. `socket` names
+  // the initiator's. Ends the simulation with a UserError for an answer that is an error or does
+  // not come.
+  Ticks pass(tlm::tlm_fw_transport_if<>& memory, const char* socket, const MemoryAccess& access,
+             Ticks delay, const Speaker& speaker);
+
+ private:
+  tlm::tlm_generic_payload payload_;
+  OccupiedBytes occupied_;
+};
 
 }  // namespace foretell
