@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <string_view>
 #include <utility>
 
 #include "model/predict/call_energy.hpp"
+#include "model/predict/drawn_power.hpp"
 
 namespace foretell {
 namespace {
@@ -29,29 +28,6 @@ GpuCallResult run_at(const GpuCall& call, double share) {
 
 void set_clock(double clock, GpuCallResult& result) {
   for (OperatorMetrics& op : result.metrics.operators) op.clock = clock;
-}
-
-// What each kernel draws above active idle: the mean of its operator, no more than the limit
-// leaves.
-void set_power(const ClockLimits& limits, const DeviceEnergy& energy, GpuCallResult& result) {
-  const Watts idle(energy.facts.active_idle_watts);
-  const Watts limit = limits.asked > Watts(0) ? limits.asked : limits.board;
-  const Watts most = limit * energy.facts.limit_share;
-  std::map<std::string_view, Seconds> time;  // by operator
-  for (const KernelRun& run : result.kernels) time[run.op] += run.duration;
-  std::map<std::string_view, Watts> power;
-  for (const OperatorMetrics& op : result.metrics.operators) {
-    const auto found = time.find(op.name);
-    if (found == time.end() || !(found->second > Seconds(0))) continue;
-    const Watts drawn =
-        total_energy(energy_parts(op.work, Seconds(0), op.clock, energy)) / found->second;
-    power[op.name] = limit > Watts(0) && drawn + idle > most ? most - idle : drawn;
-  }
-  for (KernelRun& run : result.kernels) {
-    run.idle_power = idle;
-    const auto found = power.find(run.op);
-    if (found != power.end()) run.power = found->second;
-  }
 }
 
 Watts power_of(const GpuCallResult& result, double clock, const DeviceEnergy& energy) {
@@ -102,7 +78,11 @@ GpuCallResult run_within(const GpuCall& call, const DeviceEnergy& energy,
     }
   }
   set_clock(clock, result);
-  if (call.for_timeline) set_power(limits, energy, result);
+  if (call.for_timeline) {
+    const Watts limit = limits.asked > Watts(0) ? limits.asked : limits.board;
+    set_kernel_power(result.metrics, energy, Watts(energy.facts.active_idle_watts),
+                     limit * energy.facts.limit_share, result.kernels);
+  }
   return result;
 }
 

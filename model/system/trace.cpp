@@ -169,6 +169,7 @@ class TraceWriter {
     if (picoseconds(execution_.call_begin) > 0)
       events_.slice(host, at(0), at(execution_.call_begin), {"call overhead", "host", ""});
     write_memory_rate();
+    write_power();
   }
 
   // Bytes that were loaded into SBUF and are not used up: from the begin of their transfer until
@@ -283,6 +284,40 @@ class TraceWriter {
   void write_counter(const std::string& name, const std::array<const char*, N>& series,
                      std::size_t process, const CounterChanges<N>& changes, double scale) {
     events_.counter(process, name, series, changes, scale, place_.begin);
+  }
+
+  // Means of windows of equal length: there are as many spans as entries.
+  void write_power() {
+    const TracePower& power = call_.details.power;
+    const Picoseconds end = picoseconds(execution_.end);
+    if (!(power.idle > Watts(0)) || end <= 0) return;
+    const Picoseconds width = (end + kPowerWindows - 1) / kPowerWindows;
+    std::vector<double> joules(static_cast<std::size_t>((end + width - 1) / width));
+    const auto window_of = [&](Picoseconds time) {
+      return std::clamp<Picoseconds>(time / width, 0, static_cast<Picoseconds>(joules.size()) - 1);
+    };
+    for (const PowerSpan& span : power.spans) {
+      const Picoseconds from = picoseconds(span.begin);
+      const Picoseconds until = picoseconds(span.end);
+      for (Picoseconds at = window_of(from); at <= window_of(until); ++at) {
+        const Picoseconds inside = std::min(until, (at + 1) * width) - std::max(from, at * width);
+        const double share =
+            until > from ? static_cast<double>(inside) / static_cast<double>(until - from) : 1;
+        joules[static_cast<std::size_t>(at)] += span.energy.value() * share;
+      }
+    }
+    CounterChanges<1> changes;
+    double before = 0;
+    for (std::size_t at = 0; at < joules.size(); ++at) {
+      const Picoseconds begin = static_cast<Picoseconds>(at) * width;
+      const Picoseconds length = std::min(width, end - begin);
+      const double watts =
+          power.idle.value() + joules[at] * kPicosecondsPerSecond / static_cast<double>(length);
+      changes[begin][0] += watts - before;
+      before = watts;
+    }
+    changes[end][0] -= before;  // counters end at zero
+    write_counter("board W", {"drawn"}, chip_process(), changes, 1);
   }
 
   // Every transfer is taken to move its bytes evenly between its begin and its end, as far as the

@@ -7,8 +7,9 @@
 // whatever decided when it began if that is an entry of another queue, and one more process with
 // the host's call overhead and the rate at which HBM is read and written. Counters: what each core
 // has in SBUF, by weights that were loaded and are not used up and by activations; what collectives
-// move, and how much of it over every direction of every link. Both are spread evenly over the time
-// of a transfer or collective. Times are microseconds since the first call.
+// move, and how much of it over every direction of every link; and, where it is known, the power of
+// the device, as means of kPowerWindows windows of a call. All are spread evenly over the time of
+// an instruction, transfer or collective. Times are microseconds since the first call.
 #pragma once
 
 #include <iosfwd>
@@ -17,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/base/energy_units.hpp"
 #include "model/components/neuron/collective_fabric.hpp"
 #include "model/program/occupant.hpp"
 #include "model/program/program.hpp"
@@ -28,11 +30,23 @@ namespace foretell {
 using CollectiveLinks =
     std::map<std::pair<CollectiveKind, std::uint64_t>, std::vector<LinkTraffic>>;
 
+// What an entry draws while it runs, above what idle devices draw.
+struct PowerSpan {
+  Ticks begin = 0;
+  Ticks end = 0;
+  Joules energy;
+};
+struct TracePower {
+  Watts idle;  // of the device, its clocks up; 0: power is not known
+  std::vector<PowerSpan> spans;
+};
+
 // What the program alone does not say.
 struct TraceDetails {
   Occupancy occupancy;
   CollectiveLinks links;
   BytesPerSecond memory_peak;  // 0: unknown
+  TracePower power;            // of the cores that are shown
 };
 
 // A call of a timeline; what is referred to has to outlive it. `execution` is that of `program`.
@@ -42,6 +56,8 @@ struct TracedCall {
   const Execution& execution;
   const TraceDetails& details;
 };
+
+inline constexpr std::int64_t kPowerWindows = 1000;
 
 // One call after the other. The output depends on what is given alone. Throws UserError when `out`
 // cannot be written.

@@ -199,6 +199,28 @@ std::vector<Json> counters_of(const Json& events, const std::string& name) {
   return found;
 }
 
+TEST(Trace, PowerHoldsTheJoulesOfItsSpansAndWhatIdleDevicesDraw) {
+  Traced trace = traced();
+  const Ticks end = trace.execution.end;
+  trace.details.power.idle = Watts(60);
+  trace.details.power.spans = {
+      {0, end / 3, Joules(1e-3)}, {end / 4, end, Joules(2e-3)}, {end, end, Joules(5e-4)}};
+  std::ostringstream out;
+  write_trace(out, {{"", trace.program, trace.execution, trace.details}});
+  const auto counters = counters_of(Json::parse(out.str()).at("traceEvents"), "board W");
+  ASSERT_GT(counters.size(), 2U);
+  double joules = 0;
+  for (std::size_t i = 0; i + 1 < counters.size(); ++i) {
+    const double microseconds =
+        counters[i + 1].at("ts").get<double>() - counters[i].at("ts").get<double>();
+    joules += counters[i].at("args").at("drawn").get<double>() * microseconds * 1e-6;
+  }
+  EXPECT_NEAR(joules, 3.5e-3 + 60 * to_seconds(end).value(), 2e-8);  // counters have milliwatts
+  EXPECT_EQ(counters.back().at("args").at("drawn"), 0);
+  // Without power nothing is said.
+  EXPECT_TRUE(counters_of(traced().events, "board W").empty());
+}
+
 // An activation that is made by the matmuls and read by the activation after them.
 TEST(Trace, ActivationsAreInSbufWhileTheirKernelsRun) {
   Traced trace = traced();

@@ -173,7 +173,7 @@ inline std::vector<SummaryMetric> summary_metric_rows() {
       {&S::wall_watts, "wall_watts", "wall_watts", "wall power", "W", false, M::kCharted, "",
        "of the whole system with host, fans and losses of its supplies"},
       {&S::energy_usd_per_million, "energy_usd_per_million", "energy_usd_per_million",
-       "energy cost", "USD", false, M::kCharted, "",
+       "energy cost", "USD", false, kBoth, "",
        "energy at the wall for a million units of throughput, at --usd-per-kwh and --pue"},
       {&S::usd_per_million_with_energy, "usd_per_million_with_energy",
        "usd_per_million_with_energy", "with energy", "USD", false, M::kCharted, "",

@@ -11,6 +11,7 @@
 #include "model/base/text.hpp"
 #include "model/mapping/cpu/map_graph.hpp"
 #include "model/predict/cpu_call.hpp"
+#include "model/predict/drawn_power.hpp"
 #include "model/predict/gpu_memory.hpp"
 
 namespace foretell {
@@ -127,8 +128,14 @@ class CpuDevice final : public ResolvedDevice {
   ShownCall show(const Graph& graph, Phase /*phase*/) const override {
     CpuCall call = call_of(graph);
     call.for_timeline = true;
+    CpuCallResult result = run_cpu_call(call);
+    const EnergyFacts energy = energy_of(resolved_);
+    // A copy has its share of the sockets.
+    const Watts idle(energy.energy.facts.active_idle_watts * energy.setting.devices /
+                     resolved_.request.dp);
+    set_kernel_power(result.metrics, energy.energy, idle, Watts(0), result.loops);
     ShownCall shown;
-    shown.kernels = run_cpu_call(call).loops;
+    shown.kernels = std::move(result.loops);
     return shown;
   }
   KernelTraceWords words() const override { return {system_.device.name, "call"}; }

@@ -16,6 +16,7 @@
 #include "model/app/request/resolved_request.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
+#include "model/predict/drawn_power.hpp"
 #include "model/predict/memory_use.hpp"
 #include "model/predict/neuron_call.hpp"
 #include "model/system/simulate.hpp"
@@ -102,6 +103,8 @@ class NeuronDevice final : public ResolvedDevice {
     if (phase != Phase::kForward) call.exact = false;
     call.for_timeline = true;
     NeuronCallResult result = run_neuron_call(call);
+    result.shown.power =
+        entry_power(*result.program, result.execution, energy_of(resolved_).energy);
     return {*result.program, std::move(result.execution), std::move(result.shown), {}};
   }
 

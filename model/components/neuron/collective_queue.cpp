@@ -1,6 +1,7 @@
 #include "model/components/neuron/collective_queue.hpp"
 
 #include "model/base/errors.hpp"
+#include "model/timing/neuron/instruction_work.hpp"
 
 namespace foretell {
 
@@ -37,11 +38,7 @@ void CollectiveQueue::collective_done() {
   if (OperatorActivity* const counted = activity()) {
     counted->busy += head().busy;
     counted->link += sent_bytes(head().exchange);
-    // Without rounds of its own: what a ring of many ranks sends.
-    const bool twice = head().kind == CollectiveKind::kAllReduce;
-    counted->work.link += head().exchange.rounds.empty()
-                              ? Bytes(static_cast<double>(head().bytes) * (twice ? 2 : 1))
-                              : sent_bytes(head().exchange);
+    count_collective(head(), counted->work);
   }
   end_entry();
 }

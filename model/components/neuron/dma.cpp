@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "model/components/shared/memory_access.hpp"
+#include "model/timing/neuron/instruction_work.hpp"
 #include "model/timing/neuron/neuron_timing.hpp"
 
 namespace foretell {
@@ -103,10 +104,8 @@ void DmaEngines::begin(RingState& ring) {
     }
   }
   if (transfer.op >= 0) {
-    EnergyWork& work = shared_.execution.operators[static_cast<std::size_t>(transfer.op)].work;
-    const Bytes bytes(static_cast<double>(transfer.bytes()));
-    if (transfer.direction != TransferDirection::kOnChip) work.dram += bytes;
-    work.sram += bytes;
+    count_transfer(transfer,
+                   shared_.execution.operators[static_cast<std::size_t>(transfer.op)].work);
   }
   end = std::max(end, ring.last_end);  // a ring completes in order
   ring.last_end = end;

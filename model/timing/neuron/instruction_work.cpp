@@ -42,4 +42,19 @@ void count_instruction(Engine engine, const Instruction& instruction, EnergyWork
       Bytes(count * (element_bytes(instruction.type) + element_bytes(instruction.out_type)));
 }
 
+void count_transfer(const Transfer& transfer, EnergyWork& work) {
+  const Bytes bytes(static_cast<double>(transfer.bytes()));
+  if (transfer.direction != TransferDirection::kOnChip) work.dram += bytes;
+  work.sram += bytes;
+}
+
+void count_collective(const Collective& collective, EnergyWork& work) {
+  if (!collective.exchange.rounds.empty()) {
+    work.link += sent_bytes(collective.exchange);
+    return;
+  }
+  const bool twice = collective.kind == CollectiveKind::kAllReduce;
+  work.link += Bytes(static_cast<double>(collective.bytes) * (twice ? 2 : 1));
+}
+
 }  // namespace foretell

@@ -9,6 +9,7 @@ import {contents} from './sections/contents.js';
 import {cost} from './sections/cost.js';
 import {dataTypes} from './sections/data_types.js';
 import {distribution} from './sections/distribution.js';
+import {energy} from './sections/energy.js';
 import {loadCurve} from './sections/load_curve.js';
 import {memory} from './sections/memory.js';
 import {problems} from './sections/problems.js';
@@ -24,7 +25,7 @@ import {whatIf} from './sections/what_if.js';
 import {drawSections, listenToTheme, redrawWhenResized, Report} from './view.js';
 
 const kSections = [
-  contents, claims, changes, accuracy, service, loadCurve, distribution, serviceTime, dataTypes, summary, problems, cost, memory, whatIf, sensitivity, study, roofline, time, timeline,
+  contents, claims, changes, accuracy, service, loadCurve, distribution, serviceTime, dataTypes, summary, problems, cost, energy, memory, whatIf, sensitivity, study, roofline, time, timeline,
   assumptions,
 ];
 

@@ -6,6 +6,7 @@ import {accuracyAnswer, scatterOption} from './sections/accuracy.js';
 import {sourcesOf} from './sections/assumptions.js';
 import {hourly} from './sections/cost.js';
 import {dtypesOf, rowsOf} from './sections/data_types.js';
+import {calibration, energyOption, joulesByKind, joulesOf, kindsOf, kindsOption, latencyOption} from './sections/energy.js';
 import {memoryRows} from './sections/memory.js';
 import {reachable, rooflinePoints} from './sections/roofline.js';
 import {briefName, withWholeLegend} from './options.js';
@@ -161,4 +162,36 @@ test('a unit stands once: in the heading, and behind the whole', () => {
   const GiB = 2 ** 30;
   assert.equal(memoryText({memory_used_bytes: 1.5 * GiB, memory_capacity_bytes: 32 * GiB}), '1.5 of 32 GiB');
   assert.equal(memoryText({memory_used_bytes: GiB / 2, memory_capacity_bytes: 32 * GiB}), '512 MiB of 32 GiB');
+});
+
+const drawn = (system, latency, perToken) => record('bf16', {latency_s: latency, joules_per_request: 100 * perToken, joules_per_token: perToken,
+  interval80: {joules_per_token: [perToken / 2, perToken * 2]}, calibrated_energy: system === 's' ? 0 : 0.9,
+  energy: {parts: [{kind: 'dram', joules: 1}, {kind: 'active idle', joules: 3}]}});
+
+test('joules are those of a token where there is one, by kind of work as in the record', () => {
+  assert.equal(joulesOf(record('bf16', {joules_per_request: 2})), 2);
+  assert.equal(joulesOf(drawn('s', 1, 0.5)), 0.5);
+  assert.equal(joulesOf(record('bf16')), null);
+  const records = [drawn('s', 1, 0.5)];
+  assert.deepEqual(kindsOf(records), ['active idle', 'dram']);
+  assert.ok(Math.abs(joulesByKind(records[0], 'active idle') - 0.375) < 1e-12);
+  assert.equal(joulesByKind(records[0], 'l2'), 0);
+  assert.equal(calibration(records[0]), 'not calibrated');
+  assert.equal(calibration(drawn('t', 1, 1)), '90 %');
+});
+
+test('bars of energy carry their intervals, and stacks add up to the bar', () => {
+  const records = [drawn('s', 1, 0.5), drawn('t', 2, 0.25)];
+  const {option} = energyOption(theme, 800, records);
+  assert.deepEqual(option.series[0].data, [0.5, 0.25]);
+  assert.deepEqual(option.series[1].data[0], [0.25, 1, 0]);
+  const stacks = kindsOption(theme, 800, records).option.series;
+  assert.ok(Math.abs(stacks.reduce((sum, {data}) => sum + data[0], 0) - 0.5) < 1e-12);
+});
+
+test('latency against joules has a front of what nothing beats', () => {
+  const records = [drawn('s', 1, 0.5), drawn('s', 2, 0.25), drawn('s', 3, 0.4)];
+  const {option} = latencyOption(theme, 800, records);
+  const front = option.series.find(({name}) => name === 'Pareto front');
+  assert.deepEqual(front.data.map(({value}) => value), [[1, 0.5], [2, 0.25]]);
 });

@@ -1,0 +1,88 @@
+#include "model/predict/drawn_power.hpp"
+
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "model/predict/call_energy.hpp"
+#include "model/timing/neuron/instruction_work.hpp"
+
+namespace foretell {
+namespace {
+
+class EntryPower {
+ public:
+  EntryPower(const Execution& execution, const DeviceEnergy& energy)
+      : execution_(execution), energy_(energy) {
+    power_.idle = Watts(energy.facts.active_idle_watts);
+  }
+
+  // `count` adds the work of an entry.
+  template <class Entry, class Count>
+  void add(std::size_t stream, const std::vector<Entry>& entries, const Count& count) {
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      if (entries[i].op < 0) continue;
+      EnergyWork work;
+      count(entries[i], work);
+      const Joules joules = total_energy(energy_parts(work, Seconds(0), 1, energy_));
+      if (!(joules > Joules(0))) continue;
+      for (const ProgramExecution& core : execution_.cores) {
+        const EntryTimes& times = core.entries[stream][i];
+        power_.spans.push_back({times.begin, times.end, joules});
+      }
+    }
+  }
+
+  TracePower take() { return std::move(power_); }
+
+ private:
+  const Execution& execution_;
+  const DeviceEnergy& energy_;
+  TracePower power_;
+};
+
+}  // namespace
+
+void set_kernel_power(const Metrics& metrics, const DeviceEnergy& energy, Watts idle, Watts most,
+                      std::vector<KernelRun>& kernels) {
+  std::map<std::string_view, Seconds> time;  // by operator
+  for (const KernelRun& run : kernels) time[run.op] += run.duration - run.launch;
+  std::map<std::string_view, Watts> power;
+  Joules all;
+  for (const OperatorMetrics& op : metrics.operators) {
+    const auto found = time.find(op.name);
+    if (found == time.end() || !(found->second > Seconds(0))) continue;
+    const Joules joules = total_energy(energy_parts(op.work, Seconds(0), op.clock, energy));
+    all += joules;
+    power[op.name] = joules / found->second;
+  }
+  const Seconds together = operator_time(metrics);
+  double share = 1;
+  if (most > Watts(0) && together > Seconds(0) && all / together + idle > most)
+    share = (most - idle) / (all / together);
+  for (KernelRun& run : kernels) {
+    run.idle_power = idle;
+    const auto found = power.find(run.op);
+    if (found != power.end()) run.power = found->second * share;
+  }
+}
+
+TracePower entry_power(const Program& program, const Execution& execution,
+                       const DeviceEnergy& energy) {
+  EntryPower power(execution, energy);
+  for (std::size_t s = 0; s < program.streams.size(); ++s) {
+    const StreamKind kind = program.streams[s].kind();
+    if (kind == StreamKind::kInstructions) {
+      power.add(s, program.entries<Instruction>(s), [s](const Instruction& one, EnergyWork& work) {
+        count_instruction(static_cast<Engine>(s), one, work);
+      });
+    } else if (kind == StreamKind::kTransfers) {
+      power.add(s, program.entries<Transfer>(s), count_transfer);
+    } else if (kind == StreamKind::kCollectives) {
+      power.add(s, program.entries<Collective>(s), count_collective);
+    }
+  }
+  return power.take();
+}
+
+}  // namespace foretell
