@@ -4,13 +4,15 @@
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "model/base/errors.hpp"
 
 namespace foretell {
 namespace {
 
-constexpr double kUpper = 0.9;  // of both sides 80 % is left
+constexpr double kUpper = 0.9;       // of both sides 80 % is left
+constexpr double kCommonGroups = 4;  // as many groups the spread of all classes counts as
 constexpr double kWideningStep = 0.02;
 constexpr int kWideningSteps = 50;
 constexpr double kLeastSpread = 1e-6;  // of a group whose rows say all the same
@@ -53,32 +55,72 @@ double mean(const std::vector<double>& values) {
 }
 
 struct Spread {
-  double within = 0;  // variances
+  double within = 0;  // variances, every group counting the same
   double between = 0;
+  double both = 0;  // mean square of the errors of a group
 };
 
-// Of errors as they would be at no distance; every group counts the same. `without`: a group.
-Spread spread_of(const Errors& errors, double per_octave, const std::string& without) {
+// `without`: a group.
+Spread spread_of(const Errors& errors, const std::string& without) {
   std::vector<double> within;
   std::vector<double> between;
+  std::vector<double> both;
   for (const auto& [group, rows] : errors) {
     if (group == without) continue;
-    std::vector<double> near;
-    for (const Error& row : rows) near.push_back(row.value / (1 + per_octave * row.octaves));
-    const double middle = mean(near);
+    std::vector<double> values;
+    for (const Error& row : rows) values.push_back(row.value);
+    const double middle = mean(values);
     double squares = 0;
-    for (const double value : near) squares += (value - middle) * (value - middle);
-    const std::size_t free = near.size() > 1 ? near.size() - 1 : 1;
+    for (const double value : values) squares += (value - middle) * (value - middle);
+    const std::size_t free = values.size() > 1 ? values.size() - 1 : 1;
     within.push_back(squares / static_cast<double>(free));
     between.push_back(middle * middle);
+    both.push_back(squares / static_cast<double>(values.size()) + middle * middle);
   }
-  return {mean(within), mean(between)};
+  return {mean(within), mean(between), mean(both)};
 }
 
-double half_width(const Spread& spread, std::size_t groups) {
+// The mean square of the errors of a group of any class: the geometric mean over the classes.
+double common_square(const std::vector<Errors>& classes, std::size_t of_class,
+                     const std::string& without) {
+  std::vector<double> logarithms;
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    const Spread spread = spread_of(classes[i], i == of_class ? without : "");
+    logarithms.push_back(std::log(std::max(spread.both, kLeastSpread * kLeastSpread)));
+  }
+  return std::exp(mean(logarithms));
+}
+
+double half_width(double own_square, std::size_t groups, double common) {
   const auto count = static_cast<double>(groups);
-  const double t = boost::math::quantile(boost::math::students_t(count), kUpper);
-  return t * std::sqrt(spread.between + spread.within);
+  const double square = (count * own_square + kCommonGroups * common) / (count + kCommonGroups);
+  const double t = boost::math::quantile(boost::math::students_t(count + kCommonGroups), kUpper);
+  return t * std::sqrt(square);
+}
+
+NextGroup next_group(const std::vector<Errors>& classes, std::size_t at) {
+  const Errors& errors = classes[at];
+  FORETELL_CHECK(errors.size() >= 2, "the interval of the next group needs two groups");
+  const Spread spread = spread_of(errors, "");
+  const double half = half_width(spread.both, errors.size(), common_square(classes, at, ""));
+  NextGroup next;
+  next.within = std::sqrt(spread.within);
+  next.between = std::sqrt(spread.between);
+  next.groups = errors.size();
+  next.interval = {std::exp(-half), std::exp(half)};
+  const auto groups = static_cast<double>(errors.size());
+  for (const auto& [group, rows] : errors) {
+    const double of_others = half_width(spread_of(errors, group).both, errors.size() - 1,
+                                        common_square(classes, at, group));
+    const auto count = static_cast<double>(rows.size());
+    const auto inside = std::count_if(rows.begin(), rows.end(), [&](const Error& row) {
+      return std::abs(row.value) <= of_others;
+    });
+    next.left_out += static_cast<double>(inside) / count / groups;
+    for (const Error& row : rows) next.octaves += row.octaves / count / groups;
+    next.rows += rows.size();
+  }
+  return next;
 }
 
 }  // namespace
@@ -126,31 +168,20 @@ double widening_per_octave(const std::vector<std::vector<GroupSample>>& classes)
   return best;
 }
 
-NextGroup next_group(const std::vector<GroupSample>& samples, double per_octave) {
-  const Errors errors = errors_of(samples);
-  FORETELL_CHECK(errors.size() >= 2, "the interval of the next group needs two groups");
-  const Spread spread = spread_of(errors, per_octave, "");
-  const double half = half_width(spread, errors.size());
-  NextGroup next;
-  next.within = std::sqrt(spread.within);
-  next.between = std::sqrt(spread.between);
-  next.groups = errors.size();
-  next.rows = samples.size();
-  next.interval = {std::exp(-half), std::exp(half)};
-  next.places = places_without(samples, "");
-  for (const auto& [group, rows] : errors) {
-    const double of_others = half_width(spread_of(errors, per_octave, group), errors.size() - 1);
-    const auto inside = std::count_if(rows.begin(), rows.end(), [&](const Error& row) {
-      return std::abs(row.value) <= of_others * (1 + per_octave * row.octaves);
-    });
-    next.left_out += static_cast<double>(inside) / static_cast<double>(rows.size()) /
-                     static_cast<double>(errors.size());
+std::vector<NextGroup> next_groups(const std::vector<std::vector<GroupSample>>& classes) {
+  std::vector<Errors> errors;
+  for (const std::vector<GroupSample>& samples : classes) errors.push_back(errors_of(samples));
+  std::vector<NextGroup> next;
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    next.push_back(next_group(errors, i));
+    next.back().places = places_without(classes[i], "");
   }
   return next;
 }
 
-Interval at_distance(const Interval& interval, double per_octave, double octaves) {
-  const double power = 1 + per_octave * octaves;
+Interval at_distance(const Interval& interval, double per_octave, double usual_octaves,
+                     double octaves) {
+  const double power = std::max(1.0, (1 + per_octave * octaves) / (1 + per_octave * usual_octaves));
   return {std::pow(interval.low, power), std::pow(interval.high, power)};
 }
 

@@ -2,14 +2,17 @@
 // groups that were: how far single rows lie from the middle of their group, and how far the middles
 // lie from the prediction. Wider where the nearest row that was judged is far.
 //
-// Errors are ln(measured / predicted), so that twice and half are alike. Of G groups the half width
-// is t(0.9, G) sqrt(between² + within²): one more draw from a normal law of mean 0 whose spread was
-// told from G draws (Student's t with G degrees of freedom). All rows of a group count as one draw:
-// the spread within differs from network to network, too. At a distance the half width is
-// (1 + per_octave · octaves) times that.
+// Errors are ln(measured / predicted), so that twice and half are alike, of predictions by factors
+// that were fitted without the group. The mean square of the errors of a group is one draw of the
+// spread that the next group will have; all its rows count as one. Of G groups of a class the half
+// width is t(0.9, G + 4) s, s² = (G s_c² + 4 s_0²) / (G + 4): s_c² is the mean over the groups of
+// the class, s_0² the geometric mean of the s_c² of all classes, which counts as much as four
+// groups. A class of few groups takes its spread mostly from the others (a variance "moderated" in
+// the sense of Smyth 2004, https://doi.org/10.2202/1544-6115.1027, whose weight is found from the
+// data; here it is four, docs/decisions.md). That is the width at the distances at which the groups
+// left out stand from the others; farther out it grows.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -34,8 +37,9 @@ struct NextGroup {
   double between = 0;  // root of the mean square of the middles of groups
   std::size_t groups = 0;
   std::size_t rows = 0;
-  Interval interval;          // where something near was judged
+  Interval interval;          // at the usual distance and nearer
   double left_out = 0;        // share of rows in what the other groups make, all groups alike
+  double octaves = 0;         // usual: of the groups left out from the others, all groups alike
   std::vector<Place> places;  // that were judged, each once
 };
 
@@ -44,10 +48,12 @@ struct NextGroup {
 // having a spread of its own. From 0 to 1.
 double widening_per_octave(const std::vector<std::vector<GroupSample>>& classes);
 
-// At least two groups; InternalError for fewer.
-NextGroup next_group(const std::vector<GroupSample>& samples, double per_octave);
+// One for each class, in their order. InternalError for a class of fewer than two groups.
+std::vector<NextGroup> next_groups(const std::vector<std::vector<GroupSample>>& classes);
 
-// An interval of ratios for a place that far from what was judged.
-Interval at_distance(const Interval& interval, double per_octave, double octaves);
+// An interval of ratios for a place that far from what was judged: no narrower than at the usual
+// distance, and beyond it wider as 1 + per_octave * octaves is.
+Interval at_distance(const Interval& interval, double per_octave, double usual_octaves,
+                     double octaves);
 
 }  // namespace foretell

@@ -62,6 +62,7 @@ IntervalQuantity read_quantity(const Node& item) {
 }
 
 constexpr double kMaxPerOctave = 1;
+constexpr double kMaxOctaves = 100;
 constexpr double kMaxSize = 1e12;  // tokens, layers, parts
 
 std::vector<Place> read_places(const Node& item) {
@@ -96,14 +97,16 @@ IntervalTable IntervalTable::parse(const std::string& text, const std::string& s
   if (const Node* list = root.find("intervals"); list != nullptr) {
     for (const Node& item : list->items) {
       item.only_keys({"device", "family", "matmul", "quantity", "low", "high", "why", "within",
-                      "between", "groups", "rows", "left_out", "per_octave", "places"},
+                      "between", "groups", "rows", "left_out", "per_octave", "octaves", "places"},
                      "intervals");
       const bool has_places = item.find("places") != nullptr;
       table.entries_.push_back(
           {item.required("device", "").as_text("device"),
            item.required("family", "").as_text("family"),
            item.required("matmul", "").as_text("matmul"), read_quantity(item), read_ratio(item),
-           has_places ? number_at(item, "per_octave", 0, kMaxPerOctave) : 0, read_places(item)});
+           has_places ? number_at(item, "per_octave", 0, kMaxPerOctave) : 0,
+           item.find("octaves") != nullptr ? number_at(item, "octaves", 0, kMaxOctaves) : 0,
+           read_places(item)});
     }
   }
   return table;
@@ -119,7 +122,9 @@ IntervalChoice IntervalTable::choose(std::string_view device, std::string_view f
   for (const Entry& entry : entries_) {
     if (entry.device == device && entry.family == family && entry.matmul == matmul &&
         entry.quantity == quantity) {
-      return {at_distance(entry.ratio, entry.per_octave, octaves_to(place, entry.places)), ""};
+      return {at_distance(entry.ratio, entry.per_octave, entry.octaves,
+                          octaves_to(place, entry.places)),
+              ""};
     }
   }
   const std::string what = quantity == IntervalQuantity::kCall

@@ -8,7 +8,8 @@
 //     - {device: inferentia2, family: decoder, matmul: bf16, quantity: tpot, low: 0.9, …}
 //
 // An entry may name the places (tokens, layers, parts) that it was judged at and how much wider it
-// is per octave of distance from the nearest of them (calib/validate/next_group.hpp).
+// is per octave of distance from the nearest of them, beyond the distance at which the groups stood
+// that made it (calib/validate/next_group.hpp).
 #pragma once
 
 #include <filesystem>
@@ -58,6 +59,7 @@ class IntervalTable {
     IntervalQuantity quantity;
     Interval ratio;
     double per_octave = 0;
+    double octaves = 0;         // usual ones
     std::vector<Place> places;  // that were judged
   };
   Interval fallback_;

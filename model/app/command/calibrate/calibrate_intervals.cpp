@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <deque>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -16,6 +18,7 @@
 #include "calib/validate/next_group.hpp"
 #include "calib/validate/table_kind.hpp"
 #include "hw/spec/shared/catalog.hpp"
+#include "model/app/command/calibrate/left_out_networks.hpp"
 #include "model/app/request/intervals.hpp"
 #include "model/app/request/parallel_predict.hpp"
 #include "model/app/request/request_fields.hpp"
@@ -82,14 +85,19 @@ class Reader {
     RowFilter filter;
     if (has_column(table_.header(), "use")) filter.require("use=yes", table_.header());
     const RowPart part = row_part(layout_, table_.header());
+    moved_ = moved_without_own_network(options_.table, session_.predict, parse_jobs(options_.jobs));
     BatchPredictor batch(reader_, session_.predict, parse_jobs(options_.jobs),
                          [this](const CsvRow& row, const RowPrediction& prediction) {
-                           if (prediction.error.empty()) take(row, prediction);
+                           const std::size_t line = lines_.front();
+                           lines_.pop_front();
+                           if (prediction.error.empty()) take(row, line, prediction);
                          });
     CsvRow row;
     while (table_.next(row)) {
       const bool counts = filter.accepts(row) && part(row) != Part::kVault;
-      if (counts && is_asked(device_of(row))) batch.add(row, "");
+      if (!counts || !is_asked(device_of(row))) continue;
+      lines_.push_back(table_.line());
+      batch.add(row, "");
     }
     batch.finish();
     return std::move(classes_);
@@ -110,7 +118,15 @@ class Reader {
     return known->second;
   }
 
-  void take(const CsvRow& row, const RowPrediction& prediction) {
+  // How much the row's prediction moves when the fits have not seen its network; 0 where none has.
+  double moved(const std::string& measured, std::size_t line) const {
+    const auto rows = moved_.find(measured);
+    if (rows == moved_.end()) return 0;
+    const auto found = rows->second.find(line);
+    return found == rows->second.end() ? 0 : found->second;
+  }
+
+  void take(const CsvRow& row, std::size_t line, const RowPrediction& prediction) {
     ResolvedWorkload resolved;
     resolve_workload(reader_.request(row), "bf16", resolved);
     const std::string group = network_group(resolved.request.workload);
@@ -125,7 +141,7 @@ class Reader {
       if (!value || predicted == prediction.values.end()) continue;
       classes_[{families_like(resolved.model, quantity), matmul, quantity}].push_back(
           {group, interval_place(resolved.request, resolved.model, quantity),
-           *value / predicted->second});
+           *value / predicted->second * std::exp(-moved(measured, line))});
     }
   }
 
@@ -137,6 +153,8 @@ class Reader {
   Catalog catalog_;
   std::set<std::string> systems_;
   std::map<std::string, std::string> devices_;  // of systems; "": of another family
+  MovedRows moved_;
+  std::deque<std::size_t> lines_;  // of the rows that are not predicted yet
   Classes classes_;
 };
 
@@ -153,21 +171,24 @@ std::string entry_text(const ClassKey& key, const NextGroup& next, double per_oc
   return fmt::format(
       "  - device: {}\n    family: {}\n    matmul: {}\n    quantity: {}\n    low: {:.4f}\n"
       "    high: {:.4f}\n    within: {:.4f}\n    between: {:.4f}\n    groups: {}\n    rows: {}\n"
-      "    left_out: {:.3f}\n    per_octave: {:.2f}\n"
+      "    left_out: {:.3f}\n    per_octave: {:.2f}\n    octaves: {:.2f}\n"
       "    why: rows of {} groups; the others make an interval that holds {:.0f} % of a group's\n"
       "    places: {}\n",
       device, family, key.matmul, interval_quantity_name(key.quantity), next.interval.low,
       next.interval.high, next.within, next.between, next.groups, next.rows, next.left_out,
-      per_octave, next.groups, 100 * next.left_out, places_text(next.places));
+      per_octave, next.octaves, next.groups, 100 * next.left_out, places_text(next.places));
 }
 
 int calibrate_intervals(const IntervalOptions& options, const Session& session) {
   const Classes classes = Reader(options, session).read();
   std::vector<std::vector<GroupSample>> all;
+  std::vector<ClassKey> keys;
   for (const auto& [key, samples] : classes) {
     std::set<std::string> groups;
     for (const GroupSample& sample : samples) groups.insert(sample.group);
-    if (groups.size() >= 2) all.push_back(samples);
+    if (groups.size() < 2) continue;
+    all.push_back(samples);
+    keys.push_back(key);
   }
   if (all.empty()) {
     throw UserError(options.table + ": no quantity was measured on two groups of networks on " +
@@ -177,30 +198,37 @@ int calibrate_intervals(const IntervalOptions& options, const Session& session) 
   std::string text =
       "# Intervals of networks that nobody measured, made by `foretell calibrate intervals` from "
       "the\n"
-      "# rows of the fit and judge parts, every architecture left out in turn; see\n"
+      "# rows of the fit and judge parts, every architecture left out in turn, of the fits, too; "
+      "see\n"
       "# calib/validate/next_group.hpp. Standard deviations are of ln(measured / predicted); "
       "places\n"
       "# are [tokens of a call, layers, cores of a copy] that were judged.\n"
       "default: {low: 0.7, high: 1.4, why: the default stands in intervals.yaml}\n"
       "intervals:\n";
-  for (const auto& [key, samples] : classes) {
-    std::set<std::string> groups;
-    for (const GroupSample& sample : samples) groups.insert(sample.group);
-    if (groups.size() < 2) continue;
-    const NextGroup next = next_group(samples, per_octave);
+  const std::vector<NextGroup> made = next_groups(all);
+  double held = 0;
+  std::size_t groups = 0;
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const ClassKey& key = keys[i];
+    const NextGroup& next = made[i];
+    held += next.left_out * static_cast<double>(next.groups);
+    groups += next.groups;
     session.say(fmt::format(
         "foretell: {} of {}: {} rows of {} groups; within {:.1f} %, between {:.1f} %; 80 % "
         "interval "
-        "{:.3f} to {:.3f}, {:.0f} % wider per octave; holds {:.1f} % of a group left out",
+        "{:.3f} to {:.3f}, {:.0f} % wider per octave beyond {:.1f}; holds {:.1f} % of a group left "
+        "out",
         interval_quantity_name(key.quantity), fmt::join(key.families, " and "), next.rows,
         next.groups, 100 * next.within, 100 * next.between, next.interval.low, next.interval.high,
-        100 * per_octave, 100 * next.left_out));
+        100 * per_octave, next.octaves, 100 * next.left_out));
     for (const std::string& device : options.devices) {
       for (const std::string& family : key.families) {
         text += entry_text(key, next, per_octave, family, device);
       }
     }
   }
+  session.say(fmt::format("foretell: all together hold {:.1f} % of a group left out, {} groups",
+                          100 * held / static_cast<double>(groups), groups));
   const fs::path path = options.output.empty()
                             ? data_root() / "calib" / "validate" / "next_network.yaml"
                             : fs::path(options.output);

@@ -90,6 +90,7 @@ FitRows read_fit_rows(const std::string& path, const FitPlan& plan, const Split&
           fmt::format("{}:{}: {}: {}", path, table.line(), found.column, found.difference));
     }
     one.device = device;
+    one.line = table.line();
     one.network = one.request.workload;
     if (network_part(split, one.network) == Part::kVault) continue;
     one.side = split.find(one.network);

@@ -19,6 +19,7 @@ struct FitRow {
   NetworkSide side;
   std::string setting;     // " on trn1.2xlarge, batch 16, 128 tokens": all but network and release
   double measured_ms = 0;  // of one call, as tables count it
+  std::size_t line = 0;    // of the table
 };
 
 struct FitRows {
