@@ -9,6 +9,7 @@
 #include "model/app/request/parallel_predict.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/app/study/what_if/sensitivity.hpp"
+#include "model/app/study/what_if/study_request.hpp"
 #include "model/app/study/what_if/what_if.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/own_file.hpp"
@@ -50,14 +51,14 @@ std::vector<Sensitivity> find_sensitivity(const Session& session, const Predicto
                                           const Request& request, const RunRecord& record,
                                           int jobs) {
   Progress progress(session, "changing one parameter at a time");
-  return sensitivities(predict, request, record.summary, jobs,
+  return sensitivities(predict, request, point_metrics(record.summary), jobs,
                        [&progress](double share) { progress.update(share); });
 }
 
 ReachedTarget find_way(const Session& session, const Predictor& predict, const Request& request,
                        const RunRecord& record, int jobs, const Target& target) {
   Progress progress(session, "looking for the target");
-  return {target, changes_that_reach(predict, request, record.summary, target, jobs,
+  return {target, changes_that_reach(predict, request, point_metrics(record.summary), target, jobs,
                                      [&progress](double share) { progress.update(share); })};
 }
 
@@ -72,8 +73,8 @@ std::string text_of(const RunRecord& record, const Explanation& explanation, int
         render_text(tornado_table(*explanation.sensitivity, static_cast<std::size_t>(top)), width);
   }
   if (explanation.reached) {
-    text += target_text(explanation.reached->target, record.summary, explanation.reached->changes,
-                        width);
+    text += target_text(explanation.reached->target, point_metrics(record.summary),
+                        explanation.reached->changes, width);
   }
   return text;
 }

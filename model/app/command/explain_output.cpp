@@ -31,7 +31,7 @@ OrderedJson json_of(const ReachedTarget& reached) {
                        {"from", change.from},
                        {"to", change.to},
                        {"factor", change.factor},
-                       {"reached", change.reached},
+                       {"reached", change.reached.number},
                        {"reaches", change.reaches}});
   }
   return {{"metric", reached.target.metric},
@@ -171,8 +171,8 @@ std::vector<CsvRow> target_rows(const ReachedTarget& reached) {
   std::vector<CsvRow> table = {{"path", "from", "to", "factor", reached.target.metric}};
   for (const TargetChange& change : reached.changes) {
     if (!change.reaches) continue;
-    table.push_back(
-        {change.path, change.from, change.to, to_text(change.factor), to_text(change.reached)});
+    table.push_back({change.path, change.from, change.to, to_text(change.factor),
+                     to_text(change.reached.number)});
   }
   return table;
 }

@@ -7,6 +7,7 @@
 
 #include "model/app/command/explain_output.hpp"
 #include "model/app/request/testing/fake_predictor.hpp"
+#include "model/app/study/what_if/study_request.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "reports/record/testing/message_of.hpp"
@@ -42,7 +43,7 @@ Request request() {
 }
 
 TEST(Sensitivity, OnlyWhatMattersIsShown) {
-  const RunSummary unchanged = memory_bound(request()).summary;
+  const PointMetrics unchanged = point_metrics(memory_bound(request()).summary);
   const auto rows = sensitivities(memory_bound, request(), unchanged, 2, {});
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].path, kBandwidth);
@@ -58,22 +59,34 @@ TEST(Sensitivity, OnlyWhatMattersIsShown) {
 TEST(Sensitivity, TheUsersOwnChangeIsTheStartingPoint) {
   Request faster = request();
   faster.set = {std::string(kBandwidth) + "=1.64 TB/s"};
-  const RunSummary unchanged = memory_bound(faster).summary;
+  const PointMetrics unchanged = point_metrics(memory_bound(faster).summary);
   const auto rows = sensitivities(memory_bound, faster, unchanged, 2, {});
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].value, "1.64 TB/s");
   EXPECT_NEAR(rows[0].latency_twice, 0.5, 1e-5);
 }
 
+// Watts, joules and areas have no unit that a parameter could have: they are plain numbers.
+TEST(Sensitivity, EveryMetricCanBeATarget) {
+  for (const SummaryMetric& metric : summary_metrics()) {
+    const bool is_plain = point_metrics(example_summary()).at(metric.name).dimension == Dimension{};
+    const std::string unit = is_plain ? "" : " " + std::string(metric.unit);
+    const Target target = parse_target(std::string(metric.name) + "=2" + unit);
+    EXPECT_DOUBLE_EQ(target.value.number, 2) << metric.name;
+    EXPECT_THAT(target_text(target, {{metric.name, target.value}}, {}, 0),
+                HasSubstr("reached as it is"));
+  }
+}
+
 TEST(Sensitivity, TheSmallestChangeThatReachesATarget) {
-  const RunSummary unchanged = memory_bound(request()).summary;
+  const PointMetrics unchanged = point_metrics(memory_bound(request()).summary);
   const Target target = parse_target("latency=5 ms");
   const auto changes = changes_that_reach(memory_bound, request(), unchanged, target, 2, {});
   ASSERT_EQ(changes.size(), 1U);
   EXPECT_EQ(changes[0].path, kBandwidth);
   EXPECT_GE(changes[0].factor, 2);
   EXPECT_LE(changes[0].factor, 2.02);
-  EXPECT_LE(changes[0].reached, 0.005);
+  EXPECT_LE(changes[0].reached.number, 0.005);
   EXPECT_THAT(target_text(target, unchanged, changes, 0),
               AllOf(HasSubstr("latency of at most 5.00 ms, now 10.0 ms"), HasSubstr(kBandwidth)));
 
@@ -81,13 +94,14 @@ TEST(Sensitivity, TheSmallestChangeThatReachesATarget) {
   const auto nearest = changes_that_reach(memory_bound, request(), unchanged, far, 2, {});
   ASSERT_EQ(nearest.size(), 1U);
   EXPECT_FALSE(nearest[0].reaches);
-  EXPECT_NEAR(nearest[0].reached, 1600, 1);  // 16 times the bandwidth
+  EXPECT_NEAR(nearest[0].reached.number, 1600, 1);  // 16 times the bandwidth
   EXPECT_THAT(target_text(far, unchanged, nearest, 0),
               AllOf(HasSubstr("no single parameter reaches it"),
                     HasSubstr("Nearest: 1600 with device.hbm.bandwidth, 820 GB/s to 13.12 TB/s")));
   const auto constant = [](const Request& any) { return fake_predict(any); };
-  EXPECT_TRUE(
-      changes_that_reach(constant, request(), fake_predict(request()).summary, far, 2, {}).empty());
+  EXPECT_TRUE(changes_that_reach(constant, request(),
+                                 point_metrics(fake_predict(request()).summary), far, 2, {})
+                  .empty());
   const Target near = parse_target("latency=1 s");
   EXPECT_THAT(target_text(near, unchanged, {}, 0), HasSubstr("reached as it is"));
 }
@@ -99,7 +113,7 @@ TEST(Sensitivity, AParameterWhoseRangeEndsEarlyIsStillFound) {
     if (record.summary.latency_s < 0.010 / 3) throw UserError("820 GB/s .. 2.46 TB/s");
     return record;
   };
-  const RunSummary unchanged = memory_bound(request()).summary;
+  const PointMetrics unchanged = point_metrics(memory_bound(request()).summary);
   const auto changes =
       changes_that_reach(limited, request(), unchanged, parse_target("latency=4 ms"), 2, {});
   ASSERT_EQ(changes.size(), 1U);
@@ -115,10 +129,11 @@ TEST(Sensitivity, AParameterWhoseRangeEndsEarlyIsStillFound) {
 
 TEST(Sensitivity, MachinesGetTheSameNumbersAsJsonAndCsv) {
   const RunRecord record = memory_bound(request());
-  const auto rows = sensitivities(memory_bound, request(), record.summary, 2, {});
+  const auto rows = sensitivities(memory_bound, request(), point_metrics(record.summary), 2, {});
   const Target target = parse_target("latency=5 ms");
   const ReachedTarget reached{
-      target, changes_that_reach(memory_bound, request(), record.summary, target, 2, {})};
+      target,
+      changes_that_reach(memory_bound, request(), point_metrics(record.summary), target, 2, {})};
   const auto record_json = nlohmann::json::parse(explain_json(record, {{}, rows, reached}));
   EXPECT_EQ(record_json.at("schema"), "foretell.run/1");
   const auto& json = record_json.at("explanation");
@@ -144,7 +159,8 @@ TEST(Sensitivity, MistakesInATarget) {
   EXPECT_THAT(mistake("tpot=20 GB/s"), HasSubstr("expected a time"));
   EXPECT_THAT(mistake("latency=-1ms"), HasSubstr("'-1ms' is not above zero"));
   EXPECT_THAT(message_of<UserError>([] {
-                changes_that_reach(memory_bound, request(), memory_bound(request()).summary,
+                changes_that_reach(memory_bound, request(),
+                                   point_metrics(memory_bound(request()).summary),
                                    parse_target("tpot=20ms"), 1, {});
               }),
               HasSubstr("tpot does not apply"));

@@ -294,6 +294,8 @@ TEST_F(ValidateTest, MistakesInTheCommand) {
               HasSubstr("unknown column 'famly'"));
   EXPECT_THAT(run_command({"validate", path, "--where", "use"}).messages,
               HasSubstr("write COLUMN=VALUE"));
+  EXPECT_THAT(run_command({"validate", path, "--where", "use=no,,batch=8"}).messages,
+              HasSubstr("has a value that is empty"));
   EXPECT_THAT(run_command({"validate", path, "--where", "use=no,famly=A"}).messages,
               HasSubstr("unknown column 'famly'"));
   EXPECT_THAT(run_command({"validate", folder_.write("n.csv", "system,workload\na,b\n")}).messages,

@@ -1,11 +1,12 @@
-// What is known of a call, in numbers with their units: what pipelines, control flow and lengths
-// that vary are computed with. Records are read and written here; nothing else computes with them.
+// What is known of a call, in numbers with their units: calls, their energy, pipelines, control
+// flow and lengths that vary are computed with it. Records are read and written here.
 #pragma once
 
 #include <map>
 #include <optional>
 #include <string>
 
+#include "model/base/energy_units.hpp"
 #include "model/base/metrics.hpp"
 #include "model/base/units.hpp"
 #include "reports/record/summary.hpp"
@@ -13,12 +14,32 @@
 namespace foretell {
 
 using PerSecond = Quantity<-1, 0, 0, 0, 0>;
+inline Watts operator*(Joules energy, PerSecond rate) {
+  return Watts(energy.value() * rate.value());
+}
+inline Joules operator/(Watts power, PerSecond rate) {
+  return Joules(power.value() / rate.value());
+}
 
 // 80 % of measurements lie between.
 template <class Number>
 struct Band {
   Number low{};
   Number high{};
+};
+
+// Of the boards in use, and at the wall.
+struct EnergyFigures {
+  Watts watts;
+  Watts wall;
+  std::optional<Joules> per_request;  // per sample of a batch
+  std::optional<Joules> per_token;
+  std::optional<Usd> usd_per_million;             // of the throughput, for the energy alone
+  std::optional<Usd> usd_per_million_with_price;  // … and the price on demand
+  std::optional<Interval> ratio80;                // measured / predicted
+  std::optional<Band<Watts>> watts80;
+  std::optional<Band<Joules>> per_request80;
+  std::optional<Band<Joules>> per_token80;
 };
 
 struct CallFigures {
@@ -34,17 +55,30 @@ struct CallFigures {
   std::optional<MemoryUse> memory;
   Bytes memory_used;
   Bytes memory_capacity;
+  std::optional<EnergyFigures> energy;
+};
+
+// A call of a mixture or a pipeline and how often it happens in one call of the whole.
+struct CountedCall {
+  double count = 0;
+  CallFigures figures;
 };
 
 CallFigures figures_of(const RunSummary& summary);
-// What the figures do not hold stays as it is.
+// What the figures do not hold stays as it is; without energy the record has none either.
 void put_figures(const CallFigures& figures, RunSummary& summary);
 
+// Costs by purchase option of a machine with these prices (USD per hour), by its throughput.
+void set_costs(const std::map<std::string, double>& usd_per_hour, CallFigures& figures);
 // The machine takes `factor` times as long for each of what it is paid for.
 void scale_costs(double factor, CallFigures& figures);
 template <class Number>
 Band<Number> scaled(const Band<Number>& band, double factor) {
   return {band.low * factor, band.high * factor};
+}
+template <class Number>
+Band<Number> band_of(const Interval& ratio, Number value) {
+  return {value * ratio.low, value * ratio.high};
 }
 // Between these times as many are done as go into `work`.
 Band<PerSecond> rate_band(double work, const Band<Seconds>& times);

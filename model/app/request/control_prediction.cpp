@@ -10,7 +10,6 @@
 
 #include "model/app/request/call_figures.hpp"
 #include "model/app/request/distribution_text.hpp"
-#include "model/app/request/energy_record.hpp"
 #include "model/app/request/mixed_record.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/app/request/resolved_workload.hpp"
@@ -53,11 +52,10 @@ class ControlMixture {
     record.context.scenario.trips = request_.trips;
     join_operators(record);
     join_memory(record);
-    set_calls(calls, record);
     std::vector<CountedCall> runs;
     for (const std::string& part : order_)
-      runs.push_back({runs_.at(part), &records_.at(like_.at(part)).summary});
-    mix_energy(runs, record.summary);
+      runs.push_back({runs_.at(part), figures_of(records_.at(like_.at(part)).summary)});
+    set_calls(calls, runs, record);
     for (const std::string& part : order_) {
       record.summary.distribution->parts.push_back(
           {part, records_.at(like_.at(part)).summary.call_s, runs_.at(part)});

@@ -1,11 +1,11 @@
 // Joules and watts of a prediction, for every family of devices.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "calib/fitted/shared/energy_factors.hpp"
 #include "hw/spec/shared/host_power.hpp"
+#include "model/app/request/call_figures.hpp"
 #include "model/app/request/resolved_workload.hpp"
 #include "model/base/metrics.hpp"
 #include "model/predict/call_energy.hpp"
@@ -21,22 +21,18 @@ struct EnergyFacts {
   double devices = 1;  // of the whole system: those not in use idle
 };
 
-// Requires the times, throughput and costs of the record. Adds joules, watts and the cost of
-// energy, and a note where nothing was calibrated.
+// Requires the times, throughput and costs of the figures. Adds joules, watts and the cost of
+// energy, their parts to the record, and a note where nothing was calibrated.
 void set_energy(const ResolvedWorkload& resolved, const EnergyFacts& facts, const Metrics& metrics,
-                RunRecord& record);
+                CallFigures& figures, RunRecord& record);
 
-// A call of a mixture or a pipeline and how often it happens in one call of the whole.
-struct CountedCall {
-  double count = 0;
-  const RunSummary* summary = nullptr;
-};
 // Energy and its cost of a call that is made of others; the times, throughput and costs of `whole`
-// are set, its parts of energy stay those of the call that it was copied from. Without the energy
-// of one of them there is none.
-void mix_energy(const std::vector<CountedCall>& calls, RunSummary& whole);
+// are set, its ratio stays that of the call that it was copied from. Without the energy of one of
+// them there is none.
+void mix_energy(const std::vector<CountedCall>& calls, CallFigures& whole);
 
-// A number with or without its unit W: "500W", "500". UserError with the option that has it.
-double parse_watts(const std::string& option, const std::string& text);
+// What `wall` costs for a million of what `throughput` counts, at the price and the overhead of the
+// building that the request states.
+Usd energy_cost_per_million(const Request& request, Watts wall, PerSecond throughput);
 
 }  // namespace foretell

@@ -7,7 +7,6 @@
 #include <fstream>
 
 #include "hw/spec/gpu/kernel_library.hpp"
-#include "model/app/request/energy_record.hpp"
 #include "model/app/request/refuse_option.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/limited_text.hpp"
@@ -129,6 +128,20 @@ void check_heads(const GpuRequest& resolved) {
       resolved.model.name, resolved.request.tp, heads, of_keys, fmt::join(degrees, ", ")));
 }
 
+// With or without its unit: "500W", "500".
+double watts_in(const std::string& text) {
+  std::string_view number = trim(text);
+  if (!number.empty() && (number.back() == 'W' || number.back() == 'w')) number.remove_suffix(1);
+  double watts = 0;
+  try {
+    watts = parse_quantity(number, Dimension{});
+  } catch (const UserError&) {
+    throw UserError("power-limit: '" + text + "' is not a number of watts; write 500W");
+  }
+  if (watts <= 0) throw UserError("power-limit: must be above 0 W; write 500W");
+  return watts;
+}
+
 // --clock as a frequency and --power-limit: no more than the device has, no less than it needs.
 void resolve_power(GpuRequest& resolved) {
   const Request& request = resolved.request;
@@ -154,7 +167,7 @@ void resolve_power(GpuRequest& resolved) {
     resolved.clock_share = clock / boost;
   }
   if (request.power_limit.empty()) return;
-  resolved.power_limit = parse_watts("power-limit", request.power_limit);
+  resolved.power_limit = watts_in(request.power_limit);
   const double least = std::ceil(facts.active_idle_watts / facts.limit_share);
   if (resolved.power_limit < least || resolved.power_limit > device.power_watts) {
     throw UserError(fmt::format(

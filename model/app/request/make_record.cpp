@@ -45,15 +45,6 @@ RunContext context_of(const ResolvedWorkload& resolved, const SystemFacts& facts
   return context;
 }
 
-Interval scaled(const Interval& ratio, double value) {
-  return {ratio.low * value, ratio.high * value};
-}
-
-MemoryRecord memory_record(const MemoryUse& use) {
-  return {use.weights.value(),        use.kv_cache.value(), use.activations.value(),
-          use.inputs_outputs.value(), use.runtime.value(),  use.training.value()};
-}
-
 TrainingRecord training_record(const TrainingMetrics& training) {
   return {training.optimizer,
           training.parameters,
@@ -135,13 +126,12 @@ class Intervals {
 };
 
 void set_generation(const GenerationMetrics& generation, std::int64_t output_len,
-                    const Interval& ttft_ratio, const Interval& tpot_ratio, RunSummary& summary) {
-  summary.throughput *= static_cast<double>(output_len);
-  summary.throughput_unit = "tokens/s";
-  summary.ttft_s = generation.ttft.value();
-  summary.tpot_s = generation.tpot.value();
-  summary.interval80["ttft_s"] = scaled(ttft_ratio, *summary.ttft_s);
-  summary.interval80["tpot_s"] = scaled(tpot_ratio, *summary.tpot_s);
+                    const Interval& ttft_ratio, const Interval& tpot_ratio, CallFigures& figures) {
+  figures.throughput *= static_cast<double>(output_len);
+  figures.ttft = generation.ttft;
+  figures.tpot = generation.tpot;
+  figures.times80["ttft_s"] = band_of(ttft_ratio, generation.ttft);
+  figures.times80["tpot_s"] = band_of(tpot_ratio, generation.tpot);
 }
 
 // FLOP/s of a call over the first peak of the part that runs it. Stages of a pipeline are several
@@ -155,43 +145,52 @@ std::optional<double> flops_utilisation(const ResolvedWorkload& resolved, const 
   return (flops / metrics.call).value() / facts.machine->compute.front().per_s;
 }
 
-RunSummary summary_of(const ResolvedWorkload& resolved, const SystemFacts& facts,
-                      const Metrics& metrics, Intervals intervals) {
+CallFigures figures_of(const ResolvedWorkload& resolved, const SystemFacts& facts,
+                       const Metrics& metrics, Intervals intervals) {
   if (metrics.call <= Seconds(0) || metrics.device <= Seconds(0)) {
     throw UserError("workload: nothing of '" + resolved.model.name +
                     "' runs on the device: its operators only rename or reshape their inputs");
   }
-  RunSummary summary;
-  summary.call_s = metrics.call.value();
+  CallFigures figures;
+  figures.call = metrics.call;
   Serving serving = resolved.serving;
   if (metrics.generation)
     serving.overlap = std::max(1.0, metrics.generation->total / metrics.generation->slowest_stage);
-  summary.latency_s = client_latency(metrics.call, serving).value();
-  summary.throughput = system_throughput(metrics.call, serving);
-  summary.throughput_unit = "inferences/s";
+  figures.latency = client_latency(metrics.call, serving);
+  figures.throughput = PerSecond(system_throughput(metrics.call, serving));
   // Decode steps make up most of a generation.
   const Interval ratio =
       intervals.ratio(metrics.generation ? IntervalQuantity::kTpot : IntervalQuantity::kCall);
   if (metrics.generation) {
     set_generation(*metrics.generation, resolved.request.output_len,
-                   intervals.ratio(IntervalQuantity::kTtft), ratio, summary);
+                   intervals.ratio(IntervalQuantity::kTtft), ratio, figures);
   }
   intervals.note();
-  summary.interval80["call_s"] = scaled(ratio, summary.call_s);
-  summary.interval80["latency_s"] = scaled(ratio, summary.latency_s);
-  summary.interval80["throughput"] = {summary.throughput / ratio.high,
-                                      summary.throughput / ratio.low};
-  set_costs(prices_as_set(facts.prices, resolved.request.set), summary);
-  summary.memory = memory_record(metrics.memory);
-  summary.memory_used_bytes = metrics.memory.total().value();
-  summary.memory_capacity_bytes = metrics.memory_capacity.value();
+  figures.times80["call_s"] = band_of(ratio, figures.call);
+  figures.times80["latency_s"] = band_of(ratio, figures.latency);
+  figures.throughput80 =
+      Band<PerSecond>{figures.throughput / ratio.high, figures.throughput / ratio.low};
+  if (metrics.training) {  // no step of training has been measured
+    figures.times80.clear();
+    figures.throughput80.reset();
+  }
+  set_costs(prices_as_set(facts.prices, resolved.request.set), figures);
+  figures.memory = metrics.memory;
+  figures.memory_used = metrics.memory.total();
+  figures.memory_capacity = metrics.memory_capacity;
+  return figures;
+}
+
+// Apart from the figures.
+RunSummary summary_of(const ResolvedWorkload& resolved, const SystemFacts& facts,
+                      const Metrics& metrics) {
+  RunSummary summary;
+  summary.throughput_unit = metrics.training     ? "samples/s"
+                            : metrics.generation ? "tokens/s"
+                                                 : "inferences/s";
   summary.flops_utilisation = flops_utilisation(resolved, facts, metrics);
   summary.bottleneck = metrics.bottleneck;
-  if (metrics.training) {
-    summary.throughput_unit = "samples/s";
-    summary.interval80.clear();  // no step of training has been measured
-    summary.training = training_record(*metrics.training);
-  }
+  if (metrics.training) summary.training = training_record(*metrics.training);
   return summary;
 }
 
@@ -220,14 +219,6 @@ void set_area(const DieArea& area, RunRecord& record) {
 
 }  // namespace
 
-void set_costs(const Prices& prices, RunSummary& summary) {
-  for (const auto& [option, usd_per_hour] : prices) {
-    const double cost = cost_per_million(hourly_price(usd_per_hour), summary.throughput).value();
-    summary.costs_usd_per_million[option] = cost;
-    if (option == kOnDemand) summary.cost_usd_per_million = cost;
-  }
-}
-
 RunRecord unpredicted(const Request& request, const std::string& system) {
   RunRecord record;
   record.context.version = kVersion;
@@ -249,8 +240,9 @@ RunRecord make_record(const ResolvedWorkload& resolved, const SystemFacts& facts
     record.context.notes.emplace_back(kPriceOfAnother);
   record.values = values_of(facts.parameters);
   record.machine = facts.machine;
-  record.summary =
-      summary_of(resolved, facts, metrics, Intervals(resolved, facts, record.context.notes));
+  CallFigures figures =
+      figures_of(resolved, facts, metrics, Intervals(resolved, facts, record.context.notes));
+  record.summary = summary_of(resolved, facts, metrics);
   if (metrics.generation) {
     for (const GenerationMetrics::Step& step : metrics.generation->steps)
       record.generation.push_back({step.kv_len, step.tokens, step.time.value()});
@@ -266,7 +258,9 @@ RunRecord make_record(const ResolvedWorkload& resolved, const SystemFacts& facts
   }
   const ProcessChange change{resolved.request.node, resolved.request.hbm};
   const EnergyChange energies = energy_change(facts.device, change);
-  if (facts.energy) set_energy(resolved, changed(*facts.energy, energies), metrics, record);
+  if (facts.energy)
+    set_energy(resolved, changed(*facts.energy, energies), metrics, figures, record);
+  put_figures(figures, record.summary);
   if (const auto area = die_area(facts.device, facts.parameters, change)) set_area(*area, record);
   check_record(record);
   return record;

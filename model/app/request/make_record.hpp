@@ -44,9 +44,6 @@ SystemFacts facts_of(const LoadedSystem& system, const std::string& factors) {
 RunRecord make_record(const ResolvedWorkload& resolved, const SystemFacts& facts,
                       const Metrics& metrics);
 
-// Per million of what `throughput` counts, for every way to pay for the whole system.
-void set_costs(const Prices& prices, RunSummary& summary);
-
 // The record of a request without a prediction: what was asked for, without any default, on
 // `system`. The names have been checked.
 RunRecord unpredicted(const Request& request, const std::string& system);

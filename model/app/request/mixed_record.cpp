@@ -30,16 +30,11 @@ void fill_distribution(const Distribution& calls, double queue, DistributionReco
     record.outcomes.push_back({point.value, std::min(1.0, point.probability)});
 }
 
-struct WeightedFigures {
-  double probability = 0;
-  CallFigures figures;
-};
-
 // Expected value of what `value` gives of a call.
 template <class Value>
-auto expected(const std::vector<WeightedFigures>& calls, const Value& value) {
+auto expected(const std::vector<CountedCall>& calls, const Value& value) {
   decltype(value(calls.front().figures)) sum{};
-  for (const WeightedFigures& each : calls) sum += each.probability * value(each.figures);
+  for (const CountedCall& each : calls) sum += each.count * value(each.figures);
   return sum;
 }
 
@@ -51,21 +46,21 @@ void add_weighted(double probability, const Band<Number>& band, Band<Number>& su
 }
 
 // Those that every call has.
-std::map<std::string, Band<Seconds>> mixed_times80(const std::vector<WeightedFigures>& calls) {
+std::map<std::string, Band<Seconds>> mixed_times80(const std::vector<CountedCall>& calls) {
   std::map<std::string, Band<Seconds>> mixed;
   for (const auto& entry : calls.front().figures.times80) {
     Band<Seconds> sum;
-    for (const WeightedFigures& each : calls) {
+    for (const CountedCall& each : calls) {
       const auto found = each.figures.times80.find(entry.first);
       if (found == each.figures.times80.end()) return mixed;
-      add_weighted(each.probability, found->second, sum);
+      add_weighted(each.count, found->second, sum);
     }
     mixed[entry.first] = sum;
   }
   return mixed;
 }
 
-void mix_intervals(const std::vector<WeightedFigures>& calls, CallFigures& mixed) {
+void mix_intervals(const std::vector<CountedCall>& calls, CallFigures& mixed) {
   mixed.times80 = mixed_times80(calls);
   const auto times = mixed.times80.find("call_s");
   mixed.throughput80.reset();
@@ -73,12 +68,12 @@ void mix_intervals(const std::vector<WeightedFigures>& calls, CallFigures& mixed
     mixed.throughput80 = rate_band(mixed.throughput * mixed.call, times->second);
 }
 
-void mix_times_of_tokens(const std::vector<WeightedFigures>& calls, CallFigures& mixed,
+void mix_times_of_tokens(const std::vector<CountedCall>& calls, CallFigures& mixed,
                          DistributionRecord& distribution) {
   if (!mixed.ttft) return;
   std::vector<Distribution::Point> first_tokens;
-  for (const WeightedFigures& each : calls)
-    first_tokens.push_back({each.figures.ttft->value(), each.probability});
+  for (const CountedCall& each : calls)
+    first_tokens.push_back({each.figures.ttft->value(), each.count});
   const Distribution ttft(std::move(first_tokens));
   mixed.ttft = Seconds(ttft.mean());
   distribution.others["ttft_s"] = percentiles_of(ttft);
@@ -101,14 +96,14 @@ Distribution call_distribution(const RunRecord& record) {
 
 void mix_summaries(const std::vector<WeightedRecord>& records, RunRecord& mixed) {
   FORETELL_CHECK(!records.empty(), "calls to mix");
-  std::vector<WeightedFigures> calls;
+  std::vector<CountedCall> calls;
   std::vector<WeightedDistribution> parts;
   for (const WeightedRecord& each : records) {
     parts.push_back({each.probability, call_distribution(*each.record)});
     calls.push_back({each.probability, figures_of(each.record->summary)});
   }
   const CallFigures* largest = &calls.front().figures;
-  for (const WeightedFigures& each : calls) {
+  for (const CountedCall& each : calls) {
     if (each.figures.memory_used > largest->memory_used) largest = &each.figures;
   }
   CallFigures figures = figures_of(mixed.summary);
@@ -126,15 +121,12 @@ void mix_summaries(const std::vector<WeightedRecord>& records, RunRecord& mixed)
   DistributionRecord distribution;
   mix_times_of_tokens(calls, figures, distribution);
   fill_distribution(mixture(parts), queue, distribution);
+  mix_energy(calls, figures);
   put_figures(figures, mixed.summary);
-  std::vector<CountedCall> counted;
-  for (const WeightedRecord& each : records)
-    counted.push_back({each.probability, &each.record->summary});
-  mix_energy(counted, mixed.summary);
   mixed.summary.distribution = std::move(distribution);
 }
 
-void set_calls(const Distribution& calls, RunRecord& record) {
+void set_calls(const Distribution& calls, const std::vector<CountedCall>& runs, RunRecord& record) {
   CallFigures figures = figures_of(record.summary);
   const double queue = queue_of(figures);
   const double factor = calls.mean() / figures.call.value();
@@ -146,6 +138,7 @@ void set_calls(const Distribution& calls, RunRecord& record) {
   if (figures.throughput80) figures.throughput80 = scaled(*figures.throughput80, 1 / factor);
   DistributionRecord distribution;
   fill_distribution(calls, queue, distribution);
+  mix_energy(runs, figures);
   put_figures(figures, record.summary);
   record.summary.distribution = std::move(distribution);
 }

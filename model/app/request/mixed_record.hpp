@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "model/app/request/call_figures.hpp"
 #include "reports/record/run_record.hpp"
 #include "workloads/ir/distribution.hpp"
 
@@ -23,7 +24,8 @@ Distribution call_distribution(const RunRecord& record);
 void mix_summaries(const std::vector<WeightedRecord>& records, RunRecord& mixed);
 
 // The same for a record that has its own times for another distribution of the call: everything
-// that grows with the call is scaled with its mean.
-void set_calls(const Distribution& calls, RunRecord& record);
+// that grows with the call is scaled with its mean. Its energy is that of `runs`, what such a call
+// is made of.
+void set_calls(const Distribution& calls, const std::vector<CountedCall>& runs, RunRecord& record);
 
 }  // namespace foretell

@@ -20,10 +20,10 @@ constexpr int kCoresPerGuidedCopy = 2;  // one with the text, one without
 struct PartPrediction {
   const PipelinePart* part = nullptr;
   RunRecord record;
+  CallFigures figures;  // of the record
 
-  CallFigures figures() const { return figures_of(record.summary); }
-  // Of all its calls.
-  Seconds time() const { return static_cast<double>(part->calls) * Seconds(record.summary.call_s); }
+  double calls() const { return static_cast<double>(part->calls); }
+  Seconds time() const { return calls() * figures.call; }  // of all its calls
 };
 
 void check_pipeline_options(const Request& request) {
@@ -56,17 +56,21 @@ class PipelinePrediction {
   }
 
   RunRecord run() {
-    for (const PipelinePart& part : model_.parts)
-      parts_.push_back({&part, predict_part_(request_of(part))});
+    for (const PipelinePart& part : model_.parts) {
+      RunRecord record = predict_part_(request_of(part));
+      const CallFigures figures = figures_of(record.summary);
+      parts_.push_back({&part, std::move(record), figures});
+    }
     const auto longest = std::max_element(
         parts_.begin(), parts_.end(),
         [](const PartPrediction& a, const PartPrediction& b) { return a.time() < b.time(); });
     RunRecord record = longest->record;
     if (!splits_) copies_ = record.context.scenario.dp;
     describe(record.context);
-    put_figures(figures(figures_of(record.summary)), record.summary);
+    CallFigures whole = figures(longest->figures);
+    mix_energy(whole);
+    put_figures(whole, record.summary);
     record.summary.throughput_unit = "images/s";
-    set_energy(record.summary);
     record.operators = operators();
     for (ResourceRecord& resource : record.resources) average(resource);
     return record;
@@ -74,12 +78,11 @@ class PipelinePrediction {
 
  private:
   // Parts with and without the text are samples of their own; images are what counts.
-  void set_energy(RunSummary& summary) const {
+  void mix_energy(CallFigures& whole) const {
     std::vector<CountedCall> calls;
-    for (const PartPrediction& part : parts_)
-      calls.push_back({static_cast<double>(part.part->calls), &part.record.summary});
-    mix_energy(calls, summary);
-    if (summary.watts) summary.joules_per_request = *summary.watts / summary.throughput;
+    for (const PartPrediction& part : parts_) calls.push_back({part.calls(), part.figures});
+    foretell::mix_energy(calls, whole);
+    if (whole.energy) whole.energy->per_request = whole.energy->watts / whole.throughput;
   }
 
   Request request_of(const PipelinePart& part) const {
@@ -122,7 +125,7 @@ class PipelinePrediction {
           context.notes.push_back(note);
       }
       context.notes.push_back(fmt::format("{}: {} x {:.4g} ms", part.part->name, part.part->calls,
-                                          part.record.summary.call_s * 1e3));
+                                          part.figures.call.value() * 1e3));
     }
     context.notes.emplace_back("what the host does between the calls is not part of the time");
   }
@@ -136,12 +139,11 @@ class PipelinePrediction {
     Band<Seconds> call80;
     whole.call = Seconds(0);
     for (const PartPrediction& part : parts_) {
-      const CallFigures of_part = part.figures();
-      const auto calls = static_cast<double>(part.part->calls);
+      const CallFigures& of_part = part.figures;
       whole.call += part.time();
       const Band<Seconds>& band = of_part.times80.at("call_s");
-      call80.low += calls * band.low;
-      call80.high += calls * band.high;
+      call80.low += part.calls() * band.low;
+      call80.high += part.calls() * band.high;
       FORETELL_CHECK(of_part.memory.has_value(), "a prediction without its memory");
       memory.weights += of_part.memory->weights;
       memory.activations = std::max(memory.activations, of_part.memory->activations);
@@ -172,13 +174,12 @@ class PipelinePrediction {
     std::vector<OperatorRecord> all;
     Seconds start;
     for (const PartPrediction& part : parts_) {
-      const auto calls = static_cast<double>(part.part->calls);
       for (OperatorRecord op : part.record.operators) {
         op.name = part.part->name + "." + op.name;
         op.start_s += start.value();
-        op.duration_s *= calls;
-        op.flops *= calls;
-        op.bytes *= calls;
+        op.duration_s *= part.calls();
+        op.flops *= part.calls();
+        op.bytes *= part.calls();
         all.push_back(std::move(op));
       }
       start += part.time();
@@ -199,7 +200,7 @@ class PipelinePrediction {
         if (one.path != path) continue;
         busy += one.busy * part.time();
         stalled += one.stalled * part.time();
-        moved += Bytes(one.bytes) * static_cast<double>(part.part->calls);
+        moved += Bytes(one.bytes) * part.calls();
       }
     }
     resource = {path, busy / whole, stalled / whole, moved.value()};

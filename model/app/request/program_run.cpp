@@ -165,13 +165,15 @@ RunRecord run_program(const ProgramRequest& asked) {
                                 op.bytes.value(), op.critical, "", 0, 0});
   }
   RunSummary& summary = record.summary;
-  summary.call_s = to_seconds(execution.end).value();
-  summary.latency_s = summary.call_s;
-  summary.throughput = summary.call_s > 0 ? 1 / summary.call_s : 0;
+  CallFigures figures;
+  figures.call = to_seconds(execution.end);
+  figures.latency = figures.call;
+  if (figures.call > Seconds(0)) figures.throughput = PerSecond(1 / figures.call.value());
+  set_costs(prices_as_set(sheet.facts.prices, asked.request.set), figures);
+  figures.memory_used = Bytes(memory_of(program));
+  figures.memory_capacity = sheet.device_memory;
+  put_figures(figures, summary);
   summary.throughput_unit = "calls/s";
-  set_costs(prices_as_set(sheet.facts.prices, asked.request.set), summary);
-  summary.memory_used_bytes = memory_of(program);
-  summary.memory_capacity_bytes = sheet.device_memory.value();
   summary.bottleneck = bound_of(program, execution);
   check_record(record);
   return record;

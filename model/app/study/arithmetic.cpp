@@ -3,22 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
+#include "model/config/expression_tree.hpp"
 
 namespace foretell {
 namespace {
 
-constexpr int kDeepestNesting = 100;
 constexpr double kEqual = 1e-12;  // relative difference that rounding may leave
-
-bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
 StudyValue number(double value, Dimension dimension = {}) { return {true, value, dimension, {}}; }
 StudyValue truth(bool value) { return number(value ? 1 : 0); }
@@ -28,46 +23,67 @@ Dimension scaled(Dimension a, int sign, Dimension b) {
           a.cycle + sign * b.cycle, a.money + sign * b.money};
 }
 
+using Kind = ExpressionNode::Kind;
+
+const std::vector<std::string> kFunctions = {"min",   "max",  "floor", "ceil",
+                                             "round", "sqrt", "log2"};
+
 class Calculator {
  public:
   Calculator(std::string_view text, const StudyNames& names) : text_(text), names_(names) {}
 
-  StudyValue result() {
-    StudyValue value = either();
-    if (!at_end()) throw unexpected();
-    return value;
-  }
+  StudyValue result() { return value_of(parse_expression(text_)); }
 
  private:
-  StudyValue either() {
-    StudyValue value = both();
-    while (take_word("or")) {
-      const bool right = is_true(both());
-      value = truth(is_true(value) || right);
+  StudyValue value_of(const ExpressionNode& node) {
+    switch (node.kind) {
+      case Kind::kNumber:
+        return literal(node);
+      case Kind::kWord:
+        return {false, 0, {}, node.text};
+      case Kind::kReference:
+        return names_(node.text);
+      case Kind::kName:
+        throw no_function(node.text);
+      case Kind::kCall:
+        return call(node);
+      case Kind::kOperation:
+        break;
     }
-    return value;
+    StudyValue left = value_of(node.operands.front());
+    if (node.operands.size() == 1) {
+      if (node.text == "not") return truth(!is_true(left));
+      require_number(left);
+      left.number = -left.number;
+      return left;
+    }
+    return combined(left, node.text, value_of(node.operands.back()));
   }
 
-  StudyValue both() {
-    StudyValue value = negated();
-    while (take_word("and")) {
-      const bool right = is_true(negated());
-      value = truth(is_true(value) && right);
+  StudyValue combined(const StudyValue& left, const std::string& sign, const StudyValue& right) {
+    if (sign == "or" || sign == "and") {
+      const bool first = is_true(left);
+      const bool second = is_true(right);
+      return truth(sign == "or" ? first || second : first && second);
     }
-    return value;
+    if (sign == "+" || sign == "-") {
+      require_equal(left, sign, right);
+      const double number = sign == "+" ? left.number + right.number : left.number - right.number;
+      return foretell::number(number, left.dimension);
+    }
+    if (sign == "*" || sign == "/") return product(left, sign == "*", right);
+    if (sign == "%")
+      throw UserError(fmt::format("'{}': '%' is not expected here; there are + - * and /", text_));
+    return compared(left, sign, right);
   }
 
-  StudyValue negated() {
-    if (take_word("not")) return truth(!is_true(negated()));
-    return comparison();
-  }
-
-  StudyValue comparison() {
-    const StudyValue left = sum();
-    for (const char* sign : {"<=", ">=", "==", "!=", "<", ">"}) {
-      if (take(sign)) return compared(left, sign, sum());
-    }
-    return left;
+  StudyValue product(const StudyValue& left, bool multiplies, const StudyValue& right) {
+    require_number(left);
+    require_number(right);
+    if (!multiplies && !(std::abs(right.number) > 0))
+      throw UserError(fmt::format("'{}' divides by zero", text_));
+    return number(multiplies ? left.number * right.number : left.number / right.number,
+                  scaled(left.dimension, multiplies ? 1 : -1, right.dimension));
   }
 
   StudyValue compared(const StudyValue& left, std::string_view sign, const StudyValue& right) {
@@ -87,140 +103,32 @@ class Calculator {
     return truth(equal || (sign == "<=" ? left.number < right.number : left.number > right.number));
   }
 
-  StudyValue sum() {
-    StudyValue value = product();
-    for (char sign = peek(); sign == '+' || sign == '-'; sign = peek()) {
-      ++at_;
-      const StudyValue right = product();
-      require_equal(value, sign == '+' ? "+" : "-", right);
-      value.number += sign == '+' ? right.number : -right.number;
-    }
-    return value;
-  }
-
-  StudyValue product() {
-    StudyValue value = factor();
-    for (char sign = peek(); sign == '*' || sign == '/'; sign = peek()) {
-      ++at_;
-      const StudyValue right = factor();
-      require_number(value);
-      require_number(right);
-      if (sign == '/' && !(std::abs(right.number) > 0))
-        throw UserError(fmt::format("'{}' divides by zero", text_));
-      value.number = sign == '*' ? value.number * right.number : value.number / right.number;
-      value.dimension = scaled(value.dimension, sign == '*' ? 1 : -1, right.dimension);
-    }
-    return value;
-  }
-
-  StudyValue factor() {
-    if (++depth_ > kDeepestNesting) throw UserError("the expression is nested too deeply");
-    StudyValue value = atom();
-    --depth_;
-    return value;
-  }
-
-  StudyValue atom() {
-    const char c = peek();
-    if (c == '-') {
-      ++at_;
-      StudyValue value = factor();
-      require_number(value);
-      value.number = -value.number;
-      return value;
-    }
-    if (c == '(') {
-      ++at_;
-      StudyValue value = either();
-      expect(')');
-      return value;
-    }
-    if (c == '$') return reference();
-    if (c == '\'' || c == '"') return quoted(c);
-    if (is_digit(c) || c == '.') return literal();
-    if (is_letter(c)) return function();
-    throw unexpected();
-  }
-
-  StudyValue reference() {
-    const std::size_t close = text_.find('}', at_);
-    if (at_ + 1 >= text_.size() || text_[at_ + 1] != '{' || close == std::string_view::npos)
-      throw UserError(fmt::format("'{}': a name is written ${{device.cores}}", text_));
-    const std::string name(trim(text_.substr(at_ + 2, close - at_ - 2)));
-    at_ = close + 1;
-    return names_(name);
-  }
-
-  StudyValue quoted(char quote) {
-    const std::size_t close = text_.find(quote, at_ + 1);
-    if (close == std::string_view::npos)
-      throw UserError(fmt::format("'{}': a closing quote is missing", text_));
-    StudyValue value;
-    value.word = std::string(text_.substr(at_ + 1, close - at_ - 1));
-    at_ = close + 1;
-    return value;
-  }
-
-  StudyValue literal() {
-    double value = 0;
-    const auto [end, error] =
-        std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
-    if (error != std::errc() || !std::isfinite(value)) throw unexpected();
-    at_ = static_cast<std::size_t>(end - text_.data());
-    const std::size_t behind_number = at_;
-    skip_space();
-    const std::string name = unit_name();
-    if (name.empty() || is_operator(name)) {
-      at_ = behind_number;
-      return number(value);
-    }
-    const std::optional<AnyQuantity> unit = find_unit(name);
+  StudyValue literal(const ExpressionNode& node) {
+    const std::optional<AnyQuantity> value = parse_any_quantity(node.text);
+    if (!value) throw UserError(fmt::format("'{}': '{}' is not expected here", text_, node.text));
+    if (node.unit.empty()) return number(value->value);
+    const std::optional<AnyQuantity> unit = find_unit(node.unit);
     if (!unit) {
       throw UserError(
           fmt::format("'{}': no such unit '{}'; for example 820 GB/s, 24 MiB, 5 ms, "
                       "0.76 USD/h",
-                      text_, name));
+                      text_, node.unit));
     }
-    return number(value * unit->value, unit->dimension);
+    return number(value->value * unit->value, unit->dimension);
   }
 
-  static bool is_operator(const std::string& word) {
-    return word == "and" || word == "or" || word == "not";
+  UserError no_function(const std::string& name) const {
+    return UserError(
+        fmt::format("'{}': '{}' is no function ({}); names are written ${{{}}}, words in quotes",
+                    text_, name, join(kFunctions, ", "), name));
   }
 
-  // "GB/s" as far as it is a unit, "GB" of "GB/x".
-  std::string unit_name() {
-    const std::size_t begin = at_;
-    while (at_ < text_.size() && is_letter(text_[at_])) ++at_;
-    std::string name(text_.substr(begin, at_ - begin));
-    if (name.empty() || at_ >= text_.size() || text_[at_] != '/') return name;
-    std::size_t end = at_ + 1;
-    while (end < text_.size() && is_letter(text_[end])) ++end;
-    const std::string rate(text_.substr(begin, end - begin));
-    if (!find_unit(rate)) return name;
-    at_ = end;
-    return rate;
-  }
-
-  StudyValue function() {
-    const std::size_t begin = at_;
-    while (at_ < text_.size() && (is_letter(text_[at_]) || is_digit(text_[at_]))) ++at_;
-    const std::string name(text_.substr(begin, at_ - begin));
-    static const std::vector<std::string> kFunctions = {"min",   "max",  "floor", "ceil",
-                                                        "round", "sqrt", "log2"};
-    if (std::find(kFunctions.begin(), kFunctions.end(), name) == kFunctions.end()) {
-      throw UserError(
-          fmt::format("'{}': '{}' is no function ({}); names are written ${{{}}}, words in quotes",
-                      text_, name, join(kFunctions, ", "), name));
-    }
-    expect('(');
-    std::vector<StudyValue> arguments = {either()};
-    while (peek() == ',') {
-      ++at_;
-      arguments.push_back(either());
-    }
-    expect(')');
-    return call(name, arguments);
+  StudyValue call(const ExpressionNode& node) {
+    if (std::find(kFunctions.begin(), kFunctions.end(), node.text) == kFunctions.end())
+      throw no_function(node.text);
+    std::vector<StudyValue> arguments;
+    for (const ExpressionNode& operand : node.operands) arguments.push_back(value_of(operand));
+    return call(node.text, arguments);
   }
 
   StudyValue call(const std::string& name, const std::vector<StudyValue>& arguments) {
@@ -270,51 +178,32 @@ class Calculator {
     return std::abs(value.number) > 0;
   }
 
-  bool take(std::string_view sign) {
-    skip_space();
-    if (text_.substr(at_, sign.size()) != sign) return false;
-    at_ += sign.size();
-    return true;
-  }
-
-  bool take_word(std::string_view word) {
-    skip_space();
-    const std::size_t end = at_ + word.size();
-    const bool ends = end >= text_.size() || !(is_letter(text_[end]) || is_digit(text_[end]));
-    return ends && take(word);
-  }
-
-  void expect(char c) {
-    if (peek() != c) {
-      throw UserError(
-          at_end() ? fmt::format("'{}': '{}' is missing at the end", text_, c)
-                   : fmt::format("'{}': '{}' is missing before '{}'", text_, c, text_.substr(at_)));
-    }
-    ++at_;
-  }
-
-  UserError unexpected() {
-    if (trim(text_).empty()) return UserError("nothing is stated; expected arithmetic");
-    if (at_end()) return UserError(fmt::format("'{}' ends too early", text_));
-    return UserError(fmt::format("'{}': '{}' is not expected here", text_, text_.substr(at_)));
-  }
-
-  void skip_space() {
-    while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0) ++at_;
-  }
-  bool at_end() {
-    skip_space();
-    return at_ >= text_.size();
-  }
-  char peek() { return at_end() ? '\0' : text_[at_]; }
-
   std::string_view text_;
   const StudyNames& names_;
-  std::size_t at_ = 0;
-  int depth_ = 0;
 };
 
+void check_alike(const StudyValue& value, const StudyValue& other) {
+  FORETELL_CHECK(value.is_number && other.is_number && value.dimension == other.dimension,
+                 "values of one dimension");
+}
+
 }  // namespace
+
+double ratio_of(const StudyValue& value, const StudyValue& other) {
+  check_alike(value, other);
+  return value.number / other.number;
+}
+
+bool is_less(const StudyValue& value, const StudyValue& other) {
+  check_alike(value, other);
+  return value.number < other.number;
+}
+
+StudyValue scaled(StudyValue value, double factor) {
+  FORETELL_CHECK(value.is_number, "a word has no multiples");
+  value.number *= factor;
+  return value;
+}
 
 StudyValue parse_study_value(std::string_view text) {
   if (const std::optional<AnyQuantity> quantity = parse_any_quantity(text))

@@ -3,10 +3,9 @@
 //   "${device.hbm.bandwidth} / 48"        "min(${tp}, 8) * 2 GiB"
 //   "${system.price.on_demand} <= 2 USD/h and ${dtype} != 'fp8'"
 //
-// Grammar: or, and, not, comparisons (< <= > >= == !=), + -, * /, unary minus, parentheses, numbers
-// with a unit or without, words in quotes, ${NAME}, and the functions min, max, floor, ceil,
-// round, sqrt and log2. Units are carried along: sums and comparisons of different dimensions are
-// errors. A comparison is 1 when it holds and 0 when not.
+// The grammar is that of model/config/expression_tree.hpp; names are written ${NAME}, and there are
+// the functions min, max, floor, ceil, round, sqrt and log2. Units are carried along: sums and
+// comparisons of different dimensions are errors. A comparison is 1 when it holds and 0 when not.
 #pragma once
 
 #include <functional>
@@ -25,6 +24,11 @@ struct StudyValue {
   Dimension dimension = {};
   std::string word = {};
 };
+
+// Numbers of one dimension: InternalError for others.
+double ratio_of(const StudyValue& value, const StudyValue& other);
+bool is_less(const StudyValue& value, const StudyValue& other);
+StudyValue scaled(StudyValue value, double factor);
 
 // "820 GB/s" is a number, "bf16" a word.
 StudyValue parse_study_value(std::string_view text);

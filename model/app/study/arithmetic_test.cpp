@@ -76,6 +76,8 @@ TEST(Arithmetic, MistakesSayWhatIsWrong) {
   EXPECT_THAT(complaint("(1 + 2"), HasSubstr("')' is missing"));
   EXPECT_THAT(complaint("1 +"), HasSubstr("ends too early"));
   EXPECT_THAT(complaint("1 2"), HasSubstr("'2' is not expected here"));
+  EXPECT_THAT(complaint("7 % 2"), HasSubstr("'%' is not expected here"));
+  EXPECT_THAT(complaint("cores(2)"), HasSubstr("'cores' is no function"));
   EXPECT_THAT(complaint(""), HasSubstr("nothing is stated"));
   EXPECT_THAT(complaint("${dtype} * 2"), HasSubstr("is a word"));
   EXPECT_THAT(complaint("${dtype} < 'x'"), HasSubstr("== and != only"));

@@ -25,6 +25,11 @@ void RowFilter::require(const std::string& conditions, const CsvRow& header) {
       throw UserError("--where: '" + conditions +
                       "' is not understood; write COLUMN=VALUE or COLUMN=VALUE,VALUE");
     }
+    if (part.empty()) {
+      throw UserError("--where: '" + conditions +
+                      "' has a value that is empty; leave the comma out, or write COLUMN= for rows "
+                      "without a value");
+    }
     if (equals == std::string::npos) {
       conditions_.back().values.insert(part);
       conditions_.back().text += "," + part;

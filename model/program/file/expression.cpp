@@ -3,19 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
+#include <charconv>
 
 #include "model/base/errors.hpp"
-#include "model/base/text.hpp"
+#include "model/config/expression_tree.hpp"
 
 namespace foretell {
 namespace {
 
-constexpr int kDeepestNesting = 100;
-
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-bool is_name_start(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-bool is_name_part(char c) { return is_name_start(c) || is_digit(c); }
+using Kind = ExpressionNode::Kind;
 
 UserError overflow() { return UserError("the number is too large; it has to fit 64 bits"); }
 
@@ -58,83 +54,49 @@ class ExpressionParser {
 
   Expression parse() {
     expression_.steps_.clear();
-    sum();
-    skip_space();
-    if (at_ < text_.size()) throw unexpected();
+    add(parse_expression(text_, "; expected a whole number or arithmetic with names"));
     return std::move(expression_);
   }
 
  private:
-  void sum() {
-    product();
-    for (char c = peek(); c == '+' || c == '-'; c = peek()) {
-      ++at_;
-      product();
-      combine(c);
+  void add(const ExpressionNode& node) {
+    switch (node.kind) {
+      case Kind::kNumber:
+        return push({Expression::Step::kNumber, multiply(number(node.text), unit(node.unit))});
+      case Kind::kName:
+        return name(node.text);
+      case Kind::kOperation:
+        break;
+      default:
+        throw unexpected(node.text);
     }
+    static constexpr std::string_view kSigns = "+-*/%";
+    if (node.text.size() != 1 || kSigns.find(node.text) == std::string_view::npos)
+      throw unexpected(node.text);
+    if (node.operands.size() == 1) push({Expression::Step::kNumber, 0});
+    for (const ExpressionNode& operand : node.operands) add(operand);
+    combine(node.text.front());
   }
 
-  void product() {
-    factor();
-    for (char c = peek(); c == '*' || c == '/' || c == '%'; c = peek()) {
-      ++at_;
-      factor();
-      combine(c);
-    }
-  }
-
-  void factor() {
-    if (++depth_ > kDeepestNesting) throw UserError("the expression is nested too deeply");
-    const char c = peek();
-    if (c == '-') {
-      ++at_;
-      push({Expression::Step::kNumber, 0});
-      factor();
-      combine('-');
-    } else if (c == '(') {
-      ++at_;
-      sum();
-      if (peek() != ')')
-        throw UserError(fmt::format("'{}': a closing parenthesis is missing", text_));
-      ++at_;
-    } else if (is_digit(c)) {
-      number();
-    } else if (is_name_start(c)) {
-      name();
-    } else {
-      throw unexpected();
-    }
-    --depth_;
-  }
-
-  void number() {
+  std::int64_t number(const std::string& text) const {
     std::int64_t value = 0;
-    for (; at_ < text_.size() && is_digit(text_[at_]); ++at_) {
-      value = calculate('+', multiply(value, 10), text_[at_] - '0');
-    }
-    if (at_ < text_.size() && (text_[at_] == '.' || is_name_start(text_[at_]))) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc::result_out_of_range) throw overflow();
+    if (error != std::errc() || end != text.data() + text.size())
       throw UserError(fmt::format("'{}' is not a whole number", text_));
-    }
-    push({Expression::Step::kNumber, multiply(value, unit())});
+    return value;
   }
 
-  // The factor of a unit that follows a number, or 1.
-  std::int64_t unit() {
-    skip_space();
-    const std::size_t begin = at_;
-    const std::string word = read_name();
-    if (word.empty()) return 1;
-    if (word == "B") return 1;
+  std::int64_t unit(const std::string& word) const {
+    if (word.empty() || word == "B") return 1;
     if (word == "KiB") return std::int64_t{1} << 10;
     if (word == "MiB") return std::int64_t{1} << 20;
     if (word == "GiB") return std::int64_t{1} << 30;
-    at_ = begin;
     throw UserError(
         fmt::format("'{}': no such unit '{}'; there are B, KiB, MiB and GiB", text_, word));
   }
 
-  void name() {
-    const std::string word = read_name();
+  void name(const std::string& word) {
     const auto index = std::find(names_.indices.begin(), names_.indices.end(), word);
     if (index != names_.indices.end()) {
       push({Expression::Step::kIndex, index - names_.indices.begin()});
@@ -155,15 +117,7 @@ class ExpressionParser {
     return unknown_name("parameter", word, known);
   }
 
-  std::string read_name() {
-    const std::size_t begin = at_;
-    if (at_ < text_.size() && is_name_start(text_[at_])) {
-      while (at_ < text_.size() && is_name_part(text_[at_])) ++at_;
-    }
-    return std::string(text_.substr(begin, at_ - begin));
-  }
-
-  // Puts an operation behind its two operands, or its result in their place.
+  // Puts an operation after its two operands, or its result in their place.
   void combine(char operation) {
     auto& steps = expression_.steps_;
     const auto size = steps.size();
@@ -180,27 +134,15 @@ class ExpressionParser {
 
   void push(Expression::Step step) { expression_.steps_.push_back(step); }
 
-  void skip_space() {
-    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
-  }
-  char peek() {
-    skip_space();
-    return at_ < text_.size() ? text_[at_] : '\0';
-  }
-
-  UserError unexpected() const {
-    if (trim(text_).empty()) return UserError("nothing is stated; expected a whole number");
-    if (at_ >= text_.size()) return UserError(fmt::format("'{}' ends too early", text_));
+  UserError unexpected(const std::string& what) const {
     return UserError(fmt::format(
         "'{}': '{}' is not expected here; expected a whole number or arithmetic with names", text_,
-        text_.substr(at_, 1)));
+        what));
   }
 
   std::string_view text_;
   const ExpressionNames& names_;
   Expression expression_;
-  std::size_t at_ = 0;
-  int depth_ = 0;
 };
 
 Expression Expression::parse(std::string_view text, const ExpressionNames& names) {

@@ -1,8 +1,9 @@
 // Whole-number arithmetic in the numbers of a program file: `rows: 2 * tile_k`, `bank: k % 8`.
 //
-// Grammar: + - * / % with their usual precedence, parentheses, names, and decimal numbers that may
-// carry KiB, MiB or GiB. Division has to leave no remainder. Everything is 64 bit; overflow is an
-// error. UserErrors say what is wrong in the text; the caller adds the place.
+// The grammar is that of model/config/expression_tree.hpp, as far as it has a meaning here: + - * /
+// % with their usual precedence, parentheses, names, and decimal numbers that may carry B, KiB, MiB
+// or GiB. Division has to leave no remainder. Everything is 64 bit; overflow is an error.
+// UserErrors say what is wrong in the text; the caller adds the place.
 #pragma once
 
 #include <cstdint>

@@ -25,8 +25,7 @@ constexpr int kBarWidth = 12;       // of either side
 // Fitted times stand for what the machine takes, often in place of a published one; fitted shares
 // and rates say how well it is used.
 bool is_machine(const std::string& path, const AnyQuantity& value) {
-  constexpr Dimension kTime{1, 0, 0, 0, 0};
-  if (starts_with(path, "factors.")) return value.dimension == kTime;
+  if (starts_with(path, "factors.")) return value.dimension == dimension_of<Seconds>::value;
   return !starts_with(path, "system.price");
 }
 
@@ -69,19 +68,20 @@ Request changed(const Request& request, const std::string& path, const std::stri
   return result;
 }
 
-std::vector<std::optional<RunSummary>> predict_summaries(const Predictor& predict,
+// Nothing of what is refused.
+std::vector<std::optional<PointMetrics>> predict_metrics(const Predictor& predict,
                                                          const std::vector<Request>& requests,
                                                          int jobs, const ShareSink& progress) {
-  std::vector<std::optional<RunSummary>> summaries;
+  std::vector<std::optional<PointMetrics>> metrics;
   for (PredictionOutcome& outcome :
        predict_all(predict, requests, jobs, Detail::kSummary, progress)) {
     if (outcome.record) {
-      summaries.emplace_back(std::move(outcome.record->summary));
+      metrics.emplace_back(point_metrics(outcome.record->summary));
     } else {
-      summaries.emplace_back();
+      metrics.emplace_back();
     }
   }
-  return summaries;
+  return metrics;
 }
 
 std::string change_text(double ratio) {
@@ -101,50 +101,48 @@ std::string bar(const Sensitivity& row, double widest) {
          std::string(right, '#');
 }
 
-std::optional<double> metric_of(const Target& target, const RunSummary& summary) {
-  const PointMetrics metrics = point_metrics(summary);
+std::optional<StudyValue> metric_of(const Target& target, const PointMetrics& metrics) {
   const auto found = metrics.find(target.metric);
   if (found == metrics.end()) return std::nullopt;
-  return found->second.number;
+  return found->second;
 }
 
-bool reaches(const Target& target, double value) {
-  return target.maximise ? value >= target.value.number : value <= target.value.number;
+bool reaches(const Target& target, const StudyValue& value) {
+  return target.maximise ? !is_less(value, target.value) : !is_less(target.value, value);
 }
 
 // One parameter on its way to the target.
 struct MovedParameter {
   Parameter parameter;
   bool grows = true;
-  double short_of = 0;              // logarithm of a factor that does not reach it …
-  double enough = 0;                // … and of one that does
-  std::optional<double> reached{};  // by the latter
+  double short_of = 0;                  // logarithm of a factor that does not reach it …
+  double enough = 0;                    // … and of one that does
+  std::optional<StudyValue> reached{};  // by the latter
 
   double factor(double logarithm) const { return std::exp2(grows ? logarithm : -logarithm); }
 };
 
+using Values = std::vector<std::optional<StudyValue>>;
+
 // The metric of every candidate at its widest, where it has one.
-std::vector<std::optional<double>> widest_values(const Predictor& predict, const Request& request,
-                                                 const Target& target,
-                                                 const std::vector<MovedParameter>& candidates,
-                                                 int jobs) {
+Values widest_values(const Predictor& predict, const Request& request, const Target& target,
+                     const std::vector<MovedParameter>& candidates, int jobs) {
   std::vector<Request> requests;
   for (const MovedParameter& candidate : candidates) {
     const Parameter& parameter = candidate.parameter;
     const double factor = candidate.factor(candidate.enough);
     requests.push_back(changed(request, parameter.path, whole_times(parameter.value, factor)));
   }
-  std::vector<std::optional<double>> values;
-  for (const auto& summary : predict_summaries(predict, requests, jobs, {}))
-    values.push_back(summary ? metric_of(target, *summary) : std::nullopt);
+  Values values;
+  for (const auto& metrics : predict_metrics(predict, requests, jobs, {}))
+    values.push_back(metrics ? metric_of(target, *metrics) : std::nullopt);
   return values;
 }
 
 // A value beyond the range of a parameter is refused: the widest change that is accepted stands in
 // its place, so that a parameter counts whose range ends before the largest factor.
 void clamp_to_ranges(const Predictor& predict, const Request& request, const Target& target,
-                     std::vector<MovedParameter>& candidates,
-                     std::vector<std::optional<double>>& values, int jobs) {
+                     std::vector<MovedParameter>& candidates, Values& values, int jobs) {
   std::vector<std::size_t> refused;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     if (!values[i]) refused.push_back(i);
@@ -168,7 +166,7 @@ void clamp_to_ranges(const Predictor& predict, const Request& request, const Tar
   }
 }
 
-TargetChange change_of(const MovedParameter& candidate, double reached) {
+TargetChange change_of(const MovedParameter& candidate, const StudyValue& reached) {
   const double factor = candidate.factor(candidate.enough);
   const std::string& from = candidate.parameter.value;
   return {candidate.parameter.path, from, whole_times(from, factor), factor, reached};
@@ -176,14 +174,14 @@ TargetChange change_of(const MovedParameter& candidate, double reached) {
 
 // Nearer to the target than the unchanged machine, and nearest of all.
 std::vector<TargetChange> nearest_change(const std::vector<MovedParameter>& candidates,
-                                         const std::vector<std::optional<double>>& values,
-                                         double unchanged, const Target& target) {
+                                         const Values& values, const StudyValue& unchanged,
+                                         const Target& target) {
   const double sign = target.maximise ? -1 : 1;  // what is less is nearer
-  double best = sign * unchanged * (1 - sign * kNoEffect);
+  StudyValue best = scaled(scaled(unchanged, sign), 1 - sign * kNoEffect);
   std::vector<TargetChange> nearest;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    if (!values[i] || !(sign * *values[i] < best)) continue;
-    best = sign * *values[i];
+    if (!values[i] || !is_less(scaled(*values[i], sign), best)) continue;
+    best = scaled(*values[i], sign);
     nearest = {change_of(candidates[i], *values[i])};
     nearest.front().reaches = false;
   }
@@ -194,17 +192,17 @@ std::vector<TargetChange> nearest_change(const std::vector<MovedParameter>& cand
 void try_at(const Predictor& predict, const Request& request, const Target& target,
             std::vector<MovedParameter>& candidates,
             const std::function<double(const MovedParameter&)>& at, int jobs,
-            const std::function<void(MovedParameter&, std::optional<double>)>& note) {
+            const std::function<void(MovedParameter&, std::optional<StudyValue>)>& note) {
   std::vector<Request> requests;
   for (const MovedParameter& candidate : candidates) {
     const Parameter& parameter = candidate.parameter;
     requests.push_back(changed(request, parameter.path,
                                whole_times(parameter.value, candidate.factor(at(candidate)))));
   }
-  const auto summaries = predict_summaries(predict, requests, jobs, {});
+  const auto found = predict_metrics(predict, requests, jobs, {});
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    const bool good = summaries[i] && reaches(target, *summaries[i]);
-    note(candidates[i], good ? metric_of(target, *summaries[i]) : std::nullopt);
+    const bool good = found[i] && reaches(target, *found[i]);
+    note(candidates[i], good ? metric_of(target, *found[i]) : std::nullopt);
   }
 }
 
@@ -219,7 +217,7 @@ double Sensitivity::largest() const {
 }
 
 std::vector<Sensitivity> sensitivities(const Predictor& predict, const Request& request,
-                                       const RunSummary& unchanged, int jobs,
+                                       const PointMetrics& unchanged, int jobs,
                                        const ShareSink& progress) {
   constexpr std::array<double, 3> kFactors = {0.9, 1.1, 2};
   const std::vector<Parameter> parameters = numbers_of(request);
@@ -228,7 +226,7 @@ std::vector<Sensitivity> sensitivities(const Predictor& predict, const Request& 
     for (const double factor : kFactors)
       requests.push_back(changed(request, parameter.path, times(parameter.value, factor)));
   }
-  const auto summaries = predict_summaries(predict, requests, jobs, progress);
+  const auto found = predict_metrics(predict, requests, jobs, progress);
   std::vector<Sensitivity> rows;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     Sensitivity row;
@@ -239,10 +237,10 @@ std::vector<Sensitivity> sensitivities(const Predictor& predict, const Request& 
     const std::array<double*, 3> throughputs = {&row.throughput_less, &row.throughput_more,
                                                 &row.throughput_twice};
     for (std::size_t f = 0; f < kFactors.size(); ++f) {
-      const std::optional<RunSummary>& summary = summaries[i * kFactors.size() + f];
-      if (!summary) continue;
-      *latencies.at(f) = summary->latency_s / unchanged.latency_s;
-      *throughputs.at(f) = summary->throughput / unchanged.throughput;
+      const std::optional<PointMetrics>& metrics = found[i * kFactors.size() + f];
+      if (!metrics) continue;
+      *latencies.at(f) = ratio_of(metrics->at("latency"), unchanged.at("latency"));
+      *throughputs.at(f) = ratio_of(metrics->at("throughput"), unchanged.at("throughput"));
     }
     if (row.largest() >= kNoEffect) rows.push_back(std::move(row));
   }
@@ -304,13 +302,13 @@ Target parse_target(const std::string& text) {
   return target;
 }
 
-bool reaches(const Target& target, const RunSummary& summary) {
-  const std::optional<double> value = metric_of(target, summary);
+bool reaches(const Target& target, const PointMetrics& metrics) {
+  const std::optional<StudyValue> value = metric_of(target, metrics);
   return value && reaches(target, *value);
 }
 
 std::vector<TargetChange> changes_that_reach(const Predictor& predict, const Request& request,
-                                             const RunSummary& unchanged, const Target& target,
+                                             const PointMetrics& unchanged, const Target& target,
                                              int jobs, const ShareSink& progress) {
   if (!metric_of(target, unchanged))
     throw UserError("--target: " + target.metric + " does not apply to this prediction");
@@ -338,7 +336,7 @@ std::vector<TargetChange> changes_that_reach(const Predictor& predict, const Req
   for (int i = 0; i < kHalvings; ++i) {
     if (progress) progress(static_cast<double>(i + 1) / (kHalvings + 1));
     try_at(predict, request, target, candidates, middle, jobs,
-           [&](MovedParameter& candidate, std::optional<double> value) {
+           [&](MovedParameter& candidate, std::optional<StudyValue> value) {
              (value ? candidate.enough : candidate.short_of) = middle(candidate);
              if (value) candidate.reached = value;
            });
@@ -351,13 +349,12 @@ std::vector<TargetChange> changes_that_reach(const Predictor& predict, const Req
   return changes;
 }
 
-std::string target_text(const Target& target, const RunSummary& unchanged,
+std::string target_text(const Target& target, const PointMetrics& unchanged,
                         const std::vector<TargetChange>& changes, int max_width) {
   const std::string wanted =
       fmt::format("{} {} {}", target.metric, target.maximise ? "of at least" : "of at most",
                   value_text(target.value));
-  StudyValue value = target.value;
-  value.number = *metric_of(target, unchanged);
+  const StudyValue value = *metric_of(target, unchanged);
   if (reaches(target, unchanged))
     return fmt::format("\nTarget: {}: reached as it is, {}\n", wanted, value_text(value));
   if (changes.empty() || !changes.front().reaches) {
@@ -365,9 +362,8 @@ std::string target_text(const Target& target, const RunSummary& unchanged,
         fmt::format("\nTarget: {}, now {}: no single parameter reaches it within a factor of {}\n",
                     wanted, value_text(value), kMaxFactor);
     for (const TargetChange& change : changes) {
-      value.number = change.reached;
-      text += fmt::format("Nearest: {} with {}, {} to {}\n", value_text(value), change.path,
-                          change.from, change.to);
+      text += fmt::format("Nearest: {} with {}, {} to {}\n", value_text(change.reached),
+                          change.path, change.from, change.to);
     }
     return text;
   }
@@ -378,11 +374,9 @@ std::string target_text(const Target& target, const RunSummary& unchanged,
                    {"factor", Align::kRight},
                    {target.metric, Align::kRight}};
   for (const TargetChange& change : changes) {
-    value.number = change.reached;
-    table.rows.push_back(
-        {change.path, change.from, change.to, plain_format(change.factor), value_text(value)});
+    table.rows.push_back({change.path, change.from, change.to, plain_format(change.factor),
+                          value_text(change.reached)});
   }
-  value.number = *metric_of(target, unchanged);
   return fmt::format("\nTarget: {}, now {}: single changes that reach it, the smallest first\n\n",
                      wanted, value_text(value)) +
          render_text(table, max_width);

@@ -8,7 +8,7 @@
 
 #include "model/app/request/device_family.hpp"
 #include "model/app/request/prediction.hpp"
-#include "model/app/study/arithmetic.hpp"
+#include "model/app/study/study.hpp"
 #include "reports/render/table.hpp"
 
 namespace foretell {
@@ -33,7 +33,7 @@ using ShareSink = std::function<void(double)>;
 // Of every parameter of the machine (prices are none, and of the factors only times), the largest
 // effect first. What has no effect of 0.1 % is left out. Predictions run in `jobs` processes.
 std::vector<Sensitivity> sensitivities(const Predictor& predict, const Request& request,
-                                       const RunSummary& unchanged, int jobs,
+                                       const PointMetrics& unchanged, int jobs,
                                        const ShareSink& progress);
 
 Table tornado_table(const std::vector<Sensitivity>& rows, std::size_t top);
@@ -51,7 +51,7 @@ struct TargetChange {
   std::string from;
   std::string to;
   double factor = 1;
-  double reached = 0;   // the metric then, in base units
+  StudyValue reached;   // the metric then
   bool reaches = true;  // false: nothing reaches the target, and this comes nearest
 };
 
@@ -59,13 +59,13 @@ struct TargetChange {
 // factor first. When no parameter does within a factor of 16, the one change by that factor that
 // comes nearest; none when no change helps. UserError when the metric does not apply.
 std::vector<TargetChange> changes_that_reach(const Predictor& predict, const Request& request,
-                                             const RunSummary& unchanged, const Target& target,
+                                             const PointMetrics& unchanged, const Target& target,
                                              int jobs, const ShareSink& progress);
 
-bool reaches(const Target& target, const RunSummary& summary);
+bool reaches(const Target& target, const PointMetrics& metrics);
 
 // What there is to say about a target, for people.
-std::string target_text(const Target& target, const RunSummary& unchanged,
+std::string target_text(const Target& target, const PointMetrics& unchanged,
                         const std::vector<TargetChange>& changes, int max_width);
 
 }  // namespace foretell

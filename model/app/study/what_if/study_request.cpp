@@ -28,8 +28,10 @@ namespace fs = std::filesystem;
 constexpr const char* kFileKeys[] = {"on",     "workload", "factors", "trace",
                                      "engine", "decode_on"};  // whose values may be files
 
+// Of watts, joules and areas there are numbers alone: no parameter has them as a unit.
 Dimension unit_dimension(const std::string& unit) {
-  return unit.empty() ? Dimension{} : parse_any_quantity("1 " + unit)->dimension;
+  const std::optional<AnyQuantity> known = find_unit(unit);
+  return known ? known->dimension : Dimension{};
 }
 
 bool is_path(const std::string& key) { return key.find('.') != std::string::npos; }
