@@ -49,8 +49,11 @@ void fields(FieldList& list, EngineSchedule& schedule) {
   list.value("partial_steps", schedule.partial_steps, {1, 1e6}, "Decode steps until it is there.");
   list.count("partial_clip", schedule.partial_clip, {1, kMaxTokens},
              "Tokens of an answer that count at most.");
-  list.text("preemption", schedule.preemption, {"last-to-head", "fewest-to-end", "never"},
-            "Who gives its KV blocks back when there are none, and where it waits.");
+  list.text("preemption", schedule.preemption, {"last-to-head", "fewest-to-end", "swap", "never"},
+            "Who gives its KV blocks back when there are none, and where it waits; swap: the last, "
+            "whose blocks go to the host.");
+  list.optional_text("two_batch", schedule.two_batch, {"yes", "no"},
+                     "Half of a step exchanges with the experts while the other half computes.");
 }
 
 void fields(FieldList& list, EngineMemory& memory) {
@@ -62,6 +65,10 @@ void fields(FieldList& list, EngineMemory& memory) {
              "Kept by the process beside weights and activations.");
   list.value("reserve_per_token", memory.reserve_per_token, {Bytes(0), kMaxReserve},
              "The same per token of the largest step.");
+  list.optional_text("prefix_cache", memory.prefix_cache, {"yes", "no"},
+                     "Blocks of what was computed are found again by prompts that begin alike.");
+  list.optional_value("host_pool", memory.host_pool, {Bytes(0), Bytes(1e13)},
+                      "Memory of the host per device for KV blocks that leave it.");
 }
 
 void fields(FieldList& list, EngineGraphs& graphs) {

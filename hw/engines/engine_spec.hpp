@@ -37,7 +37,9 @@ struct EngineSchedule {
   double partial_floor = 0;   // … falling to this …
   double partial_steps = 1;   // … in this many decode steps
   int partial_clip = 0;       // tokens of an answer that count at most
-  std::string preemption;     // last-to-head | fewest-to-end | never
+  std::string preemption;     // last-to-head | fewest-to-end | swap | never
+  std::string two_batch;      // yes | no: experts of one half of a step exchange while the other
+                              // half computes; "" stands for no
 };
 
 struct EngineMemory {
@@ -45,7 +47,9 @@ struct EngineMemory {
   double share = 0;  // of the memory that `base` names
   std::string base;  // total | free: of the device, or of what weights and workspace leave
   Bytes reserve;     // what the process keeps beside weights and workspace: fitted or measured
-  Bytes reserve_per_token;  // of the largest step, beside the activations of the network
+  Bytes reserve_per_token;   // of the largest step, beside the activations of the network
+  std::string prefix_cache;  // yes | no: blocks of answered requests are found again; "": no
+  Bytes host_pool;           // of the host per device, for blocks that leave it; 0: none
 };
 
 struct EngineGraphs {

@@ -1,13 +1,25 @@
 #include "model/serving/scheduler.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "model/base/errors.hpp"
 
 namespace foretell {
+namespace {
+
+// Chains of groups, of sessions and of single requests have numbers of their own.
+constexpr std::int64_t kOfGroups = std::int64_t{1} << 40;
+constexpr std::int64_t kOfRequests = std::int64_t{1} << 41;
+
+}  // namespace
 
 Scheduler::Scheduler(const WorkerRules& rules)
-    : rules_(rules), pool_(rules.blocks), ratio_(rules.partial_start) {}
+    : rules_(rules), pool_(rules.blocks), ratio_(rules.partial_start) {
+  const bool swaps = rules.preemption == Preemption::kSwap;
+  if (rules.prefix_cache)
+    cache_ = std::make_unique<PrefixCache>(pool_, swaps ? 0 : rules.host_blocks);
+}
 
 bool Scheduler::fits(std::int64_t input, std::int64_t output) const {
   const std::int64_t longest = rules_.prefill_only ? input : input + output - 1;
@@ -20,7 +32,86 @@ std::int64_t Scheduler::load() const {
   for (const Sequence* one : running_)
     sum += std::int64_t{one->input} + one->output - one->computed;
   for (const Sequence* one : waiting_) sum += std::int64_t{one->input} + one->output;
+  for (const Sequence* one : away_) sum += std::int64_t{one->input} + one->output - one->computed;
   return sum;
+}
+
+bool Scheduler::take(std::int64_t blocks) {
+  if (cache_ && blocks <= free_blocks()) cache_->make_room(blocks);
+  return pool_.take(blocks);
+}
+
+std::int64_t Scheduler::free_blocks() const {
+  return pool_.free() + (cache_ ? cache_->evictable() : 0);
+}
+
+PrefixKeys Scheduler::keys_of(const Sequence& sequence) const {
+  PrefixKeys keys;
+  if (sequence.group >= 0) {
+    keys.group = kOfGroups + sequence.group;
+    keys.opening = std::min(sequence.opening, sequence.input) / rules_.block;
+  }
+  keys.own = sequence.session >= 0 ? sequence.session : kOfRequests + sequence.request;
+  return keys;
+}
+
+// What the cache has of a sequence that is to be admitted; at least one token is computed.
+void Scheduler::find_prefix(Sequence* sequence) {
+  if (!cache_ || sequence->cached) return;
+  const PrefixCache::Hit hit =
+      cache_->acquire(keys_of(*sequence), (sequence->known() - 1) / rules_.block);
+  sequence->cached = true;
+  sequence->shared = static_cast<std::int32_t>(hit.blocks * rules_.block);
+  sequence->computed = sequence->shared;
+  plan_.blocks_in += hit.loaded;
+}
+
+void Scheduler::leave_prefix(Sequence* sequence) {
+  if (!sequence->cached) return;
+  cache_->release(keys_of(*sequence));
+  sequence->cached = false;
+  sequence->shared = 0;
+  sequence->computed = 0;
+}
+
+// The blocks of a sequence that leaves; `keep`: others may find what it computed.
+void Scheduler::give_back(Sequence* sequence, bool keep) {
+  if (sequence->cached && keep) {
+    sequence->blocks -= cache_->adopt(keys_of(*sequence), sequence->shared / rules_.block,
+                                      sequence->computed / rules_.block);
+  }
+  pool_.give_back(sequence->blocks);
+  sequence->blocks = 0;
+  leave_prefix(sequence);
+}
+
+// To the memory of the host; false where that is full.
+bool Scheduler::send_away(Sequence* victim) {
+  if (rules_.preemption != Preemption::kSwap || host_used_ + victim->blocks > rules_.host_blocks)
+    return false;
+  victim->away = victim->blocks;
+  host_used_ += victim->away;
+  plan_.blocks_out += victim->away;
+  pool_.give_back(victim->blocks);
+  victim->blocks = 0;
+  return true;
+}
+
+// First come, first served; with the blocks of the token that comes next.
+void Scheduler::bring_back() {
+  while (!away_.empty() && budget_ > 0) {
+    Sequence* sequence = away_.front();
+    const std::int64_t tokens = cut(sequence->known() - sequence->computed);
+    if (tokens == 0 || static_cast<std::int64_t>(running_.size()) >= rules_.max_sequences) return;
+    const std::int64_t needed = blocks_needed(*sequence, tokens);
+    if (!take(needed)) return;
+    sequence->blocks = needed;
+    plan_.blocks_in += sequence->away;
+    host_used_ -= std::exchange(sequence->away, 0);
+    away_.pop_front();
+    running_.push_back(sequence);
+    put(sequence, tokens);
+  }
 }
 
 std::int64_t Scheduler::blocks_needed(const Sequence& sequence, std::int64_t tokens) const {
@@ -56,10 +147,13 @@ void Scheduler::put(Sequence* sequence, std::int64_t tokens) {
 }
 
 void Scheduler::preempt(Sequence* victim) {
-  pool_.give_back(victim->blocks);
-  if (rules_.admission == Admission::kFull) committed_ -= blocks_at_end(*victim);
-  victim->blocks = 0;
-  victim->computed = victim->shared;
+  committed_ -= std::exchange(victim->committed, 0);
+  const bool away = send_away(victim);
+  if (!away) {
+    // One that keeps its place in the queue may find its own blocks again.
+    give_back(victim, rules_.preemption != Preemption::kMinToEnd);
+    victim->computed = victim->shared;
+  }
   if (victim->planned > 0) {  // it was in this step already
     budget_ += victim->planned;
     const auto decode = std::find(plan_.decodes.begin(), plan_.decodes.end(), victim);
@@ -78,7 +172,9 @@ void Scheduler::preempt(Sequence* victim) {
   ++preemptions_;
   ++plan_.preempted;
   running_.erase(std::find(running_.begin(), running_.end(), victim));
-  if (rules_.preemption == Preemption::kLastToHead) {
+  if (away) {
+    away_.push_back(victim);
+  } else if (rules_.preemption != Preemption::kMinToEnd) {
     waiting_.push_front(victim);
   } else {
     waiting_.push_back(victim);
@@ -106,7 +202,7 @@ bool Scheduler::make_room(Sequence* asking) {
 
 bool Scheduler::take_blocks(Sequence* sequence, std::int64_t tokens) {
   const std::int64_t needed = blocks_needed(*sequence, tokens);
-  while (!pool_.take(needed)) {
+  while (!take(needed)) {
     if (!make_room(sequence)) return false;
   }
   sequence->blocks += needed;
@@ -147,9 +243,12 @@ bool Scheduler::admits(const Sequence& sequence, std::int64_t tokens) {
   const std::int64_t needed = blocks_needed(sequence, tokens);
   switch (rules_.admission) {
     case Admission::kNone:
-      return needed + rules_.watermark_blocks <= pool_.free();
-    case Admission::kFull:
-      return committed_ + blocks_at_end(sequence) <= pool_.total();
+      return needed + rules_.watermark_blocks <= free_blocks();
+    case Admission::kFull: {
+      // Blocks of others that are shared stay as well.
+      const std::int64_t shared = cache_ ? cache_->blocks() - cache_->evictable() : 0;
+      return committed_ + shared + blocks_at_end(sequence) <= pool_.total();
+    }
     case Admission::kPartial: {
       double reserved = 0;
       for (const Sequence* one : running_) {
@@ -159,10 +258,10 @@ bool Scheduler::admits(const Sequence& sequence, std::int64_t tokens) {
       const std::int64_t own =
           std::min<std::int64_t>(sequence.output - sequence.generated, rules_.partial_clip);
       const auto block = static_cast<double>(rules_.block);
-      const double free = static_cast<double>(pool_.free()) * block - reserved;
+      const double free = static_cast<double>(free_blocks()) * block - reserved;
       const bool whole = tokens >= sequence.known() - sequence.computed;
       const double asked = static_cast<double>(tokens) + (whole ? static_cast<double>(own) : 0);
-      return asked + block <= free || (running_.empty() && needed <= pool_.free());
+      return asked + block <= free || (running_.empty() && needed <= free_blocks());
     }
   }
   throw InternalError(__FILE__, __LINE__, "an admission without a rule");
@@ -203,18 +302,25 @@ void Scheduler::admit() {
       return;
     }
     if (sequence->computed == 0 && sequence->shared > 0) sequence->computed = sequence->shared;
+    find_prefix(sequence);
     const std::int64_t tokens = cut(sequence->known() - sequence->computed);
     if (tokens == 0) {
+      leave_prefix(sequence);
       plan_.refusal = Refusal::kTokens;
       return;
     }
-    if (!admits(*sequence, tokens) || !pool_.take(blocks_needed(*sequence, tokens))) {
+    if (!admits(*sequence, tokens) || !take(blocks_needed(*sequence, tokens))) {
+      leave_prefix(sequence);
       plan_.refusal = Refusal::kBlocks;
       blocked_ = rules_.prefill_first;
       return;
     }
+    if (sequence->cached) cached_tokens_ += sequence->shared;
     sequence->blocks += blocks_needed(*sequence, tokens);
-    if (rules_.admission == Admission::kFull) committed_ += blocks_at_end(*sequence);
+    if (rules_.admission == Admission::kFull) {
+      sequence->committed = blocks_at_end(*sequence);
+      committed_ += sequence->committed;
+    }
     waiting_.pop_front();
     running_.push_back(sequence);
     put(sequence, tokens);
@@ -240,11 +346,16 @@ const StepPlan& Scheduler::plan() {
   plan_.chunks.clear();
   plan_.decode_positions = 0;
   plan_.preempted = 0;
+  plan_.blocks_out = 0;
+  plan_.blocks_in = 0;
   prompts_ = 0;
   budget_ = rules_.max_tokens;
   if (!rules_.prefill_first) {
     plan_running();
-    if (holds_back()) {
+    if (plan_.preempted == 0) bring_back();
+    if (!away_.empty()) {
+      plan_.refusal = Refusal::kBlocks;
+    } else if (holds_back()) {
       plan_.refusal = Refusal::kOrder;
     } else if (plan_.preempted == 0) {
       admit();
@@ -265,12 +376,13 @@ const StepPlan& Scheduler::plan() {
       break;
     }
   }
-  if (!blocked_ && plan_.preempted == 0) {
+  if (!blocked_ && plan_.preempted == 0 && away_.empty()) {
     admit();
   } else {
-    plan_.refusal = waiting_.empty() ? Refusal::kNothingWaits : Refusal::kBlocks;
+    plan_.refusal = waiting() == 0 ? Refusal::kNothingWaits : Refusal::kBlocks;
   }
   if (rules_.mixed || plan_.chunks.empty()) plan_decodes_alone();
+  if (plan_.chunks.empty() && plan_.preempted == 0) bring_back();
   return plan_;
 }
 
@@ -280,13 +392,26 @@ void Scheduler::finish(const std::vector<Sequence*>& done) {
     sequence->planned = 0;
   };
   for (Sequence* sequence : plan_.decodes) advance(sequence);
-  for (const PlannedChunk& chunk : plan_.chunks) advance(chunk.sequence);
+  for (const PlannedChunk& chunk : plan_.chunks) {
+    advance(chunk.sequence);
+    if (!chunk.sequence->cached) continue;
+    // Others find the opening while its request runs; it is shared then.
+    const std::int64_t hit = chunk.sequence->shared / rules_.block;
+    const std::int64_t added = cache_->adopt_opening(keys_of(*chunk.sequence), hit,
+                                                     chunk.sequence->computed / rules_.block);
+    chunk.sequence->blocks -= added;
+    chunk.sequence->shared += static_cast<std::int32_t>(added * rules_.block);
+    if (rules_.admission != Admission::kFull) continue;
+    chunk.sequence->committed -= added;
+    committed_ -= added;
+  }
   if (done.empty()) return;
   blocked_ = false;
   for (Sequence* sequence : done) {
-    pool_.give_back(sequence->blocks);
-    if (rules_.admission == Admission::kFull) committed_ -= blocks_at_end(*sequence);
-    sequence->blocks = 0;
+    committed_ -= std::exchange(sequence->committed, 0);
+    const std::int64_t computed = sequence->computed;  // that other workers go on from
+    give_back(sequence, true);
+    sequence->computed = computed;
     sequence->request = -1 - sequence->request;  // marks those that leave
   }
   running_.erase(std::remove_if(running_.begin(), running_.end(),

@@ -8,14 +8,18 @@
 //                   `mixed` leaves all decodes out
 // A sequence has `input + generated` known tokens, of which `computed` are in the KV cache. What is
 // missing is computed, as far as the step allows; when nothing is, the sequence gets a token. A
-// preempted sequence has computed = 0 and computes all of them again.
+// preempted sequence has computed = 0 and computes all of them again, or, by the rule swap, its
+// blocks wait in the memory of the host and come back before anybody new is admitted (vLLM V0);
+// where the host has no room for them they are computed again.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <vector>
 
 #include "model/serving/block_pool.hpp"
+#include "model/serving/prefix_cache.hpp"
 #include "model/serving/worker_rules.hpp"
 
 namespace foretell {
@@ -30,8 +34,14 @@ struct Sequence {
   std::int64_t blocks = 0;
   std::int32_t planned = 0;  // tokens in the step that runs
   std::int32_t preemptions = 0;
-  std::int32_t shared = 0;  // tokens of its prompt that stand in shared blocks
-  std::int32_t place = 0;   // the worker's own number of it
+  std::int32_t shared = 0;    // tokens of its prompt that stand in shared blocks
+  std::int32_t session = -1;  // whose turns begin with all that came before; -1: none
+  std::int32_t group = -1;    // that shares the first `opening` tokens; -1: none
+  std::int32_t opening = 0;
+  bool cached = false;         // uses chains of the prefix cache
+  std::int64_t committed = 0;  // full admission: blocks that it may take
+  std::int64_t away = 0;       // blocks that wait in the memory of the host
+  std::int32_t place = 0;      // the worker's own number of it
 
   std::int64_t known() const { return std::int64_t{input} + generated; }
 };
@@ -51,6 +61,8 @@ struct StepPlan {
   std::vector<PlannedChunk> chunks;
   std::int64_t decode_positions = 0;
   std::int64_t preempted = 0;
+  std::int64_t blocks_out = 0;  // to the memory of the host, before the step
+  std::int64_t blocks_in = 0;   // from there
   Refusal refusal = Refusal::kNothingWaits;
 
   bool empty() const { return decodes.empty() && chunks.empty(); }
@@ -74,8 +86,13 @@ class Scheduler {
   bool fits(std::int64_t input, std::int64_t output) const;
 
   std::size_t running() const { return running_.size(); }
-  std::size_t waiting() const { return waiting_.size(); }
+  std::size_t waiting() const { return waiting_.size() + away_.size(); }
+  // In use; those that the prefix cache keeps and nobody uses count as free.
+  std::int64_t blocks_used() const { return pool_.used() - (cache_ ? cache_->evictable() : 0); }
   const BlockPool& pool() const { return pool_; }
+  const PrefixCache* cache() const { return cache_.get(); }
+  std::int64_t host_blocks() const { return host_used_; }        // of sequences
+  std::int64_t cached_tokens() const { return cached_tokens_; }  // of prompts, found so far
   std::int64_t preemptions() const { return preemptions_; }
   // Tokens of all that are here, known and still to come: what a router compares.
   std::int64_t load() const;
@@ -87,6 +104,14 @@ class Scheduler {
   bool holds_back();
   bool has_open_prompt() const;
   bool take_blocks(Sequence* sequence, std::int64_t tokens);
+  bool take(std::int64_t blocks);
+  std::int64_t free_blocks() const;
+  void find_prefix(Sequence* sequence);
+  void leave_prefix(Sequence* sequence);
+  void give_back(Sequence* sequence, bool keep);
+  PrefixKeys keys_of(const Sequence& sequence) const;
+  bool send_away(Sequence* victim);
+  void bring_back();
   bool make_room(Sequence* asking);
   void preempt(Sequence* victim);
   bool admits(const Sequence& sequence, std::int64_t tokens);
@@ -97,14 +122,18 @@ class Scheduler {
 
   const WorkerRules& rules_;
   BlockPool pool_;
-  std::vector<Sequence*> running_;  // in the order in which they were admitted
+  std::unique_ptr<PrefixCache> cache_;  // null: the engine has none, or the load shares nothing
+  std::vector<Sequence*> running_;      // in the order in which they were admitted
   std::deque<Sequence*> waiting_;
+  std::deque<Sequence*> away_;  // whose blocks are in the memory of the host
   StepPlan plan_;
   std::int64_t budget_ = 0;     // tokens left in the step
   std::int64_t prompts_ = 0;    // in the step
   std::int64_t committed_ = 0;  // full admission: blocks of all running ones at their end
   double ratio_;                // partial admission
   std::int64_t preemptions_ = 0;
+  std::int64_t host_used_ = 0;
+  std::int64_t cached_tokens_ = 0;
   std::int64_t held_steps_ = 0;  // prompts were held back
   bool blocked_ = false;         // prefill first: a refusal for blocks holds until somebody leaves
 };

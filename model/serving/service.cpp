@@ -118,6 +118,7 @@ ServiceResult run_service(const ServiceSetup& setup) {
   for (const auto& worker : workers) {
     result.leaked_blocks += worker->blocks_used();
     result.preemptions += worker->preemptions();
+    worker->add_cache(result);
   }
   result.executed_steps = setup.serving.timer->executed();
   for (const ServingGroup& group : setup.decoding) {

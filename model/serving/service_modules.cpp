@@ -85,6 +85,9 @@ void ServingClients::send(const TrafficRequest& request) {
   sequence.request = static_cast<std::int64_t>(result.requests.size());
   sequence.input = request.input_len;
   sequence.output = request.output_len;
+  sequence.session = request.session;
+  sequence.group = request.prefix;
+  sequence.opening = request.prefix_len;
   ServingWorker& worker = state_.route(state_.serving, request.session);
   served.worker = worker.number();
   result.requests.push_back(served);
@@ -179,7 +182,7 @@ std::size_t ServingWorker::requests() const { return running() + waiting(); }
 
 std::int64_t ServingWorker::blocks_used() const {
   std::int64_t sum = 0;
-  for (const auto& rank : ranks_) sum += rank->pool().used();
+  for (const auto& rank : ranks_) sum += rank->blocks_used();
   return sum;
 }
 
@@ -187,6 +190,15 @@ std::int64_t ServingWorker::preemptions() const {
   std::int64_t sum = 0;
   for (const auto& rank : ranks_) sum += rank->preemptions();
   return sum;
+}
+
+void ServingWorker::add_cache(ServiceResult& result) const {
+  for (const auto& rank : ranks_) {
+    result.cached_tokens += rank->cached_tokens();
+    if (rank->cache() == nullptr) continue;
+    result.evicted_blocks += rank->cache()->evicted();
+    result.offloaded_blocks += rank->cache()->offloaded();
+  }
 }
 
 double ServingWorker::kv_share() const {
@@ -267,6 +279,11 @@ void ServingWorker::sample(double from, double until) {
   }
 }
 
+void ServingWorker::note_start(const Sequence& sequence) {
+  ServedRequest& request = state_.result.requests[static_cast<std::size_t>(sequence.request)];
+  if (request.start_s < 0) request.start_s = service_now();
+}
+
 bool ServingWorker::plan_step() {
   receive();
   bool any = false;
@@ -275,6 +292,7 @@ bool ServingWorker::plan_step() {
     plans_[i] = &ranks_[i]->plan();
     any = any || !plans_[i]->empty();
     if (plans_[i]->refusal != Refusal::kNothingWaits) refusal_ = plans_[i]->refusal;
+    for (const PlannedChunk& chunk : plans_[i]->chunks) note_start(*chunk.sequence);
   }
   if (!any) {
     decodes_since_look_ = group_.rules.receive_interval;

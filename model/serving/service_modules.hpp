@@ -10,6 +10,7 @@
 
 #include "model/serving/scheduler.hpp"
 #include "model/serving/service.hpp"
+#include "model/serving/two_batch.hpp"
 #include "workloads/traffic/load.hpp"
 
 namespace foretell {
@@ -99,6 +100,7 @@ class ServingWorker : public sc_core::sc_module {
   const ServingGroup& group() const { return group_; }
   std::int64_t blocks_used() const;
   std::int64_t preemptions() const;
+  void add_cache(ServiceResult& result) const;  // what its prefix caches did
 
  private:
   struct Arriving {
@@ -109,6 +111,7 @@ class ServingWorker : public sc_core::sc_module {
   void arrive();  // SC_METHOD: the host is through with the first that arrives
   void step();    // SC_METHOD: the step that runs ends, the next one begins
   bool plan_step();
+  void note_start(const Sequence& sequence);
   void end_step();
   void end_rank(std::size_t rank, double now);
   void give_token(Sequence* sequence, double now, std::int32_t tokens);
@@ -118,6 +121,8 @@ class ServingWorker : public sc_core::sc_module {
   bool is_graphed(const StepPlan& plan, const StepShape& shape) const;
   std::vector<StepTime> times_of_stages(const std::vector<StepShape>& shapes, double& joules);
   double pass_stages(const std::vector<StepTime>& stages, Seconds host, double& work);
+  Seconds copy_time(const StepPlan& plan);
+  StepTime time_of(const StepShape& shape, int stage);
   void account(const StepTime& time);
   void sample(double from, double until);
   std::int32_t accepted_drafts();

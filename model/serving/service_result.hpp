@@ -13,8 +13,9 @@ namespace foretell {
 // Times of a request as its client sees them; seconds since the service started.
 struct ServedRequest {
   double arrival_s = 0;
-  float first_s = -1;  // after the arrival; -1: no token yet
-  float end_s = -1;    // after the arrival; -1: not answered
+  float first_s = -1;   // after the arrival; -1: no token yet
+  float end_s = -1;     // after the arrival; -1: not answered
+  double start_s = -1;  // since the service started: the first step with some of its prompt begins
   std::int32_t input = 0;
   std::int32_t output = 0;
   std::int32_t preemptions = 0;
@@ -41,7 +42,16 @@ struct TimelineSecond {
 inline constexpr std::size_t kMaxSeconds = 100'000;  // of the timeline
 
 // What workers spend their time with.
-enum Spent { kIdle, kHost, kPrompts, kDecodeAttention, kDecodeRest, kExchange, kSpentKinds };
+enum Spent {
+  kIdle,
+  kHost,
+  kPrompts,
+  kDecodeAttention,
+  kDecodeRest,
+  kExchange,
+  kCopies,  // of KV blocks to and from the memory of the host
+  kSpentKinds
+};
 
 // Time during which requests waited, by what they waited for.
 enum WaitedFor { kForTokens, kForSequences, kForBlocks, kWaitKinds };
@@ -74,7 +84,11 @@ struct ServiceResult {
   std::int64_t executed_steps = 0;  // calls of the machine that were simulated
   std::int64_t prompt_tokens = 0;   // computed, those of preempted requests again
   std::int64_t output_tokens = 0;
-  std::int64_t leaked_blocks = 0;  // taken and never given back: 0 but after an interruption
+  std::int64_t cached_tokens = 0;     // of prompts, found in the prefix cache
+  std::int64_t evicted_blocks = 0;    // from there
+  std::int64_t offloaded_blocks = 0;  // of these, that went to the host
+  std::int64_t copied_blocks = 0;     // between devices and the host, both ways
+  std::int64_t leaked_blocks = 0;     // taken and never given back: 0 but after an interruption
   double waiting_at_last_arrival = 0;
   double request_seconds = 0;  // integral of the number of requests in the service over time
   std::array<double, kSpentKinds> spent_s{};

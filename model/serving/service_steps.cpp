@@ -34,7 +34,8 @@ Seconds ServingWorker::host_time(const StepPlan& plan) const {
 
 void ServingWorker::account(const StepTime& time) {
   auto& spent = state_.result.spent_s;
-  const Seconds rest = time.total - time.attention - time.prompts - time.exchange;
+  const Seconds rest = time.total - time.attention - time.prompts - time.exchange - time.copies;
+  spent[kCopies] += time.copies.value();
   spent[kPrompts] += time.prompts.value();
   spent[kDecodeAttention] += time.attention.value();
   spent[kExchange] += (time.exchange + time.handover).value();
@@ -61,6 +62,28 @@ bool ServingWorker::is_graphed(const StepPlan& plan, const StepShape& shape) con
          shape.tokens() <= rules.graph_sizes.back();
 }
 
+// KV blocks go to the host and come from there before the step, one copy after the other as in
+// vLLM V0; every device has a link of its own.
+Seconds ServingWorker::copy_time(const StepPlan& plan) {
+  const std::int64_t blocks = plan.blocks_out + plan.blocks_in;
+  if (blocks == 0) return Seconds(0);
+  state_.result.copied_blocks += blocks;
+  return group_.rules.block_bytes * static_cast<double>(blocks) / group_.rules.host_rate;
+}
+
+// Two halves of a step take turns: while one computes, the other exchanges with the experts. What
+// is on the way and what computes follow one another in each half, of which the first part of the
+// first half and the last part of the second have nothing beside them; in `layers` pieces that is a
+// piece each.
+StepTime ServingWorker::time_of(const StepShape& shape, int stage) {
+  const StepTime whole = group_.timer->time(shape, stage);
+  const std::vector<StepShape> halves =
+      group_.rules.two_batch ? halves_of(shape) : std::vector<StepShape>();
+  if (halves.size() < 2) return whole;
+  return two_batch_time(group_.timer->time(halves[0], stage), group_.timer->time(halves[1], stage),
+                        group_.timer->exchanges());
+}
+
 // Of the rank that takes longest in each stage; adds up the energy of all.
 std::vector<StepTime> ServingWorker::times_of_stages(const std::vector<StepShape>& shapes,
                                                      double& joules) {
@@ -69,11 +92,16 @@ std::vector<StepTime> ServingWorker::times_of_stages(const std::vector<StepShape
     const StepPlan& plan = *plans_[rank];
     if (plan.empty()) continue;
     const bool graphed = is_graphed(plan, shapes[rank]);
+    const Seconds copies = copy_time(plan);
     for (std::size_t stage = 0; stage < stages.size(); ++stage) {
-      StepTime time = group_.timer->time(shapes[rank], static_cast<int>(stage));
+      StepTime time = time_of(shapes[rank], static_cast<int>(stage));
       // Launched kernel by kernel, a step takes the longer of its launches and its kernels.
       if (!graphed) time.total = std::max(time.total, group_.rules.host_per_launch * time.launches);
       joules += time.energy.value();
+      if (stage == 0) {
+        time.copies = copies;
+        time.total += copies;
+      }
       if (time.total > stages[stage].total) stages[stage] = time;
     }
   }

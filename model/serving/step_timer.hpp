@@ -43,6 +43,7 @@ struct StepTime {
   double launches = 0;  // kernels, one by one; 0: the call is launched as a whole
   Joules energy;        // of the devices of a rank, above what they draw at active idle
   Seconds handover;     // of a stage of a pipeline: its activations to the next one
+  Seconds copies;       // of KV blocks to and from the host, ahead of the step; not of the timer
 };
 
 class StepTimer {
@@ -57,6 +58,8 @@ class StepTimer {
   virtual StepTime time(const StepShape& shape, int stage) = 0;
   // Parts of the network that follow one another on devices of their own.
   virtual int stages() const { return 1; }
+  // Layers of the network that exchange tokens with experts on other devices; 0: none.
+  virtual int exchanges() const { return 0; }
   // How many calls of the machine were simulated so far.
   virtual std::int64_t executed() const = 0;
 };

@@ -54,6 +54,7 @@ WorkerRules rules_of(const EngineSpec& engine, const RuleChoices& choices, Bytes
                     : schedule.admission == "partial" ? Admission::kPartial
                                                       : Admission::kNone;
   rules.preemption = schedule.preemption == "never"          ? Preemption::kNever
+                     : schedule.preemption == "swap"         ? Preemption::kSwap
                      : schedule.preemption == "last-to-head" ? Preemption::kLastToHead
                                                              : Preemption::kMinToEnd;
   rules.partial_start = schedule.partial_start;
@@ -69,6 +70,7 @@ WorkerRules rules_of(const EngineSpec& engine, const RuleChoices& choices, Bytes
   rules.host_per_launch = engine.host.per_launch;
   rules.overlap = engine.host.overlap == "yes";
   rules.stream_interval = engine.host.stream_interval;
+  rules.two_batch = schedule.two_batch == "yes";
   return rules;
 }
 

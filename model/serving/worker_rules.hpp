@@ -11,7 +11,7 @@
 namespace foretell {
 
 enum class Admission { kNone, kPartial, kFull };
-enum class Preemption { kLastToHead, kMinToEnd, kNever };
+enum class Preemption { kLastToHead, kMinToEnd, kSwap, kNever };
 
 struct WorkerRules {
   std::int64_t max_tokens = 0;
@@ -44,9 +44,14 @@ struct WorkerRules {
   std::int64_t stream_interval = 1;
   bool prefill_only = false;  // answers are made by other workers
   bool decode_only = false;   // prompts come with their KV from other workers
-  double prefix_share = 0;    // of a prompt, found in the prefix cache
-  std::int64_t drafts = 0;    // tokens that are guessed per step
-  double acceptance = 0;      // probability that a guess is right
+  double prefix_share = 0;    // of a prompt, found in the prefix cache: given, nothing is looked up
+  bool prefix_cache = false;  // blocks of what was computed are kept and found again
+  std::int64_t host_blocks = 0;  // of the host, per worker; of the prefix cache, or of kSwap
+  Bytes block_bytes;             // of a KV block on one device, which its link to the host moves
+  BytesPerSecond host_rate;      // of that link, in one direction
+  bool two_batch = false;        // half of a step exchanges while the other half computes
+  std::int64_t drafts = 0;       // tokens that are guessed per step
+  double acceptance = 0;         // probability that a guess is right
 };
 
 // What a run may state in place of the engine's own limits; 0: not stated.

@@ -141,6 +141,7 @@ std::string to_json_lines(const std::vector<ServedRecord>& requests) {
                    {"arrival_s", finite(one.arrival_s)},
                    {"input_len", one.input_len},
                    {"output_len", one.output_len},
+                   {"start_s", one.start_s < 0 ? ServeJson(nullptr) : finite(one.start_s)},
                    {"ttft_s", one.ttft_s < 0 ? ServeJson(nullptr) : finite(one.ttft_s)},
                    {"e2e_s", one.answered ? finite(one.e2e_s) : ServeJson(nullptr)},
                    {"preemptions", one.preemptions},

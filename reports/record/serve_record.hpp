@@ -96,6 +96,7 @@ struct ServedRecord {
   std::int64_t preemptions = 0;
   std::int64_t worker = 0;
   bool answered = false;
+  double start_s = 0;  // after the arrival: its first step begins; -1: none did
 };
 
 struct ServeRecord {

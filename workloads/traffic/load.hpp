@@ -20,6 +20,8 @@ struct TrafficRequest {
   std::int32_t input_len = 1;
   std::int32_t output_len = 1;
   std::int32_t session = -1;  // turns of one conversation share what came before; -1: none
+  std::int32_t prefix = -1;  // requests of one number share their first prefix_len tokens; -1: none
+  std::int32_t prefix_len = 0;
 };
 
 struct Load {

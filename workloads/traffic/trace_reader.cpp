@@ -22,6 +22,20 @@ struct TraceRow {
   double input = 0;
   double output = 0;
   std::int32_t session = -1;
+  std::int32_t prefix = -1;
+  double prefix_len = 0;
+};
+
+// Names as numbers, in the order in which they come.
+class Names {
+ public:
+  std::int32_t number(const std::string& name) {
+    const auto next = static_cast<std::int32_t>(numbers_.size());
+    return name.empty() ? -1 : numbers_.emplace(name, next).first->second;
+  }
+
+ private:
+  std::map<std::string, std::int32_t> numbers_;
 };
 
 std::int32_t tokens(const std::string& where, const char* name, double value) {
@@ -52,7 +66,8 @@ class TraceBuilder {
     }
     last_ = row.time;
     requests_.push_back({row.time - first_, tokens(where, "input_len", row.input),
-                         tokens(where, "output_len", row.output), row.session});
+                         tokens(where, "output_len", row.output), row.session, row.prefix,
+                         prefix_tokens(where, row)});
   }
 
   std::vector<TrafficRequest> finish(const std::string& path) {
@@ -61,6 +76,16 @@ class TraceBuilder {
   }
 
  private:
+  static std::int32_t prefix_tokens(const std::string& where, const TraceRow& row) {
+    if (row.prefix < 0) return 0;
+    const std::int32_t length = tokens(where, "prefix_len", row.prefix_len);
+    if (length > row.input) {
+      throw UserError(fmt::format("{}: prefix_len {} is more than the prompt has, {}", where,
+                                  length, row.input));
+    }
+    return length;
+  }
+
   std::vector<TrafficRequest> requests_;
   double first_ = 0;
   double last_ = 0;
@@ -90,7 +115,14 @@ std::vector<TrafficRequest> read_csv(const std::string& path) {
   const std::size_t input = column_of(table, {"input_len", "prompt_tokens"});
   const std::size_t output = column_of(table, {"output_len", "output_tokens"});
   const auto session = table.column("session");
-  std::map<std::string, std::int32_t> sessions;
+  const auto prefix = table.column("prefix");
+  const auto prefix_len = table.column("prefix_len");
+  if (prefix.has_value() != prefix_len.has_value()) {
+    throw UserError(fmt::format(
+        "{}:1: prefix and prefix_len belong together: whose beginning it is and how long", path));
+  }
+  Names sessions;
+  Names prefixes;
   TraceBuilder builder;
   CsvRow row;
   while (table.next(row)) {
@@ -99,10 +131,10 @@ std::vector<TrafficRequest> read_csv(const std::string& path) {
     one.time = number(where, table.header()[time], row[time]);
     one.input = number(where, table.header()[input], row[input]);
     one.output = number(where, table.header()[output], row[output]);
-    if (session && !row[*session].empty()) {
-      const auto next = static_cast<std::int32_t>(sessions.size());
-      one.session = sessions.emplace(row[*session], next).first->second;
-    }
+    if (session) one.session = sessions.number(row[*session]);
+    if (prefix) one.prefix = prefixes.number(row[*prefix]);
+    if (one.prefix >= 0)
+      one.prefix_len = number(where, table.header()[*prefix_len], row[*prefix_len]);
     builder.add(where, one);
   }
   return builder.finish(path);
@@ -110,6 +142,8 @@ std::vector<TrafficRequest> read_csv(const std::string& path) {
 
 std::vector<TrafficRequest> read_json_lines(const std::string& path) {
   InputFile file(path);
+  Names sessions;
+  Names prefixes;
   TraceBuilder builder;
   std::string line;
   for (std::size_t count = 1; file.read_line(line); ++count) {
@@ -125,7 +159,17 @@ std::vector<TrafficRequest> read_json_lines(const std::string& path) {
       }
       return found->get<double>();
     };
-    builder.add(where, {value("arrival_time"), value("input_toks"), value("output_toks")});
+    // A name may be written as a text or as a number.
+    const auto name = [&](const char* key, Names& names) {
+      const auto found = json.find(key);
+      if (found == json.end() || found->is_null()) return -1;
+      return names.number(found->is_string() ? found->get<std::string>() : found->dump());
+    };
+    TraceRow row{value("arrival_time"), value("input_toks"), value("output_toks")};
+    row.session = name("session", sessions);
+    row.prefix = name("prefix", prefixes);
+    if (row.prefix >= 0) row.prefix_len = value("prefix_toks");
+    builder.add(where, row);
   }
   return builder.finish(path);
 }

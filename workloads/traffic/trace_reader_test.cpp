@@ -54,5 +54,39 @@ TEST(TraceReader, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(refusal("{\n"), HasSubstr("t.csv:1: must be a JSON object"));
 }
 
+TEST(TraceReader, ReadsWhatRequestsHaveInCommon) {
+  const TemporaryFolder folder;
+  const auto csv = read_trace(folder.write(
+      "p.csv",
+      "arrival_s,input_len,output_len,prefix,prefix_len\n0,9,1,a,4\n1,9,1,,\n2,9,1,a,5\n"));
+  EXPECT_EQ(csv[0].prefix, csv[2].prefix);
+  EXPECT_EQ(csv[0].prefix_len, 4);
+  EXPECT_EQ(csv[1].prefix, -1);
+  const auto json = read_trace(folder.write(
+      "p.jsonl",
+      R"({"arrival_time": 0, "input_toks": 9, "output_toks": 1, "session": 7, "prefix": "x", "prefix_toks": 3})"
+      "\n"
+      R"({"arrival_time": 1, "input_toks": 9, "output_toks": 1, "session": 7})"
+      "\n"));
+  EXPECT_EQ(json[0].session, json[1].session);
+  EXPECT_EQ(json[0].prefix_len, 3);
+  EXPECT_EQ(json[1].prefix, -1);
+  const auto problem = [&](const char* text) {
+    try {
+      read_trace(folder.write("w.csv", text));
+    } catch (const UserError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  using ::testing::HasSubstr;
+  EXPECT_THAT(problem("arrival_s,input_len,output_len,prefix\n0,1,1,a\n"),
+              HasSubstr("belong together"));
+  EXPECT_THAT(problem("arrival_s,input_len,output_len,prefix,prefix_len\n0,5,1,a,6\n"),
+              HasSubstr("w.csv:2: prefix_len 6 is more than the prompt has, 5"));
+  EXPECT_THAT(problem("arrival_s,input_len,output_len,prefix,prefix_len\n0,5,1,a,0\n"),
+              HasSubstr("prefix_len 0"));
+}
+
 }  // namespace
 }  // namespace foretell

@@ -80,6 +80,9 @@ void fields(FieldList& list, GpuSystemSpec& spec) {
   list.count("devices", spec.devices, {1, 65536}, "GPUs of the node.");
   list.text("interconnect", spec.interconnect, {"none", "nvlink", "pcie"},
             "What links the GPUs of the node.");
+  list.optional_text("peers", spec.peers, {"direct", "host"},
+                     "How GPUs reach one another over PCIe: directly, or through the memory of the "
+                     "host; not stated: directly.");
   list.table("price", spec.price_usd_per_hour, {"on_demand", "reserved_1y", "reserved_3y"},
              Range<UsdPerSecond>{Usd(0) / Seconds(3600), Usd(1e6) / Seconds(3600)},
              Usd(1) / Seconds(3600), "Price of the node.");

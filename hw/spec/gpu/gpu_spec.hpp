@@ -70,6 +70,8 @@ struct GpuSystemSpec {
   int devices = 1;  // GPUs of the node
   GpuDeviceSpec device;
   std::string interconnect;  // between its GPUs: "none", "nvlink", "pcie"
+  // Over PCIe: "direct", or through the memory of the "host"; "" where it is not stated: direct.
+  std::string peers;
   Prices price_usd_per_hour;
 };
 

@@ -133,6 +133,12 @@ void fields(FieldList& list, CollectiveShapes& shapes) {
   list.value("two_phases_of_many", shapes.two_phases_of_many, kBytes, "The same of more.");
   list.value("hop", shapes.hop, kTime,
              "From a GPU to its neighbour, a flag and its data, where nothing was fitted.");
+  list.value("pcie_direct_share", shapes.pcie_direct_share, {0.01, 1},
+             "Of the rate of PCIe, what a ring of GPUs that reach one another reaches.");
+  list.value("pcie_direct_hop", shapes.pcie_direct_hop, kTime, "A step of that ring.");
+  list.value("pcie_host_share", shapes.pcie_host_share, {0.01, 1},
+             "The same of GPUs that hand over in the memory of the host.");
+  list.value("pcie_host_hop", shapes.pcie_host_hop, kTime, "A step of that ring.");
 }
 
 void fields(FieldList& list, LoopShapes& shapes) {

@@ -93,6 +93,11 @@ struct CollectiveShapes {
   Bytes two_phases_of_few;
   Bytes two_phases_of_many;
   Seconds hop;
+  // Over PCIe: what a ring reaches of the rate of the link in one direction, and its step.
+  double pcie_direct_share = 1;
+  Seconds pcie_direct_hop;
+  double pcie_host_share = 1;  // through the memory of the host
+  Seconds pcie_host_hop;
 };
 
 // Loops of a library on the cores of a CPU.

@@ -97,6 +97,8 @@ ServeRequest read_request(const ServeOptions& options, const ServeNumbers& numbe
   request.machine.exact = row_defaults(options.model).exact;
   if (!numbers.every.empty() && request.trace.empty())
     throw UserError("--every: takes some of the requests of a --trace");
+  if (request.measured && request.trace.empty())
+    throw UserError("--measured: compares with the times of a --trace");
   const std::tuple<const char*, const char*, const std::string*> keys[] = {
       {"concurrency", "--concurrency", &numbers.concurrency},
       {"rate", "--rate", &numbers.rate},
@@ -270,6 +272,9 @@ void add_load_options(CLI::App& command, ServeOptions& options) {
       "CSV with arrival_s, input_len, output_len, or JSON lines with arrival_time, input_toks, "
       "output_toks",
       "FILE");
+  command.add_flag("--measured", request.measured,
+                   "compare with the times of the trace: JSON lines with queued_ts, scheduled_ts, "
+                   "first_token_ts and last_token_ts");
   add("--every", numbers.every,
       "of the trace the first of every N requests: the share of one of N machines", "N");
   add("--offline", numbers.offline, "this many requests, all at once", "N");

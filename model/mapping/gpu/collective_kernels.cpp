@@ -65,11 +65,21 @@ CollectiveKernels::Choice CollectiveKernels::fitted(const GpuCollectiveShape& sh
 
 CollectiveKernels::Choice CollectiveKernels::published(const GpuCollectiveShape& shape) const {
   const GpuDeviceSpec& device = system_.device;
-  const BytesPerSecond peak = has_nvlink() ? device.nvlink.bandwidth : device.pcie.bandwidth;
-  Choice ring{"ring", plain_exchange(peak, kernel_shapes().collectives.hop, shape), {}};
-  if (shape.op != GpuCollective::kAllReduce || !has_nvlink()) return ring;
+  const CollectiveShapes& known = kernel_shapes().collectives;
+  if (!has_nvlink()) {
+    const bool host = system_.peers == "host";
+    LinkExchange exchange = plain_exchange(
+        device.pcie.bandwidth, host ? known.pcie_host_hop : known.pcie_direct_hop, shape);
+    for (LinkRound& round : exchange.rounds)
+      round.link_rate =
+          device.pcie.bandwidth * (host ? known.pcie_host_share : known.pcie_direct_share);
+    return {host ? "ring through the host" : "ring", std::move(exchange), {}};
+  }
+  const BytesPerSecond peak = device.nvlink.bandwidth;
+  Choice ring{"ring", plain_exchange(peak, known.hop, shape), {}};
+  if (shape.op != GpuCollective::kAllReduce) return ring;
   LinkRound round;
-  round.latency = 2 * kernel_shapes().collectives.hop;
+  round.latency = 2 * known.hop;
   round.peers = shape.ranks - 1;
   round.message = shape.bytes;
   round.link_rate = peak;

@@ -11,6 +11,7 @@
 #include "model/app/request/device_family.hpp"
 #include "model/app/request/distribution_text.hpp"
 #include "model/app/request/intervals.hpp"
+#include "model/app/serving/request/measured_trace.hpp"
 #include "model/app/serving/request/promise.hpp"
 #include "model/app/serving/request/serve_parts.hpp"
 #include "model/app/serving/request/split_text.hpp"
@@ -81,6 +82,10 @@ class Server {
     const ServiceResult result = run_service(setup_);
     ServeOutcome outcome;
     fill(result, outcome.record);
+    if (request_.measured && !result.interrupted) {
+      outcome.record.context.notes.push_back(
+          to_text(compare_with_trace(request_.trace, outcome.record.requests)));
+    }
     fill_energy(result, powered_workers(), base_, outcome.record);
     outcome.trace_json = serve_trace_json(result, idle_watts());
     return outcome;
@@ -124,6 +129,7 @@ class Server {
     rules.watermark_blocks = static_cast<std::int64_t>(engine_.spec.schedule.watermark *
                                                        static_cast<double>(rules.blocks));
     rules.prefix_share = request_.prefix_share;
+    set_cache_rules(engine_.spec, load_, worker, rules);
     rules.drafts = speculation_.drafts;
     rules.acceptance = speculation_.acceptance;
     built.group.rules = rules;
@@ -178,6 +184,7 @@ class Server {
     BuiltGroup& second = *groups_.back();
     first.group.rules.prefill_only = true;
     second.group.rules.decode_only = true;
+    second.group.rules.prefix_cache = false;  // its prompts come with their KV
     first.group.timer = first.machine.timer.get();
     second.group.timer = second.machine.timer.get();
     setup_.serving = first.group;
@@ -244,7 +251,8 @@ class Server {
     for (const ServedRequest& one : result.requests) {
       record.requests.push_back({one.arrival_s, static_cast<double>(one.first_s),
                                  static_cast<double>(one.end_s), one.input, one.output,
-                                 one.preemptions, one.worker, one.end_s >= 0});
+                                 one.preemptions, one.worker, one.end_s >= 0,
+                                 one.start_s < 0 ? -1 : one.start_s - one.arrival_s});
     }
   }
 
@@ -272,6 +280,7 @@ class Server {
           "largest rate that is stable is about {:.3g} requests/s",
           waiting, requests_per_s(result)));
     }
+    for (std::string& note : cache_notes(result)) context.notes.push_back(std::move(note));
     if (result.interrupted) {
       context.notes.push_back(fmt::format("interrupted: {} of {} requests were answered",
                                           result.answered, load_.requests));

@@ -22,6 +22,7 @@ struct ServeRequest {
   double rate = 0;                 // per second
   std::string trace;
   std::int64_t trace_every = 1;  // of its requests: the first of every this many
+  bool measured = false;         // compare with the times that the trace holds
   std::int64_t offline = 0;
   std::string arrivals = "poisson";
   std::string input_len;  // a number or a distribution

@@ -19,7 +19,8 @@ constexpr NamedShare kShares[] = {{"host", kHost},
                                   {"prompts", kPrompts},
                                   {"decode attention", kDecodeAttention},
                                   {"decode weights", kDecodeRest},
-                                  {"exchange", kExchange}};
+                                  {"exchange", kExchange},
+                                  {"copies to and from the host", kCopies}};
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 #include "model/app/serving/request/worker_machine.hpp"
 #include "model/serving/service_result.hpp"
 #include "reports/record/serve_record.hpp"
+#include "workloads/traffic/load.hpp"
 
 namespace foretell {
 
@@ -18,6 +19,15 @@ std::vector<std::string> take_engine_set(Request& machine);
 // bandwidth, exchange, host, link, or nothing.
 std::string what_binds(const ServiceResult& result);
 std::map<std::string, double> time_shares_of(const ServiceResult& result, int batches);
+
+// Whether requests of the load begin alike, as its trace says.
+bool shares_prefixes(const Load& load);
+// The prefix cache, the memory of the host and its link, and what needs them. UserError for rules
+// that the machine or the network cannot follow.
+void set_cache_rules(const EngineSpec& engine, const Load& load, const WorkerMachine& worker,
+                     WorkerRules& rules);
+// What these did.
+std::vector<std::string> cache_notes(const ServiceResult& result);
 
 // The timeline and the distributions of the record. `batches`: that are in flight, of all workers.
 void fill_series(const ServiceResult& result, int batches, ServeRecord& record);

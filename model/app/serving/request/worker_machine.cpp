@@ -64,6 +64,7 @@ WorkerMachine gpu_machine_of(const Request& request, std::int64_t max_tokens) {
   set_memory(*timer, max_tokens, machine);
   const bool nvlink = spec.interconnect == "nvlink";
   machine.link = nvlink ? spec.device.nvlink.bandwidth : spec.device.pcie.bandwidth;
+  machine.host_link = spec.device.pcie.bandwidth;
   machine.usd_per_hour = on_demand(spec.price_usd_per_hour);
   const DeviceEnergy& energy = timer->energy();
   machine.idle_watts = energy.facts.active_idle_watts;

@@ -32,11 +32,12 @@ struct WorkerMachine {
   // Of one device, of the stage that holds the fewest tokens.
   Bytes weights;
   Bytes kv_per_token;
-  Bytes workspace;          // of a step of `max_tokens`
-  Bytes kv_of_stages;       // of a token: one device of each stage together
-  BytesPerSecond link;      // of one device to another: NVLink or PCIe
-  double usd_per_hour = 0;  // of the system; 0: not stated
-  double idle_watts = 0;    // of one device, clocks up; 0: energy is not known
+  Bytes workspace;           // of a step of `max_tokens`
+  Bytes kv_of_stages;        // of a token: one device of each stage together
+  BytesPerSecond link;       // of one device to another: NVLink or PCIe
+  BytesPerSecond host_link;  // of one device to the memory of its host; 0: not known
+  double usd_per_hour = 0;   // of the system; 0: not stated
+  double idle_watts = 0;     // of one device, clocks up; 0: energy is not known
   HostPower host;
   std::pair<double, double> watts_ratio{1, 1};  // measured / predicted, 80 %
   bool calibrated_energy = false;               // on the very device

@@ -282,6 +282,12 @@ std::int64_t GpuStepTimer::executed() const {
          chunk_.front().executed();
 }
 
+// Layers with experts that stand on several groups of GPUs.
+int GpuStepTimer::exchanges() const {
+  const bool spread = resolved_.request.ep > 1 || ranks() > 1;
+  return resolved_.model.experts > 0 && spread ? static_cast<int>(resolved_.model.layers) : 0;
+}
+
 int GpuStepTimer::ranks() const { return std::max(1, resolved_.request.attention_dp); }
 
 WorkerMemory GpuStepTimer::memory(std::int64_t max_tokens, int stage) const {

@@ -49,6 +49,7 @@ class GpuStepTimer : public StepTimer {
 
   StepTime time(const StepShape& shape, int stage) override;
   int stages() const override { return static_cast<int>(counts_.size()); }
+  int exchanges() const override;
   std::int64_t executed() const override;
 
   const GpuRequest& resolved() const { return resolved_; }
