@@ -27,6 +27,7 @@ namespace {
 constexpr const char* kRunRecipe = "hw/engines/recipes/energy_benchmark.yaml";
 constexpr const char* kUnderCap = "under power cap";
 constexpr std::int64_t kMostOfRun = 10'000'000;
+constexpr std::int64_t kMostDevices = 1024;
 constexpr double kMostWatts = 1e5;
 constexpr double kMsPerSecondOfRuns = 1e3;
 
@@ -57,12 +58,13 @@ std::int64_t clients_of(const std::string& text) {
   return std::max<std::int64_t>(1, std::llround(mean));
 }
 
-// "tp1 ep4 dp1": is there more than one share of the experts?
-bool splits_experts(const std::string& text) {
+// Of "tp1 ep4 dp4" the number after "ep" or "dp"; 1 where there is none.
+int share_of(const std::string& text, std::string_view kind) {
   for (const std::string& word : split(text, ' ')) {
-    if (starts_with(word, "ep")) return std::strtol(word.c_str() + 2, nullptr, 10) > 1;
+    if (starts_with(word, kind))
+      return static_cast<int>(std::strtol(word.c_str() + kind.size(), nullptr, 10));
   }
-  return false;
+  return 1;
 }
 
 std::string among_data(const std::string& named) {
@@ -84,8 +86,8 @@ std::string job_of(const NamedCells& cells, const CsvRow& row) {
 
 std::string machine_of_run(const ServeRequest& request) {
   const Request& machine = request.machine;
-  return fmt::format("{} {} {} {} {}", machine.system, machine.workload, machine.dtype, machine.tp,
-                     machine.ep);
+  return fmt::format("{} {} {} {} {} {}", machine.system, machine.workload, machine.dtype,
+                     machine.tp, machine.ep, request.attention_dp);
 }
 
 std::string figures_line(const ServeSummary& summary, int devices) {
@@ -186,9 +188,18 @@ void EnergyRunBatch::read_serving(PendingRun& run) const {
       among_data(name_in(names_.at("networks"), "model", cells_.text(row, "model")));
   request.machine.system = name_in(names_.at("systems"), "device", cells_.text(row, "device"));
   request.machine.dtype = name_in(names_.at("precisions"), "dtype", cells_.text(row, "dtype"));
-  request.machine.tp =
-      static_cast<int>(parse_count("n_devices", cells_.text(row, "n_devices"), 1, 1024));
-  if (splits_experts(cells_.text(row, "tp"))) request.machine.ep = request.machine.tp;
+  const int devices =
+      static_cast<int>(parse_count("n_devices", cells_.text(row, "n_devices"), 1, kMostDevices));
+  // Ranks of data parallelism each have sequences of their own; they share the experts.
+  const std::string shares = cells_.text(row, "tp");
+  const int ranks = share_of(shares, "dp");
+  if (ranks < 1 || devices % ranks != 0) {
+    throw UserError(
+        fmt::format("tp: '{}' does not divide {} devices; write tp1 ep4 dp4", shares, devices));
+  }
+  request.machine.tp = devices / ranks;
+  if (ranks > 1) request.attention_dp = ranks;
+  if (share_of(shares, "ep") > 1) request.machine.ep = devices;
   request.input_len = name_in(names_.at("prompts"), "scenario", cells_.text(row, "scenario"));
   const double output = positive_cell(cells_, row, "osl");
   request.output_len = std::to_string(std::max<std::int64_t>(1, std::llround(output)));
@@ -238,7 +249,8 @@ void EnergyRunBatch::predict_served() {
           std::string line;
           try {
             const ServeRequest& request = runs_[i].request;
-            line = figures_line(serve(pool, request).record.summary, request.machine.tp);
+            line = figures_line(serve(pool, request).record.summary,
+                                request.machine.tp * request.attention_dp);
           } catch (const std::exception& error) {
             line = std::string("-") + error.what();
           }

@@ -87,15 +87,20 @@ TEST(EnergyRunRows, WhatIsWrongIsSaid) {
   CsvRow no_clients = unknown_prompt;
   no_clients[7] = "gpqa";
   no_clients[8] = "avg none";
-  const auto all =
-      predictions_of({other, capped("V200", "250", "1000", "245"),
-                      capped("V100", "", "1000", "245"), served, unknown_prompt, no_clients});
+  CsvRow uneven = served;
+  uneven[3] = "Qwen/Qwen3-14B";
+  uneven[2] = "4";
+  uneven[5] = "tp1 ep4 dp3";
+  const auto all = predictions_of({other, capped("V200", "250", "1000", "245"),
+                                   capped("V100", "", "1000", "245"), served, unknown_prompt,
+                                   no_clients, uneven});
   EXPECT_THAT(all[0].error, HasSubstr("serving, and jobs under a power cap, are"));
   EXPECT_THAT(all[1].error, HasSubstr("V100"));
   EXPECT_THAT(all[2].error, HasSubstr("power_limit_w: is empty"));
   EXPECT_THAT(all[3].error, HasSubstr("Qwen/Qwen3-14B"));
   EXPECT_THAT(all[4].error, HasSubstr("gpqa"));
   EXPECT_THAT(all[5].error, HasSubstr("write avg 8.0 or 8"));
+  EXPECT_THAT(all[6].error, HasSubstr("'tp1 ep4 dp3' does not divide 4 devices"));
 }
 
 }  // namespace

@@ -109,6 +109,7 @@ void read_experts(const std::string& kernel, const ShapeSizes& shape, PowerRow& 
   sizes.expert_parts = number("moe_ep_size");
   if (kernel.find("nongated") != std::string::npos) sizes.matrices = 2;
   row.work = experts_energy_work(sizes, matrix_type(type));
+  row.experts = sizes.experts;
   row.kernel_class = "experts " + type;
   row.family = fmt::format("experts {} {} {} {}", shape.text("hidden_size"),
                            shape.text("inter_size"), shape.text("topk"), shape.text("num_experts"));

@@ -25,6 +25,7 @@ struct PowerRow {
   Seconds latency;
   double limit_watts = 0;  // 0: that of the board
   double queries = 0;      // of a sequence; 0: not attention
+  double experts = 0;      // of the network; 0: not a layer of experts
   EnergyWork work;
 };
 

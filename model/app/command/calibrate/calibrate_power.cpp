@@ -35,18 +35,21 @@ struct PowerSample {
   PowerRow row;
   double watts = 0;
   bool is_steady = true;
+  bool has_zeros = false;  // for weights
 };
 
 struct PowerSamples {
   std::vector<PowerSample> fit;
   std::vector<PowerSample> judge;
   std::vector<PowerSample> unsteady;  // of fit and judge
+  std::vector<PowerSample> zeros;     // the same
 };
 
 struct PowerPlan {
   FitProblem problem;
   std::vector<std::string> random_operands;
-  double longest_steady = 0;  // tokens of a prompt
+  std::map<std::string, double> zero_weights;  // by kernel: of more experts than that
+  double longest_steady = 0;                   // tokens of a prompt
   double shortest_stream_us = 0;
   double stream_share = 0;  // of the bandwidth of the memory
   std::vector<std::string> unsteady_libraries;
@@ -58,11 +61,17 @@ double number_in(const Node& factor, const char* key) {
 
 PowerPlan load_power_plan(const std::string& path) {
   const Node root = load_document(path);
-  root.only_keys({"noise", "random_operands", "unsteady_prompts", "streams", "factors"}, "");
+  root.only_keys(
+      {"noise", "random_operands", "zero_weights", "unsteady_prompts", "streams", "factors"}, "");
   PowerPlan plan;
   plan.problem.noise = number_in(root, "noise");
   for (const Node& item : root.required("random_operands", "").items) {
     plan.random_operands.push_back(item.as_text("random_operands"));
+  }
+  for (const Node& item : root.required("zero_weights", "").items) {
+    item.only_keys({"kernel", "experts_above"}, "zero_weights");
+    plan.zero_weights[item.required("kernel", "zero_weights").as_text("kernel")] =
+        number_in(item, "experts_above");
   }
   const Node& unsteady = root.required("unsteady_prompts", "");
   unsteady.only_keys({"above", "libraries"}, "unsteady_prompts");
@@ -135,6 +144,8 @@ PowerSamples read_samples(const GemmFitCommand& command, const GpuDeviceSpec& de
     const std::string library = cells.text(row, "framework");
     if (!command.framework.empty() && library != command.framework) continue;
     const bool is_random = contains(plan.random_operands, library);
+    const auto zeros = plan.zero_weights.find(cells.text(row, "kernel"));
+    sample.has_zeros = zeros != plan.zero_weights.end() && sample.row.experts > zeros->second;
     sample.is_steady = sample.row.queries <= plan.longest_steady ||
                        sample.row.kernel_class.rfind("encoder", 0) == 0 ||
                        !contains(plan.unsteady_libraries, library);
@@ -144,8 +155,9 @@ PowerSamples read_samples(const GemmFitCommand& command, const GpuDeviceSpec& de
   PowerSamples parts;
   for (auto& [operands, sample] : samples) {
     if (has_random && operands != "random") continue;
-    if (!sample.is_steady) {
-      if (part_of(sample.row.family) != Part::kVault) parts.unsteady.push_back(std::move(sample));
+    if (!sample.is_steady || sample.has_zeros) {
+      std::vector<PowerSample>& apart = sample.has_zeros ? parts.zeros : parts.unsteady;
+      if (part_of(sample.row.family) != Part::kVault) apart.push_back(std::move(sample));
       continue;
     }
     switch (part_of(sample.row.family)) {
@@ -304,6 +316,9 @@ int calibrate_power(const GemmFitCommand& command, const Session& session) {
   }
   for (const auto& [name, rows] : by_class(samples.unsteady, device, energy)) {
     if (name == "all") residuals.push_back(said("left out, unsteady prompts", rows));
+  }
+  for (const auto& [name, rows] : by_class(samples.zeros, device, energy)) {
+    if (name == "all") residuals.push_back(said("left out, weights of zeros", rows));
   }
   const fs::path folder =
       (command.output.empty() ? factors_folder() : fs::path(command.output)) / "energy";
