@@ -61,15 +61,12 @@ std::string coverage_text(const std::optional<Accuracy>& accuracy) {
   return accuracy ? share_text(accuracy->coverage) : kNotApplicable;
 }
 
-// The vault has columns where it was opened.
+// A closed vault is said to be one; "-": there are no such rows.
 Table parts_table(const std::vector<PartAccuracy>& parts) {
-  const bool is_open = std::any_of(parts.begin(), parts.end(),
-                                   [](const PartAccuracy& row) { return row.vault.has_value(); });
   Table table;
   table.columns = {{"class"}, {"rows", Align::kRight}, {"groups", Align::kRight}};
   for (const char* what : {"MAPE", "coverage"}) {
     for (const Part part : {Part::kFit, Part::kJudge, Part::kVault}) {
-      if (part == Part::kVault && !is_open) continue;
       table.columns.push_back({fmt::format("{} {}", what, part_name(part)), Align::kRight});
     }
   }
@@ -80,7 +77,7 @@ Table parts_table(const std::vector<PartAccuracy>& parts) {
     for (const auto& text : {mape_text, coverage_text}) {
       cells.push_back(text(row.fit));
       cells.push_back(text(row.judge));
-      if (is_open) cells.push_back(text(row.vault));
+      cells.push_back(row.closed ? "closed" : text(row.vault));
     }
     cells.push_back(share_text(row.noise));
     table.rows.push_back(std::move(cells));
@@ -100,9 +97,9 @@ std::string json_parts(const std::vector<PartAccuracy>& parts) {
   std::string json = "[";
   for (const PartAccuracy& row : parts) {
     json += fmt::format(
-        R"({}{{"class":{},"rows":{},"groups":{},"fit":{},"judge":{},"vault":{},"noise":{}}})",
+        R"({}{{"class":{},"rows":{},"groups":{},"fit":{},"judge":{},"vault":{},"closed":{},"noise":{}}})",
         json.size() > 1 ? "," : "", json_text(row.name), row.rows, row.groups, part(row.fit),
-        part(row.judge), part(row.vault), number(row.noise));
+        part(row.judge), part(row.vault), row.closed, number(row.noise));
   }
   return json + "]";
 }

@@ -70,7 +70,7 @@ std::vector<std::string> interval_notes(const std::vector<Sample>& samples) {
 }  // namespace
 
 std::vector<PartAccuracy> accuracy_by_part(const std::vector<Sample>& samples,
-                                           const std::string& name) {
+                                           const std::string& name, bool closed) {
   struct Class {
     std::map<Part, std::vector<Comparison>> parts;
     std::set<std::string> groups;
@@ -88,6 +88,7 @@ std::vector<PartAccuracy> accuracy_by_part(const std::vector<Sample>& samples,
     PartAccuracy row;
     row.name = name + ": " + quantity;
     row.groups = one.groups.size();
+    row.closed = closed;
     for (const auto& [part, comparisons] : one.parts) {
       row.rows += comparisons.size();
       std::optional<Accuracy>& of_part = part == Part::kFit     ? row.fit

@@ -33,6 +33,7 @@ struct PartAccuracy {
   std::optional<Accuracy> fit;
   std::optional<Accuracy> judge;
   std::optional<Accuracy> vault;
+  bool closed = false;  // there are rows in a vault that was not opened
   // Mean distance of measurements of equal conditions from their median; none without repeats.
   std::optional<double> noise;
 };
@@ -62,9 +63,9 @@ struct AccuracyReport {
 AccuracyReport build_report(const std::vector<Sample>& samples,
                             const std::vector<std::string>& group_columns, std::size_t worst_count);
 
-// One for each quantity; `name` stands before it.
+// One for each quantity; `name` stands before it. `closed`: rows of the vault were left out.
 std::vector<PartAccuracy> accuracy_by_part(const std::vector<Sample>& samples,
-                                           const std::string& name);
+                                           const std::string& name, bool closed = false);
 
 std::string accuracy_text(const AccuracyReport& report, int max_width);
 std::string accuracy_markdown(const AccuracyReport& report);

@@ -22,6 +22,7 @@ const Range<double> kPerVector{0, 1000};
 struct CpuFactorsFile {
   std::string architecture;
   std::string cpu;
+  double fp32_per_cycle = 0;  // FLOP of a core of the part that was measured; 0: not stated
   ChosenCpuFactors chosen;
 };
 
@@ -51,15 +52,18 @@ void read_factor(const Field& field, const Node& node, Problems& problems,
 
 CpuFactorsFile parse_file(const std::string& text, const std::string& shown_as) {
   const Node root = parse_document(text, shown_as);
-  root.only_keys(
-      {"device", "architecture", "cpu", "clock", "fitted_on", "prior", "starts", "held_out",
-       "not_identified", "trade_offs", "interval80", "correlation", "residuals", "factors"},
-      "");
+  root.only_keys({"device", "architecture", "cpu", "clock", "fp32_per_cycle", "fitted_on", "prior",
+                  "starts", "held_out", "not_identified", "trade_offs", "interval80", "correlation",
+                  "residuals", "factors"},
+                 "");
   CpuFactorsFile file;
   file.architecture = text_of(root, "architecture");
   file.cpu = text_of(root, "cpu");
   if (const Node* clock = root.find("clock")) {
     file.chosen.clock = Hertz(parse_quantity(clock->text, dimension_of<Hertz>::value));
+  }
+  if (const Node* rate = root.find("fp32_per_cycle")) {
+    file.fp32_per_cycle = parse_quantity(rate->text, Dimension{});
   }
   const std::string fitted_on = text_of(root, "fitted_on");
   file.chosen.id = fmt::format("{}@{}", text_of(root, "device"), content_hash(text));
@@ -91,9 +95,19 @@ CpuFactorsFile parse_file(const std::string& text, const std::string& shown_as) 
   return file;
 }
 
-// How well a file suits a device; 0: the nearest that there is.
+// How well a file suits a device: the part itself, its architecture, and as many FLOP in a cycle,
+// of which efficiencies are shares. 0: the nearest that there is.
+constexpr int kSamePart = 4;
+constexpr int kSameArchitecture = 2;
+constexpr int kSameRate = 1;
+
 int likeness(const CpuFactorsFile& file, const CpuDeviceSpec& device) {
-  return (file.cpu == device.name ? 2 : 0) + (file.architecture == device.architecture ? 1 : 0);
+  const auto rate = device.flops_per_cycle.find("fp32");
+  const bool same_rate =
+      rate != device.flops_per_cycle.end() && rate->second == file.fp32_per_cycle;
+  return (file.cpu == device.name ? kSamePart : 0) +
+         (file.architecture == device.architecture ? kSameArchitecture : 0) +
+         (same_rate ? kSameRate : 0);
 }
 
 // `except`: the id of a file that does not count.
@@ -111,9 +125,10 @@ ChosenCpuFactors nearest_factors(const CpuDeviceSpec& device, const fs::path& fo
     if (found <= best_likeness) continue;
     best_likeness = found;
     best = std::move(file.chosen);
-    if (found < 3) best.clock = Hertz(0);
-    if (found < 3) best.note = "factors measured on " + file.cpu + " (" + file.architecture + ")";
-    if (found % 2 == 0) best.note += ", another architecture";
+    const bool is_part = found >= kSamePart + kSameArchitecture;
+    if (!is_part) best.clock = Hertz(0);
+    if (!is_part) best.note = "factors measured on " + file.cpu + " (" + file.architecture + ")";
+    if ((found & kSameArchitecture) == 0) best.note += ", another architecture";
   }
   return best;
 }

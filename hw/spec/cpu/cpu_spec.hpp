@@ -61,6 +61,9 @@ struct CpuSystemSpec {
   Bytes memory;
   double l3_share = 1;    // of the third-level cache of a socket, beside its other tenants
   double dram_share = 1;  // of the memory channels of a socket
+  // How often its software lays the weights of a product out for the inner loop: 0 ahead, once for
+  // all calls; 1 in every call, as frameworks do that keep plain weights.
+  int weight_layouts = 0;
   CpuDeviceSpec device;
   Prices price_usd_per_hour;
 };

@@ -43,7 +43,23 @@ constexpr ProjectTable kPublished[] = {
     {"gpu_operators_fp32.csv.gz", "GPU operators", "operator, ", "gpu", "dtype", "op", true, ""},
     {"gpu_layers_fp16.csv.gz", "GPU operators of layers", "in a layer, ", "gpu", "dtype", "op",
      true, ""},
-    {"gpu_quantise.csv.gz", "GPU quantising", "operator, ", "gpu", "dtype", "op", true, ""}};
+    {"gpu_quantise.csv.gz", "GPU quantising", "operator, ", "gpu", "dtype", "op", true, ""},
+    {"gpu_experts.csv.gz", "layers of experts", "layer, ", "gpu", "dtype", "framework", true, ""},
+    {"gpu_expert_exchange.csv.gz", "exchange of experts", "layer, ", "gpu", "", "", true, ""},
+    {"gpu_mla.csv.gz", "latent attention", "layer, ", "gpu", "", "phase", true, ""},
+    {"gpu_mla_products.csv.gz", "products of latent attention", "layer, ", "gpu", "", "", true, ""},
+    {"gpu_state_space.csv.gz", "state-space layers", "layer, ", "gpu", "", "", true, ""},
+    {"power_kernels.csv.gz", "power of kernels", "power, ", "gpu", "", "table", true, ""},
+    {"energy_runs.csv.gz", "energy of runs", "energy, ", "", "", "what", true, ""},
+    {"serving_points.csv.gz", "served together", "served, ", "gpu", "precision", "framework", true,
+     "usable=1,latest=1,mode=agg"},
+    {"serving_points.csv.gz", "served apart", "served, ", "gpu", "precision", "framework", true,
+     "usable=1,latest=1,mode=disagg"},
+    {"networks_measured.csv.gz", "networks on CPUs never measured", "network, ", "system",
+     "compute_dtype", "phase", false,
+     "system=i9-10940x,workload=resnet18,resnet34,resnet50,resnet152,vgg11,vgg16,vgg19,"
+     "inception_v3,mobilenetv2_100,vit_tiny_patch16_224,vit_small_patch16_224,"
+     "vit_base_patch16_224,vit_large_patch16_224"}};
 constexpr ProjectTable kNetworks = {"calib/validate/gpu_networks.csv",
                                     "networks on GPUs",
                                     "network, ",

@@ -15,6 +15,7 @@
 #include "model/app/tables/batch_predictor.hpp"
 #include "model/app/tables/energy_run_rows.hpp"
 #include "model/app/tables/held_out_rows.hpp"
+#include "model/app/tables/impossible_times.hpp"
 #include "model/app/tables/kernel_batch.hpp"
 #include "model/app/tables/power_rows.hpp"
 #include "model/app/tables/row_filter.hpp"
@@ -45,6 +46,7 @@ struct RowsOut {
   std::size_t in_vault = 0;  // which is closed
   std::size_t empty = 0;     // nothing was measured
   LeftOutRows below_clock;   // a time of zero
+  LeftOutRows impossible;    // a time that no machine takes
   LeftOutRows refused;       // a measurement that cannot be
   LeftOutRows failed;        // no prediction
 };
@@ -59,6 +61,13 @@ void add_notes(const RowsOut& out, const std::string& counts, AccuracyReport& re
     report.notes.push_back("does not count: " + text);
   }
   for (const std::string& text : out.below_clock.texts()) {
+    report.notes.push_back("does not count: " + text);
+  }
+  if (out.impossible.count() > 0) {
+    report.notes.push_back(
+        fmt::format("{} rows with a time that cannot be do not count", out.impossible.count()));
+  }
+  for (const std::string& text : out.impossible.texts()) {
     report.notes.push_back("does not count: " + text);
   }
   for (const std::string& text : out.failed.texts()) {
@@ -85,7 +94,8 @@ void add_notes(const RowsOut& out, const std::string& counts, AccuracyReport& re
   add(out.empty, "without a measurement");
   add(out.refused.count(), "with a measurement that cannot be");
   add(out.below_clock.count(), "with a time of 0");
-  for (const LeftOutRows* rows : {&out.refused, &out.below_clock}) {
+  add(out.impossible.count(), "with a time that cannot be");
+  for (const LeftOutRows* rows : {&out.refused, &out.below_clock, &out.impossible}) {
     for (const std::string& reason : rows->texts()) text += "\n" + reason;
   }
   throw UserError(text);
@@ -107,6 +117,7 @@ class TableComparison {
                              ? judges_interval_test(layout_, table_.header())
                              : always()),
         contradictions_(layout_, table_.header(), ImportRules{}.tolerance),
+        impossible_(ImpossibleTimes::load(layout_, table_.header())),
         collector_(layout_, table_.header(), question.by),
         progress_(session, "validating"),
         session_(session) {}
@@ -140,7 +151,7 @@ class TableComparison {
     }
     AccuracyReport report = build_report(shown_samples(), question_.by, question_.worst);
     if (!question_.parts_of.empty()) {
-      report.parts = accuracy_by_part(collector_.samples(), question_.parts_of);
+      report.parts = accuracy_by_part(collector_.samples(), question_.parts_of, out_.in_vault > 0);
     }
     report.rows = asked_;
     report.failed = out_.failed.count();
@@ -223,6 +234,10 @@ class TableComparison {
       }
       return false;
     }
+    if (const auto reason = impossible_.reason(row)) {
+      out_.impossible.add(*reason, line);
+      return false;
+    }
     const std::vector<Contradiction> found = contradictions_.add(row, line);
     if (found.empty()) return true;
     std::string differences;
@@ -273,6 +288,7 @@ class TableComparison {
   RowGroup group_;
   RowTest judges_interval_;
   Contradictions contradictions_;
+  ImpossibleTimes impossible_;
   SampleCollector collector_;
   Progress progress_;
   const Session& session_;
@@ -303,6 +319,7 @@ AccuracyReport accuracy_of_records(const AccuracyQuestion& question, const Sessi
   }
   SampleCollector collector(layout, CpuRecords::header(), question.by);
   std::size_t read = 0;
+  bool has_closed_vault = false;
   RowsOut out;
   records.each([&](const CsvRow& row, std::size_t line, const RowPrediction& prediction) {
     ++read;
@@ -314,6 +331,8 @@ AccuracyReport accuracy_of_records(const AccuracyQuestion& question, const Sessi
                                 cell("class") + " " + cell("shape"));
     } else {
       ++out.filtered;
+      const std::string& part = row[find_column(CpuRecords::header(), "part")];
+      has_closed_vault = has_closed_vault || parse_part(part) == Part::kVault;
     }
   });
   const std::size_t asked = read - out.filtered;
@@ -324,7 +343,9 @@ AccuracyReport accuracy_of_records(const AccuracyQuestion& question, const Sessi
     if (is_asked) shown.push_back(sample);
   }
   AccuracyReport report = build_report(shown, question.by, question.worst);
-  if (all_parts) report.parts = accuracy_by_part(collector.samples(), question.parts_of);
+  if (all_parts) {
+    report.parts = accuracy_by_part(collector.samples(), question.parts_of, has_closed_vault);
+  }
   report.rows = asked;
   add_notes(out,
             fmt::format("{} of {} points count{}{}", asked, read, filter.text().empty() ? "" : ": ",

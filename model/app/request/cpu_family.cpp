@@ -7,6 +7,7 @@
 #include "calib/fitted/cpu/cpu_factors.hpp"
 #include "hw/spec/cpu/cpu_catalog.hpp"
 #include "model/app/request/device_family.hpp"
+#include "model/app/request/intervals.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/mapping/cpu/map_graph.hpp"
@@ -178,12 +179,15 @@ class CpuDevice final : public ResolvedDevice {
   }
 
   // Measured on the very CPU: what its operators showed, and how their errors go together. On
-  // others there is nothing to go by, and the default of all machines is shown.
+  // others at least what published networks on CPUs say that were not measured. Nothing by
+  // published facts alone.
   std::optional<Interval> interval() const {
     const CpuIntervals& known = resolved_.factors.intervals;
-    if (parts_.empty() || known.by_class.empty() || !resolved_.factors.note.empty()) return {};
+    if (parts_.empty() || known.by_class.empty()) return {};
     const auto [low, high] = chain_interval80(parts_, known);
-    return Interval{low, high};
+    if (resolved_.factors.note.empty()) return Interval{low, high};
+    const Interval networks = default_intervals().choose("cpu", "network", "any").ratio;
+    return Interval{std::min(networks.low, low), std::max(networks.high, high)};
   }
 
   CpuRequest resolved_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <string_view>
 
@@ -103,6 +104,10 @@ class CpuMapper final : public FusedWalk<MappedCpuOp> {
     return sum;
   }
 
+  void lay_out(const CpuTraffic& weights, MappedCpuOp& op) const {
+    if (std::optional<Loop> loop = timing_.weight_layout(weights)) add(std::move(*loop), op);
+  }
+
   std::string product_dtype() const {
     return std::string(to_string(mapping_.precision.matmul_compute));
   }
@@ -154,6 +159,7 @@ class CpuMapper final : public FusedWalk<MappedCpuOp> {
     product.others = reads_without(fused, fused.weights);
     add_epilogue(fused, product);
     narrow_activation(main, op);
+    lay_out(product.weights, op);
     add(timing_.product(product), op);
   }
 
@@ -185,6 +191,7 @@ class CpuMapper final : public FusedWalk<MappedCpuOp> {
     product.others = reads_without(fused, fused.weights);
     add_epilogue(fused, product);
     narrow_activation(main, op);
+    lay_out(product.weights, op);
     add(timing_.product(product), op);
   }
 
@@ -209,6 +216,7 @@ class CpuMapper final : public FusedWalk<MappedCpuOp> {
     convolution.residual = epilogue.residual;
     convolution.widen = epilogue.widen;
     narrow_activation(main, op);
+    lay_out(convolution.weights, op);
     add(timing_.convolution(convolution), op);
   }
 

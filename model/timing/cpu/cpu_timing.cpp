@@ -324,6 +324,15 @@ Loop CpuTiming::copy(const CpuTraffic& traffic) const {
   return loop;
 }
 
+std::optional<Loop> CpuTiming::weight_layout(const CpuTraffic& weights) const {
+  const int times = system_.weight_layouts;
+  if (times == 0 || !(weights.all() > Bytes(0))) return std::nullopt;
+  constexpr double kPasses = 3;  // read, and each line of the result read and written
+  Loop loop = copy(part(weights, kPasses * times));
+  loop.name = "weight layout";
+  return loop;
+}
+
 Seconds loop_time(const Loop& loop) {
   const BytesPerSecond fair = std::min(loop.core_dram, loop.dram / loop.threads);
   Seconds longest;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "calib/fitted/cpu/cpu_factors.hpp"
@@ -77,6 +78,9 @@ class CpuTiming {
   Loop rows(const CpuRows& rows) const;
   // Moves bytes, a register per cycle at most, and does no arithmetic.
   Loop copy(const CpuTraffic& traffic) const;
+  // Weights are read from where they lie and written in the order of an inner loop, into lines that
+  // are read first; nothing where the software of the system does so ahead.
+  std::optional<Loop> weight_layout(const CpuTraffic& weights) const;
   // Threads that fork and join and do nothing.
   Loop fork() const;
 

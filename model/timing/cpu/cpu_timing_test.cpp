@@ -42,6 +42,19 @@ TEST(CpuTiming, ColumnsArePaddedToRegistersAndDepthToPacks) {
   EXPECT_EQ(time_of(gemm(64, 64, 61, "int8"), 1), time_of(gemm(64, 64, 64, "int8"), 1));
 }
 
+TEST(CpuTiming, WeightsAreLaidOutInEveryCallWhereTheSoftwareSaysSo) {
+  CpuTraffic weights;
+  weights.dram = Bytes(100e6);
+  EXPECT_FALSE(timing_of(8).weight_layout(weights));
+  const CpuSystemSpec plain = CpuCatalog().load("c7a.4xlarge", {"system.weight_layouts=1"}).spec;
+  const CpuTiming timing(plain, ideal_cpu_factors(), 8);
+  EXPECT_FALSE(timing.weight_layout({}));
+  const std::optional<Loop> layout = timing.weight_layout(weights);
+  ASSERT_TRUE(layout);
+  EXPECT_NEAR(dram_of(*layout) / Bytes(300e6), 1, 1e-9);
+  EXPECT_GE(loop_time(*layout).value(), 300e6 / dram_bandwidth(plain).value() * 0.999);
+}
+
 // A matrix unit takes whole tiles: 32 values of BF16 along the summed dimension.
 TEST(CpuTiming, TilesOfAMatrixUnitAreWhole) {
   const CpuSystemSpec amx = CpuCatalog().load("c7i.2xlarge").spec;

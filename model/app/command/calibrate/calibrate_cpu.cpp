@@ -16,6 +16,7 @@
 #include "model/app/command/calibrate/emulated_rows.hpp"
 #include "model/app/command/calibrate/fit_output.hpp"
 #include "model/app/request/request_fields.hpp"
+#include "model/app/tables/row_parts.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/progress.hpp"
 #include "model/base/errors.hpp"
@@ -235,6 +236,10 @@ std::string file_text(const LoadedCpuSystem& system, const CpuFit& fit, const Re
                       system.spec.device.architecture, system.spec.device.name);
   text += fmt::format("clock: {}\n", format_quantity(system.spec.device.clock.all_core.value(),
                                                      dimension_of<Hertz>::value));
+  const auto& rates = system.spec.device.flops_per_cycle;
+  if (const auto fp32 = rates.find("fp32"); fp32 != rates.end()) {
+    text += fmt::format("fp32_per_cycle: {:g}\n", fp32->second);
+  }
   text += fmt::format("fitted_on: \"{} rows measured on {} with {}, {}\"\n", fitted_rows,
                       provenance.machine, provenance.software, provenance.date);
   text += fmt::format("prior: \"{}\"\n", fit.prior);
@@ -258,6 +263,15 @@ std::string file_text(const LoadedCpuSystem& system, const CpuFit& fit, const Re
          "residuals:\n" + report.residual_lines() + "factors:\n" + factor_lines(fit);
 }
 
+// Points of the vault take part in nothing.
+void leave_out_vault(std::vector<CpuRow>& rows, const Session& session) {
+  const auto closed = std::remove_if(
+      rows.begin(), rows.end(), [](const CpuRow& row) { return cpu_part(row) == Part::kVault; });
+  const auto count = std::distance(closed, rows.end());
+  rows.erase(closed, rows.end());
+  if (count > 0) session.say(fmt::format("foretell: {} points of the vault stay closed", count));
+}
+
 }  // namespace
 
 int calibrate_cpu(const CpuFitCommand& command, const Session& session) {
@@ -277,6 +291,7 @@ int calibrate_cpu(const CpuFitCommand& command, const Session& session) {
   use_measured_clock(measured, system);
   leave_out_emulated(system.spec.device, table.rows, session);
   check_possible(system.spec, table.rows);
+  if (is_project_table(command.measurements)) leave_out_vault(table.rows, session);
   const fs::path folder =
       (command.output.empty() ? factors_folder() : fs::path(command.output)) / "cpu";
   std::error_code error;
