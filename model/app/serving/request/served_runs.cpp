@@ -73,9 +73,13 @@ ServeRequest ServedRuns::request_of(const ServedCells& cells) const {
   request.max_tokens = whole_cell_or(cells, "max_num_tokens", 0);
   if (!run_cell(cells, "kv_fraction").empty())
     request.kv_fraction = parse_positive("kv_fraction", run_cell(cells, "kv_fraction"), 1);
-  if (!run_cell(cells, "isl_std").empty() || !run_cell(cells, "osl_std").empty())
-    throw UserError(
-        "isl_std, osl_std: lengths are drawn from a data set that the row does not hold");
+  for (const char* column : {"isl_std", "osl_std"}) {
+    const std::string spread = run_cell(cells, column);
+    if (!spread.empty() && spread.find_first_not_of("0.") != std::string::npos) {
+      throw UserError(std::string(column) + " " + spread +
+                      ": lengths are drawn from a data set that the row does not hold");
+    }
+  }
   request.input_len = std::to_string(whole_cell(cells, "isl"));
   request.output_len = std::to_string(whole_cell(cells, "osl"));
   const std::string load = run_cell(cells, "load_kind");
