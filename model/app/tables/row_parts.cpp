@@ -61,6 +61,11 @@ const std::vector<Split>& all_splits() {
 
 // What the points of a sweep over loads, lengths and divisions share.
 std::string served_family(const NamedCells& cells, const CsvRow& row) {
+  const std::string weights = cells.text(row, "dtype_weights");
+  if (!weights.empty()) {  // one figure a row
+    return fmt::format("{} {} {} {}", plain_name(cells.text(row, "model")), cells.text(row, "gpu"),
+                       cells.text(row, "framework"), weights);
+  }
   return fmt::format("{} {} {} {} {}", plain_name(cells.text(row, "model")), cells.text(row, "gpu"),
                      cells.text(row, "framework"), cells.text(row, "precision"),
                      cells.text(row, "mode"));

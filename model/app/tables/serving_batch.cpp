@@ -38,6 +38,21 @@ std::string summary_line(const ServeSummary& summary) {
                      triple("output_tokens_per_s", summary.output_tokens_per_s, 1), summary.binds);
 }
 
+// One figure a row.
+std::string figure_line(const RunFigure& figure) {
+  return fmt::format("{}{}\t{}\t{}", kGoodTag, to_text(figure.value),
+                     to_text(figure.interval80.low), to_text(figure.interval80.high));
+}
+
+RowPrediction figure_from(const std::vector<std::string>& fields) {
+  RowPrediction prediction;
+  const char* names[] = {"pred_value", "pred_value_lo", "pred_value_hi"};
+  for (std::size_t i = 0; i < 3; ++i) prediction.values[names[i]] = std::stod(fields.at(i));
+  prediction.intervals = {
+      {"value", {prediction.values["pred_value_lo"], prediction.values["pred_value_hi"]}}};
+  return prediction;
+}
+
 RowPrediction prediction_from(const std::string& line, const std::string& note) {
   RowPrediction prediction;
   if (line.empty() || line.front() != kGoodTag) {
@@ -45,6 +60,7 @@ RowPrediction prediction_from(const std::string& line, const std::string& note) 
     return prediction;
   }
   const std::vector<std::string> fields = split(line.substr(1), kNextField);
+  if (fields.size() == 3) return figure_from(fields);
   const char* names[] = {"pred_ttft_ms", "pred_tpot_ms", "pred_output_tokens_per_s"};
   for (std::size_t i = 0; i < 3; ++i) {
     prediction.values[names[i]] = std::stod(fields.at(3 * i));
@@ -69,7 +85,15 @@ ServingBatch::ServingBatch(const CsvRow& header, Predictor predict, Request defa
       jobs_(jobs),
       sink_(std::move(sink)),
       progress_(std::move(progress)),
-      recipes_(Recipes::load()) {}
+      recipes_(Recipes::load()) {
+  if (std::find(header_.begin(), header_.end(), "measured_kind") != header_.end())
+    runs_ = ServedRuns::load();
+}
+
+std::string ServingBatch::line_of(const PendingPoint& point, const ServeSummary& summary) const {
+  if (!runs_) return summary_line(summary);
+  return figure_line(ServedRuns::figure_of(cells_of(point.row), summary));
+}
 
 ServedCells ServingBatch::cells_of(const CsvRow& row) const {
   ServedCells cells;
@@ -82,11 +106,11 @@ void ServingBatch::add(CsvRow row, const std::string& problem) {
   if (problem.empty()) {
     const ServedCells cells = cells_of(point.row);
     try {
-      point.request = recipes_.request_of(cells);
+      point.request = runs_ ? runs_->request_of(cells) : recipes_.request_of(cells);
       for (const std::string& one : defaults_.set) point.request.machine.set.push_back(one);
       point.request.machine.factors = defaults_.factors;
       point.request.machine.exact = defaults_.exact;
-      point.note = recipes_.assumptions_of(cells);
+      if (!runs_) point.note = recipes_.assumptions_of(cells);
     } catch (const UserError& error) {
       point.error = error.what();
     }
@@ -109,7 +133,7 @@ void ServingBatch::finish() {
         for (const std::size_t i : groups[group]) {
           std::string line;
           try {
-            line = summary_line(serve(pool, rows_[i].request).record.summary);
+            line = line_of(rows_[i], serve(pool, rows_[i].request).record.summary);
           } catch (const std::exception& error) {
             line = kRefused + std::string(error.what());
           }

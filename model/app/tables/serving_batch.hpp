@@ -4,11 +4,13 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "model/app/request/prediction.hpp"
 #include "model/app/serving/request/recipes.hpp"
+#include "model/app/serving/request/served_runs.hpp"
 #include "model/app/tables/batch_predictor.hpp"
 #include "reports/record/csv.hpp"
 
@@ -36,6 +38,7 @@ class ServingBatch {
   };
 
   ServedCells cells_of(const CsvRow& row) const;
+  std::string line_of(const PendingPoint& point, const ServeSummary& summary) const;
 
   CsvRow header_;
   Predictor predict_;
@@ -44,6 +47,7 @@ class ServingBatch {
   Sink sink_;
   ProgressSink progress_;
   Recipes recipes_;
+  std::optional<ServedRuns> runs_;  // of a table with one figure a row
   std::vector<PendingPoint> rows_;
 };
 

@@ -1,0 +1,37 @@
+// Tables of served runs with one figure a row: what a row asks for, and which figure it compares.
+// Names stand in hw/engines/recipes/offline_throughput.yaml.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "model/app/serving/request/recipes.hpp"
+#include "reports/record/serve_record.hpp"
+
+namespace foretell {
+
+struct RunFigure {
+  double value = 0;
+  Interval interval80;
+};
+
+class ServedRuns {
+ public:
+  // UserError with file:line for what is wrong with the file.
+  static ServedRuns load();
+
+  // Rows of load_kind offline (num_requests at once), rate (request_rate per second, arriving at
+  // random) or concurrency. UserError for names that are not known (with the nearest), cells that
+  // are no numbers, lengths that are drawn from a data set, and other loads.
+  ServeRequest request_of(const ServedCells& cells) const;
+
+  // In the unit of measured_kind: output_tokens_per_s, total_tokens_per_s, requests_per_s, ttft_ms,
+  // tpot_ms, itl_ms, e2e_ms; of times the mean or the percentile of the row. UserError for another.
+  static RunFigure figure_of(const ServedCells& cells, const ServeSummary& summary);
+
+ private:
+  using Names = std::map<std::string, std::string>;
+  std::map<std::string, Names> names_;  // by section
+};
+
+}  // namespace foretell

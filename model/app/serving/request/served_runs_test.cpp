@@ -1,0 +1,76 @@
+#include "model/app/serving/request/served_runs.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+using ::testing::HasSubstr;
+
+ServedCells offline_row() {
+  return {{"gpu", "H100-SXM"},
+          {"framework", "TensorRT-LLM"},
+          {"framework_version", "0.17.0"},
+          {"model", "LLaMA v3.1 70B"},
+          {"dtype_weights", "fp8"},
+          {"dtype_kv", "fp8"},
+          {"tp", "4.0"},
+          {"load_kind", "offline"},
+          {"num_requests", "3000.0"},
+          {"isl", "128.0"},
+          {"osl", "2048.0"},
+          {"isl_std", "0.0"},
+          {"measured_kind", "output_tokens_per_s"}};
+}
+
+std::string refusal_with(const char* column, const char* value) {
+  ServedCells cells = offline_row();
+  cells[column] = value;
+  try {
+    ServedRuns::load().request_of(cells);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(ServedRuns, ReadsWhatARowAsksFor) {
+  const ServeRequest request = ServedRuns::load().request_of(offline_row());
+  EXPECT_EQ(request.machine.system, "h100-sxm-x8");
+  EXPECT_EQ(request.machine.workload, "Llama-3.1-70B");
+  EXPECT_EQ(request.machine.tp, 4);
+  EXPECT_EQ(request.engine, "trtllm@0.17.0");
+  EXPECT_EQ(request.offline, 3000);
+  EXPECT_EQ(request.input_len, "128");
+  EXPECT_EQ(request.output_len, "2048");
+}
+
+TEST(ServedRuns, ComparesTheFigureOfTheRow) {
+  ServeSummary summary;
+  summary.output_tokens_per_s = 100;
+  summary.ttft_s.p99 = 0.5;
+  summary.interval80["output_tokens_per_s"] = {90, 110};
+  ServedCells cells = offline_row();
+  EXPECT_DOUBLE_EQ(ServedRuns::figure_of(cells, summary).value, 100);
+  EXPECT_DOUBLE_EQ(ServedRuns::figure_of(cells, summary).interval80.low, 90);
+  cells["measured_kind"] = "total_tokens_per_s";
+  EXPECT_DOUBLE_EQ(ServedRuns::figure_of(cells, summary).value, 100 * (128 + 2048) / 2048.0);
+  cells["measured_kind"] = "ttft_ms";
+  cells["percentile"] = "p99";
+  EXPECT_DOUBLE_EQ(ServedRuns::figure_of(cells, summary).value, 500);
+}
+
+TEST(ServedRuns, SayWhatIsWrong) {
+  EXPECT_THAT(refusal_with("model", "LLaMA v3.1 7B"), HasSubstr("unknown model"));
+  EXPECT_THAT(refusal_with("num_requests", ""), HasSubstr("num_requests: is empty"));
+  EXPECT_THAT(refusal_with("isl", "12.5"), HasSubstr("isl"));
+  EXPECT_THAT(refusal_with("isl_std", "80.0"), HasSubstr("drawn from a data set"));
+  EXPECT_THAT(refusal_with("load_kind", "burst"), HasSubstr("unknown load_kind"));
+  EXPECT_THAT(refusal_with("measured_kind", "watts"), HasSubstr("unknown measured_kind"));
+}
+
+}  // namespace
+}  // namespace foretell
