@@ -104,7 +104,7 @@ const LayerRowPredictor::Choice& LayerRowPredictor::choose(const GpuDeviceSpec& 
   if (found.device != device.id) {
     carry_over(choice.factors, devices_.find(found.device), device);
   }
-  choice.facts = facts_.facts(found.set.table);
+  choice.facts = facts_.facts(found.set.table, device.architecture);
   choice.low = found.set.interval_low;
   choice.high = found.set.interval_high;
   if (found.device != device.id || found.set.table != row.tables.front()) {

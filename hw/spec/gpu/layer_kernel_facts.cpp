@@ -1,5 +1,7 @@
 #include "hw/spec/gpu/layer_kernel_facts.hpp"
 
+#include <algorithm>
+
 #include "hw/spec/shared/catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
@@ -37,12 +39,36 @@ LayerType read_type(const Node& node) {
 }
 
 LayerKernelFacts read_facts(const Node& node) {
-  node.only_keys(
-      {"kernels", "tiles", "stage_bytes", "gated", "longest_first", "absorbed_prompts", "head_tile",
-       "wire_bytes", "per_choice", "gpus_per_node", "network_rate", "why", "source"},
-      "libraries");
+  node.only_keys({"kernels",
+                  "architecture",
+                  "absorbed_up_to",
+                  "widens_cache",
+                  "most_parts",
+                  "walk_tokens",
+                  "walk_channels",
+                  "convolves_values",
+                  "tiles",
+                  "stage_bytes",
+                  "gated",
+                  "permutes",
+                  "activates",
+                  "all_choices",
+                  "tuned_at_powers",
+                  "longest_first",
+                  "absorbed_prompts",
+                  "head_tile",
+                  "wire_bytes",
+                  "per_choice",
+                  "gpus_per_node",
+                  "network_rate",
+                  "why",
+                  "source"},
+                 "libraries");
   LayerKernelFacts facts;
   facts.kernels = node.required("kernels", "libraries").as_text("kernels");
+  if (const Node* chips = node.find("architecture")) {
+    facts.architecture = chips->as_text("architecture");
+  }
   if (const Node* tiles = node.find("tiles")) {
     for (const Node& tile : tiles->items) {
       if (tile.items.size() != 2) {
@@ -53,6 +79,16 @@ LayerKernelFacts read_facts(const Node& node) {
   }
   facts.stage_bytes = number_or(node, "stage_bytes", facts.stage_bytes);
   facts.gated = yes_or(node, "gated", facts.gated);
+  facts.absorbed_up_to = number_or(node, "absorbed_up_to", facts.absorbed_up_to);
+  facts.widens_cache = yes_or(node, "widens_cache", facts.widens_cache);
+  facts.most_parts = number_or(node, "most_parts", facts.most_parts);
+  facts.walk_tokens = number_or(node, "walk_tokens", facts.walk_tokens);
+  facts.walk_channels = number_or(node, "walk_channels", facts.walk_channels);
+  facts.convolves_values = yes_or(node, "convolves_values", facts.convolves_values);
+  facts.permutes = yes_or(node, "permutes", facts.permutes);
+  facts.activates = yes_or(node, "activates", facts.activates);
+  facts.all_choices = yes_or(node, "all_choices", facts.all_choices);
+  facts.tuned_at_powers = yes_or(node, "tuned_at_powers", facts.tuned_at_powers);
   facts.longest_first = yes_or(node, "longest_first", facts.longest_first);
   facts.absorbed_prompts = yes_or(node, "absorbed_prompts", facts.absorbed_prompts);
   facts.head_tile = number_or(node, "head_tile", facts.head_tile);
@@ -66,11 +102,41 @@ LayerKernelFacts read_facts(const Node& node) {
   return facts;
 }
 
+std::vector<std::string> texts_of(const Node* list) {
+  std::vector<std::string> texts;
+  if (list == nullptr) return texts;
+  for (const Node& item : list->items) texts.push_back(item.text);
+  return texts;
+}
+
+bool names(const std::vector<std::string>& list, const std::string& text) {
+  return list.empty() || std::find(list.begin(), list.end(), text) != list.end();
+}
+
 }  // namespace
+
+LayerKernelLibrary::NamedRouting LayerKernelLibrary::read_routing(const Node& node) {
+  node.only_keys(
+      {"kernels", "versions", "shapes", "groups", "top_groups", "others_to_first", "why", "source"},
+      "routing");
+  constexpr long long kMostGroups = 1 << 16;
+  NamedRouting named;
+  named.kernels = node.required("kernels", "routing").as_text("kernels");
+  named.versions = texts_of(node.find("versions"));
+  named.shapes = texts_of(node.find("shapes"));
+  TableRouting& routing = named.routing;
+  if (const Node* groups = node.find("groups")) {
+    routing.groups = groups->as_integer("groups", 1, kMostGroups);
+    routing.top_groups =
+        node.required("top_groups", "routing").as_integer("top_groups", 1, routing.groups);
+  }
+  routing.others_to_first = yes_or(node, "others_to_first", false);
+  return named;
+}
 
 LayerKernelLibrary::LayerKernelLibrary() {
   const Node root = load_document(hw_folder() / "kernels" / "layers" / "layer_kernels.yaml");
-  root.only_keys({"types", "libraries"}, "");
+  root.only_keys({"types", "libraries", "routing"}, "");
   Problems problems;
   for (const Node& node : root.required("types", "").items) {
     problems.collect([&] { types_.push_back(read_type(node)); });
@@ -78,7 +144,23 @@ LayerKernelLibrary::LayerKernelLibrary() {
   for (const Node& node : root.required("libraries", "").items) {
     problems.collect([&] { facts_.push_back(read_facts(node)); });
   }
+  for (const Node& node : root.required("routing", "").items) {
+    problems.collect([&] { routings_.push_back(read_routing(node)); });
+  }
   problems.throw_if_any();
+}
+
+const TableRouting& LayerKernelLibrary::routing(const std::string& kernels,
+                                                const std::string& version,
+                                                const std::string& shape) const {
+  static const TableRouting kAny;
+  for (const NamedRouting& named : routings_) {
+    if (starts_with(kernels, named.kernels) && names(named.versions, version) &&
+        names(named.shapes, shape)) {
+      return named.routing;
+    }
+  }
+  return kAny;
 }
 
 const LayerType& LayerKernelLibrary::type(const std::string& name) const {
@@ -90,9 +172,11 @@ const LayerType& LayerKernelLibrary::type(const std::string& name) const {
   throw unknown_name("dtype", name, known);
 }
 
-const LayerKernelFacts& LayerKernelLibrary::facts(const std::string& kernels) const {
+const LayerKernelFacts& LayerKernelLibrary::facts(const std::string& kernels,
+                                                  const std::string& architecture) const {
   for (const LayerKernelFacts& facts : facts_) {
-    if (starts_with(kernels, facts.kernels)) return facts;
+    const bool any_chip = facts.architecture.empty() || facts.architecture == architecture;
+    if (any_chip && starts_with(kernels, facts.kernels)) return facts;
   }
   throw UserError("no kernels are known for '" + kernels +
                   "'; hw/kernels/layers/layer_kernels.yaml lists them");

@@ -3,12 +3,15 @@
 // what its kernels leave out. Not fitted; each entry says where it is from.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "model/base/units.hpp"
 
 namespace foretell {
+
+struct Node;
 
 // How a data type of a table is stored and computed.
 struct LayerType {
@@ -25,11 +28,22 @@ struct LayerTile {
 };
 
 struct LayerKernelFacts {
-  std::string kernels;  // beginning of "<framework> <kernel>" of a table
+  std::string kernels;       // beginning of "<framework> <kernel>" of a table
+  std::string architecture;  // of the chip; empty: all
   std::vector<LayerTile> tiles;
-  double stage_bytes = 128;       // of weights along k, in one stage of the pipeline
-  bool gated = true;              // experts with three matrices
-  bool longest_first = true;      // prompts: order of the tiles
+  double stage_bytes = 128;      // of weights along k, in one stage of the pipeline
+  bool gated = true;             // experts with three matrices
+  bool permutes = true;          // rows are copied to their experts, else found by the products
+  bool activates = true;         // … activated by a pass of their own, else by the first products
+  bool all_choices = false;      // passes walk the choices of other GPUs' experts, too
+  bool tuned_at_powers = false;  // tiles are those of the power of two below the tokens
+  double absorbed_up_to = 0;     // prompts: queries of a sequence that ask the latents themselves
+  bool widens_cache = false;  // tokens: a copy of the cache in the type of the queries comes first
+  double most_parts = 0;      // tokens: into which a sequence is divided; 0 is as many as help
+  double walk_tokens = 0;     // convolutions: a thread block walks a sequence of a few channels by
+  double walk_channels = 16;  // … as many tokens; 0: tokens of a sequence have blocks of their own
+  bool convolves_values = true;  // convolutions: over queries, keys and values; else without values
+  bool longest_first = true;     // prompts: order of the tiles
   bool absorbed_prompts = false;  // prompts ask the latents themselves, heads side by side in tiles
   double head_tile = 64;          // tokens of latent attention: heads that a thread block serves;
                                   // scans: values of a head
@@ -39,6 +53,14 @@ struct LayerKernelFacts {
   bool per_choice = false;        // exchange: a token is sent once for each expert, not each GPU
 };
 
+// How tokens found their experts where a table was measured.
+struct TableRouting {
+  std::int64_t groups = 1;       // of experts, of which …
+  std::int64_t top_groups = 1;   // … so many answer a token
+  bool others_to_first = false;  // choices of other GPUs' experts are made by the first one, of all
+                                 // tokens that have a choice here
+};
+
 class LayerKernelLibrary {
  public:
   LayerKernelLibrary();  // reads the file; UserError with file:line
@@ -46,11 +68,27 @@ class LayerKernelLibrary {
   // UserError with the nearest name; types that share a rate the chip does not have compute in
   // their other rate.
   const LayerType& type(const std::string& name) const;
-  // The first entry of the file whose `kernels` begin the text "<framework> <kernel>".
-  const LayerKernelFacts& facts(const std::string& kernels) const;
+  // The first entry of the file whose `kernels` begin the text "<framework> <kernel>", and that is
+  // for all chips or those of this architecture.
+  const LayerKernelFacts& facts(const std::string& kernels,
+                                const std::string& architecture = "") const;
+  // Of rows of a table of this library, version and shape "<hidden> <intermediate> <top_k>
+  // <experts>": the first entry of the file that names them, else any expert for any token.
+  const TableRouting& routing(const std::string& kernels, const std::string& version,
+                              const std::string& shape) const;
 
  private:
+  struct NamedRouting {
+    std::string kernels;                // beginning of a table's name
+    std::vector<std::string> versions;  // none: all
+    std::vector<std::string> shapes;    // none: all
+    TableRouting routing;
+  };
+
+  static NamedRouting read_routing(const Node& node);
+
   std::vector<LayerType> types_;
+  std::vector<NamedRouting> routings_;
   std::vector<LayerKernelFacts> facts_;
 };
 

@@ -6,6 +6,7 @@
 
 #include "model/app/request/request_fields.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/kept_inputs.hpp"
 #include "model/base/text.hpp"
 
 namespace foretell {
@@ -51,11 +52,12 @@ void read_experts(const Cells& cells, LayerRow& row) {
   shape.tp = cells.count_or("tp", 1);
   shape.ep = cells.count_or("ep", 1);
   if (!cells.text("distribution").empty()) shape.distribution = cells.text("distribution");
-  experts.loads = expert_loads(shape);
   row.dtype = cells.required("dtype");
   row.tables = {fmt::format("{} {} {}", cells.text("framework"), cells.text("kernel"), row.dtype)};
   row.family =
       fmt::format("{} {} {} {}", shape.hidden, shape.intermediate, shape.top_k, shape.experts);
+  experts.loads = expert_loads(
+      shape, kept<LayerKernelLibrary>().routing(row.tables.front(), row.version, row.family));
   row.op_class = size_class_of(shape.tokens, "tokens");
   row.shape = std::move(experts);
 }
@@ -129,7 +131,8 @@ void read_state_space(const Cells& cells, LayerRow& row) {
   shape.state_dim =
       cells.text("d_state").empty() ? cells.count("k_head_dim") : cells.count("d_state");
   shape.chunk = cells.count_or("chunk", shape.chunk);
-  shape.channels = 2 * groups * shape.state_dim + shape.heads * shape.head_dim;
+  shape.values = shape.heads * shape.head_dim;
+  shape.channels = 2 * groups * shape.state_dim + shape.values;
   row.dtype = "bf16";
   row.tables = {fmt::format("{} {} {}", cells.text("framework"), cells.text("kind"), kernel)};
   row.family = cells.text("model").empty() ? fmt::format("{} {} {} {}", groups, shape.heads,

@@ -27,7 +27,10 @@ ExpertLoad load_of(const ExpertShape& shape) {
     if (rows > 0) ++counts[rows];
   }
   ExpertLoad load;
-  for (const auto& [rows, count] : counts) load.push_back({static_cast<double>(rows), count});
+  for (const auto& [rows, count] : counts) {
+    load.groups.push_back({static_cast<double>(rows), count});
+  }
+  load.tokens = static_cast<double>(shape.tokens);
   return load;
 }
 
@@ -75,7 +78,7 @@ std::optional<LayerKernels::Chosen> LayerKernels::find(const Wanted& wanted) con
   fields(list, chosen.factors);
   read_factor_set(found.set, list);
   chosen.table = found.set.table;
-  chosen.facts = layer_facts().facts(chosen.table);
+  chosen.facts = layer_facts().facts(chosen.table, device_.architecture);
   chosen.type = std::move(type);
   chosen.sms = sms.at(chosen.table);
   chosen.interval80 = {found.set.interval_low, found.set.interval_high};
@@ -173,7 +176,10 @@ bool LayerKernels::add_latent(const AttentionDimensions& attention, double cache
       choose({"mla", shape.prompt ? "latent prompts" : "latent tokens", "bf16", {cache}});
   if (chosen == nullptr) return false;
   Chosen own = *chosen;
-  if (shape.prompt) own.facts.absorbed_prompts = false;  // the graph has multiplied them out
+  if (shape.prompt) {  // the graph has multiplied them out
+    own.facts.absorbed_prompts = false;
+    own.facts.absorbed_up_to = 0;
+  }
   GridSequence program = latent_kernels(call_of(own), shape);
   // Rotations and what writes the cache are operators of their own.
   program.kernels.back().launch = program.kernels.front().launch;

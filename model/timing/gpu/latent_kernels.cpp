@@ -11,13 +11,17 @@ namespace {
 
 constexpr double kElementBytes = 2;
 
+bool is_absorbed(const LayerKernelFacts& facts, const LatentShape& shape) {
+  return facts.absorbed_prompts || static_cast<double>(shape.queries) <= facts.absorbed_up_to;
+}
+
 Grid prompt_kernel(const LayerCall& call, const LatentShape& shape) {
   const LatentShapes& shapes = kernel_shapes().latent;
   const auto queries = static_cast<double>(shape.queries);
   const auto keys = static_cast<double>(shape.keys);
   const auto heads = static_cast<double>(shape.heads);
   const auto batch = static_cast<double>(shape.batch);
-  const bool absorbed = call.facts().absorbed_prompts;
+  const bool absorbed = is_absorbed(call.facts(), shape);
   const double query_width = absorbed ? shapes.latent + shapes.rotated : shapes.query;
   const double value_width = absorbed ? shapes.latent : shapes.value;
   const double groups = absorbed ? batch : batch * heads;
@@ -44,7 +48,7 @@ Grid prompt_kernel(const LayerCall& call, const LatentShape& shape) {
   return kernel;
 }
 
-Grid token_kernel(const LayerCall& call, const LatentShape& shape) {
+Grid token_kernel(const LayerCall& call, const LatentShape& shape, double cache_bytes) {
   const LatentShapes& shapes = kernel_shapes().latent;
   const auto batch = static_cast<double>(shape.batch);
   const auto heads = static_cast<double>(shape.heads);
@@ -53,7 +57,7 @@ Grid token_kernel(const LayerCall& call, const LatentShape& shape) {
       call.facts().head_tile, std::max(shapes.least_heads, std::exp2(std::ceil(std::log2(heads)))));
   const double blocks = batch * std::ceil(heads / held);
   const double stages = std::ceil(keys / shapes.tile_keys);
-  const double load = shapes.tile_keys * (shapes.latent + shapes.rotated) * shape.cache_bytes /
+  const double load = shapes.tile_keys * (shapes.latent + shapes.rotated) * cache_bytes /
                       call.feed(call.factors().sm_feed);
   const double products =
       2 * held * shapes.tile_keys * (2 * shapes.latent + shapes.rotated) / call.sm_rate() +
@@ -62,7 +66,8 @@ Grid token_kernel(const LayerCall& call, const LatentShape& shape) {
   const double start = call.seconds(call.factors().prologue);
   double best = std::numeric_limits<double>::infinity();
   double parts = 1;
-  for (double split = 1; split <= std::min(shapes.most_parts, stages); split *= 2) {
+  const double most = call.facts().most_parts > 0 ? call.facts().most_parts : shapes.most_parts;
+  for (double split = 1; split <= std::min(most, stages); split *= 2) {
     const double each = start + std::ceil(stages / split) * step;
     const double time = std::ceil(blocks * split / call.sms()) * each +
                         (split > 1 ? call.seconds(call.factors().split) : 0);
@@ -75,7 +80,7 @@ Grid token_kernel(const LayerCall& call, const LatentShape& shape) {
   kernel.name = "latent attention of tokens";
   add_ctas(kernel, static_cast<std::int64_t>(blocks * parts),
            Seconds(start + std::ceil(stages / parts) * step));
-  const double cache = batch * keys * (shapes.latent + shapes.rotated) * shape.cache_bytes;
+  const double cache = batch * keys * (shapes.latent + shapes.rotated) * cache_bytes;
   call.set_memory(kernel, call.missing_since_call(cache) * cache +
                               batch * heads * (2 * shapes.latent + shapes.rotated) * kElementBytes);
   if (parts > 1) kernel.tail = Seconds(call.seconds(call.factors().split));
@@ -107,7 +112,7 @@ GridSequence latent_kernels(const LayerCall& call, const LatentShape& shape) {
   const auto heads = static_cast<double>(shape.heads);
   const double tokens = batch * static_cast<double>(shape.queries);
   // Queries are rotated and latents written; of prompts keys and values are put together.
-  const double widths = shape.prompt && !call.facts().absorbed_prompts
+  const double widths = shape.prompt && !is_absorbed(call.facts(), shape)
                             ? 2 * (2 * shapes.query + shapes.value)
                             : 2 * shapes.rotated + shapes.latent;
   const double bytes =
@@ -115,7 +120,17 @@ GridSequence latent_kernels(const LayerCall& call, const LatentShape& shape) {
   GridSequence program;
   program.kernels.push_back(call.pass("rotate and write the cache", bytes, tokens * heads));
   program.kernels.back().launch = call.factors().launch;
-  program.kernels.push_back(shape.prompt ? prompt_kernel(call, shape) : token_kernel(call, shape));
+  if (shape.prompt) {
+    program.kernels.push_back(prompt_kernel(call, shape));
+    return program;
+  }
+  const bool widens = call.facts().widens_cache && shape.cache_bytes < kElementBytes;
+  const double cached = batch * static_cast<double>(shape.keys) * (shapes.latent + shapes.rotated);
+  if (widens) {
+    program.kernels.push_back(
+        call.pass("widen the cache", cached * (shape.cache_bytes + kElementBytes), 0));
+  }
+  program.kernels.push_back(token_kernel(call, shape, widens ? kElementBytes : shape.cache_bytes));
   return program;
 }
 

@@ -41,25 +41,30 @@ void LayerCall::set_memory(Grid& kernel, double dram) const {
   kernel.overlap = 1 + factors_.overlap;
 }
 
-Grid LayerCall::grouped_product(const std::vector<Groups>& groups, double n, double k) const {
+Grid LayerCall::grouped_product(const std::vector<Groups>& groups, double n, double k,
+                                const std::vector<Groups>& chosen_for,
+                                const std::vector<Groups>& elsewhere) const {
   const double depth = facts_.stage_bytes / type_.weight_bytes;  // elements of a stage
   const double stages = std::ceil(k / depth);
   const double store = feed(factors_.sm_feed);
   const double start = seconds(factors_.prologue);
   const double least = seconds(factors_.step);
+  const auto weight_bytes = [&](const std::vector<Groups>& of) {
+    double bytes = 0;
+    for (const Groups& group : of) bytes += group.count * n * k * type_.weight_bytes;
+    return bytes;
+  };
   double rows = 0;
-  double weights = 0;
-  for (const Groups& group : groups) {
-    rows += group.rows * group.count;
-    weights += group.rows > 0 ? group.count * n * k * type_.weight_bytes : 0;
-  }
-  TileChoice best;
-  for (const LayerTile& tile : facts_.tiles) {
+  for (const Groups& group : groups) rows += group.rows * group.count;
+  const double weights = weight_bytes(groups);
+  const auto with_tile = [&](const LayerTile& tile, const std::vector<Groups>& of) {
     TileChoice choice;
-    for (const Groups& group : groups) {
+    double all = 0;
+    for (const Groups& group : of) {
       choice.blocks += std::ceil(group.rows / tile.rows) * group.count;
+      all += group.rows * group.count;
     }
-    const double filled = std::min(tile.rows, rows / std::max(1.0, choice.blocks));
+    const double filled = std::min(tile.rows, all / std::max(1.0, choice.blocks));
     choice.blocks *= std::ceil(n / tile.columns);
     const double load =
         (filled * type_.activation_bytes + tile.columns * type_.weight_bytes) * depth / store;
@@ -67,11 +72,26 @@ Grid LayerCall::grouped_product(const std::vector<Groups>& groups, double n, dou
     choice.block = start + stages * std::max({products, load, least}) +
                    filled * tile.columns * kResultBytes / store;
     choice.time = std::ceil(choice.blocks / sms_) * choice.block;
-    if (choice.time < best.time) best = choice;
+    return choice;
+  };
+  const LayerTile* tile = nullptr;
+  double least_time = std::numeric_limits<double>::infinity();
+  for (const LayerTile& tried : facts_.tiles) {
+    const double time = with_tile(tried, chosen_for).time;
+    if (time < least_time) {
+      least_time = time;
+      tile = &tried;
+    }
   }
+  const TileChoice best = tile == nullptr ? TileChoice{} : with_tile(*tile, groups);
   Grid kernel;
   kernel.name = "grouped product";
   add_ctas(kernel, static_cast<std::int64_t>(best.blocks), Seconds(best.block));
+  double ending = 0;
+  for (const Groups& group : elsewhere) {
+    ending += std::ceil(group.rows / tile->rows) * group.count * std::ceil(n / tile->columns);
+  }
+  if (ending > 0) add_ctas(kernel, static_cast<std::int64_t>(ending), Seconds(start));
   set_memory(kernel, missing_since_call(weights) * weights +
                          rows * (k * type_.activation_bytes + n * kResultBytes));
   return kernel;

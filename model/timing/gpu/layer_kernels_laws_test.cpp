@@ -42,7 +42,7 @@ class LayerKernelLaws : public testing::Test {
 
   double rows_of(const ExpertLoad& load) const {
     double rows = 0;
-    for (const LayerCall::Groups& group : load) rows += group.rows * group.count;
+    for (const LayerCall::Groups& group : load.groups) rows += group.rows * group.count;
     return rows;
   }
 
@@ -64,7 +64,7 @@ TEST_F(LayerKernelLaws, ThePowerLawHasTheLargestGpu) {
   ExpertsShape shape{4096, 2048, 768, 8, 128, 1, 8, "power_law_1.2"};
   for (const ExpertLoad& load : expert_loads(shape)) {
     EXPECT_GT(rows_of(load), 4096.0 * 8 / 8);
-    for (const LayerCall::Groups& group : load) EXPECT_LE(group.rows, 4096);
+    for (const LayerCall::Groups& group : load.groups) EXPECT_LE(group.rows, 4096);
   }
 }
 

@@ -16,15 +16,21 @@ Grid convolution(const LayerCall& call, const StateSpaceShape& shape, bool updat
   const StateShapes& blocks_of = kernel_shapes().states;
   const auto batch = static_cast<double>(shape.batch);
   const double tokens = batch * static_cast<double>(shape.seq_len);
-  const auto channels = static_cast<double>(shape.channels);
+  const auto channels =
+      static_cast<double>(shape.channels - (call.facts().convolves_values ? 0 : shape.values));
   const double state = batch * channels * static_cast<double>(shape.width - 1) * kScanElementBytes;
   const double bytes = tokens * channels * 2 * kScanElementBytes + (update ? 2 * state : state);
-  const double blocks =
-      batch * std::ceil(channels / blocks_of.channels) *
-      (update ? 1 : std::ceil(static_cast<double>(shape.seq_len) / blocks_of.tokens));
+  const LayerKernelFacts& facts = call.facts();
+  const bool walks = !update && facts.walk_tokens > 0;
+  const auto length = static_cast<double>(shape.seq_len);
+  const double blocks = batch *
+                        std::ceil(channels / (walks ? facts.walk_channels : blocks_of.channels)) *
+                        (update || walks ? 1 : std::ceil(length / blocks_of.tokens));
+  const double chunks = walks ? std::ceil(length / facts.walk_tokens) : 0;
   Grid kernel = call.pass(update ? "update of a convolution" : "convolution", bytes, tokens);
-  add_ctas(kernel, static_cast<std::int64_t>(blocks),
-           Seconds(call.seconds(call.factors().prologue)));
+  add_ctas(
+      kernel, static_cast<std::int64_t>(blocks),
+      Seconds(call.seconds(call.factors().prologue) + chunks * call.seconds(call.factors().step)));
   kernel.overlap = 1 + call.factors().overlap;
   return kernel;
 }

@@ -19,6 +19,7 @@ struct StateSpaceShape {
   std::int64_t batch = 1;      // sequences
   std::int64_t seq_len = 1;    // new tokens of each
   std::int64_t channels = 1;   // of the convolution
+  std::int64_t values = 0;     // … of these, of values
   std::int64_t width = 4;      // of the convolution, tokens
   std::int64_t heads = 1;      // of values
   std::int64_t head_dim = 1;   // of a value

@@ -83,7 +83,7 @@ int calibrate_layer(const TableLayout& layout, const GemmFitCommand& command,
   for (auto& [name, table] : tables) divide_few_families(table);
   calibration.run(tables, [&](const Table& table, KernelFitTask& task, const auto& calibrate) {
     if (table.fit.empty()) return;
-    const LayerKernelFacts& facts = library.facts(task.name);
+    const LayerKernelFacts& facts = library.facts(task.name, device.architecture);
     const LayerType& type = library.type(table.fit.front().row.dtype);
     LayerKernelFactors factors;
     FieldList list;
