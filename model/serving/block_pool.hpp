@@ -23,7 +23,7 @@ class BlockPool {
   std::int64_t free_;
 };
 
-// Blocks that hold so many tokens.
+// Blocks that hold this many tokens.
 constexpr std::int64_t blocks_for(std::int64_t tokens, std::int64_t block) {
   return (tokens + block - 1) / block;
 }

@@ -43,7 +43,7 @@ class PrefixCache {
   // The request leaves; once for every acquire().
   void release(const PrefixKeys& keys);
 
-  // Evicts until so many blocks of the pool are free, or nothing is left to evict.
+  // Evicts until this many blocks of the pool are free, or nothing is left to evict.
   void make_room(std::int64_t blocks);
 
   std::int64_t evictable() const { return evictable_; }  // blocks that nobody uses
