@@ -6,6 +6,7 @@
 
 #include "calib/fitted/cpu/cpu_factors.hpp"
 #include "hw/spec/cpu/cpu_catalog.hpp"
+#include "hw/spec/shared/kernel_files.hpp"
 #include "model/app/request/device_family.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
@@ -112,6 +113,7 @@ class CpuDevice final : public ResolvedDevice {
 
   SystemFacts facts() const override {
     SystemFacts facts = facts_of(resolved_.system, resolved_.factors);
+    facts.assumed_values += assumed_shapes_of_cpu_loops();
     facts.machine = machine_of(resolved_);
     facts.interval80 = interval();
     facts.energy = energy_of(resolved_);
