@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <map>
 
-#include "model/base/errors.hpp"
-#include "model/base/replaced_file.hpp"
 #include "model/system/trace_events.hpp"
 
 namespace foretell {
@@ -157,17 +154,6 @@ void write_kernel_trace(std::ostream& out, const KernelTraceWords& words,
   KernelTraceWriter writer(events, words);
   for (const KernelCall& call : calls) writer.write(call);
   events.finish();
-}
-
-void write_kernel_trace_file(const std::string& path, const KernelTraceWords& words,
-                             const std::vector<KernelCall>& calls) {
-  if (path.empty()) return;
-  ReplacedFile whole(path);
-  std::ofstream file(whole.writing_to(), std::ios::binary);
-  if (file) write_kernel_trace(file, words, calls);
-  file.close();
-  if (!file || !whole.commit())
-    throw UserError(path + ": the timeline cannot be written; is the disk full?");
 }
 
 }  // namespace foretell

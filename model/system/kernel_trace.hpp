@@ -49,8 +49,4 @@ struct KernelTraceWords {
 void write_kernel_trace(std::ostream& out, const KernelTraceWords& words,
                         const std::vector<KernelCall>& calls);
 
-// The same to a file; nothing when `path` is empty.
-void write_kernel_trace_file(const std::string& path, const KernelTraceWords& words,
-                             const std::vector<KernelCall>& calls);
-
 }  // namespace foretell

@@ -21,10 +21,6 @@ std::string cost_cell(const std::optional<double>& usd) {
   return usd ? plain_format(*usd) : kNotApplicable;
 }
 
-std::string time_cell(const std::optional<double>& seconds) {
-  return seconds ? si_format(*seconds, "s") : kNotApplicable;
-}
-
 std::string interval_cell(const RunSummary& summary, const std::string& field,
                           std::string_view unit) {
   const auto found = summary.interval80.find(field);

@@ -18,7 +18,6 @@ std::string metric_text(const SummaryMetric& metric, double value);
 std::string quantity_text(double value, std::string_view unit);
 
 std::string cost_cell(const std::optional<double>& usd);
-std::string time_cell(const std::optional<double>& seconds);
 // "15.2 ms to 18.7 ms": the 80 % interval of a field of the summary.
 std::string interval_cell(const RunSummary& summary, const std::string& field,
                           std::string_view unit = "s");

@@ -8,6 +8,7 @@
 #include "hw/spec/cpu/cpu_fields.hpp"
 #include "hw/spec/cpu/cpu_host.hpp"
 #include "hw/spec/shared/data_folder.hpp"
+#include "hw/spec/shared/kernel_files.hpp"
 #include "hw/spec/shared/overrides.hpp"
 #include "hw/spec/shared/parameter_list.hpp"
 #include "model/base/errors.hpp"
@@ -115,7 +116,8 @@ LoadedCpuSystem CpuCatalog::parse(const std::string& system_yaml, const std::str
   read_part(device, loaded.spec.device, {"id", "name", "architecture"}, "device.");
   problems.throw_if_any();
 
-  loaded.spec_id = fmt::format("{}@{}", loaded.spec.id, content_hash(system_yaml + device_yaml));
+  loaded.spec_id = fmt::format("{}@{}", loaded.spec.id,
+                               content_hash(system_yaml + device_yaml + kernel_files_hash(hw_)));
   FieldList list;
   all_fields(list, loaded.spec);
   const std::set<std::string> overridden = apply_overrides(list, set, provenance, problems);

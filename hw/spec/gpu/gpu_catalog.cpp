@@ -12,6 +12,7 @@
 #include "hw/spec/gpu/gpu_fields.hpp"
 #include "hw/spec/shared/data_folder.hpp"
 #include "hw/spec/shared/follow_override.hpp"
+#include "hw/spec/shared/kernel_files.hpp"
 #include "hw/spec/shared/overrides.hpp"
 #include "hw/spec/shared/parameter_list.hpp"
 #include "model/base/errors.hpp"
@@ -208,7 +209,7 @@ LoadedGpuSystem GpuCatalog::load(std::string_view system,
     loaded.spec.devices = counted.count;
     if (counted.count == 1) loaded.spec.interconnect = "none";
   }
-  loaded.spec_id = fmt::format("{}@{}", id, content_hash(bytes));
+  loaded.spec_id = fmt::format("{}@{}", id, content_hash(bytes + kernel_files_hash(hw_)));
   FieldList list;
   all_fields(list, loaded.spec);
   Problems problems;

@@ -36,10 +36,6 @@ Version parse_version(std::string_view text) {
 
 void check_sdk_version(const std::string& version) { parse_version(version); }
 
-bool is_older_sdk(std::string_view sdk, std::string_view release) {
-  return parse_version(trim(sdk)) < parse_version(release);
-}
-
 namespace {
 
 // The entry of the smallest release that is not older; null without one.

@@ -14,10 +14,6 @@ namespace foretell {
 // UserError unless the text is two or three numbers with dots: "2.14", "2.14.1".
 void check_sdk_version(const std::string& version);
 
-// Is `sdk` older than `release`? A release of two numbers covers its patches: "0.8.1" is not older
-// than "0.8". UserError for a text that is no version.
-bool is_older_sdk(std::string_view sdk, std::string_view release);
-
 // What a table of SDK releases says of one release: the value of the smallest key that is not
 // older. A key of two numbers covers its patch releases: with
 // {"2.9": 1.15, "2.14": 1.11}, "2.9.1" is 1.15, "2.10" and "2.14.2" are 1.11, "2.15.0" is 1.

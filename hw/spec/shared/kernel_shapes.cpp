@@ -2,13 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
+#include <set>
 #include <sstream>
+#include <string_view>
 
 #include "hw/spec/shared/catalog.hpp"
+#include "hw/spec/shared/kernel_files.hpp"
 #include "hw/spec/shared/provenance.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/hash.hpp"
 #include "model/base/kept_inputs.hpp"
+#include "model/base/text.hpp"
 #include "model/config/document.hpp"
 
 namespace foretell {
@@ -19,8 +25,26 @@ constexpr Range<int> kWhole{1, 1 << 24};
 constexpr Range<Bytes> kBytes{Bytes(1), Bytes(1e12)};
 constexpr Range<Seconds> kTime{Seconds(1e-9), Seconds(1)};
 
+constexpr std::string_view kLoops = "loops.";
+
+KernelShapes read_shapes(const std::filesystem::path& hw,
+                         std::map<std::string, Provenance>& provenance);
+
 struct StandardShapes {
-  KernelShapes shapes = load_kernel_shapes(hw_folder());
+  std::map<std::string, Provenance> provenance;
+  KernelShapes shapes = read_shapes(hw_folder(), provenance);
+
+  int assumed(bool loops) const {
+    return static_cast<int>(
+        std::count_if(provenance.begin(), provenance.end(), [loops](const auto& entry) {
+          return entry.second.chosen.kind == ValueKind::kAssumed &&
+                 starts_with(entry.first, kLoops) == loops;
+        }));
+  }
+};
+
+struct KernelFileHashes {
+  std::map<std::string, std::string> by_folder;
 };
 
 }  // namespace
@@ -181,14 +205,16 @@ std::vector<std::array<int, 3>> triples(const std::string& text) {
   return all;
 }
 
-KernelShapes load_kernel_shapes(const std::filesystem::path& hw) {
+namespace {
+
+KernelShapes read_shapes(const std::filesystem::path& hw,
+                         std::map<std::string, Provenance>& provenance) {
   const std::filesystem::path path = hw / "kernels" / "layers" / "shapes.yaml";
   const Bibliography bibliography = Bibliography::load(load_document(hw / "sources.yaml"));
   const Node root = load_document(path, shown_path(path));
   KernelShapes shapes;
   FieldList list;
   fields(list, shapes);
-  std::map<std::string, Provenance> provenance;
   Problems problems;
   load_fields(root, list, {}, SourcedReader(bibliography, provenance), problems);
   problems.throw_if_any();
@@ -207,6 +233,32 @@ KernelShapes load_kernel_shapes(const std::filesystem::path& hw) {
   return shapes;
 }
 
+}  // namespace
+
+KernelShapes load_kernel_shapes(const std::filesystem::path& hw) {
+  std::map<std::string, Provenance> provenance;
+  return read_shapes(hw, provenance);
+}
+
 const KernelShapes& kernel_shapes() { return kept<StandardShapes>().shapes; }
+
+int assumed_shapes_of_gpu_kernels() { return kept<StandardShapes>().assumed(false); }
+int assumed_shapes_of_cpu_loops() { return kept<StandardShapes>().assumed(true); }
+
+const std::string& kernel_files_hash(const std::filesystem::path& hw) {
+  const auto [found, is_new] = kept<KernelFileHashes>().by_folder.try_emplace(hw.string());
+  if (!is_new) return found->second;
+  std::set<std::filesystem::path> files;
+  std::error_code error;
+  for (std::filesystem::recursive_directory_iterator entry(hw / "kernels", error), end;
+       !error && entry != end; entry.increment(error)) {
+    if (entry->path().extension() == ".yaml") files.insert(entry->path());
+  }
+  std::string bytes;
+  for (const std::filesystem::path& file : files)
+    bytes += file.lexically_relative(hw).string() + '\n' + read_text_file(file.string());
+  if (!bytes.empty()) found->second = content_hash(bytes);
+  return found->second;
+}
 
 }  // namespace foretell

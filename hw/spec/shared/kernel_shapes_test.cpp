@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "hw/spec/shared/catalog.hpp"
+#include "hw/spec/shared/kernel_files.hpp"
 #include "model/base/errors.hpp"
 #include "model/config/document.hpp"
 #include "reports/record/testing/message_of.hpp"
@@ -50,6 +51,32 @@ TEST(KernelShapes, AreThoseOfTheFile) {
   EXPECT_EQ(load_kernel_shapes(changed.hw()).collectives.switch_ranks, 16);
   EXPECT_EQ(kernel_shapes().collectives.switch_ranks,
             load_kernel_shapes(hw_folder()).collectives.switch_ranks);
+}
+
+// Each assumed value of the file is counted once, for GPUs or for CPUs.
+TEST(KernelShapes, AssumedOnesAreCounted) {
+  const std::string text = read_text_file(hw_folder() / "kernels" / "layers" / "shapes.yaml");
+  const std::string assumed = "kind: assumed";
+  const std::size_t loops = text.find("\nloops:");
+  int all = 0;
+  int of_loops = 0;
+  for (std::size_t at = text.find(assumed); at != std::string::npos;
+       at = text.find(assumed, at + 1)) {
+    ++all;
+    if (at > loops) ++of_loops;
+  }
+  EXPECT_EQ(assumed_shapes_of_cpu_loops(), of_loops);
+  EXPECT_EQ(assumed_shapes_of_gpu_kernels(), all - of_loops);
+  EXPECT_GT(of_loops, 0);
+}
+
+TEST(KernelShapes, WhatIsInTheFolderChangesItsHash) {
+  const ChangedShapes one("switch_ranks: {value: 8", "switch_ranks: {value: 16");
+  const ChangedShapes same("switch_ranks: {value: 8", "switch_ranks: {value: 16");
+  const ChangedShapes other("switch_ranks: {value: 8", "switch_ranks: {value: 4");
+  EXPECT_EQ(kernel_files_hash(one.hw()), kernel_files_hash(same.hw()));
+  EXPECT_NE(kernel_files_hash(one.hw()), kernel_files_hash(other.hw()));
+  EXPECT_EQ(kernel_files_hash(one.hw() / "nothing"), "");
 }
 
 TEST(KernelShapes, TriplesAreThreeWholeNumbersEach) {

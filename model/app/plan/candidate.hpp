@@ -6,14 +6,12 @@
 #include <vector>
 
 #include "model/app/plan/plan.hpp"
+#include "model/app/request/step_tokens.hpp"
 
 namespace foretell {
 
 // Of these, systems refuse what they do not multiply in.
 inline const std::vector<std::string> kPlannedTypes = {"fp8", "bf16", "fp16"};
-
-// For the memory of a worker's activations.
-inline constexpr std::int64_t kTokensOfAStep = 8192;
 
 using Candidate = DeploymentSetting;
 

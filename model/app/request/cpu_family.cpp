@@ -6,6 +6,7 @@
 
 #include "calib/fitted/cpu/cpu_factors.hpp"
 #include "hw/spec/cpu/cpu_catalog.hpp"
+#include "hw/spec/shared/kernel_files.hpp"
 #include "model/app/request/device_family.hpp"
 #include "model/app/request/intervals.hpp"
 #include "model/base/errors.hpp"
@@ -114,6 +115,7 @@ class CpuDevice final : public ResolvedDevice {
 
   SystemFacts facts() const override {
     SystemFacts facts = facts_of(resolved_.system, resolved_.factors);
+    facts.assumed_values += assumed_shapes_of_cpu_loops();
     facts.machine = machine_of(resolved_);
     facts.interval80 = interval();
     facts.energy = energy_of(resolved_);

@@ -6,10 +6,12 @@
 
 #include "calib/fitted/shared/common_factors.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
+#include "hw/spec/shared/kernel_files.hpp"
 #include "model/app/request/device_family.hpp"
 #include "model/app/request/gpu_request.hpp"
 #include "model/app/request/intervals.hpp"
 #include "model/app/request/machine_facts.hpp"
+#include "model/app/request/step_tokens.hpp"
 #include "model/base/errors.hpp"
 #include "model/mapping/gpu/product_kernels.hpp"
 #include "model/predict/gpu_call.hpp"
@@ -19,9 +21,6 @@
 namespace foretell {
 namespace {
 
-// Servers cut prompts into pieces of this many tokens (max_num_tokens of TensorRT-LLM and vLLM's
-// max_num_batched_tokens); more are never active at once.
-constexpr std::int64_t kTokensAtOnce = 8192;
 constexpr int kMostRanks = 8;  // of the groups that are proposed for a network that does not fit
 
 MemoryPlace place_of(const GpuSystemSpec& spec) {
@@ -64,6 +63,7 @@ class GpuDevice final : public ResolvedDevice {
 
   SystemFacts facts() const override {
     SystemFacts facts = facts_of(resolved_.system, factors_.id());
+    facts.assumed_values += assumed_shapes_of_gpu_kernels();
     for (Parameter& factor : factors_.parameters(type_))
       facts.parameters.push_back(std::move(factor));
     facts.machine = gpu_machine(resolved_.system, resolved_.precision.matmul_compute);
@@ -103,9 +103,9 @@ class GpuDevice final : public ResolvedDevice {
     rules.prefill = prefill_pass(*this);
     rules.prefill.kv_len = std::max(request.input_len, positions);
     if (resolved_.model.family != Family::kEncoderDecoder) {
-      rules.prefill.tokens = std::min(request.input_len, kTokensAtOnce);
+      rules.prefill.tokens = std::min(request.input_len, kTokensOfAStep);
       rules.prefill.batch =
-          std::clamp<std::int64_t>(kTokensAtOnce / rules.prefill.tokens, 1, request.batch);
+          std::clamp<std::int64_t>(kTokensOfAStep / rules.prefill.tokens, 1, request.batch);
     }
     rules.decode = decode_pass(*this, positions);
     return rules;

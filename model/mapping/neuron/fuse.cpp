@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -8,6 +9,7 @@
 #include "model/base/errors.hpp"
 #include "model/mapping/neuron/image.hpp"
 #include "model/mapping/neuron/kernel.hpp"
+#include "model/mapping/shared/epilogue.hpp"
 #include "model/mapping/shared/graph_patterns.hpp"
 
 namespace foretell {
@@ -26,6 +28,15 @@ constexpr std::array<std::string_view, 15> kGeneral = {
     "Softmax",     "ReduceSum", "ReduceMean",
     "ReduceMax",   "MatMul",    "CausalMask"};
 constexpr std::array<std::string_view, 2> kNorms = {"LayerNorm", "RmsNorm"};
+
+// In the eviction of a result from PSUM.
+const EpilogueRules kEpilogueOfProducts = {
+    {{{EpiloguePart::kBias}}, {{EpiloguePart::kActivation}}, {{EpiloguePart::kResidual}}},
+    /*bias_on_either_side=*/true};
+const EpilogueRules kEpilogueOfConvolutions = {
+    {{{EpiloguePart::kNorm}}, {{EpiloguePart::kResidual}}, {{EpiloguePart::kActivation}}},
+    /*bias_on_either_side=*/true,
+    /*formulas=*/true};
 
 class Fuser {
  public:
@@ -82,7 +93,7 @@ class Fuser {
     kernels_.push_back(std::move(kernel));
   }
 
-  // A convolution takes its batch norm, a residual and an activation along.
+  // A convolution takes its batch norm, a residual that another operator left and an activation.
   void add_convolution(OpId id) {
     Kernel kernel;
     kernel.kind = KernelKind::kConvolution;
@@ -90,40 +101,36 @@ class Fuser {
     kernel.input = {graph_.op(id).inputs[0], 0, 0};
     take(&kernel, id);
     kernel.output = graph_.op(id).outputs.front();
-    for (OpId next = single_consumer(graph_, kernel.output);
-         next != kNoId && !taken_[static_cast<std::size_t>(next)];
-         next = single_consumer(graph_, kernel.output)) {
-      const Op& op = graph_.op(next);
-      const bool open = kernel.activation_op == kNoId;
-      if (op.kind == "BatchNorm" && open && kernel.bias_op == kNoId &&
-          kernel.residual_op == kNoId) {
-        kernel.bias_op = next;
-      } else if (op.kind == "Add" && op.inputs.size() == 2 && open && kernel.residual_op == kNoId &&
-                 is_residual(kernel, op)) {
-        const TensorId other = op.inputs[0] == kernel.output ? op.inputs[1] : op.inputs[0];
-        kernel.residual = {other, 0, 0};
-        kernel.residual_op = next;
-      } else if (open && is_function_of_one(op)) {
-        kernel.activation_op = next;
-      } else {
-        break;
-      }
-      take(&kernel, next);
-      kernel.output = op.outputs.front();
-    }
+    take_epilogue(kernel, kEpilogueOfConvolutions, [this, id](TensorId other) {
+      const OpId producer = graph_.tensor(other).producer;
+      return producer != kNoId && producer < id;
+    });
     kernels_.push_back(std::move(kernel));
   }
 
-  // Something of the same shape that is there before the convolution.
-  bool is_residual(const Kernel& kernel, const Op& add) const {
-    const TensorId other = add.inputs[0] == kernel.output ? add.inputs[1] : add.inputs[0];
-    const Tensor& tensor = graph_.tensor(other);
-    return tensor.kind != TensorKind::kWeight && tensor.producer < kernel.matmul &&
-           tensor.producer != kNoId && tensor.shape == graph_.tensor(kernel.output).shape;
-  }
-
-  static bool is_function_of_one(const Op& op) {
-    return is_activation(op.kind) || (op.kind == "Elementwise" && op.inputs.size() == 1);
+  void take_epilogue(Kernel& kernel, const EpilogueRules& rules,
+                     const std::function<bool(TensorId)>& is_there) {
+    const auto is_taken = [this](OpId op) { return taken_[static_cast<std::size_t>(op)]; };
+    for (const EpilogueOp& part : epilogue_of(graph_, kernel.output, rules, is_taken, is_there)) {
+      switch (part.part) {
+        case EpiloguePart::kNorm:
+          kernel.bias_op = part.op;
+          break;
+        case EpiloguePart::kBias:
+          kernel.bias = part.other;
+          kernel.bias_op = part.op;
+          break;
+        case EpiloguePart::kActivation:
+          kernel.activation_op = part.op;
+          break;
+        case EpiloguePart::kResidual:
+          kernel.residual = {part.other, 0, 0};
+          kernel.residual_op = part.op;
+          break;
+      }
+      take(&kernel, part.op);
+      kernel.output = graph_.op(part.op).outputs.front();
+    }
   }
 
   KernelKind kind_of(const Op& op) const {
@@ -201,40 +208,11 @@ class Fuser {
     kernel.weight = matmul.inputs[1];
     take(&kernel, id);
     kernel.output = matmul.outputs.front();
-    for (OpId next = single_consumer(graph_, kernel.output); next != kNoId;
-         next = single_consumer(graph_, kernel.output)) {
-      if (taken_[static_cast<std::size_t>(next)] || !absorb(&kernel, next)) break;
-      take(&kernel, next);
-      kernel.output = graph_.op(next).outputs.front();
-    }
-    kernels_.push_back(std::move(kernel));
-  }
-
-  bool absorb(Kernel* kernel, OpId id) const {
-    const Op& op = graph_.op(id);
-    const bool open = kernel->residual_op == kNoId;
-    if (is_activation(op.kind)) {
-      if (!open || kernel->activation_op != kNoId) return false;
-      kernel->activation_op = id;
-      return true;
-    }
-    if (op.kind != "Add" || op.inputs.size() != 2) return false;
-    const TensorId other = op.inputs[0] == kernel->output ? op.inputs[1] : op.inputs[0];
-    const Tensor& tensor = graph_.tensor(other);
-    const Shape& shape = graph_.tensor(kernel->output).shape;
-    if (tensor.kind == TensorKind::kWeight) {
-      const bool vector = element_count(tensor.shape) == shape.back();
-      if (!vector || kernel->bias_op != kNoId || kernel->activation_op != kNoId || !open)
-        return false;
-      kernel->bias = other;
-      kernel->bias_op = id;
-      return true;
-    }
     // A residual must exist already: its producer comes before the matmul.
-    if (!open || tensor.shape != shape || tensor.producer > kernel->matmul) return false;
-    kernel->residual = resolve_view(graph_, other);
-    kernel->residual_op = id;
-    return true;
+    take_epilogue(kernel, kEpilogueOfProducts,
+                  [this, id](TensorId other) { return graph_.tensor(other).producer <= id; });
+    if (kernel.residual_op != kNoId) kernel.residual = resolve_view(graph_, kernel.residual.tensor);
+    kernels_.push_back(std::move(kernel));
   }
 
   // Of what works on scores, differences have no place in the kernel.

@@ -12,8 +12,6 @@
 namespace foretell {
 namespace {
 
-constexpr std::int64_t kBlocksPerEviction = 8;
-
 // Rows [first, first + count) of the sorted tokens belong to one expert.
 struct ExpertRows {
   std::int64_t first = 0;

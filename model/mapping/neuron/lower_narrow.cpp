@@ -86,8 +86,6 @@ class NarrowLinear {
   }
 
  private:
-  static constexpr std::int64_t kBlocksPerEviction = 8;
-
   Deps multiply(std::uint8_t bank, std::int64_t block) {
     const std::int64_t per_panel = weight_.panel_columns / emitter_.tile_rows();
     const std::int64_t panel = block / per_panel;

@@ -10,6 +10,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/mapping/shared/data_of.hpp"
+#include "model/mapping/shared/epilogue.hpp"
 #include "model/mapping/shared/graph_patterns.hpp"
 
 namespace foretell {
@@ -43,6 +44,13 @@ bool is_elementwise(std::string_view kind) {
   return is_activation(kind) || is_binary(kind) || kScoreRules.count(kind) > 0 ||
          kind == kChannelFactors || kind == "Elementwise";
 }
+
+const EpilogueRules kEpilogueOfProducts = {
+    {{{EpiloguePart::kBias}}, {{EpiloguePart::kActivation}}, {{EpiloguePart::kResidual}}}};
+// The norm is part of the weights.
+const EpilogueRules kEpilogueOfConvolutions = {
+    {{{EpiloguePart::kNorm, EpiloguePart::kResidual}, /*repeats=*/true},
+     {{EpiloguePart::kActivation}}}};
 
 class Fuser {
  public:
@@ -140,7 +148,7 @@ class Fuser {
     } else if (kConvolutions.count(op.kind) > 0) {
       fused.kind = FusedKind::kConvolution;
       fused.weights = {op.inputs[1]};
-      absorb_around_convolution(fused);
+      absorb_epilogue(fused, kEpilogueOfConvolutions);
     } else if (op.kind == "ExpertMatMul") {
       fused.kind = FusedKind::kExperts;
       fused.weights = {op.inputs[1]};
@@ -277,7 +285,7 @@ class Fuser {
       const OpId next = single_consumer(op.outputs.front());
       if (siblings.size() > 1 && next != kNoId && is_bias(next)) take(fused, next);
     }
-    if (siblings.size() == 1) absorb_epilogue(fused);
+    if (siblings.size() == 1) absorb_epilogue(fused, kEpilogueOfProducts);
     emit(std::move(fused));
   }
 
@@ -313,42 +321,11 @@ class Fuser {
            graph_.tensor(op.outputs.front()).shape.back();
   }
 
-  void absorb_epilogue(FusedOp& fused) {
-    bool bias = false;
-    bool activation = false;
-    for (OpId next = single_consumer(output_of(fused)); next != kNoId && !is_taken(next);
-         next = single_consumer(output_of(fused))) {
-      const Op& op = graph_.op(next);
-      if (!bias && !activation && is_bias(next)) {
-        bias = true;
-      } else if (!activation && is_activation(op.kind)) {
-        activation = true;
-      } else {
-        if (is_residual(fused, next)) take(fused, next);
-        return;
-      }
-      take(fused, next);
-    }
-  }
-
-  void absorb_around_convolution(FusedOp& fused) {
-    for (OpId next = single_consumer(output_of(fused)); next != kNoId && !is_taken(next);
-         next = single_consumer(output_of(fused))) {
-      const std::string& kind = graph_.op(next).kind;
-      const bool activation = is_activation(kind);
-      if (kind != kChannelFactors && !activation && !is_residual(fused, next)) return;
-      take(fused, next);
-      if (activation) return;
-    }
-  }
-
-  bool is_residual(const FusedOp& fused, OpId id) const {
-    const Op& op = graph_.op(id);
-    if (op.kind != "Add" || op.inputs.size() != 2) return false;
-    const TensorId result = output_of(fused);
-    const TensorId other = op.inputs[0] == result ? op.inputs[1] : op.inputs[0];
-    return !is_weight(other) && graph_.tensor(other).shape == graph_.tensor(result).shape &&
-           is_available(other);
+  void absorb_epilogue(FusedOp& fused, const EpilogueRules& rules) {
+    for (const EpilogueOp& part : epilogue_of(
+             graph_, output_of(fused), rules, [this](OpId op) { return is_taken(op); },
+             [this](TensorId other) { return is_available(other); }))
+      take(fused, part.op);
   }
 
   // The products are of two activations.

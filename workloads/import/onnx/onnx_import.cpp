@@ -96,12 +96,6 @@ void OnnxTranslator::fail(const OnnxNode& node, const std::string& message) cons
   throw UserError("node '" + node.name + "' (" + node.type + "): " + message);
 }
 
-std::vector<std::string> supported_onnx_operators() {
-  std::vector<std::string> names;
-  for (const auto& [name, rule] : all_rules()) names.push_back(name);
-  return names;
-}
-
 std::string onnx_part(const std::string& around, const OnnxControl& control, std::size_t body) {
   const char* which = control.type != "If" ? "body" : body == 0 ? "then" : "else";
   return (around == kMainPart ? "" : around + "/") + control.name + "/" + which;

@@ -26,7 +26,4 @@ ImportedOnnx import_onnx(const std::string& path, const DimensionSizes& sizes,
 inline constexpr const char* kMainPart = "main";
 std::string onnx_part(const std::string& around, const OnnxControl& control, std::size_t body);
 
-// The operators of ONNX that are translated, in alphabetical order.
-std::vector<std::string> supported_onnx_operators();
-
 }  // namespace foretell
