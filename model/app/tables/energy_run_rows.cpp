@@ -10,7 +10,9 @@
 
 #include "calib/fitted/shared/energy_factors.hpp"
 #include "calib/validate/left_out_rows.hpp"
+#include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/shared/catalog.hpp"
+#include "hw/spec/shared/host_power.hpp"
 #include "model/app/request/outcome_tag.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/app/serving/request/worker_machine.hpp"
@@ -26,6 +28,7 @@ namespace {
 
 constexpr const char* kRunRecipe = "hw/engines/recipes/energy_benchmark.yaml";
 constexpr const char* kUnderCap = "under power cap";
+constexpr const char* kAtTheWall = "at the wall";
 constexpr std::int64_t kMostOfRun = 10'000'000;
 constexpr std::int64_t kMostDevices = 1024;
 constexpr double kMostWatts = 1e5;
@@ -84,6 +87,10 @@ std::string job_of(const NamedCells& cells, const CsvRow& row) {
                      cells.text(row, "scenario"));
 }
 
+bool is_at_the_wall(const NamedCells& cells, const CsvRow& row) {
+  return cells.text(row, "watts_of").find(kAtTheWall) != std::string::npos;
+}
+
 std::string machine_of_run(const ServeRequest& request) {
   const Request& machine = request.machine;
   return fmt::format("{} {} {} {} {} {}", machine.system, machine.workload, machine.dtype,
@@ -120,6 +127,7 @@ RowPrediction run_prediction(const std::string& line) {
 
 std::string energy_run_family(const NamedCells& cells, const CsvRow& row) {
   const bool capped = cells.text(row, "what").find(kUnderCap) != std::string::npos;
+  if (is_at_the_wall(cells, row)) return "wall " + cells.text(row, "device");
   return capped ? job_of(cells, row) : cells.text(row, "model");
 }
 
@@ -134,8 +142,17 @@ EnergyRunBatch::EnergyRunBatch(const CsvRow& header, Predictor predict, Request 
   const Node root =
       load_document(hw_folder() / "engines/recipes/energy_benchmark.yaml", kRunRecipe);
   root.only_keys({"source", "networks", "systems", "precisions", "engine", "prompts",
-                  "requests_per_client", "boards"},
+                  "requests_per_client", "boards", "walls"},
                  "");
+  const Node& walls = root.required("walls", "");
+  walls.only_keys({"source", "batch", "dtype", "networks", "systems"}, "walls");
+  for (const char* section : {"networks", "systems"}) {
+    for (const MapEntry& entry : walls.required(section, "walls").entries)
+      names_[std::string("wall ") + section][entry.key] = entry.value.as_text(section);
+  }
+  wall_dtype_ = walls.required("dtype", "walls").as_text("dtype");
+  wall_batch_ =
+      parse_count("batch", walls.required("batch", "walls").as_text("batch"), 1, kMostOfRun);
   for (const char* section : {"networks", "systems", "precisions"}) {
     for (const MapEntry& entry : root.required(section, "").entries)
       names_[section][entry.key] = entry.value.as_text(section);
@@ -174,9 +191,13 @@ void EnergyRunBatch::read(PendingRun& run) const {
     name_in(names_.at("boards"), "device", board);
     positive_cell(cells_, run.row, "power_limit_w");
     run.kind = RunKind::kCapped;
+  } else if (is_at_the_wall(cells_, run.row)) {
+    read_wall(run);
+    run.kind = RunKind::kWall;
   } else {
     throw UserError("what: '" + what +
-                    "' is not predicted; serving, and jobs under a power cap, are");
+                    "' is not predicted; serving, and jobs under a power cap, are, and systems "
+                    "whose watts_of are at the wall");
   }
 }
 
@@ -232,6 +253,44 @@ void EnergyRunBatch::predict_capped(PendingRun& run) const {
   run.prediction.values["pred_latency_ms"] = free.latency_ms * factor;
 }
 
+void EnergyRunBatch::read_wall(PendingRun& run) const {
+  const CsvRow& row = run.row;
+  Request& request = run.request.machine;
+  request = defaults_;
+  request.workload = name_in(names_.at("wall networks"), "model", cells_.text(row, "model"));
+  request.system = name_in(names_.at("wall systems"), "device", cells_.text(row, "device"));
+  request.dtype = wall_dtype_;
+  request.batch = wall_batch_;
+  request.dp =
+      static_cast<int>(parse_count("n_devices", cells_.text(row, "n_devices"), 1, kMostDevices));
+  positive_cell(cells_, row, "throughput");
+}
+
+// A copy on every board. At a throughput below the predicted one the clock is lower in proportion:
+// an operation takes the square of the voltage, and there are as many of them as samples.
+void EnergyRunBatch::predict_wall(PendingRun& run) const {
+  const Request& request = run.request.machine;
+  const RunRecord record = predict_(request);
+  const RunSummary& summary = record.summary;
+  if (!summary.energy) throw UserError("no energy of this system is known");
+  const GpuCatalog catalog;
+  const GpuSystemSpec spec = catalog.load(request.system).spec;
+  const DeviceEnergy energy = load_gpu_energy(spec.device, request.factors);
+  const double throughput = positive_cell(cells_, run.row, "throughput");
+  const double clock = std::clamp(throughput / summary.throughput, energy.facts.lowest_clock, 1.0);
+  const double voltage = voltage_share(clock, energy.facts);
+  double joules = 0;  // of a call, switched
+  for (const EnergyPartRecord& part : summary.energy->parts)
+    if (part.kind != kActiveIdle) joules += part.joules;
+  const double boards = request.dp;
+  const double idle = boards * energy.facts.active_idle_watts;
+  const double drawn =
+      idle + throughput / static_cast<double>(request.batch) * joules * voltage * voltage;
+  const double most = boards * spec.device.power_watts * energy.facts.limit_share;
+  const HostPower host = load_host_power(spec.id, spec.interconnect);
+  run.prediction.values["pred_wall_watts"] = host.wall_watts(std::min(drawn, most), boards);
+}
+
 void EnergyRunBatch::predict_served() {
   std::map<std::string, std::vector<std::size_t>> by_machine;
   for (std::size_t i = 0; i < runs_.size(); ++i) {
@@ -276,9 +335,9 @@ void EnergyRunBatch::predict_served() {
 }
 
 void EnergyRunBatch::finish() {
-  const auto capped = [this](const auto& act) {
+  const auto each = [this](RunKind kind, const auto& act) {
     for (PendingRun& run : runs_) {
-      if (run.kind != RunKind::kCapped || !run.prediction.error.empty()) continue;
+      if (run.kind != kind || !run.prediction.error.empty()) continue;
       try {
         act(run);
       } catch (const UserError& error) {
@@ -286,8 +345,9 @@ void EnergyRunBatch::finish() {
       }
     }
   };
-  capped([this](PendingRun& run) { note_free_run(run.row); });
-  capped([this](PendingRun& run) { predict_capped(run); });
+  each(RunKind::kCapped, [this](PendingRun& run) { note_free_run(run.row); });
+  each(RunKind::kCapped, [this](PendingRun& run) { predict_capped(run); });
+  each(RunKind::kWall, [this](PendingRun& run) { predict_wall(run); });
   predict_served();
   for (const PendingRun& run : runs_) sink_(run.row, run.prediction);
   runs_.clear();

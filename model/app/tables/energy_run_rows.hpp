@@ -1,12 +1,15 @@
 // Tables of kind energy_runs: watts of whole networks and of jobs under power caps.
 //
 // Columns: what, device, n_devices, model, batch_or_concurrency, watts_per_device [, dtype, tp,
-// osl, scenario, latency_ms, power_limit_w, j_per_token]. Two kinds of rows are predicted, by
-// `what`:
+// osl, scenario, latency_ms, power_limit_w, j_per_token, watts, watts_of, throughput]. Three kinds
+// of rows are predicted, by `what`:
 //   serving                    a closed loop of clients is simulated; watts of a board, joules per
 //                              output token and the median gap between tokens, nothing given
 //   training … under power cap the time of the job at the cap, given its time and watts at the
 //                              highest cap of the table (a row that is itself not predicted)
+//   network/serving            whose watts_of say that they are of a system at the wall: its watts,
+//                              given its throughput. Where that is below the predicted one, the
+//                              clock was lowered in proportion
 // How the runs were set up stands in hw/engines/recipes/energy_benchmark.yaml. Rows of other kinds
 // get an error that says which are predicted.
 #pragma once
@@ -23,7 +26,8 @@
 namespace foretell {
 
 // What a row belongs to when the table is divided (calib/validate/part.hpp): the network that is
-// served, the job under a cap.
+// served, the job under a cap, the
+// boards of a system whose power was read at the wall.
 std::string energy_run_family(const NamedCells& cells, const CsvRow& row);
 
 class EnergyRunBatch {
@@ -38,7 +42,7 @@ class EnergyRunBatch {
   void finish();  // the rest; call it once, last
 
  private:
-  enum class RunKind { kNone, kServing, kCapped };
+  enum class RunKind { kNone, kServing, kCapped, kWall };
   struct PendingRun {
     CsvRow row;
     RunKind kind = RunKind::kNone;
@@ -56,6 +60,8 @@ class EnergyRunBatch {
   void read_serving(PendingRun& run) const;
   void note_free_run(const CsvRow& row);
   void predict_capped(PendingRun& run) const;
+  void read_wall(PendingRun& run) const;
+  void predict_wall(PendingRun& run) const;
   void predict_served();
 
   NamedCells cells_;
@@ -66,6 +72,8 @@ class EnergyRunBatch {
   ProgressSink progress_;
   std::map<std::string, std::map<std::string, std::string>> names_;  // of the recipe, by section
   std::string engine_;
+  std::int64_t wall_batch_ = 1;
+  std::string wall_dtype_;
   std::int64_t requests_per_client_ = 1;
   std::map<std::string, FreeRun> free_runs_;
   std::vector<PendingRun> runs_;

@@ -66,6 +66,32 @@ TEST(EnergyRunRows, LowerCapsTakeLonger) {
   EXPECT_GT(all[3].values.at("pred_latency_ms"), 1.2 * all[2].values.at("pred_latency_ms"));
 }
 
+TEST(EnergyRunRows, ASystemAtTheWallDrawsLessWhereItsClockWasLowered) {
+  const CsvRow header = {
+      "what",  "device",     "n_devices", "model",           "batch_or_concurrency",
+      "watts", "throughput", "watts_of",  "watts_per_device"};
+  const auto at_throughput = [](const char* throughput, const char* device) {
+    return CsvRow{"network/serving",          device, "8", "resnet50", "", "3000", throughput,
+                  "whole system at the wall", ""};
+  };
+  const char* const board = "NVIDIA A100-SXM-80GB";
+  std::vector<RowPrediction> all;
+  EnergyRunBatch batch(header, predict, Request{}, 1,
+                       [&](const CsvRow&, const RowPrediction& one) { all.push_back(one); });
+  for (const char* throughput : {"200000", "100000", "1"})
+    batch.add(at_throughput(throughput, board), "");
+  batch.add(at_throughput("1000", "NVIDIA A101"), "");
+  batch.add(at_throughput("", board), "");
+  batch.finish();
+  ASSERT_EQ(all.size(), 5U);
+  const auto watts = [&](std::size_t row) { return all[row].values.at("pred_wall_watts"); };
+  // Beyond what idles, half the samples take less than half: each costs less at the lower voltage.
+  EXPECT_LT(watts(1) - watts(2), 0.5 * (watts(0) - watts(2)));
+  EXPECT_GT(watts(2), 0);
+  EXPECT_THAT(all[3].error, HasSubstr("NVIDIA A100"));
+  EXPECT_THAT(all[4].error, HasSubstr("throughput: is empty"));
+}
+
 TEST(EnergyRunRows, WhatIsWrongIsSaid) {
   CsvRow other = capped("V100", "250", "1000", "245");
   other[0] = "kernel";
