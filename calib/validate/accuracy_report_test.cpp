@@ -126,7 +126,9 @@ TEST(AccuracyReport, PartsAreToldApartWithTheNoiseOfRepeats) {
   EXPECT_NEAR(rows[0].noise.value(), 0.05, 1e-12);
   AccuracyReport report = build_report({}, {}, 0);
   report.parts = rows;
-  EXPECT_EQ(accuracy_text(report, 200).find("vault"), std::string::npos);
+  EXPECT_EQ(accuracy_text(report, 200).find("closed"), std::string::npos);
+  report.parts[0].closed = true;
+  EXPECT_NE(accuracy_text(report, 200).find("closed"), std::string::npos);
   report.parts[0].vault = rows[0].judge;
   EXPECT_NE(accuracy_text(report, 200).find("MAPE vault"), std::string::npos);
 }

@@ -28,9 +28,10 @@ class TreeBuilder {
       : text_(text), expected_(expected) {}
 
   ExpressionNode whole() {
-    if (trim(text_).empty())
+    if (trim(text_).empty()) {
       throw UserError(fmt::format("nothing is stated{}",
                                   expected_.empty() ? "; expected arithmetic" : expected_));
+    }
     ExpressionNode node = either();
     if (!at_end()) throw unexpected();
     return node;

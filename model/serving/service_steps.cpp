@@ -75,7 +75,7 @@ Seconds ServingWorker::copy_time(const StepPlan& plan) {
 // is on the way and what computes follow one another in each half, of which the first part of the
 // first half and the last part of the second have nothing beside them; in `layers` pieces that is a
 // piece each.
-StepTime ServingWorker::time_of(const StepShape& shape, int stage) {
+StepTime ServingWorker::time_of(const StepShape& shape, int stage) const {
   const StepTime whole = group_.timer->time(shape, stage);
   const std::vector<StepShape> halves =
       group_.rules.two_batch ? halves_of(shape) : std::vector<StepShape>();

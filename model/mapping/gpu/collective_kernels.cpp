@@ -70,9 +70,10 @@ CollectiveKernels::Choice CollectiveKernels::published(const GpuCollectiveShape&
     const bool host = system_.peers == "host";
     LinkExchange exchange = plain_exchange(
         device.pcie.bandwidth, host ? known.pcie_host_hop : known.pcie_direct_hop, shape);
-    for (LinkRound& round : exchange.rounds)
+    for (LinkRound& round : exchange.rounds) {
       round.link_rate =
           device.pcie.bandwidth * (host ? known.pcie_host_share : known.pcie_direct_share);
+    }
     return {host ? "ring through the host" : "ring", std::move(exchange), {}};
   }
   const BytesPerSecond peak = device.nvlink.bandwidth;

@@ -40,7 +40,8 @@ std::vector<LayerCall::Groups> load_elsewhere(const LayerKernelFacts& facts,
                                               const ExpertsShape& shape, const ExpertLoad& load,
                                               double rows) {
   const double choices = load.tokens * static_cast<double>(shape.top_k) - rows;
-  const auto experts = static_cast<double>(shape.experts - shape.experts / shape.ep);
+  const std::int64_t elsewhere = shape.experts - shape.experts / shape.ep;
+  const auto experts = static_cast<double>(elsewhere);
   if (!facts.all_choices || shape.ep == 1 || !(choices > 0)) return {};
   return {{std::max(1.0, choices / experts), std::min(experts, choices)}};
 }

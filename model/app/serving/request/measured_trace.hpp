@@ -30,6 +30,6 @@ MeasuredComparison compare_with_trace(const std::string& trace,
                                       const std::vector<ServedRecord>& requests);
 
 // "measured in the trace: …".
-std::string to_text(const MeasuredComparison& comparison);
+std::string to_text(const MeasuredComparison& one);
 
 }  // namespace foretell
