@@ -309,7 +309,9 @@ test('every page of the gallery opens, and the index leads to it', async () => {
   for (const name of scenarios) {
     await opened(path.join(out, name.replace('.yaml', '.html')), {}, async (page) => {
       await scrollThrough(page);
-      for (const {caption, marks} of await marksOf(page)) assert.ok(marks > 8, `${name}, ${caption}: ${marks} marks`);
+      for (const {caption, marks} of await marksOf(page)) { // one bar may be all that there is to show by kind
+        assert.ok(marks > (caption.includes('by kind of work') ? 3 : 8), `${name}, ${caption}: ${marks} marks`);
+      }
       assert.equal(await page.locator('#problem').isVisible(), false);
     });
   }
