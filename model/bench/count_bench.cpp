@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "hw/spec/gpu/gpu_catalog.hpp"
+#include "model/bench/linear_layer.hpp"
 #include "model/program/device_streams.hpp"
-#include "model/program/program_builder.hpp"
 #include "model/system/machine.hpp"
 #include "model/system/simulate.hpp"
 #include "model/testing/neuron_exemplar.hpp"
@@ -17,38 +17,8 @@ namespace {
 constexpr int kTiles = 10'000;
 constexpr int kGrids = 2'000;
 
-Instruction bf16_instruction(Opcode opcode, std::uint32_t n) {
-  Instruction made;
-  made.opcode = opcode;
-  made.type = ElementType::kBf16;
-  made.out_type = ElementType::kBf16;
-  made.n = n;
-  made.aux = 128;
-  return made;
-}
-
-Program products(bool counts) {
-  ProgramBuilder builder("products");
-  if (counts) builder.begin_operator("products");
-  Transfer load;
-  load.descriptors = 128;
-  load.descriptor_bytes = 256;
-  for (int tile = 0; tile < kTiles; ++tile) {
-    Deps deps = builder.emit(Ring::kWeights, load, {});
-    deps = builder.emit(Engine::kTensor, bf16_instruction(Opcode::kLoadStationary, 128), deps);
-    Instruction multiply = bf16_instruction(Opcode::kMultiplyMoving, 512);
-    multiply.psum_bank = static_cast<std::uint8_t>(tile % 8);
-    multiply.flags = kWritesPsum | kStartsGroup | kEndsGroup;
-    deps = builder.emit(Engine::kTensor, multiply, deps);
-    Instruction drain = bf16_instruction(Opcode::kActivate, 512);
-    drain.flags = kReadsPsum | kWritesSbuf;
-    builder.emit(Engine::kScalar, drain, deps);
-  }
-  return std::move(builder).finish();
-}
-
 void count_on_neuron_core(benchmark::State& state) {
-  const Program program = products(state.range(0) != 0);
+  const Program program = linear_layer(kTiles, state.range(0) != 0);
   const NeuronSystemSpec system = exemplar_inf2();
   RunSettings settings;
   settings.active_cores = 1;

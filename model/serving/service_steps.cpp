@@ -71,17 +71,15 @@ Seconds ServingWorker::copy_time(const StepPlan& plan) {
   return group_.rules.block_bytes * static_cast<double>(blocks) / group_.rules.host_rate;
 }
 
-// Two halves of a step take turns: while one computes, the other exchanges with the experts. What
-// is on the way and what computes follow one another in each half, of which the first part of the
-// first half and the last part of the second have nothing beside them; in `layers` pieces that is a
-// piece each.
 StepTime ServingWorker::time_of(const StepShape& shape, int stage) const {
-  const StepTime whole = group_.timer->time(shape, stage);
-  const std::vector<StepShape> halves =
-      group_.rules.two_batch ? halves_of(shape) : std::vector<StepShape>();
-  if (halves.size() < 2) return whole;
-  return two_batch_time(group_.timer->time(halves[0], stage), group_.timer->time(halves[1], stage),
-                        group_.timer->exchanges());
+  if (group_.rules.two_batch) {
+    const std::vector<StepShape> halves = halves_of(shape);
+    if (halves.size() == 2) {
+      return two_batch_time(group_.timer->time(halves[0], stage),
+                            group_.timer->time(halves[1], stage), group_.timer->exchanges());
+    }
+  }
+  return group_.timer->time(shape, stage);
 }
 
 // Of the rank that takes longest in each stage; adds up the energy of all.

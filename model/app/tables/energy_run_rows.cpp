@@ -15,6 +15,7 @@
 #include "hw/spec/shared/host_power.hpp"
 #include "model/app/request/outcome_tag.hpp"
 #include "model/app/request/request_fields.hpp"
+#include "model/app/serving/request/served_cells.hpp"
 #include "model/app/serving/request/worker_machine.hpp"
 #include "model/app/workers/worker_pool.hpp"
 #include "model/base/errors.hpp"
@@ -33,15 +34,6 @@ constexpr std::int64_t kMostOfRun = 10'000'000;
 constexpr std::int64_t kMostDevices = 1024;
 constexpr double kMostWatts = 1e5;
 constexpr double kMsPerSecondOfRuns = 1e3;
-
-std::string name_in(const std::map<std::string, std::string>& names, const char* what,
-                    const std::string& name) {
-  const auto found = names.find(name);
-  if (found != names.end()) return found->second;
-  std::vector<std::string> known;
-  for (const auto& entry : names) known.push_back(entry.first);
-  throw unknown_name(what, name, known);
-}
 
 double positive_cell(const NamedCells& cells, const CsvRow& row, const char* column) {
   const std::optional<double> value = read_measurement(column, cells.text(row, column));
@@ -188,7 +180,7 @@ void EnergyRunBatch::read(PendingRun& run) const {
     run.kind = RunKind::kServing;
   } else if (what.find(kUnderCap) != std::string::npos) {
     const std::string board = cells_.text(run.row, "device");
-    name_in(names_.at("boards"), "device", board);
+    looked_up(names_.at("boards"), "device", board);
     positive_cell(cells_, run.row, "power_limit_w");
     run.kind = RunKind::kCapped;
   } else if (is_at_the_wall(cells_, run.row)) {
@@ -206,9 +198,9 @@ void EnergyRunBatch::read_serving(PendingRun& run) const {
   ServeRequest& request = run.request;
   request.machine = defaults_;
   request.machine.workload =
-      among_data(name_in(names_.at("networks"), "model", cells_.text(row, "model")));
-  request.machine.system = name_in(names_.at("systems"), "device", cells_.text(row, "device"));
-  request.machine.dtype = name_in(names_.at("precisions"), "dtype", cells_.text(row, "dtype"));
+      among_data(looked_up(names_.at("networks"), "model", cells_.text(row, "model")));
+  request.machine.system = looked_up(names_.at("systems"), "device", cells_.text(row, "device"));
+  request.machine.dtype = looked_up(names_.at("precisions"), "dtype", cells_.text(row, "dtype"));
   const int devices =
       static_cast<int>(parse_count("n_devices", cells_.text(row, "n_devices"), 1, kMostDevices));
   // Ranks of data parallelism each have sequences of their own; they share the experts.
@@ -221,7 +213,7 @@ void EnergyRunBatch::read_serving(PendingRun& run) const {
   request.machine.tp = devices / ranks;
   if (ranks > 1) request.attention_dp = ranks;
   if (share_of(shares, "ep") > 1) request.machine.ep = devices;
-  request.input_len = name_in(names_.at("prompts"), "scenario", cells_.text(row, "scenario"));
+  request.input_len = looked_up(names_.at("prompts"), "scenario", cells_.text(row, "scenario"));
   const double output = positive_cell(cells_, row, "osl");
   request.output_len = std::to_string(std::max<std::int64_t>(1, std::llround(output)));
   request.concurrency = clients_of(cells_.text(row, "batch_or_concurrency"));
@@ -245,7 +237,7 @@ void EnergyRunBatch::predict_capped(PendingRun& run) const {
     run.prediction.note = "what the others of its job are compared with";
     return;
   }
-  const std::string board = name_in(names_.at("boards"), "device", device);
+  const std::string board = looked_up(names_.at("boards"), "device", device);
   const PowerFacts facts =
       load_device_energy({"default"}, parse_positive("limit_watts", board, kMostWatts)).facts;
   const double factor =
@@ -257,8 +249,8 @@ void EnergyRunBatch::read_wall(PendingRun& run) const {
   const CsvRow& row = run.row;
   Request& request = run.request.machine;
   request = defaults_;
-  request.workload = name_in(names_.at("wall networks"), "model", cells_.text(row, "model"));
-  request.system = name_in(names_.at("wall systems"), "device", cells_.text(row, "device"));
+  request.workload = looked_up(names_.at("wall networks"), "model", cells_.text(row, "model"));
+  request.system = looked_up(names_.at("wall systems"), "device", cells_.text(row, "device"));
   request.dtype = wall_dtype_;
   request.batch = wall_batch_;
   request.dp =

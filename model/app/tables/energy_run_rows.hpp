@@ -26,8 +26,7 @@
 namespace foretell {
 
 // What a row belongs to when the table is divided (calib/validate/part.hpp): the network that is
-// served, the job under a cap, the
-// boards of a system whose power was read at the wall.
+// served, the job under a cap, the boards of a system whose power was read at the wall.
 std::string energy_run_family(const NamedCells& cells, const CsvRow& row);
 
 class EnergyRunBatch {

@@ -25,14 +25,6 @@ constexpr std::int64_t kMaxTokensOfRow = 10'000'000;
 constexpr std::int64_t kMaxClientsOfRow = 1'000'000;
 constexpr std::int64_t kMaxDevicesOfRow = 10'000;
 
-std::map<std::string, std::string> names_in(const Node& root, const char* key) {
-  std::map<std::string, std::string> names;
-  for (const MapEntry& entry : root.required(key, "").entries) {
-    names[entry.key] = entry.value.as_text(key);
-  }
-  return names;
-}
-
 std::string text_or_empty(const Node& node, const char* key) {
   const Node* found = node.find(key);
   return found == nullptr ? "" : found->as_text(key);
@@ -57,29 +49,15 @@ std::int64_t whole_in(const Node& node, const char* key) {
   return static_cast<std::int64_t>(number_in(node, key));
 }
 
-std::string cell(const ServedCells& cells, const char* column) {
-  const auto found = cells.find(column);
-  return found == cells.end() ? "" : found->second;
-}
-
 std::int64_t count_in(const ServedCells& cells, const char* column, std::int64_t high) {
-  const std::string text = cell(cells, column);
+  const std::string text = served_cell(cells, column);
   if (text.empty()) throw UserError(fmt::format("{}: is empty; a served point states it", column));
   return parse_count(column, text, 1, high);
 }
 
 std::int64_t count_or(const ServedCells& cells, const char* column, std::int64_t otherwise) {
-  const std::string text = cell(cells, column);
+  const std::string text = served_cell(cells, column);
   return text.empty() ? otherwise : parse_count(column, text, 1, kMaxDevicesOfRow);
-}
-
-const std::string& looked_up(const std::map<std::string, std::string>& names, const char* what,
-                             const std::string& name) {
-  const auto found = names.find(name);
-  if (found != names.end()) return found->second;
-  std::vector<std::string> known;
-  for (const auto& [key, value] : names) known.push_back(key);
-  throw unknown_name(what, name, known);
 }
 
 // A name of ours, or a config.json among the measured data.
@@ -114,10 +92,10 @@ Recipes Recipes::load() {
                   "requests_per_client", "releases", "layer_releases", "limits"},
                  "");
   Recipes recipes;
-  recipes.networks_ = names_in(root, "networks");
-  recipes.systems_ = names_in(root, "systems");
-  recipes.precisions_ = names_in(root, "precisions");
-  recipes.network_precisions_ = names_in(root, "network_precisions");
+  recipes.networks_ = served_names(root, "networks");
+  recipes.systems_ = served_names(root, "systems");
+  recipes.precisions_ = served_names(root, "precisions");
+  recipes.network_precisions_ = served_names(root, "network_precisions");
   const Node& lengths = root.required("lengths", "");
   recipes.low_share_ = number_in(lengths, "low_share");
   recipes.laboratory_ = text_or_empty(lengths, "laboratory");
@@ -162,11 +140,11 @@ bool Recipes::is_of_layer(const std::string& framework, const std::string& relea
 }
 
 std::string Recipes::engine_of(const ServedCells& cells) const {
-  const std::string framework = cell(cells, "framework");
-  const std::string release = cell(cells, "framework_version");
+  const std::string framework = served_cell(cells, "framework");
+  const std::string release = served_cell(cells, "framework_version");
   const bool is_number = !release.empty() && release.front() >= '0' && release.front() <= '9';
   if (is_number && !is_of_layer(framework, release)) return framework + "@" + release;
-  const std::string measured = cell(cells, "measured");
+  const std::string measured = served_cell(cells, "measured");
   const Release* best = nullptr;
   for (const Release& one : releases_) {
     if (one.framework != framework) continue;
@@ -178,17 +156,17 @@ std::string Recipes::engine_of(const ServedCells& cells) const {
 
 void Recipes::set_limits(const ServedCells& cells, std::int64_t input, std::int64_t output,
                          ServeRequest& request) const {
-  const bool in_laboratory = cell(cells, "dump") == laboratory_;
+  const bool in_laboratory = served_cell(cells, "dump") == laboratory_;
   for (const Limits& one : limits_) {
-    if (one.framework != cell(cells, "framework")) continue;
-    if (!one.precision.empty() && one.precision != cell(cells, "precision")) continue;
-    if (!one.network.empty() && one.network != cell(cells, "model")) continue;
-    if (!one.gpu.empty() && one.gpu != cell(cells, "gpu")) continue;
-    if (!one.mode.empty() && one.mode != cell(cells, "mode")) continue;
+    if (one.framework != served_cell(cells, "framework")) continue;
+    if (!one.precision.empty() && one.precision != served_cell(cells, "precision")) continue;
+    if (!one.network.empty() && one.network != served_cell(cells, "model")) continue;
+    if (!one.gpu.empty() && one.gpu != served_cell(cells, "gpu")) continue;
+    if (!one.mode.empty() && one.mode != served_cell(cells, "mode")) continue;
     if (one.concurrency_below > 0 && request.concurrency >= one.concurrency_below) continue;
     if (!one.laboratory.empty() && (one.laboratory == "yes") != in_laboratory) continue;
     if ((one.isl > 0 && one.isl != input) || (one.osl > 0 && one.osl != output)) continue;
-    if (!one.before.empty() && cell(cells, "measured") >= one.before) continue;
+    if (!one.before.empty() && served_cell(cells, "measured") >= one.before) continue;
     request.max_tokens = std::max(one.max_tokens, one.max_tokens_per_input * input);
     request.kv_fraction = one.kv_fraction;
     if (!one.start.empty()) request.start = one.start;
@@ -199,12 +177,12 @@ void Recipes::set_limits(const ServedCells& cells, std::int64_t input, std::int6
 
 ServeRequest Recipes::request_of(const ServedCells& cells) const {
   ServeRequest request;
-  const std::string network = cell(cells, "model");
+  const std::string network = served_cell(cells, "model");
   const auto named = networks_.find(network);
   request.machine.workload =
       named == networks_.end() ? network : workload_of(network, named->second);
-  request.machine.system = looked_up(systems_, "gpu", cell(cells, "gpu"));
-  request.machine.dtype = looked_up(precisions_, "precision", cell(cells, "precision"));
+  request.machine.system = looked_up(systems_, "gpu", served_cell(cells, "gpu"));
+  request.machine.dtype = looked_up(precisions_, "precision", served_cell(cells, "precision"));
   const auto own = network_precisions_.find(network);
   if (own != network_precisions_.end()) request.machine.dtype = own->second;
   if (request.machine.dtype != "bf16") request.machine.kv_dtype = "fp8";
@@ -212,7 +190,7 @@ ServeRequest Recipes::request_of(const ServedCells& cells) const {
   const std::int64_t output = count_in(cells, "osl", kMaxTokensOfRow);
   request.concurrency = count_in(cells, "concurrency", kMaxClientsOfRow);
   request.requests = requests_per_client_ * request.concurrency;
-  const bool in_laboratory = cell(cells, "dump") == laboratory_;
+  const bool in_laboratory = served_cell(cells, "dump") == laboratory_;
   const auto drawn = [&](std::int64_t length) {
     if (in_laboratory) return std::to_string(length);
     const auto low = static_cast<std::int64_t>(std::ceil(low_share_ * static_cast<double>(length)));
@@ -222,7 +200,7 @@ ServeRequest Recipes::request_of(const ServedCells& cells) const {
   request.output_len = drawn(output);
   request.engine = engine_of(cells);
   set_limits(cells, input, output, request);
-  if (cell(cells, "mode") == "disagg") {
+  if (served_cell(cells, "mode") == "disagg") {
     request.prefill = split_of(cells, "prefill");
     request.decode = split_of(cells, "decode");
     return request;
@@ -237,11 +215,11 @@ ServeRequest Recipes::request_of(const ServedCells& cells) const {
 
 std::string Recipes::assumptions_of(const ServedCells& cells) const {
   std::vector<std::string> parts;
-  const std::string release = cell(cells, "framework_version");
-  if (release.empty() || is_of_layer(cell(cells, "framework"), release)) {
+  const std::string release = served_cell(cells, "framework_version");
+  if (release.empty() || is_of_layer(served_cell(cells, "framework"), release)) {
     parts.push_back("release not stated: " + engine_of(cells));
   }
-  if (cell(cells, "dump") == laboratory_) {
+  if (served_cell(cells, "dump") == laboratory_) {
     parts.push_back(
         fmt::format("number of requests not stated: {} per client", requests_per_client_));
   }

@@ -7,11 +7,9 @@
 #include <vector>
 
 #include "model/app/serving/request/serve.hpp"
+#include "model/app/serving/request/served_cells.hpp"
 
 namespace foretell {
-
-// Cells of a row by column; columns that are not there are empty.
-using ServedCells = std::map<std::string, std::string>;
 
 class Recipes {
  public:

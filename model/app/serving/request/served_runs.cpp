@@ -12,19 +12,14 @@
 namespace foretell {
 namespace {
 
-constexpr const char* kRunsFile = "hw/engines/recipes/offline_throughput.yaml";
+constexpr const char* kRunsFile = "engines/recipes/offline_throughput.yaml";  // in hw
 constexpr std::int64_t kMostOfARow = 10'000'000;
 constexpr double kMsOfRuns = 1e3;
 constexpr double kFastestRun = 1e9;  // requests per second
 
-std::string run_cell(const ServedCells& cells, const char* column) {
-  const auto found = cells.find(column);
-  return found == cells.end() ? "" : found->second;
-}
-
 // Whole numbers are written as 2 or 2.0.
 std::int64_t whole_cell(const ServedCells& cells, const char* column) {
-  std::string text = run_cell(cells, column);
+  std::string text = served_cell(cells, column);
   if (text.empty()) throw UserError(std::string(column) + ": is empty; this row needs it");
   const std::size_t point = text.find('.');
   if (point != std::string::npos && text.find_first_not_of('0', point + 1) == std::string::npos)
@@ -33,48 +28,41 @@ std::int64_t whole_cell(const ServedCells& cells, const char* column) {
 }
 
 std::int64_t whole_cell_or(const ServedCells& cells, const char* column, std::int64_t otherwise) {
-  return run_cell(cells, column).empty() ? otherwise : whole_cell(cells, column);
+  return served_cell(cells, column).empty() ? otherwise : whole_cell(cells, column);
 }
 
 }  // namespace
 
 ServedRuns ServedRuns::load() {
-  const Node root =
-      load_document(hw_folder() / "engines/recipes/offline_throughput.yaml", kRunsFile);
+  const Node root = load_document(hw_folder() / kRunsFile, std::string("hw/") + kRunsFile);
   root.only_keys({"source", "networks", "systems", "precisions", "frameworks"}, "");
   ServedRuns runs;
   for (const char* section : {"networks", "systems", "precisions", "frameworks"}) {
-    for (const MapEntry& entry : root.required(section, "").entries)
-      runs.names_[section][entry.key] = entry.value.as_text(section);
+    runs.names_[section] = served_names(root, section);
   }
   return runs;
 }
 
 ServeRequest ServedRuns::request_of(const ServedCells& cells) const {
   const auto named = [&](const char* section, const char* column) {
-    const Names& names = names_.at(section);
-    const auto found = names.find(run_cell(cells, column));
-    if (found != names.end()) return found->second;
-    std::vector<std::string> known;
-    for (const auto& [name, ours] : names) known.push_back(name);
-    throw unknown_name(column, run_cell(cells, column), known);
+    return looked_up(names_.at(section), column, served_cell(cells, column));
   };
   ServeRequest request;
-  request.engine = named("frameworks", "framework") + "@" + run_cell(cells, "framework_version");
+  request.engine = named("frameworks", "framework") + "@" + served_cell(cells, "framework_version");
   request.machine.workload = named("networks", "model");
   request.machine.system = named("systems", "gpu");
   request.machine.dtype = named("precisions", "dtype_weights");
-  const std::string kv = run_cell(cells, "dtype_kv");
+  const std::string kv = served_cell(cells, "dtype_kv");
   if (kv == "fp8") request.machine.kv_dtype = kv;
   request.machine.tp = static_cast<int>(whole_cell_or(cells, "tp", 1));
   request.machine.pp = static_cast<int>(whole_cell_or(cells, "pp", 1));
   request.dp = static_cast<int>(whole_cell_or(cells, "dp", 1));
   request.max_batch = whole_cell_or(cells, "max_batch", 0);
   request.max_tokens = whole_cell_or(cells, "max_num_tokens", 0);
-  if (!run_cell(cells, "kv_fraction").empty())
-    request.kv_fraction = parse_positive("kv_fraction", run_cell(cells, "kv_fraction"), 1);
+  if (!served_cell(cells, "kv_fraction").empty())
+    request.kv_fraction = parse_positive("kv_fraction", served_cell(cells, "kv_fraction"), 1);
   for (const char* column : {"isl_std", "osl_std"}) {
-    const std::string spread = run_cell(cells, column);
+    const std::string spread = served_cell(cells, column);
     if (!spread.empty() && spread.find_first_not_of("0.") != std::string::npos) {
       throw UserError(std::string(column) + " " + spread +
                       ": lengths are drawn from a data set that the row does not hold");
@@ -82,11 +70,11 @@ ServeRequest ServedRuns::request_of(const ServedCells& cells) const {
   }
   request.input_len = std::to_string(whole_cell(cells, "isl"));
   request.output_len = std::to_string(whole_cell(cells, "osl"));
-  const std::string load = run_cell(cells, "load_kind");
+  const std::string load = served_cell(cells, "load_kind");
   if (load == "offline") {
     request.offline = whole_cell(cells, "num_requests");
   } else if (load == "rate") {
-    request.rate = parse_positive("request_rate", run_cell(cells, "request_rate"), kFastestRun);
+    request.rate = parse_positive("request_rate", served_cell(cells, "request_rate"), kFastestRun);
     request.requests = whole_cell_or(cells, "num_requests", 0);
   } else if (load == "concurrency") {
     request.concurrency = whole_cell(cells, "concurrency");
@@ -99,8 +87,8 @@ ServeRequest ServedRuns::request_of(const ServedCells& cells) const {
 }
 
 RunFigure ServedRuns::figure_of(const ServedCells& cells, const ServeSummary& summary) {
-  const std::string kind = run_cell(cells, "measured_kind");
-  const std::string scope = run_cell(cells, "scope");
+  const std::string kind = served_cell(cells, "measured_kind");
+  const std::string scope = served_cell(cells, "scope");
   if (!scope.empty() && scope != "total" && scope != "per request")
     throw unknown_name("scope", scope, {"total", "per request"});
   const auto at = [&](const std::string& name, double value, double scale) {
@@ -128,7 +116,7 @@ RunFigure ServedRuns::figure_of(const ServedCells& cells, const ServeSummary& su
                        {"output_tokens_per_s", "total_tokens_per_s", "requests_per_s", "ttft_ms",
                         "tpot_ms", "itl_ms", "e2e_ms"});
   }
-  const std::string percentile = run_cell(cells, "percentile");
+  const std::string percentile = served_cell(cells, "percentile");
   const ServeStatistic& all = *time->second;
   const std::string name = time->first + "_s.";
   if (percentile.empty() || percentile == "mean") return at(name + "mean", all.mean, kMsOfRuns);

@@ -30,8 +30,7 @@ class ServedRuns {
   static RunFigure figure_of(const ServedCells& cells, const ServeSummary& summary);
 
  private:
-  using Names = std::map<std::string, std::string>;
-  std::map<std::string, Names> names_;  // by section
+  std::map<std::string, ServedNames> names_;  // by section
 };
 
 }  // namespace foretell

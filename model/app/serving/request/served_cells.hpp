@@ -1,0 +1,22 @@
+// Cells of tables of served points and runs, and the names in which such tables are written.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "model/config/document.hpp"
+
+namespace foretell {
+
+// Cells of a row by column; columns that are not there are empty.
+using ServedCells = std::map<std::string, std::string>;
+std::string served_cell(const ServedCells& cells, const char* column);
+
+// What names of a table are here, by section of a recipe.
+using ServedNames = std::map<std::string, std::string>;
+// UserError with file:line where the section is missing or holds no texts.
+ServedNames served_names(const Node& root, const char* section);
+// UserError with the nearest for a name that is not among them; `what` is its column.
+const std::string& looked_up(const ServedNames& names, const char* what, const std::string& name);
+
+}  // namespace foretell
