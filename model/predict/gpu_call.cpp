@@ -32,7 +32,7 @@ class CallRunner {
     if (call_.for_timeline) {
       std::vector<std::size_t> counts;
       for (const MappedOp& op : ops_) counts.push_back(op.intervals80.size());
-      fill_dependencies(call_.graph, counts, result_.kernels);
+      fill_dependencies(call_.graph, counts, result_.kernels, call_.fusion);
     }
     return std::move(result_);
   }
@@ -41,6 +41,7 @@ class CallRunner {
     GpuMapping mapping{call_.graph, call_.precision, call_.system, call_.factors};
     mapping.rotated_copies = call_.rotated_copies;
     mapping.heads_share_keys = call_.heads_share_keys;
+    mapping.fusion = call_.fusion;
     if (call_.sustained_clock) mapping.clock_share = call_.system.device.sustained_rate;
     ops_ = map_to_gpu(mapping);
     return build();

@@ -8,6 +8,7 @@
 #include "calib/fitted/gpu/gpu_factors.hpp"
 #include "hw/spec/gpu/gpu_spec.hpp"
 #include "model/base/metrics.hpp"
+#include "model/mapping/shared/fuse.hpp"
 #include "model/program/grid.hpp"
 #include "model/system/kernel_trace.hpp"
 #include "model/timing/shared/chain_interval.hpp"
@@ -25,6 +26,7 @@ struct GpuCall {
   bool sustained_clock = false;
   int rotated_copies = 1;  // see GpuMapping
   bool heads_share_keys = true;
+  FusionRules fusion = {};
   bool exact = false;         // simulate every kernel instead of equal ones once
   bool for_timeline = false;  // say which kernels read the results of which
 };

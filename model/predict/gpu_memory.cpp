@@ -13,8 +13,8 @@ namespace foretell {
 namespace {
 
 // A result lives from the operation that writes it to the last that reads it.
-Bytes most_live_results(const Graph& graph) {
-  const std::shared_ptr<const FusedGraph> fused = fused_graph(graph);
+Bytes most_live_results(const Graph& graph, const FusionRules& rules) {
+  const std::shared_ptr<const FusedGraph> fused = fused_graph(graph, rules);
   const std::vector<FusedOp>& ops = fused->ops;
   std::map<TensorId, std::size_t> last_reader;
   for (std::size_t i = 0; i < ops.size(); ++i) {
@@ -44,12 +44,13 @@ struct KeptUses : KeptByGraph<MemoryUse> {};
 
 }  // namespace
 
-MemoryUse memory_of_gpu(const Graph& graph) {
-  return *kept_input<KeptUses>(graph, [&graph] {
+MemoryUse memory_of_gpu(const Graph& graph, const FusionRules& rules) {
+  const auto make = [&] {
     auto use = std::make_shared<MemoryUse>(memory_of_core(graph, HostSpec{}));
-    use->activations = most_live_results(graph);
+    use->activations = most_live_results(graph, rules);
     return std::shared_ptr<const MemoryUse>(std::move(use));
-  });
+  };
+  return rules == FusionRules{} ? *kept_input<KeptUses>(graph, make) : *make();
 }
 
 }  // namespace foretell

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/base/metrics.hpp"
+#include "model/mapping/shared/fuse.hpp"
 #include "workloads/ir/graph.hpp"
 
 namespace foretell {
@@ -9,6 +10,6 @@ namespace foretell {
 // Weights at their stored types, states, inputs and outputs, and the most that activations hold at
 // one time. What stays inside a fused operation (the scores of an attention) needs no memory; what
 // the driver keeps for itself is not counted.
-MemoryUse memory_of_gpu(const Graph& graph);
+MemoryUse memory_of_gpu(const Graph& graph, const FusionRules& rules = {});
 
 }  // namespace foretell

@@ -4,13 +4,12 @@
 #include <set>
 
 #include "model/base/errors.hpp"
-#include "model/mapping/shared/fuse.hpp"
 
 namespace foretell {
 
 void fill_dependencies(const Graph& graph, const std::vector<std::size_t>& counts,
-                       std::vector<KernelRun>& kernels) {
-  const std::vector<FusedOp> fused = fuse_kernels(graph);
+                       std::vector<KernelRun>& kernels, const FusionRules& rules) {
+  const std::vector<FusedOp> fused = fuse_kernels(graph, rules);
   FORETELL_CHECK(fused.size() == counts.size(), "one count for each operation");
   std::map<TensorId, std::size_t> writer;  // the kernel that wrote a tensor last
   std::size_t first = 0;

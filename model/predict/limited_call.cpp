@@ -21,8 +21,8 @@ GpuCallResult run_at(const GpuCall& call, double share) {
   slower.device = at_clock(call.system.device, share);
   const GpuCall same{call.graph,          call.precision,        slower,
                      call.factors,        call.launch,           call.sustained_clock,
-                     call.rotated_copies, call.heads_share_keys, call.exact,
-                     call.for_timeline};
+                     call.rotated_copies, call.heads_share_keys, call.fusion,
+                     call.exact,          call.for_timeline};
   return run_gpu_call(same);
 }
 

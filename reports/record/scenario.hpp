@@ -28,6 +28,9 @@ struct Scenario {
   std::int64_t output_len = 0;     // … and decode
   std::int64_t context = 0;        // longest context that the graphs are compiled for
   std::int64_t image_size = 0;     // height and width in pixels
+  std::int64_t image_width = 0;    // where it is not the height
+  std::int64_t frames = 0;         // of a video
+  std::int64_t steps = 0;          // of the removal of noise
   std::string kv;                  // how far decode steps read the KV cache: "bucket", "exact"
   std::string kv_dtype;            // type of the KV cache; not stated: that of the precision policy
   std::string sampling;            // where the next token is chosen: "device", "host"
@@ -70,6 +73,8 @@ struct Scenario {
 inline constexpr std::int64_t kMaxBatch = 1'000'000;
 inline constexpr std::int64_t kMaxTokens = 10'000'000;
 inline constexpr std::int64_t kMaxPixels = 65'536;
+inline constexpr std::int64_t kMaxFrames = 16'384;
+inline constexpr std::int64_t kMaxSteps = 100'000;
 inline constexpr std::int64_t kMaxWays = 100'000;  // cores, copies and shards of one system
 inline constexpr std::int64_t kMaxDimension = 1'000'000'000;
 inline constexpr std::int64_t kMaxUsdPerKwh = 1000;
@@ -218,6 +223,18 @@ inline std::vector<RequestField> request_field_rows() {
           .asked()
           .may_vary()
           .called("image size"),
+      F{&S::image_width, "image_width", "image-width", "{} wide",
+        "width of images in pixels where --image-size is their height alone"}
+          .range(1, kMaxPixels)
+          .takes("N"),
+      F{&S::frames, "frames", "frames", "{} frames",
+        "of networks that make videos (default: as their publishers run them)"}
+          .range(1, kMaxFrames)
+          .takes("N"),
+      F{&S::steps, "steps", "steps", "{} steps",
+        "in which a pipeline removes noise: calls of what it calls more than once"}
+          .range(1, kMaxSteps)
+          .takes("N"),
       F{&S::kv, "kv", "kv", "KV cache {}",
         "KV cache that decode steps read: 'bucket', the compiled length, or 'exact', the positions "
         "so far (default: bucket)"}
@@ -325,7 +342,9 @@ inline std::vector<RequestField> request_field_rows() {
           .not_on("neuron", kAboutGpus)
           .not_on("cpu", kAboutGpus),
       F{&S::launch, "launch", "launch", "launched as a {}",
-        "of GPUs: kernels as one 'graph', or one by one in a 'stream' (default: graph)"}
+        "of GPUs: kernels as one 'graph', or one by one in a 'stream' (default: graph, of "
+        "frameworks "
+        "that run operator by operator stream)"}
           .one_of({"graph", "stream"})
           .not_on("neuron", kAboutGpus)
           .not_on("cpu", kAboutGpus),

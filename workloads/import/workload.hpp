@@ -48,6 +48,8 @@ struct Binding {
   std::int64_t last_layer = kLastLayer;
   // Pixels along each side of the images; 0: those that the network was made for.
   std::int64_t image_size = 0;
+  std::int64_t image_width = 0;  // where images are not square
+  std::int64_t frames = 0;       // of videos
   // Sizes of the dimensions that an ONNX file leaves open, by name.
   std::map<std::string, std::int64_t> dimensions = {};
   // Most trips of the loops of an ONNX file, by name, where the file does not say.

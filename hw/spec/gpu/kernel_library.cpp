@@ -32,11 +32,27 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
   KernelLibrary library;
   library.root = load_document(path, path.string());
   const Node& root = library.root;
-  root.only_keys(
-      {"id", "name", "source", "why", "builds_on", "runs_networks", "releases", "products",
-       "vector_products", "collector", "attention", "attention_tiles", "attention_kernels",
-       "collectives", "custom_sums", "quantises", "one_head", "cold_copies", "quantises_by_row"},
-      "");
+  root.only_keys({"id",
+                  "name",
+                  "source",
+                  "why",
+                  "builds_on",
+                  "runs_networks",
+                  "releases",
+                  "products",
+                  "vector_products",
+                  "collector",
+                  "attention",
+                  "attention_tiles",
+                  "attention_kernels",
+                  "collectives",
+                  "custom_sums",
+                  "quantises",
+                  "one_head",
+                  "cold_copies",
+                  "quantises_by_row",
+                  "one_by_one"},
+                 "");
   check_id(root, path);
   check_source(root, bibliography);
   library.id = text_of(root, "id");
@@ -55,6 +71,15 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
     of_releases.text("first", library.first_release);
     of_releases.text("last", library.last_release);
     of_releases.finish();
+  }
+  if (const Node* one_by_one = root.find("one_by_one")) {
+    library.one_by_one = true;
+    RuleReader passes(*one_by_one, "one_by_one");
+    for (const MapEntry& entry : one_by_one->entries) {
+      int& count = library.passes[entry.key];
+      passes.whole(entry.key.c_str(), count);
+    }
+    passes.finish();
   }
   if (const Node* one_head = root.find("one_head")) {
     RuleReader of_one_head(*one_head, "one_head");

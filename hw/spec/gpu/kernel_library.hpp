@@ -7,12 +7,15 @@
 //   builds_on: [cublas, cutlass]     # whose rules come first
 //   runs_networks: yes               # --library takes it
 //   releases: {first: "0.5", last: "0.5.14"}
+//   one_by_one: {RmsNorm: 8}         # operators are kernels of their own, launched by the host;
+//                                    # these take several passes
 //   products: [ … ]                  # rules; read by model/timing/gpu/gemm_library.hpp
 //
 // Rules of a section are those of the libraries it builds on, then its own; kernel_rules.hpp says
 // how they are written.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,8 +37,10 @@ struct KernelLibrary {
   std::string one_head;           // kernels for tokens that serve one query head each; "": none
   std::string one_head_until;     // first release that does without them
   bool quantises_by_row = false;  // a thread block quantises a row
-  int cold_copies = 0;            // other operands between two calls of its tables; 0: none
-  Node root;                      // the file
+  bool one_by_one = false;        // launches operator by operator and groups none
+  std::map<std::string, int> passes;  // … of those that take more than one pass, by their kind
+  int cold_copies = 0;                // other operands between two calls of its tables; 0: none
+  Node root;                          // the file
 
   bool has_products() const;  // whose products tables are about
 };

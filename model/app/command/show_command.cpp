@@ -132,6 +132,12 @@ void show_workload(const ShowOptions& options, const Session& session) {
       options.image_size.empty()
           ? resolved.model.vision.image_size
           : parse_count("--image-size", options.image_size, image.low, image.high);
+  if (options.image_size.empty()) {
+    const VisionConfig& vision = resolved.model.vision;
+    const bool square = vision.image_width == 0 || vision.image_width == vision.image_size;
+    resolved.request.image_width = square ? 0 : vision.image_width;
+    if (vision.frames > 1) resolved.request.frames = vision.frames;
+  }
   write_text(options.output.output,
              workload_text(resolved, parse_format(options.output.format), session.result_width));
 }

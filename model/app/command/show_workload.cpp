@@ -112,9 +112,17 @@ std::string memory_text(const Graph& graph) {
   return join(parts, ", ");
 }
 
+// "image 1024", "image 720 x 1280, 129 frames".
+std::string image_text(const Request& request) {
+  std::string text = fmt::format("image {}", request.image_size);
+  if (request.image_width > 0) text += fmt::format(" x {}", request.image_width);
+  if (request.frames > 0) text += fmt::format(", {} frames", request.frames);
+  return text;
+}
+
 std::string lengths_text(const ResolvedWorkload& resolved) {
   const Request& request = resolved.request;
-  if (request.image_size > 0) return fmt::format("image {}", request.image_size);
+  if (request.image_size > 0) return image_text(request);
   return request.seq_len > 0 ? fmt::format("sequence {}", request.seq_len) : "sizes of the file";
 }
 
@@ -178,6 +186,8 @@ Json scenario_json(const ResolvedWorkload& resolved) {
                {"batch", request.batch}};
   if (request.seq_len > 0) json["seq_len"] = request.seq_len;
   if (request.image_size > 0) json["image_size"] = request.image_size;
+  if (request.image_width > 0) json["image_width"] = request.image_width;
+  if (request.frames > 0) json["frames"] = request.frames;
   return json;
 }
 
@@ -336,7 +346,8 @@ Work work_of_part(const ResolvedWorkload& pipeline, const PipelinePart& part) {
   ResolvedWorkload resolved = pipeline;
   resolved.model = WorkloadLibrary().load(part.workload);
   const bool shows = resolved.model.vision.image_size > 0;
-  if (!shows) resolved.request.image_size = 0;
+  if (!shows) resolved.request.image_size = resolved.request.image_width = 0;
+  if (resolved.model.diffusion.frame_scale == 1) resolved.request.frames = 0;
   if (part.seq_len > 0) resolved.request.seq_len = part.seq_len;
   if (part.guided) resolved.request.batch *= 2;
   return work_of(build_resolved_graph(resolved));
@@ -368,8 +379,8 @@ std::string pipeline_text(const ResolvedWorkload& resolved, Format format, int m
   if (format == Format::kJson) return json.dump() + "\n";
   const std::string text = table_text(table, format, max_width);
   if (format != Format::kTable) return text;
-  return fmt::format("{} (pipeline), batch {}, image {}, {}\n\n{}", resolved.model.name,
-                     resolved.request.batch, resolved.request.image_size, resolved.precision.name,
+  return fmt::format("{} (pipeline), batch {}, {}, {}\n\n{}", resolved.model.name,
+                     resolved.request.batch, image_text(resolved.request), resolved.precision.name,
                      text);
 }
 

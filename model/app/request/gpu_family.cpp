@@ -91,7 +91,9 @@ class GpuDevice final : public ResolvedDevice {
   }
   KernelTraceWords words() const override { return {spec().device.name, "launch"}; }
 
-  MemoryUse memory_of(const Graph& graph) const override { return memory_of_gpu(graph); }
+  MemoryUse memory_of(const Graph& graph) const override {
+    return memory_of_gpu(graph, resolved_.fusion);
+  }
 
   MemoryRules memory_rules() const override {
     MemoryRules rules;
@@ -151,6 +153,7 @@ class GpuDevice final : public ResolvedDevice {
     call.sustained_clock = resolved_.sustained_clock;
     call.rotated_copies = resolved_.rotated_copies;
     call.heads_share_keys = resolved_.heads_share_keys;
+    call.fusion = resolved_.fusion;
     call.exact = resolved_.request.exact;
     return call;
   }

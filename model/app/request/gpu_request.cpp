@@ -241,7 +241,10 @@ GpuRequest resolve_gpu(const Request& request) {
   const DType kv_cache = resolved.precision.kv_cache;
   resolved.precision = precision_on_gpu(resolved.precision, resolved.system.spec.device);
   if (!request.kv_dtype.empty()) resolved.precision.kv_cache = kv_cache;
-  if (request.launch == "stream") resolved.launch = LaunchKind::kStream;
+  const KernelLibrary& library = library_of(request);
+  resolved.fusion = {!library.one_by_one, library.passes};
+  if (request.launch.empty() && library.one_by_one) resolved.request.launch = "stream";
+  if (resolved.request.launch == "stream") resolved.launch = LaunchKind::kStream;
   resolved.sustained_clock = request.clock == "sustained";
   resolve_power(resolved);
   if (!request.l2.empty()) resolved.rotated_copies = parse_l2_choice(request.l2).copies;

@@ -7,6 +7,7 @@
 #include "calib/fitted/gpu/gpu_factors.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/app/request/resolved_workload.hpp"
+#include "model/mapping/shared/fuse.hpp"
 #include "model/program/grid.hpp"
 
 namespace foretell {
@@ -19,6 +20,7 @@ struct GpuRequest : ResolvedWorkload {
   double clock_share = 1;                // of the boost clock, at most
   double power_limit = 0;                // watts of a board; 0: that of the board
   bool heads_share_keys = true;          // in kernels for tokens, by release
+  FusionRules fusion;                    // of the library
   std::vector<std::string> factors_set;  // overrides of factors, apart from those of the system
 };
 

@@ -51,6 +51,7 @@ class PipelinePrediction {
         model_(WorkloadLibrary().load(request.workload)),
         splits_(family_of(request.system).fixes_shapes()) {
     check_pipeline_options(request);
+    take_sizes();
     if (splits_)
       copies_ = request.dp > 0 ? request.dp : std::max(1, cores_of(request) / kCoresPerGuidedCopy);
   }
@@ -70,13 +71,26 @@ class PipelinePrediction {
     CallFigures whole = figures(longest->figures);
     mix_energy(whole);
     put_figures(whole, record.summary);
-    record.summary.throughput_unit = "images/s";
+    record.summary.throughput_unit = model_.vision.frames > 1 ? "videos/s" : "images/s";
     record.operators = operators();
     for (ResourceRecord& resource : record.resources) average(resource);
     return record;
   }
 
  private:
+  // Those of the request, else those of the pipeline.
+  void take_sizes() {
+    VisionConfig& sizes = model_.vision;
+    if (request_.image_size > 0) {
+      sizes.image_size = request_.image_size;
+      sizes.image_width = request_.image_size;
+    }
+    if (request_.image_width > 0) sizes.image_width = request_.image_width;
+    if (request_.frames > 0) sizes.frames = request_.frames;
+    for (PipelinePart& part : model_.parts)
+      if (request_.steps > 0 && part.calls > 1) part.calls = request_.steps;
+  }
+
   // Parts with and without the text are samples of their own; images are what counts.
   void mix_energy(CallFigures& whole) const {
     std::vector<CountedCall> calls;
@@ -89,7 +103,8 @@ class PipelinePrediction {
     Request request = request_;
     request.workload = part.workload;
     request.seq_len = part.seq_len;
-    request.image_size = size_of(part);
+    take_sizes_of(part, request);
+    request.steps = 0;
     request.in_flight = 0;
     if (splits_) {
       request.cores = 0;
@@ -100,11 +115,13 @@ class PipelinePrediction {
     return request;
   }
 
-  // Of the images that the pipeline makes, for those that know images.
-  std::int64_t size_of(const PipelinePart& part) const {
-    const bool knows = WorkloadLibrary().load(part.workload).vision.image_size > 0;
-    if (!knows) return 0;
-    return request_.image_size > 0 ? request_.image_size : model_.vision.image_size;
+  // Of what the pipeline makes, for those parts that know images and videos.
+  void take_sizes_of(const PipelinePart& part, Request& request) const {
+    const ModelConfig network = WorkloadLibrary().load(part.workload);
+    const bool images = network.vision.image_size > 0;
+    request.image_size = images ? model_.vision.image_size : 0;
+    request.image_width = images && network.diffusion.scale > 1 ? model_.vision.image_width : 0;
+    request.frames = network.diffusion.frame_scale > 1 ? model_.vision.frames : 0;
   }
 
   Serving serving() const { return {request_.batch, copies_, request_.in_flight}; }
@@ -114,7 +131,11 @@ class PipelinePrediction {
     Scenario& scenario = context.scenario;
     scenario.batch = request_.batch;
     scenario.seq_len = 0;
-    scenario.image_size = request_.image_size > 0 ? request_.image_size : model_.vision.image_size;
+    const VisionConfig& sizes = model_.vision;
+    scenario.image_size = sizes.image_size;
+    scenario.image_width = sizes.image_width == sizes.image_size ? 0 : sizes.image_width;
+    scenario.frames = sizes.frames > 1 ? sizes.frames : 0;
+    scenario.steps = request_.steps;
     scenario.dp = copies_;
     if (splits_) scenario.cores = kCoresPerGuidedCopy * copies_;
     scenario.in_flight = request_.in_flight;
@@ -128,6 +149,8 @@ class PipelinePrediction {
                                           part.figures.call.value() * 1e3));
     }
     context.notes.emplace_back("what the host does between the calls is not part of the time");
+    if (!model_.left_out.empty())
+      context.notes.push_back(model_.left_out + ": takes time, too, and is no part of this");
   }
 
   // Of the pipeline; what no part changes is as in `longest`.

@@ -128,7 +128,13 @@ void resolve_lengths(ResolvedWorkload& resolved) {
     return;
   }
   if (resolved.model.family == Family::kVision || resolved.model.family == Family::kPipeline) {
-    if (request.image_size == 0) request.image_size = resolved.model.vision.image_size;
+    const VisionConfig& vision = resolved.model.vision;
+    if (request.image_size == 0) {
+      request.image_size = vision.image_size;
+      if (request.image_width == 0) request.image_width = vision.image_width;
+    }
+    if (request.image_width == request.image_size) request.image_width = 0;
+    if (request.frames == 0 && vision.frames > 1) request.frames = vision.frames;
     return;
   }
   if (request.input_len > 0) return resolve_context(resolved);
@@ -154,12 +160,24 @@ void check_pipeline(const Request& request, const ModelConfig& model) {
   }
 }
 
+// Sizes that only some networks with images take.
+void check_images(const Request& request, const ModelConfig& model) {
+  const bool pipeline = model.family == Family::kPipeline;
+  if (request.image_width > 0 && model.diffusion.scale == 1 && !pipeline)
+    throw UserError(model.name + ": takes square images; leave --image-width out");
+  if (request.frames > 0 && model.diffusion.frame_scale == 1 && !pipeline)
+    throw UserError(model.name + ": makes no videos; leave --frames out");
+  if (request.steps > 0 && !pipeline)
+    throw UserError(model.name + ": is one network; --steps is about pipelines, leave it out");
+}
+
 void check_supported(const Request& request, const ModelConfig& model) {
   if (request.image_size > 0 && model.vision.image_size == 0) {
     throw UserError(model.name + (model.family == Family::kOnnx
                                       ? ": give the sizes that its file leaves open by name: --dim"
                                       : ": takes tokens, not images; leave --image-size out"));
   }
+  check_images(request, model);
   if (request.seq_len > 0 && model.vision.image_size > 0) {
     throw UserError(model.name +
                     ": takes images, not tokens; leave --seq out, --image-size is "
@@ -409,6 +427,8 @@ Binding binding_of(const ResolvedWorkload& resolved) {
   const Request& request = resolved.request;
   Binding binding{request.batch, request.seq_len};
   binding.image_size = request.image_size;
+  binding.image_width = request.image_width;
+  binding.frames = request.frames;
   binding.dimensions = request.dimensions;
   binding.part = request.part;
   for (const auto& [name, text] : request.trips) {

@@ -29,6 +29,7 @@ namespace {
 
 constexpr const char* kRunRecipe = "hw/engines/recipes/energy_benchmark.yaml";
 constexpr const char* kUnderCap = "under power cap";
+constexpr const char* kDiffusionRun = "network/diffusion";
 constexpr const char* kAtTheWall = "at the wall";
 constexpr std::int64_t kMostOfRun = 10'000'000;
 constexpr std::int64_t kMostDevices = 1024;
@@ -134,8 +135,9 @@ EnergyRunBatch::EnergyRunBatch(const CsvRow& header, Predictor predict, Request 
   const Node root =
       load_document(hw_folder() / "engines/recipes/energy_benchmark.yaml", kRunRecipe);
   root.only_keys({"source", "networks", "systems", "precisions", "engine", "prompts",
-                  "requests_per_client", "boards", "walls"},
+                  "requests_per_client", "boards", "walls", "diffusion"},
                  "");
+  diffusion_ = read_diffusion_runs(root.required("diffusion", ""));
   const Node& walls = root.required("walls", "");
   walls.only_keys({"source", "batch", "dtype", "networks", "systems"}, "walls");
   for (const char* section : {"networks", "systems"}) {
@@ -183,13 +185,16 @@ void EnergyRunBatch::read(PendingRun& run) const {
     looked_up(names_.at("boards"), "device", board);
     positive_cell(cells_, run.row, "power_limit_w");
     run.kind = RunKind::kCapped;
+  } else if (what == kDiffusionRun) {
+    run.request.machine = diffusion_request(diffusion_, cells_, run.row, defaults_);
+    run.kind = RunKind::kDiffusion;
   } else if (is_at_the_wall(cells_, run.row)) {
     read_wall(run);
     run.kind = RunKind::kWall;
   } else {
     throw UserError("what: '" + what +
-                    "' is not predicted; serving, and jobs under a power cap, are, and systems "
-                    "whose watts_of are at the wall");
+                    "' is not predicted; serving, network/diffusion, and jobs under a power cap, "
+                    "are, and systems whose watts_of are at the wall");
   }
 }
 
@@ -243,6 +248,18 @@ void EnergyRunBatch::predict_capped(PendingRun& run) const {
   const double factor =
       slow_down_within(Watts(free.watts), Watts(limit * facts.limit_share), facts);
   run.prediction.values["pred_latency_ms"] = free.latency_ms * factor;
+}
+
+void EnergyRunBatch::predict_diffusion(PendingRun& run) const {
+  const RunSummary summary = predict_(run.request.machine).summary;
+  if (!summary.watts) throw UserError("no energy of this system is known");
+  RowPrediction& prediction = run.prediction;
+  const Interval& watts = summary.interval80.at("watts");
+  prediction.values = {{"pred_watts_per_device", *summary.watts},
+                       {"pred_lo_w", watts.low},
+                       {"pred_hi_w", watts.high},
+                       {"pred_latency_ms", summary.call_s * kMsPerSecondOfRuns}};
+  prediction.intervals = {{"watts_per_device", {watts.low, watts.high}}};
 }
 
 void EnergyRunBatch::read_wall(PendingRun& run) const {
@@ -339,6 +356,7 @@ void EnergyRunBatch::finish() {
   };
   each(RunKind::kCapped, [this](PendingRun& run) { note_free_run(run.row); });
   each(RunKind::kCapped, [this](PendingRun& run) { predict_capped(run); });
+  each(RunKind::kDiffusion, [this](PendingRun& run) { predict_diffusion(run); });
   each(RunKind::kWall, [this](PendingRun& run) { predict_wall(run); });
   predict_served();
   for (const PendingRun& run : runs_) sink_(run.row, run.prediction);

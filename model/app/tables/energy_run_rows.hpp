@@ -1,12 +1,14 @@
 // Tables of kind energy_runs: watts of whole networks and of jobs under power caps.
 //
 // Columns: what, device, n_devices, model, batch_or_concurrency, watts_per_device [, dtype, tp,
-// osl, scenario, latency_ms, power_limit_w, j_per_token, watts, watts_of, throughput]. Three kinds
+// osl, scenario, latency_ms, power_limit_w, j_per_token, watts, watts_of, throughput]. Four kinds
 // of rows are predicted, by `what`:
 //   serving                    a closed loop of clients is simulated; watts of a board, joules per
 //                              output token and the median gap between tokens, nothing given
 //   training … under power cap the time of the job at the cap, given its time and watts at the
 //                              highest cap of the table (a row that is itself not predicted)
+//   network/diffusion          an image or a video on one board (diffusion_rows.hpp): its time and
+//                              the watts of the board, nothing given
 //   network/serving            whose watts_of say that they are of a system at the wall: its watts,
 //                              given its throughput. Where that is below the predicted one, the
 //                              clock was lowered in proportion
@@ -21,6 +23,7 @@
 #include "model/app/request/prediction.hpp"
 #include "model/app/serving/request/serve.hpp"
 #include "model/app/tables/batch_predictor.hpp"
+#include "model/app/tables/diffusion_rows.hpp"
 #include "model/app/tables/kernel_rows.hpp"
 
 namespace foretell {
@@ -41,7 +44,7 @@ class EnergyRunBatch {
   void finish();  // the rest; call it once, last
 
  private:
-  enum class RunKind { kNone, kServing, kCapped, kWall };
+  enum class RunKind { kNone, kServing, kCapped, kDiffusion, kWall };
   struct PendingRun {
     CsvRow row;
     RunKind kind = RunKind::kNone;
@@ -59,6 +62,7 @@ class EnergyRunBatch {
   void read_serving(PendingRun& run) const;
   void note_free_run(const CsvRow& row);
   void predict_capped(PendingRun& run) const;
+  void predict_diffusion(PendingRun& run) const;
   void read_wall(PendingRun& run) const;
   void predict_wall(PendingRun& run) const;
   void predict_served();
@@ -70,6 +74,7 @@ class EnergyRunBatch {
   Sink sink_;
   ProgressSink progress_;
   std::map<std::string, std::map<std::string, std::string>> names_;  // of the recipe, by section
+  DiffusionRuns diffusion_;
   std::string engine_;
   std::int64_t wall_batch_ = 1;
   std::string wall_dtype_;

@@ -47,7 +47,7 @@ GpuCollective collective_of(const std::string& kind) {
 class GpuMapper final : public FusedWalk<MappedOp> {
  public:
   explicit GpuMapper(const GpuMapping& mapping)
-      : FusedWalk(mapping.graph),
+      : FusedWalk(mapping.graph, mapping.fusion),
         mapping_(mapping),
         products_(mapping.system.device, mapping.factors, mapping.clock_share),
         between_calls_(footprint() * mapping.rotated_copies),

@@ -6,6 +6,7 @@
 #include "calib/fitted/gpu/gpu_factors.hpp"
 #include "hw/spec/gpu/gpu_spec.hpp"
 #include "model/mapping/gpu/mapped_op.hpp"
+#include "model/mapping/shared/fuse.hpp"
 #include "workloads/ir/graph.hpp"
 #include "workloads/ir/precision.hpp"
 
@@ -19,6 +20,7 @@ struct GpuMapping {
   double clock_share = 1;  // of the boost clock, where the matrix pipe is always at work
   int rotated_copies = 1;  // of the network, each with its own weights, that are called in turn
   bool heads_share_keys = true;  // of kernels for tokens
+  FusionRules fusion = {};
 };
 
 // One entry per fused operation, in execution order. UserError for an operator without a mapping

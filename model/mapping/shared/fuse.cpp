@@ -47,6 +47,7 @@ bool is_elementwise(std::string_view kind) {
 
 const EpilogueRules kEpilogueOfProducts = {
     {{{EpiloguePart::kBias}}, {{EpiloguePart::kActivation}}, {{EpiloguePart::kResidual}}}};
+const EpilogueRules kBiasAlone = {{{{EpiloguePart::kBias}}}};
 // The norm is part of the weights.
 const EpilogueRules kEpilogueOfConvolutions = {
     {{{EpiloguePart::kNorm, EpiloguePart::kResidual}, /*repeats=*/true},
@@ -54,8 +55,11 @@ const EpilogueRules kEpilogueOfConvolutions = {
 
 class Fuser {
  public:
-  explicit Fuser(const Graph& graph)
-      : graph_(graph), taken_(graph.ops().size(), false), done_(graph.ops().size(), false) {}
+  Fuser(const Graph& graph, const FusionRules& rules)
+      : graph_(graph),
+        rules_(rules),
+        taken_(graph.ops().size(), false),
+        done_(graph.ops().size(), false) {}
 
   std::vector<FusedOp> run() {
     for (OpId id = 0; id < op_count(); ++id) {
@@ -144,28 +148,38 @@ class Fuser {
     if (take_as_whole(op, fused)) return emit(std::move(fused));
     if (op.kind == "MatMul") {
       fused.kind = FusedKind::kProduct;
-      absorb_scale(fused);
+      if (rules_.groups) absorb_scale(fused);
     } else if (kConvolutions.count(op.kind) > 0) {
       fused.kind = FusedKind::kConvolution;
       fused.weights = {op.inputs[1]};
-      absorb_epilogue(fused, kEpilogueOfConvolutions);
+      if (rules_.groups) absorb_epilogue(fused, kEpilogueOfConvolutions);
     } else if (op.kind == "ExpertMatMul") {
       fused.kind = FusedKind::kExperts;
       fused.weights = {op.inputs[1]};
-      absorb_activation(fused);
+      if (rules_.groups) absorb_activation(fused);
     } else if (kCollectives.count(op.kind) > 0) {
       fused.kind = FusedKind::kCollective;
-    } else if (joins_head_work(id)) {
+    } else if (rules_.groups && joins_head_work(id)) {
       fused = std::move(fused_.back());
       fused_.pop_back();
       fused.ops.push_back(id);
     } else if (is_elementwise(op.kind)) {
-      extend(fused);
+      if (rules_.groups) extend(fused);
     } else if (kRowWise.count(op.kind) + kAlone.count(op.kind) + kHeadWork.count(op.kind) == 0) {
       throw UserError("operator '" + op.name + "' (" + op.kind +
                       ") is not mapped to GPUs and CPUs; docs/adding.md says what a mapping takes");
     }
     emit(std::move(fused));
+    pass_again(op);
+  }
+
+  // The passes of an operator after its first, each over its result.
+  void pass_again(const Op& op) {
+    const auto passes = rules_.passes.find(op.kind);
+    if (passes == rules_.passes.end() || fused_.back().kind != FusedKind::kPass) return;
+    FusedOp again = fused_.back();
+    again.reads = again.writes;
+    for (int pass = 1; pass < passes->second; ++pass) fused_.push_back(again);
   }
 
   // A matrix for each of the heads.
@@ -285,7 +299,8 @@ class Fuser {
       const OpId next = single_consumer(op.outputs.front());
       if (siblings.size() > 1 && next != kNoId && is_bias(next)) take(fused, next);
     }
-    if (siblings.size() == 1) absorb_epilogue(fused, kEpilogueOfProducts);
+    if (siblings.size() == 1)
+      absorb_epilogue(fused, rules_.groups ? kEpilogueOfProducts : kBiasAlone);
     emit(std::move(fused));
   }
 
@@ -293,7 +308,7 @@ class Fuser {
   std::vector<OpId> siblings_of(OpId id) const {
     const Op& first = graph_.op(id);
     std::vector<OpId> siblings = {id};
-    if (!can_be_merged(id)) return siblings;
+    if (!rules_.groups || !can_be_merged(id)) return siblings;
     for (const OpId reader : graph_.tensor(first.inputs[0]).consumers) {
       const Op& op = graph_.op(reader);
       if (reader <= id || is_taken(reader) || op.kind != "MatMul" ||
@@ -428,6 +443,7 @@ class Fuser {
   }
 
   const Graph& graph_;
+  const FusionRules& rules_;
   std::vector<bool> taken_;             // belongs to an operation already
   std::vector<bool> done_;              // … which has been emitted
   std::map<OpId, FusedOp> attentions_;  // by the operator at whose place they run
@@ -436,6 +452,8 @@ class Fuser {
 
 }  // namespace
 
-std::vector<FusedOp> fuse_kernels(const Graph& graph) { return Fuser(graph).run(); }
+std::vector<FusedOp> fuse_kernels(const Graph& graph, const FusionRules& rules) {
+  return Fuser(graph, rules).run();
+}
 
 }  // namespace foretell

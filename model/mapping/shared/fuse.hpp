@@ -12,9 +12,14 @@
 //     that ends them; rotations, norms of heads and cache updates next to each other likewise;
 //   * layout operators are views: kernels read and write with strides. A transposition between two
 //     kernels that do not remains a copy.
+//
+// A framework that launches operator by operator groups nothing but a product with its bias, and an
+// attention; some of its operators are several passes over their result one after another.
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "model/base/units.hpp"
@@ -64,7 +69,16 @@ struct FusedOp {
   AttentionDimensions attention;
 };
 
+struct FusionRules {
+  bool groups = true;
+  std::map<std::string, int> passes;  // of an operator that takes more than one, by its kind
+
+  bool operator==(const FusionRules& other) const {
+    return groups == other.groups && passes == other.passes;
+  }
+};
+
 // In execution order. UserError for an operator that has no mapping.
-std::vector<FusedOp> fuse_kernels(const Graph& graph);
+std::vector<FusedOp> fuse_kernels(const Graph& graph, const FusionRules& rules = {});
 
 }  // namespace foretell

@@ -42,17 +42,22 @@ Bytes bytes_of(const std::vector<TensorAccess>& accesses) {
   return sum;
 }
 
-std::shared_ptr<const FusedGraph> fused_graph(const Graph& graph) {
-  return kept_input<KeptFusions>(graph, [&graph] {
+std::shared_ptr<const FusedGraph> fused_graph(const Graph& graph, const FusionRules& rules) {
+  const auto make = [&] {
     auto fused = std::make_shared<FusedGraph>();
-    fused->ops = fuse_kernels(graph);
+    fused->ops = fuse_kernels(graph, rules);
+    std::vector<bool> counted(graph.ops().size(), false);  // later passes of an operator count none
     for (const FusedOp& op : fused->ops) {
       Flops& flops = fused->flops.emplace_back();
-      for (const OpId id : op.ops) flops += graph.flops(id);
+      for (const OpId id : op.ops) {
+        if (!counted[static_cast<std::size_t>(id)]) flops += graph.flops(id);
+        counted[static_cast<std::size_t>(id)] = true;
+      }
       fused->footprint += bytes_of(op.reads) + bytes_of(op.writes);
     }
     return std::shared_ptr<const FusedGraph>(std::move(fused));
-  });
+  };
+  return rules == FusionRules{} ? kept_input<KeptFusions>(graph, make) : make();
 }
 
 }  // namespace foretell

@@ -43,15 +43,16 @@ struct FusedGraph {
   Bytes footprint;           // everything that the operations touch, each access once
 };
 
-// Kept while inputs are: the calls of a study that differ in the machine alone share it.
-std::shared_ptr<const FusedGraph> fused_graph(const Graph& graph);
+// Kept while inputs are, where operators are grouped: the calls of a study that differ in the
+// machine alone share it.
+std::shared_ptr<const FusedGraph> fused_graph(const Graph& graph, const FusionRules& rules = {});
 
 // `Mapped` has the members `main` and `flops`.
 template <class Mapped>
 class FusedWalk {
  public:
-  explicit FusedWalk(const Graph& graph)
-      : graph_(graph), whole_(fused_graph(graph)), fused_(whole_->ops) {}
+  explicit FusedWalk(const Graph& graph, const FusionRules& rules = {})
+      : graph_(graph), whole_(fused_graph(graph, rules)), fused_(whole_->ops) {}
   FusedWalk(const FusedWalk&) = delete;
   FusedWalk& operator=(const FusedWalk&) = delete;
   virtual ~FusedWalk() = default;

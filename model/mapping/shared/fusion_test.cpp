@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/base/errors.hpp"
@@ -18,14 +20,19 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 
 // Operator names of each operation, joined by "+".
-std::vector<std::string> names_of(const Graph& graph) {
+std::vector<std::string> names_of(const Graph& graph, const FusionRules& rules = {}) {
   std::vector<std::string> result;
-  for (const FusedOp& fused : fuse_kernels(graph)) {
+  for (const FusedOp& fused : fuse_kernels(graph, rules)) {
     std::string names;
     for (const OpId op : fused.ops) names += (names.empty() ? "" : "+") + graph.op(op).name;
     result.push_back(names);
   }
   return result;
+}
+
+// Of a framework that launches operator by operator.
+FusionRules one_by_one(std::map<std::string, int> passes = {}) {
+  return {/*groups=*/false, std::move(passes)};
 }
 
 double bytes_of(const std::vector<TensorAccess>& accesses) {
@@ -46,6 +53,39 @@ TEST(GpuFuse, AProductTakesBiasActivationAndResidualIntoItsEpilogue) {
   // x as operand and as residual is one tensor; the weight; the bias.
   EXPECT_EQ(bytes_of(fused.reads), 2.0 * (128 * 256 + 256 * 256 + 256));
   EXPECT_EQ(bytes_of(fused.writes), 2.0 * 128 * 256);
+}
+
+TEST(OneByOne, AProductKeepsItsBiasAlone) {
+  GraphWriter w;
+  const TensorId x = w.input("x", {128, 256});
+  TensorId y = w.bias("bias", w.matmul("mm", x, 256));
+  y = w.op("add", "Add", {w.gelu("gelu", y), x});
+  const Graph graph = w.finish(y, "bf16");
+  EXPECT_THAT(names_of(graph, one_by_one()), ElementsAre("mm+bias", "gelu", "add"));
+}
+
+TEST(OneByOne, ProductsOfOneInputStayApart) {
+  GraphWriter w;
+  const TensorId x = w.input("x", {128, 256});
+  const TensorId q = w.bias("qb", w.matmul("q", x, 256));
+  const TensorId k = w.bias("kb", w.matmul("k", x, 64));
+  w.graph().mark_output(q);
+  const Graph graph = w.finish(k, "bf16");
+  EXPECT_THAT(names_of(graph, one_by_one()), ElementsAre("q+qb", "k+kb"));
+}
+
+// The first pass reads the input, those after it what the one before wrote.
+TEST(OneByOne, AnOperatorOfSeveralPassesReadsItsResultAgain) {
+  GraphWriter w;
+  const TensorId x = w.input("x", {128, 256});
+  const Graph graph = w.finish(w.gelu("gelu", x), "bf16");
+  const std::vector<FusedOp> passes = fuse_kernels(graph, one_by_one({{"Gelu", 3}}));
+  ASSERT_EQ(passes.size(), 3U);
+  EXPECT_EQ(passes[0].reads.front().tensor, x);
+  for (std::size_t i = 1; i < passes.size(); ++i) {
+    EXPECT_EQ(passes[i].reads.front().tensor, passes[0].writes.front().tensor);
+    EXPECT_EQ(bytes_of(passes[i].writes), 2.0 * 128 * 256);
+  }
 }
 
 TEST(GpuFuse, ProductsOfOneInputAreOne) {

@@ -31,6 +31,7 @@ inline constexpr std::int64_t kMaxVocab = 1 << 24;
 inline constexpr std::int64_t kMaxPositions = 1 << 24;
 inline constexpr std::int64_t kMaxSequence = 1 << 17;  // where a network itself sets no limit
 inline constexpr std::int64_t kMaxPixels = 1 << 16;    // along a side
+inline constexpr std::int64_t kMaxFrames = 1 << 14;
 
 // encoder_config.cpp: BERT, RoBERTa, CamemBERT, XLM-RoBERTa, DistilBERT, ALBERT, ELECTRA.
 std::vector<ModelType> encoder_model_types();
@@ -49,8 +50,10 @@ std::vector<ModelType> t5_model_types();
 std::vector<ModelType> vision_model_types();
 // vision_transformer_config.cpp: ViT, CLIP, Perceiver.
 std::vector<ModelType> vision_transformer_model_types();
-// diffusion_config.cpp: the networks of Stable Diffusion and PixArt, and pipelines of them.
+// diffusion_config.cpp: the networks of Stable Diffusion, and pipelines of networks.
 std::vector<ModelType> diffusion_model_types();
+// denoiser_config.cpp: transformers that make images and videos.
+std::vector<ModelType> denoiser_model_types();
 
 // Notes a problem unless `key` names a known activation function.
 Activation read_activation(JsonFields& fields, std::string_view key);

@@ -17,9 +17,10 @@ class DenoisingUnet {
         widths_(config.vision.widths),
         batch_(binding.batch),
         b_(config.name, config.diffusion.groups) {
-    const std::int64_t side = latent_side(config, binding, std::int64_t{1} << (widths_.size() - 1));
+    const LatentSize size = latent_size(config, binding, std::int64_t{1} << (widths_.size() - 1));
     Graph& graph = b_.graph();
-    image_ = graph.add_input("sample", {batch_, diffusion_.in_channels, side, side}, DType::kFp32);
+    image_ = graph.add_input("sample", {batch_, diffusion_.in_channels, size.height, size.width},
+                             DType::kFp32);
     text_ = graph.add_input("encoder_hidden_states",
                             {batch_, diffusion_.text_length, diffusion_.text_width}, DType::kFp32);
   }
@@ -144,14 +145,21 @@ class DenoisingUnet {
 
 }  // namespace
 
-std::int64_t latent_side(const ModelConfig& config, const Binding& binding, std::int64_t multiple) {
-  const std::int64_t side = binding.image_size > 0 ? binding.image_size : config.vision.image_size;
+LatentSize latent_size(const ModelConfig& config, const Binding& binding, std::int64_t multiple) {
+  const std::int64_t height =
+      binding.image_size > 0 ? binding.image_size : config.vision.image_size;
+  const std::int64_t given =
+      binding.image_size > 0 ? binding.image_width : config.vision.image_width;
+  const std::int64_t width = given > 0 ? given : height;
   const std::int64_t step = config.diffusion.scale * multiple;
-  if (side % step != 0) {
-    throw UserError(config.name + ": --image-size must be a multiple of " + std::to_string(step) +
-                    ", not " + std::to_string(side) + ": the image is made smaller so often");
-  }
-  return side / config.diffusion.scale;
+  const auto check = [&](const char* option, std::int64_t pixels) {
+    if (pixels % step == 0) return;
+    throw UserError(config.name + ": " + option + " must be a multiple of " + std::to_string(step) +
+                    ", not " + std::to_string(pixels) + ": the image is made smaller so often");
+  };
+  check("--image-size", height);
+  check("--image-width", width);
+  return {height / config.diffusion.scale, width / config.diffusion.scale};
 }
 
 Graph build_denoising_unet(const ModelConfig& config, const Binding& binding) {

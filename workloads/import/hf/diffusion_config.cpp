@@ -83,21 +83,13 @@ void read_decoder(JsonFields& fields, ModelConfig* config) {
   diffusion.out_channels = fields.size("out_channels", kMaxWidth);
 }
 
-void read_pixart(JsonFields& fields, ModelConfig* config) {
-  read_latents(fields, config);
-  config->vision.patch = fields.size("patch_size", kMaxPixels);
-  config->layers = fields.size("num_layers", kMaxLayers);
-  config->heads = fields.size("num_attention_heads", kMaxHeads);
-  config->hidden = config->heads * fields.size("attention_head_dim", kMaxWidth);
-  config->intermediate = 4 * config->hidden;
-  config->diffusion.text_width = fields.size("caption_channels", kMaxWidth);
-  config->diffusion.text_length = fields.size_or("text_length", kMaxPositions, 120);
-}
-
 void read_pipeline(JsonFields& fields, ModelConfig* config) {
   config->family = Family::kPipeline;
   config->layers = config->heads = config->hidden = 1;
   config->vision.image_size = fields.size("image_size", kMaxPixels);
+  config->vision.image_width = fields.size_or("image_width", kMaxPixels, config->vision.image_size);
+  config->vision.frames = fields.size_or("frames", kMaxFrames, 1);
+  config->left_out = fields.text_or("left_out", "");
   JsonFields parts = fields.inside("parts");
   for (const std::string& name : parts.names()) {
     JsonFields part = parts.inside(name);
@@ -133,7 +125,6 @@ std::vector<ModelType> diffusion_model_types() {
   const std::vector<HeadName> plain = {{"Model", Head::kNone}};
   return {{"unet_2d_condition", "UNet2DCondition", plain, read_denoising_unet, false},
           {"autoencoder_kl", "AutoencoderKL", {{"", Head::kNone}}, read_decoder, false},
-          {"pixart_transformer_2d", "PixArtTransformer2D", plain, read_pixart, false},
           {"onnx", "OnnxFile", {{"", Head::kNone}}, read_onnx, false},
           {"pipeline", "DiffusionPipeline", {{"", Head::kNone}}, read_pipeline, false}};
 }

@@ -29,9 +29,9 @@ Graph build_image_decoder(const ModelConfig& config, const Binding& binding) {
   const DiffusionConfig& diffusion = config.diffusion;
   const std::vector<std::int64_t>& widths = config.vision.widths;
   LatentBuilder b(config.name, diffusion.groups);
-  const std::int64_t side = latent_side(config, binding, 1);
-  TensorId x = b.graph().add_input("latent", {binding.batch, diffusion.in_channels, side, side},
-                                   DType::kFp32);
+  const LatentSize size = latent_size(config, binding, 1);
+  TensorId x = b.graph().add_input(
+      "latent", {binding.batch, diffusion.in_channels, size.height, size.width}, DType::kFp32);
   b.enter("in");
   x = b.conv("quantised", x, diffusion.in_channels, 1);
   x = b.conv("conv", x, widths.back(), 3);

@@ -21,7 +21,7 @@ const std::vector<ModelType>& model_types() {
     for (const auto& more :
          {decoder_model_types(), dense_network_types(), expert_network_types(),
           latent_network_types(), linear_network_types(), t5_model_types(), vision_model_types(),
-          vision_transformer_model_types(), diffusion_model_types()}) {
+          vision_transformer_model_types(), diffusion_model_types(), denoiser_model_types()}) {
       all.insert(all.end(), more.begin(), more.end());
     }
     return all;
@@ -250,6 +250,9 @@ ModelConfig parse_model_config(const std::string& text, const std::string& name,
     fields.problem("architectures", "names more than one class: keep one");
   fields.check();
   if (!architectures.empty()) config.architecture = architectures.front();
+  // The diffusers library calls it so.
+  if (architectures.empty() && fields.has("_class_name"))
+    config.architecture = fields.text("_class_name");
   if (fields.is_object("text_config") && !is_clip(fields)) {
     read_nested(fields, &config);
   } else {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "workloads/import/hf/decoder_parts.hpp"
+#include "workloads/import/hf/denoiser_config.hpp"
 
 namespace foretell {
 
@@ -61,6 +62,8 @@ enum class Head {
 // Networks that look at images.
 struct VisionConfig {
   std::int64_t image_size = 0;        // pixels along each side, when the run does not say
+  std::int64_t image_width = 0;       // where images are not square; image_size is their height
+  std::int64_t frames = 1;            // of a video, when the run does not say
   std::int64_t channels = 3;          // of the image
   std::vector<std::int64_t> depths;   // blocks of each stage
   std::vector<std::int64_t> widths;   // channels of each stage
@@ -111,6 +114,8 @@ struct DiffusionConfig {
   std::int64_t text_length = 0;
   std::int64_t added_width = 0;    // of further conditions: pooled text, sizes; 0: none
   std::int64_t scale = 1;          // pixels of the image per pixel of the latent one
+  std::int64_t frame_scale = 1;    // frames of a video per latent one; the first stands alone
+  std::int64_t patch_frames = 1;   // latent frames that a token of a video has
   bool linear_projection = false;  // around the transformer blocks: linear layers, no 1x1 filters
   std::int64_t groups = 32;        // of channels, that are normalised together
 };
@@ -180,7 +185,9 @@ struct ModelConfig {
   TextConfig text;
   PerceiverConfig perceiver;
   DiffusionConfig diffusion;
+  DenoiserConfig denoiser;
   std::vector<PipelinePart> parts;
+  std::string left_out;  // of a pipeline: what takes time and is no part of it; "": nothing
 
   // Decoders whose layers differ or that are made of more than the fields above say; else empty.
   DecoderParts parts_of_decoder;

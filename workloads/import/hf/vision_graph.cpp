@@ -167,15 +167,24 @@ struct Builder {
   std::string_view model_type;
   Graph (*build)(const ModelConfig& config, const Binding& binding);
 };
-constexpr std::array<Builder, 9> kBuilders{{{"vit", build_vit},
-                                            {"clip", build_clip},
-                                            {"clip_text_model", build_clip_text},
-                                            {"dinov2", build_dinov2},
-                                            {"siglip_vision_model", build_siglip_tower},
-                                            {"perceiver", build_perceiver},
-                                            {"unet_2d_condition", build_denoising_unet},
-                                            {"autoencoder_kl", build_image_decoder},
-                                            {"pixart_transformer_2d", build_pixart}}};
+constexpr std::array<Builder, 17> kBuilders{
+    {{"vit", build_vit},
+     {"clip", build_clip},
+     {"clip_text_model", build_clip_text},
+     {"dinov2", build_dinov2},
+     {"siglip_vision_model", build_siglip_tower},
+     {"perceiver", build_perceiver},
+     {"unet_2d_condition", build_denoising_unet},
+     {"autoencoder_kl", build_image_decoder},
+     {"pixart_transformer_2d", build_cross_denoiser},
+     {"hunyuan_dit_2d", build_cross_denoiser},
+     {"sana_transformer_2d", build_cross_denoiser},
+     {"wan_transformer_3d", build_cross_denoiser},
+     {"sd3_transformer_2d", build_joint_denoiser},
+     {"flux_transformer_2d", build_joint_denoiser},
+     {"qwenimage_transformer_2d", build_joint_denoiser},
+     {"cogvideox_transformer_3d", build_joint_denoiser},
+     {"hunyuan_video_transformer_3d", build_joint_denoiser}}};
 
 }  // namespace
 

@@ -12,6 +12,15 @@ namespace {
 
 using ::testing::HasSubstr;
 
+Graph video_graph(const std::string& name, std::int64_t frames, std::int64_t height = 0,
+                  std::int64_t width = 0) {
+  Binding binding;
+  binding.frames = frames;
+  binding.image_size = height;
+  binding.image_width = width;
+  return build_graph(WorkloadLibrary().load(name), binding);
+}
+
 Graph image_graph(const std::string& name, std::int64_t batch = 1, std::int64_t image_size = 0) {
   Binding binding;
   binding.batch = batch;
@@ -86,6 +95,69 @@ INSTANTIATE_TEST_SUITE_P(
                       Known{"openclip-vit-h-text", 340'387'840, 0},
                       Known{"openclip-vit-bigg-text", 694'659'840, 0}),
     test_name);
+
+// Parameters of the published checkpoints; HunyuanDiT, CogVideoX and SANA to the digits stated.
+INSTANTIATE_TEST_SUITE_P(Denoisers, PublishedTotals,
+                         ::testing::Values(Known{"stable-diffusion-3.5-medium-transformer",
+                                                 2'243'171'520, 0},
+                                           Known{"flux.1-dev-transformer", 11'901'408'320, 0},
+                                           Known{"qwen-image-transformer", 20'430'401'088, 0},
+                                           Known{"wan2.1-t2v-1.3b-transformer", 1'418'996'800, 0},
+                                           Known{"wan2.1-t2v-14b-transformer", 14'288'491'584, 0},
+                                           Known{"hunyuan-video-transformer", 12'821'012'544, 0}),
+                         test_name);
+
+TEST(Denoisers, HaveAboutTheStatedParameters) {
+  const auto billions = [](const char* name) {
+    return static_cast<double>(image_graph(name).parameter_count()) / 1e9;
+  };
+  EXPECT_NEAR(billions("hunyuan-dit-1.2-transformer"), 1.5, 0.05);
+  EXPECT_NEAR(billions("cogvideox1.5-5b-transformer"), 5.6, 0.05);
+  EXPECT_NEAR(billions("sana1.5-4.8b-transformer"), 4.7, 0.05);
+}
+
+// The first frame has a latent frame of its own, then every four share one. Products grow with the
+// tokens, attention with their square.
+TEST(Denoisers, WorkGrowsWithFramesAndPixels) {
+  const char* name = "wan2.1-t2v-1.3b-transformer";
+  const double one = total_macs(video_graph(name, 1));
+  const double five = total_macs(video_graph(name, 5));
+  const double nine = total_macs(video_graph(name, 9));
+  EXPECT_GT(five, 2 * one);
+  EXPECT_LT(five, 4 * one);
+  EXPECT_GT(nine - five, five - one);
+  EXPECT_EQ(total_macs(video_graph(name, 5, 480, 832)), five);
+  EXPECT_EQ(total_macs(video_graph(name, 5, 832, 480)), five);
+  EXPECT_EQ(video_graph(name, 5).parameter_count(), video_graph(name, 81).parameter_count());
+}
+
+TEST(Denoisers, SizesThatDoNotFitAreRefused) {
+  const auto message = [](std::int64_t frames, std::int64_t height, std::int64_t width,
+                          const char* name = "hunyuan-video-transformer") -> std::string {
+    try {
+      video_graph(name, frames, height, width);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(message(80, 0, 0), HasSubstr("77 or 81 would do"));
+  EXPECT_THAT(message(81, 720, 1290), HasSubstr("--image-width must be a multiple of 16"));
+  EXPECT_THAT(message(81, 719, 1280), HasSubstr("--image-size must be a multiple of 16"));
+  EXPECT_THAT(message(5, 0, 0, "flux.1-dev-transformer"), HasSubstr("leave --frames out"));
+}
+
+TEST(Denoisers, AFileOfTheDiffusersLibraryIsReadAsItIs) {
+  const ModelConfig config = parse_model_config(
+      R"({"_class_name": "WanTransformer3DModel", "_diffusers_version": "0.33.0.dev0",
+          "added_kv_proj_dim": null, "attention_head_dim": 128, "cross_attn_norm": true,
+          "eps": 1e-06, "ffn_dim": 8960, "freq_dim": 256, "image_dim": null, "in_channels": 16,
+          "num_attention_heads": 12, "num_layers": 30, "out_channels": 16,
+          "patch_size": [1, 2, 2], "qk_norm": "rms_norm_across_heads", "rope_max_seq_len": 1024,
+          "text_dim": 4096})",
+      "wan", "config.json");
+  EXPECT_EQ(build_graph(config, {}).parameter_count(), 1'418'996'800);
+}
 
 // Of the published checkpoints, without the token that stands for hidden patches in training.
 INSTANTIATE_TEST_SUITE_P(Towers, PublishedTotals,

@@ -128,6 +128,8 @@ GpuStepTimer::StageParts GpuStepTimer::run(Phase phase, std::int64_t batch, std:
   const Graph graph = build_gpu_generation_graph(one, phase, tokens, kv_len, one.request.tp);
   GpuCall call{graph, one.precision, one.system.spec, factors_};
   call.heads_share_keys = one.heads_share_keys;
+  call.fusion = one.fusion;
+  call.launch = one.launch;
   call.sustained_clock = one.sustained_clock;
   call.exact = exact_;
   const ClockLimits limits{Watts(one.system.spec.device.power_watts), Watts(one.power_limit),
@@ -296,8 +298,8 @@ WorkerMemory GpuStepTimer::memory(std::int64_t max_tokens, int stage) const {
     GpuRequest one = of;
     one.request.batch = batch * ranks();
     one.model.max_seq_len = std::max(one.model.max_seq_len, kv_len);
-    return memory_of_gpu(
-        build_pass_graph(one, {Phase::kDecode, 1, kv_len}, one.request.tp, layers));
+    return memory_of_gpu(build_pass_graph(one, {Phase::kDecode, 1, kv_len}, one.request.tp, layers),
+                         one.fusion);
   };
   // Windows and states take a constant part, which many rows share.
   constexpr std::int64_t kRows = 4096;

@@ -1,0 +1,31 @@
+// Rows of energy tables about networks that make images and videos: what `network/diffusion` rows
+// say of a run, as a request.
+//
+// Columns: model, device, dtype, n_devices, batch_or_concurrency, scenario ("text-to-video 480x832
+// steps50 frames81": height and width in pixels, steps of the removal of noise, frames).
+#pragma once
+
+#include <string>
+
+#include "model/app/request/request_fields.hpp"
+#include "model/app/serving/request/served_cells.hpp"
+#include "model/app/tables/kernel_rows.hpp"
+#include "model/config/document.hpp"
+
+namespace foretell {
+
+struct DiffusionRuns {
+  ServedNames networks;  // of the table -> ours
+  ServedNames systems;
+  ServedNames precisions;
+  std::string library;  // whose kernels the framework runs
+};
+
+// Section `diffusion` of a recipe; UserError with file:line.
+DiffusionRuns read_diffusion_runs(const Node& section);
+
+// UserError for a name that is not known, and for tokens of a sample that several devices share.
+Request diffusion_request(const DiffusionRuns& runs, const NamedCells& cells, const CsvRow& row,
+                          const Request& defaults);
+
+}  // namespace foretell
