@@ -272,7 +272,7 @@ TEST(ServeCommand, ReportsAreReadBack) {
 TEST(ServeCommand, RefusesListsThatAreNone) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> refusals = {
       {{"--rate", "2,2"}, "stands twice"},
-      {{"--rate", "2,,4"}, "a load is missing"},
+      {{"--rate", "2,,4"}, "a value is missing"},
       {{"--rate", "2,4", "--concurrency", "1,2"}, "not both"},
       {{"--rate", "2,4", "--format", "jsonl"}, "a line per request of one load"},
       {{"--rate", "2,4", "--trace-out", "t.json"}, "of one load"},
