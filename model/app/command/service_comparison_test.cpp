@@ -52,7 +52,7 @@ TEST(ServiceComparison, DeliversTheOthersWhenOneHasNoRoom) {
                    "fp16", "--concurrency", "2", "--input-len", "64", "--output-len", "4"});
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.messages, HasSubstr("Llama-3.1-8B on t4"));
-  EXPECT_THAT(outcome.messages, HasSubstr("no memory for KV blocks"));
+  EXPECT_THAT(outcome.messages, HasSubstr("no room for KV blocks"));
   EXPECT_THAT(outcome.result, HasSubstr("on h100-sxm"));
 }
 
@@ -117,12 +117,12 @@ TEST(EnergyOption, TablesSayWhereTheJoulesGo) {
   const std::vector<std::string> encoder = {
       "--on", "inf2.xlarge", "--workload", "bert-base-uncased", "--dtype", "bf16", "--energy"};
   for (const char* command : {"run", "explain"}) {
-    const CommandResult outcome = run_command(with({command}, encoder));
+    const CommandResult outcome = run_command(with({command}, encoder), predict);
     EXPECT_EQ(outcome.code, 0) << outcome.messages;
     EXPECT_THAT(outcome.result, HasSubstr("Energy of a call by kind of work")) << command;
     EXPECT_THAT(outcome.result, HasSubstr("matrix 16 bit")) << command;
   }
-  EXPECT_THAT(run_command(with({"compare"}, encoder)).result, HasSubstr("J per sample"));
+  EXPECT_THAT(run_command(with({"compare"}, encoder), predict).result, HasSubstr("J per sample"));
   const std::vector<std::string> load = {"--on", "h100-sxm", "--concurrency", "2", "--energy"};
   for (const char* command : {"serve", "compare", "explain"}) {
     EXPECT_THAT(run_command(with(with({command}, load), kAsked)).result, HasSubstr("by steps"))
