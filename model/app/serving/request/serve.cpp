@@ -93,6 +93,9 @@ class Server {
     machine.attention_dp = split.attention_dp > 1 ? split.attention_dp : 0;
     if (split.ep > 1) machine.ep = split.ep;
     if (split.moe_tp > 0) machine.moe_tp = split.moe_tp;
+    // An engine calls the kernels of its own library.
+    if (machine.library.empty() && gpu_family().has_system(machine.system))
+      machine.library = engine_.spec.library;
     RuleChoices choices;
     choices.max_tokens = split.max_tokens > 0 ? split.max_tokens : request_.max_tokens;
     choices.max_sequences = split.max_sequences > 0 ? split.max_sequences : request_.max_batch;
