@@ -32,6 +32,8 @@ void fields(FieldList& list, LayerKernelFactors& factors) {
   list.value("split", factors.split, kInSmLatency, "Combination of the parts of a sequence.");
   list.value("row", factors.row, kInSmLatency,
              "Of a token on an SM, in passes with a thread block for each.");
+  list.value("host", factors.host, kCallTime,
+             "Of the host per call, where a table was measured without graphs.");
   list.value("group", factors.group, kCallTime,
              "Of each expert, sequence or peer that takes part.");
   list.value("link_efficiency", factors.link_efficiency, {0, 1.2},

@@ -28,6 +28,7 @@ struct LayerKernelFactors {
   Cycles score;                   // softmax of 64 scores; of states, 64 updates on the vector pipe
   Cycles split;                   // combination of the parts of a sequence
   Cycles row;                     // of a token on an SM, in passes with a thread block for each
+  Seconds host;                   // of the host per call, where a table was measured without graphs
   Seconds group;                  // of each expert, sequence or peer that takes part
   double link_efficiency = 0;     // of the links between GPUs of a node
   double network_efficiency = 0;  // of the network between nodes
