@@ -19,7 +19,7 @@ struct LayerKernelFactors {
   Seconds launch;                 // of all kernels of one call together
   double dram_efficiency = 0;     // of the DRAM peak
   double mma_efficiency = 0;      // of the dense rate of the matrix pipe
-  double overlap = 0;             // exponent of compute with memory, less 1
+  double stages_ahead = 0;        // loads in flight, ahead of the stage that is computed
   double l2_share = 0;            // of L2, in which data stay until the next call
   Cycles prologue;                // start and end of a thread block
   Cycles step;                    // least time of a stage of the pipeline

@@ -18,7 +18,7 @@ LayerKernelFactors some_factors() {
   factors.launch = Seconds(10e-6);
   factors.dram_efficiency = 0.8;
   factors.mma_efficiency = 0.7;
-  factors.overlap = 1.5;
+  factors.stages_ahead = 2.1;
   factors.l2_share = 0.5;
   factors.prologue = Cycles(1000);
   factors.step = Cycles(200);
