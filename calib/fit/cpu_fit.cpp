@@ -124,7 +124,7 @@ CpuFactors belief() {
   factors.l3_hold = 0.7;
   factors.dram_efficiency = 0.6;
   factors.core_dram = 5;
-  factors.overlap = 3;
+  factors.stages_ahead = 2;
   factors.call = Seconds(0.4e-6);
   factors.fork_join = 0.5;
   factors.copy = 4;

@@ -39,7 +39,7 @@ TEST(GemmFit, FindsTheFactorsThatMadeTheRows) {
   start.factors.mma_efficiency = 0.6;
   start.factors.dram_efficiency = 0.95;
   start.factors.launch = Seconds(3e-6);
-  start.fixed = {"step", "sm_feed", "l2_share", "prologue", "overlap", "split"};
+  start.fixed = {"step", "sm_feed", "l2_share", "prologue", "stages_ahead", "split"};
   GemmFitOptions options;
   options.rows = 400;
   const GemmFitResult result = fit_gemm(gpu, type, library, start, made_up_rows(timing), options);

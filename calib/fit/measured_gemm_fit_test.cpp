@@ -121,7 +121,7 @@ TEST(FitEvidenceText, ReadsBackWhatItWrites) {
   FitEvidence evidence;
   evidence.provenance = "a \"chip\"";
   evidence.interval80 = {{"step", "150 cycles", "171 cycles"}};
-  evidence.not_identified = {"l2_share", "overlap"};
+  evidence.not_identified = {"l2_share", "stages_ahead"};
   evidence.trade_offs = {"step and prologue: -0.91"};
   evidence.residuals = {"up to 16 rows: n 3, MAPE 4.1 %"};
   const std::string text = fit_evidence_text(evidence, "");

@@ -129,8 +129,11 @@ TEST(AccuracyReport, PartsAreToldApartWithTheNoiseOfRepeats) {
   EXPECT_EQ(accuracy_text(report, 200).find("closed"), std::string::npos);
   report.parts[0].closed = true;
   EXPECT_NE(accuracy_text(report, 200).find("closed"), std::string::npos);
+  report.parts[0].closed = false;
   report.parts[0].vault = rows[0].judge;
-  EXPECT_NE(accuracy_text(report, 200).find("MAPE vault"), std::string::npos);
+  report.parts[0].vault->mape = 0.123;
+  EXPECT_EQ(accuracy_text(report, 200).find("closed"), std::string::npos);
+  EXPECT_NE(accuracy_text(report, 200).find("12.3 %"), std::string::npos);
 }
 
 }  // namespace

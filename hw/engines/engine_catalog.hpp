@@ -28,6 +28,9 @@ class EngineCatalog {
   std::vector<std::string> ids() const;      // of the files, sorted
   std::vector<std::string> engines() const;  // "vllm", "trtllm", …
 
+  // The id of the newest file of an engine.
+  std::string newest(std::string_view engine) const { return id_of(engine, ""); }
+
   // hw/engines/choice/default.yaml: on systems of this family of devices; "" for any.
   std::string default_engine(std::string_view family = "") const;
 

@@ -138,7 +138,7 @@ TEST(CpuRunLaws, SymmetricLoopsTakeTheClosedForm) {
   const CpuSystemSpec system = CpuCatalog().load("c7a.2xlarge").spec;
   Loop loop;
   loop.threads = 8;
-  loop.overlap = 3;
+  loop.stages_ahead = 2.8;
   loop.core_dram = BytesPerSecond(12e9);
   loop.dram = dram_bandwidth(system);
   loop.call = Seconds(1e-6);

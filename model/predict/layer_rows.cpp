@@ -1,5 +1,7 @@
 #include "model/predict/layer_rows.hpp"
 
+#include <algorithm>
+
 #include "calib/fitted/shared/factors_folder.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "model/base/errors.hpp"
@@ -60,7 +62,7 @@ Seconds layer_row_time(const LayerRow& row, const GpuDeviceSpec& device,
     shape.network_rate = facts.network_rate.value();
     program = exchange_kernels(call, shape);
   }
-  return program_time(program, device);
+  return std::max(program_time(program, device), factors.host);
 }
 
 LayerRowPredictor::LayerRowPredictor(LayerKind kind, std::vector<std::string> set,

@@ -14,8 +14,9 @@
 //      move past the SMs, after L2 hits were taken off, and the rate that this kind of kernel
 //      reaches alone on the chip. Both servers work in parallel; the slower one counts. They start
 //      `memory_latency` after the kernel.
-//   4. `overlap`: exponent q of (compute^q + memory^q)^(1/q): 1 is no overlap of computing with
-//      memory, infinity is max(compute, memory).
+//   4. `stages_ahead`: stages of loads in flight ahead of the one that is computed
+//      (model/timing/shared/closed_network.hpp): with 0 computing and memory add up, with many the
+//      longer of the two counts.
 //   5. `launch`: from the end of the kernel before to the first thread block, by LaunchKind of the
 //      run. `tail`: what follows the last thread block (a reduction of split results).
 //      `stretch` multiplies all of it (clocks under a power limit).
@@ -59,7 +60,7 @@ struct Grid {
   BytesPerSecond dram_rate;  // above zero when there are bytes
   Bytes l2_bytes;
   BytesPerSecond l2_rate;
-  double overlap = 1;
+  double stages_ahead = 0;
   Seconds launch;
   Seconds early_launch;
   Seconds tail;

@@ -9,7 +9,8 @@
 //   1. `chunks`: what one turn of the loop body takes on one core, equal neighbours as one run.
 //      `compute` is the arithmetic alone, `feed` the time to move its operands out of caches
 //      that other cores do not disturb, `dram` the bytes that come from or go to memory.
-//   2. Computing and moving overlap with exponent `overlap`: (compute^q + moving^q)^(1/q).
+//   2. Computing and moving overlap as far as the core has loads in flight, `stages_ahead` of what
+//      it computes on (model/timing/shared/closed_network.hpp).
 //   3. Memory bytes pass at `core_dram` at most per core and at `dram` for all cores together.
 #pragma once
 
@@ -37,7 +38,7 @@ struct Loop {
   std::string op_class;  // "product bf16", "softmax": what its error was measured with
   std::vector<CpuChunkRun> chunks;
   int threads = 1;
-  double overlap = 1;        // exponent q >= 1; 1: no overlap
+  double stages_ahead = 0;   // 0: computing and moving add up
   BytesPerSecond core_dram;  // above zero when there are bytes
   BytesPerSecond dram;
   Seconds call;                  // on one thread, before the fork

@@ -189,7 +189,7 @@ void validate_work(std::size_t /*stream*/, const Grid& grid, const ProgramLimits
   require_rate(grid.dram_bytes, grid.dram_rate, place, "DRAM");
   require_rate(grid.l2_bytes, grid.l2_rate, place, "L2");
   if (grid.early_launch > grid.launch) refuse(place, "more of its launch is early than there is");
-  if (!(grid.overlap >= 1)) refuse(place, "the exponent of overlap is below 1");
+  if (!(grid.stages_ahead >= 0)) refuse(place, "less than 0 stages ahead");
   if (!(grid.stretch > 0)) refuse(place, "stretch is not above 0");
 }
 
@@ -207,7 +207,7 @@ void validate_work(std::size_t /*stream*/, const Loop& loop, const ProgramLimits
   }
   require_rate(dram, loop.core_dram, place, "DRAM (a core)");
   require_rate(dram, loop.dram, place, "DRAM");
-  if (!(loop.overlap >= 1)) refuse(place, "the exponent of overlap is below 1");
+  if (!(loop.stages_ahead >= 0)) refuse(place, "less than 0 stages ahead");
 }
 
 void validate_work(std::size_t /*stream*/, const HostCall& call, const ProgramLimits& /*limits*/,

@@ -18,7 +18,7 @@ AttentionFactors factors() {
   AttentionFactors factors;
   factors.launch = Seconds(5e-6);
   factors.dram_efficiency = 0.9;
-  factors.overlap = 1.7;
+  factors.stages_ahead = 2.4;
   factors.l2_share = 0.6;
   factors.l2_feed = BytesPerCycle(40);
   factors.prologue = Cycles(1000);

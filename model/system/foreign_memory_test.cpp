@@ -104,7 +104,7 @@ Seconds run_gpu(const std::string& model) {
   add_ctas(grid, 100, Seconds(1e-6));
   grid.dram_bytes = Bytes(8e6);
   grid.dram_rate = BytesPerSecond(0.8e12);
-  grid.overlap = 2;
+  grid.stages_ahead = 1.4;
   emit_grid(builder, grid, {});
   GpuDeviceSpec device = exemplar_gpu();
   device.hbm.model = model;

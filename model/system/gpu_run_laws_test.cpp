@@ -21,7 +21,7 @@ Grid uniform_kernel(std::int64_t thread_blocks) {
   kernel.dram_rate = BytesPerSecond(0.8e12);
   kernel.l2_bytes = Bytes(30e6);
   kernel.l2_rate = BytesPerSecond(5e12);
-  kernel.overlap = 2.5;
+  kernel.stages_ahead = 2.1;
   kernel.tail = Seconds(1e-6);
   kernel.stretch = 1.03;
   return kernel;
@@ -33,8 +33,10 @@ double closed_form(const Grid& kernel, int sms) {
   const double memory =
       kernel.memory_latency.value() + std::max((kernel.dram_bytes / kernel.dram_rate).value(),
                                                (kernel.l2_bytes / kernel.l2_rate).value());
-  const double both = std::pow(std::pow(compute, kernel.overlap) + std::pow(memory, kernel.overlap),
-                               1 / kernel.overlap);
+  const double ratio = std::min(compute, memory) / std::max(compute, memory);
+  const double stages = 1 + kernel.stages_ahead;
+  const double both =
+      std::max(compute, memory) * (1 - std::pow(ratio, stages + 1)) / (1 - std::pow(ratio, stages));
   return kernel.stretch * (kernel.launch.value() + both + kernel.tail.value());
 }
 

@@ -48,7 +48,7 @@ Grid random_grid(std::mt19937& random) {
   grid.dram_rate = BytesPerSecond(1e12 * (0.5 + 0.5 * share(random)));
   grid.l2_bytes = Bytes(60e6 * share(random));
   grid.l2_rate = BytesPerSecond(5e12);
-  grid.overlap = 1 + 4 * share(random);
+  grid.stages_ahead = 5.6 * share(random);
   grid.tail = Seconds(random() % 2 == 0 ? 0 : 1e-6);
   grid.busy[WorkUnit::kTensorPipe] = Seconds(5e-6 * share(random));
   return grid;
@@ -115,7 +115,7 @@ TEST(GpuStreamsLaws, ACopyBesideAProductCostsWhatTheyShareOfDram) {
   add_ctas(product, 100, Seconds(40e-6));
   product.dram_bytes = Bytes(10e6);
   product.dram_rate = BytesPerSecond(1e12);
-  product.overlap = 60;
+  product.stages_ahead = 83;
   Grid copy;
   copy.dram_bytes = Bytes(20e6);
   copy.dram_rate = BytesPerSecond(1e12);

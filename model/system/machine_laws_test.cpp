@@ -21,7 +21,7 @@ Grid grid_of(std::int64_t blocks, Seconds launch = 2.0_us) {
   grid.launch = launch;
   grid.dram_bytes = Bytes(4e6);
   grid.dram_rate = BytesPerSecond(0.7e12);
-  grid.overlap = 3;
+  grid.stages_ahead = 2.8;
   return grid;
 }
 
@@ -32,7 +32,7 @@ Loop loop_of(std::int64_t chunks, int threads) {
   loop.chunks = {{chunks, 20.0_us, 2.0_us, Bytes(1e5)}};
   loop.core_dram = BytesPerSecond(10e9);
   loop.dram = BytesPerSecond(30e9);
-  loop.overlap = 2;
+  loop.stages_ahead = 1.4;
   loop.call = 1.0_us;
   loop.fork_join = 3.0_us;
   return loop;

@@ -37,7 +37,7 @@ inline GemmFactors exemplar_gemm_factors() {
   factors.sm_feed = BytesPerCycle(1e3);
   factors.l2_feed = BytesPerCycle(64);
   factors.l2_share = 0.5;
-  factors.overlap = 1.5;
+  factors.stages_ahead = 2.1;
   factors.epilogue = BytesPerCycle(32);
   factors.split = Cycles(2000);
   return factors;

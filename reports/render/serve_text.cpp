@@ -73,13 +73,15 @@ std::string serve_text(const ServeRecord& record) {
   text +=
       fmt::format("  {:<6}{:>12}{:>12}{:>12}{:>12}   80 %\n", "ms", "mean", "p50", "p90", "p99");
   text += row_of("TTFT", summary.ttft_s, summary, "ttft_s.mean");
-  text += row_of("TPOT", summary.tpot_s, summary, "tpot_s.mean");
-  text += row_of("ITL", summary.itl_s, summary, "itl_s.mean");
+  if (summary.batch_mean > 0) {  // answers have tokens after the first
+    text += row_of("TPOT", summary.tpot_s, summary, "tpot_s.mean");
+    text += row_of("ITL", summary.itl_s, summary, "itl_s.mean");
+  }
   text += row_of("e2e", summary.e2e_s, summary, "e2e_s.mean");
   text += "\n" + throughput_line(summary);
   text += fmt::format(
-      "  {} requests answered in {:.2f} s, {} steps ({} executed), {:.1f} sequences per decode "
-      "step\n",
+      "  {} requests answered in {:.2f} s, {} steps (of {} simulated calls), {:.1f} sequences per "
+      "decode step\n",
       summary.requests, summary.duration_s, summary.steps, summary.executed_steps,
       summary.batch_mean);
   const auto gb = [&summary](const char* name) {

@@ -167,11 +167,11 @@ Table timeline_table(const ServeRecord& service) {
 std::string one_answer(const ServeRecord& service) {
   const ServeSummary& summary = service.summary;
   return fmt::format(
-      "{} on {} under {}: {} output tokens/s, first token after {} (99 %: {}), {} per token "
-      "(99 %: {}).",
+      "{} on {} under {}: {} output tokens/s, first token after {} on average (99 %: {}), {} per "
+      "token (99 %: {}).",
       service.context.workload, service.context.system, load_words(service.context),
-      count_format(std::round(summary.output_tokens_per_s)), time_text(summary.ttft_s.p50),
-      time_text(summary.ttft_s.p99), time_text(summary.tpot_s.p50), time_text(summary.tpot_s.p99));
+      count_format(std::round(summary.output_tokens_per_s)), time_text(summary.ttft_s.mean),
+      time_text(summary.ttft_s.p99), time_text(summary.tpot_s.mean), time_text(summary.tpot_s.p99));
 }
 
 std::string promise_sentence(const ServeRecord& service) {
@@ -205,19 +205,55 @@ std::string best_answer(const std::vector<ServeRecord>& services) {
                      services.size(), most);
 }
 
-// Every note once.
+// Of which services a note is, by the trait that tells them apart: "fp8", "16 users, 64 users"; ""
+// of all of them.
+std::string owners_of(const std::vector<ServeRecord>& services, const std::string& note,
+                      const std::vector<std::string>& varying) {
+  const auto has = [&note](const ServeRecord& service) {
+    const std::vector<std::string>& own = service.context.notes;
+    return std::find(own.begin(), own.end(), note) != own.end();
+  };
+  if (std::all_of(services.begin(), services.end(), has)) return "";
+  std::vector<std::string> names = {"load"};
+  names.insert(names.end(), varying.begin(), varying.end());
+  const auto value_of = [](const ServeRecord& service, const std::string& name) {
+    return name == "load" ? load_words(service.context) : trait(service, name);
+  };
+  for (const std::string& name : names) {
+    std::vector<std::string> with;
+    std::set<std::string> without;
+    for (const ServeRecord& service : services) {
+      const std::string value = value_of(service, name);
+      if (!has(service)) {
+        without.insert(value);
+      } else if (std::find(with.begin(), with.end(), value) == with.end()) {
+        with.push_back(value);
+      }
+    }
+    if (std::none_of(with.begin(), with.end(),
+                     [&](const std::string& value) { return without.count(value) > 0; }))
+      return join(with, ", ");
+  }
+  std::vector<std::string> each;
+  for (const ServeRecord& service : services) {
+    if (!has(service)) continue;
+    std::vector<std::string> words;
+    for (const std::string& name : varying) words.push_back(trait(service, name));
+    words.push_back(load_words(service.context));
+    each.push_back(join(words, " "));
+  }
+  return join(each, ", ");
+}
+
+// Every note once, with the services that it is of.
 std::vector<std::string> notes_of(const std::vector<ServeRecord>& services) {
-  std::vector<std::string> notes;
   if (services.size() == 1) return folded_notes(services.front().context.notes);
+  const std::vector<std::string> varying = split_traits(services).varying;
+  std::vector<std::string> notes;
   for (const ServeRecord& service : services) {
     for (const std::string& note : service.context.notes) {
-      const std::string text = load_words(service.context) + ": " + note;
-      const bool common =
-          std::all_of(services.begin(), services.end(), [&note](const ServeRecord& other) {
-            const std::vector<std::string>& own = other.context.notes;
-            return std::find(own.begin(), own.end(), note) != own.end();
-          });
-      const std::string& said = common ? note : text;
+      const std::string owners = owners_of(services, note, varying);
+      const std::string said = owners.empty() ? note : owners + ": " + note;
       if (std::find(notes.begin(), notes.end(), said) == notes.end()) notes.push_back(said);
     }
   }

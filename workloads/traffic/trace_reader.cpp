@@ -181,7 +181,14 @@ std::vector<TrafficRequest> read_trace(const std::string& path) {
   std::string first;
   while (file.read_line(first) && trim(first).empty()) {
   }
-  return starts_with(trim(first), "{") ? read_json_lines(path) : read_csv(path);
+  if (trim(first).empty()) {
+    throw UserError(
+        path +
+        ": is empty; a trace is CSV with the columns arrival_s, input_len, output_len, or "
+        "JSON lines with arrival_time, input_toks, output_toks");
+  }
+  const bool is_json = starts_with(trim(first), "{") || ends_with(path, ".jsonl");
+  return is_json ? read_json_lines(path) : read_csv(path);
 }
 
 }  // namespace foretell

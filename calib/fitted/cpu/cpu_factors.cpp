@@ -155,8 +155,8 @@ void fields(FieldList& list, CpuFactors& factors) {
              "Of the peak of the memory channels, all cores together.");
   list.value("core_dram", factors.core_dram, {0.1, 1000},
              "Bytes per cycle that one core draws from memory.");
-  list.value("overlap", factors.overlap, {1, 100},
-             "Exponent at which computing and moving overlap; 1: not at all.");
+  list.value("stages_ahead", factors.stages_ahead, {0, 150},
+             "Loads in flight ahead of what a core computes on; 0: computing and moving add up.");
   list.value("call", factors.call, {Seconds(0), Seconds(1e-3)},
              "Of a primitive, before its loop begins.");
   list.value("cold_call", factors.cold_call, {Seconds(0), Seconds(1e-2)},
@@ -197,7 +197,7 @@ CpuFactors ideal_cpu_factors() {
   }
   for (const char* type : {"bf16", "fp16", "int8"}) factors.convert[type] = 1;
   factors.core_dram = 1000;
-  factors.overlap = kHardMaximum;
+  factors.stages_ahead = kAllAhead;
   return factors;
 }
 

@@ -29,7 +29,7 @@ struct CpuFactors {
   double l3_hold = 1;          // share of the third cache in which data are found again
   double dram_efficiency = 1;  // of the peak of the channels, all cores together
   double core_dram = 1;        // bytes per cycle that one core draws from memory
-  double overlap = 1;          // exponent of computing with moving; 1: none
+  double stages_ahead = 0;     // loads in flight, ahead of what a core computes on
   Seconds call;                // of a primitive, before its loop
   Seconds cold_call;           // more when code, page tables and operands have left the caches
   double fork_join = 1;        // times the published fork and join

@@ -13,8 +13,8 @@ void fields(FieldList& list, AttentionFactors& factors) {
   list.value("launch", factors.launch, kTime, "Launches of all kernels of one call.");
   list.value("dram_efficiency", factors.dram_efficiency, {0, 1},
              "Achieved share of the DRAM peak.");
-  list.value("overlap", factors.overlap, {0, 100},
-             "How well computing hides memory; 0 is not at all.");
+  list.value("stages_ahead", factors.stages_ahead, {0, 150},
+             "Stages of loads in flight ahead of the one that is computed; 0: none.");
   list.value("l2_share", factors.l2_share, {0, 2},
              "Share of L2 in which data stay until the next call.");
   list.value("l2_feed", factors.l2_feed, kCacheFeed, "L2 to all SMs together, per SM.");

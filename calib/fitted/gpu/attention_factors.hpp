@@ -17,7 +17,7 @@ struct AttentionFactors {
   // Every phase.
   Seconds launch;              // of all kernels of the operator together
   double dram_efficiency = 0;  // of the DRAM peak
-  double overlap = 0;          // exponent of compute with memory, less 1
+  double stages_ahead = 0;     // loads in flight, ahead of the stage that is computed
   double l2_share = 0;         // of the L2 capacity that data stay in until the next call
   BytesPerCycle l2_feed;       // L2 to all SMs together, per SM
   Cycles prologue;             // of a thread block

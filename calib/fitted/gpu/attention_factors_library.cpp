@@ -46,7 +46,7 @@ AttentionFactors ideal_attention_factors(const GpuDeviceSpec& device, const std:
                                          double head_dim) {
   AttentionFactors factors;
   factors.dram_efficiency = 1;
-  factors.overlap = kHardMaximum;
+  factors.stages_ahead = kAllAhead;
   factors.l2_share = 1;
   const GpuArchitecture& architecture = gpu_architecture(device.architecture);
   factors.l2_feed = BytesPerCycle(architecture.l2_port);

@@ -24,8 +24,9 @@ void fields(FieldList& list, GemmFactors& factors) {
   list.value("l2_feed", factors.l2_feed, kFeed, "L2 to all SMs together, per SM.");
   list.value("l2_share", factors.l2_share, {0.001, 2},
              "Share of L2 in which data stay until they are used again.");
-  list.value("overlap", factors.overlap, {0, 100},
-             "How well computing hides memory in a kernel of 20 us; 0 is not at all.");
+  list.value(
+      "stages_ahead", factors.stages_ahead, {0, 150},
+      "Stages of loads in flight ahead of the one that is computed in a kernel of 20 us; 0: none.");
   list.value("epilogue", factors.epilogue, kFeed, "Results out of one SM.");
   list.value("power_drop", factors.power_drop, {0, 2},
              "Long kernels: longer by this share per decade of time above 500 us.");

@@ -20,7 +20,7 @@ struct GemmFactors {
   BytesPerCycle sm_feed;       // operands into one SM
   BytesPerCycle l2_feed;       // L2 to all SMs together, per SM
   double l2_share = 1;         // of the L2 capacity that data stay in until their next use
-  double overlap = 1;          // exponent of compute with memory, less 1, for a kernel of 20 us
+  double stages_ahead = 1.4;   // loads in flight, ahead of the stage that is computed; at 20 us
   BytesPerCycle epilogue;      // results out of one SM
   double power_drop = 0;       // longer by this share per decade of time above 500 us
   Cycles split;                // reduction of split results, without its bytes

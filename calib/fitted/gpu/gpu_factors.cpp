@@ -223,7 +223,7 @@ GemmFactors ideal_gemm_factors(const GpuDeviceSpec& device) {
   factors.sm_feed = BytesPerCycle(architecture.shared_port);
   factors.l2_feed = BytesPerCycle(architecture.l2_port);
   factors.epilogue = BytesPerCycle(architecture.l2_port);
-  factors.overlap = kHardMaximum;
+  factors.stages_ahead = kAllAhead;
   return factors;
 }
 

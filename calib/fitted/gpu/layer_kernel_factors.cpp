@@ -18,8 +18,8 @@ void fields(FieldList& list, LayerKernelFactors& factors) {
              "Achieved share of the DRAM peak.");
   list.value("mma_efficiency", factors.mma_efficiency, {0, 2},
              "Achieved share of the dense rate of the matrix pipe.");
-  list.value("overlap", factors.overlap, {0, 100},
-             "How well computing hides memory; 0 is not at all.");
+  list.value("stages_ahead", factors.stages_ahead, {0, 150},
+             "Stages of loads in flight ahead of the one that is computed; 0: none.");
   list.value("l2_share", factors.l2_share, {0, 2},
              "Share of L2 in which data stay until the next call.");
   list.value("prologue", factors.prologue, kInSmLatency, "Start and end of a thread block.");
@@ -32,6 +32,8 @@ void fields(FieldList& list, LayerKernelFactors& factors) {
   list.value("split", factors.split, kInSmLatency, "Combination of the parts of a sequence.");
   list.value("row", factors.row, kInSmLatency,
              "Of a token on an SM, in passes with a thread block for each.");
+  list.value("host", factors.host, kCallTime,
+             "Of the host per call, where a table was measured without graphs.");
   list.value("group", factors.group, kCallTime,
              "Of each expert, sequence or peer that takes part.");
   list.value("link_efficiency", factors.link_efficiency, {0, 1.2},

@@ -19,7 +19,7 @@ struct LayerKernelFactors {
   Seconds launch;                 // of all kernels of one call together
   double dram_efficiency = 0;     // of the DRAM peak
   double mma_efficiency = 0;      // of the dense rate of the matrix pipe
-  double overlap = 0;             // exponent of compute with memory, less 1
+  double stages_ahead = 0;        // loads in flight, ahead of the stage that is computed
   double l2_share = 0;            // of L2, in which data stay until the next call
   Cycles prologue;                // start and end of a thread block
   Cycles step;                    // least time of a stage of the pipeline
@@ -28,6 +28,7 @@ struct LayerKernelFactors {
   Cycles score;                   // softmax of 64 scores; of states, 64 updates on the vector pipe
   Cycles split;                   // combination of the parts of a sequence
   Cycles row;                     // of a token on an SM, in passes with a thread block for each
+  Seconds host;                   // of the host per call, where a table was measured without graphs
   Seconds group;                  // of each expert, sequence or peer that takes part
   double link_efficiency = 0;     // of the links between GPUs of a node
   double network_efficiency = 0;  // of the network between nodes

@@ -48,8 +48,8 @@ void fields(FieldList& list, PassFactors& factors) {
   list.value("block", factors.block, kPassLatency, "Latency of a thread block.");
   list.value("step", factors.step, kPassLatency,
              "Latency of each further round of its threads over a row.");
-  list.value("overlap", factors.overlap, {0, 100},
-             "How well latencies hide behind bytes; 0 is not at all.");
+  list.value("stages_ahead", factors.stages_ahead, {0, 150},
+             "Stages of loads in flight ahead of the one that is computed; 0: none.");
   list.value("passes", factors.passes, {0.01, 100}, "Times that the operands are moved.");
   fields(list, factors.host);
 }

@@ -42,7 +42,7 @@ struct PassFactors {
   BytesPerCycle l2_feed;       // L2 to all SMs together, per SM
   Cycles block;                // latency of a thread block
   Cycles step;                 // … and of each further round of its threads over a row
-  double overlap = 1;          // exponent of latency with bytes, less 1
+  double stages_ahead = 1.4;   // loads in flight, ahead of the stage that is computed
   double passes = 1;           // times that the operands are moved
   CommonFactors common = common_factors();  // what all of them share
 };

@@ -27,11 +27,11 @@ struct StandardFactors {
 void fields(FieldList& list, CommonFactors& factors) {
   list.value("cache_softness", factors.cache_softness, {0.01, 10},
              "Share of the capacity of a cache over which hits turn into misses.");
-  list.value("overlap_stated_at", factors.overlap_stated_at, {Seconds(1e-9), Seconds(1)},
-             "Time of a kernel at which the factor overlap is stated.");
-  list.value("overlap_growth", factors.overlap_growth, kShare,
-             "Exponent by which overlap grows with the time of a kernel.");
-  list.value("overlap_limit", factors.overlap_limit, {1, 100}, "Largest exponent of overlap.");
+  list.value("stages_stated_at", factors.stages_stated_at, {Seconds(1e-9), Seconds(1)},
+             "Time of a product at which the factor stages_ahead is stated.");
+  list.value("stages_growth", factors.stages_growth, kShare,
+             "Exponent by which the stages ahead grow with the time of a product.");
+  list.value("stages_limit", factors.stages_limit, {0, 150}, "Most stages ahead.");
   list.value("power_drop_from", factors.power_drop_from, {Seconds(1e-9), Seconds(10)},
              "Time of a kernel beyond which clocks drop under the power limit.");
   list.value("power_drop_delay", factors.power_drop_delay, {Seconds(1e-9), Seconds(10)},
@@ -44,8 +44,8 @@ void fields(FieldList& list, CommonFactors& factors) {
              "Missing rows of a tile after which the wait of its stages is mostly there.");
   list.value("padded_tiles", factors.padded_tiles, {1, 1000},
              "Tiles along the rows of a product among which a partial one shows fully.");
-  list.value("quantise_overlap", factors.quantise_overlap, {1, 100},
-             "Exponent of rows with bytes in the pass that quantises.");
+  list.value("pass_stages", factors.pass_stages, {0, 150},
+             "Stages ahead in the pass that quantises and in the product without tiles.");
   list.value("widening_fp32_share", factors.widening_fp32_share, kShare,
              "Of the instructions that widen weights, those of the FP32 pipes.");
   list.value("launches_follow_floor", factors.launches_follow_floor, kShare,

@@ -9,21 +9,21 @@
 
 namespace foretell {
 
-// Exponent of overlap where nothing is fitted: the maximum of the times.
-inline constexpr double kHardMaximum = 100;
+// Stages ahead where nothing is fitted: the longer of the times, to 0.7 %.
+inline constexpr double kAllAhead = 141;
 
 struct CommonFactors {
   double cache_softness = 0;         // share of a capacity over which hits turn into misses
-  Seconds overlap_stated_at;         // of a kernel with the factor `overlap`
-  double overlap_growth = 0;         // exponent with the time of a kernel
-  double overlap_limit = 0;          // largest exponent
+  Seconds stages_stated_at;          // of a kernel with the factor `stages_ahead`
+  double stages_growth = 0;          // exponent with the time of a kernel
+  double stages_limit = 0;           // most stages ahead
   Seconds power_drop_from;           // kernels that take longer lose clock
   Seconds power_drop_delay;          // to half of the drop
   Bytes page_row;                    // rows of operands that share DRAM pages
   Bytes far_row;                     // rows of operands that are translated anew
   double padded_reach = 0;           // missing rows of a tile
   double padded_tiles = 0;           // along the rows of a product
-  double quantise_overlap = 0;       // exponent
+  double pass_stages = 0;            // ahead, in kernels without tiles
   double widening_fp32_share = 0;    // of instructions
   double launches_follow_floor = 0;  // exponent of a ratio
   double unmeasured_interval = 0;    // times an interval

@@ -5,6 +5,7 @@
 
 #include "calib/fitted/shared/factors_folder.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 #include "model/config/document.hpp"
 #include "model/config/unit_text.hpp"
 
@@ -29,7 +30,11 @@ std::vector<std::string> keys_of(const Node& map) {
 
 const Node& entry_of(const Node& map, const std::string& option, const std::string& name) {
   const Node* entry = map.find(name);
-  if (entry == nullptr) throw unknown_name(option, name, keys_of(map));
+  // The nearest name of "1nm" is "16nm", which says nothing.
+  if (entry == nullptr) {
+    throw UserError("unknown " + option + " '" + name +
+                    "'; there are: " + join(keys_of(map), ", "));
+  }
   return *entry;
 }
 

@@ -39,29 +39,17 @@ LayerType read_type(const Node& node) {
 }
 
 LayerKernelFacts read_facts(const Node& node) {
-  node.only_keys({"kernels",
-                  "architecture",
-                  "absorbed_up_to",
-                  "widens_cache",
-                  "most_parts",
-                  "walk_tokens",
-                  "walk_channels",
-                  "convolves_values",
-                  "tiles",
-                  "stage_bytes",
-                  "gated",
-                  "permutes",
-                  "activates",
-                  "all_choices",
-                  "tuned_at_powers",
-                  "longest_first",
-                  "absorbed_prompts",
-                  "head_tile",
-                  "wire_bytes",
-                  "per_choice",
-                  "gpus_per_node",
-                  "network_rate",
-                  "why",
+  node.only_keys({"kernels",         "architecture",  "absorbed_up_to",
+                  "absorbed_tokens", "prompt_rows",   "moves_heads",
+                  "widens_cache",    "keeps_type",    "parts",
+                  "least_part",      "value_parts",   "resident",
+                  "least_heads",     "tile_keys",     "most_parts",
+                  "walk_tokens",     "walk_channels", "convolves_values",
+                  "tiles",           "stage_bytes",   "gated",
+                  "permutes",        "activates",     "all_choices",
+                  "tuned_at_powers", "longest_first", "absorbed_prompts",
+                  "head_tile",       "wire_bytes",    "per_choice",
+                  "gpus_per_node",   "network_rate",  "why",
                   "source"},
                  "libraries");
   LayerKernelFacts facts;
@@ -81,6 +69,15 @@ LayerKernelFacts read_facts(const Node& node) {
   facts.gated = yes_or(node, "gated", facts.gated);
   facts.absorbed_up_to = number_or(node, "absorbed_up_to", facts.absorbed_up_to);
   facts.widens_cache = yes_or(node, "widens_cache", facts.widens_cache);
+  facts.absorbed_tokens = yes_or(node, "absorbed_tokens", facts.absorbed_tokens);
+  facts.prompt_rows = number_or(node, "prompt_rows", facts.prompt_rows);
+  facts.moves_heads = yes_or(node, "moves_heads", facts.moves_heads);
+  facts.keeps_type = yes_or(node, "keeps_type", facts.keeps_type);
+  facts.parts = number_or(node, "parts", facts.parts);
+  facts.value_parts = number_or(node, "value_parts", facts.value_parts);
+  facts.resident = number_or(node, "resident", facts.resident);
+  facts.least_heads = number_or(node, "least_heads", facts.least_heads);
+  facts.tile_keys = number_or(node, "tile_keys", facts.tile_keys);
   facts.most_parts = number_or(node, "most_parts", facts.most_parts);
   facts.walk_tokens = number_or(node, "walk_tokens", facts.walk_tokens);
   facts.walk_channels = number_or(node, "walk_channels", facts.walk_channels);

@@ -101,6 +101,7 @@ void fields(FieldList& list, LatentShapes& shapes) {
   list.value("query", shapes.query, kAny, "Width of queries and keys that are multiplied out.");
   list.value("value", shapes.value, kAny, "Width of values.");
   list.value("tile_rows", shapes.tile_rows, kAny, "Rows of queries of a thread block.");
+  list.value("absorbed_rows", shapes.absorbed_rows, kAny, "Rows of queries that ask latents.");
   list.value("tile_keys", shapes.tile_keys, kAny, "Keys of a stage.");
   list.value("least_heads", shapes.least_heads, kAny, "Rows that the matrix pipe takes at least.");
   list.value("most_parts", shapes.most_parts, kAny, "Into which a sequence is divided.");

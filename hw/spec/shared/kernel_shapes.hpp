@@ -51,6 +51,7 @@ struct LatentShapes {
   double value = 0;
   double tile_rows = 0;
   double tile_keys = 0;
+  double absorbed_rows = 0;
   double least_heads = 0;
   double most_parts = 0;
 };

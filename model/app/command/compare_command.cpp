@@ -5,14 +5,17 @@
 #include <memory>
 
 #include "model/app/command/commands.hpp"
+#include "model/app/command/service_result.hpp"
 #include "model/app/request/device_family.hpp"
 #include "model/app/request/make_record.hpp"
 #include "model/app/request/parallel_predict.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/progress.hpp"
 #include "model/app/terminal/request_options.hpp"
+#include "model/app/terminal/service_options.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
+#include "reports/render/energy_text.hpp"
 #include "reports/render/record_text.hpp"
 
 namespace foretell {
@@ -23,6 +26,7 @@ struct CompareOptions {
   OutputOptions output;
   std::string jobs;
   std::string price = kOnDemand;
+  ServiceOptions service;
 };
 
 std::string describe(const RunContext& context) {
@@ -68,6 +72,12 @@ ComparedRun compared_run(const Request& request, PredictionOutcome&& outcome) {
 // Combinations that cannot be predicted keep their row and say why; the others are delivered.
 int compare(const CompareOptions& options, const Session& session) {
   const std::vector<Request> combinations = requests(options.request);
+  if (asks_for_service(options.service)) {
+    if (options.price != kOnDemand)
+      throw UserError("--price: services are priced on demand; leave it out");
+    return compare_services(service_requests(combinations, options.service), options.output,
+                            session);
+  }
   for (const Request& request : combinations) check_names(request);
   check_price(options.price, combinations);
   RecordOutput output(options.output);
@@ -86,7 +96,9 @@ int compare(const CompareOptions& options, const Session& session) {
     }
   }
   if (records.empty()) throw UserError("nothing could be predicted:" + failures);
-  output.deliver(records, comparison_text(runs, options.price, session.result_width));
+  std::string text = comparison_text(runs, options.price, session.result_width);
+  if (options.output.energy) text += energies_text(records, session.result_width);
+  output.deliver(records, text);
   for (const RunRecord& record : records) session.list_notes(record.context.notes);
   if (failures.empty()) return kSuccess;
   // A table that is not cut to a terminal has the reasons already.
@@ -109,17 +121,26 @@ void add_compare_command(CLI::App& app, Session& session) {
       "  foretell compare --on inf2.xlarge,inf2.8xlarge --workload bert-large-uncased --seq 128 "
       "--dtype fp32,bf16,fp8 --batch 1,8\n"
       "  foretell compare --on inf2.xlarge,inf2.8xlarge,inf2.24xlarge,inf2.48xlarge --workload "
-      "llama-3-8b --input-len 1024 --output-len 256 --dtype bf16 --price reserved_1y");
+      "llama-3-8b --input-len 1024 --output-len 256 --dtype bf16 --price reserved_1y\n"
+      "  foretell compare --on h100-sxm-x8,h200-sxm-x8 --workload Llama-3.1-70B --dtype fp8,bf16 "
+      "--tp 8 --input-len 1024 --output-len 256 --concurrency 16,64\n"
+      "With a load (--concurrency, --rate, --trace or --offline) services are compared, as "
+      "`foretell "
+      "serve` predicts them.");
   add_request_options(*command, options->request, true);
   add_format_option(*command, options->output);
   add_store_option(*command, options->output);
-  command->add_option("--jobs", options->jobs, "processes (default: one per processor)")
+  add_energy_option(*command, options->output);
+  command
+      ->add_option("--jobs", options->jobs,
+                   "processes (default: one per processor); services share one")
       ->type_name("N");
   command
       ->add_option("--price", options->price,
                    "purchase option of the costs shown: on_demand, reserved_1y, reserved_3y "
                    "(default: on_demand)")
       ->type_name("OPTION");
+  add_service_options(*command, options->service, listed_service_keys(), {"dp", "attention_dp"});
   command->callback([options, &session] {
     session.action = [options, &session] { return compare(*options, session); };
   });

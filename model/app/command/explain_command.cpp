@@ -6,16 +6,23 @@
 #include "model/app/command/commands.hpp"
 #include "model/app/command/explain_output.hpp"
 #include "model/app/command/program_options.hpp"
+#include "model/app/command/service_result.hpp"
+#include "model/app/request/device_family.hpp"
 #include "model/app/request/parallel_predict.hpp"
 #include "model/app/request/request_fields.hpp"
+#include "model/app/serving/request/serve.hpp"
+#include "model/app/serving/request/worker_machine.hpp"
 #include "model/app/study/what_if/sensitivity.hpp"
+#include "model/app/study/what_if/served_point.hpp"
 #include "model/app/study/what_if/study_request.hpp"
 #include "model/app/study/what_if/what_if.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/own_file.hpp"
 #include "model/app/terminal/progress.hpp"
 #include "model/app/terminal/request_options.hpp"
+#include "model/app/terminal/service_options.hpp"
 #include "model/base/errors.hpp"
+#include "reports/render/energy_text.hpp"
 #include "reports/render/record_text.hpp"
 
 namespace foretell {
@@ -31,14 +38,23 @@ struct ExplainOptions {
   bool sensitivity = false;
   std::string target;
   ProgramOptions program;
+  ServiceOptions service;
 };
 
-// What is asked for, and who answers it: a program is replayed with the changes of each question.
+// What is asked for, and who answers it: a program is replayed with the changes of each question, a
+// service is served with them.
 std::pair<Request, Predictor> question(const ExplainOptions& options, const Session& session) {
   if (options.program.file.empty()) {
     check_no_parameters(options.program);
+    if (asks_for_service(options.service)) {
+      Request request = service_requests(requests(options.request), options.service).front();
+      check_names(request);
+      return {std::move(request), with_services(session.predict)};
+    }
     return {requests(options.request).front(), session.predict};
   }
+  if (asks_for_service(options.service))
+    throw UserError("--program: is no service; leave the load and what belongs to it out");
   const ProgramRequest asked = program_request(options.request, options.program);
   return {asked.request, [asked](const Request& request) {
             ProgramRequest changed = asked;
@@ -62,11 +78,12 @@ ReachedTarget find_way(const Session& session, const Predictor& predict, const R
                                      [&progress](double share) { progress.update(share); })};
 }
 
-std::string text_of(const RunRecord& record, const Explanation& explanation, int top, int width) {
-  std::string text = explain_text(record, top, width) +
-                     "\nWhat would help: the same call with one part changed\n\n" +
-                     render_text(what_if_table(explanation.improved), width) +
-                     hidden_text(explanation.improved);
+// What would help, and the answers to further questions.
+std::string findings_of(const RunRecord& record, const Explanation& explanation, int top,
+                        int width) {
+  const char* time = !record.context.scenario.service.empty() ? "answer" : "call";
+  std::string text = render_text(what_if_table(explanation.improved, time), width) +
+                     hidden_text(explanation.improved, time);
   if (explanation.sensitivity) {
     text +=
         "\nSensitivity: latency and throughput with one parameter changed, the rest as it is\n\n" +
@@ -99,20 +116,35 @@ int explain(const ExplainOptions& options, const Session& session) {
     throw UserError(options.output.format +
                     " holds one table: --sensitivity or --target, or --format json for both");
   }
-  const RunRecord record = predict(request);
+  std::optional<ServeRecord> service;
+  if (is_served(request)) {
+    if (!options.output.store.empty()) throw UserError("--store: keeps no services; leave it out");
+    if (!request.trace_file.empty())
+      throw UserError(
+          "--trace: is no timeline of a service; `foretell serve --trace-out` writes it");
+    MachinePool pool(session.predict);
+    service = serve(pool, served_request(request)).record;
+  }
+  const RunRecord record = service ? served_record(request, *service) : predict(request);
   Explanation explanation;
   const bool is_one_table = holds_one_table && (options.sensitivity || target);
-  if (!is_one_table) {
-    explanation.improved = improved_calls(predict, request, record.summary.call_s, jobs);
-  }
+  if (!is_one_table) explanation.improved = improved_calls(predict, request, record.summary, jobs);
   if (options.sensitivity)
     explanation.sensitivity = find_sensitivity(session, predict, request, record, jobs);
   if (target) explanation.reached = find_way(session, predict, request, record, jobs, *target);
   std::string text;
   if (output.format() == Format::kTable) {
-    text = text_of(record, explanation, top, session.result_width);
+    const std::string findings = findings_of(record, explanation, top, session.result_width);
+    const std::string energy = service && options.output.energy
+                                   ? service_energies_text({*service}, session.result_width)
+                                   : "";
+    text = service ? explained_service_text(*service, findings) + energy
+                   : explain_text(record, top, session.result_width) +
+                         (options.output.energy ? energy_text(record) : "") +
+                         "\nWhat would help: the same call with one part changed\n\n" + findings;
   } else if (output.format() == Format::kJson) {
-    text = explain_json(record, explanation);
+    text = service ? explained_service_json(*service, record, explanation)
+                   : explain_json(record, explanation);
   } else {
     text = rows_text(rows_of(record, explanation), output.format());
   }
@@ -132,12 +164,15 @@ void add_explain_command(CLI::App& app, Session& session) {
       "  foretell explain --on inf2.xlarge --workload bert-base-uncased --sensitivity --target "
       "latency=2ms\n"
       "  foretell explain --on trn1.2xlarge --program workloads/programs/mamba-v1.yaml\n"
+      "  foretell explain --on h100-sxm-x8 --tp 8 --workload Llama-3.1-70B --dtype fp8 "
+      "--input-len 1024 --output-len 256 --concurrency 64\n"
       "Busy: the share of a call that a resource works. Stalled: it has work and waits for "
-      "another.");
+      "another. With a load (--concurrency, --rate or --offline) a service is explained.");
   add_request_options(*command, options->request, false);
   add_program_options(*command, options->program);
   add_format_option(*command, options->output);
   add_store_option(*command, options->output);
+  add_energy_option(*command, options->output);
   command->add_flag("--sensitivity", options->sensitivity,
                     "what 10 % less, 10 % more and twice of each hardware parameter do");
   command
@@ -147,6 +182,7 @@ void add_explain_command(CLI::App& app, Session& session) {
   command->add_option("--top", options->top, "operators to show (default: 15)")->type_name("N");
   command->add_option("--jobs", options->jobs, "processes (default: one per processor)")
       ->type_name("N");
+  add_service_options(*command, options->service, {}, {"dp", "attention_dp", "trace", "every"});
   command->callback([options, &session] {
     session.action = [options, &session] { return explain(*options, session); };
   });

@@ -28,6 +28,7 @@ struct PredictOptions {
   std::string jobs;
   RequestOptions model;
   KernelOptions kernels;
+  bool energy = false;
 };
 
 // Columns of the input that pass through: all but those that this command adds, so that a table
@@ -96,7 +97,14 @@ int predict_table(const PredictOptions& options, const Session& session) {
   const int jobs = parse_jobs(options.jobs);
   const Format format = parse_format(options.format);
   CsvReader table(options.table);
-  const TableLayout& layout = recognise_table(table.header(), options.table);
+  TableLayout layout = recognise_table(table.header(), options.table);
+  if (options.energy) {
+    if (layout.kind != TableKind::kModels)
+      throw UserError("--energy: adds columns to tables of models; leave it out");
+    layout.added.insert(
+        std::find(layout.added.begin(), layout.added.end(), "status"),
+        {"pred_watts", "pred_wall_watts", "pred_joules_per_token", "pred_joules_per_request"});
+  }
   check_not_same_file(options.table, options.output);
   OutputFile output(options.output);
   const std::vector<std::size_t> passed = passed_columns(table.header(), layout);
@@ -184,6 +192,9 @@ void add_predict_command(CLI::App& app, Session& session) {
       ->type_name("FORM");
   command->add_option("--jobs", options->jobs, "processes (default: one per processor)")
       ->type_name("N");
+  command->add_flag("--energy", options->energy,
+                    "of tables of models: columns for watts of the boards and at the wall, and "
+                    "joules of a token and a sample");
   add_model_options(*command, options->model);
   add_kernel_options(*command, options->kernels);
   command->callback([options, &session] {

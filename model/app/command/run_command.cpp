@@ -8,6 +8,7 @@
 #include "model/app/terminal/own_file.hpp"
 #include "model/app/terminal/progress.hpp"
 #include "model/app/terminal/request_options.hpp"
+#include "reports/render/energy_text.hpp"
 #include "reports/render/record_text.hpp"
 
 namespace foretell {
@@ -25,7 +26,7 @@ int run(const RunOptions& options, const Session& session) {
     check_own_file(request.request.trace_file, options.output);
     RecordOutput output(options.output);
     const RunRecord record = run_program(request);
-    output.deliver({record}, run_text(record));
+    output.deliver({record}, run_text(record) + (options.output.energy ? energy_text(record) : ""));
     return kSuccess;
   }
   check_no_parameters(options.program);
@@ -34,7 +35,8 @@ int run(const RunOptions& options, const Session& session) {
   Progress progress(session, "predicting");
   const api::Record record = api::run_request(
       options.request, session.predict, [&progress](double share) { progress.update(share); });
-  output.deliver({record.whole()}, run_text(record.whole()));
+  output.deliver({record.whole()}, run_text(record.whole()) +
+                                       (options.output.energy ? energy_text(record.whole()) : ""));
   session.list_notes(record.whole().context.notes);
   return kSuccess;
 }
@@ -54,6 +56,7 @@ void add_run_command(CLI::App& app, Session& session) {
   add_program_options(*command, options->program);
   add_format_option(*command, options->output);
   add_store_option(*command, options->output);
+  add_energy_option(*command, options->output);
   command->callback([options, &session] {
     session.action = [options, &session] { return run(*options, session); };
   });

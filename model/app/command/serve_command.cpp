@@ -1,15 +1,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <csignal>
 #include <memory>
 #include <optional>
-#include <set>
-#include <tuple>
 
 #include "model/app/command/commands.hpp"
 #include "model/app/command/report/report_output.hpp"
+#include "model/app/command/service_result.hpp"
+#include "model/app/request/device_family.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/app/serving/request/serve.hpp"
 #include "model/app/serving/request/serve_keys.hpp"
@@ -17,11 +16,11 @@
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/progress.hpp"
 #include "model/app/terminal/request_options.hpp"
+#include "model/app/terminal/service_options.hpp"
 #include "model/base/errors.hpp"
-#include "model/base/text.hpp"
 #include "reports/record/text_file.hpp"
+#include "reports/render/energy_text.hpp"
 #include "reports/render/output_format.hpp"
-#include "reports/render/serve_text.hpp"
 #include "reports/render/service_text.hpp"
 
 namespace foretell {
@@ -57,22 +56,10 @@ class InterruptGuard {
   struct sigaction before_ = {};
 };
 
-// The options of this command that are numbers, as typed.
-struct ServeNumbers {
-  std::string concurrency;
-  std::string rate;
-  std::string every;
-  std::string offline;
-  std::string requests;
-  std::string warm_up;
-  std::string max_batch;
-  std::string max_tokens;
-  std::string kv_fraction;
-  std::string prefix_cache;
+// Options of the machine that are numbers, as typed.
+struct MachineNumbers {
   std::string tp;
   std::string pp;
-  std::string dp;
-  std::string attention_dp;
   std::string ep;
   std::string moe_tp;
   std::string context;
@@ -83,37 +70,25 @@ struct ServeNumbers {
 
 struct ServeOptions {
   ServeRequest request;
-  ServeNumbers numbers;
+  MachineNumbers numbers;
+  ServiceOptions service;
   RequestOptions model;
   OutputOptions output;
   std::string trace_out;
   std::string report;
 };
 
-ServeRequest read_request(const ServeOptions& options, const ServeNumbers& numbers) {
+ServeRequest read_request(const ServeOptions& options, const ServiceOptions& service) {
+  const MachineNumbers& numbers = options.numbers;
   ServeRequest request = options.request;
   request.machine.set = options.model.set;
   request.machine.factors = options.model.factors;
   request.machine.exact = row_defaults(options.model).exact;
-  if (!numbers.every.empty() && request.trace.empty())
+  for (const auto& [key, text] : service) set_serve_key(request, key, service_option(key), text);
+  if (request.trace_every > 1 && request.trace.empty())
     throw UserError("--every: takes some of the requests of a --trace");
   if (request.measured && request.trace.empty())
     throw UserError("--measured: compares with the times of a --trace");
-  const std::tuple<const char*, const char*, const std::string*> keys[] = {
-      {"concurrency", "--concurrency", &numbers.concurrency},
-      {"rate", "--rate", &numbers.rate},
-      {"every", "--every", &numbers.every},
-      {"offline", "--offline", &numbers.offline},
-      {"requests", "--requests", &numbers.requests},
-      {"warm_up", "--warm-up", &numbers.warm_up},
-      {"max_batch", "--max-batch", &numbers.max_batch},
-      {"max_tokens", "--max-tokens", &numbers.max_tokens},
-      {"kv_fraction", "--kv-fraction", &numbers.kv_fraction},
-      {"prefix_cache", "--prefix-cache", &numbers.prefix_cache},
-      {"chunk", "--chunk", &options.request.chunk},
-      {"dp", "--dp", &numbers.dp},
-      {"attention_dp", "--attention-dp", &numbers.attention_dp}};
-  for (const auto& [key, name, text] : keys) set_serve_key(request, key, name, *text);
   if (!numbers.tp.empty())
     request.machine.tp = static_cast<int>(parse_count("--tp", numbers.tp, 1, kMaxWays));
   if (!numbers.pp.empty())
@@ -143,29 +118,22 @@ ServeRequest read_request(const ServeOptions& options, const ServeNumbers& numbe
 
 // One request for each value of a list of loads: --rate 1,2,4 or --concurrency 8,64.
 std::vector<ServeRequest> read_requests(const ServeOptions& options) {
-  const ServeNumbers& given = options.numbers;
-  if (given.rate.find(',') != std::string::npos &&
-      given.concurrency.find(',') != std::string::npos) {
+  const auto typed = [&options](const char* key) {
+    const auto found = options.service.find(key);
+    return found == options.service.end() ? std::string() : found->second;
+  };
+  const bool by_rate = typed("rate").find(',') != std::string::npos;
+  if (by_rate && typed("concurrency").find(',') != std::string::npos)
     throw UserError("several loads: --rate R or --concurrency N may be a list, not both");
-  }
   std::vector<ServeRequest> requests;
-  std::set<std::string> known;
-  const bool by_rate = given.rate.find(',') != std::string::npos;
-  for (const std::string& value : split(by_rate ? given.rate : given.concurrency, ',')) {
-    ServeNumbers numbers = given;
-    const std::string load(trim(value));
-    (by_rate ? numbers.rate : numbers.concurrency) = load;
-    if (load.empty() && given.concurrency.find(',') != std::string::npos)
-      throw UserError("--concurrency " + given.concurrency + ": a load is missing in the list");
-    if (load.empty() && by_rate)
-      throw UserError("--rate " + given.rate + ": a load is missing in the list");
-    if (!known.insert(load).second) {
-      throw UserError(
-          fmt::format("{}: {} stands twice", by_rate ? "--rate" : "--concurrency", load));
-    }
-    requests.push_back(read_request(options, numbers));
-    load_of(requests.back());  // a mistake is found before the first is simulated
+  for (const std::string& load : listed_values(options.service, by_rate ? "rate" : "concurrency")) {
+    ServiceOptions service = options.service;
+    service[by_rate ? "rate" : "concurrency"] = load;
+    requests.push_back(read_request(options, service));
   }
+  // Mistakes are found before the first is simulated; names before what is said of them.
+  check_names(requests.front().machine);
+  for (const ServeRequest& request : requests) load_of(request);
   if (requests.size() == 1) return requests;
   if (requests.size() > kMaxLoads)
     throw UserError(fmt::format("{} loads; at most {}", requests.size(), kMaxLoads));
@@ -174,18 +142,6 @@ std::vector<ServeRequest> read_requests(const ServeOptions& options) {
   if (options.output.format == "jsonl")
     throw UserError("--format jsonl: has a line per request of one load; take json for several");
   return requests;
-}
-
-std::string text_in(const std::string& format, const std::vector<ServeRecord>& records, int width) {
-  if (format == "jsonl") return to_json_lines(records.front().requests);
-  if (format == "csv") return rows_text(serve_rows(records), Format::kCsv);
-  if (format == "md") return services_markdown(service_title(records), records);
-  if (format == "json") {
-    std::string lines;
-    for (const ServeRecord& record : records) lines += to_json(record) + "\n";
-    return lines;
-  }
-  return records.size() == 1 ? serve_text(records.front()) : services_text(records, width);
 }
 
 std::string report_of(const std::vector<ServeRecord>& records, Format form) {
@@ -215,9 +171,7 @@ std::vector<ServeOutcome> serve_all(const std::vector<ServeRequest>& requests,
 
 int run_serve(const ServeOptions& options, const Session& session) {
   const std::string& format = options.output.format;
-  const std::vector<std::string> formats = {"table", "json", "csv", "jsonl", "md"};
-  if (std::find(formats.begin(), formats.end(), format) == formats.end())
-    throw unknown_name("format", format, formats);
+  if (format != "jsonl") parse_format(format);
   const std::vector<ServeRequest> requests = read_requests(options);
   const std::string& trace = requests.front().trace;
   if (!trace.empty()) check_not_same_file(trace, options.output.output);
@@ -235,7 +189,11 @@ int run_serve(const ServeOptions& options, const Session& session) {
   const std::vector<ServeOutcome> outcomes = serve_all(requests, session);
   std::vector<ServeRecord> records;
   for (const ServeOutcome& outcome : outcomes) records.push_back(outcome.record);
-  const std::string text = text_in(format, records, session.result_width);
+  std::string text = format == "jsonl"
+                         ? to_json_lines(records.front().requests)
+                         : services_text_in(parse_format(format), records, session.result_width);
+  if (format == "table" && options.output.energy)
+    text += service_energies_text(records, session.result_width);
   output.write(format == "table" ? as_shown(options.output.output, text) : text);
   output.finish();
   if (report) {
@@ -247,76 +205,27 @@ int run_serve(const ServeOptions& options, const Session& session) {
     timeline.write(outcomes.front().trace_json);
     timeline.finish();
   }
+  for (const ServeRecord& record : records) session.list_notes(record.context.notes);
   if (!records.back().summary.interrupted) return kSuccess;
   session.say("foretell: interrupted; the result is of what was simulated so far");
   return kOutsideTolerance;
 }
 
-void add_load_options(CLI::App& command, ServeOptions& options) {
+void add_machine_options(CLI::App& command, ServeOptions& options) {
   ServeRequest& request = options.request;
-  ServeNumbers& numbers = options.numbers;
+  MachineNumbers& numbers = options.numbers;
   const auto add = [&command](const char* name, std::string& text, const char* help,
                               const char* type) {
     command.add_option(name, text, help)->type_name(type);
   };
-  add("--concurrency", numbers.concurrency,
-      "closed loop: this many clients, each sends its next request when it has its answer; or "
-      "several loads, as in 1,8,64",
-      "N[,N…]");
-  add("--start", request.start,
-      "of the clients: together, or staggered: each at the first token of the one before", "WORD");
-  add("--rate", numbers.rate, "open loop: requests per second; or several, as in 1,2,4", "R[,R…]");
-  add("--arrivals", request.arrivals,
-      "of --rate: poisson, uniform, gamma:CV or burst:N (default: poisson)", "WORD");
-  add("--trace", request.trace,
-      "CSV with arrival_s, input_len, output_len, or JSON lines with arrival_time, input_toks, "
-      "output_toks",
-      "FILE");
-  command.add_flag("--measured", request.measured,
-                   "compare with the times of the trace: JSON lines with queued_ts, scheduled_ts, "
-                   "first_token_ts and last_token_ts");
-  add("--every", numbers.every,
-      "of the trace the first of every N requests: the share of one of N machines", "N");
-  add("--offline", numbers.offline, "this many requests, all at once", "N");
   add("--input-len", request.input_len,
       "tokens of a prompt: a number, uniform:A..B, histogram:FILE", "N");
   add("--output-len", request.output_len, "tokens of an answer, likewise", "N");
-  add("--requests", numbers.requests,
-      "requests in all (default: 10 per client, 1000 of a rate, all of a trace)", "N");
-  add("--warm-up", numbers.warm_up, "this many of the first count in no statistic (default: 0)",
-      "N");
   add("--seed", numbers.seed, "seed of everything random (default: 0)", "N");
-}
-
-void add_engine_options(CLI::App& command, ServeOptions& options) {
-  ServeRequest& request = options.request;
-  ServeNumbers& numbers = options.numbers;
-  const auto add = [&command](const char* name, std::string& text, const char* help,
-                              const char* type) {
-    command.add_option(name, text, help)->type_name(type);
-  };
-  add("--engine", request.engine,
-      "serving engine of hw/engines by name, NAME@RELEASE, or a file "
-      "like those there (default: hw/engines/choice)",
-      "NAME[@RELEASE]");
-  add("--max-batch", numbers.max_batch, "most sequences at one time (default: the engine's)", "N");
-  add("--max-tokens", numbers.max_tokens, "most tokens in a step (default: the engine's)", "N");
-  add("--kv-fraction", numbers.kv_fraction, "share of the memory for the engine or its KV blocks",
-      "SHARE");
-  add("--chunk", request.chunk, "tokens of a step that prompts are cut to, or 'off'", "N|off");
-  add("--prefix-cache", numbers.prefix_cache, "share of every prompt that is found in the cache",
-      "SHARE");
-  add("--speculate", request.speculate,
-      "guesses per step and how many are right, as in 3,acceptance=0.7", "N,acceptance=P");
   add("--tp", numbers.tp, "devices that share one copy (default: 1)", "N");
   add("--pp", numbers.pp,
       "of GPUs: stages of consecutive layers of a copy, --tp devices each, with as many batches in "
       "flight (default: 1)",
-      "N");
-  add("--dp", numbers.dp, "copies, each a worker (default: 1)", "N");
-  add("--attention-dp", numbers.attention_dp,
-      "groups of --tp devices of a worker that schedule apart, step together and share its experts "
-      "(default: 1)",
       "N");
   add("--ep", numbers.ep, "groups of devices of a worker that each hold some of the experts", "N");
   add("--moe-tp", numbers.moe_tp, "devices that share each expert (default: the rest of a worker)",
@@ -337,15 +246,6 @@ void add_engine_options(CLI::App& command, ServeOptions& options) {
       "LIBRARY");
   add("--library-release", request.machine.library_release,
       "of GPUs: release of --library (default: the newest)", "VERSION");
-  add("--router", request.router,
-      "between workers: round-robin, least-loaded or prefix-aware (default: round-robin)", "WORD");
-  add("--prefill", request.prefill, "separate workers for prompts, as in 'tp=4,workers=2'",
-      "SPLIT");
-  add("--decode", request.decode, "separate workers for answers, as in 'tp=8,workers=1'", "SPLIT");
-  add("--decode-on", request.decode_system, "system of these (default: that of --on)", "SYSTEM");
-  add("--link", request.link_rate,
-      "rate at which KV caches move, as in '50 GB/s' (default: the links of the system)", "RATE");
-  add("--slo", request.slo, "promises, as in 'ttft.p99<=1s,tpot.p99<=40ms'", "PROMISES");
 }
 
 void add_energy_options(CLI::App& command, ServeOptions& options) {
@@ -383,8 +283,11 @@ void add_serve_command(CLI::App& app, Session& session) {
       ->type_name("TYPE");
   command->add_option("--kv-dtype", request.machine.kv_dtype, "type of the KV cache")
       ->type_name("TYPE");
-  add_load_options(*command, *options);
-  add_engine_options(*command, *options);
+  add_service_options(*command, options->service, {"concurrency", "rate"}, {});
+  command->add_flag("--measured", request.measured,
+                    "compare with the times of the trace: JSON lines with queued_ts, scheduled_ts, "
+                    "first_token_ts and last_token_ts");
+  add_machine_options(*command, *options);
   add_energy_options(*command, *options);
   add_model_options(*command, options->model);
   command
@@ -398,8 +301,9 @@ void add_serve_command(CLI::App& app, Session& session) {
       ->type_name("FILE");
   command
       ->add_option("--format", options->output.format,
-                   "table (default), json, csv, md, or jsonl: a line per request")
+                   format_words() + "; jsonl: a line per request")
       ->type_name("FORM");
+  add_energy_option(*command, options->output);
   command->add_option("-o,--output", options->output.output, "file (default: standard output)")
       ->type_name("FILE");
   command->callback([options, &session] {

@@ -204,7 +204,7 @@ TEST(ServeCommand, SaysWhatIsWrongAndWhatWouldBeRight) {
   EXPECT_THAT(run_command({"serve", "--on", "h100-sxm", "--workload", "Llama-3.1-70B",
                            "--concurrency", "1", "--input-len", "1", "--output-len", "1"})
                   .messages,
-              HasSubstr("leave no memory for KV blocks"));
+              HasSubstr("leave no room for KV blocks"));
   EXPECT_THAT(
       run_command({"serve", "--on", "trn1.32xlarge", "--workload", "Llama-2-7b", "--tp", "8",
                    "--pp", "2", "--concurrency", "1", "--input-len", "1", "--output-len", "1"})
@@ -272,7 +272,7 @@ TEST(ServeCommand, ReportsAreReadBack) {
 TEST(ServeCommand, RefusesListsThatAreNone) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> refusals = {
       {{"--rate", "2,2"}, "stands twice"},
-      {{"--rate", "2,,4"}, "a load is missing"},
+      {{"--rate", "2,,4"}, "a value is missing"},
       {{"--rate", "2,4", "--concurrency", "1,2"}, "not both"},
       {{"--rate", "2,4", "--format", "jsonl"}, "a line per request of one load"},
       {{"--rate", "2,4", "--trace-out", "t.json"}, "of one load"},

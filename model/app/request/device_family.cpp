@@ -73,11 +73,19 @@ const DeviceFamily& family_of(const std::string& system) {
     if (!misspelt.empty()) throw UserError(misspelt);
     throw UserError(system + ": describes no system; " + join(signs, ", "));
   }
+  if (system.find(',') != std::string::npos) {
+    throw UserError("'" + system +
+                    "' are several systems, but this takes one; `foretell compare` takes several");
+  }
   throw unknown_name("system", system, names);
 }
 
 void check_names(const Request& request) {
-  family_of(request.system);
+  if (request.system.empty())
+    throw UserError("no system; name one with --on, see `foretell list systems`");
+  family_of(request.system).find_system(request.system);
+  if (request.workload.empty())
+    throw UserError("no workload; name one with --workload, see `foretell list workloads`");
   WorkloadLibrary().load(request.workload);
   if (!request.dtype.empty()) find_precision(request.dtype);
 }

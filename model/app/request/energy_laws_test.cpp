@@ -8,8 +8,10 @@
 namespace foretell {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 
 Request on_h200() {
   Request request;
@@ -135,7 +137,10 @@ TEST(EnergyLaws, WhatIsPossibleIsSaid) {
   EXPECT_THAT(refusal(request), HasSubstr("burst, sustained"));
   request = on_h200();
   request.node = "1nm";
-  EXPECT_THAT(refusal(request), HasSubstr("3nm"));
+  EXPECT_THAT(refusal(request), AllOf(HasSubstr("3nm"), Not(HasSubstr("nearest"))));
+  request = on_h200();
+  request.power_limit = "0.1kW";
+  EXPECT_THAT(refusal(request), HasSubstr("not 100 W"));
   request = on_h200();
   request.pue = 1.2;
   EXPECT_THAT(refusal(request), HasSubstr("usd-per-kwh"));

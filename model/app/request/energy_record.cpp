@@ -41,6 +41,8 @@ void set_energy_cost(const Request& request, const CallFigures& call, EnergyFigu
   if (call.cost) energy.usd_per_million_with_price = *call.cost + *energy.usd_per_million;
 }
 
+}  // namespace
+
 void set_bands(EnergyFigures& energy) {
   energy.watts80.reset();
   energy.per_request80.reset();
@@ -50,8 +52,6 @@ void set_bands(EnergyFigures& energy) {
   if (energy.per_request) energy.per_request80 = band_of(*energy.ratio80, *energy.per_request);
   if (energy.per_token) energy.per_token80 = band_of(*energy.ratio80, *energy.per_token);
 }
-
-}  // namespace
 
 Usd energy_cost_per_million(const Request& request, Watts wall, PerSecond throughput) {
   const double pue = request.pue > 0 ? request.pue : 1;

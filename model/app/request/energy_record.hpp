@@ -31,6 +31,9 @@ void set_energy(const ResolvedWorkload& resolved, const EnergyFacts& facts, cons
 // them there is none.
 void mix_energy(const std::vector<CountedCall>& calls, CallFigures& whole);
 
+// The 80 % bands of what the figures hold, by their ratio; none without one.
+void set_bands(EnergyFigures& energy);
+
 // What `wall` costs for a million of what `throughput` counts, at the price and the overhead of the
 // building that the request states.
 Usd energy_cost_per_million(const Request& request, Watts wall, PerSecond throughput);

@@ -132,11 +132,13 @@ void check_heads(const GpuRequest& resolved) {
 double watts_in(const std::string& text) {
   std::string_view number = trim(text);
   if (!number.empty() && (number.back() == 'W' || number.back() == 'w')) number.remove_suffix(1);
+  const double scale = !number.empty() && number.back() == 'k' ? 1000 : 1;
+  if (scale > 1) number.remove_suffix(1);
   double watts = 0;
   try {
-    watts = parse_quantity(number, Dimension{});
+    watts = scale * parse_quantity(trim(number), Dimension{});
   } catch (const UserError&) {
-    throw UserError("power-limit: '" + text + "' is not a number of watts; write 500W");
+    throw UserError("power-limit: '" + text + "' is not a number of watts; write 500W or 0.5kW");
   }
   if (watts <= 0) throw UserError("power-limit: must be above 0 W; write 500W");
   return watts;

@@ -133,10 +133,11 @@ MemoryUse check_memory(const ResolvedDevice& device) {
   if (needed <= place.capacity) return use;
   const MemoryRules rules = device.memory_rules();
   std::string lacks = fmt::format(
-      "{}: {} {} {:.1f} GiB (weights {:.1f}, KV cache {:.1f}, activations {:.1f}, inputs and "
+      "{} in {}: {} {} {:.1f} GiB (weights {:.1f}, KV cache {:.1f}, activations {:.1f}, inputs and "
       "outputs {:.1f}), {:.1f} GiB more than its {:.1f} GiB; ",
-      resolved.model.name, rules.part, rules.needs_plural ? "need" : "needs", needed.value() / kGiB,
-      use.weights.value() / kGiB, use.kv_cache.value() / kGiB, use.activations.value() / kGiB,
+      resolved.model.name, resolved.precision.name, rules.part,
+      rules.needs_plural ? "need" : "needs", needed.value() / kGiB, use.weights.value() / kGiB,
+      use.kv_cache.value() / kGiB, use.activations.value() / kGiB,
       use.inputs_outputs.value() / kGiB, (needed - place.capacity).value() / kGiB,
       place.capacity.value() / kGiB);
   if (trains(request)) throw UserError(lacks + training_memory_text(use));

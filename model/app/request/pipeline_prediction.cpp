@@ -96,7 +96,9 @@ class PipelinePrediction {
     std::vector<CountedCall> calls;
     for (const PartPrediction& part : parts_) calls.push_back({part.calls(), part.figures});
     foretell::mix_energy(calls, whole);
-    if (whole.energy) whole.energy->per_request = whole.energy->watts / whole.throughput;
+    if (!whole.energy) return;
+    whole.energy->per_request = whole.energy->watts / whole.throughput;
+    set_bands(*whole.energy);
   }
 
   Request request_of(const PipelinePart& part) const {

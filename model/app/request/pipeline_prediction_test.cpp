@@ -57,6 +57,24 @@ TEST(PipelinePrediction, OperatorsAreThoseOfAllCalls) {
   EXPECT_NEAR(sum, record.summary.call_s, 1e-12);
 }
 
+// An image takes the joules of the watts over its time, and its band is around these.
+TEST(PipelinePrediction, TheBandOfJoulesIsAroundThem) {
+  const RunSummary summary = predict_pipeline(images("h100-sxm"), [](const Request& request) {
+                               RunRecord record = predict_part(request);
+                               record.summary.watts = 400;
+                               record.summary.wall_watts = 500;
+                               record.summary.joules_per_request = 2;
+                               record.summary.energy = EnergyRecord();
+                               record.summary.energy->interval80 = {0.5, 2};
+                               return record;
+                             }).summary;
+  ASSERT_TRUE(summary.joules_per_request.has_value());
+  const double joules = *summary.joules_per_request;
+  EXPECT_NEAR(joules, *summary.watts / summary.throughput, 1e-9 * joules);
+  EXPECT_NEAR(summary.interval80.at("joules_per_request").low, 0.5 * joules, 1e-9 * joules);
+  EXPECT_NEAR(summary.interval80.at("joules_per_request").high, 2 * joules, 1e-9 * joules);
+}
+
 TEST(PipelinePrediction, OtherMachinesTakeTwiceTheBatch) {
   const RunRecord record = predict_pipeline(images("h100-sxm"), predict_part);
   EXPECT_NEAR(record.summary.call_s, 0.001 + 51 * 0.002 + 0.001, 1e-12);

@@ -168,6 +168,14 @@ std::map<std::string, double> predicted_values(const RunRecord& record) {
     values[fmt::format("pred_{}_hi_ms", quantity)] = own->second.high;
   }
   if (summary.cost_usd_per_million) values["pred_usd_per_million"] = *summary.cost_usd_per_million;
+  const std::pair<const char*, const std::optional<double>*> energies[] = {
+      {"pred_watts", &summary.watts},
+      {"pred_wall_watts", &summary.wall_watts},
+      {"pred_joules_per_token", &summary.joules_per_token},
+      {"pred_joules_per_request", &summary.joules_per_request}};
+  for (const auto& [column, value] : energies) {
+    if (*value) values[column] = **value;
+  }
   if (summary.memory_used_bytes > 0) values["pred_memory_bytes"] = summary.memory_used_bytes;
   return values;
 }

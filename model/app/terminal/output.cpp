@@ -37,6 +37,11 @@ void add_store_option(CLI::App& command, OutputOptions& options) {
       ->type_name("FILE");
 }
 
+void add_energy_option(CLI::App& command, OutputOptions& options) {
+  command.add_flag("--energy", options.energy,
+                   "tables say where the joules go, too; records always do");
+}
+
 RecordOutput::RecordOutput(const OutputOptions& options)
     : format_(parse_format(options.format)), path_(options.output), output_(options.output) {
   if (!options.store.empty()) {

@@ -21,10 +21,12 @@ struct OutputOptions {
   std::string format = "table";
   std::string output = "-";
   std::string store;
+  bool energy = false;  // tables say where the joules go
 };
 
 void add_format_option(CLI::App& command, OutputOptions& options);  // --format and -o
 void add_store_option(CLI::App& command, OutputOptions& options);   // --store
+void add_energy_option(CLI::App& command, OutputOptions& options);  // --energy
 
 // Opens the output and the store at once, so that a path that cannot be written is found before
 // the work; deliver() writes.

@@ -1,6 +1,9 @@
 #include "model/app/terminal/session.hpp"
 
+#include <algorithm>
 #include <ostream>
+
+#include "reports/render/folded_notes.hpp"
 
 namespace foretell {
 
@@ -13,7 +16,10 @@ void Session::detail(std::string_view message) const {
 }
 
 void Session::list_notes(const std::vector<std::string>& notes) const {
-  for (const std::string& note : notes) detail("note: " + note);
+  const std::vector<std::string> shown = folded_notes(notes);
+  for (const std::string& note : notes) {
+    if (std::find(shown.begin(), shown.end(), note) == shown.end()) detail("note: " + note);
+  }
 }
 
 }  // namespace foretell

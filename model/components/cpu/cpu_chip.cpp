@@ -8,7 +8,7 @@
 #include "model/base/errors.hpp"
 #include "model/components/shared/memory_server.hpp"
 #include "model/components/shared/stream_registry.hpp"
-#include "model/timing/gpu/soft_limits.hpp"
+#include "model/timing/shared/closed_network.hpp"
 
 namespace foretell {
 namespace {
@@ -42,7 +42,7 @@ std::vector<CpuChunkRun> in_pieces(const std::vector<CpuChunkRun>& runs) {
 // Everything that the time of a loop depends on.
 KnownTimes::Key key_of_loop(const Loop& loop) {
   KnownTimes::Key key = {static_cast<double>(loop.threads),
-                         loop.overlap,
+                         loop.stages_ahead,
                          loop.core_dram.value(),
                          loop.dram.value(),
                          loop.call.value(),
@@ -143,8 +143,8 @@ void CpuCore::end_piece() {
   if (moving > 0) moving = std::max(moving, to_ticks(count * piece().dram / loop_->core_dram));
   moving += to_ticks(count * piece().feed);
   const Ticks compute = to_ticks(count * piece().compute);
-  const Ticks time = std::llround(
-      overlapped(static_cast<double>(compute), static_cast<double>(moving), loop_->overlap));
+  const Ticks time = std::llround(closed_network_time(
+      static_cast<double>(compute), static_cast<double>(moving), loop_->stages_ahead));
   busy_ += time;
   ++next_;
   step_.notify(to_sc_time(std::max<Ticks>(0, piece_begin_ + time - now_ticks())));

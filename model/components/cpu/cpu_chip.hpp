@@ -2,7 +2,7 @@
 //
 // A core works through its chunks in a few pieces. At the beginning of a piece it asks the memory
 // (TLM-2.0, base protocol) for the bytes of the piece; when they have passed, it is known how long
-// computing and moving overlapped take.
+// computing and moving take together (model/timing/shared/closed_network.hpp).
 #pragma once
 
 #include <tlm_utils/simple_initiator_socket.h>

@@ -56,7 +56,7 @@ void expect_same_blocks(const Grid& mapped, const Grid& row) {
     EXPECT_EQ(mapped.ctas[i].duration, row.ctas[i].duration);
   }
   EXPECT_EQ(mapped.ctas_per_sm, row.ctas_per_sm);
-  EXPECT_EQ(mapped.overlap, row.overlap);
+  EXPECT_EQ(mapped.stages_ahead, row.stages_ahead);
   EXPECT_EQ(mapped.tail, row.tail);
   EXPECT_EQ(mapped.dram_rate, row.dram_rate);
   EXPECT_EQ(mapped.l2_bytes, row.l2_bytes);

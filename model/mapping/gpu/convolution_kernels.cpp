@@ -177,7 +177,7 @@ GridSequence ConvolutionKernels::fused_winograd(const ConvolutionShape& shape,
   const double longer = std::max(
       waves * block,
       std::max((kernel.dram_bytes / kernel.dram_rate), (kernel.l2_bytes / kernel.l2_rate)).value());
-  kernel.overlap = overlap_exponent(gemm.common, gemm.overlap, longer);
+  kernel.stages_ahead = grown_stages_ahead(gemm.common, gemm.stages_ahead, longer);
   kernel.stretch = implicit_.stretch(Seconds(longer));
   program.kernels.push_back(std::move(kernel));
   return program;

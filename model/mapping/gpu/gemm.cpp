@@ -97,7 +97,7 @@ Grid quantise_kernel(const GemmTiming& timing, const GemmShape& shape) {
   kernel.dram_rate = timing.dram_rate();
   kernel.dram_bytes = timing.quantise_bytes(shape);
   if (timing.quantise_row() > Seconds(0)) add_ctas(kernel, shape.m, timing.quantise_row());
-  kernel.overlap = timing.factors().common.quantise_overlap;
+  kernel.stages_ahead = timing.factors().common.pass_stages;
   return kernel;
 }
 
@@ -110,7 +110,7 @@ GridSequence gemm_program(const GemmTiming& timing, const GemmShape& shape,
   Grid kernel;
   kernel.dram_bytes = chosen.dram;
   kernel.dram_rate = chosen.dram_rate;
-  kernel.overlap = chosen.overlap;
+  kernel.stages_ahead = chosen.stages_ahead;
   if (chosen.gemv) {
     kernel.name = "gemv";
     kernel.launch = timing.factors().gemv_launch + chosen.extra_launch;

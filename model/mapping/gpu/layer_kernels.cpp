@@ -182,8 +182,9 @@ bool LayerKernels::add_latent(const AttentionDimensions& attention, double cache
   }
   GridSequence program = latent_kernels(call_of(own), shape);
   // Rotations and what writes the cache are operators of their own.
-  program.kernels.back().launch = program.kernels.front().launch;
+  const Seconds launch = program.kernels.front().launch;
   program.kernels.erase(program.kernels.begin());
+  program.kernels.front().launch = launch;
   op.engine = "tensor";
   take(own, std::move(program), op);
   return true;

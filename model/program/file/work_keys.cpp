@@ -101,7 +101,7 @@ Grid read_grid(const Node& node, const std::string& path, const ExpressionNames&
   reader.quantity("dram_rate", grid.dram_rate);
   reader.quantity("l2", grid.l2_bytes);
   reader.quantity("l2_rate", grid.l2_rate);
-  reader.number("overlap", 1, grid.overlap);
+  reader.number("stages_ahead", 0, grid.stages_ahead);
   reader.quantity("tensor", grid.busy[WorkUnit::kTensorPipe]);
   reader.quantity("vector", grid.busy[WorkUnit::kVectorPipe]);
   reader.done(common);
@@ -184,7 +184,7 @@ Loop read_parallel_loop(const Node& node, const std::string& path, const Express
   reader.quantity("dram", chunks.dram);
   reader.quantity("core_rate", loop.core_dram);
   reader.quantity("dram_rate", loop.dram);
-  reader.number("overlap", 1, loop.overlap);
+  reader.number("stages_ahead", 0, loop.stages_ahead);
   reader.quantity("call", loop.call);
   reader.quantity("fork_join", loop.fork_join);
   reader.done(common);

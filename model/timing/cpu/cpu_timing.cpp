@@ -7,6 +7,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/timing/gpu/soft_limits.hpp"
+#include "model/timing/shared/closed_network.hpp"
 
 namespace foretell {
 namespace {
@@ -81,7 +82,7 @@ CpuTraffic CpuTiming::found(Bytes bytes, Bytes footprint) const {
 Loop CpuTiming::empty_loop() const {
   Loop loop;
   loop.threads = threads_;
-  loop.overlap = factors_.overlap;
+  loop.stages_ahead = factors_.stages_ahead;
   loop.call = factors_.call;
   // A tree of threads: one level for two, one more for every doubling.
   if (threads_ > 1) {
@@ -341,7 +342,7 @@ Seconds loop_time(const Loop& loop) {
     for (const CpuChunkRun& run : part_of(loop, thread)) {
       const Seconds moving = run.feed + (run.dram > Bytes(0) ? run.dram / fair : Seconds(0));
       time += static_cast<double>(run.count) *
-              Seconds(overlapped(run.compute.value(), moving.value(), loop.overlap));
+              Seconds(closed_network_time(run.compute.value(), moving.value(), loop.stages_ahead));
     }
     longest = std::max(longest, time);
   }

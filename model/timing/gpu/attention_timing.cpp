@@ -11,6 +11,7 @@
 #include "model/timing/gpu/cta_schedule.hpp"
 #include "model/timing/gpu/occupancy.hpp"
 #include "model/timing/gpu/soft_limits.hpp"
+#include "model/timing/shared/closed_network.hpp"
 
 namespace foretell {
 namespace {
@@ -69,7 +70,7 @@ double kernel_time(const Grid& kernel, const GpuDeviceSpec& device) {
           : cta_makespan(kernel.ctas, static_cast<std::int64_t>(device.sms) * kernel.ctas_per_sm)
                 .value();
   return (kernel.launch.value() + kernel.tail.value() +
-          overlapped(compute, memory, kernel.overlap)) *
+          closed_network_time(compute, memory, kernel.stages_ahead)) *
          kernel.stretch;
 }
 
@@ -171,7 +172,7 @@ Grid Call::prepare() const {
         std::min<double>(device_.sm.max_ctas, std::floor(device_.sm.max_threads / threads)));
     add_ctas(kernel, static_cast<std::int64_t>(batch_ * queries_),
              Seconds(seconds(factors_.prepare_block)));
-    kernel.overlap = factors_.common.overlap_limit;
+    kernel.stages_ahead = factors_.common.stages_limit;
   }
   return kernel;
 }
@@ -258,7 +259,7 @@ Kernel Call::context() const {
   const double bytes = asked * (type_.query_bytes + kStoredBytes) +
                        2 * batch_ * keys_ * key_heads_ * width_ * type_.key_bytes;
   set_memory(kernel, missing(bytes) * bytes, bytes, factors_.l2_feed);
-  kernel.overlap = 1 + factors_.overlap;
+  kernel.stages_ahead = factors_.stages_ahead;
   kernel.launch = factors_.launch + (width_ != 128 ? factors_.other_head : Seconds(0)) +
                   (regroups(library_, shape_) ? factors_.regroup : Seconds(0));
   if (split.combines) kernel.tail = Seconds(combination(split.parts));
@@ -327,7 +328,7 @@ void Call::set_cache_reads(Grid& kernel) const {
     kernel.memory_latency =
         factors_.cold_stream * (1 - std::exp(-bytes / factors_.cold_bytes.value()));
   }
-  kernel.overlap = 1 + factors_.overlap;
+  kernel.stages_ahead = factors_.stages_ahead;
   kernel.launch = factors_.launch + (regroups(library_, shape_) ? factors_.regroup : Seconds(0));
 }
 

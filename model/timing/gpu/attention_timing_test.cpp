@@ -21,7 +21,7 @@ AttentionFactors plain_factors() {
   AttentionFactors factors;
   factors.launch = Seconds(5e-6);
   factors.dram_efficiency = 0.9;
-  factors.overlap = 99;
+  factors.stages_ahead = kAllAhead;
   factors.l2_share = 0.6;
   factors.l2_feed = BytesPerCycle(40);
   factors.prologue = Cycles(1000);

@@ -7,6 +7,7 @@
 #include "model/base/errors.hpp"
 #include "model/timing/gpu/soft_limits.hpp"
 #include "model/timing/gpu/stream_k.hpp"
+#include "model/timing/shared/closed_network.hpp"
 
 namespace foretell {
 namespace {
@@ -146,8 +147,8 @@ void GemmTiming::consider(const Work& work, const GemmTile& tile, int split,
     const double memory = prologue + transfer;
     const double tail = s > 1 ? split_ + 2 * kPartialBytes * s * work.m * work.n / l2_rate_ : 0.0;
     if (std::max(compute, memory) + tail >= best.total.value()) continue;
-    double overlap = 1;
-    const double total = overlapped(compute, memory, overlap) + tail;
+    const double ahead = stages_ahead(compute, memory);
+    const double total = closed_network_time(compute, memory, ahead) + tail;
     if (total >= best.total.value()) continue;
     best.tile = tile;
     best.split = s;
@@ -159,7 +160,7 @@ void GemmTiming::consider(const Work& work, const GemmTile& tile, int split,
     best.memory = Seconds(memory);
     best.prologue = Seconds(prologue);
     best.tail = Seconds(tail);
-    best.overlap = overlap;
+    best.stages_ahead = ahead;
     best.l2 = Bytes(l2_bytes);
     best.total = Seconds(total);
   }
@@ -168,12 +169,8 @@ void GemmTiming::consider(const Work& work, const GemmTile& tile, int split,
   }
 }
 
-// Compute and memory as far as they do not overlap; a longer kernel hides more of its ramps.
-double GemmTiming::overlapped(double compute, double memory, double& exponent) const {
-  const double longer = std::max(compute, memory);
-  const double shorter = std::min(compute, memory);
-  exponent = overlap_exponent(factors_.common, factors_.overlap, longer);
-  return longer * std::pow(1 + std::pow(shorter / longer, exponent), 1 / exponent);
+double GemmTiming::stages_ahead(double compute, double memory) const {
+  return grown_stages_ahead(factors_.common, factors_.stages_ahead, std::max(compute, memory));
 }
 
 double GemmTiming::stream_k_time(const Work& work, const GemmTile& tile, double blocks,
@@ -213,8 +210,8 @@ void GemmTiming::consider_stream_k(const Work& work, const GemmTile& tile, doubl
   for (std::int64_t block = 0; block < static_cast<std::int64_t>(blocks); ++block) {
     compute = std::max(compute, stream_k_time(work, tile, blocks, block));
   }
-  double overlap = 1;
-  const double total = overlapped(compute, memory, overlap);
+  const double ahead = stages_ahead(compute, memory);
+  const double total = closed_network_time(compute, memory, ahead);
   if (total >= best.total.value()) return;
   best = GemmTimes();
   best.tile = tile;
@@ -224,7 +221,7 @@ void GemmTiming::consider_stream_k(const Work& work, const GemmTile& tile, doubl
   best.compute = Seconds(compute);
   best.memory = Seconds(memory);
   best.prologue = Seconds(prologue);
-  best.overlap = overlap;
+  best.stages_ahead = ahead;
   const double tiles_m = std::ceil(work.m / tile.m);
   const double tiles_n = std::ceil(work.n / tile.n);
   best.l2 =
@@ -243,12 +240,13 @@ GemmTimes GemmTiming::gemv(const Work& work) const {
   times.dram = Bytes(work.weights);
   times.dram_rate = dram_rate();
   times.memory = Seconds(work.weights / dram_rate_);
-  times.overlap = 2;
+  times.stages_ahead = factors_.common.pass_stages;
   const double multiply = gemv_rate_ > 0 ? 2 * work.m * work.n * work.k / gemv_rate_ : 0.0;
   times.compute = Seconds(std::max(times.compute.value(), multiply));
   times.tail = Seconds(work.n * gemv_column_ / sms_);
-  times.total = factors_.gemv_launch + times.tail +
-                Seconds(std::hypot(times.compute.value(), times.memory.value()));
+  times.total =
+      factors_.gemv_launch + times.tail +
+      Seconds(closed_network_time(times.compute.value(), times.memory.value(), times.stages_ahead));
   return times;
 }
 
@@ -283,7 +281,7 @@ Seconds GemmTiming::quantise(const GemmShape& shape) const {
   const double rows = std::ceil(static_cast<double>(shape.m) / sms_) * quantise_row_;
   const double bytes = quantise_bytes(shape).value() / dram_rate_;
   return factors_.quantise_launch +
-         Seconds(foretell::overlapped(rows, bytes, factors_.common.quantise_overlap));
+         Seconds(closed_network_time(rows, bytes, factors_.common.pass_stages));
 }
 
 GemmTimes GemmTiming::fastest(const GemmShape& shape, const GemmL2State& l2) const {

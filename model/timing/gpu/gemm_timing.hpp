@@ -5,8 +5,8 @@
 // walk their part of k in stages of 128 bytes. A stage takes as long as the slowest of: the matrix
 // pipe on the whole tile, padding included; the operands through the port of the SM; the latency
 // of the pipeline. Beside that the chip moves through DRAM what misses L2, and all operands
-// through L2. The two overlap imperfectly: (compute^q + memory^q)^(1/q), where a longer kernel
-// hides more of its ramps: q = 1 + overlap * (longer / 20 us)^0.25.
+// through L2. The two overlap as far as stages are in flight (shared/closed_network.hpp), where a
+// longer kernel hides more of its ramps: stages_ahead * (longer / 20 us)^0.25.
 // The library takes the candidate that is fastest by this formula, unless it dispatches by m.
 // In a persistent kernel the first tile of an SM takes as long; each one after it only its loop,
 // or its results where that is longer: prologue and results hide under the loop of a neighbour.
@@ -46,14 +46,14 @@ struct GemmTimes {
   double resident = 1;    // thread blocks that share an SM
   double thread_blocks = 0;
   double waves = 0;
-  Seconds compute;       // all waves
-  Seconds memory;        // until the last byte, from DRAM or L2, whichever takes longer
-  Seconds prologue;      // of a thread block, and until the first byte
-  Seconds extra_launch;  // of a depth that the fast kernels do not take
-  Seconds tail;          // reduction of split results
-  double overlap = 1;    // exponent q
-  double stretch = 1;    // of a long kernel under the power limit
-  Seconds quantise;      // the pass over the activations
+  Seconds compute;          // all waves
+  Seconds memory;           // until the last byte, from DRAM or L2, whichever takes longer
+  Seconds prologue;         // of a thread block, and until the first byte
+  Seconds extra_launch;     // of a depth that the fast kernels do not take
+  Seconds tail;             // reduction of split results
+  double stages_ahead = 0;  // in flight, ahead of the one that is computed
+  double stretch = 1;       // of a long kernel under the power limit
+  Seconds quantise;         // the pass over the activations
   Bytes dram;
   BytesPerSecond dram_rate;  // at which they move
   Bytes l2;
@@ -80,7 +80,7 @@ class GemmTiming {
   Seconds stream_k_block(const GemmShape& shape, const GemmTimes& chosen, std::int64_t block) const;
 
   // The pass over the activations that goes ahead, where the type has one: a thread block on an SM
-  // takes a row, and beside it bytes move; (rows^q + bytes^q)^(1/q), q of CommonFactors.
+  // takes a row, and beside it bytes move, with the stages ahead of CommonFactors.
   Seconds quantise_row() const { return Seconds(quantise_row_); }
   Bytes quantise_bytes(const GemmShape& shape) const;
 
@@ -106,7 +106,7 @@ class GemmTiming {
                          GemmTimes& best) const;
   double stream_k_time(const Work& work, const GemmTile& tile, double blocks,
                        std::int64_t block) const;
-  double overlapped(double compute, double memory, double& exponent) const;
+  double stages_ahead(double compute, double memory) const;
   GemmTimes fastest_tile(const Work& work) const;
   GemmTimes gemv(const Work& work) const;
   Seconds quantise(const GemmShape& shape) const;

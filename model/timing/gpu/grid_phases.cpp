@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "model/timing/gpu/cta_schedule.hpp"
-#include "model/timing/gpu/soft_limits.hpp"
+#include "model/timing/shared/closed_network.hpp"
 
 namespace foretell {
 namespace {
@@ -34,7 +34,7 @@ GridWaves grid_waves(const Grid& grid, int sms) {
 }
 
 double grid_body(const Grid& grid, const GridWaves& waves, double memory) {
-  return overlapped(static_cast<double>(waves.makespan), memory, grid.overlap);
+  return closed_network_time(static_cast<double>(waves.makespan), memory, grid.stages_ahead);
 }
 
 double grid_drain(const Grid& grid, const GridWaves& waves, double memory) {

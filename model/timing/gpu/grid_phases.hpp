@@ -1,7 +1,8 @@
 // What a grid asks of a GPU from its first thread block to its end, when it runs alone: a few
 // phases of constant demand.
 //
-// The thread blocks in waves and their bytes overlap as the grid says (grid.hpp); `both` is what
+// The thread blocks in waves and their bytes overlap as far as its stages are in flight
+// (shared/closed_network.hpp); `both` is what
 // that takes. In the first phase, until the first byte is there, no memory serves; then the waves
 // that fill all places for thread blocks; then the last ones, which leave places free; at the end
 // the tail, in which the SMs hold what is left. The times of the phases sum up to the time of the

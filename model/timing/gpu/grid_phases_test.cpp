@@ -23,7 +23,7 @@ Grid random_kernel(std::mt19937& random) {
   grid.memory_latency = Seconds(1e-6 * share(random));
   grid.dram_bytes = Bytes(30e6 * share(random));
   grid.dram_rate = BytesPerSecond(0.8e12);
-  grid.overlap = 1 + 4 * share(random);
+  grid.stages_ahead = 5.6 * share(random);
   grid.tail = Seconds(random() % 2 == 0 ? 0 : 1e-6);
   return grid;
 }

@@ -10,9 +10,18 @@ namespace foretell {
 namespace {
 
 constexpr double kElementBytes = 2;
+constexpr double kPartBytes = 4;  // per element of a part of a result
 
 bool is_absorbed(const LayerKernelFacts& facts, const LatentShape& shape) {
   return facts.absorbed_prompts || static_cast<double>(shape.queries) <= facts.absorbed_up_to;
+}
+
+// A fact of a library, or what is usual.
+double or_usual(double fact, double usual) { return fact > 0 ? fact : usual; }
+
+double loaded(const LayerCall& call, double bytes) {
+  const double feed = call.feed(call.factors().sm_feed);
+  return feed > 0 ? bytes / feed : 0;
 }
 
 Grid prompt_kernel(const LayerCall& call, const LatentShape& shape) {
@@ -27,17 +36,20 @@ Grid prompt_kernel(const LayerCall& call, const LatentShape& shape) {
   const double groups = absorbed ? batch : batch * heads;
   const double packed = absorbed ? heads : 1;  // rows of a query
   const double before = keys - queries;
+  const double rows =
+      absorbed ? shapes.absorbed_rows : or_usual(call.facts().prompt_rows, shapes.tile_rows);
   const double products =
-      2 * shapes.tile_rows * shapes.tile_keys * (query_width + value_width) / call.sm_rate();
-  const double softmax = shapes.tile_rows * call.seconds(call.factors().score);
-  const double step = std::max(products + softmax, call.seconds(call.factors().step));
+      2 * rows * shapes.tile_keys * (query_width + value_width) / call.sm_rate();
+  const double softmax = rows * call.seconds(call.factors().score);
+  const double load = absorbed ? loaded(call, shapes.tile_keys * query_width * kElementBytes) : 0;
+  const double step = std::max({products + softmax, load, call.seconds(call.factors().step)});
   const double start = call.seconds(call.factors().prologue);
-  const auto tiles = static_cast<std::int64_t>(std::ceil(queries * packed / shapes.tile_rows));
+  const auto tiles = static_cast<std::int64_t>(std::ceil(queries * packed / rows));
   Grid kernel;
   kernel.name = "latent attention of prompts";
   for (std::int64_t i = 0; i < tiles; ++i) {
     const auto place = static_cast<double>(call.facts().longest_first ? tiles - 1 - i : i);
-    const double last = std::min(keys, before + std::ceil((place + 1) * shapes.tile_rows / packed));
+    const double last = std::min(keys, before + std::ceil((place + 1) * rows / packed));
     add_ctas(kernel, static_cast<std::int64_t>(groups),
              Seconds(start + std::ceil(last / shapes.tile_keys) * step));
   }
@@ -48,43 +60,119 @@ Grid prompt_kernel(const LayerCall& call, const LatentShape& shape) {
   return kernel;
 }
 
-Grid token_kernel(const LayerCall& call, const LatentShape& shape, double cache_bytes) {
+// What thread blocks for tokens do: so many of them for all sequences, were they not divided, each
+// of so many stages.
+struct TokenWork {
+  double blocks = 0;
+  double stages = 0;
+  double step = 0;        // seconds of a stage on an SM that others share
+  double step_alone = 0;  // … of its own
+};
+
+TokenWork token_work(const LayerCall& call, const LatentShape& shape, double cache_bytes) {
+  const LatentShapes& shapes = kernel_shapes().latent;
+  const LayerKernelFacts& facts = call.facts();
+  const auto heads = static_cast<double>(shape.heads);
+  const double width = shapes.latent + shapes.rotated;
+  const double least = or_usual(facts.least_heads, shapes.least_heads);
+  const double held =
+      std::min(facts.head_tile, std::max(least, std::exp2(std::ceil(std::log2(heads)))));
+  const double keys = or_usual(facts.tile_keys, shapes.tile_keys);
+  const double values = shapes.latent / facts.value_parts;
+  const double load = loaded(call, keys * width * cache_bytes);
+  const double products = 2 * held * keys * (width + values) / call.sm_rate() +
+                          held * call.seconds(call.factors().score);
+  const double least_step = call.seconds(call.factors().step);
+  TokenWork work;
+  work.blocks = static_cast<double>(shape.batch) * std::ceil(heads / held) * facts.value_parts;
+  work.stages = std::ceil(static_cast<double>(shape.keys) / keys);
+  work.step = std::max({load * facts.resident, products * facts.resident, least_step});
+  work.step_alone = std::max({load, products, least_step});
+  return work;
+}
+
+// Thread blocks of a kernel for tokens, and what combines them.
+struct TokenPlan {
+  double blocks = 0;
+  double stages = 0;  // of a block
+  double parts = 1;   // of a sequence
+};
+
+// What puts the parts of a row together: a thread block for each, which reads them one by one.
+double combination_block(const LayerCall& call, double parts) {
+  const double feed = call.feed(call.factors().pass_feed);
+  return feed > 0 ? parts * kernel_shapes().latent.latent * kPartBytes / feed : 0;
+}
+
+// The number of parts of a sequence that takes the least time.
+TokenPlan best_plan(const LayerCall& call, const TokenWork& work, double rows) {
+  const LatentShapes& shapes = kernel_shapes().latent;
+  const LayerKernelFacts& facts = call.facts();
+  const double most = std::min(or_usual(facts.most_parts, shapes.most_parts), work.stages);
+  const double start = call.seconds(call.factors().prologue);
+  const double combine = call.seconds(call.factors().split);
+  double best = std::numeric_limits<double>::infinity();
+  TokenPlan plan;
+  for (double split = 1; split <= most; ++split) {
+    const double stages = std::ceil(work.stages / split);
+    const double waves = std::ceil(work.blocks * split / (call.sms() * facts.resident));
+    double time = waves * (start + stages * work.step);
+    if (split > 1) {
+      time += combine + std::ceil(rows / call.sms()) * combination_block(call, split);
+    }
+    if (time < best) {
+      best = time;
+      plan = {work.blocks * split, stages, split};
+    }
+  }
+  return plan;
+}
+
+TokenPlan token_plan(const LayerCall& call, const TokenWork& work, double rows) {
+  const LayerKernelFacts& facts = call.facts();
+  if (facts.parts > 0) {
+    return {work.blocks * facts.parts, std::ceil(work.stages / facts.parts), facts.parts};
+  }
+  return best_plan(call, work, rows);
+}
+
+// One step of a few thread blocks that have an SM each takes less where SMs hold several.
+void add_token_blocks(const LayerCall& call, const TokenWork& work, const TokenPlan& plan,
+                      Grid& kernel) {
+  const double start = call.seconds(call.factors().prologue);
+  const double places = call.sms() * call.facts().resident;
+  const double full = std::floor(plan.blocks / places) * places;
+  const double rest = plan.blocks - full;
+  const bool alone = rest <= call.sms();
+  kernel.ctas_per_sm = static_cast<int>(call.facts().resident);
+  add_ctas(kernel, static_cast<std::int64_t>(full), Seconds(start + plan.stages * work.step));
+  add_ctas(kernel, static_cast<std::int64_t>(rest),
+           Seconds(start + plan.stages * (alone ? work.step_alone : work.step)));
+}
+
+void add_token_kernels(const LayerCall& call, const LatentShape& shape, double cache_bytes,
+                       GridSequence& program) {
   const LatentShapes& shapes = kernel_shapes().latent;
   const auto batch = static_cast<double>(shape.batch);
   const auto heads = static_cast<double>(shape.heads);
-  const auto keys = static_cast<double>(shape.keys);
-  const double held = std::min(
-      call.facts().head_tile, std::max(shapes.least_heads, std::exp2(std::ceil(std::log2(heads)))));
-  const double blocks = batch * std::ceil(heads / held);
-  const double stages = std::ceil(keys / shapes.tile_keys);
-  const double load = shapes.tile_keys * (shapes.latent + shapes.rotated) * cache_bytes /
-                      call.feed(call.factors().sm_feed);
-  const double products =
-      2 * held * shapes.tile_keys * (2 * shapes.latent + shapes.rotated) / call.sm_rate() +
-      held * call.seconds(call.factors().score);
-  const double step = std::max({load, products, call.seconds(call.factors().step)});
-  const double start = call.seconds(call.factors().prologue);
-  double best = std::numeric_limits<double>::infinity();
-  double parts = 1;
-  const double most = call.facts().most_parts > 0 ? call.facts().most_parts : shapes.most_parts;
-  for (double split = 1; split <= std::min(most, stages); split *= 2) {
-    const double each = start + std::ceil(stages / split) * step;
-    const double time = std::ceil(blocks * split / call.sms()) * each +
-                        (split > 1 ? call.seconds(call.factors().split) : 0);
-    if (time < best) {
-      best = time;
-      parts = split;
-    }
-  }
+  const TokenWork work = token_work(call, shape, cache_bytes);
+  const TokenPlan plan = token_plan(call, work, batch * heads);
   Grid kernel;
   kernel.name = "latent attention of tokens";
-  add_ctas(kernel, static_cast<std::int64_t>(blocks * parts),
-           Seconds(start + std::ceil(stages / parts) * step));
-  const double cache = batch * keys * (shapes.latent + shapes.rotated) * cache_bytes;
+  add_token_blocks(call, work, plan, kernel);
+  const double cache =
+      batch * static_cast<double>(shape.keys) * (shapes.latent + shapes.rotated) * cache_bytes;
   call.set_memory(kernel, call.missing_since_call(cache) * cache +
                               batch * heads * (2 * shapes.latent + shapes.rotated) * kElementBytes);
-  if (parts > 1) kernel.tail = Seconds(call.seconds(call.factors().split));
-  return kernel;
+  program.kernels.push_back(kernel);
+  if (plan.parts > 1) {
+    Grid combine;
+    combine.name = "combine parts";
+    add_ctas(combine, static_cast<std::int64_t>(batch * heads),
+             Seconds(combination_block(call, plan.parts)));
+    combine.tail = Seconds(call.seconds(call.factors().split));
+    program.kernels.push_back(combine);
+  }
 }
 
 }  // namespace
@@ -108,29 +196,40 @@ bool is_absorbed_product(std::int64_t k, std::int64_t n) {
 
 GridSequence latent_kernels(const LayerCall& call, const LatentShape& shape) {
   const LatentShapes& shapes = kernel_shapes().latent;
+  const LayerKernelFacts& facts = call.facts();
   const auto batch = static_cast<double>(shape.batch);
   const auto heads = static_cast<double>(shape.heads);
   const double tokens = batch * static_cast<double>(shape.queries);
-  // Queries are rotated and latents written; of prompts keys and values are put together.
-  const double widths = shape.prompt && !is_absorbed(call.facts(), shape)
-                            ? 2 * (2 * shapes.query + shapes.value)
-                            : 2 * shapes.rotated + shapes.latent;
+  const bool absorbed = is_absorbed(facts, shape);
+  // Queries are rotated and latents written; of prompts keys and values are put together, or their
+  // rotated part copied to every head.
+  double widths = 2 * shapes.rotated + shapes.latent;
+  if (shape.prompt && !absorbed) {
+    widths = facts.moves_heads ? 2 * (2 * shapes.query + shapes.value) : 3 * shapes.rotated;
+  }
   const double bytes =
       tokens * kElementBytes * (heads * widths + 2 * (shapes.latent + shapes.rotated));
   GridSequence program;
-  program.kernels.push_back(call.pass("rotate and write the cache", bytes, tokens * heads));
+  program.kernels.push_back(call.pass("rotate and write the cache", bytes, tokens));
   program.kernels.back().launch = call.factors().launch;
-  if (shape.prompt) {
+  if (shape.prompt && !(absorbed && facts.absorbed_tokens)) {
     program.kernels.push_back(prompt_kernel(call, shape));
     return program;
   }
-  const bool widens = call.facts().widens_cache && shape.cache_bytes < kElementBytes;
-  const double cached = batch * static_cast<double>(shape.keys) * (shapes.latent + shapes.rotated);
-  if (widens) {
-    program.kernels.push_back(
-        call.pass("widen the cache", cached * (shape.cache_bytes + kElementBytes), 0));
+  LatentShape asked = shape;
+  if (shape.prompt) {  // each query with the keys before it
+    asked.batch *= shape.queries;
+    asked.keys -= (shape.queries - 1) / 2;
   }
-  program.kernels.push_back(token_kernel(call, shape, widens ? kElementBytes : shape.cache_bytes));
+  double cache_bytes = facts.keeps_type ? kElementBytes : shape.cache_bytes;
+  if (facts.widens_cache && cache_bytes < kElementBytes) {
+    const double cached =
+        batch * static_cast<double>(shape.keys) * (shapes.latent + shapes.rotated);
+    program.kernels.push_back(
+        call.pass("widen the cache", cached * (cache_bytes + kElementBytes), 0));
+    cache_bytes = kElementBytes;
+  }
+  add_token_kernels(call, asked, cache_bytes, program);
   return program;
 }
 

@@ -38,7 +38,7 @@ double LayerCall::missing(double bytes) const {
 void LayerCall::set_memory(Grid& kernel, double dram) const {
   kernel.dram_bytes = Bytes(dram);
   kernel.dram_rate = device_.hbm.bandwidth * factors_.dram_efficiency;
-  kernel.overlap = 1 + factors_.overlap;
+  kernel.stages_ahead = factors_.stages_ahead;
 }
 
 Grid LayerCall::grouped_product(const std::vector<Groups>& groups, double n, double k,

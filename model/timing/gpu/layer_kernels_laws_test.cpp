@@ -18,7 +18,7 @@ LayerKernelFactors some_factors() {
   factors.launch = Seconds(10e-6);
   factors.dram_efficiency = 0.8;
   factors.mma_efficiency = 0.7;
-  factors.overlap = 1.5;
+  factors.stages_ahead = 2.1;
   factors.l2_share = 0.5;
   factors.prologue = Cycles(1000);
   factors.step = Cycles(200);
@@ -111,6 +111,82 @@ TEST_F(LayerKernelLaws, LatentAttentionGrowsWithKeysAndHeads) {
       before = time;
     }
   }
+}
+
+class LatentKernelLaws : public LayerKernelLaws {
+ protected:
+  LatentKernelLaws() {
+    facts = LayerKernelFacts();
+    facts.head_tile = 64;
+    facts.least_heads = 64;
+    tokens.prompt = false;
+    tokens.batch = 200;
+    tokens.keys = 4096;
+    tokens.heads = 128;
+  }
+
+  double time(const LatentShape& shape) const {
+    return program_time(latent_kernels(call, shape), device).value();
+  }
+
+  LatentShape tokens;
+};
+
+TEST_F(LatentKernelLaws, CachesThatKeepTheirTypeTakeTheSameTime) {
+  LatentShape narrow = tokens;
+  narrow.cache_bytes = 1;
+  EXPECT_LT(time(narrow), time(tokens));
+  facts.keeps_type = true;
+  EXPECT_DOUBLE_EQ(time(narrow), time(tokens));
+}
+
+TEST_F(LatentKernelLaws, AChoiceOfPartsIsNoSlowerThanAnyNumberOfThem) {
+  tokens.batch = 1;
+  tokens.keys = 131072;
+  const double chosen = time(tokens);
+  for (const double parts : {1, 4, 32, 128}) {
+    facts.parts = parts;
+    EXPECT_LE(chosen, time(tokens) * 1.0001);
+  }
+}
+
+TEST_F(LatentKernelLaws, BlocksThatShareAnSmTakeLongerThanOnesAlone) {
+  factors.step = Cycles(10);
+  facts.most_parts = 1;
+  facts.resident = 2;
+  tokens.batch = device.sms / 2;  // two tiles of heads each: one block on an SM
+  const double alone = time(tokens);
+  tokens.batch = device.sms;
+  const double shared = time(tokens);
+  EXPECT_GT(shared, alone * 1.2);
+  tokens.batch = device.sms - 1;  // all but one SM are shared still
+  EXPECT_NEAR(time(tokens), shared, shared * 0.05);
+}
+
+TEST_F(LatentKernelLaws, ShortPromptsAsTokensAreSequencesOfTheirOwn) {
+  facts.absorbed_up_to = 128;
+  facts.absorbed_tokens = true;
+  LatentShape prompt;
+  prompt.batch = 4;
+  prompt.queries = 1;
+  prompt.keys = 1024;
+  prompt.heads = 128;
+  LatentShape token = prompt;
+  token.prompt = false;
+  EXPECT_DOUBLE_EQ(time(prompt), time(token));
+  prompt.queries = 64;
+  EXPECT_GT(time(prompt), 4 * time(token));
+}
+
+TEST_F(LatentKernelLaws, PromptsWithoutCopiesOfTheirHeadsTakeLess) {
+  LatentShape prompt;
+  prompt.batch = 64;
+  prompt.queries = 128;
+  prompt.keys = 128;
+  prompt.heads = 128;
+  const double copied = time(prompt);
+  facts.moves_heads = false;
+  EXPECT_LT(time(prompt), copied);
 }
 
 TEST_F(LayerKernelLaws, ChoicesLieInAsManyBinsAsExpected) {

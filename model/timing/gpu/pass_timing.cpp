@@ -47,7 +47,7 @@ Grid pass_kernel(const GpuDeviceSpec& device, const PassFactors& factors, const 
   kernel.dram_rate = device.hbm.bandwidth * factors.dram_efficiency;
   kernel.l2_bytes = Bytes(all + again);
   kernel.l2_rate = BytesPerSecond(factors.l2_feed.value() * clock * device.sms);
-  kernel.overlap = 1 + factors.overlap;
+  kernel.stages_ahead = factors.stages_ahead;
   return kernel;
 }
 

@@ -4,7 +4,7 @@
 // each, as many on an SM as its threads allow. Beside them the operands move through L2, and
 // through DRAM what misses it, results always unless the next call overwrites them in L2. What a
 // thread block reads a second time misses where the rows of all that run at a time do not fit.
-// Blocks and bytes overlap imperfectly: (blocks^q + bytes^q)^(1/q).
+// Blocks and bytes overlap as far as loads are in flight (shared/closed_network.hpp).
 #pragma once
 
 #include <cstdint>

@@ -23,7 +23,7 @@ PassFactors exemplar_factors() {
   factors.l2_feed = BytesPerCycle(64);
   factors.block = Cycles(1000);
   factors.step = Cycles(100);
-  factors.overlap = 100;
+  factors.stages_ahead = kAllAhead;
   return factors;
 }
 

@@ -1,5 +1,6 @@
-// Transitions that are soft in measurements: between two resources, at the size of a cache, and
-// under the power limit. Their numbers are calib/fitted/shared/common_factors.hpp.
+// Transitions that are soft in measurements: at the size of a cache and under the power limit; and
+// how many stages long kernels have in flight. Their numbers are
+// calib/fitted/shared/common_factors.hpp.
 #pragma once
 
 #include <algorithm>
@@ -9,19 +10,11 @@
 
 namespace foretell {
 
-// Time of two activities of times a and b that overlap imperfectly: (a^n + b^n)^(1/n). An exponent
-// of 1 is their sum, a large one the longer of the two.
-inline double overlapped(double a, double b, double exponent) {
-  const double longer = std::max(a, b);
-  if (!(longer > 0)) return 0;
-  return longer * std::pow(1 + std::pow(std::min(a, b) / longer, exponent), 1 / exponent);
-}
-
-// The exponent of a kernel with this factor `overlap` whose longer part takes `seconds`: a longer
-// kernel hides more of its ramps.
-inline double overlap_exponent(const CommonFactors& common, double overlap, double seconds) {
-  const double growth = std::pow(seconds / common.overlap_stated_at.value(), common.overlap_growth);
-  return std::min(common.overlap_limit, 1 + overlap * growth);
+// Stages in flight ahead (closed_network.hpp) in a kernel with the factor `stages_ahead` whose
+// longer part takes `seconds`: a longer kernel hides more of its ramps.
+inline double grown_stages_ahead(const CommonFactors& common, double ahead, double seconds) {
+  const double growth = std::pow(seconds / common.stages_stated_at.value(), common.stages_growth);
+  return std::min(common.stages_limit, ahead * growth);
 }
 
 // Share of the accesses that miss a cache when `fill` times its capacity is used in turns: none up

@@ -31,7 +31,7 @@ Grid convolution(const LayerCall& call, const StateSpaceShape& shape, bool updat
   add_ctas(
       kernel, static_cast<std::int64_t>(blocks),
       Seconds(call.seconds(call.factors().prologue) + chunks * call.seconds(call.factors().step)));
-  kernel.overlap = 1 + call.factors().overlap;
+  kernel.stages_ahead = call.factors().stages_ahead;
   return kernel;
 }
 
@@ -66,7 +66,7 @@ void add_scan(const LayerCall& call, const StateSpaceShape& shape, GridSequence&
   Grid& parallel = program.kernels.back();
   add_ctas(parallel, static_cast<std::int64_t>(batch * heads * chunks),
            Seconds(call.seconds(call.factors().prologue) + inside / call.sm_rate()));
-  parallel.overlap = 1 + call.factors().overlap;
+  parallel.stages_ahead = call.factors().stages_ahead;
   Grid chain;
   chain.name = "from chunk to chunk";
   add_ctas(chain,

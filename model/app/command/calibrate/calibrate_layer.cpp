@@ -76,7 +76,7 @@ int calibrate_layer(const TableLayout& layout, const GemmFitCommand& command,
   const LayerKernelLibrary library;
   KernelFitSettings settings{"gpu_layer_plan.yaml", "families"};
   settings.rows = kind == LayerKind::kExperts ? 300 : 500;
-  settings.evaluations = 400;
+  settings.evaluations = kind == LayerKind::kLatent ? 1500 : 400;
   KernelCalibration calibration(command, device, settings, layer_factors_folder(kind), kSplit,
                                 session);
   std::map<std::string, Table> tables = read_tables(kind, command, device);

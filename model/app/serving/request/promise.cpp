@@ -32,8 +32,13 @@ Promise parse_one(const std::string& text) {
   };
   check("metric", promise.metric, kMetrics);
   check("statistic", promise.statistic, kStatistics);
+  const std::string limit(trim(text.substr(relation + 2)));
+  if (!limit.empty() && limit.find_first_not_of("0123456789.") == std::string::npos) {
+    throw UserError(fmt::format("--slo '{}': the limit has no unit; write {}.{}<={}ms or <={}s",
+                                text, promise.metric, promise.statistic, limit, limit));
+  }
   try {
-    promise.limit_s = parse_quantity<Seconds>(trim(text.substr(relation + 2))).value();
+    promise.limit_s = parse_quantity<Seconds>(limit).value();
   } catch (const UserError& error) {
     throw UserError(fmt::format("--slo '{}': {}", text, error.what()));
   }

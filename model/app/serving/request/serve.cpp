@@ -9,7 +9,6 @@
 
 #include "hw/engines/engine_catalog.hpp"
 #include "model/app/request/device_family.hpp"
-#include "model/app/request/distribution_text.hpp"
 #include "model/app/request/intervals.hpp"
 #include "model/app/serving/request/measured_trace.hpp"
 #include "model/app/serving/request/promise.hpp"
@@ -21,16 +20,12 @@
 #include "model/config/unit_text.hpp"
 #include "model/serving/block_pool.hpp"
 #include "model/serving/service.hpp"
-#include "workloads/traffic/trace_reader.hpp"
 
 namespace foretell {
 namespace {
 
 std::string gigabytes(Bytes bytes) { return fmt::format("{:.1f} GB", bytes.value() / 1e9); }
 
-constexpr std::int64_t kMaxLength = 10'000'000;
-constexpr std::int64_t kDefaultRequests = 1000;
-constexpr std::int64_t kRequestsPerClient = 10;
 constexpr const char* kServed = "served";  // in the table of intervals
 constexpr const char* kServedExperts = "served-experts";
 constexpr double kGrowing = 0.25;  // of all requests wait when the last one comes: no steady state
@@ -98,6 +93,9 @@ class Server {
     machine.attention_dp = split.attention_dp > 1 ? split.attention_dp : 0;
     if (split.ep > 1) machine.ep = split.ep;
     if (split.moe_tp > 0) machine.moe_tp = split.moe_tp;
+    // An engine calls the kernels of its own library.
+    if (machine.library.empty() && gpu_family().has_system(machine.system))
+      machine.library = engine_.spec.library;
     RuleChoices choices;
     choices.max_tokens = split.max_tokens > 0 ? split.max_tokens : request_.max_tokens;
     choices.max_sequences = split.max_sequences > 0 ? split.max_sequences : request_.max_batch;
@@ -119,12 +117,11 @@ class Server {
     rules.max_sequences = std::max<std::int64_t>(1, rules.max_sequences / worker.stages);
     if (rules.blocks == 0) {
       throw UserError(fmt::format(
-          "{}: {} of weights, {} of activations and {} kept by the engine leave no memory for KV "
-          "blocks of {} on each device ({} of it with --kv-fraction {}); raise --tp, or take a "
-          "narrower --dtype",
-          worker.workload, gigabytes(worker.weights), gigabytes(worker.workspace),
-          gigabytes(built.memory.reserve), gigabytes(worker.capacity), engine_.spec.memory.base,
-          share));
+          "{} in {}: each device of {} has {}, of which the engine takes {:.0f} %; {} of weights, "
+          "{} of activations and {} kept by the engine leave no room for KV blocks; {}",
+          worker.workload, worker.dtype, worker.system, gigabytes(worker.capacity), 100 * share,
+          gigabytes(worker.weights), gigabytes(worker.workspace), gigabytes(built.memory.reserve),
+          room_advice(pool_, machine, engine_.spec, share, rules.max_tokens)));
     }
     rules.watermark_blocks = static_cast<std::int64_t>(engine_.spec.schedule.watermark *
                                                        static_cast<double>(rules.blocks));
@@ -272,19 +269,29 @@ class Server {
     context.notes = machine.notes;
     fill_scenario(context);
     const double waiting = result.waiting_at_last_arrival;
-    const bool open = load_.arrivals.has_value() || !load_.trace.empty();
-    if (open && !load_.is_closed() && waiting > kGrowing * static_cast<double>(load_.requests) &&
-        load_.requests > 1) {
+    if (offered_per_s() > requests_per_s(result) &&
+        waiting > kGrowing * static_cast<double>(load_.requests)) {
       context.notes.push_back(fmt::format(
           "the queue grows as long as requests come: {:.0f} wait when the last one arrives; the "
           "largest rate that is stable is about {:.3g} requests/s",
           waiting, requests_per_s(result)));
     }
+    for (std::string& note : service_notes(request_.engine, engine_.spec, powered_workers()))
+      context.notes.push_back(std::move(note));
     for (std::string& note : cache_notes(result)) context.notes.push_back(std::move(note));
     if (result.interrupted) {
       context.notes.push_back(fmt::format("interrupted: {} of {} requests were answered",
                                           result.answered, load_.requests));
     }
+  }
+
+  // Requests per second that come, whatever is answered; 0 of clients that wait, and of requests
+  // that come at once.
+  double offered_per_s() const {
+    if (load_.is_closed()) return 0;
+    if (load_.trace.empty()) return load_.arrivals ? request_.rate : 0;
+    const double last = load_.trace.back().arrival_s;
+    return last > 0 ? static_cast<double>(load_.requests - 1) / last : 0;
   }
 
   void fill_scenario(ServeContext& context) const {
@@ -311,12 +318,20 @@ class Server {
       add("dp", std::to_string(setup_.serving.workers));
     }
     if (request_.attention_dp > 1) add("attention_dp", std::to_string(request_.attention_dp));
+    if (base_.ep > 1) add("ep", std::to_string(base_.ep));
+    if (base_.moe_tp > 0) add("moe_tp", std::to_string(base_.moe_tp));
+    add("experts", base_.experts);
+    add("library", base_.library);
+    add("library_release", base_.library_release);
+    add("context", std::to_string(base_.context));
     add("prefill", request_.prefill);
     add("decode", request_.decode);
     add("decode_on", request_.decode_system);
     if (workers() > 1) add("router", request_.router);
     add("max_tokens", std::to_string(setup_.serving.rules.max_tokens));
     add("max_batch", std::to_string(setup_.serving.rules.max_sequences * setup_.serving.stages()));
+    if (request_.kv_fraction > 0) add("kv_fraction", fmt::format("{}", request_.kv_fraction));
+    add("link", request_.link_rate);
     add("chunk", request_.chunk);
     if (request_.prefix_share > 0) add("prefix_cache", fmt::format("{}", request_.prefix_share));
     add("speculate", request_.speculate);
@@ -353,12 +368,14 @@ class Server {
     summary.interrupted = result.interrupted;
     summary.duration_s = result.end_s;
     double usd_per_hour = 0;
+    bool priced = true;  // part of a price is none
     for (const auto& group : groups_) {
       const WorkerMachine& machine = group->machine;
+      priced = priced && machine.usd_per_hour > 0;
       usd_per_hour += machine.usd_per_hour * machine.devices_per_worker * group->group.workers /
                       std::max(1, machine.devices);
     }
-    if (usd_per_hour > 0 && summary.output_tokens_per_s > 0) {
+    if (priced && summary.output_tokens_per_s > 0) {
       summary.cost_usd_per_million = usd_per_hour / 3600 / summary.output_tokens_per_s * 1e6;
     }
     summary.binds = what_binds(result);
@@ -413,22 +430,6 @@ class Server {
   ServiceSetup setup_;
 };
 
-void check_one_load(const ServeRequest& request) {
-  const int given = (request.concurrency > 0 ? 1 : 0) + (request.rate > 0 ? 1 : 0) +
-                    (request.trace.empty() ? 0 : 1) + (request.offline > 0 ? 1 : 0);
-  if (given == 1) return;
-  throw UserError(fmt::format(
-      "{}: give one of --concurrency N (clients that wait for their answers), --rate R (requests "
-      "per second), --trace FILE, --offline N (all at once)",
-      given == 0 ? "no load" : "several loads"));
-}
-
-std::vector<TrafficRequest> every_nth(std::vector<TrafficRequest> all, std::int64_t n) {
-  std::vector<TrafficRequest> some;
-  for (std::size_t i = 0; i < all.size(); i += static_cast<std::size_t>(n)) some.push_back(all[i]);
-  return some;
-}
-
 }  // namespace
 
 std::vector<std::string> take_engine_set(Request& machine) {
@@ -439,51 +440,6 @@ std::vector<std::string> take_engine_set(Request& machine) {
   }
   machine.set = rest;
   return engine;
-}
-
-Load load_of(const ServeRequest& request) {
-  check_one_load(request);
-  Load load;
-  load.seed = request.machine.seed;
-  load.requests = request.requests;
-  if (!request.trace.empty()) {
-    if (!request.input_len.empty() || !request.output_len.empty()) {
-      throw UserError("--trace: states the lengths; leave --input-len and --output-len out");
-    }
-    load.trace = every_nth(read_trace(request.trace), request.trace_every);
-    const auto rows = static_cast<std::int64_t>(load.trace.size());
-    if (load.requests == 0) load.requests = rows;
-    if (load.requests > rows) {
-      throw UserError(fmt::format("--requests {}: the trace has {}", load.requests, rows));
-    }
-    load.trace.resize(static_cast<std::size_t>(load.requests));
-    return load;
-  }
-  if (request.input_len.empty() || request.output_len.empty()) {
-    throw UserError(
-        "say how long requests are: --input-len and --output-len, numbers or "
-        "distributions such as uniform:819..1024");
-  }
-  load.input_len = parse_distribution("--input-len", request.input_len, 1, kMaxLength);
-  load.output_len = parse_distribution("--output-len", request.output_len, 1, kMaxLength);
-  if (request.concurrency > 0) {
-    load.concurrency = request.concurrency;
-    if (request.start != "together" && request.start != "staggered")
-      throw unknown_name("start", request.start, {"together", "staggered"});
-    load.staggered = request.start == "staggered";
-    if (load.requests == 0) load.requests = kRequestsPerClient * request.concurrency;
-  } else if (request.offline > 0) {
-    load.offline = true;
-    load.requests = request.offline;
-  } else {
-    load.arrivals = parse_arrivals(request.arrivals, request.rate);
-    if (load.requests == 0) load.requests = kDefaultRequests;
-  }
-  if (request.warm_up >= load.requests) {
-    throw UserError(
-        fmt::format("--warm-up {}: leaves none of {} requests", request.warm_up, load.requests));
-  }
-  return load;
 }
 
 ServeOutcome serve(MachinePool& pool, const ServeRequest& request,

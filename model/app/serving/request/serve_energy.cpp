@@ -2,6 +2,7 @@
 
 #include "model/app/request/energy_record.hpp"
 #include "model/app/serving/request/serve_parts.hpp"
+#include "model/base/text.hpp"
 
 namespace foretell {
 namespace {
@@ -9,6 +10,11 @@ namespace {
 void note_uncalibrated(const std::vector<PoweredWorkers>& groups, ServeContext& context) {
   for (const PoweredWorkers& group : groups) {
     if (group.machine->calibrated_energy) continue;
+    const std::vector<std::string>& own = group.machine->notes;  // which say why
+    if (std::any_of(own.begin(), own.end(), [](const std::string& one) {
+          return starts_with(one, "energy: not calibrated");
+        }))
+      continue;
     const std::string note =
         "energy: not calibrated on " + group.machine->system + "; see docs/energy.md";
     if (std::find(context.notes.begin(), context.notes.end(), note) == context.notes.end())

@@ -18,11 +18,6 @@ constexpr std::int64_t kMaxReplicas = 10'000;
 using Name = std::string_view;
 using Text = std::string;
 
-struct ServeKey {
-  const char* key;
-  void (*set)(ServeRequest& request, Name name, const Text& text);
-};
-
 template <auto kMember, std::int64_t kLow, std::int64_t kHigh>
 void set_count_of(ServeRequest& request, Name name, const Text& text) {
   using Number = std::decay_t<decltype(request.*kMember)>;
@@ -54,53 +49,81 @@ void set_slo(ServeRequest& request, Name /*name*/, const Text& text) {
 }
 
 using R = ServeRequest;
-constexpr ServeKey kKeys[] = {
-    {"concurrency", set_count_of<&R::concurrency, 1, kMaxClients>},
-    {"rate", set_rate},
-    {"trace", set_text_of<&R::trace>},
-    {"offline", set_count_of<&R::offline, 1, kMaxRequests>},
-    {"start", set_text_of<&R::start>},
-    {"arrivals", set_text_of<&R::arrivals>},
-    {"every", set_count_of<&R::trace_every, 1, kMaxRequests>},
-    {"requests", set_count_of<&R::requests, 1, kMaxRequests>},
-    {"warm_up", set_count_of<&R::warm_up, 0, kMaxRequests>},
-    {"engine", set_text_of<&R::engine>},
-    {"max_batch", set_count_of<&R::max_batch, 1, kMaxClients>},
-    {"max_tokens", set_count_of<&R::max_tokens, 1, kMaxStepTokens>},
-    {"kv_fraction", set_share_of<&R::kv_fraction>},
-    {"chunk", set_chunk},
-    {"prefix_cache", set_share_of<&R::prefix_share>},
-    {"speculate", set_text_of<&R::speculate>},
-    {"dp", set_count_of<&R::dp, 1, kMaxReplicas>},
-    {"attention_dp", set_count_of<&R::attention_dp, 1, kMaxReplicas>},
-    {"router", set_text_of<&R::router>},
-    {"prefill", set_text_of<&R::prefill>},
-    {"decode", set_text_of<&R::decode>},
-    {"decode_on", set_text_of<&R::decode_system>},
-    {"link", set_text_of<&R::link_rate>},
-    {"slo", set_slo},
-};
 constexpr std::size_t kLoadKeyCount = 4;  // the first ones
 
 }  // namespace
 
-const std::vector<std::string>& serve_keys() {
-  static const std::vector<std::string> kNames = [] {
-    std::vector<std::string> names;
-    for (const ServeKey& one : kKeys) names.emplace_back(one.key);
-    return names;
-  }();
-  return kNames;
+const std::vector<ServeKey>& serve_keys() {
+  static const std::vector<ServeKey> kKeys = {
+      {"concurrency", "N",
+       "closed loop: this many clients, each sends its next request when it has its answer", true,
+       set_count_of<&R::concurrency, 1, kMaxClients>},
+      {"rate", "R", "open loop: requests per second", true, set_rate},
+      {"trace", "FILE",
+       "CSV with arrival_s, input_len, output_len, or JSON lines with arrival_time, input_toks, "
+       "output_toks",
+       false, set_text_of<&R::trace>},
+      {"offline", "N", "this many requests, all at once", false,
+       set_count_of<&R::offline, 1, kMaxRequests>},
+      {"start", "WORD",
+       "of the clients: together, or staggered: each at the first token of the one before", false,
+       set_text_of<&R::start>},
+      {"arrivals", "WORD", "of --rate: poisson, uniform, gamma:CV or burst:N (default: poisson)",
+       false, set_text_of<&R::arrivals>},
+      {"every", "N", "of the trace the first of every N requests: the share of one of N machines",
+       false, set_count_of<&R::trace_every, 1, kMaxRequests>},
+      {"requests", "N", "requests in all (default: 10 per client, 1000 of a rate, all of a trace)",
+       false, set_count_of<&R::requests, 1, kMaxRequests>},
+      {"warm_up", "N", "this many of the first count in no statistic (default: 0)", false,
+       set_count_of<&R::warm_up, 0, kMaxRequests>},
+      {"engine", "NAME[@RELEASE]",
+       "serving engine of hw/engines by name, NAME@RELEASE, or a file like those there (default: "
+       "hw/engines/choice)",
+       true, set_text_of<&R::engine>},
+      {"max_batch", "N", "most sequences at one time (default: the engine's)", true,
+       set_count_of<&R::max_batch, 1, kMaxClients>},
+      {"max_tokens", "N", "most tokens in a step (default: the engine's)", true,
+       set_count_of<&R::max_tokens, 1, kMaxStepTokens>},
+      {"kv_fraction", "SHARE", "share of the memory for the engine or its KV blocks", false,
+       set_share_of<&R::kv_fraction>},
+      {"chunk", "N|off", "tokens of a step that prompts are cut to, or 'off'", true, set_chunk},
+      {"prefix_cache", "SHARE", "share of every prompt that is found in the cache", false,
+       set_share_of<&R::prefix_share>},
+      {"speculate", "N,acceptance=P",
+       "guesses per step and how many are right, as in 3,acceptance=0.7", false,
+       set_text_of<&R::speculate>},
+      {"dp", "N", "copies, each a worker (default: 1)", false,
+       set_count_of<&R::dp, 1, kMaxReplicas>},
+      {"attention_dp", "N",
+       "groups of --tp devices of a worker that schedule apart, step together and share its "
+       "experts (default: 1)",
+       false, set_count_of<&R::attention_dp, 1, kMaxReplicas>},
+      {"router", "WORD",
+       "between workers: round-robin, least-loaded or prefix-aware (default: round-robin)", false,
+       set_text_of<&R::router>},
+      {"prefill", "SPLIT", "separate workers for prompts, as in 'tp=4,workers=2'", false,
+       set_text_of<&R::prefill>},
+      {"decode", "SPLIT", "separate workers for answers, as in 'tp=8,workers=1'", false,
+       set_text_of<&R::decode>},
+      {"decode_on", "SYSTEM", "system of these (default: that of --on)", false,
+       set_text_of<&R::decode_system>},
+      {"link", "RATE",
+       "rate at which KV caches move, as in '50 GB/s' (default: the links of the system)", false,
+       set_text_of<&R::link_rate>},
+      {"slo", "PROMISES", "promises, as in 'ttft.p99<=1s,tpot.p99<=40ms'", false, set_slo},
+  };
+  return kKeys;
 }
 
 bool is_load_key(std::string_view key) {
-  return std::any_of(kKeys, kKeys + kLoadKeyCount,
+  const std::vector<ServeKey>& keys = serve_keys();
+  return std::any_of(keys.begin(), keys.begin() + kLoadKeyCount,
                      [key](const ServeKey& one) { return key == one.key; });
 }
 
 bool set_serve_key(ServeRequest& request, std::string_view key, std::string_view name,
                    const std::string& text) {
-  for (const ServeKey& one : kKeys) {
+  for (const ServeKey& one : serve_keys()) {
     if (key != one.key) continue;
     if (!text.empty()) one.set(request, name, text);
     return true;

@@ -12,8 +12,15 @@ namespace foretell {
 inline constexpr double kMaxRate = 1e9;  // requests per second
 
 // "concurrency", "rate", "trace", "engine", "max_batch", "slo", …: what a request for a service
-// states beside the machine and the lengths.
-const std::vector<std::string>& serve_keys();
+// states beside the machine and the lengths. The loads come first.
+struct ServeKey {
+  const char* key;
+  const char* type;  // of its value, for help: "N", "FILE"
+  const char* help;
+  bool lists;  // `compare` takes several with commas between
+  void (*set)(ServeRequest& request, std::string_view name, const std::string& text);
+};
+const std::vector<ServeKey>& serve_keys();
 
 // The keys that state a load.
 bool is_load_key(std::string_view key);

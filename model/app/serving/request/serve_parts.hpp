@@ -40,6 +40,16 @@ struct PoweredWorkers {
   double devices() const { return machine->devices_per_worker * workers; }
 };
 
+// How a network whose weights leave no room for KV blocks gets some, for an error: the least --tp
+// of its system that has room.
+std::string room_advice(MachinePool& pool, const Request& machine, const EngineSpec& engine,
+                        double share, std::int64_t max_tokens);
+
+// What is taken for granted: a release newer than all that are described (`engine_name` as typed),
+// workers on more devices than the system has, a system without a price beside one with.
+std::vector<std::string> service_notes(const std::string& engine_name, const EngineSpec& engine,
+                                       const std::vector<PoweredWorkers>& groups);
+
 // Joules and watts of a service: its devices draw active idle power from the begin of the service
 // to its last answer, and what its steps add. Nothing for machines without energy. With
 // `usd_per_kwh` and `pue` of the request, the cost of energy at the wall.

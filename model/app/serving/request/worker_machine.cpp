@@ -157,9 +157,6 @@ PassTime pass_time(const WorkerMachine& machine, const StepShape& shape) {
 
 WorkerMachine make_worker_machine(const Predictor& predict, const Request& request,
                                   std::int64_t max_tokens) {
-  if (request.system.empty()) {
-    throw UserError("no system; name one with --on, see `foretell list systems`");
-  }
   check_names(request);
   if (gpu_family().has_system(request.system)) return gpu_machine_of(request, max_tokens);
   return called_machine_of(predict, request);

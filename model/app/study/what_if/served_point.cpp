@@ -35,7 +35,7 @@ void check_fields(const Request& request) {
     if (means_something(field) || !is_stated(field, request)) continue;
     if (cell_of(field, request) == cell_of(field, plain)) continue;
     throw UserError(std::string(field.option) +
-                    ": says nothing about a service; a study of loads states rate, concurrency, "
+                    ": says nothing about a service; its load is stated with rate, concurrency, "
                     "max_batch, … instead");
   }
 }

@@ -72,8 +72,8 @@ std::set<std::string> values_of(const Study& study, const std::string& key) {
 const std::vector<std::string>& scenario_keys() {
   static const std::vector<std::string> kKeys = [] {
     std::vector<std::string> keys = request_keys();
-    for (const std::string& key : serve_keys()) {
-      if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+    for (const ServeKey& one : serve_keys()) {
+      if (std::find(keys.begin(), keys.end(), one.key) == keys.end()) keys.emplace_back(one.key);
     }
     keys.emplace_back(kPlanKey);
     return keys;

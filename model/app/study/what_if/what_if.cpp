@@ -26,6 +26,16 @@ std::pair<double, std::string> split_value(const std::string& value) {
   return {number, std::string(result.ptr, value.data() + value.size())};
 }
 
+// Of a service the time of an answer.
+double time_of(const Request& request, const RunSummary& summary) {
+  return request.service.empty() ? summary.call_s : summary.latency_s;
+}
+
+// "decode weights (36 % of the busy time)", as services say it, without the share.
+std::string resource_of(const std::string& bottleneck) {
+  return bottleneck.substr(0, bottleneck.find(" ("));
+}
+
 }  // namespace
 
 std::string scaled_value(const std::string& value, double factor) {
@@ -48,7 +58,7 @@ std::vector<WhatIf> what_ifs(const std::vector<Parameter>& parameters,
 }
 
 std::vector<ImprovedCall> improved_calls(const Predictor& predict, const Request& request,
-                                         double call_s, int jobs) {
+                                         const RunSummary& unchanged, int jobs) {
   const DeviceFamily& family = family_of(request.system);
   const std::vector<WhatIf> changes =
       what_ifs(family.parameters(request), family.improved_parts(request));
@@ -65,18 +75,19 @@ std::vector<ImprovedCall> improved_calls(const Predictor& predict, const Request
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     if (!outcomes[i].record) continue;
     const RunSummary& improved = outcomes[i].record->summary;
-    calls.push_back(
-        {changes[i], improved.call_s, 1 - improved.call_s / call_s, improved.bottleneck});
+    const double time_s = time_of(request, improved);
+    calls.push_back({changes[i], time_s, 1 - time_s / time_of(request, unchanged),
+                     resource_of(improved.bottleneck)});
   }
   std::stable_sort(calls.begin(), calls.end(),
                    [](const auto& a, const auto& b) { return a.gain > b.gain; });
   return calls;
 }
 
-Table what_if_table(const std::vector<ImprovedCall>& calls) {
+Table what_if_table(const std::vector<ImprovedCall>& calls, const char* time) {
   Table table;
   table.columns = {
-      {"change"}, {"call", Align::kRight}, {"gain", Align::kRight}, {"then bound by"}, {"--set"}};
+      {"change"}, {time, Align::kRight}, {"gain", Align::kRight}, {"then bound by"}, {"--set"}};
   for (const ImprovedCall& call : calls) {
     table.rows.push_back({call.what.change, si_format(call.call_s, "s"), percent_format(call.gain),
                           call.bottleneck, "'" + call.what.override + "'"});
@@ -84,14 +95,14 @@ Table what_if_table(const std::vector<ImprovedCall>& calls) {
   return table;
 }
 
-std::string hidden_text(const std::vector<ImprovedCall>& calls) {
+std::string hidden_text(const std::vector<ImprovedCall>& calls, const char* time) {
   std::map<std::string, std::vector<std::string>> hidden;  // by what bounds the call
   for (const ImprovedCall& call : calls) {
     if (call.gain < kNoticeable) hidden[call.bottleneck].push_back(call.what.change);
   }
   std::string text;
   for (const auto& [by, changes] : hidden) {
-    text += fmt::format("Hidden, as the call is bound by {}: {}.\n", by, join(changes, ", "));
+    text += fmt::format("Hidden, as the {} is bound by {}: {}.\n", time, by, join(changes, ", "));
   }
   return text;
 }

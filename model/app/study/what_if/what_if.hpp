@@ -27,20 +27,21 @@ std::string scaled_value(const std::string& value, double factor);
 
 struct ImprovedCall {
   WhatIf what;
-  double call_s = 0;
-  double gain = 0;         // share of the call as it is
+  double call_s = 0;       // of a service: the mean time of an answer
+  double gain = 0;         // share of that time as it is
   std::string bottleneck;  // what bounds the call then: it hides what else the change sped up
 };
 
-// Predicts every change of `request`, whose call takes `call_s`, in workers; largest gain first.
-// Changes that cannot be predicted are left out.
+// Predicts every change of `request`, which takes what `unchanged` says, in workers; largest gain
+// first. Changes that cannot be predicted are left out.
 std::vector<ImprovedCall> improved_calls(const Predictor& predict, const Request& request,
-                                         double call_s, int jobs);
+                                         const RunSummary& unchanged, int jobs);
 
-Table what_if_table(const std::vector<ImprovedCall>& calls);
+// `time` is what the times are of: a call, an answer.
+Table what_if_table(const std::vector<ImprovedCall>& calls, const char* time = "call");
 
 // Which changes gain less than 1 % and what hides them, a sentence for each of these; "" when every
 // change gains more.
-std::string hidden_text(const std::vector<ImprovedCall>& calls);
+std::string hidden_text(const std::vector<ImprovedCall>& calls, const char* time = "call");
 
 }  // namespace foretell

@@ -45,8 +45,8 @@ TEST(WhatIf, TheBottleneckOfTheImprovedCallIsThatOfItsPrediction) {
   request.workload = "bert-base-uncased";
   request.dtype = "bf16";
   request.seq_len = 128;
-  const double call_s = predict(request).summary.call_s;
-  for (const ImprovedCall& call : improved_calls(predict, request, call_s, 1)) {
+  const RunSummary unchanged = predict(request).summary;
+  for (const ImprovedCall& call : improved_calls(predict, request, unchanged, 1)) {
     Request changed = request;
     changed.set.push_back(call.what.override);
     const RunSummary alone = predict(changed).summary;

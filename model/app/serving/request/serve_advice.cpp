@@ -1,0 +1,77 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "hw/engines/engine_catalog.hpp"
+#include "model/app/serving/request/serve_parts.hpp"
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+// Whether a device holds a block beside everything else when `tp` devices share a copy.
+bool has_room(MachinePool& pool, Request machine, int tp, const EngineSpec& engine, double share,
+              std::int64_t max_tokens) {
+  machine.tp = tp;
+  try {
+    const WorkerMachine& worker =
+        pool.machine(machine, std::max(max_tokens, std::int64_t{engine.limits.max_tokens}));
+    const KvMemory memory =
+        kv_memory(engine, share, worker.capacity, worker.weights, worker.workspace, max_tokens);
+    return memory.kv > worker.kv_per_token * static_cast<double>(engine.memory.block);
+  } catch (const UserError&) {
+    return false;  // heads that so many devices cannot share, or more devices than there are
+  }
+}
+
+}  // namespace
+
+std::string room_advice(MachinePool& pool, const Request& machine, const EngineSpec& engine,
+                        double share, std::int64_t max_tokens) {
+  const int devices =
+      pool.machine(machine, std::max(max_tokens, std::int64_t{engine.limits.max_tokens})).devices;
+  for (int tp = 2 * std::max(1, machine.tp); tp <= devices; tp *= 2) {
+    if (has_room(pool, machine, tp, engine, share, max_tokens))
+      return fmt::format("--tp {} leaves room on {}", tp, machine.system);
+  }
+  return fmt::format("no --tp of {} leaves room: name a larger system, or a narrower --dtype",
+                     machine.system);
+}
+
+std::vector<std::string> service_notes(const std::string& engine_name, const EngineSpec& engine,
+                                       const std::vector<PoweredWorkers>& groups) {
+  std::vector<std::string> notes;
+  const std::size_t at = engine_name.find('@');
+  const EngineCatalog catalog;
+  if (at != std::string::npos && engine.id == catalog.newest(engine.engine) &&
+      compare_versions(engine_name.substr(at + 1), engine.since) > 0) {
+    notes.push_back(
+        fmt::format("engine: {} works as {} from release {} on, the newest that is described",
+                    engine_name, engine.engine, engine.since));
+  }
+  std::map<std::string, double> taken;  // devices, by system
+  std::vector<std::string> unpriced;
+  bool priced = false;
+  for (const PoweredWorkers& group : groups) {
+    const WorkerMachine& machine = *group.machine;
+    taken[machine.system] += group.devices();
+    if (taken[machine.system] > machine.devices) {
+      notes.push_back(
+          fmt::format("the workers take {:.0f} devices, more than one {} has ({}): several of it, "
+                      "with KV caches "
+                      "between them at the rate of its own links",
+                      taken[machine.system], machine.system, machine.devices));
+    }
+    if (machine.usd_per_hour > 0) {
+      priced = true;
+    } else {
+      unpriced.push_back(machine.system);
+    }
+  }
+  if (priced && !unpriced.empty())
+    notes.push_back("no cost is given, as no price of " + unpriced.front() + " is known");
+  return notes;
+}
+
+}  // namespace foretell

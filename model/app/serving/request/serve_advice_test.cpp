@@ -1,0 +1,108 @@
+// What a service says of what it takes for granted, and what to do where it has no room.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/app/serving/request/serve.hpp"
+#include "model/app/serving/request/worker_machine.hpp"
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+ServeRequest asked(const char* system, const char* workload, int tp) {
+  ServeRequest request;
+  request.machine.system = system;
+  request.machine.workload = workload;
+  request.machine.dtype = "bf16";
+  request.machine.tp = tp;
+  request.concurrency = 2;
+  request.input_len = "64";
+  request.output_len = "4";
+  request.requests = 4;
+  return request;
+}
+
+ServeRecord served(const ServeRequest& request) {
+  MachinePool pool(predict);
+  return serve(pool, request).record;
+}
+
+std::string error_of(const ServeRequest& request) {
+  try {
+    served(request);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// What the message names has room, and half of it has none.
+TEST(ServeAdvice, NamesTheLeastTensorParallelismThatHasRoom) {
+  EXPECT_THAT(error_of(asked("h100-sxm-x8", "Llama-3.1-70B", 1)),
+              HasSubstr("--tp 4 leaves room on h100-sxm-x8"));
+  EXPECT_THAT(error_of(asked("h100-sxm-x8", "Llama-3.1-70B", 2)), HasSubstr("--tp 4"));
+  EXPECT_EQ(error_of(asked("h100-sxm-x8", "Llama-3.1-70B", 4)), "");
+  EXPECT_THAT(error_of(asked("h100-sxm", "Llama-3.1-70B", 1)),
+              HasSubstr("no --tp of h100-sxm leaves room"));
+}
+
+TEST(ServeAdvice, SaysThatAReleaseIsNewerThanAllThatAreDescribed) {
+  ServeRequest request = asked("h100-sxm", "Llama-3.1-8B", 1);
+  request.engine = "vllm@0.8.5";
+  EXPECT_THAT(served(request).context.notes, Each(Not(HasSubstr("engine:"))));
+  request.engine = "vllm@99.1";
+  EXPECT_THAT(served(request).context.notes,
+              Contains(HasSubstr("engine: vllm@99.1 works as vllm")));
+}
+
+// A price of the one side alone would be less than the service costs.
+TEST(ServeAdvice, GivesNoCostOfWhichAPartIsUnknown) {
+  ServeRequest request = asked("h100-sxm-x8", "Llama-3.1-8B", 0);
+  request.prefill = "tp=1,workers=1";
+  request.decode = "tp=2,workers=1";
+  request.decode_system = "inf2.48xlarge";
+  request.link_rate = "12.5 GB/s";
+  const ServeRecord record = served(request);
+  EXPECT_FALSE(record.summary.cost_usd_per_million.has_value());
+  EXPECT_THAT(record.context.notes, Contains(HasSubstr("no price of h100-sxm-x8 is known")));
+  request.machine.system = "p5.48xlarge";
+  EXPECT_GT(served(request).summary.cost_usd_per_million.value_or(0), 0);
+}
+
+TEST(ServeAdvice, SaysThatWorkersTakeSeveralSystems) {
+  ServeRequest request = asked("h100-sxm", "Llama-3.1-8B", 0);
+  request.prefill = "tp=1,workers=1";
+  request.decode = "tp=1,workers=1";
+  EXPECT_THAT(served(request).context.notes, Contains(HasSubstr("take 2 devices")));
+}
+
+// Two requests a tenth of a second apart, each answered before the next could come: no queue grows,
+// though one waits when the last arrives.
+TEST(ServeAdvice, AQueueGrowsOnlyWhereMoreComesThanIsAnswered) {
+  ServeRequest request = asked("h100-sxm", "Llama-3.1-8B", 1);
+  request.concurrency = 0;
+  request.rate = 1;
+  request.requests = 2;
+  EXPECT_THAT(served(request).context.notes, Each(Not(HasSubstr("queue grows"))));
+  request.rate = 1e9;
+  request.requests = 200;
+  EXPECT_THAT(served(request).context.notes, Contains(HasSubstr("queue grows")));
+}
+
+TEST(ServeAdvice, TheRecordListsExpertsAndLibrary) {
+  ServeRequest request = asked("h200-sxm-x8", "gpt-oss-120b", 4);
+  request.machine.ep = 4;
+  request.machine.library = "vllm";
+  const auto scenario = served(request).context.scenario;
+  using Entry = std::pair<std::string, std::string>;
+  EXPECT_THAT(scenario, Contains(Entry("ep", "4")));
+  EXPECT_THAT(scenario, Contains(Entry("library", "vllm")));
+}
+
+}  // namespace
+}  // namespace foretell
