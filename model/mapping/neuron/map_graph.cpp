@@ -1,5 +1,7 @@
 #include "model/mapping/neuron/map_graph.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <string>
@@ -7,6 +9,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/mapping/neuron/lowering.hpp"
+#include "workloads/ir/work.hpp"
 
 namespace foretell {
 namespace {
@@ -278,11 +281,31 @@ class NeuronMapper {
   Demands demands_;
 };
 
+// Multiply-accumulates of one product of activations that is written out instruction by
+// instruction: some ten million of them, and gigabytes of program, for an attention of 45,000
+// tokens.
+constexpr double kMostMacs = 5e12;
+
+void check_attentions(const Graph& graph) {
+  for (std::size_t i = 0; i < graph.ops().size(); ++i) {
+    const Op& op = graph.ops()[i];
+    if (op.kind != "MatMul" || graph.tensor(op.inputs[1]).kind == TensorKind::kWeight) continue;
+    const double macs = macs_of(graph, static_cast<OpId>(i));
+    if (macs <= kMostMacs) continue;
+    throw UserError(fmt::format(
+        "operator '{}': {:.3g} multiply-accumulates of one attention are more than a NeuronCore's "
+        "program is written out for ({:.0e}); lower --image-size, --frames or --batch, or take "
+        "GPUs",
+        op.name, macs, kMostMacs));
+  }
+}
+
 }  // namespace
 
 Program map_to_neuron_core(const Graph& graph, const PrecisionPolicy& precision,
                            const CoreShape& core, const SchedulingParameters& scheduling,
                            const std::set<std::int32_t>& skipped_layers, Occupancy* occupancy) {
+  check_attentions(graph);
   NeuronMapper mapper(graph, precision, core, scheduling, skipped_layers);
   Program program = mapper.run();
   const SpillPlan plan = mapper.spill_plan();

@@ -31,6 +31,11 @@ ModelConfig few_layers(const std::string& name) {
   ModelConfig config = WorkloadLibrary().load(name);
   config.layers = std::min(config.layers, kLayers);
   config.decoder_layers = std::min(config.decoder_layers, kLayers);
+  DenoiserConfig& denoiser = config.denoiser;
+  denoiser.joint_blocks = std::min(denoiser.joint_blocks, kLayers);
+  denoiser.single_blocks = std::min(denoiser.single_blocks, kLayers);
+  // A video has tens of thousands of tokens; a few frames of it have them all the same.
+  config.vision.frames = std::min<std::int64_t>(config.vision.frames, 5);
   return config;
 }
 
@@ -82,6 +87,17 @@ bool has_recurrence(const ModelConfig& config) {
   const std::vector<LayerPart>& layers = config.parts_of_decoder.layers;
   return std::any_of(layers.begin(), layers.end(),
                      [](const LayerPart& layer) { return layer.mixer.kind == MixerKind::kLinear; });
+}
+
+TEST(NeuronMapping, AttentionOfAWholeVideoIsRefusedWithWhatWouldDo) {
+  ModelConfig config = few_layers("hunyuan-video-transformer");
+  config.vision.frames = 129;
+  try {
+    map(config, binding_of(Phase::kForward, 1, 0, 1));
+    FAIL() << "tens of millions of instructions were written";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("lower --image-size, --frames or --batch"));
+  }
 }
 
 class ShippedWorkload : public testing::TestWithParam<std::string> {};

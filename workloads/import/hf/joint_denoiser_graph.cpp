@@ -45,6 +45,8 @@ class JointDenoiser {
       enter();
       x = denoiser_.one_weight_set ? shared_block(x) : joint_block(x, i);
     }
+    // The network makes text tokens to the end, though nobody asks for them.
+    if (denoiser_.single_blocks == 0 && !denoiser_.last_drops_text) b_.graph().mark_output(x.text);
     if (denoiser_.single_blocks > 0) {
       b_.enter("join");
       TensorId both = join("tokens", x, kTokenAxis);
@@ -53,7 +55,9 @@ class JointDenoiser {
         both = single_block(both);
       }
       b_.enter("part");
-      x.image = parted("tokens", both).image;
+      const Streams apart = parted("tokens", both);
+      b_.graph().mark_output(apart.text);
+      x.image = apart.image;
     }
     b_.enter("out");
     if (denoiser_.one_weight_set) x.image = b_.layer_norm("last_norm", x.image);
@@ -187,7 +191,10 @@ class JointDenoiser {
       x.image = b_.residual("image.own", x.image, own, vi[8]);
     }
     x.image = fed_forward("image.", x.image, vi);
-    if (drops) return x;
+    if (drops) {
+      b_.graph().mark_output(y.text);
+      return x;
+    }
     x.text = b_.residual("text.attention", x.text, b_.linear("text.output", y.text, config_.hidden),
                          vt[2]);
     x.text = fed_forward("text.", x.text, vt);
