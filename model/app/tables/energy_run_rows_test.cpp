@@ -120,7 +120,8 @@ TEST(EnergyRunRows, WhatIsWrongIsSaid) {
   const auto all = predictions_of({other, capped("V200", "250", "1000", "245"),
                                    capped("V100", "", "1000", "245"), served, unknown_prompt,
                                    no_clients, uneven});
-  EXPECT_THAT(all[0].error, HasSubstr("serving, network/diffusion, and jobs under a power cap, are"));
+  EXPECT_THAT(all[0].error,
+              HasSubstr("serving, network/diffusion, and jobs under a power cap, are"));
   EXPECT_THAT(all[1].error, HasSubstr("V100"));
   EXPECT_THAT(all[2].error, HasSubstr("power_limit_w: is empty"));
   EXPECT_THAT(all[3].error, HasSubstr("Qwen/Qwen3-14B"));
