@@ -34,6 +34,10 @@ TEST(FittedValues, KernelsHaveFew) {
   EXPECT_LT(count_of("gemm"), 300U);
   EXPECT_LT(count_of("attention"), 500U);
   EXPECT_LT(count_of("operator"), 450U);
+  EXPECT_LT(count_of("experts"), 570U);
+  EXPECT_LT(count_of("mla"), 230U);
+  EXPECT_LT(count_of("mla_products"), 160U);
+  EXPECT_LT(count_of("state_space"), 240U);
 }
 
 TEST(FittedValues, ATableThatIsLikeAnotherStatesTheFewerPart) {
