@@ -119,9 +119,10 @@ int explain(const ExplainOptions& options, const Session& session) {
   std::optional<ServeRecord> service;
   if (is_served(request)) {
     if (!options.output.store.empty()) throw UserError("--store: keeps no services; leave it out");
-    if (!request.trace_file.empty())
+    if (!request.trace_file.empty()) {
       throw UserError(
           "--trace: is no timeline of a service; `foretell serve --trace-out` writes it");
+    }
     MachinePool pool(session.predict);
     service = serve(pool, served_request(request)).record;
   }

@@ -88,9 +88,9 @@ std::string explained_service_text(const ServeRecord& record, const std::string&
 
 std::string explained_service_json(const ServeRecord& record, const RunRecord& as_run,
                                    const Explanation& explanation) {
-  using Json = nlohmann::ordered_json;
-  Json json = Json::parse(to_json(record));
-  json["explanation"] = Json::parse(explain_json(as_run, explanation))["explanation"];
+  auto json = nlohmann::ordered_json::parse(to_json(record));
+  json["explanation"] =
+      nlohmann::ordered_json::parse(explain_json(as_run, explanation))["explanation"];
   for (const char* of_calls : {"operators", "bound_by"}) json["explanation"].erase(of_calls);
   return json.dump() + "\n";
 }

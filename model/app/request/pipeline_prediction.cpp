@@ -81,6 +81,8 @@ class PipelinePrediction {
   // Those of the request, else those of the pipeline.
   void take_sizes() {
     VisionConfig& sizes = model_.vision;
+    if (request_.frames > 1 && sizes.frames == 1)
+      throw UserError(model_.name + ": makes images, no videos; leave --frames out");
     if (request_.image_size > 0) {
       sizes.image_size = request_.image_size;
       sizes.image_width = request_.image_size;

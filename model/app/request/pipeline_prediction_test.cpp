@@ -95,6 +95,9 @@ TEST(PipelinePrediction, OptionsOfSingleNetworksAreRefused) {
   request = images("inf2.xlarge");
   request.input_len = 8;
   EXPECT_THROW(predict_pipeline(request, predict_part), UserError);
+  request = images("inf2.xlarge");
+  request.frames = 5;  // of a pipeline that makes images
+  EXPECT_THROW(predict_pipeline(request, predict_part), UserError);
   EXPECT_TRUE(is_pipeline(request));
   request.workload = "resnet50";
   EXPECT_FALSE(is_pipeline(request));

@@ -196,11 +196,12 @@ void check_supported(const Request& request, const ModelConfig& model) {
                     ": is an encoder, which generates no tokens; give --seq instead of --input-len "
                     "and --output-len, to `foretell run`: services are of networks that generate");
   }
-  if (runs_forward(model.family) && request.input_len > 0)
+  if (runs_forward(model.family) && request.input_len > 0) {
     throw UserError(
         model.name +
         ": generates no tokens; leave --input-len and --output-len out, and take `foretell "
         "run`: services are of networks that generate");
+  }
   if (request.sequence_parallel && model.family != Family::kDecoder) {
     throw UserError(model.name +
                     ": tokens are spread over the cores of a copy in decoders only; leave "

@@ -41,12 +41,27 @@ double bytes_of(const std::vector<TensorAccess>& accesses) {
   return sum;
 }
 
-TEST(GpuFuse, AProductTakesBiasActivationAndResidualIntoItsEpilogue) {
+// A product with bias, activation and residual.
+Graph product_with_all() {
   GraphWriter w;
   const TensorId x = w.input("x", {128, 256});
   TensorId y = w.bias("bias", w.matmul("mm", x, 256));
   y = w.op("add", "Add", {w.gelu("gelu", y), x});
-  const Graph graph = w.finish(y, "bf16");
+  return w.finish(y, "bf16");
+}
+
+// Two products of one input, each with its bias.
+Graph two_products() {
+  GraphWriter w;
+  const TensorId x = w.input("x", {128, 256});
+  const TensorId q = w.bias("qb", w.matmul("q", x, 256));
+  const TensorId k = w.bias("kb", w.matmul("k", x, 64));
+  w.graph().mark_output(q);
+  return w.finish(k, "bf16");
+}
+
+TEST(GpuFuse, AProductTakesBiasActivationAndResidualIntoItsEpilogue) {
+  const Graph graph = product_with_all();
   EXPECT_THAT(names_of(graph), ElementsAre("mm+bias+gelu+add"));
   const FusedOp fused = fuse_kernels(graph).front();
   EXPECT_EQ(fused.kind, FusedKind::kLinear);
@@ -56,22 +71,11 @@ TEST(GpuFuse, AProductTakesBiasActivationAndResidualIntoItsEpilogue) {
 }
 
 TEST(OneByOne, AProductKeepsItsBiasAlone) {
-  GraphWriter w;
-  const TensorId x = w.input("x", {128, 256});
-  TensorId y = w.bias("bias", w.matmul("mm", x, 256));
-  y = w.op("add", "Add", {w.gelu("gelu", y), x});
-  const Graph graph = w.finish(y, "bf16");
-  EXPECT_THAT(names_of(graph, one_by_one()), ElementsAre("mm+bias", "gelu", "add"));
+  EXPECT_THAT(names_of(product_with_all(), one_by_one()), ElementsAre("mm+bias", "gelu", "add"));
 }
 
 TEST(OneByOne, ProductsOfOneInputStayApart) {
-  GraphWriter w;
-  const TensorId x = w.input("x", {128, 256});
-  const TensorId q = w.bias("qb", w.matmul("q", x, 256));
-  const TensorId k = w.bias("kb", w.matmul("k", x, 64));
-  w.graph().mark_output(q);
-  const Graph graph = w.finish(k, "bf16");
-  EXPECT_THAT(names_of(graph, one_by_one()), ElementsAre("q+qb", "k+kb"));
+  EXPECT_THAT(names_of(two_products(), one_by_one()), ElementsAre("q+qb", "k+kb"));
 }
 
 // The first pass reads the input, those after it what the one before wrote.
@@ -89,12 +93,7 @@ TEST(OneByOne, AnOperatorOfSeveralPassesReadsItsResultAgain) {
 }
 
 TEST(GpuFuse, ProductsOfOneInputAreOne) {
-  GraphWriter w;
-  const TensorId x = w.input("x", {128, 256});
-  const TensorId q = w.bias("qb", w.matmul("q", x, 256));
-  const TensorId k = w.bias("kb", w.matmul("k", x, 64));
-  w.graph().mark_output(q);
-  const Graph graph = w.finish(k, "bf16");
+  const Graph graph = two_products();
   EXPECT_THAT(names_of(graph), ElementsAre("q+qb+k+kb"));
   EXPECT_EQ(fuse_kernels(graph).front().weights.size(), 2U);
 }

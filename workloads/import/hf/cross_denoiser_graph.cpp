@@ -52,6 +52,8 @@ class CrossDenoiser {
     const DiffusionConfig& diffusion = config_.diffusion;
     b_.enter("conditions");
     time_ = b_.wave_condition("time", config_.hidden);
+    if (denoiser_.guided_inside)
+      time_ = b_.op("add_guidance", "Add", {time_, b_.wave_condition("guidance", config_.hidden)});
     const TensorId text =
         text_input("encoder_hidden_states", diffusion.text_length, diffusion.text_width);
     if (denoiser_.second_text_width > 0) {

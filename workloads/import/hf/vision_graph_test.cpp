@@ -116,6 +116,16 @@ TEST(Denoisers, HaveAboutTheStatedParameters) {
   EXPECT_NEAR(billions("sana1.5-4.8b-transformer"), 4.7, 0.05);
 }
 
+// Two linear layers with bias over 256 waves of its strength.
+TEST(Denoisers, GuidanceAsAConditionHasItsParameters) {
+  ModelConfig config = WorkloadLibrary().load("sana1.5-4.8b-transformer");
+  const std::int64_t without = build_graph(config, {}).parameter_count();
+  config.denoiser.guided_inside = true;
+  const std::int64_t hidden = config.hidden;
+  EXPECT_EQ(build_graph(config, {}).parameter_count() - without,
+            256 * hidden + hidden + hidden * hidden + hidden);
+}
+
 // The first frame has a latent frame of its own, then every four share one. Products grow with the
 // tokens, attention with their square.
 TEST(Denoisers, WorkGrowsWithFramesAndPixels) {
