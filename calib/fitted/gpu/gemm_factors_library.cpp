@@ -146,7 +146,7 @@ ChosenGemmFactors GemmFactorsLibrary::choose(const GpuDeviceSpec& device,
       if (found->fitted_devices.empty()) {
         throw missing_parent(from, found->table, *found->stated.like);
       }
-      ChosenGemmFactors chosen{numbers_of(*found), ""};
+      ChosenGemmFactors chosen{numbers_of(*found), "", from};
       if (has_no_quantising_pass(dtype)) {
         chosen.set.factors.quantise_launch = Seconds(0);
         chosen.set.factors.quantise_passes = 0;

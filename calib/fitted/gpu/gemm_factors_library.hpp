@@ -31,7 +31,8 @@ KernelFactorSet texts_of(const GemmFactorSet& set);
 // The factors of a product, and where they are from.
 struct ChosenGemmFactors {
   GemmFactorSet set;
-  std::string note;  // "" when they were fitted on this device for this type
+  std::string note;    // "" when they were fitted on this device for this type
+  std::string device;  // on which they were
 };
 
 // All files of a folder.

@@ -1,5 +1,7 @@
 #include "hw/spec/gpu/kernel_library.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -7,6 +9,7 @@
 #include "hw/spec/shared/data_folder.hpp"
 #include "hw/spec/shared/provenance.hpp"
 #include "model/base/errors.hpp"
+#include "model/config/unit_text.hpp"
 
 namespace foretell {
 namespace {
@@ -28,6 +31,22 @@ void check_source(const Node& root, const Bibliography& bibliography) {
   }
 }
 
+Seconds read_launch(const Node& host, const std::string& text) {
+  const auto refuse = [&](const std::string& why) {
+    throw UserError(fmt::format("{}: host.per_launch: {}", host.where(), why));
+  };
+  if (text.empty()) refuse("is missing; write how long the host takes for a kernel, as 9 us");
+  Seconds time;
+  try {
+    time = parse_quantity<Seconds>(text);
+  } catch (const UserError& error) {
+    refuse(error.what());
+  }
+  if (time < Seconds(0) || time > Seconds(1e-3))
+    refuse(text + " is not allowed; it must be from 0 us to 1 ms");
+  return time;
+}
+
 KernelLibrary read_library(const fs::path& path, const Bibliography& bibliography) {
   KernelLibrary library;
   library.root = load_document(path, path.string());
@@ -38,6 +57,7 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
                   "why",
                   "builds_on",
                   "runs_networks",
+                  "measured_alone",
                   "releases",
                   "products",
                   "vector_products",
@@ -51,7 +71,10 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
                   "one_head",
                   "cold_copies",
                   "quantises_by_row",
-                  "one_by_one"},
+                  "one_by_one",
+                  "epilogues",
+                  "fused_attention",
+                  "host"},
                  "");
   check_id(root, path);
   check_source(root, bibliography);
@@ -62,6 +85,7 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
   }
   RuleReader reader(root, "library");
   reader.flag("runs_networks", library.runs_networks);
+  reader.flag("measured_alone", library.measured_alone);
   reader.text("custom_sums", library.custom_sums);
   reader.text("quantises", library.quantises);
   reader.flag("quantises_by_row", library.quantises_by_row);
@@ -81,10 +105,27 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
     }
     passes.finish();
   }
+  reader.flag("epilogues", library.epilogues);
+  using Fused = KernelLibrary::FusedAttention;
+  int fused = static_cast<int>(library.fused_attention);
+  reader.word("fused_attention",
+              {{"yes", static_cast<int>(Fused::kYes)},
+               {"no", static_cast<int>(Fused::kNo)},
+               {"narrow", static_cast<int>(Fused::kNarrow)}},
+              fused);
+  library.fused_attention = static_cast<Fused>(fused);
+  if (const Node* host = root.find("host")) {
+    RuleReader of_host(*host, "host");
+    std::string per_launch;
+    of_host.text("per_launch", per_launch);
+    of_host.finish();
+    library.per_launch = read_launch(*host, per_launch);
+  }
   if (const Node* one_head = root.find("one_head")) {
     RuleReader of_one_head(*one_head, "one_head");
     of_one_head.text("kernels", library.one_head);
     of_one_head.text("until", library.one_head_until);
+    of_one_head.text("odd_groups_until", library.one_head_odd_until);
     of_one_head.finish();
   }
   return library;
@@ -214,7 +255,7 @@ CollectiveKernel KernelLibraries::custom_collective(const std::string& name,
 }
 
 bool KernelLibrary::has_products() const {
-  return !builds_on.empty() && (runs_networks || root.find("collector") != nullptr);
+  return measured_alone && !builds_on.empty() && (runs_networks || root.find("collector") != nullptr);
 }
 
 std::vector<PassSource> KernelLibraries::passes(const std::string& library,

@@ -6,9 +6,13 @@
 //   source: AICONF
 //   builds_on: [cublas, cutlass]     # whose rules come first
 //   runs_networks: yes               # --library takes it
+//   measured_alone: no               # there is no table of its kernels
 //   releases: {first: "0.5", last: "0.5.14"}
 //   one_by_one: {RmsNorm: 8}         # operators are kernels of their own, launched by the host;
 //                                    # these take several passes
+//   epilogues: no                    # bias, activation and residual are passes after a product
+//   fused_attention: narrow          # one kernel in 16 bits and fewer; else products and a softmax
+//   host: {per_launch: 9 us}         # the host launches kernel by kernel and takes this long
 //   products: [ … ]                  # rules; read by model/timing/gpu/gemm_library.hpp
 //
 // Rules of a section are those of the libraries it builds on, then its own; kernel_rules.hpp says
@@ -16,11 +20,13 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "hw/spec/shared/kernel_rules.hpp"
+#include "model/base/units.hpp"
 #include "model/config/document.hpp"
 
 namespace foretell {
@@ -30,15 +36,21 @@ struct KernelLibrary {
   std::string name;
   std::vector<std::string> builds_on;
   bool runs_networks = false;
+  bool measured_alone = true;
   std::string first_release;  // "": of no release in particular
   std::string last_release;
-  std::string custom_sums;        // table of its kernel for small sums of several GPUs; "": none
-  std::string quantises;          // table of its pass that quantises; "": none
-  std::string one_head;           // kernels for tokens that serve one query head each; "": none
-  std::string one_head_until;     // first release that does without them
-  bool quantises_by_row = false;  // a thread block quantises a row
-  bool one_by_one = false;        // launches operator by operator and groups none
+  std::string custom_sums;         // table of its kernel for small sums of several GPUs; "": none
+  std::string quantises;           // table of its pass that quantises; "": none
+  std::string one_head;            // kernels for tokens that serve one query head each; "": none
+  std::string one_head_until;      // first release that does without them …
+  std::string one_head_odd_until;  // … for groups that are no power of two; "": the same
+  bool quantises_by_row = false;   // a thread block quantises a row
+  bool one_by_one = false;         // launches operator by operator and groups none
   std::map<std::string, int> passes;  // … of those that take more than one pass, by their kind
+  bool epilogues = true;              // products take bias, activation and residual
+  enum class FusedAttention { kYes, kNo, kNarrow };
+  FusedAttention fused_attention = FusedAttention::kYes;
+  std::optional<Seconds> per_launch;  // of its host, which launches kernel by kernel
   int cold_copies = 0;                // other operands between two calls of its tables; 0: none
   Node root;                          // the file
 

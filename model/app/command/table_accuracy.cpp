@@ -31,6 +31,7 @@ namespace {
 
 constexpr const char* kTrusted = "use=yes";
 constexpr const char* kLatest = "latest=1";
+constexpr const char* kCallColumn = "call_ms";
 
 RowFilter filter_of(const AccuracyQuestion& question, const CsvRow& header) {
   RowFilter filter;
@@ -118,6 +119,9 @@ class TableComparison {
                              : always()),
         contradictions_(layout_, table_.header(), ImportRules{}.tolerance),
         impossible_(ImpossibleTimes::load(layout_, table_.header())),
+        call_(has_column(table_.header(), kCallColumn)
+                  ? std::optional<std::size_t>(find_column(table_.header(), kCallColumn))
+                  : std::nullopt),
         collector_(layout_, table_.header(), question.by),
         progress_(session, "validating"),
         session_(session) {}
@@ -262,11 +266,23 @@ class TableComparison {
     const std::size_t line = lines_.front();
     lines_.pop_front();
     before_block_ = table_.consumed();
-    if (prediction.error.empty()) {
+    if (is_too_short(row, prediction)) {
+      out_.impossible.add(
+          "call_ms: less than four fifths of the weights take to be read once per token at the "
+          "published rate of the memory",
+          line);
+      --asked_;
+    } else if (prediction.error.empty()) {
       collect(row, line, prediction);
     } else {
       out_.failed.add(prediction.error, line);
     }
+  }
+
+  bool is_too_short(const CsvRow& row, const RowPrediction& prediction) const {
+    if (!call_ || prediction.least_call_ms == 0) return false;
+    const std::optional<double> measured = read_measurement(kCallColumn, row[*call_]);
+    return measured && *measured < prediction.least_call_ms;
   }
 
   void collect(const CsvRow& row, std::size_t line, const RowPrediction& prediction) {
@@ -289,6 +305,7 @@ class TableComparison {
   RowTest judges_interval_;
   Contradictions contradictions_;
   ImpossibleTimes impossible_;
+  std::optional<std::size_t> call_;  // its column
   SampleCollector collector_;
   Progress progress_;
   const Session& session_;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <fstream>
 
+#include "calib/fitted/gpu/gpu_factor_tables.hpp"
 #include "hw/spec/gpu/kernel_library.hpp"
 #include "model/app/request/refuse_option.hpp"
 #include "model/base/errors.hpp"
@@ -18,6 +19,8 @@
 
 namespace foretell {
 namespace {
+
+constexpr const char* kSustained = "sustained";
 
 const KernelLibrary& library_of(const Request& request) {
   return kernel_libraries().of_networks(std::string(trim(request.library)));
@@ -44,11 +47,32 @@ void check_release(const Request& request) {
 }
 
 // Whether kernels for tokens read the cache once for all query heads that share it.
-bool shares_keys(const Request& request) {
+bool shares_keys(const Request& request, const ModelConfig& model) {
   const KernelLibrary& library = library_of(request);
   const std::string release(trim(request.library_release));
-  return release.empty() || library.one_head.empty() ||
-         compare_releases(release, library.one_head_until) >= 0;
+  if (release.empty() || library.one_head.empty()) return true;
+  const std::int64_t group = model.heads / std::max<std::int64_t>(1, model.kv_heads);
+  const bool is_power_of_two = (group & (group - 1)) == 0;
+  const std::string& until = is_power_of_two || library.one_head_odd_until.empty()
+                                 ? library.one_head_until
+                                 : library.one_head_odd_until;
+  return compare_releases(release, until) >= 0;
+}
+
+bool fuses_attention(const KernelLibrary& library, const PrecisionPolicy& precision) {
+  using Fused = KernelLibrary::FusedAttention;
+  if (library.fused_attention != Fused::kNarrow) return library.fused_attention == Fused::kYes;
+  return size_of(precision.matmul_compute) < Bytes(4);
+}
+
+// The host of a library that says how long it takes for a kernel, unless --set says it.
+void take_host_of(const KernelLibrary& library, const Request& request, GpuDeviceSpec& device) {
+  const auto states_floor = [](const std::string& one) {
+    return starts_with(one, "device.stream_floor");
+  };
+  if (!library.per_launch || std::any_of(request.set.begin(), request.set.end(), states_floor))
+    return;
+  device.stream_floor = *library.per_launch;
 }
 
 void check_gpu_options(const Request& request) {
@@ -144,6 +168,23 @@ double watts_in(const std::string& text) {
   return watts;
 }
 
+// Has the board fewer watts for an operation of a type than the one that its factors of products
+// were measured on? Then it does not hold the clock of a burst.
+bool has_less_power(const GpuRequest& resolved, const KernelLibrary& library) {
+  const auto tables = GpuFactorTables::of(resolved.request.factors);
+  const GpuDeviceSpec& device = resolved.system.spec.device;
+  const std::string type(to_string(resolved.precision.matmul_compute));
+  if (tables == nullptr || device.matrix_rate.count(type) == 0) return false;
+  const std::string from = tables->gemm().choose(device, library.id, type).device;
+  const GpuDeviceSpec* measured = find_published_device(from);
+  if (measured == nullptr || from == device.id) return false;
+  const auto of_type = measured->matrix_rate.find(type);
+  const bool shares_type = of_type != measured->matrix_rate.end();
+  const auto rate = shares_type ? of_type->second : measured->matrix_rate.begin()->second;
+  const auto own = shares_type ? device.matrix_rate.at(type) : device.matrix_rate.begin()->second;
+  return device.power_watts * rate < measured->power_watts * own;
+}
+
 // --clock as a frequency and --power-limit: no more than the device has, no less than it needs.
 void resolve_power(GpuRequest& resolved) {
   const Request& request = resolved.request;
@@ -181,7 +222,7 @@ void resolve_power(GpuRequest& resolved) {
 
 // Overrides that this call is not computed from.
 void note_unread(const Request& request, GpuRequest& resolved) {
-  const bool sustained = request.clock == "sustained";
+  const bool sustained = resolved.sustained_clock;
   const bool streams = request.launch == "stream";
   const auto note = [&](const char* path, bool is_read, const char* why) {
     for (const Parameter& parameter : resolved.system.parameters) {
@@ -244,13 +285,18 @@ GpuRequest resolve_gpu(const Request& request) {
   resolved.precision = precision_on_gpu(resolved.precision, resolved.system.spec.device);
   if (!request.kv_dtype.empty()) resolved.precision.kv_cache = kv_cache;
   const KernelLibrary& library = library_of(request);
-  resolved.fusion = {!library.one_by_one, library.passes};
-  if (request.launch.empty() && library.one_by_one) resolved.request.launch = "stream";
+  resolved.fusion = {!library.one_by_one, library.passes, library.epilogues,
+                     fuses_attention(library, resolved.precision)};
+  const bool by_host = library.one_by_one || library.per_launch;
+  if (request.launch.empty() && by_host) resolved.request.launch = "stream";
+  take_host_of(library, request, resolved.system.spec.device);
   if (resolved.request.launch == "stream") resolved.launch = LaunchKind::kStream;
-  resolved.sustained_clock = request.clock == "sustained";
+  if (request.clock.empty() && request.power_limit.empty() && has_less_power(resolved, library))
+    resolved.request.clock = kSustained;
+  resolved.sustained_clock = resolved.request.clock == kSustained;
   resolve_power(resolved);
   if (!request.l2.empty()) resolved.rotated_copies = parse_l2_choice(request.l2).copies;
-  resolved.heads_share_keys = shares_keys(request);
+  resolved.heads_share_keys = shares_keys(request, resolved.model);
   resolve_gpus(resolved);
   check_heads(resolved);
   note_unread(request, resolved);

@@ -6,6 +6,8 @@
 
 #include "model/app/request/parallel_predict.hpp"
 #include "model/app/request/request_fields.hpp"
+#include "model/app/tables/engine_rows.hpp"
+#include "model/app/tables/serve_many.hpp"
 #include "model/base/errors.hpp"
 #include "reports/record/csv.hpp"
 
@@ -48,10 +50,15 @@ void BatchPredictor::add(CsvRow row, const std::string& problem) {
   if (problem.empty()) {
     try {
       Request request = reader_.request(pending.row);
-      pending.key = request_json(request);
-      if (known_.try_emplace(pending.key).second) {
+      const std::string engine = reader_.engine(pending.row);
+      pending.key = request_json(request) + engine;
+      const bool is_new = known_.try_emplace(pending.key).second;
+      if (is_new && engine.empty()) {
         keys_.push_back(pending.key);
         requests_.push_back(std::move(request));
+      } else if (is_new) {
+        service_keys_.push_back(pending.key);
+        services_.push_back(generation_by(engine, request));
       }
     } catch (const UserError& error) {
       pending.error = error.what();
@@ -63,17 +70,41 @@ void BatchPredictor::add(CsvRow row, const std::string& problem) {
 
 void BatchPredictor::finish() { flush(); }
 
-void BatchPredictor::flush() {
-  const auto outcomes = predict_all(predict_, requests_, jobs_, Detail::kByResource, progress_);
+void BatchPredictor::predict_calls(const ProgressSink& progress) {
+  const auto outcomes = predict_all(predict_, requests_, jobs_, Detail::kByResource, progress);
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     known_[keys_[i]] = prediction_of(outcomes[i]);
   }
+}
+
+void BatchPredictor::predict_services(const ProgressSink& progress) {
+  const auto line_of = [this](std::size_t i, const ServeSummary& summary) {
+    return generation_line(services_[i], summary);
+  };
+  const std::vector<ServedLine> served = serve_many(services_, predict_, jobs_, line_of, progress);
+  for (std::size_t i = 0; i < served.size(); ++i) {
+    known_[service_keys_[i]] = generation_from(services_[i], served[i]);
+  }
+}
+
+void BatchPredictor::flush() {
+  const auto all = static_cast<double>(requests_.size() + services_.size());
+  const double calls = all > 0 ? static_cast<double>(requests_.size()) / all : 1;
+  const auto part = [this](double begin, double share) {
+    return [this, begin, share](double done) {
+      if (progress_) progress_(begin + share * done);
+    };
+  };
+  predict_calls(part(0, calls));
+  predict_services(part(calls, 1 - calls));
   for (const PendingRow& row : rows_) {
     sink_(row.row, row.key.empty() ? RowPrediction{{}, row.error, {}} : known_.at(row.key));
   }
   rows_.clear();
   requests_.clear();
   keys_.clear();
+  services_.clear();
+  service_keys_.clear();
 }
 
 }  // namespace foretell

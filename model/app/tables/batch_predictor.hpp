@@ -1,5 +1,6 @@
 // Predictions for a stream of table rows: in forked workers, equal requests computed once, results
-// in the order of the rows.
+// in the order of the rows. Generations by an engine are services that all requests enter at once
+// (engine_rows.hpp).
 #pragma once
 
 #include <functional>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "model/app/request/prediction.hpp"
+#include "model/app/serving/request/serve.hpp"
 #include "model/app/tables/table_request.hpp"
 #include "reports/record/csv.hpp"
 
@@ -21,6 +23,7 @@ struct RowPrediction {
   std::string parts = {};                          // where the time goes, for people
   std::string note = {};                           // of a good one: what to know of it
   std::map<std::string, std::string> texts = {};   // by added column
+  double least_call_ms = 0;                        // below which no machine can be; 0: not known
 };
 
 class BatchPredictor {
@@ -48,6 +51,8 @@ class BatchPredictor {
   };
 
   void flush();
+  void predict_calls(const ProgressSink& progress);
+  void predict_services(const ProgressSink& progress);
 
   const RowReader& reader_;
   Predictor predict_;
@@ -55,8 +60,10 @@ class BatchPredictor {
   Sink sink_;
   ProgressSink progress_;
   std::vector<PendingRow> rows_;
-  std::vector<Request> requests_;  // those of the block that are not known yet …
-  std::vector<std::string> keys_;  // … and their keys
+  std::vector<Request> requests_;       // calls of the block that are not known yet …
+  std::vector<std::string> keys_;       // … and their keys
+  std::vector<ServeRequest> services_;  // likewise
+  std::vector<std::string> service_keys_;
   std::unordered_map<std::string, RowPrediction> known_;
 };
 

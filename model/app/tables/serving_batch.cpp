@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/app/request/outcome_tag.hpp"
-#include "model/app/serving/request/worker_machine.hpp"
-#include "model/app/workers/worker_pool.hpp"
+#include "model/app/tables/serve_many.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 
@@ -15,16 +13,7 @@ namespace foretell {
 namespace {
 
 constexpr double kMsOfASecond = 1e3;
-constexpr char kRefused = '-';
 constexpr char kNextField = '\t';
-
-// Rows with equal keys are served by equal machines.
-std::string machine_key(const ServeRequest& request) {
-  const Request& machine = request.machine;
-  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", machine.system, machine.workload,
-                     machine.dtype, machine.kv_dtype, machine.tp, machine.pp, request.prefill,
-                     request.decode);
-}
 
 std::string summary_line(const ServeSummary& summary) {
   const auto triple = [&summary](const char* key, double value, double scale) {
@@ -32,16 +21,15 @@ std::string summary_line(const ServeSummary& summary) {
     return fmt::format("{}\t{}\t{}", to_text(value * scale), to_text(interval.low * scale),
                        to_text(interval.high * scale));
   };
-  return fmt::format("{}{}\t{}\t{}\t{}", kGoodTag,
-                     triple("ttft_s.mean", summary.ttft_s.mean, kMsOfASecond),
+  return fmt::format("{}\t{}\t{}\t{}", triple("ttft_s.mean", summary.ttft_s.mean, kMsOfASecond),
                      triple("tpot_s.mean", summary.tpot_s.mean, kMsOfASecond),
                      triple("output_tokens_per_s", summary.output_tokens_per_s, 1), summary.binds);
 }
 
 // One figure a row.
 std::string figure_line(const RunFigure& figure) {
-  return fmt::format("{}{}\t{}\t{}", kGoodTag, to_text(figure.value),
-                     to_text(figure.interval80.low), to_text(figure.interval80.high));
+  return fmt::format("{}\t{}\t{}", to_text(figure.value), to_text(figure.interval80.low),
+                     to_text(figure.interval80.high));
 }
 
 RowPrediction figure_from(const std::vector<std::string>& fields) {
@@ -53,13 +41,13 @@ RowPrediction figure_from(const std::vector<std::string>& fields) {
   return prediction;
 }
 
-RowPrediction prediction_from(const std::string& line, const std::string& note) {
+RowPrediction prediction_from(const ServedLine& line, const std::string& note) {
   RowPrediction prediction;
-  if (line.empty() || line.front() != kGoodTag) {
-    prediction.error = line.empty() ? "internal error: a worker sent nothing" : line.substr(1);
+  if (!line.error.empty()) {
+    prediction.error = line.error;
     return prediction;
   }
-  const std::vector<std::string> fields = split(line.substr(1), kNextField);
+  const std::vector<std::string> fields = split(line.text, kNextField);
   if (fields.size() == 3) return figure_from(fields);
   const char* names[] = {"pred_ttft_ms", "pred_tpot_ms", "pred_output_tokens_per_s"};
   for (std::size_t i = 0; i < 3; ++i) {
@@ -119,41 +107,20 @@ void ServingBatch::add(CsvRow row, const std::string& problem) {
 }
 
 void ServingBatch::finish() {
-  std::map<std::string, std::vector<std::size_t>> by_machine;
+  std::vector<ServeRequest> requests;
+  std::vector<std::size_t> at;  // the row of each
   for (std::size_t i = 0; i < rows_.size(); ++i) {
-    if (rows_[i].error.empty()) by_machine[machine_key(rows_[i].request)].push_back(i);
+    if (!rows_[i].error.empty()) continue;
+    requests.push_back(rows_[i].request);
+    at.push_back(i);
   }
-  std::vector<std::vector<std::size_t>> groups;
-  for (auto& entry : by_machine) groups.push_back(std::move(entry.second));
-  const auto outcomes = run_forked(
-      groups.size(), jobs_,
-      [&](std::size_t group) {
-        MachinePool pool(predict_);
-        std::string text;
-        for (const std::size_t i : groups[group]) {
-          std::string line;
-          try {
-            line = line_of(rows_[i], serve(pool, rows_[i].request).record.summary);
-          } catch (const std::exception& error) {
-            line = kRefused + std::string(error.what());
-          }
-          std::replace(line.begin(), line.end(), '\n', ' ');
-          text += line + '\n';
-        }
-        return text;
-      },
-      [&](std::size_t done) {
-        if (progress_) progress_(static_cast<double>(done) / static_cast<double>(groups.size()));
-      });
+  const std::vector<ServedLine> served = serve_many(
+      requests, predict_, jobs_,
+      [&](std::size_t i, const ServeSummary& summary) { return line_of(rows_[at[i]], summary); },
+      progress_);
   std::vector<RowPrediction> predictions(rows_.size());
-  for (std::size_t group = 0; group < groups.size(); ++group) {
-    const std::vector<std::string> lines = split(outcomes[group].text, '\n');
-    for (std::size_t i = 0; i < groups[group].size(); ++i) {
-      const std::size_t row = groups[group][i];
-      predictions[row] = outcomes[group].finished
-                             ? prediction_from(lines.at(i), rows_[row].note)
-                             : RowPrediction{{}, "internal error: " + outcomes[group].text, {}};
-    }
+  for (std::size_t i = 0; i < served.size(); ++i) {
+    predictions[at[i]] = prediction_from(served[i], rows_[at[i]].note);
   }
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     if (!rows_[i].error.empty()) predictions[i].error = rows_[i].error;

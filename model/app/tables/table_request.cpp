@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
@@ -20,6 +21,7 @@ constexpr const char* kForward = "forward";
 constexpr const char* kDecode = "decode";
 constexpr const char* kDiffusion = "diffusion";
 constexpr const char* kTrainStep = "train-step";
+constexpr const char* kAllCopies = "all";
 
 bool is_one_of(std::string_view column, std::initializer_list<std::string_view> names) {
   return std::find(names.begin(), names.end(), column) != names.end();
@@ -64,42 +66,45 @@ std::string with_weights(const std::string& weight, const std::string& compute) 
   return compute;
 }
 
-}  // namespace
-
-RowReader::RowReader(const TableLayout& layout, const CsvRow& header, Request defaults)
-    : layout_(layout), defaults_(std::move(defaults)) {
-  for (std::size_t i = 0; i < header.size(); ++i) columns_[header[i]] = i;
+std::string cell(const CellMap& cells, const char* column) {  // "" without the column
+  const auto found = cells.find(column);
+  return found == cells.end() ? "" : found->second;
 }
 
-std::string RowReader::cell(const CsvRow& row, const char* column) const {
-  const auto found = columns_.find(column);
-  return found == columns_.end() ? "" : std::string(trim(row[found->second]));
-}
-
-std::string RowReader::read_dtype(const CsvRow& row) const {
-  const std::string compute = cell(row, "compute_dtype");
-  const std::string weight = cell(row, "weight_dtype");
+std::string read_dtype(const CellMap& cells) {
+  const std::string compute = cell(cells, "compute_dtype");
+  const std::string weight = cell(cells, "weight_dtype");
   if (compute.empty()) return weight;
   return with_weights(weight, compute);
 }
 
-void RowReader::read_lengths(const CsvRow& row, Request& request) const {
-  std::string phase = cell(row, "phase");
-  if (phase.empty()) phase = cell(row, "output_len").empty() ? kForward : kDecode;
+// "dp: all" of a rule: a copy on as many GPUs of the system as there are for it.
+void give_every_gpu_a_copy(CellMap& cells) {
+  std::string& copies = cells["dp"];
+  if (copies != kAllCopies) return;
+  const std::string tp = cell(cells, "tp");
+  const std::int64_t ranks = tp.empty() ? 1 : parse_count("tp", tp, 1, kMaxWays);
+  const int devices = GpuCatalog().load(cell(cells, "system")).spec.devices;
+  copies = std::to_string(std::max<std::int64_t>(1, devices / ranks));
+}
+
+void read_lengths(const CellMap& cells, Request& request) {
+  std::string phase = cell(cells, "phase");
+  if (phase.empty()) phase = cell(cells, "output_len").empty() ? kForward : kDecode;
   if (!is_one_of(phase, {kForward, kDecode, kDiffusion, kTrainStep})) {
     throw unknown_name("phase", phase, {kForward, kDecode, kDiffusion, kTrainStep});
   }
   if (phase == kTrainStep) request.phase = phase;
   for (const RequestField& field : request_fields()) {
     const char* column = *field.column == '\0' ? field.key : field.column;
-    std::string text = cell(row, column);
+    std::string text = cell(cells, column);
     const bool is_phase = std::string_view(field.key) == "phase";
     if (text.empty() || is_phase || *field.option == '\0' || !applies(field, phase)) continue;
     if (std::string_view(field.key) == "image_size") text = square_side(text);
     set_field(request, field, column, text);
   }
   // Decode rows state in seq_len for which context the program was compiled.
-  const std::string compiled = cell(row, "seq_len");
+  const std::string compiled = cell(cells, "seq_len");
   if (phase == kDecode && !compiled.empty() && request.context == 0) {
     const RequestField& field = request_field("context");
     set_count(field, request, parse_count("seq_len", compiled, field.low, field.high));
@@ -109,22 +114,46 @@ void RowReader::read_lengths(const CsvRow& row, Request& request) const {
   }
 }
 
+}  // namespace
+
+RowReader::RowReader(const TableLayout& layout, const CsvRow& header, Request defaults)
+    : layout_(layout), columns_(header), defaults_(std::move(defaults)) {
+  const bool is_published = std::find(header.begin(), header.end(), "software") != header.end();
+  if (is_published) published_ = PublishedRows::load();
+}
+
+CellMap RowReader::cells_of(const CsvRow& row) const {
+  CellMap cells;
+  for (std::size_t i = 0; i < columns_.size(); ++i) cells[columns_[i]] = trim(row[i]);
+  if (published_) {
+    published_->complete(cells);
+    give_every_gpu_a_copy(cells);
+  }
+  return cells;
+}
+
 Request RowReader::request(const CsvRow& row) const {
   if (layout_.kind != TableKind::kModels) {
     throw UserError("tables of kind " + layout_.name +
                     " hold kernels, not networks; they are answered without a request");
   }
+  const CellMap cells = cells_of(row);
   Request request = defaults_;
-  request.system = cell(row, "system");
-  request.workload = cell(row, "workload");
+  request.system = cell(cells, "system");
+  request.workload = cell(cells, "workload");
   if (request.system.empty()) throw UserError("system: is empty; see `foretell list systems`");
   if (request.workload.empty()) {
     throw UserError("workload: is empty; see `foretell list workloads`");
   }
-  request.dtype = read_dtype(row);
-  read_lengths(row, request);
+  request.dtype = read_dtype(cells);
+  read_lengths(cells, request);
   check_request(request);
   return request;
+}
+
+std::string RowReader::engine(const CsvRow& row) const {
+  const CellMap cells = cells_of(row);
+  return cell(cells, "phase") == kDecode ? cell(cells, "engine") : "";
 }
 
 namespace {

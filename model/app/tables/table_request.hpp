@@ -2,17 +2,19 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "calib/validate/table_kind.hpp"
 #include "model/app/request/prediction.hpp"
+#include "model/app/tables/published_rows.hpp"
 #include "reports/record/csv.hpp"
 #include "reports/record/run_record.hpp"
 
 namespace foretell {
 
 // Reads rows of one header. Cells that are empty are not stated; columns that are not known are
-// left alone.
+// left alone. Rows that name their software are published ones (published_rows.hpp).
 class RowReader {
  public:
   // `defaults` holds what applies to every row: overrides, factors, exact.
@@ -22,13 +24,16 @@ class RowReader {
   // answers this kind of table.
   Request request(const CsvRow& row) const;
 
+  // The engine that a row with generation names in its column `engine` ("vllm@0.3"), or that the
+  // software of a published one is; "" for calls of the network alone.
+  std::string engine(const CsvRow& row) const;
+
  private:
-  std::string cell(const CsvRow& row, const char* column) const;  // "" without the column
-  void read_lengths(const CsvRow& row, Request& request) const;
-  std::string read_dtype(const CsvRow& row) const;
+  CellMap cells_of(const CsvRow& row) const;
 
   const TableLayout& layout_;
-  std::map<std::string, std::size_t> columns_;
+  std::vector<std::string> columns_;
+  std::optional<PublishedRows> published_;
   Request defaults_;
 };
 

@@ -63,7 +63,7 @@ class Fuser {
 
   std::vector<FusedOp> run() {
     for (OpId id = 0; id < op_count(); ++id) {
-      if (graph_.op(id).kind == "Softmax") take_attention(id);
+      if (rules_.attention && graph_.op(id).kind == "Softmax") take_attention(id);
     }
     for (OpId id = 0; id < op_count(); ++id) {
       if (!is_taken(id)) visit(id);
@@ -299,7 +299,7 @@ class Fuser {
       const OpId next = single_consumer(op.outputs.front());
       if (siblings.size() > 1 && next != kNoId && is_bias(next)) take(fused, next);
     }
-    if (siblings.size() == 1)
+    if (siblings.size() == 1 && rules_.epilogues)
       absorb_epilogue(fused, rules_.groups ? kEpilogueOfProducts : kBiasAlone);
     emit(std::move(fused));
   }

@@ -14,7 +14,8 @@
 //     kernels that do not remains a copy.
 //
 // A framework that launches operator by operator groups nothing but a product with its bias, and an
-// attention; some of its operators are several passes over their result one after another.
+// attention; some of its operators are several passes over their result one after another. A
+// library of hand-written passes between products leaves their epilogues empty.
 #pragma once
 
 #include <cstdint>
@@ -71,10 +72,13 @@ struct FusedOp {
 
 struct FusionRules {
   bool groups = true;
-  std::map<std::string, int> passes;  // of an operator that takes more than one, by its kind
+  std::map<std::string, int> passes = {};  // of an operator that takes more than one, by its kind
+  bool epilogues = true;  // products take bias, activation and residual, else a pass does
+  bool attention = true;  // scores, softmax and context are one kernel
 
   bool operator==(const FusionRules& other) const {
-    return groups == other.groups && passes == other.passes;
+    return groups == other.groups && passes == other.passes && epilogues == other.epilogues &&
+           attention == other.attention;
   }
 };
 

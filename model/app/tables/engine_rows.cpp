@@ -1,0 +1,117 @@
+#include "model/app/tables/engine_rows.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "calib/validate/table_kind.hpp"
+#include "hw/spec/gpu/gpu_catalog.hpp"
+#include "model/base/text.hpp"
+#include "reports/record/csv.hpp"
+#include "workloads/import/workload.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr double kMsPerSecondOfService = 1e3;
+constexpr double kReadForEveryToken = 0.8;  // of the weights
+constexpr char kFieldEnd = '\t';
+
+// Fields of a line, in this order; each with its interval.
+struct EngineFigure {
+  const char* column;    // that is added
+  const char* measured;  // that its interval belongs to
+  const char* interval;  // of the record
+};
+constexpr EngineFigure kEngineFigures[] = {
+    {"pred_call_ms", "call_ms", "e2e_s.mean"},
+    {"pred_ttft_ms", "ttft_ms", "ttft_s.mean"},
+    {"pred_tpot_ms", "tpot_ms", "tpot_s.mean"},
+    {"pred_throughput", "throughput", "output_tokens_per_s"},
+};
+
+double value_of(std::size_t i, const ServeSummary& summary) {
+  const double values[] = {
+      summary.duration_s * kMsPerSecondOfService, summary.ttft_s.mean * kMsPerSecondOfService,
+      summary.tpot_s.mean * kMsPerSecondOfService, summary.output_tokens_per_s};
+  return values[i];
+}
+
+// Of the value, as many times as the record's interval is of the record's mean.
+Interval interval_of(std::size_t i, const ServeSummary& summary) {
+  const Interval& stated = summary.interval80.at(kEngineFigures[i].interval);
+  const double means[] = {summary.e2e_s.mean, summary.ttft_s.mean, summary.tpot_s.mean,
+                          summary.output_tokens_per_s};
+  const double scale = means[i] > 0 ? value_of(i, summary) / means[i] : 0;
+  return {stated.low * scale, stated.high * scale};
+}
+
+// Four fifths of the weights read once per token at the published rate of the memory: the rest may
+// be embeddings. 0 for networks of which tokens take a part.
+double least_call_ms(const ServeRequest& request, const ServeSummary& summary) {
+  if (WorkloadLibrary().load(request.machine.workload).experts > 0) return 0;
+  const BytesPerSecond rate = GpuCatalog().load(request.machine.system).spec.device.hbm.bandwidth;
+  const Bytes weights(summary.memory_bytes.at("weights") * kReadForEveryToken);
+  return std::stod(request.output_len) * (weights / rate).value() * kMsPerSecondOfService;
+}
+
+}  // namespace
+
+ServeRequest generation_by(const std::string& engine, const Request& request) {
+  ServeRequest service;
+  service.engine = engine;
+  Request& machine = service.machine;
+  machine = request;
+  service.offline = request.batch > 0 ? request.batch : 1;
+  service.input_len = std::to_string(request.input_len);
+  service.output_len = std::to_string(request.output_len);
+  service.dp = request.dp;
+  machine.batch = machine.input_len = machine.output_len = 0;
+  machine.dp = 0;
+  machine.launch.clear();
+  machine.clock.clear();
+  return service;
+}
+
+std::string generation_line(const ServeRequest& request, const ServeSummary& summary) {
+  std::string line = summary.binds + kFieldEnd + to_text(least_call_ms(request, summary));
+  for (std::size_t i = 0; i < std::size(kEngineFigures); ++i) {
+    const Interval interval = interval_of(i, summary);
+    line += fmt::format("{}{}{}{}{}{}", kFieldEnd, to_text(value_of(i, summary)), kFieldEnd,
+                        to_text(interval.low), kFieldEnd, to_text(interval.high));
+  }
+  return line;
+}
+
+RowPrediction generation_from(const ServeRequest& request, const ServedLine& line) {
+  RowPrediction prediction;
+  prediction.error = line.error;
+  if (!line.error.empty()) return prediction;
+  const std::vector<std::string> fields = split(line.text, kFieldEnd);
+  prediction.parts = fields.at(0);
+  prediction.least_call_ms = std::stod(fields.at(1));
+  for (std::size_t i = 0; i < std::size(kEngineFigures); ++i) {
+    const EngineFigure& quantity = kEngineFigures[i];
+    prediction.values[quantity.column] = std::stod(fields.at(3 * i + 2));
+    prediction.intervals[quantity.measured] = {std::stod(fields.at(3 * i + 3)),
+                                               std::stod(fields.at(3 * i + 4))};
+    const std::string measured = quantity.measured;
+    if (measured.size() < 3 || measured.compare(measured.size() - 3, 3, "_ms") != 0) continue;
+    const std::string stem = "pred_" + measured.substr(0, measured.size() - 3);
+    prediction.values[stem + "_lo_ms"] = prediction.intervals[measured].low;
+    prediction.values[stem + "_hi_ms"] = prediction.intervals[measured].high;
+  }
+  // The interval of a row with generation is that of the token.
+  prediction.values["pred_lo_ms"] = prediction.intervals["tpot_ms"].low;
+  prediction.values["pred_hi_ms"] = prediction.intervals["tpot_ms"].high;
+  const double prompt = std::stod(request.input_len);
+  const double answer = std::stod(request.output_len);
+  const double all = (prompt + answer) / answer;
+  prediction.values[kThroughputAllTokens] = prediction.values["pred_throughput"] * all;
+  const Interval& generated = prediction.intervals["throughput"];
+  prediction.intervals[kThroughputAllTokens] = {generated.low * all, generated.high * all};
+  return prediction;
+}
+
+}  // namespace foretell

@@ -1,0 +1,111 @@
+#include "model/app/tables/published_rows.hpp"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "hw/spec/shared/catalog.hpp"
+#include "model/app/request/request_fields.hpp"
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr const char* kRecipe = "engines/recipes/published_networks.yaml";  // in hw
+constexpr const char* kNot = "not";
+
+std::vector<std::string> words_of(const Node& node, const std::string& path) {
+  if (!node.is_list()) return {node.as_text(path)};
+  std::vector<std::string> words;
+  for (const Node& item : node.items) words.push_back(item.as_text(path));
+  return words;
+}
+
+double share_of(const Node& node, const std::string& column) {
+  return parse_positive(node.where() + ": share." + column, node.as_text("share." + column), 1);
+}
+
+// A whole number of tokens: a share of the stated ones.
+std::string share_of_length(const std::string& column, const std::string& text, double share) {
+  const double length = parse_positive(column, text, static_cast<double>(kMaxTokens));
+  return fmt::format("{:.0f}", std::max(1.0, std::round(length * share)));
+}
+
+// "{version}" is what the row states in that column.
+std::string filled_in(const std::string& text, const CellMap& published) {
+  if (text.size() < 2 || text.front() != '{' || text.back() != '}') return text;
+  const auto cell = published.find(text.substr(1, text.size() - 2));
+  return cell == published.end() ? "" : cell->second;
+}
+
+}  // namespace
+
+PublishedRows PublishedRows::load() {
+  return read(load_document(hw_folder() / kRecipe, std::string("hw/") + kRecipe));
+}
+
+PublishedRows PublishedRows::read(const Node& root) {
+  root.only_keys({"source", "networks", "rules"}, "");
+  PublishedRows rows;
+  for (const MapEntry& entry : root.required("networks", "").entries) {
+    rows.networks_[entry.key] = entry.value.as_text("networks");
+  }
+  for (const Node& rule : root.required("rules", "").items) rows.rules_.push_back(read_rule(rule));
+  return rows;
+}
+
+PublishedRows::Rule PublishedRows::read_rule(const Node& node) {
+  node.only_keys({"when", "set", "share", "refuse", "why"}, "rules");
+  Rule rule;
+  for (const MapEntry& entry : node.required("when", "rules").entries) {
+    Condition condition{entry.key, words_of(entry.value, "when." + entry.key)};
+    if (!condition.patterns.empty() && condition.patterns.front() == kNot) {
+      condition.negated = true;
+      condition.patterns.erase(condition.patterns.begin());
+    }
+    rule.conditions.push_back(std::move(condition));
+  }
+  if (const Node* set = node.find("set")) {
+    for (const MapEntry& entry : set->entries)
+      rule.set[entry.key] = entry.value.as_text("set." + entry.key);
+  }
+  if (const Node* share = node.find("share")) {
+    for (const MapEntry& entry : share->entries)
+      rule.shares.emplace_back(entry.key, share_of(entry.value, entry.key));
+  }
+  if (const Node* refuse = node.find("refuse")) rule.refusal = refuse->as_text("refuse");
+  return rule;
+}
+
+bool PublishedRows::holds(const Rule& rule, const CellMap& published) {
+  return std::all_of(
+      rule.conditions.begin(), rule.conditions.end(), [&published](const Condition& condition) {
+        const auto cell = published.find(condition.column);
+        const std::string text = cell == published.end() ? "" : cell->second;
+        const bool any = std::any_of(condition.patterns.begin(), condition.patterns.end(),
+                                     [&text](const std::string& pattern) {
+                                       return fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
+                                     });
+        return any != condition.negated;
+      });
+}
+
+void PublishedRows::complete(CellMap& cells) const {
+  const CellMap published = cells;
+  const auto named = networks_.find(cells["workload"]);
+  if (named != networks_.end()) cells["workload"] = named->second;
+  for (const Rule& rule : rules_) {
+    if (!holds(rule, published)) continue;
+    if (!rule.refusal.empty()) throw UserError(rule.refusal);
+    for (const auto& [column, share] : rule.shares) {
+      if (!cells[column].empty()) cells[column] = share_of_length(column, cells[column], share);
+    }
+    for (const auto& [column, text] : rule.set) {
+      if (cells[column].empty()) cells[column] = filled_in(text, published);
+    }
+  }
+}
+
+}  // namespace foretell

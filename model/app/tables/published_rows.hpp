@@ -1,0 +1,54 @@
+// What names in published tables of whole networks mean here, and how their rows were run where the
+// rows do not say (hw/engines/recipes/published_networks.yaml).
+//
+//   networks: {"BERT large": bert-large-uncased}
+//   rules:
+//     - when: {software: "TensorRT*", source: [not, "mlcommons/*"]}   # patterns of the shell
+//       set: {launch: graph}             # cells that the row leaves empty; "{version}" is that of
+//                                        # the column `version`
+//       share: {seq_len: 0.5}            # of what the row states: the tokens that are not padding
+//       refuse: what the row is about    # no prediction is of the same thing
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "model/config/document.hpp"
+
+namespace foretell {
+
+using CellMap = std::map<std::string, std::string>;  // text by column
+
+class PublishedRows {
+ public:
+  // UserError with file:line for keys that are not known and shares outside (0, 1].
+  static PublishedRows load();
+  static PublishedRows read(const Node& root);
+
+  // UserError for rows that a rule refuses. Else translates the network, then fills what is empty by the rules that hold, the first that has a
+  // cell. Rules see the row as it was published.
+  void complete(CellMap& cells) const;
+
+ private:
+  struct Condition {
+    std::string column;
+    std::vector<std::string> patterns;
+    bool negated = false;
+  };
+  struct Rule {
+    std::vector<Condition> conditions;
+    CellMap set;
+    std::vector<std::pair<std::string, double>> shares;
+    std::string refusal;
+  };
+  static Rule read_rule(const Node& node);
+  static bool holds(const Rule& rule, const CellMap& published);
+
+  CellMap networks_;
+  std::vector<Rule> rules_;
+};
+
+}  // namespace foretell
