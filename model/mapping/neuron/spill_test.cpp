@@ -49,7 +49,7 @@ Graph two_layers() {
   return g.finish(g.matmul("second", g.gelu("gelu", g.matmul("first", x, 4096)), 1024));
 }
 
-constexpr std::uint64_t kTile = 128 * 4096 * 2;  // 128 tokens
+constexpr std::uint64_t kTile = std::uint64_t{128} * 4096 * 2;  // 128 tokens
 
 TEST(Spill, NothingLeavesASbufThatIsLargeEnough) {
   const Program program = map(two_layers(), 64_MiB);
