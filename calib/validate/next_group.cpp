@@ -13,12 +13,13 @@ namespace {
 
 constexpr double kUpper = 0.9;       // of both sides 80 % is left
 constexpr double kCommonGroups = 4;  // as many groups the spread of all classes counts as
-constexpr double kWideningStep = 0.02;
+constexpr double kOctaveStep = 0.02;
+constexpr double kReleaseStep = 0.005;
 constexpr int kWideningSteps = 50;
 constexpr double kLeastSpread = 1e-6;  // of a group whose rows say all the same
 
 struct Error {
-  double value = 0;    // ln(measured / predicted)
+  double value = 0;    // ln(measured / predicted), as of the newest release
   double octaves = 0;  // from the other groups
 };
 using Errors = std::map<std::string, std::vector<Error>>;
@@ -34,16 +35,39 @@ std::vector<Place> places_without(const std::vector<GroupSample>& samples,
   return places;
 }
 
-Errors errors_of(const std::vector<GroupSample>& samples) {
+double release_scale(double per_release, double releases) {
+  return std::pow(1 + per_release, std::max(releases, 0.0));
+}
+
+// How the errors of the next group, which meets factors of all groups, compare with those of this
+// one by factors without it: sqrt(1 - h²) of its leverage h.
+double next_over_left_out(const std::vector<double>& left_out, const std::vector<double>& seen) {
+  double squares_left_out = 0;
+  double squares_seen = 0;
+  for (const double value : left_out) squares_left_out += value * value;
+  for (const double value : seen) squares_seen += value * value;
+  if (squares_seen >= squares_left_out) return 1;
+  const double leverage = 1 - std::sqrt(squares_seen / squares_left_out);
+  return std::sqrt(1 - leverage * leverage);
+}
+
+Errors errors_of(const std::vector<GroupSample>& samples, double per_release) {
   Errors errors;
   for (const GroupSample& sample : samples) errors[sample.group];
   for (auto& [group, of_group] : errors) {
     const std::vector<Place> others = places_without(samples, group);
+    std::vector<double> left_out;
+    std::vector<double> seen;
     for (const GroupSample& sample : samples) {
       if (sample.group != group) continue;
       FORETELL_CHECK(sample.ratio > 0, "a ratio of times must be above zero");
-      of_group.push_back({std::log(sample.ratio), octaves_to(sample.place, others)});
+      const double scale = release_scale(per_release, sample.releases);
+      left_out.push_back(std::log(sample.ratio) / scale);
+      seen.push_back((std::log(sample.ratio) + sample.moved) / scale);
+      of_group.push_back({left_out.back(), octaves_to(sample.place, others)});
     }
+    const double next = next_over_left_out(left_out, seen);
+    for (Error& error : of_group) error.value *= next;
   }
   return errors;
 }
@@ -98,14 +122,16 @@ double half_width(double own_square, std::size_t groups, double common) {
   return t * std::sqrt(square);
 }
 
-NextGroup next_group(const std::vector<Errors>& classes, std::size_t at) {
+// `scale`: of errors of the newest release of the class, over those of the newest of all.
+NextGroup next_group(const std::vector<Errors>& classes, std::size_t at, double scale) {
   const Errors& errors = classes[at];
   FORETELL_CHECK(errors.size() >= 2, "the interval of the next group needs two groups");
   const Spread spread = spread_of(errors, "");
-  const double half = half_width(spread.both, errors.size(), common_square(classes, at, ""));
+  const double half =
+      scale * half_width(spread.both, errors.size(), common_square(classes, at, ""));
   NextGroup next;
-  next.within = std::sqrt(spread.within);
-  next.between = std::sqrt(spread.between);
+  next.within = scale * std::sqrt(spread.within);
+  next.between = scale * std::sqrt(spread.between);
   next.groups = errors.size();
   next.interval = {std::exp(-half), std::exp(half)};
   const auto groups = static_cast<double>(errors.size());
@@ -121,6 +147,41 @@ NextGroup next_group(const std::vector<Errors>& classes, std::size_t at) {
     next.rows += rows.size();
   }
   return next;
+}
+
+// An error and what it grows with.
+struct ScaledError {
+  double value = 0;
+  double distance = 0;
+};
+
+double octave_scale(double per_octave, double octaves) { return 1 + per_octave * octaves; }
+
+// The growth under which the errors are most likely, of as many as there are steps.
+double most_likely_growth(const std::vector<std::vector<ScaledError>>& groups, double step,
+                          double (*scale_of)(double growth, double distance)) {
+  double best = 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (int steps = 0; steps <= kWideningSteps; ++steps) {
+    const double growth = step * steps;
+    double loss = 0;  // minus the logarithm of the likelihood, the spread of each group its own
+    for (const std::vector<ScaledError>& rows : groups) {
+      double squares = 0;
+      double logarithms = 0;
+      for (const ScaledError& row : rows) {
+        const double scale = scale_of(growth, row.distance);
+        squares += row.value * row.value / (scale * scale);
+        logarithms += std::log(scale);
+      }
+      const auto count = static_cast<double>(rows.size());
+      loss += logarithms / count + std::log(std::sqrt(squares / count) + kLeastSpread);
+    }
+    if (loss < least) {
+      least = loss;
+      best = growth;
+    }
+  }
+  return best;
 }
 
 }  // namespace
@@ -139,41 +200,41 @@ double octaves_to(const Place& place, const std::vector<Place>& others) {
   return place.empty() || !std::isfinite(nearest) ? 0 : nearest;
 }
 
-double widening_per_octave(const std::vector<std::vector<GroupSample>>& classes) {
-  std::vector<std::vector<Error>> groups;
+double widening_per_release(const std::vector<std::vector<GroupSample>>& classes) {
+  std::vector<std::vector<ScaledError>> groups;
   for (const std::vector<GroupSample>& samples : classes) {
-    for (auto& [name, rows] : errors_of(samples)) groups.push_back(rows);
-  }
-  double best = 0;
-  double least = std::numeric_limits<double>::infinity();
-  for (int step = 0; step <= kWideningSteps; ++step) {
-    const double per_octave = kWideningStep * step;
-    double loss = 0;  // minus the logarithm of the likelihood, the spread of each group its own
-    for (const std::vector<Error>& rows : groups) {
-      double squares = 0;
-      double logarithms = 0;
-      for (const Error& row : rows) {
-        const double scale = 1 + per_octave * row.octaves;
-        squares += row.value * row.value / (scale * scale);
-        logarithms += std::log(scale);
-      }
-      const auto count = static_cast<double>(rows.size());
-      loss += logarithms / count + std::log(std::sqrt(squares / count) + kLeastSpread);
+    std::map<std::string, std::vector<ScaledError>> by_group;
+    for (const GroupSample& sample : samples) {
+      by_group[sample.group].push_back({std::log(sample.ratio), sample.releases});
     }
-    if (loss < least) {
-      least = loss;
-      best = per_octave;
-    }
+    for (auto& [name, rows] : by_group) groups.push_back(std::move(rows));
   }
-  return best;
+  return most_likely_growth(groups, kReleaseStep, release_scale);
 }
 
-std::vector<NextGroup> next_groups(const std::vector<std::vector<GroupSample>>& classes) {
+double widening_per_octave(const std::vector<std::vector<GroupSample>>& classes,
+                           double per_release) {
+  std::vector<std::vector<ScaledError>> groups;
+  for (const std::vector<GroupSample>& samples : classes) {
+    for (const auto& [name, rows] : errors_of(samples, per_release)) {
+      groups.emplace_back();
+      for (const Error& row : rows) groups.back().push_back({row.value, row.octaves});
+    }
+  }
+  return most_likely_growth(groups, kOctaveStep, octave_scale);
+}
+
+std::vector<NextGroup> next_groups(const std::vector<std::vector<GroupSample>>& classes,
+                                   double per_release) {
   std::vector<Errors> errors;
-  for (const std::vector<GroupSample>& samples : classes) errors.push_back(errors_of(samples));
+  for (const std::vector<GroupSample>& samples : classes) {
+    errors.push_back(errors_of(samples, per_release));
+  }
   std::vector<NextGroup> next;
   for (std::size_t i = 0; i < classes.size(); ++i) {
-    next.push_back(next_group(errors, i));
+    double newest = std::numeric_limits<double>::infinity();
+    for (const GroupSample& sample : classes[i]) newest = std::min(newest, sample.releases);
+    next.push_back(next_group(errors, i, release_scale(per_release, newest)));
     next.back().places = places_without(classes[i], "");
   }
   return next;
@@ -181,7 +242,13 @@ std::vector<NextGroup> next_groups(const std::vector<std::vector<GroupSample>>& 
 
 Interval at_distance(const Interval& interval, double per_octave, double usual_octaves,
                      double octaves) {
-  const double power = std::max(1.0, (1 + per_octave * octaves) / (1 + per_octave * usual_octaves));
+  const double power =
+      std::max(1.0, octave_scale(per_octave, octaves) / octave_scale(per_octave, usual_octaves));
+  return {std::pow(interval.low, power), std::pow(interval.high, power)};
+}
+
+Interval at_release(const Interval& interval, double per_release, double releases) {
+  const double power = release_scale(per_release, releases);
   return {std::pow(interval.low, power), std::pow(interval.high, power)};
 }
 

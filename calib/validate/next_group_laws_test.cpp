@@ -93,6 +93,86 @@ TEST(NextGroup, WideningOfALawIsFoundAndNoneWhereThereIsNone) {
   EXPECT_GE(widening_per_octave(growing), 0.2);
 }
 
+// Groups of rows of releases, whose errors grow with age.
+std::vector<GroupSample> aged(int groups, double per_release, unsigned seed) {
+  std::vector<GroupSample> samples = drawn(groups, 60, 0.02, 0.05, seed);
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    samples[i].releases = static_cast<double>(i % 10);
+    samples[i].ratio = std::pow(samples[i].ratio, std::pow(1 + per_release, samples[i].releases));
+  }
+  return samples;
+}
+
+TEST(NextGroup, GrowthWithOlderReleasesIsFoundAndNoneWhereThereIsNone) {
+  std::vector<std::vector<GroupSample>> flat;
+  std::vector<std::vector<GroupSample>> growing;
+  for (unsigned i = 0; i < 8; ++i) {
+    flat.push_back(aged(4, 0, 70 + i));
+    growing.push_back(aged(4, 0.1, 70 + i));
+  }
+  EXPECT_LE(widening_per_release(flat), 0.015);
+  EXPECT_NEAR(widening_per_release(growing), 0.1, 0.015);
+  // Rows of old releases then say the same of the newest as those of no age at all.
+  EXPECT_NEAR(next_groups(growing, 0.1).front().interval.high,
+              next_groups(flat).front().interval.high, 1e-9);
+  EXPECT_GT(next_groups(growing).front().interval.high,
+            next_groups(growing, 0.1).front().interval.high);
+}
+
+TEST(NextGroup, AnOlderReleaseIsWiderANewerOneNoNarrower) {
+  const Interval newest{0.9, 1.1};
+  EXPECT_DOUBLE_EQ(at_release(newest, 0.5, 0).high, 1.1);
+  EXPECT_DOUBLE_EQ(at_release(newest, 1, 1).high, 1.1 * 1.1);
+  EXPECT_DOUBLE_EQ(at_release(newest, 1, 2).low, std::pow(0.9, 4));
+  EXPECT_DOUBLE_EQ(at_release(newest, 1, -3).high, 1.1);
+}
+
+TEST(NextGroup, ClassesOfOldReleasesCompareWithTheOthersAndKeepTheirWidth) {
+  std::vector<GroupSample> fresh = drawn(4, 60, 0.02, 0.05, 9);
+  std::vector<GroupSample> old = fresh;  // the same errors, grown by seven releases
+  for (GroupSample& sample : old) {
+    sample.releases = 7;
+    sample.ratio = std::pow(sample.ratio, std::pow(1.1, 7));
+  }
+  const std::vector<NextGroup> next = next_groups({fresh, old}, 0.1);
+  EXPECT_NEAR(std::log(next[1].interval.high), std::pow(1.1, 7) * std::log(next[0].interval.high),
+              1e-9);
+  EXPECT_NEAR(next[0].interval.high, next_groups({fresh}, 0.1).front().interval.high, 1e-9);
+}
+
+// One number is fitted to the middles of G groups, with the mean as its estimate: what leaving one
+// out says is off by s² (1 + 1 / (G - 1)), the next group by s² (1 + 1 / G).
+TEST(NextGroup, TheNextGroupMeetsFactorsOfAllGroups) {
+  constexpr double kSpread = 0.1;
+  for (const std::size_t groups : {2U, 3U, 5U}) {
+    const auto count = static_cast<double>(groups);
+    double left_out = 0;
+    double made = 0;
+    constexpr unsigned kRounds = 4000;
+    std::mt19937 generator(5);
+    std::normal_distribution<double> normal(0, kSpread);
+    for (unsigned round = 0; round < kRounds; ++round) {
+      std::vector<double> middles;
+      double sum = 0;
+      for (std::size_t i = 0; i < groups; ++i) {
+        middles.push_back(normal(generator));
+        sum += middles.back();
+      }
+      std::vector<GroupSample> samples;
+      for (std::size_t i = 0; i < groups; ++i) {
+        const double of_all = sum / count;
+        const double of_others = (sum - middles[i]) / (count - 1);
+        samples.push_back(
+            {std::to_string(i), {}, std::exp(middles[i] - of_others), of_others - of_all});
+        left_out += std::pow(middles[i] - of_others, 2) / count / kRounds;
+      }
+      made += std::pow(next_groups({samples}).front().between, 2) / kRounds;
+    }
+    EXPECT_NEAR(left_out / (kSpread * kSpread), 1 + 1.0 / (count - 1), 0.1);
+    EXPECT_NEAR(made / (kSpread * kSpread), 1 + 1.0 / count, 0.08);
+  }
+}
+
 TEST(NextGroup, FarFromWhatWasJudgedIntervalsWiden) {
   EXPECT_DOUBLE_EQ(octaves_to({128, 12, 1}, {{128, 12, 1}, {1, 1, 1}}), 0);
   EXPECT_DOUBLE_EQ(octaves_to({512, 12, 1}, {{128, 12, 1}}), 2);

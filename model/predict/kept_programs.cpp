@@ -45,13 +45,15 @@ auto all_of(const InstructionLimits& of) {
 }
 
 auto all_of(const SchedulingSpec& of) {
-  const auto& [activation_share, softmax_share, resident_share, flash_queries, flash_keys] = of;
-  return std::tie(activation_share, softmax_share, resident_share, flash_queries, flash_keys);
+  const auto& [activation_share, softmax_share, resident_share, flash_queries, flash_keys,
+               loops_until] = of;
+  return std::tie(activation_share, softmax_share, resident_share, flash_queries, flash_keys,
+                  loops_until);
 }
 
 auto all_of(const SchedulingParameters& of) {
-  const auto& [prefetch_window] = of;
-  return std::tie(prefetch_window);
+  const auto& [prefetch_window, operator_loops] = of;
+  return std::tie(prefetch_window, operator_loops);
 }
 
 auto all_of(const ProgramLimits& of) {

@@ -22,7 +22,7 @@ class KeptProgramsTest : public testing::Test {
 
   KeptPrograms programs_{64 * kMebibyte};
   NeuronCoreSpec core_ = exemplar_inf2().device.core;
-  SchedulingParameters scheduling_{8_MiB};
+  SchedulingParameters scheduling_{8_MiB, false};
   std::string precision_ = "bf16-matmul";
   std::set<std::int32_t> skipped_;
   ProgramLimits limits_ = limits_of(exemplar_inf2().device);
@@ -70,6 +70,8 @@ TEST_F(KeptProgramsTest, EverythingElseMakesAnother) {
   core_.scheduling.softmax_share = 0.1;
   EXPECT_TRUE(is_new(graph));
   scheduling_.prefetch_window = 4_MiB;
+  EXPECT_TRUE(is_new(graph));
+  scheduling_.operator_loops = true;
   EXPECT_TRUE(is_new(graph));
   precision_ = "fp8";
   EXPECT_TRUE(is_new(graph));

@@ -119,6 +119,7 @@ class NeuronCallRunner {
     const double window =
         std::min(call.factors.prefetch_window_fraction, 1 - core.scheduling.activation_share);
     scheduling_.prefetch_window = core.sbuf.capacity * window * call.window_share;
+    scheduling_.operator_loops = call.operator_loops;
   }
 
   NeuronCallResult run() {

@@ -24,6 +24,7 @@ struct NeuronCall {
   double sdk_engine_time = 1;        // see NeuronFactors::sdk_engine_time
   int tensor_parallel = 1;           // cores that share this copy; the graph is the share of one
   double window_share = 1;           // of the prefetch window
+  bool operator_loops = false;       // see SchedulingParameters
   bool exact = false;                // execute every layer instead of replaying equal ones
   bool for_timeline = false;         // execute every layer of one rank, and fill `shown`
   CollectiveCosts* costs = nullptr;  // found before for the same system, factors and group

@@ -103,6 +103,11 @@ void fields(FieldList& list, SchedulingSpec& spec) {
              "the core.");
   list.count("flash_attention_keys", spec.flash_attention_keys, {128, 1 << 20},
              "Keys that this kernel takes at a time.");
+  list.optional_text(
+      "operator_loops_until", spec.operator_loops_until, {},
+      "Up to and including this release of the compiler, operators of a prompt whose "
+      "hidden values do not fit SBUF are loops of their own: results pass through "
+      "HBM.");
 }
 
 void fields(FieldList& list, NeuronCoreSpec& spec) {

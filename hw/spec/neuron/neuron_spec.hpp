@@ -74,6 +74,8 @@ struct SchedulingSpec {
   int flash_attention_queries = 4096;  // causal prompts from this length on take the kernel that
                                        // keeps their scores on the core
   int flash_attention_keys = 2048;     // keys that it takes at a time
+  std::string operator_loops_until;    // release up to which operators of long prompts are loops of
+                                       // their own, through HBM; "": none
 };
 
 struct NeuronCoreSpec {

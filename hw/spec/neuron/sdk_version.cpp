@@ -69,6 +69,14 @@ std::string newest_release(const std::vector<std::map<std::string, double>>& tab
   return newest;
 }
 
+int releases_before(std::string_view sdk, std::string_view newest) {
+  if (trim(sdk).empty()) return 0;
+  const Version of = parse_version(trim(sdk));
+  const Version to = parse_version(trim(newest));
+  if (of >= to) return 0;
+  return of[0] == to[0] ? to[1] - of[1] : to[1];
+}
+
 double sdk_multiplier(const std::map<std::string, double>& table, std::string_view sdk) {
   if (trim(sdk).empty()) return 1;
   const double* entry = covering_entry(table, sdk);

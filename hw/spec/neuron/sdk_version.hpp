@@ -23,6 +23,11 @@ double sdk_multiplier(const std::map<std::string, double>& table, std::string_vi
 // The newest release that any of the tables names; "" where they are empty.
 std::string newest_release(const std::vector<std::map<std::string, double>>& tables);
 
+// Releases from `sdk` up to `newest`, counted by their second numbers: from 2.14.1 to 2.18.0 four;
+// 0 for one that is as new or newer, or not stated. A first number that is older counts as 0 of the
+// newer one. UserError for a text that is no version.
+int releases_before(std::string_view sdk, std::string_view newest);
+
 // Does the table say anything of this release, or is it newer than all of them?
 bool sdk_is_covered(const std::map<std::string, double>& table, std::string_view sdk);
 

@@ -52,6 +52,16 @@ TEST(SdkEngineTime, ReleasesBehindTheNewestEntryAreNotCovered) {
   EXPECT_FALSE(sdk_is_covered({}, "2.9"));
 }
 
+TEST(SdkVersion, ReleasesBeforeAnotherOne) {
+  EXPECT_EQ(releases_before("2.14.1", "2.18.0"), 4);
+  EXPECT_EQ(releases_before("2.9", "2.10"), 1);
+  EXPECT_EQ(releases_before("2.18.0", "2.18.1"), 0);
+  EXPECT_EQ(releases_before("2.20", "2.18"), 0);
+  EXPECT_EQ(releases_before("", "2.18"), 0);
+  EXPECT_EQ(releases_before("1.19", "2.3"), 3);
+  EXPECT_THROW(releases_before("newest", "2.18"), UserError);
+}
+
 TEST(SdkEngineTime, TheNewestReleaseOfAllTables) {
   EXPECT_EQ(newest_release({{{"2.9", 1.15}, {"2.14", 1.11}}, {{"2.12.3", 1.2}}}), "2.14");
   EXPECT_EQ(newest_release({{}, {}}), "");

@@ -50,10 +50,10 @@ TEST_F(EncoderAccuracy, TheIntervalHoldsFourOfFiveRowsThatItWasNotMadeFrom) {
   const ValidatedErrors call = errors("call_ms", older);
   EXPECT_GE(call.rows, 100);
   EXPECT_GE(call.coverage, 0.75);
-  // All of these lie inside: the interval is of networks that no fit saw, GPT-2 by factors of
-  // BERT-large alone among them, and so wider than these two need. How wide it may be is said
-  // below.
-  EXPECT_LE(default_intervals().choose("inferentia2", "encoder", "bf16").ratio.high, 1.15);
+  // More of these lie inside than four of five: the interval is of networks that no fit saw, GPT-2
+  // by factors of BERT-large alone among them, and so wider than these two need. How wide it may be
+  // is said below.
+  EXPECT_LE(default_intervals().choose("inferentia2", "encoder", "bf16").ratio.high, 1.1);
 }
 
 // The thresholds hold because of the factors, not because they are loose.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "model/app/request/prediction.hpp"
+#include "model/base/errors.hpp"
 
 namespace foretell {
 namespace {
@@ -56,6 +57,29 @@ TEST(GenerationLaws, InterpolatedStepsAreWithinATenthOfAPercentOfExecutedOnes) {
   EXPECT_NEAR(interpolated.summary.call_s / executed.summary.call_s, 1, 1e-3);
   EXPECT_NEAR(*interpolated.summary.ttft_s / *executed.summary.ttft_s, 1, 1e-3);
   EXPECT_NEAR(*interpolated.summary.tpot_s / *executed.summary.tpot_s, 1, 1e-3);
+}
+
+// Loops of operators are those of old releases, and of prompts that do not fit SBUF.
+TEST(GenerationLaws, LongPromptsOfOldReleasesPassThroughHbm) {
+  Request request = gpt2();
+  request.input_len = 800;  // 1.2 MB of hidden values in BF16
+  request.output_len = 8;
+  const auto summary = [&](const std::string& sdk) {
+    request.sdk = sdk;
+    return predict(request).summary;
+  };
+  EXPECT_EQ(*summary("2.18.0").ttft_s, *summary("2.18.1").ttft_s);
+  request.set = {"core.sbuf.capacity=1 MiB"};
+  const RunSummary old = summary("2.18.0");
+  const RunSummary next = summary("2.18.1");
+  EXPECT_GT(*old.ttft_s, 1.01 * *next.ttft_s);
+  EXPECT_EQ(*old.tpot_s, *next.tpot_s);
+  EXPECT_EQ(*summary("").ttft_s, *next.ttft_s);
+  EXPECT_EQ(*summary("2.9").ttft_s, *old.ttft_s);
+  request.set.emplace_back("core.scheduling.operator_loops_until=2.20");
+  EXPECT_EQ(*summary("2.18.1").ttft_s, *old.ttft_s);
+  request.set.back() = "core.scheduling.operator_loops_until=newest";
+  EXPECT_THROW(summary("2.18.1"), UserError);
 }
 
 // One core stands for its group and a few layers for all of them; --exact executes every layer on

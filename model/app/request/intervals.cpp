@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "hw/spec/neuron/sdk_version.hpp"
 #include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
 #include "model/config/document.hpp"
@@ -62,6 +63,7 @@ IntervalQuantity read_quantity(const Node& item) {
 }
 
 constexpr double kMaxPerOctave = 1;
+constexpr double kMaxPerRelease = 1;
 constexpr double kMaxOctaves = 100;
 constexpr double kMaxSize = 1e12;  // tokens, layers, parts
 
@@ -85,6 +87,18 @@ std::vector<Place> read_places(const Node& item) {
   return places;
 }
 
+std::string read_newest(const Node& item) {
+  const Node* newest = item.find("newest");
+  if (newest == nullptr) return "";
+  const std::string& text = newest->as_text("newest");
+  try {
+    check_sdk_version(text);
+  } catch (const UserError& error) {
+    throw UserError(newest->where() + ": newest: " + error.what());
+  }
+  return text;
+}
+
 }  // namespace
 
 IntervalTable IntervalTable::parse(const std::string& text, const std::string& shown_as) {
@@ -97,16 +111,19 @@ IntervalTable IntervalTable::parse(const std::string& text, const std::string& s
   if (const Node* list = root.find("intervals"); list != nullptr) {
     for (const Node& item : list->items) {
       item.only_keys({"device", "family", "matmul", "quantity", "low", "high", "why", "within",
-                      "between", "groups", "rows", "left_out", "per_octave", "octaves", "places"},
+                      "between", "groups", "rows", "left_out", "per_octave", "octaves", "places",
+                      "per_release", "newest"},
                      "intervals");
       const bool has_places = item.find("places") != nullptr;
+      const bool has_newest = item.find("newest") != nullptr;
       table.entries_.push_back(
           {item.required("device", "").as_text("device"),
            item.required("family", "").as_text("family"),
            item.required("matmul", "").as_text("matmul"), read_quantity(item), read_ratio(item),
            has_places ? number_at(item, "per_octave", 0, kMaxPerOctave) : 0,
            item.find("octaves") != nullptr ? number_at(item, "octaves", 0, kMaxOctaves) : 0,
-           read_places(item)});
+           read_places(item), has_newest ? number_at(item, "per_release", 0, kMaxPerRelease) : 0,
+           read_newest(item)});
     }
   }
   return table;
@@ -118,12 +135,14 @@ IntervalTable IntervalTable::load(const std::filesystem::path& path) {
 
 IntervalChoice IntervalTable::choose(std::string_view device, std::string_view family,
                                      std::string_view matmul, IntervalQuantity quantity,
-                                     const Place& place) const {
+                                     const Place& place, std::string_view sdk) const {
   for (const Entry& entry : entries_) {
     if (entry.device == device && entry.family == family && entry.matmul == matmul &&
         entry.quantity == quantity) {
-      return {at_distance(entry.ratio, entry.per_octave, entry.octaves,
-                          octaves_to(place, entry.places)),
+      const int older = entry.newest.empty() ? 0 : releases_before(sdk, entry.newest);
+      return {at_release(at_distance(entry.ratio, entry.per_octave, entry.octaves,
+                                     octaves_to(place, entry.places)),
+                         entry.per_release, older),
               ""};
     }
   }

@@ -9,7 +9,8 @@
 //
 // An entry may name the places (tokens, layers, parts) that it was judged at and how much wider it
 // is per octave of distance from the nearest of them, beyond the distance at which the groups stood
-// that made it (calib/validate/next_group.hpp).
+// that made it (calib/validate/next_group.hpp); and the newest release of the compiler that was
+// judged, with the share by which it is wider for each that is older.
 #pragma once
 
 #include <filesystem>
@@ -40,10 +41,11 @@ class IntervalTable {
   static IntervalTable load(const std::filesystem::path& path);
   static IntervalTable parse(const std::string& text, const std::string& shown_as);
 
-  // `place`: of what is predicted; an empty one is near everything.
+  // `place`: of what is predicted; an empty one is near everything. `sdk`: release of the compiler;
+  // empty: the newest. UserError for one that is no version.
   IntervalChoice choose(std::string_view device, std::string_view family, std::string_view matmul,
                         IntervalQuantity quantity = IntervalQuantity::kCall,
-                        const Place& place = {}) const;
+                        const Place& place = {}, std::string_view sdk = "") const;
 
   // Entries of another table, after these.
   void append(const IntervalTable& other);
@@ -61,6 +63,8 @@ class IntervalTable {
     double per_octave = 0;
     double octaves = 0;         // usual ones
     std::vector<Place> places;  // that were judged
+    double per_release = 0;
+    std::string newest;  // release that was judged; empty: not stated
   };
   Interval fallback_;
   std::vector<Entry> entries_;

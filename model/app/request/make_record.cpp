@@ -105,8 +105,9 @@ class Intervals {
  private:
   Interval measured(IntervalQuantity quantity) {
     if (own_) return *own_;
-    const IntervalChoice choice = default_intervals().choose(
-        device_, family_, matmul_, quantity, interval_place(request_, model_, quantity));
+    const IntervalChoice choice =
+        default_intervals().choose(device_, family_, matmul_, quantity,
+                                   interval_place(request_, model_, quantity), request_.sdk);
     if (!choice.note.empty()) notes_.push_back(choice.note);
     return choice.ratio;
   }

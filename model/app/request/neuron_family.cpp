@@ -198,8 +198,16 @@ class NeuronDevice final : public ResolvedDevice {
     if (phase == Phase::kForward)
       call.sdk_engine_time = sdk_engine_time(factors(), request().sdk, convolution_share(graph));
     if (decodes) call.window_share = factors().decode_window_fraction;
+    call.operator_loops = phase == Phase::kPrefill && has_operator_loops();
     call.exact = request().exact;
     return call;
+  }
+
+  // The newest release, which is taken where none is stated, has none.
+  bool has_operator_loops() const {
+    const std::string& until = spec().device.core.scheduling.operator_loops_until;
+    if (until.empty() || request().sdk.empty()) return false;
+    return sdk_is_covered({{until, 1}}, request().sdk);
   }
 
   ResolvedRequest resolved_;

@@ -323,6 +323,32 @@ TEST(Intervals, TheMatchingEntryElseTheDefaultWhichIsSaid) {
   EXPECT_EQ(table.choose("inferentia2", "encoder", "fp32").ratio.high, 2);
 }
 
+TEST(Intervals, OlderReleasesOfTheCompilerAreWider) {
+  const IntervalTable table = IntervalTable::parse(
+      "default: {low: 0.5, high: 2, why: wide}\n"
+      "intervals:\n"
+      "  - {device: d, family: encoder, matmul: bf16, low: 0.9, high: 1.1, per_release: 0.5, "
+      "newest: "
+      "\"2.20\", why: w}\n",
+      "i.yaml");
+  const auto high = [&](const std::string& sdk) {
+    return table.choose("d", "encoder", "bf16", IntervalQuantity::kCall, {}, sdk).ratio.high;
+  };
+  EXPECT_DOUBLE_EQ(high(""), 1.1);
+  EXPECT_DOUBLE_EQ(high("2.25"), 1.1);
+  EXPECT_DOUBLE_EQ(high("2.19.1"), std::pow(1.1, 1.5));
+  EXPECT_DOUBLE_EQ(high("2.18"), std::pow(1.1, 2.25));
+  const auto parse_newest = [] {
+    IntervalTable::parse(
+        "default: {low: 0.5, high: 2, why: wide}\n"
+        "intervals:\n"
+        "  - {device: d, family: f, matmul: m, low: 0.9, high: 1.1, per_release: 0, newest: new, "
+        "why: w}\n",
+        "i.yaml");
+  };
+  EXPECT_THAT(message_of<UserError>(parse_newest), HasSubstr("i.yaml:3: newest: 'new' is no SDK"));
+}
+
 TEST(Intervals, BadFilesSayWhere) {
   const auto error = [](const std::string& text) {
     return message_of<UserError>([&] { IntervalTable::parse(text, "i.yaml"); });

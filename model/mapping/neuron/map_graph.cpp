@@ -91,7 +91,9 @@ class NeuronMapper {
 
   // After run(): what of its activations does not fit.
   SpillPlan spill_plan() const {
-    return residency_.plan_for(emitter_.core().scheduling.activation_share * free_bytes());
+    const bool loops =
+        emitter_.scheduling().operator_loops && residency_.largest_operand() > free_bytes();
+    return residency_.plan_for(emitter_.core().scheduling.activation_share * free_bytes(), loops);
   }
 
   Occupancy occupancy(const SpillPlan& plan) const {

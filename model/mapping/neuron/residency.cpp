@@ -47,6 +47,14 @@ std::vector<Occupant> Residency::occupants(const SpillPlan& plan) const {
   return result;
 }
 
+double Residency::largest_operand() const {
+  double largest = 0;
+  for (const auto& [copy, bytes] : bytes_) {
+    if (copy.layout == Layout::kFeatureMajor) largest = std::max(largest, bytes);
+  }
+  return largest;
+}
+
 void Residency::begin(const Kernel& kernel) {
   marks_.push_back({lengths(), {}});
   uses_.emplace_back();
@@ -148,7 +156,8 @@ Deps Residency::through_hbm(std::int64_t rows, std::int64_t row_bytes, const Dep
   return back;
 }
 
-// Both layouts leave as one piece per partition and tile of 128 tokens.
+// Both layouts leave as one piece per partition and tile of 128 tokens. Between loops there are
+// only tensors of the network, which are of its type; the wider one is that of registers and sums.
 Residency::Tiles Residency::tiles_of(const ActivationCopy& copy) const {
   const Value& value = emitter_.value(copy.tensor);
   const std::int64_t columns = columns_.at(copy);
@@ -157,7 +166,10 @@ Residency::Tiles Residency::tiles_of(const ActivationCopy& copy) const {
   const std::int64_t tokens = std::min(emitter_.tile_rows(), value.rows);
   if (copy.layout == Layout::kTokenMajor) {
     tiles.rows = tokens;
-    tiles.row_bytes = columns * emitter_.vector_bytes();
+    const int matmul_bytes = element_bytes(emitter_.types().matmul);
+    tiles.row_bytes =
+        columns * (plan_.has_operator_loops() ? std::min(matmul_bytes, emitter_.vector_bytes())
+                                              : emitter_.vector_bytes());
   } else {
     tiles.rows = std::min(emitter_.tile_rows(), columns);
     tiles.row_bytes = (columns + emitter_.tile_rows() - 1) / emitter_.tile_rows() * tokens *

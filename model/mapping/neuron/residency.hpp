@@ -41,7 +41,11 @@ class Residency {
   Deps through_hbm(std::int64_t rows, std::int64_t row_bytes, const Deps& ready);
 
   // What would have to leave if activations had `budget` bytes.
-  SpillPlan plan_for(double budget) const { return {uses_, bytes_, budget}; }
+  SpillPlan plan_for(double budget, bool operator_loops) const {
+    return {uses_, bytes_, budget, operator_loops};
+  }
+  // Bytes of the largest copy that products read.
+  double largest_operand() const;
   // What the plan leaves in SBUF, by the entries of this program.
   std::vector<Occupant> occupants(const SpillPlan& plan) const;
 

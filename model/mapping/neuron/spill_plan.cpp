@@ -71,7 +71,8 @@ bool passes_through(const std::vector<KernelUse>& kernels, KernelKind maker, std
 }
 
 std::vector<Lifetime> lifetimes(const std::vector<KernelUse>& kernels,
-                                const std::map<ActivationCopy, double>& bytes) {
+                                const std::map<ActivationCopy, double>& bytes,
+                                bool operator_loops) {
   std::map<ActivationCopy, std::set<std::size_t>> events;
   std::map<TensorId, KernelKind> makers;
   for (std::size_t k = 0; k < kernels.size(); ++k) {
@@ -88,8 +89,8 @@ std::vector<Lifetime> lifetimes(const std::vector<KernelUse>& kernels,
     if (at.size() < 2) continue;  // nobody reads it, or only who made it
     Lifetime life{copy, bytes.at(copy), {at.begin(), at.end()}, {}, {}};
     for (std::size_t i = 0; i + 1 < life.events.size(); ++i) {
-      life.passes.push_back(
-          passes_through(kernels, makers.at(copy.tensor), life.events[i], life.events[i + 1]));
+      life.passes.push_back(!operator_loops && passes_through(kernels, makers.at(copy.tensor),
+                                                              life.events[i], life.events[i + 1]));
     }
     life.absent.resize(life.passes.size());
     result.push_back(std::move(life));
@@ -125,8 +126,10 @@ void charge(std::size_t kernel, double budget, std::vector<Lifetime*> alive) {
 }  // namespace
 
 SpillPlan::SpillPlan(const std::vector<KernelUse>& kernels,
-                     const std::map<ActivationCopy, double>& bytes, double budget) {
-  std::vector<Lifetime> lives = lifetimes(kernels, bytes);
+                     const std::map<ActivationCopy, double>& bytes, double budget,
+                     bool operator_loops)
+    : operator_loops_(operator_loops) {
+  std::vector<Lifetime> lives = lifetimes(kernels, bytes, operator_loops);
   // Of long networks only few copies are alive at a kernel: those are looked at, in their order.
   std::vector<std::vector<std::size_t>> begins(kernels.size());
   for (std::size_t i = 0; i < lives.size(); ++i) begins[lives[i].events.front()].push_back(i);
@@ -141,8 +144,9 @@ SpillPlan::SpillPlan(const std::vector<KernelUse>& kernels,
     }
     charge(k, std::max(0.0, budget - kernels[k].scratch), std::move(alive));
   }
-  for (const Lifetime& life : lives) {
+  for (Lifetime& life : lives) {
     for (std::size_t gap = 0; gap < life.absent.size(); ++gap) {
+      if (operator_loops && life.absent[gap] > 0) life.absent[gap] = life.bytes;
       if (!life.passes[gap]) {
         const bool last = gap + 1 == life.absent.size() || life.passes[gap + 1];
         stays_.push_back(

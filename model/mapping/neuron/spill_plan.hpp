@@ -12,6 +12,9 @@
 // that a linear kernel reads next. Two sets of weights one after the other break the chain, and so
 // does a kernel that needs all tokens, like attention.
 //
+// Where every operator is a loop of its own over all tokens, nothing passes block by block, and of
+// a copy that does not fit nothing stays.
+//
 // A smaller budget never takes fewer bytes out, of any copy: the order does not depend on it.
 #pragma once
 
@@ -55,9 +58,10 @@ class SpillPlan {
   SpillPlan() = default;  // everything stays
   // `bytes` of every copy; `budget`: bytes of SBUF for activations and scratch.
   SpillPlan(const std::vector<KernelUse>& kernels, const std::map<ActivationCopy, double>& bytes,
-            double budget);
+            double budget, bool operator_loops = false);
 
   bool empty() const { return stores_.empty(); }
+  bool has_operator_loops() const { return operator_loops_; }
   // Bytes of the copy that are written to HBM when it has been made.
   double stored(const ActivationCopy& copy) const;
   // Bytes of the copy that come back for `kernel`.
@@ -69,6 +73,7 @@ class SpillPlan {
   std::map<ActivationCopy, double> stores_;
   std::map<std::size_t, std::map<ActivationCopy, double>> reloads_;
   std::vector<Stay> stays_;
+  bool operator_loops_ = false;
 };
 
 }  // namespace foretell

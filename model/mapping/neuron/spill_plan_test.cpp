@@ -97,6 +97,24 @@ TEST(SpillPlan, ButNotFromOneLinearLayerToAnother) {
   EXPECT_DOUBLE_EQ(SpillPlan(kernels, sizes, 5).stored(copy(0)), 15);
 }
 
+TEST(SpillPlan, BetweenLoopsNothingPassesBlockByBlock) {
+  const std::vector<KernelUse> kernels = {kernel(KernelKind::kNorm, {}, 0),
+                                          kernel(KernelKind::kLinear, {0}, 1),
+                                          kernel(KernelKind::kLinear, {0}, 2)};
+  const Sizes sizes = {{copy(0), 20}, {copy(1), 1}, {copy(2), 1}};
+  const SpillPlan plan(kernels, sizes, 5, true);
+  EXPECT_DOUBLE_EQ(plan.stored(copy(0)), 20);
+  EXPECT_DOUBLE_EQ(plan.reloaded(1, copy(0)), 20);
+  EXPECT_DOUBLE_EQ(plan.reloaded(2, copy(0)), 20);
+  EXPECT_TRUE(SpillPlan(kernels, sizes, 40, true).empty());
+}
+
+TEST(SpillPlan, OfWhatDoesNotFitNothingStaysBetweenLoops) {
+  const SpillPlan plan(kWaiting, kWaitingSizes, 34, true);
+  EXPECT_DOUBLE_EQ(plan.stored(copy(0)), 10);
+  EXPECT_DOUBLE_EQ(plan.stored(copy(1)), 0);  // it fits while the other is out
+}
+
 // Kernels that read some of the results before them.
 std::vector<KernelUse> random_kernels(std::mt19937* random, Sizes* sizes) {
   const std::vector<KernelKind> kinds = {KernelKind::kLinear, KernelKind::kAttention,
@@ -121,8 +139,9 @@ TEST(SpillPlan, ASmallerBudgetNeverTakesFewerBytesOutOfAnyCopy) {
     Sizes sizes;
     const std::vector<KernelUse> kernels = random_kernels(&random, &sizes);
     for (double budget = 60; budget >= 5; budget -= 5) {
-      const SpillPlan roomy(kernels, sizes, budget);
-      const SpillPlan tight(kernels, sizes, budget - 5);
+      const bool loops = round % 2 == 1;
+      const SpillPlan roomy(kernels, sizes, budget, loops);
+      const SpillPlan tight(kernels, sizes, budget - 5, loops);
       for (const auto& [held, bytes] : sizes) {
         EXPECT_GE(tight.stored(held), roomy.stored(held));
         EXPECT_LE(tight.stored(held), bytes);

@@ -16,11 +16,12 @@ namespace {
 
 using namespace literals;
 
-Program map(const Graph& graph, Bytes capacity) {
+Program map(const Graph& graph, Bytes capacity, bool operator_loops = false) {
   NeuronCoreSpec core = exemplar_inf2().device.core;
   core.sbuf.capacity = capacity;
   SchedulingParameters scheduling;
   scheduling.prefetch_window = capacity * 0.3;
+  scheduling.operator_loops = operator_loops;
   return map_to_neuron_core(graph, find_precision("bf16-matmul"), core_shape(core), scheduling);
 }
 
@@ -48,7 +49,7 @@ Graph two_layers() {
   return g.finish(g.matmul("second", g.gelu("gelu", g.matmul("first", x, 4096)), 1024));
 }
 
-constexpr std::uint64_t kTile = 128 * 4096 * 2;  // 128 tokens
+constexpr std::uint64_t kTile = std::uint64_t{128} * 4096 * 2;  // 128 tokens
 
 TEST(Spill, NothingLeavesASbufThatIsLargeEnough) {
   const Program program = map(two_layers(), 64_MiB);
@@ -117,6 +118,33 @@ TEST(Spill, ASmallerSbufMovesMoreBytesAndNeverReloadsWhatHasNotLeft) {
     last = out;
   }
   EXPECT_GT(last, 0U);
+}
+
+TEST(Spill, LoopsOverAnOperandThatDoesNotFitPassAllOfItInTheTypeOfTheNetwork) {
+  const Program program = map(two_layers(), 24_MiB, true);
+  const std::map<std::string, std::uint64_t> out = bytes_by_operator(program, Ring::kSpill);
+  EXPECT_EQ(out.at("gelu"), 32 * kTile);
+  EXPECT_EQ(bytes_by_operator(program, Ring::kReload).at("second"), 32 * kTile);
+  // The engines hold norms in FP32; in HBM they are BF16.
+  const Graph graph = network("gpt2", 1, 1024);
+  int norms = 0;
+  for (const auto& [name, bytes] : bytes_by_operator(map(graph, 1_MiB, true), Ring::kSpill)) {
+    if (name.find("norm") == std::string::npos) continue;
+    EXPECT_EQ(bytes, 1024U * 768U * 2U) << name;
+    ++norms;
+  }
+  EXPECT_GE(norms, 24);
+  EXPECT_GT(sum(bytes_by_operator(map(graph, 1_MiB, true), Ring::kReload)),
+            sum(bytes_by_operator(map(graph, 1_MiB), Ring::kReload)));
+}
+
+TEST(Spill, ThereAreNoLoopsWhereOperandsFit) {
+  const Graph graph = network("gpt2", 4, 512);  // 12 MiB between the layers of the MLP
+  const Program without = map(graph, 14_MiB);
+  const Program with = map(graph, 14_MiB, true);
+  EXPECT_FALSE(ring(without, Ring::kSpill).empty());
+  EXPECT_EQ(bytes_by_operator(with, Ring::kSpill), bytes_by_operator(without, Ring::kSpill));
+  EXPECT_EQ(bytes_by_operator(with, Ring::kReload), bytes_by_operator(without, Ring::kReload));
 }
 
 TEST(Spill, ScoresOfOneHeadThatDoNotFitPassThroughHbm) {

@@ -17,6 +17,7 @@
 #include "calib/validate/left_out_rows.hpp"
 #include "calib/validate/next_group.hpp"
 #include "calib/validate/table_kind.hpp"
+#include "hw/spec/neuron/sdk_version.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "model/app/command/calibrate/left_out_networks.hpp"
 #include "model/app/request/intervals.hpp"
@@ -55,7 +56,38 @@ struct ClassKey {
            std::tie(other.families, other.matmul, other.quantity);
   }
 };
-using Classes = std::map<ClassKey, std::vector<GroupSample>>;
+
+struct ClassRows {
+  std::vector<GroupSample> samples;
+  std::vector<std::string> releases;  // of the compiler, one for each sample; "": not stated
+};
+using Classes = std::map<ClassKey, ClassRows>;
+
+// The newest that is stated; "" without one.
+std::string newest_of(const std::vector<std::string>& releases) {
+  std::string newest;
+  for (const std::string& release : releases) {
+    if (newest.empty() || (!release.empty() && releases_before(newest, release) > 0)) {
+      newest = release;
+    }
+  }
+  return newest;
+}
+
+// Every sample says how far its release is before the newest of all; one that states none counts as
+// the newest. Returns the newest of each class.
+std::vector<std::string> count_releases(std::vector<ClassRows>& classes) {
+  std::vector<std::string> newest;
+  for (const ClassRows& rows : classes) newest.push_back(newest_of(rows.releases));
+  const std::string of_all = newest_of(newest);
+  if (of_all.empty()) return newest;
+  for (ClassRows& rows : classes) {
+    for (std::size_t i = 0; i < rows.samples.size(); ++i) {
+      rows.samples[i].releases = releases_before(rows.releases[i], of_all);
+    }
+  }
+  return newest;
+}
 
 // A forward pass of a decoder is like one of an encoder.
 std::vector<std::string> families_like(const ModelConfig& model, IntervalQuantity quantity) {
@@ -139,9 +171,11 @@ class Reader {
       const auto value = read_measurement(measured, row[find_column(table_.header(), measured)]);
       const auto predicted = prediction.values.find("pred_" + measured);
       if (!value || predicted == prediction.values.end()) continue;
-      classes_[{families_like(resolved.model, quantity), matmul, quantity}].push_back(
-          {group, interval_place(resolved.request, resolved.model, quantity),
-           *value / predicted->second * std::exp(-moved(measured, line))});
+      const double by = moved(measured, line);
+      ClassRows& rows = classes_[{families_like(resolved.model, quantity), matmul, quantity}];
+      rows.samples.push_back({group, interval_place(resolved.request, resolved.model, quantity),
+                              *value / predicted->second * std::exp(-by), by});
+      rows.releases.push_back(resolved.request.sdk);
     }
   }
 
@@ -166,46 +200,80 @@ std::string places_text(const std::vector<Place>& places) {
   return text + "]";
 }
 
-std::string entry_text(const ClassKey& key, const NextGroup& next, double per_octave,
-                       const std::string& family, const std::string& device) {
-  return fmt::format(
+struct Growth {
+  double per_octave = 0;
+  double per_release = 0;
+};
+
+std::string entry_text(const ClassKey& key, const NextGroup& next, const Growth& growth,
+                       const std::string& newest, const std::string& family,
+                       const std::string& device) {
+  std::string text = fmt::format(
       "  - device: {}\n    family: {}\n    matmul: {}\n    quantity: {}\n    low: {:.4f}\n"
       "    high: {:.4f}\n    within: {:.4f}\n    between: {:.4f}\n    groups: {}\n    rows: {}\n"
-      "    left_out: {:.3f}\n    per_octave: {:.2f}\n    octaves: {:.2f}\n"
-      "    why: rows of {} groups; the others make an interval that holds {:.0f} % of a group's\n"
-      "    places: {}\n",
+      "    left_out: {:.3f}\n    per_octave: {:.2f}\n    octaves: {:.2f}\n",
       device, family, key.matmul, interval_quantity_name(key.quantity), next.interval.low,
       next.interval.high, next.within, next.between, next.groups, next.rows, next.left_out,
-      per_octave, next.octaves, next.groups, 100 * next.left_out, places_text(next.places));
+      growth.per_octave, next.octaves);
+  if (!newest.empty()) {
+    text +=
+        fmt::format("    per_release: {:.3f}\n    newest: \"{}\"\n", growth.per_release, newest);
+  }
+  return text + fmt::format(
+                    "    why: rows of {} groups; the others make an interval that holds {:.0f} % "
+                    "of a group's\n    places: {}\n",
+                    next.groups, 100 * next.left_out, places_text(next.places));
+}
+
+std::string summary_text(const ClassKey& key, const NextGroup& next, const Growth& growth,
+                         const std::string& newest) {
+  return fmt::format(
+      "foretell: {} of {}: {} rows of {} groups; within {:.1f} %, between {:.1f} %; 80 % interval "
+      "{:.3f} to {:.3f}{}, {:.0f} % wider per octave beyond {:.1f}; holds {:.1f} % of a group left "
+      "out",
+      interval_quantity_name(key.quantity), fmt::join(key.families, " and "), next.rows,
+      next.groups, 100 * next.within, 100 * next.between, next.interval.low, next.interval.high,
+      newest.empty() ? ""
+                     : fmt::format(" in {}, {:.1f} % wider per release before", newest,
+                                   100 * growth.per_release),
+      100 * growth.per_octave, next.octaves, 100 * next.left_out);
 }
 
 int calibrate_intervals(const IntervalOptions& options, const Session& session) {
-  const Classes classes = Reader(options, session).read();
-  std::vector<std::vector<GroupSample>> all;
+  Classes classes = Reader(options, session).read();
+  std::vector<ClassRows> counted;
   std::vector<ClassKey> keys;
-  for (const auto& [key, samples] : classes) {
+  for (auto& [key, rows] : classes) {
     std::set<std::string> groups;
-    for (const GroupSample& sample : samples) groups.insert(sample.group);
+    for (const GroupSample& sample : rows.samples) groups.insert(sample.group);
     if (groups.size() < 2) continue;
-    all.push_back(samples);
+    counted.push_back(std::move(rows));
     keys.push_back(key);
   }
+  const std::vector<std::string> newest = count_releases(counted);
+  std::vector<std::vector<GroupSample>> all;
+  for (ClassRows& rows : counted) all.push_back(std::move(rows.samples));
   if (all.empty()) {
     throw UserError(options.table + ": no quantity was measured on two groups of networks on " +
                     fmt::format("{}", fmt::join(options.devices, " or ")));
   }
-  const double per_octave = widening_per_octave(all);
+  Growth growth;
+  growth.per_release = widening_per_release(all);
+  growth.per_octave = widening_per_octave(all, growth.per_release);
   std::string text =
       "# Intervals of networks that nobody measured, made by `foretell calibrate intervals` from "
       "the\n"
       "# rows of the fit and judge parts, every architecture left out in turn, of the fits, too; "
       "see\n"
-      "# calib/validate/next_group.hpp. Standard deviations are of ln(measured / predicted); "
-      "places\n"
-      "# are [tokens of a call, layers, cores of a copy] that were judged.\n"
+      "# calib/validate/next_group.hpp. Standard deviations are of ln(measured / predicted), as of "
+      "the\n"
+      "# newest release of the compiler; places are [tokens of a call, layers, cores of a copy] "
+      "that "
+      "were\n"
+      "# judged.\n"
       "default: {low: 0.7, high: 1.4, why: the default stands in intervals.yaml}\n"
       "intervals:\n";
-  const std::vector<NextGroup> made = next_groups(all);
+  const std::vector<NextGroup> made = next_groups(all, growth.per_release);
   double held = 0;
   std::size_t groups = 0;
   for (std::size_t i = 0; i < made.size(); ++i) {
@@ -213,17 +281,10 @@ int calibrate_intervals(const IntervalOptions& options, const Session& session) 
     const NextGroup& next = made[i];
     held += next.left_out * static_cast<double>(next.groups);
     groups += next.groups;
-    session.say(fmt::format(
-        "foretell: {} of {}: {} rows of {} groups; within {:.1f} %, between {:.1f} %; 80 % "
-        "interval "
-        "{:.3f} to {:.3f}, {:.0f} % wider per octave beyond {:.1f}; holds {:.1f} % of a group left "
-        "out",
-        interval_quantity_name(key.quantity), fmt::join(key.families, " and "), next.rows,
-        next.groups, 100 * next.within, 100 * next.between, next.interval.low, next.interval.high,
-        100 * per_octave, next.octaves, 100 * next.left_out));
+    session.say(summary_text(key, next, growth, newest[i]));
     for (const std::string& device : options.devices) {
       for (const std::string& family : key.families) {
-        text += entry_text(key, next, per_octave, family, device);
+        text += entry_text(key, next, growth, newest[i], family, device);
       }
     }
   }
