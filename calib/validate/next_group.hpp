@@ -13,7 +13,7 @@
 // and so much they count.
 //
 // The mean square of the errors of a group is one draw of the spread that the next group will have;
-// all its rows count as one. Of G groups of a class the half width is 1.28 s, the normal quantile,
+// all its rows count as one. Of G groups of a class the half width is t(0.9, G + 4) s,
 // s² = (G s_c² + 4 s_0²) / (G + 4): s_c² is the mean over the groups of the class, s_0² the
 // geometric mean of the s_c² of all classes, which counts as much as four groups. A class of few
 // groups takes its spread mostly from the others (a variance "moderated" in the sense of Smyth

@@ -344,14 +344,14 @@ inline std::vector<RequestField> request_field_rows() {
       F{&S::launch, "launch", "launch", "launched as a {}",
         "of GPUs: kernels as one 'graph', or one by one in a 'stream' (default: graph, of "
         "frameworks "
-        "that run operator by operator stream)"}
+        "whose host launches kernel by kernel stream)"}
           .one_of({"graph", "stream"})
           .not_on("neuron", kAboutGpus)
           .not_on("cpu", kAboutGpus),
       F{&S::clock, "clock", "clock", "clock {}",
         "of GPUs: 'burst', as long as the power limit lets it, 'sustained', or at most a "
-        "frequency, "
-        "1500MHz (default: burst)"}
+        "frequency, 1500MHz (default: burst; sustained on boards with fewer watts for an "
+        "operation than the one that was measured)"}
           .takes("CLOCK")
           .not_on("neuron", kAboutGpus)
           .not_on("cpu", kAboutGpus),

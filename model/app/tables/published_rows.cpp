@@ -57,7 +57,7 @@ PublishedRows PublishedRows::read(const Node& root) {
 }
 
 PublishedRows::Rule PublishedRows::read_rule(const Node& node) {
-  node.only_keys({"when", "set", "share", "refuse", "why"}, "rules");
+  node.only_keys({"when", "set", "share", "network", "refuse", "why"}, "rules");
   Rule rule;
   for (const MapEntry& entry : node.required("when", "rules").entries) {
     Condition condition{entry.key, words_of(entry.value, "when." + entry.key)};
@@ -75,6 +75,7 @@ PublishedRows::Rule PublishedRows::read_rule(const Node& node) {
     for (const MapEntry& entry : share->entries)
       rule.shares.emplace_back(entry.key, share_of(entry.value, entry.key));
   }
+  if (const Node* network = node.find("network")) rule.network = network->as_text("network");
   if (const Node* refuse = node.find("refuse")) rule.refusal = refuse->as_text("refuse");
   return rule;
 }
@@ -99,6 +100,7 @@ void PublishedRows::complete(CellMap& cells) const {
   for (const Rule& rule : rules_) {
     if (!holds(rule, published)) continue;
     if (!rule.refusal.empty()) throw UserError(rule.refusal);
+    if (!rule.network.empty()) cells["workload"] = rule.network;
     for (const auto& [column, share] : rule.shares) {
       if (!cells[column].empty()) cells[column] = share_of_length(column, cells[column], share);
     }

@@ -7,7 +7,8 @@
 //       set: {launch: graph}             # cells that the row leaves empty; "{version}" is that of
 //                                        # the column `version`
 //       share: {seq_len: 0.5}            # of what the row states: the tokens that are not padding
-//       refuse: what the row is about    # no prediction is of the same thing
+//       network: vit_base_patch16_384    # the workload, in place of the one that the name stands
+//       for refuse: what the row is about    # no prediction is of the same thing
 #pragma once
 
 #include <map>
@@ -28,8 +29,8 @@ class PublishedRows {
   static PublishedRows load();
   static PublishedRows read(const Node& root);
 
-  // UserError for rows that a rule refuses. Else translates the network, then fills what is empty by the rules that hold, the first that has a
-  // cell. Rules see the row as it was published.
+  // UserError for rows that a rule refuses. Else translates the network, then fills what is empty
+  // by the rules that hold, the first that has a cell. Rules see the row as it was published.
   void complete(CellMap& cells) const;
 
  private:
@@ -42,6 +43,7 @@ class PublishedRows {
     std::vector<Condition> conditions;
     CellMap set;
     std::vector<std::pair<std::string, double>> shares;
+    std::string network;
     std::string refusal;
   };
   static Rule read_rule(const Node& node);

@@ -58,6 +58,19 @@ TEST(PublishedRows, WhatIsWrongWithTheFileIsNamedWithItsLine) {
               HasSubstr("share.seq_len: '1.5' is not allowed"));
 }
 
+TEST(PublishedRows, ARuleMayNameAnotherNetworkOrRefuseTheRow) {
+  const char* rules =
+      "  - {when: {image_size: \"384*\"}, network: vit_base_patch16_384}\n"
+      "  - {when: {software: Host}, refuse: it is the time of the host}\n";
+  const CellMap larger = {{"workload", "ViT"}, {"image_size", "384.0"}};
+  EXPECT_EQ(completed(rules, larger).at("workload"), "vit_base_patch16_384");
+  EXPECT_EQ(completed(rules, {{"workload", "ViT"}, {"image_size", "224"}}).at("workload"), "ViT");
+  EXPECT_THAT(message_of<UserError>([&] {
+                completed(rules, {{"software", "Host"}});
+              }),
+              HasSubstr("it is the time of the host"));
+}
+
 TEST(PublishedRows, ANameInBracesIsAnotherCellOfTheRow) {
   const char* rules = "  - {when: {version: \"0.*\"}, set: {library_release: \"{version}\"}}\n";
   EXPECT_EQ(completed(rules, {{"version", "0.5.0"}}).at("library_release"), "0.5.0");

@@ -1,0 +1,54 @@
+// Whole networks of other people's tables, read by their names and software
+// (hw/engines/recipes/published_networks.yaml). Host times of engines and libraries were chosen on
+// the fit part.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "model/app/command/testing/validate_run.hpp"
+
+namespace foretell {
+namespace {
+
+class PublishedNetworkAccuracy : public PublishedNeuronRows {
+ protected:
+  void SetUp() override {
+    table_ = published_table("networks_measured.csv.gz");
+    if (table_.empty()) GTEST_SKIP() << "skipped, no data";
+  }
+
+  static std::vector<std::string> rows_of(const std::string& part, const std::string& condition) {
+    return {"--part", part, "--latest", "--where", condition};
+  }
+};
+
+TEST_F(PublishedNetworkAccuracy, EnginesOfBert) {
+  const ValidatedErrors call = errors("call_ms", rows_of("judge", "software=TensorRT"));
+  EXPECT_GE(call.rows, 40);
+  EXPECT_LE(call.mape, 0.13);
+  EXPECT_LE(std::abs(call.bias), 0.08);
+}
+
+TEST_F(PublishedNetworkAccuracy, GenerationsByEngines) {
+  const ValidatedErrors vllm = errors("call_ms", rows_of("fit", "software=vLLM"));
+  EXPECT_GE(vllm.rows, 160);
+  EXPECT_LE(vllm.mape, 0.10);
+  const ValidatedErrors trtllm =
+      errors("call_ms", rows_of("fit", "software=TensorRT-LLM,workload=Qwen/Qwen2-7B"));
+  EXPECT_GE(trtllm.rows, 70);
+  EXPECT_LE(trtllm.mape, 0.12);
+}
+
+TEST_F(PublishedNetworkAccuracy, FrameworksThatLaunchOperatorByOperator) {
+  const ValidatedErrors sessions = errors("call_ms", rows_of("judge", "software=TensorFlow2"));
+  EXPECT_GE(sessions.rows, 60);
+  EXPECT_LE(sessions.mape, 0.22);
+  const ValidatedErrors scripts = errors("call_ms", rows_of("fit", "software=PyTorch TorchScript"));
+  EXPECT_GE(scripts.rows, 70);
+  EXPECT_LE(scripts.mape, 0.26);
+}
+
+}  // namespace
+}  // namespace foretell
