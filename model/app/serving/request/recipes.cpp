@@ -89,7 +89,7 @@ Recipes Recipes::load() {
   const auto path = hw_folder() / "engines/recipes/public_benchmark.yaml";
   const Node root = load_document(path, kRecipeFile);
   root.only_keys({"source", "networks", "systems", "precisions", "network_precisions", "lengths",
-                  "requests_per_client", "releases", "layer_releases", "limits"},
+                  "requests_per_client", "releases", "layer_releases", "limits", "places"},
                  "");
   Recipes recipes;
   recipes.networks_ = served_names(root, "networks");
@@ -131,7 +131,55 @@ Recipes Recipes::load() {
     limits.concurrency_below = whole_in(node, "concurrency_below");
     recipes.limits_.push_back(limits);
   }
+  recipes.read_places(root.required("places", ""));
   return recipes;
+}
+
+void Recipes::read_places(const Node& section) {
+  section.only_keys({"framework", "network", "source", "recipes"}, "places");
+  placed_framework_ = section.required("framework", "places").as_text("framework");
+  placed_network_ = section.required("network", "places").as_text("network");
+  for (const Node& node : section.required("recipes", "places").items) {
+    node.only_keys(
+        {"gpu", "precision", "isl", "osl", "prefill", "decode", "ranks", "clients", "batch"},
+        "places");
+    const auto stated = [&node](const char* key) {
+      return parse_count(node.where() + ": " + key, node.required(key, "places").as_text(key), 1,
+                         kMaxTokensOfRow);
+    };
+    Places places;
+    places.gpu = node.required("gpu", "places").as_text("gpu");
+    places.precision = node.required("precision", "places").as_text("precision");
+    places.isl = stated("isl");
+    places.osl = stated("osl");
+    places.prefill_workers = stated("prefill");
+    places.decode_workers = stated("decode");
+    places.decode_ranks = stated("ranks");
+    for (const std::string& clients : texts_in(node, "clients"))
+      places.clients.insert(parse_count(node.where() + ": clients", clients, 1, kMaxClientsOfRow));
+    places.batch = stated("batch");
+    places_.push_back(std::move(places));
+  }
+}
+
+std::int64_t Recipes::places_of(const ServedCells& cells, const ServeRequest& request) const {
+  if (served_cell(cells, "framework") != placed_framework_ ||
+      served_cell(cells, "model") != placed_network_ || served_cell(cells, "dump") == laboratory_) {
+    return 0;
+  }
+  const auto is = [&cells](const char* column, std::int64_t number) {
+    return count_or(cells, column, 1) == number;
+  };
+  for (const Places& one : places_) {
+    if (one.gpu == served_cell(cells, "gpu") && one.precision == served_cell(cells, "precision") &&
+        one.isl == count_in(cells, "isl", kMaxTokensOfRow) &&
+        one.osl == count_in(cells, "osl", kMaxTokensOfRow) &&
+        is("prefill_workers", one.prefill_workers) && is("decode_workers", one.decode_workers) &&
+        is("decode_attention_dp", one.decode_ranks) && one.clients.count(request.concurrency) > 0) {
+      return one.batch;
+    }
+  }
+  return 0;
 }
 
 bool Recipes::is_of_layer(const std::string& framework, const std::string& release) const {
@@ -203,6 +251,8 @@ ServeRequest Recipes::request_of(const ServedCells& cells) const {
   if (served_cell(cells, "mode") == "disagg") {
     request.prefill = split_of(cells, "prefill");
     request.decode = split_of(cells, "decode");
+    const std::int64_t places = places_of(cells, request);
+    if (places > 0) request.decode += fmt::format(",batch={}", places);
     return request;
   }
   request.machine.tp = static_cast<int>(count_in(cells, "tp", kMaxDevicesOfRow));
