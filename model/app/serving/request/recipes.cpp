@@ -111,7 +111,7 @@ Recipes Recipes::load() {
   for (const Node& node : root.required("limits", "").items) {
     node.only_keys({"framework", "laboratory", "before", "max_tokens", "max_tokens_per_input",
                     "kv_fraction", "isl", "osl", "start", "set", "precision", "network", "gpu",
-                    "mode", "concurrency_below", "why"},
+                    "mode", "concurrency_below", "kv_dtype", "why"},
                    "limits");
     Limits limits;
     limits.framework = text_or_empty(node, "framework");
@@ -128,6 +128,7 @@ Recipes Recipes::load() {
     limits.network = text_or_empty(node, "network");
     limits.gpu = text_or_empty(node, "gpu");
     limits.mode = text_or_empty(node, "mode");
+    limits.kv_dtype = text_or_empty(node, "kv_dtype");
     limits.concurrency_below = whole_in(node, "concurrency_below");
     recipes.limits_.push_back(limits);
   }
@@ -218,6 +219,7 @@ void Recipes::set_limits(const ServedCells& cells, std::int64_t input, std::int6
     request.max_tokens = std::max(one.max_tokens, one.max_tokens_per_input * input);
     request.kv_fraction = one.kv_fraction;
     if (!one.start.empty()) request.start = one.start;
+    if (!one.kv_dtype.empty()) request.machine.kv_dtype = one.kv_dtype;
     request.machine.set.insert(request.machine.set.end(), one.set.begin(), one.set.end());
     return;
   }

@@ -45,6 +45,7 @@ class Recipes {
     std::string network;                 // likewise
     std::string gpu;                     // likewise
     std::string mode;                    // "agg", "disagg"; "": both
+    std::string kv_dtype;                // of the caches; "": FP8, BF16 of networks in BF16
     std::int64_t concurrency_below = 0;  // 0: any
   };
 
