@@ -102,7 +102,7 @@ void Scheduler::bring_back() {
   while (!away_.empty() && budget_ > 0) {
     Sequence* sequence = away_.front();
     const std::int64_t tokens = cut(sequence->known() - sequence->computed);
-    if (tokens == 0 || static_cast<std::int64_t>(running_.size()) >= rules_.max_sequences) return;
+    if (tokens == 0 || !has_place()) return;
     const std::int64_t needed = blocks_needed(*sequence, tokens);
     if (!take(needed)) return;
     sequence->blocks = needed;
@@ -209,6 +209,11 @@ bool Scheduler::take_blocks(Sequence* sequence, std::int64_t tokens) {
   return true;
 }
 
+bool Scheduler::has_place() const {
+  const auto running = static_cast<std::int64_t>(running_.size());
+  return running == 0 || running + held_places_ < rules_.max_sequences;
+}
+
 void Scheduler::plan_running() {
   // Preempted ones leave the list, at its end or anywhere.
   for (std::size_t i = 0; i < running_.size();) {
@@ -289,7 +294,7 @@ void Scheduler::admit() {
   plan_.refusal = Refusal::kNothingWaits;
   while (!waiting_.empty()) {
     Sequence* sequence = waiting_.front();
-    if (static_cast<std::int64_t>(running_.size()) >= rules_.max_sequences) {
+    if (!has_place()) {
       plan_.refusal = Refusal::kSequences;
       return;
     }
@@ -342,6 +347,12 @@ void Scheduler::plan_decodes_alone() {
 }
 
 const StepPlan& Scheduler::plan() {
+  plan_step();
+  held_places_ = 0;
+  return plan_;
+}
+
+void Scheduler::plan_step() {
   plan_.decodes.clear();
   plan_.chunks.clear();
   plan_.decode_positions = 0;
@@ -360,7 +371,7 @@ const StepPlan& Scheduler::plan() {
     } else if (plan_.preempted == 0) {
       admit();
     }
-    return plan_;
+    return;
   }
   if (running_.empty()) {
     ratio_ = rules_.partial_start;
@@ -383,7 +394,6 @@ const StepPlan& Scheduler::plan() {
   }
   if (rules_.mixed || plan_.chunks.empty()) plan_decodes_alone();
   if (plan_.chunks.empty() && plan_.preempted == 0) bring_back();
-  return plan_;
 }
 
 void Scheduler::finish(const std::vector<Sequence*>& done) {

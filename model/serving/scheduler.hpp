@@ -75,6 +75,10 @@ class Scheduler {
   // The sequence outlives its stay. InternalError when it can never be served.
   void add(Sequence* sequence) { waiting_.push_back(sequence); }
 
+  // Answers that ended and keep their places in the next step: an engine that plans ahead of the
+  // GPU has not seen their end. Without others that run nobody waits for them.
+  void hold_places(std::int64_t places) { held_places_ = places; }
+
   // Makes the next step and takes its blocks; the plan is valid until the next call.
   const StepPlan& plan();
 
@@ -98,6 +102,8 @@ class Scheduler {
   std::int64_t load() const;
 
  private:
+  void plan_step();
+  bool has_place() const;
   void plan_running();
   void plan_decodes_alone();
   void admit();
@@ -135,7 +141,8 @@ class Scheduler {
   std::int64_t host_used_ = 0;
   std::int64_t cached_tokens_ = 0;
   std::int64_t held_steps_ = 0;  // prompts were held back
-  bool blocked_ = false;         // prefill first: a refusal for blocks holds until somebody leaves
+  std::int64_t held_places_ = 0;
+  bool blocked_ = false;  // prefill first: a refusal for blocks holds until somebody leaves
 };
 
 }  // namespace foretell

@@ -48,6 +48,31 @@ std::map<std::int64_t, std::int64_t> chunks_of(const StepPlan& plan) {
 
 using Chunks = std::map<std::int64_t, std::int64_t>;
 
+// An answer whose end the host has not seen keeps its place for a step, but stops nobody where
+// nothing runs.
+TEST(Scheduler, PlacesOfAnswersThatJustEndedAreFreeAStepLater) {
+  const WorkerRules rules = simple_rules(100, 2, 1000);
+  Scheduler scheduler(rules);
+  Sequence a = sequence(0, 10, 2);
+  Sequence b = sequence(1, 10, 9);
+  Sequence c = sequence(2, 10, 9);
+  for (Sequence* one : {&a, &b, &c}) scheduler.add(one);
+  end_step(scheduler, scheduler.plan());
+  EXPECT_EQ(end_step(scheduler, scheduler.plan()).size(), 1U);
+  scheduler.hold_places(1);
+  const StepPlan& held = scheduler.plan();
+  EXPECT_EQ(held.refusal, Refusal::kSequences);
+  EXPECT_TRUE(held.chunks.empty());
+  end_step(scheduler, held);
+  EXPECT_EQ(chunks_of(scheduler.plan()), (Chunks{{2, 10}}));
+
+  Scheduler empty(rules);
+  Sequence d = sequence(3, 10, 2);
+  empty.add(&d);
+  empty.hold_places(2);
+  EXPECT_EQ(chunks_of(empty.plan()), (Chunks{{3, 10}}));
+}
+
 TEST(Scheduler, RunningFirstFillsTheBudgetWithChunksAndMixes) {
   const WorkerRules rules = simple_rules(100, 8, 1000);
   Scheduler scheduler(rules);

@@ -149,6 +149,7 @@ ServingWorker::ServingWorker(const sc_core::sc_module_name& name, ServiceState& 
       guesses_(state.setup->seed, kGuessStream + static_cast<std::uint64_t>(batch)) {
   for (int i = 0; i < group.ranks; ++i) ranks_.push_back(std::make_unique<Scheduler>(group.rules));
   plans_.resize(ranks_.size());
+  ghosts_.resize(ranks_.size());
   SC_METHOD(arrive);
   sensitive << arrived_;
   dont_initialize();
@@ -289,6 +290,7 @@ bool ServingWorker::plan_step() {
   bool any = false;
   refusal_ = Refusal::kNothingWaits;
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    ranks_[i]->hold_places(ghosts_[i]);
     plans_[i] = &ranks_[i]->plan();
     any = any || !plans_[i]->empty();
     if (plans_[i]->refusal != Refusal::kNothingWaits) refusal_ = plans_[i]->refusal;
@@ -361,7 +363,7 @@ void ServingWorker::end_rank(std::size_t rank, double now) {
     if (gone.generated < gone.output) {
       state_.link->send(gone);
     } else {
-      if (group_.rules.overlap && gone.output > 1) ++ghosts_;
+      if (group_.rules.overlap && gone.output > 1) ++ghosts_[rank];
       state_.answered(gone, now);
     }
   }

@@ -115,7 +115,7 @@ class ServingWorker : public sc_core::sc_module {
   void end_step();
   void end_rank(std::size_t rank, double now);
   void give_token(Sequence* sequence, double now, std::int32_t tokens);
-  StepShape shape_of(const StepPlan& plan) const;
+  StepShape shape_of(const StepPlan& plan, std::int64_t ghosts) const;
   std::vector<StepShape> shapes_of_ranks() const;
   Seconds host_time(const StepPlan& plan) const;
   bool is_graphed(const StepPlan& plan, const StepShape& shape) const;
@@ -144,7 +144,7 @@ class ServingWorker : public sc_core::sc_module {
   RandomStream guesses_;
   bool busy_ = false;
   Refusal refusal_ = Refusal::kNothingWaits;  // of the step that runs
-  std::int64_t ghosts_ = 0;                   // answers that the host has not seen the end of yet
+  std::vector<std::int64_t> ghosts_;  // of each rank: answers that the host has not seen end
   double step_begin_ = 0;
   double idle_since_ = 0;
   sc_core::sc_event arrived_;

@@ -6,15 +6,15 @@
 
 namespace foretell {
 
-StepShape ServingWorker::shape_of(const StepPlan& plan) const {
+StepShape ServingWorker::shape_of(const StepPlan& plan, std::int64_t ghosts) const {
   StepShape shape;
-  shape.decodes = static_cast<std::int64_t>(plan.decodes.size()) + ghosts_;
+  shape.decodes = static_cast<std::int64_t>(plan.decodes.size()) + ghosts;
   shape.tokens_each = 1 + group_.rules.drafts;
   shape.decode_positions =
       plan.decode_positions +
       (plan.decodes.empty()
-           ? ghosts_
-           : ghosts_ * plan.decode_positions / static_cast<std::int64_t>(plan.decodes.size()));
+           ? ghosts
+           : ghosts * plan.decode_positions / static_cast<std::int64_t>(plan.decodes.size()));
   for (const PlannedChunk& chunk : plan.chunks) {
     shape.chunks.push_back({chunk.tokens, chunk.context});
     if (chunk.ends_prompt) ++shape.finished_prompts;
@@ -46,8 +46,9 @@ void ServingWorker::account(const StepTime& time) {
 std::vector<StepShape> ServingWorker::shapes_of_ranks() const {
   std::vector<StepShape> shapes;
   std::int64_t sum = 0;
-  for (const StepPlan* plan : plans_) {
-    shapes.push_back(plan->empty() ? StepShape{} : shape_of(*plan));
+  for (std::size_t rank = 0; rank < plans_.size(); ++rank) {
+    const StepPlan& plan = *plans_[rank];
+    shapes.push_back(plan.empty() ? StepShape{} : shape_of(plan, ghosts_[rank]));
     sum += shapes.back().padded_tokens;
   }
   const auto ranks = static_cast<std::int64_t>(shapes.size());
@@ -152,7 +153,7 @@ void ServingWorker::time_step() {
     tokens += shapes[rank].tokens();
   }
   decodes_since_look_ = prompts > 0 ? group_.rules.receive_interval : decodes_since_look_ + 1;
-  ghosts_ = 0;
+  std::fill(ghosts_.begin(), ghosts_.end(), 0);
   const double now = service_now();
   double work = 0;
   const double end = pass_stages(stages, host, work);

@@ -74,6 +74,7 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
                   "one_by_one",
                   "epilogues",
                   "fused_attention",
+                  "fused_keys",
                   "host"},
                  "");
   check_id(root, path);
@@ -114,6 +115,7 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
                {"narrow", static_cast<int>(Fused::kNarrow)}},
               fused);
   library.fused_attention = static_cast<Fused>(fused);
+  reader.whole("fused_keys", library.fused_keys);
   if (const Node* host = root.find("host")) {
     RuleReader of_host(*host, "host");
     std::string per_launch;
@@ -255,7 +257,8 @@ CollectiveKernel KernelLibraries::custom_collective(const std::string& name,
 }
 
 bool KernelLibrary::has_products() const {
-  return measured_alone && !builds_on.empty() && (runs_networks || root.find("collector") != nullptr);
+  return measured_alone && !builds_on.empty() &&
+         (runs_networks || root.find("collector") != nullptr);
 }
 
 std::vector<PassSource> KernelLibraries::passes(const std::string& library,

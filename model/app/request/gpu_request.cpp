@@ -286,7 +286,7 @@ GpuRequest resolve_gpu(const Request& request) {
   if (!request.kv_dtype.empty()) resolved.precision.kv_cache = kv_cache;
   const KernelLibrary& library = library_of(request);
   resolved.fusion = {!library.one_by_one, library.passes, library.epilogues,
-                     fuses_attention(library, resolved.precision)};
+                     fuses_attention(library, resolved.precision), library.fused_keys};
   const bool by_host = library.one_by_one || library.per_launch;
   if (request.launch.empty() && by_host) resolved.request.launch = "stream";
   take_host_of(library, request, resolved.system.spec.device);

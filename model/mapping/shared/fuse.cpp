@@ -63,7 +63,7 @@ class Fuser {
 
   std::vector<FusedOp> run() {
     for (OpId id = 0; id < op_count(); ++id) {
-      if (rules_.attention && graph_.op(id).kind == "Softmax") take_attention(id);
+      if (graph_.op(id).kind == "Softmax" && fuses_attention(id)) take_attention(id);
     }
     for (OpId id = 0; id < op_count(); ++id) {
       if (!is_taken(id)) visit(id);
@@ -77,6 +77,12 @@ class Fuser {
   OpId op_count() const { return static_cast<OpId>(graph_.ops().size()); }
   bool is_taken(OpId id) const { return taken_[static_cast<std::size_t>(id)]; }
   bool is_done(OpId id) const { return done_[static_cast<std::size_t>(id)]; }
+
+  bool fuses_attention(OpId softmax) const {
+    const Shape& scores = graph_.tensor(graph_.op(softmax).outputs.front()).shape;
+    return rules_.attention &&
+           (rules_.attention_keys == 0 || scores.back() <= rules_.attention_keys);
+  }
 
   void take(FusedOp& fused, OpId id) {
     fused.ops.push_back(id);

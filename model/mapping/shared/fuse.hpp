@@ -73,12 +73,13 @@ struct FusedOp {
 struct FusionRules {
   bool groups = true;
   std::map<std::string, int> passes = {};  // of an operator that takes more than one, by its kind
-  bool epilogues = true;  // products take bias, activation and residual, else a pass does
-  bool attention = true;  // scores, softmax and context are one kernel
+  bool epilogues = true;            // products take bias, activation and residual, else a pass does
+  bool attention = true;            // scores, softmax and context are one kernel …
+  std::int64_t attention_keys = 0;  // … up to this many keys; 0: any
 
   bool operator==(const FusionRules& other) const {
     return groups == other.groups && passes == other.passes && epilogues == other.epilogues &&
-           attention == other.attention;
+           attention == other.attention && attention_keys == other.attention_keys;
   }
 };
 

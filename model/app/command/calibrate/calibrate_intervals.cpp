@@ -20,6 +20,7 @@
 #include "hw/spec/neuron/sdk_version.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "model/app/command/calibrate/left_out_networks.hpp"
+#include "model/app/command/calibrate/served_intervals.hpp"
 #include "model/app/request/intervals.hpp"
 #include "model/app/request/parallel_predict.hpp"
 #include "model/app/request/request_fields.hpp"
@@ -39,8 +40,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kNetworks = "networks";
+constexpr const char* kServing = "serving";
+
 struct IntervalOptions {
+  std::string kind = kNetworks;
   std::string table;
+  std::vector<std::string> where;
   std::vector<std::string> devices;
   std::string output;
   std::string jobs;
@@ -116,6 +122,7 @@ class Reader {
   Classes read() {
     RowFilter filter;
     if (has_column(table_.header(), "use")) filter.require("use=yes", table_.header());
+    for (const std::string& condition : options_.where) filter.require(condition, table_.header());
     const RowPart part = row_part(layout_, table_.header());
     moved_ = moved_without_own_network(options_.table, session_.predict, parse_jobs(options_.jobs));
     BatchPredictor batch(reader_, session_.predict, parse_jobs(options_.jobs),
@@ -298,31 +305,67 @@ int calibrate_intervals(const IntervalOptions& options, const Session& session) 
   return kSuccess;
 }
 
+int calibrate_any_intervals(const IntervalOptions& options, const Session& session) {
+  if (options.kind == kServing) {
+    if (!options.devices.empty()) {
+      throw UserError(
+          "--device: is of --kind networks; intervals of services are of all devices, and --where "
+          "gpu=NAME takes one");
+    }
+    calibrate_served_intervals(
+        {options.table, options.where, options.output, parse_jobs(options.jobs)}, session);
+    return kSuccess;
+  }
+  if (options.kind != kNetworks) {
+    throw UserError("--kind: " +
+                    std::string(unknown_name("kind", options.kind, {kNetworks, kServing}).what()));
+  }
+  if (options.devices.empty())
+    throw UserError("--device: is missing; name a device whose networks count");
+  return calibrate_intervals(options, session);
+}
+
 }  // namespace
 
 void add_intervals_command(CLI::App& calibrate, Session& session) {
   const auto options = std::make_shared<IntervalOptions>();
   CLI::App* command = calibrate.add_subcommand(
-      "intervals", "How far predictions of networks are off that nobody measured");
+      "intervals", "How far predictions of networks and services are off that nobody measured");
   command->footer(
-      "Every group of networks is left out in turn; the vault is not read.\nExample:\n"
+      "Every group of networks, or configuration family of services (network, GPU, engine,\n"
+      "precision, workers together or apart), is left out in turn. Services are made from the fit\n"
+      "part alone; the vault is not read.\nExamples:\n"
       "  foretell calibrate intervals --table neuron_models_measured.csv --device inferentia2 "
-      "--device trainium1");
-  command->add_option("--table", options->table, "CSV of measured networks")
+      "--device trainium1\n"
+      "  foretell calibrate intervals --kind serving --table serving_points.csv.gz --where "
+      "usable=1");
+  command
+      ->add_option("--kind", options->kind,
+                   "what was measured: networks (default), or serving for served points")
+      ->type_name("KIND");
+  command->add_option("--table", options->table, "CSV of measured networks or served points")
       ->transform(measured_table)
       ->type_name("FILE")
       ->required();
-  command->add_option("--device", options->devices, "device whose rows count; repeat for more")
+  command
+      ->add_option("--where", options->where,
+                   "COLUMN=VALUE[,VALUE][,COLUMN=VALUE]: rows with one of these values in each "
+                   "column")
+      ->type_name("CONDITION")
+      ->allow_extra_args(false)
+      ->take_all();
+  command
+      ->add_option("--device", options->devices,
+                   "networks: device whose rows count; repeat for more")
       ->type_name("DEVICE")
       ->allow_extra_args(false)
-      ->take_all()
-      ->required();
+      ->take_all();
   command->add_option("-o,--output", options->output, "file (default: where the program reads it)")
       ->type_name("FILE");
   command->add_option("--jobs", options->jobs, "processes (default: one per processor)")
       ->type_name("N");
   command->callback([options, &session] {
-    session.action = [options, &session] { return calibrate_intervals(*options, session); };
+    session.action = [options, &session] { return calibrate_any_intervals(*options, session); };
   });
 }
 

@@ -37,7 +37,8 @@ class PublishedNeuronRows : public ::testing::Test {
     arguments.insert(arguments.end(), {"--format", "csv", "-o", file});
     Session session;
     session.predict = predict;
-    EXPECT_EQ(run_application(arguments, session), kSuccess);
+    const int code = run_application(arguments, session);
+    EXPECT_TRUE(code == kSuccess || (leaves_out_ && code == kOutsideTolerance)) << code;
     CsvReader reader(file);
     CsvRow row;
     while (reader.next(row)) {
@@ -50,6 +51,7 @@ class PublishedNeuronRows : public ::testing::Test {
   }
 
   std::string table_;
+  bool leaves_out_ = false;  // rows without a prediction are allowed
 };
 
 }  // namespace foretell

@@ -89,7 +89,7 @@ Recipes Recipes::load() {
   const auto path = hw_folder() / "engines/recipes/public_benchmark.yaml";
   const Node root = load_document(path, kRecipeFile);
   root.only_keys({"source", "networks", "systems", "precisions", "network_precisions", "lengths",
-                  "requests_per_client", "releases", "layer_releases", "limits"},
+                  "requests_per_client", "releases", "layer_releases", "limits", "places"},
                  "");
   Recipes recipes;
   recipes.networks_ = served_names(root, "networks");
@@ -111,7 +111,7 @@ Recipes Recipes::load() {
   for (const Node& node : root.required("limits", "").items) {
     node.only_keys({"framework", "laboratory", "before", "max_tokens", "max_tokens_per_input",
                     "kv_fraction", "isl", "osl", "start", "set", "precision", "network", "gpu",
-                    "mode", "concurrency_below", "why"},
+                    "mode", "concurrency_below", "kv_dtype", "why"},
                    "limits");
     Limits limits;
     limits.framework = text_or_empty(node, "framework");
@@ -128,10 +128,59 @@ Recipes Recipes::load() {
     limits.network = text_or_empty(node, "network");
     limits.gpu = text_or_empty(node, "gpu");
     limits.mode = text_or_empty(node, "mode");
+    limits.kv_dtype = text_or_empty(node, "kv_dtype");
     limits.concurrency_below = whole_in(node, "concurrency_below");
     recipes.limits_.push_back(limits);
   }
+  recipes.read_places(root.required("places", ""));
   return recipes;
+}
+
+void Recipes::read_places(const Node& section) {
+  section.only_keys({"framework", "network", "source", "recipes"}, "places");
+  placed_framework_ = section.required("framework", "places").as_text("framework");
+  placed_network_ = section.required("network", "places").as_text("network");
+  for (const Node& node : section.required("recipes", "places").items) {
+    node.only_keys(
+        {"gpu", "precision", "isl", "osl", "prefill", "decode", "ranks", "clients", "batch"},
+        "places");
+    const auto stated = [&node](const char* key) {
+      return parse_count(node.where() + ": " + key, node.required(key, "places").as_text(key), 1,
+                         kMaxTokensOfRow);
+    };
+    Places places;
+    places.gpu = node.required("gpu", "places").as_text("gpu");
+    places.precision = node.required("precision", "places").as_text("precision");
+    places.isl = stated("isl");
+    places.osl = stated("osl");
+    places.prefill_workers = stated("prefill");
+    places.decode_workers = stated("decode");
+    places.decode_ranks = stated("ranks");
+    for (const std::string& clients : texts_in(node, "clients"))
+      places.clients.insert(parse_count(node.where() + ": clients", clients, 1, kMaxClientsOfRow));
+    places.batch = stated("batch");
+    places_.push_back(std::move(places));
+  }
+}
+
+std::int64_t Recipes::places_of(const ServedCells& cells, const ServeRequest& request) const {
+  if (served_cell(cells, "framework") != placed_framework_ ||
+      served_cell(cells, "model") != placed_network_ || served_cell(cells, "dump") == laboratory_) {
+    return 0;
+  }
+  const auto is = [&cells](const char* column, std::int64_t number) {
+    return count_or(cells, column, 1) == number;
+  };
+  for (const Places& one : places_) {
+    if (one.gpu == served_cell(cells, "gpu") && one.precision == served_cell(cells, "precision") &&
+        one.isl == count_in(cells, "isl", kMaxTokensOfRow) &&
+        one.osl == count_in(cells, "osl", kMaxTokensOfRow) &&
+        is("prefill_workers", one.prefill_workers) && is("decode_workers", one.decode_workers) &&
+        is("decode_attention_dp", one.decode_ranks) && one.clients.count(request.concurrency) > 0) {
+      return one.batch;
+    }
+  }
+  return 0;
 }
 
 bool Recipes::is_of_layer(const std::string& framework, const std::string& release) const {
@@ -170,6 +219,7 @@ void Recipes::set_limits(const ServedCells& cells, std::int64_t input, std::int6
     request.max_tokens = std::max(one.max_tokens, one.max_tokens_per_input * input);
     request.kv_fraction = one.kv_fraction;
     if (!one.start.empty()) request.start = one.start;
+    if (!one.kv_dtype.empty()) request.machine.kv_dtype = one.kv_dtype;
     request.machine.set.insert(request.machine.set.end(), one.set.begin(), one.set.end());
     return;
   }
@@ -203,6 +253,8 @@ ServeRequest Recipes::request_of(const ServedCells& cells) const {
   if (served_cell(cells, "mode") == "disagg") {
     request.prefill = split_of(cells, "prefill");
     request.decode = split_of(cells, "decode");
+    const std::int64_t places = places_of(cells, request);
+    if (places > 0) request.decode += fmt::format(",batch={}", places);
     return request;
   }
   request.machine.tp = static_cast<int>(count_in(cells, "tp", kMaxDevicesOfRow));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,9 +45,26 @@ class Recipes {
     std::string network;                 // likewise
     std::string gpu;                     // likewise
     std::string mode;                    // "agg", "disagg"; "": both
+    std::string kv_dtype;                // of the caches; "": FP8, BF16 of networks in BF16
     std::int64_t concurrency_below = 0;  // 0: any
   };
 
+  // Of the decode workers of a recipe that states them.
+  struct Places {
+    std::string gpu;
+    std::string precision;
+    std::int64_t isl = 0;
+    std::int64_t osl = 0;
+    std::int64_t prefill_workers = 0;
+    std::int64_t decode_workers = 0;
+    std::int64_t decode_ranks = 0;
+    std::set<std::int64_t> clients;
+    std::int64_t batch = 0;
+  };
+
+  void read_places(const Node& section);
+  // Of each rank of a decode worker; 0 where no recipe is known.
+  std::int64_t places_of(const ServedCells& cells, const ServeRequest& request) const;
   std::string engine_of(const ServedCells& cells) const;
   bool is_of_layer(const std::string& framework, const std::string& release) const;
   void set_limits(const ServedCells& cells, std::int64_t input, std::int64_t output,
@@ -62,6 +80,9 @@ class Recipes {
   std::vector<Release> releases_;
   std::map<std::string, std::string> layer_below_;
   std::vector<Limits> limits_;
+  std::string placed_framework_;
+  std::string placed_network_;
+  std::vector<Places> places_;
 };
 
 }  // namespace foretell

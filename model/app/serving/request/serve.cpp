@@ -26,8 +26,6 @@ namespace {
 
 std::string gigabytes(Bytes bytes) { return fmt::format("{:.1f} GB", bytes.value() / 1e9); }
 
-constexpr const char* kServed = "served";  // in the table of intervals
-constexpr const char* kServedExperts = "served-experts";
 constexpr double kGrowing = 0.25;  // of all requests wait when the last one comes: no steady state
 
 Router parse_router(const std::string& name) {
@@ -389,12 +387,18 @@ class Server {
     fill_intervals(summary);
   }
 
-  // From served points, by engine, and by whether the network has experts.
+  // From served points on GPUs, by whether workers are separate and the network has experts.
+  Interval interval_of(IntervalQuantity quantity) const {
+    if (!gpu_family().has_system(base_.system)) return default_intervals().fallback();
+    return default_intervals()
+        .choose(served_device(groups_.size() > 1),
+                served_interval_family(groups_.front()->machine.has_experts), "any", quantity)
+        .ratio;
+  }
+
   void fill_intervals(ServeSummary& summary) const {
-    const char* device = groups_.front()->machine.has_experts ? kServedExperts : kServed;
     const auto add = [&](const char* name, double value, IntervalQuantity quantity) {
-      const Interval ratio =
-          default_intervals().choose(device, engine_.spec.engine, "any", quantity).ratio;
+      const Interval ratio = interval_of(quantity);
       summary.interval80[name] = {value * ratio.low, value * ratio.high};
     };
     add("ttft_s.mean", summary.ttft_s.mean, IntervalQuantity::kTtft);
@@ -405,9 +409,7 @@ class Server {
     add("tpot_s.p99", summary.tpot_s.p99, IntervalQuantity::kTpot);
     add("itl_s.mean", summary.itl_s.mean, IntervalQuantity::kTpot);
     add("e2e_s.mean", summary.e2e_s.mean, IntervalQuantity::kCall);
-    const Interval call = default_intervals()
-                              .choose(device, engine_.spec.engine, "any", IntervalQuantity::kCall)
-                              .ratio;
+    const Interval call = interval_of(IntervalQuantity::kCall);
     for (const auto& [name, value] :
          {std::pair<const char*, double>{"output_tokens_per_s", summary.output_tokens_per_s},
           {"requests_per_s", summary.requests_per_s}}) {

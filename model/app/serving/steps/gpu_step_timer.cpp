@@ -34,6 +34,12 @@ bool mixes_tokens(const Op& op) {
   return kKinds.count(op.kind) > 0 || op.name.find(".attention.scores") != std::string::npos;
 }
 
+// Of latents to keys and values of every head.
+bool is_expansion(std::string_view op) {
+  constexpr std::string_view kName = ".attention.key_value";
+  return op.size() > kName.size() && op.substr(op.size() - kName.size()) == kName;
+}
+
 bool is_embedding(const std::string& op) { return starts_with(op, "embeddings."); }
 
 Request for_calls(Request request) {
@@ -64,17 +70,29 @@ GpuStepTimer::GpuStepTimer(const Request& request, bool exact)
   }
 }
 
-// By sequences and positions of decodes, or by tokens and context of a chunk. All stages are
-// executed together.
+// All stages are executed together.
+const GpuStepTimer::StageParts& GpuStepTimer::executed_attention(bool decodes, std::int64_t x,
+                                                                 std::int64_t y) {
+  const auto [known, is_new] = attention_.try_emplace({decodes, x, y});
+  if (is_new) {
+    const Phase phase = decodes || y > 0 ? Phase::kDecode : Phase::kPrefill;
+    known->second = decodes ? run(phase, x, 1, y) : run(phase, 1, x, x + y);
+  }
+  return known->second;
+}
+
 LazyGrid::Function GpuStepTimer::attention_of(int stage, bool decodes) {
-  return [this, stage, decodes](std::int64_t x, std::int64_t y) {
-    const auto [known, is_new] = attention_.try_emplace({decodes, x, y});
-    if (is_new) {
-      const Phase phase = decodes || y > 0 ? Phase::kDecode : Phase::kPrefill;
-      known->second = decodes ? run(phase, x, 1, y) : run(phase, 1, x, x + y);
-    }
-    const Parts& parts = known->second.at(static_cast<std::size_t>(stage));
-    return CallCost{Seconds(parts.attention), Joules(parts.attention_j)};
+  return [this, place = static_cast<std::size_t>(stage), decodes](std::int64_t x, std::int64_t y) {
+    const Parts asked = executed_attention(decodes, x, y).at(place);
+    const CallCost cost{Seconds(asked.attention), Joules(asked.attention_j)};
+    if (decodes || y == 0) return cost;
+    const Parts before = executed_attention(false, y, 0).at(place);
+    if (before.expansion == 0) return cost;
+    const Parts all = executed_attention(false, x + y, 0).at(place);
+    const double expanded = all.attention - before.attention + before.expansion;
+    if (expanded >= asked.attention) return cost;
+    return CallCost{Seconds(expanded),
+                    Joules(all.attention_j - before.attention_j + before.expansion_j)};
   };
 }
 
@@ -161,6 +179,7 @@ GpuStepTimer::StageParts GpuStepTimer::run(Phase phase, std::int64_t batch, std:
         parts.experts += time;
       } else {
         parts.layers += time;
+        if (is_expansion(kernel.op)) parts.expansion += time;
       }
     }
     for (const OperatorMetrics& done : result.metrics.operators) {
@@ -174,6 +193,7 @@ GpuStepTimer::StageParts GpuStepTimer::run(Phase phase, std::int64_t batch, std:
         parts.head_j += energy;
       } else {
         (op != nullptr && mixes_tokens(*op) ? parts.attention_j : parts.layers_j) += energy;
+        if (is_expansion(done.name)) parts.expansion_j += energy;
       }
     }
   }
@@ -208,8 +228,10 @@ GpuStepTimer::Parts GpuStepTimer::dense_between(std::int64_t tokens, int stage) 
           between(first.head, second.head),
           0,
           first.launches,
+          0,
           between(first.layers_j, second.layers_j),
           between(first.head_j, second.head_j),
+          0,
           0};
 }
 

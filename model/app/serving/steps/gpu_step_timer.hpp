@@ -7,8 +7,14 @@
 //   of the experts and what is exchanged, by the tokens that ranks have on average,
 //   of the attention of the decodes, by their number and the mean length of what they read,
 //   of the attention of every chunk, by its length and what is in the cache before it.
-// Each is executed as a call of the machine at points of a grid (lazy_grid.hpp); of equal layers
-// one is executed. `exact` executes every size.
+// A chunk that reads latents (MLA) has two ways: its queries ask the cached latents themselves, or
+// keys and values of every head are made of them again, which saves where many ask. Engines do the
+// second from some length on (vLLM's chunked context; SGLang:
+// https://github.com/sgl-project/sglang/ pull/5113, from 8192 cached tokens; TensorRT-LLM's chunked
+// prefill of MLA); here it is whichever takes less time. The second takes what a prompt of all
+// tokens takes without what one of those before takes, and the product that makes keys and values
+// of these. Each is executed as a call of the machine at points of a grid (lazy_grid.hpp); of equal
+// layers one is executed. `exact` executes every size.
 //
 // Of a pipeline (--pp) each stage has the layers of its range, the first the embeddings and the
 // last the head: together they take what one copy without stages takes, and what it takes to send
@@ -72,10 +78,12 @@ class GpuStepTimer : public StepTimer {
     double head = 0;
     double attention = 0;
     double launches = 0;
+    double expansion = 0;  // of latents to keys and values; in `layers`, too
     // Energy of one GPU above active idle, likewise; that of the exchange with the layers.
     double layers_j = 0;
     double head_j = 0;
     double attention_j = 0;
+    double expansion_j = 0;
   };
   // Keeps one layer of each kind in the model; equal layers take equal times.
   void keep_one_of_each_kind();
@@ -83,6 +91,8 @@ class GpuStepTimer : public StepTimer {
   LazyGrid::Function attention_of(int stage, bool decodes);
   // Of all stages, in order.
   using StageParts = std::vector<Parts>;
+  // By sequences and positions of decodes, or by tokens and context of a chunk.
+  const StageParts& executed_attention(bool decodes, std::int64_t x, std::int64_t y);
   StageParts run(Phase phase, std::int64_t batch, std::int64_t tokens, std::int64_t kv_len);
   const StageParts& dense(std::int64_t tokens);
   Parts dense_between(std::int64_t tokens, int stage);

@@ -118,6 +118,31 @@ TEST(StepTimerLaws, MoreWorkIsNeverMuchFaster) {
   }
 }
 
+// A prompt of latents in two pieces takes little more than the same prompt at once: its second
+// piece makes keys and values of the first again, or asks the latents, whichever is less.
+TEST(StepTimerLaws, PiecesOfAPromptOfLatentsTakeLittleMoreThanAllOfIt) {
+  Request request;
+  request.system = "h200-sxm-x8";
+  request.workload = "DeepSeek-R1";
+  request.dtype = "bf16";
+  request.tp = 1;
+  GpuStepTimer timer(request, false);
+  const auto seconds = [&timer](std::int64_t tokens, std::int64_t context) {
+    StepShape shape;
+    shape.chunks = {{tokens, context}};
+    return timer.time(shape, 0).total.value();
+  };
+  for (const std::int64_t half : {2048, 8192}) {
+    const double whole = seconds(2 * half, 0);
+    const double pieces = seconds(half, 0) + seconds(half, half);
+    EXPECT_GT(pieces, whole * 0.97) << half;
+    // The second piece reads the weights of the experts again.
+    EXPECT_LT(seconds(half, half) - seconds(half, 0), whole * 0.2) << half;
+  }
+  // Few that ask are no slower than by making all keys again.
+  EXPECT_LT(seconds(16, 16384), seconds(2048, 16384));
+}
+
 TEST(StepTimerLaws, MemoryIsDividedByTheWorker) {
   GpuStepTimer four(llama_on("h100-sxm-x8", 4), false);
   GpuStepTimer eight(llama_on("h100-sxm-x8", 8), false);

@@ -1,0 +1,77 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <string>
+
+#include "calib/validate/family_interval.hpp"
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+// Families whose middles and rows are drawn from normal laws.
+std::vector<RatioSample> drawn_families(int families, int rows, double between, double within,
+                                        unsigned seed) {
+  std::mt19937 generator(seed);
+  std::normal_distribution<double> normal;
+  std::vector<RatioSample> samples;
+  for (int family = 0; family < families; ++family) {
+    const double middle = between * normal(generator);
+    for (int row = 0; row < rows; ++row) {
+      samples.push_back(
+          {"f" + std::to_string(family), std::exp(middle + within * normal(generator))});
+    }
+  }
+  return samples;
+}
+
+// Over many draws, the interval of few families holds about 80 % of a family it has not seen.
+TEST(FamilyInterval, HoldsFourFifthsOfTheNextFamily) {
+  for (const int families : {4, 6, 11}) {
+    double inside = 0;
+    constexpr int kRounds = 400;
+    for (unsigned round = 0; round < kRounds; ++round) {
+      const std::vector<RatioSample> all = drawn_families(families, 20, 0.15, 0.1, round);
+      const FamilyInterval made = family_interval80(all);
+      inside += made.left_out.at("f0") / kRounds;
+    }
+    EXPECT_GT(inside, 0.75) << families;
+    EXPECT_LT(inside, 0.86) << families;
+  }
+}
+
+TEST(FamilyInterval, TellsThePartsApart) {
+  const FamilyInterval made = family_interval80(drawn_families(200, 41, 0.2, 0.05, 7));
+  EXPECT_NEAR(made.between, 0.2, 0.02);
+  EXPECT_NEAR(made.within, 0.05, 0.005);
+}
+
+// A row that is ten times off, of twenty, leaves the interval nearly as it is.
+TEST(FamilyInterval, OneWildRowDoesNotMakeIt) {
+  std::vector<RatioSample> samples = drawn_families(5, 20, 0.1, 0.1, 3);
+  const double before = std::log(family_interval80(samples).interval.high);
+  samples.front().ratio *= 10;
+  const double after = std::log(family_interval80(samples).interval.high);
+  EXPECT_NEAR(after, before, 0.1 * before);
+}
+
+TEST(FamilyInterval, FamiliesCountTheSameHoweverManyRowsTheyHave) {
+  std::vector<RatioSample> samples = drawn_families(4, 20, 0.1, 0.1, 5);
+  const Interval before = family_interval80(samples).interval;
+  const std::vector<RatioSample> copy = samples;
+  for (const RatioSample& one : copy) {
+    if (one.network == "f0") samples.insert(samples.end(), 9, one);
+  }
+  EXPECT_NEAR(family_interval80(samples).interval.high, before.high, 1e-9);
+  EXPECT_NEAR(before.low * before.high, 1, 1e-12);
+}
+
+TEST(FamilyInterval, RefusesWhatSaysNothing) {
+  EXPECT_THROW(family_interval80({}), InternalError);
+  EXPECT_THROW(family_interval80({{"a", 1.0}, {"a", 1.1}}), InternalError);
+  EXPECT_THROW(family_interval80({{"a", 1.0}, {"b", 0.0}}), InternalError);
+}
+
+}  // namespace
+}  // namespace foretell

@@ -1,0 +1,187 @@
+#include "model/app/command/calibrate/served_intervals.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "calib/validate/family_interval.hpp"
+#include "calib/validate/left_out_rows.hpp"
+#include "calib/validate/table_kind.hpp"
+#include "model/app/request/intervals.hpp"
+#include "model/app/request/resolved_workload.hpp"
+#include "model/app/serving/request/recipes.hpp"
+#include "model/app/tables/row_filter.hpp"
+#include "model/app/tables/row_parts.hpp"
+#include "model/app/tables/serving_batch.hpp"
+#include "model/app/terminal/output.hpp"
+#include "model/app/terminal/progress.hpp"
+#include "model/base/data_root.hpp"
+#include "model/base/errors.hpp"
+#include "reports/record/csv.hpp"
+
+namespace foretell {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Entries of the file are kept within what its reader takes.
+constexpr double kWidest = 10;
+
+struct ServedClass {
+  std::string device;  // as in the table of intervals
+  std::string family;
+  IntervalQuantity quantity;
+  bool operator<(const ServedClass& other) const {
+    return std::tie(device, family, quantity) <
+           std::tie(other.device, other.family, other.quantity);
+  }
+};
+using ServedClasses = std::map<ServedClass, std::vector<RatioSample>>;
+
+class Reader {
+ public:
+  Reader(const ServedIntervalOptions& options, const Session& session)
+      : options_(options),
+        session_(session),
+        table_(options.table),
+        layout_(recognise_table(table_.header(), options.table)),
+        recipes_(Recipes::load()) {
+    if (layout_.kind != TableKind::kServing || !has_column(table_.header(), "ttft_ms")) {
+      throw UserError(options.table + ": is of kind " + layout_.name +
+                      "; expected a table of served points, with the columns gpu, model, "
+                      "framework, concurrency, isl, osl, ttft_ms and tpot_ms");
+    }
+    for (const std::string& condition : options.where) filter_.require(condition, table_.header());
+  }
+
+  ServedClasses read() {
+    const RowPart part = row_part(layout_, table_.header());
+    const RowGroup group = row_group(layout_, table_.header());
+    Progress progress(session_, "serving");
+    ServingBatch batch(
+        table_.header(), session_.predict, {}, options_.jobs,
+        [&](const CsvRow& row, const RowPrediction& prediction) {
+          if (prediction.error.empty()) take(row, group(row), prediction);
+        },
+        [&](double share) { progress.update(share); });
+    CsvRow row;
+    std::size_t rows = 0;
+    while (table_.next(row)) {
+      if (!filter_.accepts(row) || part(row) != Part::kFit) continue;
+      ++rows;
+      batch.add(row, "");
+    }
+    if (rows == 0) {
+      const std::string where = filter_.text().empty() ? "" : " and " + filter_.text();
+      throw UserError(options_.table + ": no row is of the fit part" + where);
+    }
+    batch.finish();
+    return std::move(classes_);
+  }
+
+ private:
+  void take(const CsvRow& row, const std::string& group, const RowPrediction& prediction) {
+    ServedCells cells;
+    for (std::size_t i = 0; i < row.size(); ++i) cells[table_.header()[i]] = row[i];
+    const ServeRequest request = recipes_.request_of(cells);
+    const std::string device(served_device(!request.prefill.empty()));
+    const std::string& workload = request.machine.workload;
+    const auto [known, is_new] = families_.try_emplace(workload);
+    if (is_new) {
+      Request network;
+      network.workload = workload;
+      ResolvedWorkload resolved;
+      resolve_workload(network, "bf16", resolved);
+      known->second = served_interval_family(resolved.model.experts > 0);
+    }
+    for (const IntervalQuantity quantity : {IntervalQuantity::kTtft, IntervalQuantity::kTpot}) {
+      const std::string column = std::string(interval_quantity_name(quantity)) + "_ms";
+      const auto measured = read_measurement(column, cells[column]);
+      if (!measured) continue;
+      classes_[{device, known->second, quantity}].push_back(
+          {group, *measured / prediction.values.at("pred_" + column)});
+    }
+  }
+
+  const ServedIntervalOptions& options_;
+  const Session& session_;
+  CsvReader table_;
+  const TableLayout& layout_;
+  Recipes recipes_;
+  RowFilter filter_;
+  std::map<std::string, std::string> families_;  // by network
+  ServedClasses classes_;
+};
+
+std::string entry_text(const ServedClass& key, IntervalQuantity quantity,
+                       const FamilyInterval& made, const std::string& why) {
+  double left_out = 0;
+  for (const auto& [family, share] : made.left_out)
+    left_out += share / static_cast<double>(made.left_out.size());
+  return fmt::format(
+      "  - device: {}\n    family: {}\n    matmul: any\n    quantity: {}\n    low: {:.4f}\n"
+      "    high: {:.4f}\n    within: {:.4f}\n    between: {:.4f}\n    groups: {}\n    rows: {}\n"
+      "    left_out: {:.3f}\n    why: {}\n",
+      key.device, key.family, interval_quantity_name(quantity),
+      std::max(made.interval.low, 1 / kWidest), std::min(made.interval.high, kWidest), made.within,
+      made.between, made.left_out.size(), made.rows, left_out, why);
+}
+
+}  // namespace
+
+void calibrate_served_intervals(const ServedIntervalOptions& options, const Session& session) {
+  const ServedClasses classes = Reader(options, session).read();
+  std::string text =
+      "# Intervals of services that nobody measured, made by `foretell calibrate intervals --kind\n"
+      "# serving` from the served points of the fit part, every configuration family (network, "
+      "GPU,\n"
+      "# engine, precision, together or apart) left out in turn; "
+      "calib/validate/family_interval.hpp\n"
+      "# says how. Standard deviations are of ln(measured / predicted).\n"
+      "default: {low: 0.7, high: 1.4, why: the default stands in intervals.yaml}\n"
+      "intervals:\n";
+  std::size_t made_classes = 0;
+  for (const auto& [key, samples] : classes) {
+    std::set<std::string> groups;
+    for (const RatioSample& sample : samples) groups.insert(sample.network);
+    const std::string name =
+        fmt::format("{} of networks {}, {}", interval_quantity_name(key.quantity),
+                    key.family == served_interval_family(true) ? "with experts" : "without experts",
+                    key.device);
+    if (groups.size() < 2) {
+      session.say(fmt::format("foretell: {}: of one family alone; no interval", name));
+      continue;
+    }
+    const FamilyInterval made = family_interval80(samples);
+    ++made_classes;
+    const std::string why = fmt::format(
+        "rows of {} families; the others make an interval that holds {:.0f} % of the rows",
+        groups.size(), 100 * made.rows_left_out);
+    text += entry_text(key, key.quantity, made, why);
+    if (key.quantity == IntervalQuantity::kTpot) {
+      text += entry_text(key, IntervalQuantity::kCall, made, "as of the time per token");
+    }
+    session.say(fmt::format(
+        "foretell: {}: {} rows of {} families; within {:.1f} %, between {:.1f} %; 80 % interval "
+        "{:.3f} to {:.3f}; holds {:.1f} % of the rows of families left out",
+        name, made.rows, groups.size(), 100 * made.within, 100 * made.between, made.interval.low,
+        made.interval.high, 100 * made.rows_left_out));
+  }
+  if (made_classes == 0) {
+    throw UserError(options.table +
+                    ": no class of services (together or apart, with or without experts) has rows "
+                    "of two families in the fit part; an interval needs two");
+  }
+  const fs::path path = options.output.empty()
+                            ? data_root() / "calib" / "validate" / "served_intervals.yaml"
+                            : fs::path(options.output);
+  write_text(path.string(), text);
+  session.say("foretell: intervals written to " + path.string());
+}
+
+}  // namespace foretell
