@@ -13,11 +13,9 @@
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "hw/spec/shared/host_power.hpp"
-#include "model/app/request/outcome_tag.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/app/serving/request/served_cells.hpp"
-#include "model/app/serving/request/worker_machine.hpp"
-#include "model/app/workers/worker_pool.hpp"
+#include "model/app/tables/serve_many.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/measured_data.hpp"
 #include "model/base/text.hpp"
@@ -84,29 +82,21 @@ bool is_at_the_wall(const NamedCells& cells, const CsvRow& row) {
   return cells.text(row, "watts_of").find(kAtTheWall) != std::string::npos;
 }
 
-std::string machine_of_run(const ServeRequest& request) {
-  const Request& machine = request.machine;
-  return fmt::format("{} {} {} {} {} {}", machine.system, machine.workload, machine.dtype,
-                     machine.tp, machine.ep, request.attention_dp);
-}
-
 std::string figures_line(const ServeSummary& summary, int devices) {
   if (!summary.watts || !summary.joules_per_token)
     throw UserError("no energy of this system is known");
   const double boards = devices;
   const Interval& band = summary.interval80.at("watts");
-  return fmt::format("{}{}\t{}\t{}\t{}\t{}", kGoodTag, *summary.watts / boards, band.low / boards,
+  return fmt::format("{}\t{}\t{}\t{}\t{}", *summary.watts / boards, band.low / boards,
                      band.high / boards, *summary.joules_per_token,
                      summary.itl_s.p50 * kMsPerSecondOfRuns);
 }
 
-RowPrediction run_prediction(const std::string& line) {
+RowPrediction run_prediction(const ServedLine& line) {
   RowPrediction prediction;
-  if (line.empty() || line.front() != kGoodTag) {
-    prediction.error = line.empty() ? "internal error: a worker sent nothing" : line.substr(1);
-    return prediction;
-  }
-  const std::vector<std::string> fields = split(line.substr(1), '\t');
+  prediction.error = line.error;
+  if (!line.error.empty()) return prediction;
+  const std::vector<std::string> fields = split(line.text, '\t');
   const char* names[] = {"pred_watts_per_device", "pred_lo_w", "pred_hi_w", "pred_j_per_token",
                          "pred_latency_ms"};
   std::size_t index = 0;
@@ -301,45 +291,19 @@ void EnergyRunBatch::predict_wall(PendingRun& run) const {
 }
 
 void EnergyRunBatch::predict_served() {
-  std::map<std::string, std::vector<std::size_t>> by_machine;
+  std::vector<ServeRequest> requests;
+  std::vector<std::size_t> at;  // the run of each
   for (std::size_t i = 0; i < runs_.size(); ++i) {
-    if (runs_[i].kind == RunKind::kServing)
-      by_machine[machine_of_run(runs_[i].request)].push_back(i);
+    if (runs_[i].kind != RunKind::kServing) continue;
+    requests.push_back(runs_[i].request);
+    at.push_back(i);
   }
-  std::vector<std::vector<std::size_t>> groups;
-  for (auto& entry : by_machine) groups.push_back(std::move(entry.second));
-  const auto outcomes = run_forked(
-      groups.size(), jobs_,
-      [&](std::size_t group) {
-        MachinePool pool(predict_);
-        std::string text;
-        for (const std::size_t i : groups[group]) {
-          std::string line;
-          try {
-            const ServeRequest& request = runs_[i].request;
-            line = figures_line(serve(pool, request).record.summary,
-                                request.machine.tp * request.attention_dp);
-          } catch (const std::exception& error) {
-            line = std::string("-") + error.what();
-          }
-          std::replace(line.begin(), line.end(), '\n', ' ');
-          text += line + '\n';
-        }
-        return text;
-      },
-      [&](std::size_t done) {
-        if (progress_) progress_(static_cast<double>(done) / static_cast<double>(groups.size()));
-      });
-  for (std::size_t group = 0; group < groups.size(); ++group) {
-    const std::vector<std::string> lines = split(outcomes[group].text, '\n');
-    for (std::size_t i = 0; i < groups[group].size(); ++i) {
-      RowPrediction& prediction = runs_[groups[group][i]].prediction;
-      if (outcomes[group].finished) {
-        prediction = run_prediction(lines.at(i));
-      } else {
-        prediction.error = "internal error: " + outcomes[group].text;
-      }
-    }
+  const auto line_of = [&requests](std::size_t i, const ServeSummary& summary) {
+    return figures_line(summary, requests[i].machine.tp * requests[i].attention_dp);
+  };
+  const std::vector<ServedLine> served = serve_many(requests, predict_, jobs_, line_of, progress_);
+  for (std::size_t i = 0; i < served.size(); ++i) {
+    runs_[at[i]].prediction = run_prediction(served[i]);
   }
 }
 

@@ -88,9 +88,14 @@ void give_every_gpu_a_copy(CellMap& cells) {
   copies = std::to_string(std::max<std::int64_t>(1, devices / ranks));
 }
 
+std::string phase_of(const CellMap& cells) {
+  const std::string phase = cell(cells, "phase");
+  if (!phase.empty()) return phase;
+  return cell(cells, "output_len").empty() ? kForward : kDecode;
+}
+
 void read_lengths(const CellMap& cells, Request& request) {
-  std::string phase = cell(cells, "phase");
-  if (phase.empty()) phase = cell(cells, "output_len").empty() ? kForward : kDecode;
+  const std::string phase = phase_of(cells);
   if (!is_one_of(phase, {kForward, kDecode, kDiffusion, kTrainStep})) {
     throw unknown_name("phase", phase, {kForward, kDecode, kDiffusion, kTrainStep});
   }
@@ -153,7 +158,11 @@ Request RowReader::request(const CsvRow& row) const {
 
 std::string RowReader::engine(const CsvRow& row) const {
   const CellMap cells = cells_of(row);
-  return cell(cells, "phase") == kDecode ? cell(cells, "engine") : "";
+  const std::string engine = cell(cells, "engine");
+  if (engine.empty() || phase_of(cells) == kDecode) return engine;
+  throw UserError(
+      "engine: is about generations; leave it empty, or say phase=decode with input_len and "
+      "output_len");
 }
 
 namespace {
