@@ -160,10 +160,14 @@ class GpuDevice final : public ResolvedDevice {
 
   // Measured / predicted: what the kernels say, and at least what published networks say, as
   // libraries, their versions and fusions differ by more than the kernels of one of them. Nothing
-  // by published facts alone, and where the host launches kernel by kernel, which nobody measured.
+  // by published facts alone, and where the host launches kernels of a library for graphs, which
+  // nobody measured. By a library with a host of its own it is what published networks say.
   std::optional<Interval> interval() const {
-    if (parts_.empty() || factors_.id() == "none" || resolved_.launch != LaunchKind::kGraph)
-      return std::nullopt;
+    if (parts_.empty() || factors_.id() == "none") return std::nullopt;
+    if (resolved_.launch != LaunchKind::kGraph) {
+      if (!factors_.library().per_launch) return std::nullopt;
+      return default_intervals().choose("gpu", "network by host", "any").ratio;
+    }
     const auto [low, high] = chain_interval80(parts_, factors_.common().kernel_correlation);
     const Interval networks = default_intervals().choose("gpu", "network", "any").ratio;
     return Interval{std::min(networks.low, low), std::max(networks.high, high)};

@@ -98,6 +98,42 @@ TEST(GpuLaws, TwiceTheMultiprocessorsDoTwiceTheProductsOfALargeBatch) {
   EXPECT_GT(with(request, stated), 1.3 * with(request, more));
 }
 
+TEST(GpuLaws, TheHostOfALibraryBoundsSmallCalls) {
+  Request request = bert();
+  request.batch = 1;
+  request.library = "torchscript";
+  const RunRecord hosted = predict(request);
+  EXPECT_EQ(hosted.context.scenario.launch, "stream");
+  const auto kernels = static_cast<double>(hosted.operators.size());
+  EXPECT_GE(hosted.summary.call_s, kernels * 24e-6);
+  EXPECT_NEAR(with(request, {"device.stream_floor=48 us"}), 2 * hosted.summary.call_s,
+              0.1 * hosted.summary.call_s);
+  request.library = "pytorch-1";  // 20 us
+  EXPECT_NEAR(call_of(request), 20.0 / 24.0 * hosted.summary.call_s, 0.05 * hosted.summary.call_s);
+}
+
+TEST(GpuLaws, LibrariesThatGroupLessHaveMoreKernels) {
+  Request request = bert();
+  const auto kernels = [&request](const char* library) {
+    request.library = library;
+    return predict(request).operators.size();
+  };
+  EXPECT_LT(kernels("trtllm"), kernels("fastertransformer"));
+  EXPECT_LT(kernels("fastertransformer"), kernels("torchscript"));
+  EXPECT_LT(kernels("trtllm"), kernels("tensorrt-parser"));
+}
+
+TEST(GpuLaws, BoardsWithLessPowerThanTheMeasuredOneDoNotHoldABurst) {
+  Request request = bert();
+  EXPECT_EQ(predict(request).context.scenario.clock, "");
+  request.system = "t4";
+  request.dtype = "fp16";
+  const RunRecord held = predict(request);
+  EXPECT_EQ(held.context.scenario.clock, "sustained");
+  request.clock = "burst";
+  EXPECT_LT(predict(request).summary.call_s, held.summary.call_s);
+}
+
 TEST(GpuLaws, FactsThatFactorsStandForMoveTheResult) {
   Request request = bert();
   request.batch = 1;
