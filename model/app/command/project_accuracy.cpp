@@ -55,6 +55,8 @@ constexpr ProjectTable kPublished[] = {
      "usable=1,latest=1,mode=agg"},
     {"serving_points.csv.gz", "served apart", "served, ", "gpu", "precision", "framework", true,
      "usable=1,latest=1,mode=disagg"},
+    {"networks_measured.csv.gz", "published networks", "network, ", "system", "compute_dtype",
+     "phase", false, "latest=1"},
     {"networks_measured.csv.gz", "networks on CPUs never measured", "network, ", "system",
      "compute_dtype", "phase", false,
      "system=i9-10940x,workload=resnet18,resnet34,resnet50,resnet152,vgg11,vgg16,vgg19,"
