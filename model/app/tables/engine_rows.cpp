@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,7 @@ namespace {
 constexpr double kMsPerSecondOfService = 1e3;
 constexpr double kReadForEveryToken = 0.8;  // of the weights
 constexpr char kFieldEnd = '\t';
+constexpr const char* kTokenColumn = "tpot_ms";
 
 // Fields of a line, in this order; each with its interval.
 struct EngineFigure {
@@ -48,10 +50,12 @@ Interval interval_of(std::size_t i, const ServeSummary& summary) {
 }
 
 // Four fifths of the weights read once per token at the published rate of the memory: the rest may
-// be embeddings. 0 for networks of which tokens take a part.
+// be embeddings. 0 for networks of which tokens take a part, and where it is not a GPU.
 double least_call_ms(const ServeRequest& request, const ServeSummary& summary) {
+  const GpuCatalog catalog;
+  if (!catalog.has_system(request.machine.system)) return 0;
   if (WorkloadLibrary().load(request.machine.workload).experts > 0) return 0;
-  const BytesPerSecond rate = GpuCatalog().load(request.machine.system).spec.device.hbm.bandwidth;
+  const BytesPerSecond rate = catalog.load(request.machine.system).spec.device.hbm.bandwidth;
   const Bytes weights(summary.memory_bytes.at("weights") * kReadForEveryToken);
   return std::stod(request.output_len) * (weights / rate).value() * kMsPerSecondOfService;
 }
@@ -91,8 +95,10 @@ RowPrediction generation_from(const ServeRequest& request, const ServedLine& lin
   const std::vector<std::string> fields = split(line.text, kFieldEnd);
   prediction.parts = fields.at(0);
   prediction.least_call_ms = std::stod(fields.at(1));
+  const bool has_further = request.output_len != "1";
   for (std::size_t i = 0; i < std::size(kEngineFigures); ++i) {
     const EngineFigure& quantity = kEngineFigures[i];
+    if (!has_further && std::string_view(quantity.measured) == kTokenColumn) continue;
     prediction.values[quantity.column] = std::stod(fields.at(3 * i + 2));
     prediction.intervals[quantity.measured] = {std::stod(fields.at(3 * i + 3)),
                                                std::stod(fields.at(3 * i + 4))};
@@ -102,9 +108,10 @@ RowPrediction generation_from(const ServeRequest& request, const ServedLine& lin
     prediction.values[stem + "_lo_ms"] = prediction.intervals[measured].low;
     prediction.values[stem + "_hi_ms"] = prediction.intervals[measured].high;
   }
-  // The interval of a row with generation is that of the token.
-  prediction.values["pred_lo_ms"] = prediction.intervals["tpot_ms"].low;
-  prediction.values["pred_hi_ms"] = prediction.intervals["tpot_ms"].high;
+  // The interval of a row with generation is that of the further tokens.
+  const Interval& shown = prediction.intervals[has_further ? kTokenColumn : "ttft_ms"];
+  prediction.values["pred_lo_ms"] = shown.low;
+  prediction.values["pred_hi_ms"] = shown.high;
   const double prompt = std::stod(request.input_len);
   const double answer = std::stod(request.output_len);
   const double all = (prompt + answer) / answer;
