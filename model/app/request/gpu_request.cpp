@@ -178,11 +178,9 @@ bool has_less_power(const GpuRequest& resolved, const KernelLibrary& library) {
   const std::string from = tables->gemm().choose(device, library.id, type).device;
   const GpuDeviceSpec* measured = find_published_device(from);
   if (measured == nullptr || from == device.id) return false;
-  const auto of_type = measured->matrix_rate.find(type);
-  const bool shares_type = of_type != measured->matrix_rate.end();
-  const auto rate = shares_type ? of_type->second : measured->matrix_rate.begin()->second;
-  const auto own = shares_type ? device.matrix_rate.at(type) : device.matrix_rate.begin()->second;
-  return device.power_watts * rate < measured->power_watts * own;
+  const auto rate = measured->matrix_rate.find(type);
+  if (rate == measured->matrix_rate.end()) return false;
+  return device.power_watts * rate->second < measured->power_watts * device.matrix_rate.at(type);
 }
 
 // --clock as a frequency and --power-limit: no more than the device has, no less than it needs.

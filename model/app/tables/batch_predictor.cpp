@@ -49,8 +49,7 @@ void BatchPredictor::add(CsvRow row, const std::string& problem) {
   PendingRow pending{std::move(row), "", problem};
   if (problem.empty()) {
     try {
-      Request request = reader_.request(pending.row);
-      const std::string engine = reader_.engine(pending.row);
+      auto [request, engine] = reader_.question(pending.row);
       pending.key = request_json(request) + engine;
       const bool is_new = known_.try_emplace(pending.key).second;
       if (is_new && engine.empty()) {

@@ -119,6 +119,14 @@ void read_lengths(const CellMap& cells, Request& request) {
   }
 }
 
+std::string read_engine(const CellMap& cells) {
+  std::string engine = cell(cells, "engine");
+  if (engine.empty() || phase_of(cells) == kDecode) return engine;
+  throw UserError(
+      "engine: is about generations; leave it empty, or say phase=decode with input_len and "
+      "output_len");
+}
+
 }  // namespace
 
 RowReader::RowReader(const TableLayout& layout, const CsvRow& header, Request defaults)
@@ -137,7 +145,7 @@ CellMap RowReader::cells_of(const CsvRow& row) const {
   return cells;
 }
 
-Request RowReader::request(const CsvRow& row) const {
+RowReader::Question RowReader::question(const CsvRow& row) const {
   if (layout_.kind != TableKind::kModels) {
     throw UserError("tables of kind " + layout_.name +
                     " hold kernels, not networks; they are answered without a request");
@@ -153,16 +161,7 @@ Request RowReader::request(const CsvRow& row) const {
   request.dtype = read_dtype(cells);
   read_lengths(cells, request);
   check_request(request);
-  return request;
-}
-
-std::string RowReader::engine(const CsvRow& row) const {
-  const CellMap cells = cells_of(row);
-  const std::string engine = cell(cells, "engine");
-  if (engine.empty() || phase_of(cells) == kDecode) return engine;
-  throw UserError(
-      "engine: is about generations; leave it empty, or say phase=decode with input_len and "
-      "output_len");
+  return {std::move(request), read_engine(cells)};
 }
 
 namespace {

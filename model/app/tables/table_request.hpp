@@ -20,13 +20,16 @@ class RowReader {
   // `defaults` holds what applies to every row: overrides, factors, exact.
   RowReader(const TableLayout& layout, const CsvRow& header, Request defaults);
 
-  // UserError that names the column, the cell and what would be right; also when no device model
-  // answers this kind of table.
-  Request request(const CsvRow& row) const;
-
-  // The engine that a row with generation names in its column `engine` ("vllm@0.3"), or that the
-  // software of a published one is; "" for calls of the network alone.
-  std::string engine(const CsvRow& row) const;
+  // What a row asks: a request, and the engine that a row with generation names in its column
+  // `engine` ("vllm@0.3"), or that the software of a published one is; "": calls of the network
+  // alone. UserError that names the column, the cell and what would be right; also when no device
+  // model answers this kind of table.
+  struct Question {
+    Request request;
+    std::string engine;
+  };
+  Question question(const CsvRow& row) const;
+  Request request(const CsvRow& row) const { return question(row).request; }
 
  private:
   CellMap cells_of(const CsvRow& row) const;

@@ -37,10 +37,11 @@ TEST(RowReader, WeightsThatAreNotModelledAreRefused) {
 TEST(RowReader, AnEngineIsAboutGenerations) {
   const CsvRow header = {"system", "workload", "input_len", "output_len", "engine"};
   const RowReader reader(recognise_table(header, "t.csv"), header, Request());
-  EXPECT_EQ(reader.engine({"h100-sxm", "Llama-3-8B", "128", "32", "vllm@0.3"}), "vllm@0.3");
-  EXPECT_EQ(reader.engine({"h100-sxm", "Llama-3-8B", "128", "32", ""}), "");
+  EXPECT_EQ(reader.question({"h100-sxm", "Llama-3-8B", "128", "32", "vllm@0.3"}).engine,
+            "vllm@0.3");
+  EXPECT_EQ(reader.question({"h100-sxm", "Llama-3-8B", "128", "32", ""}).engine, "");
   EXPECT_THAT(message_of<UserError>([&] {
-                reader.engine({"h100-sxm", "bert-base-uncased", "", "", "vllm@0.3"});
+                reader.question({"h100-sxm", "bert-base-uncased", "", "", "vllm@0.3"});
               }),
               HasSubstr("engine: is about generations"));
 }
