@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "calib/fit/fit.hpp"
 #include "calib/fit/uncertainty.hpp"
 
 namespace foretell {
@@ -24,8 +23,6 @@ std::string text_of(const Field& field, double logarithm) {
   return format_quantity(value, field.dimension);
 }
 
-}  // namespace
-
 FreeFactor factor_around(const Field& field) {
   FreeFactor factor;
   factor.name = field.path;
@@ -36,6 +33,7 @@ FreeFactor factor_around(const Field& field) {
   return factor;
 }
 
+// Writes values, logarithms in the order of `names`, into their fields.
 void assign_logarithms(FieldList& fields, const std::vector<std::string>& names,
                        const std::vector<double>& values) {
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -45,21 +43,37 @@ void assign_logarithms(FieldList& fields, const std::vector<std::string>& names,
   }
 }
 
-FitEvidence evidence_around(FieldList& fields, const std::vector<std::string>& free,
-                            const std::vector<Observation>& observations,
-                            const FieldForecast& forecast, const EvidenceOptions& options) {
+FitProblem problem_around(FieldList& fields, const std::vector<std::string>& free,
+                          const std::vector<Observation>& observations,
+                          const FieldForecast& forecast) {
   FitProblem problem;
   problem.noise = kNoise;
   problem.observations = observations;
-  std::vector<double> here;
-  for (const std::string& name : free) {
-    problem.factors.push_back(factor_around(fields.at(name)));
-    here.push_back(problem.factors.back().prior);
-  }
+  for (const std::string& name : free) problem.factors.push_back(factor_around(fields.at(name)));
   problem.forecast = [&](const std::vector<double>& values) {
     assign_logarithms(fields, free, values);
     return forecast();
   };
+  return problem;
+}
+
+}  // namespace
+
+void fit_around(FieldList& fields, const std::vector<std::string>& free,
+                const std::vector<Observation>& observations, const FieldForecast& forecast,
+                const FitOptions& options) {
+  const FitResult result = fit(problem_around(fields, free, observations, forecast), options);
+  std::vector<double> values;
+  for (const FactorEstimate& estimate : result.factors) values.push_back(estimate.value);
+  assign_logarithms(fields, free, values);
+}
+
+FitEvidence evidence_around(FieldList& fields, const std::vector<std::string>& free,
+                            const std::vector<Observation>& observations,
+                            const FieldForecast& forecast, const EvidenceOptions& options) {
+  const FitProblem problem = problem_around(fields, free, observations, forecast);
+  std::vector<double> here;
+  for (const FreeFactor& factor : problem.factors) here.push_back(factor.prior);
   const Point middle(free.size(), 0.0);
   const Linearisation line = linearise(problem, middle, kSlopeStep, Differences::kCentral);
   const std::vector<Point> draws = bootstrap(problem, line, options.resamples, options.seed);
