@@ -10,9 +10,6 @@
 namespace foretell {
 namespace {
 
-constexpr double kWidth = 0.5;   // belief: within a factor of 1.65, two times out of three
-constexpr double kReach = 1.5;   // farthest, in powers of e
-constexpr double kNoise = 0.05;  // relative error of a row that is no news
 constexpr double kSlopeStep = 0.15;
 constexpr double kLowTail = 0.1;  // an 80 % interval leaves 10 % on each side
 constexpr double kHighTail = 0.9;
@@ -23,17 +20,27 @@ std::string text_of(const Field& field, double logarithm) {
   return format_quantity(value, field.dimension);
 }
 
-FreeFactor factor_around(const Field& field) {
+FreeFactor factor_around(const Field& field, const Belief& belief) {
   FreeFactor factor;
   factor.name = field.path;
   factor.prior = std::log(field.number());
-  factor.width = kWidth;
-  factor.low = std::max(factor.prior - kReach, field.min > 0 ? std::log(field.min) : -1e3);
-  factor.high = std::min(factor.prior + kReach, std::log(field.max));
+  factor.width = belief.width;
+  factor.low = std::max(factor.prior - belief.reach, field.min > 0 ? std::log(field.min) : -1e3);
+  factor.high = std::min(factor.prior + belief.reach, std::log(field.max));
+  factor.meaning = field.meaning;
   return factor;
 }
 
-// Writes values, logarithms in the order of `names`, into their fields.
+}  // namespace
+
+std::vector<std::string> positive_fields(const FieldList& fields) {
+  std::vector<std::string> names;
+  for (const Field& field : fields.all()) {
+    if (field.has_value() && field.number() > 0) names.push_back(field.path);
+  }
+  return names;
+}
+
 void assign_logarithms(FieldList& fields, const std::vector<std::string>& names,
                        const std::vector<double>& values) {
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -45,19 +52,19 @@ void assign_logarithms(FieldList& fields, const std::vector<std::string>& names,
 
 FitProblem problem_around(FieldList& fields, const std::vector<std::string>& free,
                           const std::vector<Observation>& observations,
-                          const FieldForecast& forecast) {
+                          const FieldForecast& forecast, const Belief& belief) {
   FitProblem problem;
-  problem.noise = kNoise;
+  problem.noise = belief.noise;
   problem.observations = observations;
-  for (const std::string& name : free) problem.factors.push_back(factor_around(fields.at(name)));
+  for (const std::string& name : free) {
+    problem.factors.push_back(factor_around(fields.at(name), belief));
+  }
   problem.forecast = [&](const std::vector<double>& values) {
     assign_logarithms(fields, free, values);
     return forecast();
   };
   return problem;
 }
-
-}  // namespace
 
 void fit_around(FieldList& fields, const std::vector<std::string>& free,
                 const std::vector<Observation>& observations, const FieldForecast& forecast,

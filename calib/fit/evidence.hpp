@@ -21,9 +21,28 @@ struct EvidenceOptions {
 // Predictions of all observations, in their order and unit, with the factors that the fields hold.
 using FieldForecast = std::function<std::vector<double>()>;
 
+// What is believed of a factor before the rows are seen.
+struct Belief {
+  double width = 0.5;   // of its logarithm: within a factor of 1.65, two times out of three
+  double reach = 1.5;   // farthest, in powers of e
+  double noise = 0.05;  // relative error of a row that is no news
+};
+
+// The names of the fields that are above zero.
+std::vector<std::string> positive_fields(const FieldList& fields);
+
+// Writes values, logarithms in the order of `names`, into their fields.
+void assign_logarithms(FieldList& fields, const std::vector<std::string>& names,
+                       const std::vector<double>& values);
+
+// The logarithms of `free` are its factors, believed to be what `fields` hold. The problem refers
+// to all that it is given.
+FitProblem problem_around(FieldList& fields, const std::vector<std::string>& free,
+                          const std::vector<Observation>& observations,
+                          const FieldForecast& forecast, const Belief& belief = {});
+
 // Moves the factors `free` from what `fields` hold to where predictions meet the observations best,
-// with a weak belief (a factor of 1.65 either way) in where they start: what few rows do not
-// determine stays there. Logarithms are searched; a relative error of 5 % is no news. UserError as
+// with a weak belief in where they start: what few rows do not determine stays there. UserError as
 // of fit().
 void fit_around(FieldList& fields, const std::vector<std::string>& free,
                 const std::vector<Observation>& observations, const FieldForecast& forecast,

@@ -27,9 +27,7 @@ class EvidenceTest : public testing::Test {
     options.starts = 2;
     options.resamples = 40;
     fields(list, factors);
-    for (const Field& field : list.all()) {
-      if (field.number() > 0) free.push_back(field.path);
-    }
+    free = positive_fields(list);
   }
 
   void measure(const std::vector<std::int64_t>& rows, const std::vector<std::int64_t>& sizes) {

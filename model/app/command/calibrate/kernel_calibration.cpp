@@ -437,10 +437,8 @@ std::vector<std::string> KernelCalibration::free_factors(KernelFitTask& task,
     fixed = load_start(task);
     found.restore();
   }
-  for (const Field& field : task.fields->all()) {
-    if (field.number() > 0 && std::count(fixed.begin(), fixed.end(), field.path) == 0) {
-      free.push_back(field.path);
-    }
+  for (const std::string& name : positive_fields(*task.fields)) {
+    if (std::count(fixed.begin(), fixed.end(), name) == 0) free.push_back(name);
   }
   return free;
 }
