@@ -8,20 +8,24 @@
 #include <cstdlib>
 #include <set>
 
+#include "calib/fit/evidence.hpp"
+#include "calib/fit/kernel_fit.hpp"
+#include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
 #include "model/config/fields.hpp"
 
 namespace foretell {
 namespace {
 
-constexpr double kNoise = 0.03;          // of a median on a quiet machine, and of the model
 constexpr double kContradiction = 1.25;  // ratio of two medians of one point
 constexpr double kMaxForeign = 0.1;      // share of the processors that others may have taken
 constexpr double kMaxSpread = 0.3;       // of a point that is believed
 constexpr double kImpossible = 3;        // times faster than the peak, clocks being assumed
 constexpr int kShownProblems = 20;
-constexpr double kReach = 8;         // how far a factor may go from its belief, as a ratio
 constexpr std::uint64_t kParts = 4;  // of the families, each predicted by a fit to the others
+// The noise is that of a median on a quiet machine, and of the model; a factor may go eight times
+// from what is believed.
+const Belief kBelief{0.7, std::log(8), 0.03};
 constexpr int kCrossResamples = 20;  // which tell what those fits leave at its prior
 
 std::int64_t size_of(const CpuOperator& op, const char* name) {
@@ -96,52 +100,13 @@ CpuRow row_of(const Measurement& measurement) {
   return row;
 }
 
-// The field of a free factor and its value there.
-const Field& field_of(FieldList& list, const std::string& name) { return list.at(name); }
-
-void assign(const std::vector<FreeFactor>& free, const std::vector<double>& logs,
-            CpuFactors& factors) {
+// The order of magnitude of every factor before anything is measured.
+CpuFactors orders_of_magnitude(const std::string& architecture) {
+  CpuFactors factors;
   FieldList list;
   fields(list, factors);
-  for (std::size_t i = 0; i < free.size(); ++i) {
-    const Field& field = field_of(list, free[i].name);
-    const double value = std::clamp(std::exp(logs[i]), field.min, field.max);
-    field.assign(format_quantity(value, field.dimension));
-  }
-}
-
-// The order of magnitude of every factor before anything is measured.
-CpuFactors belief() {
-  CpuFactors factors;
-  for (const char* type : {"fp32", "bf16", "int8"}) {
-    factors.product_efficiency[type] = 0.95;
-    factors.convolution_efficiency[type] = 0.9;
-  }
-  factors.tile = Cycles(60);
-  factors.tile_store = 4;
-  factors.l2_efficiency = 0.75;
-  factors.l3_efficiency = 0.6;
-  factors.l3_hold = 0.7;
-  factors.dram_efficiency = 0.6;
-  factors.core_dram = 5;
-  factors.stages_ahead = 2;
-  factors.call = Seconds(0.4e-6);
-  factors.fork_join = 0.5;
-  factors.copy = 4;
-  factors.convert = {{"bf16", 3}, {"int8", 4}};
-  factors.cold_call = Seconds(20e-6);
-  factors.add = 3;
-  factors.gelu = 25;
-  factors.softmax = 20;
-  factors.norm = 8;
-  factors.reduce = 3;
-  factors.pack = 3;
-  factors.narrow = 1;
-  factors.strided = 2;
-  factors.widen = 4;
-  factors.residual = 4;
-  factors.split = 5;
-  factors.row = {{"softmax", 40}, {"norm", 40}, {"norm_tail", 40}, {"reduce", 10}};
+  load_kernel_start((data_root() / "calib" / "fit" / "cpu_plan.yaml").string(), architecture, "cpu",
+                    list);
   return factors;
 }
 
@@ -257,26 +222,6 @@ void check_possible(const CpuSystemSpec& system, const std::vector<CpuRow>& rows
   }
 }
 
-std::vector<FreeFactor> cpu_free_factors(const CpuFactors& centre) {
-  CpuFactors copy = centre;
-  FieldList list;
-  fields(list, copy);
-  std::vector<FreeFactor> free;
-  for (const Field& field : list.all()) {
-    if (!field.has_value() || !(field.number() > 0)) continue;
-    FreeFactor factor;
-    factor.name = field.path;
-    factor.prior = std::log(field.number());
-    factor.width = 0.7;
-    factor.low =
-        std::max(factor.prior - std::log(kReach), field.min > 0 ? std::log(field.min) : -1e3);
-    factor.high = std::min(factor.prior + std::log(kReach), std::log(field.max));
-    factor.meaning = field.meaning;
-    free.push_back(std::move(factor));
-  }
-  return free;
-}
-
 double predicted_us(const CpuSystemSpec& system, const CpuFactors& factors, const CpuRow& row) {
   const CpuTiming timing(system, factors, row.threads);
   return operator_time(timing, row.op).value() * 1e6;
@@ -292,45 +237,47 @@ std::string fit_group(const CpuOperator& op) {
 CpuPrior cpu_prior(const CpuSystemSpec& system, const std::string& device,
                    const std::filesystem::path& folder) {
   const ChosenCpuFactors neighbour = neighbour_cpu_factors(system.device, device, folder);
-  if (neighbour.id == "none") return {belief(), "orders of magnitude; no other CPU was measured"};
+  if (neighbour.id == "none")
+    return {orders_of_magnitude(system.device.architecture),
+            "orders of magnitude; no other CPU was measured"};
   return {neighbour.factors, neighbour.id};
 }
 
 CpuFit fit_cpu(const CpuSystemSpec& system, const std::vector<CpuRow>& rows,
                const CpuFitOptions& options, const CpuPrior& prior) {
-  FitProblem problem;
-  problem.noise = kNoise;
-  problem.factors = cpu_free_factors(prior.factors);
+  CpuFit done;
+  done.factors = prior.factors;
+  done.prior = prior.from;
+  FieldList list;
+  fields(list, done.factors);
   std::vector<const CpuRow*> used;
+  std::vector<Observation> observations;
   for (const CpuRow& row : rows) {
     if (row.held_out) continue;
     used.push_back(&row);
-    problem.observations.push_back({fit_group(row.op), row.text, row.measured_us});
+    observations.push_back({fit_group(row.op), row.text, row.measured_us});
   }
-  problem.forecast = [&](const std::vector<double>& logs) {
-    CpuFactors factors = prior.factors;
-    assign(problem.factors, logs, factors);
-    std::vector<double> forecast;
-    forecast.reserve(used.size());
+  const FieldForecast forecast = [&] {
+    std::vector<double> us;
+    us.reserve(used.size());
     std::map<int, CpuTiming> timings;
     for (const CpuRow* row : used) {
-      const auto timing = timings.try_emplace(row->threads, system, factors, row->threads).first;
-      forecast.push_back(operator_time(timing->second, row->op).value() * 1e6);
+      const auto timing =
+          timings.try_emplace(row->threads, system, done.factors, row->threads).first;
+      us.push_back(operator_time(timing->second, row->op).value() * 1e6);
     }
-    return forecast;
+    return us;
   };
+  const std::vector<std::string> free = positive_fields(list);
   FitOptions fit_options;
   fit_options.starts = options.starts;
   fit_options.seed = options.seed;
   fit_options.resamples = options.resamples;
   fit_options.progress = options.progress;
-  CpuFit done;
-  done.factors = prior.factors;
-  done.prior = prior.from;
-  done.result = fit(problem, fit_options);
-  std::vector<double> logs;
-  for (const FactorEstimate& estimate : done.result.factors) logs.push_back(estimate.value);
-  assign(problem.factors, logs, done.factors);
+  done.result = fit(problem_around(list, free, observations, forecast, kBelief), fit_options);
+  std::vector<double> logarithms;
+  for (const FactorEstimate& estimate : done.result.factors) logarithms.push_back(estimate.value);
+  assign_logarithms(list, free, logarithms);
   return done;
 }
 

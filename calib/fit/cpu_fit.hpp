@@ -67,9 +67,6 @@ struct CpuPrior {
 CpuPrior cpu_prior(const CpuSystemSpec& system, const std::string& device,
                    const std::filesystem::path& folder = factors_folder());
 
-// What is free, with what is believed before: published facts and the order of magnitude.
-std::vector<FreeFactor> cpu_free_factors(const CpuFactors& centre);
-
 // UserError when the rows are too few for the factors.
 CpuFit fit_cpu(const CpuSystemSpec& system, const std::vector<CpuRow>& rows,
                const CpuFitOptions& options, const CpuPrior& prior);

@@ -5,15 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "calib/fit/fit.hpp"
 #include "calib/fit/uncertainty.hpp"
 
 namespace foretell {
 namespace {
 
-constexpr double kWidth = 0.5;   // belief: within a factor of 1.65, two times out of three
-constexpr double kReach = 1.5;   // farthest, in powers of e
-constexpr double kNoise = 0.05;  // relative error of a row that is no news
 constexpr double kSlopeStep = 0.15;
 constexpr double kLowTail = 0.1;  // an 80 % interval leaves 10 % on each side
 constexpr double kHighTail = 0.9;
@@ -24,16 +20,25 @@ std::string text_of(const Field& field, double logarithm) {
   return format_quantity(value, field.dimension);
 }
 
-}  // namespace
-
-FreeFactor factor_around(const Field& field) {
+FreeFactor factor_around(const Field& field, const Belief& belief) {
   FreeFactor factor;
   factor.name = field.path;
   factor.prior = std::log(field.number());
-  factor.width = kWidth;
-  factor.low = std::max(factor.prior - kReach, field.min > 0 ? std::log(field.min) : -1e3);
-  factor.high = std::min(factor.prior + kReach, std::log(field.max));
+  factor.width = belief.width;
+  factor.low = std::max(factor.prior - belief.reach, field.min > 0 ? std::log(field.min) : -1e3);
+  factor.high = std::min(factor.prior + belief.reach, std::log(field.max));
+  factor.meaning = field.meaning;
   return factor;
+}
+
+}  // namespace
+
+std::vector<std::string> positive_fields(const FieldList& fields) {
+  std::vector<std::string> names;
+  for (const Field& field : fields.all()) {
+    if (field.has_value() && field.number() > 0) names.push_back(field.path);
+  }
+  return names;
 }
 
 void assign_logarithms(FieldList& fields, const std::vector<std::string>& names,
@@ -45,21 +50,37 @@ void assign_logarithms(FieldList& fields, const std::vector<std::string>& names,
   }
 }
 
-FitEvidence evidence_around(FieldList& fields, const std::vector<std::string>& free,
-                            const std::vector<Observation>& observations,
-                            const FieldForecast& forecast, const EvidenceOptions& options) {
+FitProblem problem_around(FieldList& fields, const std::vector<std::string>& free,
+                          const std::vector<Observation>& observations,
+                          const FieldForecast& forecast, const Belief& belief) {
   FitProblem problem;
-  problem.noise = kNoise;
+  problem.noise = belief.noise;
   problem.observations = observations;
-  std::vector<double> here;
   for (const std::string& name : free) {
-    problem.factors.push_back(factor_around(fields.at(name)));
-    here.push_back(problem.factors.back().prior);
+    problem.factors.push_back(factor_around(fields.at(name), belief));
   }
   problem.forecast = [&](const std::vector<double>& values) {
     assign_logarithms(fields, free, values);
     return forecast();
   };
+  return problem;
+}
+
+void fit_around(FieldList& fields, const std::vector<std::string>& free,
+                const std::vector<Observation>& observations, const FieldForecast& forecast,
+                const FitOptions& options) {
+  const FitResult result = fit(problem_around(fields, free, observations, forecast), options);
+  std::vector<double> values;
+  for (const FactorEstimate& estimate : result.factors) values.push_back(estimate.value);
+  assign_logarithms(fields, free, values);
+}
+
+FitEvidence evidence_around(FieldList& fields, const std::vector<std::string>& free,
+                            const std::vector<Observation>& observations,
+                            const FieldForecast& forecast, const EvidenceOptions& options) {
+  const FitProblem problem = problem_around(fields, free, observations, forecast);
+  std::vector<double> here;
+  for (const FreeFactor& factor : problem.factors) here.push_back(factor.prior);
   const Point middle(free.size(), 0.0);
   const Linearisation line = linearise(problem, middle, kSlopeStep, Differences::kCentral);
   const std::vector<Point> draws = bootstrap(problem, line, options.resamples, options.seed);

@@ -1,4 +1,5 @@
-// How sure the factors are that some search has found.
+// How sure factors are: a search that believes in where it starts, and the intervals of what some
+// search has found.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "calib/fit/fit_problem.hpp"
+#include "calib/fit/fit.hpp"
 #include "calib/fitted/shared/fit_evidence.hpp"
 #include "model/config/fields.hpp"
 
@@ -20,16 +21,36 @@ struct EvidenceOptions {
 // Predictions of all observations, in their order and unit, with the factors that the fields hold.
 using FieldForecast = std::function<std::vector<double>()>;
 
-// The belief around which the logarithm of a factor is searched: a factor of 1.65 either way.
-FreeFactor factor_around(const Field& field);
+// What is believed of a factor before the rows are seen.
+struct Belief {
+  double width = 0.5;   // of its logarithm: within a factor of 1.65, two times out of three
+  double reach = 1.5;   // farthest, in powers of e
+  double noise = 0.05;  // relative error of a row that is no news
+};
+
+// The names of the fields that are above zero.
+std::vector<std::string> positive_fields(const FieldList& fields);
 
 // Writes values, logarithms in the order of `names`, into their fields.
 void assign_logarithms(FieldList& fields, const std::vector<std::string>& names,
                        const std::vector<double>& values);
 
-// Intervals and trade-offs of the factors `free`, around what `fields` hold and with a weak belief
-// in that: what a bootstrap over the configurations of the observations (families of shapes) moves
-// them by. A relative error of 5 % is no news. The fields hold what they held when it returns.
+// The logarithms of `free` are its factors, believed to be what `fields` hold. The problem refers
+// to all that it is given.
+FitProblem problem_around(FieldList& fields, const std::vector<std::string>& free,
+                          const std::vector<Observation>& observations,
+                          const FieldForecast& forecast, const Belief& belief = {});
+
+// Moves the factors `free` from what `fields` hold to where predictions meet the observations best,
+// with a weak belief in where they start: what few rows do not determine stays there. UserError as
+// of fit().
+void fit_around(FieldList& fields, const std::vector<std::string>& free,
+                const std::vector<Observation>& observations, const FieldForecast& forecast,
+                const FitOptions& options);
+
+// Intervals and trade-offs of the factors `free`, around what `fields` hold and with the same
+// belief in that: what a bootstrap over the configurations of the observations (families of shapes)
+// moves them by. The fields hold what they held when it returns.
 FitEvidence evidence_around(FieldList& fields, const std::vector<std::string>& free,
                             const std::vector<Observation>& observations,
                             const FieldForecast& forecast, const EvidenceOptions& options);

@@ -28,6 +28,14 @@ bool plan_names(const Node* list, const std::string& text) {
   });
 }
 
+bool is_held_out_family(std::int64_t n, std::int64_t k) {
+  auto hash = static_cast<std::uint32_t>(n / 32) * 2654435761U ^
+              static_cast<std::uint32_t>(k / 32) * 2246822519U;
+  hash ^= hash >> 15U;
+  hash *= 2654435761U;
+  return (hash >> 28U) % 4 == 0;
+}
+
 bool is_held_out_heads(std::int64_t heads, std::int64_t key_heads, std::int64_t head_dim) {
   constexpr std::int64_t kResidues = 11;
   return (heads + 3 * key_heads + 7 * head_dim / 64) % kResidues < 3;

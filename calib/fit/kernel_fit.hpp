@@ -13,6 +13,11 @@ namespace foretell {
 
 struct Node;
 
+// Rows of products with the same columns and depth (n, k) are one family. A quarter of the
+// families, chosen by this hash of n and k, is held out: no factor is fitted to any of their rows,
+// on any device.
+bool is_held_out_family(std::int64_t n, std::int64_t k);
+
 // Head counts and widths that are held out: 3 of 11 residues of a sum of the three. No factor is
 // fitted to a row of such a configuration, on any device, in any phase.
 bool is_held_out_heads(std::int64_t heads, std::int64_t key_heads, std::int64_t head_dim);

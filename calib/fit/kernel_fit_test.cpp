@@ -1,11 +1,15 @@
 #include "calib/fit/kernel_fit.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
+#include "calib/fitted/gpu/gemm_factors.hpp"
 #include "calib/fitted/gpu/link_factors.hpp"
+#include "model/base/errors.hpp"
 #include "model/config/document.hpp"
 
 namespace foretell {
@@ -48,6 +52,45 @@ TEST(KernelFit, AboutAQuarterOfTheHeadConfigurationsIsHeldOut) {
     }
   }
   EXPECT_NEAR(static_cast<double>(held_out) / all, 0.27, 0.06);
+}
+
+TEST(KernelFit, AboutAQuarterOfTheFamiliesOfProductsIsHeldOut) {
+  int held_out = 0;
+  int all = 0;
+  for (std::int64_t n = 32; n <= 65536; n += 32 * (1 + n / 1024)) {
+    for (std::int64_t k = 32; k <= 65536; k += 32 * (1 + k / 1024)) {
+      held_out += is_held_out_family(n, k) ? 1 : 0;
+      ++all;
+    }
+  }
+  EXPECT_NEAR(held_out / static_cast<double>(all), 0.25, 0.02);
+}
+
+const char* const kPlanOfProducts = FORETELL_SOURCE_DIR "/calib/fit/gpu_gemm_plan.yaml";
+
+TEST(KernelFit, NoTypeOfProductsHasMoreThanTwelveFreeFactors) {
+  for (const char* architecture : {"ampere", "hopper", "blackwell"}) {
+    for (const char* type : {"bf16", "int8_sq", "int8_wo"}) {
+      GemmFactors factors;
+      FieldList list;
+      fields(list, factors);
+      const std::string table = std::string("trtllm ") + type;
+      const auto fixed = load_kernel_start(kPlanOfProducts, architecture, table, list);
+      const auto above_zero = static_cast<std::size_t>(
+          std::count_if(list.all().begin(), list.all().end(),
+                        [](const Field& field) { return field.number() > 0; }));
+      EXPECT_LE(above_zero - fixed.size(), 12U) << architecture << " " << type;
+    }
+  }
+}
+
+TEST(KernelFit, AnArchitectureWithoutAStartIsNamed) {
+  GemmFactors factors;
+  FieldList list;
+  fields(list, factors);
+  EXPECT_THAT(
+      [&] { load_kernel_start(kPlanOfProducts, "volta", "trtllm bf16", list); },
+      testing::ThrowsMessage<UserError>(testing::HasSubstr("no start for trtllm bf16 on volta")));
 }
 
 TEST(KernelFit, EntriesOfPlansNameTablesByPatterns) {

@@ -1,16 +1,11 @@
-// JSON of calls that differ, of steps of training and of energy, both ways.
+// JSON of calls that differ, both ways.
 #pragma once
 
-#include "reports/record/json_reader.hpp"
+#include "reports/record/record_fields.hpp"
 
 namespace foretell {
 
 RecordJson to_json(const DistributionRecord& distribution);
-RecordJson to_json(const TrainingRecord& training);
-RecordJson to_json(const EnergyRecord& energy);
-
 DistributionRecord read_distribution(const RecordReader& in);
-TrainingRecord read_training(const RecordReader& in);
-EnergyRecord read_energy(const RecordReader& in);
 
 }  // namespace foretell

@@ -65,37 +65,11 @@ class RecordReader {
     if (found != json_.end() && !found->is_null()) convert(*found, key, value);
   }
 
-  void get_optional(const char* key, std::optional<double>& value) const {
-    const auto found = json_.find(key);
-    if (found == json_.end() || found->is_null()) return;
-    double number = 0;
-    convert(*found, key, number);
-    value = number;
-  }
-
-  void numbers(const char* key, std::map<std::string, double>& value) const {
-    if (!has(key)) return;
-    for (const auto& [name, number] : field(key).items()) convert(number, key, value[name]);
-  }
-
-  void texts(const char* key, std::map<std::string, std::string>& value) const {
-    if (!has(key)) return;
-    for (const auto& [name, text] : field(key).items()) convert(text, key, value[name]);
-  }
-
-  void counts(const char* key, std::map<std::string, std::vector<std::int64_t>>& value) const {
-    for (const auto& [name, list] : field(key).items()) convert(list, key, value[name]);
-  }
-
-  void intervals(const char* key, std::map<std::string, Interval>& value) const {
-    const auto found = json_.find(key);
-    if (found == json_.end() || found->is_null()) return;
-    for (const auto& [name, pair] : found->items()) {
-      std::vector<double> bounds;
-      convert(pair, key, bounds);
-      if (bounds.size() != 2) fail(std::string(key) + "." + name + ": expected [low, high]");
-      value[name] = Interval{bounds[0], bounds[1]};
-    }
+  // Of its fields, in their order.
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const auto& item : json_.items()) names.push_back(item.key());
+    return names;
   }
 
   // UserError that says where the object stands.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "reports/record/json_reader.hpp"
+#include "reports/record/served_times_json.hpp"
 
 namespace foretell {
 namespace {
@@ -12,127 +12,64 @@ RecordJson plan_number(double value) {
   return record_number(value);
 }
 
-RecordJson plan_statistic(const ServeStatistic& one) {
-  return {{"mean", plan_number(one.mean)},
-          {"p50", plan_number(one.p50)},
-          {"p90", plan_number(one.p90)},
-          {"p99", plan_number(one.p99)}};
-}
-
-ServeStatistic read_plan_statistic(const RecordReader& reader) {
-  ServeStatistic one;
-  reader.get("mean", one.mean);
-  reader.get("p50", one.p50);
-  reader.get("p90", one.p90);
-  reader.get("p99", one.p99);
-  return one;
-}
-
-// The fields of a setting, in the order of records and tables.
-struct SettingText {
-  const char* name;
-  std::string DeploymentSetting::*member;
-};
-constexpr SettingText kSettingTexts[] = {{"dtype", &DeploymentSetting::dtype},
-                                         {"engine", &DeploymentSetting::engine},
-                                         {"library", &DeploymentSetting::library}};
-struct SettingCount {
-  const char* name;
-  std::int64_t DeploymentSetting::*member;
-};
-constexpr SettingCount kSettingCounts[] = {
-    {"tp", &DeploymentSetting::tp},
-    {"pp", &DeploymentSetting::pp},
-    {"attention_dp", &DeploymentSetting::attention_dp},
-    {"ep", &DeploymentSetting::ep},
-    {"max_batch", &DeploymentSetting::max_batch},
-    {"workers", &DeploymentSetting::workers},
-    {"prefill_workers", &DeploymentSetting::prefill_workers}};
-
-RecordJson setting_json(const DeploymentSetting& one) {
-  RecordJson out = RecordJson::object();
-  for (const SettingText& text : kSettingTexts) out[text.name] = one.*text.member;
-  for (const SettingCount& count : kSettingCounts) out[count.name] = one.*count.member;
-  return out;
-}
-
-void read_setting(const RecordReader& reader, DeploymentSetting& one) {
-  for (const SettingText& text : kSettingTexts) reader.get(text.name, one.*text.member);
-  for (const SettingCount& count : kSettingCounts) reader.get(count.name, one.*count.member);
-}
-
-RecordJson deployment_json(const PlannedDeployment& one) {
-  RecordJson out{{"system", one.system}, {"instances", one.instances}};
-  out.update(setting_json(one));
-  const RecordJson joules =
-      one.joules_per_token ? plan_number(*one.joules_per_token) : RecordJson(nullptr);
-  out.update({{"usd_per_hour", plan_number(one.usd_per_hour)},
-              {"cost_usd_per_million", plan_number(one.usd_per_million)},
-              {"ttft_s", plan_statistic(one.ttft_s)},
-              {"tpot_s", plan_statistic(one.tpot_s)},
-              {"e2e_s", plan_statistic(one.e2e_s)},
-              {"output_tokens_per_s", plan_number(one.output_tokens_per_s)},
-              {"requests_per_s", plan_number(one.requests_per_s)},
-              {"kv_used_share", plan_number(one.kv_used_share)},
-              {"joules_per_token", joules},
-              {"probability", plan_number(one.probability)},
-              {"binds", one.binds},
-              {"on_front", one.on_front},
-              {"simulate", one.simulate},
-              {"start", one.start}});
-  return out;
-}
-
-PlannedDeployment read_deployment(const RecordReader& reader) {
-  PlannedDeployment one;
-  reader.get("system", one.system);
-  reader.get("instances", one.instances);
-  read_setting(reader, one);
-  reader.get("usd_per_hour", one.usd_per_hour);
-  reader.get("cost_usd_per_million", one.usd_per_million);
-  one.ttft_s = read_plan_statistic(reader.child("ttft_s"));
-  one.tpot_s = read_plan_statistic(reader.child("tpot_s"));
-  one.e2e_s = read_plan_statistic(reader.child("e2e_s"));
-  reader.get("output_tokens_per_s", one.output_tokens_per_s);
-  reader.get("requests_per_s", one.requests_per_s);
-  reader.get("kv_used_share", one.kv_used_share);
-  reader.get_optional("joules_per_token", one.joules_per_token);
-  reader.get("probability", one.probability);
-  reader.get("binds", one.binds);
-  reader.get("on_front", one.on_front);
-  reader.get("simulate", one.simulate);
-  reader.get("start", one.start);
-  return one;
-}
-
-RecordJson rejected_json(const RejectedDeployment& one) {
-  RecordJson out = setting_json(one);
-  out.update(
-      {{"reason", one.reason}, {"nearest", one.nearest}, {"excess", plan_number(one.excess)}});
-  return out;
-}
-
-RejectedDeployment read_rejected(const RecordReader& reader) {
-  RejectedDeployment one;
-  read_setting(reader, one);
-  reader.get("reason", one.reason);
-  reader.get("nearest", one.nearest);
-  reader.get("excess", one.excess);
-  return one;
-}
-
-RecordJson system_json(const SystemPlan& plan) {
-  RecordJson deployments = RecordJson::array();
-  for (const PlannedDeployment& one : plan.deployments) deployments.push_back(deployment_json(one));
-  RecordJson rejected = RecordJson::array();
-  for (const RejectedDeployment& one : plan.rejected) rejected.push_back(rejected_json(one));
-  return {{"system", plan.system},
-          {"deployments", std::move(deployments)},
-          {"rejected", std::move(rejected)},
-          {"simulations", plan.simulations}};
-}
-
 }  // namespace
+
+template <>
+struct RecordFields<DeploymentSetting> {
+  using R = DeploymentSetting;
+  static constexpr auto kAll = std::make_tuple(
+      record_field("dtype", &R::dtype), record_field("engine", &R::engine),
+      record_field("library", &R::library), record_field("tp", &R::tp), record_field("pp", &R::pp),
+      record_field("attention_dp", &R::attention_dp), record_field("ep", &R::ep),
+      record_field("max_batch", &R::max_batch), record_field("workers", &R::workers),
+      record_field("prefill_workers", &R::prefill_workers));
+};
+
+template <>
+struct RecordFields<PlannedDeployment> {
+  using R = PlannedDeployment;
+  static constexpr auto kAll = std::tuple_cat(
+      std::make_tuple(record_field("system", &R::system), record_field("instances", &R::instances)),
+      RecordFields<DeploymentSetting>::kAll,
+      std::make_tuple(record_field("usd_per_hour", &R::usd_per_hour),
+                      record_field("cost_usd_per_million", &R::usd_per_million),
+                      record_field("ttft_s", &R::ttft_s), record_field("tpot_s", &R::tpot_s),
+                      record_field("e2e_s", &R::e2e_s),
+                      record_field("output_tokens_per_s", &R::output_tokens_per_s),
+                      record_field("requests_per_s", &R::requests_per_s),
+                      record_field("kv_used_share", &R::kv_used_share),
+                      record_field("joules_per_token", &R::joules_per_token),
+                      record_field("probability", &R::probability),
+                      record_field("binds", &R::binds), record_field("on_front", &R::on_front),
+                      record_field("simulate", &R::simulate), record_field("start", &R::start)));
+};
+
+template <>
+struct RecordFields<RejectedDeployment> {
+  using R = RejectedDeployment;
+  static constexpr auto kAll = std::tuple_cat(
+      RecordFields<DeploymentSetting>::kAll,
+      std::make_tuple(record_field("reason", &R::reason), record_field("nearest", &R::nearest),
+                      record_field("excess", &R::excess)));
+};
+
+template <>
+struct RecordFields<SystemPlan> {
+  using R = SystemPlan;
+  static constexpr auto kAll = std::make_tuple(
+      record_field("system", &R::system), record_field("deployments", &R::deployments),
+      record_field("rejected", &R::rejected), record_field("simulations", &R::simulations));
+};
+
+template <>
+struct RecordFields<PlanContext> {
+  using R = PlanContext;
+  static constexpr auto kAll =
+      std::make_tuple(record_field("version", &R::version), record_field("commit", &R::commit),
+                      record_field("workload", &R::workload), record_field("load", &R::load),
+                      record_field("slo", &R::slo), record_field("probability", &R::probability),
+                      record_field("seed", &R::seed));
+};
 
 bool nothing_holds(const PlanRecord& plan) {
   return std::all_of(plan.systems.begin(), plan.systems.end(), [](const SystemPlan& system) {
@@ -145,7 +82,7 @@ bool nothing_holds(const PlanRecord& plan) {
 std::string setting_of(const DeploymentSetting& one) {
   DeploymentSetting alike = one;
   alike.max_batch = 0;
-  return setting_json(alike).dump();
+  return record_json(alike).dump();
 }
 
 const PlannedDeployment* runner_up_of(const SystemPlan& plan) {
@@ -167,26 +104,16 @@ std::vector<const PlannedDeployment*> best_of_systems(const PlanRecord& plan) {
   return best;
 }
 
-std::string to_json(const SystemPlan& plan) { return system_json(plan).dump(); }
+std::string to_json(const SystemPlan& plan) { return record_json(plan, plan_number).dump(); }
 
 std::string to_json(const PlanRecord& record) {
-  const PlanContext& context = record.context;
-  RecordJson systems = RecordJson::array();
-  for (const SystemPlan& plan : record.systems) systems.push_back(system_json(plan));
   const std::vector<const PlannedDeployment*> best = best_of_systems(record);
   const RecordJson out{
       {"schema", kPlanSchema},
-      {"context",
-       {{"version", context.version},
-        {"commit", context.commit},
-        {"workload", context.workload},
-        {"load", context.load},
-        {"slo", context.slo},
-        {"probability", plan_number(context.probability)},
-        {"seed", context.seed}}},
-      {"best", best.empty() ? RecordJson(nullptr) : deployment_json(*best.front())},
+      {"context", record_json(record.context, plan_number)},
+      {"best", best.empty() ? RecordJson(nullptr) : record_json(*best.front(), plan_number)},
       {"would_hold", record.would_hold},
-      {"systems", std::move(systems)}};
+      {"systems", record_json(record.systems, plan_number)}};
   return out.dump();
 }
 
@@ -197,23 +124,15 @@ SystemPlan read_system_plan(const std::string& json, const std::string& where) {
   } catch (const RecordJson::exception&) {
     throw UserError(where + ": is no JSON object");
   }
-  const RecordReader reader(root, where);
   SystemPlan plan;
-  reader.get("system", plan.system);
-  for (const RecordReader& one : reader.list("deployments")) {
-    plan.deployments.push_back(read_deployment(one));
-  }
-  for (const RecordReader& one : reader.list("rejected")) {
-    plan.rejected.push_back(read_rejected(one));
-  }
-  reader.get("simulations", plan.simulations);
+  RecordValue<SystemPlan>::read_members(RecordReader(root, where), plan);
   return plan;
 }
 
 std::vector<CsvRow> plan_rows(const PlanRecord& record) {
   CsvRow header = {"system", "instances"};
-  for (const SettingText& text : kSettingTexts) header.emplace_back(text.name);
-  for (const SettingCount& count : kSettingCounts) header.emplace_back(count.name);
+  std::apply([&](const auto&... field) { (header.emplace_back(field.name), ...); },
+             RecordFields<DeploymentSetting>::kAll);
   header.insert(header.end(), {"usd_per_hour", "cost_usd_per_million", "ttft_mean_s", "ttft_p99_s",
                                "tpot_mean_s", "tpot_p99_s", "output_tokens_per_s",
                                "joules_per_token", "probability", "on_front", "binds"});
@@ -222,9 +141,9 @@ std::vector<CsvRow> plan_rows(const PlanRecord& record) {
   for (const SystemPlan& plan : record.systems) {
     for (const PlannedDeployment& one : plan.deployments) {
       CsvRow row = {one.system, std::to_string(one.instances)};
-      for (const SettingText& field : kSettingTexts) row.push_back(one.*field.member);
-      for (const SettingCount& count : kSettingCounts)
-        row.push_back(std::to_string(one.*count.member));
+      const RecordJson setting = record_json<DeploymentSetting>(one);
+      for (const RecordJson& value : setting)
+        row.push_back(value.is_string() ? value.get<std::string>() : value.dump());
       row.insert(row.end(), {text(one.usd_per_hour), text(one.usd_per_million),
                              text(one.ttft_s.mean), text(one.ttft_s.p99), text(one.tpot_s.mean),
                              text(one.tpot_s.p99), text(one.output_tokens_per_s),

@@ -6,7 +6,7 @@
 
 #include "model/base/errors.hpp"
 #include "reports/record/distribution_json.hpp"
-#include "reports/record/json_reader.hpp"
+#include "reports/record/record_fields.hpp"
 #include "reports/record/run_record.hpp"
 #include "reports/record/served_times_json.hpp"
 
@@ -34,7 +34,7 @@ Json value_json(const T& value) {
   }
 }
 
-Json to_json(const Scenario& scenario) {
+Json scenario_json(const Scenario& scenario) {
   Json out = Json::object();
   for (const RequestField& field : request_fields()) {
     if (!is_stated(field, scenario)) continue;
@@ -43,126 +43,12 @@ Json to_json(const Scenario& scenario) {
   return out;
 }
 
-Json to_json(const RunContext& context) {
-  Json out{{"version", context.version},
-           {"commit", context.commit},
-           {"system", context.system},
-           {"workload", context.workload},
-           {"dtype", context.dtype},
-           {"scenario", to_json(context.scenario)},
-           {"set", context.set},
-           {"factors", context.factors},
-           {"assumed_values", context.assumed_values},
-           {"seed", context.seed},
-           {"notes", context.notes}};
-  if (!context.workload_file.empty()) out["workload_file"] = context.workload_file;
-  return out;
+void read_value(const Reader& in, const char* key, TextMap& map) {
+  if (in.has(key)) RecordValue<TextMap>::read(in, key, map);
 }
-
-Json to_json(const std::optional<MemoryRecord>& memory) {
-  if (!memory) return nullptr;
-  Json out{{"weights_bytes", record_number(memory->weights_bytes)},
-           {"kv_cache_bytes", record_number(memory->kv_cache_bytes)},
-           {"activations_bytes", record_number(memory->activations_bytes)},
-           {"inputs_outputs_bytes", record_number(memory->inputs_outputs_bytes)},
-           {"runtime_bytes", record_number(memory->runtime_bytes)}};
-  if (memory->training_bytes > 0) out["training_bytes"] = record_number(memory->training_bytes);
-  return out;
-}
-
-Json to_json(const std::map<std::string, double>& numbers) {
-  Json out = Json::object();
-  for (const auto& [name, value] : numbers) out[name] = record_number(value);
-  return out;
-}
-
-Json to_json(const std::vector<PeakRecord>& peaks) {
-  Json out = Json::array();
-  for (const PeakRecord& peak : peaks) {
-    out.push_back(
-        {{"name", peak.name}, {"per_s", record_number(peak.per_s)}, {"source", peak.source}});
-  }
-  return out;
-}
-
-Json to_json(const std::optional<MachineRecord>& machine) {
-  if (!machine) return nullptr;
-  return Json{{"device", machine->device},
-              {"devices", machine->devices},
-              {"part", machine->part},
-              {"parts", machine->parts},
-              {"compute", to_json(machine->compute)},
-              {"bandwidths", to_json(machine->bandwidths)}};
-}
-
-Json to_json(const ValueRecord& value) {
-  return Json{{"path", value.path},
-              {"value", value.value},
-              {"kind", value.kind},
-              {"source", value.source},
-              {"why", value.why}};
-}
-
-Json to_json(const GenerationRecord& step) {
-  return Json{
-      {"kv_len", step.kv_len}, {"tokens", step.tokens}, {"step_s", record_number(step.step_s)}};
-}
-
-Json to_json(const RunSummary& summary) {
-  Json intervals = Json::object();
-  for (const auto& [name, interval] : summary.interval80) {
-    intervals[name] = Json::array({record_number(interval.low), record_number(interval.high)});
-  }
-  Json out = Json::object();
-  for (const SummaryMetric& metric : summary_metrics()) {
-    const std::string_view field = metric.field;
-    const std::optional<double> value = value_of(metric, summary);
-    if (value) {
-      out[metric.field] = record_number(*value);
-    } else if (metric.is_always_written) {
-      out[metric.field] = nullptr;
-    }
-    if (field == "throughput") out["throughput_unit"] = summary.throughput_unit;
-    if (field == "tpot_s") out["interval80"] = intervals;
-    if (field == "cost_usd_per_million")
-      out["costs_usd_per_million"] = to_json(summary.costs_usd_per_million);
-  }
-  out["memory"] = to_json(summary.memory);
-  out["bottleneck"] = summary.bottleneck;
-  if (summary.distribution) out["distribution"] = to_json(*summary.distribution);
-  if (summary.training) out["training"] = to_json(*summary.training);
-  if (summary.energy) out["energy"] = to_json(*summary.energy);
-  if (summary.served) out["served"] = to_json(*summary.served);
-  return out;
-}
-
-Json to_json(const OperatorRecord& op) {
-  Json out{{"name", op.name},
-           {"op", op.op},
-           {"engine", op.engine},
-           {"start_s", record_number(op.start_s)},
-           {"duration_s", record_number(op.duration_s)},
-           {"flops", record_number(op.flops)},
-           {"bytes", record_number(op.bytes)},
-           {"critical", op.critical}};
-  if (op.kernel.empty()) return out;
-  out["kernel"] = op.kernel;
-  out["waves"] = record_number(op.waves);
-  out["occupancy"] = record_number(op.occupancy);
-  return out;
-}
-
-Json to_json(const ResourceRecord& resource) {
-  return Json{{"path", resource.path},
-              {"busy", record_number(resource.busy)},
-              {"stalled", record_number(resource.stalled)},
-              {"bytes", record_number(resource.bytes)}};
-}
-
-void read_value(const Reader& in, const char* key, TextMap& map) { in.texts(key, map); }
 void read_value(const Reader& in, const char* key, SizeMap& map) {
   TextMap sizes;
-  in.texts(key, sizes);
+  read_value(in, key, sizes);
   for (const auto& [name, size] : sizes) map[name] = std::strtoll(size.c_str(), nullptr, 10);
 }
 template <class T>
@@ -177,142 +63,215 @@ Scenario read_scenario(const Reader& in) {
   return out;
 }
 
-RunContext read_context(const Reader& in) {
-  RunContext out;
-  in.get("version", out.version);
-  in.get_optional("commit", out.commit);
-  in.get("system", out.system);
-  in.get("workload", out.workload);
-  in.get_optional("workload_file", out.workload_file);
-  in.get("dtype", out.dtype);
-  out.scenario = read_scenario(in.child("scenario"));
-  in.get_optional("set", out.set);
-  in.get_optional("factors", out.factors);
-  in.get_optional("assumed_values", out.assumed_values);
-  in.get_optional("seed", out.seed);
-  in.get_optional("notes", out.notes);
-  return out;
-}
+}  // namespace
 
-MemoryRecord read_memory(const Reader& in) {
-  MemoryRecord out;
-  in.get("weights_bytes", out.weights_bytes);
-  in.get("kv_cache_bytes", out.kv_cache_bytes);
-  in.get("activations_bytes", out.activations_bytes);
-  in.get("inputs_outputs_bytes", out.inputs_outputs_bytes);
-  in.get("runtime_bytes", out.runtime_bytes);
-  in.get_optional("training_bytes", out.training_bytes);
+template <>
+struct RecordFields<MemoryRecord> {
+  using R = MemoryRecord;
+  static constexpr auto kAll =
+      std::make_tuple(record_field("weights_bytes", &R::weights_bytes),
+                      record_field("kv_cache_bytes", &R::kv_cache_bytes),
+                      record_field("activations_bytes", &R::activations_bytes),
+                      record_field("inputs_outputs_bytes", &R::inputs_outputs_bytes),
+                      record_field("runtime_bytes", &R::runtime_bytes),
+                      record_field("training_bytes", &R::training_bytes, Written::kIfAny));
+};
+
+template <>
+struct RecordFields<TrainingRecord> {
+  using R = TrainingRecord;
+  static constexpr auto kAll = std::make_tuple(
+      record_field("optimizer", &R::optimizer), record_field("parameters", &R::parameters),
+      record_field("forward_flops", &R::forward_flops),
+      record_field("backward_flops", &R::backward_flops),
+      record_field("update_flops", &R::update_flops),
+      record_field("all_reduce_bytes", &R::all_reduce_bytes),
+      record_field("saved_activations_bytes", &R::saved_activations_bytes),
+      record_field("gradients_bytes", &R::gradients_bytes),
+      record_field("optimizer_state_bytes", &R::optimizer_state_bytes),
+      record_field("forward_s", &R::forward_s));
+};
+
+template <>
+struct RecordFields<EnergyPartRecord> {
+  using R = EnergyPartRecord;
+  static constexpr auto kAll =
+      std::make_tuple(record_field("kind", &R::kind), record_field("joules", &R::joules),
+                      record_field("calibrated", &R::is_calibrated));
+};
+
+template <>
+struct RecordFields<EnergyRecord> {
+  using R = EnergyRecord;
+  static constexpr auto kAll = std::make_tuple(
+      record_field("devices", &R::devices), record_field("limit_w", &R::limit_w),
+      record_field("clock", &R::clock), record_field("calibrated_share", &R::calibrated_share),
+      record_field("interval80", &R::interval80), record_field("parts", &R::parts),
+      record_field("joules_by_operator", &R::joules_by_operator));
+};
+
+namespace {
+
+Json summary_json(const RunSummary& summary) {
+  Json out = Json::object();
+  for (const SummaryMetric& metric : summary_metrics()) {
+    const std::string_view field = metric.field;
+    const std::optional<double> value = value_of(metric, summary);
+    if (value) {
+      out[metric.field] = record_number(*value);
+    } else if (metric.is_always_written) {
+      out[metric.field] = nullptr;
+    }
+    if (field == "throughput") out["throughput_unit"] = summary.throughput_unit;
+    if (field == "tpot_s") out["interval80"] = record_json(summary.interval80);
+    if (field == "cost_usd_per_million")
+      out["costs_usd_per_million"] = record_json(summary.costs_usd_per_million);
+  }
+  out["memory"] = record_json(summary.memory);
+  out["bottleneck"] = summary.bottleneck;
+  if (summary.distribution) out["distribution"] = to_json(*summary.distribution);
+  if (summary.training) out["training"] = record_json(*summary.training);
+  if (summary.energy) out["energy"] = record_json(*summary.energy);
+  if (summary.served) out["served"] = to_json(*summary.served);
   return out;
 }
 
 RunSummary read_summary(const Reader& in) {
   RunSummary out;
   for (const SummaryMetric& metric : summary_metrics()) {
-    const auto* required = std::get_if<double RunSummary::*>(&metric.member);
-    if (required != nullptr) {
+    if (const auto* required = std::get_if<double RunSummary::*>(&metric.member)) {
       in.get(metric.field, out.**required);
     } else {
-      in.get_optional(metric.field,
-                      out.*std::get<std::optional<double> RunSummary::*>(metric.member));
+      const auto optional = std::get<std::optional<double> RunSummary::*>(metric.member);
+      RecordValue<std::optional<double>>::read(in, metric.field, out.*optional);
     }
   }
+  const auto take = [&in](const char* key, auto& value) {
+    if (in.has(key)) RecordValue<std::decay_t<decltype(value)>>::read(in, key, value);
+  };
   in.get("throughput_unit", out.throughput_unit);
-  in.intervals("interval80", out.interval80);
-  in.numbers("costs_usd_per_million", out.costs_usd_per_million);
-  if (in.has("memory")) out.memory = read_memory(in.child("memory"));
+  take("interval80", out.interval80);
+  take("costs_usd_per_million", out.costs_usd_per_million);
+  take("memory", out.memory);
   in.get("bottleneck", out.bottleneck);
   if (in.has("distribution")) out.distribution = read_distribution(in.child("distribution"));
-  if (in.has("training")) out.training = read_training(in.child("training"));
-  if (in.has("energy")) out.energy = read_energy(in.child("energy"));
+  take("training", out.training);
+  take("energy", out.energy);
   if (in.has("served")) out.served = read_served_times(in.child("served"));
   return out;
 }
 
-std::vector<PeakRecord> read_peaks(const std::vector<Reader>& list) {
-  std::vector<PeakRecord> peaks;
-  for (const Reader& in : list) {
-    PeakRecord& peak = peaks.emplace_back();
-    in.get("name", peak.name);
-    in.get("per_s", peak.per_s);
-    in.get_optional("source", peak.source);
-  }
-  return peaks;
-}
-
-MachineRecord read_machine(const Reader& in) {
-  MachineRecord out;
-  in.get("device", out.device);
-  in.get_optional("devices", out.devices);
-  in.get("part", out.part);
-  in.get_optional("parts", out.parts);
-  out.compute = read_peaks(in.list("compute"));
-  out.bandwidths = read_peaks(in.list("bandwidths"));
-  return out;
-}
-
-ValueRecord read_parameter(const Reader& in) {
-  ValueRecord out;
-  in.get("path", out.path);
-  in.get("value", out.value);
-  in.get("kind", out.kind);
-  in.get_optional("source", out.source);
-  in.get_optional("why", out.why);
-  return out;
-}
-
-GenerationRecord read_generation(const Reader& in) {
-  GenerationRecord out;
-  in.get("kv_len", out.kv_len);
-  in.get("tokens", out.tokens);
-  in.get("step_s", out.step_s);
-  return out;
-}
-
-OperatorRecord read_operator(const Reader& in) {
-  OperatorRecord out;
-  in.get("name", out.name);
-  in.get("op", out.op);
-  in.get("engine", out.engine);
-  in.get("start_s", out.start_s);
-  in.get("duration_s", out.duration_s);
-  in.get("flops", out.flops);
-  in.get("bytes", out.bytes);
-  in.get("critical", out.critical);
-  in.get_optional("kernel", out.kernel);
-  in.get_optional("waves", out.waves);
-  in.get_optional("occupancy", out.occupancy);
-  return out;
-}
-
-ResourceRecord read_resource(const Reader& in) {
-  ResourceRecord out;
-  in.get("path", out.path);
-  in.get("busy", out.busy);
-  in.get("stalled", out.stalled);
-  in.get("bytes", out.bytes);
-  return out;
-}
+bool has_kernel(const OperatorRecord& op) { return !op.kernel.empty(); }
 
 }  // namespace
 
+template <>
+struct RecordValue<Scenario> {
+  static Json write(const Scenario& scenario, NumberJson /*number*/) {
+    return scenario_json(scenario);
+  }
+  static void read(const Reader& in, const char* key, Scenario& scenario) {
+    scenario = read_scenario(in.child(key));
+  }
+};
+
+template <>
+struct RecordValue<RunSummary> {
+  static Json write(const RunSummary& summary, NumberJson /*number*/) {
+    return summary_json(summary);
+  }
+  static void read(const Reader& in, const char* key, RunSummary& summary) {
+    summary = read_summary(in.child(key));
+  }
+};
+
+template <>
+struct RecordFields<RunContext> {
+  using R = RunContext;
+  static constexpr auto kAll =
+      std::make_tuple(record_field("version", &R::version),
+                      record_field("commit", &R::commit, Written::kAlwaysOfLate),
+                      record_field("system", &R::system), record_field("workload", &R::workload),
+                      record_field("dtype", &R::dtype), record_field("scenario", &R::scenario),
+                      record_field("set", &R::set, Written::kAlwaysOfLate),
+                      record_field("factors", &R::factors, Written::kAlwaysOfLate),
+                      record_field("assumed_values", &R::assumed_values, Written::kAlwaysOfLate),
+                      record_field("seed", &R::seed, Written::kAlwaysOfLate),
+                      record_field("notes", &R::notes, Written::kAlwaysOfLate),
+                      record_field("workload_file", &R::workload_file, Written::kIfAny));
+};
+
+template <>
+struct RecordFields<PeakRecord> {
+  using R = PeakRecord;
+  static constexpr auto kAll =
+      std::make_tuple(record_field("name", &R::name), record_field("per_s", &R::per_s),
+                      record_field("source", &R::source, Written::kAlwaysOfLate));
+};
+
+template <>
+struct RecordFields<MachineRecord> {
+  using R = MachineRecord;
+  static constexpr auto kAll = std::make_tuple(
+      record_field("device", &R::device),
+      record_field("devices", &R::devices, Written::kAlwaysOfLate), record_field("part", &R::part),
+      record_field("parts", &R::parts, Written::kAlwaysOfLate),
+      record_field("compute", &R::compute), record_field("bandwidths", &R::bandwidths));
+};
+
+template <>
+struct RecordFields<ValueRecord> {
+  using R = ValueRecord;
+  static constexpr auto kAll = std::make_tuple(
+      record_field("path", &R::path), record_field("value", &R::value),
+      record_field("kind", &R::kind), record_field("source", &R::source, Written::kAlwaysOfLate),
+      record_field("why", &R::why, Written::kAlwaysOfLate));
+};
+
+template <>
+struct RecordFields<GenerationRecord> {
+  using R = GenerationRecord;
+  static constexpr auto kAll =
+      std::make_tuple(record_field("kv_len", &R::kv_len), record_field("tokens", &R::tokens),
+                      record_field("step_s", &R::step_s));
+};
+
+template <>
+struct RecordFields<OperatorRecord> {
+  using R = OperatorRecord;
+  static constexpr auto kAll =
+      std::make_tuple(record_field("name", &R::name), record_field("op", &R::op),
+                      record_field("engine", &R::engine), record_field("start_s", &R::start_s),
+                      record_field("duration_s", &R::duration_s), record_field("flops", &R::flops),
+                      record_field("bytes", &R::bytes), record_field("critical", &R::critical),
+                      record_field("kernel", &R::kernel, Written::kAlways, has_kernel),
+                      record_field("waves", &R::waves, Written::kAlways, has_kernel),
+                      record_field("occupancy", &R::occupancy, Written::kAlways, has_kernel));
+};
+
+template <>
+struct RecordFields<ResourceRecord> {
+  using R = ResourceRecord;
+  static constexpr auto kAll =
+      std::make_tuple(record_field("path", &R::path), record_field("busy", &R::busy),
+                      record_field("stalled", &R::stalled), record_field("bytes", &R::bytes));
+};
+
+template <>
+struct RecordFields<RunRecord> {
+  using R = RunRecord;
+  static constexpr auto kAll = std::make_tuple(
+      record_field("context", &R::context), record_field("summary", &R::summary),
+      record_field("machine", &R::machine),
+      record_field("values", &R::values, Written::kAlwaysOfLate),
+      record_field("generation", &R::generation, Written::kAlwaysOfLate),
+      record_field("operators", &R::operators), record_field("resources", &R::resources));
+};
+
 std::string to_json(const RunRecord& record) {
   check_record(record);
-  Json values = Json::array();
-  for (const ValueRecord& value : record.values) values.push_back(to_json(value));
-  Json generation = Json::array();
-  for (const GenerationRecord& step : record.generation) generation.push_back(to_json(step));
-  Json operators = Json::array();
-  for (const OperatorRecord& op : record.operators) operators.push_back(to_json(op));
-  Json resources = Json::array();
-  for (const ResourceRecord& resource : record.resources) resources.push_back(to_json(resource));
-  const Json out{{"schema", std::string(kRunSchema)},
-                 {"context", to_json(record.context)},
-                 {"summary", to_json(record.summary)},
-                 {"machine", to_json(record.machine)},
-                 {"values", values},
-                 {"generation", generation},
-                 {"operators", operators},
-                 {"resources", resources}};
+  Json out{{"schema", std::string(kRunSchema)}};
+  out.update(record_json(record));
   // Names come from the user's files: bytes that are no UTF-8 are replaced, not refused.
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -335,19 +294,7 @@ RunRecord run_record_from_json(std::string_view text, std::string_view where) {
                     "'");
   }
   RunRecord record;
-  record.context = read_context(in.child("context"));
-  record.summary = read_summary(in.child("summary"));
-  if (in.has("machine")) record.machine = read_machine(in.child("machine"));
-  if (in.has("values")) {
-    for (const Reader& value : in.list("values")) record.values.push_back(read_parameter(value));
-  }
-  if (in.has("generation")) {
-    for (const Reader& step : in.list("generation"))
-      record.generation.push_back(read_generation(step));
-  }
-  for (const Reader& op : in.list("operators")) record.operators.push_back(read_operator(op));
-  for (const Reader& resource : in.list("resources"))
-    record.resources.push_back(read_resource(resource));
+  RecordValue<RunRecord>::read_members(in, record);
   return record;
 }
 

@@ -1,57 +1,174 @@
 #include "reports/record/serve_record.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 #include "reports/record/csv.hpp"
 #include "reports/record/served_times_json.hpp"
+#include "reports/record/text_file.hpp"
 
 namespace foretell {
 namespace {
 
-using ServeJson = nlohmann::ordered_json;
+constexpr double kRounding = 1e-9;
+constexpr std::string_view kServeStart = R"({"schema":"foretell.serve/)";
+constexpr const char* kTimes[] = {"ttft_s", "tpot_s", "itl_s", "e2e_s"};
 
-ServeJson finite(double value) {
-  FORETELL_CHECK(std::isfinite(value), "a record of a service holds numbers alone");
-  return value;
-}
+using StatedText = std::vector<std::pair<std::string, std::string>>;
 
-ServeJson statistic_json(const ServeStatistic& one) {
-  return {{"mean", finite(one.mean)},
-          {"p50", finite(one.p50)},
-          {"p90", finite(one.p90)},
-          {"p99", finite(one.p99)}};
-}
+bool has_promises(const ServeSummary& summary) { return !summary.slo.empty(); }
 
-ServeJson optional_json(const std::optional<double>& value) {
-  return value ? finite(*value) : ServeJson(nullptr);
-}
+}  // namespace
 
-ServeJson context_json(const ServeContext& context) {
-  ServeJson scenario = ServeJson::object();
-  for (const auto& [name, value] : context.scenario) scenario[name] = value;
-  return {{"version", context.version},
-          {"commit", context.commit},
-          {"system", context.system},
-          {"workload", context.workload},
-          {"dtype", context.dtype},
-          {"kv_dtype", context.kv_dtype},
-          {"engine", context.engine},
-          {"scenario", std::move(scenario)},
-          {"set", context.set},
-          {"factors", context.factors},
-          {"assumed_values", context.assumed_values},
-          {"seed", context.seed},
-          {"notes", context.notes}};
-}
+// In the order in which it was stated.
+template <>
+struct RecordValue<StatedText> {
+  static RecordJson write(const StatedText& texts, NumberJson /*number*/) {
+    RecordJson out = RecordJson::object();
+    for (const auto& [name, text] : texts) out[name] = text;
+    return out;
+  }
+  static void read(const RecordReader& in, const char* key, StatedText& texts) {
+    const RecordReader inner = in.child(key);
+    for (const std::string& name : inner.names()) {
+      inner.get(name.c_str(), texts.emplace_back(name, "").second);
+    }
+  }
+};
 
-ServeJson numbers_json(const std::map<std::string, double>& numbers) {
-  ServeJson out = ServeJson::object();
-  for (const auto& [name, value] : numbers) out[name] = finite(value);
+template <>
+struct RecordFields<ServeContext> {
+  using R = ServeContext;
+  static constexpr auto kAll =
+      std::make_tuple(record_field("version", &R::version), record_field("commit", &R::commit),
+                      record_field("system", &R::system), record_field("workload", &R::workload),
+                      record_field("dtype", &R::dtype), record_field("kv_dtype", &R::kv_dtype),
+                      record_field("engine", &R::engine), record_field("scenario", &R::scenario),
+                      record_field("set", &R::set), record_field("factors", &R::factors),
+                      record_field("assumed_values", &R::assumed_values),
+                      record_field("seed", &R::seed), record_field("notes", &R::notes));
+};
+
+template <>
+struct RecordFields<ServeSummary> {
+  using R = ServeSummary;
+  static constexpr auto kAll = std::make_tuple(
+      record_field("ttft_s", &R::ttft_s), record_field("tpot_s", &R::tpot_s),
+      record_field("itl_s", &R::itl_s), record_field("e2e_s", &R::e2e_s),
+      record_field("output_tokens_per_s", &R::output_tokens_per_s),
+      record_field("requests_per_s", &R::requests_per_s),
+      record_field("slo", &R::slo, Written::kAlways, has_promises),
+      record_field("goodput_per_s", &R::goodput_per_s, Written::kAlways, has_promises),
+      record_field("keeps_slo", &R::keeps_slo, Written::kAlways, has_promises),
+      record_field("promises", &R::promises, Written::kAlways, has_promises),
+      record_field("batch_mean", &R::batch_mean), record_field("kv_used_share", &R::kv_used_share),
+      record_field("preemptions", &R::preemptions), record_field("steps", &R::steps),
+      record_field("executed_steps", &R::executed_steps), record_field("requests", &R::requests),
+      record_field("interrupted", &R::interrupted), record_field("duration_s", &R::duration_s),
+      record_field("cost_usd_per_million", &R::cost_usd_per_million),
+      record_field("watts", &R::watts, Written::kIfAny),
+      record_field("wall_watts", &R::wall_watts, Written::kIfAny),
+      record_field("joules_per_token", &R::joules_per_token, Written::kIfAny),
+      record_field("joules_per_request", &R::joules_per_request, Written::kIfAny),
+      record_field("busy_energy_share", &R::busy_energy_share, Written::kIfAny),
+      record_field("energy_usd_per_million", &R::energy_usd_per_million, Written::kIfAny),
+      record_field("usd_per_million_with_energy", &R::usd_per_million_with_energy, Written::kIfAny),
+      record_field("binds", &R::binds),
+      record_field("time_shares", &R::time_shares, Written::kAlwaysOfLate),
+      record_field("memory_bytes", &R::memory_bytes, Written::kAlwaysOfLate),
+      record_field("interval80", &R::interval80, Written::kAlwaysOfLate));
+};
+
+template <>
+struct RecordFields<ServeSecond> {
+  using R = ServeSecond;
+  static constexpr auto kAll = std::make_tuple(
+      record_field("second", &R::second), record_field("running", &R::running),
+      record_field("waiting", &R::waiting), record_field("kv_used_share", &R::kv_used_share),
+      record_field("output_tokens_per_s", &R::output_tokens_per_s),
+      record_field("batch", &R::batch, Written::kAlwaysOfLate));
+};
+
+namespace {
+
+RecordJson distributions_json(const ServeRecord& record) {
+  RecordJson out = RecordJson::object();
+  if (record.distributions.empty()) return out;
+  out["shares"] = serve_shares();
+  for (const auto& [name, times] : record.distributions) {
+    RecordJson list = RecordJson::array();
+    for (const double time : times) list.push_back(plain_number(time));
+    out[name] = std::move(list);
+  }
   return out;
 }
+
+void read_distributions(const RecordReader& reader, ServeRecord& record, const std::string& where) {
+  std::vector<double> shares;
+  if (reader.has("shares")) reader.get("shares", shares);
+  if (shares.empty()) return;
+  if (shares != serve_shares())
+    throw UserError(where + ": distributions at other shares than this version writes");
+  for (const char* name : kTimes) {
+    if (!reader.has(name)) continue;
+    record.distributions[name] = read_rising_times(reader, name, shares.size());
+  }
+}
+
+void check_numbers(const ServeRecord& record, const std::string& where) {
+  const auto check = [&where](bool holds, const std::string& what) {
+    if (!holds) throw UserError(where + ": " + what);
+  };
+  const ServeSummary& summary = record.summary;
+  const std::pair<const char*, const ServeStatistic*> all[] = {{"ttft_s", &summary.ttft_s},
+                                                               {"tpot_s", &summary.tpot_s},
+                                                               {"itl_s", &summary.itl_s},
+                                                               {"e2e_s", &summary.e2e_s}};
+  for (const auto& [name, one] : all) {
+    for (const double value : {one->mean, one->p50, one->p90, one->p99})
+      check(value >= 0, std::string("summary.") + name + ": a time is not negative");
+  }
+  check(summary.output_tokens_per_s >= 0, "summary.output_tokens_per_s: a rate is not negative");
+  for (const ServeSecond& one : record.timeline) {
+    check(one.second >= 0 && one.running >= 0 && one.waiting >= 0 && one.batch >= 0,
+          "timeline: holds a negative number");
+    check(one.kv_used_share >= 0 && one.kv_used_share <= 1 + kRounding,
+          "timeline.kv_used_share: a share is 0 to 1");
+  }
+}
+
+}  // namespace
+
+std::string to_json(const ServeRecord& record) {
+  const RecordJson out{{"schema", kServeSchema},
+                       {"context", record_json(record.context, plain_number)},
+                       {"summary", record_json(record.summary, plain_number)},
+                       {"timeline", record_json(record.timeline, plain_number)},
+                       {"distributions", distributions_json(record)}};
+  return out.dump();
+}
+
+std::string to_json_lines(const std::vector<ServedRecord>& requests) {
+  std::string text;
+  std::int64_t number = 0;
+  for (const ServedRecord& one : requests) {
+    RecordJson line{{"request", number++},
+                    {"arrival_s", plain_number(one.arrival_s)},
+                    {"input_len", one.input_len},
+                    {"output_len", one.output_len},
+                    {"start_s", one.start_s < 0 ? RecordJson(nullptr) : plain_number(one.start_s)},
+                    {"ttft_s", one.ttft_s < 0 ? RecordJson(nullptr) : plain_number(one.ttft_s)},
+                    {"e2e_s", one.answered ? plain_number(one.e2e_s) : RecordJson(nullptr)},
+                    {"preemptions", one.preemptions},
+                    {"worker", one.worker}};
+    text += line.dump() + '\n';
+  }
+  return text;
+}
+
+namespace {
 
 // Names as in JSON and CSV.
 std::vector<std::pair<const char*, const std::optional<double>*>> energy_of(
@@ -64,94 +181,6 @@ std::vector<std::pair<const char*, const std::optional<double>*>> energy_of(
           {"energy_usd_per_million", &summary.energy_usd_per_million},
           {"usd_per_million_with_energy", &summary.usd_per_million_with_energy}};
 }
-
-ServeJson summary_json(const ServeSummary& summary) {
-  ServeJson out{{"ttft_s", statistic_json(summary.ttft_s)},
-                {"tpot_s", statistic_json(summary.tpot_s)},
-                {"itl_s", statistic_json(summary.itl_s)},
-                {"e2e_s", statistic_json(summary.e2e_s)},
-                {"output_tokens_per_s", finite(summary.output_tokens_per_s)},
-                {"requests_per_s", finite(summary.requests_per_s)}};
-  if (!summary.slo.empty()) {
-    out["slo"] = summary.slo;
-    out["goodput_per_s"] = optional_json(summary.goodput_per_s);
-    out["keeps_slo"] = summary.keeps_slo.value_or(false);
-    out["promises"] = to_json(summary.promises);
-  }
-  out["batch_mean"] = finite(summary.batch_mean);
-  out["kv_used_share"] = finite(summary.kv_used_share);
-  out["preemptions"] = summary.preemptions;
-  out["steps"] = summary.steps;
-  out["executed_steps"] = summary.executed_steps;
-  out["requests"] = summary.requests;
-  out["interrupted"] = summary.interrupted;
-  out["duration_s"] = finite(summary.duration_s);
-  out["cost_usd_per_million"] = optional_json(summary.cost_usd_per_million);
-  for (const auto& [name, value] : energy_of(summary)) {
-    if (*value) out[name] = finite(**value);
-  }
-  out["binds"] = summary.binds;
-  out["time_shares"] = numbers_json(summary.time_shares);
-  out["memory_bytes"] = numbers_json(summary.memory_bytes);
-  ServeJson intervals = ServeJson::object();
-  for (const auto& [name, interval] : summary.interval80) {
-    intervals[name] = {finite(interval.low), finite(interval.high)};
-  }
-  out["interval80"] = std::move(intervals);
-  return out;
-}
-
-ServeJson distributions_json(const ServeRecord& record) {
-  ServeJson out = ServeJson::object();
-  if (record.distributions.empty()) return out;
-  out["shares"] = serve_shares();
-  for (const auto& [name, times] : record.distributions) {
-    ServeJson list = ServeJson::array();
-    for (const double time : times) list.push_back(finite(time));
-    out[name] = std::move(list);
-  }
-  return out;
-}
-
-}  // namespace
-
-std::string to_json(const ServeRecord& record) {
-  ServeJson timeline = ServeJson::array();
-  for (const ServeSecond& one : record.timeline) {
-    timeline.push_back({{"second", finite(one.second)},
-                        {"running", finite(one.running)},
-                        {"waiting", finite(one.waiting)},
-                        {"kv_used_share", finite(one.kv_used_share)},
-                        {"output_tokens_per_s", finite(one.output_tokens_per_s)},
-                        {"batch", finite(one.batch)}});
-  }
-  const ServeJson out{{"schema", kServeSchema},
-                      {"context", context_json(record.context)},
-                      {"summary", summary_json(record.summary)},
-                      {"timeline", std::move(timeline)},
-                      {"distributions", distributions_json(record)}};
-  return out.dump();
-}
-
-std::string to_json_lines(const std::vector<ServedRecord>& requests) {
-  std::string text;
-  std::int64_t number = 0;
-  for (const ServedRecord& one : requests) {
-    ServeJson line{{"request", number++},
-                   {"arrival_s", finite(one.arrival_s)},
-                   {"input_len", one.input_len},
-                   {"output_len", one.output_len},
-                   {"start_s", one.start_s < 0 ? ServeJson(nullptr) : finite(one.start_s)},
-                   {"ttft_s", one.ttft_s < 0 ? ServeJson(nullptr) : finite(one.ttft_s)},
-                   {"e2e_s", one.answered ? finite(one.e2e_s) : ServeJson(nullptr)},
-                   {"preemptions", one.preemptions},
-                   {"worker", one.worker}};
-    text += line.dump() + '\n';
-  }
-  return text;
-}
-
-namespace {
 
 using ServeCells = std::vector<std::pair<std::string, std::string>>;  // column and text
 
@@ -222,6 +251,41 @@ std::vector<CsvRow> serve_rows(const std::vector<ServeRecord>& records) {
     rows.push_back(std::move(row));
   }
   return rows;
+}
+
+bool is_serve_line(const std::string& line) { return starts_with(line, kServeStart); }
+
+ServeRecord serve_record_from_json(std::string_view text, const std::string& where) {
+  const RecordJson json = RecordJson::parse(text, nullptr, false);
+  if (json.is_discarded())
+    throw UserError(where + ": the result of a service, but not whole; write it again");
+  const RecordReader reader(json, where);
+  std::string schema;
+  reader.get("schema", schema);
+  if (schema != kServeSchema) {
+    throw UserError(where + ": schema '" + schema + "', but this version reads " + kServeSchema);
+  }
+  ServeRecord record;
+  const auto take = [&reader](const char* key, auto& value) {
+    RecordValue<std::decay_t<decltype(value)>>::read(reader, key, value);
+  };
+  take("context", record.context);
+  take("summary", record.summary);
+  take("timeline", record.timeline);
+  if (reader.has("distributions")) read_distributions(reader.child("distributions"), record, where);
+  check_numbers(record, where);
+  return record;
+}
+
+std::vector<ServeRecord> read_serve_records(const std::string& path) {
+  std::vector<ServeRecord> records;
+  InputFile file(path);
+  std::string line;
+  for (std::size_t number = 1; file.read_line(line); ++number) {
+    if (trim(line).empty()) continue;
+    records.push_back(serve_record_from_json(line, path + ":" + std::to_string(number)));
+  }
+  return records;
 }
 
 }  // namespace foretell

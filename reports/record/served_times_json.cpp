@@ -17,34 +17,14 @@ bool rises(const std::vector<double>& numbers) {
 
 }  // namespace
 
-RecordJson to_json(const std::vector<ServePromise>& promises) {
-  RecordJson out = RecordJson::array();
-  for (const ServePromise& one : promises) {
-    FORETELL_CHECK(std::isfinite(one.limit_s), "a promise has a limit");
-    out.push_back({{"metric", one.metric}, {"statistic", one.statistic}, {"limit_s", one.limit_s}});
-  }
-  return out;
-}
-
 RecordJson to_json(const ServedTimes& served) {
-  RecordJson out{{"promises", to_json(served.promises)}, {"shares", served.shares}};
+  RecordJson out{{"promises", record_json(served.promises, plain_number)},
+                 {"shares", served.shares}};
   for (const char* name : kServedTimes) {
     const auto times = served.times_s.find(name);
     if (times != served.times_s.end()) out[name] = times->second;
   }
   return out;
-}
-
-std::vector<ServePromise> read_promise_list(const RecordReader& in) {
-  std::vector<ServePromise> promises;
-  if (!in.has("promises")) return promises;
-  for (const RecordReader& one : in.list("promises")) {
-    ServePromise& promise = promises.emplace_back();
-    one.get("metric", promise.metric);
-    one.get("statistic", promise.statistic);
-    one.get("limit_s", promise.limit_s);
-  }
-  return promises;
 }
 
 std::vector<double> read_rising_times(const RecordReader& in, const char* key, std::size_t count) {
@@ -57,7 +37,9 @@ std::vector<double> read_rising_times(const RecordReader& in, const char* key, s
 
 ServedTimes read_served_times(const RecordReader& in) {
   ServedTimes out;
-  out.promises = read_promise_list(in);
+  if (in.has("promises")) {
+    RecordValue<std::vector<ServePromise>>::read(in, "promises", out.promises);
+  }
   in.get("shares", out.shares);
   if (!rises(out.shares) || (!out.shares.empty() && out.shares.back() > 1))
     in.fail("shares: must be numbers from 0 to 1 that grow");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "calib/fitted/shared/common_factors_use.hpp"
 #include "hw/spec/shared/data_folder.hpp"
 #include "hw/spec/shared/overrides.hpp"
 #include "model/base/errors.hpp"
@@ -66,7 +67,8 @@ CpuFactorsFile parse_file(const std::string& text, const std::string& shown_as) 
     file.fp32_per_cycle = parse_quantity(rate->text, Dimension{});
   }
   const std::string fitted_on = text_of(root, "fitted_on");
-  file.chosen.id = fmt::format("{}@{}", text_of(root, "device"), content_hash(text));
+  file.chosen.id = fmt::format("{}@{}", text_of(root, "device"),
+                               content_hash(text + common_factors_text(factors_folder())));
   for (const MapEntry& entry : root.required("interval80", "").entries) {
     file.chosen.intervals.by_class[entry.key] = read_pair(entry.value, Dimension{}, "interval80");
   }

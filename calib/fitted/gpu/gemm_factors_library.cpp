@@ -87,21 +87,7 @@ std::string dtype_of(const std::string& table) { return table.substr(table.rfind
 std::string GemmFactorSet::framework() const { return framework_of(table); }
 std::string GemmFactorSet::dtype() const { return dtype_of(table); }
 
-KernelFactorSet texts_of(const GemmFactorSet& set) {
-  GemmFactors factors = set.factors;
-  FieldList list;
-  fields(list, factors);
-  return {set, factor_texts(list)};
-}
-
 GemmFactorsLibrary::GemmFactorsLibrary(const fs::path& folder) : files_(read_files(folder)) {}
-
-std::optional<GemmFactorSet> GemmFactorsLibrary::find_table(const std::string& device,
-                                                            const std::string& table) const {
-  const KernelFactorSet* found = files_.find(device, table);
-  if (found == nullptr) return std::nullopt;
-  return numbers_of(*found);
-}
 
 std::vector<std::string> GemmFactorsLibrary::frameworks() const {
   std::vector<std::string> names = files_.tables();

@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,9 +23,6 @@ struct GemmFactorSet : FactorSet {
   std::string framework() const;
   std::string dtype() const;
 };
-
-// With four digits of each factor that is not zero.
-KernelFactorSet texts_of(const GemmFactorSet& set);
 
 // The factors of a product, and where they are from.
 struct ChosenGemmFactors {
@@ -60,10 +56,6 @@ class GemmFactorsLibrary {
   // Leaves what was fitted on a device out of account, to judge how well it is done without: its
   // sets, and those of other devices that share a number with it.
   void hold_out(const std::string& device) { files_.hold_out(device); }
-
-  // Of just this device and table, with all its factors; nothing when there is none.
-  std::optional<GemmFactorSet> find_table(const std::string& device,
-                                          const std::string& table) const;
 
  private:
   const KernelFactorSet* find(const std::string& device, const std::string& framework,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "calib/fitted/shared/common_factors_use.hpp"
 #include "calib/fitted/shared/factors_folder.hpp"
 #include "hw/spec/shared/data_folder.hpp"
 #include "model/base/errors.hpp"
@@ -64,6 +65,7 @@ GpuFactorTables::GpuFactorTables(std::vector<fs::path> folders) : folders_(std::
       const fs::path files = folder / "gpu" / kind;
       for (const std::string& id : ids_in(files)) bytes += read_text_file(file_of(files, id));
     }
+    bytes += common_factors_text(folder);
   }
   hash_ = content_hash(bytes);
 }

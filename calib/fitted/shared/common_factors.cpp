@@ -1,5 +1,6 @@
 #include "calib/fitted/shared/common_factors.hpp"
 
+#include "calib/fitted/shared/common_factors_use.hpp"
 #include "calib/fitted/shared/factors_folder.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "model/base/kept_inputs.hpp"
@@ -16,6 +17,10 @@ void read_reasoned(const Field& field, const Node& node, Problems& problems) {
     node.required("why", field.path);
     read_plain_value(field, node.required("value", field.path), problems);
   });
+}
+
+std::filesystem::path common_factors_file(const std::filesystem::path& folder) {
+  return folder / "common" / "kernels.yaml";
 }
 
 struct StandardFactors {
@@ -56,8 +61,22 @@ void fields(FieldList& list, CommonFactors& factors) {
              "Of the errors of two kernels of one network.");
 }
 
+int assumed_common_factors_of_gpus() {
+  CommonFactors factors;
+  FieldList list;
+  fields(list, factors);
+  return static_cast<int>(list.all().size());
+}
+
+int assumed_common_factors_of_cpus() { return 1; }  // cache_softness
+
+std::string common_factors_text(const std::filesystem::path& folder) {
+  const std::filesystem::path path = common_factors_file(folder);
+  return std::filesystem::exists(path) ? read_text_file(path) : "";
+}
+
 CommonFactors load_common_factors(const std::filesystem::path& folder) {
-  const std::filesystem::path path = folder / "common" / "kernels.yaml";
+  const std::filesystem::path path = common_factors_file(folder);
   CommonFactors factors;
   FieldList list;
   fields(list, factors);

@@ -20,11 +20,12 @@ namespace foretell {
 namespace {
 
 constexpr int kMaxPort = 65535;
-constexpr int kMostAtOnce = 4;
+constexpr int kMaxAtOnce = 4;
+constexpr const char* kExampleSystem = "inf2.xlarge";  // what the page asks first
 
 struct ExploreOptions {
   std::string port;
-  std::string system = "inf2.xlarge";
+  std::string system = kExampleSystem;
   std::string workload = "bert-large-uncased";
   std::string dtype;
 };
@@ -57,7 +58,7 @@ int run_explore(const ExploreOptions& options, const Session& session) {
     settings.port = static_cast<int>(parse_count("--port", options.port, 1, kMaxPort));
   }
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
-  settings.at_once = std::clamp(cores, 1, kMostAtOnce);
+  settings.at_once = std::clamp(cores, 1, kMaxAtOnce);
   ExploreServer server(std::move(settings));
   write_text("-", server.url() + "\n");
   session.say("foretell: open this address in a browser on this machine; Ctrl-C ends it");

@@ -24,8 +24,8 @@
 namespace foretell {
 namespace {
 
-constexpr std::int64_t kMostUsers = 1'000'000;
-constexpr std::int64_t kMostPlanned = 100'000'000;
+constexpr std::int64_t kMaxUsers = 1'000'000;
+constexpr std::int64_t kMaxPlanned = 100'000'000;
 constexpr double kMostRate = 1e6;
 constexpr int kPlanPatienceMs = 200;
 
@@ -76,8 +76,8 @@ PlanRequest read_plan_request(const PlanOptions& options) {
     return text.empty() ? 0 : parse_count(name, text, 1, high);
   };
   if (!numbers.rate.empty()) service.rate = parse_positive("--rate", numbers.rate, kMostRate);
-  service.concurrency = count("--concurrency", numbers.concurrency, kMostUsers);
-  service.requests = count("--requests", numbers.requests, kMostPlanned);
+  service.concurrency = count("--concurrency", numbers.concurrency, kMaxUsers);
+  service.requests = count("--requests", numbers.requests, kMaxPlanned);
   service.max_tokens = count("--max-tokens", numbers.max_tokens, 1 << 20);
   if (!numbers.prefix_cache.empty()) {
     service.prefix_share = parse_positive("--prefix-cache", numbers.prefix_cache, 1);
@@ -94,7 +94,7 @@ PlanRequest read_plan_request(const PlanOptions& options) {
   request.engines = listed(options.engines);
   request.libraries = listed(options.libraries);
   for (const std::string& batch : listed(numbers.max_batch)) {
-    request.max_batches.push_back(parse_count("--max-batch", batch, 1, kMostUsers));
+    request.max_batches.push_back(parse_count("--max-batch", batch, 1, kMaxUsers));
   }
   check_plan(request);
   return request;

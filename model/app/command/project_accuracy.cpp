@@ -15,6 +15,7 @@
 #include "model/base/kept_inputs.hpp"
 #include "model/base/measured_data.hpp"
 #include "model/base/text.hpp"
+#include "model/config/document.hpp"
 #include "reports/record/text_file.hpp"
 
 namespace foretell {
@@ -23,54 +24,52 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ProjectTable {
-  const char* file;
-  const char* name;     // of its totals
-  const char* prefix;   // of the classes of its rows
-  const char* device;   // column; "": rows are of one device
-  const char* dtype;    // column
-  const char* classes;  // column; "": the prefix alone
+  std::string file;
+  std::string name;     // of its totals
+  std::string prefix;   // of the classes of its rows
+  std::string device;   // column; "": rows are of one device
+  std::string dtype;    // column
+  std::string classes;  // column; "": the prefix alone
   bool held_out;        // are its rows divided one by one?
-  const char* where;    // rows that count; "": all
+  std::string where;    // rows that count; "": all
 };
 
-constexpr ProjectTable kPublished[] = {
-    {"neuron_models_measured.csv", "networks on Neuron", "network, ", "system", "compute_dtype",
-     "family", false,
-     "system=inf2.xlarge,inf2.8xlarge,inf2.24xlarge,inf2.48xlarge,trn1.2xlarge,trn1.32xlarge"},
-    {"gpu_gemm.csv.gz", "GPU products", "product", "gpu", "dtype", "", true, ""},
-    {"gpu_attention.csv.gz", "GPU attention", "attention, ", "gpu", "dtype", "phase", true, ""},
-    {"gpu_collectives.csv.gz", "GPU collectives", "collective, ", "gpu", "dtype", "op", true, ""},
-    {"gpu_operators_fp32.csv.gz", "GPU operators", "operator, ", "gpu", "dtype", "op", true, ""},
-    {"gpu_layers_fp16.csv.gz", "GPU operators of layers", "in a layer, ", "gpu", "dtype", "op",
-     true, ""},
-    {"gpu_quantise.csv.gz", "GPU quantising", "operator, ", "gpu", "dtype", "op", true, ""},
-    {"gpu_experts.csv.gz", "layers of experts", "layer, ", "gpu", "dtype", "framework", true, ""},
-    {"gpu_expert_exchange.csv.gz", "exchange of experts", "layer, ", "gpu", "", "", true, ""},
-    {"gpu_mla.csv.gz", "latent attention", "layer, ", "gpu", "", "phase", true, ""},
-    {"gpu_mla_products.csv.gz", "products of latent attention", "layer, ", "gpu", "", "", true, ""},
-    {"gpu_state_space.csv.gz", "state-space layers", "layer, ", "gpu", "", "", true, ""},
-    {"power_kernels.csv.gz", "power of kernels", "power, ", "gpu", "", "table", true, ""},
-    {"energy_runs.csv.gz", "energy of runs", "energy, ", "", "", "what", true, ""},
-    {"serving_points.csv.gz", "served together", "served, ", "gpu", "precision", "framework", true,
-     "usable=1,latest=1,mode=agg"},
-    {"serving_points.csv.gz", "served apart", "served, ", "gpu", "precision", "framework", true,
-     "usable=1,latest=1,mode=disagg"},
-    {"networks_measured.csv.gz", "published networks", "network, ", "system", "compute_dtype",
-     "phase", false, "latest=1"},
-    {"networks_measured.csv.gz", "networks on CPUs never measured", "network, ", "system",
-     "compute_dtype", "phase", false,
-     "system=i9-10940x,workload=resnet18,resnet34,resnet50,resnet152,vgg11,vgg16,vgg19,"
-     "inception_v3,mobilenetv2_100,vit_tiny_patch16_224,vit_small_patch16_224,"
-     "vit_base_patch16_224,vit_large_patch16_224"}};
-constexpr ProjectTable kNetworks = {"calib/validate/gpu_networks.csv",
-                                    "networks on GPUs",
-                                    "network, ",
-                                    "system",
-                                    "compute_dtype",
-                                    "phase",
-                                    false,
-                                    ""};
-constexpr ProjectTable kCpu = {
+// calib/validate/project_tables.yaml. UserError with file and line.
+std::vector<ProjectTable> load_project_tables() {
+  const fs::path path = data_root() / "calib" / "validate" / "project_tables.yaml";
+  const Node root = parse_document(read_text_file(path), path.filename().string());
+  root.only_keys({"tables"}, "");
+  std::vector<ProjectTable> tables;
+  for (const Node& item : root.required("tables", "").items) {
+    item.only_keys({"file", "name", "prefix", "device", "dtype", "class", "divided", "where"},
+                   "tables");
+    const auto text = [&item](const char* key) {
+      const Node* node = item.find(key);
+      return node == nullptr ? "" : node->as_text(key);
+    };
+    const Node& divided = item.required("divided", "tables");
+    const std::string& how = divided.as_text("divided");
+    if (how != "rows" && how != "networks") {
+      throw UserError(divided.where() +
+                      ": divided: " + unknown_name("word", how, {"rows", "networks"}).what());
+    }
+    tables.push_back({item.required("file", "tables").as_text("file"),
+                      item.required("name", "tables").as_text("name"),
+                      item.required("prefix", "tables").as_text("prefix"), text("device"),
+                      text("dtype"), text("class"), how == "rows", text("where")});
+  }
+  return tables;
+}
+
+const ProjectTable kNetworks = {"calib/validate/gpu_networks.csv",
+                                "networks on GPUs",
+                                "network, ",
+                                "system",
+                                "compute_dtype",
+                                "phase",
+                                false,
+                                ""};
+const ProjectTable kCpu = {
     "measurements.jsonl.gz", "CPU operators", "", "", "dtype", "class", true, ""};
 
 // As the project spells it; rows of networks name systems.
@@ -114,8 +113,8 @@ class ProjectReport {
   void add(const ProjectTable& table, AccuracyReport part, const std::string& only_device = "") {
     const auto group_of = [&](const std::vector<std::string>& cells) {
       std::size_t at = 0;
-      const auto next = [&](const char* column) {
-        return *column == '\0' ? std::string() : cells.at(at++);
+      const auto next = [&](const std::string& column) {
+        return column.empty() ? std::string() : cells.at(at++);
       };
       const std::string device = next(table.device);
       const std::string dtype = next(table.dtype);
@@ -150,7 +149,7 @@ class ProjectReport {
   }
 
   void note(const ProjectTable& table, const std::string& text) {
-    report_.notes.push_back(std::string(table.name) + ": " + text);
+    report_.notes.push_back(table.name + ": " + text);
   }
 
   AccuracyReport finish() {
@@ -183,15 +182,15 @@ AccuracyReport accuracy_of_project(const AccuracyQuestion& question, const Sessi
     one.table = path.string();
     one.held_out = table.held_out;
     one.parts_of = table.name;
-    if (*table.where != '\0') one.where.emplace_back(table.where);
+    if (!table.where.empty()) one.where.push_back(table.where);
     one.system.clear();
-    for (const char* column : {table.device, table.dtype, table.classes}) {
-      if (*column != '\0') one.by.emplace_back(column);
+    for (const std::string* column : {&table.device, &table.dtype, &table.classes}) {
+      if (!column->empty()) one.by.push_back(*column);
     }
     report.add(table, accuracy_of_table(one, session));
   };
   const fs::path folder = measured_data_folder();
-  for (const ProjectTable& table : kPublished) {
+  for (const ProjectTable& table : load_project_tables()) {
     const fs::path path = folder / table.file;
     if (!folder.empty() && fs::exists(path)) {
       add(table, path);

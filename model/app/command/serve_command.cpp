@@ -26,10 +26,7 @@
 namespace foretell {
 namespace {
 
-constexpr double kMaxUsd = 100;
-constexpr double kMaxPue = 10;
 constexpr std::size_t kTraceSlices = 20'000;
-constexpr std::int64_t kMaxContext = 100'000'000;
 constexpr std::size_t kMaxLoads = 100;
 
 volatile std::sig_atomic_t interrupted_by_user = 0;
@@ -56,62 +53,29 @@ class InterruptGuard {
   struct sigaction before_ = {};
 };
 
-// Options of the machine that are numbers, as typed.
-struct MachineNumbers {
-  std::string tp;
-  std::string pp;
-  std::string ep;
-  std::string moe_tp;
-  std::string context;
-  std::string seed;
-  std::string usd_per_kwh;
-  std::string pue;
-};
-
 struct ServeOptions {
   ServeRequest request;
-  MachineNumbers numbers;
   ServiceOptions service;
-  RequestOptions model;
+  RequestOptions machine;
   OutputOptions output;
   std::string trace_out;
   std::string report;
 };
 
 ServeRequest read_request(const ServeOptions& options, const ServiceOptions& service) {
-  const MachineNumbers& numbers = options.numbers;
   ServeRequest request = options.request;
-  request.machine.set = options.model.set;
-  request.machine.factors = options.model.factors;
-  request.machine.exact = row_defaults(options.model).exact;
+  const Request& named = options.request.machine;
+  request.machine = stated_request(options.machine);
+  request.machine.system = named.system;
+  request.machine.workload = named.workload;
+  request.machine.dtype = named.dtype;
   for (const auto& [key, text] : service) set_serve_key(request, key, service_option(key), text);
   if (request.trace_every > 1 && request.trace.empty())
     throw UserError("--every: takes some of the requests of a --trace");
   if (request.measured && request.trace.empty())
     throw UserError("--measured: compares with the times of a --trace");
-  if (!numbers.tp.empty())
-    request.machine.tp = static_cast<int>(parse_count("--tp", numbers.tp, 1, kMaxWays));
-  if (!numbers.pp.empty())
-    request.machine.pp = static_cast<int>(parse_count("--pp", numbers.pp, 1, kMaxWays));
-  if (!numbers.ep.empty())
-    request.machine.ep = static_cast<int>(parse_count("--ep", numbers.ep, 1, kMaxWays));
-  if (!numbers.moe_tp.empty())
-    request.machine.moe_tp = static_cast<int>(parse_count("--moe-tp", numbers.moe_tp, 1, kMaxWays));
-  if (!numbers.context.empty())
-    request.machine.context = parse_count("--context", numbers.context, 2, kMaxContext);
-  if (!numbers.seed.empty()) {
-    request.machine.seed =
-        static_cast<std::uint64_t>(parse_count("--seed", numbers.seed, 0, kMaxSeed));
-  }
-  if (!numbers.usd_per_kwh.empty())
-    request.machine.usd_per_kwh = parse_positive("--usd-per-kwh", numbers.usd_per_kwh, kMaxUsd);
-  if (!numbers.pue.empty()) {
-    if (numbers.usd_per_kwh.empty())
-      throw UserError("--pue: multiplies the cost of energy; state --usd-per-kwh too");
-    request.machine.pue = parse_positive("--pue", numbers.pue, kMaxPue);
-    if (request.machine.pue < 1)
-      throw UserError("--pue: is 1 or more: a building adds to its load");
-  }
+  if (request.machine.pue > 0 && request.machine.usd_per_kwh == 0)
+    throw UserError("--pue: multiplies the cost of energy; state --usd-per-kwh too");
   if (!options.trace_out.empty()) request.slices = kTraceSlices;
   return request;
 }
@@ -211,56 +175,6 @@ int run_serve(const ServeOptions& options, const Session& session) {
   return kOutsideTolerance;
 }
 
-void add_machine_options(CLI::App& command, ServeOptions& options) {
-  ServeRequest& request = options.request;
-  MachineNumbers& numbers = options.numbers;
-  const auto add = [&command](const char* name, std::string& text, const char* help,
-                              const char* type) {
-    command.add_option(name, text, help)->type_name(type);
-  };
-  add("--input-len", request.input_len,
-      "tokens of a prompt: a number, uniform:A..B, histogram:FILE", "N");
-  add("--output-len", request.output_len, "tokens of an answer, likewise", "N");
-  add("--seed", numbers.seed, "seed of everything random (default: 0)", "N");
-  add("--tp", numbers.tp, "devices that share one copy (default: 1)", "N");
-  add("--pp", numbers.pp,
-      "of GPUs: stages of consecutive layers of a copy, --tp devices each, with as many batches in "
-      "flight (default: 1)",
-      "N");
-  add("--ep", numbers.ep, "groups of devices of a worker that each hold some of the experts", "N");
-  add("--moe-tp", numbers.moe_tp, "devices that share each expert (default: the rest of a worker)",
-      "N");
-  add("--context", numbers.context,
-      "of NeuronCores and CPUs: longest context that is compiled for (default: the network's)",
-      "N");
-  command.add_flag("--sequence-parallel", request.machine.sequence_parallel,
-                   "of NeuronCores: the cores of --tp share the tokens of norms and residuals of a "
-                   "prompt, too");
-  add("--experts", request.machine.experts,
-      "how tokens choose experts: random, balanced, power-law:A, or a file with one load per line "
-      "(default: random)",
-      "ROUTING");
-  add("--library", request.machine.library,
-      "of GPUs: whose kernels the network runs, by its file in hw/kernels (default: what "
-      "hw/kernels/choice.yaml says)",
-      "LIBRARY");
-  add("--library-release", request.machine.library_release,
-      "of GPUs: release of --library (default: the newest)", "VERSION");
-}
-
-void add_energy_options(CLI::App& command, ServeOptions& options) {
-  Request& machine = options.request.machine;
-  const auto add = [&command](const char* name, std::string& text, const char* help,
-                              const char* type) {
-    command.add_option(name, text, help)->type_name(type);
-  };
-  add("--power-limit", machine.power_limit, "of a GPU board, as in 500W (default: its own)", "W");
-  add("--clock", machine.clock, "of a GPU: burst (default), sustained, or as in 1500MHz", "CLOCK");
-  add("--usd-per-kwh", options.numbers.usd_per_kwh, "price of energy", "USD");
-  add("--pue", options.numbers.pue, "what the building adds: watts of it per watt at the wall",
-      "X");
-}
-
 }  // namespace
 
 void add_serve_command(CLI::App& app, Session& session) {
@@ -281,15 +195,22 @@ void add_serve_command(CLI::App& app, Session& session) {
       ->add_option("--dtype", request.machine.dtype,
                    "data type or precision policy, bf16 when not stated")
       ->type_name("TYPE");
-  command->add_option("--kv-dtype", request.machine.kv_dtype, "type of the KV cache")
-      ->type_name("TYPE");
+  command
+      ->add_option("--input-len", request.input_len,
+                   "tokens of a prompt: a number, uniform:A..B, histogram:FILE")
+      ->type_name("N");
+  command->add_option("--output-len", request.output_len, "tokens of an answer, likewise")
+      ->type_name("N");
+  add_field_options(
+      *command, options->machine,
+      {"tp", "pp", "ep", "moe-tp", "context", "sequence-parallel", "kv-dtype", "experts", "library",
+       "library-release", "power-limit", "clock", "usd-per-kwh", "pue"});
+  add_seed_option(*command, options->machine.seed);
   add_service_options(*command, options->service, {"concurrency", "rate"}, {});
   command->add_flag("--measured", request.measured,
                     "compare with the times of the trace: JSON lines with queued_ts, scheduled_ts, "
                     "first_token_ts and last_token_ts");
-  add_machine_options(*command, *options);
-  add_energy_options(*command, *options);
-  add_model_options(*command, options->model);
+  add_model_options(*command, options->machine);
   command
       ->add_option("--trace-out", options->trace_out,
                    "write a timeline of steps and requests that opens in Perfetto to this file")

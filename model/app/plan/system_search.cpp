@@ -26,14 +26,14 @@
 namespace foretell {
 namespace {
 
-constexpr std::int64_t kLoneRequests = 40;    // to see a service without any queue
-constexpr double kLoneRate = 0.005;           // per second: nobody meets anybody
-constexpr std::int64_t kLeastRequests = 600;  // of a simulation that decides
+constexpr std::int64_t kLoneRequests = 40;  // to see a service without any queue
+constexpr double kLoneRate = 0.005;         // per second: nobody meets anybody
+constexpr std::int64_t kMinRequests = 600;  // of a simulation that decides
 constexpr std::int64_t kMostRequests = 4000;
-constexpr std::int64_t kTurnovers = 8;        // of the requests in flight that are simulated
-constexpr double kWaits = 3;                  // times the TTFT of a request alone: there is a queue
-constexpr std::int64_t kLeastWaiting = 6000;  // of a simulation then
-constexpr std::int64_t kMostWaiting = 16'000;
+constexpr std::int64_t kTurnovers = 8;      // of the requests in flight that are simulated
+constexpr double kWaits = 3;                // times the TTFT of a request alone: there is a queue
+constexpr std::int64_t kMinWaiting = 6000;  // of a simulation then
+constexpr std::int64_t kMaxWaiting = 16'000;
 constexpr double kSlack = 1.25;      // of the bound that prunes
 constexpr double kGrowth = 1.35;     // of the number of instances, until it suffices
 constexpr double kSeveralTimes = 4;  // instances per request in flight: no queue left
@@ -296,11 +296,11 @@ class SystemSearch {
       one.warm_up = std::min(one.requests / 4, static_cast<std::int64_t>(flying));
       return simulate(one);
     };
-    Trial trial = simulated(lone.e2e_s.mean, kLeastRequests, kMostRequests);
+    Trial trial = simulated(lone.e2e_s.mean, kMinRequests, kMostRequests);
     const ServeSummary& found = trial.record.summary;
     const bool waits = found.ttft_s.mean > kWaits * lone.ttft_s.mean;
     if (one.concurrency > 0 || !waits || !keeps(trial)) return trial;
-    return simulated(found.e2e_s.mean, kLeastWaiting, kMostWaiting);
+    return simulated(found.e2e_s.mean, kMinWaiting, kMaxWaiting);
   }
 
   bool keeps(const Trial& trial) const {

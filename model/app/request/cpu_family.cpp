@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "calib/fitted/cpu/cpu_factors.hpp"
+#include "calib/fitted/shared/common_factors_use.hpp"
 #include "hw/spec/cpu/cpu_catalog.hpp"
 #include "hw/spec/shared/kernel_files.hpp"
 #include "model/app/request/device_family.hpp"
@@ -115,7 +116,7 @@ class CpuDevice final : public ResolvedDevice {
 
   SystemFacts facts() const override {
     SystemFacts facts = facts_of(resolved_.system, resolved_.factors);
-    facts.assumed_values += assumed_shapes_of_cpu_loops();
+    facts.assumed_values += assumed_shapes_of_cpu_loops() + assumed_common_factors_of_cpus();
     facts.machine = machine_of(resolved_);
     facts.interval80 = interval();
     facts.energy = energy_of(resolved_);

@@ -35,7 +35,7 @@ RunRecord DeviceFamily::predict(const Request& request) const {
 // padding can be compared.
 std::int64_t DeviceFamily::smallest_bucket(const Request& /*request*/) const {
   Request published;
-  published.system = "inf2.xlarge";
+  published.system = neuron_family().systems().front();
   return neuron_family().smallest_bucket(published);
 }
 

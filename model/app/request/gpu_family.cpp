@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "calib/fitted/shared/common_factors.hpp"
+#include "calib/fitted/shared/common_factors_use.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/shared/kernel_files.hpp"
 #include "model/app/request/device_family.hpp"
@@ -63,7 +64,7 @@ class GpuDevice final : public ResolvedDevice {
 
   SystemFacts facts() const override {
     SystemFacts facts = facts_of(resolved_.system, factors_.id());
-    facts.assumed_values += assumed_shapes_of_gpu_kernels();
+    facts.assumed_values += assumed_shapes_of_gpu_kernels() + assumed_common_factors_of_gpus();
     for (Parameter& factor : factors_.parameters(type_))
       facts.parameters.push_back(std::move(factor));
     facts.machine = gpu_machine(resolved_.system, resolved_.precision.matmul_compute);

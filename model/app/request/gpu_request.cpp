@@ -171,10 +171,11 @@ double watts_in(const std::string& text) {
 // Has the board fewer watts for an operation of a type than the one that its factors of products
 // were measured on? Then it does not hold the clock of a burst.
 bool has_less_power(const GpuRequest& resolved, const KernelLibrary& library) {
+  if (resolved.request.factors == "none") return false;
   const auto tables = GpuFactorTables::of(resolved.request.factors);
   const GpuDeviceSpec& device = resolved.system.spec.device;
   const std::string type(to_string(resolved.precision.matmul_compute));
-  if (tables == nullptr || device.matrix_rate.count(type) == 0) return false;
+  if (device.matrix_rate.count(type) == 0) return false;
   const std::string from = tables->gemm().choose(device, library.id, type).device;
   const GpuDeviceSpec* measured = find_published_device(from);
   if (measured == nullptr || from == device.id) return false;

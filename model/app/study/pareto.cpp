@@ -39,33 +39,6 @@ bool nearly_covers(const Point& a, const Point& b, double share) {
   return true;
 }
 
-// Slices along the last objective: between two neighbouring values the volume is that of the
-// points seen so far in the objectives before it. (The scheme is "hypervolume by slicing
-// objectives", While et al., IEEE Trans. Evol. Comput. 10(1), 2006.)
-double sliced(std::vector<Point> points, std::size_t dimensions, const Point& reference) {
-  const std::size_t last = dimensions - 1;
-  points.erase(std::remove_if(points.begin(), points.end(),
-                              [&](const Point& p) { return !(p[last] < reference[last]); }),
-               points.end());
-  if (points.empty()) return 0;
-  if (last == 0) {
-    const auto best = std::min_element(points.begin(), points.end(),
-                                       [](const Point& a, const Point& b) { return a[0] < b[0]; });
-    return reference[0] - best->front();
-  }
-  std::sort(points.begin(), points.end(),
-            [last](const Point& a, const Point& b) { return a[last] < b[last]; });
-  double volume = 0;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    const double next = i + 1 < points.size() ? points[i + 1][last] : reference[last];
-    if (!(next > points[i][last])) continue;
-    const std::vector<Point> seen(points.begin(),
-                                  points.begin() + static_cast<std::ptrdiff_t>(i) + 1);
-    volume += (next - points[i][last]) * sliced(seen, last, reference);
-  }
-  return volume;
-}
-
 }  // namespace
 
 std::vector<std::size_t> pareto_front(const std::vector<std::vector<double>>& points,
@@ -111,15 +84,6 @@ std::vector<std::size_t> distinct_front(const std::vector<std::vector<double>>& 
   }
   std::sort(front.begin(), front.end());
   return front;
-}
-
-double hypervolume(const std::vector<std::vector<double>>& points,
-                   const std::vector<bool>& maximise, const std::vector<double>& reference) {
-  if (points.empty()) return 0;
-  std::vector<Point> kept;
-  for (const std::size_t i : pareto_front(points, maximise)) kept.push_back(points[i]);
-  return sliced(minimised(kept, maximise), maximise.size(),
-                minimised({reference}, maximise).front());
 }
 
 }  // namespace foretell

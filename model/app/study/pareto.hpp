@@ -18,10 +18,4 @@ inline constexpr double kNoise = 1e-3;
 std::vector<std::size_t> distinct_front(const std::vector<std::vector<double>>& points,
                                         const std::vector<bool>& maximise, double share = kNoise);
 
-// The volume that points dominate up to `reference`, which they all are to be better than
-// (parts of points beyond it do not count). Exact, by slicing; for a few objectives and some
-// hundred points.
-double hypervolume(const std::vector<std::vector<double>>& points,
-                   const std::vector<bool>& maximise, const std::vector<double>& reference);
-
 }  // namespace foretell

@@ -69,16 +69,5 @@ TEST(Pareto, AgreesWithItsDefinitionOnRandomPoints) {
   }
 }
 
-TEST(Hypervolume, OfBoxesThatAreEasyToAdd) {
-  EXPECT_DOUBLE_EQ(hypervolume({{1, 1}}, {false, false}, {3, 4}), 6);
-  EXPECT_DOUBLE_EQ(hypervolume({{1, 2}, {2, 1}}, {false, false}, {3, 3}), 3);
-  EXPECT_DOUBLE_EQ(hypervolume({{1, 2}, {2, 1}, {2.5, 2.5}}, {false, false}, {3, 3}), 3);
-  EXPECT_DOUBLE_EQ(hypervolume({{5, 5}}, {true, true}, {1, 2}), 12);
-  EXPECT_DOUBLE_EQ(hypervolume({{0, 0, 0}}, {false, false, false}, {1, 2, 3}), 6);
-  EXPECT_DOUBLE_EQ(hypervolume({{0, 0, 1}, {1, 1, 0}}, {false, false, false}, {2, 2, 2}), 5);
-  EXPECT_DOUBLE_EQ(hypervolume({{4, 4}}, {false, false}, {3, 3}), 0);
-  EXPECT_DOUBLE_EQ(hypervolume({}, {false}, {3}), 0);
-}
-
 }  // namespace
 }  // namespace foretell

@@ -1,6 +1,5 @@
 #include "model/app/tables/held_out_rows.hpp"
 
-#include "calib/fit/gemm_fit.hpp"
 #include "calib/fit/kernel_fit.hpp"
 #include "model/app/tables/energy_run_rows.hpp"
 #include "model/app/tables/kernel_rows.hpp"

@@ -46,14 +46,97 @@ RowPrediction from_line(const std::string& line) {
   return prediction;
 }
 
-}  // namespace
+// UserError when an option asks for another state than that in which rows of `kind` were measured.
+void check_as_measured(const KernelOptions& options, const std::string& kind) {
+  const auto refuse = [&](const char* option, const std::string& given, const char* measured) {
+    if (given.empty() || given == measured) return;
+    throw UserError(std::string(option) + ": " + kind +
+                    " of tables is only predicted as measured, '" + measured + "'; leave it out");
+  };
+  refuse("--l2", options.l2, "warm");
+  refuse("--launch", options.launch, "graph");
+  refuse("--clock", options.clock, "burst");
+}
 
-namespace {
+// Predicts those of `rows` that `read` takes; the others say what is wrong.
+template <class Read, class Predict>
+KernelAnswer answer_of(const CsvRow& header, const Read& read, const Predict& predict) {
+  return [cells = NamedCells(header), read, predict](const std::vector<CsvRow>& rows) {
+    std::vector<RowTime> times(rows.size());
+    std::vector<decltype(read(cells, rows.front()))> good;
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      try {
+        good.push_back(read(cells, rows[i]));
+        places.push_back(i);
+      } catch (const UserError& error) {
+        times[i].error = error.what();
+      }
+    }
+    const std::vector<RowTime> answers = predict(good);
+    for (std::size_t i = 0; i < answers.size(); ++i) times[places[i]] = answers[i];
+    return times;
+  };
+}
+
+template <class Predictor>
+auto predicted_by(std::shared_ptr<Predictor> predictor) {
+  return [predictor](const auto& rows) { return predictor->predict(rows); };
+}
+
+KernelAnswer gemm_answer(const CsvRow& header, const KernelOptions& options,
+                         const std::vector<std::string>& set) {
+  const GemmRowOptions known{parse_l2_choice(options.l2), parse_launch(options.launch),
+                             parse_sustained(options.clock), set, options.held_out_device};
+  return answer_of(header, read_gemm_row, predicted_by(std::make_shared<GemmRowPredictor>(known)));
+}
+
+KernelAnswer attention_answer(const CsvRow& header, const KernelOptions& options,
+                              const std::vector<std::string>& set) {
+  check_as_measured(options, "attention");
+  return answer_of(header, read_attention_row,
+                   predicted_by(std::make_shared<AttentionRowPredictor>(
+                       AttentionRowOptions{set, options.held_out_device})));
+}
+
+KernelAnswer operator_answer(const CsvRow& header, const KernelOptions& options,
+                             const std::vector<std::string>& set) {
+  parse_launch(options.launch);
+  KernelOptions others = options;
+  others.launch.clear();
+  check_as_measured(others, "operators");
+  return answer_of(header, read_operator_row,
+                   predicted_by(std::make_shared<OperatorRowPredictor>(
+                       OperatorRowOptions{options.launch, set, options.held_out_device})));
+}
+
+KernelAnswer layer_answer(LayerKind kind, const CsvRow& header, const KernelOptions& options,
+                          const std::vector<std::string>& set) {
+  check_as_measured(options, layer_kind_name(kind));
+  const auto predictor = std::make_shared<LayerRowPredictor>(kind, set, options.held_out_device);
+  const auto read = [kind](const NamedCells& cells, const CsvRow& row) {
+    return read_layer_row(kind, cells, row);
+  };
+  return answer_of(header, read, [predictor](const std::vector<LayerRow>& rows) {
+    std::vector<RowTime> times(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      try {
+        times[i] = predictor->predict(rows[i]);
+      } catch (const UserError& error) {
+        times[i].error = error.what();
+      }
+    }
+    return times;
+  });
+}
 
 // Rows of Neuron systems and of GPUs may stand in one table.
 KernelAnswer collective_answer(const CsvRow& header, const KernelOptions& options,
                                const std::vector<std::string>& set) {
-  const auto gpus = std::make_shared<CollectiveTableRows>(header, options, set);
+  check_as_measured(options, "collectives");
+  const KernelAnswer gpus = answer_of(
+      header, read_collective_row,
+      predicted_by(std::make_shared<CollectiveRowPredictor>(set, options.held_out_device)));
   const auto neuron = std::make_shared<NeuronCollectiveRows>(header, set);
   return [gpus, neuron](const std::vector<CsvRow>& rows) {
     std::vector<CsvRow> others;
@@ -67,7 +150,7 @@ KernelAnswer collective_answer(const CsvRow& header, const KernelOptions& option
         places.push_back(i);
       }
     }
-    const std::vector<RowTime> answers = gpus->answer(others);
+    const std::vector<RowTime> answers = gpus(others);
     for (std::size_t i = 0; i < answers.size(); ++i) times[places[i]] = answers[i];
     return times;
   };
@@ -78,26 +161,16 @@ KernelAnswer collective_answer(const CsvRow& header, const KernelOptions& option
 KernelAnswer kernel_answer(const TableLayout& layout, const CsvRow& header,
                            const KernelOptions& options, const std::vector<std::string>& set) {
   switch (layout.kind) {
-    case TableKind::kGemm: {
-      const auto reader = std::make_shared<GemmTableRows>(header, options, set);
-      return [reader](const std::vector<CsvRow>& rows) { return reader->answer(rows); };
-    }
-    case TableKind::kAttention: {
-      const auto reader = std::make_shared<AttentionTableRows>(header, options, set);
-      return [reader](const std::vector<CsvRow>& rows) { return reader->answer(rows); };
-    }
-    case TableKind::kCollective: {
+    case TableKind::kGemm:
+      return gemm_answer(header, options, set);
+    case TableKind::kAttention:
+      return attention_answer(header, options, set);
+    case TableKind::kCollective:
       return collective_answer(header, options, set);
-    }
-    case TableKind::kOperator: {
-      const auto reader = std::make_shared<OperatorTableRows>(header, options, set);
-      return [reader](const std::vector<CsvRow>& rows) { return reader->answer(rows); };
-    }
-    case TableKind::kLayerKernels: {
-      const auto reader =
-          std::make_shared<LayerTableRows>(layer_kind_of(layout), header, options, set);
-      return [reader](const std::vector<CsvRow>& rows) { return reader->answer(rows); };
-    }
+    case TableKind::kOperator:
+      return operator_answer(header, options, set);
+    case TableKind::kLayerKernels:
+      return layer_answer(layer_kind_of(layout), header, options, set);
     case TableKind::kModels:
     case TableKind::kServing:
     case TableKind::kPower:

@@ -10,46 +10,9 @@
 namespace foretell {
 namespace {
 
-GemmRowOptions gemm_options(const KernelOptions& options, const std::vector<std::string>& set) {
-  return {parse_l2_choice(options.l2), parse_launch(options.launch), parse_sustained(options.clock),
-          set, options.held_out_device};
-}
-
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
 
-// Predicts those of `rows` that `read` takes; the others say what is wrong.
-template <class Row, class Read, class Predictor>
-std::vector<RowTime> answer_rows(const std::vector<CsvRow>& rows, const Read& read,
-                                 Predictor& predictor) {
-  std::vector<RowTime> times(rows.size());
-  std::vector<Row> good;
-  std::vector<std::size_t> places;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    try {
-      good.push_back(read(rows[i]));
-      places.push_back(i);
-    } catch (const UserError& error) {
-      times[i].error = error.what();
-    }
-  }
-  const std::vector<RowTime> answers = predictor.predict(good);
-  for (std::size_t i = 0; i < answers.size(); ++i) times[places[i]] = answers[i];
-  return times;
-}
-
 }  // namespace
-
-// Kinds whose rows are only known as they were measured.
-void check_as_measured(const KernelOptions& options, const std::string& kind) {
-  const auto refuse = [&](const char* option, const std::string& given, const char* measured) {
-    if (given.empty() || given == measured) return;
-    throw UserError(std::string(option) + ": " + kind +
-                    " of tables is only predicted as measured, '" + measured + "'; leave it out");
-  };
-  refuse("--l2", options.l2, "warm");
-  refuse("--launch", options.launch, "graph");
-  refuse("--clock", options.clock, "burst");
-}
 
 NamedCells::NamedCells(const CsvRow& header) {
   for (std::size_t i = 0; i < header.size(); ++i) columns_[header[i]] = i;
@@ -77,15 +40,6 @@ GemmRow read_gemm_row(const NamedCells& cells, const CsvRow& row) {
   product.shape.n = cells.count(row, "n", 1, kMaxGemmSide);
   product.shape.k = cells.count(row, "k", 1, kMaxGemmSide);
   return product;
-}
-
-GemmTableRows::GemmTableRows(const CsvRow& header, const KernelOptions& options,
-                             const std::vector<std::string>& set)
-    : cells_(header), predictor_(gemm_options(options, set)) {}
-
-std::vector<RowTime> GemmTableRows::answer(const std::vector<CsvRow>& rows) {
-  return answer_rows<GemmRow>(
-      rows, [&](const CsvRow& row) { return read_gemm_row(cells_, row); }, predictor_);
 }
 
 AttentionRow read_attention_row(const NamedCells& cells, const CsvRow& row) {
@@ -117,17 +71,6 @@ AttentionRow read_attention_row(const NamedCells& cells, const CsvRow& row) {
   return call;
 }
 
-AttentionTableRows::AttentionTableRows(const CsvRow& header, const KernelOptions& options,
-                                       const std::vector<std::string>& set)
-    : cells_(header), predictor_({set, options.held_out_device}) {
-  check_as_measured(options, "attention");
-}
-
-std::vector<RowTime> AttentionTableRows::answer(const std::vector<CsvRow>& rows) {
-  return answer_rows<AttentionRow>(
-      rows, [&](const CsvRow& row) { return read_attention_row(cells_, row); }, predictor_);
-}
-
 CollectiveRow read_collective_row(const NamedCells& cells, const CsvRow& row) {
   constexpr std::int64_t kMaxRanks = 8;
   constexpr std::int64_t kMaxBytes = std::int64_t{1} << 42;
@@ -143,17 +86,6 @@ CollectiveRow read_collective_row(const NamedCells& cells, const CsvRow& row) {
   call.shape.ranks = static_cast<int>(cells.count(row, ranks, 2, kMaxRanks));
   call.shape.bytes = Bytes(static_cast<double>(cells.count(row, "bytes", 1, kMaxBytes)));
   return call;
-}
-
-CollectiveTableRows::CollectiveTableRows(const CsvRow& header, const KernelOptions& options,
-                                         const std::vector<std::string>& set)
-    : cells_(header), predictor_(set, options.held_out_device) {
-  check_as_measured(options, "collectives");
-}
-
-std::vector<RowTime> CollectiveTableRows::answer(const std::vector<CsvRow>& rows) {
-  return answer_rows<CollectiveRow>(
-      rows, [&](const CsvRow& row) { return read_collective_row(cells_, row); }, predictor_);
 }
 
 namespace {
@@ -248,20 +180,6 @@ OperatorRow read_operator_row(const NamedCells& cells, const CsvRow& row) {
       break;
   }
   return call;
-}
-
-OperatorTableRows::OperatorTableRows(const CsvRow& header, const KernelOptions& options,
-                                     const std::vector<std::string>& set)
-    : cells_(header), predictor_({options.launch, set, options.held_out_device}) {
-  parse_launch(options.launch);
-  KernelOptions others = options;
-  others.launch.clear();
-  check_as_measured(others, "operators");
-}
-
-std::vector<RowTime> OperatorTableRows::answer(const std::vector<CsvRow>& rows) {
-  return answer_rows<OperatorRow>(
-      rows, [&](const CsvRow& row) { return read_operator_row(cells_, row); }, predictor_);
 }
 
 }  // namespace foretell

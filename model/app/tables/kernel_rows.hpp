@@ -21,9 +21,6 @@ struct KernelOptions {
   std::string held_out_device;  // predicted without what was fitted on it
 };
 
-// UserError when an option asks for another state than that in which rows of `kind` were measured.
-void check_as_measured(const KernelOptions& options, const std::string& kind);
-
 inline constexpr std::int64_t kMaxGemmSide = std::int64_t{1} << 24;
 inline constexpr std::int64_t kMaxHeads = 4096;
 
@@ -43,63 +40,15 @@ class NamedCells {
 // UserError for a cell that is wrong.
 GemmRow read_gemm_row(const NamedCells& cells, const CsvRow& row);
 
-class GemmTableRows {
- public:
-  GemmTableRows(const CsvRow& header, const KernelOptions& options,
-                const std::vector<std::string>& set);
-
-  std::vector<RowTime> answer(const std::vector<CsvRow>& rows);
-
- private:
-  NamedCells cells_;
-  GemmRowPredictor predictor_;
-};
-
 // UserError for a cell that is wrong.
 AttentionRow read_attention_row(const NamedCells& cells, const CsvRow& row);
 
-class AttentionTableRows {
- public:
-  AttentionTableRows(const CsvRow& header, const KernelOptions& options,
-                     const std::vector<std::string>& set);
-
-  std::vector<RowTime> answer(const std::vector<CsvRow>& rows);
-
- private:
-  NamedCells cells_;
-  AttentionRowPredictor predictor_;
-};
-
 // UserError for a cell that is wrong. The number of GPUs stands in `n_ranks` or `n_gpus`.
 CollectiveRow read_collective_row(const NamedCells& cells, const CsvRow& row);
-
-class CollectiveTableRows {
- public:
-  CollectiveTableRows(const CsvRow& header, const KernelOptions& options,
-                      const std::vector<std::string>& set);
-
-  std::vector<RowTime> answer(const std::vector<CsvRow>& rows);
-
- private:
-  NamedCells cells_;
-  CollectiveRowPredictor predictor_;
-};
 
 // UserError for a cell that is wrong. What states the shape depends on the operator: m, n and k
 // (and b) of products, b and conv of convolutions, rows and cols of all others, or m with the width
 // of the model.
 OperatorRow read_operator_row(const NamedCells& cells, const CsvRow& row);
-
-class OperatorTableRows {
- public:
-  OperatorTableRows(const CsvRow& header, const KernelOptions& options,
-                    const std::vector<std::string>& set);
-
-  std::vector<RowTime> answer(const std::vector<CsvRow>& rows);
-
- private:
-  NamedCells cells_;
-  OperatorRowPredictor predictor_;
-};
 
 }  // namespace foretell

@@ -226,24 +226,4 @@ LayerKind layer_kind_of(const TableLayout& layout) {
   throw InternalError(__FILE__, __LINE__, "a table of another kind");
 }
 
-LayerTableRows::LayerTableRows(LayerKind kind, const CsvRow& header, const KernelOptions& options,
-                               const std::vector<std::string>& set)
-    : kind_(kind), cells_(header), predictor_(kind, set, options.held_out_device) {
-  check_as_measured(options, layer_kind_name(kind));
-}
-
-std::vector<RowTime> LayerTableRows::answer(const std::vector<CsvRow>& rows) {
-  std::vector<RowTime> times;
-  for (const CsvRow& row : rows) {
-    try {
-      times.push_back(predictor_.predict(read_layer_row(kind_, cells_, row)));
-    } catch (const UserError& error) {
-      RowTime time;
-      time.error = error.what();
-      times.push_back(time);
-    }
-  }
-  return times;
-}
-
 }  // namespace foretell

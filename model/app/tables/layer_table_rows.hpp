@@ -23,17 +23,4 @@ std::string layer_family(LayerKind kind, const NamedCells& cells, const CsvRow& 
 // The kind of kernels in a table of kind kLayerKernels.
 LayerKind layer_kind_of(const TableLayout& layout);
 
-class LayerTableRows {
- public:
-  LayerTableRows(LayerKind kind, const CsvRow& header, const KernelOptions& options,
-                 const std::vector<std::string>& set);
-
-  std::vector<RowTime> answer(const std::vector<CsvRow>& rows);
-
- private:
-  LayerKind kind_;
-  NamedCells cells_;
-  LayerRowPredictor predictor_;
-};
-
 }  // namespace foretell

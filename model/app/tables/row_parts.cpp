@@ -9,7 +9,6 @@
 #include <optional>
 #include <vector>
 
-#include "calib/fit/gemm_fit.hpp"
 #include "calib/fit/kernel_fit.hpp"
 #include "model/app/tables/energy_run_rows.hpp"
 #include "model/app/tables/held_out_rows.hpp"

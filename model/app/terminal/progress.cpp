@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kPatience = 0.5;        // seconds before the bar appears
 constexpr double kRedrawInterval = 0.1;  // seconds
-constexpr int kShortestBar = 8;
+constexpr int kMinBar = 8;
 constexpr int kMinWidth = 20;
 constexpr int kUsualWidth = 80;
 constexpr const char* kWipe = "\r\x1b[K";
@@ -49,7 +49,7 @@ void Progress::update(double fraction, std::string_view note) {
   const std::size_t room = static_cast<std::size_t>(std::max(kMinWidth, message_width())) - 1;
   const std::size_t whole = line(kProgressBar).size();
   const int less = whole > room ? static_cast<int>(whole - room) : 0;
-  const int bar = std::max(kShortestBar, kProgressBar - less);
+  const int bar = std::max(kMinBar, kProgressBar - less);
   *session_.bars << kWipe << line(bar).substr(0, room) << std::flush;
   drawn_ = now;
   visible_ = true;

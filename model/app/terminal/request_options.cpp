@@ -57,15 +57,20 @@ bool is_set(const RequestOptions& options, const char* option) {
   return found != options.flags.end() && found->second;
 }
 
-// Of what is said once.
-void read_fields(const RequestOptions& options, Request& request) {
+// `several` are the fields of which `compare` takes several values.
+void read_fields(const RequestOptions& options, bool several, Request& request) {
   for (const RequestField& field : request_fields()) {
     if (is_set(options, field.option)) set_field(request, field, "", "yes");
-    if (field.lists) continue;
+    if (field.lists && !several) continue;
     for (const std::string& text : texts_of(options, field.option)) {
       if (!text.empty()) set_field(request, field, std::string("--") + field.option, text);
     }
   }
+}
+
+void read_seed(const RequestOptions& options, Request& request) {
+  if (options.seed.empty()) return;
+  request.seed = static_cast<std::uint64_t>(parse_count("--seed", options.seed, 0, kMaxSeed));
 }
 
 // A copy of every request for each value of a field that `compare` takes several of.
@@ -120,8 +125,16 @@ void add_request_options(CLI::App& command, RequestOptions& options, bool lists)
                     "write a timeline that opens in Perfetto to this file")
         ->type_name("FILE");
   }
-  command.add_option("--seed", options.seed, "seed of everything random (default: 0)")
-      ->type_name("N");
+  add_seed_option(command, options.seed);
+}
+
+void add_seed_option(CLI::App& command, std::string& seed) {
+  command.add_option("--seed", seed, "seed of everything random (default: 0)")->type_name("N");
+}
+
+void add_field_options(CLI::App& command, RequestOptions& options,
+                       const std::vector<std::string>& names) {
+  for (const std::string& name : names) add_field(command, request_field(name), options, false);
 }
 
 void add_model_options(CLI::App& command, RequestOptions& options) {
@@ -153,12 +166,17 @@ Request row_defaults(const RequestOptions& options) {
   return request;
 }
 
+Request stated_request(const RequestOptions& options) {
+  Request request = row_defaults(options);
+  read_fields(options, true, request);
+  read_seed(options, request);
+  return request;
+}
+
 std::vector<Request> requests(const RequestOptions& options) {
   Request base = row_defaults(options);
-  read_fields(options, base);
-  if (!options.seed.empty()) {
-    base.seed = static_cast<std::uint64_t>(parse_count("--seed", options.seed, 0, kMaxSeed));
-  }
+  read_fields(options, false, base);
+  read_seed(options, base);
   base.trace_file = options.trace_file;
   check_trace_file(base.trace_file);
   std::vector<Request> result;

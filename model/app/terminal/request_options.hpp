@@ -27,6 +27,10 @@ std::vector<std::string> stated_fields(const RequestOptions& options,
 // --dtype and --batch take several values with commas between, and there is no --trace.
 void add_request_options(CLI::App& command, RequestOptions& options, bool lists);
 
+// The options of some fields of the list, by their names: "tp", "library-release".
+void add_field_options(CLI::App& command, RequestOptions& options,
+                       const std::vector<std::string>& names);
+
 // --set, --factors, --exact: what applies to every row of a table.
 void add_model_options(CLI::App& command, RequestOptions& options);
 
@@ -44,5 +48,10 @@ void check_trace_file(const std::string& path);
 
 // The request that every row of a table starts from.
 Request row_defaults(const RequestOptions& options);
+// The same with the fields that are stated, none of which has several values, and the seed.
+Request stated_request(const RequestOptions& options);
+
+// --seed N.
+void add_seed_option(CLI::App& command, std::string& seed);
 
 }  // namespace foretell

@@ -122,6 +122,23 @@ TensorId BlockBuilder::merge_heads(const std::string& name, TensorId x) {
             {{"shape", Shape{in[0], in[2], in[1] * in[3]}}});
 }
 
+TensorId BlockBuilder::last_token(TensorId x, std::int64_t tokens) {
+  const auto last_of = [this](const std::string& name, TensorId from, std::int64_t size) {
+    return op(name, "Slice", {from},
+              {{"axis", std::int64_t{1}}, {"begin", size - 1}, {"end", size}});
+  };
+  const std::int64_t own = share_of(tokens);
+  x = last_of("last_token", x, own);
+  if (own == tokens) return x;
+  spread_tokens(ranks_);
+  return last_of("last_rank", all_tokens("last_token", x), ranks_);
+}
+
+TensorId BlockBuilder::tied_logits(TensorId x, std::int64_t vocab, std::int64_t hidden) {
+  enter("head", "embeddings", kNoId);
+  return times_table("decoder", x, weight("word.weight", {vocab, hidden}));
+}
+
 TensorId BlockBuilder::times_table(const std::string& name, TensorId x, TensorId table) {
   return op(name, "MatMul", {x, table}, {{"transpose_b", std::int64_t{1}}});
 }

@@ -53,6 +53,11 @@ class BlockBuilder {
   // [B, S, heads * dim] -> [B, heads, S, dim] and back.
   TensorId split_heads(const std::string& name, TensorId x, std::int64_t heads);
   TensorId merge_heads(const std::string& name, TensorId x);
+  // Of x [B, S, ..] the last of `tokens`. With spread tokens every core gives the last of its own,
+  // and the last of those is taken.
+  TensorId last_token(TensorId x, std::int64_t tokens);
+  // x times the table of the embeddings, transposed: what a decoder ends with that has no other.
+  TensorId tied_logits(TensorId x, std::int64_t vocab, std::int64_t hidden);
   // x [.., hidden] times a transposed table [vocab, hidden] of its own.
   TensorId times_table(const std::string& name, TensorId x, TensorId table);
 

@@ -146,32 +146,18 @@ class DecoderBuilder {
   // Generating tokens needs logits, even of a config.json that names the plain model.
   TensorId head(TensorId x) {
     block_.enter("decoder");
-    if (binding_.phase == Phase::kPrefill && binding_.seq_len > 1) x = last_token(x);
+    if (binding_.phase == Phase::kPrefill && binding_.seq_len > 1)
+      x = block_.last_token(x, binding_.seq_len);
     x = block_.normalise("norm", x, config_.norm);
     if (binding_.phase == Phase::kForward && config_.head == Head::kNone) return x;
     return binding_.gather_logits ? block_.all_columns("logits", logits(x)) : logits(x);
-  }
-
-  // With spread tokens every core gives the last of its own, and the last of those is taken.
-  TensorId last_token(TensorId x) {
-    const std::int64_t tokens = block_.share_of(binding_.seq_len);
-    const auto last_of = [&](const std::string& name, TensorId from, std::int64_t size) {
-      return block_.op(name, "Slice", {from},
-                       {{"axis", std::int64_t{1}}, {"begin", size - 1}, {"end", size}});
-    };
-    x = last_of("last_token", x, tokens);
-    if (tokens == binding_.seq_len) return x;
-    block_.spread_tokens(binding_.tensor_parallel);
-    return last_of("last_rank", block_.all_tokens("last_token", x), binding_.tensor_parallel);
   }
 
   TensorId logits(TensorId x) {
     block_.enter("head");
     if (!config_.tied_embeddings)
       return block_.linear("decoder", x, config_.vocab, config_.head_bias);
-    block_.enter("head", "embeddings", kNoId);
-    return block_.times_table("decoder", x,
-                              block_.weight("word.weight", {config_.vocab, config_.hidden}));
+    return block_.tied_logits(x, config_.vocab, config_.hidden);
   }
 
   const ModelConfig& config_;

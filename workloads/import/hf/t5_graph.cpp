@@ -145,9 +145,7 @@ class T5Builder {
     if (!config_.tied_embeddings) return block_.linear("decoder", x, config_.vocab, false);
     const double scale = 1.0 / std::sqrt(static_cast<double>(config_.hidden));
     x = block_.op("scale", "Mul", {x}, {{"scalar", scale}});
-    block_.enter("head", "embeddings", kNoId);
-    return block_.times_table("decoder", x,
-                              block_.weight("word.weight", {config_.vocab, config_.hidden}));
+    return block_.tied_logits(x, config_.vocab, config_.hidden);
   }
 
   const ModelConfig& config_;

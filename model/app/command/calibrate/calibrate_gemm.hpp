@@ -2,7 +2,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "calib/import/read_measurements.hpp"
 #include "model/app/terminal/session.hpp"
 
 namespace foretell {
@@ -24,8 +26,13 @@ struct GemmFitCommand {
   bool only_sharing = false;          // only tables that are like another
 };
 
-// Fits every table (framework, version, type) of the device, judges it on the families held out,
-// and writes <output>/gpu/gemm/<device>.yaml, in which tables that were not fitted stay.
+// Fits every table (framework and type) of the device, judges it on the families held out, and
+// writes <output>/gpu/gemm/<device>.yaml, in which tables that were not fitted stay.
 int calibrate_gemm(const GemmFitCommand& command, const Session& session);
+
+// The same of the rows of tables that one machine measured, few of them: around the factors of the
+// nearest kernels. UserError when no row is of the device.
+int calibrate_gemm(const GemmFitCommand& command, const std::vector<MeasuredTable>& tables,
+                   const Session& session);
 
 }  // namespace foretell

@@ -5,7 +5,6 @@
 #include <functional>
 #include <memory>
 
-#include "calib/fit/gemm_fit.hpp"
 #include "calib/fit/kernel_fit.hpp"
 #include "calib/validate/left_out_rows.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"

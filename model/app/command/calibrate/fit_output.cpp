@@ -79,12 +79,6 @@ void FitOutput::add_set(const std::string& device, const std::string& table,
   for (const std::string& text : evidence.trade_offs) tell("trade_off", "", text);
 }
 
-void add_gemm_set(const std::string& device, const KernelFactorSet& set, FitOutput& output) {
-  output.add_set(device, framework_of(set.table) + " " + set.version + " " + dtype_of(set.table),
-                 set.factors, set.evidence, set.interval_low, set.interval_high, set.fitted_on,
-                 set.held_out);
-}
-
 void FitOutput::finish() const {
   if (format_ != Format::kTable) write_text("-", table_text(table_, format_, 0));
 }

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "calib/fitted/gpu/gemm_factors_library.hpp"
 #include "calib/fitted/shared/fit_evidence.hpp"
 #include "calib/validate/statistics.hpp"
 #include "model/app/terminal/output.hpp"
@@ -57,8 +56,5 @@ class FitOutput {
   Format format_;
   Table table_;
 };
-
-// Of the products of matrices.
-void add_gemm_set(const std::string& device, const KernelFactorSet& set, FitOutput& output);
 
 }  // namespace foretell

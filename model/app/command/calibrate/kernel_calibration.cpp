@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <optional>
 #include <set>
@@ -12,7 +11,6 @@
 #include "calib/fit/kernel_fit.hpp"
 #include "calib/validate/left_out_rows.hpp"
 #include "calib/validate/statistics.hpp"
-#include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/app/command/calibrate/fit_output.hpp"
 #include "model/app/command/calibrate/parallel_fit.hpp"
 #include "model/app/request/request_fields.hpp"
@@ -26,13 +24,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kMicrosecond = 1e-6;
 constexpr std::size_t kMinForInterval = 10;  // rows
 constexpr std::size_t kFewFamilies = 12;     // held out; fewer tell no interval
 constexpr std::size_t kCrossParts = 4;
 constexpr std::size_t kMinCrossFamilies = 3;
 constexpr std::size_t kSharedRows = 500;  // that tell which factors need values of their own
 constexpr int kSharedEvaluations = 80;    // for each of them, on all rows that are drawn
+constexpr int kResamples = 200;           // of the bootstrap over families
 
 std::size_t count_families(const std::vector<KernelSample>& rows) {
   std::set<std::string> families;
@@ -128,6 +126,37 @@ std::vector<RatioSample> held_out_samples(const KernelFitTask& task) {
   return half.size() < kMinForInterval ? all : half;
 }
 
+std::vector<Observation> observations_of(const KernelFitTask& task,
+                                         const std::vector<std::size_t>& rows) {
+  std::vector<Observation> observations;
+  for (const std::size_t i : rows) {
+    observations.push_back({"all", task.fit[i].family, task.fit[i].measured.value()});
+  }
+  return observations;
+}
+
+std::vector<double> seconds_of(const KernelFitTask& task, const std::vector<std::size_t>& rows) {
+  const KernelFitTask::Predict predict = task.predictor();
+  std::vector<double> seconds;
+  seconds.reserve(rows.size());
+  for (const std::size_t i : rows) seconds.push_back(predict(false, i).value());
+  return seconds;
+}
+
+// Of factors that a few rows of the user's have moved: what is known of each.
+std::string evidence_text(const FitEvidence& evidence) {
+  std::string text = fmt::format("  prior: {}\n", evidence.prior);
+  for (const std::string& line : evidence.residuals) text += "  " + line + "\n";
+  for (const FactorInterval& interval : evidence.interval80) {
+    const auto& unknown = evidence.not_identified;
+    const bool known = std::count(unknown.begin(), unknown.end(), interval.factor) == 0;
+    text += fmt::format("  {}: {} to {}{}\n", interval.factor, interval.low, interval.high,
+                        known ? "" : " (not determined by the rows; the prior stands)");
+  }
+  for (const std::string& pair : evidence.trade_offs) text += "  trade off: " + pair + "\n";
+  return text;
+}
+
 bool tells_interval(const KernelFitTask& task) {
   std::vector<KernelSample> making;
   for (const KernelSample& row : task.held_out) {
@@ -137,31 +166,6 @@ bool tells_interval(const KernelFitTask& task) {
 }
 
 }  // namespace
-
-Seconds measured_time(const NamedCells& cells, const CsvRow& row) {
-  const std::optional<double> us = read_measurement("latency_us", cells.text(row, "latency_us"));
-  if (!us) throw UserError("latency_us: is empty; expected a measured time");
-  return Seconds(*us * kMicrosecond);
-}
-
-bool DeviceNames::is_device(const std::string& name) {
-  const auto [known, is_new] = known_.emplace(name, false);
-  if (is_new) {
-    const GpuCatalog catalog;
-    known->second = catalog.has_system(name) && catalog.find_device(name) == device_;
-  }
-  return known->second;
-}
-
-std::string size_class(std::int64_t size) {
-  constexpr std::array<const char*, 7> kNames = {
-      "up to 64", "up to 512", "up to 4K", "up to 32K", "up to 256K", "up to 2M", "more than 2M"};
-  std::int64_t bound = 64;
-  for (std::size_t i = 0; i + 1 < kNames.size(); ++i, bound *= 8) {
-    if (size <= bound) return kNames[i];
-  }
-  return kNames.back();
-}
 
 KernelCalibration::KernelCalibration(const GemmFitCommand& command, const GpuDeviceSpec& device,
                                      KernelFitSettings settings, const fs::path& folder,
@@ -203,6 +207,7 @@ void KernelCalibration::take(const std::string& text) {
   command_.output_lines->say(fmt::format(
       "{} {} {}: {}; held out: {}; 80 % interval {:.3f} to {:.3f}\n", file_.device, set.table,
       set.version, set.fitted_on, set.held_out, set.interval_low, set.interval_high));
+  if (!set.evidence.prior.empty()) command_.output_lines->say(evidence_text(set.evidence));
   command_.output_lines->add_set(file_.device, set.table + " " + set.version, set.factors,
                                  set.evidence, set.interval_low, set.interval_high, set.fitted_on,
                                  set.held_out);
@@ -229,6 +234,7 @@ void KernelCalibration::run_all(const std::vector<std::string>& names,
     write_text(path_.string(), kernel_factors_text(file_));
     read_known_factors();
   }
+  session_.say("foretell: factors written to " + path_.string());
 }
 
 std::string KernelCalibration::calibrated_text(KernelFitTask& task) const {
@@ -264,9 +270,32 @@ std::uint64_t KernelCalibration::seed() const {
 // From where the plan says, on this many rows at the places that are given.
 KernelFit KernelCalibration::search(KernelFitTask& task,
                                     const std::vector<std::size_t>& rows) const {
+  if (!task.prior.empty()) return search_around(task, rows);
   const std::vector<std::string> fixed = load_start(task);
   return fit_kernel(*task.fields, fixed, settings_.evaluations, settings_.starts,
                     [&] { return loss_of(task, rows); });
+}
+
+// With a belief in the factors of the nearest kernels.
+KernelFit KernelCalibration::search_around(KernelFitTask& task,
+                                           const std::vector<std::size_t>& rows) const {
+  for (const auto& [name, value] : task.start) task.fields->at(name).assign(value);
+  KernelFit fit;
+  fit.free = free_factors(task, {});
+  const std::size_t families = count_families(task.fit);
+  if (families < fit.free.size()) {
+    throw UserError(fmt::format("{}: {} {} cannot identify {} factors; measure more shapes",
+                                task.name, families, settings_.families, fit.free.size()));
+  }
+  FitOptions options;
+  options.starts = settings_.starts;
+  options.resamples = kResamples;
+  options.seed = seed();
+  fit_around(
+      *task.fields, fit.free, observations_of(task, rows), [&] { return seconds_of(task, rows); },
+      options);
+  fit.loss = loss_of(task, rows);
+  return fit;
 }
 
 // The same of a set's own values alone, from where they are.
@@ -353,7 +382,7 @@ void KernelCalibration::keep_better(KernelFitTask& task, const std::vector<std::
 KernelFactorSet KernelCalibration::fitted_set(KernelFitTask& task) const {
   const std::vector<std::size_t> drawn = draw_rows(task.fit.size(), settings_.rows, seed());
   KernelFit fit = search(task, drawn);
-  keep_better(task, drawn, fit);
+  if (task.prior.empty()) keep_better(task, drawn, fit);
   KernelFactorSet set;
   set.table = task.name;
   set.version = task.version;
@@ -394,37 +423,38 @@ std::vector<RatioSample> KernelCalibration::cross_samples(KernelFitTask& task,
   return samples;
 }
 
-FitEvidence KernelCalibration::evidence_of(KernelFitTask& task, const KernelFactorSet& set) const {
-  const FieldValues found(*task.fields);
+// What a search moves: of a set that is like another its own values.
+std::vector<std::string> KernelCalibration::free_factors(KernelFitTask& task,
+                                                         const KernelFactorSet& set) const {
   std::vector<std::string> free;
   if (set.stated.like) {
     for (const auto& text : set.stated.own) free.push_back(text.first);
-  } else {
-    const std::vector<std::string> fixed = load_start(task);
+    return free;
+  }
+  std::vector<std::string> fixed;
+  if (task.prior.empty()) {
+    const FieldValues found(*task.fields);
+    fixed = load_start(task);
     found.restore();
-    for (const Field& field : task.fields->all()) {
-      if (field.number() > 0 && std::count(fixed.begin(), fixed.end(), field.path) == 0) {
-        free.push_back(field.path);
-      }
-    }
   }
-  if (free.empty()) return {{}, {}, {}, {}, {}, {}, residual_lines(task)};
-  EvidenceOptions options;
-  options.seed = seed();
-  const std::vector<std::size_t> drawn = draw_rows(task.fit.size(), settings_.rows, options.seed);
-  std::vector<Observation> observations;
-  for (const std::size_t i : drawn) {
-    observations.push_back({"all", task.fit[i].family, task.fit[i].measured.value()});
+  for (const std::string& name : positive_fields(*task.fields)) {
+    if (std::count(fixed.begin(), fixed.end(), name) == 0) free.push_back(name);
   }
-  const auto forecast = [&] {
-    const KernelFitTask::Predict predict = task.predictor();
-    std::vector<double> seconds;
-    seconds.reserve(drawn.size());
-    for (const std::size_t i : drawn) seconds.push_back(predict(false, i).value());
-    return seconds;
-  };
-  FitEvidence evidence = evidence_around(*task.fields, free, observations, forecast, options);
-  found.restore();
+  return free;
+}
+
+FitEvidence KernelCalibration::evidence_of(KernelFitTask& task, const KernelFactorSet& set) const {
+  const std::vector<std::string> free = free_factors(task, set);
+  FitEvidence evidence;
+  if (!free.empty()) {
+    const FieldValues found(*task.fields);
+    const std::vector<std::size_t> drawn = draw_rows(task.fit.size(), settings_.rows, seed());
+    evidence = evidence_around(*task.fields, free, observations_of(task, drawn),
+                               [&] { return seconds_of(task, drawn); }, {kResamples, seed()});
+    found.restore();
+  }
+  evidence.prior = task.prior;
+  evidence.provenance = task.provenance;
   evidence.residuals = residual_lines(task);
   return evidence;
 }
@@ -436,7 +466,8 @@ KernelFactorSet KernelCalibration::calibrated_set(KernelFitTask& task,
     set = *kept;
     set.factors = known_->find(device_.id, task.name)->factors;
     read_factor_set(set, *task.fields);
-  } else if (const auto rule = sharing_rule(task.name); rule && !task.fit.empty()) {
+  } else if (const auto rule = sharing_rule(task.name);
+             rule && task.prior.empty() && !task.fit.empty()) {
     set = shared_set(task, *rule);
   } else {
     set = fitted_set(task);

@@ -16,6 +16,7 @@
 #include "calib/validate/interval_estimate.hpp"
 #include "hw/spec/gpu/gpu_spec.hpp"
 #include "model/app/command/calibrate/calibrate_gemm.hpp"
+#include "model/app/command/calibrate/table_rows.hpp"
 #include "model/app/tables/kernel_rows.hpp"
 #include "model/app/terminal/session.hpp"
 
@@ -41,23 +42,6 @@ struct KernelTable {
   std::vector<Sample> held_out;
 };
 
-// The measurement of a row. UserError when it is not above zero.
-Seconds measured_time(const NamedCells& cells, const CsvRow& row);
-
-// Is a name that a table gives a GPU that of the device?
-class DeviceNames {
- public:
-  explicit DeviceNames(std::string device) : device_(std::move(device)) {}
-  bool is_device(const std::string& name);
-
- private:
-  std::string device_;
-  std::map<std::string, bool> known_;
-};
-
-// "up to 4K" by powers of eight: which rows are about as large.
-std::string size_class(std::int64_t size);
-
 // A table to fit, whatever its rows are.
 struct KernelFitTask {
   std::string name;
@@ -66,6 +50,11 @@ struct KernelFitTask {
   std::vector<KernelSample> fit;
   std::vector<KernelSample> held_out;
   FieldList* fields = nullptr;
+  // Whose factors `start` are, those of the nearest kernels: few rows are fitted with a belief in
+  // them. "": the search starts where the plan says.
+  std::string prior = {};
+  FactorTexts start = {};
+  std::string provenance = {};  // of the rows, where a machine of the user's measured them
   // What answers rows with the factors that `fields` hold now; called once per trial.
   using Predict = std::function<Seconds(bool held_out, std::size_t row)>;
   std::function<Predict()> predictor;
@@ -121,10 +110,12 @@ class KernelCalibration {
   std::optional<SharingRule> sharing_rule(const std::string& table) const;
   void read_known_factors();
   KernelFit search(KernelFitTask& task, const std::vector<std::size_t>& rows) const;
+  KernelFit search_around(KernelFitTask& task, const std::vector<std::size_t>& rows) const;
   void keep_better(KernelFitTask& task, const std::vector<std::size_t>& rows, KernelFit& fit) const;
   void search_own(KernelFitTask& task, const KernelFactorSet& set,
                   const std::vector<std::size_t>& rows) const;
   double loss_of(const KernelFitTask& task, const std::vector<std::size_t>& rows) const;
+  std::vector<std::string> free_factors(KernelFitTask& task, const KernelFactorSet& set) const;
   std::string plan_path() const;
   std::uint64_t seed() const;
   std::vector<RatioSample> cross_samples(KernelFitTask& task, const KernelFactorSet& set) const;

@@ -2,15 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <optional>
 #include <vector>
 
 #include "calib/import/check_measurements.hpp"
 #include "calib/import/contradictions.hpp"
+#include "calib/validate/left_out_rows.hpp"
 #include "calib/validate/table_kind.hpp"
+#include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
 
 namespace foretell {
+namespace {
+
+constexpr double kMicrosecond = 1e-6;
+
+}  // namespace
 
 void take_rows(const std::string& path, const TakeRow& take) {
   CsvReader csv(path);
@@ -37,6 +45,31 @@ void take_rows(const std::string& path, const TakeRow& take) {
     }
   }
   refuse_problems(problems, "nothing was fitted");
+}
+
+Seconds measured_time(const NamedCells& cells, const CsvRow& row) {
+  const std::optional<double> us = read_measurement("latency_us", cells.text(row, "latency_us"));
+  if (!us) throw UserError("latency_us: is empty; expected a measured time");
+  return Seconds(*us * kMicrosecond);
+}
+
+bool DeviceNames::is_device(const std::string& name) {
+  const auto [known, is_new] = known_.emplace(name, false);
+  if (is_new) {
+    const GpuCatalog catalog;
+    known->second = catalog.has_system(name) && catalog.find_device(name) == device_;
+  }
+  return known->second;
+}
+
+std::string size_class(std::int64_t size) {
+  constexpr std::array<const char*, 7> kNames = {
+      "up to 64", "up to 512", "up to 4K", "up to 32K", "up to 256K", "up to 2M", "more than 2M"};
+  std::int64_t bound = 64;
+  for (std::size_t i = 0; i + 1 < kNames.size(); ++i, bound *= 8) {
+    if (size <= bound) return kNames[i];
+  }
+  return kNames.back();
 }
 
 }  // namespace foretell

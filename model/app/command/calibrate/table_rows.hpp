@@ -2,9 +2,12 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
+#include <utility>
 
 #include "model/app/tables/kernel_rows.hpp"
+#include "model/base/units.hpp"
 #include "reports/record/csv.hpp"
 
 namespace foretell {
@@ -16,5 +19,22 @@ using TakeRow = std::function<bool(const NamedCells& cells, const CsvRow& row)>;
 // `take` refused and those that contradict an earlier one, with their lines; nothing may be fitted
 // to the others then.
 void take_rows(const std::string& path, const TakeRow& take);
+
+// The measurement of a row. UserError when it is not above zero.
+Seconds measured_time(const NamedCells& cells, const CsvRow& row);
+
+// Is a name that a table gives a GPU that of the device?
+class DeviceNames {
+ public:
+  explicit DeviceNames(std::string device) : device_(std::move(device)) {}
+  bool is_device(const std::string& name);
+
+ private:
+  std::string device_;
+  std::map<std::string, bool> known_;
+};
+
+// "up to 4K" by powers of eight: which rows are about as large.
+std::string size_class(std::int64_t size);
 
 }  // namespace foretell

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "calib/fitted/shared/common_factors_use.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/shared/kernel_files.hpp"
 #include "model/app/request/device_family.hpp"
@@ -72,7 +73,8 @@ WorkerMachine gpu_machine_of(const Request& request, std::int64_t max_tokens) {
   machine.host = load_host_power(spec.id, spec.interconnect);
   machine.watts_ratio = {energy.interval_low, energy.interval_high};
   machine.calibrated_energy = energy.is_calibrated;
-  machine.assumed_values = resolved.system.assumed_values + assumed_shapes_of_gpu_kernels();
+  machine.assumed_values = resolved.system.assumed_values + assumed_shapes_of_gpu_kernels() +
+                           assumed_common_factors_of_gpus();
   machine.notes = resolved.notes;
   if (machine.stages > 1) {
     machine.notes.emplace_back(

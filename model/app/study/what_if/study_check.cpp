@@ -27,13 +27,11 @@ class StudyChecker {
 
   void run() {
     collect_values();
-    for (const char* key : {"on", "workload"}) {
-      if (values_.count(key) == 0) {
-        problems_.add(
-            std::string("the study names no ") +
-            (key[0] == 'o' ? "system: on: inf2.xlarge" : "workload: workload: bert-large-uncased"));
-      }
-    }
+    const auto require = [this](const char* key, const char* message) {
+      if (values_.count(key) == 0) problems_.add(message);
+    };
+    require("on", "the study names no system: on: inf2.xlarge");
+    require("workload", "the study names no workload: workload: bert-large-uncased");
     check_names();
     problems_.throw_if_any();
     for (const auto& [key, values] : values_) check_key(key, values, problems_);
