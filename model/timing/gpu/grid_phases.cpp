@@ -15,8 +15,10 @@ double& share_of(GridDemand& demand, GridResource resource) {
 }
 
 // A resource that works so long in all gets the same share of every phase after the first byte.
-double even_share(Seconds work, double time) {
-  return time > 0 ? std::min(1.0, work.value() * kFemto / time) : 0;
+double even_share(double work, double time) { return time > 0 ? std::min(1.0, work / time) : 0; }
+
+double held(Bytes bytes, BytesPerSecond rate) {
+  return bytes > Bytes(0) ? (bytes / rate).value() * kFemto : 0;
 }
 
 }  // namespace
@@ -33,18 +35,25 @@ GridWaves grid_waves(const Grid& grid, int sms) {
   return waves;
 }
 
-double grid_body(const Grid& grid, const GridWaves& waves, double memory) {
-  return closed_network_time(static_cast<double>(waves.makespan), memory, grid.stages_ahead);
+GridMemory stated_memory(const Grid& grid) {
+  GridMemory memory{0, held(grid.dram_bytes, grid.dram_rate), held(grid.l2_bytes, grid.l2_rate)};
+  memory.last_byte = grid.memory_latency.value() * kFemto + std::max(memory.dram, memory.l2);
+  return memory;
 }
 
-double grid_drain(const Grid& grid, const GridWaves& waves, double memory) {
+double grid_body(const Grid& grid, const GridWaves& waves, const GridMemory& memory) {
+  return closed_network_time(static_cast<double>(waves.makespan), memory.last_byte,
+                             grid.stages_ahead);
+}
+
+double grid_drain(const Grid& grid, const GridWaves& waves, const GridMemory& memory) {
   if (waves.makespan == 0) return 0;
   const double left = static_cast<double>(waves.makespan - waves.drain);
   return grid_body(grid, waves, memory) * left / static_cast<double>(waves.makespan);
 }
 
-std::vector<GridPhase> grid_phases(const Grid& grid, const GridWaves& waves, double memory,
-                                   double total) {
+std::vector<GridPhase> grid_phases(const Grid& grid, const GridWaves& waves,
+                                   const GridMemory& memory, double total) {
   const double both = grid_body(grid, waves, memory);
   const double tail = grid.tail.value() * kFemto;
   if (!(both + tail > 0) || !(total > 0)) return {};
@@ -58,18 +67,14 @@ std::vector<GridPhase> grid_phases(const Grid& grid, const GridWaves& waves, dou
       left > 0 ? std::clamp((waves.busy - static_cast<double>(waves.drain)) / left, 0.0, 1.0) : 0;
   GridDemand served{};
   const double serving = (both - latency) * scale;
-  if (grid.dram_rate > BytesPerSecond(0)) {
-    share_of(served, GridResource::kDram) = even_share(grid.dram_bytes / grid.dram_rate, serving);
-  }
-  if (grid.l2_rate > BytesPerSecond(0)) {
-    share_of(served, GridResource::kL2) = even_share(grid.l2_bytes / grid.l2_rate, serving);
-  }
+  share_of(served, GridResource::kDram) = even_share(memory.dram, serving);
+  share_of(served, GridResource::kL2) = even_share(memory.l2, serving);
   share_of(served, GridResource::kTensorPipe) =
-      even_share(grid.busy[WorkUnit::kTensorPipe], both * scale);
+      even_share(grid.busy[WorkUnit::kTensorPipe].value() * kFemto, both * scale);
   share_of(served, GridResource::kVectorPipe) =
-      even_share(grid.busy[WorkUnit::kVectorPipe], both * scale);
+      even_share(grid.busy[WorkUnit::kVectorPipe].value() * kFemto, both * scale);
   share_of(served, GridResource::kSpecial) =
-      even_share(grid.busy[WorkUnit::kSpecialFunctions], both * scale);
+      even_share(grid.busy[WorkUnit::kSpecialFunctions].value() * kFemto, both * scale);
   std::vector<GridPhase> phases;
   const auto add = [&](double begin, double end) {
     if (!(end > begin)) return;
