@@ -27,7 +27,7 @@ GpuChip::GpuChip(const sc_core::sc_module_name& name, const GpuDeviceSpec& spec,
       seat_(seat),
       hbm_(make_memory("hbm", spec.hbm)),
       l2_("l2", l2_server_of(spec)),
-      sms_("sms", spec.sms, {spec.hbm.bandwidth, l2_server_of(spec).bandwidth}, exact) {
+      sms_("sms", spec, {spec.hbm.bandwidth, l2_server_of(spec).bandwidth}, exact) {
   sms_.dram.socket.bind(hbm_->target());
   sms_.l2.socket.bind(l2_.socket);
   if (link_peak > BytesPerSecond(0))
@@ -58,6 +58,18 @@ void GpuChip::add_streams(const std::string& prefix, std::vector<ModuleActivity>
   }
 }
 
+// Places for thread blocks, and what else bounds how many are on an SM where grids state it.
+void GpuChip::add_sms(const std::string& prefix, std::vector<ModuleActivity>& modules) const {
+  modules.push_back(
+      {prefix + "sms", sms_.served(GridResource::kSms), sms_.stalled(GridResource::kSms), 0});
+  for (const GridResource limit :
+       {GridResource::kThreads, GridResource::kRegisters, GridResource::kSharedMemory}) {
+    if (!(sms_.served(limit) > Seconds(0))) continue;
+    modules.push_back(
+        {prefix + "sms." + to_string(limit), sms_.served(limit), sms_.stalled(limit), 0});
+  }
+}
+
 void GpuChip::add_activity(const std::string& prefix, std::vector<ModuleActivity>& modules) const {
   UnitTimes busy;
   Bytes dram;
@@ -76,9 +88,7 @@ void GpuChip::add_activity(const std::string& prefix, std::vector<ModuleActivity
   add("vector", WorkUnit::kVectorPipe, Bytes(0));
   add("l2", WorkUnit::kL2, l2);
   add("dram", WorkUnit::kDram, dram);
-  if (sms_.shared() > Seconds(0)) {
-    modules.push_back({prefix + "sms", sms_.served(GridResource::kSms), sms_.stalled(), 0});
-  }
+  if (sms_.shared() > Seconds(0)) add_sms(prefix, modules);
   add_streams(prefix, modules);
   add("launch", WorkUnit::kLaunch, Bytes(0));
   add("link", WorkUnit::kLink, link);

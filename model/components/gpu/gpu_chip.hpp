@@ -34,6 +34,7 @@ class GpuChip final : public Executor {
   void add_activity(const std::string& prefix, std::vector<ModuleActivity>& modules) const override;
 
  private:
+  void add_sms(const std::string& prefix, std::vector<ModuleActivity>& modules) const;
   void add_streams(const std::string& prefix, std::vector<ModuleActivity>& modules) const;
 
   CollectiveSeat seat_;

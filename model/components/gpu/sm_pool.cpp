@@ -39,11 +39,13 @@ bool is_served(const GridPhase& phase) {
 
 }  // namespace
 
-SmPool::SmPool(const sc_core::sc_module_name& name, int sms, const SmMemories& memories, bool exact)
+SmPool::SmPool(const sc_core::sc_module_name& name, const GpuDeviceSpec& spec,
+               const SmMemories& memories, bool exact)
     : sc_module(name),
       dram("dram", memories.dram),
       l2("l2", memories.l2),
-      sms_(sms),
+      sms_(spec.sms),
+      sm_(spec.sm),
       exact_(exact) {
   SC_METHOD(wake);
   sensitive << wake_;
@@ -59,7 +61,8 @@ GridWaves SmPool::waves_of(const Grid& grid) {
 
 void SmPool::set_phases(Running& grid, double passed) {
   const Ticks alone = time_alone(*grid.grid, grid.waves, grid.memory, grid.launched);
-  grid.phases = grid_phases(*grid.grid, grid.waves, grid.memory, static_cast<double>(alone));
+  grid.phases =
+      grid_phases(*grid.grid, grid.waves, grid.memory, static_cast<double>(alone), grid.shares);
   grid.left = static_cast<double>(alone) - passed;
   grid.phase = 0;
   grid.phase_left = grid.phases.empty() ? 0 : grid.phases.front().time - passed;
@@ -74,6 +77,7 @@ void SmPool::start(const Grid& grid, Ticks launched, std::function<std::string()
   auto begun = std::make_unique<Running>();
   begun->grid = &grid;
   begun->waves = waves_of(grid);
+  begun->shares = block_shares(grid, sm_);
   begun->memory = stated_memory(grid);
   begun->memory.l2 *= l2_share;
   begun->l2_share = l2_share;
@@ -115,6 +119,10 @@ Seconds SmPool::served(GridResource resource) const {
   return Seconds(served_[static_cast<std::size_t>(resource)] / kTicksPerSecond);
 }
 
+Seconds SmPool::stalled(GridResource resource) const {
+  return Seconds(stalled_[static_cast<std::size_t>(resource)] / kTicksPerSecond);
+}
+
 void SmPool::progress(Running& grid, double by) {
   grid.left -= by;
   while (by > 0 && grid.phase < grid.phases.size()) {
@@ -136,13 +144,23 @@ void SmPool::advance() {
   const auto passed = static_cast<double>(now - advanced_to_);
   advanced_to_ = now;
   if (!(passed > 0)) return;
-  if (running_.size() > 1) shared_ += passed;
+  if (running_.size() > 1) count_shared(passed);
+  for (const auto& grid : running_) progress(*grid, passed * grid->speed);
+}
+
+void SmPool::count_shared(double passed) {
+  shared_ += passed;
+  GridDemand asked{};
+  GridDemand used{};
   for (const auto& grid : running_) {
-    if (grid->phase < grid->phases.size()) {
-      const double held = grid->phases[grid->phase].demand[0];
-      stalled_ += passed * (1 - grid->speed) * held;
+    if (grid->phase >= grid->phases.size()) continue;
+    for (std::size_t r = 0; r < kGridResources; ++r) {
+      asked[r] += grid->phases[grid->phase].demand[r];
+      used[r] += grid->speed * grid->phases[grid->phase].demand[r];
     }
-    progress(*grid, passed * grid->speed);
+  }
+  for (std::size_t r = 0; r < kGridResources; ++r) {
+    stalled_[r] += passed * std::max(0.0, std::min(1.0, asked[r]) - used[r]);
   }
 }
 

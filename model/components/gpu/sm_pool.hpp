@@ -4,6 +4,8 @@
 // streams share the places for thread blocks, the pipes, L2 and DRAM max-min fair
 // (model/timing/gpu/fluid_share.hpp): there is an event when a phase ends while others run. Alone,
 // a grid takes exactly its phases, with an event when its first byte is due and one at its end.
+// What thread blocks hold of an SM — places, threads, registers, shared memory — bounds which of
+// them are there together, where grids state it.
 // When the first byte is due, DRAM and L2 are asked for its bytes, and their answers decide how
 // long the phases are and what share of each memory they need.
 #pragma once
@@ -15,6 +17,7 @@
 #include <systemc>
 #include <vector>
 
+#include "hw/spec/gpu/gpu_spec.hpp"
 #include "model/base/units.hpp"
 #include "model/components/gpu/memory_port.hpp"
 #include "model/components/shared/ticks.hpp"
@@ -41,7 +44,8 @@ class SmPool : public sc_core::sc_module {
  public:
   SC_HAS_PROCESS(SmPool);
   // `exact`: equal thread blocks are placed again and again.
-  SmPool(const sc_core::sc_module_name& name, int sms, const SmMemories& memories, bool exact);
+  SmPool(const sc_core::sc_module_name& name, const GpuDeviceSpec& spec, const SmMemories& memories,
+         bool exact);
 
   MemoryPort dram;
   MemoryPort l2;
@@ -55,8 +59,8 @@ class SmPool : public sc_core::sc_module {
 
   // Integral over what ran so far: all of the resource over this time.
   Seconds served(GridResource resource) const;
-  // Places for thread blocks that were held while others slowed their grid down.
-  Seconds stalled() const { return Seconds(stalled_ / kTicksPerSecond); }
+  // What grids asked for of it and did not use, because something else held them up.
+  Seconds stalled(GridResource resource) const;
   Seconds shared() const { return Seconds(shared_ / kTicksPerSecond); }  // several grids ran
   std::uint64_t activations() const { return activations_; }
 
@@ -64,6 +68,7 @@ class SmPool : public sc_core::sc_module {
   struct Running {
     const Grid* grid = nullptr;
     GridWaves waves;
+    BlockShares shares;
     GridMemory memory;
     Ticks launched = 0;
     std::vector<GridPhase> phases;
@@ -80,6 +85,7 @@ class SmPool : public sc_core::sc_module {
   void wake();                              // SC_METHOD: a phase has ended
   void advance();                           // all grids, from advanced_to_ to now
   void progress(Running& grid, double by);  // by so much of its time alone
+  void count_shared(double passed);         // of a time in which several grids ran
   void plan();                              // speeds, and when the next phase ends
   void ask_if_due(Running& grid);           // for the first byte
   void ask(Running& grid);
@@ -88,12 +94,13 @@ class SmPool : public sc_core::sc_module {
   GridWaves waves_of(const Grid& grid);
 
   int sms_;
+  GpuSmSpec sm_;
   bool exact_;
   std::map<std::vector<double>, GridWaves> known_;
   std::vector<std::unique_ptr<Running>> running_;  // in the order in which they started
   Ticks advanced_to_ = 0;
-  GridDemand served_{};  // femtoseconds
-  double stalled_ = 0;
+  GridDemand served_{};   // femtoseconds
+  GridDemand stalled_{};  // femtoseconds
   double shared_ = 0;
   sc_core::sc_event wake_;
   std::uint64_t activations_ = 0;

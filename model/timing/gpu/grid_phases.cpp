@@ -14,6 +14,14 @@ double& share_of(GridDemand& demand, GridResource resource) {
   return demand[static_cast<std::size_t>(resource)];
 }
 
+// `taken`: of its own places.
+void hold_places(double taken, const BlockShares& shares, GridDemand& demand) {
+  share_of(demand, GridResource::kSms) = taken * shares.places;
+  share_of(demand, GridResource::kThreads) = taken * shares.threads;
+  share_of(demand, GridResource::kRegisters) = taken * shares.registers;
+  share_of(demand, GridResource::kSharedMemory) = taken * shares.shared_memory;
+}
+
 // A resource that works so long in all gets the same share of every phase after the first byte.
 double even_share(double work, double time) { return time > 0 ? std::min(1.0, work / time) : 0; }
 
@@ -52,8 +60,18 @@ double grid_drain(const Grid& grid, const GridWaves& waves, const GridMemory& me
   return grid_body(grid, waves, memory) * left / static_cast<double>(waves.makespan);
 }
 
+BlockShares block_shares(const Grid& grid, const GpuSmSpec& sm) {
+  const BlockNeeds& needs = grid.needs;
+  if (!needs.stated()) return {};
+  const double blocks = grid.ctas_per_sm;
+  return {blocks / sm.max_ctas, blocks * needs.threads / sm.max_threads,
+          blocks * needs.registers / sm.registers,
+          blocks * (needs.shared_memory / sm.shared_memory)};
+}
+
 std::vector<GridPhase> grid_phases(const Grid& grid, const GridWaves& waves,
-                                   const GridMemory& memory, double total) {
+                                   const GridMemory& memory, double total,
+                                   const BlockShares& shares) {
   const double both = grid_body(grid, waves, memory);
   const double tail = grid.tail.value() * kFemto;
   if (!(both + tail > 0) || !(total > 0)) return {};
@@ -83,9 +101,7 @@ std::vector<GridPhase> grid_phases(const Grid& grid, const GridWaves& waves,
       share_of(phase.demand, GridResource::kDram) = 0;
       share_of(phase.demand, GridResource::kL2) = 0;
     }
-    if (makespan > 0) {
-      share_of(phase.demand, GridResource::kSms) = end <= drain ? 1 : draining;
-    }
+    if (makespan > 0) hold_places(end <= drain ? 1 : draining, shares, phase.demand);
     phases.push_back(phase);
   };
   const double early = std::min(latency, drain);
@@ -95,7 +111,7 @@ std::vector<GridPhase> grid_phases(const Grid& grid, const GridWaves& waves,
   add(late, both);
   if (tail > 0) {
     GridPhase phase{tail * scale, {}};
-    share_of(phase.demand, GridResource::kSms) = makespan > 0 ? 1 : 0;
+    if (makespan > 0) hold_places(1, shares, phase.demand);
     phases.push_back(phase);
   }
   return phases;

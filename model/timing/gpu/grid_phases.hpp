@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "hw/spec/gpu/gpu_spec.hpp"
 #include "model/program/grid.hpp"
 #include "model/timing/gpu/fluid_share.hpp"
 
@@ -48,8 +49,20 @@ double grid_body(const Grid& grid, const GridWaves& waves, const GridMemory& mem
 // The part of it after the last thread block found a place.
 double grid_drain(const Grid& grid, const GridWaves& waves, const GridMemory& memory);
 
+// The shares of the SMs that its thread blocks hold while all its places are taken: all of the
+// places where it does not state its needs, so that it runs beside no other block on an SM; else
+// what they are of the limits that the chip has.
+struct BlockShares {
+  double places = 1;
+  double threads = 0;
+  double registers = 0;
+  double shared_memory = 0;
+};
+BlockShares block_shares(const Grid& grid, const GpuSmSpec& sm);
+
 // Their times sum up to `total`, femtoseconds; those of demands are stretched alike.
 std::vector<GridPhase> grid_phases(const Grid& grid, const GridWaves& waves,
-                                   const GridMemory& memory, double total);
+                                   const GridMemory& memory, double total,
+                                   const BlockShares& shares = {});
 
 }  // namespace foretell
