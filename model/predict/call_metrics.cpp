@@ -56,6 +56,64 @@ KernelRun shown_as(const Entry& /*entry*/) {
   return {};
 }
 
+struct TickSpan {
+  Ticks begin = 0;
+  Ticks end = 0;
+};
+
+// Of [begin, end), what no span covers; spans are disjoint and ascending, and `from`, where to look
+// first, rises with begin.
+Ticks uncovered(const std::vector<TickSpan>& spans, TickSpan asked, std::size_t& from) {
+  while (from < spans.size() && spans[from].end <= asked.begin) ++from;
+  Ticks left = asked.end - asked.begin;
+  for (std::size_t s = from; s < spans.size() && spans[s].begin < asked.end; ++s) {
+    left -= std::min(asked.end, spans[s].end) - std::max(asked.begin, spans[s].begin);
+  }
+  return left;
+}
+
+std::vector<TickSpan> united(std::vector<TickSpan> spans) {
+  std::sort(spans.begin(), spans.end(),
+            [](const TickSpan& a, const TickSpan& b) { return a.begin < b.begin; });
+  std::vector<TickSpan> whole;
+  for (const TickSpan& span : spans) {
+    if (!whole.empty() && span.begin <= whole.back().end) {
+      whole.back().end = std::max(whole.back().end, span.end);
+    } else {
+      whole.push_back(span);
+    }
+  }
+  return whole;
+}
+
+// By stream and entry: the part of its time in which no stream before it ran.
+std::vector<std::vector<Ticks>> exposed_times(const Program& program,
+                                              const ProgramExecution& execution) {
+  std::vector<std::vector<Ticks>> exposed(program.streams.size());
+  std::vector<TickSpan> covered;
+  for (std::size_t s = 0; s < program.streams.size(); ++s) {
+    const std::vector<EntryTimes>& entries = execution.entries[s];
+    if (entries.empty() || !is_device_work(program.streams[s].kind())) continue;
+    std::size_t from = 0;
+    for (const EntryTimes& entry : entries) {
+      exposed[s].push_back(uncovered(covered, {entry.begin, entry.end}, from));
+    }
+    for (const EntryTimes& entry : entries) covered.push_back({entry.begin, entry.end});
+    covered = united(std::move(covered));
+  }
+  return exposed;
+}
+
+// Grids of a stream that is not the first one.
+bool is_beside(const Program& program, std::size_t stream) {
+  if (program.streams[stream].kind() != StreamKind::kGrids) return false;
+  return std::any_of(program.streams.begin(),
+                     program.streams.begin() + static_cast<std::ptrdiff_t>(stream),
+                     [](const Stream& before) {
+                       return before.kind() == StreamKind::kGrids && before.size() > 0;
+                     });
+}
+
 }  // namespace
 
 std::vector<EntryRef> work_in_order(const Program& program, const ProgramExecution& execution) {
@@ -79,6 +137,7 @@ std::vector<EntryRef> work_in_order(const Program& program, const ProgramExecuti
 
 std::vector<KernelRun> kernel_runs(const Program& program, const ProgramExecution& execution) {
   std::vector<KernelRun> runs;
+  const std::vector<std::vector<Ticks>> exposed = exposed_times(program, execution);
   for (const EntryRef ref : work_in_order(program, execution)) {
     const auto stream = static_cast<std::size_t>(ref.queue);
     KernelRun run = std::visit([&](const auto& entries) { return shown_as(entries[ref.index]); },
@@ -89,6 +148,8 @@ std::vector<KernelRun> kernel_runs(const Program& program, const ProgramExecutio
     const EntryTimes& entry = execution.at(ref);
     run.start = to_seconds(entry.begin);
     run.duration = to_seconds(entry.end - entry.begin);
+    run.exposed = to_seconds(exposed[stream][ref.index]);
+    if (is_beside(program, stream)) run.stream = program.streams[stream].name;
     runs.push_back(std::move(run));
   }
   return runs;
@@ -97,16 +158,27 @@ std::vector<KernelRun> kernel_runs(const Program& program, const ProgramExecutio
 Metrics metrics_of_call(const Program& program, const Execution& execution,
                         std::vector<OperatorMetrics> operators) {
   const ProgramExecution& ran = execution.cores.front();
-  std::vector<Ticks> ends(operators.size(), -1);  // of operators that did something
+  const std::vector<std::vector<Ticks>> exposed = exposed_times(program, ran);
+  struct Spent {
+    Ticks begin = -1;  // below 0: it did nothing
+    Ticks time = 0;
+  };
+  std::vector<Spent> spent(operators.size());
   Ticks running = 0;
   Ticks waited = 0;  // for the host
   Metrics metrics;
   for (const EntryRef ref : work_in_order(program, ran)) {
     const EntryTimes& entry = ran.at(ref);
-    waited += std::max<Ticks>(0, entry.begin - running);
+    const auto stream = static_cast<std::size_t>(ref.queue);
+    const Ticks gap = std::max<Ticks>(0, entry.begin - running);
+    waited += gap;
     running = std::max(running, entry.end);
-    const std::int32_t op = program.links(static_cast<std::size_t>(ref.queue), ref.index).op;
-    if (op >= 0) ends[static_cast<std::size_t>(op)] = running;
+    const std::int32_t op = program.links(stream, ref.index).op;
+    if (op >= 0) {
+      Spent& of_operator = spent[static_cast<std::size_t>(op)];
+      if (of_operator.begin < 0) of_operator.begin = entry.begin - gap;
+      of_operator.time += gap + exposed[stream][ref.index];
+    }
     ++metrics.instructions;
   }
   metrics.device = to_seconds(running);
@@ -116,14 +188,14 @@ Metrics metrics_of_call(const Program& program, const Execution& execution,
   for (std::size_t op = 0; op < operators.size(); ++op) {
     OperatorMetrics& made = operators[op];
     const OperatorActivity& activity = ran.operators[op];
-    const Ticks end = std::max(start, ends[op]);
+    if (spent[op].begin >= 0) start = spent[op].begin;
     made.start = to_seconds(start);
-    made.duration = to_seconds(end - start);
+    made.duration = to_seconds(spent[op].time);
     made.bytes = activity.dram;
     made.work = activity.work;
-    if (ends[op] >= 0) made.critical = to_string(activity.busy.longest());
+    if (spent[op].begin >= 0) made.critical = to_string(activity.busy.longest());
     critical[made.critical] += made.duration;
-    start = end;
+    start += spent[op].time;
     metrics.hbm_read += activity.dram;
   }
   if (waited > running / 2) critical[kHostBound] = to_seconds(waited);
@@ -135,6 +207,8 @@ Metrics metrics_of_call(const Program& program, const Execution& execution,
     const Seconds idle = ends_with_launch(module.path) ? to_seconds(waited) : Seconds(0);
     const bool ran_at_all = metrics.device > Seconds(0);
     resource.busy = ran_at_all ? std::clamp((module.busy + idle) / metrics.device, 0.0, 1.0) : 0;
+    resource.stalled =
+        ran_at_all ? std::clamp(module.stalled / metrics.device, 0.0, 1 - resource.busy) : 0;
     resource.bytes = Bytes(module.bytes);
     metrics.resources.push_back(std::move(resource));
   }

@@ -1,5 +1,4 @@
-// What came out of a call whose work runs one after another (grids and collectives of a GPU, loops
-// of a CPU), as Metrics.
+// What came out of a call of a GPU (grids and collectives) or a CPU (loops), as Metrics.
 #pragma once
 
 #include <string>
@@ -20,7 +19,8 @@ std::vector<KernelRun> kernel_runs(const Program& program, const ProgramExecutio
 
 // Operators with their times, what bounds them and what they moved; resources; the bottleneck.
 // `operators`: of the program, in its order, with the facts that mapping knows (name, kind, engine,
-// FLOP, kernel, waves, occupancy). Every one begins when the one before has ended.
+// FLOP, kernel, waves, occupancy). One after another they take all of the call's time: an operator
+// of a stream beside others has the part of its time in which none before it ran.
 Metrics metrics_of_call(const Program& program, const Execution& execution,
                         std::vector<OperatorMetrics> operators);
 

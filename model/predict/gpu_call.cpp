@@ -3,11 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <string>
+#include <utility>
 
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 #include "model/mapping/gpu/collective_kernels.hpp"
 #include "model/mapping/gpu/map_graph.hpp"
+#include "model/mapping/gpu/second_stream.hpp"
 #include "model/predict/call_metrics.hpp"
 #include "model/predict/kernel_dependencies.hpp"
 #include "model/program/device_streams.hpp"
@@ -19,7 +24,9 @@ namespace {
 
 class CallRunner {
  public:
-  explicit CallRunner(const GpuCall& call) : call_(call) {}
+  explicit CallRunner(const GpuCall& call) : call_(call), fusion_(call.fusion) {
+    fusion_.beside = branches_beside(call.graph, call.factors.library(), call.launch);
+  }
 
   GpuCallResult run() {
     const Program program = mapped();
@@ -28,12 +35,10 @@ class CallRunner {
     result_.metrics = metrics_of_call(program, execution, operators());
     result_.metrics.memory_capacity = call_.system.device.hbm.capacity;
     result_.kernels = kernel_runs(program, execution.cores.front());
+    find_kernels(work_in_order(program, execution.cores.front()));
     fill_parts();
-    if (call_.for_timeline) {
-      std::vector<std::size_t> counts;
-      for (const MappedOp& op : ops_) counts.push_back(op.intervals80.size());
-      fill_dependencies(call_.graph, counts, result_.kernels, call_.fusion);
-    }
+    note_streams();
+    if (call_.for_timeline) fill_reads();
     return std::move(result_);
   }
 
@@ -41,31 +46,67 @@ class CallRunner {
     GpuMapping mapping{call_.graph, call_.precision, call_.system, call_.factors};
     mapping.rotated_copies = call_.rotated_copies;
     mapping.heads_share_keys = call_.heads_share_keys;
-    mapping.fusion = call_.fusion;
+    mapping.fusion = fusion_;
     if (call_.sustained_clock) mapping.clock_share = call_.system.device.sustained_rate;
     ops_ = map_to_gpu(mapping);
     return build();
   }
 
  private:
-  // A kernel begins when the one before has ended, and in a stream not before the host, which
-  // launches one after the other, has come to it.
+  // A kernel begins when the one before it in its stream has ended, and what it needs of the other
+  // one; where the host launches one after the other, not before it has come to it.
   Program build() {
     const bool host = call_.launch == LaunchKind::kStream;
     ProgramBuilder builder("call", gpu_streams(host));
     HostCall launch;
     launch.name = "launch";
     launch.time = call_.system.device.stream_floor;
-    Deps before;
+    std::array<Deps, 2> last;  // of the first stream and the one beside
+    std::vector<Deps> ends;    // of each operation
     for (MappedOp& op : ops_) {
       builder.begin_operator(call_.graph.op(op.main).name);
+      const bool beside = op.beside && !call_.one_stream;
+      Deps before = last[beside ? 1 : 0];
+      for (const std::size_t need : op.needs) before.merge(ends[need]);
       for (Grid& kernel : op.program.kernels) {
         if (host) before.merge(builder.emit_to(kGpuHost, launch, {}));
         kernel.unit = op.engine;
-        before = emit_grid(builder, std::move(kernel), before);
+        const std::size_t grids = beside ? kBesideStream : kGridStream;
+        const std::size_t stream = kernel.exchange.ranks > 0 ? kGpuCollectives : grids;
+        places_.push_back(
+            {static_cast<std::int32_t>(stream), builder.queue_length(static_cast<int>(stream))});
+        before = emit_grid(builder, std::move(kernel), before, grids);
       }
+      last[beside ? 1 : 0] = before;
+      ends.push_back(before);
     }
     return std::move(builder).finish();
+  }
+
+  // Where the kernels of operations, in their order, are among those of the result.
+  void find_kernels(const std::vector<EntryRef>& order) {
+    std::map<std::pair<std::int32_t, std::uint32_t>, std::size_t> known;
+    for (std::size_t i = 0; i < order.size(); ++i) known[{order[i].queue, order[i].index}] = i;
+    for (const EntryRef place : places_) kernels_.push_back(known.at({place.queue, place.index}));
+  }
+
+  void fill_reads() {
+    std::vector<std::size_t> counts;
+    for (const MappedOp& op : ops_) counts.push_back(op.intervals80.size());
+    std::vector<KernelRun> in_order(kernels_.size());
+    fill_dependencies(call_.graph, counts, in_order, fusion_);
+    for (std::size_t k = 0; k < kernels_.size(); ++k) {
+      std::vector<std::size_t>& reads = result_.kernels[kernels_[k]].reads;
+      for (const std::size_t source : in_order[k].reads) reads.push_back(kernels_[source]);
+    }
+  }
+
+  void note_streams() {
+    if (fusion_.beside.empty() || call_.one_stream) return;
+    std::vector<std::string> branches;
+    for (const auto& [part, branch] : fusion_.beside) branches.push_back(branch);
+    result_.notes.push_back(fmt::format("{} runs {} on a second stream, beside the rest of a block",
+                                        call_.factors.library().name, join(branches, " and ")));
   }
 
   std::vector<OperatorMetrics> operators() {
@@ -91,14 +132,18 @@ class CallRunner {
     std::size_t next = 0;
     for (const MappedOp& op : ops_) {
       for (const auto& interval : op.intervals80) {
-        const Seconds time = result_.kernels[next++].duration;
-        result_.parts.push_back({fmt::format("{} {}", op.kernel, time.value()), time, interval});
+        const KernelRun& kernel = result_.kernels[kernels_[next++]];
+        result_.parts.push_back(
+            {fmt::format("{} {}", op.kernel, kernel.duration.value()), kernel.exposed, interval});
       }
     }
   }
 
   const GpuCall& call_;
+  FusionRules fusion_;
   std::vector<MappedOp> ops_;
+  std::vector<EntryRef> places_;      // of the kernels of operations, in their order
+  std::vector<std::size_t> kernels_;  // … in the result
   GpuCallResult result_;
 };
 

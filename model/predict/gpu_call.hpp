@@ -29,6 +29,7 @@ struct GpuCall {
   FusionRules fusion = {};
   bool exact = false;         // simulate every kernel instead of equal ones once
   bool for_timeline = false;  // say which kernels read the results of which
+  bool one_stream = false;    // nothing runs beside anything, whatever the library does
 };
 
 struct GpuCallResult {

@@ -22,7 +22,7 @@ GpuCallResult run_at(const GpuCall& call, double share) {
   const GpuCall same{call.graph,          call.precision,        slower,
                      call.factors,        call.launch,           call.sustained_clock,
                      call.rotated_copies, call.heads_share_keys, call.fusion,
-                     call.exact,          call.for_timeline};
+                     call.exact,          call.for_timeline,     call.one_stream};
   return run_gpu_call(same);
 }
 

@@ -8,13 +8,14 @@ namespace foretell {
 
 std::vector<Stream> gpu_streams(bool host) {
   std::vector<Stream> streams = {{"kernels", std::vector<Grid>{}},
-                                 {"collectives", std::vector<Collective>{}}};
+                                 {"collectives", std::vector<Collective>{}},
+                                 {"beside", std::vector<Grid>{}}};
   if (host) streams.push_back({"host", std::vector<HostCall>{}});
   return streams;
 }
 
-Deps emit_grid(ProgramBuilder& builder, Grid grid, const Deps& after) {
-  if (grid.exchange.ranks == 0) return builder.emit_to(kGridStream, std::move(grid), after);
+Deps emit_grid(ProgramBuilder& builder, Grid grid, const Deps& after, std::size_t stream) {
+  if (grid.exchange.ranks == 0) return builder.emit_to(stream, std::move(grid), after);
   FORETELL_CHECK(grid.ctas.empty() && grid.stretch == 1, "a collective takes launch and exchange");
   Collective collective;
   collective.name = std::move(grid.name);

@@ -8,15 +8,18 @@
 
 namespace foretell {
 
-// Of a GPU: grids, collectives, and the host where it launches one after the other.
+// Of a GPU: grids, collectives, grids that run beside the first ones, and the host where it
+// launches one after the other.
 inline constexpr std::size_t kGridStream = 0;
 inline constexpr std::size_t kGpuCollectives = 1;
-inline constexpr std::size_t kGpuHost = 2;
+inline constexpr std::size_t kBesideStream = 2;
+inline constexpr std::size_t kGpuHost = 3;
 std::vector<Stream> gpu_streams(bool host);
 
 // Appends a grid, or the collective that it is when it has an exchange, to streams of a GPU. It
-// begins when `after` have ended; the result depends on it alone.
-Deps emit_grid(ProgramBuilder& builder, Grid grid, const Deps& after);
+// begins when `after` have ended; the result depends on it alone. `stream`: of grids.
+Deps emit_grid(ProgramBuilder& builder, Grid grid, const Deps& after,
+               std::size_t stream = kGridStream);
 
 // One behind the other, on behalf of no operator.
 Program grids_in_order(const std::vector<Grid>& grids, const std::string& name = "kernels");

@@ -51,10 +51,20 @@ struct CtaRun {
   Seconds duration;
 };
 
+// What a thread block holds of its SM while it is there, where a program states it.
+struct BlockNeeds {
+  int threads = 0;  // 0: not stated, and no block of another grid shares an SM with it
+  int registers = 0;
+  Bytes shared_memory;
+
+  bool stated() const { return threads > 0; }
+};
+
 struct Grid {
   std::string name;  // of the operator it belongs to, or what it does: "gemm 128x256"
   std::vector<CtaRun> ctas;
   int ctas_per_sm = 1;
+  BlockNeeds needs;
   Seconds memory_latency;
   Bytes dram_bytes;
   BytesPerSecond dram_rate;  // above zero when there are bytes

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 #include <tlm_utils/multi_passthrough_target_socket.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "hw/spec/cpu/cpu_catalog.hpp"
 #include "model/base/errors.hpp"
@@ -33,11 +35,12 @@ struct Seen {
 Seen seen;
 std::uint64_t last_address = 0;
 
-// A memory as one finds it elsewhere: a latency for each request and a rate.
+// A memory as one finds it elsewhere: a latency for each request and a rate. It serves requests one
+// after the other when it has a queue, else at once.
 class ForeignMemory final : public Memory {
  public:
-  ForeignMemory(const char* name, tlm::tlm_response_status answer, bool answers)
-      : Memory(name), socket("socket"), answer_(answer), answers_(answers) {
+  ForeignMemory(const char* name, tlm::tlm_response_status answer, bool answers, bool queues)
+      : Memory(name), socket("socket"), answer_(answer), answers_(answers), queues_(queues) {
     socket.register_b_transport(this, &ForeignMemory::b_transport);
     socket.register_nb_transport_fw(this, &ForeignMemory::nb_transport_fw);
   }
@@ -54,7 +57,10 @@ class ForeignMemory final : public Memory {
                  payload.get_byte_enable_ptr() == nullptr;
     last_address = payload.get_address();
     if (!answers_) sc_core::wait(delay);  // which no method process may do
+    const sc_core::sc_time now = sc_core::sc_time_stamp();
+    if (queues_) delay = std::max(now + delay, free_at_) - now;
     delay += sc_core::sc_time(1.0 + payload.get_data_length() / 100.0, sc_core::SC_NS);
+    free_at_ = now + delay;
     payload.set_response_status(answer_);
   }
   tlm::tlm_sync_enum nb_transport_fw(int id, tlm::tlm_generic_payload& payload,
@@ -66,15 +72,19 @@ class ForeignMemory final : public Memory {
 
   tlm::tlm_response_status answer_;
   bool answers_;
+  bool queues_;
+  sc_core::sc_time free_at_;
 };
 
 void register_foreign() {
-  const auto add = [](const char* model, tlm::tlm_response_status answer, bool answers) {
+  const auto add = [](const char* model, tlm::tlm_response_status answer, bool answers,
+                      bool queues = false) {
     register_memory(model, [=](const char* name, const HbmSpec&) {
-      return std::make_unique<ForeignMemory>(name, answer, answers);
+      return std::make_unique<ForeignMemory>(name, answer, answers, queues);
     });
   };
   add("foreign", tlm::TLM_OK_RESPONSE, true);
+  add("queued", tlm::TLM_OK_RESPONSE, true, true);
   add("broken", tlm::TLM_ADDRESS_ERROR_RESPONSE, true);
   add("silent", tlm::TLM_OK_RESPONSE, false);
   seen = {};
@@ -109,6 +119,30 @@ Seconds run_gpu(const std::string& model) {
   GpuDeviceSpec device = exemplar_gpu();
   device.hbm.model = model;
   return to_seconds(simulate(GpuMachine{device}, std::move(builder).finish()).end);
+}
+
+// Two copies of 4 MB, in one stream or in two.
+constexpr double kCopied = 4e6;
+
+Execution run_copies(const std::string& model, int streams) {
+  std::vector<Stream> empty;
+  for (int s = 0; s < streams; ++s)
+    empty.push_back({"stream" + std::to_string(s), std::vector<Grid>{}});
+  ProgramBuilder builder("copies", empty);
+  Grid copy;
+  copy.name = "copy";
+  copy.dram_bytes = Bytes(kCopied);
+  copy.dram_rate = BytesPerSecond(1e12);
+  for (int c = 0; c < 2; ++c) builder.emit_to(static_cast<std::size_t>(c % streams), copy, {});
+  GpuDeviceSpec device = exemplar_gpu();
+  device.hbm.model = model;
+  device.hbm.standard = "hbm3";
+  device.hbm.stacks = 2;
+  return simulate(GpuMachine{device}, std::move(builder).finish());
+}
+
+double copies_us(const std::string& model, int streams) {
+  return to_seconds(run_copies(model, streams).end).value() * 1e6;
 }
 
 Seconds run_cpu(const std::string& model) {
@@ -203,6 +237,38 @@ TEST(Banks, AreSlowerThanThePeakAndSayWhereTheRestWent) {
   }
   EXPECT_GT(refresh, transfers * 0.05);
   EXPECT_NEAR(transfers.value(), 2 * 16 * 65536 / 50e9, 1e-9);
+}
+
+TEST(SeveralStreams, AreServedByWhateverMemoryStandsThere) {
+  register_foreign();
+  EXPECT_NEAR(copies_us("", 1), 8, 1e-3);
+  EXPECT_NEAR(copies_us("", 2), 8, 1e-3);
+  // 100 GB/s, one request after the other.
+  EXPECT_NEAR(copies_us("queued", 1), 80, 0.01);
+  EXPECT_NEAR(copies_us("queued", 2), 80, 0.01);
+  // The same rate for each of two requests at once.
+  EXPECT_NEAR(copies_us("foreign", 1), 80, 0.01);
+  EXPECT_NEAR(copies_us("foreign", 2), 40, 0.01);
+  EXPECT_EQ(seen.bytes, 2U * 2U * 2U * static_cast<unsigned>(kCopied));
+}
+
+TEST(SeveralStreams, BanksSlowThemDownAsOne) {
+  const double rate = copies_us("", 2);
+  const double one = copies_us("banks", 1);
+  const double two = copies_us("banks", 2);
+  EXPECT_GT(one, rate * 1.001);
+  EXPECT_NEAR(two, one, 0.01 * one);
+  const Execution execution = run_copies("banks", 2);
+  EXPECT_EQ(execution.hbm_read, 2U * static_cast<unsigned>(kCopied));
+}
+
+TEST(SeveralStreams, AnAnswerThatIsAnErrorOrMissingNamesTheStreamThatAsked) {
+  register_foreign();
+  for (const char* model : {"broken", "silent"}) {
+    EXPECT_THAT(message_of<UserError>([&] { run_copies(model, 2); }),
+                AllOf(HasSubstr("[0] copy: the memory at"), HasSubstr("gpu0.sms.dram"),
+                      HasSubstr("device.hbm.model")));
+  }
 }
 
 TEST(Banks, AreRefusedForDimmsWithTheKey) {

@@ -1,16 +1,24 @@
 // What grids of several streams on one GPU have to obey: beside one another they are never slower
 // than one after the other, and never faster than the resource that both need most.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
+#include <string>
 
+#include "model/base/errors.hpp"
 #include "model/program/device_streams.hpp"
 #include "model/system/machine.hpp"
 #include "model/testing/gpu_exemplar.hpp"
+#include "reports/record/testing/message_of.hpp"
 
 namespace foretell {
 namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 constexpr double kSlack = 1e-12;
 
@@ -136,6 +144,92 @@ TEST(GpuStreamsLaws, BusyStalledAndBytesAreConserved) {
   EXPECT_GE(sms->busy.value() + kSlack, sm_time(a) + sm_time(b));
   EXPECT_LE((sms->busy + sms->stalled).value(), to_seconds(both.end).value() + kSlack);
   EXPECT_NEAR(static_cast<double>(both.hbm_read), (a.dram_bytes + b.dram_bytes).value(), 2);
+}
+
+double share_of(const Execution& execution, const std::string& path) {
+  for (const ModuleActivity& module : execution.modules) {
+    if (module.path == path) return module.busy / to_seconds(execution.end);
+  }
+  return 0;
+}
+
+TEST(GpuStreamsLaws, BlocksThatStateTheirNeedsShareAnSmUpToItsLimits) {
+  Grid grid;
+  add_ctas(grid, 100, Seconds(5e-6));
+  EXPECT_NEAR(time_of({{grid}, {grid}}), 10e-6, kSlack);  // one block has an SM for itself
+  grid.needs = {512, 512 * 32, Bytes(100 * 1024.0)};
+  EXPECT_NEAR(time_of({{grid}, {grid}}), 5e-6, kSlack);
+  // Of 228 KiB two blocks get 100 each, three do not; of 65,536 registers four blocks get 16,384.
+  const Execution three = run({{grid}, {grid}, {grid}});
+  EXPECT_NEAR(to_seconds(three.end).value(), 5e-6 * 300 / 228, 2 * kSlack);
+  EXPECT_NEAR(share_of(three, "gpu0.sms.shared_memory"), 1, 1e-6);
+  EXPECT_NEAR(share_of(three, "gpu0.sms.registers"), 0.75 * 228 / 300, 1e-6);
+  grid.needs = {1024, 1024 * 16, Bytes(0)};
+  EXPECT_NEAR(time_of({{grid}, {grid}, {grid}}), 7.5e-6, 2 * kSlack);  // 2,048 threads
+  // Pipes bound them beyond that.
+  grid.busy[WorkUnit::kTensorPipe] = Seconds(4e-6);
+  EXPECT_NEAR(time_of({{grid}, {grid}}), 8e-6, 2 * kSlack);
+}
+
+TEST(GpuStreamsLaws, BlocksThatFitNoSmOrFewerThanStatedNameTheEntryAndTheKey) {
+  Grid grid;
+  grid.name = "wide";
+  add_ctas(grid, 100, Seconds(5e-6));
+  grid.needs = {512, 512, Bytes(300 * 1024.0)};
+  EXPECT_THAT(message_of<UserError>([&] { time_of({{grid}}); }),
+              AllOf(HasSubstr("stream0[0] wide"), HasSubstr("device.sm.shared_memory_per_cta")));
+  grid.needs = {512, 512, Bytes(100 * 1024.0)};
+  grid.ctas_per_sm = 3;
+  EXPECT_THAT(message_of<UserError>([&] { time_of({{grid}}); }),
+              AllOf(HasSubstr("stream0[0] wide"), HasSubstr("per_sm is 3"), HasSubstr("holds 2")));
+}
+
+TEST(GpuStreamsLaws, StreamsThatWaitForOneAnotherAreNamedWithTheirEntries) {
+  Program program;
+  program.name = "circle";
+  Grid grid;
+  grid.name = "copy";
+  add_ctas(grid, 1, Seconds(1e-6));
+  program.semaphores = {"a", "b"};
+  program.waits = {{0, 1}, {1, 1}};
+  for (std::uint16_t s = 0; s < 2; ++s) {
+    grid.first_wait = s;
+    grid.wait_count = 1;
+    grid.signal = static_cast<std::uint16_t>(1 - s);
+    program.streams.push_back({"stream" + std::to_string(s), std::vector<Grid>{grid}});
+  }
+  EXPECT_THAT(message_of<UserError>([&] { simulate(GpuMachine{exemplar_gpu()}, program); }),
+              AllOf(HasSubstr("deadlocks"), HasSubstr("stream0[0] copy"), HasSubstr("'a'"),
+                    HasSubstr("stream1[0] copy"), HasSubstr("'b'")));
+}
+
+TEST(GpuStreamsLaws, BytesOfTheMemoryAreThoseOfTheEntriesAndStreamsAreBusyStalledOrIdle) {
+  std::mt19937 random(9);
+  for (int round = 0; round < 40; ++round) {
+    std::vector<std::vector<Grid>> streams(2 + random() % 3);
+    double bytes = 0;
+    std::size_t grids = 0;
+    for (std::vector<Grid>& stream : streams) {
+      for (unsigned g = 0; g < 1 + random() % 4; ++g) {
+        stream.push_back(random_grid(random));
+        bytes += std::round(stream.back().dram_bytes.value());
+        ++grids;
+      }
+    }
+    const Execution execution = run(streams);
+    EXPECT_NEAR(static_cast<double>(execution.hbm_read), bytes, static_cast<double>(grids));
+    const ProgramExecution& ran = execution.cores.front();
+    for (std::size_t s = 0; s < streams.size(); ++s) {
+      const Ticks last = ran.entries[s].back().end;  // from here on it is idle
+      EXPECT_EQ(ran.busy[s] + ran.stalled[s], last) << round;
+      EXPECT_LE(last, execution.end);
+    }
+    for (const ModuleActivity& module : execution.modules) {
+      if (module.path.rfind("gpu0.sms", 0) != 0) continue;
+      EXPECT_LE((module.busy + module.stalled).value(), to_seconds(execution.end).value() + kSlack)
+          << module.path;
+    }
+  }
 }
 
 TEST(GpuStreamsLaws, AnEarlyLaunchHidesUnderTheLastThreadBlocksAlone) {

@@ -82,7 +82,8 @@ class KernelTraceWriter {
 
   void write_kernel(std::size_t index) {
     const KernelRun& run = (*kernels_)[index];
-    const std::string op = R"("operator":)" + quoted(run.op);
+    std::string op = R"("operator":)" + quoted(run.op);
+    if (!run.stream.empty()) op += R"(,"stream":)" + quoted(run.stream);
     const TraceThread thread = thread_of(lanes_[index].work);
     if (work_of(run) > start_of(run)) {
       const TraceThread launch = thread_of(lanes_[index].launch);

@@ -31,6 +31,10 @@ struct KernelRun {
   std::vector<std::size_t> reads{};  // kernels of the same call whose results it reads
   Watts power{};                     // mean of its operator above `idle_power`
   Watts idle_power{};                // of the board between kernels; 0: power is not known
+  // The part of the duration in which no stream before its own ran: those of kernels sum up to the
+  // time in which any ran.
+  Seconds exposed{};
+  std::string stream{};  // where it is not the first of its kind
 };
 
 // A call of a timeline; what is referred to has to outlive it.

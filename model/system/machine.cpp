@@ -8,6 +8,7 @@
 #include "model/components/gpu/gpu_chip.hpp"
 #include "model/components/gpu/gpu_node.hpp"
 #include "model/components/shared/simulation_context.hpp"
+#include "model/timing/gpu/occupancy.hpp"
 
 namespace foretell {
 namespace {
@@ -24,6 +25,27 @@ void require_one_stream(const Program& program, StreamKind kind) {
   if (count <= 1) return;
   throw UserError("program '" + program.name + "' has " + std::to_string(count) + " streams of " +
                   std::string(to_string(kind)) + "; one is simulated: put them in one stream");
+}
+
+// Thread blocks that state what they hold of an SM: as many as `per_sm` says must fit.
+void require_places(const GpuDeviceSpec& device, const Program& program) {
+  for (std::size_t s = 0; s < program.streams.size(); ++s) {
+    if (program.streams[s].kind() != StreamKind::kGrids) continue;
+    const std::vector<Grid>& grids = program.entries<Grid>(s);
+    for (std::size_t i = 0; i < grids.size(); ++i) {
+      const BlockNeeds& needs = grids[i].needs;
+      if (!needs.stated()) continue;
+      const std::string place = program.place(s, i);
+      const int per_thread = (needs.registers + needs.threads - 1) / needs.threads;
+      const int fitting =
+          ctas_per_sm(device, {needs.threads, per_thread, needs.shared_memory}, place);
+      if (grids[i].ctas_per_sm <= fitting) continue;
+      throw EntryError(s, i,
+                       place + ": per_sm is " + std::to_string(grids[i].ctas_per_sm) +
+                           "; by its threads, registers and shared_memory an SM of " + device.name +
+                           " holds " + std::to_string(fitting) + " (device.sm)");
+    }
+  }
 }
 
 // The group that an exchange of the program needs, and its links.
@@ -149,6 +171,7 @@ Execution run_on_machine(const Program& program,
 Execution simulate(const GpuMachine& machine, const Program& program) {
   validate(program, {});
   require_one_stream(program, StreamKind::kCollectives);
+  require_places(machine.device, program);
   return run_on_machine(program,
                         [&] { return std::make_unique<GpuMachineModel>(machine, program); });
 }

@@ -24,11 +24,34 @@ const RuleDomain& pass_domain() {
   return kDomain;
 }
 
+const RuleDomain& stream_domain() {
+  static const RuleDomain kDomain = {{"launch", FactName::Kind::kText},
+                                     {"tokens", FactName::Kind::kNumber}};
+  return kDomain;
+}
+
 void check_source(const Node& root, const Bibliography& bibliography) {
   for (const std::string& source : read_words(root.required("source", ""), "source")) {
     const std::string wrong = bibliography.problem_with(source);
     if (!wrong.empty()) throw UserError(root.find("source")->where() + ": source: " + wrong);
   }
+}
+
+std::vector<StreamRule> read_streams(const Node* section, const Bibliography& bibliography) {
+  std::vector<StreamRule> streams;
+  const RuleSection rules(section, stream_domain());
+  for (const RuleSection::Rule& rule : rules.rules()) {
+    StreamRule stream{rule.conditions, ""};
+    RuleReader reader(rule.node, "streams");
+    reader.text("branch", stream.branch);
+    reader.node("source");
+    reader.finish();
+    if (stream.branch.empty())
+      throw UserError(rule.node.where() + ": streams: each names a branch, as shared_experts");
+    check_source(rule.node, bibliography);
+    streams.push_back(std::move(stream));
+  }
+  return streams;
 }
 
 Seconds read_launch(const Node& host, const std::string& text) {
@@ -75,6 +98,7 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
                   "epilogues",
                   "fused_attention",
                   "fused_keys",
+                  "streams",
                   "host"},
                  "");
   check_id(root, path);
@@ -91,6 +115,7 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
   reader.text("quantises", library.quantises);
   reader.flag("quantises_by_row", library.quantises_by_row);
   reader.whole("cold_copies", library.cold_copies);
+  library.streams = read_streams(root.find("streams"), bibliography);
   if (const Node* releases = root.find("releases")) {
     RuleReader of_releases(*releases, "releases");
     of_releases.text("first", library.first_release);
@@ -157,7 +182,7 @@ std::vector<std::string> words_at(const Node& root, const char* key) {
 
 void KernelLibraries::read_choice(const Node& root) {
   root.only_keys({"id", "source", "why", "networks", "common", "attention", "operators", "eager",
-                  "collectives", "custom_sums", "scaled_in_pipe", "passes"},
+                  "collectives", "custom_sums", "scaled_in_pipe", "branches", "passes"},
                  "");
   choice_.networks = text_of(root, "networks");
   choice_.common = words_at(root, "common");
@@ -167,6 +192,9 @@ void KernelLibraries::read_choice(const Node& root) {
   choice_.collectives = text_of(root, "collectives");
   choice_.custom_sums = text_of(root, "custom_sums");
   choice_.scaled_in_pipe = text_of(root, "scaled_in_pipe");
+  for (const MapEntry& branch : root.required("branches", "").entries) {
+    choice_.branches[branch.key] = text_of(root.required("branches", ""), branch.key.c_str());
+  }
   for (const Node& rule : root.required("passes", "").items) {
     RuleReader reader(rule, "passes");
     const Node* sources = reader.node("sources");
@@ -206,6 +234,16 @@ KernelLibraries KernelLibraries::load(const std::string& folder) {
   for (const std::string& name : named) {
     if (loaded.find(name) == nullptr) {
       problems.add(folder + ": " + unknown_name("kernel library", name, known).what());
+    }
+  }
+  std::vector<std::string> branches;
+  for (const auto& [branch, operators] : loaded.choice_.branches) branches.push_back(branch);
+  for (const KernelLibrary& library : loaded.libraries_) {
+    for (const StreamRule& rule : library.streams) {
+      if (loaded.choice_.branches.count(rule.branch) == 0) {
+        problems.add(library.root.where() + ": " +
+                     unknown_name("branch", rule.branch, branches).what());
+      }
     }
   }
   problems.throw_if_any();
@@ -259,6 +297,13 @@ CollectiveKernel KernelLibraries::custom_collective(const std::string& name,
 bool KernelLibrary::has_products() const {
   return measured_alone && !builds_on.empty() &&
          (runs_networks || root.find("collector") != nullptr);
+}
+
+bool KernelLibrary::runs_beside(const std::string& branch, const std::string& launch,
+                                double tokens) const {
+  return std::any_of(streams.begin(), streams.end(), [&](const StreamRule& rule) {
+    return rule.branch == branch && rule.conditions.hold({launch, tokens});
+  });
 }
 
 std::vector<PassSource> KernelLibraries::passes(const std::string& library,

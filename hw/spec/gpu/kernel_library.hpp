@@ -14,6 +14,8 @@
 //   fused_attention: narrow          # one kernel in 16 bits and fewer; else products and a softmax
 //   fused_keys: 384                  # … up to this many keys
 //   host: {per_launch: 9 us}         # the host launches kernel by kernel and takes this long
+//   streams:                         # branches of a block that run beside the rest of it
+//     - {branch: shared_experts, when: {launch: graph, tokens: "<= 1024"}, source: SGLSTREAM}
 //   products: [ … ]                  # rules; read by model/timing/gpu/gemm_library.hpp
 //
 // Rules of a section are those of the libraries it builds on, then its own; kernel_rules.hpp says
@@ -31,6 +33,13 @@
 #include "model/config/document.hpp"
 
 namespace foretell {
+
+// A branch of a block that runs on a second stream of the GPU. Conditions: `launch`, as of the call
+// ("graph", "stream"), and `tokens` that enter the branch.
+struct StreamRule {
+  RuleConditions conditions;
+  std::string branch;
+};
 
 struct KernelLibrary {
   std::string id;
@@ -54,9 +63,12 @@ struct KernelLibrary {
   std::int64_t fused_keys = 0;        // 0: any
   std::optional<Seconds> per_launch;  // of its host, which launches kernel by kernel
   int cold_copies = 0;                // other operands between two calls of its tables; 0: none
-  Node root;                          // the file
+  std::vector<StreamRule> streams;
+  Node root;  // the file
 
   bool has_products() const;  // whose products tables are about
+  // Does the branch run on a second stream? `launch`: "graph" or "stream".
+  bool runs_beside(const std::string& branch, const std::string& launch, double tokens) const;
 };
 
 // A library's own names for the tables of an operator: which table of measured single operators
@@ -80,6 +92,8 @@ struct KernelChoice {
   std::string eager;                   // whose tables of single operators stand for products
   std::string collectives;             // table of what runs between GPUs
   std::string custom_sums;             // … of small sums, where the library says nothing
+  // Parts of a block that need no other part of it, and what the names of their operators hold.
+  std::map<std::string, std::string> branches;
   std::string scaled_in_pipe;  // whose FP8 products are nearest to blocks scaled in the pipe
 };
 

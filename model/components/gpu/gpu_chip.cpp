@@ -24,30 +24,50 @@ GpuChip::GpuChip(const sc_core::sc_module_name& name, const GpuDeviceSpec& spec,
                  const Program& program, const CollectiveSeat& seat, BytesPerSecond link_peak,
                  bool exact)
     : Executor(name, program, 0),
-      dram_rate_(spec.hbm.bandwidth),
-      l2_server_(l2_server_of(spec)),
       seat_(seat),
       hbm_(make_memory("hbm", spec.hbm)),
-      l2_("l2", l2_server_),
-      sms_("sms", spec.sms, exact) {
-  if (link_peak > BytesPerSecond(0)) {
-    links_ = std::make_unique<GpuLinks>("links", link_peak, l2_server_.bandwidth, sms_);
-    links_->l2.bind(l2_.socket);
-  }
+      l2_("l2", l2_server_of(spec)),
+      sms_("sms", spec, {spec.hbm.bandwidth, l2_server_of(spec).bandwidth}, exact) {
+  sms_.dram.socket.bind(hbm_->target());
+  sms_.l2.socket.bind(l2_.socket);
+  if (link_peak > BytesPerSecond(0))
+    links_ = std::make_unique<GpuLinks>("links", link_peak, l2_server_of(spec).bandwidth, sms_);
   attach_modules(*this);
 }
 
 std::unique_ptr<StreamModule> GpuChip::make_grids(std::size_t stream) {
   const std::string name = "stream" + std::to_string(stream);
-  auto module = std::make_unique<GridStream>(name.c_str(), stream, shared(), sms_, dram_rate_,
-                                             l2_server_.bandwidth);
-  module->dram.bind(hbm_->target());
-  module->l2.bind(l2_.socket);
-  return module;
+  return std::make_unique<GridStream>(name.c_str(), stream, shared(), sms_);
 }
 
 std::unique_ptr<StreamModule> GpuChip::make_collectives(std::size_t stream) {
   return std::make_unique<CollectiveQueue>("collectives", seat_, stream, shared());
+}
+
+// Where grids of several streams ran: how long each had one, and how long it waited for the others.
+void GpuChip::add_streams(const std::string& prefix, std::vector<ModuleActivity>& modules) const {
+  std::vector<std::size_t> used;
+  for (std::size_t s = 0; s < program().streams.size(); ++s) {
+    const Stream& stream = program().streams[s];
+    if (stream.kind() == StreamKind::kGrids && stream.size() > 0) used.push_back(s);
+  }
+  if (used.size() < 2) return;
+  for (const std::size_t s : used) {
+    modules.push_back({prefix + "stream." + program().streams[s].name,
+                       to_seconds(execution().busy[s]), to_seconds(execution().stalled[s]), 0});
+  }
+}
+
+// Places for thread blocks, and what else bounds how many are on an SM where grids state it.
+void GpuChip::add_sms(const std::string& prefix, std::vector<ModuleActivity>& modules) const {
+  modules.push_back(
+      {prefix + "sms", sms_.served(GridResource::kSms), sms_.stalled(GridResource::kSms), 0});
+  for (const GridResource limit :
+       {GridResource::kThreads, GridResource::kRegisters, GridResource::kSharedMemory}) {
+    if (!(sms_.served(limit) > Seconds(0))) continue;
+    modules.push_back(
+        {prefix + "sms." + to_string(limit), sms_.served(limit), sms_.stalled(limit), 0});
+  }
 }
 
 void GpuChip::add_activity(const std::string& prefix, std::vector<ModuleActivity>& modules) const {
@@ -68,9 +88,8 @@ void GpuChip::add_activity(const std::string& prefix, std::vector<ModuleActivity
   add("vector", WorkUnit::kVectorPipe, Bytes(0));
   add("l2", WorkUnit::kL2, l2);
   add("dram", WorkUnit::kDram, dram);
-  if (sms_.shared() > Seconds(0)) {
-    modules.push_back({prefix + "sms", sms_.served(GridResource::kSms), sms_.stalled(), 0});
-  }
+  if (sms_.shared() > Seconds(0)) add_sms(prefix, modules);
+  add_streams(prefix, modules);
   add("launch", WorkUnit::kLaunch, Bytes(0));
   add("link", WorkUnit::kLink, link);
 }

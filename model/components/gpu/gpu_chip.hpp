@@ -34,8 +34,9 @@ class GpuChip final : public Executor {
   void add_activity(const std::string& prefix, std::vector<ModuleActivity>& modules) const override;
 
  private:
-  BytesPerSecond dram_rate_;
-  HbmSpec l2_server_;
+  void add_sms(const std::string& prefix, std::vector<ModuleActivity>& modules) const;
+  void add_streams(const std::string& prefix, std::vector<ModuleActivity>& modules) const;
+
   CollectiveSeat seat_;
   std::unique_ptr<Memory> hbm_;
   MemoryServer l2_;

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "model/base/errors.hpp"
-#include "model/components/shared/memory_access.hpp"
 
 namespace foretell {
 namespace {
@@ -27,7 +26,6 @@ double at_peak(Bytes bytes, BytesPerSecond rate, BytesPerSecond peak) {
 GpuLinks::GpuLinks(const sc_core::sc_module_name& name, BytesPerSecond link_peak,
                    BytesPerSecond l2_peak, SmPool& sms)
     : sc_module(name),
-      l2("l2"),
       link_peak_(link_peak),
       l2_peak_(l2_peak),
       sms_(sms),
@@ -69,24 +67,15 @@ void GpuLinks::count(const LinkExchange& exchange) {
 
 void GpuLinks::begin_round() {
   leaving_ = static_cast<std::size_t>(round().peers);
-  const Ticks latency = to_ticks(round().latency);
-  Ticks alone = latency;
-  if (round().local > Bytes(0)) {
-    MemoryAccess access;
-    access.bytes = std::max<std::uint64_t>(1, whole_bytes(round().local));
-    access.occupied = at_peak(round().local, round().local_rate, l2_peak_);
-    const Speaker speaker{
-        [this] { return "round " + std::to_string(round_) + " of a collective"; }};
-    const Ticks last = path_.pass(*l2.operator->(), l2.name(), access, latency, speaker);
-    alone = sms_.idle() ? last : latency + to_ticks(round().local / round().local_rate);
-  }
-  GridPhase moving{static_cast<double>(alone - latency), {}};
-  moving.demand[static_cast<std::size_t>(GridResource::kL2)] =
-      round().local > Bytes(0) ? std::min(1.0, round().local_rate / l2_peak_) : 0;
-  sms_.start({{static_cast<double>(latency), {}}, moving}, alone, *this);
+  moving_.memory_latency = round().latency;
+  moving_.l2_bytes = round().local;
+  moving_.l2_rate = round().local_rate;
+  sms_.start(
+      moving_, 0, [this] { return "round " + std::to_string(round_) + " of a collective"; }, *this,
+      std::min(1.0, round().local_rate / l2_peak_));
 }
 
-void GpuLinks::grid_ended() { send(); }
+void GpuLinks::grid_ended(Ticks /*drained*/) { send(); }
 
 void GpuLinks::send() {
   while (messages_.size() < leaving_) messages_.push_back(std::make_unique<Message>());

@@ -9,7 +9,6 @@
 #pragma once
 
 #include <tlm_utils/multi_passthrough_initiator_socket.h>
-#include <tlm_utils/simple_initiator_socket.h>
 
 #include <map>
 #include <memory>
@@ -20,7 +19,6 @@
 #include "model/base/units.hpp"
 #include "model/components/gpu/sm_pool.hpp"
 #include "model/components/neuron/collective_network.hpp"
-#include "model/components/shared/memory_access.hpp"
 #include "model/components/shared/memory_server.hpp"
 #include "model/components/shared/ticks.hpp"
 #include "model/program/link_exchange.hpp"
@@ -30,12 +28,10 @@ namespace foretell {
 class GpuLinks : public sc_core::sc_module, public SmClient {
  public:
   SC_HAS_PROCESS(GpuLinks);
-  // `link_peak` of one direction, `l2_peak` of the server behind the socket `l2`, which the local
-  // parts of exchanges share with the grids on `sms`.
+  // `link_peak` of one direction, `l2_peak` of L2. The local parts of exchanges pass it as a grid
+  // on `sms` that holds no place there and no more of L2 than its rate.
   GpuLinks(const sc_core::sc_module_name& name, BytesPerSecond link_peak, BytesPerSecond l2_peak,
            SmPool& sms);
-
-  tlm_utils::simple_initiator_socket<GpuLinks> l2;
 
   // All GPUs of the node, the rank at `rank` being this one; once, before elaboration ends.
   void connect(const std::vector<GpuLinks*>& node, int rank);
@@ -60,7 +56,7 @@ class GpuLinks : public sc_core::sc_module, public SmClient {
   };
 
   void begin_round();
-  void grid_ended() override;  // flags are there and the local part is done
+  void grid_ended(Ticks drained) override;  // flags are there and the local part is done
   void send();
   void send_piece(Message& message);
   void receive(std::uint64_t serial, std::uint64_t bytes);
@@ -72,7 +68,7 @@ class GpuLinks : public sc_core::sc_module, public SmClient {
   BytesPerSecond link_peak_;
   BytesPerSecond l2_peak_;
   SmPool& sms_;
-  MemoryPath path_;
+  Grid moving_;  // the local part of the round
   MemoryServer out_;
   MemoryServer in_;
   tlm_utils::multi_passthrough_initiator_socket<GpuLinks> links_;  // own out, then everybody's in

@@ -22,35 +22,105 @@ std::vector<double> key_of_blocks(const Grid& grid) {
   return key;
 }
 
+// Its time in all, less its launch: its phases are stretched alike.
+Ticks time_alone(const Grid& grid, const GridWaves& waves, const GridMemory& memory,
+                 Ticks launched) {
+  const double all =
+      static_cast<double>(launched + to_ticks(grid.tail)) + grid_body(grid, waves, memory);
+  return std::max<Ticks>(0, std::llround(all * grid.stretch) - launched);
+}
+
+bool has_bytes(const Grid& grid) { return grid.dram_bytes > Bytes(0) || grid.l2_bytes > Bytes(0); }
+
+bool is_served(const GridPhase& phase) {
+  return phase.demand[static_cast<std::size_t>(GridResource::kDram)] > 0 ||
+         phase.demand[static_cast<std::size_t>(GridResource::kL2)] > 0;
+}
+
 }  // namespace
 
-SmPool::SmPool(const sc_core::sc_module_name& name, int sms, bool exact)
-    : sc_module(name), sms_(sms), exact_(exact) {
+SmPool::SmPool(const sc_core::sc_module_name& name, const GpuDeviceSpec& spec,
+               const SmMemories& memories, bool exact)
+    : sc_module(name),
+      dram("dram", memories.dram),
+      l2("l2", memories.l2),
+      sms_(spec.sms),
+      sm_(spec.sm),
+      exact_(exact) {
   SC_METHOD(wake);
   sensitive << wake_;
   dont_initialize();
 }
 
-GridWaves SmPool::waves(const Grid& grid) {
+GridWaves SmPool::waves_of(const Grid& grid) {
   if (exact_ || grid.ctas.empty()) return grid_waves(grid, sms_);
   const auto [known, is_new] = known_.try_emplace(key_of_blocks(grid));
   if (is_new) known->second = grid_waves(grid, sms_);
   return known->second;
 }
 
-void SmPool::start(std::vector<GridPhase> phases, Ticks alone, SmClient& client) {
+void SmPool::set_phases(Running& grid, double passed) {
+  const Ticks alone = time_alone(*grid.grid, grid.waves, grid.memory, grid.launched);
+  grid.phases =
+      grid_phases(*grid.grid, grid.waves, grid.memory, static_cast<double>(alone), grid.shares);
+  grid.left = static_cast<double>(alone) - passed;
+  grid.phase = 0;
+  grid.phase_left = grid.phases.empty() ? 0 : grid.phases.front().time - passed;
+  while (grid.phase_left <= kTick && grid.phase + 1 < grid.phases.size()) {
+    grid.phase_left += grid.phases[++grid.phase].time;
+  }
+}
+
+void SmPool::start(const Grid& grid, Ticks launched, std::function<std::string()> entry,
+                   SmClient& client, double l2_share) {
   advance();
-  auto grid = std::make_unique<Running>();
-  grid->phases = std::move(phases);
-  grid->phase_left = grid->phases.empty() ? 0 : grid->phases.front().time;
-  grid->left = static_cast<double>(alone);
-  grid->client = &client;
-  running_.push_back(std::move(grid));
+  auto begun = std::make_unique<Running>();
+  begun->grid = &grid;
+  begun->waves = waves_of(grid);
+  begun->shares = block_shares(grid, sm_);
+  begun->memory = stated_memory(grid);
+  begun->memory.l2 *= l2_share;
+  begun->l2_share = l2_share;
+  begun->launched = launched;
+  begun->entry = std::move(entry);
+  begun->client = &client;
+  set_phases(*begun, 0);
+  ask_if_due(*begun);
+  running_.push_back(std::move(begun));
   plan();
+}
+
+void SmPool::ask_if_due(Running& grid) {
+  if (grid.asked || !has_bytes(*grid.grid)) return;
+  const bool ends = grid.phase >= grid.phases.size() || grid.left <= kTick;
+  if (ends || is_served(grid.phases[grid.phase])) ask(grid);
+}
+
+void SmPool::ask(Running& grid) {
+  grid.asked = true;
+  const Speaker speaker{grid.entry};
+  MemoryPort::Answer of_dram;
+  MemoryPort::Answer of_l2;
+  if (grid.grid->dram_bytes > Bytes(0))
+    of_dram = dram.ask(grid.grid->dram_bytes, grid.grid->dram_rate, speaker);
+  if (grid.grid->l2_bytes > Bytes(0))
+    of_l2 = l2.ask(grid.grid->l2_bytes, grid.grid->l2_rate, speaker);
+  const double passed =
+      static_cast<double>(time_alone(*grid.grid, grid.waves, grid.memory, grid.launched)) -
+      grid.left;
+  const Ticks latency = to_ticks(grid.grid->memory_latency);
+  grid.memory.last_byte = static_cast<double>(latency + std::max(of_dram.alone, of_l2.alone));
+  grid.memory.dram = static_cast<double>(of_dram.held);
+  grid.memory.l2 = static_cast<double>(of_l2.held) * grid.l2_share;
+  set_phases(grid, passed);
 }
 
 Seconds SmPool::served(GridResource resource) const {
   return Seconds(served_[static_cast<std::size_t>(resource)] / kTicksPerSecond);
+}
+
+Seconds SmPool::stalled(GridResource resource) const {
+  return Seconds(stalled_[static_cast<std::size_t>(resource)] / kTicksPerSecond);
 }
 
 void SmPool::progress(Running& grid, double by) {
@@ -74,13 +144,23 @@ void SmPool::advance() {
   const auto passed = static_cast<double>(now - advanced_to_);
   advanced_to_ = now;
   if (!(passed > 0)) return;
-  if (running_.size() > 1) shared_ += passed;
+  if (running_.size() > 1) count_shared(passed);
+  for (const auto& grid : running_) progress(*grid, passed * grid->speed);
+}
+
+void SmPool::count_shared(double passed) {
+  shared_ += passed;
+  GridDemand asked{};
+  GridDemand used{};
   for (const auto& grid : running_) {
-    if (grid->phase < grid->phases.size()) {
-      const double held = grid->phases[grid->phase].demand[0];
-      stalled_ += passed * (1 - grid->speed) * held;
+    if (grid->phase >= grid->phases.size()) continue;
+    for (std::size_t r = 0; r < kGridResources; ++r) {
+      asked[r] += grid->phases[grid->phase].demand[r];
+      used[r] += grid->speed * grid->phases[grid->phase].demand[r];
     }
-    progress(*grid, passed * grid->speed);
+  }
+  for (std::size_t r = 0; r < kGridResources; ++r) {
+    stalled_[r] += passed * std::max(0.0, std::min(1.0, asked[r]) - used[r]);
   }
 }
 
@@ -90,7 +170,8 @@ void SmPool::plan() {
   double next = 0;
   if (running_.size() == 1) {
     running_.front()->speed = 1;
-    next = running_.front()->left;
+    const Running& grid = *running_.front();
+    next = grid.asked || !has_bytes(*grid.grid) ? grid.left : std::min(grid.left, grid.phase_left);
   } else {
     std::vector<GridDemand> demands;
     for (const auto& grid : running_) {
@@ -113,17 +194,22 @@ void SmPool::plan() {
 void SmPool::wake() {
   ++activations_;
   advance();
-  std::vector<SmClient*> ended;
+  std::vector<std::unique_ptr<Running>> ended;
   for (auto grid = running_.begin(); grid != running_.end();) {
+    ask_if_due(**grid);
     if ((*grid)->left > kTick) {
       ++grid;
       continue;
     }
-    ended.push_back((*grid)->client);
+    ended.push_back(std::move(*grid));
     grid = running_.erase(grid);
   }
   plan();
-  for (SmClient* const client : ended) client->grid_ended();
+  for (const auto& grid : ended) {
+    const double drain = static_cast<double>(to_ticks(grid->grid->tail)) +
+                         grid_drain(*grid->grid, grid->waves, grid->memory);
+    grid->client->grid_ended(std::llround(drain * grid->grid->stretch));
+  }
 }
 
 }  // namespace foretell

@@ -18,6 +18,7 @@
 #include "model/mapping/gpu/network_kernels.hpp"
 #include "model/mapping/gpu/pass_kernels.hpp"
 #include "model/mapping/gpu/product_kernels.hpp"
+#include "model/mapping/gpu/second_stream.hpp"
 #include "model/mapping/shared/cache_residency.hpp"
 #include "model/mapping/shared/convolution.hpp"
 #include "model/mapping/shared/data_of.hpp"
@@ -63,6 +64,12 @@ class GpuMapper final : public FusedWalk<MappedOp> {
             mapping.system.device.l2.capacity * products_.timing(pass_type_).factors().l2_share,
             between_calls_) {
     find_narrowed();
+  }
+
+  std::vector<MappedOp> mapped() {
+    std::vector<MappedOp> ops = walk();
+    if (!mapping_.fusion.beside.empty()) place_beside(graph_, fused_, mapping_.fusion.beside, ops);
+    return ops;
   }
 
  private:
@@ -221,6 +228,7 @@ class GpuMapper final : public FusedWalk<MappedOp> {
   // The activation in the type of the product, written once for all that read it so.
   void convert(TensorId data, const Tensor& input, double element, MappedOp& op) {
     if (!converted_.insert(data).second) return;
+    op.converted = data;
     const std::int64_t elements = element_count(input.shape);
     const Bytes from = input.bytes();
     const Bytes to(element * static_cast<double>(elements));
@@ -406,6 +414,6 @@ class GpuMapper final : public FusedWalk<MappedOp> {
 
 }  // namespace
 
-std::vector<MappedOp> map_to_gpu(const GpuMapping& mapping) { return GpuMapper(mapping).walk(); }
+std::vector<MappedOp> map_to_gpu(const GpuMapping& mapping) { return GpuMapper(mapping).mapped(); }
 
 }  // namespace foretell

@@ -23,7 +23,10 @@ struct MappedOp {
   std::string kernel;
   double waves = 0;
   double occupancy = 0;
-  std::string note;  // what a reader should know of its factors; "" when there is nothing
+  std::string note;     // what a reader should know of its factors; "" when there is nothing
+  bool beside = false;  // on the second stream (second_stream.hpp) …
+  std::vector<std::size_t> needs;  // … and those before it, on the other one, that it waits for
+  TensorId converted = kNoId;      // that it wrote in the type of its product, too
 
   // Of all kernels.
   Bytes dram() const {

@@ -78,6 +78,9 @@ class Fuser {
   bool is_taken(OpId id) const { return taken_[static_cast<std::size_t>(id)]; }
   bool is_done(OpId id) const { return done_[static_cast<std::size_t>(id)]; }
 
+  std::string_view lane(OpId id) const { return branch_of(rules_.beside, graph_.op(id).name); }
+  bool may_join(OpId id, OpId others) const { return !is_taken(id) && lane(id) == lane(others); }
+
   bool fuses_attention(OpId softmax) const {
     const Shape& scores = graph_.tensor(graph_.op(softmax).outputs.front()).shape;
     return rules_.attention &&
@@ -246,14 +249,15 @@ class Fuser {
 
   void absorb_scale(FusedOp& fused) {
     const OpId next = single_consumer(output_of(fused));
-    if (next == kNoId || is_taken(next)) return;
+    if (next == kNoId || !may_join(next, fused.main)) return;
     const Op& op = graph_.op(next);
     if ((op.kind == "Mul" || op.kind == "Div") && op.inputs.size() == 1) take(fused, next);
   }
 
   void absorb_activation(FusedOp& fused) {
     const OpId next = single_consumer(output_of(fused));
-    if (next != kNoId && is_activation(graph_.op(next).kind)) take(fused, next);
+    if (next != kNoId && is_activation(graph_.op(next).kind) && may_join(next, fused.main))
+      take(fused, next);
   }
 
   TensorId output_of(const FusedOp& fused) const {
@@ -270,7 +274,8 @@ class Fuser {
   bool joins_head_work(OpId id) const {
     if (!is_head_work(id) || fused_.empty()) return false;
     const std::vector<OpId>& before = fused_.back().ops;
-    return std::all_of(before.begin(), before.end(), [this](OpId op) { return is_head_work(op); });
+    return std::all_of(before.begin(), before.end(),
+                       [this, id](OpId op) { return is_head_work(op) && lane(op) == lane(id); });
   }
 
   // Element-wise readers that can follow in the same pass, and what works row by row at the end.
@@ -284,7 +289,9 @@ class Fuser {
   OpId following(TensorId result) const {
     for (const OpId reader : graph_.tensor(result).consumers) {
       const Op& op = graph_.op(reader);
-      if (is_taken(reader) || (!is_elementwise(op.kind) && kRowWise.count(op.kind) == 0)) continue;
+      if (!may_join(reader, graph_.tensor(result).producer) ||
+          (!is_elementwise(op.kind) && kRowWise.count(op.kind) == 0))
+        continue;
       const bool ready = std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId input) {
         return input == result || is_available(input);
       });
@@ -317,7 +324,7 @@ class Fuser {
     if (!rules_.groups || !can_be_merged(id)) return siblings;
     for (const OpId reader : graph_.tensor(first.inputs[0]).consumers) {
       const Op& op = graph_.op(reader);
-      if (reader <= id || is_taken(reader) || op.kind != "MatMul" ||
+      if (reader <= id || !may_join(reader, id) || op.kind != "MatMul" ||
           op.inputs[0] != first.inputs[0])
         continue;
       if (is_weight(op.inputs[1]) && op.layer == first.layer && can_be_merged(reader))
@@ -344,7 +351,8 @@ class Fuser {
 
   void absorb_epilogue(FusedOp& fused, const EpilogueRules& rules) {
     for (const EpilogueOp& part : epilogue_of(
-             graph_, output_of(fused), rules, [this](OpId op) { return is_taken(op); },
+             graph_, output_of(fused), rules,
+             [this, &fused](OpId op) { return !may_join(op, fused.main); },
              [this](TensorId other) { return is_available(other); }))
       take(fused, part.op);
   }
@@ -457,6 +465,14 @@ class Fuser {
 };
 
 }  // namespace
+
+std::string_view branch_of(const std::map<std::string, std::string>& beside,
+                           std::string_view name) {
+  for (const auto& [part, branch] : beside) {
+    if (name.find(part) != std::string_view::npos) return branch;
+  }
+  return "";
+}
 
 std::vector<FusedOp> fuse_kernels(const Graph& graph, const FusionRules& rules) {
   return Fuser(graph, rules).run();

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/base/units.hpp"
@@ -76,12 +77,19 @@ struct FusionRules {
   bool epilogues = true;            // products take bias, activation and residual, else a pass does
   bool attention = true;            // scores, softmax and context are one kernel …
   std::int64_t attention_keys = 0;  // … up to this many keys; 0: any
+  // Branches of a block that run beside the rest of it, by what the names of their operators hold:
+  // no kernel has operators of such a branch and others.
+  std::map<std::string, std::string> beside = {};
 
   bool operator==(const FusionRules& other) const {
     return groups == other.groups && passes == other.passes && epilogues == other.epilogues &&
-           attention == other.attention && attention_keys == other.attention_keys;
+           attention == other.attention && attention_keys == other.attention_keys &&
+           beside == other.beside;
   }
 };
+
+// The branch of `beside` that an operator of this name is of; "" of the rest.
+std::string_view branch_of(const std::map<std::string, std::string>& beside, std::string_view name);
 
 // In execution order. UserError for an operator that has no mapping.
 std::vector<FusedOp> fuse_kernels(const Graph& graph, const FusionRules& rules = {});

@@ -38,11 +38,11 @@ class WorkReader {
     if (value < Q(0)) throw problem_of(*node_.find(key), path_ + "." + key, "is below 0");
   }
 
-  void count(const char* key, std::int64_t& value) {
+  void count(const char* key, std::int64_t& value, std::int64_t least = 1) {
     read(key, [&](const std::string& text) { value = Expression::parse(text, names_).value({}); });
-    if (value < 1) {
+    if (value < least) {
       throw problem_of(*node_.find(key), path_ + "." + key,
-                       fmt::format("is {}; the least is 1", value));
+                       fmt::format("is {}; the least is {}", value, least));
     }
   }
 
@@ -82,6 +82,25 @@ class WorkReader {
 
 }  // namespace
 
+// What a thread block holds of its SM; whoever states a part of it states its threads.
+void read_needs(const Node& node, const std::string& path, std::int64_t threads,
+                std::int64_t registers, BlockNeeds& needs) {
+  constexpr std::int64_t kMost = 1'000'000;
+  for (const auto& [key, value] : {std::pair{"threads", threads}, {"registers", registers}}) {
+    if (value > kMost) {
+      throw problem_of(*node.find(key), path + "." + key,
+                       fmt::format("is {}; no thread block has more than {}", value, kMost));
+    }
+  }
+  if (threads == 0 && (registers > 0 || needs.shared_memory > Bytes(0))) {
+    throw problem_of(node, path + ".threads",
+                     "is missing: a grid that states what its thread blocks hold of an SM states "
+                     "their threads, too");
+  }
+  needs.threads = static_cast<int>(threads);
+  needs.registers = static_cast<int>(registers);
+}
+
 Grid read_grid(const Node& node, const std::string& path, const ExpressionNames& names,
                const std::vector<std::string>& common) {
   Grid grid;
@@ -93,6 +112,11 @@ Grid read_grid(const Node& node, const std::string& path, const ExpressionNames&
   reader.count("blocks", blocks.count);
   reader.quantity("block_time", blocks.duration);
   reader.count("per_sm", per_sm);
+  std::int64_t threads = 0;
+  std::int64_t registers = 0;
+  reader.count("threads", threads, 0);
+  reader.count("registers", registers, 0);
+  reader.quantity("shared_memory", grid.needs.shared_memory);
   reader.quantity("launch", grid.launch);
   reader.quantity("early_launch", grid.early_launch);
   reader.quantity("latency", grid.memory_latency);
@@ -111,6 +135,7 @@ Grid read_grid(const Node& node, const std::string& path, const ExpressionNames&
                      fmt::format("is {}; an SM holds {} thread blocks at most", per_sm, kMaxPerSm));
   }
   grid.ctas_per_sm = static_cast<int>(per_sm);
+  read_needs(node, path, threads, registers, grid.needs);
   if (blocks.duration > Seconds(0)) grid.ctas = {blocks};
   grid.moved = grid.dram_bytes;
   grid.busy[WorkUnit::kLaunch] = grid.launch + grid.memory_latency;

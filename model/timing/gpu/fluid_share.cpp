@@ -22,8 +22,8 @@ double next_limit(const std::vector<GridDemand>& demands, const std::vector<bool
 }  // namespace
 
 const char* to_string(GridResource resource) {
-  static constexpr std::array<const char*, kGridResources> kNames = {"sms",     "tensor", "vector",
-                                                                     "special", "l2",     "dram"};
+  static constexpr std::array<const char*, kGridResources> kNames = {
+      "sms", "tensor", "vector", "special", "l2", "dram", "threads", "registers", "shared_memory"};
   return kNames.at(static_cast<std::size_t>(resource));
 }
 

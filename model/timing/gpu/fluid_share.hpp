@@ -16,9 +16,20 @@
 
 namespace foretell {
 
-enum class GridResource : std::size_t { kSms, kTensorPipe, kVectorPipe, kSpecial, kL2, kDram };
-inline constexpr std::size_t kGridResources = 6;
-const char* to_string(GridResource resource);  // "sms", "tensor", "vector", "special", "l2", "dram"
+// The first is places for thread blocks; the last three are what they hold of their SM besides.
+enum class GridResource : std::size_t {
+  kSms,
+  kTensorPipe,
+  kVectorPipe,
+  kSpecial,
+  kL2,
+  kDram,
+  kThreads,
+  kRegisters,
+  kSharedMemory
+};
+inline constexpr std::size_t kGridResources = 9;
+const char* to_string(GridResource resource);  // "sms", "tensor", …, "shared_memory"
 
 // Of each resource while the grid runs alone: between 0 and 1.
 using GridDemand = std::array<double, kGridResources>;

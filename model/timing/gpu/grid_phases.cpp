@@ -14,9 +14,19 @@ double& share_of(GridDemand& demand, GridResource resource) {
   return demand[static_cast<std::size_t>(resource)];
 }
 
+// `taken`: of its own places.
+void hold_places(double taken, const BlockShares& shares, GridDemand& demand) {
+  share_of(demand, GridResource::kSms) = taken * shares.places;
+  share_of(demand, GridResource::kThreads) = taken * shares.threads;
+  share_of(demand, GridResource::kRegisters) = taken * shares.registers;
+  share_of(demand, GridResource::kSharedMemory) = taken * shares.shared_memory;
+}
+
 // A resource that works so long in all gets the same share of every phase after the first byte.
-double even_share(Seconds work, double time) {
-  return time > 0 ? std::min(1.0, work.value() * kFemto / time) : 0;
+double even_share(double work, double time) { return time > 0 ? std::min(1.0, work / time) : 0; }
+
+double held(Bytes bytes, BytesPerSecond rate) {
+  return bytes > Bytes(0) ? (bytes / rate).value() * kFemto : 0;
 }
 
 }  // namespace
@@ -33,18 +43,35 @@ GridWaves grid_waves(const Grid& grid, int sms) {
   return waves;
 }
 
-double grid_body(const Grid& grid, const GridWaves& waves, double memory) {
-  return closed_network_time(static_cast<double>(waves.makespan), memory, grid.stages_ahead);
+GridMemory stated_memory(const Grid& grid) {
+  GridMemory memory{0, held(grid.dram_bytes, grid.dram_rate), held(grid.l2_bytes, grid.l2_rate)};
+  memory.last_byte = grid.memory_latency.value() * kFemto + std::max(memory.dram, memory.l2);
+  return memory;
 }
 
-double grid_drain(const Grid& grid, const GridWaves& waves, double memory) {
+double grid_body(const Grid& grid, const GridWaves& waves, const GridMemory& memory) {
+  return closed_network_time(static_cast<double>(waves.makespan), memory.last_byte,
+                             grid.stages_ahead);
+}
+
+double grid_drain(const Grid& grid, const GridWaves& waves, const GridMemory& memory) {
   if (waves.makespan == 0) return 0;
   const double left = static_cast<double>(waves.makespan - waves.drain);
   return grid_body(grid, waves, memory) * left / static_cast<double>(waves.makespan);
 }
 
-std::vector<GridPhase> grid_phases(const Grid& grid, const GridWaves& waves, double memory,
-                                   double total) {
+BlockShares block_shares(const Grid& grid, const GpuSmSpec& sm) {
+  const BlockNeeds& needs = grid.needs;
+  if (!needs.stated()) return {};
+  const double blocks = grid.ctas_per_sm;
+  return {blocks / sm.max_ctas, blocks * needs.threads / sm.max_threads,
+          blocks * needs.registers / sm.registers,
+          blocks * (needs.shared_memory / sm.shared_memory)};
+}
+
+std::vector<GridPhase> grid_phases(const Grid& grid, const GridWaves& waves,
+                                   const GridMemory& memory, double total,
+                                   const BlockShares& shares) {
   const double both = grid_body(grid, waves, memory);
   const double tail = grid.tail.value() * kFemto;
   if (!(both + tail > 0) || !(total > 0)) return {};
@@ -58,18 +85,14 @@ std::vector<GridPhase> grid_phases(const Grid& grid, const GridWaves& waves, dou
       left > 0 ? std::clamp((waves.busy - static_cast<double>(waves.drain)) / left, 0.0, 1.0) : 0;
   GridDemand served{};
   const double serving = (both - latency) * scale;
-  if (grid.dram_rate > BytesPerSecond(0)) {
-    share_of(served, GridResource::kDram) = even_share(grid.dram_bytes / grid.dram_rate, serving);
-  }
-  if (grid.l2_rate > BytesPerSecond(0)) {
-    share_of(served, GridResource::kL2) = even_share(grid.l2_bytes / grid.l2_rate, serving);
-  }
+  share_of(served, GridResource::kDram) = even_share(memory.dram, serving);
+  share_of(served, GridResource::kL2) = even_share(memory.l2, serving);
   share_of(served, GridResource::kTensorPipe) =
-      even_share(grid.busy[WorkUnit::kTensorPipe], both * scale);
+      even_share(grid.busy[WorkUnit::kTensorPipe].value() * kFemto, both * scale);
   share_of(served, GridResource::kVectorPipe) =
-      even_share(grid.busy[WorkUnit::kVectorPipe], both * scale);
+      even_share(grid.busy[WorkUnit::kVectorPipe].value() * kFemto, both * scale);
   share_of(served, GridResource::kSpecial) =
-      even_share(grid.busy[WorkUnit::kSpecialFunctions], both * scale);
+      even_share(grid.busy[WorkUnit::kSpecialFunctions].value() * kFemto, both * scale);
   std::vector<GridPhase> phases;
   const auto add = [&](double begin, double end) {
     if (!(end > begin)) return;
@@ -78,9 +101,7 @@ std::vector<GridPhase> grid_phases(const Grid& grid, const GridWaves& waves, dou
       share_of(phase.demand, GridResource::kDram) = 0;
       share_of(phase.demand, GridResource::kL2) = 0;
     }
-    if (makespan > 0) {
-      share_of(phase.demand, GridResource::kSms) = end <= drain ? 1 : draining;
-    }
+    if (makespan > 0) hold_places(end <= drain ? 1 : draining, shares, phase.demand);
     phases.push_back(phase);
   };
   const double early = std::min(latency, drain);
@@ -90,7 +111,7 @@ std::vector<GridPhase> grid_phases(const Grid& grid, const GridWaves& waves, dou
   add(late, both);
   if (tail > 0) {
     GridPhase phase{tail * scale, {}};
-    share_of(phase.demand, GridResource::kSms) = makespan > 0 ? 1 : 0;
+    if (makespan > 0) hold_places(1, shares, phase.demand);
     phases.push_back(phase);
   }
   return phases;

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "hw/spec/gpu/gpu_spec.hpp"
 #include "model/program/grid.hpp"
 #include "model/timing/gpu/fluid_share.hpp"
 
@@ -32,15 +33,36 @@ struct GridWaves {
 
 GridWaves grid_waves(const Grid& grid, int sms);
 
-// `memory`: from the first thread block to the last byte, femtoseconds; zero without bytes.
+// What its bytes take of the memories, femtoseconds.
+struct GridMemory {
+  double last_byte = 0;  // from the first thread block, alone
+  double dram = 0;       // that DRAM is held
+  double l2 = 0;
+};
+
+// As its rates say, before the memories were asked.
+GridMemory stated_memory(const Grid& grid);
+
 // The time of the thread blocks and the bytes together, and of what follows them.
-double grid_body(const Grid& grid, const GridWaves& waves, double memory);
+double grid_body(const Grid& grid, const GridWaves& waves, const GridMemory& memory);
 
 // The part of it after the last thread block found a place.
-double grid_drain(const Grid& grid, const GridWaves& waves, double memory);
+double grid_drain(const Grid& grid, const GridWaves& waves, const GridMemory& memory);
+
+// The shares of the SMs that its thread blocks hold while all its places are taken: all of the
+// places where it does not state its needs, so that it runs beside no other block on an SM; else
+// what they are of the limits that the chip has.
+struct BlockShares {
+  double places = 1;
+  double threads = 0;
+  double registers = 0;
+  double shared_memory = 0;
+};
+BlockShares block_shares(const Grid& grid, const GpuSmSpec& sm);
 
 // Their times sum up to `total`, femtoseconds; those of demands are stretched alike.
-std::vector<GridPhase> grid_phases(const Grid& grid, const GridWaves& waves, double memory,
-                                   double total);
+std::vector<GridPhase> grid_phases(const Grid& grid, const GridWaves& waves,
+                                   const GridMemory& memory, double total,
+                                   const BlockShares& shares = {});
 
 }  // namespace foretell

@@ -36,16 +36,12 @@ double integral(const std::vector<GridPhase>& phases, GridResource resource) {
   return sum;
 }
 
-double memory_of(const Grid& grid) {
-  return (grid.memory_latency + grid.dram_bytes / grid.dram_rate).value() * kFemtoseconds;
-}
-
 TEST(GridPhases, TheirTimesSumUpAndTheyServeEveryByteOnce) {
   std::mt19937 random(3);
   for (int round = 0; round < 500; ++round) {
     const Grid grid = random_kernel(random);
     const GridWaves waves = grid_waves(grid, kPhaseSms);
-    const double memory = memory_of(grid);
+    const GridMemory memory = stated_memory(grid);
     const double total =
         1.07 * (grid_body(grid, waves, memory) + grid.tail.value() * kFemtoseconds);
     const std::vector<GridPhase> phases = grid_phases(grid, waves, memory, total);
@@ -72,7 +68,7 @@ TEST(GridPhases, PlacesAreHeldInProportionToTheThreadBlocks) {
     if (grid.ctas.empty()) continue;
     grid.tail = Seconds(0);
     const GridWaves waves = grid_waves(grid, kPhaseSms);
-    const double memory = memory_of(grid);
+    const GridMemory memory = stated_memory(grid);
     const double body = grid_body(grid, waves, memory);
     const std::vector<GridPhase> phases = grid_phases(grid, waves, memory, body);
     const double held = waves.busy * body / static_cast<double>(waves.makespan);
@@ -87,25 +83,25 @@ TEST(GridPhases, ACopyHoldsNoPlace) {
   Grid copy;
   copy.dram_bytes = Bytes(1e6);
   copy.dram_rate = BytesPerSecond(1e12);
-  const double memory = 1e-6 * kFemtoseconds;
+  const double time = 1e-6 * kFemtoseconds;
   const std::vector<GridPhase> phases =
-      grid_phases(copy, grid_waves(copy, kPhaseSms), memory, memory);
+      grid_phases(copy, grid_waves(copy, kPhaseSms), stated_memory(copy), time);
   ASSERT_EQ(phases.size(), 1U);
   EXPECT_EQ(integral(phases, GridResource::kSms), 0);
-  EXPECT_NEAR(integral(phases, GridResource::kDram), memory, 1);
-  EXPECT_TRUE(grid_phases(Grid(), {}, 0, 0).empty());
+  EXPECT_NEAR(integral(phases, GridResource::kDram), time, 1);
+  EXPECT_TRUE(grid_phases(Grid(), {}, {}, 0).empty());
 }
 
 TEST(GridPhases, ThePartialWaveAtTheEndLeavesPlacesFree) {
   Grid grid;
   add_ctas(grid, 230, Seconds(5e-6));
   const GridWaves waves = grid_waves(grid, kPhaseSms);
-  const std::vector<GridPhase> phases = grid_phases(grid, waves, 0, 15e-6 * kFemtoseconds);
+  const std::vector<GridPhase> phases = grid_phases(grid, waves, {}, 15e-6 * kFemtoseconds);
   ASSERT_EQ(phases.size(), 2U);
   EXPECT_NEAR(phases[0].demand[0], 1, 1e-12);
   EXPECT_NEAR(phases[0].time, 10e-6 * kFemtoseconds, 1);
   EXPECT_NEAR(phases[1].demand[0], 0.3, 1e-12);
-  EXPECT_NEAR(grid_drain(grid, waves, 0), 5e-6 * kFemtoseconds, 1);
+  EXPECT_NEAR(grid_drain(grid, waves, {}), 5e-6 * kFemtoseconds, 1);
 }
 
 }  // namespace

@@ -167,7 +167,7 @@ GpuStepTimer::StageParts GpuStepTimer::run(Phase phase, std::int64_t batch, std:
     for (const KernelRun& kernel : result.kernels) {
       const Op& op = *ops.at(kernel.op);
       const double runs = alike(&op, kernel.op);
-      const double time = kernel.duration.value() * runs;
+      const double time = kernel.exposed.value() * runs;
       parts.launches += runs;
       if (op.layer == kNoId && !is_embedding(kernel.op)) {
         parts.head += time;

@@ -2,7 +2,11 @@
 // faster.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "model/app/request/prediction.hpp"
 #include "model/app/serving/steps/gpu_step_timer.hpp"
@@ -141,6 +145,30 @@ TEST(StepTimerLaws, PiecesOfAPromptOfLatentsTakeLittleMoreThanAllOfIt) {
   }
   // Few that ask are no slower than by making all keys again.
   EXPECT_LT(seconds(16, 16384), seconds(2048, 16384));
+}
+
+// A service runs the branches of a block beside the rest where its library does.
+TEST(StepTimerLaws, StepsOfTokensUseTheSecondStreamOfTheLibrary) {
+  Request request;
+  request.system = "h200-sxm-x8";
+  request.workload = "DeepSeek-R1";
+  request.dtype = "bf16";
+  request.tp = 8;
+  for (const auto& [library, beside] :
+       {std::pair{"trtllm", true}, {"vllm", true}, {"sglang", true}, {"pytorch", false}}) {
+    request.library = library;
+    GpuStepTimer timer(request, false);
+    StepShape shape;
+    shape.decodes = 64;
+    shape.decode_positions = 64 * 1024;
+    const StepTime time = timer.time(shape, 0);
+    EXPECT_GT(time.total, Seconds(0)) << library;
+    const std::vector<std::string>& notes = timer.notes();
+    const bool noted = std::any_of(notes.begin(), notes.end(), [](const std::string& note) {
+      return note.find("on a second stream") != std::string::npos;
+    });
+    EXPECT_EQ(noted, beside) << library;
+  }
 }
 
 TEST(StepTimerLaws, MemoryIsDividedByTheWorker) {

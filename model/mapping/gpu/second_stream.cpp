@@ -1,0 +1,59 @@
+#include "model/mapping/gpu/second_stream.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+
+#include "model/base/errors.hpp"
+
+namespace foretell {
+namespace {
+
+const char* word_of(LaunchKind launch) { return launch == LaunchKind::kGraph ? "graph" : "stream"; }
+
+double rows_of(const Tensor& tensor) {
+  return tensor.shape.empty() ? 1
+                              : static_cast<double>(element_count(tensor.shape) /
+                                                    std::max<std::int64_t>(1, tensor.shape.back()));
+}
+
+}  // namespace
+
+std::map<std::string, std::string> branches_beside(const Graph& graph, const KernelLibrary& library,
+                                                   LaunchKind launch) {
+  std::map<std::string, std::string> beside;
+  if (library.streams.empty()) return beside;
+  for (const auto& [branch, part] : kernel_libraries().choice().branches) {
+    const auto first = std::find_if(
+        graph.ops().begin(), graph.ops().end(),
+        [&part = part](const Op& op) { return op.name.find(part) != std::string::npos; });
+    if (first == graph.ops().end()) continue;
+    const double tokens = rows_of(graph.tensor(first->inputs.front()));
+    if (library.runs_beside(branch, word_of(launch), tokens)) beside[part] = branch;
+  }
+  return beside;
+}
+
+void place_beside(const Graph& graph, const std::vector<FusedOp>& fused,
+                  const std::map<std::string, std::string>& beside, std::vector<MappedOp>& ops) {
+  FORETELL_CHECK(fused.size() == ops.size(), "an operation for each that was mapped");
+  std::map<TensorId, std::size_t> writers;     // who wrote a tensor last
+  std::map<TensorId, std::size_t> converters;  // who wrote it in a narrower type
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    MappedOp& op = ops[i];
+    op.beside = !branch_of(beside, graph.op(op.main).name).empty();
+    const auto wait_for = [&](const std::map<TensorId, std::size_t>& makers, TensorId tensor) {
+      const auto found = makers.find(tensor);
+      if (found != makers.end() && ops[found->second].beside != op.beside)
+        op.needs.push_back(found->second);
+    };
+    for (const TensorAccess& read : fused[i].reads) {
+      wait_for(writers, read.tensor);
+      wait_for(converters, read.tensor);
+    }
+    for (const TensorAccess& write : fused[i].writes) writers[write.tensor] = i;
+    if (op.converted != kNoId) converters[op.converted] = i;
+  }
+}
+
+}  // namespace foretell
