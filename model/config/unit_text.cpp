@@ -82,6 +82,11 @@ const std::vector<DimensionUnits>& unit_table() {
       {{0, 1, 0, -1, 0}, "data rate per cycle", "64 B/cycle", {{"B/cycle", 1}}},
       {{0, 0, 0, 0, 1}, "amount of money", "0.76 USD", {{"USD", 1}}},
       {{-1, 0, 0, 0, 1}, "price over time", "0.76 USD/h", {{"USD/h", 1 / kHour}}},
+      {{0, 0, 0, 0, 0, 1},
+       "amount of energy",
+       "2.5 J",
+       {{"J", 1}, {"mJ", 1e-3}, {"kJ", 1e3}, {"kWh", 1e3 * kHour}}},
+      {{-1, 0, 0, 0, 0, 1}, "power", "700 W", {{"W", 1}, {"mW", 1e-3}, {"kW", 1e3}}},
   };
   return kTable;
 }

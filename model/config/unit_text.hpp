@@ -8,21 +8,23 @@
 #include <string>
 #include <string_view>
 
+#include "model/base/energy_units.hpp"
 #include "model/base/units.hpp"
 
 namespace foretell {
 
-// Exponents of second, byte, flop, cycle and dollar, as in Quantity.
+// Exponents of second, byte, flop, cycle and dollar, as in Quantity, and of joule.
 struct Dimension {
   int time = 0;
   int data = 0;
   int work = 0;
   int cycle = 0;
   int money = 0;
+  int energy = 0;
 };
 constexpr bool operator==(Dimension a, Dimension b) {
   return a.time == b.time && a.data == b.data && a.work == b.work && a.cycle == b.cycle &&
-         a.money == b.money;
+         a.money == b.money && a.energy == b.energy;
 }
 constexpr bool operator!=(Dimension a, Dimension b) { return !(a == b); }
 
@@ -31,6 +33,10 @@ struct dimension_of;
 template <int T, int D, int W, int C, int M>
 struct dimension_of<Quantity<T, D, W, C, M>> {
   static constexpr Dimension value{T, D, W, C, M};
+};
+template <bool PerSecond>
+struct dimension_of<EnergyQuantity<PerSecond>> {
+  static constexpr Dimension value{PerSecond ? -1 : 0, 0, 0, 0, 0, 1};
 };
 template <>
 struct dimension_of<double> {

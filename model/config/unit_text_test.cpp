@@ -44,6 +44,8 @@ TEST(ParseQuantity, ReadsEveryDimension) {
   EXPECT_DOUBLE_EQ(parse_quantity<FlopsPerSecond>("190 TFLOP/s").value(), 190e12);
   EXPECT_DOUBLE_EQ(parse_quantity<Flops>("8 GFLOP").value(), 8e9);
   EXPECT_DOUBLE_EQ(parse_quantity<UsdPerSecond>("0.76 USD/h").value(), 0.76 / 3600);
+  EXPECT_DOUBLE_EQ(parse_quantity<Watts>("0.7 kW").value(), 700);
+  EXPECT_DOUBLE_EQ(parse_quantity<Joules>("2 kWh").value(), 7.2e6);
   EXPECT_DOUBLE_EQ(parse_quantity<BytesPerCycle>("64 B/cycle").value(), 64);
   EXPECT_DOUBLE_EQ(parse_quantity<double>("0.92"), 0.92);
 }

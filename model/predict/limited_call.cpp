@@ -13,7 +13,7 @@ namespace foretell {
 namespace {
 
 constexpr double kSettled = 0.005;  // of the clock
-constexpr int kMostRuns = 8;
+constexpr int kMaxRuns = 8;
 
 GpuCallResult run_at(const GpuCall& call, double share) {
   if (share == 1) return run_gpu_call(call);
@@ -61,7 +61,7 @@ GpuCallResult run_within(const GpuCall& call, const DeviceEnergy& energy,
     result = run_at(call, low / left);
     // The first step is the one that power in proportion to the cube of the clock would take.
     double next = std::clamp(high * std::cbrt(most / held), low, high);
-    for (int run = 0; run < kMostRuns && low < high * (1 - kSettled); ++run) {
+    for (int run = 0; run < kMaxRuns && low < high * (1 - kSettled); ++run) {
       GpuCallResult tried = run_at(call, next / left);
       if (power_of(tried, next, energy) > most) {
         high = next;

@@ -56,7 +56,6 @@ class ProgramBuilder {
   std::int32_t begin_operator(std::string name);
   // Returns to an operator begun earlier (fused operators interleave).
   void resume_operator(std::int32_t op) { current_op_ = op; }
-  std::int32_t current_operator() const { return current_op_; }
 
   // Appends to an engine queue, a ring or the collectives; the result depends on the new entry
   // alone.

@@ -135,7 +135,6 @@ TEST(ProgramBuilder, EntriesBelongToTheCurrentOperator) {
   builder.emit(Ring::kInputs, load(1, 64), {});
   builder.resume_operator(query);
   builder.emit(Engine::kVector, kCopy, {});
-  EXPECT_EQ(builder.current_operator(), query);
   const Program program = std::move(builder).finish();
   EXPECT_THAT(program.operators, ::testing::ElementsAre("query", "key"));
   EXPECT_EQ(queue(program, Engine::kVector)[0].op, -1);

@@ -51,10 +51,4 @@ DType parse_dtype(std::string_view name) {
   throw unknown_name("data type", name, names);
 }
 
-const std::vector<DType>& arithmetic_dtypes() {
-  static const std::vector<DType> kTypes{DType::kInt8, DType::kFp8,  DType::kFp16,
-                                         DType::kBf16, DType::kTf32, DType::kFp32};
-  return kTypes;
-}
-
 }  // namespace foretell

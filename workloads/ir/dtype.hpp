@@ -27,8 +27,7 @@ enum class DType {
 // Storage size of one element (TF32 is stored as FP32; INT4 is half a byte; of NVFP4, which is four
 // bits, sixteen share a scale of one byte; of MXFP4 thirty-two).
 Bytes size_of(DType type);
-std::string_view to_string(DType type);         // "bf16"
-DType parse_dtype(std::string_view name);       // UserError names the nearest type
-const std::vector<DType>& arithmetic_dtypes();  // int8, fp8, fp16, bf16, tf32, fp32
+std::string_view to_string(DType type);    // "bf16"
+DType parse_dtype(std::string_view name);  // UserError names the nearest type
 
 }  // namespace foretell

@@ -19,7 +19,10 @@ TEST(DType, SizesAreStorageSizes) {
 }
 
 TEST(DType, NamesAndTypesCorrespond) {
-  for (const DType type : arithmetic_dtypes()) EXPECT_EQ(parse_dtype(to_string(type)), type);
+  for (const DType type :
+       {DType::kInt8, DType::kFp8, DType::kFp16, DType::kBf16, DType::kTf32, DType::kFp32}) {
+    EXPECT_EQ(parse_dtype(to_string(type)), type);
+  }
   EXPECT_EQ(parse_dtype("int4"), DType::kInt4);
 }
 

@@ -65,7 +65,10 @@ TEST(Precision, PlainTypesAreUniformFromTwoBytesOn) {
 }
 
 TEST(Precision, EveryArithmeticTypeIsAPolicy) {
-  for (const DType type : arithmetic_dtypes()) EXPECT_NO_THROW(find_precision(to_string(type)));
+  for (const DType type :
+       {DType::kInt8, DType::kFp8, DType::kFp16, DType::kBf16, DType::kTf32, DType::kFp32}) {
+    EXPECT_NO_THROW(find_precision(to_string(type)));
+  }
 }
 
 TEST(Precision, TheTwoReadingsOfInt8SayWhichTheyAre) {

@@ -76,6 +76,4 @@ CalibratedSystem load_calibrated(std::string_view system, const LoadOptions& opt
   return loaded;
 }
 
-std::vector<std::string> calibrated_devices(const fs::path& folder) { return ids_in(folder); }
-
 }  // namespace foretell

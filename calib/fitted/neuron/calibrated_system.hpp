@@ -31,7 +31,4 @@ CalibratedSystem load_calibrated(std::string_view system, const LoadOptions& opt
                                  const Catalog& catalog = Catalog(),
                                  const std::filesystem::path& folder = factors_folder());
 
-// The devices that have a file.
-std::vector<std::string> calibrated_devices(const std::filesystem::path& folder = factors_folder());
-
 }  // namespace foretell

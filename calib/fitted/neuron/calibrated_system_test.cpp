@@ -4,7 +4,9 @@
 
 #include <cstdlib>
 
+#include "calib/fitted/shared/factors_folder.hpp"
 #include "hw/spec/shared/catalog.hpp"
+#include "hw/spec/shared/data_folder.hpp"
 #include "model/testing/hw_test_folder.hpp"
 
 namespace foretell {
@@ -51,8 +53,8 @@ TEST_F(CalibratedSystemTest, ADeviceWithoutFactorsRunsOnFacts) {
 
 TEST_F(CalibratedSystemTest, EveryFileBelongsToADevice) {
   const std::vector<std::string> devices = catalog().devices();
-  EXPECT_THAT(calibrated_devices(), ::testing::ElementsAre("inferentia2", "trainium1"));
-  for (const std::string& device : calibrated_devices()) {
+  EXPECT_THAT(ids_in(factors_folder()), ::testing::ElementsAre("inferentia2", "trainium1"));
+  for (const std::string& device : ids_in(factors_folder())) {
     EXPECT_THAT(devices, ::testing::Contains(device));
   }
 }

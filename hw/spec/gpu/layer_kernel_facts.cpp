@@ -116,14 +116,14 @@ LayerKernelLibrary::NamedRouting LayerKernelLibrary::read_routing(const Node& no
   node.only_keys(
       {"kernels", "versions", "shapes", "groups", "top_groups", "others_to_first", "why", "source"},
       "routing");
-  constexpr long long kMostGroups = 1 << 16;
+  constexpr long long kMaxGroups = 1 << 16;
   NamedRouting named;
   named.kernels = node.required("kernels", "routing").as_text("kernels");
   named.versions = texts_of(node.find("versions"));
   named.shapes = texts_of(node.find("shapes"));
   TableRouting& routing = named.routing;
   if (const Node* groups = node.find("groups")) {
-    routing.groups = groups->as_integer("groups", 1, kMostGroups);
+    routing.groups = groups->as_integer("groups", 1, kMaxGroups);
     routing.top_groups =
         node.required("top_groups", "routing").as_integer("top_groups", 1, routing.groups);
   }

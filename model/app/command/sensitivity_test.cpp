@@ -66,7 +66,7 @@ TEST(Sensitivity, TheUsersOwnChangeIsTheStartingPoint) {
   EXPECT_NEAR(rows[0].latency_twice, 0.5, 1e-5);
 }
 
-// Watts, joules and areas have no unit that a parameter could have: they are plain numbers.
+// Areas have no unit that a parameter could have: they are plain numbers.
 TEST(Sensitivity, EveryMetricCanBeATarget) {
   for (const SummaryMetric& metric : summary_metrics()) {
     const bool is_plain = point_metrics(example_summary()).at(metric.name).dimension == Dimension{};

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "calib/fitted/gpu/gpu_factor_tables.hpp"
+#include "calib/fitted/shared/energy_factors.hpp"
 #include "hw/spec/gpu/kernel_library.hpp"
 #include "model/app/request/refuse_option.hpp"
 #include "model/base/errors.hpp"
@@ -154,18 +155,13 @@ void check_heads(const GpuRequest& resolved) {
 
 // With or without its unit: "500W", "500".
 double watts_in(const std::string& text) {
-  std::string_view number = trim(text);
-  if (!number.empty() && (number.back() == 'W' || number.back() == 'w')) number.remove_suffix(1);
-  const double scale = !number.empty() && number.back() == 'k' ? 1000 : 1;
-  if (scale > 1) number.remove_suffix(1);
-  double watts = 0;
-  try {
-    watts = scale * parse_quantity(trim(number), Dimension{});
-  } catch (const UserError&) {
+  const std::optional<AnyQuantity> power = parse_any_quantity(text);
+  const bool is_power =
+      power && (power->dimension == Dimension{} || power->dimension == dimension_of<Watts>::value);
+  if (!is_power)
     throw UserError("power-limit: '" + text + "' is not a number of watts; write 500W or 0.5kW");
-  }
-  if (watts <= 0) throw UserError("power-limit: must be above 0 W; write 500W");
-  return watts;
+  if (power->value <= 0) throw UserError("power-limit: must be above 0 W; write 500W");
+  return power->value;
 }
 
 // Has the board fewer watts for an operation of a type than the one that its factors of products

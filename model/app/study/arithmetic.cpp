@@ -19,8 +19,8 @@ StudyValue number(double value, Dimension dimension = {}) { return {true, value,
 StudyValue truth(bool value) { return number(value ? 1 : 0); }
 
 Dimension scaled(Dimension a, int sign, Dimension b) {
-  return {a.time + sign * b.time, a.data + sign * b.data, a.work + sign * b.work,
-          a.cycle + sign * b.cycle, a.money + sign * b.money};
+  return {a.time + sign * b.time,   a.data + sign * b.data,   a.work + sign * b.work,
+          a.cycle + sign * b.cycle, a.money + sign * b.money, a.energy + sign * b.energy};
 }
 
 using Kind = ExpressionNode::Kind;

@@ -43,6 +43,7 @@ TEST(Arithmetic, CarriesUnitsAlong) {
   EXPECT_EQ(text_of("2 * (${cores} + 3) - 1"), "9");
   EXPECT_EQ(text_of("-${cores} - -5"), "3");
   EXPECT_EQ(text_of("0.76 USD/h * 1.5"), "1.14 USD/h");
+  EXPECT_EQ(text_of("700 W * 2 s + 100 J"), "1.5 kJ");
 }
 
 TEST(Arithmetic, FunctionsAndPrecedence) {

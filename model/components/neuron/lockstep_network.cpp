@@ -11,7 +11,7 @@ namespace {
 // The memory traffic of a collective is spread evenly over its time, in bursts of about this size
 // but not too many of them.
 constexpr std::uint64_t kBurstBytes = std::uint64_t{1} << 16U;
-constexpr std::uint64_t kMostBursts = 64;
+constexpr std::uint64_t kMaxBursts = 64;
 
 }  // namespace
 
@@ -31,7 +31,7 @@ void LockstepNetwork::join(int /*rank*/, std::uint32_t /*index*/, const Collecti
   cost_ = &cost->second;
   member_ = &member;
   const std::uint64_t traffic = cost_->hbm_read + cost_->hbm_written;
-  bursts_ = std::clamp<std::uint64_t>(traffic / kBurstBytes, 1, kMostBursts);
+  bursts_ = std::clamp<std::uint64_t>(traffic / kBurstBytes, 1, kMaxBursts);
   done_ = 0;
   advance();
 }

@@ -1,6 +1,6 @@
 // What runs one program: a core of a NeuronCore device, a GPU, or the cores of a CPU. It has a
 // module for each stream of the program; which one, the registry of the machine says
-// (model/system/stream_registry.hpp).
+// (model/components/shared/stream_registry.hpp).
 #pragma once
 
 #include <memory>

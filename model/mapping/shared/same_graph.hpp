@@ -18,9 +18,9 @@ inline constexpr std::size_t kMaxKeptOperators = 100'000;
 bool same_graph(const Graph& a, const Graph& b);
 
 // Values that follow from a graph alone. Of those that were asked for longest ago it forgets as
-// many as are needed for all graphs together to have no more than `kMostOperators`. Each kind of
+// many as are needed for all graphs together to have no more than `kMaxOperators`. Each kind of
 // values is a type of its own that derives from it (model/base/kept_inputs.hpp).
-template <class Value, std::size_t kMostOperators = kMaxKeptOperators>
+template <class Value, std::size_t kMaxOperators = kMaxKeptOperators>
 class KeptByGraph {
  public:
   template <class Make>
@@ -33,7 +33,7 @@ class KeptByGraph {
     std::shared_ptr<const Value> value = make();
     operators_ += graph.ops().size();
     kept_.emplace_front(graph, value);
-    while (operators_ > kMostOperators) {
+    while (operators_ > kMaxOperators) {
       operators_ -= kept_.back().first.ops().size();
       kept_.pop_back();
     }

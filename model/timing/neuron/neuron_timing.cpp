@@ -159,10 +159,4 @@ Bytes engine_bytes(const DmaSpec& spec, const Transfer& transfer) {
   return Bytes(bytes);
 }
 
-Seconds transfer_time(const DmaSpec& spec, double descriptors, Bytes descriptor, int engines,
-                      double rate_fraction) {
-  const double per_engine = std::ceil(descriptors / std::max(1, engines));
-  return per_engine * descriptor_time(spec, descriptor, rate_fraction);
-}
-
 }  // namespace foretell

@@ -45,9 +45,4 @@ Seconds descriptor_time(const DmaSpec& spec, Bytes size, double rate_fraction);
 // 16-bit data; a transposing transfer passes DmaSpec::transpose_passes times.
 Bytes engine_bytes(const DmaSpec& spec, const Transfer& transfer);
 
-// Same for a whole transfer of equal descriptors spread over `engines` engines, each engine taking
-// ceil(descriptors / engines) of them one after another [A2:613-616].
-Seconds transfer_time(const DmaSpec& spec, double descriptors, Bytes descriptor, int engines,
-                      double rate_fraction);
-
 }  // namespace foretell

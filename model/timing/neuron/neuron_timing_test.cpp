@@ -415,16 +415,5 @@ TEST(DescriptorTime, MatchesThePublishedPlotOfBandwidthAgainstSize) {
   EXPECT_LT(share(1 << 20), 1);
 }
 
-TEST(TransferTime, IsThatOfTheEngineWithTheMostDescriptors) {
-  const double each = descriptor_time(core().dma, Bytes(4096), 1).value();
-  const auto time = [](double descriptors) {
-    return transfer_time(core().dma, descriptors, Bytes(4096), 16, 1).value();
-  };
-  EXPECT_DOUBLE_EQ(time(1), each);
-  EXPECT_DOUBLE_EQ(time(16), each);
-  EXPECT_DOUBLE_EQ(time(17), 2 * each);
-  EXPECT_DOUBLE_EQ(time(128), 8 * each);
-}
-
 }  // namespace
 }  // namespace foretell

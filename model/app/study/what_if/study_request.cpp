@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 constexpr const char* kFileKeys[] = {"on",     "workload", "factors", "trace",
                                      "engine", "decode_on"};  // whose values may be files
 
-// Of watts, joules and areas there are numbers alone: no parameter has them as a unit.
+// Of areas there are numbers alone: no parameter has them as a unit.
 Dimension unit_dimension(const std::string& unit) {
   const std::optional<AnyQuantity> known = find_unit(unit);
   return known ? known->dimension : Dimension{};
@@ -117,7 +117,7 @@ PointMetrics point_metrics(const RunSummary& summary) {
 }
 
 std::string value_text(const StudyValue& value) {
-  for (const char* unit : {"s", "B"}) {
+  for (const char* unit : {"s", "B", "W", "J"}) {
     if (value.dimension == unit_dimension(unit)) return quantity_text(value.number, unit);
   }
   return quantity_text(value.number, "");
