@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "hw/spec/gpu/gpu_catalog.hpp"
+#include "model/base/kept_inputs.hpp"
 #include "model/bench/linear_layer.hpp"
 #include "model/program/device_streams.hpp"
 #include "model/system/machine.hpp"
@@ -46,6 +47,7 @@ Program grids(bool counts) {
 
 void count_on_gpu(benchmark::State& state) {
   const Program program = grids(state.range(0) != 0);
+  const Kept kept;
   const GpuSystemSpec system = GpuCatalog().load("h100-sxm").spec;
   for ([[maybe_unused]] auto _ : state)
     benchmark::DoNotOptimize(simulate(GpuMachine{system.device}, program).end);
