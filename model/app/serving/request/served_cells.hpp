@@ -19,4 +19,8 @@ ServedNames served_names(const Node& root, const char* section);
 // UserError with the nearest for a name that is not among them; `what` is its column.
 const std::string& looked_up(const ServedNames& names, const char* what, const std::string& name);
 
+// The workload that a recipe names for a network of its table: a name of ours, or
+// "configs/FILE" among the measured data. UserError where that folder is not known.
+std::string workload_named(const std::string& network, const std::string& named);
+
 }  // namespace foretell

@@ -31,6 +31,7 @@ class ServedRuns {
 
  private:
   std::map<std::string, ServedNames> names_;  // by section
+  std::string attention_of_ranks_;            // in the notes of rows that were run so
 };
 
 }  // namespace foretell

@@ -48,6 +48,22 @@ TEST(ServedRuns, ReadsWhatARowAsksFor) {
   EXPECT_EQ(request.output_len, "2048");
 }
 
+TEST(ServedRuns, GpusWithAttentionOfTheirOwnShareTheExperts) {
+  ServedCells cells = offline_row();
+  cells["model"] = "Llama 4 Scout";
+  cells["notes"] = "PyTorch backend; attention data parallel, EP (ep_size not given)";
+  cells["pp"] = "2";
+  const ServeRequest request = ServedRuns::load().request_of(cells);
+  EXPECT_EQ(request.machine.tp, 1);
+  EXPECT_EQ(request.attention_dp, 4);
+  EXPECT_EQ(request.machine.ep, 4);
+  EXPECT_EQ(request.machine.pp, 2);
+  cells["notes"] = "";
+  cells["ep"] = "2";
+  EXPECT_EQ(ServedRuns::load().request_of(cells).machine.tp, 4);
+  EXPECT_EQ(ServedRuns::load().request_of(cells).machine.ep, 2);
+}
+
 TEST(ServedRuns, ComparesTheFigureOfTheRow) {
   ServeSummary summary;
   summary.output_tokens_per_s = 100;
