@@ -21,9 +21,10 @@ void fields(FieldList& list, EngineLimits& limits) {
              "The same on devices with less memory than large_device.");
   list.value("large_device", limits.large_device, {Bytes(0), kMaxReserve},
              "Memory from which on a device counts as large.");
-  list.optional_text("whole_context", limits.whole_context, {"yes", "no"},
-                     "A step has room for the longest context of the network, where prompts are "
-                     "not cut; otherwise for the longest prompt that comes.");
+  list.optional_text(
+      "whole_context", limits.whole_context, {"yes", "no"},
+      "A step has room for the longest context of the network, where prompts are "
+      "not cut; otherwise for the longest prompt that comes, beside a token of every sequence.");
 }
 
 void fields(FieldList& list, EngineSchedule& schedule) {

@@ -39,10 +39,11 @@ WorkerRules rules_of(const EngineSpec& engine, const RuleChoices& choices, Bytes
     rules.max_tokens = std::atoll(choices.chunk.c_str());
   }
   rules.max_length = max_length;
-  // A prompt that is not cut has to fit a step.
+  // A prompt that is not cut has to fit a step, beside a token of everyone who is served.
   if (!rules.chunking && choices.max_tokens == 0) {
     const bool whole = engine.limits.whole_context == "yes";
-    rules.max_tokens = std::max(rules.max_tokens, whole ? max_length : choices.longest_prompt);
+    const std::int64_t room = whole ? max_length : choices.longest_prompt + rules.max_sequences;
+    rules.max_tokens = std::max(rules.max_tokens, room);
   }
   rules.prefill_first = schedule.order == "prefill-first";
   rules.mixed = schedule.mixed == "yes";

@@ -25,7 +25,8 @@ double kv_of(const char* base, const DeviceUse& use) {
 TEST(WorkerRules, AStepHasRoomForAPromptThatIsNotCut) {
   EngineSpec engine = engine_with("total");
   engine.schedule.chunking = "no";
-  engine.limits.max_tokens = engine.limits.small_max_tokens = 8192;
+  engine.limits.max_tokens = 8192;
+  engine.limits.max_sequences = 64;
   engine.graphs.sizes = "none";
   RuleChoices choices;
   constexpr std::int64_t kContext = 131072;
@@ -33,7 +34,7 @@ TEST(WorkerRules, AStepHasRoomForAPromptThatIsNotCut) {
   const auto tokens = [&] { return rules_of(engine, choices, Bytes(0), kContext).max_tokens; };
   EXPECT_EQ(tokens(), 8192);
   choices.longest_prompt = 20000;
-  EXPECT_EQ(tokens(), 20000);
+  EXPECT_EQ(tokens(), 20000 + 64);  // beside those who are served
   engine.limits.whole_context = "yes";
   EXPECT_EQ(tokens(), kContext);
   choices.max_tokens = 4096;  // stated: counts whatever comes

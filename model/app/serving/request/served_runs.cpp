@@ -61,7 +61,8 @@ ServeRequest ServedRuns::request_of(const ServedCells& cells) const {
   if (kv == "fp8") request.machine.kv_dtype = kv;
   request.machine.tp = static_cast<int>(whole_cell_or(cells, "tp", 1));
   request.machine.pp = static_cast<int>(whole_cell_or(cells, "pp", 1));
-  request.machine.ep = static_cast<int>(whole_cell_or(cells, "ep", 1));
+  const auto experts = static_cast<int>(whole_cell_or(cells, "ep", 1));
+  if (experts > 1) request.machine.ep = experts;
   if (request.machine.tp > 1 &&
       served_cell(cells, "notes").find(attention_of_ranks_) != std::string::npos) {
     request.attention_dp = request.machine.ep = request.machine.tp;

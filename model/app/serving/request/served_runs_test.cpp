@@ -42,6 +42,7 @@ TEST(ServedRuns, ReadsWhatARowAsksFor) {
   EXPECT_EQ(request.machine.system, "h100-sxm-x8");
   EXPECT_EQ(request.machine.workload, "Llama-3.1-70B");
   EXPECT_EQ(request.machine.tp, 4);
+  EXPECT_EQ(request.machine.ep, Request().ep);
   EXPECT_EQ(request.engine, "trtllm@0.17.0");
   EXPECT_EQ(request.offline, 3000);
   EXPECT_EQ(request.input_len, "128");
