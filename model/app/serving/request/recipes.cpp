@@ -26,16 +26,6 @@ std::string text_or_empty(const Node& node, const char* key) {
   return found == nullptr ? "" : found->as_text(key);
 }
 
-// One or several of them.
-std::vector<std::string> texts_in(const Node& node, const char* key) {
-  const Node* found = node.find(key);
-  if (found == nullptr) return {};
-  if (!found->is_list()) return {found->as_text(key)};
-  std::vector<std::string> texts;
-  for (const Node& one : found->items) texts.push_back(one.as_text(key));
-  return texts;
-}
-
 double number_in(const Node& node, const char* key) {
   const std::string text = text_or_empty(node, key);
   return text.empty() ? 0 : std::strtod(text.c_str(), nullptr);

@@ -30,6 +30,15 @@ ServedNames served_names(const Node& root, const char* section) {
   return names;
 }
 
+std::vector<std::string> texts_in(const Node& node, const char* key) {
+  const Node* found = node.find(key);
+  if (found == nullptr) return {};
+  if (!found->is_list()) return {found->as_text(key)};
+  std::vector<std::string> texts;
+  for (const Node& one : found->items) texts.push_back(one.as_text(key));
+  return texts;
+}
+
 const std::string& looked_up(const ServedNames& names, const char* what, const std::string& name) {
   const auto found = names.find(name);
   if (found != names.end()) return found->second;

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "model/config/document.hpp"
 
@@ -16,6 +17,8 @@ std::string served_cell(const ServedCells& cells, const char* column);
 using ServedNames = std::map<std::string, std::string>;
 // UserError with file:line where the section is missing or holds no texts.
 ServedNames served_names(const Node& root, const char* section);
+// The texts below a key that holds one or several; none where it is missing.
+std::vector<std::string> texts_in(const Node& node, const char* key);
 // UserError with the nearest for a name that is not among them; `what` is its column.
 const std::string& looked_up(const ServedNames& names, const char* what, const std::string& name);
 

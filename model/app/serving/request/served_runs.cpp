@@ -35,9 +35,16 @@ std::int64_t whole_cell_or(const ServedCells& cells, const char* column, std::in
 
 ServedRuns ServedRuns::load() {
   const Node root = load_document(hw_folder() / kRunsFile, std::string("hw/") + kRunsFile);
-  root.only_keys(
-      {"source", "networks", "systems", "precisions", "frameworks", "attention_of_ranks"}, "");
+  root.only_keys({"source", "networks", "systems", "precisions", "frameworks", "settings",
+                  "attention_of_ranks"},
+                 "");
   ServedRuns runs;
+  for (const Node& node : root.required("settings", "").items) {
+    node.only_keys({"column", "holds", "set", "source"}, "settings");
+    runs.settings_.push_back({node.required("column", "settings").as_text("column"),
+                              node.required("holds", "settings").as_text("holds"),
+                              texts_in(node, "set")});
+  }
   const Node& ranks = root.required("attention_of_ranks", "");
   ranks.only_keys({"notes", "kind", "why"}, "attention_of_ranks");
   runs.attention_of_ranks_ = ranks.required("notes", "attention_of_ranks").as_text("notes");
@@ -69,6 +76,10 @@ ServeRequest ServedRuns::request_of(const ServedCells& cells) const {
     request.machine.tp = 1;
   }
   request.dp = static_cast<int>(whole_cell_or(cells, "dp", 1));
+  for (const RunSetting& one : settings_) {
+    if (served_cell(cells, one.column.c_str()).find(one.holds) == std::string::npos) continue;
+    request.machine.set.insert(request.machine.set.end(), one.set.begin(), one.set.end());
+  }
   request.max_batch = whole_cell_or(cells, "max_batch", 0);
   request.max_tokens = whole_cell_or(cells, "max_num_tokens", 0);
   if (!served_cell(cells, "kv_fraction").empty())

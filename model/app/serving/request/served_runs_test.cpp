@@ -49,6 +49,17 @@ TEST(ServedRuns, ReadsWhatARowAsksFor) {
   EXPECT_EQ(request.output_len, "2048");
 }
 
+TEST(ServedRuns, CellsSetWhatTheySayOfTheEngine) {
+  ServedCells cells = offline_row();
+  EXPECT_TRUE(ServedRuns::load().request_of(cells).machine.set.empty());
+  cells["chunked_prefill"] = "yes";
+  cells["notes"] = "gptManagerBenchmark, MAX_UTILIZATION, streaming";
+  EXPECT_THAT(
+      ServedRuns::load().request_of(cells).machine.set,
+      ::testing::ElementsAre("engine.schedule.chunking=yes", "engine.schedule.admission=none",
+                             "engine.schedule.preemption=last-to-head"));
+}
+
 TEST(ServedRuns, GpusWithAttentionOfTheirOwnShareTheExperts) {
   ServedCells cells = offline_row();
   cells["model"] = "Llama 4 Scout";
