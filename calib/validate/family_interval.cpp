@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
+#include <set>
 
 #include "model/base/errors.hpp"
 
@@ -16,6 +17,14 @@ constexpr double kDeviationOfMedian = 1.4826;  // 1 / (75th percentile of the no
 struct FamilySpread {
   double within = 0;   // s^2
   double between = 0;  // m^2
+  std::size_t rows = 0;
+};
+
+// The two parts of several families, and how well they are known.
+struct Parts {
+  double within = 0;  // variances
+  double between = 0;
+  double half_width = 0;
 };
 
 double median_of(std::vector<double> values) {
@@ -30,43 +39,57 @@ FamilySpread family_spread(const std::vector<double>& errors) {
   std::vector<double> distances;
   for (const double error : errors) distances.push_back(std::abs(error - middle));
   const double deviation = kDeviationOfMedian * median_of(distances);
-  return {deviation * deviation, middle * middle};
+  return {deviation * deviation, middle * middle, errors.size()};
 }
 
-double family_half_width(const FamilySpread& mean, std::size_t families) {
-  const boost::math::students_t law(static_cast<double>(families));
-  return boost::math::quantile(law, kUpperEnd) * std::sqrt(mean.within + mean.between);
+using Spreads = std::map<std::string, FamilySpread>;
+
+Parts parts_of(const Spreads& spreads, const std::string& left_out,
+               const std::map<std::string, std::string>& chosen) {
+  FamilySpread sum;
+  double families = 0;
+  std::set<std::string> levels;
+  for (const auto& [family, one] : spreads) {
+    if (family == left_out) continue;
+    ++families;
+    sum.within += one.within;
+    sum.between += one.between;
+    sum.rows += one.rows;
+    if (const auto level = chosen.find(family); level != chosen.end()) levels.insert(level->second);
+  }
+  const double free_between = std::max(1.0, families - static_cast<double>(levels.size()));
+  const double free_within = std::max(1.0, static_cast<double>(sum.rows) - families);
+  Parts parts{sum.within / families, sum.between / free_between, 0};
+  const double all = parts.within + parts.between;
+  if (!(all > 0)) return parts;
+  const double freedom =
+      all * all /
+      (parts.within * parts.within / free_within + parts.between * parts.between / free_between);
+  const boost::math::students_t law(freedom);
+  parts.half_width = boost::math::quantile(law, kUpperEnd) * std::sqrt(all);
+  return parts;
 }
 
 }  // namespace
 
-FamilyInterval family_interval80(const std::vector<RatioSample>& samples) {
+FamilyInterval family_interval80(const std::vector<RatioSample>& samples,
+                                 const std::map<std::string, std::string>& chosen) {
   std::map<std::string, std::vector<double>> families;
   for (const RatioSample& sample : samples) {
     FORETELL_CHECK(sample.ratio > 0, "a ratio of times must be above zero");
     families[sample.network].push_back(std::log(sample.ratio));
   }
   FORETELL_CHECK(families.size() >= 2, "the interval of the next family needs two families");
-  std::map<std::string, FamilySpread> spreads;
-  FamilySpread sum;
-  for (const auto& [family, errors] : families) {
-    const FamilySpread one = family_spread(errors);
-    spreads[family] = one;
-    sum.within += one.within;
-    sum.between += one.between;
-  }
-  const auto count = static_cast<double>(families.size());
-  const FamilySpread mean{sum.within / count, sum.between / count};
-  const double half = family_half_width(mean, families.size());
+  Spreads spreads;
+  for (const auto& [family, errors] : families) spreads[family] = family_spread(errors);
+  const Parts all = parts_of(spreads, "", chosen);
   FamilyInterval made;
-  made.within = std::sqrt(mean.within);
-  made.between = std::sqrt(mean.between);
+  made.within = std::sqrt(all.within);
+  made.between = std::sqrt(all.between);
   made.rows = samples.size();
-  made.interval = {std::exp(-half), std::exp(half)};
+  made.interval = {std::exp(-all.half_width), std::exp(all.half_width)};
   for (const auto& [family, errors] : families) {
-    const FamilySpread others{(sum.within - spreads[family].within) / (count - 1),
-                              (sum.between - spreads[family].between) / (count - 1)};
-    const double of_others = family_half_width(others, families.size() - 1);
+    const double of_others = parts_of(spreads, family, chosen).half_width;
     const auto inside = static_cast<double>(std::count_if(
         errors.begin(), errors.end(), [&](double error) { return std::abs(error) <= of_others; }));
     made.left_out[family] = inside / static_cast<double>(errors.size());

@@ -5,9 +5,12 @@
 // Errors are ln(measured / predicted). Of a family, m is the median of its rows and d the median
 // distance of its rows from m; s = 1.4826 d estimates the standard deviation of normal errors and
 // does not move with rows that are many times off (Rousseeuw and Croux 1993,
-// https://doi.org/10.1080/01621459.1993.10476408). Of G families the half width is
-// t(0.9, G) sqrt(mean of s^2 + mean of m^2): the error of a row is the one of its family and its
-// own, and how large both are is known from G draws.
+// https://doi.org/10.1080/01621459.1993.10476408). The error of a row is the one of its family and
+// its own: of G families and N rows their variances are sum of m^2 / (G - C) with G - C degrees of
+// freedom, and mean of s^2 with N - G. C is how many levels were chosen with the families in view
+// (the host times of an engine are one): so many of the m are smaller than those of a family that
+// nobody has seen. The half width is t(0.9, n) times the root of the sum, n after Satterthwaite
+// (1946, https://doi.org/10.2307/3002019).
 #pragma once
 
 #include <map>
@@ -20,8 +23,8 @@
 namespace foretell {
 
 struct FamilyInterval {
-  double within = 0;   // root of the mean of s^2
-  double between = 0;  // root of the mean of m^2
+  double within = 0;  // standard deviations of the two parts
+  double between = 0;
   std::size_t rows = 0;
   Interval interval;  // of measured / predicted
   // Shares that the intervals of the other families hold; of all rows, and of each family's.
@@ -29,8 +32,10 @@ struct FamilyInterval {
   std::map<std::string, double> left_out;
 };
 
-// The families are the networks of the samples. InternalError for fewer than two, and for a ratio
-// that is not above 0.
-FamilyInterval family_interval80(const std::vector<RatioSample>& samples);
+// The families are the networks of the samples; `chosen` says for a family what was chosen with it
+// in view, which other families may share. InternalError for fewer than two, and for a ratio that
+// is not above 0.
+FamilyInterval family_interval80(const std::vector<RatioSample>& samples,
+                                 const std::map<std::string, std::string>& chosen = {});
 
 }  // namespace foretell

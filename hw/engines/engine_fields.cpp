@@ -21,6 +21,10 @@ void fields(FieldList& list, EngineLimits& limits) {
              "The same on devices with less memory than large_device.");
   list.value("large_device", limits.large_device, {Bytes(0), kMaxReserve},
              "Memory from which on a device counts as large.");
+  list.optional_text(
+      "whole_context", limits.whole_context, {"yes", "no"},
+      "A step has room for the longest context of the network, where prompts are "
+      "not cut; otherwise for the longest prompt that comes, beside a token of every sequence.");
 }
 
 void fields(FieldList& list, EngineSchedule& schedule) {
@@ -59,12 +63,16 @@ void fields(FieldList& list, EngineSchedule& schedule) {
 void fields(FieldList& list, EngineMemory& memory) {
   list.count("block", memory.block, {1, 4096}, "Tokens of a KV block.");
   list.value("share", memory.share, {0.01, 1}, "Share of the memory that the engine takes.");
-  list.text("base", memory.base, {"total", "free"},
-            "What it is a share of: the device, or what weights and workspace leave.");
+  list.text("base", memory.base, {"total", "free", "static"},
+            "What it is a share of: the device, what weights and activations leave, or what is "
+            "free before weights are loaded, for weights and KV blocks alone.");
   list.value("reserve", memory.reserve, {Bytes(0), kMaxReserve},
              "Kept by the process beside weights and activations.");
   list.value("reserve_per_token", memory.reserve_per_token, {Bytes(0), kMaxReserve},
              "The same per token of the largest step.");
+  list.optional_value("reserve_of_group", memory.reserve_of_group, {Bytes(0), kMaxReserve},
+                      "Kept besides where devices exchange over links of their own: communicators "
+                      "and their buffers.");
   list.optional_text("prefix_cache", memory.prefix_cache, {"yes", "no"},
                      "Blocks of what was computed are found again by prompts that begin alike.");
   list.optional_value("host_pool", memory.host_pool, {Bytes(0), Bytes(1e13)},

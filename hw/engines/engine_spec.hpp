@@ -20,6 +20,7 @@ struct EngineLimits {
   int small_max_tokens = 0;  // the same on devices with less memory than `large_device`
   int small_max_sequences = 0;
   Bytes large_device;
+  std::string whole_context;  // yes | no: a step has room for the longest context; "": no
 };
 
 struct EngineSchedule {
@@ -45,9 +46,10 @@ struct EngineSchedule {
 struct EngineMemory {
   int block = 1;     // tokens of a KV block
   double share = 0;  // of the memory that `base` names
-  std::string base;  // total | free: of the device, or of what weights and workspace leave
+  std::string base;  // total | free | static: what `share` is of, see kv_memory()
   Bytes reserve;     // what the process keeps beside weights and workspace: fitted or measured
   Bytes reserve_per_token;   // of the largest step, beside the activations of the network
+  Bytes reserve_of_group;    // more of it where devices exchange over their own links
   std::string prefix_cache;  // yes | no: blocks of answered requests are found again; "": no
   Bytes host_pool;           // of the host per device, for blocks that leave it; 0: none
 };

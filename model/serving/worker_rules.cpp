@@ -39,9 +39,11 @@ WorkerRules rules_of(const EngineSpec& engine, const RuleChoices& choices, Bytes
     rules.max_tokens = std::atoll(choices.chunk.c_str());
   }
   rules.max_length = max_length;
-  // A prompt that is not cut has to fit a step.
+  // A prompt that is not cut has to fit a step, beside a token of everyone who is served.
   if (!rules.chunking && choices.max_tokens == 0) {
-    rules.max_tokens = std::max(rules.max_tokens, max_length);
+    const bool whole = engine.limits.whole_context == "yes";
+    const std::int64_t room = whole ? max_length : choices.longest_prompt + rules.max_sequences;
+    rules.max_tokens = std::max(rules.max_tokens, room);
   }
   rules.prefill_first = schedule.order == "prefill-first";
   rules.mixed = schedule.mixed == "yes";
@@ -74,17 +76,19 @@ WorkerRules rules_of(const EngineSpec& engine, const RuleChoices& choices, Bytes
   return rules;
 }
 
-KvMemory kv_memory(const EngineSpec& engine, double share, Bytes capacity, Bytes weights,
-                   Bytes workspace, std::int64_t max_tokens) {
+KvMemory kv_memory(const EngineSpec& engine, double share, const DeviceUse& use,
+                   std::int64_t max_tokens) {
+  const EngineMemory& rules = engine.memory;
   KvMemory memory;
-  memory.capacity = capacity;
-  memory.weights = weights;
-  memory.workspace = workspace;
-  memory.reserve =
-      engine.memory.reserve + engine.memory.reserve_per_token * static_cast<double>(max_tokens);
-  const Bytes used = weights + workspace + memory.reserve;
-  const Bytes left =
-      engine.memory.base == "total" ? capacity * share - used : (capacity - used) * share;
+  memory.capacity = use.capacity;
+  memory.weights = use.weights;
+  memory.workspace = use.workspace;
+  memory.reserve = rules.reserve + rules.reserve_per_token * static_cast<double>(max_tokens);
+  if (use.exchanges) memory.reserve += rules.reserve_of_group;
+  const Bytes used = use.weights + use.workspace + memory.reserve;
+  const Bytes left = rules.base == "static"  ? (use.capacity - memory.reserve) * share - use.weights
+                     : rules.base == "total" ? use.capacity * share - used
+                                             : (use.capacity - used) * share;
   memory.kv = std::max(Bytes(0), left);
   return memory;
 }

@@ -60,6 +60,7 @@ struct RuleChoices {
   std::int64_t max_sequences = 0;
   std::string chunk;  // "off", or tokens per step
   double kv_fraction = 0;
+  std::int64_t longest_prompt = 1;  // that comes
 };
 
 // `device_memory` chooses between the limits of small and large devices.
@@ -75,7 +76,17 @@ struct KvMemory {
   Bytes kv;  // what is left for blocks by the rule of the engine; may be 0
 };
 
-KvMemory kv_memory(const EngineSpec& engine, double share, Bytes capacity, Bytes weights,
-                   Bytes workspace, std::int64_t max_tokens);
+// What a device holds before there are KV blocks.
+struct DeviceUse {
+  Bytes capacity;
+  Bytes weights;
+  Bytes workspace;
+  bool exchanges = false;  // with other devices, over links of their own
+};
+
+// total: share of the device, less everything else. free: share of what everything else leaves.
+// static: share of what the engine leaves, less weights; activations have the rest.
+KvMemory kv_memory(const EngineSpec& engine, double share, const DeviceUse& use,
+                   std::int64_t max_tokens);
 
 }  // namespace foretell

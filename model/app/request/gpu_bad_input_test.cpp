@@ -62,9 +62,9 @@ TEST(GpuBadInput, AModelThatDoesNotFitSaysTheSmallestSystemThatHoldsIt) {
   request.workload = "llama-3-70b";
   request.input_len = 1024;
   request.output_len = 128;
-  EXPECT_THAT(message(request), AllOf(HasSubstr("weights 13"), HasSubstr("more than its 74.5 GiB"),
-                                      HasSubstr("--on b200-sxm")));
-  request.system = "b200-sxm";
+  EXPECT_THAT(message(request), AllOf(HasSubstr("weights 13"), HasSubstr("more than its 79.6 GiB"),
+                                      HasSubstr("--on h200-sxm")));
+  request.system = "h200-sxm";
   EXPECT_GT(predict(request).summary.call_s, 0);
   request.batch = 100'000;
   EXPECT_THAT(message(request), HasSubstr("lower --batch"));

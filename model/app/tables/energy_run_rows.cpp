@@ -61,17 +61,6 @@ int share_of(const std::string& text, std::string_view kind) {
   return 1;
 }
 
-std::string among_data(const std::string& named) {
-  if (!starts_with(named, "configs/")) return named;
-  const std::filesystem::path folder = measured_data_folder();
-  if (folder.empty()) {
-    throw UserError(
-        "model: its config.json lies among the measured data; let FORETELL_DATA name "
-        "the folder that holds configs/");
-  }
-  return (folder / named).string();
-}
-
 // A job, apart from its cap.
 std::string job_of(const NamedCells& cells, const CsvRow& row) {
   return fmt::format("{} {} {}", cells.text(row, "model"), cells.text(row, "batch_or_concurrency"),
@@ -192,8 +181,9 @@ void EnergyRunBatch::read_serving(PendingRun& run) const {
   const CsvRow& row = run.row;
   ServeRequest& request = run.request;
   request.machine = defaults_;
+  const std::string network = cells_.text(row, "model");
   request.machine.workload =
-      among_data(looked_up(names_.at("networks"), "model", cells_.text(row, "model")));
+      workload_named(network, looked_up(names_.at("networks"), "model", network));
   request.machine.system = looked_up(names_.at("systems"), "device", cells_.text(row, "device"));
   request.machine.dtype = looked_up(names_.at("precisions"), "dtype", cells_.text(row, "dtype"));
   const int devices =

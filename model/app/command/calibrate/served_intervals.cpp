@@ -84,11 +84,15 @@ class Reader {
     return std::move(classes_);
   }
 
+  // Whose host times were chosen with a configuration family in view, by family.
+  const std::map<std::string, std::string>& engines() const { return engines_; }
+
  private:
   void take(const CsvRow& row, const std::string& group, const RowPrediction& prediction) {
     ServedCells cells;
     for (std::size_t i = 0; i < row.size(); ++i) cells[table_.header()[i]] = row[i];
     const ServeRequest request = recipes_.request_of(cells);
+    engines_[group] = cells["framework"];
     const std::string device(served_device(!request.prefill.empty()));
     const std::string& workload = request.machine.workload;
     const auto [known, is_new] = families_.try_emplace(workload);
@@ -116,6 +120,7 @@ class Reader {
   RowFilter filter_;
   std::map<std::string, std::string> families_;  // by network
   ServedClasses classes_;
+  std::map<std::string, std::string> engines_;  // by configuration family
 };
 
 std::string entry_text(const ServedClass& key, IntervalQuantity quantity,
@@ -135,7 +140,8 @@ std::string entry_text(const ServedClass& key, IntervalQuantity quantity,
 }  // namespace
 
 void calibrate_served_intervals(const ServedIntervalOptions& options, const Session& session) {
-  const ServedClasses classes = Reader(options, session).read();
+  Reader reader(options, session);
+  const ServedClasses classes = reader.read();
   std::string text =
       "# Intervals of services that nobody measured, made by `foretell calibrate intervals --kind\n"
       "# serving` from the served points of the fit part, every configuration family (network, "
@@ -157,7 +163,7 @@ void calibrate_served_intervals(const ServedIntervalOptions& options, const Sess
       session.say(fmt::format("foretell: {}: of one family alone; no interval", name));
       continue;
     }
-    const FamilyInterval made = family_interval80(samples);
+    const FamilyInterval made = family_interval80(samples, reader.engines());
     ++made_classes;
     const std::string why = fmt::format(
         "rows of {} families; the others make an interval that holds {:.0f} % of the rows",

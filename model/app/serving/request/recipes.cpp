@@ -5,14 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
-#include <string_view>
 
 #include "hw/engines/engine_catalog.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/base/errors.hpp"
-#include "model/base/measured_data.hpp"
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
 
@@ -20,7 +17,6 @@ namespace foretell {
 namespace {
 
 constexpr const char* kRecipeFile = "hw/engines/recipes/public_benchmark.yaml";
-constexpr const char* kConfigFolder = "configs/";  // of the measured data
 constexpr std::int64_t kMaxTokensOfRow = 10'000'000;
 constexpr std::int64_t kMaxClientsOfRow = 1'000'000;
 constexpr std::int64_t kMaxDevicesOfRow = 10'000;
@@ -28,16 +24,6 @@ constexpr std::int64_t kMaxDevicesOfRow = 10'000;
 std::string text_or_empty(const Node& node, const char* key) {
   const Node* found = node.find(key);
   return found == nullptr ? "" : found->as_text(key);
-}
-
-// One or several of them.
-std::vector<std::string> texts_in(const Node& node, const char* key) {
-  const Node* found = node.find(key);
-  if (found == nullptr) return {};
-  if (!found->is_list()) return {found->as_text(key)};
-  std::vector<std::string> texts;
-  for (const Node& one : found->items) texts.push_back(one.as_text(key));
-  return texts;
 }
 
 double number_in(const Node& node, const char* key) {
@@ -58,19 +44,6 @@ std::int64_t count_in(const ServedCells& cells, const char* column, std::int64_t
 std::int64_t count_or(const ServedCells& cells, const char* column, std::int64_t otherwise) {
   const std::string text = served_cell(cells, column);
   return text.empty() ? otherwise : parse_count(column, text, 1, kMaxDevicesOfRow);
-}
-
-// A name of ours, or a config.json among the measured data.
-std::string workload_of(const std::string& network, const std::string& named) {
-  if (!starts_with(named, kConfigFolder)) return named;
-  const std::filesystem::path folder = measured_data_folder();
-  if (folder.empty()) {
-    throw UserError(fmt::format(
-        "model {}: its {} lies among the measured data; let FORETELL_DATA name the folder that "
-        "holds configs/",
-        network, named.substr(std::string_view(kConfigFolder).size())));
-  }
-  return (folder / named).string();
 }
 
 std::string split_of(const ServedCells& cells, const std::string& kind) {
@@ -230,7 +203,7 @@ ServeRequest Recipes::request_of(const ServedCells& cells) const {
   const std::string network = served_cell(cells, "model");
   const auto named = networks_.find(network);
   request.machine.workload =
-      named == networks_.end() ? network : workload_of(network, named->second);
+      named == networks_.end() ? network : workload_named(network, named->second);
   request.machine.system = looked_up(systems_, "gpu", served_cell(cells, "gpu"));
   request.machine.dtype = looked_up(precisions_, "precision", served_cell(cells, "precision"));
   const auto own = network_precisions_.find(network);

@@ -98,6 +98,7 @@ class Server {
     choices.max_tokens = split.max_tokens > 0 ? split.max_tokens : request_.max_tokens;
     choices.max_sequences = split.max_sequences > 0 ? split.max_sequences : request_.max_batch;
     choices.chunk = request_.chunk;
+    choices.longest_prompt = longest_input(load_);
     // The activations are those of the largest step; how large that is depends on the device.
     WorkerRules first = rules_of(engine_.spec, choices, Bytes(0), 1);
     BuiltGroup built{pool_.machine(machine, std::max(first.max_tokens,
@@ -108,8 +109,7 @@ class Server {
     WorkerRules rules = rules_of(engine_.spec, choices, worker.capacity, worker.max_length);
     const double share =
         request_.kv_fraction > 0 ? request_.kv_fraction : engine_.spec.memory.share;
-    built.memory = kv_memory(engine_.spec, share, worker.capacity, worker.weights, worker.workspace,
-                             rules.max_tokens);
+    built.memory = kv_memory(engine_.spec, share, device_use(worker), rules.max_tokens);
     // Batches in flight share blocks and places.
     rules.blocks = floor_blocks(built.memory.kv, worker.kv_per_token, rules.block) / worker.stages;
     rules.max_sequences = std::max<std::int64_t>(1, rules.max_sequences / worker.stages);

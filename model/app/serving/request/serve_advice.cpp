@@ -17,8 +17,7 @@ bool has_room(MachinePool& pool, Request machine, int tp, const EngineSpec& engi
   try {
     const WorkerMachine& worker =
         pool.machine(machine, std::max(max_tokens, std::int64_t{engine.limits.max_tokens}));
-    const KvMemory memory =
-        kv_memory(engine, share, worker.capacity, worker.weights, worker.workspace, max_tokens);
+    const KvMemory memory = kv_memory(engine, share, device_use(worker), max_tokens);
     return memory.kv > worker.kv_per_token * static_cast<double>(engine.memory.block);
   } catch (const UserError&) {
     return false;  // heads that so many devices cannot share, or more devices than there are

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "model/config/document.hpp"
 
@@ -16,7 +17,13 @@ std::string served_cell(const ServedCells& cells, const char* column);
 using ServedNames = std::map<std::string, std::string>;
 // UserError with file:line where the section is missing or holds no texts.
 ServedNames served_names(const Node& root, const char* section);
+// The texts below a key that holds one or several; none where it is missing.
+std::vector<std::string> texts_in(const Node& node, const char* key);
 // UserError with the nearest for a name that is not among them; `what` is its column.
 const std::string& looked_up(const ServedNames& names, const char* what, const std::string& name);
+
+// The workload that a recipe names for a network of its table: a name of ours, or
+// "configs/FILE" among the measured data. UserError where that folder is not known.
+std::string workload_named(const std::string& network, const std::string& named);
 
 }  // namespace foretell

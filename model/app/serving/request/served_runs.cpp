@@ -35,8 +35,19 @@ std::int64_t whole_cell_or(const ServedCells& cells, const char* column, std::in
 
 ServedRuns ServedRuns::load() {
   const Node root = load_document(hw_folder() / kRunsFile, std::string("hw/") + kRunsFile);
-  root.only_keys({"source", "networks", "systems", "precisions", "frameworks"}, "");
+  root.only_keys({"source", "networks", "systems", "precisions", "frameworks", "settings",
+                  "attention_of_ranks"},
+                 "");
   ServedRuns runs;
+  for (const Node& node : root.required("settings", "").items) {
+    node.only_keys({"column", "holds", "set", "source"}, "settings");
+    runs.settings_.push_back({node.required("column", "settings").as_text("column"),
+                              node.required("holds", "settings").as_text("holds"),
+                              texts_in(node, "set")});
+  }
+  const Node& ranks = root.required("attention_of_ranks", "");
+  ranks.only_keys({"notes", "kind", "why"}, "attention_of_ranks");
+  runs.attention_of_ranks_ = ranks.required("notes", "attention_of_ranks").as_text("notes");
   for (const char* section : {"networks", "systems", "precisions", "frameworks"}) {
     runs.names_[section] = served_names(root, section);
   }
@@ -49,14 +60,26 @@ ServeRequest ServedRuns::request_of(const ServedCells& cells) const {
   };
   ServeRequest request;
   request.engine = named("frameworks", "framework") + "@" + served_cell(cells, "framework_version");
-  request.machine.workload = named("networks", "model");
+  request.machine.workload =
+      workload_named(served_cell(cells, "model"), named("networks", "model"));
   request.machine.system = named("systems", "gpu");
   request.machine.dtype = named("precisions", "dtype_weights");
   const std::string kv = served_cell(cells, "dtype_kv");
   if (kv == "fp8") request.machine.kv_dtype = kv;
   request.machine.tp = static_cast<int>(whole_cell_or(cells, "tp", 1));
   request.machine.pp = static_cast<int>(whole_cell_or(cells, "pp", 1));
+  const auto experts = static_cast<int>(whole_cell_or(cells, "ep", 1));
+  if (experts > 1) request.machine.ep = experts;
+  if (request.machine.tp > 1 &&
+      served_cell(cells, "notes").find(attention_of_ranks_) != std::string::npos) {
+    request.attention_dp = request.machine.ep = request.machine.tp;
+    request.machine.tp = 1;
+  }
   request.dp = static_cast<int>(whole_cell_or(cells, "dp", 1));
+  for (const RunSetting& one : settings_) {
+    if (served_cell(cells, one.column.c_str()).find(one.holds) == std::string::npos) continue;
+    request.machine.set.insert(request.machine.set.end(), one.set.begin(), one.set.end());
+  }
   request.max_batch = whole_cell_or(cells, "max_batch", 0);
   request.max_tokens = whole_cell_or(cells, "max_num_tokens", 0);
   if (!served_cell(cells, "kv_fraction").empty())

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "model/app/serving/request/recipes.hpp"
 #include "reports/record/serve_record.hpp"
@@ -13,6 +14,13 @@ namespace foretell {
 struct RunFigure {
   double value = 0;
   Interval interval80;
+};
+
+// What a cell of this column sets of the engine where it holds these words.
+struct RunSetting {
+  std::string column;
+  std::string holds;
+  std::vector<std::string> set;
 };
 
 class ServedRuns {
@@ -31,6 +39,8 @@ class ServedRuns {
 
  private:
   std::map<std::string, ServedNames> names_;  // by section
+  std::vector<RunSetting> settings_;
+  std::string attention_of_ranks_;  // in the notes of rows that were run so
 };
 
 }  // namespace foretell

@@ -42,10 +42,38 @@ TEST(ServedRuns, ReadsWhatARowAsksFor) {
   EXPECT_EQ(request.machine.system, "h100-sxm-x8");
   EXPECT_EQ(request.machine.workload, "Llama-3.1-70B");
   EXPECT_EQ(request.machine.tp, 4);
+  EXPECT_EQ(request.machine.ep, Request().ep);
   EXPECT_EQ(request.engine, "trtllm@0.17.0");
   EXPECT_EQ(request.offline, 3000);
   EXPECT_EQ(request.input_len, "128");
   EXPECT_EQ(request.output_len, "2048");
+}
+
+TEST(ServedRuns, CellsSetWhatTheySayOfTheEngine) {
+  ServedCells cells = offline_row();
+  EXPECT_TRUE(ServedRuns::load().request_of(cells).machine.set.empty());
+  cells["chunked_prefill"] = "yes";
+  cells["notes"] = "gptManagerBenchmark, MAX_UTILIZATION, streaming";
+  EXPECT_THAT(
+      ServedRuns::load().request_of(cells).machine.set,
+      ::testing::ElementsAre("engine.schedule.chunking=yes", "engine.schedule.admission=none",
+                             "engine.schedule.preemption=last-to-head"));
+}
+
+TEST(ServedRuns, GpusWithAttentionOfTheirOwnShareTheExperts) {
+  ServedCells cells = offline_row();
+  cells["model"] = "Llama 4 Scout";
+  cells["notes"] = "PyTorch backend; attention data parallel, EP (ep_size not given)";
+  cells["pp"] = "2";
+  const ServeRequest request = ServedRuns::load().request_of(cells);
+  EXPECT_EQ(request.machine.tp, 1);
+  EXPECT_EQ(request.attention_dp, 4);
+  EXPECT_EQ(request.machine.ep, 4);
+  EXPECT_EQ(request.machine.pp, 2);
+  cells["notes"] = "";
+  cells["ep"] = "2";
+  EXPECT_EQ(ServedRuns::load().request_of(cells).machine.tp, 4);
+  EXPECT_EQ(ServedRuns::load().request_of(cells).machine.ep, 2);
 }
 
 TEST(ServedRuns, ComparesTheFigureOfTheRow) {

@@ -65,6 +65,7 @@ WorkerMachine gpu_machine_of(const Request& request, std::int64_t max_tokens) {
   machine.capacity = spec.device.hbm.capacity;
   set_memory(*timer, max_tokens, machine);
   const bool nvlink = spec.interconnect == "nvlink";
+  machine.exchanges = nvlink && machine.devices_per_worker > 1;
   machine.link = nvlink ? spec.device.nvlink.bandwidth : spec.device.pcie.bandwidth;
   machine.host_link = spec.device.pcie.bandwidth;
   machine.usd_per_hour = on_demand(spec.price_usd_per_hour);
@@ -155,6 +156,10 @@ PassTime pass_time(const WorkerMachine& machine, const StepShape& shape) {
     pass.slowest = std::max(pass.slowest, time.total);
   }
   return pass;
+}
+
+DeviceUse device_use(const WorkerMachine& machine) {
+  return {machine.capacity, machine.weights, machine.workspace, machine.exchanges};
 }
 
 WorkerMachine make_worker_machine(const Predictor& predict, const Request& request,

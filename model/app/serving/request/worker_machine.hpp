@@ -26,9 +26,10 @@ struct WorkerMachine {
   bool has_experts = false;
   int devices = 1;  // of the system
   int devices_per_worker = 1;
-  int stages = 1;  // of the pipeline of a worker
-  int ranks = 1;   // of a stage, each with sequences of its own on equally many devices
-  Bytes capacity;  // of one device
+  int stages = 1;          // of the pipeline of a worker
+  int ranks = 1;           // of a stage, each with sequences of its own on equally many devices
+  bool exchanges = false;  // its devices, over links of their own
+  Bytes capacity;          // of one device
   // Of one device, of the stage that holds the fewest tokens.
   Bytes weights;
   Bytes kv_per_token;
@@ -67,6 +68,8 @@ struct PassTime {
   Seconds slowest;
 };
 PassTime pass_time(const WorkerMachine& machine, const StepShape& shape);
+
+DeviceUse device_use(const WorkerMachine& machine);
 
 // `max_tokens`: of a step, whose activations need memory. UserError for names and types that do not
 // fit each other.
