@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "model/app/request/outcome_tag.hpp"
+#include "model/app/tables/attention_block_rows.hpp"
 #include "model/app/tables/kernel_rows.hpp"
 #include "model/app/tables/layer_table_rows.hpp"
 #include "model/app/tables/neuron_collective_rows.hpp"
@@ -96,6 +97,10 @@ KernelAnswer kernel_answer(const TableLayout& layout, const CsvRow& header,
     case TableKind::kLayerKernels: {
       const auto reader =
           std::make_shared<LayerTableRows>(layer_kind_of(layout), header, options, set);
+      return [reader](const std::vector<CsvRow>& rows) { return reader->answer(rows); };
+    }
+    case TableKind::kAttentionBlocks: {
+      const auto reader = std::make_shared<AttentionBlockRows>(header, options, set);
       return [reader](const std::vector<CsvRow>& rows) { return reader->answer(rows); };
     }
     case TableKind::kModels:
