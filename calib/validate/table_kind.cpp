@@ -71,6 +71,8 @@ const std::vector<TableLayout>& table_layouts() {
                     {"gpu", "kernel", "k_heads_or_groups", "v_heads", "v_head_dim"}),
       kernel_layout(TableKind::kLayerKernels, "mla_products",
                     {"gpu", "op", "dtype", "tokens", "heads"}),
+      kernel_layout(TableKind::kAttentionBlocks, "attention_block",
+                    {"gpu", "kind", "phase", "model", "product_dtype", "batch", "heads"}),
       {TableKind::kPower,
        "power",
        {"gpu", "table", "shape", "latency_us", "power_limit_w"},

@@ -19,6 +19,7 @@ enum class TableKind {
   kOperator,
   kServing,
   kLayerKernels,
+  kAttentionBlocks,
   kPower,
   kEnergyRuns
 };

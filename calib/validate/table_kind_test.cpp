@@ -26,6 +26,9 @@ TEST(TableKind, IsToldByTheHeader) {
             "state_space");
   EXPECT_EQ(kind_of({"gpu", "step", "gpus", "hidden", "tokens", "top_k", "experts"}),
             "expert_exchange");
+  EXPECT_EQ(kind_of({"gpu", "kind", "phase", "model", "dtype", "kv_dtype", "product_dtype", "batch",
+                     "query_len", "kv_len", "heads"}),
+            "attention_block");
   EXPECT_EQ(kind_of({"gpu", "op", "n_gpus", "dtype", "bytes"}), "collective");
   EXPECT_EQ(kind_of({"gpu", "op", "dtype", "b", "m", "n", "k", "rows", "cols"}), "operator");
 }

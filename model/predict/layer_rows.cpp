@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "calib/fitted/shared/factors_folder.hpp"
+#include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
@@ -71,17 +72,28 @@ LayerRowPredictor::LayerRowPredictor(LayerKind kind, std::vector<std::string> se
   if (!held_out_device.empty()) factors_.hold_out(devices_.catalog().find_device(held_out_device));
 }
 
+// Does a table of one chip say nothing of a kernel on another?
+bool LayerRowPredictor::stays(const std::string& from, const std::string& table,
+                              const GpuDeviceSpec& device) const {
+  const GpuDeviceSpec* fitted = find_published_device(from);
+  if (fitted == nullptr || fitted->architecture == device.architecture) return false;
+  return facts_.facts(table, fitted->architecture).stays;
+}
+
 // Where nothing was fitted to just this table: others of the type, of the same library first.
 ChosenFactorSet LayerRowPredictor::choose_set(const GpuDeviceSpec& device,
                                               const LayerRow& row) const {
   const std::string& table = row.tables.front();
-  if (factors_.knows(table)) return factors_.choose(device, {table});
+  if (factors_.knows(table)) {
+    ChosenFactorSet own = factors_.choose(device, {table});
+    if (!stays(own.device, table, device)) return own;
+  }
   const std::vector<std::string> words = split(table, ' ');
   std::vector<std::string> alike;
   std::vector<std::string> others;
   for (const std::string& known : factors_.tables()) {
     const std::vector<std::string> names = split(known, ' ');
-    if (names.back() != words.back()) continue;
+    if (names.back() != words.back() || known == table) continue;
     // Kernels of experts stand for each other; phases, operators and steps do not.
     if (row.kind != LayerKind::kExperts && names.at(1) != words.at(1)) continue;
     (names.front() == words.front() ? alike : others).push_back(known);
@@ -91,7 +103,12 @@ ChosenFactorSet LayerRowPredictor::choose_set(const GpuDeviceSpec& device,
     throw UserError("no factors are known of '" + table + "' or anything with its last word; " +
                     "those that are known: " + join(factors_.tables(), ", "));
   }
-  return factors_.choose(device, alike);
+  ChosenFactorSet found = factors_.choose(device, alike);
+  while (alike.size() > 1 && stays(found.device, found.set.table, device)) {
+    alike.erase(std::find(alike.begin(), alike.end(), found.set.table));
+    found = factors_.choose(device, alike);
+  }
+  return found;
 }
 
 const LayerRowPredictor::Choice& LayerRowPredictor::choose(const GpuDeviceSpec& device,
@@ -106,7 +123,9 @@ const LayerRowPredictor::Choice& LayerRowPredictor::choose(const GpuDeviceSpec& 
   if (found.device != device.id) {
     carry_over(choice.factors, devices_.find(found.device), device);
   }
-  choice.facts = facts_.facts(found.set.table, device.architecture);
+  // The kernel is that of the row, whoever lends its factors.
+  const LayerKernelFacts* own = facts_.find(row.tables.front(), device.architecture);
+  choice.facts = own != nullptr ? *own : facts_.facts(found.set.table, device.architecture);
   choice.low = found.set.interval_low;
   choice.high = found.set.interval_high;
   if (found.device != device.id || found.set.table != row.tables.front()) {

@@ -62,6 +62,7 @@ class LayerRowPredictor {
     std::string note;
   };
 
+  bool stays(const std::string& from, const std::string& table, const GpuDeviceSpec& device) const;
   ChosenFactorSet choose_set(const GpuDeviceSpec& device, const LayerRow& row) const;
   const Choice& choose(const GpuDeviceSpec& device, const LayerRow& row);
 

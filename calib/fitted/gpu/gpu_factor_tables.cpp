@@ -38,7 +38,8 @@ std::vector<std::string> kinds_in(const fs::path& folder) {
 
 // One library of all folders that have the kind.
 template <class Library>
-Library merged(const std::vector<fs::path>& folders, const std::string& kind) {
+Library merged(const std::vector<fs::path>& folders, const std::string& kind,
+               const std::string& held_out) {
   std::optional<Library> all;
   for (const fs::path& folder : folders) {
     if (!has_kind(folder, kind)) continue;
@@ -49,16 +50,21 @@ Library merged(const std::vector<fs::path>& folders, const std::string& kind) {
       all.emplace(std::move(one));
     }
   }
-  return all ? std::move(*all) : Library(folders.back() / "gpu" / kind);
+  if (!all) all.emplace(folders.back() / "gpu" / kind);
+  if (!held_out.empty()) all->hold_out(held_out);
+  return std::move(*all);
 }
 
 struct KeptTables {
-  std::map<std::vector<fs::path>, std::shared_ptr<const GpuFactorTables>> by_folders;
+  // By folders, and the device that is held out.
+  std::map<std::pair<std::vector<fs::path>, std::string>, std::shared_ptr<const GpuFactorTables>>
+      by_folders;
 };
 
 }  // namespace
 
-GpuFactorTables::GpuFactorTables(std::vector<fs::path> folders) : folders_(std::move(folders)) {
+GpuFactorTables::GpuFactorTables(std::vector<fs::path> folders, std::string held_out)
+    : folders_(std::move(folders)), held_out_(std::move(held_out)) {
   std::string bytes;
   for (const fs::path& folder : folders_) {
     for (const std::string& kind : kinds_in(folder)) {
@@ -70,7 +76,8 @@ GpuFactorTables::GpuFactorTables(std::vector<fs::path> folders) : folders_(std::
   hash_ = content_hash(bytes);
 }
 
-std::shared_ptr<const GpuFactorTables> GpuFactorTables::of(const std::string& request) {
+std::shared_ptr<const GpuFactorTables> GpuFactorTables::of(const std::string& request,
+                                                           const std::string& held_out) {
   const fs::path standard = factors_folder();
   std::vector<fs::path> folders = {standard};
   if (!request.empty()) {
@@ -86,8 +93,9 @@ std::shared_ptr<const GpuFactorTables> GpuFactorTables::of(const std::string& re
     }
     folders.insert(folders.begin(), request);
   }
-  std::shared_ptr<const GpuFactorTables>& tables = kept<KeptTables>().by_folders[folders];
-  if (tables == nullptr) tables = std::make_shared<GpuFactorTables>(folders);
+  std::shared_ptr<const GpuFactorTables>& tables =
+      kept<KeptTables>().by_folders[{folders, held_out}];
+  if (tables == nullptr) tables = std::make_shared<GpuFactorTables>(folders, held_out);
   return tables;
 }
 
@@ -101,19 +109,20 @@ const CommonFactors& GpuFactorTables::common() const {
 }
 
 const GemmFactorsLibrary& GpuFactorTables::gemm() const {
-  if (!gemm_) gemm_ = merged<GemmFactorsLibrary>(folders_, "gemm");
+  if (!gemm_) gemm_ = merged<GemmFactorsLibrary>(folders_, "gemm", held_out_);
   return *gemm_;
 }
 
 const AttentionFactorsLibrary& GpuFactorTables::attention() const {
-  if (!attention_) attention_ = merged<AttentionFactorsLibrary>(folders_, "attention");
+  if (!attention_) attention_ = merged<AttentionFactorsLibrary>(folders_, "attention", held_out_);
   return *attention_;
 }
 
 const KernelFactorsLibrary& GpuFactorTables::kernels(const std::string& kind) const {
   const auto known = kernels_.find(kind);
   if (known != kernels_.end()) return known->second;
-  return kernels_.emplace(kind, merged<KernelFactorsLibrary>(folders_, kind)).first->second;
+  return kernels_.emplace(kind, merged<KernelFactorsLibrary>(folders_, kind, held_out_))
+      .first->second;
 }
 
 std::string GpuFactorTables::note() const {

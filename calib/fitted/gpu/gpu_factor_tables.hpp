@@ -19,12 +19,14 @@ namespace foretell {
 class GpuFactorTables {
  public:
   // Folders like calib/factors. What several of them have counts as in the first.
-  explicit GpuFactorTables(std::vector<std::filesystem::path> folders);
+  // What was fitted on `held_out`, a device, is left out of account; "": nothing.
+  explicit GpuFactorTables(std::vector<std::filesystem::path> folders, std::string held_out = "");
 
   // Those of a request: "" is factors_folder(), else the named folder before that. The same object
   // for equal requests of a run, in which files do not change. UserError when the folder is not
   // there or holds no factors of GPUs, with what it should hold.
-  static std::shared_ptr<const GpuFactorTables> of(const std::string& request);
+  static std::shared_ptr<const GpuFactorTables> of(const std::string& request,
+                                                   const std::string& held_out = "");
 
   const GemmFactorsLibrary& gemm() const;
   const AttentionFactorsLibrary& attention() const;
@@ -41,6 +43,7 @@ class GpuFactorTables {
 
  private:
   std::vector<std::filesystem::path> folders_;
+  std::string held_out_;
   std::string hash_;
   mutable std::optional<CommonFactors> common_;
   mutable std::optional<GemmFactorsLibrary> gemm_;

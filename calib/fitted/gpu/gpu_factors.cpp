@@ -95,7 +95,8 @@ GemmFactors in_graph(const GpuDeviceSpec& device, const GemmFactorsLibrary& libr
 }  // namespace
 
 GpuFactors::GpuFactors(const GpuDeviceSpec& device, const std::string& which,
-                       std::vector<std::string> set, std::string library)
+                       std::vector<std::string> set, std::string library,
+                       const std::string& held_out)
     : device_(device), set_(std::move(set)), library_(std::move(library)) {
   if (kernel_libraries().of_networks(library_).id == kernel_libraries().choice().networks) {
     library_.clear();  // the nearest of any library where it has no factors
@@ -104,7 +105,7 @@ GpuFactors::GpuFactors(const GpuDeviceSpec& device, const std::string& which,
   AttentionFactors attention;
   apply_set(products, attention);  // finds mistakes before the work
   if (which == "none") return;
-  tables_ = GpuFactorTables::of(which);
+  tables_ = GpuFactorTables::of(which, held_out);
   id_ = "gpu@" + tables_->hash();
   collectives_ = choose_collectives(device, *tables_, library_);
 }

@@ -47,9 +47,11 @@ class GpuFactors {
   // (GpuFactorTables::of()). `set` are overrides of factors of every type of
   // products, "factors.launch=1 us", and of attention, "factors.attention.score=2 cycles";
   // UserError for what cannot be set.
-  // `library` is whose kernels the network runs, "": that of hw/kernels/choice.yaml.
+  // `library` is whose kernels the network runs, "": that of hw/kernels/choice.yaml. What was
+  // fitted on `held_out`, a device, is left out of account; "": nothing.
   GpuFactors(const GpuDeviceSpec& device, const std::string& which,
-             std::vector<std::string> set = {}, std::string library = "");
+             std::vector<std::string> set = {}, std::string library = "",
+             const std::string& held_out = "");
 
   const KernelLibrary& library() const;
   const CommonFactors& common() const { return tables_ ? tables_->common() : common_factors(); }

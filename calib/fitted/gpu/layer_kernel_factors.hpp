@@ -38,7 +38,8 @@ struct LayerKernelFactors {
 void fields(FieldList& list, LayerKernelFactors& factors);
 
 // Factors of one chip on another: launches follow the floors of the two chips, the matrix pipe its
-// reachable rate; rates into an SM follow what its matrix pipe takes.
+// reachable rate; latencies stay cycles and rates into an SM bytes per cycle. On another
+// architecture shares of DRAM and of the matrix pipe stay within what chips reach.
 void carry_over(LayerKernelFactors& factors, const GpuDeviceSpec& from, const GpuDeviceSpec& to);
 
 }  // namespace foretell

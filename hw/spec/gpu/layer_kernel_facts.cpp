@@ -1,6 +1,7 @@
 #include "hw/spec/gpu/layer_kernel_facts.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "hw/spec/shared/catalog.hpp"
 #include "model/base/errors.hpp"
@@ -38,25 +39,58 @@ LayerType read_type(const Node& node) {
   return type;
 }
 
+// One entry for each architecture that it names: a word or a list of them; else one for all.
+std::vector<std::string> architectures_of(const Node& node) {
+  const Node* chips = node.find("architecture");
+  if (chips == nullptr) return {""};
+  if (chips->items.empty()) return {chips->as_text("architecture")};
+  std::vector<std::string> names;
+  for (const Node& item : chips->items) names.push_back(item.as_text("architecture"));
+  return names;
+}
+
 LayerKernelFacts read_facts(const Node& node) {
-  node.only_keys({"kernels",         "architecture",  "absorbed_up_to",
-                  "absorbed_tokens", "prompt_rows",   "moves_heads",
-                  "widens_cache",    "keeps_type",    "parts",
-                  "least_part",      "value_parts",   "resident",
-                  "least_heads",     "tile_keys",     "most_parts",
-                  "walk_tokens",     "walk_channels", "convolves_values",
-                  "tiles",           "stage_bytes",   "gated",
-                  "permutes",        "activates",     "all_choices",
-                  "tuned_at_powers", "longest_first", "absorbed_prompts",
-                  "head_tile",       "wire_bytes",    "per_choice",
-                  "gpus_per_node",   "network_rate",  "why",
+  node.only_keys({"kernels",
+                  "architecture",
+                  "absorbed_up_to",
+                  "absorbed_tokens",
+                  "prompt_rows",
+                  "moves_heads",
+                  "widens_cache",
+                  "keeps_type",
+                  "parts",
+                  "least_part",
+                  "value_parts",
+                  "resident",
+                  "least_heads",
+                  "tile_keys",
+                  "most_parts",
+                  "walk_tokens",
+                  "walk_channels",
+                  "convolves_values",
+                  "tiles",
+                  "stage_bytes",
+                  "gated",
+                  "permutes",
+                  "activates",
+                  "all_choices",
+                  "tuned_at_powers",
+                  "longest_first",
+                  "absorbed_prompts",
+                  "head_tile",
+                  "wire_bytes",
+                  "per_choice",
+                  "gpus_per_node",
+                  "network_rate",
+                  "chosen_pace",
+                  "fills_choice",
+                  "divides_choice",
+                  "stays",
+                  "why",
                   "source"},
                  "libraries");
   LayerKernelFacts facts;
   facts.kernels = node.required("kernels", "libraries").as_text("kernels");
-  if (const Node* chips = node.find("architecture")) {
-    facts.architecture = chips->as_text("architecture");
-  }
   if (const Node* tiles = node.find("tiles")) {
     for (const Node& tile : tiles->items) {
       if (tile.items.size() != 2) {
@@ -87,6 +121,10 @@ LayerKernelFacts read_facts(const Node& node) {
   facts.all_choices = yes_or(node, "all_choices", facts.all_choices);
   facts.tuned_at_powers = yes_or(node, "tuned_at_powers", facts.tuned_at_powers);
   facts.longest_first = yes_or(node, "longest_first", facts.longest_first);
+  facts.chosen_pace = number_or(node, "chosen_pace", facts.chosen_pace);
+  facts.stays = yes_or(node, "stays", facts.stays);
+  facts.divides_choice = yes_or(node, "divides_choice", facts.divides_choice);
+  facts.fills_choice = yes_or(node, "fills_choice", facts.fills_choice);
   facts.absorbed_prompts = yes_or(node, "absorbed_prompts", facts.absorbed_prompts);
   facts.head_tile = number_or(node, "head_tile", facts.head_tile);
   facts.wire_bytes = number_or(node, "wire_bytes", facts.wire_bytes);
@@ -139,7 +177,13 @@ LayerKernelLibrary::LayerKernelLibrary() {
     problems.collect([&] { types_.push_back(read_type(node)); });
   }
   for (const Node& node : root.required("libraries", "").items) {
-    problems.collect([&] { facts_.push_back(read_facts(node)); });
+    problems.collect([&] {
+      LayerKernelFacts facts = read_facts(node);
+      for (std::string& architecture : architectures_of(node)) {
+        facts.architecture = std::move(architecture);
+        facts_.push_back(facts);
+      }
+    });
   }
   for (const Node& node : root.required("routing", "").items) {
     problems.collect([&] { routings_.push_back(read_routing(node)); });
@@ -169,12 +213,18 @@ const LayerType& LayerKernelLibrary::type(const std::string& name) const {
   throw unknown_name("dtype", name, known);
 }
 
+const LayerKernelFacts* LayerKernelLibrary::find(const std::string& kernels,
+                                                 const std::string& architecture) const {
+  const auto found = std::find_if(facts_.begin(), facts_.end(), [&](const LayerKernelFacts& facts) {
+    const bool any_chip = facts.architecture.empty() || facts.architecture == architecture;
+    return any_chip && starts_with(kernels, facts.kernels);
+  });
+  return found == facts_.end() ? nullptr : &*found;
+}
+
 const LayerKernelFacts& LayerKernelLibrary::facts(const std::string& kernels,
                                                   const std::string& architecture) const {
-  for (const LayerKernelFacts& facts : facts_) {
-    const bool any_chip = facts.architecture.empty() || facts.architecture == architecture;
-    if (any_chip && starts_with(kernels, facts.kernels)) return facts;
-  }
+  if (const LayerKernelFacts* found = find(kernels, architecture)) return *found;
   throw UserError("no kernels are known for '" + kernels +
                   "'; hw/kernels/layers/layer_kernels.yaml lists them");
 }

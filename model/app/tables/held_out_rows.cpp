@@ -67,6 +67,7 @@ RowTest held_out_test(const TableLayout& layout, const CsvRow& header) {
       };
     }
     case TableKind::kLayerKernels:
+    case TableKind::kAttentionBlocks:
     case TableKind::kEnergyRuns:
       return part_test(layout, header, Part::kJudge);
     case TableKind::kPower: {
@@ -85,7 +86,9 @@ RowTest held_out_test(const TableLayout& layout, const CsvRow& header) {
 
 RowTest judges_interval_test(const TableLayout& layout, const CsvRow& header) {
   // Intervals of these are made from the families that are fitted to, each left out in turn.
-  if (layout.kind == TableKind::kLayerKernels) return held_out_test(layout, header);
+  if (layout.kind == TableKind::kLayerKernels || layout.kind == TableKind::kAttentionBlocks) {
+    return held_out_test(layout, header);
+  }
   if (layout.kind == TableKind::kModels || layout.kind == TableKind::kServing ||
       layout.kind == TableKind::kEnergyRuns)
     return [](const CsvRow&) { return true; };

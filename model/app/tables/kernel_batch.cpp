@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "model/app/request/outcome_tag.hpp"
-#include "model/app/tables/kernel_rows.hpp"
+#include "model/app/tables/attention_block_rows.hpp"
 #include "model/app/tables/layer_table_rows.hpp"
 #include "model/app/tables/neuron_collective_rows.hpp"
 #include "model/app/workers/worker_pool.hpp"
@@ -84,6 +84,21 @@ auto predicted_by(std::shared_ptr<Predictor> predictor) {
   return [predictor](const auto& rows) { return predictor->predict(rows); };
 }
 
+template <class Predictor>
+auto predicted_one_by_one(std::shared_ptr<Predictor> predictor) {
+  return [predictor](const auto& rows) {
+    std::vector<RowTime> times(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      try {
+        times[i] = predictor->predict(rows[i]);
+      } catch (const UserError& error) {
+        times[i].error = error.what();
+      }
+    }
+    return times;
+  };
+}
+
 KernelAnswer gemm_answer(const CsvRow& header, const KernelOptions& options,
                          const std::vector<std::string>& set) {
   const GemmRowOptions known{parse_l2_choice(options.l2), parse_launch(options.launch),
@@ -113,21 +128,20 @@ KernelAnswer operator_answer(const CsvRow& header, const KernelOptions& options,
 KernelAnswer layer_answer(LayerKind kind, const CsvRow& header, const KernelOptions& options,
                           const std::vector<std::string>& set) {
   check_as_measured(options, layer_kind_name(kind));
-  const auto predictor = std::make_shared<LayerRowPredictor>(kind, set, options.held_out_device);
   const auto read = [kind](const NamedCells& cells, const CsvRow& row) {
     return read_layer_row(kind, cells, row);
   };
-  return answer_of(header, read, [predictor](const std::vector<LayerRow>& rows) {
-    std::vector<RowTime> times(rows.size());
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      try {
-        times[i] = predictor->predict(rows[i]);
-      } catch (const UserError& error) {
-        times[i].error = error.what();
-      }
-    }
-    return times;
-  });
+  return answer_of(header, read,
+                   predicted_one_by_one(
+                       std::make_shared<LayerRowPredictor>(kind, set, options.held_out_device)));
+}
+
+KernelAnswer block_answer(const CsvRow& header, const KernelOptions& options,
+                          const std::vector<std::string>& set) {
+  check_as_measured(options, "attention_block");
+  return answer_of(header, read_attention_block_row,
+                   predicted_one_by_one(
+                       std::make_shared<AttentionBlockPredictor>(set, options.held_out_device)));
 }
 
 // Rows of Neuron systems and of GPUs may stand in one table.
@@ -171,6 +185,8 @@ KernelAnswer kernel_answer(const TableLayout& layout, const CsvRow& header,
       return operator_answer(header, options, set);
     case TableKind::kLayerKernels:
       return layer_answer(layer_kind_of(layout), header, options, set);
+    case TableKind::kAttentionBlocks:
+      return block_answer(header, options, set);
     case TableKind::kModels:
     case TableKind::kServing:
     case TableKind::kPower:

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "calib/fit/kernel_fit.hpp"
+#include "model/app/tables/attention_block_rows.hpp"
 #include "model/app/tables/energy_run_rows.hpp"
 #include "model/app/tables/held_out_rows.hpp"
 #include "model/app/tables/layer_table_rows.hpp"
@@ -132,6 +133,8 @@ RowPart row_part(const TableLayout& layout, const CsvRow& header) {
       return [cells, kind = layer_kind_of(layout)](const CsvRow& row) {
         return part_of(layer_family(kind, cells, row));
       };
+    case TableKind::kAttentionBlocks:
+      return [cells](const CsvRow& row) { return part_of(attention_block_family(cells, row)); };
     case TableKind::kPower:
       return [cells](const CsvRow& row) { return part_of(read_power_row(cells, row).family); };
     case TableKind::kEnergyRuns:
@@ -166,6 +169,8 @@ RowGroup row_group(const TableLayout& layout, const CsvRow& header) {
       return [cells, kind = layer_kind_of(layout)](const CsvRow& row) {
         return layer_family(kind, cells, row);
       };
+    case TableKind::kAttentionBlocks:
+      return [cells](const CsvRow& row) { return attention_block_family(cells, row); };
     case TableKind::kPower:
       return [cells](const CsvRow& row) { return read_power_row(cells, row).family; };
     case TableKind::kEnergyRuns:

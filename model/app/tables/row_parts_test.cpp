@@ -27,6 +27,8 @@ const std::vector<MadeUpTable>& one_row_of_every_kind() {
       {{"gpu", "dtype", "tokens", "hidden", "intermediate", "top_k", "experts"},
        {"h100_sxm", "bf16", "1", "2048", "768", "8", "128"}},
       {{"gpu", "op", "dtype", "tokens", "heads"}, {"h100_sxm", "mla_gen_pre", "bf16", "1", "16"}},
+      {{"gpu", "kind", "phase", "model", "product_dtype", "batch", "heads", "query_len"},
+       {"h100_sxm", "mla", "context", "DeepSeek-R1", "bf16", "1", "16", "64"}},
       {{"gpu", "table", "shape", "latency_us", "power_limit_w"},
        {"h200_sxm", "gemm/gemm", "m=64;n=128;k=256;gemm_dtype=bfloat16", "5000", "700"}},
       {{"what", "device", "n_devices", "model", "batch_or_concurrency", "watts_per_device"},

@@ -108,6 +108,12 @@ LayerCall LayerKernels::call_of(const Chosen& chosen) const {
 
 void LayerKernels::take(const Chosen& chosen, GridSequence program, MappedOp& op) const {
   op.note = chosen.note;
+  // Of a table that was measured without graphs the launch is the host's; in a graph a kernel takes
+  // the floor of the chip.
+  if (chosen.factors.host > Seconds(0)) {
+    Seconds& launch = program.kernels.front().launch;
+    launch = std::min(launch, device_.launch_floor * static_cast<double>(program.kernels.size()));
+  }
   Seconds longest;
   for (Grid& kernel : program.kernels) {
     note_busy(device_, kernel);
@@ -161,6 +167,10 @@ bool LayerKernels::add_latent(const AttentionDimensions& attention, double cache
   shape.keys = attention.keys;
   shape.heads = attention.heads;
   shape.cache_bytes = cache_bytes;
+  if (attention.selected > 0 && is_latent_head(attention.head_dim, attention.value_dim)) {
+    shape.selected = attention.selected;
+    return add_chosen_latent(shape, op);
+  }
   const bool few = attention.queries <= kernel_shapes().attention.few_queries;
   if (few && is_latent_head(attention.head_dim, attention.value_dim)) {
     shape.prompt = false;
@@ -187,6 +197,15 @@ bool LayerKernels::add_latent(const AttentionDimensions& attention, double cache
   program.kernels.front().launch = launch;
   op.engine = "tensor";
   take(own, std::move(program), op);
+  return true;
+}
+
+bool LayerKernels::add_chosen_latent(const LatentShape& shape, MappedOp& op) {
+  const char* cache = shape.cache_bytes < 2 ? "bf16 fp8" : "bf16 bf16";
+  const Chosen* chosen = choose({"mla", "latent tokens", "bf16", {cache}});
+  if (chosen == nullptr) return false;
+  op.engine = "tensor";
+  take(*chosen, chosen_latent_kernels(call_of(*chosen), shape), op);
   return true;
 }
 

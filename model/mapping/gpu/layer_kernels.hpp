@@ -76,6 +76,7 @@ class LayerKernels {
     std::vector<std::string> tables;
     std::int64_t tokens = 0;
   };
+  bool add_chosen_latent(const LatentShape& shape, MappedOp& op);
   const Chosen* choose(const Wanted& wanted);
   std::optional<Chosen> find(const Wanted& wanted) const;
   LayerCall call_of(const Chosen& chosen) const;

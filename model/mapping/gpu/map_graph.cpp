@@ -318,7 +318,18 @@ class GpuMapper final : public FusedWalk<MappedOp> {
     }
     type.key_bytes = std::min(type.query_bytes, size_of(key.dtype).value());
     if (layers_.add_latent(fused.attention, type.key_bytes, op)) return;
-    lower_latent_attention(attention_, fused.attention, type, dram_of(fused), op);
+    lower_latent_attention(attention_, one_by_one(fused.attention), type, dram_of(fused), op);
+  }
+
+  // Queries with keys that an indexer chose share no tile: each is a sequence of its own.
+  static AttentionDimensions one_by_one(AttentionDimensions attention) {
+    if (attention.selected == 0 || attention.queries == 1) return attention;
+    const std::int64_t visible = attention.keys - (attention.queries - 1) / 2;
+    attention.keys = std::min(attention.selected, visible);
+    attention.batch *= attention.queries;
+    attention.queries = 1;
+    attention.window = 0;
+    return attention;
   }
 
   void expert_layer(const FusedOp& fused, MappedOp& op) override {
@@ -349,8 +360,13 @@ class GpuMapper final : public FusedWalk<MappedOp> {
   }
 
   void indexer(const FusedOp& fused, MappedOp& op) override {
-    lower_indexer(products_, passes_, graph_, graph_.op(fused.main), pass_type_, dram_of(fused),
-                  op);
+    const Op& main = graph_.op(fused.main);
+    const auto narrow = main.attributes.find("narrow");
+    const bool asks =
+        narrow != main.attributes.end() && std::get<std::int64_t>(narrow->second) != 0;
+    const bool has_pipe = mapping_.system.device.matrix_rate.count("fp8") > 0;
+    const std::string type = asks && has_pipe ? "fp8" : pass_type_;
+    lower_indexer(products_, passes_, graph_, main, type, dram_of(fused), op);
   }
 
   // Every token goes to its experts, which it chooses with equal chances: few tokens reach few

@@ -143,7 +143,7 @@ void lower_indexer(ProductKernels& products, PassKernels& passes, const Graph& g
   Product product;
   product.batch = q[0];
   product.m = q[1] * q[2];
-  product.n = k[1];
+  product.n = std::max<std::int64_t>(1, k[1] - (q[1] - 1) / 2);  // the queries are the last keys
   product.k = q[3];
   product.type = type;
   product.dram = dram;

@@ -231,6 +231,7 @@ class Fuser {
     dimensions.key = op.inputs[1];
     const std::int64_t ratio = value("ratio");
     const std::int64_t selected = value("selected");
+    dimensions.selected = selected;
     if (ratio > 0) {  // its own tokens, and entries that stand for several
       const std::int64_t far = q[2] / ratio / 2;
       dimensions.keys = q[2];
@@ -242,7 +243,8 @@ class Fuser {
       dimensions.window = value("chunk") / (dimensions.queries > 1 ? 2 : 1);
     if (selected > 0 && (dimensions.window == 0 || selected < dimensions.window))
       dimensions.window = selected;
-    if (dimensions.queries == 1 && dimensions.window > 0)
+    const bool chosen_latents = selected > 0 && value("latent") > 0;
+    if (dimensions.queries == 1 && dimensions.window > 0 && !chosen_latents)
       dimensions.keys = std::min(dimensions.keys, dimensions.window);
     if (dimensions.window >= dimensions.keys) dimensions.window = 0;
   }

@@ -57,6 +57,8 @@ struct AttentionDimensions {
   std::int64_t head_dim = 0;
   bool causal = false;         // query q sees keys up to keys - queries + q, and no score beyond
   std::int64_t window = 0;     // … and no more than this many keys before itself; 0: all
+  std::int64_t selected = 0;   // keys that an indexer chose for each query, of which window is
+                               // about as many; there may be fewer keys than that; 0: none chose
   std::int64_t value_dim = 0;  // where it is not head_dim; else 0
   TensorId key = kNoId;        // the keys
 };

@@ -91,6 +91,11 @@ TokenWork token_work(const LayerCall& call, const LatentShape& shape, double cac
   return work;
 }
 
+// Of keys that an indexer chose: rows of the cache here and there, at a pace of their own.
+void take_chosen(const LayerKernelFacts& facts, TokenWork& work) {
+  for (double* step : {&work.step, &work.step_alone}) *step /= facts.chosen_pace;
+}
+
 // Thread blocks of a kernel for tokens, and what combines them.
 struct TokenPlan {
   double blocks = 0;
@@ -150,18 +155,21 @@ void add_token_blocks(const LayerCall& call, const TokenWork& work, const TokenP
            Seconds(start + plan.stages * (alone ? work.step_alone : work.step)));
 }
 
-void add_token_kernels(const LayerCall& call, const LatentShape& shape, double cache_bytes,
-                       GridSequence& program) {
+// `cached` latents are read, each at least once.
+void add_token_kernels(const LayerCall& call, const LatentShape& shape, double cached,
+                       double cache_bytes, GridSequence& program) {
   const LatentShapes& shapes = kernel_shapes().latent;
   const auto batch = static_cast<double>(shape.batch);
   const auto heads = static_cast<double>(shape.heads);
-  const TokenWork work = token_work(call, shape, cache_bytes);
-  const TokenPlan plan = token_plan(call, work, batch * heads);
+  TokenWork work = token_work(call, shape, cache_bytes);
+  if (shape.selected > 0) take_chosen(call.facts(), work);
+  const bool whole = shape.selected > 0 && !call.facts().divides_choice;
+  const TokenPlan plan =
+      whole ? TokenPlan{work.blocks, work.stages, 1} : token_plan(call, work, batch * heads);
   Grid kernel;
   kernel.name = "latent attention of tokens";
   add_token_blocks(call, work, plan, kernel);
-  const double cache =
-      batch * static_cast<double>(shape.keys) * (shapes.latent + shapes.rotated) * cache_bytes;
+  const double cache = cached * (shapes.latent + shapes.rotated) * cache_bytes;
   call.set_memory(kernel, call.missing_since_call(cache) * cache +
                               batch * heads * (2 * shapes.latent + shapes.rotated) * kElementBytes);
   program.kernels.push_back(kernel);
@@ -229,7 +237,26 @@ GridSequence latent_kernels(const LayerCall& call, const LatentShape& shape) {
         call.pass("widen the cache", cached * (cache_bytes + kElementBytes), 0));
     cache_bytes = kElementBytes;
   }
-  add_token_kernels(call, asked, cache_bytes, program);
+  const double cached = static_cast<double>(asked.batch) * static_cast<double>(asked.keys);
+  add_token_kernels(call, asked, cached, cache_bytes, program);
+  return program;
+}
+
+GridSequence chosen_latent_kernels(const LayerCall& call, const LatentShape& shape) {
+  const std::int64_t tokens = shape.batch * shape.queries;
+  const std::int64_t visible = shape.keys - (shape.queries - 1) / 2;
+  LatentShape asked = shape;
+  asked.prompt = false;
+  asked.batch = tokens;
+  asked.queries = 1;
+  asked.keys = call.facts().fills_choice ? shape.selected : std::min(shape.selected, visible);
+  const double cached = std::min(static_cast<double>(shape.batch * shape.keys),
+                                 static_cast<double>(tokens * asked.keys));
+  GridSequence program;
+  add_token_kernels(call, asked, cached,
+                    call.facts().keeps_type ? kElementBytes : shape.cache_bytes, program);
+  program.kernels.front().launch = call.factors().launch;
+  program.kernels.front().name = "attention to chosen latents";
   return program;
 }
 

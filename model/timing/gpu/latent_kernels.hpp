@@ -17,6 +17,9 @@ struct LatentShape {
   std::int64_t keys = 1;     // of a sequence
   std::int64_t heads = 1;    // of the GPU
   double cache_bytes = 2;    // per element of a latent
+  // Keys that an indexer chose for each query, which then asks them as a sequence of its own; 0:
+  // all keys are asked.
+  std::int64_t selected = 0;
 };
 
 // Whether heads have the widths that these kernels are made for: of latents, of prompts that are
@@ -26,6 +29,10 @@ bool is_expanded_head(std::int64_t key_width, std::int64_t value_width);
 bool is_absorbed_product(std::int64_t k, std::int64_t n);
 
 GridSequence latent_kernels(const LayerCall& call, const LatentShape& shape);
+
+// Attention to keys that an indexer chose (`selected` above 0), in any phase: thread blocks of
+// tokens, one after another along as many keys, without what rotates and writes the cache.
+GridSequence chosen_latent_kernels(const LayerCall& call, const LatentShape& shape);
 
 struct LatentProductShape {
   bool to_latent = true;  // queries 128 -> 512; else results 512 -> 128

@@ -27,6 +27,8 @@ struct IndexerPart {
   std::int64_t head_dim = 0;
   std::int64_t top_k = 0;  // blocks that are read
   std::int64_t block = 1;  // keys of a block
+  bool narrow = false;     // its scores are products in FP8
+  bool always = false;     // it chooses where there are fewer keys than it may choose, too
 };
 
 struct MixerPart {

@@ -25,6 +25,7 @@ void read_latent_attention(PartsReader& reader) {
     mixer.indexer.heads = fields.size("index_n_heads", kMaxHeads);
     mixer.indexer.head_dim = fields.size("index_head_dim", kMaxWidth);
     mixer.indexer.top_k = fields.size("index_topk", kMaxPositions);
+    mixer.indexer.narrow = true;
   }
   for (LayerPart& part : reader.layers()) part.mixer = mixer;
   reader.config().head_dim = mixer.head_dim;

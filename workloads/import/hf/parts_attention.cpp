@@ -60,9 +60,11 @@ TensorId choose_keys(PartsContext& context, TensorId source, TensorId x, const I
   }
   const std::int64_t keys = block.shape(k)[1];
   const TensorId weights = context.linear("indexer.weights", x, indexer.heads, false, true);
-  if (keys <= indexer.top_k * indexer.block) return kNoId;
+  if (keys <= indexer.top_k * indexer.block && !indexer.always) return kNoId;
   return block.op("indexer.choice", "Indexer", {q, k, weights},
-                  {{"top_k", indexer.top_k}, {"block", indexer.block}});
+                  {{"top_k", indexer.top_k},
+                   {"block", indexer.block},
+                   {"narrow", std::int64_t{indexer.narrow ? 1 : 0}}});
 }
 
 std::int64_t cache_rows(const PartsContext& context, const MixerPart& part) {

@@ -118,6 +118,16 @@ class PartsBuilder {
     return std::move(block_.graph());
   }
 
+  Graph build_attention(std::size_t layer) {
+    const Shape tokens{context_.batch(), binding_.seq_len};
+    context_.positions = block_.graph().add_input("position_ids", tokens, DType::kInt64);
+    const TensorId x = hidden_states();
+    const std::string scope = "decoder." + std::to_string(layer);
+    block_.enter(scope, scope, static_cast<std::int32_t>(layer));
+    block_.graph().mark_output(mix_tokens(context_, x, parts_.layers.at(layer).mixer));
+    return std::move(block_.graph());
+  }
+
  private:
   TensorId hidden_states() {
     return block_.graph().add_input(
@@ -274,6 +284,10 @@ class PartsBuilder {
 Graph build_from_parts(const ModelConfig& config, const Binding& binding) {
   const ModelConfig shard = shard_of_parts(config, binding);
   return PartsBuilder(shard, binding).build();
+}
+
+Graph build_attention_block(const ModelConfig& config, const Binding& binding, std::size_t layer) {
+  return PartsBuilder(config, binding).build_attention(layer);
 }
 
 }  // namespace foretell

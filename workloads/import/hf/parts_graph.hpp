@@ -16,6 +16,10 @@ namespace foretell {
 // the states of recurrences. UserError for experts or heads that the ranks cannot share.
 Graph build_from_parts(const ModelConfig& config, const Binding& binding);
 
+// The attention of one layer alone, of one rank: hidden_states [batch, seq_len, hidden] and
+// position_ids to what the output projection gives, without the norm before and the sum after it.
+Graph build_attention_block(const ModelConfig& config, const Binding& binding, std::size_t layer);
+
 // The share of one rank. UserError for what does not divide.
 ModelConfig shard_of_parts(const ModelConfig& config, const Binding& binding);
 

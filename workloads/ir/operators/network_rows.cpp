@@ -257,7 +257,7 @@ std::vector<OperatorInfo> network_rows() {
       {"Indexer",
        2,
        3,
-       {"top_k", "block"},
+       {"top_k", "block", "narrow"},
        indexer_shapes,
        indexer_flops,
        "scores every key with a few narrow heads and chooses the keys that attention reads",

@@ -10,7 +10,8 @@
 //               these), sinks (0 or 1), latent (1: the values are
 //               columns of the keys and are read with them; 0: not)
 //   Indexer     q [B, S, H, D], k [B, T, D], weights of the heads [B, S, H] (optional)
-//               -> choice [B, S, min(top_k, keys / block)]; block: keys that are chosen together
+//               -> choice [B, S, min(top_k, keys / block)]; block: keys that are chosen together;
+//               narrow: 1 where scores are products in FP8
 //   Route       logits [.., E], bias [E] (optional) -> weights [.., k], choice [.., k]
 //               function: softmax, sigmoid, sqrtsoftplus; groups, top_groups (1: no groups)
 //   Experts     x [.., H], weights [.., k], choice [.., k], first matrices [held, H, W], second

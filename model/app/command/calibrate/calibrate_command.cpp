@@ -176,6 +176,10 @@ int fit_device(const FitCommandOptions& options, const Session& session, FitOutp
           return calibrate_operator(command, session);
         case TableKind::kLayerKernels:
           return calibrate_layer(recognise_table(table.header(), options.table), command, session);
+        case TableKind::kAttentionBlocks:
+          throw UserError(options.table +
+                          ": layers of attention are sums of parts; fit those, from tables of "
+                          "gemm, mla, mla_products and operators");
         case TableKind::kPower:
           return calibrate_power(command, session);
         default:

@@ -60,6 +60,7 @@ std::string kernels_of(TableKind kind, const std::string& path) {
     case TableKind::kOperator:
       return "operator";
     case TableKind::kLayerKernels:
+    case TableKind::kAttentionBlocks:
     case TableKind::kPower:
     case TableKind::kEnergyRuns:
     case TableKind::kModels:

@@ -8,6 +8,7 @@
 
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/app/request/device_family.hpp"
+#include "model/app/tables/attention_block_rows.hpp"
 #include "model/app/tables/kernel_rows.hpp"
 #include "model/app/tables/layer_table_rows.hpp"
 #include "model/app/tables/table_request.hpp"
@@ -60,6 +61,8 @@ Check check_of(const MeasuredTable& table) {
       const LayerKind kind = layer_kind_of(recognise_table(table.header, table.name));
       return [cells, kind](const CsvRow& row) { read_layer_row(kind, cells, row); };
     }
+    case TableKind::kAttentionBlocks:
+      return [cells](const CsvRow& row) { read_attention_block_row(cells, row); };
     case TableKind::kModels:
       return [reader = RowReader(recognise_table(table.header, table.name), table.header, {})](
                  const CsvRow& row) { check_names(reader.request(row)); };

@@ -1,0 +1,170 @@
+#include "model/app/tables/attention_block_rows.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "model/base/errors.hpp"
+#include "model/base/text.hpp"
+#include "model/predict/gpu_call.hpp"
+#include "model/timing/shared/chain_interval.hpp"
+#include "workloads/import/hf/parts_graph.hpp"
+#include "workloads/ir/precision.hpp"
+
+namespace foretell {
+namespace {
+
+constexpr std::int64_t kLongestBlock = std::int64_t{1} << 24;
+constexpr double kMostCachedTokens = double{1 << 30};  // in all caches of a row
+
+// The layer of the network that has what the kind says.
+std::size_t layer_of(const ModelConfig& model, const AttentionBlockRow& row) {
+  const std::vector<LayerPart>& layers = model.parts_of_decoder.layers;
+  const auto fits = [&](const LayerPart& part) {
+    const bool chooses = part.mixer.indexer.heads > 0;
+    if (row.kind == "msa") return chooses && part.mixer.kind == MixerKind::kGrouped;
+    return part.mixer.kind == MixerKind::kLatent && chooses == (row.kind == "dsa");
+  };
+  const auto found = std::find_if(layers.begin(), layers.end(), fits);
+  if (found == layers.end()) {
+    throw UserError(fmt::format(
+        "model: {} has no attention of kind '{}'; mla reads latents, dsa those that an indexer "
+        "chose, msa grouped heads that an indexer chose",
+        model.name, row.kind));
+  }
+  return static_cast<std::size_t>(found - layers.begin());
+}
+
+// That an indexer of the layer may choose.
+std::int64_t chosen_keys(const ModelConfig& model, const AttentionBlockRow& row) {
+  const IndexerPart& indexer = model.parts_of_decoder.layers[layer_of(model, row)].mixer.indexer;
+  return indexer.top_k * indexer.block;
+}
+
+std::int64_t share_of(std::int64_t count, std::int64_t heads, std::int64_t of) {
+  return std::max<std::int64_t>(1, count * heads / of);
+}
+
+// The layer with as many heads as a GPU has; keys of groups and what chooses them are divided with
+// them, an indexer of latents is not.
+void set_heads(std::int64_t heads, ModelConfig& model, MixerPart& mixer) {
+  const std::int64_t whole = mixer.heads;
+  mixer.heads = model.heads = heads;
+  if (mixer.kind == MixerKind::kLatent) {
+    mixer.kv_heads = heads;
+    return;
+  }
+  mixer.kv_heads = share_of(mixer.kv_heads, heads, whole);
+  if (heads % mixer.kv_heads != 0) mixer.kv_heads = heads;
+  mixer.indexer.heads = share_of(mixer.indexer.heads, heads, whole);
+}
+
+std::string word(const NamedCells& cells, const CsvRow& row, const std::string& column,
+                 const std::vector<std::string>& known) {
+  std::string text = cells.text(row, column);
+  if (std::find(known.begin(), known.end(), text) == known.end()) {
+    throw unknown_name(column, text, known);
+  }
+  return text;
+}
+
+std::string required(const NamedCells& cells, const CsvRow& row, const std::string& column) {
+  std::string text = cells.text(row, column);
+  if (text.empty()) throw UserError(column + ": is empty");
+  return text;
+}
+
+}  // namespace
+
+AttentionBlockRow read_attention_block_row(const NamedCells& cells, const CsvRow& row) {
+  AttentionBlockRow block;
+  const auto count_or = [&](const std::string& column, std::int64_t otherwise) {
+    return cells.text(row, column).empty() ? otherwise : cells.count(row, column, 1, kLongestBlock);
+  };
+  block.gpu = required(cells, row, "gpu");
+  block.framework = cells.text(row, "framework");
+  block.kind = word(cells, row, "kind", {"mla", "dsa", "msa"});
+  block.phase = word(cells, row, "phase", {"context", "generation"});
+  block.model = required(cells, row, "model");
+  block.product_dtype = required(cells, row, "product_dtype");
+  const std::string cache = cells.text(row, "kv_dtype");
+  if (!cache.empty()) block.narrow_cache = word(cells, row, "kv_dtype", {"bf16", "fp8"}) == "fp8";
+  block.batch = count_or("batch", 1);
+  block.heads = cells.count(row, "heads", 1, kMaxHeads);
+  const bool prompt = block.phase == "context";
+  block.queries =
+      prompt ? cells.count(row, "query_len", 1, kLongestBlock) : count_or("query_len", 1);
+  block.keys =
+      prompt ? count_or("kv_len", block.queries) : cells.count(row, "kv_len", 1, kLongestBlock);
+  if (block.keys < block.queries) {
+    throw UserError(fmt::format("kv_len: {} is less than the {} of query_len, which it includes",
+                                block.keys, block.queries));
+  }
+  if (static_cast<double>(block.batch) * static_cast<double>(block.keys) > kMostCachedTokens) {
+    throw UserError(fmt::format("batch: {} sequences of {} tokens are more than a GPU holds",
+                                block.batch, block.keys));
+  }
+  return block;
+}
+
+std::string attention_block_family(const NamedCells& cells, const CsvRow& row) {
+  return cells.text(row, "heads");
+}
+
+Graph attention_block_graph(const ModelConfig& model, const AttentionBlockRow& row,
+                            const PrecisionPolicy& precision, bool always_chooses) {
+  ModelConfig config = model;
+  const std::size_t layer = layer_of(config, row);
+  MixerPart& mixer = config.parts_of_decoder.layers[layer].mixer;
+  set_heads(row.heads, config, mixer);
+  mixer.indexer.always = always_chooses && mixer.kind == MixerKind::kLatent;
+  config.checkpoint = {};  // the table says which types there are
+  Binding binding;
+  binding.batch = row.batch;
+  binding.seq_len = row.queries;
+  binding.kv_len = row.keys;
+  binding.phase = row.phase == "context" ? Phase::kPrefill : Phase::kDecode;
+  if (binding.phase == Phase::kPrefill) binding.context = row.keys - row.queries;
+  Graph graph = build_attention_block(config, binding, layer);
+  apply_precision(precision, &graph);
+  return graph;
+}
+
+AttentionBlockPredictor::AttentionBlockPredictor(std::vector<std::string> set,
+                                                 const std::string& held_out_device)
+    : set_(std::move(set)) {
+  if (!held_out_device.empty()) held_out_ = catalog_.find_device(held_out_device);
+}
+
+const AttentionBlockPredictor::Gpu& AttentionBlockPredictor::gpu_of(const AttentionBlockRow& row) {
+  const std::string key = row.gpu + '\n' + row.framework;
+  if (const auto known = gpus_.find(key); known != gpus_.end()) return known->second;
+  const bool is_system = catalog_.has_system(row.gpu);
+  const std::string name = is_system ? row.gpu : catalog_.find_device(row.gpu);
+  const GpuSystemSpec system = catalog_.load(name, set_).spec;
+  GpuFactors factors(system.device, "", {}, row.framework, held_out_);
+  return gpus_.emplace(key, Gpu{system, std::move(factors)}).first->second;
+}
+
+RowTime AttentionBlockPredictor::predict(const AttentionBlockRow& row) {
+  PrecisionPolicy precision = find_precision(facts_.policy(row.product_dtype));
+  if (row.narrow_cache) precision.kv_cache = DType::kFp8;
+  const ModelConfig model = workloads_.load(row.model);
+  const Graph graph =
+      attention_block_graph(model, row, precision, facts_.always_chooses(row.framework));
+  const Gpu& gpu = gpu_of(row);
+  const GpuCallResult result = run_gpu_call({graph, precision, gpu.system, gpu.factors});
+  const auto [low, high] = chain_interval80(result.parts, gpu.factors.common().kernel_correlation);
+  RowTime time;
+  const AttentionBlockFacts::Call call{row.framework, row.kind, row.phase, row.product_dtype,
+                                       row.keys > chosen_keys(model, row)};
+  const Seconds small = gpu.system.device.launch_floor * facts_.small_kernels(call);
+  time.time = std::max(result.metrics.call + small, facts_.host(call));
+  time.low = time.time * low;
+  time.high = time.time * high;
+  time.note = join(result.notes, "; ");
+  return time;
+}
+
+}  // namespace foretell

@@ -1,0 +1,70 @@
+// Tables of whole attention layers (kind `attention_block`): from the hidden state to the output
+// projection of one GPU. A row is a graph of one layer of the network that it names, with as many
+// heads as it says, which runs as networks do: mapped to kernels, simulated. Nothing is fitted to
+// these tables.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "calib/fitted/gpu/gpu_factors.hpp"
+#include "hw/spec/gpu/attention_block_facts.hpp"
+#include "hw/spec/gpu/gpu_catalog.hpp"
+#include "model/app/tables/kernel_rows.hpp"
+#include "workloads/import/workload.hpp"
+#include "workloads/ir/precision.hpp"
+
+namespace foretell {
+
+struct AttentionBlockRow {
+  std::string gpu;
+  std::string framework;
+  std::string kind;           // mla, dsa, msa
+  std::string phase;          // context, generation
+  std::string model;          // of WorkloadLibrary
+  std::string product_dtype;  // of the projections
+  bool narrow_cache = false;  // keys and values in FP8
+  std::int64_t batch = 1;
+  std::int64_t queries = 1;  // of a sequence
+  std::int64_t keys = 1;     // of a sequence, the queries included
+  std::int64_t heads = 1;    // of the GPU
+};
+
+// UserError that names the column that is wrong.
+AttentionBlockRow read_attention_block_row(const NamedCells& cells, const CsvRow& row);
+
+// What rows share that are on one side of the split: the heads, as in tables of latent attention.
+std::string attention_block_family(const NamedCells& cells, const CsvRow& row);
+
+// The graph of the layer, types applied. `always_chooses`: its indexer does so where there are
+// fewer keys than it may choose, too. UserError when the network has no such attention.
+Graph attention_block_graph(const ModelConfig& model, const AttentionBlockRow& row,
+                            const PrecisionPolicy& precision, bool always_chooses = false);
+
+class AttentionBlockPredictor {
+ public:
+  // `set` are overrides of the device of every row; `held_out_device` is predicted without what was
+  // fitted on it, "": none. UserError when there is no such device.
+  AttentionBlockPredictor(std::vector<std::string> set, const std::string& held_out_device);
+
+  // UserError when the GPU, the network or its attention does not exist.
+  RowTime predict(const AttentionBlockRow& row);
+
+ private:
+  struct Gpu {
+    GpuSystemSpec system;
+    GpuFactors factors;
+  };
+  const Gpu& gpu_of(const AttentionBlockRow& row);
+
+  std::vector<std::string> set_;
+  std::string held_out_;  // device without factors; "": none
+  GpuCatalog catalog_;
+  WorkloadLibrary workloads_;
+  AttentionBlockFacts facts_;
+  std::map<std::string, Gpu> gpus_;  // by name and library
+};
+
+}  // namespace foretell

@@ -1,0 +1,136 @@
+#include "model/app/tables/attention_block_rows.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "calib/validate/table_kind.hpp"
+#include "model/app/tables/kernel_batch.hpp"
+#include "reports/record/testing/message_of.hpp"
+#include "workloads/ir/precision.hpp"
+
+namespace foretell {
+namespace {
+
+const CsvRow& header() {
+  static const CsvRow kHeader = {"gpu",       "framework", "kind",          "phase",
+                                 "model",     "kv_dtype",  "product_dtype", "batch",
+                                 "query_len", "kv_len",    "heads"};
+  return kHeader;
+}
+
+CsvRow row_with(const std::map<std::string, std::string>& other) {
+  std::map<std::string, std::string> cells = {
+      {"gpu", "h200_sxm"},       {"framework", "trtllm"},  {"kind", "mla"},
+      {"phase", "generation"},   {"model", "DeepSeek-R1"}, {"kv_dtype", "bf16"},
+      {"product_dtype", "bf16"}, {"batch", "4"},           {"query_len", "1"},
+      {"kv_len", "1024"},        {"heads", "16"}};
+  for (const auto& [name, value] : other) cells[name] = value;
+  CsvRow row;
+  for (const std::string& name : header()) row.push_back(cells.at(name));
+  return row;
+}
+
+RowTime time_of(const std::map<std::string, std::string>& other,
+                const KernelOptions& options = {}) {
+  const TableLayout layout = recognise_table(header(), "blocks.csv");
+  return kernel_answer(layout, header(), options, {})({row_with(other)}).front();
+}
+
+Graph graph_of(const std::map<std::string, std::string>& other) {
+  const AttentionBlockRow row = read_attention_block_row(NamedCells(header()), row_with(other));
+  return attention_block_graph(WorkloadLibrary().load(row.model), row, find_precision("bf16"));
+}
+
+double weight_elements(const Graph& graph) {
+  double elements = 0;
+  for (const Tensor& tensor : graph.tensors()) {
+    if (tensor.kind == TensorKind::kWeight) {
+      elements += static_cast<double>(element_count(tensor.shape));
+    }
+  }
+  return elements;
+}
+
+// Projections of DeepSeek-R1's attention: down and up for queries, down for latents, the matrices
+// of each head that make keys and values, output; and the two norms of the ranks.
+TEST(AttentionBlockRows, AGraphHasTheWeightsOfOneLayerOfTheHeadsOfAGpu) {
+  for (const double heads : {1.0, 16.0, 128.0}) {
+    const double expected = 7168.0 * (1536 + 576) + 1536 * heads * 192 + 512 * heads * 256 +
+                            heads * 128 * 7168 + 1536 + 512;
+    const std::string text = std::to_string(static_cast<int>(heads));
+    EXPECT_EQ(weight_elements(graph_of({{"heads", text}})), expected) << heads;
+    EXPECT_EQ(
+        weight_elements(graph_of({{"heads", text}, {"phase", "context"}, {"query_len", "1024"}})),
+        expected);
+  }
+}
+
+TEST(AttentionBlockRows, AnIndexerReadsOnlyWhatItChose) {
+  const auto kinds = [](const Graph& graph) {
+    std::map<std::string, int> count;
+    for (const Op& op : graph.ops()) ++count[op.kind];
+    return count;
+  };
+  const std::map<std::string, std::string> dsa = {{"kind", "dsa"}, {"model", "DeepSeek-V3.2"}};
+  std::map<std::string, std::string> far = dsa;
+  far["kv_len"] = "8192";
+  EXPECT_EQ(kinds(graph_of(dsa))["Indexer"], 0) << "1024 keys are fewer than it chooses";
+  EXPECT_EQ(kinds(graph_of(far))["Indexer"], 1);
+  EXPECT_EQ(kinds(graph_of({}))["Indexer"], 0);
+}
+
+TEST(AttentionBlockRows, TimesGrowWithHeadsSequencesAndKeys) {
+  const RowTime base = time_of({});
+  ASSERT_EQ(base.error, "");
+  EXPECT_GT(base.time, Seconds(10e-6));
+  EXPECT_LE(base.low, base.time);
+  EXPECT_GE(base.high, base.time);
+  EXPECT_GT(time_of({{"heads", "128"}}).time, base.time);
+  EXPECT_GT(time_of({{"batch", "256"}}).time, base.time);
+  EXPECT_GT(time_of({{"kv_len", "131072"}, {"batch", "64"}}).time,
+            time_of({{"kv_len", "65536"}, {"batch", "64"}}).time);
+}
+
+// The published names of a network are names of its config.json.
+TEST(AttentionBlockRows, ATableNamesNetworksAsTheyArePublished) {
+  EXPECT_EQ(time_of({{"model", "deepseek-ai/DeepSeek-V3"}}).time, time_of({}).time);
+  EXPECT_EQ(time_of({{"kind", "dsa"}, {"model", "zai-org/GLM-5-FP8"}}).error, "");
+}
+
+TEST(AttentionBlockRows, WithoutFactorsOfAChipThoseOfOthersCount) {
+  KernelOptions options;
+  options.held_out_device = "h200_sxm";
+  const RowTime without = time_of({}, options);
+  ASSERT_EQ(without.error, "");
+  EXPECT_NE(without.time, time_of({}).time);
+  EXPECT_THAT(without.note, testing::HasSubstr("on "));
+}
+
+struct BadCell {
+  const char* column;
+  const char* text;
+  const char* said;
+};
+
+class AttentionBlockBadInput : public ::testing::TestWithParam<BadCell> {};
+
+TEST_P(AttentionBlockBadInput, SaysWhatIsWrongAndWhatIsKnown) {
+  const RowTime time = time_of({{GetParam().column, GetParam().text}});
+  EXPECT_THAT(time.error, testing::HasSubstr(GetParam().said));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cells, AttentionBlockBadInput,
+    ::testing::Values(BadCell{"kind", "dsv4", "unknown kind"}, BadCell{"phase", "prefill", "phase"},
+                      BadCell{"heads", "0", "heads"}, BadCell{"batch", "many", "batch"},
+                      BadCell{"kv_len", "0", "kv_len"}, BadCell{"model", "DeepSeek-R9", "workload"},
+                      BadCell{"kind", "dsa", "has no attention of kind 'dsa'"},
+                      BadCell{"product_dtype", "int3", "product_dtype"},
+                      BadCell{"kv_dtype", "fp3", "kv_dtype"}, BadCell{"gpu", "", "gpu: is empty"},
+                      BadCell{"kv_len", "16777217", "kv_len"},
+                      BadCell{"framework", "vlmm", "vllm"}));
+
+}  // namespace
+}  // namespace foretell
