@@ -17,6 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kChoiceFile = "choice";
+constexpr double kFastestHost = 0.1;
+constexpr double kSlowestHost = 10;
 
 const RuleDomain& pass_domain() {
   static const RuleDomain kDomain = {{"operation", FactName::Kind::kText},
@@ -73,6 +75,7 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
                   "quantises_by_row",
                   "one_by_one",
                   "epilogues",
+                  "strided_products",
                   "fused_attention",
                   "fused_keys",
                   "host"},
@@ -107,6 +110,7 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
     passes.finish();
   }
   reader.flag("epilogues", library.epilogues);
+  reader.flag("strided_products", library.strided_products);
   using Fused = KernelLibrary::FusedAttention;
   int fused = static_cast<int>(library.fused_attention);
   reader.word("fused_attention",
@@ -157,7 +161,7 @@ std::vector<std::string> words_at(const Node& root, const char* key) {
 
 void KernelLibraries::read_choice(const Node& root) {
   root.only_keys({"id", "source", "why", "networks", "common", "attention", "operators", "eager",
-                  "collectives", "custom_sums", "scaled_in_pipe", "passes"},
+                  "collectives", "custom_sums", "scaled_in_pipe", "host_slowness", "passes"},
                  "");
   choice_.networks = text_of(root, "networks");
   choice_.common = words_at(root, "common");
@@ -167,6 +171,18 @@ void KernelLibraries::read_choice(const Node& root) {
   choice_.collectives = text_of(root, "collectives");
   choice_.custom_sums = text_of(root, "custom_sums");
   choice_.scaled_in_pipe = text_of(root, "scaled_in_pipe");
+  if (const Node* slowness = root.find("host_slowness")) {
+    RuleReader reader(*slowness, "host_slowness");
+    for (const MapEntry& entry : slowness->entries) {
+      double& times = choice_.host_slowness[entry.key];
+      reader.number(entry.key.c_str(), times);
+      if (times < kFastestHost || times > kSlowestHost) {
+        throw UserError(fmt::format("{}: host_slowness.{}: must be from {} to {}",
+                                    slowness->where(), entry.key, kFastestHost, kSlowestHost));
+      }
+    }
+    reader.finish();
+  }
   for (const Node& rule : root.required("passes", "").items) {
     RuleReader reader(rule, "passes");
     const Node* sources = reader.node("sources");
@@ -276,6 +292,13 @@ std::vector<PassSource> KernelLibraries::passes(const std::string& library,
     return sources;
   }
   return {};
+}
+
+Seconds KernelLibraries::launch_time(const KernelLibrary& library,
+                                     const std::string& architecture) const {
+  const auto slower = choice_.host_slowness.find(architecture);
+  return library.per_launch.value() *
+         (slower == choice_.host_slowness.end() ? 1.0 : slower->second);
 }
 
 const KernelLibraries& kernel_libraries() {
