@@ -17,6 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kChoiceFile = "choice";
+constexpr double kFastestHost = 0.1;
+constexpr double kSlowestHost = 10;
 
 const RuleDomain& pass_domain() {
   static const RuleDomain kDomain = {{"operation", FactName::Kind::kText},
@@ -96,6 +98,7 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
                   "quantises_by_row",
                   "one_by_one",
                   "epilogues",
+                  "strided_products",
                   "fused_attention",
                   "fused_keys",
                   "streams",
@@ -132,6 +135,7 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
     passes.finish();
   }
   reader.flag("epilogues", library.epilogues);
+  reader.flag("strided_products", library.strided_products);
   using Fused = KernelLibrary::FusedAttention;
   int fused = static_cast<int>(library.fused_attention);
   reader.word("fused_attention",
@@ -181,9 +185,10 @@ std::vector<std::string> words_at(const Node& root, const char* key) {
 }  // namespace
 
 void KernelLibraries::read_choice(const Node& root) {
-  root.only_keys({"id", "source", "why", "networks", "common", "attention", "operators", "eager",
-                  "collectives", "custom_sums", "scaled_in_pipe", "branches", "passes"},
-                 "");
+  root.only_keys(
+      {"id", "source", "why", "networks", "common", "attention", "operators", "eager",
+       "collectives", "custom_sums", "scaled_in_pipe", "branches", "host_slowness", "passes"},
+      "");
   choice_.networks = text_of(root, "networks");
   choice_.common = words_at(root, "common");
   choice_.attention = words_at(root, "attention");
@@ -194,6 +199,18 @@ void KernelLibraries::read_choice(const Node& root) {
   choice_.scaled_in_pipe = text_of(root, "scaled_in_pipe");
   for (const MapEntry& branch : root.required("branches", "").entries) {
     choice_.branches[branch.key] = text_of(root.required("branches", ""), branch.key.c_str());
+  }
+  if (const Node* slowness = root.find("host_slowness")) {
+    RuleReader reader(*slowness, "host_slowness");
+    for (const MapEntry& entry : slowness->entries) {
+      double& times = choice_.host_slowness[entry.key];
+      reader.number(entry.key.c_str(), times);
+      if (times < kFastestHost || times > kSlowestHost) {
+        throw UserError(fmt::format("{}: host_slowness.{}: must be from {} to {}",
+                                    slowness->where(), entry.key, kFastestHost, kSlowestHost));
+      }
+    }
+    reader.finish();
   }
   for (const Node& rule : root.required("passes", "").items) {
     RuleReader reader(rule, "passes");
@@ -321,6 +338,13 @@ std::vector<PassSource> KernelLibraries::passes(const std::string& library,
     return sources;
   }
   return {};
+}
+
+Seconds KernelLibraries::launch_time(const KernelLibrary& library,
+                                     const std::string& architecture) const {
+  const auto slower = choice_.host_slowness.find(architecture);
+  return library.per_launch.value() *
+         (slower == choice_.host_slowness.end() ? 1.0 : slower->second);
 }
 
 const KernelLibraries& kernel_libraries() {

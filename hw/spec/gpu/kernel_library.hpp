@@ -11,6 +11,7 @@
 //   one_by_one: {RmsNorm: 8}         # operators are kernels of their own, launched by the host;
 //                                    # these take several passes
 //   epilogues: no                    # bias, activation and residual are passes after a product
+//   strided_products: no             # heads are copied apart before products and together after
 //   fused_attention: narrow          # one kernel in 16 bits and fewer; else products and a softmax
 //   fused_keys: 384                  # … up to this many keys
 //   host: {per_launch: 9 us}         # the host launches kernel by kernel and takes this long
@@ -58,6 +59,7 @@ struct KernelLibrary {
   bool one_by_one = false;         // launches operator by operator and groups none
   std::map<std::string, int> passes;  // … of those that take more than one pass, by their kind
   bool epilogues = true;              // products take bias, activation and residual
+  bool strided_products = true;       // products read and write with strides
   enum class FusedAttention { kYes, kNo, kNarrow };
   FusedAttention fused_attention = FusedAttention::kYes;
   std::int64_t fused_keys = 0;        // 0: any
@@ -95,6 +97,9 @@ struct KernelChoice {
   // Parts of a block that need no other part of it, and what the names of their operators hold.
   std::map<std::string, std::string> branches;
   std::string scaled_in_pipe;  // whose FP8 products are nearest to blocks scaled in the pipe
+  // How much longer a launch takes than beside the newest boards: processors are as old as the
+  // boards that they come with. By architecture of the board; 1 where it is not named.
+  std::map<std::string, double> host_slowness;
 };
 
 class KernelLibraries {
@@ -118,6 +123,9 @@ class KernelLibraries {
   // Tables of a pass for an operator ("Softmax"), by width of its elements; the best first.
   std::vector<PassSource> passes(const std::string& library, const std::string& operation,
                                  bool wide) const;
+
+  // Of the host of a library that states one, beside a board of this architecture.
+  Seconds launch_time(const KernelLibrary& library, const std::string& architecture) const;
 
  private:
   struct PassRule {

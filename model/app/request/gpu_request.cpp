@@ -73,7 +73,7 @@ void take_host_of(const KernelLibrary& library, const Request& request, GpuDevic
   };
   if (!library.per_launch || std::any_of(request.set.begin(), request.set.end(), states_floor))
     return;
-  device.stream_floor = *library.per_launch;
+  device.stream_floor = kernel_libraries().launch_time(library, device.architecture);
 }
 
 void check_gpu_options(const Request& request) {
@@ -280,8 +280,12 @@ GpuRequest resolve_gpu(const Request& request) {
   resolved.precision = precision_on_gpu(resolved.precision, resolved.system.spec.device);
   if (!request.kv_dtype.empty()) resolved.precision.kv_cache = kv_cache;
   const KernelLibrary& library = library_of(request);
-  resolved.fusion = {!library.one_by_one, library.passes, library.epilogues,
-                     fuses_attention(library, resolved.precision), library.fused_keys};
+  resolved.fusion = {!library.one_by_one,
+                     library.passes,
+                     library.epilogues,
+                     library.strided_products,
+                     fuses_attention(library, resolved.precision),
+                     library.fused_keys};
   const bool by_host = library.one_by_one || library.per_launch;
   if (request.launch.empty() && by_host) resolved.request.launch = "stream";
   take_host_of(library, request, resolved.system.spec.device);

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "model/mapping/shared/graph_patterns.hpp"
+
 namespace foretell {
 namespace {
 
@@ -48,7 +50,7 @@ class Narrower {
 
  private:
   bool is_narrow(const Op& op) const {
-    if (takes_narrow(op.kind)) return true;
+    if (takes_narrow(op.kind) || is_roll(op)) return true;
     return everywhere_ && (op.kind == "MatMul" || op.kind == "LayerNorm");
   }
 

@@ -4,6 +4,8 @@
 #include <set>
 #include <string_view>
 
+#include "model/mapping/shared/graph_patterns.hpp"
+
 namespace foretell {
 namespace {
 
@@ -29,7 +31,7 @@ TensorId data_of(const Graph& graph, TensorId id) {
   for (OpId up = graph.tensor(id).producer; up != kNoId; up = graph.tensor(id).producer) {
     const Op& op = graph.op(up);
     const bool joins = op.kind == "Concat" && op.layer != kNoId && is_cache_or_query(graph, id);
-    if (!looks_through(op.kind) && !joins) break;
+    if (!looks_through(op.kind) && !joins && !is_roll(op) && !is_made_once(graph, op)) break;
     id = op.inputs.front();
   }
   return id;

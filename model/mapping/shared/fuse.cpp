@@ -98,7 +98,13 @@ class Fuser {
   bool is_view(OpId id) const {
     const Op& op = graph_.op(id);
     if (op.kind == "Concat") return is_read_in_pieces(op.outputs.front());
-    return kViews.count(op.kind) > 0 || (op.kind == "Transpose" && !remains(id));
+    if (rules_.groups && is_made_once(graph_, op)) return true;
+    return kViews.count(op.kind) > 0 || (is_reordering(op) && !remains(id));
+  }
+
+  // Elements that keep their rows' places in a product or pass and change them in memory.
+  bool is_reordering(const Op& op) const {
+    return op.kind == "Transpose" || (rules_.groups && is_roll(op));
   }
 
   // Nobody needs the parts of this next to each other.
@@ -112,7 +118,7 @@ class Fuser {
     });
   }
 
-  // A transposition is free where a product writes or reads with strides.
+  // A transposition is free where a kernel writes or reads with strides.
   bool remains(OpId id) const {
     const Op& op = graph_.op(id);
     if (writes_with_strides(op.inputs.front())) return false;
@@ -122,8 +128,8 @@ class Fuser {
   bool writes_with_strides(TensorId id) const {
     for (OpId up = graph_.tensor(id).producer; up != kNoId;) {
       const Op& op = graph_.op(up);
-      if (kStridedReaders.count(op.kind) > 0 || is_elementwise(op.kind)) return true;
-      if (kViews.count(op.kind) == 0) return false;
+      if (has_strides(up) || (is_elementwise(op.kind) && ends_in_a_pass(up))) return true;
+      if (kViews.count(op.kind) == 0 && !is_reordering(op)) return false;
       up = graph_.tensor(op.inputs.front()).producer;
     }
     return graph_.tensor(id).kind == TensorKind::kWeight;
@@ -134,10 +140,21 @@ class Fuser {
     if (tensor.kind == TensorKind::kOutput || tensor.consumers.empty()) return false;
     return std::all_of(tensor.consumers.begin(), tensor.consumers.end(), [this](OpId reader) {
       const Op& op = graph_.op(reader);
-      if (kViews.count(op.kind) > 0) return read_with_strides(op.outputs.front());
-      return kStridedReaders.count(op.kind) > 0 || is_elementwise(op.kind);
+      if (kViews.count(op.kind) > 0 || is_reordering(op))
+        return read_with_strides(op.outputs.front());
+      return has_strides(reader) || is_elementwise(op.kind);
     });
   }
+
+  // Libraries of products alone want matrices whose rows follow one another; attentions do not.
+  bool has_strides(OpId id) const {
+    const Op& op = graph_.op(id);
+    if (op.kind == "MatMul" && !rules_.strides) return in_attention_.count(id) > 0;
+    return kStridedReaders.count(op.kind) > 0;
+  }
+
+  // No part of the product before it.
+  bool ends_in_a_pass(OpId id) const { return rules_.strides || !rules_.epilogues || !is_bias(id); }
 
   bool is_available(TensorId id) const {
     const OpId producer = graph_.tensor(data_of(graph_, id)).producer;
@@ -304,6 +321,7 @@ class Fuser {
 
   void add_linear(OpId id) {
     const std::vector<OpId> siblings = siblings_of(id);
+    std::vector<OpId> biases;
     FusedOp fused;
     fused.kind = FusedKind::kLinear;
     fused.main = id;
@@ -312,11 +330,25 @@ class Fuser {
       fused.weights.push_back(op.inputs[1]);
       take(fused, sibling);
       const OpId next = single_consumer(op.outputs.front());
-      if (siblings.size() > 1 && next != kNoId && is_bias(next)) take(fused, next);
+      if (siblings.size() == 1 || next == kNoId || !is_bias(next)) continue;
+      if (rules_.epilogues) {
+        take(fused, next);
+      } else {
+        biases.push_back(next);
+      }
     }
     if (siblings.size() == 1 && rules_.epilogues)
       absorb_epilogue(fused, rules_.groups ? kEpilogueOfProducts : kBiasAlone);
     emit(std::move(fused));
+    if (!biases.empty()) emit_together(biases);
+  }
+
+  // The biases of products that are one, in one pass.
+  void emit_together(const std::vector<OpId>& biases) {
+    FusedOp pass;
+    pass.main = biases.front();
+    for (const OpId bias : biases) take(pass, bias);
+    emit(std::move(pass));
   }
 
   // Products of the same input that run as one: those that no activation alone follows.
@@ -383,6 +415,7 @@ class Fuser {
     attention.key = graph_.op(found->scores).inputs[1];
     fused.main = found->scores;
     for (const OpId id : found->ops()) take(fused, id);
+    in_attention_.insert(fused.ops.begin(), fused.ops.end());
     attentions_[found->context] = std::move(fused);
   }
 
@@ -463,6 +496,7 @@ class Fuser {
   std::vector<bool> taken_;             // belongs to an operation already
   std::vector<bool> done_;              // … which has been emitted
   std::map<OpId, FusedOp> attentions_;  // by the operator at whose place they run
+  std::set<OpId> in_attention_;         // operators of these
   std::vector<FusedOp> fused_;
 };
 

@@ -10,12 +10,14 @@
 //   * scores, scale, mask, softmax and context are one attention;
 //   * element-wise operators one after another are one pass, with the norm, softmax or reduction
 //     that ends them; rotations, norms of heads and cache updates next to each other likewise;
-//   * layout operators are views: kernels read and write with strides. A transposition between two
-//     kernels that do not remains a copy.
+//   * layout operators are views: kernels read and write with strides. A transposition (or a roll)
+//     between two kernels that do not remains a copy.
 //
 // A framework that launches operator by operator groups nothing but a product with its bias, and an
 // attention; some of its operators are several passes over their result one after another. A
-// library of hand-written passes between products leaves their epilogues empty.
+// library of hand-written passes between products leaves their epilogues empty. Where products do
+// not read with strides, heads are copied apart before an attention that is products and a softmax,
+// and together again after it, unless a pass next to it does that.
 #pragma once
 
 #include <cstdint>
@@ -77,6 +79,7 @@ struct FusionRules {
   bool groups = true;
   std::map<std::string, int> passes = {};  // of an operator that takes more than one, by its kind
   bool epilogues = true;            // products take bias, activation and residual, else a pass does
+  bool strides = true;              // products read and write with strides
   bool attention = true;            // scores, softmax and context are one kernel …
   std::int64_t attention_keys = 0;  // … up to this many keys; 0: any
   // Branches of a block that run beside the rest of it, by what the names of their operators hold:
@@ -85,8 +88,8 @@ struct FusionRules {
 
   bool operator==(const FusionRules& other) const {
     return groups == other.groups && passes == other.passes && epilogues == other.epilogues &&
-           attention == other.attention && attention_keys == other.attention_keys &&
-           beside == other.beside;
+           strides == other.strides && attention == other.attention &&
+           attention_keys == other.attention_keys && beside == other.beside;
   }
 };
 

@@ -199,5 +199,57 @@ TEST(GpuFuse, ATranspositionBetweenPassesRemains) {
   EXPECT_THAT(names_of(graph), Contains("turn"));
 }
 
+// Heads of a product that reads and writes with strides, and of one that does not.
+Graph product_of_heads(bool bias) {
+  GraphWriter w;
+  const TensorId x = w.input("x", {8, 16, 64});
+  TensorId y = w.matmul("mm", x, 64);
+  if (bias) y = w.bias("bias", y);
+  const TensorId split = w.op("split", "Reshape", {y}, {{"shape", Shape{8, 16, 4, 16}}});
+  const TensorId heads = w.op("turn", "Transpose", {split}, {{"perm", Shape{0, 2, 1, 3}}});
+  const TensorId scores =
+      w.op("scores", "MatMul", {heads, heads}, {{"transpose_b", std::int64_t{1}}});
+  return w.finish(scores, "bf16");
+}
+
+TEST(Strides, ProductsOfALibraryOfProductsCopyHeadsApart) {
+  FusionRules rules = one_by_one();
+  EXPECT_THAT(names_of(product_of_heads(true), rules), ElementsAre("mm+bias", "scores"));
+  rules.strides = false;
+  EXPECT_THAT(names_of(product_of_heads(true), rules), ElementsAre("mm+bias", "turn", "scores"));
+}
+
+// What is written by hand between products adds the bias and puts heads in their places.
+TEST(Strides, APassBetweenProductsCopiesOnTheWay) {
+  FusionRules rules;
+  rules.epilogues = false;
+  rules.strides = false;
+  EXPECT_THAT(names_of(product_of_heads(true), rules), ElementsAre("mm", "bias", "scores"));
+  EXPECT_THAT(names_of(product_of_heads(false), rules), ElementsAre("mm", "turn", "scores"));
+}
+
+TEST(Epilogues, BiasesOfProductsThatAreOneAreOnePass) {
+  FusionRules rules;
+  rules.epilogues = false;
+  EXPECT_THAT(names_of(two_products(), rules), ElementsAre("q+k", "qb+kb"));
+}
+
+TEST(Windows, AreSamplesOfAnAttentionAndShiftsRideInItsNeighbours) {
+  const Graph graph = network("swin_tiny_patch4_window7_224", 2, 0, "fp16");
+  const std::vector<FusedOp> fused = fuse_kernels(graph);
+  std::int64_t windows = 0;
+  for (const FusedOp& op : fused) {
+    if (op.kind != FusedKind::kAttention) continue;
+    if (windows == 0) windows = op.attention.batch;
+    EXPECT_EQ(op.attention.queries, 49);
+    EXPECT_EQ(op.attention.head_dim, 32);
+  }
+  EXPECT_EQ(windows, 2 * 8 * 8);
+  const auto moves = [&graph](const FusedOp& op) { return graph.op(op.main).kind == "Move"; };
+  EXPECT_EQ(std::count_if(fused.begin(), fused.end(), moves), 0);
+  const std::vector<FusedOp> eager = fuse_kernels(graph, one_by_one());
+  EXPECT_EQ(std::count_if(eager.begin(), eager.end(), moves), 10 + 12);  // and biases of distances
+}
+
 }  // namespace
 }  // namespace foretell

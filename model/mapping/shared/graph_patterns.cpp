@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <variant>
 
 namespace foretell {
 
@@ -13,6 +14,23 @@ bool is_activation(std::string_view kind) {
 
 bool is_binary(std::string_view kind) {
   return kind == "Add" || kind == "Sub" || kind == "Mul" || kind == "Div";
+}
+
+namespace {
+
+bool moves_by(const Op& op, std::string_view function) {
+  if (op.kind != "Move") return false;
+  const auto found = op.attributes.find("function");
+  return found != op.attributes.end() && std::get<std::string>(found->second) == function;
+}
+
+}  // namespace
+
+bool is_roll(const Op& op) { return moves_by(op, "Roll"); }
+
+bool is_made_once(const Graph& graph, const Op& op) {
+  return moves_by(op, "Gather") && std::all_of(op.inputs.begin(), op.inputs.end(),
+                                               [&](TensorId id) { return is_weight(graph, id); });
 }
 
 OpId single_consumer(const Graph& graph, TensorId id) {
@@ -44,7 +62,11 @@ std::optional<AttentionPattern> match_attention(const Graph& graph, OpId softmax
   found.context = down;
   Shape q = graph.tensor(graph.op(up).inputs[0]).shape;
   Shape k = graph.tensor(graph.op(up).inputs[1]).shape;
-  if (q.size() == 5) {  // grouped queries: [batch, kv_heads, group, length, head_dim]
+  const bool in_windows = q.size() == 5 && k.size() == 5 && k[2] == q[2] && k[2] > 1;
+  if (in_windows) {  // of every sample: [batch, windows, heads, length, head_dim]
+    q = {q[0] * q[1], q[2], q[3], q[4]};
+    k = {k[0] * k[1], k[2], k[3], k[4]};
+  } else if (q.size() == 5) {  // grouped queries: [batch, kv_heads, group, length, head_dim]
     q = {q[0], q[1] * q[2], q[3], q[4]};
     k = {k[0], k[1], k[3], k[4]};
   }

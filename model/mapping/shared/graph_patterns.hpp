@@ -12,6 +12,9 @@ namespace foretell {
 
 bool is_activation(std::string_view kind);  // a function of one argument
 bool is_binary(std::string_view kind);      // Add, Sub, Mul, Div
+bool is_roll(const Op& op);                 // along axes, what leaves on one side comes back
+// Elements of weights gathered into other places: the same in every call.
+bool is_made_once(const Graph& graph, const Op& op);
 
 inline bool is_weight(const Graph& graph, TensorId id) {
   return graph.tensor(id).kind == TensorKind::kWeight;
@@ -21,7 +24,8 @@ inline bool is_weight(const Graph& graph, TensorId id) {
 OpId single_consumer(const Graph& graph, TensorId id);
 
 // Scores, what works on them, softmax and context: a softmax with a product above and below it, of
-// queries and keys [batch, heads, length, head_dim] or what can be seen as such.
+// queries and keys [batch, heads, length, head_dim] or what can be seen as such; the windows of a
+// sample [batch, windows, heads, length, head_dim] are as many samples.
 struct AttentionPattern {
   OpId scores = kNoId;
   OpId softmax = kNoId;

@@ -70,10 +70,12 @@ struct VisionConfig {
   bool bottleneck = false;            // ResNet: blocks of three convolutions instead of two
   std::int64_t patch = 0;             // side of the patches that a transformer takes as tokens
   std::vector<std::int64_t> strides;  // MobileNet: of the first block of each stage
-  std::int64_t expansion = 1;         // MobileNet: channels inside a block per channel outside
-  std::int64_t growth = 0;            // DenseNet: channels that a layer adds
-  std::int64_t stages = 0;            // OpenPose: how often the result is looked at again
-  std::int64_t second_labels = 0;     // OpenPose: channels of the other of the two results
+  std::int64_t expansion = 1;  // MobileNet, Swin: channels inside a block per channel outside
+  std::int64_t window = 0;     // Swin: tokens along a side that look at each other
+  std::vector<std::int64_t> stage_heads;  // Swin: of attention in each stage
+  std::int64_t growth = 0;                // DenseNet: channels that a layer adds
+  std::int64_t stages = 0;                // OpenPose: how often the result is looked at again
+  std::int64_t second_labels = 0;         // OpenPose: channels of the other of the two results
 };
 
 // A stack of transformer blocks: norm, attention, residual, norm, feed-forward, residual.

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cctype>
 
 #include "model/base/errors.hpp"
@@ -79,6 +80,35 @@ INSTANTIATE_TEST_SUITE_P(Transformers, PublishedTotals,
                                                  184.5},
                                            Known{"multimodal-perceiver", 19'857'443, 0}),
                          test_name);
+
+// Parameters of the published checkpoints, multiply-accumulates of the papers.
+INSTANTIATE_TEST_SUITE_P(
+    Windows, PublishedTotals,
+    ::testing::Values(Known{"swin_tiny_patch4_window7_224", 28'288'354, 4.5},
+                      Known{"swin_small_patch4_window7_224", 49'606'258, 8.7},
+                      Known{"microsoft/swin-base-patch4-window7-224", 87'768'224, 15.4},
+                      Known{"swin_large_patch4_window7_224", 196'532'476, 34.5},
+                      Known{"swinv2_tiny_window8_256", 28'347'154, 5.9}),
+    test_name);
+
+std::int64_t ops_of(const Graph& graph, const std::string& kind) {
+  return std::count_if(graph.ops().begin(), graph.ops().end(),
+                       [&kind](const Op& op) { return op.kind == kind; });
+}
+
+// Every second block shifts there and back, but where one window covers the image: the last stage.
+TEST(Swin, EverySecondBlockShiftsItsWindows) {
+  const Graph graph = image_graph("swin_tiny_patch4_window7_224", 2);
+  EXPECT_EQ(ops_of(graph, "Softmax"), 2 + 2 + 6 + 2);
+  EXPECT_EQ(ops_of(graph, "Move"), 2 * (1 + 1 + 3) + 12);  // and a bias of distances each
+}
+
+// Attention inside windows grows with the image, where that of ViT grows with its square.
+TEST(Swin, WorkGrowsWithThePixels) {
+  const double small = total_macs(image_graph("swin_tiny_patch4_window7_224", 1, 224));
+  const double large = total_macs(image_graph("swin_tiny_patch4_window7_224", 1, 448));
+  EXPECT_NEAR(large / small, 4, 0.01);
+}
 
 // Parameters of the published checkpoints.
 INSTANTIATE_TEST_SUITE_P(
@@ -193,6 +223,7 @@ TEST(Vision, SizesThatDoNotFitAreRefused) {
   EXPECT_THAT(message("vgg16", 256), HasSubstr("--image-size must be 224"));
   EXPECT_THAT(message("UNet", 100), HasSubstr("multiple of 16"));
   EXPECT_THAT(message("vit-base-patch16-224", 384), HasSubstr("--image-size must be 224"));
+  EXPECT_THAT(message("swin_tiny_patch4_window7_224", 256), HasSubstr("windows of 7 tokens"));
   EXPECT_THAT(message("vision-perceiver-conv", 384), HasSubstr("--image-size must be 224"));
   EXPECT_THAT(message("stable-diffusion-1.5-unet", 100), HasSubstr("multiple of 64"));
   EXPECT_THAT(message("stable-diffusion-1.5", 0), HasSubstr("stable-diffusion-1.5-unet"));

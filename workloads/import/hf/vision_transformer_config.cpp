@@ -1,4 +1,7 @@
 // config.json of transformers that look at images, as the transformers library writes them.
+#include <algorithm>
+#include <cmath>
+
 #include "model/base/text.hpp"
 #include "workloads/import/hf/config_readers.hpp"
 
@@ -64,6 +67,38 @@ void read_dinov2(JsonFields& fields, ModelConfig* config) {
     fields.problem("num_attention_heads", "does not divide the hidden size evenly");
   if (fields.flag_or("use_swiglu_ffn", false))
     fields.problem("use_swiglu_ffn", "only false can be imported; the giant network has a gate");
+}
+
+// Attention inside windows, of widths that double from stage to stage. The second version has the
+// same fields and names the windows of its training, which change no shape.
+void read_swin(JsonFields& fields, ModelConfig* config) {
+  constexpr std::int64_t kMostBlocks = 1024;
+  constexpr double kWidestRatio = 64;
+  read_pixels(fields, config);
+  read_patch(fields, config);
+  config->layers = config->heads = config->hidden = 1;  // no blocks that are cut or shared
+  config->embedding = fields.size("embed_dim", kMaxWidth);
+  VisionConfig& vision = config->vision;
+  vision.depths = fields.sizes("depths", kMostBlocks);
+  vision.stage_heads = fields.sizes("num_heads", kMaxHeads);
+  vision.window = fields.size("window_size", kMaxPixels);
+  const double ratio = fields.number_or("mlp_ratio", 4);
+  if (ratio < 1 || ratio > kWidestRatio || ratio != std::floor(ratio))
+    fields.problem("mlp_ratio", "must be a whole number from 1 to 64");
+  vision.expansion = static_cast<std::int64_t>(std::clamp(ratio, 1.0, kWidestRatio));
+  config->activation = read_activation(fields, "hidden_act");
+  config->qkv_bias = fields.flag_or("qkv_bias", true);
+  const auto named = static_cast<std::int64_t>(fields.entries("id2label"));
+  config->labels = fields.size_or("num_labels", kMaxWidth, named > 0 ? named : 2);
+  fields.integers("pretrained_window_sizes");
+  if (fields.flag_or("use_absolute_embeddings", false))
+    fields.problem("use_absolute_embeddings", "only false can be imported");
+  if (vision.depths.size() != vision.stage_heads.size() || vision.depths.size() > 8)
+    return fields.problem("num_heads", "has another number of stages than depths, or more than 8");
+  for (std::size_t i = 0; i < vision.stage_heads.size(); ++i) {
+    if ((config->embedding << i) % vision.stage_heads[i] != 0)
+      fields.problem("num_heads", "do not divide the widths of the stages evenly");
+  }
 }
 
 void read_siglip_tower(JsonFields& fields, ModelConfig* config) {
@@ -144,6 +179,16 @@ std::vector<ModelType> vision_transformer_model_types() {
        read_vit,
        false},
       {"dinov2", "Dinov2", {{"Model", Head::kNone}}, read_dinov2, false},
+      {"swin",
+       "Swin",
+       {{"ForImageClassification", Head::kSequence}, {"Model", Head::kPooler}},
+       read_swin,
+       false},
+      {"swinv2",
+       "Swinv2",
+       {{"ForImageClassification", Head::kSequence}, {"Model", Head::kPooler}},
+       read_swin,
+       false},
       {"siglip_vision_model", "Siglip", {{"VisionModel", Head::kNone}}, read_siglip_tower, false},
       {"clip", "CLIP", {{"Model", Head::kNone}}, read_clip, false},
       {"clip_text_model",
