@@ -13,6 +13,7 @@
 //   epilogues: no                    # bias, activation and residual are passes after a product
 //   fused_attention: narrow          # one kernel in 16 bits and fewer; else products and a softmax
 //   fused_keys: 384                  # … up to this many keys
+//   attention_share: {blackwell: 0.16}  # of the dense rate, at most, that attention reaches there
 //   host: {per_launch: 9 us}         # the host launches kernel by kernel and takes this long
 //   products: [ … ]                  # rules; read by model/timing/gpu/gemm_library.hpp
 //
@@ -51,10 +52,11 @@ struct KernelLibrary {
   bool epilogues = true;              // products take bias, activation and residual
   enum class FusedAttention { kYes, kNo, kNarrow };
   FusedAttention fused_attention = FusedAttention::kYes;
-  std::int64_t fused_keys = 0;        // 0: any
-  std::optional<Seconds> per_launch;  // of its host, which launches kernel by kernel
-  int cold_copies = 0;                // other operands between two calls of its tables; 0: none
-  Node root;                          // the file
+  std::int64_t fused_keys = 0;                    // 0: any
+  std::map<std::string, double> attention_share;  // … and the share of the dense rate, by chips
+  std::optional<Seconds> per_launch;              // of its host, which launches kernel by kernel
+  int cold_copies = 0;  // other operands between two calls of its tables; 0: none
+  Node root;            // the file
 
   bool has_products() const;  // whose products tables are about
 };
