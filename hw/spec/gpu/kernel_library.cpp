@@ -102,6 +102,7 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
                   "fused_attention",
                   "fused_keys",
                   "streams",
+                  "attention_share",
                   "host"},
                  "");
   check_id(root, path);
@@ -145,6 +146,12 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
               fused);
   library.fused_attention = static_cast<Fused>(fused);
   reader.whole("fused_keys", library.fused_keys);
+  if (const Node* shares = root.find("attention_share")) {
+    RuleReader of_shares(*shares, "attention_share");
+    for (const MapEntry& entry : shares->entries)
+      of_shares.number(entry.key.c_str(), library.attention_share[entry.key]);
+    of_shares.finish();
+  }
   if (const Node* host = root.find("host")) {
     RuleReader of_host(*host, "host");
     std::string per_launch;

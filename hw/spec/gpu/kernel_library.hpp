@@ -14,6 +14,7 @@
 //   strided_products: no             # heads are copied apart before products and together after
 //   fused_attention: narrow          # one kernel in 16 bits and fewer; else products and a softmax
 //   fused_keys: 384                  # … up to this many keys
+//   attention_share: {blackwell: 0.16}  # of the dense rate, at most, that attention reaches there
 //   host: {per_launch: 9 us}         # the host launches kernel by kernel and takes this long
 //   streams:                         # branches of a block that run beside the rest of it
 //     - {branch: shared_experts, when: {launch: graph, tokens: "<= 1024"}, source: SGLSTREAM}
@@ -62,9 +63,10 @@ struct KernelLibrary {
   bool strided_products = true;       // products read and write with strides
   enum class FusedAttention { kYes, kNo, kNarrow };
   FusedAttention fused_attention = FusedAttention::kYes;
-  std::int64_t fused_keys = 0;        // 0: any
-  std::optional<Seconds> per_launch;  // of its host, which launches kernel by kernel
-  int cold_copies = 0;                // other operands between two calls of its tables; 0: none
+  std::int64_t fused_keys = 0;                    // 0: any
+  std::map<std::string, double> attention_share;  // … and the share of the dense rate, by chips
+  std::optional<Seconds> per_launch;              // of its host, which launches kernel by kernel
+  int cold_copies = 0;  // other operands between two calls of its tables; 0: none
   std::vector<StreamRule> streams;
   Node root;  // the file
 

@@ -290,7 +290,7 @@ GpuRequest resolve_gpu(const Request& request) {
   if (request.launch.empty() && by_host) resolved.request.launch = "stream";
   take_host_of(library, request, resolved.system.spec.device);
   if (resolved.request.launch == "stream") resolved.launch = LaunchKind::kStream;
-  if (request.clock.empty() && request.power_limit.empty() && has_less_power(resolved, library))
+  if (request.clock.empty() && has_less_power(resolved, library))
     resolved.request.clock = kSustained;
   resolved.sustained_clock = resolved.request.clock == kSustained;
   resolve_power(resolved);

@@ -10,9 +10,7 @@
 
 #include "calib/fitted/shared/energy_factors.hpp"
 #include "calib/validate/left_out_rows.hpp"
-#include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/shared/catalog.hpp"
-#include "hw/spec/shared/host_power.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/app/serving/request/served_cells.hpp"
 #include "model/app/tables/serve_many.hpp"
@@ -28,7 +26,6 @@ namespace {
 constexpr const char* kRunRecipe = "hw/engines/recipes/energy_benchmark.yaml";
 constexpr const char* kUnderCap = "under power cap";
 constexpr const char* kDiffusionRun = "network/diffusion";
-constexpr const char* kAtTheWall = "at the wall";
 constexpr std::int64_t kMostOfRun = 10'000'000;
 constexpr std::int64_t kMostDevices = 1024;
 constexpr double kMostWatts = 1e5;
@@ -65,10 +62,6 @@ int share_of(const std::string& text, std::string_view kind) {
 std::string job_of(const NamedCells& cells, const CsvRow& row) {
   return fmt::format("{} {} {}", cells.text(row, "model"), cells.text(row, "batch_or_concurrency"),
                      cells.text(row, "scenario"));
-}
-
-bool is_at_the_wall(const NamedCells& cells, const CsvRow& row) {
-  return cells.text(row, "watts_of").find(kAtTheWall) != std::string::npos;
 }
 
 std::string figures_line(const ServeSummary& summary, int devices) {
@@ -117,15 +110,7 @@ EnergyRunBatch::EnergyRunBatch(const CsvRow& header, Predictor predict, Request 
                   "requests_per_client", "boards", "walls", "diffusion"},
                  "");
   diffusion_ = read_diffusion_runs(root.required("diffusion", ""));
-  const Node& walls = root.required("walls", "");
-  walls.only_keys({"source", "batch", "dtype", "networks", "systems"}, "walls");
-  for (const char* section : {"networks", "systems"}) {
-    for (const MapEntry& entry : walls.required(section, "walls").entries)
-      names_[std::string("wall ") + section][entry.key] = entry.value.as_text(section);
-  }
-  wall_dtype_ = walls.required("dtype", "walls").as_text("dtype");
-  wall_batch_ =
-      parse_count("batch", walls.required("batch", "walls").as_text("batch"), 1, kMostOfRun);
+  walls_ = read_wall_runs(root.required("walls", ""));
   for (const char* section : {"networks", "systems", "precisions"}) {
     for (const MapEntry& entry : root.required(section, "").entries)
       names_[section][entry.key] = entry.value.as_text(section);
@@ -168,7 +153,7 @@ void EnergyRunBatch::read(PendingRun& run) const {
     run.request.machine = diffusion_request(diffusion_, cells_, run.row, defaults_);
     run.kind = RunKind::kDiffusion;
   } else if (is_at_the_wall(cells_, run.row)) {
-    read_wall(run);
+    run.wall = read_wall_run(walls_, cells_, run.row, defaults_);
     run.kind = RunKind::kWall;
   } else {
     throw UserError("what: '" + what +
@@ -242,44 +227,6 @@ void EnergyRunBatch::predict_diffusion(PendingRun& run) const {
   prediction.intervals = {{"watts_per_device", {watts.low, watts.high}}};
 }
 
-void EnergyRunBatch::read_wall(PendingRun& run) const {
-  const CsvRow& row = run.row;
-  Request& request = run.request.machine;
-  request = defaults_;
-  request.workload = looked_up(names_.at("wall networks"), "model", cells_.text(row, "model"));
-  request.system = looked_up(names_.at("wall systems"), "device", cells_.text(row, "device"));
-  request.dtype = wall_dtype_;
-  request.batch = wall_batch_;
-  request.dp =
-      static_cast<int>(parse_count("n_devices", cells_.text(row, "n_devices"), 1, kMostDevices));
-  positive_cell(cells_, row, "throughput");
-}
-
-// A copy on every board. At a throughput below the predicted one the clock is lower in proportion:
-// an operation takes the square of the voltage, and there are as many of them as samples.
-void EnergyRunBatch::predict_wall(PendingRun& run) const {
-  const Request& request = run.request.machine;
-  const RunRecord record = predict_(request);
-  const RunSummary& summary = record.summary;
-  if (!summary.energy) throw UserError("no energy of this system is known");
-  const GpuCatalog catalog;
-  const GpuSystemSpec spec = catalog.load(request.system).spec;
-  const DeviceEnergy energy = load_gpu_energy(spec.device, request.factors);
-  const double throughput = positive_cell(cells_, run.row, "throughput");
-  const double clock = std::clamp(throughput / summary.throughput, energy.facts.lowest_clock, 1.0);
-  const double voltage = voltage_share(clock, energy.facts);
-  double joules = 0;  // of a call, switched
-  for (const EnergyPartRecord& part : summary.energy->parts)
-    if (part.kind != kActiveIdle) joules += part.joules;
-  const double boards = request.dp;
-  const double idle = boards * energy.facts.active_idle_watts;
-  const double drawn =
-      idle + throughput / static_cast<double>(request.batch) * joules * voltage * voltage;
-  const double most = boards * spec.device.power_watts * energy.facts.limit_share;
-  const HostPower host = load_host_power(spec.id, spec.interconnect);
-  run.prediction.values["pred_wall_watts"] = host.wall_watts(std::min(drawn, most), boards);
-}
-
 void EnergyRunBatch::predict_served() {
   std::vector<ServeRequest> requests;
   std::vector<std::size_t> at;  // the run of each
@@ -311,7 +258,9 @@ void EnergyRunBatch::finish() {
   each(RunKind::kCapped, [this](PendingRun& run) { note_free_run(run.row); });
   each(RunKind::kCapped, [this](PendingRun& run) { predict_capped(run); });
   each(RunKind::kDiffusion, [this](PendingRun& run) { predict_diffusion(run); });
-  each(RunKind::kWall, [this](PendingRun& run) { predict_wall(run); });
+  each(RunKind::kWall, [this](PendingRun& run) {
+    run.prediction.values["pred_wall_watts"] = wall_watts_of(run.wall, predict_);
+  });
   predict_served();
   for (const PendingRun& run : runs_) sink_(run.row, run.prediction);
   runs_.clear();

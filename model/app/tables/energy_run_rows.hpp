@@ -10,8 +10,7 @@
 //   network/diffusion          an image or a video on one board (diffusion_rows.hpp): its time and
 //                              the watts of the board, nothing given
 //   network/serving            whose watts_of say that they are of a system at the wall: its watts,
-//                              given its throughput. Where that is below the predicted one, the
-//                              clock was lowered in proportion
+//                              given its throughput (wall_rows.hpp)
 // How the runs were set up stands in hw/engines/recipes/energy_benchmark.yaml. Rows of other kinds
 // get an error that says which are predicted.
 #pragma once
@@ -25,6 +24,7 @@
 #include "model/app/tables/batch_predictor.hpp"
 #include "model/app/tables/diffusion_rows.hpp"
 #include "model/app/tables/kernel_rows.hpp"
+#include "model/app/tables/wall_rows.hpp"
 
 namespace foretell {
 
@@ -49,6 +49,7 @@ class EnergyRunBatch {
     CsvRow row;
     RunKind kind = RunKind::kNone;
     ServeRequest request;
+    WallRun wall;
     RowPrediction prediction;
   };
   // A job without a cap that binds.
@@ -63,8 +64,6 @@ class EnergyRunBatch {
   void note_free_run(const CsvRow& row);
   void predict_capped(PendingRun& run) const;
   void predict_diffusion(PendingRun& run) const;
-  void read_wall(PendingRun& run) const;
-  void predict_wall(PendingRun& run) const;
   void predict_served();
 
   NamedCells cells_;
@@ -75,9 +74,8 @@ class EnergyRunBatch {
   ProgressSink progress_;
   std::map<std::string, std::map<std::string, std::string>> names_;  // of the recipe, by section
   DiffusionRuns diffusion_;
+  WallRuns walls_;
   std::string engine_;
-  std::int64_t wall_batch_ = 1;
-  std::string wall_dtype_;
   std::int64_t requests_per_client_ = 1;
   std::map<std::string, FreeRun> free_runs_;
   std::vector<PendingRun> runs_;

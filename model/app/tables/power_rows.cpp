@@ -6,6 +6,7 @@
 
 #include "calib/validate/left_out_rows.hpp"
 #include "calib/validate/part.hpp"
+#include "hw/spec/gpu/layer_kernel_facts.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
@@ -97,19 +98,31 @@ void read_attention(const std::string& kind, const ShapeSizes& shape, PowerRow& 
       fmt::format("attention {} {} {}", shape.text("num_heads"), key_heads, shape.text("head_dim"));
 }
 
+// `kernel`: "<framework> <kernel>", as facts about kernels name it.
 void read_experts(const std::string& kernel, const ShapeSizes& shape, PowerRow& row) {
+  static const LayerKernelLibrary kKernels;
   const std::string type = shape.text("moe_dtype");
+  ExpertsShape layer;
+  layer.tokens = shape.count("num_tokens");
+  layer.hidden = shape.count("hidden_size");
+  layer.intermediate = shape.count("inter_size");
+  layer.top_k = shape.count("topk");
+  layer.experts = shape.count("num_experts");
+  layer.tp = shape.count("moe_tp_size");
+  layer.ep = shape.count("moe_ep_size");
+  layer.distribution = shape.text_or("distribution", layer.distribution);
+  check_experts_shape(layer);
   EnergyExperts sizes;
-  const auto number = [&](const char* name) { return static_cast<double>(shape.count(name)); };
-  sizes.tokens = number("num_tokens");
-  sizes.hidden = number("hidden_size");
-  sizes.intermediate = number("inter_size") / number("moe_tp_size");
-  sizes.top_k = number("topk");
-  sizes.experts = number("num_experts");
-  sizes.expert_parts = number("moe_ep_size");
+  sizes.loads = expert_loads(layer);
+  sizes.hidden = static_cast<double>(layer.hidden);
+  sizes.intermediate = static_cast<double>(layer.intermediate) / static_cast<double>(layer.tp);
+  sizes.top_k = static_cast<double>(layer.top_k);
+  const LayerKernelFacts& facts = kKernels.facts(kernel + ' ' + type);
+  sizes.walks_all = facts.all_choices;
+  sizes.activates = facts.activates;
   if (kernel.find("nongated") != std::string::npos) sizes.matrices = 2;
   row.work = experts_energy_work(sizes, matrix_type(type));
-  row.experts = sizes.experts;
+  row.experts = static_cast<double>(layer.experts);
   row.kernel_class = "experts " + type;
   row.family = fmt::format("experts {} {} {} {}", shape.text("hidden_size"),
                            shape.text("inter_size"), shape.text("topk"), shape.text("num_experts"));
@@ -137,7 +150,9 @@ PowerRow read_power_row(const NamedCells& cells, const CsvRow& cells_of_row) {
              kind == "encoder_attention") {
     read_attention(kind.substr(0, kind.find('_')), shape, row);
   } else if (kind == "moe") {
-    read_experts(cells.text(cells_of_row, "kernel"), shape, row);
+    const std::string kernel = cells.text(cells_of_row, "kernel");
+    read_experts(cells.text(cells_of_row, "framework") + ' ' + kernel.substr(kernel.find(':') + 1),
+                 shape, row);
   } else {
     throw UserError("table: the work of '" + table +
                     "' is not counted; these are: gemm/gemm, attention/context_attention, "

@@ -87,6 +87,17 @@ AttentionShape shape_of(const AttentionDimensions& attention) {
   return shape;
 }
 
+// What a library states its attention to reach on these chips is the rate of whole kernels: their
+// softmax is in it.
+void AttentionKernels::cap_rate(AttentionFactors& factors) const {
+  const auto& shares = factors_.library().attention_share;
+  const auto share = shares.find(device_.architecture);
+  if (share == shares.end()) return;
+  if (factors.mma_efficiency > 0 && factors.mma_efficiency <= share->second) return;
+  factors.mma_efficiency = share->second;
+  factors.score = factors.masked_score = Cycles(0);
+}
+
 std::string AttentionKernels::framework(const AttentionShape& shape) const {
   const bool tokens = shape.phase == AttentionPhase::kGeneration;
   const KernelLibrary& library = factors_.library();
@@ -123,6 +134,7 @@ void AttentionKernels::add(const AttentionDimensions& attention, const Attention
   const Chosen& chosen = known->second;
   AttentionFactors factors = chosen.factors;
   factors.launch = launch_;
+  cap_rate(factors);
   AttentionPlan plan = plan_attention(device_, chosen.library, type, factors, shape);
   Grid kernel = std::move(plan.program.kernels.back());
   kernel.dram_bytes = dram;

@@ -40,6 +40,7 @@ class AttentionKernels {
   };
   Chosen choose(const AttentionShape& shape, const AttentionType& type) const;
   std::string framework(const AttentionShape& shape) const;
+  void cap_rate(AttentionFactors& factors) const;
 
   const GpuDeviceSpec& device_;
   const GpuFactors& factors_;

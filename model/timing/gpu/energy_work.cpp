@@ -12,6 +12,7 @@ constexpr double kWide = 2;  // bytes of activations and results
 
 // Of output tiles; both operands of one come once from L2.
 double tile_side() { return kernel_shapes().products.energy_tile; }
+double whole_tiles(double side) { return std::ceil(side / tile_side()); }
 
 }  // namespace
 
@@ -22,7 +23,7 @@ EnergyWork gemm_energy_work(const EnergyGemm& shape, OperandType type) {
   EnergyWork work;
   add_matrix_flops(work, type.bits, Flops(2 * m * n * k));
   work.dram = Bytes((m * k + n * k) * type.bytes + m * n * kWide);
-  work.l2 = Bytes(2 * m * n * k * type.bytes / tile_side());
+  work.l2 = Bytes((whole_tiles(m) * n * k + whole_tiles(n) * m * k) * type.bytes);
   return work;
 }
 
@@ -61,16 +62,27 @@ EnergyWork attention_energy_work(const EnergyAttention& shape, OperandType type,
 
 EnergyWork experts_energy_work(const EnergyExperts& shape, OperandType type) {
   EnergyWork work;
-  const double rows = shape.tokens * shape.top_k / shape.expert_parts;
   const double weights = shape.matrices * shape.hidden * shape.intermediate;
-  add_matrix_flops(work, type.bits, Flops(2 * rows * weights));
-  const double here = shape.experts / shape.expert_parts;
-  const double hit =
-      here * -std::expm1(shape.tokens * shape.top_k * std::log1p(-1 / shape.experts));
-  const double read = shape.experts > 1 ? hit : here;
-  work.dram =
-      Bytes(read * weights * type.bytes + 2 * kWide * rows * (shape.hidden + shape.intermediate));
-  work.l2 = Bytes(2 * rows * weights * type.bytes / tile_side());
+  const double share = 1 / static_cast<double>(shape.loads.size());
+  for (const ExpertLoad& load : shape.loads) {
+    double rows = 0;
+    double hit = 0;        // experts that have rows
+    double row_tiles = 0;  // each of which reads the weights of its expert
+    for (const LayerCall::Groups& group : load.groups) {
+      if (group.rows <= 0) continue;
+      rows += group.count * group.rows;
+      hit += group.count;
+      row_tiles += group.count * whole_tiles(group.rows);
+    }
+    add_matrix_flops(work, type.bits, share * Flops(2 * rows * weights));
+    // Products read and write rows; what activates and sums up walks choices.
+    const double choices = shape.walks_all ? load.tokens * shape.top_k : rows;
+    const double walked = shape.activates ? 2 * choices : choices;
+    const double passed = kWide * (rows + walked) * (shape.hidden + shape.intermediate);
+    work.dram += share * Bytes(hit * weights * type.bytes + passed);
+    const double inputs = rows * weights / tile_side();
+    work.l2 += share * Bytes((row_tiles * weights + inputs) * type.bytes + passed);
+  }
   return work;
 }
 

@@ -1,10 +1,12 @@
 // What kernels do, counted for their energy: closed forms of the shapes that tables of measurements
 // state. Bytes of device memory are those that have to move once; bytes between L2 and the SMs are
-// those of square output tiles of kTileSide.
+// those of square output tiles, counted whole: no less than what comes from memory.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include "model/timing/gpu/expert_loads.hpp"
 #include "model/timing/shared/energy_timing.hpp"
 
 namespace foretell {
@@ -38,14 +40,15 @@ double executed_pairs(double queries, double before, double window);
 EnergyWork attention_energy_work(const EnergyAttention& shape, OperandType type,
                                  double cache_bytes);
 
+// Of the GPU that counts.
 struct EnergyExperts {
-  double tokens = 1;
+  std::vector<ExpertLoad> loads;  // of which the work is the mean
   double hidden = 1;
   double intermediate = 1;  // on this GPU
   double top_k = 1;
-  double experts = 1;       // of the network
-  double expert_parts = 1;  // GPUs that share them
-  int matrices = 3;         // with a gate; 2 without
+  bool walks_all = false;  // passes over the choices of all tokens, whoever has the expert
+  bool activates = true;   // by a pass of its own, else in the first products
+  int matrices = 3;        // with a gate; 2 without
 };
 EnergyWork experts_energy_work(const EnergyExperts& shape, OperandType type);
 

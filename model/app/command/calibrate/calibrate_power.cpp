@@ -35,14 +35,16 @@ struct PowerSample {
   PowerRow row;
   double watts = 0;
   bool is_steady = true;
-  bool has_zeros = false;  // for weights
+  bool has_zeros = false;      // for weights
+  bool has_unwritten = false;  // keys and values that the measuring program never wrote
 };
 
 struct PowerSamples {
   std::vector<PowerSample> fit;
   std::vector<PowerSample> judge;
-  std::vector<PowerSample> unsteady;  // of fit and judge
-  std::vector<PowerSample> zeros;     // the same
+  std::vector<PowerSample> unsteady;   // of fit and judge
+  std::vector<PowerSample> zeros;      // the same
+  std::vector<PowerSample> unwritten;  // the same
 };
 
 struct PowerPlan {
@@ -53,6 +55,7 @@ struct PowerPlan {
   double shortest_stream_us = 0;
   double stream_share = 0;  // of the bandwidth of the memory
   std::vector<std::string> unsteady_libraries;
+  std::vector<std::string> unwritten_libraries;
 };
 
 double number_in(const Node& factor, const char* key) {
@@ -61,8 +64,9 @@ double number_in(const Node& factor, const char* key) {
 
 PowerPlan load_power_plan(const std::string& path) {
   const Node root = load_document(path);
-  root.only_keys(
-      {"noise", "random_operands", "zero_weights", "unsteady_prompts", "streams", "factors"}, "");
+  root.only_keys({"noise", "random_operands", "zero_weights", "unwritten_keys", "unsteady_prompts",
+                  "streams", "factors"},
+                 "");
   PowerPlan plan;
   plan.problem.noise = number_in(root, "noise");
   for (const Node& item : root.required("random_operands", "").items) {
@@ -73,6 +77,8 @@ PowerPlan load_power_plan(const std::string& path) {
     plan.zero_weights[item.required("kernel", "zero_weights").as_text("kernel")] =
         number_in(item, "experts_above");
   }
+  for (const Node& item : root.required("unwritten_keys", "").items)
+    plan.unwritten_libraries.push_back(item.as_text("unwritten_keys"));
   const Node& unsteady = root.required("unsteady_prompts", "");
   unsteady.only_keys({"above", "libraries"}, "unsteady_prompts");
   plan.longest_steady = number_in(unsteady, "above");
@@ -100,6 +106,13 @@ PowerPlan load_power_plan(const std::string& path) {
     plan.problem.factors.push_back(std::move(factor));
   }
   return plan;
+}
+
+// Where a sample goes that is neither fitted to nor judged on; nullptr for the others.
+std::vector<PowerSample>* left_out(const PowerSample& sample, PowerSamples& parts) {
+  if (sample.has_zeros) return &parts.zeros;
+  if (sample.has_unwritten) return &parts.unwritten;
+  return sample.is_steady ? nullptr : &parts.unsteady;
 }
 
 // Rows of the device that are long enough and whose work is counted.
@@ -134,6 +147,9 @@ PowerSamples read_samples(const GemmFitCommand& command, const GpuDeviceSpec& de
     }
     constexpr double kUs = 1e6;
     const double us = sample.row.latency.value() * kUs;
+    const std::string library = cells.text(row, "framework");
+    sample.has_unwritten = contains(plan.unwritten_libraries, library) &&
+                           starts_with(sample.row.kernel_class, "context attention");
     if (sample.watts <= 0 || us < plan.shortest_stream_us) continue;
     if (us < kShortestPowerUs) {
       const BytesPerSecond rate = sample.row.work.dram / sample.row.latency;
@@ -141,7 +157,6 @@ PowerSamples read_samples(const GemmFitCommand& command, const GpuDeviceSpec& de
       if (!is_plain || rate < device.hbm.bandwidth * plan.stream_share) continue;
       sample.row.kernel_class = std::string(kStreaming) + sample.row.kernel_class;
     }
-    const std::string library = cells.text(row, "framework");
     if (!command.framework.empty() && library != command.framework) continue;
     const bool is_random = contains(plan.random_operands, library);
     const auto zeros = plan.zero_weights.find(cells.text(row, "kernel"));
@@ -155,9 +170,8 @@ PowerSamples read_samples(const GemmFitCommand& command, const GpuDeviceSpec& de
   PowerSamples parts;
   for (auto& [operands, sample] : samples) {
     if (has_random && operands != "random") continue;
-    if (!sample.is_steady || sample.has_zeros) {
-      std::vector<PowerSample>& apart = sample.has_zeros ? parts.zeros : parts.unsteady;
-      if (part_of(sample.row.family) != Part::kVault) apart.push_back(std::move(sample));
+    if (std::vector<PowerSample>* apart = left_out(sample, parts)) {
+      if (part_of(sample.row.family) != Part::kVault) apart->push_back(std::move(sample));
       continue;
     }
     switch (part_of(sample.row.family)) {
@@ -319,6 +333,9 @@ int calibrate_power(const GemmFitCommand& command, const Session& session) {
   }
   for (const auto& [name, rows] : by_class(samples.zeros, device, energy)) {
     if (name == "all") residuals.push_back(said("left out, weights of zeros", rows));
+  }
+  for (const auto& [name, rows] : by_class(samples.unwritten, device, energy)) {
+    if (name == "all") residuals.push_back(said("left out, keys that were not written", rows));
   }
   const fs::path folder =
       (command.output.empty() ? factors_folder() : fs::path(command.output)) / "energy";
