@@ -61,12 +61,13 @@ std::string coverage_text(const std::optional<Accuracy>& accuracy) {
   return accuracy ? share_text(accuracy->coverage) : kNotApplicable;
 }
 
-// A closed vault is said to be one; "-": there are no such rows.
+// The vault, which nothing was chosen on, comes first; a closed one is said to be one. "-": there
+// are no such rows.
 Table parts_table(const std::vector<PartAccuracy>& parts) {
   Table table;
   table.columns = {{"class"}, {"rows", Align::kRight}, {"groups", Align::kRight}};
   for (const char* what : {"MAPE", "coverage"}) {
-    for (const Part part : {Part::kFit, Part::kJudge, Part::kVault}) {
+    for (const Part part : {Part::kVault, Part::kJudge, Part::kFit}) {
       table.columns.push_back({fmt::format("{} {}", what, part_name(part)), Align::kRight});
     }
   }
@@ -75,14 +76,19 @@ Table parts_table(const std::vector<PartAccuracy>& parts) {
     std::vector<std::string> cells = {row.name, std::to_string(row.rows),
                                       std::to_string(row.groups)};
     for (const auto& text : {mape_text, coverage_text}) {
-      cells.push_back(text(row.fit));
-      cells.push_back(text(row.judge));
       cells.push_back(row.closed ? "closed" : text(row.vault));
+      cells.push_back(text(row.judge));
+      cells.push_back(text(row.fit));
     }
     cells.push_back(share_text(row.noise));
     table.rows.push_back(std::move(cells));
   }
   return table;
+}
+
+// Of all classes, or of one table; details of the former are in JSON and CSV.
+Table first_table(const AccuracyReport& report) {
+  return report.parts.empty() ? accuracy_table(report) : parts_table(report.parts);
 }
 
 std::string json_parts(const std::vector<PartAccuracy>& parts) {
@@ -187,9 +193,7 @@ std::string json_samples(const std::vector<Sample>& samples) {
 }  // namespace
 
 std::string accuracy_text(const AccuracyReport& report, int max_width) {
-  std::string text;
-  if (!report.parts.empty()) text = render_text(parts_table(report.parts), max_width) + "\n";
-  text += render_text(accuracy_table(report), max_width);
+  std::string text = render_text(first_table(report), max_width);
   if (!report.worst.empty()) {
     text += "\nLargest errors\n\n" + render_text(worst_table(report.worst), max_width);
   }
@@ -201,9 +205,7 @@ std::string accuracy_text(const AccuracyReport& report, int max_width) {
 }
 
 std::string accuracy_markdown(const AccuracyReport& report) {
-  std::string text;
-  if (!report.parts.empty()) text = render_markdown(parts_table(report.parts)) + "\n";
-  text += render_markdown(accuracy_table(report));
+  std::string text = render_markdown(first_table(report));
   if (!report.worst.empty()) {
     text += "\nLargest errors:\n\n" + render_markdown(worst_table(report.worst));
   }

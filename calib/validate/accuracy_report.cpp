@@ -70,18 +70,17 @@ std::vector<std::string> interval_notes(const std::vector<Sample>& samples) {
 }  // namespace
 
 std::vector<PartAccuracy> accuracy_by_part(const std::vector<Sample>& samples,
-                                           const std::string& name, bool closed) {
+                                           const Repeats& repeats, const std::string& name,
+                                           bool closed) {
   struct Class {
     std::map<Part, std::vector<Comparison>> parts;
     std::set<std::string> groups;
-    std::map<std::string, std::vector<double>> repeats;
   };
   std::map<std::string, Class> classes;
   for (const Sample& sample : samples) {
     Class& one = classes[sample.quantity];
     one.parts[sample.division].push_back(sample.comparison);
     one.groups.insert(sample.divided_by);
-    one.repeats[sample.conditions].push_back(sample.comparison.measured);
   }
   std::vector<PartAccuracy> rows;
   for (auto& [quantity, one] : classes) {
@@ -96,16 +95,7 @@ std::vector<PartAccuracy> accuracy_by_part(const std::vector<Sample>& samples,
                                                                 : row.vault;
       of_part = accuracy_of(comparisons);
     }
-    double distance = 0;
-    std::size_t repeated = 0;
-    for (const auto& [conditions, values] : one.repeats) {
-      if (values.size() < 2 || conditions.empty()) continue;
-      constexpr double kMiddle = 0.5;
-      const double middle = quantile(values, kMiddle);
-      for (const double value : values) distance += std::abs(value / middle - 1);
-      repeated += values.size();
-    }
-    if (repeated > 0) row.noise = distance / static_cast<double>(repeated);
+    row.noise = repeats.noise(quantity);
     rows.push_back(std::move(row));
   }
   return rows;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "calib/validate/part.hpp"
+#include "calib/validate/repeats.hpp"
 #include "calib/validate/statistics.hpp"
 #include "reports/record/csv.hpp"
 
@@ -22,7 +23,6 @@ struct Sample {
   std::size_t line = 0;          // of the table that the row stands on; 0: not known
   Part division = Part::kJudge;  // of its table
   std::string divided_by = {};   // its group: "bert-large"
-  std::string conditions = {};   // equal ones were measured more than once
 };
 
 // A class of measurements by part of the division.
@@ -33,9 +33,8 @@ struct PartAccuracy {
   std::optional<Accuracy> fit;
   std::optional<Accuracy> judge;
   std::optional<Accuracy> vault;
-  bool closed = false;  // there are rows in a vault that was not opened
-  // Mean distance of measurements of equal conditions from their median; none without repeats.
-  std::optional<double> noise;
+  bool closed = false;          // there are rows in a vault that was not opened
+  std::optional<double> noise;  // floor, see repeats.hpp
 };
 
 struct AccuracyRow {
@@ -65,7 +64,8 @@ AccuracyReport build_report(const std::vector<Sample>& samples,
 
 // One for each quantity; `name` stands before it. `closed`: rows of the vault were left out.
 std::vector<PartAccuracy> accuracy_by_part(const std::vector<Sample>& samples,
-                                           const std::string& name, bool closed = false);
+                                           const Repeats& repeats, const std::string& name,
+                                           bool closed = false);
 
 std::string accuracy_text(const AccuracyReport& report, int max_width);
 std::string accuracy_markdown(const AccuracyReport& report);

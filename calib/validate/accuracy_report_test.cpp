@@ -109,12 +109,13 @@ TEST(AccuracyReport, PartsAreToldApartWithTheNoiseOfRepeats) {
     one.comparison = {measured, 100, Interval{90, 110}};
     one.division = part;
     one.divided_by = group;
-    one.conditions = group;
     return one;
   };
+  Repeats repeats;
+  for (const double value : {95.0, 105.0}) repeats.add("call_ms", "a", value);
   const std::vector<PartAccuracy> rows = accuracy_by_part(
       {sample(95, Part::kFit, "a"), sample(105, Part::kFit, "a"), sample(200, Part::kJudge, "b")},
-      "made up");
+      repeats, "made up");
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].name, "made up: call_ms");
   EXPECT_EQ(rows[0].rows, 3U);

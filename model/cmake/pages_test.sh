@@ -1,15 +1,20 @@
 #!/usr/bin/env bash
-# pages_test.sh FORETELL [--fix] [PAGE…]: every command of README.md and docs/, in order, against the output
-# that is pasted below it. Commands stand in ```console blocks after `$ `; --fix pastes what they print now.
+# pages_test.sh FORETELL [--fix] [--slow] [PAGE…]: every command of README.md and docs/, in order, against the
+# output that is pasted below it. Commands stand in ```console blocks after `$ `; --fix pastes what they print
+# now. Those in ```console slow blocks, which take minutes, run with --slow alone.
 # Commands on tables that others measured keep their output where those tables are not.
 set -euo pipefail
 program=$(realpath "$1")
 shift
-fix=
-if [[ ${1:-} == --fix ]]; then
-  fix=yes
+fix='' slow=''
+while [[ ${1:-} == --* ]]; do
+  case $1 in
+    --fix) fix=yes ;;
+    --slow) slow=yes ;;
+    *) echo "pages_test.sh: unknown option $1; --fix or --slow" >&2 && exit 2 ;;
+  esac
   shift
-fi
+done
 cd "$(dirname "$0")/../.."
 source_tree=$PWD
 work=$(mktemp -d)
@@ -32,7 +37,7 @@ can_run() {
 replay() {
   local line command in_console= skipping=
   while IFS= read -r line; do
-    if [[ $line == '```console' ]]; then
+    if [[ $line == '```console' || (-n $slow && $line == '```console slow') ]]; then
       in_console=yes
     elif [[ $line == '```'* ]]; then
       in_console='' skipping=''
@@ -61,7 +66,7 @@ if [[ ${#pages[@]} == 0 ]]; then
 fi
 wrong=0
 for page in "${pages[@]}"; do
-  grep -q '^```console$' "$page" || continue
+  grep -qE '^```console( slow)?$' "$page" || continue
   folder=$work/${page//\//-}
   mkdir "$folder"
   if [[ $page == docs/tutorials/* ]]; then

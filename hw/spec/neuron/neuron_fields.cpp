@@ -99,8 +99,8 @@ void fields(FieldList& list, SchedulingSpec& spec) {
   list.value("resident_share", spec.resident_share, {0.01, 1},
              "Weights that several operators use stay in SBUF when they fit into this share.");
   list.count("flash_attention_queries", spec.flash_attention_queries, {1, 1 << 30},
-             "Prompts of this many tokens and more take an attention kernel whose scores stay on "
-             "the core.");
+             "Prompts, and images without a mask, of this many tokens and more take an attention "
+             "kernel whose scores stay on the core.");
   list.count("flash_attention_keys", spec.flash_attention_keys, {128, 1 << 20},
              "Keys that this kernel takes at a time.");
   list.optional_text(

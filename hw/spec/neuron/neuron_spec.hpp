@@ -71,8 +71,8 @@ struct SchedulingSpec {
   double activation_share = 0.6;  // activations; what exceeds it goes to HBM and comes back
   double softmax_share = 0.25;    // scores that one softmax works on, out of the share above
   double resident_share = 0.8;    // weights used by several operators stay when they fit into this
-  int flash_attention_queries = 4096;  // causal prompts from this length on take the kernel that
-                                       // keeps their scores on the core
+  int flash_attention_queries = 4096;  // prompts, and images that no mask hides a part of, from
+                                       // this length on take a kernel that keeps scores on the core
   int flash_attention_keys = 2048;     // keys that it takes at a time
   std::string operator_loops_until;    // release up to which operators of long prompts are loops of
                                        // their own, through HBM; "": none

@@ -10,12 +10,13 @@
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/app/command/calibrate/cpu_records.hpp"
 #include "model/app/command/table_accuracy.hpp"
+#include "model/app/tables/report_classes.hpp"
+#include "model/app/terminal/progress.hpp"
 #include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/kept_inputs.hpp"
 #include "model/base/measured_data.hpp"
 #include "model/base/text.hpp"
-#include "model/config/document.hpp"
 #include "reports/record/text_file.hpp"
 
 namespace foretell {
@@ -23,54 +24,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct ProjectTable {
-  std::string file;
-  std::string name;     // of its totals
-  std::string prefix;   // of the classes of its rows
-  std::string device;   // column; "": rows are of one device
-  std::string dtype;    // column
-  std::string classes;  // column; "": the prefix alone
-  bool held_out;        // are its rows divided one by one?
-  std::string where;    // rows that count; "": all
-};
-
-// calib/validate/project_tables.yaml. UserError with file and line.
-std::vector<ProjectTable> load_project_tables() {
-  const fs::path path = data_root() / "calib" / "validate" / "project_tables.yaml";
-  const Node root = parse_document(read_text_file(path), path.filename().string());
-  root.only_keys({"tables"}, "");
-  std::vector<ProjectTable> tables;
-  for (const Node& item : root.required("tables", "").items) {
-    item.only_keys({"file", "name", "prefix", "device", "dtype", "class", "divided", "where"},
-                   "tables");
-    const auto text = [&item](const char* key) {
-      const Node* node = item.find(key);
-      return node == nullptr ? "" : node->as_text(key);
-    };
-    const Node& divided = item.required("divided", "tables");
-    const std::string& how = divided.as_text("divided");
-    if (how != "rows" && how != "networks") {
-      throw UserError(divided.where() +
-                      ": divided: " + unknown_name("word", how, {"rows", "networks"}).what());
-    }
-    tables.push_back({item.required("file", "tables").as_text("file"),
-                      item.required("name", "tables").as_text("name"),
-                      item.required("prefix", "tables").as_text("prefix"), text("device"),
-                      text("dtype"), text("class"), how == "rows", text("where")});
-  }
-  return tables;
-}
-
-const ProjectTable kNetworks = {"calib/validate/gpu_networks.csv",
-                                "networks on GPUs",
-                                "network, ",
-                                "system",
-                                "compute_dtype",
-                                "phase",
-                                false,
-                                ""};
-const ProjectTable kCpu = {
-    "measurements.jsonl.gz", "CPU operators", "", "", "dtype", "class", true, ""};
+constexpr const char* kRecords = "measurements.jsonl.gz";  // of a machine
+constexpr const char* kOfProject = "calib/";
 
 // As the project spells it; rows of networks name systems.
 std::string device_name(const std::string& cell) {
@@ -96,7 +51,7 @@ std::vector<fs::path> measured_machines() {
   std::vector<fs::path> machines;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(data_root() / "calib" / "data", error)) {
-    if (fs::exists(entry.path() / kCpu.file)) machines.push_back(entry.path());
+    if (fs::exists(entry.path() / kRecords)) machines.push_back(entry.path());
   }
   std::sort(machines.begin(), machines.end());
   return machines;
@@ -110,7 +65,7 @@ class ProjectReport {
   }
 
   // `only_device`: of tables without a column for it.
-  void add(const ProjectTable& table, AccuracyReport part, const std::string& only_device = "") {
+  void add(const ReportClass& table, AccuracyReport part, const std::string& only_device = "") {
     const auto group_of = [&](const std::vector<std::string>& cells) {
       std::size_t at = 0;
       const auto next = [&](const std::string& column) {
@@ -119,7 +74,7 @@ class ProjectReport {
       const std::string device = next(table.device);
       const std::string dtype = next(table.dtype);
       return std::vector<std::string>{device.empty() ? only_device : device_name(device), dtype,
-                                      table.prefix + next(table.classes)};
+                                      table.prefix + next(table.op_class)};
     };
     for (AccuracyRow& row : part.groups) {
       row.group = group_of(row.group);
@@ -133,7 +88,7 @@ class ProjectReport {
       for (Sample& sample : *samples) sample.group = group_of(sample.group);
     }
     for (Sample& sample : part.worst) {
-      sample.row = fs::path(table.file).filename().string() + ": " + sample.row;
+      sample.row = fs::path(table.table).filename().string() + ": " + sample.row;
     }
     const auto append = [](auto& to, auto& from) {
       to.insert(to.end(), std::make_move_iterator(from.begin()),
@@ -145,10 +100,9 @@ class ProjectReport {
     report_.rows += part.rows;
     report_.failed += part.failed;
     report_.refused += part.refused;
-    for (const std::string& note : part.notes) this->note(table, note);
   }
 
-  void note(const ProjectTable& table, const std::string& text) {
+  void note(const ReportClass& table, const std::string& text) {
     report_.notes.push_back(table.name + ": " + text);
   }
 
@@ -168,6 +122,96 @@ class ProjectReport {
   AccuracyReport report_;
 };
 
+// Asks for the classes one after the other.
+class ProjectAccuracy {
+ public:
+  ProjectAccuracy(const AccuracyQuestion& question, const Session& session)
+      : question_(question),
+        session_(session),
+        classes_(chosen_classes(load_report_classes(), question.classes)),
+        report_(question.worst),
+        progress_(session, "validating") {
+    for (const ReportClass& one : classes_) all_seconds_ += one.seconds;
+  }
+
+  AccuracyReport report() {
+    for (const ReportClass& one : classes_) {
+      if (fs::is_directory(path_of(one))) {
+        add_machines(one);
+      } else if (fs::exists(path_of(one))) {
+        add_table(one);
+      } else {
+        report_.note(one,
+                     fmt::format("left out; FORETELL_DATA names no folder with {}", one.table));
+      }
+      done_seconds_ += one.seconds;
+    }
+    AccuracyReport report = report_.finish();
+    if (!report.parts.empty()) return report;
+    std::string why = "--all: no row counts";
+    for (const std::string& note : report.notes) why += "\n" + note;
+    throw UserError(why);
+  }
+
+ private:
+  static fs::path path_of(const ReportClass& one) {
+    if (starts_with(one.table, kOfProject)) return data_root() / one.table;
+    const fs::path folder = measured_data_folder();
+    return folder.empty() ? fs::path() : folder / one.table;
+  }
+
+  AccuracyQuestion question_of(const ReportClass& one) {
+    AccuracyQuestion question = question_;
+    question.table = path_of(one).string();
+    question.held_out = true;
+    question.every = question_.every > 0 ? question_.every : one.every;
+    question.parts_of =
+        question.every > 1 ? fmt::format("{}, 1 row in {}", one.name, question.every) : one.name;
+    question.quantities = one.quantities;
+    question.all_rows = question_.all_rows || one.all_rows;
+    if (!one.where.empty()) question.where.push_back(one.where);
+    question.system.clear();
+    for (const std::string& column : {one.device, one.dtype, one.op_class}) {
+      if (!column.empty()) question.by.push_back(column);
+    }
+    question.progress = [this, seconds = one.seconds, name = one.name](double share) {
+      progress_.update((done_seconds_ + share * seconds) / all_seconds_, " " + name);
+    };
+    return question;
+  }
+
+  void add_table(const ReportClass& one) {
+    try {
+      report_.add(one, accuracy_of_table(question_of(one), session_));
+    } catch (const UserError& error) {
+      report_.note(one, std::string("left out; ") + error.what());
+    }
+  }
+
+  void add_machines(const ReportClass& one) {
+    for (const fs::path& machine : measured_machines()) {
+      AccuracyQuestion question = question_of(one);
+      question.table = (machine / kRecords).string();
+      question.every = 0;
+      question.parts_of = one.name;
+      try {
+        const std::string device = measured_device(question.table, question_.system);
+        report_.add(one, accuracy_of_table(question, session_), device);
+      } catch (const UserError& error) {
+        report_.note(one, std::string("left out; ") + error.what());
+      }
+    }
+  }
+
+  const AccuracyQuestion& question_;
+  const Session& session_;
+  std::vector<ReportClass> classes_;
+  ProjectReport report_;
+  Progress progress_;
+  double all_seconds_ = 0;
+  double done_seconds_ = 0;
+};
+
 }  // namespace
 
 AccuracyReport accuracy_of_project(const AccuracyQuestion& question, const Session& session) {
@@ -176,44 +220,7 @@ AccuracyReport accuracy_of_project(const AccuracyQuestion& question, const Sessi
         "--all groups by device, data type and class; --by, --where and --latest are "
         "of single tables");
   }
-  ProjectReport report(question.worst);
-  const auto add = [&](const ProjectTable& table, const fs::path& path) {
-    AccuracyQuestion one = question;
-    one.table = path.string();
-    one.held_out = table.held_out;
-    one.parts_of = table.name;
-    if (!table.where.empty()) one.where.push_back(table.where);
-    one.system.clear();
-    for (const std::string* column : {&table.device, &table.dtype, &table.classes}) {
-      if (!column->empty()) one.by.push_back(*column);
-    }
-    report.add(table, accuracy_of_table(one, session));
-  };
-  const fs::path folder = measured_data_folder();
-  for (const ProjectTable& table : load_project_tables()) {
-    const fs::path path = folder / table.file;
-    if (!folder.empty() && fs::exists(path)) {
-      add(table, path);
-    } else {
-      report.note(table,
-                  fmt::format("left out; FORETELL_DATA names no folder with {}", table.file));
-    }
-  }
-  add(kNetworks, data_root() / kNetworks.file);
-  for (const fs::path& machine : measured_machines()) {
-    try {
-      AccuracyQuestion one = question;
-      one.table = (machine / kCpu.file).string();
-      const std::string device = measured_device(one.table, question.system);
-      one.held_out = true;
-      one.parts_of = kCpu.name;
-      one.by = {kCpu.dtype, kCpu.classes};
-      report.add(kCpu, accuracy_of_table(one, session), device);
-    } catch (const UserError& error) {
-      report.note(kCpu, std::string("left out; ") + error.what());
-    }
-  }
-  return report.finish();
+  return ProjectAccuracy(question, session).report();
 }
 
 }  // namespace foretell

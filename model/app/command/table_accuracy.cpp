@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <deque>
+#include <map>
 #include <optional>
 #include <set>
+#include <unordered_set>
 
 #include "calib/import/check_measurements.hpp"
 #include "calib/import/contradictions.hpp"
@@ -122,7 +124,7 @@ class TableComparison {
         call_(has_column(table_.header(), kCallColumn)
                   ? std::optional<std::size_t>(find_column(table_.header(), kCallColumn))
                   : std::nullopt),
-        collector_(layout_, table_.header(), question.by),
+        collector_(layout_, table_.header(), question.by, question.quantities),
         progress_(session, "validating"),
         session_(session) {}
 
@@ -131,7 +133,8 @@ class TableComparison {
       take(row, prediction);
     };
     const auto show = [this](double share) {
-      progress_.update(before_block_ + share * (table_.consumed() - before_block_));
+      const double done = before_block_ + share * (table_.consumed() - before_block_);
+      question_.progress ? question_.progress(done) : progress_.update(done);
     };
     if (layout_.kind == TableKind::kModels) {
       const RowReader reader(layout_, table_.header(), row_defaults(question_.model));
@@ -155,15 +158,13 @@ class TableComparison {
     }
     AccuracyReport report = build_report(shown_samples(), question_.by, question_.worst);
     if (!question_.parts_of.empty()) {
-      report.parts = accuracy_by_part(collector_.samples(), question_.parts_of, out_.in_vault > 0);
+      report.parts = accuracy_by_part(collector_.samples(), collector_.repeats(),
+                                      question_.parts_of, out_.in_vault > 0);
     }
     report.rows = asked_;
     report.failed = out_.failed.count();
     report.refused = out_.refused.count() + contradicted_.size();
-    add_notes(out_,
-              fmt::format("{} of {} rows count{}{}", asked_, read_,
-                          filter_.text().empty() ? "" : ": ", filter_.text()),
-              report);
+    add_notes(out_, counts_text(), report);
     return report;
   }
 
@@ -183,7 +184,7 @@ class TableComparison {
   }
 
   RowTest counting_rows() const {  // by --held-out and --part
-    if (!question_.parts_of.empty()) return always();
+    if (!question_.parts_of.empty()) return resolved_test(layout_, table_.header());
     if (!question_.part.empty()) {
       return part_test(layout_, table_.header(), parse_part(question_.part));
     }
@@ -243,14 +244,38 @@ class TableComparison {
       return false;
     }
     const std::vector<Contradiction> found = contradictions_.add(row, line);
-    if (found.empty()) return true;
-    std::string differences;
-    for (const Contradiction& one : found) {
-      differences += fmt::format("{}: {}; ", one.column, one.difference);
-      if (contradicted_.insert(one.line).second) --asked_;
+    if (!found.empty()) {
+      std::string differences;
+      for (const Contradiction& one : found) {
+        differences += fmt::format("{}: {}; ", one.column, one.difference);
+        if (contradicted_.insert(one.line).second && left_out_.count(one.line) == 0) --asked_;
+      }
+      out_.refused.add(differences + "neither counts", line);
+      return false;
     }
-    out_.refused.add(differences + "neither counts", line);
+    if (!question_.parts_of.empty()) collector_.note_repeat(row);
+    if (is_sampled(row)) return true;
+    left_out_.insert(line);
     return false;
+  }
+
+  std::string counts_text() const {
+    std::string text = fmt::format("{} of {} rows count", asked_, read_);
+    if (!filter_.text().empty()) text += ": " + filter_.text();
+    if (question_.every > 1) {
+      text += fmt::format("; one row in {} of a group, from the first", question_.every);
+    }
+    return text;
+  }
+
+  // A row whose group cannot be read counts: it has no prediction, which says why.
+  bool is_sampled(const CsvRow& row) {
+    if (question_.every <= 1) return true;
+    try {
+      return seen_[group_(row)]++ % question_.every == 0;
+    } catch (const UserError&) {
+      return true;
+    }
   }
 
   // A row that cannot be read has no prediction, which says why.
@@ -310,8 +335,10 @@ class TableComparison {
   Progress progress_;
   const Session& session_;
   RowsOut out_;
-  std::set<std::size_t> contradicted_;  // lines of rows that a later one contradicts
-  std::deque<std::size_t> lines_;       // of the rows that wait for their prediction
+  std::set<std::size_t> contradicted_;        // lines of rows that a later one contradicts
+  std::unordered_set<std::size_t> left_out_;  // lines that --every leaves out
+  std::map<std::string, std::int64_t> seen_;  // rows of a group
+  std::deque<std::size_t> lines_;             // of the rows that wait for their prediction
   std::size_t read_ = 0;
   std::size_t asked_ = 0;
   double before_block_ = 0;
@@ -334,6 +361,9 @@ AccuracyReport accuracy_of_records(const AccuracyQuestion& question, const Sessi
   for (const std::string& condition : question.where) {
     filter.require(condition, CpuRecords::header());
   }
+  if (question.every > 1) {
+    throw UserError("--every: records of a CPU are few; leave it out");
+  }
   SampleCollector collector(layout, CpuRecords::header(), question.by);
   std::size_t read = 0;
   bool has_closed_vault = false;
@@ -344,6 +374,7 @@ AccuracyReport accuracy_of_records(const AccuracyQuestion& question, const Sessi
       const auto cell = [&row](const char* name) {
         return row[find_column(CpuRecords::header(), name)];
       };
+      if (all_parts) collector.note_repeat(row);
       collector.collect_divided(row, line, prediction, true, parse_part(cell("part")),
                                 cell("class") + " " + cell("shape"));
     } else {
@@ -361,7 +392,8 @@ AccuracyReport accuracy_of_records(const AccuracyQuestion& question, const Sessi
   }
   AccuracyReport report = build_report(shown, question.by, question.worst);
   if (all_parts) {
-    report.parts = accuracy_by_part(collector.samples(), question.parts_of, has_closed_vault);
+    report.parts = accuracy_by_part(collector.samples(), collector.repeats(), question.parts_of,
+                                    has_closed_vault);
   }
   report.rows = asked;
   add_notes(out,

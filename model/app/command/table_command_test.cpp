@@ -30,14 +30,14 @@ TEST(Predict, AddsColumnsAndPassesTheOthersThrough) {
       run_command({"predict", folder.write("t.csv", kHeader + row("A", "8"))});
   EXPECT_EQ(result.code, kSuccess);
   EXPECT_EQ(result.messages, "");
-  EXPECT_EQ(
-      result.result,
-      "id,system,workload,phase,batch,dp,inflight,compute_dtype,sdk,remark,call_ms,"
-      "pred_call_ms,pred_ttft_ms,pred_tpot_ms,pred_throughput,pred_lo_ms,pred_hi_ms,"
-      "pred_call_lo_ms,pred_call_hi_ms,pred_ttft_lo_ms,pred_ttft_hi_ms,pred_tpot_lo_ms,"
-      "pred_tpot_hi_ms,pred_usd_per_million,pred_memory_bytes,pred_bottleneck,status,message\n"
-      "A,inf2.xlarge,bert-base-uncased,forward,8,2,4,bf16,,\"a, b\",8,8,,,2000,7,9.5,"
-      "7,9.5,,,,,0.23,1.4e+09,tensor engine,ok,\n");
+  EXPECT_EQ(result.result,
+            "id,system,workload,phase,batch,dp,inflight,compute_dtype,sdk,remark,call_ms,"
+            "pred_call_ms,pred_ttft_ms,pred_tpot_ms,pred_throughput,pred_lo_ms,pred_hi_ms,"
+            "pred_call_lo_ms,pred_call_hi_ms,pred_ttft_lo_ms,pred_ttft_hi_ms,pred_tpot_lo_ms,"
+            "pred_tpot_hi_ms,pred_throughput_lo,pred_throughput_hi,pred_usd_per_million,"
+            "pred_memory_bytes,pred_bottleneck,status,message\n"
+            "A,inf2.xlarge,bert-base-uncased,forward,8,2,4,bf16,,\"a, b\",8,8,,,2000,7,9.5,"
+            "7,9.5,,,,,1684.2105263157894,2285.714285714286,0.23,1.4e+09,tensor engine,ok,\n");
 }
 
 TEST(Predict, RowsAreJsonLinesToo) {

@@ -117,6 +117,8 @@ RowPrediction generation_from(const ServeRequest& request, const ServedLine& lin
   const double all = (prompt + answer) / answer;
   prediction.values[kThroughputAllTokens] = prediction.values["pred_throughput"] * all;
   const Interval& generated = prediction.intervals["throughput"];
+  prediction.values["pred_throughput_lo"] = generated.low;
+  prediction.values["pred_throughput_hi"] = generated.high;
   prediction.intervals[kThroughputAllTokens] = {generated.low * all, generated.high * all};
   return prediction;
 }

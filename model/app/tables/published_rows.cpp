@@ -13,7 +13,10 @@
 namespace foretell {
 namespace {
 
-constexpr const char* kRecipe = "engines/recipes/published_networks.yaml";  // in hw
+// In hw, by the column of the tables that they are about.
+constexpr std::pair<const char*, const char*> kRecipes[] = {
+    {"software", "engines/recipes/published_networks.yaml"},
+    {"sdk", "engines/recipes/neuron_networks.yaml"}};
 constexpr const char* kNot = "not";
 constexpr const char* kElsewhere = "see notes";  // a cell that the row does not fill
 
@@ -43,8 +46,12 @@ std::string filled_in(const std::string& text, const CellMap& published) {
 
 }  // namespace
 
-PublishedRows PublishedRows::load() {
-  return read(load_document(hw_folder() / kRecipe, std::string("hw/") + kRecipe));
+std::optional<PublishedRows> PublishedRows::load(const std::vector<std::string>& columns) {
+  for (const auto& [column, recipe] : kRecipes) {
+    if (std::find(columns.begin(), columns.end(), column) == columns.end()) continue;
+    return read(load_document(hw_folder() / recipe, std::string("hw/") + recipe));
+  }
+  return std::nullopt;
 }
 
 PublishedRows PublishedRows::read(const Node& root) {

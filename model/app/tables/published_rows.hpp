@@ -1,5 +1,6 @@
 // What names in published tables of whole networks mean here, and how their rows were run where the
-// rows do not say (hw/engines/recipes/published_networks.yaml).
+// rows do not say (hw/engines/recipes/published_networks.yaml, and neuron_networks.yaml of tables
+// that state a release of the vendor's compiler).
 //
 //   networks: {"BERT large": bert-large-uncased}
 //   rules:
@@ -12,6 +13,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,8 +27,9 @@ using CellMap = std::map<std::string, std::string>;  // text by column
 
 class PublishedRows {
  public:
-  // UserError with file:line for keys that are not known and shares outside (0, 1].
-  static PublishedRows load();
+  // Of tables with these columns; none where they name no software. UserError with file:line for
+  // keys that are not known and shares outside (0, 1].
+  static std::optional<PublishedRows> load(const std::vector<std::string>& columns);
   static PublishedRows read(const Node& root);
 
   // UserError for rows that a rule refuses. Else translates the network, then fills what is empty

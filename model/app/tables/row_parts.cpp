@@ -183,16 +183,18 @@ RowGroup row_group(const TableLayout& layout, const CsvRow& header) {
   throw InternalError(__FILE__, __LINE__, "a kind of table without groups");
 }
 
+std::function<bool(const CsvRow&)> resolved_test(const TableLayout& layout, const CsvRow& header) {
+  if (layout.kind != TableKind::kPower) return [](const CsvRow&) { return true; };
+  return [cells = NamedCells(header)](const CsvRow& row) {
+    return read_power_row(cells, row).latency.value() * kUsOfASecond >= kShortestPowerUs;
+  };
+}
+
 std::function<bool(const CsvRow&)> part_test(const TableLayout& layout, const CsvRow& header,
                                              Part part) {
   const RowPart of = row_part(layout, header);
-  if (layout.kind != TableKind::kPower) {
-    return [of, part](const CsvRow& row) { return of(row) == part; };
-  }
-  return [of, part, cells = NamedCells(header)](const CsvRow& row) {
-    return of(row) == part &&
-           read_power_row(cells, row).latency.value() * kUsOfASecond >= kShortestPowerUs;
-  };
+  const auto is_resolved = resolved_test(layout, header);
+  return [of, part, is_resolved](const CsvRow& row) { return of(row) == part && is_resolved(row); };
 }
 
 bool is_project_table(const std::string& path) {

@@ -43,7 +43,10 @@ RowPart row_part(const TableLayout& layout, const CsvRow& header);
 using RowGroup = std::function<std::string(const CsvRow&)>;
 RowGroup row_group(const TableLayout& layout, const CsvRow& header);
 
-// Is a row in this part of its table? Power only where meters resolve the kernel.
+// Can the instrument tell what a row measured? Power only where meters resolve the kernel.
+std::function<bool(const CsvRow&)> resolved_test(const TableLayout& layout, const CsvRow& header);
+
+// Is a row in this part of its table, and resolved?
 std::function<bool(const CsvRow&)> part_test(const TableLayout& layout, const CsvRow& header,
                                              Part part);
 

@@ -42,10 +42,15 @@ bool is_condition(const std::string& column) {
 }  // namespace
 
 SampleCollector::SampleCollector(const TableLayout& layout, const CsvRow& header,
-                                 const std::vector<std::string>& by) {
+                                 const std::vector<std::string>& by,
+                                 const std::vector<std::string>& quantities) {
   for (const std::string& name : by) group_columns_.push_back(find_column(header, name));
+  const auto counts = [&quantities](const std::string& quantity) {
+    return quantities.empty() ||
+           std::find(quantities.begin(), quantities.end(), quantity) != quantities.end();
+  };
   for (const MeasuredColumn& column : layout.measured) {
-    if (has_column(header, column.measured)) {
+    if (has_column(header, column.measured) && counts(column.quantity)) {
       measured_.emplace_back(find_column(header, column.measured), column);
     }
   }
@@ -120,12 +125,18 @@ void SampleCollector::collect_divided(const CsvRow& row, std::size_t line,
                                       Part part, const std::string& group) {
   const std::size_t before = samples_.size();
   collect(row, line, prediction, judges_interval);
-  std::string conditions;
-  for (const std::size_t column : condition_columns_) conditions += row[column] + '\n';
   for (std::size_t i = before; i < samples_.size(); ++i) {
     samples_[i].division = part;
     samples_[i].divided_by = group;
-    samples_[i].conditions = conditions;
+  }
+}
+
+void SampleCollector::note_repeat(const CsvRow& row) {
+  std::string conditions;
+  for (const std::size_t column : condition_columns_) conditions += row[column] + '\n';
+  for (const auto& [index, column] : measured_) {
+    const std::optional<double> measured = read_measurement(column.measured, row[index]);
+    if (measured && allows(row, column)) repeats_.add(column.quantity, conditions, *measured);
   }
 }
 

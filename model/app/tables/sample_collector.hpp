@@ -16,10 +16,11 @@ namespace foretell {
 
 class SampleCollector {
  public:
-  // `by` names the columns that group. UserError when one does not exist or the table has none of
-  // the measured columns of its kind.
+  // `by` names the columns that group; with `quantities` these alone count. UserError when a column
+  // does not exist or the table has none of the measured columns of its kind.
   SampleCollector(const TableLayout& layout, const CsvRow& header,
-                  const std::vector<std::string>& by);
+                  const std::vector<std::string>& by,
+                  const std::vector<std::string>& quantities = {});
 
   // At least one measured cell that is not empty? UserError that names a cell which is no number
   // above zero.
@@ -30,13 +31,16 @@ class SampleCollector {
   // is not counted.
   void collect(const CsvRow& row, std::size_t line, const RowPrediction& prediction,
                bool judges_interval = true);
-  // As collect; the part and group of the row are kept, with what makes its conditions.
+  // A row for which is_measured() holds, whether it is predicted or not: for the noise floor.
+  void note_repeat(const CsvRow& row);
+  // As collect; the part and group of the row are kept.
   void collect_divided(const CsvRow& row, std::size_t line, const RowPrediction& prediction,
                        bool judges_interval, Part part, const std::string& group);
   // Rows on these lines do not count after all.
   void drop(const std::set<std::size_t>& lines);
 
   const std::vector<Sample>& samples() const { return samples_; }
+  const Repeats& repeats() const { return repeats_; }
 
  private:
   bool allows(const CsvRow& row, const MeasuredColumn& column) const;
@@ -49,6 +53,7 @@ class SampleCollector {
   std::optional<std::size_t> unit_column_;
   std::optional<std::size_t> network_;
   std::vector<Sample> samples_;
+  Repeats repeats_;
 };
 
 }  // namespace foretell

@@ -6,6 +6,7 @@
 
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/app/request/request_fields.hpp"
+#include "model/app/request/resolved_request.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/predict/queueing.hpp"
@@ -92,6 +93,19 @@ void use_every_gpu(CellMap& cells) {
   copies = std::to_string(std::max<std::int64_t>(1, devices / ranks));
 }
 
+// Tables count physical cores; where software joins them, programs see fewer.
+void count_joined_cores(Request& request) {
+  const int used = std::max(1, request.tp) * std::max(1, request.pp) * std::max(1, request.dp);
+  if (request.cores <= used) return;
+  const auto catalog = kept_catalog();
+  const std::vector<std::string> systems = catalog->systems();
+  const bool of_neuron = std::find(systems.begin(), systems.end(), request.system) != systems.end();
+  if (!of_neuron) return;
+  const NeuronSystemSpec spec = catalog->load(request.system).spec;
+  const int joined = std::max(1, spec.device.cores_per_logical_core);
+  if (request.cores > spec.devices * spec.device.cores / joined) request.cores /= joined;
+}
+
 std::string phase_of(const CellMap& cells) {
   const std::string phase = cell(cells, "phase");
   if (!phase.empty()) return phase;
@@ -134,10 +148,10 @@ std::string read_engine(const CellMap& cells) {
 }  // namespace
 
 RowReader::RowReader(const TableLayout& layout, const CsvRow& header, Request defaults)
-    : layout_(layout), columns_(header), defaults_(std::move(defaults)) {
-  const bool is_published = std::find(header.begin(), header.end(), "software") != header.end();
-  if (is_published) published_ = PublishedRows::load();
-}
+    : layout_(layout),
+      columns_(header),
+      published_(PublishedRows::load(header)),
+      defaults_(std::move(defaults)) {}
 
 CellMap RowReader::cells_of(const CsvRow& row) const {
   CellMap cells;
@@ -164,6 +178,7 @@ RowReader::Question RowReader::question(const CsvRow& row) const {
   }
   request.dtype = read_dtype(cells);
   read_lengths(cells, request);
+  count_joined_cores(request);
   check_request(request);
   return {std::move(request), read_engine(cells)};
 }
@@ -207,6 +222,10 @@ std::map<std::string, double> predicted_values(const RunRecord& record) {
     if (own == intervals.end()) continue;
     values[fmt::format("pred_{}_lo_ms", quantity)] = own->second.low;
     values[fmt::format("pred_{}_hi_ms", quantity)] = own->second.high;
+  }
+  if (const auto own = intervals.find("throughput"); own != intervals.end()) {
+    values["pred_throughput_lo"] = own->second.low;
+    values["pred_throughput_hi"] = own->second.high;
   }
   if (summary.cost_usd_per_million) values["pred_usd_per_million"] = *summary.cost_usd_per_million;
   const std::pair<const char*, const std::optional<double>*> energies[] = {

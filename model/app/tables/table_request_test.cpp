@@ -46,5 +46,38 @@ TEST(RowReader, AnEngineIsAboutGenerations) {
               HasSubstr("engine: is about generations"));
 }
 
+// Tables count physical cores, also where software joins two to one.
+TEST(RowReader, PhysicalCoresAreCountedAsProgramsSeeThem) {
+  const CsvRow header = {"system", "workload", "tp", "cores", "sdk"};
+  const RowReader reader(recognise_table(header, "t.csv"), header, Request());
+  const auto cores_of = [&reader](const char* system, const char* tp, const char* cores) {
+    return reader.request({system, "Llama-3.1-405B", tp, cores, ""}).cores;
+  };
+  EXPECT_EQ(cores_of("trn2.48xlarge", "64", "128"), 64);
+  EXPECT_EQ(cores_of("trn2.48xlarge", "64", "64"), 64);
+  EXPECT_EQ(cores_of("trn2.48xlarge", "16", "64"), 64);  // as many as programs see
+  EXPECT_EQ(cores_of("trn1.32xlarge", "16", "32"), 32);  // nothing is joined
+}
+
+// What the vendor's load generator measured went through a server.
+TEST(RowReader, RowsOfAServerAreServed) {
+  const CsvRow header = {"system", "workload",       "tp", "input_len", "output_len",
+                         "sdk",    "throughput_unit"};
+  const RowReader reader(recognise_table(header, "t.csv"), header, Request());
+  const CsvRow served = {"trn2.48xlarge",
+                         "Llama-3.1-405B",
+                         "64",
+                         "10000",
+                         "1500",
+                         "",
+                         "output tokens/s (end to end, LLMPerf)"};
+  EXPECT_EQ(reader.engine(served), "neuron@2.20");
+  EXPECT_TRUE(reader.request(served).sequence_parallel);
+  CsvRow other = served;
+  other.back() = "output tokens/s";
+  EXPECT_EQ(reader.engine(other), "");
+  EXPECT_FALSE(reader.request(other).sequence_parallel);
+}
+
 }  // namespace
 }  // namespace foretell

@@ -45,6 +45,11 @@ void add_traffic(CpuTraffic& sum, const CpuTraffic& more) {
   sum.dram += more.dram;
 }
 
+// Products and convolutions are large kernels of a library, of which each shape has its own.
+bool is_library_call(const Loop& loop) {
+  return loop.op_class.rfind("product", 0) == 0 || loop.op_class.rfind("convolution", 0) == 0;
+}
+
 class CpuMapper final : public FusedWalk<MappedCpuOp> {
  public:
   explicit CpuMapper(const CpuMapping& mapping)
@@ -57,6 +62,9 @@ class CpuMapper final : public FusedWalk<MappedCpuOp> {
  private:
   void count(const FusedOp& fused, MappedCpuOp& op) override {
     if (op.loops.empty()) return;
+    for (Loop& loop : op.loops) {
+      if (is_library_call(loop)) loop.call += timing_.cold_call(footprint());
+    }
     op.loops.back().work = operation_counts(graph_, fused, mapping_.precision);
   }
 
@@ -159,6 +167,9 @@ class CpuMapper final : public FusedWalk<MappedCpuOp> {
     product.others = reads_without(fused, fused.weights);
     add_epilogue(fused, product);
     narrow_activation(main, op);
+    if (product.m == 1 && timing_.system().weight_layouts > 0) {
+      return add(timing_.vector_product(product), op);
+    }
     lay_out(product.weights, op);
     add(timing_.product(product), op);
   }

@@ -1,9 +1,11 @@
-// Causal attention over long prompts as the vendor's kernel runs it: tile by tile of keys, with a
-// running maximum and sum, so that scores never leave the core.
+// Attention over long prompts and large images as the vendor's kernels run it: tile by tile of
+// keys, with a running maximum and sum, so that scores never leave the core.
 //
-// What follows is its published form (NKIFA): a tile of queries stays stationary, keys pass in
-// tiles of core.scheduling.flash_attention_keys in pieces of a bank of PSUM, and pieces that the
-// mask hides as a whole are left out. Copies out of PSUM are shared between Vector and Scalar.
+// What follows is the published form for prompts (NKIFA): a tile of queries stays stationary, keys
+// pass in tiles of core.scheduling.flash_attention_keys in pieces of a bank of PSUM, and pieces
+// that a causal mask hides as a whole are left out. Copies out of PSUM are shared between Vector
+// and Scalar. The kernel for the self-attention of image generators (NKISD) differs in that all
+// keys are one tile; the engines do the same.
 #include <algorithm>
 
 #include "model/mapping/neuron/lowering.hpp"
@@ -59,6 +61,7 @@ class FlashAttention {
   }
   // The keys that at least one of the queries sees, in whole pieces of a bank.
   Keys seen(const Queries& queries) const {
+    if (!k_.is_causal) return {0, k_.keys};
     const std::int64_t piece = emitter_.bank_columns();
     const std::int64_t first_query = k_.causal_offset + queries.first;
     const std::int64_t hidden = k_.window == 0 ? 0 : first_query + 1 - k_.window;
@@ -68,6 +71,7 @@ class FlashAttention {
   }
   // Does any of the queries not see any of the keys?
   bool is_masked(const Queries& queries, const Keys& keys) const {
+    if (!k_.is_causal) return false;
     const std::int64_t first_query = k_.causal_offset + queries.first;
     const std::int64_t last_query = first_query + queries.rows - 1;
     return keys.end() - 1 > first_query || (k_.window > 0 && keys.first <= last_query - k_.window);
@@ -196,8 +200,10 @@ class FlashAttention {
 }  // namespace
 
 bool takes_flash_attention(const CoreShape& core, const Kernel& kernel) {
-  return kernel.is_causal && !kernel.cached && kernel.head_dim <= core.tensor.rows &&
-         kernel.queries >= core.scheduling.flash_attention_queries;
+  if (kernel.cached || kernel.head_dim > core.tensor.rows) return false;
+  const std::int64_t least = core.scheduling.flash_attention_queries;
+  const bool sees_all = kernel.mask_ops.empty() && kernel.keys >= least;
+  return (kernel.is_causal || sees_all) && kernel.queries >= least;
 }
 
 void lower_flash_attention(LoweringContext& context, const Kernel& kernel) {

@@ -36,7 +36,8 @@ void lower_linear(LoweringContext& context, const Kernel& kernel,
 // softmax(q k^T * scale + mask) v per sequence, tile of queries and head; the result comes out
 // feature-major, ready for the output projection.
 void lower_attention(LoweringContext& context, const Kernel& kernel);
-// The same with scores that stay on the core, for long causal prompts; token-major.
+// The same with scores that stay on the core, for long causal prompts and large images;
+// token-major.
 void lower_flash_attention(LoweringContext& context, const Kernel& kernel);
 bool takes_flash_attention(const CoreShape& core, const Kernel& kernel);
 

@@ -79,6 +79,10 @@ CpuTraffic CpuTiming::found(Bytes bytes, Bytes footprint) const {
           bytes * (1 - beyond_l1)};
 }
 
+Seconds CpuTiming::cold_call(Bytes footprint) const {
+  return factors_.cold_call * (found(Bytes(1), footprint).dram / Bytes(1));
+}
+
 Loop CpuTiming::empty_loop() const {
   Loop loop;
   loop.threads = threads_;
@@ -179,6 +183,13 @@ Loop CpuTiming::product(const CpuProduct& product) const {
   }
   block.traffic = product.weights + product.others + weights_read_again(product);
   add_blocks(block, rows, loop);
+  return loop;
+}
+
+Loop CpuTiming::vector_product(const CpuProduct& of_one_row) const {
+  Loop loop = product(of_one_row);
+  loop.threads = 1;
+  loop.fork_join = Seconds(0);
   return loop;
 }
 

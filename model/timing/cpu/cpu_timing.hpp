@@ -75,6 +75,9 @@ class CpuTiming {
   // UserError for a type that the CPU does not multiply.
   Loop product(const CpuProduct& product) const;
   Loop convolution(const CpuConvolution& convolution) const;
+  // A product of one row where software keeps plain weights: its library reads them as they lie and
+  // divides such a product among no threads (PTGEMV in hw/sources.yaml).
+  Loop vector_product(const CpuProduct& of_one_row) const;
   Loop rows(const CpuRows& rows) const;
   // Moves bytes, a register per cycle at most, and does no arithmetic.
   Loop copy(const CpuTraffic& traffic) const;
@@ -86,6 +89,10 @@ class CpuTiming {
 
   // Where `bytes` are found when `footprint` is touched between two uses of them.
   CpuTraffic found(Bytes bytes, Bytes footprint) const;
+  // What the first call of an operator takes more when so many bytes went through the caches since
+  // its last: its code and the tables of pages have left them, as far as the bytes exceed the
+  // third.
+  Seconds cold_call(Bytes footprint) const;
   Bytes l2_capacity() const;  // of all threads together
   Bytes l3_capacity() const;  // in which data are found again
 

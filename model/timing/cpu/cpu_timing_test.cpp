@@ -55,6 +55,30 @@ TEST(CpuTiming, WeightsAreLaidOutInEveryCallWhereTheSoftwareSaysSo) {
   EXPECT_GE(loop_time(*layout).value(), 300e6 / dram_bandwidth(plain).value() * 0.999);
 }
 
+TEST(CpuTiming, CallsAreColdAsFarAsTheirDataExceedTheThirdCache) {
+  CpuFactors factors = ideal_cpu_factors();
+  factors.cold_call = Seconds(40e-6);
+  const CpuTiming timing(CpuCatalog().load("c7a.4xlarge").spec, factors, 8);
+  EXPECT_LT(timing.cold_call(timing.l2_capacity() * 0.1).value(), 0.1e-6);
+  EXPECT_GT(timing.cold_call(timing.l3_capacity() * 20).value(), 35e-6);
+  EXPECT_LE(timing.cold_call(timing.l3_capacity() * 20).value(), 40e-6);
+}
+
+// One thread has the memory bandwidth of one core, whatever the others could do.
+TEST(CpuTiming, AProductOfOneRowWithPlainWeightsIsOfOneThread) {
+  CpuFactors factors = ideal_cpu_factors();
+  factors.core_dram = 3;
+  const CpuTiming timing(CpuCatalog().load("c7a.4xlarge").spec, factors, 8);
+  CpuProduct product;
+  product.n = product.k = 4096;
+  product.dtype = "fp32";
+  product.weights.dram = Bytes(4.0 * 4096 * 4096);
+  const Loop alone = timing.vector_product(product);
+  EXPECT_EQ(alone.threads, 1);
+  EXPECT_GE(loop_time(alone).value(), (product.weights.dram / alone.core_dram).value());
+  EXPECT_LT(loop_time(timing.product(product)).value(), 0.5 * loop_time(alone).value());
+}
+
 // A matrix unit takes whole tiles: 32 values of BF16 along the summed dimension.
 TEST(CpuTiming, TilesOfAMatrixUnitAreWhole) {
   const CpuSystemSpec amx = CpuCatalog().load("c7i.2xlarge").spec;
