@@ -222,6 +222,7 @@ void KernelCalibration::run_all(const std::vector<std::string>& names,
     const auto rule = sharing_rule(table);
     return rule && rule->like.device == device_.id ? rule->like.table : "";
   };
+  bool is_written = false;
   for (const std::vector<std::string>& group : sharing_order(names, parent)) {
     bool any = false;
     for (const std::string& text : fit_all(group.size(), command_.jobs, session_,
@@ -233,8 +234,9 @@ void KernelCalibration::run_all(const std::vector<std::string>& names,
     if (!any) continue;
     write_text(path_.string(), kernel_factors_text(file_));
     read_known_factors();
+    is_written = true;
   }
-  session_.say("foretell: factors written to " + path_.string());
+  if (is_written) session_.say("foretell: factors written to " + path_.string());
 }
 
 std::string KernelCalibration::calibrated_text(KernelFitTask& task) const {
