@@ -1,8 +1,11 @@
-// Layers of attention as the sum of their parts, and kernels of today's language models, on shape
-// families that judge, against thresholds. Skipped without the published tables.
+// Layers of attention as the sum of their parts on shape families that judge, and kernels of
+// latent attention and experts on a GPU that is left out altogether, against thresholds. Skipped
+// without the published tables.
 #include <gtest/gtest.h>
 
 #include <ostream>
+#include <string>
+#include <vector>
 
 #include "model/app/command/testing/command_runner.hpp"
 #include "model/app/command/testing/published_table.hpp"
@@ -10,16 +13,38 @@
 namespace foretell {
 namespace {
 
+constexpr const char* kBlocks = "gpu_attention_blocks.csv.gz";
+constexpr const char* kLatent = "gpu_mla.csv.gz";
+
 struct Limit {
   const char* table;
+  const char* gpu;
   std::vector<std::string> conditions;
-  double mape;              // per cent
-  const char* every = "1";  // n-th row
+  double mape;  // per cent
 };
 
 void PrintTo(const Limit& limit, std::ostream* stream) {
-  *stream << limit.table;
+  *stream << limit.table << ' ' << limit.gpu;
   for (const std::string& one : limit.conditions) *stream << ' ' << one;
+}
+
+CommandResult validate(const std::string& table, const Limit& limit,
+                       const std::vector<std::string>& options) {
+  std::vector<std::string> line = {"validate",
+                                   table,
+                                   "--held-out",
+                                   "--worst",
+                                   "0",
+                                   "--max-mape",
+                                   std::to_string(limit.mape),
+                                   "--where",
+                                   std::string("gpu=") + limit.gpu};
+  for (const std::string& one : limit.conditions) {
+    line.emplace_back("--where");
+    line.push_back(one);
+  }
+  line.insert(line.end(), options.begin(), options.end());
+  return run_command(line);
 }
 
 class LayerAccuracy : public ::testing::TestWithParam<Limit> {};
@@ -27,20 +52,35 @@ class LayerAccuracy : public ::testing::TestWithParam<Limit> {};
 TEST_P(LayerAccuracy, FamiliesThatJudgeAreWithinTheLimit) {
   const std::string table = published_table(GetParam().table);
   if (table.empty()) GTEST_SKIP() << "skipped, no data";
-  std::vector<std::string> line = {"validate",
-                                   table,
-                                   "--held-out",
-                                   "--worst",
-                                   "0",
-                                   "--max-mape",
-                                   std::to_string(GetParam().mape)};
-  for (const std::string& one : GetParam().conditions) {
-    line.emplace_back("--where");
-    line.push_back(one);
-  }
-  const CommandResult result = run_command(line);
+  const CommandResult result = validate(table, GetParam(), {});
   EXPECT_EQ(result.code, kSuccess) << result.result << result.messages;
 }
+
+class LayerTransfer : public ::testing::TestWithParam<Limit> {};
+
+TEST_P(LayerTransfer, AGpuThatWasNeverMeasuredIsWithinTheLimit) {
+  const std::string table = published_table(GetParam().table);
+  if (table.empty()) GTEST_SKIP() << "skipped, no data";
+  const CommandResult result =
+      validate(table, GetParam(), {"--without-factors-of", GetParam().gpu});
+  EXPECT_EQ(result.code, kSuccess) << result.result << result.messages;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Tables, LayerAccuracy,
+    ::testing::Values(
+        Limit{kBlocks, "h200_sxm", {"kind=mla", "framework=trtllm", "phase=generation"}, 9},
+        Limit{kBlocks, "b200_sxm", {"kind=mla", "framework=trtllm", "phase=context"}, 13},
+        Limit{kBlocks, "h200_sxm", {"kind=mla", "framework=vllm", "phase=generation"}, 17},
+        Limit{kBlocks, "h200_sxm", {"kind=dsa", "framework=trtllm", "phase=generation"}, 12},
+        Limit{kBlocks, "h200_sxm", {"kind=dsa", "framework=trtllm", "phase=context"}, 14},
+        Limit{kBlocks, "h200_sxm", {"kind=msa", "framework=vllm", "phase=generation"}, 14}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Tables, LayerTransfer,
+    ::testing::Values(Limit{kLatent, "h200_sxm", {"framework=trtllm", "phase=context"}, 10},
+                      Limit{kLatent, "h200_sxm", {"framework=trtllm", "phase=generation"}, 20},
+                      Limit{kLatent, "b200_sxm", {"framework=trtllm", "phase=context"}, 14}));
 
 }  // namespace
 }  // namespace foretell

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "hw/spec/gpu/gpu_architecture.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/mapping/gpu/attention_kernels.hpp"
@@ -321,9 +322,12 @@ class GpuMapper final : public FusedWalk<MappedOp> {
     lower_latent_attention(attention_, one_by_one(fused.attention), type, dram_of(fused), op);
   }
 
-  // Queries with keys that an indexer chose share no tile: each is a sequence of its own.
-  static AttentionDimensions one_by_one(AttentionDimensions attention) {
-    if (attention.selected == 0 || attention.queries == 1) return attention;
+  // Queries with keys that an indexer chose share no tile, each is a sequence of its own; but for
+  // kernels on tensor memory, which take the blocks of neighbours together.
+  AttentionDimensions one_by_one(AttentionDimensions attention) const {
+    const GpuArchitecture& architecture = gpu_architecture(mapping_.system.device.architecture);
+    const bool shares = architecture.tensor_memory != 0;
+    if (attention.selected == 0 || attention.queries == 1 || shares) return attention;
     const std::int64_t visible = attention.keys - (attention.queries - 1) / 2;
     attention.keys = std::min(attention.selected, visible);
     attention.batch *= attention.queries;

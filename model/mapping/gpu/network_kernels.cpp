@@ -142,9 +142,12 @@ void lower_indexer(ProductKernels& products, PassKernels& passes, const Graph& g
   const Shape& k = graph.tensor(indexer.inputs[1]).shape;
   Product product;
   product.batch = q[0];
-  product.m = q[1] * q[2];
+  // The heads of many queries are summed up before scores are written, those of few lie side by
+  // side in a tile.
+  const bool few = static_cast<double>(q[1]) <= kernel_shapes().attention.few_queries;
+  product.m = few ? q[1] * q[2] : q[1];
   product.n = std::max<std::int64_t>(1, k[1] - (q[1] - 1) / 2);  // the queries are the last keys
-  product.k = q[3];
+  product.k = few ? q[3] : q[2] * q[3];
   product.type = type;
   product.dram = dram;
   products.add(product, op);
