@@ -31,13 +31,25 @@ std::size_t count_of(const std::string& kind) {
 }
 
 TEST(FittedValues, KernelsHaveFew) {
-  EXPECT_LT(count_of("gemm"), 300U);
-  EXPECT_LT(count_of("attention"), 500U);
+  EXPECT_LT(count_of("gemm"), 290U);
+  EXPECT_LT(count_of("attention"), 490U);
   EXPECT_LT(count_of("operator"), 450U);
   EXPECT_LT(count_of("experts"), 570U);
   EXPECT_LT(count_of("mla"), 230U);
   EXPECT_LT(count_of("mla_products"), 160U);
   EXPECT_LT(count_of("state_space"), 240U);
+}
+
+// The aim is 900 of all kinds. Who adds a value takes another away, or says here why not.
+TEST(FittedValues, AllKindsTogetherDoNotGrow) {
+  std::size_t all = 0;
+  for (const char* kind :
+       {"gemm", "attention", "operator", "experts", "mla", "mla_products", "state_space"}) {
+    RecordProperty(kind, static_cast<int>(count_of(kind)));
+    all += count_of(kind);
+  }
+  RecordProperty("all", static_cast<int>(all));
+  EXPECT_LE(all, 2384U);
 }
 
 TEST(FittedValues, ATableThatIsLikeAnotherStatesTheFewerPart) {
