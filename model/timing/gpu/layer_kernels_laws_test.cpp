@@ -189,6 +189,46 @@ TEST_F(LatentKernelLaws, PromptsWithoutCopiesOfTheirHeadsTakeLess) {
   EXPECT_LT(time(prompt), copied);
 }
 
+TEST_F(LatentKernelLaws, ChosenKeysAreAllThatIsRead) {
+  const auto chosen_time = [&](const LatentShape& shape) {
+    return program_time(chosen_latent_kernels(call, shape), device).value();
+  };
+  LatentShape shape;
+  shape.batch = 1;
+  shape.queries = 64 * device.sms;  // whole waves
+  shape.keys = 1 << 15;
+  shape.heads = 64;
+  shape.selected = 2048;
+  const double once = chosen_time(shape);
+  shape.keys *= 2;
+  EXPECT_NEAR(chosen_time(shape), once, 0.01 * once) << "keys that nobody chose take no time";
+  shape.queries *= 2;
+  EXPECT_NEAR(chosen_time(shape), 2 * once, 0.05 * once);
+  facts.chosen_pace = 0.5;
+  EXPECT_GT(chosen_time(shape), 3 * once);
+  facts.fills_choice = true;
+  shape.queries = 1;
+  shape.keys = 16;
+  const double filled = chosen_time(shape);
+  shape.keys = 2048;
+  EXPECT_DOUBLE_EQ(chosen_time(shape), filled) << "as many as may be chosen, however few there are";
+}
+
+TEST_F(LayerKernelLaws, AnotherArchitectureKeepsSharesWithinWhatChipsReach) {
+  const GpuDeviceSpec other = GpuCatalog().load("b200-sxm").spec.device;
+  const GpuDeviceSpec alike = GpuCatalog().load("h100-sxm").spec.device;
+  LayerKernelFactors low = factors;
+  low.dram_efficiency = 0.17;
+  low.mma_efficiency = 1.8;
+  LayerKernelFactors same = low;
+  carry_over(low, device, other);
+  EXPECT_GE(low.dram_efficiency, 0.5);
+  EXPECT_LE(low.mma_efficiency, 1);
+  carry_over(same, device, alike);
+  EXPECT_DOUBLE_EQ(same.dram_efficiency, 0.17);
+  EXPECT_DOUBLE_EQ(same.mma_efficiency, 1.8);
+}
+
 TEST_F(LayerKernelLaws, ChoicesLieInAsManyBinsAsExpected) {
   EXPECT_DOUBLE_EQ(expected_bins(1, 8, 256), 1);
   EXPECT_DOUBLE_EQ(expected_bins(8, 1, 256), 1);
