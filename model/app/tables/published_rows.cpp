@@ -18,7 +18,6 @@ constexpr std::pair<const char*, const char*> kRecipes[] = {
     {"software", "engines/recipes/published_networks.yaml"},
     {"sdk", "engines/recipes/neuron_networks.yaml"}};
 constexpr const char* kNot = "not";
-constexpr const char* kElsewhere = "see notes";  // a cell that the row does not fill
 
 std::vector<std::string> words_of(const Node& node, const std::string& path) {
   if (!node.is_list()) return {node.as_text(path)};
@@ -103,9 +102,6 @@ bool PublishedRows::holds(const Rule& rule, const CellMap& published) {
 
 void PublishedRows::complete(CellMap& cells) const {
   const CellMap published = cells;
-  for (auto& [column, text] : cells) {
-    if (text == kElsewhere) text.clear();
-  }
   const auto named = networks_.find(cells["workload"]);
   if (named != networks_.end()) cells["workload"] = named->second;
   for (const Rule& rule : rules_) {

@@ -77,13 +77,6 @@ TEST(PublishedRows, ANameInBracesIsAnotherCellOfTheRow) {
   EXPECT_EQ(completed(rules, {{"version", "2024"}}).count("library_release"), 0);
 }
 
-TEST(PublishedRows, ACellThatPointsToTheNotesIsFilledByARule) {
-  const char* rules = "  - {when: {tp: see notes, notes: \"*Tensor*\"}, set: {tp: all}}\n";
-  EXPECT_EQ(completed(rules, {{"tp", "see notes"}, {"notes", "Tensor Parallelism"}}).at("tp"),
-            "all");
-  EXPECT_EQ(completed(rules, {{"tp", "see notes"}, {"notes", ""}}).at("tp"), "");
-}
-
 TEST(PublishedRows, EveryNetworkAndLibraryOfTheRecipeIsKnown) {
   const Node root = load_document(hw_folder() / "engines/recipes/published_networks.yaml");
   const WorkloadLibrary workloads;

@@ -22,7 +22,7 @@ constexpr const char* kForward = "forward";
 constexpr const char* kDecode = "decode";
 constexpr const char* kDiffusion = "diffusion";
 constexpr const char* kTrainStep = "train-step";
-constexpr const char* kAllGpus = "all";
+constexpr const char* kAllCopies = "all";
 
 bool is_one_of(std::string_view column, std::initializer_list<std::string_view> names) {
   return std::find(names.begin(), names.end(), column) != names.end();
@@ -79,14 +79,10 @@ std::string read_dtype(const CellMap& cells) {
   return with_weights(weight, compute);
 }
 
-// "tp: all" of a rule: the network is divided over every GPU of the system. "dp: all": a copy on as
-// many GPUs as there are for it.
-void use_every_gpu(CellMap& cells) {
-  std::string& ways = cells["tp"];
-  if (ways == kAllGpus)
-    ways = std::to_string(GpuCatalog().load(cell(cells, "system")).spec.devices);
+// "dp: all" of a rule: a copy on as many GPUs of the system as there are for it.
+void give_every_gpu_a_copy(CellMap& cells) {
   std::string& copies = cells["dp"];
-  if (copies != kAllGpus) return;
+  if (copies != kAllCopies) return;
   const std::string tp = cell(cells, "tp");
   const std::int64_t ranks = tp.empty() ? 1 : parse_count("tp", tp, 1, kMaxWays);
   const int devices = GpuCatalog().load(cell(cells, "system")).spec.devices;
@@ -158,7 +154,7 @@ CellMap RowReader::cells_of(const CsvRow& row) const {
   for (std::size_t i = 0; i < columns_.size(); ++i) cells[columns_[i]] = trim(row[i]);
   if (published_) {
     published_->complete(cells);
-    use_every_gpu(cells);
+    give_every_gpu_a_copy(cells);
   }
   return cells;
 }
