@@ -92,6 +92,25 @@ TEST(EnergyLaws, TighterPowerLimitIsSlowerAndIsKept) {
   EXPECT_GT(call, 1.05 * free.call_s);
 }
 
+// A board with fewer watts for an operation than the measured one runs sustained without a limit;
+// one that is stated must not give it the clock of a burst back.
+TEST(EnergyLaws, ALimitMakesNoBoardFaster) {
+  for (const char* system : {"a100-pcie-80gb-x8", "h100-pcie-x8"}) {
+    Request request;
+    request.system = system;
+    request.workload = "resnet50";
+    request.dtype = "int8";
+    request.batch = 64;
+    double call = summary_of(request).call_s;
+    for (const char* limit : {"250W", "200W", "160W"}) {
+      request.power_limit = limit;
+      const double limited = summary_of(request).call_s;
+      EXPECT_GE(limited, call) << system << " " << limit;
+      call = limited;
+    }
+  }
+}
+
 TEST(EnergyLaws, LowerClockIsSlowerAndDrawsLess) {
   Request request = on_h200();
   request.clock = "900MHz";

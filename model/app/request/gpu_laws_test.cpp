@@ -126,6 +126,28 @@ TEST(GpuLaws, HostsBesideOlderBoardsTakeLonger) {
   EXPECT_NEAR(call_of(request), 2 * ampere, 0.15 * ampere);
 }
 
+// PyTorch states 0.16 of the dense rate for chips with tensor memory, and nothing for others.
+TEST(GpuLaws, AttentionReachesNoMoreThanTheShareThatItsLibraryStates) {
+  Request request;
+  request.workload = "stable-diffusion-3.5-medium";
+  request.dtype = "bf16";
+  request.image_size = 1024;
+  request.steps = 1;
+  request.library = "pytorch";
+  const auto attention_rate = [&](const char* system) {
+    request.system = system;
+    double best = 0;
+    for (const OperatorRecord& op : predict(request).operators) {
+      if (op.kernel == "attention") best = std::max(best, op.flops / op.duration_s);
+    }
+    return best;
+  };
+  const double limited = attention_rate("b200-sxm");
+  EXPECT_LE(limited, 0.16 * 2250e12);
+  EXPECT_GT(limited, 0.08 * 2250e12);
+  EXPECT_GT(attention_rate("h100-sxm"), 0.2 * 989e12);
+}
+
 TEST(GpuLaws, LibrariesThatGroupLessHaveMoreKernels) {
   Request request = bert();
   const auto kernels = [&request](const char* library) {
