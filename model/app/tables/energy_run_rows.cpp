@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
 #include <utility>
 
 #include "calib/fitted/shared/energy_factors.hpp"
@@ -15,7 +14,6 @@
 #include "model/app/serving/request/served_cells.hpp"
 #include "model/app/tables/serve_many.hpp"
 #include "model/base/errors.hpp"
-#include "model/base/measured_data.hpp"
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
 #include "model/timing/shared/energy_timing.hpp"
