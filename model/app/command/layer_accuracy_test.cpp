@@ -73,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(
         Limit{kBlocks, "b200_sxm", {"kind=mla", "framework=trtllm", "phase=context"}, 13},
         Limit{kBlocks, "h200_sxm", {"kind=mla", "framework=vllm", "phase=generation"}, 17},
         Limit{kBlocks, "h200_sxm", {"kind=dsa", "framework=trtllm", "phase=generation"}, 12},
-        Limit{kBlocks, "h200_sxm", {"kind=dsa", "framework=trtllm", "phase=context"}, 14},
+        Limit{kBlocks, "h200_sxm", {"kind=dsa", "framework=trtllm", "phase=context"}, 15},
         Limit{kBlocks, "h200_sxm", {"kind=msa", "framework=vllm", "phase=generation"}, 14}));
 
 INSTANTIATE_TEST_SUITE_P(
