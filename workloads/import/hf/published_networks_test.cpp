@@ -137,6 +137,61 @@ const std::vector<Published>& published_networks() {
          5632, "num_attention_heads": 16, "num_hidden_layers": 34, "patch_size": 14,
          "pixel_shuffle_ratio": 0.5, "projector_input_dim": 4096, "projector_output_dim":
          4096, "vision_output_dim": 4096}})"},
+      {2.78, "model card of phi-2",
+       R"({"model_type": "phi", "hidden_size": 2560, "num_hidden_layers": 32,
+         "num_attention_heads": 32, "intermediate_size": 10240, "vocab_size": 51200,
+         "partial_rotary_factor": 0.4, "max_position_embeddings": 2048})"},
+      {9.4, "model card of glm-4-9b-chat",
+       R"({"model_type": "chatglm", "hidden_size": 4096, "num_layers": 40,
+         "num_attention_heads": 32, "multi_query_attention": true, "multi_query_group_num":
+         2, "padded_vocab_size": 151552, "ffn_hidden_size": 13696, "add_qkv_bias": true,
+         "kv_channels": 128, "seq_length": 131072})"},
+      {16.26, "weights index of Ling-mini-2.0",
+       R"({"model_type": "bailing_moe_v2", "hidden_size": 2048, "num_hidden_layers": 20,
+         "num_attention_heads": 16, "num_key_value_heads": 4, "head_dim": 128, "num_experts":
+         256, "num_experts_per_tok": 8, "num_shared_experts": 1, "moe_intermediate_size":
+         512, "intermediate_size": 5120, "first_k_dense_replace": 1, "vocab_size": 157184,
+         "n_group": 8, "topk_group": 4})"},
+      {41.87, "weights index of Phi-3.5-MoE",
+       R"({"model_type": "phimoe", "hidden_size": 4096, "num_hidden_layers": 32,
+         "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 6400,
+         "num_local_experts": 16, "num_experts_per_tok": 2, "vocab_size": 32064,
+         "attention_bias": true, "lm_head_bias": true, "max_position_embeddings": 131072})"},
+      {142.8, "dots.llm1 report: 142B, 14B active",
+       R"({"model_type": "dots1", "hidden_size": 4096, "num_hidden_layers": 62,
+         "num_attention_heads": 32, "num_key_value_heads": 32, "intermediate_size": 10944,
+         "moe_intermediate_size": 1408, "n_routed_experts": 128, "n_shared_experts": 2,
+         "num_experts_per_tok": 6, "first_k_dense_replace": 1, "vocab_size": 152064,
+         "max_position_embeddings": 32768})"},
+      {1.17, "model card of LFM2-1.2B",
+       R"({"model_type": "lfm2", "hidden_size": 2048, "num_hidden_layers": 16,
+         "num_attention_heads": 32, "num_key_value_heads": 8, "block_ff_dim": 12288,
+         "vocab_size": 65536, "full_attn_idxs": [2, 5, 8, 10, 12, 14], "conv_L_cache": 3})"},
+      {2.77, "weights index of mamba-2.8b-hf",
+       R"({"model_type": "mamba", "hidden_size": 2560, "num_hidden_layers": 64,
+         "intermediate_size": 5120, "state_size": 16, "vocab_size": 50280, "time_step_rank":
+         160})"},
+      {7.06, "weights index of llava-1.5-7b-hf",
+       R"({"model_type": "llava", "text_config": {"model_type": "llama", "vocab_size": 32064,
+         "max_position_embeddings": 4096}, "vision_config": {"model_type":
+         "clip_vision_model", "hidden_size": 1024, "image_size": 336, "intermediate_size":
+         4096, "num_attention_heads": 16, "num_hidden_layers": 24, "patch_size": 14}})"},
+      {8.08, "weights index of InternVL2.5-8B",
+       R"({"model_type": "internvl_chat", "downsample_ratio": 0.5, "llm_config":
+         {"model_type": "internlm2", "hidden_size": 4096, "num_hidden_layers": 32,
+         "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336,
+         "vocab_size": 92553, "bias": false}, "vision_config": {"model_type":
+         "intern_vit_6b", "hidden_size": 1024, "num_hidden_layers": 24,
+         "num_attention_heads": 16, "intermediate_size": 4096, "patch_size": 14,
+         "image_size": 448}})"},
+      {340.9, "Nemotron-4 340B report: 331.6B and 9.4B of embeddings",
+       R"({"model_type": "nemotron", "hidden_size": 18432, "num_hidden_layers": 96,
+         "num_attention_heads": 96, "num_key_value_heads": 8, "intermediate_size": 73728,
+         "vocab_size": 256000})"},
+      {8.05, "model card of Apertus-8B",
+       R"({"model_type": "apertus", "hidden_size": 4096, "num_hidden_layers": 32,
+         "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 21504,
+         "vocab_size": 131072, "hidden_act": "xielu"})"},
   };
   return kRows;
 }
