@@ -110,8 +110,10 @@ const ModelType& choose_type(JsonFields& fields, const std::string& file,
   fields.check();
   if (const ModelType* type = find_type(name)) return *type;
   if (const ModelType* type = type_of_decoder(architecture)) return *type;
+  const std::string nearest = nearest_name(name, supported_model_types());
   throw UserError(file + ": model_type: architecture '" + name + "' cannot be imported" +
-                  missing_part(name) + supported);
+                  missing_part(name) + (nearest.empty() ? "" : "; nearest is '" + nearest + "'") +
+                  supported);
 }
 
 // Classes of decoders differ from release to release; those that generate no tokens are refused.
