@@ -1,6 +1,7 @@
 // The architectures that can be imported: how each one spells its config.json.
 #pragma once
 
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -19,7 +20,7 @@ struct ModelType {
   std::string_view model_type;    // "bert"
   std::string_view class_prefix;  // "Bert"
   std::vector<HeadName> heads;    // the first is the plain model; none: generates, whatever it says
-  void (*read)(JsonFields& fields, ModelConfig* config);
+  std::function<void(JsonFields& fields, ModelConfig* config)> read;
   bool tied_embeddings;  // when tie_word_embeddings is not stated
 };
 
@@ -37,8 +38,13 @@ inline constexpr std::int64_t kMaxFrames = 1 << 14;
 std::vector<ModelType> encoder_model_types();
 // decoder_config.cpp: GPT-2, GPT-J, GPT-NeoX, OPT, BLOOM, Llama, Mistral, Mixtral, Qwen2, Qwen3.
 std::vector<ModelType> decoder_model_types();
-// networks_dense.cpp, networks_experts.cpp, networks_latent.cpp, networks_linear.cpp: decoders of
-// layers that differ (decoder_parts.hpp).
+// Decoders of layers that differ (decoder_parts.hpp), by what their layers have: networks_plain.cpp
+// (a table of those that differ from Llama in a few properties), networks_dense.cpp,
+// networks_experts.cpp, networks_grouped.cpp, networks_latent.cpp, networks_linear.cpp,
+// networks_scans.cpp.
+std::vector<ModelType> plain_network_types();
+std::vector<ModelType> grouped_network_types();
+std::vector<ModelType> scan_network_types();
 std::vector<ModelType> dense_network_types();
 std::vector<ModelType> expert_network_types();
 std::vector<ModelType> latent_network_types();

@@ -9,7 +9,7 @@
 namespace foretell {
 namespace {
 
-const std::vector<HeadName> kForCausalLm{{"ForCausalLM", Head::kCausalLm}};
+const std::vector<HeadName> kForCausalLm{{"ForCausalLM", Head::kCausalLm}, {"Model", Head::kNone}};
 
 void read_vocabulary(JsonFields& fields, ModelConfig* config) {
   config->family = Family::kDecoder;
@@ -79,6 +79,7 @@ void read_gpt_neox(JsonFields& fields, ModelConfig* config) {
 void read_llama(JsonFields& fields, ModelConfig* config) {
   read_llama_sizes(fields, config);
   config->kv_heads = fields.size_or("num_key_value_heads", kMaxHeads, config->heads);
+  config->head_dim = fields.count_or("head_dim", kMaxWidth, 0);
   config->norm = Norm::kRmsNorm;
   config->position_kind = Positions::kRotary;
   config->gated_ffn = true;

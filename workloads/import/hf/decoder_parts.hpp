@@ -106,6 +106,12 @@ enum class LayerForm {
 
 struct LayerPart {
   MixerPart mixer;
+  // Reads the same norm, and its result is added to that of `mixer`; kNone: there is none.
+  MixerPart beside = [] {
+    MixerPart none;
+    none.kind = MixerKind::kNone;
+    return none;
+  }();
   FeedForwardPart feed_forward;
   LayerForm form = LayerForm::kPreNorm;
 };
@@ -119,6 +125,14 @@ struct CheckpointFormat {
   bool fp8_cache = false;
 };
 
+// One of the matrices that make tokens of the decoder from patches.
+struct ProjectorStep {
+  std::int64_t in = 0;
+  std::int64_t out = 0;
+  bool bias = true;
+  bool gated = false;  // a second matrix of the same size beside it
+};
+
 // A transformer over patches of images beside the decoder.
 struct TowerPart {
   std::string name;  // "vision tower"; "": none
@@ -129,13 +143,12 @@ struct TowerPart {
   std::int64_t intermediate = 0;
   bool gated = false;
   bool bias = true;
-  std::int64_t patch = 0;           // side of a patch in pixels
-  std::int64_t patch_elements = 0;  // numbers of a patch, all channels and frames
-  std::int64_t positions = 0;       // rows of a table of positions
-  std::int64_t merge = 1;           // patches along a side that become one token
-  std::int64_t merger_width = 0;    // of the hidden layer of the projector; 0: one matrix
-  std::int64_t merger_copies = 1;   // projectors
-  std::int64_t output = 0;          // width of a token of the decoder
+  std::int64_t patch = 0;                // side of a patch in pixels
+  std::int64_t patch_elements = 0;       // numbers of a patch, all channels and frames
+  std::int64_t positions = 0;            // rows of a table of positions
+  std::int64_t merge = 1;                // patches along a side that become one token
+  std::vector<ProjectorStep> projector;  // from merged patches to tokens of the decoder
+  std::int64_t projectors = 1;           // copies of it
 };
 std::int64_t parameters_of(const TowerPart& tower);
 

@@ -19,7 +19,8 @@ const std::vector<ModelType>& model_types() {
   static const std::vector<ModelType> kTypes = [] {
     std::vector<ModelType> all = encoder_model_types();
     for (const auto& more :
-         {decoder_model_types(), dense_network_types(), expert_network_types(),
+         {decoder_model_types(), plain_network_types(), dense_network_types(),
+          expert_network_types(), grouped_network_types(), scan_network_types(),
           latent_network_types(), linear_network_types(), t5_model_types(), vision_model_types(),
           vision_transformer_model_types(), diffusion_model_types(), denoiser_model_types()}) {
       all.insert(all.end(), more.begin(), more.end());
@@ -85,6 +86,12 @@ std::string missing_part(const std::string& name) {
       {"t5gemma", "an encoder of Gemma layers with cross attention of its decoder"},
       {"siglip", "a pair of towers; that of images alone is siglip_vision_model"},
       {"siglip2", "a pair of towers; that of images alone is siglip_vision_model"},
+      {"mllama", "layers whose keys and values come from images (cross attention)"},
+      {"gemma3n", "several predictions of a layer (AltUp) and low-rank residuals (LAuReL)"},
+      {"recurrentgemma", "the gated linear recurrence of real numbers (RG-LRU)"},
+      {"longcat_flash", "two attentions in a layer, and experts that do nothing"},
+      {"deberta-v2", "scores that depend on positions in two more products"},
+      {"zamba2", "one attention block that several layers share"},
       {"bart", "an encoder and a decoder with learned positions and cross attention"},
   };
   const auto found = kMissing.find(name);
@@ -103,8 +110,10 @@ const ModelType& choose_type(JsonFields& fields, const std::string& file,
   fields.check();
   if (const ModelType* type = find_type(name)) return *type;
   if (const ModelType* type = type_of_decoder(architecture)) return *type;
+  const std::string nearest = nearest_name(name, supported_model_types());
   throw UserError(file + ": model_type: architecture '" + name + "' cannot be imported" +
-                  missing_part(name) + supported);
+                  missing_part(name) + (nearest.empty() ? "" : "; nearest is '" + nearest + "'") +
+                  supported);
 }
 
 // Classes of decoders differ from release to release; those that generate no tokens are refused.
@@ -192,15 +201,31 @@ void read_as(const ModelType& type, JsonFields& fields, ModelConfig* config) {
   config->tied_embeddings = fields.flag_or("tie_word_embeddings", type.tied_embeddings);
 }
 
-bool is_clip(JsonFields& fields) {
-  return fields.is_text("model_type") && starts_with(fields.text("model_type"), "clip");
+// Towers of texts and of images that are compared, and no decoder.
+bool has_two_towers(JsonFields& fields) {
+  if (!fields.is_text("model_type")) return false;
+  const std::string type = fields.text("model_type");
+  return starts_with(type, "clip") || starts_with(type, "siglip");
+}
+
+// Where a network for texts and images keeps the fields of its decoder; "": at the top.
+std::string_view text_field(const JsonFields& fields) {
+  for (const std::string_view key : {"text_config", "llm_config", "language_config"}) {
+    if (fields.is_object(key)) return key;
+  }
+  return "";
 }
 
 // A decoder whose fields stand in `text_config`, with what stands around them.
 void read_nested(JsonFields& fields, ModelConfig* config) {
-  JsonFields inner = fields.inside("text_config");
+  JsonFields inner = fields.inside(text_field(fields));
   const ModelType* type =
       inner.is_text("model_type") ? find_type(inner.text("model_type")) : nullptr;
+  const bool is_llama = type != nullptr && type->model_type == "llama";
+  if (is_llama) type = find_type("llama_in_parts");
+  if (type != nullptr && type->model_type == "mistral") type = find_type("mistral_in_parts");
+  if (type != nullptr && type->model_type == "qwen2") type = find_type("qwen2_vl");
+  if (type != nullptr && type->model_type == "qwen3") type = find_type("qwen3_vl");
   if (type == nullptr) type = &choose_type(fields, config->file, config->architecture);
   config->model_type = fields.text_or("model_type", std::string(type->model_type));
   config->architecture =
@@ -233,7 +258,10 @@ Activation read_activation(JsonFields& fields, std::string_view key) {
 
 std::vector<std::string> supported_model_types() {
   std::vector<std::string> names;
-  for (const ModelType& type : model_types()) names.emplace_back(type.model_type);
+  for (const ModelType& type : model_types()) {
+    // Readers of decoders beside a tower, which no file names.
+    if (!ends_with(type.model_type, "_in_parts")) names.emplace_back(type.model_type);
+  }
   return names;
 }
 
@@ -253,12 +281,13 @@ ModelConfig parse_model_config(const std::string& text, const std::string& name,
   // The diffusers library calls it so.
   if (architectures.empty() && fields.has("_class_name"))
     config.architecture = fields.text("_class_name");
-  if (fields.is_object("text_config") && !is_clip(fields)) {
+  if (!text_field(fields).empty() && !has_two_towers(fields)) {
     read_nested(fields, &config);
   } else {
     const ModelType& type = choose_type(fields, file, config.architecture);
     read_as(type, fields, &config);
     config.model_type = std::string(type.model_type);
+    if (config.family == Family::kDecoder) read_vision_tower(fields, &config);
   }
   read_checkpoint_format(fields, &config);
   fields.check();  // with a size missing, a contradiction means nothing

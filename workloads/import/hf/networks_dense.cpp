@@ -15,14 +15,12 @@ void set_head_norm(PartsReader& reader, HeadNorm norm) {
 }
 
 bool every_other(std::int64_t layer, std::int64_t pattern) { return layer % pattern == 0; }
-bool all_but_last(std::int64_t layer, std::int64_t pattern) { return (layer + 1) % pattern != 0; }
-bool always(std::int64_t /*layer*/, std::int64_t /*pattern*/) { return true; }
 bool never(std::int64_t /*layer*/, std::int64_t /*pattern*/) { return false; }
 
 void read_phi3(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config, {3072, 32, 32, 0, 0, 8192, 32064, 4096});
   reader.read_rotation();
-  reader.read_windows(always, 1);
+  reader.read_windows(every_layer, 1);
 }
 
 void read_gemma2(JsonFields& fields, ModelConfig* config) {
@@ -150,7 +148,7 @@ void read_mimo(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config);
   bias_of_projections(reader, fields.flag_or("attention_bias", true));
   reader.read_rotation();
-  if (fields.flag_or("use_sliding_window", false)) reader.read_windows(always, 1);
+  if (fields.flag_or("use_sliding_window", false)) reader.read_windows(every_layer, 1);
   reader.draft_layers({"num_nextn_predict_layers"});
 }
 
@@ -254,6 +252,7 @@ std::vector<ModelType> dense_network_types() {
       {"qwen2_5_vl", "Qwen2_5_VL", {}, read_qwen2_vl, false},
       {"qwen3_vl", "Qwen3VL", {}, read_qwen3_vl, false},
       {"glm4", "Glm4", {}, read_glm4, false},
+      {"glm4v", "Glm4v", {}, read_glm4, false},
       {"nemotron-nas", "DeciLM", {}, read_nemotron_nas, false},
   };
 }

@@ -14,7 +14,6 @@ void norm_heads(PartsReader& reader, HeadNorm norm) {
 
 bool is_even(std::int64_t layer, std::int64_t /*pattern*/) { return layer % 2 == 0; }
 bool no_layer(std::int64_t /*layer*/, std::int64_t /*pattern*/) { return false; }
-bool every_layer(std::int64_t /*layer*/, std::int64_t /*pattern*/) { return true; }
 
 void read_mixtral(JsonFields& fields, ModelConfig* config) {
   PartsReader reader(fields, config, {4096, 32, 32, 8, 0, 14336, 32000, 131072});
@@ -358,6 +357,7 @@ std::vector<ModelType> expert_network_types() {
       {"step3p5", "Step3p5", {}, read_step, false},
       {"step3p7", "Step3p7", {}, read_step, false},
       {"glm4_moe", "Glm4Moe", {}, read_glm4_moe, false},
+      {"glm4v_moe", "Glm4vMoe", {}, read_glm4_moe, false},
   };
 }
 

@@ -97,13 +97,6 @@ MixerPart mamba2(std::int64_t heads, std::int64_t head_dim, std::int64_t groups,
   return mixer;
 }
 
-void check_groups(JsonFields& fields, std::string_view key, MixerPart* mixer) {
-  if (mixer->heads % mixer->kv_heads == 0) return;
-  fields.problem(key, std::to_string(mixer->heads) + " heads do not divide into " +
-                          std::to_string(mixer->kv_heads) + " groups");
-  mixer->kv_heads = mixer->heads;
-}
-
 // 'M' is a scan, '*' attention, '-' a dense network, 'E' experts: one of them per layer.
 std::string nemotron_pattern(PartsReader& reader) {
   JsonFields& fields = reader.fields();

@@ -197,7 +197,10 @@ class PartsBuilder {
     const bool before = part.form != LayerForm::kPostNorm;
     const bool behind = part.form != LayerForm::kPreNorm;
     if (part.mixer.kind != MixerKind::kNone) {
-      TensorId y = mix_tokens(context_, before ? normed("attention.norm", x) : x, part.mixer);
+      const TensorId in = before ? normed("attention.norm", x) : x;
+      TensorId y = mix_tokens(context_, in, part.mixer);
+      if (part.beside.kind != MixerKind::kNone)
+        y = block_.op("mixer.sum", "Add", {y, mix_tokens(context_, in, part.beside)});
       if (behind) y = context_.norm("attention.norm_behind", y);
       x = block_.op("attention.residual", "Add", {y, x});
     }

@@ -1,5 +1,5 @@
-// Linear recurrences of decoders made of parts: Mamba-2, gated delta rule, Kimi delta attention,
-// RWKV-7.
+// Linear recurrences of decoders made of parts: Mamba-2, Mamba, gated delta rule, Kimi delta
+// attention, RWKV-7, lightning attention; and the gated convolution of LFM2.
 #include <utility>
 
 #include "model/base/errors.hpp"
@@ -19,6 +19,9 @@ class LinearMixer {
   TensorId run() {
     if (part_.function == "rwkv7") return rwkv();
     if (part_.function == "kimi_delta") return kimi();
+    if (part_.function == "mamba1") return selective();
+    if (part_.function == "lightning") return lightning();
+    if (part_.function == "gated_convolution") return gated_convolution();
     return part_.function == "mamba2" ? mamba() : gated_delta();
   }
 
@@ -38,15 +41,14 @@ class LinearMixer {
                            false, true);
   }
 
-  TensorId convolved(TensorId x) {
+  TensorId convolved(TensorId x, const std::string& activation = "silu") {
     const std::int64_t channels = block_.shape(x)[2];
     std::vector<TensorId> inputs = {
         x, block_.weight("mixer.conv.weight", {channels, part_.conv_kernel}),
         context_.own_state("mixer.conv_state", {in_[0], channels, part_.conv_kernel - 1},
                            DType::kBf16)};
     if (part_.conv_bias) inputs.push_back(block_.weight("mixer.conv.bias", {channels}));
-    return block_.op("mixer.conv", "ShortConv", std::move(inputs),
-                     {{"activation", std::string("silu")}});
+    return block_.op("mixer.conv", "ShortConv", std::move(inputs), {{"activation", activation}});
   }
 
   TensorId heads_of(const std::string& name, TensorId x, std::int64_t heads) {
@@ -59,7 +61,8 @@ class LinearMixer {
   TensorId decay(TensorId moved, std::int64_t columns) {
     std::vector<TensorId> inputs = {moved, block_.weight("mixer.decay.offset", {columns}),
                                     block_.weight("mixer.decay.log", {columns})};
-    if (part_.function == "mamba2") inputs.push_back(block_.weight("mixer.decay.skip", {columns}));
+    if (part_.function == "mamba2" || part_.function == "mamba1")
+      inputs.push_back(block_.weight("mixer.decay.skip", {columns}));
     return block_.op("mixer.decay", "Elementwise", std::move(inputs),
                      {{"function", std::string("Softplus")}});
   }
@@ -116,6 +119,54 @@ class LinearMixer {
         heads_of("query", parts + 2, part_.kv_heads), heads_of("key", parts + 1, part_.kv_heads),
         heads_of("value", parts, part_.heads), {decay(pieces + 2, part_.heads)});
     return finish(result, pieces, false);
+  }
+
+  // Keys and queries are the same for all channels; the step of each is made from a narrow vector.
+  TensorId selective() {
+    const std::int64_t channels = value_columns();
+    const std::int64_t state = part_.head_dim;
+    const TensorId both =
+        context_.linear("mixer.input", x_, 2 * channels, part_.output_bias, kept_);
+    const TensorId pieces = context_.split("mixer.pieces", both, {channels, channels});
+    const TensorId active = convolved(pieces);
+    // Its rows are spread over the ranks, as the channels are.
+    const TensorId made =
+        context_.row_linear("mixer.selection", active, part_.decay_rank + 2 * state, false, kept_);
+    const TensorId parts = context_.split("mixer.parts", made, {part_.decay_rank, state, state});
+    const TensorId step = context_.linear("mixer.step", parts, channels, true, kept_);
+    const TensorId rates = block_.weight("mixer.decay.rates", {channels, state});
+    block_.graph().keep(rates);
+    const TensorId query = heads_of("query", parts + 2, 1);
+    const TensorId key = heads_of("key", parts + 1, 1);
+    const TensorId result =
+        scan(query, key, heads_of("value", active, part_.heads), {decay(step, channels), rates});
+    const TensorId open = block_.op("mixer.gate.silu", "Silu", {pieces + 1});
+    return context_.row_linear("mixer.output", block_.op("mixer.gated", "Mul", {result, open}),
+                               context_.config->hidden, part_.output_bias, kept_);
+  }
+
+  // The decay is a constant of the head.
+  TensorId lightning() {
+    const std::int64_t columns = value_columns();
+    const TensorId qkv = block_.op("mixer.qkv.silu", "Silu", {linear("qkv", x_, 3 * columns)});
+    const TensorId parts = context_.split("mixer.parts", qkv, {columns, columns, columns});
+    const TensorId result =
+        scan(heads_of("query", parts, part_.heads), heads_of("key", parts + 1, part_.heads),
+             heads_of("value", parts + 2, part_.heads),
+             {block_.weight("mixer.decay.constant", {part_.heads})});
+    const TensorId open = block_.op("mixer.gate.sigmoid", "Sigmoid", {linear("gate", x_, columns)});
+    const TensorId gated =
+        block_.op("mixer.gated", "Mul", {context_.norm("mixer.norm", result), open});
+    return context_.row_linear("mixer.output", gated, context_.config->hidden, false, kept_);
+  }
+
+  TensorId gated_convolution() {
+    const std::int64_t columns = value_columns();
+    const TensorId parts = context_.split("mixer.parts", linear("input", x_, 3 * columns),
+                                          {columns, columns, columns});
+    const TensorId in = block_.op("mixer.gate_in", "Mul", {parts, parts + 2});
+    const TensorId out = block_.op("mixer.gate_out", "Mul", {convolved(in, "none"), parts + 1});
+    return context_.row_linear("mixer.output", out, context_.config->hidden, false, kept_);
   }
 
   TensorId kimi() {

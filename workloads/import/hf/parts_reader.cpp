@@ -16,7 +16,8 @@ const std::vector<std::string>& known_functions() {
   static const std::vector<std::string> kNames = {
       "silu",       "swish",      "gelu",        "gelu_new", "gelu_fast", "gelu_pytorch_tanh",
       "quick_gelu", "relu",       "relu2",       "sqrelu",   "tanh",      "sigmoid",
-      "swigluoai",  "swiglu_oai", "swiglu_step", "situ",     "swiglu",    "gegelu"};
+      "swigluoai",  "swiglu_oai", "swiglu_step", "situ",     "swiglu",    "gegelu",
+      "xielu",      "gelu_10"};
   return kNames;
 }
 
@@ -63,22 +64,29 @@ PartsReader::PartsReader(JsonFields& fields, ModelConfig* config, const SizeDefa
   config_.family = Family::kDecoder;
   config_.norm = Norm::kRmsNorm;
   config_.position_kind = Positions::kRotary;
-  config_.layers = size({"num_hidden_layers"}, kMaxLayers, defaults.layers);
-  config_.hidden = size({"hidden_size"}, kMaxWidth, defaults.hidden);
-  config_.vocab = size({"vocab_size"}, kMaxVocab, defaults.vocab);
+  config_.layers =
+      size({"num_hidden_layers", "num_layers", "n_layer", "n_layers"}, kMaxLayers, defaults.layers);
+  config_.hidden =
+      size({"hidden_size", "n_embd", "n_embed", "d_model"}, kMaxWidth, defaults.hidden);
+  config_.vocab = size({"vocab_size", "padded_vocab_size"}, kMaxVocab, defaults.vocab);
   config_.embedding = config_.hidden;
-  config_.heads = size({"num_attention_heads"}, kMaxHeads, defaults.heads);
-  config_.max_seq_len = size({"max_position_embeddings", "model_max_length", "max_seq_len"},
+  config_.heads =
+      size({"num_attention_heads", "n_head", "n_heads", "num_heads"}, kMaxHeads, defaults.heads);
+  config_.max_seq_len = size({"max_position_embeddings", "model_max_length", "max_seq_len",
+                              "seq_length", "max_sequence_length"},
                              kMaxPositions, defaults.positions > 0 ? defaults.positions : 4096);
   const std::int64_t kv = defaults.kv_heads > 0 ? defaults.kv_heads : config_.heads;
-  config_.kv_heads = fields.size_or("num_key_value_heads", kMaxHeads, kv);
+  config_.kv_heads =
+      size({"num_key_value_heads", "num_kv_heads", "num_attention_groups"}, kMaxHeads, kv);
   const std::int64_t width = std::max<std::int64_t>(1, config_.hidden / config_.heads);
-  config_.head_dim =
-      fields.size_or("head_dim", kMaxWidth, defaults.head_dim > 0 ? defaults.head_dim : width);
-  if (fields.has("intermediate_size")) {
-    config_.intermediate = fields.is_list("intermediate_size")
-                               ? fields.integers("intermediate_size").at(0)
-                               : fields.size("intermediate_size", kMaxWidth);
+  config_.head_dim = size({"head_dim", "kv_channels", "attention_head_dim"}, kMaxWidth,
+                          defaults.head_dim > 0 ? defaults.head_dim : width);
+  for (const std::string_view key : {"intermediate_size", "ffn_hidden_size", "n_inner"}) {
+    if (!fields.has(key)) continue;
+    const std::vector<std::int64_t> list =
+        fields.is_list(key) ? fields.integers(key) : std::vector<std::int64_t>{};
+    config_.intermediate = list.empty() ? fields.size(key, kMaxWidth) : list.front();
+    break;
   }
   if (config_.intermediate == 0) config_.intermediate = defaults.intermediate;
   LayerPart layer;
@@ -272,6 +280,29 @@ void PartsReader::draft_layers(const std::vector<std::string_view>& spellings) {
     config_.parts_of_decoder.draft_layers = fields_.count_or(key, kMaxLayers, 0);
     return;
   }
+}
+
+void check_groups(JsonFields& fields, std::string_view key, MixerPart* mixer) {
+  if (mixer->heads % mixer->kv_heads == 0) return;
+  fields.problem(key, std::to_string(mixer->heads) + " heads do not divide into " +
+                          std::to_string(mixer->kv_heads) + " groups");
+  mixer->kv_heads = mixer->heads;
+}
+
+std::int64_t first_of_list(JsonFields& fields, std::string_view key, std::int64_t most,
+                           std::int64_t otherwise) {
+  if (!fields.is_list(key)) return fields.count_or(key, most, otherwise);
+  const std::vector<std::int64_t> list = fields.integers(key);
+  for (const std::int64_t entry : list) {
+    if (entry < 0 || entry > most) {
+      fields.problem(key, "holds " + std::to_string(entry) + "; entries are from 0 to " +
+                              std::to_string(most));
+      return otherwise;
+    }
+    if (entry != list.front())
+      fields.problem(key, "has unlike entries; layers of experts that are alike can be imported");
+  }
+  return list.empty() ? otherwise : list.front();
 }
 
 std::int64_t cached_window(const MixerPart& mixer) {

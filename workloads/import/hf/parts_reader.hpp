@@ -76,6 +76,19 @@ class PartsReader {
   ModelConfig& config_;
 };
 
+// Which layers slide: all but the last of every `pattern`, or all.
+inline bool all_but_last(std::int64_t layer, std::int64_t pattern) {
+  return (layer + 1) % pattern != 0;
+}
+inline bool every_layer(std::int64_t /*layer*/, std::int64_t /*pattern*/) { return true; }
+
+// Notes a problem of `key` where the heads of a scan do not divide into its groups.
+void check_groups(JsonFields& fields, std::string_view key, MixerPart* mixer);
+
+// A number from 0 to `most`, or the first of a list of equal ones.
+std::int64_t first_of_list(JsonFields& fields, std::string_view key, std::int64_t most,
+                           std::int64_t otherwise);
+
 // Refuses unknown kinds of rotation in the fields of "rope_scaling" and "rope_parameters".
 void check_rotation_kind(JsonFields& fields);
 

@@ -45,6 +45,7 @@ ModelConfig shard_of_parts(const ModelConfig& config, const Binding& binding) {
   shard.vocab = share(config.vocab, ranks);
   for (LayerPart& part : shard.parts_of_decoder.layers) {
     shard_mixer(ranks, &part.mixer);
+    shard_mixer(ranks, &part.beside);
     FeedForwardPart& ffn = part.feed_forward;
     ffn.intermediate = share(ffn.intermediate, ranks);
     ffn.shared_intermediate = share(ffn.shared_intermediate, ranks);

@@ -14,22 +14,75 @@ std::int64_t first_of(JsonFields& fields, const std::vector<std::string_view>& k
   return otherwise;
 }
 
-std::int64_t merged_patches(JsonFields& fields) {
-  if (fields.is_list("merge_kernel_size"))
-    return std::max<std::int64_t>(1, fields.sizes("merge_kernel_size", 64).front());
-  return first_of(fields, {"spatial_merge_size", "pooling_kernel_size"}, 64, 1);
+// Patches along a side that become one token: with the tower, or with the network around it.
+std::int64_t merged_patches(JsonFields& vision, JsonFields& around) {
+  if (vision.is_list("merge_kernel_size"))
+    return std::max<std::int64_t>(1, vision.sizes("merge_kernel_size", 64).front());
+  const double kept =
+      vision.number_or("pixel_shuffle_ratio", around.number_or("downsample_ratio", 1));
+  if (kept > 0.01 && kept < 1) return static_cast<std::int64_t>(1 / kept + 0.5);
+  const std::int64_t outer =
+      first_of(around, {"spatial_merge_size", "scale_factor", "pixel_shuffle_factor"}, 64, 1);
+  return first_of(vision, {"spatial_merge_size", "pooling_kernel_size"}, 64, outer);
+}
+
+bool is_any(const std::string& name, const std::vector<std::string_view>& words) {
+  return std::any_of(words.begin(), words.end(), [&name](std::string_view word) {
+    return name.find(word) != std::string::npos;
+  });
+}
+
+// Two matrices with a function between.
+std::vector<ProjectorStep> two_layers(std::int64_t in, std::int64_t between, std::int64_t out,
+                                      bool bias) {
+  return {{in, between, bias, false}, {between, out, bias, false}};
+}
+
+// By the kind of the tower, or of the network around it.
+void read_projector(JsonFields& vision, JsonFields& around, const std::string& type,
+                    std::int64_t hidden, TowerPart* tower) {
+  const std::int64_t merged = tower->hidden * tower->merge * tower->merge;
+  const std::string network = around.text_or("model_type", "");
+  if (network == "paligemma" || type == "gemma4_vision" || network == "gemma3") {
+    tower->merge = 1;  // neighbours are averaged before the projection
+    tower->projector = {{tower->hidden, hidden, network == "paligemma", false}};
+  } else if (network == "idefics3" || network == "smolvlm") {
+    tower->projector = {{merged, hidden, false, false}};
+  } else if (network == "mistral3") {
+    const bool bias = around.flag_or("multimodal_projector_bias", false);
+    tower->projector = two_layers(tower->hidden, hidden, hidden, bias);
+    tower->projector.insert(tower->projector.begin(), {merged, tower->hidden, false, false});
+  } else if (is_any(type, {"llama4"})) {
+    const std::int64_t inner = vision.size_or("projector_input_dim", kMaxWidth, 4096);
+    const std::int64_t out = vision.size_or("projector_output_dim", kMaxWidth, inner);
+    tower->projector = two_layers(merged, inner, out, false);
+    tower->projector.push_back({out, hidden, false, false});
+  } else if (is_any(type, {"glm4v", "glm4v_moe"})) {
+    const std::int64_t wide = vision.size_or("out_hidden_size", kMaxWidth, hidden);
+    const std::int64_t inner = vision.size_or("intermediate_size", kMaxWidth, 4 * wide);
+    tower->intermediate = wide;
+    tower->projector = {{merged, wide, true, false},
+                        {wide, wide, false, false},
+                        {wide, inner, false, true},
+                        {inner, wide, false, false}};
+  } else if (is_any(network, {"llava", "internvl", "vipllava"})) {
+    tower->projector = two_layers(merged, hidden, hidden, true);
+  } else {
+    tower->projector = two_layers(merged, merged, hidden, true);
+  }
 }
 
 }  // namespace
 
 void read_vision_tower(JsonFields& fields, ModelConfig* config) {
-  if (!fields.is_object("vision_config")) return;
+  if (!fields.is_object("vision_config") || config->parts_of_decoder.empty()) return;
   JsonFields vision = fields.inside("vision_config");
   TowerPart tower;
   tower.name = "vision tower";
-  tower.layers =
-      first_of(vision, {"vt_num_hidden_layers", "depth", "num_hidden_layers"}, kMaxLayers, 27);
-  tower.hidden = first_of(vision, {"vt_hidden_size", "embed_dim", "hidden_size"}, kMaxWidth, 1152);
+  tower.layers = first_of(vision, {"vt_num_hidden_layers", "depth", "num_hidden_layers", "layers"},
+                          kMaxLayers, 27);
+  tower.hidden =
+      first_of(vision, {"vt_hidden_size", "embed_dim", "hidden_size", "width"}, kMaxWidth, 1152);
   tower.heads = first_of(vision, {"vt_num_attention_heads", "num_heads", "num_attention_heads"},
                          kMaxHeads, 16);
   tower.attention_width = first_of(vision, {"qkv_hidden_size"}, kMaxWidth, tower.hidden);
@@ -38,9 +91,10 @@ void read_vision_tower(JsonFields& fields, ModelConfig* config) {
       first_of(vision, {"vt_intermediate_size", "intermediate_size"}, kMaxWidth,
                std::max<std::int64_t>(
                    1, static_cast<std::int64_t>(ratio * static_cast<double>(tower.hidden))));
-  const std::string type = vision.text_or("model_type", "");
-  tower.gated = type == "pixtral" || type == "gemma4_vision" || type == "qwen2_5_vl";
-  tower.bias = type != "pixtral" && type != "gemma4_vision";
+  const std::string type = vision.text_or("model_type", fields.text_or("model_type", ""));
+  const bool is_glm = type.find("glm4v") != std::string::npos;
+  tower.gated = is_glm || is_any(type, {"pixtral", "gemma4_vision", "qwen2_5_vl"});
+  tower.bias = !is_glm && type != "pixtral" && type != "gemma4_vision";
   tower.patch = first_of(vision, {"patch_size", "spatial_patch_size"}, kMaxWidth, 14);
   const std::int64_t channels =
       first_of(vision, {"in_channels", "in_chans", "num_channels"}, 64, 3);
@@ -53,16 +107,17 @@ void read_vision_tower(JsonFields& fields, ModelConfig* config) {
                       vision.size_or("init_pos_emb_width", 1 << 14, 64);
   }
   if (type == "gemma4_vision") tower.positions *= 2;  // rows and columns of the image
-  if (tower.positions == 0 && type == "siglip_vision_model" && vision.has("image_size")) {
-    const std::int64_t side = vision.size("image_size", kMaxPixels) / tower.patch;
+  const bool rotates = is_any(type, {"pixtral", "qwen2"});
+  if (tower.positions == 0 && !rotates && vision.has("image_size")) {
+    const std::int64_t side =
+        (vision.is_list("image_size") ? vision.sizes("image_size", kMaxPixels).front()
+                                      : vision.size("image_size", kMaxPixels)) /
+        tower.patch;
     tower.positions = side * side;
   }
-  tower.merge = merged_patches(vision);
-  tower.output = config->hidden;
-  const bool averages = type == "gemma4_vision" || type == "siglip_vision_model";
-  tower.merger_width = averages ? 0 : tower.hidden * tower.merge * tower.merge;
-  if (averages) tower.merge = 1;  // neighbours are averaged before the projection
-  tower.merger_copies =
+  tower.merge = merged_patches(vision, fields);
+  read_projector(vision, fields, type, config->hidden, &tower);
+  tower.projectors =
       1 + static_cast<std::int64_t>(vision.is_list("deepstack_visual_indexes")
                                         ? vision.integers("deepstack_visual_indexes").size()
                                         : 0);
@@ -78,12 +133,11 @@ std::int64_t parameters_of(const TowerPart& tower) {
   const std::int64_t layer = 4 * tower.hidden * tower.attention_width +
                              matrices * tower.hidden * tower.intermediate + biases +
                              (tower.bias ? 4 : 2) * tower.hidden;
-  const std::int64_t in = tower.hidden * tower.merge * tower.merge;
-  const std::int64_t merger = tower.merger_width == 0
-                                  ? in * tower.output
-                                  : tower.merger_width * (in + tower.output + 1) + tower.output;
+  std::int64_t projector = 0;
+  for (const ProjectorStep& step : tower.projector)
+    projector += (step.gated ? 2 : 1) * step.in * step.out + (step.bias ? step.out : 0);
   return tower.layers * layer + tower.hidden * (tower.patch_elements + 1 + tower.positions) +
-         tower.merger_copies * merger;
+         tower.projectors * projector;
 }
 
 }  // namespace foretell

@@ -34,7 +34,9 @@ std::int64_t smaller_limit(std::int64_t a, std::int64_t b) {
   return std::min(a, b);
 }
 
-bool is_delta_rule(std::string_view function) { return function != "mamba2"; }
+bool is_delta_rule(std::string_view function) {
+  return function == "gated_delta" || function == "kimi_delta" || function == "rwkv7";
+}
 
 VisibleKeys visible_of(const OpView& op) {
   const auto value = [&](const char* name) { return op.has(name) ? op.integer(name) : 0; };
@@ -162,13 +164,14 @@ double short_conv_flops(const OpView& op) {
 }
 
 std::vector<Shape> scan_shapes(const OpView& op) {
-  static const std::set<std::string> kFunctions = {"mamba2", "gated_delta", "kimi_delta", "rwkv7"};
+  static const std::set<std::string> kFunctions = {"mamba2",      "mamba1",     "lightning",
+                                                   "gated_delta", "kimi_delta", "rwkv7"};
   const Shape& query = op.input(0);
   const Shape& value = op.input(2);
   const Shape& state = op.input(op.input_count() - 1);
   if (kFunctions.count(op.text("function")) == 0) {
     op.fail("function '" + op.text("function") +
-            "' is none of mamba2, gated_delta, kimi_delta, rwkv7");
+            "' is none of mamba2, mamba1, lightning, gated_delta, kimi_delta, rwkv7");
   }
   const bool fits = query.size() == 4 && value.size() == 4 && query == op.input(1) &&
                     query[0] == value[0] && query[1] == value[1] && value[2] % query[2] == 0 &&

@@ -24,8 +24,9 @@
 //   ShortConv   x [B, S, C], weight [C, K], state [B, C, K - 1], bias [C] (optional) -> [B, S, C]:
 //               every channel over its last K tokens; activation
 //   Scan        query [B, S, Hk, Dk], key [B, S, Hk, Dk], value [B, S, Hv, Dv], gates (one or two
-//               of [B, S, Hv] or [B, S, Hv, Dk]), state [B, Hv, Dk, Dv] -> [B, S, Hv * Dv]:
-//               a linear recurrence. function: mamba2, gated_delta, kimi_delta, rwkv7;
+//               of [B, S, Hv] or [B, S, Hv, Dk]; mamba1 also its rates [Hv, Dk]; lightning one
+//               constant per head), state [B, Hv, Dk, Dv] -> [B, S, Hv * Dv]: a linear recurrence.
+//               function: mamba2, mamba1, lightning, gated_delta, kimi_delta, rwkv7;
 //               chunk: tokens that a prompt is computed in at a time
 //   Compress    values [B, S, W], scores [B, S, W], state -> [B, max(1, S / ratio), D]: every
 //               `ratio` tokens become one, a mean weighted by the softmax of their scores
@@ -53,9 +54,9 @@ struct VisibleKeys {
 double visible_pairs(const VisibleKeys& visible);
 
 // Multiply-accumulates of a Scan per token and head of values.
-//   one token:  the state is multiplied with the decay, the key, the query; mamba2 adds an outer
-//               product: (1 decay as half a multiply-accumulate) 2.5 Dk Dv; the delta rules read
-//               the state once more with the key: 3.5 Dk Dv
+//   one token:  the state is multiplied with the decay, the key, the query; mamba and
+//               lightning add an outer product (1 decay as half a multiply-accumulate): 2.5 Dk Dv;
+//               the delta rules read the state once more with the key: 3.5 Dk Dv
 //   a chunk C:  scores and values inside it, C (Dk + Dv) / 2, reading and writing the state,
 //               2 Dk Dv; the delta rules also solve a triangular system: C (Dk + (Dk + Dv)) / 2
 //               and Dk Dv

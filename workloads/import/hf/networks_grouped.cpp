@@ -1,0 +1,180 @@
+// config.json of decoders with experts whose layers are alike: ERNIE 4.5, dots.llm1, Ling, Hunyuan,
+// PhiMoE, DBRX, Grok-1, Trinity, LongCat.
+#include <algorithm>
+
+#include "workloads/import/hf/parts_reader.hpp"
+
+namespace foretell {
+namespace {
+
+void norm_heads(PartsReader& reader) {
+  for (LayerPart& part : reader.layers()) part.mixer.head_norm = HeadNorm::kPerHead;
+}
+
+void read_ernie_moe(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config);
+  reader.read_rotation();
+  FeedForwardPart part =
+      reader.experts({{"moe_num_experts"}, {"moe_k"}, {"moe_intermediate_size"}});
+  part.router.bias = fields.flag_or("moe_use_aux_free", true);
+  part.shared_intermediate =
+      fields.count_or("moe_num_shared_experts", kMaxLayers, 0) * part.expert_intermediate;
+  const std::int64_t first = fields.count_or("moe_layer_start_index", kMaxLayers, 0);
+  const std::int64_t step = fields.size_or("moe_layer_interval", kMaxLayers, 1);
+  std::vector<std::int64_t> sparse;
+  for (std::int64_t i = 0; i < config->layers; ++i)
+    sparse.push_back(i >= first && (i + 1) % step == 0 ? 1 : 0);
+  reader.spread_experts(part, sparse);
+  reader.draft_layers({"num_nextn_predict_layers"});
+}
+
+void read_dots(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config);
+  norm_heads(reader);
+  reader.read_rotation();
+  FeedForwardPart part =
+      reader.experts({{"n_routed_experts"}, {"num_experts_per_tok"}, {"moe_intermediate_size"}});
+  part.router.function = "sigmoid";
+  reader.read_groups(&part.router);
+  part.router.bias = true;
+  part.shared_intermediate =
+      fields.count_or("n_shared_experts", kMaxLayers, 0) * part.expert_intermediate;
+  reader.spread_experts(part,
+                        reader.sparse_from(fields.count_or("first_k_dense_replace", kMaxLayers, 0),
+                                           fields.size_or("moe_layer_freq", kMaxLayers, 1)));
+}
+
+void read_ling(JsonFields& fields, ModelConfig* config, const std::string& function) {
+  PartsReader reader(fields, config);
+  if (fields.flag_or("use_qk_norm", function == "sigmoid")) norm_heads(reader);
+  for (LayerPart& part : reader.layers()) {
+    part.mixer.qkv_bias = fields.flag_or("use_qkv_bias", false);
+    part.mixer.output_bias = fields.flag_or("use_bias", false);
+  }
+  reader.read_rotation();
+  FeedForwardPart part =
+      reader.experts({{"num_experts"}, {"num_experts_per_tok"}, {"moe_intermediate_size"}});
+  part.router.function = function;
+  part.router.bias = function == "sigmoid";
+  part.router.function = fields.text_or("score_function", function);
+  reader.read_groups(&part.router);
+  part.shared_intermediate =
+      fields.count_or("num_shared_experts", kMaxLayers, 0) *
+      fields.size_or("moe_shared_expert_intermediate_size", kMaxWidth, part.expert_intermediate);
+  reader.spread_experts(
+      part, reader.sparse_from(fields.count_or("first_k_dense_replace", kMaxLayers, 0), 1));
+  reader.draft_layers({"num_nextn_predict_layers"});
+}
+
+void read_bailing(JsonFields& fields, ModelConfig* config) { read_ling(fields, config, "softmax"); }
+
+void read_bailing_v2(JsonFields& fields, ModelConfig* config) {
+  read_ling(fields, config, "sigmoid");
+}
+
+void read_hunyuan_moe(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config);
+  if (fields.flag_or("use_qk_norm", true)) norm_heads(reader);
+  reader.read_rotation();
+  FeedForwardPart part = reader.layer(0).feed_forward;
+  part.kind = FeedForwardKind::kExperts;
+  part.experts = part.held =
+      std::max<std::int64_t>(1, first_of_list(fields, "num_experts", kMaxVocab, 1));
+  part.top_k = std::max<std::int64_t>(1, first_of_list(fields, "moe_topk", kMaxVocab, 1));
+  part.expert_hidden = config->hidden;
+  part.expert_intermediate = std::max<std::int64_t>(
+      1, first_of_list(fields, "moe_intermediate_size", kMaxWidth, part.intermediate));
+  if (part.top_k > part.experts) {
+    fields.problem("moe_topk",
+                   "is more than the " + std::to_string(part.experts) + " experts of num_experts");
+    part.top_k = part.experts;
+  }
+  if (fields.flag_or("use_mixed_mlp_moe", false)) {
+    part.shared_intermediate =
+        first_of_list(fields, "num_shared_expert", kMaxLayers, 1) * part.expert_intermediate;
+  }
+  config->experts = part.experts;
+  config->experts_per_token = part.top_k;
+  reader.spread_experts(
+      part, reader.sparse_from(fields.count_or("moe_layer_num_skipped", kMaxLayers, 0), 1));
+}
+
+void read_phimoe(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config);
+  config->norm = Norm::kLayerNorm;
+  config->parts_of_decoder.layer_norm = true;
+  config->head_bias = fields.flag_or("lm_head_bias", false);
+  reader.read_rotation();
+  reader.spread_experts(
+      reader.experts({{"num_local_experts"}, {"num_experts_per_tok"}, {"intermediate_size"}}),
+      reader.sparse_from(0, 1));
+}
+
+void read_grok(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config);
+  for (LayerPart& part : reader.layers()) part.form = LayerForm::kSandwich;
+  reader.read_rotation();
+  reader.spread_experts(reader.experts({{"num_experts", "num_local_experts"},
+                                        {"num_experts_per_tok", "num_selected_experts"},
+                                        {"intermediate_size", "moe_intermediate_size"}}),
+                        reader.sparse_from(0, 1));
+}
+
+void read_dbrx(JsonFields& fields, ModelConfig* config) {
+  JsonFields attention = fields.inside("attn_config");
+  JsonFields ffn = fields.inside("ffn_config");
+  PartsReader reader(fields, config);
+  config->norm = Norm::kLayerNorm;
+  config->parts_of_decoder.layer_norm = true;
+  config->kv_heads = attention.size_or("kv_n_heads", kMaxHeads, 1);
+  for (LayerPart& part : reader.layers()) part.mixer.kv_heads = config->kv_heads;
+  reader.read_rotation();
+  PartsReader inner(ffn, config,
+                    {config->hidden, config->layers, config->heads, config->kv_heads,
+                     config->head_dim, 1, config->vocab, config->max_seq_len});
+  for (LayerPart& part : inner.layers()) part.mixer.rotary_dim = config->head_dim;
+  inner.spread_experts(inner.experts({{"moe_num_experts"}, {"moe_top_k"}, {"ffn_hidden_size"}}),
+                       inner.sparse_from(0, 1));
+  fields.take_problems(attention);
+  fields.take_problems(ffn);
+}
+
+// Trinity: a gate on attention, norms on both sides, sigmoid scores.
+void read_afmoe(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config);
+  norm_heads(reader);
+  for (LayerPart& part : reader.layers()) {
+    part.form = LayerForm::kSandwich;
+    part.mixer.gate_columns = part.mixer.value_dim;
+  }
+  reader.read_rotation();
+  reader.read_windows(all_but_last, fields.size_or("global_attn_every_n_layers", kMaxLayers, 4),
+                      2048);
+  FeedForwardPart part =
+      reader.experts({{"num_experts"}, {"num_experts_per_tok"}, {"moe_intermediate_size"}});
+  part.router.function = fields.text_or("score_func", "sigmoid");
+  part.router.bias = true;
+  reader.read_groups(&part.router);
+  part.shared_intermediate =
+      fields.count_or("num_shared_experts", kMaxLayers, 0) * part.expert_intermediate;
+  reader.spread_experts(part,
+                        reader.sparse_from(fields.count_or("num_dense_layers", kMaxLayers, 0), 1));
+}
+
+}  // namespace
+
+std::vector<ModelType> grouped_network_types() {
+  return {
+      {"ernie4_5_moe", "Ernie4_5_Moe", {}, read_ernie_moe, true},
+      {"dots1", "Dots1", {}, read_dots, false},
+      {"bailing_moe", "BailingMoe", {}, read_bailing, false},
+      {"bailing_moe_v2", "BailingMoeV2", {}, read_bailing_v2, false},
+      {"hunyuan_v1_moe", "HunYuanMoEV1", {}, read_hunyuan_moe, true},
+      {"phimoe", "PhiMoE", {}, read_phimoe, false},
+      {"grok-1", "Grok1", {}, read_grok, true},
+      {"dbrx", "Dbrx", {}, read_dbrx, false},
+      {"afmoe", "Afmoe", {}, read_afmoe, false},
+  };
+}
+
+}  // namespace foretell

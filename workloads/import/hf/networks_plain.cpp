@@ -1,0 +1,216 @@
+// config.json of decoders that differ from Llama in a few properties: one row each.
+#include <algorithm>
+
+#include "workloads/import/hf/parts_reader.hpp"
+
+namespace foretell {
+namespace {
+
+// What a row says holds where the file says nothing.
+struct PlainDecoder {
+  std::string_view model_type;
+  std::string_view class_prefix;
+  LayerForm form = LayerForm::kPreNorm;
+  HeadNorm head_norm = HeadNorm::kNone;
+  bool gated = true;
+  bool layer_norm = false;
+  bool qkv_bias = false;
+  bool output_bias = false;
+  bool ffn_bias = false;
+  bool head_bias = false;
+  double rotated = 1;               // share of the columns of a head
+  std::int64_t window_pattern = 0;  // every such layer sees all, the others a window; 0: no windows
+  const char* activation = "silu";
+  bool tied_embeddings = false;
+  SizeDefaults sizes = {};
+};
+
+bool first_flag(JsonFields& fields, const std::vector<std::string_view>& keys, bool otherwise) {
+  for (const std::string_view key : keys) {
+    if (fields.has(key)) return fields.flag_or(key, otherwise);
+  }
+  return otherwise;
+}
+
+// "LLLG" is a pattern of four; a number is its length.
+std::int64_t read_pattern(JsonFields& fields, std::int64_t otherwise) {
+  constexpr std::string_view kKey = "sliding_window_pattern";
+  if (!fields.is_text(kKey)) return fields.size_or(kKey, kMaxLayers, otherwise);
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(fields.text(kKey).size()));
+}
+
+void read_plain_windows(PartsReader& reader, const PlainDecoder& plain) {
+  JsonFields& fields = reader.fields();
+  if (!fields.has("sliding_window") || !fields.flag_or("use_sliding_window", true)) return;
+  if (plain.window_pattern == 0) return reader.read_windows(every_layer, 1);
+  reader.read_windows(all_but_last, read_pattern(fields, plain.window_pattern));
+}
+
+void read_plain(const PlainDecoder& plain, JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config, plain.sizes);
+  if (plain.layer_norm) {
+    config->norm = Norm::kLayerNorm;
+    config->parts_of_decoder.layer_norm = true;
+  }
+  config->head_bias = first_flag(fields, {"lm_head_bias"}, plain.head_bias);
+  const std::string activation = reader.activation(
+      {"hidden_act", "hidden_activation", "activation_function"}, plain.activation);
+  const bool norms =
+      first_flag(fields, {"use_qk_norm", "qk_layernorm"}, plain.head_norm != HeadNorm::kNone);
+  const HeadNorm norm = plain.head_norm == HeadNorm::kNone ? HeadNorm::kPerHead : plain.head_norm;
+  for (LayerPart& part : reader.layers()) {
+    part.form = plain.form;
+    part.mixer.head_norm = norms ? norm : HeadNorm::kNone;
+    part.mixer.qkv_bias = first_flag(
+        fields, {"use_qkv_bias", "qkv_bias", "attention_bias", "use_bias", "bias"}, plain.qkv_bias);
+    part.mixer.output_bias =
+        first_flag(fields, {"attention_out_bias", "use_bias", "bias"}, plain.output_bias);
+    part.feed_forward.gated = plain.gated;
+    part.feed_forward.bias = first_flag(fields, {"mlp_bias", "use_bias", "bias"}, plain.ffn_bias);
+    part.feed_forward.activation = activation;
+    if (config->intermediate == 0) part.feed_forward.intermediate = 4 * config->hidden;
+  }
+  reader.read_rotation(fields.number_or("rope_pct", plain.rotated));
+  read_plain_windows(reader, plain);
+}
+
+// Falcon: one key for all queries (7B) or groups of them; both parts of a layer read one norm.
+void read_falcon(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config);
+  config->norm = Norm::kLayerNorm;
+  config->parts_of_decoder.layer_norm = true;
+  const bool groups = fields.flag_or("new_decoder_architecture", false);
+  const bool one_key = !groups && fields.flag_or("multi_query", true);
+  config->kv_heads = one_key ? 1 : config->kv_heads;
+  const bool biased = fields.flag_or("bias", false);
+  if (fields.flag_or("alibi", false))
+    reader.note("alibi: the penalty for distance is no work of its own");
+  for (LayerPart& part : reader.layers()) {
+    part.form = groups || fields.flag_or("parallel_attn", true) ? LayerForm::kParallel
+                                                                : LayerForm::kPreNorm;
+    part.mixer.kv_heads = config->kv_heads;
+    part.mixer.qkv_bias = part.mixer.output_bias = part.feed_forward.bias = biased;
+    part.feed_forward.gated = false;
+    part.feed_forward.activation = "gelu";
+    part.feed_forward.intermediate =
+        fields.size_or("ffn_hidden_size", kMaxWidth, 4 * config->hidden);
+  }
+  reader.read_rotation();
+}
+
+// Qwen of 2023: its intermediate_size is that of gate and up together.
+void read_qwen1(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config);
+  for (LayerPart& part : reader.layers()) {
+    part.mixer.qkv_bias = true;
+    part.feed_forward.intermediate = std::max<std::int64_t>(1, config->intermediate / 2);
+  }
+  reader.read_rotation();
+}
+
+void read_chatglm(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config);
+  if (fields.flag_or("multi_query_attention", false))
+    config->kv_heads = fields.size("multi_query_group_num", kMaxHeads);
+  for (LayerPart& part : reader.layers()) {
+    part.mixer.kv_heads = config->kv_heads;
+    part.mixer.qkv_bias = fields.flag_or("add_qkv_bias", false);
+    part.mixer.output_bias = part.feed_forward.bias = fields.flag_or("add_bias_linear", false);
+  }
+  reader.read_rotation(0.5);
+}
+
+// Baichuan: 7B rotates, 13B punishes distance; the file of the latter states no positions.
+void read_baichuan(JsonFields& fields, ModelConfig* config) {
+  PartsReader reader(fields, config);
+  if (fields.has("max_position_embeddings")) return reader.read_rotation();
+  reader.note(
+      "no max_position_embeddings: positions are penalties for distance (ALiBi), "
+      "which are no work of their own");
+}
+
+const std::vector<PlainDecoder>& plain_decoders() {
+  static const std::vector<PlainDecoder> kRows = [] {
+    std::vector<PlainDecoder> rows;
+    const auto add = [&rows](std::string_view type, std::string_view prefix) -> PlainDecoder& {
+      rows.emplace_back();
+      rows.back().model_type = type;
+      rows.back().class_prefix = prefix;
+      return rows.back();
+    };
+    PlainDecoder* row = &add("starcoder2", "Starcoder2");
+    row->layer_norm = row->qkv_bias = row->output_bias = row->ffn_bias = true;
+    row->tied_embeddings = true;
+    row->gated = false;
+    row->activation = "gelu_pytorch_tanh";
+    add("smollm3", "SmolLM3").tied_embeddings = true;
+    add("seed_oss", "SeedOss").qkv_bias = true;
+    add("ernie4_5", "Ernie4_5").tied_embeddings = true;
+    // Llama and Mistral beside a tower, whose files may leave sizes out.
+    add("llama_in_parts", "LlamaInParts").sizes = {4096, 32, 32, 0, 0, 11008, 32000, 2048};
+    add("mistral_in_parts", "MistralInParts").sizes = {4096, 32, 32, 8, 0, 14336, 32000, 32768};
+    row = &add("exaone4", "Exaone4");
+    row->form = LayerForm::kPostNorm;
+    row->head_norm = HeadNorm::kPerHead;
+    row->window_pattern = 4;
+    add("exaone", "Exaone");
+    add("hunyuan_v1_dense", "HunYuanDenseV1").head_norm = HeadNorm::kPerHead;
+    add("gemma", "Gemma").tied_embeddings = true;
+    add("internlm2", "InternLM2");
+    add("internlm3", "InternLM3");
+    row = &add("internlm", "InternLM");
+    row->qkv_bias = row->output_bias = true;
+    row = &add("stablelm", "StableLm");
+    row->layer_norm = true;
+    row->rotated = 0.25;
+    row = &add("nemotron", "Nemotron");
+    row->layer_norm = true;
+    row->gated = false;
+    row->rotated = 0.5;
+    row->activation = "relu2";
+    row = &add("phi", "Phi");
+    row->form = LayerForm::kParallel;
+    row->layer_norm = row->qkv_bias = row->output_bias = row->ffn_bias = row->head_bias = true;
+    row->gated = false;
+    row->rotated = 0.5;
+    row->activation = "gelu_new";
+    row = &add("glm", "Glm");
+    row->qkv_bias = true;
+    row->rotated = 0.5;
+    row = &add("arcee", "Arcee");
+    row->gated = false;
+    row->activation = "relu2";
+    row = &add("apertus", "Apertus");
+    row->gated = false;
+    row->head_norm = HeadNorm::kPerHead;
+    row->activation = "xielu";
+    add("xverse", "Xverse");
+    add("minicpm", "MiniCPM").tied_embeddings = true;
+    return rows;
+  }();
+  return kRows;
+}
+
+}  // namespace
+
+std::vector<ModelType> plain_network_types() {
+  std::vector<ModelType> types = {
+      {"falcon", "Falcon", {}, read_falcon, true},
+      {"RefinedWebModel", "RW", {}, read_falcon, true},
+      {"qwen", "QWen", {}, read_qwen1, false},
+      {"chatglm", "ChatGLM", {}, read_chatglm, false},
+      {"baichuan", "Baichuan", {}, read_baichuan, false},
+  };
+  for (const PlainDecoder& row : plain_decoders()) {
+    const PlainDecoder* plain = &row;
+    types.push_back(
+        {row.model_type,
+         row.class_prefix,
+         {},
+         [plain](JsonFields& fields, ModelConfig* config) { read_plain(*plain, fields, config); },
+         row.tied_embeddings});
+  }
+  return types;
+}
+
+}  // namespace foretell
