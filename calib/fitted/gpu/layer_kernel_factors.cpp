@@ -7,12 +7,6 @@ namespace foretell {
 namespace {
 
 const Range<Seconds> kCallTime{Seconds(0), Seconds(2e-3)};
-// What streams reach of the peak of DRAM on every chip that was measured: tables of a kernel that
-// stays below on one chip are about that library there, and more is data that stayed in L2.
-constexpr double kLeastOfDram = 0.6;
-constexpr double kMostOfDram = 0.95;
-constexpr double kMostOfPipe = 1;  // a pipe that was never the limit has no number of its own
-
 const Range<Cycles> kInSmLatency{Cycles(0), Cycles(1e7)};
 const Range<BytesPerCycle> kInSmFeed{BytesPerCycle(0), BytesPerCycle(1e5)};
 
@@ -53,9 +47,11 @@ void carry_over(LayerKernelFactors& factors, const GpuDeviceSpec& from, const Gp
   factors.launch = factors.launch * std::pow(floors, factors.common.launches_follow_floor);
   factors.mma_efficiency *= std::min(1.0, to.reachable_rate / from.reachable_rate);
   if (from.architecture == to.architecture) return;
-  factors.mma_efficiency = std::min(factors.mma_efficiency, kMostOfPipe);
+  // A pipe that was never the limit has no number of its own.
+  factors.mma_efficiency = std::min(factors.mma_efficiency, 1.0);
   if (factors.dram_efficiency > 0) {
-    factors.dram_efficiency = std::clamp(factors.dram_efficiency, kLeastOfDram, kMostOfDram);
+    factors.dram_efficiency = std::clamp(factors.dram_efficiency, factors.common.carried_dram_least,
+                                         factors.common.carried_dram_most);
   }
 }
 

@@ -55,6 +55,10 @@ void fields(FieldList& list, CommonFactors& factors) {
              "Of the instructions that widen weights, those of the FP32 pipes.");
   list.value("launches_follow_floor", factors.launches_follow_floor, kShare,
              "Exponent of the ratio of launch floors that launches of layers follow.");
+  list.value("carried_dram_least", factors.carried_dram_least, kShare,
+             "Least share of the peak of DRAM that a kernel has on another architecture.");
+  list.value("carried_dram_most", factors.carried_dram_most, kShare,
+             "Most of the peak of DRAM that a kernel has on another architecture.");
   list.value("unmeasured_interval", factors.unmeasured_interval, {1, 100},
              "Times as wide is an interval on a chip that nobody measured.");
   list.value("kernel_correlation", factors.kernel_correlation, kShare,

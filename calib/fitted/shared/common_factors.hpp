@@ -26,6 +26,8 @@ struct CommonFactors {
   double pass_stages = 0;            // ahead, in kernels without tiles
   double widening_fp32_share = 0;    // of instructions
   double launches_follow_floor = 0;  // exponent of a ratio
+  double carried_dram_least = 0;     // share of the peak, on another architecture …
+  double carried_dram_most = 0;      // … and no more than this
   double unmeasured_interval = 0;    // times an interval
   double kernel_correlation = 0;     // of errors
 };

@@ -1,4 +1,5 @@
-// Parameters of networks as published, from files as published ones spell them.
+// Parameters of networks whose counts are known, rounded: files and counts are written down as they
+// are remembered, not copied from what is published.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -10,56 +11,56 @@
 namespace foretell {
 namespace {
 
-ModelConfig read_network(const std::string& text) {
+ModelConfig network_from(const std::string& text) {
   return parse_model_config(text, "net", "config.json");
 }
 
-double billions(const std::string& text) {
-  return facts_of(read_network(text), find_precision("bf16")).parameters / 1e9;
+double billions_in(const std::string& text) {
+  return facts_of(network_from(text), find_precision("bf16")).parameters / 1e9;
 }
 
-// Billions of parameters as published, and where; the fields are those of the published files.
-struct Published {
+// Billions of parameters.
+struct KnownCount {
   double billions;
-  const char* source;
+  const char* name;
   const char* config;
 };
 
-const std::vector<Published>& published_networks() {
-  static const std::vector<Published> kRows = {
-      {7.17, "model card of starcoder2-7b",
+const std::vector<KnownCount>& known_counts() {
+  static const std::vector<KnownCount> kRows = {
+      {7.17, "starcoder2-7b",
        R"({"model_type": "starcoder2", "hidden_size": 4608, "intermediate_size": 18432,
          "num_hidden_layers": 32, "num_attention_heads": 36, "num_key_value_heads": 4,
          "vocab_size": 49152, "max_position_embeddings": 16384, "sliding_window": 4096,
          "hidden_act": "gelu_pytorch_tanh", "mlp_type": "default", "use_bias": true})"},
-      {3.08, "model card of SmolLM3-3B",
+      {3.08, "SmolLM3-3B",
        R"({"model_type": "smollm3", "hidden_size": 2048, "intermediate_size": 11008,
          "num_hidden_layers": 36, "num_attention_heads": 16, "num_key_value_heads": 4,
          "vocab_size": 128256, "max_position_embeddings": 65536, "no_rope_layer_interval": 4,
          "hidden_act": "silu", "tie_word_embeddings": true})"},
-      {36.15, "model card of Seed-OSS-36B",
+      {36.15, "Seed-OSS-36B",
        R"({"model_type": "seed_oss", "hidden_size": 5120, "intermediate_size": 27648,
          "num_hidden_layers": 64, "num_attention_heads": 80, "num_key_value_heads": 8,
          "head_dim": 128, "vocab_size": 155136, "max_position_embeddings": 524288,
          "hidden_act": "silu", "attention_bias": true, "attention_out_bias": false})"},
-      {32.0, "EXAONE 4.0 report",
+      {32.0, "EXAONE-4.0-32B",
        R"({"model_type": "exaone4", "hidden_size": 5120, "intermediate_size": 27392,
          "num_hidden_layers": 64, "num_attention_heads": 40, "num_key_value_heads": 8,
          "head_dim": 128, "vocab_size": 102400, "max_position_embeddings": 131072,
          "sliding_window": 4096, "sliding_window_pattern": "LLLG", "hidden_act": "silu"})"},
-      {80.39, "weights index of Hunyuan-A13B",
+      {80.39, "Hunyuan-A13B",
        R"({"model_type": "hunyuan_v1_moe", "hidden_size": 4096, "intermediate_size": 3072,
          "moe_intermediate_size": 3072, "num_hidden_layers": 32, "num_attention_heads": 32,
          "num_key_value_heads": 8, "head_dim": 128, "num_experts": 64, "moe_topk": 8,
          "num_shared_expert": 1, "vocab_size": 128167, "max_position_embeddings": 32768,
          "hidden_act": "silu", "use_mixed_mlp_moe": true, "use_qk_norm": true})"},
-      {131.6, "weights index of dbrx-base",
+      {131.6, "dbrx-base",
        R"({"model_type": "dbrx", "d_model": 6144, "n_heads": 48, "n_layers": 40,
          "max_seq_len": 32768, "vocab_size": 100352, "attn_config": {"kv_n_heads": 8,
          "clip_qkv": 8, "rope_theta": 500000}, "ffn_config": {"ffn_hidden_size": 10752,
          "moe_num_experts": 16, "moe_top_k": 4, "moe_loss_weight": 0.05, "ffn_act_fn":
          {"name": "silu"}}})"},
-      {456, "MiniMax-M1 report: 456B, 45.9B active",
+      {456, "MiniMax-M1",
        R"({"model_type": "minimax_m1", "hidden_size": 6144, "intermediate_size": 9216,
          "num_hidden_layers": 80, "num_attention_heads": 64, "num_key_value_heads": 8,
          "head_dim": 128, "num_local_experts": 32, "num_experts_per_tok": 2,
@@ -68,13 +69,13 @@ const std::vector<Published>& published_networks() {
          0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0,
          0, 1], "vocab_size": 200064, "max_position_embeddings": 10240000, "rotary_dim": 64,
          "hidden_act": "silu", "postnorm": true, "shared_intermediate_size": 0})"},
-      {7.59, "model card of Falcon-H1-7B",
+      {7.59, "Falcon-H1-7B",
        R"({"model_type": "falcon_h1", "hidden_size": 3072, "intermediate_size": 12288,
          "num_hidden_layers": 44, "num_attention_heads": 12, "num_key_value_heads": 2,
          "head_dim": 128, "mamba_d_ssm": 3072, "mamba_n_heads": 24, "mamba_d_head": 128,
          "mamba_d_state": 256, "mamba_n_groups": 1, "mamba_d_conv": 4, "mamba_expand": 2,
          "vocab_size": 130048, "max_position_embeddings": 262144, "hidden_act": "silu"})"},
-      {51.57, "weights index of Jamba-v0.1",
+      {51.57, "Jamba-v0.1",
        R"({"model_type": "jamba", "hidden_size": 4096, "intermediate_size": 14336,
          "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
          "attn_layer_offset": 4, "attn_layer_period": 8, "expert_layer_offset": 1,
@@ -82,13 +83,13 @@ const std::vector<Published>& published_networks() {
          "mamba_d_state": 16, "mamba_d_conv": 4, "mamba_expand": 2, "mamba_dt_rank": 256,
          "vocab_size": 65536, "hidden_act": "silu", "tie_word_embeddings": false,
          "max_position_embeddings": 262144})"},
-      {299.5, "model card: 300B, 47B active",
+      {300, "ERNIE-4.5-300B-A47B",
        R"({"model_type": "ernie4_5_moe", "hidden_size": 8192, "intermediate_size": 28672,
          "moe_intermediate_size": 3584, "num_hidden_layers": 54, "num_attention_heads": 64,
          "num_key_value_heads": 8, "moe_num_experts": 64, "moe_k": 8,
          "moe_layer_start_index": 3, "moe_layer_interval": 1, "moe_num_shared_experts": 0,
          "vocab_size": 103424, "max_position_embeddings": 131072, "hidden_act": "silu"})"},
-      {24.01, "weights index of Mistral-Small-3.1-24B",
+      {24.01, "Mistral-Small-3.1-24B",
        R"({"model_type": "mistral3", "multimodal_projector_bias": false,
          "projector_hidden_act": "gelu", "spatial_merge_size": 2, "text_config":
          {"model_type": "mistral", "head_dim": 128, "hidden_size": 5120, "intermediate_size":
@@ -98,7 +99,7 @@ const std::vector<Published>& published_networks() {
          "pixtral", "head_dim": 64, "hidden_size": 1024, "intermediate_size": 4096,
          "num_hidden_layers": 24, "num_attention_heads": 16, "image_size": 1540,
          "patch_size": 14, "hidden_act": "silu"}})"},
-      {8.29, "weights index of Qwen2-VL-7B",
+      {8.29, "Qwen2-VL-7B",
        R"({"model_type": "qwen2_vl", "hidden_size": 3584, "intermediate_size": 18944,
          "num_hidden_layers": 28, "num_attention_heads": 28, "num_key_value_heads": 4,
          "vocab_size": 152064, "max_position_embeddings": 32768, "hidden_act": "silu",
@@ -107,7 +108,7 @@ const std::vector<Published>& published_networks() {
          3584, "patch_size": 14, "spatial_merge_size": 2, "spatial_patch_size": 14,
          "temporal_patch_size": 2}, "rope_scaling": {"type": "mrope", "mrope_section": [16,
          24, 24]}})"},
-      {8.29, "weights index of Qwen2.5-VL-7B",
+      {8.29, "Qwen2.5-VL-7B",
        R"({"model_type": "qwen2_5_vl", "hidden_size": 3584, "intermediate_size": 18944,
          "num_hidden_layers": 28, "num_attention_heads": 28, "num_key_value_heads": 4,
          "vocab_size": 152064, "max_position_embeddings": 128000, "hidden_act": "silu",
@@ -116,7 +117,7 @@ const std::vector<Published>& published_networks() {
          "patch_size": 14, "spatial_merge_size": 2, "spatial_patch_size": 14, "window_size":
          112, "fullatt_block_indexes": [7, 15, 23, 31], "temporal_patch_size": 2},
          "rope_scaling": {"type": "mrope", "mrope_section": [16, 24, 24]}})"},
-      {27.43, "weights index of gemma-3-27b-it",
+      {27.43, "gemma-3-27b-it",
        R"({"model_type": "gemma3", "text_config": {"model_type": "gemma3_text", "hidden_size":
          5376, "intermediate_size": 21504, "num_hidden_layers": 62, "num_attention_heads":
          32, "num_key_value_heads": 16, "head_dim": 128, "query_pre_attn_scalar": 168,
@@ -125,7 +126,7 @@ const std::vector<Published>& published_networks() {
          "hidden_size": 1152, "intermediate_size": 4304, "num_hidden_layers": 27,
          "num_attention_heads": 16, "patch_size": 14, "image_size": 896, "vision_use_head":
          false}, "mm_tokens_per_image": 256})"},
-      {108.6, "weights index of Llama-4-Scout",
+      {108.6, "Llama-4-Scout",
        R"({"model_type": "llama4", "text_config": {"model_type": "llama4_text",
          "attention_chunk_size": 8192, "hidden_size": 5120, "intermediate_size": 8192,
          "intermediate_size_mlp": 16384, "interleave_moe_layer_step": 1, "num_hidden_layers":
@@ -137,46 +138,46 @@ const std::vector<Published>& published_networks() {
          5632, "num_attention_heads": 16, "num_hidden_layers": 34, "patch_size": 14,
          "pixel_shuffle_ratio": 0.5, "projector_input_dim": 4096, "projector_output_dim":
          4096, "vision_output_dim": 4096}})"},
-      {2.78, "model card of phi-2",
+      {2.78, "phi-2",
        R"({"model_type": "phi", "hidden_size": 2560, "num_hidden_layers": 32,
          "num_attention_heads": 32, "intermediate_size": 10240, "vocab_size": 51200,
          "partial_rotary_factor": 0.4, "max_position_embeddings": 2048})"},
-      {9.4, "model card of glm-4-9b-chat",
+      {9.4, "glm-4-9b-chat",
        R"({"model_type": "chatglm", "hidden_size": 4096, "num_layers": 40,
          "num_attention_heads": 32, "multi_query_attention": true, "multi_query_group_num":
          2, "padded_vocab_size": 151552, "ffn_hidden_size": 13696, "add_qkv_bias": true,
          "kv_channels": 128, "seq_length": 131072})"},
-      {16.26, "weights index of Ling-mini-2.0",
+      {16.26, "Ling-mini-2.0",
        R"({"model_type": "bailing_moe_v2", "hidden_size": 2048, "num_hidden_layers": 20,
          "num_attention_heads": 16, "num_key_value_heads": 4, "head_dim": 128, "num_experts":
          256, "num_experts_per_tok": 8, "num_shared_experts": 1, "moe_intermediate_size":
          512, "intermediate_size": 5120, "first_k_dense_replace": 1, "vocab_size": 157184,
          "n_group": 8, "topk_group": 4})"},
-      {41.87, "weights index of Phi-3.5-MoE",
+      {41.87, "Phi-3.5-MoE",
        R"({"model_type": "phimoe", "hidden_size": 4096, "num_hidden_layers": 32,
          "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 6400,
          "num_local_experts": 16, "num_experts_per_tok": 2, "vocab_size": 32064,
          "attention_bias": true, "lm_head_bias": true, "max_position_embeddings": 131072})"},
-      {142.8, "dots.llm1 report: 142B, 14B active",
+      {142.8, "dots.llm1",
        R"({"model_type": "dots1", "hidden_size": 4096, "num_hidden_layers": 62,
          "num_attention_heads": 32, "num_key_value_heads": 32, "intermediate_size": 10944,
          "moe_intermediate_size": 1408, "n_routed_experts": 128, "n_shared_experts": 2,
          "num_experts_per_tok": 6, "first_k_dense_replace": 1, "vocab_size": 152064,
          "max_position_embeddings": 32768})"},
-      {1.17, "model card of LFM2-1.2B",
+      {1.17, "LFM2-1.2B",
        R"({"model_type": "lfm2", "hidden_size": 2048, "num_hidden_layers": 16,
          "num_attention_heads": 32, "num_key_value_heads": 8, "block_ff_dim": 12288,
          "vocab_size": 65536, "full_attn_idxs": [2, 5, 8, 10, 12, 14], "conv_L_cache": 3})"},
-      {2.77, "weights index of mamba-2.8b-hf",
+      {2.77, "mamba-2.8b-hf",
        R"({"model_type": "mamba", "hidden_size": 2560, "num_hidden_layers": 64,
          "intermediate_size": 5120, "state_size": 16, "vocab_size": 50280, "time_step_rank":
          160})"},
-      {7.06, "weights index of llava-1.5-7b-hf",
+      {7.06, "llava-1.5-7b-hf",
        R"({"model_type": "llava", "text_config": {"model_type": "llama", "vocab_size": 32064,
          "max_position_embeddings": 4096}, "vision_config": {"model_type":
          "clip_vision_model", "hidden_size": 1024, "image_size": 336, "intermediate_size":
          4096, "num_attention_heads": 16, "num_hidden_layers": 24, "patch_size": 14}})"},
-      {8.08, "weights index of InternVL2.5-8B",
+      {8.08, "InternVL2.5-8B",
        R"({"model_type": "internvl_chat", "downsample_ratio": 0.5, "llm_config":
          {"model_type": "internlm2", "hidden_size": 4096, "num_hidden_layers": 32,
          "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336,
@@ -184,11 +185,11 @@ const std::vector<Published>& published_networks() {
          "intern_vit_6b", "hidden_size": 1024, "num_hidden_layers": 24,
          "num_attention_heads": 16, "intermediate_size": 4096, "patch_size": 14,
          "image_size": 448}})"},
-      {340.9, "Nemotron-4 340B report: 331.6B and 9.4B of embeddings",
+      {340.9, "Nemotron-4-340B",
        R"({"model_type": "nemotron", "hidden_size": 18432, "num_hidden_layers": 96,
          "num_attention_heads": 96, "num_key_value_heads": 8, "intermediate_size": 73728,
          "vocab_size": 256000})"},
-      {8.05, "model card of Apertus-8B",
+      {8.05, "Apertus-8B",
        R"({"model_type": "apertus", "hidden_size": 4096, "num_hidden_layers": 32,
          "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 21504,
          "vocab_size": 131072, "hidden_act": "xielu"})"},
@@ -197,13 +198,13 @@ const std::vector<Published>& published_networks() {
 }
 
 TEST(PublishedNetworks, HaveTheirParameters) {
-  for (const Published& row : published_networks())
-    EXPECT_NEAR(billions(row.config), row.billions, 0.005 * row.billions) << row.source;
+  for (const KnownCount& row : known_counts())
+    EXPECT_NEAR(billions_in(row.config), row.billions, 0.005 * row.billions) << row.name;
 }
 
 TEST(PublishedNetworks, RunInEveryPhase) {
-  for (const Published& row : published_networks()) {
-    const ModelConfig config = read_network(row.config);
+  for (const KnownCount& row : known_counts()) {
+    const ModelConfig config = network_from(row.config);
     Binding binding;
     binding.seq_len = 256;
     binding.kv_len = 256;
@@ -212,16 +213,16 @@ TEST(PublishedNetworks, RunInEveryPhase) {
     const double prefill = build_graph(config, binding).total_flops().value();
     binding.phase = Phase::kDecode;
     binding.seq_len = 1;
-    EXPECT_LT(build_graph(config, binding).total_flops().value() * 50, prefill) << row.source;
+    EXPECT_LT(build_graph(config, binding).total_flops().value() * 50, prefill) << row.name;
   }
 }
 
 TEST(PublishedNetworks, HeadsOfAStatedWidthAreTaken) {
-  // Mistral-Nemo: 32 heads of 128 columns in a hidden size of 5120; model card: 12.2B.
+  // Mistral-Nemo: 32 heads of 128 columns in a hidden size of 5120: 12.2B.
   const char* nemo = R"({"model_type": "mistral", "hidden_size": 5120, "num_hidden_layers": 40,
     "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 131072,
     "intermediate_size": 14336, "max_position_embeddings": 131072, "hidden_act": "silu"})";
-  EXPECT_NEAR(billions(nemo), 12.25, 0.005 * 12.25);
+  EXPECT_NEAR(billions_in(nemo), 12.25, 0.005 * 12.25);
 }
 
 }  // namespace
