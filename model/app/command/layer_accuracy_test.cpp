@@ -16,20 +16,20 @@ namespace {
 constexpr const char* kBlocks = "gpu_attention_blocks.csv.gz";
 constexpr const char* kLatent = "gpu_mla.csv.gz";
 
-struct Limit {
+struct LayerLimit {
   const char* table;
   const char* gpu;
   std::vector<std::string> conditions;
   double mape;  // per cent
 };
 
-void PrintTo(const Limit& limit, std::ostream* stream) {
+void PrintTo(const LayerLimit& limit, std::ostream* stream) {
   *stream << limit.table << ' ' << limit.gpu;
   for (const std::string& one : limit.conditions) *stream << ' ' << one;
 }
 
-CommandResult validate(const std::string& table, const Limit& limit,
-                       const std::vector<std::string>& options) {
+CommandResult validate_layers(const std::string& table, const LayerLimit& limit,
+                              const std::vector<std::string>& options) {
   std::vector<std::string> line = {"validate",
                                    table,
                                    "--held-out",
@@ -47,40 +47,40 @@ CommandResult validate(const std::string& table, const Limit& limit,
   return run_command(line);
 }
 
-class LayerAccuracy : public ::testing::TestWithParam<Limit> {};
+class LayerAccuracy : public ::testing::TestWithParam<LayerLimit> {};
 
 TEST_P(LayerAccuracy, FamiliesThatJudgeAreWithinTheLimit) {
   const std::string table = published_table(GetParam().table);
   if (table.empty()) GTEST_SKIP() << "skipped, no data";
-  const CommandResult result = validate(table, GetParam(), {});
+  const CommandResult result = validate_layers(table, GetParam(), {});
   EXPECT_EQ(result.code, kSuccess) << result.result << result.messages;
 }
 
-class LayerTransfer : public ::testing::TestWithParam<Limit> {};
+class LayerTransfer : public ::testing::TestWithParam<LayerLimit> {};
 
 TEST_P(LayerTransfer, AGpuThatWasNeverMeasuredIsWithinTheLimit) {
   const std::string table = published_table(GetParam().table);
   if (table.empty()) GTEST_SKIP() << "skipped, no data";
   const CommandResult result =
-      validate(table, GetParam(), {"--without-factors-of", GetParam().gpu});
+      validate_layers(table, GetParam(), {"--without-factors-of", GetParam().gpu});
   EXPECT_EQ(result.code, kSuccess) << result.result << result.messages;
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Tables, LayerAccuracy,
     ::testing::Values(
-        Limit{kBlocks, "h200_sxm", {"kind=mla", "framework=trtllm", "phase=generation"}, 9},
-        Limit{kBlocks, "b200_sxm", {"kind=mla", "framework=trtllm", "phase=context"}, 13},
-        Limit{kBlocks, "h200_sxm", {"kind=mla", "framework=vllm", "phase=generation"}, 17},
-        Limit{kBlocks, "h200_sxm", {"kind=dsa", "framework=trtllm", "phase=generation"}, 12},
-        Limit{kBlocks, "h200_sxm", {"kind=dsa", "framework=trtllm", "phase=context"}, 15},
-        Limit{kBlocks, "h200_sxm", {"kind=msa", "framework=vllm", "phase=generation"}, 14}));
+        LayerLimit{kBlocks, "h200_sxm", {"kind=mla", "framework=trtllm", "phase=generation"}, 9},
+        LayerLimit{kBlocks, "b200_sxm", {"kind=mla", "framework=trtllm", "phase=context"}, 13},
+        LayerLimit{kBlocks, "h200_sxm", {"kind=mla", "framework=vllm", "phase=generation"}, 17},
+        LayerLimit{kBlocks, "h200_sxm", {"kind=dsa", "framework=trtllm", "phase=generation"}, 12},
+        LayerLimit{kBlocks, "h200_sxm", {"kind=dsa", "framework=trtllm", "phase=context"}, 15},
+        LayerLimit{kBlocks, "h200_sxm", {"kind=msa", "framework=vllm", "phase=generation"}, 14}));
 
 INSTANTIATE_TEST_SUITE_P(
     Tables, LayerTransfer,
-    ::testing::Values(Limit{kLatent, "h200_sxm", {"framework=trtllm", "phase=context"}, 10},
-                      Limit{kLatent, "h200_sxm", {"framework=trtllm", "phase=generation"}, 20},
-                      Limit{kLatent, "b200_sxm", {"framework=trtllm", "phase=context"}, 14}));
+    ::testing::Values(LayerLimit{kLatent, "h200_sxm", {"framework=trtllm", "phase=context"}, 10},
+                      LayerLimit{kLatent, "h200_sxm", {"framework=trtllm", "phase=generation"}, 20},
+                      LayerLimit{kLatent, "b200_sxm", {"framework=trtllm", "phase=context"}, 14}));
 
 }  // namespace
 }  // namespace foretell

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "model/app/command/application.hpp"
+#include "model/app/study/testing/front_area.hpp"
 #include "model/app/study/what_if/study_table.hpp"
 #include "reports/record/testing/temporary_folder.hpp"
 
@@ -44,19 +45,6 @@ StudyResults swept(const TemporaryFolder& folder, const std::string& name,
   return study_results(stored, stored.studies().back());
 }
 
-// The area between a front of two costs and `worst`.
-double area_of(std::vector<std::vector<double>> front, const std::vector<double>& worst) {
-  std::sort(front.begin(), front.end());
-  double area = 0;
-  double top = worst[1];
-  for (const std::vector<double>& point : front) {
-    if (point[0] > worst[0] || point[1] > top) continue;
-    area += (worst[0] - point[0]) * (top - point[1]);
-    top = point[1];
-  }
-  return area;
-}
-
 TEST(SearchAccuracy, ATenthOfThePointsFindsTheFront) {
   const TemporaryFolder folder;
   const StudyResults all = swept(folder, "all", "");
@@ -66,14 +54,14 @@ TEST(SearchAccuracy, ATenthOfThePointsFindsTheFront) {
   for (const auto& point : front) {
     for (std::size_t d = 0; d < worst.size(); ++d) worst[d] = std::max(worst[d], point[d]);
   }
-  const double whole = area_of(front, worst);
+  const double whole = front_area(front, worst);
   for (const char* seed : {"1", "2"}) {
     const StudyResults found =
         swept(folder, std::string("found") + seed,
               std::string("search: {evaluations: 62, seed: ") + seed + "}\n");
     EXPECT_LE(found.rows, 62U);
     // A front has no points that gain 0.1 % or less: a few of few points are missing in volume.
-    EXPECT_GE(area_of(front_objectives(found), worst), 0.91 * whole) << seed;
+    EXPECT_GE(front_area(front_objectives(found), worst), 0.91 * whole) << seed;
   }
 }
 

@@ -11,12 +11,12 @@ namespace {
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-std::vector<ReportClass> read(const std::string& text) {
+std::vector<ReportClass> classes_in(const std::string& text) {
   return read_report_classes(parse_document(text, "c.yaml"));
 }
 
 TEST(ReportClasses, AreReadInTheirOrder) {
-  const std::vector<ReportClass> classes = read(
+  const std::vector<ReportClass> classes = classes_in(
       "classes:\n"
       "  - {name: b, table: t.csv, where: \"x=1,2\", every: 7, class: op, seconds: 3}\n"
       "  - {name: a, table: calib/data, all_rows: \"yes\", quantities: [ttft_ms], seconds: 1}\n");
@@ -32,13 +32,13 @@ TEST(ReportClasses, AreReadInTheirOrder) {
 }
 
 TEST(ReportClasses, MistakesAreNamedWithTheirPlace) {
-  EXPECT_THAT([] { read("classes:\n  - {name: a, table: t, seconds: 1, evry: 2}\n"); },
+  EXPECT_THAT([] { classes_in("classes:\n  - {name: a, table: t, seconds: 1, evry: 2}\n"); },
               ThrowsMessage<UserError>(HasSubstr("c.yaml:2")));
-  EXPECT_THAT([] { read("classes:\n  - {name: a, table: t, every: 0, seconds: 1}\n"); },
+  EXPECT_THAT([] { classes_in("classes:\n  - {name: a, table: t, every: 0, seconds: 1}\n"); },
               ThrowsMessage<UserError>(HasSubstr("every")));
   EXPECT_THAT(
       [] {
-        read(
+        classes_in(
             "classes:\n  - {name: a, table: t, seconds: 1}\n  - {name: a, table: u, seconds: 1}\n");
       },
       ThrowsMessage<UserError>(HasSubstr("'a' stands there twice")));

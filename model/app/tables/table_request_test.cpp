@@ -71,11 +71,11 @@ TEST(RowReader, RowsOfAServerAreServed) {
                          "1500",
                          "",
                          "output tokens/s (end to end, LLMPerf)"};
-  EXPECT_EQ(reader.engine(served), "neuron@2.20");
+  EXPECT_EQ(reader.question(served).engine, "neuron@2.20");
   EXPECT_TRUE(reader.request(served).sequence_parallel);
   CsvRow other = served;
   other.back() = "output tokens/s";
-  EXPECT_EQ(reader.engine(other), "");
+  EXPECT_EQ(reader.question(other).engine, "");
   EXPECT_FALSE(reader.request(other).sequence_parallel);
 }
 
