@@ -45,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Limit{"gpu=h200_sxm framework=trtllm phase=context dtype=bf16", 3.9},
         Limit{"gpu=h100_sxm framework=trtllm phase=context dtype=bf16", 4.1},
-        Limit{"gpu=h200_sxm framework=trtllm phase=context dtype=fp8", 4.2},
+        Limit{"gpu=h200_sxm framework=trtllm phase=context dtype=fp8", 4.4},
         Limit{"gpu=h100_sxm framework=trtllm phase=context dtype=fp8", 4.5},
         Limit{"gpu=h200_sxm framework=sglang phase=context dtype=bf16 kv_dtype=bf16", 8.5},
         Limit{"gpu=h100_sxm framework=sglang phase=context dtype=bf16 kv_dtype=bf16", 8.5},

@@ -1,5 +1,5 @@
-// Whole networks on GPUs against single figures that were published (calib/validate). No factor of a
-// kernel was fitted to any of them.
+// Whole networks on GPUs against single figures that were published (calib/validate). No factor of
+// a kernel was fitted to any of them.
 #include <gtest/gtest.h>
 
 #include <cmath>

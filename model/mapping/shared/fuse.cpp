@@ -19,8 +19,6 @@ namespace {
 using Kinds = std::set<std::string_view>;
 
 const Kinds kViews = {"Reshape", "Split", "Slice"};
-constexpr std::string_view kChannelFactors = "BatchNorm";
-const Kinds kScoreRules = {"CausalMask", "Alibi"};
 // What ends a chain of element-wise operators in the same pass: they work row by row.
 const Kinds kRowWise = {"Softmax",       "LayerNorm",  "RmsNorm",   "TopK",
                         "ReduceSum",     "ReduceMean", "ReduceMax", "GlobalAveragePool",
@@ -39,11 +37,6 @@ const Kinds kHeadWork = {"Rope", "UpdateCache"};
 const Kinds kStridedReaders = {"MatMul", "Rope", "UpdateCache", "ExpertMatMul", "Attention"};
 // That take their operands in pieces.
 const Kinds kPiecewiseReaders = {"UpdateCache", "Attention"};
-
-bool is_elementwise(std::string_view kind) {
-  return is_activation(kind) || is_binary(kind) || kScoreRules.count(kind) > 0 ||
-         kind == kChannelFactors || kind == "Elementwise";
-}
 
 const EpilogueRules kEpilogueOfProducts = {
     {{{EpiloguePart::kBias}}, {{EpiloguePart::kActivation}}, {{EpiloguePart::kResidual}}}};
@@ -463,19 +456,9 @@ class Fuser {
         element_count(graph_.tensor(by_index ? op.outputs.front() : input).shape));
     if (op.kind == "Attention" && (index == 1 || index == 2)) {
       if (index == 2 && op.attributes.count("latent") > 0) return;  // columns of the keys
-      elements *= share_read(op);
+      elements *= share_of_keys_read(graph_, op);
     }
     reads[data] += elements * size_of(graph_.tensor(data).dtype);
-  }
-
-  // Of the keys that an indexer left.
-  double share_read(const Op& op) const {
-    const auto selected = op.attributes.find("selected");
-    if (selected == op.attributes.end() || op.attributes.count("ratio") > 0) return 1;
-    const auto queries = static_cast<double>(graph_.tensor(op.inputs[0]).shape[2]);
-    const auto keys = static_cast<double>(graph_.tensor(op.inputs[1]).shape[2]);
-    return std::min(1.0,
-                    static_cast<double>(std::get<std::int64_t>(selected->second)) * queries / keys);
   }
 
   // Does somebody outside read it, or does it leave the graph?

@@ -18,6 +18,8 @@ bool is_binary(std::string_view kind) {
 
 namespace {
 
+bool is_score_rule(std::string_view kind) { return kind == "CausalMask" || kind == "Alibi"; }
+
 bool moves_by(const Op& op, std::string_view function) {
   if (op.kind != "Move") return false;
   const auto found = op.attributes.find("function");
@@ -26,11 +28,25 @@ bool moves_by(const Op& op, std::string_view function) {
 
 }  // namespace
 
+bool is_elementwise(std::string_view kind) {
+  return is_activation(kind) || is_binary(kind) || is_score_rule(kind) || kind == "BatchNorm" ||
+         kind == "Elementwise";
+}
+
 bool is_roll(const Op& op) { return moves_by(op, "Roll"); }
 
 bool is_made_once(const Graph& graph, const Op& op) {
   return moves_by(op, "Gather") && std::all_of(op.inputs.begin(), op.inputs.end(),
                                                [&](TensorId id) { return is_weight(graph, id); });
+}
+
+double share_of_keys_read(const Graph& graph, const Op& attention) {
+  const auto selected = attention.attributes.find("selected");
+  if (selected == attention.attributes.end() || attention.attributes.count("ratio") > 0) return 1;
+  const auto queries = static_cast<double>(graph.tensor(attention.inputs[0]).shape[2]);
+  const auto keys = static_cast<double>(graph.tensor(attention.inputs[1]).shape[2]);
+  const auto chosen = static_cast<double>(std::get<std::int64_t>(selected->second));
+  return std::min(1.0, chosen * queries / keys);
 }
 
 OpId single_consumer(const Graph& graph, TensorId id) {
@@ -53,7 +69,7 @@ std::optional<AttentionPattern> match_attention(const Graph& graph, OpId softmax
   for (; up != kNoId && graph.op(up).kind != "MatMul";
        up = graph.tensor(graph.op(up).inputs[0]).producer) {
     const std::string& kind = graph.op(up).kind;
-    if (!is_binary(kind) && kind != "CausalMask" && kind != "Alibi") return std::nullopt;
+    if (!is_binary(kind) && !is_score_rule(kind)) return std::nullopt;
     found.between.push_back(up);
   }
   const OpId down = single_consumer(graph, graph.op(softmax).outputs.front());

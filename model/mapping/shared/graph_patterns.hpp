@@ -10,11 +10,15 @@
 
 namespace foretell {
 
-bool is_activation(std::string_view kind);  // a function of one argument
-bool is_binary(std::string_view kind);      // Add, Sub, Mul, Div
-bool is_roll(const Op& op);                 // along axes, what leaves on one side comes back
+bool is_activation(std::string_view kind);   // a function of one argument
+bool is_binary(std::string_view kind);       // Add, Sub, Mul, Div
+bool is_elementwise(std::string_view kind);  // those, factors of channels, rules of scores
+bool is_roll(const Op& op);                  // along axes, what leaves on one side comes back
 // Elements of weights gathered into other places: the same in every call.
 bool is_made_once(const Graph& graph, const Op& op);
+
+// Of the keys of an attention that it reads at least: less than 1 where an indexer chose them.
+double share_of_keys_read(const Graph& graph, const Op& attention);
 
 inline bool is_weight(const Graph& graph, TensorId id) {
   return graph.tensor(id).kind == TensorKind::kWeight;

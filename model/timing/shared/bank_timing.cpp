@@ -8,7 +8,7 @@
 namespace foretell {
 namespace {
 
-constexpr double kGigabit = 1e9 / 8;  // bytes
+constexpr double kGigabit = 1024.0 * 1024 * 1024 / 8;  // bytes
 
 }  // namespace
 
@@ -23,7 +23,9 @@ BankedMemory banked_memory(const HbmSpec& spec, const MemoryTimings& timings) {
   memory.bandwidth = spec.bandwidth;
   const double channels = 1.0 * spec.stacks * timings.channels;
   memory.pseudo_channels = channels * timings.pseudo_channels;
-  memory.refresh_time = refresh_time(timings, spec.capacity.value() / channels / kGigabit);
+  // Whole gigabits for each channel: the capacity is what drivers report, who keep a little of it.
+  const double gigabits = std::ceil(spec.capacity.value() / channels / kGigabit);
+  memory.refresh_time = refresh_time(timings, gigabits);
   return memory;
 }
 
