@@ -195,8 +195,9 @@ const std::vector<PlainDecoder>& plain_decoders() {
 
 std::vector<ModelType> plain_network_types() {
   std::vector<ModelType> types = {
-      {"falcon", "Falcon", {}, read_falcon, true},
-      {"RefinedWebModel", "RW", {}, read_falcon, true},
+      // What is published holds the head apart.
+      {"falcon", "Falcon", {}, read_falcon, false},
+      {"RefinedWebModel", "RW", {}, read_falcon, false},
       {"qwen", "QWen", {}, read_qwen1, false},
       {"chatglm", "ChatGLM", {}, read_chatglm, false},
       {"baichuan", "Baichuan", {}, read_baichuan, false},
