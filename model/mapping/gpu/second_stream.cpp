@@ -12,9 +12,10 @@ namespace {
 const char* word_of(LaunchKind launch) { return launch == LaunchKind::kGraph ? "graph" : "stream"; }
 
 double rows_of(const Tensor& tensor) {
-  return tensor.shape.empty() ? 1
-                              : static_cast<double>(element_count(tensor.shape) /
-                                                    std::max<std::int64_t>(1, tensor.shape.back()));
+  if (tensor.shape.empty()) return 1;
+  const std::int64_t columns = std::max<std::int64_t>(1, tensor.shape.back());
+  const std::int64_t rows = element_count(tensor.shape) / columns;
+  return static_cast<double>(rows);
 }
 
 }  // namespace

@@ -148,7 +148,8 @@ void read_lfm2(JsonFields& fields, ModelConfig* config, bool experts) {
   if (!experts && fields.flag_or("block_auto_adjust_ff_dim", true)) {
     const double factor = fields.number_or("block_ffn_dim_multiplier", 1);
     const std::int64_t multiple = fields.size_or("block_multiple_of", kMaxWidth, 256);
-    width = static_cast<std::int64_t>(factor * static_cast<double>(2 * width / 3));
+    const std::int64_t gated = 2 * width / 3;
+    width = static_cast<std::int64_t>(factor * static_cast<double>(gated));
     width = std::max<std::int64_t>(1, (width + multiple - 1) / multiple) * multiple;
   }
   for (LayerPart& part : reader.layers()) part.feed_forward.intermediate = width;

@@ -159,10 +159,12 @@ class SwinBuilder {
   }
 
   TensorId scaled(TensorId scores, const WindowStage& stage) {
-    if (second_)
+    if (second_) {
       return block_.op("attention.scale", "Mul",
                        {scores, block_.weight("attention.logit_scale", {stage.heads, 1, 1})});
-    const double scale = 1.0 / std::sqrt(static_cast<double>(stage.width / stage.heads));
+    }
+    const std::int64_t head_width = stage.width / stage.heads;
+    const double scale = 1.0 / std::sqrt(static_cast<double>(head_width));
     return block_.op("attention.scale", "Mul", {scores}, {{"scalar", scale}});
   }
 

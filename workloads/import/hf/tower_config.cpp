@@ -1,5 +1,6 @@
 // vision_config: the transformer over patches of images beside a decoder.
 #include <algorithm>
+#include <cmath>
 
 #include "workloads/import/hf/parts_reader.hpp"
 
@@ -20,7 +21,7 @@ std::int64_t merged_patches(JsonFields& vision, JsonFields& around) {
     return std::max<std::int64_t>(1, vision.sizes("merge_kernel_size", 64).front());
   const double kept =
       vision.number_or("pixel_shuffle_ratio", around.number_or("downsample_ratio", 1));
-  if (kept > 0.01 && kept < 1) return static_cast<std::int64_t>(1 / kept + 0.5);
+  if (kept > 0.01 && kept < 1) return std::llround(1 / kept);
   const std::int64_t outer =
       first_of(around, {"spatial_merge_size", "scale_factor", "pixel_shuffle_factor"}, 64, 1);
   return first_of(vision, {"spatial_merge_size", "pooling_kernel_size"}, 64, outer);
