@@ -10,23 +10,23 @@
 namespace foretell {
 namespace {
 
-ModelConfig read_network(const std::string& text) {
+ModelConfig published_network(const std::string& text) {
   return parse_model_config(text, "net", "config.json");
 }
 
-double billions(const std::string& text) {
-  return facts_of(read_network(text), find_precision("bf16")).parameters / 1e9;
+double published_billions(const std::string& text) {
+  return facts_of(published_network(text), find_precision("bf16")).parameters / 1e9;
 }
 
 // Billions of parameters as published, and where; the fields are those of the published files.
-struct Published {
-  double billions;
+struct PublishedNetwork {
+  double published_billions;
   const char* source;
   const char* config;
 };
 
-const std::vector<Published>& published_networks() {
-  static const std::vector<Published> kRows = {
+const std::vector<PublishedNetwork>& published_networks() {
+  static const std::vector<PublishedNetwork> kRows = {
       {7.17, "model card of starcoder2-7b",
        R"({"model_type": "starcoder2", "hidden_size": 4608, "intermediate_size": 18432,
          "num_hidden_layers": 32, "num_attention_heads": 36, "num_key_value_heads": 4,
@@ -197,13 +197,15 @@ const std::vector<Published>& published_networks() {
 }
 
 TEST(PublishedNetworks, HaveTheirParameters) {
-  for (const Published& row : published_networks())
-    EXPECT_NEAR(billions(row.config), row.billions, 0.005 * row.billions) << row.source;
+  for (const PublishedNetwork& row : published_networks())
+    EXPECT_NEAR(published_billions(row.config), row.published_billions,
+                0.005 * row.published_billions)
+        << row.source;
 }
 
 TEST(PublishedNetworks, RunInEveryPhase) {
-  for (const Published& row : published_networks()) {
-    const ModelConfig config = read_network(row.config);
+  for (const PublishedNetwork& row : published_networks()) {
+    const ModelConfig config = published_network(row.config);
     Binding binding;
     binding.seq_len = 256;
     binding.kv_len = 256;
@@ -221,7 +223,7 @@ TEST(PublishedNetworks, HeadsOfAStatedWidthAreTaken) {
   const char* nemo = R"({"model_type": "mistral", "hidden_size": 5120, "num_hidden_layers": 40,
     "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 131072,
     "intermediate_size": 14336, "max_position_embeddings": 131072, "hidden_act": "silu"})";
-  EXPECT_NEAR(billions(nemo), 12.25, 0.005 * 12.25);
+  EXPECT_NEAR(published_billions(nemo), 12.25, 0.005 * 12.25);
 }
 
 }  // namespace
