@@ -15,6 +15,7 @@
 #include "workloads/import/hf/encoder_graph.hpp"
 #include "workloads/import/hf/t5_graph.hpp"
 #include "workloads/import/hf/vision_graph.hpp"
+#include "workloads/import/hf/windowed_encoder_graph.hpp"
 #include "workloads/import/onnx/onnx_import.hpp"
 
 namespace foretell {
@@ -240,6 +241,7 @@ Graph build_graph(const ModelConfig& config, const Binding& binding) {
       return build_onnx(config, binding);
     case Family::kEncoder:
       if (config.position_kind == Positions::kRelative) return build_t5_encoder(config, binding);
+      if (config.all_tokens_every > 0) return build_windowed_encoder(config, binding);
       return build_encoder(config, binding);
     case Family::kDecoder:
       return build_decoder(config, binding);

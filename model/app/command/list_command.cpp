@@ -17,6 +17,7 @@
 #include "reports/record/scenario.hpp"
 #include "reports/record/summary.hpp"
 #include "reports/render/si_format.hpp"
+#include "workloads/import/hf/model_config.hpp"
 #include "workloads/import/workload.hpp"
 #include "workloads/ir/operators.hpp"
 #include "workloads/ir/precision.hpp"
@@ -136,14 +137,15 @@ Table list_things(const std::string& kind) {
   if (kind == "systems") return list_systems();
   if (kind == "devices") return name_table("device", device_names());
   if (kind == "workloads") return name_table("workload", WorkloadLibrary().names());
+  if (kind == "architectures") return name_table("model_type", supported_model_types());
   if (kind == "dtypes") return list_dtypes();
   if (kind == "operators") return list_operators();
   if (kind == "factors") return list_factors();
   if (kind == "options") return list_options();
   if (kind == "metrics") return list_metrics();
-  throw unknown_name(
-      "list", kind,
-      {"systems", "devices", "workloads", "dtypes", "operators", "factors", "options", "metrics"});
+  throw unknown_name("list", kind,
+                     {"systems", "devices", "workloads", "architectures", "dtypes", "operators",
+                      "factors", "options", "metrics"});
 }
 
 struct ListOptions {
@@ -163,10 +165,9 @@ void add_list_command(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("list", "List what there is");
   command->footer("Example:\n  foretell list workloads");
   command
-      ->add_option(
-          "kind", options->kind,
-          "systems, devices, workloads, dtypes, operators, factors, options of a request or "
-          "metrics of a result")
+      ->add_option("kind", options->kind,
+                   "systems, devices, workloads, architectures, dtypes, operators, factors, "
+                   "options of a request or metrics of a result")
       ->required();
   add_format_option(*command, options->output);
   command->callback([options, &session] {

@@ -8,6 +8,7 @@
 #include "model/app/command/testing/command_runner.hpp"
 #include "reports/record/csv.hpp"
 #include "reports/record/summary.hpp"
+#include "workloads/import/hf/model_config.hpp"
 
 namespace foretell {
 namespace {
@@ -111,6 +112,12 @@ TEST(List, OptionsAndMetricsAreThoseOfTheLists) {
   const json metrics = json::parse(run_command({"list", "metrics", "--format", "json"}).result);
   EXPECT_EQ(metrics.size(), summary_metrics().size());
   EXPECT_EQ(metrics.at(0).at("field"), "latency_s");
+}
+
+TEST(List, ArchitecturesAreThoseThatCanBeImported) {
+  const json types = json::parse(run_command({"list", "architectures", "--format", "json"}).result);
+  EXPECT_EQ(types.size(), supported_model_types().size());
+  EXPECT_THAT(types.dump(), AllOf(HasSubstr("modernbert"), HasSubstr("siglip")));
 }
 
 TEST(List, FactorsAreThoseOfAllFamilies) {

@@ -330,8 +330,16 @@ std::int64_t cached_positions(const ResolvedWorkload& resolved) {
 
 namespace {
 
+// The machine has none of its own for what this network is made of.
+bool needs_general_operators(const ResolvedWorkload& resolved) {
+  const ModelConfig& model = resolved.model;
+  return resolved.graphs.general_operators &&
+         (!model.parts_of_decoder.empty() || model.all_tokens_every > 0);
+}
+
 Graph build_forward_graph(const ResolvedWorkload& resolved) {
   Graph graph = build_graph(resolved.model, binding_of(resolved));
+  if (needs_general_operators(resolved)) graph = in_general_operators(graph);
   apply_precision(resolved.precision, &graph);
   return graph;
 }
@@ -367,8 +375,7 @@ Graph build_pass_graph(const ResolvedWorkload& resolved, const Pass& pass, int t
   binding.first_layer = layers.first;
   binding.last_layer = layers.last;
   Graph graph = build_graph(resolved.model, binding);
-  if (resolved.graphs.general_operators && !resolved.model.parts_of_decoder.empty())
-    graph = in_general_operators(graph);
+  if (needs_general_operators(resolved)) graph = in_general_operators(graph);
   apply_precision(resolved.precision, &graph);
   narrow(resolved, &graph);
   return graph;

@@ -34,7 +34,8 @@ inline constexpr std::int64_t kMaxSequence = 1 << 17;  // where a network itself
 inline constexpr std::int64_t kMaxPixels = 1 << 16;    // along a side
 inline constexpr std::int64_t kMaxFrames = 1 << 14;
 
-// encoder_config.cpp: BERT, RoBERTa, CamemBERT, XLM-RoBERTa, DistilBERT, ALBERT, ELECTRA.
+// encoder_config.cpp: BERT, RoBERTa, CamemBERT, XLM-RoBERTa, DistilBERT, ALBERT, ELECTRA,
+// ModernBERT.
 std::vector<ModelType> encoder_model_types();
 // decoder_config.cpp: GPT-2, GPT-J, GPT-NeoX, OPT, BLOOM, Llama, Mistral, Mixtral, Qwen2, Qwen3.
 std::vector<ModelType> decoder_model_types();
@@ -54,7 +55,7 @@ std::vector<ModelType> t5_model_types();
 
 // vision_config.cpp: ResNet, VGG, U-Net, YOLO v4, OpenPose.
 std::vector<ModelType> vision_model_types();
-// vision_transformer_config.cpp: ViT, CLIP, Perceiver.
+// vision_transformer_config.cpp: ViT, DINOv2, Swin, SigLIP, CLIP, Perceiver.
 std::vector<ModelType> vision_transformer_model_types();
 // diffusion_config.cpp: the networks of Stable Diffusion, and pipelines of networks.
 std::vector<ModelType> diffusion_model_types();

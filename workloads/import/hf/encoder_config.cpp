@@ -97,6 +97,30 @@ void read_electra(JsonFields& fields, ModelConfig* config) {
       config->head == Head::kDiscriminator ? config->activation : Activation::kGelu;
 }
 
+// ModernBERT. The window is stated with the tokens on both sides; its own comes on top.
+void read_modern(JsonFields& fields, ModelConfig* config) {
+  constexpr std::int64_t kUsualWindow = 128;
+  config->layers = fields.size("num_hidden_layers", kMaxLayers);
+  config->hidden = fields.size("hidden_size", kMaxWidth);
+  config->heads = fields.size("num_attention_heads", kMaxHeads);
+  config->intermediate = fields.size("intermediate_size", kMaxWidth);
+  config->vocab = fields.size("vocab_size", kMaxVocab);
+  config->activation = read_activation(fields, "hidden_activation");
+  config->head_activation = fields.has("classifier_activation")
+                                ? read_activation(fields, "classifier_activation")
+                                : Activation::kGelu;
+  config->embedding = config->hidden;
+  config->position_kind = Positions::kRotary;
+  config->max_seq_len = fields.size("max_position_embeddings", kMaxPositions);
+  config->all_tokens_every = fields.size_or("global_attn_every_n_layers", kMaxLayers, 3);
+  const std::int64_t around = fields.size_or("local_attention", kMaxPositions, kUsualWindow);
+  if (around % 2 != 0) fields.problem("local_attention", "must be even: half of it on each side");
+  config->window = around + 1;
+  config->attention_bias = fields.flag_or("attention_bias", false);
+  config->ffn_bias = fields.flag_or("mlp_bias", false);
+  if (fields.flag_or("norm_bias", false)) fields.problem("norm_bias", "only false can be imported");
+}
+
 }  // namespace
 
 std::vector<ModelType> encoder_model_types() {
@@ -111,6 +135,7 @@ std::vector<ModelType> encoder_model_types() {
       {"distilbert", "DistilBert", encoder_heads(Head::kNone), read_distilbert, true},
       {"albert", "Albert", encoder_heads(Head::kPooler), read_albert, true},
       {"electra", "Electra", electra_heads, read_electra, true},
+      {"modernbert", "ModernBert", {{"Model", Head::kNone}, kMaskedLmHead}, read_modern, true},
   };
 }
 

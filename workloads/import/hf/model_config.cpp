@@ -82,10 +82,8 @@ std::string missing_part(const std::string& name) {
       {"whisper", "an encoder of log-mel frames with two convolutions over time"},
       {"speech_to_text", "an encoder of log-mel frames with two convolutions over time"},
       {"wav2vec2", "convolutions over samples of sound"},
-      {"modernbert", "encoder layers that turn between a window and all tokens"},
       {"t5gemma", "an encoder of Gemma layers with cross attention of its decoder"},
-      {"siglip", "a pair of towers; that of images alone is siglip_vision_model"},
-      {"siglip2", "a pair of towers; that of images alone is siglip_vision_model"},
+      {"siglip2", "images of any shape, packed; those of one size have model_type siglip"},
       {"mllama", "layers whose keys and values come from images (cross attention)"},
       {"gemma3n", "several predictions of a layer (AltUp) and low-rank residuals (LAuReL)"},
       {"recurrentgemma", "the gated linear recurrence of real numbers (RG-LRU)"},
@@ -100,11 +98,11 @@ std::string missing_part(const std::string& name) {
 
 const ModelType& choose_type(JsonFields& fields, const std::string& file,
                              const std::string& architecture) {
-  const std::string supported = "; supported are: " + join(supported_model_types(), ", ");
+  const std::string all = "; `foretell list architectures` shows all that can be imported";
   if (!fields.has("model_type")) {
     const ModelType* type = type_of_architecture(architecture);
     if (type != nullptr) return *type;
-    throw UserError(file + ": model_type: is missing" + supported);
+    throw UserError(file + ": model_type: is missing" + all);
   }
   const std::string name = fields.text("model_type");
   fields.check();
@@ -113,7 +111,7 @@ const ModelType& choose_type(JsonFields& fields, const std::string& file,
   const std::string nearest = nearest_name(name, supported_model_types());
   throw UserError(file + ": model_type: architecture '" + name + "' cannot be imported" +
                   missing_part(name) + (nearest.empty() ? "" : "; nearest is '" + nearest + "'") +
-                  supported);
+                  all);
 }
 
 // Classes of decoders differ from release to release; those that generate no tokens are refused.

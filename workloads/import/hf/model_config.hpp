@@ -95,6 +95,7 @@ struct TextConfig {
   std::int64_t texts = 1;       // per call, however many images there are
   std::int64_t length = 0;      // tokens of each
   std::int64_t projection = 0;  // width in which texts and images are compared; 0: none
+  bool causal = true;           // tokens see those before them alone
 };
 
 // Perceiver IO: latents that look at many inputs, and outputs that look at the latents.
@@ -161,6 +162,8 @@ struct ModelConfig {
   // Of inputs that reach the end of a layer, the share that leaves there through a head of its own;
   // empty: all go to the end.
   std::vector<double> exits;
+  // Of layers with a window, one in so many, the first included, sees all tokens; 0: no windows.
+  std::int64_t all_tokens_every = 0;
   bool shared_layers = false;  // one set of weights for all blocks (ALBERT)
 
   // Decoders.

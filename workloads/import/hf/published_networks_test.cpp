@@ -11,12 +11,12 @@
 namespace foretell {
 namespace {
 
-ModelConfig network_from(const std::string& text) {
+ModelConfig remembered_network(const std::string& text) {
   return parse_model_config(text, "net", "config.json");
 }
 
 double billions_in(const std::string& text) {
-  return facts_of(network_from(text), find_precision("bf16")).parameters / 1e9;
+  return facts_of(remembered_network(text), find_precision("bf16")).parameters / 1e9;
 }
 
 // Billions of parameters.
@@ -26,7 +26,7 @@ struct KnownCount {
   const char* config;
 };
 
-const std::vector<KnownCount>& known_counts() {
+const std::vector<KnownCount>& remembered_counts() {
   static const std::vector<KnownCount> kRows = {
       {7.17, "starcoder2-7b",
        R"({"model_type": "starcoder2", "hidden_size": 4608, "intermediate_size": 18432,
@@ -198,13 +198,13 @@ const std::vector<KnownCount>& known_counts() {
 }
 
 TEST(PublishedNetworks, HaveTheirParameters) {
-  for (const KnownCount& row : known_counts())
+  for (const KnownCount& row : remembered_counts())
     EXPECT_NEAR(billions_in(row.config), row.billions, 0.005 * row.billions) << row.name;
 }
 
 TEST(PublishedNetworks, RunInEveryPhase) {
-  for (const KnownCount& row : known_counts()) {
-    const ModelConfig config = network_from(row.config);
+  for (const KnownCount& row : remembered_counts()) {
+    const ModelConfig config = remembered_network(row.config);
     Binding binding;
     binding.seq_len = 256;
     binding.kv_len = 256;

@@ -76,7 +76,7 @@ TensorId text_tower(BlockBuilder* block, const std::string& scope, const TextCon
       block->embedding("position", positions, text.positions, text.tower.hidden);
   TensorId x = block->op("add_position", "Add", {words, places});
   ScoreRule rule;
-  rule.mask = MaskKind::kCausal;
+  if (text.causal) rule.mask = MaskKind::kCausal;
   x = pre_norm_tower(block, scope, x, text.tower, rule, first_layer);
   return block->layer_norm("norm", x);
 }

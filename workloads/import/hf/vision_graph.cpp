@@ -167,13 +167,14 @@ struct Builder {
   std::string_view model_type;
   Graph (*build)(const ModelConfig& config, const Binding& binding);
 };
-constexpr std::array<Builder, 19> kBuilders{
+constexpr std::array<Builder, 20> kBuilders{
     {{"vit", build_vit},
      {"clip", build_clip},
      {"clip_text_model", build_clip_text},
      {"dinov2", build_dinov2},
      {"swin", build_swin},
      {"swinv2", build_swin},
+     {"siglip", build_siglip},
      {"siglip_vision_model", build_siglip_tower},
      {"perceiver", build_perceiver},
      {"unet_2d_condition", build_denoising_unet},

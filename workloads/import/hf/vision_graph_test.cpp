@@ -205,6 +205,26 @@ INSTANTIATE_TEST_SUITE_P(Towers, PublishedTotals,
                                            Known{"siglip-base-patch16-224-vision", 92'884'224, 0}),
                          test_name);
 
+// Parameters of two towers as publications of the network name them, rounded: 878 and 203 million.
+TEST(Siglip, BothTowersHaveTheParametersThatItsPublisherNames) {
+  const auto parsed = [](const char* text) { return parse_model_config(text, "s", "config.json"); };
+  const ModelConfig large = parsed(
+      R"({"architectures": ["SiglipModel"], "model_type": "siglip",
+          "text_config": {"hidden_size": 1152, "intermediate_size": 4304,
+                          "num_attention_heads": 16, "num_hidden_layers": 27},
+          "vision_config": {"hidden_size": 1152, "image_size": 384, "intermediate_size": 4304,
+                            "num_attention_heads": 16, "num_hidden_layers": 27,
+                            "patch_size": 14}})");
+  const Graph graph = build_graph(large, {4, 1});
+  EXPECT_NEAR(static_cast<double>(graph.parameter_count()), 878e6, 0.005 * 878e6);
+  EXPECT_EQ(graph.tensor(graph.outputs().front()).shape, (Shape{4, 1})) << "images by texts";
+  EXPECT_EQ(ops_of(graph, "CausalMask"), 0);
+  const ModelConfig base = parsed(
+      R"({"model_type": "siglip", "text_config": {}, "vision_config": {"image_size": 224}})");
+  EXPECT_NEAR(static_cast<double>(build_graph(base, {1, 1}).parameter_count()), 203e6,
+              0.005 * 203e6);
+}
+
 TEST(Vision, WorkGrowsWithBatchAndPixels) {
   EXPECT_EQ(total_macs(image_graph("resnet18", 8)), 8 * total_macs(image_graph("resnet18")));
   EXPECT_EQ(image_graph("UNet", 1, 448).parameter_count(), image_graph("UNet").parameter_count());

@@ -109,6 +109,46 @@ void read_siglip_tower(JsonFields& fields, ModelConfig* config) {
   use_tower(tower, config);
 }
 
+// What the files of these networks leave out is that of the smallest one.
+TowerConfig siglip_tower(JsonFields& fields) {
+  TowerConfig tower;
+  tower.layers = fields.size_or("num_hidden_layers", kMaxLayers, 12);
+  tower.hidden = fields.size_or("hidden_size", kMaxWidth, 768);
+  tower.heads = fields.size_or("num_attention_heads", kMaxHeads, 12);
+  tower.intermediate = fields.size_or("intermediate_size", kMaxWidth, 3072);
+  tower.activation =
+      fields.has("hidden_act") ? read_activation(fields, "hidden_act") : Activation::kGeluTanh;
+  if (tower.hidden % tower.heads != 0)
+    fields.problem("num_attention_heads", "does not divide the hidden size evenly");
+  return tower;
+}
+
+// Pixels that make no whole patch at the right and the lower edge are not read.
+void read_siglip(JsonFields& fields, ModelConfig* config) {
+  JsonFields vision = fields.inside("vision_config");
+  read_pixels(vision, config);
+  config->vision.patch = vision.size_or("patch_size", kMaxPixels, 16);
+  if (config->vision.patch > config->vision.image_size)
+    vision.problem("patch_size", "is more than image_size");
+  use_tower(siglip_tower(vision), config);
+  JsonFields inner = fields.inside("text_config");
+  TextConfig& text = config->text;
+  text.tower = siglip_tower(inner);
+  text.vocab = inner.size_or("vocab_size", kMaxVocab, 32000);
+  text.positions = inner.size_or("max_position_embeddings", kMaxPositions, 64);
+  text.projection = inner.size_or("projection_size", kMaxWidth, text.tower.hidden);
+  text.causal = false;
+  text.texts = fields.size_or("texts", kMaxPositions, 1);
+  text.length = fields.size_or("text_length", kMaxPositions, text.positions);
+  if (text.length > text.positions)
+    fields.problem("text_length", "is more than max_position_embeddings");
+  if (text.projection != config->hidden)
+    inner.problem("projection_size",
+                  "must be the width of the images' tower, " + std::to_string(config->hidden));
+  fields.take_problems(vision);
+  fields.take_problems(inner);
+}
+
 void read_text(JsonFields& fields, TextConfig* text) {
   read_tower(fields, &text->tower);
   text->vocab = fields.size("vocab_size", kMaxVocab);
@@ -189,7 +229,8 @@ std::vector<ModelType> vision_transformer_model_types() {
        {{"ForImageClassification", Head::kSequence}, {"Model", Head::kPooler}},
        read_swin,
        false},
-      {"siglip_vision_model", "Siglip", {{"VisionModel", Head::kNone}}, read_siglip_tower, false},
+      {"siglip", "Siglip", {{"Model", Head::kNone}}, read_siglip, false},
+      {"siglip_vision_model", "SiglipVision", {{"Model", Head::kNone}}, read_siglip_tower, false},
       {"clip", "CLIP", {{"Model", Head::kNone}}, read_clip, false},
       {"clip_text_model",
        "CLIPText",

@@ -117,6 +117,24 @@ Graph build_siglip_tower(const ModelConfig& config, const Binding& binding) {
   return std::move(block.graph());
 }
 
+Graph build_siglip(const ModelConfig& config, const Binding& binding) {
+  BlockBuilder block(config.name);
+  const TextConfig& text = config.text;
+  TensorId x = with_positions(&block, config, plain_patches(&block, config, binding, true));
+  x = pre_norm_tower(&block, "vision", x, image_tower(config), {}, 0);
+  x = block.layer_norm("post_norm", x);
+  const TensorId images =
+      unit_rows(&block, "unit", pooled_by_attention(&block, x, config, binding.batch));
+  x = text_tower(&block, "text", text, static_cast<std::int32_t>(config.layers));
+  x = take_token(&block, "last_token", x, text.length - 1);
+  const TensorId texts = unit_rows(&block, "unit", block.linear("projection", x, text.projection));
+  block.enter("head");
+  x = block.op("similarity", "MatMul", {images, texts}, {{"transpose_b", std::int64_t{1}}});
+  x = block.op("scale", "Mul", {x, block.weight("logit_scale", {1})});
+  block.graph().mark_output(block.op("shift", "Add", {x, block.weight("logit_bias", {1})}));
+  return std::move(block.graph());
+}
+
 Graph build_clip(const ModelConfig& config, const Binding& binding) {
   BlockBuilder block(config.name);
   const TextConfig& text = config.text;

@@ -2,9 +2,8 @@
 //
 // ViT: Dosovitskiy et al. 2021. CLIP: Radford et al. 2021, images and texts in one call. Perceiver
 // IO: Jaegle et al. 2022, as the transformers library builds it. DINOv2: Oquab et al. 2023. SigLIP:
-// Zhai et al. 2023, its tower of images alone. Swin: Liu et al. 2021 and, with norms behind and
-// cosine attention, 2022; what the shift adds to scores is an
-// input.
+// Zhai et al. 2023, both towers or that of images alone. Swin: Liu et al. 2021 and, with norms
+// behind and cosine attention, 2022; what the shift adds to scores is an input.
 #pragma once
 
 #include "workloads/import/hf/model_config.hpp"
@@ -18,6 +17,7 @@ Graph build_vit(const ModelConfig& config, const Binding& binding);
 Graph build_clip(const ModelConfig& config, const Binding& binding);
 Graph build_clip_text(const ModelConfig& config, const Binding& binding);
 Graph build_dinov2(const ModelConfig& config, const Binding& binding);
+Graph build_siglip(const ModelConfig& config, const Binding& binding);
 Graph build_siglip_tower(const ModelConfig& config, const Binding& binding);
 Graph build_swin(const ModelConfig& config, const Binding& binding);
 Graph build_perceiver(const ModelConfig& config, const Binding& binding);
