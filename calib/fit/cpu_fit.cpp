@@ -237,9 +237,10 @@ std::string fit_group(const CpuOperator& op) {
 CpuPrior cpu_prior(const CpuSystemSpec& system, const std::string& device,
                    const std::filesystem::path& folder) {
   const ChosenCpuFactors neighbour = neighbour_cpu_factors(system.device, device, folder);
-  if (neighbour.id == "none")
+  if (neighbour.id == "none") {
     return {orders_of_magnitude(system.device.architecture),
             "orders of magnitude; no other CPU was measured"};
+  }
   return {neighbour.factors, neighbour.id};
 }
 
