@@ -32,7 +32,7 @@ int calibrate_gemm(const GemmFitCommand& command, const Session& session);
 
 // The same of the rows of tables that one machine measured, few of them: around the factors of the
 // nearest kernels. UserError when no row is of the device.
-int calibrate_gemm(const GemmFitCommand& command, const std::vector<MeasuredTable>& tables,
+int calibrate_gemm(const GemmFitCommand& command, const std::vector<MeasuredTable>& measured,
                    const Session& session);
 
 }  // namespace foretell
