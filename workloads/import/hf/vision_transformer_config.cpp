@@ -142,9 +142,10 @@ void read_siglip(JsonFields& fields, ModelConfig* config) {
   text.length = fields.size_or("text_length", kMaxPositions, text.positions);
   if (text.length > text.positions)
     fields.problem("text_length", "is more than max_position_embeddings");
-  if (text.projection != config->hidden)
+  if (text.projection != config->hidden) {
     inner.problem("projection_size",
                   "must be the width of the images' tower, " + std::to_string(config->hidden));
+  }
   fields.take_problems(vision);
   fields.take_problems(inner);
 }
