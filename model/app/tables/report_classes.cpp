@@ -73,7 +73,10 @@ std::vector<ReportClass> chosen_classes(const std::vector<ReportClass>& classes,
   for (const std::string& name : names) {
     const bool any = std::any_of(classes.begin(), classes.end(),
                                  [&](const ReportClass& one) { return fits(name, one); });
-    if (!any) throw unknown_name("class", name, known);
+    if (any) continue;
+    throw UserError(std::string(unknown_name("class", name, known).what()) +
+                    "; the first column of `foretell validate --all` names them, as '" +
+                    known.front() + "', and 'networks*' takes all that begin so");
   }
   std::vector<ReportClass> chosen;
   for (const ReportClass& one : classes) {
