@@ -1,7 +1,7 @@
 // Tables of whole attention layers (kind `attention_block`): from the hidden state to the output
 // projection of one GPU. A row is a graph of one layer of the network that it names, with as many
-// heads as it says, which runs as networks do: mapped to kernels, simulated. Nothing is fitted to
-// these tables.
+// heads as it says, which runs as networks do: mapped to kernels, simulated. No command fits these
+// tables; hw/kernels/layers/blocks.yaml says what was chosen on their fit part.
 #pragma once
 
 #include <cstdint>
