@@ -25,7 +25,7 @@ void KvLink::next() {
     // Its prompt is in the cache of the other worker: only blocks are needed there.
     arrived.blocks = 0;
     arrived.planned = 0;
-    state_.route(state_.decoding, -1).accept(arrived, false);
+    state_.route(state_.decoding, nullptr).accept(arrived, false);
   }
   moving_ = !queue_.empty();
   busy_ = moving_;

@@ -7,7 +7,6 @@
 namespace foretell {
 
 void PrefixCache::use(std::int64_t key) {
-  if (key < 0) return;
   Chain& chain = chains_[key];
   if (chain.users++ > 0 || chain.blocks == 0) return;
   idle_.erase(chain.place);
@@ -15,7 +14,6 @@ void PrefixCache::use(std::int64_t key) {
 }
 
 void PrefixCache::leave(std::int64_t key) {
-  if (key < 0) return;
   Chain& chain = chains_.at(key);
   FORETELL_CHECK(chain.users > 0, "a chain of KV blocks was left more often than used");
   if (--chain.users > 0) return;
@@ -100,26 +98,28 @@ std::int64_t PrefixCache::load(std::int64_t key, std::int64_t most) {
   return wanted;
 }
 
+// Blocks of the chain from its first on, at most `most`.
+std::int64_t PrefixCache::find(std::int64_t key, std::int64_t most, Hit& hit) {
+  const std::int64_t there = std::min(chains_.at(key).blocks, most);
+  const std::int64_t loaded = there < most ? load(key, most - there) : 0;
+  hit.blocks += there + loaded;
+  hit.loaded += loaded;
+  return there + loaded;
+}
+
 PrefixCache::Hit PrefixCache::acquire(const PrefixKeys& keys, std::int64_t most) {
-  use(keys.group);
+  for (const PrefixKeys::Part& part : keys.opening) use(part.key);
   use(keys.own);
   Hit hit;
-  const auto find = [&](std::int64_t key, std::int64_t limit) {
-    if (key < 0 || limit <= 0) return std::int64_t{0};
-    const std::int64_t there = std::min(chains_.at(key).blocks, limit);
-    const std::int64_t loaded =
-        there < limit && there == chains_.at(key).blocks ? load(key, limit - there) : 0;
-    hit.loaded += loaded;
-    return there + loaded;
-  };
-  hit.blocks = find(keys.group, std::min(most, keys.opening));
-  if (hit.blocks == keys.opening) hit.blocks += find(keys.own, most - keys.opening);
+  for (const PrefixKeys::Part& part : keys.opening) {
+    if (find(part.key, std::min(most - hit.blocks, part.blocks), hit) < part.blocks) return hit;
+  }
+  if (hit.blocks < most) find(keys.own, most - hit.blocks, hit);
   return hit;
 }
 
 // Blocks `from` to `to` of a chain, as far as they continue what it has.
 std::int64_t PrefixCache::extend(std::int64_t key, std::int64_t from, std::int64_t to) {
-  if (key < 0) return 0;
   Chain& chain = chains_.at(key);
   if (from > chain.blocks || to <= chain.blocks) return 0;
   const std::int64_t added = to - chain.blocks;
@@ -138,17 +138,28 @@ std::int64_t PrefixCache::extend(std::int64_t key, std::int64_t from, std::int64
 
 std::int64_t PrefixCache::adopt_opening(const PrefixKeys& keys, std::int64_t hit,
                                         std::int64_t full) {
-  return extend(keys.group, hit, std::min(full, keys.opening));
+  std::int64_t added = 0;
+  std::int64_t first = 0;  // block of the request with which the part begins
+  for (const PrefixKeys::Part& part : keys.opening) {
+    if (full <= first) break;
+    added += extend(part.key, std::max<std::int64_t>(0, hit - first),
+                    std::min(full - first, part.blocks));
+    first += part.blocks;
+  }
+  return added;
 }
 
 std::int64_t PrefixCache::adopt(const PrefixKeys& keys, std::int64_t hit, std::int64_t full) {
+  std::int64_t opening = 0;
+  for (const PrefixKeys::Part& part : keys.opening) opening += part.blocks;
   return adopt_opening(keys, hit, full) +
-         extend(keys.own, std::max<std::int64_t>(0, hit - keys.opening), full - keys.opening);
+         extend(keys.own, std::max<std::int64_t>(0, hit - opening), full - opening);
 }
 
+// The last part first, so that it is evicted before those without which nobody finds it.
 void PrefixCache::release(const PrefixKeys& keys) {
   leave(keys.own);
-  leave(keys.group);
+  for (auto part = keys.opening.rbegin(); part != keys.opening.rend(); ++part) leave(part->key);
 }
 
 }  // namespace foretell

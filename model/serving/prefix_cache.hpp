@@ -1,7 +1,7 @@
 // KV blocks of what was computed, kept until their room is needed.
 //
-// Tokens that several requests begin with form a chain of full blocks: the opening that a group of
-// requests shares, the turns of a session, or what one request alone computed. A block can be
+// Tokens that several requests have in common form a chain of full blocks: a part of the opening
+// that requests share, the turns of a session, or what one request alone computed. A block can be
 // found again as long as all before it can. Blocks that no request uses are evicted in the order in
 // which they were last used, of one chain the last block first (vLLM's free queue, the leaves of
 // SGLang's tree). With memory of the host they move there and come back when they are found.
@@ -10,16 +10,21 @@
 #include <cstdint>
 #include <list>
 #include <map>
+#include <vector>
 
 #include "model/serving/block_pool.hpp"
 
 namespace foretell {
 
-// The chains that a request is made of. Its first `opening` blocks belong to `group`.
+// The chains that a request is made of, in the order of its tokens: those of its opening, each with
+// the blocks that the request has of it, and then its own, which may grow.
 struct PrefixKeys {
-  std::int64_t group = -1;  // -1: none
-  std::int64_t own = -1;    // of its session, or of the request alone
-  std::int64_t opening = 0;
+  struct Part {
+    std::int64_t key = 0;
+    std::int64_t blocks = 0;
+  };
+  std::vector<Part> opening;
+  std::int64_t own = -1;  // of its session, or of the request alone
 };
 
 class PrefixCache {
@@ -65,6 +70,7 @@ class PrefixCache {
   void leave(std::int64_t key);
   std::int64_t on_host(const Chain& chain) const { return chain.host_end - chain.blocks; }
   std::int64_t load(std::int64_t key, std::int64_t most);
+  std::int64_t find(std::int64_t key, std::int64_t most, Hit& hit);
   std::int64_t extend(std::int64_t key, std::int64_t from, std::int64_t to);
   void offload(std::int64_t key, Chain& chain, std::int64_t blocks);
   void drop_from_host(std::int64_t key, std::int64_t blocks);

@@ -8,8 +8,8 @@
 namespace foretell {
 namespace {
 
-// Chains of groups, of sessions and of single requests have numbers of their own.
-constexpr std::int64_t kOfGroups = std::int64_t{1} << 40;
+// Chains of openings, of sessions and of single requests have numbers of their own.
+constexpr std::int64_t kOfOpenings = std::int64_t{1} << 40;
 constexpr std::int64_t kOfRequests = std::int64_t{1} << 41;
 
 }  // namespace
@@ -47,9 +47,12 @@ std::int64_t Scheduler::free_blocks() const {
 
 PrefixKeys Scheduler::keys_of(const Sequence& sequence) const {
   PrefixKeys keys;
-  if (sequence.group >= 0) {
-    keys.group = kOfGroups + sequence.group;
-    keys.opening = std::min(sequence.opening, sequence.input) / rules_.block;
+  std::int64_t end = 0;     // tokens
+  std::int64_t blocks = 0;  // full ones up to there
+  for (const SharedPart& part : sequence.opening) {
+    end = std::min<std::int64_t>(end + part.tokens, sequence.input);
+    const std::int64_t full = end / rules_.block;
+    keys.opening.push_back({kOfOpenings + part.chain, full - std::exchange(blocks, full)});
   }
   keys.own = sequence.session >= 0 ? sequence.session : kOfRequests + sequence.request;
   return keys;

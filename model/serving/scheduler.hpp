@@ -21,6 +21,7 @@
 #include "model/serving/block_pool.hpp"
 #include "model/serving/prefix_cache.hpp"
 #include "model/serving/worker_rules.hpp"
+#include "workloads/traffic/load.hpp"
 
 namespace foretell {
 
@@ -34,14 +35,13 @@ struct Sequence {
   std::int64_t blocks = 0;
   std::int32_t planned = 0;  // tokens in the step that runs
   std::int32_t preemptions = 0;
-  std::int32_t shared = 0;    // tokens of its prompt that stand in shared blocks
-  std::int32_t session = -1;  // whose turns begin with all that came before; -1: none
-  std::int32_t group = -1;    // that shares the first `opening` tokens; -1: none
-  std::int32_t opening = 0;
-  bool cached = false;         // uses chains of the prefix cache
-  std::int64_t committed = 0;  // full admission: blocks that it may take
-  std::int64_t away = 0;       // blocks that wait in the memory of the host
-  std::int32_t place = 0;      // the worker's own number of it
+  std::int32_t shared = 0;          // tokens of its prompt that stand in shared blocks
+  std::int32_t session = -1;        // whose turns begin with all that came before; -1: none
+  std::vector<SharedPart> opening;  // of its prompt
+  bool cached = false;              // uses chains of the prefix cache
+  std::int64_t committed = 0;       // full admission: blocks that it may take
+  std::int64_t away = 0;            // blocks that wait in the memory of the host
+  std::int32_t place = 0;           // the worker's own number of it
 
   std::int64_t known() const { return std::int64_t{input} + generated; }
 };

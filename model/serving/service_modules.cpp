@@ -21,8 +21,26 @@ double service_now() {
   return static_cast<double>(sc_core::sc_time_stamp().value()) / kServiceTicks;
 }
 
+// The worker that saw most of the beginning of the prompt, if that is more than half of it, as the
+// cache-aware router of SGLang; -1: none did.
+std::int32_t ServiceState::worker_of(const Sequence& sequence) const {
+  if (sequence.session >= 0) {
+    const auto found = session_worker.find(sequence.session);
+    return found == session_worker.end() ? -1 : found->second;
+  }
+  std::int64_t seen = 0;
+  std::int32_t worker = -1;
+  for (const SharedPart& part : sequence.opening) {
+    const auto found = chain_worker.find(part.chain);
+    if (found == chain_worker.end()) break;
+    worker = found->second;
+    seen += part.tokens;
+  }
+  return 2 * seen > sequence.input ? worker : -1;
+}
+
 ServingWorker& ServiceState::route(const std::vector<ServingWorker*>& workers,
-                                   std::int32_t session) {
+                                   const Sequence* sequence) {
   const Router router = setup->router;
   const auto least = [&workers] {
     return std::min_element(
@@ -30,13 +48,12 @@ ServingWorker& ServiceState::route(const std::vector<ServingWorker*>& workers,
         [](const ServingWorker* a, const ServingWorker* b) { return a->load() < b->load(); });
   };
   if (workers.size() == 1) return *workers.front();
-  if (router == Router::kPrefixAware && session >= 0) {
-    const auto place = static_cast<std::size_t>(session);
-    if (place >= session_worker.size()) session_worker.resize(place + 1, -1);
-    if (session_worker[place] < 0) {
-      session_worker[place] = static_cast<std::int32_t>(least() - workers.begin());
-    }
-    return *workers[static_cast<std::size_t>(session_worker[place])];
+  if (router == Router::kPrefixAware && sequence != nullptr) {
+    std::int32_t worker = worker_of(*sequence);
+    if (worker < 0) worker = static_cast<std::int32_t>(least() - workers.begin());
+    if (sequence->session >= 0) session_worker[sequence->session] = worker;
+    for (const SharedPart& part : sequence->opening) chain_worker[part.chain] = worker;
+    return *workers[static_cast<std::size_t>(worker)];
   }
   if (router != Router::kRoundRobin) return **least();
   // The worker whose turn it is, and of its batches the one with the fewest requests.
@@ -86,9 +103,8 @@ void ServingClients::send(const TrafficRequest& request) {
   sequence.input = request.input_len;
   sequence.output = request.output_len;
   sequence.session = request.session;
-  sequence.group = request.prefix;
-  sequence.opening = request.prefix_len;
-  ServingWorker& worker = state_.route(state_.serving, request.session);
+  sequence.opening = request.opening;
+  ServingWorker& worker = state_.route(state_.serving, &sequence);
   served.worker = worker.number();
   result.requests.push_back(served);
   result.last_arrival_s = now;

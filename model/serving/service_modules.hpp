@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <systemc>
+#include <unordered_map>
 #include <vector>
 
 #include "model/serving/scheduler.hpp"
@@ -35,7 +36,9 @@ struct ServiceState {
   // Batches of workers, those of one worker side by side.
   std::vector<ServingWorker*> serving;
   std::vector<ServingWorker*> decoding;
-  std::vector<std::int32_t> session_worker;  // -1: not seen yet
+  // Of a router that knows who computed what; places among the workers.
+  std::unordered_map<std::int32_t, std::int32_t> session_worker;
+  std::unordered_map<std::int32_t, std::int32_t> chain_worker;
   std::size_t next_worker = 0;
   std::int64_t in_service = 0;
   double counted_until = 0;
@@ -44,7 +47,9 @@ struct ServiceState {
   // kernel of its own, and two of these do not run inside one another: the service pauses for it.
   std::vector<ServingWorker*> asking;
 
-  ServingWorker& route(const std::vector<ServingWorker*>& workers, std::int32_t session);
+  // `sequence`: whose beginning workers may know; null: none is known to.
+  ServingWorker& route(const std::vector<ServingWorker*>& workers, const Sequence* sequence);
+  std::int32_t worker_of(const Sequence& sequence) const;
   void count_requests(std::int64_t change);
   void answered(const Sequence& sequence, double now);
 };

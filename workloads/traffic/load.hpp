@@ -15,13 +15,18 @@
 
 namespace foretell {
 
+// The beginning of a prompt, or what follows such a part, that other requests have, too.
+struct SharedPart {
+  std::int32_t chain = 0;  // equal numbers: equal tokens, of which one request may use fewer
+  std::int32_t tokens = 0;
+};
+
 struct TrafficRequest {
   double arrival_s = 0;  // of an open load
   std::int32_t input_len = 1;
   std::int32_t output_len = 1;
-  std::int32_t session = -1;  // turns of one conversation share what came before; -1: none
-  std::int32_t prefix = -1;  // requests of one number share their first prefix_len tokens; -1: none
-  std::int32_t prefix_len = 0;
+  std::int32_t session = -1;        // turns of one conversation share what came before; -1: none
+  std::vector<SharedPart> opening;  // in order
 };
 
 struct Load {

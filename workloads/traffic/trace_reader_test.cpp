@@ -54,14 +54,63 @@ TEST(TraceReader, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(refusal("{\n"), HasSubstr("t.csv:1: must be a JSON object"));
 }
 
+TEST(TraceReader, ReadsPublishedTraces) {
+  const TemporaryFolder folder;
+  const auto azure = read_trace(folder.write(
+      "a.csv",
+      "TIMESTAMP,ContextTokens,GeneratedTokens\n"
+      "2023-11-16 23:59:59.9799600,4808,10\n2023-11-17 00:00:00.4799600+00:00,31,8\n"));
+  ASSERT_EQ(azure.size(), 2U);
+  EXPECT_NEAR(azure[1].arrival_s, 0.5, 1e-6);
+  EXPECT_EQ(azure[0].input_len, 4808);
+  const auto burst = read_trace(
+      folder.write("b.csv",
+                   "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
+                   "5,M,472,18,490,Conversation log\n45,M,1087,230,1317,Conversation log\n"));
+  EXPECT_DOUBLE_EQ(burst.at(1).arrival_s, 40);
+  EXPECT_EQ(burst[1].output_len, 230);
+  const auto mooncake = read_trace(folder.write(
+      "m.jsonl",
+      R"({"timestamp": 1000, "input_length": 1100, "output_length": 5, "hash_ids": [0, 1, 2]})"
+      "\n"
+      R"({"timestamp": 1500, "input_length": 1030, "output_length": 5, "hash_ids": [0, 1, 9]})"
+      "\n"));
+  EXPECT_DOUBLE_EQ(mooncake.at(1).arrival_s, 0.5);
+  EXPECT_EQ(mooncake[1].opening.at(0).tokens, 1024);
+  const auto bailian = read_trace(folder.write(
+      "q.jsonl",
+      R"({"chat_id": 159, "parent_chat_id": -1, "timestamp": 61.5, "input_length": 40, "output_length": 5, "turn": 1, "hash_ids": [1, 2, 3]})"
+      "\n"
+      R"({"chat_id": 160, "parent_chat_id": 159, "timestamp": 63, "input_length": 20, "output_length": 8, "turn": 2, "hash_ids": [1, 7]})"
+      "\n"));
+  EXPECT_DOUBLE_EQ(bailian.at(1).arrival_s, 1.5);
+  EXPECT_EQ(bailian[0].opening.at(0).tokens, 16);
+}
+
+TEST(TraceReader, SaysWhatIsWrongWithPublishedTraces) {
+  const std::string line = R"({"timestamp": 0, "input_length": 40, "output_length": 5)";
+  EXPECT_THAT(refusal("TIMESTAMP,ContextTokens,GeneratedTokens\n2023-13-40 1:2:3,4,5\n"),
+              HasSubstr("t.csv:2: TIMESTAMP '2023-13-40 1:2:3': must be seconds or a date"));
+  EXPECT_THAT(refusal("Timestamp,Request tokens,Response tokens\n1,5,0\n"),
+              HasSubstr("leave requests without an answer out"));
+  EXPECT_THAT(refusal(line + R"(, "hash_ids": "none"})"), HasSubstr("list of whole numbers"));
+  EXPECT_THAT(refusal(line + R"(, "hash_ids": [1, 2, 3]})" + "\n" + line + "}\n"),
+              HasSubstr("some requests have none"));
+  EXPECT_THAT(refusal(line + R"(, "hash_ids": [1, 2, 3]})" + "\n" + line + R"(, "hash_ids": [1]})"),
+              HasSubstr("no power of two"));
+  EXPECT_THAT(refusal(line + R"(, "prefix": 1, "prefix_toks": 4, "hash_ids": [1]})"),
+              HasSubstr("leave one out"));
+}
+
 TEST(TraceReader, ReadsWhatRequestsHaveInCommon) {
   const TemporaryFolder folder;
   const auto csv = read_trace(folder.write(
       "p.csv",
       "arrival_s,input_len,output_len,prefix,prefix_len\n0,9,1,a,4\n1,9,1,,\n2,9,1,a,5\n"));
-  EXPECT_EQ(csv[0].prefix, csv[2].prefix);
-  EXPECT_EQ(csv[0].prefix_len, 4);
-  EXPECT_EQ(csv[1].prefix, -1);
+  ASSERT_EQ(csv[0].opening.size(), 1U);
+  EXPECT_EQ(csv[0].opening[0].chain, csv[2].opening[0].chain);
+  EXPECT_EQ(csv[0].opening[0].tokens, 4);
+  EXPECT_TRUE(csv[1].opening.empty());
   const auto json = read_trace(folder.write(
       "p.jsonl",
       R"({"arrival_time": 0, "input_toks": 9, "output_toks": 1, "session": 7, "prefix": "x", "prefix_toks": 3})"
@@ -69,8 +118,8 @@ TEST(TraceReader, ReadsWhatRequestsHaveInCommon) {
       R"({"arrival_time": 1, "input_toks": 9, "output_toks": 1, "session": 7})"
       "\n"));
   EXPECT_EQ(json[0].session, json[1].session);
-  EXPECT_EQ(json[0].prefix_len, 3);
-  EXPECT_EQ(json[1].prefix, -1);
+  EXPECT_EQ(json[0].opening.at(0).tokens, 3);
+  EXPECT_TRUE(json[1].opening.empty());
   const auto problem = [&](const char* text) {
     try {
       read_trace(folder.write("w.csv", text));

@@ -11,8 +11,9 @@
 namespace foretell {
 
 bool shares_prefixes(const Load& load) {
-  return std::any_of(load.trace.begin(), load.trace.end(),
-                     [](const TrafficRequest& one) { return one.session >= 0 || one.prefix >= 0; });
+  return std::any_of(load.trace.begin(), load.trace.end(), [](const TrafficRequest& one) {
+    return one.session >= 0 || !one.opening.empty();
+  });
 }
 
 void set_cache_rules(const EngineSpec& engine, const Load& load, const WorkerMachine& worker,

@@ -61,7 +61,7 @@ const std::vector<ServeKey>& serve_keys() {
       {"rate", "R", "open loop: requests per second", true, set_rate},
       {"trace", "FILE",
        "CSV with arrival_s, input_len, output_len, or JSON lines with arrival_time, input_toks, "
-       "output_toks",
+       "output_toks; or a published trace as it is: Azure, BurstGPT, Mooncake, Bailian",
        false, set_text_of<&R::trace>},
       {"offline", "N", "this many requests, all at once", false,
        set_count_of<&R::offline, 1, kMaxRequests>},
