@@ -285,6 +285,11 @@ RunRecord run_record_from_json(std::string_view text, std::string_view where) {
     throw UserError(std::string(where) + ": not JSON as `--format json` writes it: " +
                     std::string(what.substr(what.find("] ") + 2)));
   }
+  if (json.is_object() && json.contains("arrival_s") && !json.contains("schema")) {
+    throw UserError(std::string(where) +
+                    ": is a request of a service, not a record; `foretell serve … --format json` "
+                    "writes the record that pages are made of");
+  }
   const Reader in(json, std::string(where));
   std::string schema;
   in.get("schema", schema);

@@ -118,6 +118,7 @@ TEST(RunRecord, ReadErrorsSayWhereAndWhat) {
   EXPECT_THAT(error(R"({"latency_s":1e999})"), HasSubstr("runs.jsonl:3: not JSON"));
   EXPECT_THAT(error("[]"), HasSubstr("runs.jsonl:3: expected an object"));
   EXPECT_THAT(error("{}"), HasSubstr("no field 'schema'"));
+  EXPECT_THAT(error(R"({"request":0,"arrival_s":1})"), HasSubstr("serve … --format json"));
   EXPECT_THAT(error(R"({"schema":"foretell.run/9"})"), HasSubstr("reads 'foretell.run/1'"));
   std::string text = to_json(example_record());
   text.replace(text.find("\"batch\":8"), 9, "\"batch\":2.5");
