@@ -129,7 +129,7 @@ TEST(CpuPrecision, NamesTheNearestPolicyThatWorks) {
     precision_on_cpu(find_precision("bf16"), ice_lake);
     FAIL() << "no unit multiplies bf16 there";
   } catch (const UserError& error) {
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("nearest that works there is 'int8'"));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("nearest that works there is 'fp32'"));
   }
 }
 

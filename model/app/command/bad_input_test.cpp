@@ -128,7 +128,7 @@ TEST(BadInput, StagesThatTheNetworkDoesNotMakeUp) {
   EXPECT_THAT(run_mistake("inf2.48xlarge", "gpt2", generation({"--pp", "13"})),
               HasSubstr("its 12 layers make no 13 pipeline stages; lower --pp"));
   EXPECT_THAT(run_mistake("inf2.48xlarge", "gpt2", generation({"--tp", "8", "--pp", "4"})),
-              AllOf(HasSubstr("1 copy of 32 cores need 32 cores, but inf2.48xlarge has 24"),
+              AllOf(HasSubstr("1 copy of 32 cores needs 32 cores, but inf2.48xlarge has 24"),
                     HasSubstr("lower --dp or --tp or --pp")));
   EXPECT_THAT(run_mistake("inf2.48xlarge", "gpt2", {"--seq", "128", "--pp", "2"}),
               HasSubstr("give --input-len and --output-len, or leave --pp out"));

@@ -10,6 +10,7 @@
 #include "hw/spec/shared/kernel_files.hpp"
 #include "model/app/request/device_family.hpp"
 #include "model/app/request/intervals.hpp"
+#include "model/app/request/memory_check.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/mapping/cpu/map_graph.hpp"
@@ -154,8 +155,7 @@ class CpuDevice final : public ResolvedDevice {
     rules.needs_plural = request.dp > 1;
     rules.program_each = false;
     rules.advice =
-        "lower --batch or --dp, name a larger system or take a smaller weight type, for example "
-        "--dtype int8-weights";
+        "lower --batch or --dp, or name a larger system" + smaller_weights(resolved_.precision);
     if (request.input_len == 0) return rules;
     const std::int64_t positions = cached_positions(resolved_);
     rules.prefill = prefill_pass(*this);

@@ -98,11 +98,11 @@ std::string last_advice(const ResolvedWorkload& resolved) {
   const bool generates = family == Family::kDecoder || family == Family::kEncoderDecoder;
   if (resolved.request.input_len == 0 && generates) {
     return "no system here holds it alone: generation of tokens is shared with --tp, give "
-           "--input-len, --output-len and --tp, or take a smaller weight type, for example "
-           "--dtype int8-weights";
+           "--input-len, --output-len and --tp" +
+           smaller_weights(resolved.precision);
   }
-  return "no system here holds it: lower --batch or the lengths, or take a smaller weight type, "
-         "for example --dtype int8-weights";
+  return "no system here holds it: lower --batch or the lengths" +
+         smaller_weights(resolved.precision);
 }
 
 // The most copies, fewer than the request has, with which the parts of the fullest device fit.
@@ -116,6 +116,13 @@ int fitting_copies(const Request& request, const MemoryPlace& place, const Memor
 }
 
 }  // namespace
+
+std::string smaller_weights(const PrecisionPolicy& precision) {
+  const Bytes now = size_of(precision.weight_storage);
+  if (now <= size_of(DType::kInt4)) return "";
+  return fmt::format(", or take a smaller weight type, for example --dtype {}",
+                     now > Bytes(1) ? "int8-weights" : "int4-weights");
+}
 
 int used_parts(const MemoryPlace& place, int ranks, int copies) {
   if (ranks >= place.parts) return place.parts;

@@ -3,6 +3,7 @@
 
 #include "model/app/request/resolved_device.hpp"
 #include "model/base/errors.hpp"
+#include "workloads/ir/precision.hpp"
 
 namespace foretell {
 
@@ -22,6 +23,9 @@ class TooManyCopies : public UserError {
 // Parts of the fullest device that take part, where `copies` of groups of `ranks` fill device after
 // device.
 int used_parts(const MemoryPlace& place, int ranks, int copies);
+
+// ", or take a smaller weight type, …", where there is one.
+std::string smaller_weights(const PrecisionPolicy& precision);
 
 // Memory that the request needs on its fullest device: for a generation, that of the prefill and of
 // the step with the longest cache, of the stage that needs most. UserError when it is more than

@@ -298,10 +298,11 @@ int share_parts(const MachineParts& parts, int ways, ResolvedWorkload& resolved)
   const int copies = request.dp > 0 ? request.dp : 1;
   if (per_copy * copies > usable) {
     throw UserError(fmt::format(
-        "{} {} of {} {}{} need {} {}s, but {} has {}; lower --dp or --tp{}, or name a larger "
+        "{} {} of {} {}{} {} {} {}s, but {} has {}; lower --dp or --tp{}, or name a larger "
         "system",
         copies, copies == 1 ? "copy" : "copies", per_copy, parts.name, per_copy == 1 ? "" : "s",
-        per_copy * copies, parts.name, request.system, usable, request.pp > 1 ? " or --pp" : ""));
+        copies == 1 ? "needs" : "need", per_copy * copies, parts.name, request.system, usable,
+        request.pp > 1 ? " or --pp" : ""));
   }
   if (request.dp == 0) request.dp = default_copies(usable, static_cast<int>(per_copy));
   resolved.serving = Serving{request.batch, request.dp, request.in_flight};

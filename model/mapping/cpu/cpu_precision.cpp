@@ -1,3 +1,5 @@
+#include <array>
+
 #include "model/base/errors.hpp"
 #include "model/mapping/cpu/map_graph.hpp"
 
@@ -26,7 +28,11 @@ PrecisionPolicy precision_on_cpu(const PrecisionPolicy& policy, const CpuDeviceS
   PrecisionPolicy result = adapted(policy, device);
   if (multiplies(device, result.matmul_compute)) return result;
   std::string advice;
-  for (const char* other : {"bf16", "int8", "fp32"}) {
+  // Floating point of two bytes is nearer to that of four than to whole numbers.
+  const bool is_narrow = size_of(result.matmul_compute) < Bytes(2);
+  const auto near =
+      is_narrow ? std::array{"int8", "bf16", "fp32"} : std::array{"bf16", "fp32", "int8"};
+  for (const char* other : near) {
     if (!multiplies(device, adapted(find_precision(other), device).matmul_compute)) continue;
     advice = "; nearest that works there is '" + std::string(other) + "'";
     break;
