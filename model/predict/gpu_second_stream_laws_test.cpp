@@ -24,6 +24,7 @@ struct StreamSetting {
   LaunchKind launch = LaunchKind::kGraph;
   bool exact = false;
   bool one_stream = false;
+  bool exchanges = false;  // each rank has sequences and experts of its own
   std::string gpu = "h200-sxm-x8";
   std::vector<std::string> set;
 };
@@ -40,7 +41,8 @@ GpuCallResult decode(const StreamSetting& setting) {
   binding.seq_len = 1;
   binding.phase = Phase::kDecode;
   binding.kv_len = 1024;
-  binding.tensor_parallel = 8;
+  binding.tensor_parallel = setting.exchanges ? 1 : 8;
+  if (setting.exchanges) binding.expert_parallel = binding.attention_data_parallel = 8;
   Graph graph = build_graph(model, binding);
   apply_precision(precision, &graph);
   GpuCall call{graph, precision, system, factors};
@@ -86,6 +88,24 @@ TEST_P(SecondStream, NeverSlowerThanTheSameKernelsOnOneNorFasterThanTheBusiestRe
       }
     }
   }
+}
+
+// Tokens travel to their experts while the shared expert computes.
+TEST_P(SecondStream, AnExchangeRunsBesideProducts) {
+  StreamSetting setting;
+  setting.library = GetParam();
+  setting.exchanges = true;
+  const std::vector<KernelRun> kernels = decode(setting).kernels;
+  const auto is_beside_a_product = [&](const KernelRun& exchange) {
+    return std::any_of(kernels.begin(), kernels.end(), [&](const KernelRun& other) {
+      return other.stream == "beside" && other.kernel.find("gemm") == 0 &&
+             other.start < exchange.start + exchange.duration &&
+             exchange.start < other.start + other.duration;
+    });
+  };
+  EXPECT_TRUE(std::any_of(kernels.begin(), kernels.end(), [&](const KernelRun& kernel) {
+    return kernel.engine == "link" && kernel.stream.empty() && is_beside_a_product(kernel);
+  }));
 }
 
 TEST_P(SecondStream, OperatorsAndKernelsSumUpToTheCall) {
