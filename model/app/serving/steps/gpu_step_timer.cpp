@@ -60,8 +60,13 @@ GpuStepTimer::GpuStepTimer(const Request& request, bool exact)
       exact_(exact),
       dense_axis_(kDenseTokens) {
   if (resolved_.model.family != Family::kDecoder) {
+    const bool encodes = resolved_.model.family == Family::kEncoderDecoder;
     throw UserError(resolved_.model.name +
-                    ": only decoders are served token by token; name one with --workload");
+                    (encodes ? ": has an encoder and a decoder, and only decoders are served token "
+                               "by token; `foretell run` answers batches of its requests, "
+                               "--in-flight says how many wait"
+                             : ": only decoders are served token by token; name one with "
+                               "--workload"));
   }
   keep_one_of_each_kind();
   for (int stage = 0; stage < stages(); ++stage) {
