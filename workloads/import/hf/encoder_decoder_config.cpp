@@ -94,9 +94,10 @@ ModelConfig read_gemma_stack(JsonFields& fields, std::string_view key) {
                                                     : Activation::kGeluTanh;
   inner.count_or("cross_attention_hidden_size", kMaxWidth, 0);  // that of the encoder again
   inner.text_or("model_type", "");
-  for (const std::string& name : fields_that_may_matter(inner.unread()))
+  for (const std::string& name : fields_that_may_matter(inner.unread())) {
     stack.notes.push_back("not read, though the computation may depend on it: " + std::string(key) +
                           "." + name);
+  }
   fields.take_problems(inner);
   return stack;
 }

@@ -107,9 +107,10 @@ TEST(Whisper, ParametersAreThePublishedOnes) {
       {1543490560, {1280, 32, 32, 20, 128, 51866}},
       {756.2e6, {1280, 32, 2, 20, 128, 51866}},  // distil-large-v3
   };
-  for (const auto& [published, size] : sizes)
+  for (const auto& [published, size] : sizes) {
     EXPECT_NEAR(parameters_of(encoded_parts(whisper(size), {}, 1)) / published, 1, 1e-3)
         << published;
+  }
 }
 
 TEST(Whisper, EncodesAWholeWindowOfSoundAndWritesFewTokens) {
@@ -199,8 +200,8 @@ TEST(T5Gemma, StacksOfDifferentSizeMeetInTheCrossAttention) {
     EXPECT_EQ(shape, (Shape{1, 4, 100, 256})) << "keys of the decoder";
   std::map<std::string, Shape> weights;
   for (const Tensor& tensor : parts.encoder.tensors()) weights[tensor.name] = tensor.shape;
-  EXPECT_EQ(weights.at("decoder.0.cross_attention.key.weight"), (Shape{3584, 4 * 256}));
-  EXPECT_EQ(weights.at("encoder.0.attention.query.weight"), (Shape{3584, 16 * 256}));
+  EXPECT_EQ(weights.at("decoder.0.cross_attention.key.weight"), (Shape{3584, 1024}));
+  EXPECT_EQ(weights.at("encoder.0.attention.query.weight"), (Shape{3584, 4096}));
 }
 
 // Every other layer of the decoder looks back 4,096 tokens.
