@@ -12,8 +12,8 @@
 #include "model/base/limited_text.hpp"
 #include "model/base/text.hpp"
 #include "workloads/import/hf/decoder_graph.hpp"
+#include "workloads/import/hf/encoder_decoder_graph.hpp"
 #include "workloads/import/hf/encoder_graph.hpp"
-#include "workloads/import/hf/t5_graph.hpp"
 #include "workloads/import/hf/vision_graph.hpp"
 #include "workloads/import/hf/windowed_encoder_graph.hpp"
 #include "workloads/import/onnx/onnx_import.hpp"
@@ -97,7 +97,22 @@ void check_stage(const ModelConfig& config, const Binding& binding) {
                   std::to_string(config.layers - 1));
 }
 
+void check_window(const ModelConfig& config, std::int64_t positions) {
+  if (encoded_positions(config, positions) == positions) return;
+  throw UserError(config.name + ": its encoder reads windows of " +
+                  std::to_string(config.encoder.max_len) + " positions, not " +
+                  std::to_string(positions) + "; what is shorter is padded");
+}
+
 }  // namespace
+
+std::int64_t longest_input(const ModelConfig& config) {
+  return config.encoder.max_len > 0 ? config.encoder.max_len : config.max_seq_len;
+}
+
+std::int64_t encoded_positions(const ModelConfig& config, std::int64_t input_len) {
+  return config.encoder.mel_bins > 0 ? config.encoder.max_len : input_len;
+}
 
 void check_binding(const ModelConfig& config, const Binding& binding) {
   check_phase(config, binding.phase);
@@ -113,9 +128,15 @@ void check_binding(const ModelConfig& config, const Binding& binding) {
   if (config.family == Family::kVision || config.family == Family::kOnnx ||
       config.family == Family::kPipeline)
     return;
-  check_size("seq", binding.seq_len, config.max_seq_len, longest);
-  if (binding.phase == Phase::kForward) return;
   const bool encodes = config.family == Family::kEncoderDecoder && binding.phase == Phase::kPrefill;
+  const std::int64_t input = longest_input(config);
+  if (encodes) {
+    check_size("seq", binding.seq_len, input, ", the longest input of " + config.name);
+    check_window(config, binding.seq_len);
+  } else {
+    check_size("seq", binding.seq_len, config.max_seq_len, longest);
+  }
+  if (binding.phase == Phase::kForward) return;
   if (!encodes) {
     check_size("kv_len", binding.kv_len, config.max_seq_len, longest);
     if (binding.kv_len < binding.seq_len) {
@@ -124,7 +145,8 @@ void check_binding(const ModelConfig& config, const Binding& binding) {
     }
   }
   if (config.family == Family::kEncoderDecoder && !encodes) {
-    check_size("encoder_len", binding.encoder_len, config.max_seq_len, longest);
+    check_size("encoder_len", binding.encoder_len, input, ", the longest input of " + config.name);
+    check_window(config, binding.encoder_len);
   }
 }
 
@@ -240,14 +262,14 @@ Graph build_graph(const ModelConfig& config, const Binding& binding) {
     case Family::kOnnx:
       return build_onnx(config, binding);
     case Family::kEncoder:
-      if (config.position_kind == Positions::kRelative) return build_t5_encoder(config, binding);
+      if (config.position_kind == Positions::kRelative) return build_encoder_alone(config, binding);
       if (config.all_tokens_every > 0) return build_windowed_encoder(config, binding);
       return build_encoder(config, binding);
     case Family::kDecoder:
       return build_decoder(config, binding);
     case Family::kEncoderDecoder:
-      return binding.phase == Phase::kDecode ? build_t5_decode(config, binding)
-                                             : build_t5_prefill(config, binding);
+      return binding.phase == Phase::kDecode ? build_encoded_decode(config, binding)
+                                             : build_encoder_prefill(config, binding);
   }
   throw InternalError(__FILE__, __LINE__, "network family without a graph builder");
 }

@@ -60,6 +60,11 @@ struct Binding {
   std::string part = {};
 };
 
+// Of an encoder-decoder: the longest input of its encoder, and the positions that the encoder
+// computes for one of `input_len`: sounds are padded to a whole window (Whisper).
+std::int64_t longest_input(const ModelConfig& config);
+std::int64_t encoded_positions(const ModelConfig& config, std::int64_t input_len);
+
 // UserError for sizes that the network does not take. build_graph checks them, too.
 void check_binding(const ModelConfig& config, const Binding& binding);
 

@@ -32,6 +32,13 @@ const RuleDomain& stream_domain() {
   return kDomain;
 }
 
+const RuleDomain& latent_domain() {
+  static const RuleDomain kDomain = {{"architecture", FactName::Kind::kText},
+                                     {"queries", FactName::Kind::kNumber},
+                                     {"cached", FactName::Kind::kNumber}};
+  return kDomain;
+}
+
 void check_source(const Node& root, const Bibliography& bibliography) {
   for (const std::string& source : read_words(root.required("source", ""), "source")) {
     const std::string wrong = bibliography.problem_with(source);
@@ -54,6 +61,22 @@ std::vector<StreamRule> read_streams(const Node* section, const Bibliography& bi
     streams.push_back(std::move(stream));
   }
   return streams;
+}
+
+std::optional<std::vector<RuleConditions>> read_latent_rules(const Node* section,
+                                                             const Bibliography& bibliography) {
+  if (section == nullptr) return std::nullopt;
+  std::vector<RuleConditions> asks;
+  const RuleSection rules(section, latent_domain());
+  for (const RuleSection::Rule& rule : rules.rules()) {
+    RuleReader reader(rule.node, "asks_latents");
+    reader.node("source");
+    reader.node("why");
+    reader.finish();
+    check_source(rule.node, bibliography);
+    asks.push_back(rule.conditions);
+  }
+  return asks;
 }
 
 Seconds read_launch(const Node& host, const std::string& text) {
@@ -102,6 +125,7 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
                   "fused_attention",
                   "fused_keys",
                   "streams",
+                  "asks_latents",
                   "attention_share",
                   "host"},
                  "");
@@ -120,6 +144,7 @@ KernelLibrary read_library(const fs::path& path, const Bibliography& bibliograph
   reader.flag("quantises_by_row", library.quantises_by_row);
   reader.whole("cold_copies", library.cold_copies);
   library.streams = read_streams(root.find("streams"), bibliography);
+  library.asks_latents = read_latent_rules(root.find("asks_latents"), bibliography);
   if (const Node* releases = root.find("releases")) {
     RuleReader of_releases(*releases, "releases");
     of_releases.text("first", library.first_release);
@@ -327,6 +352,14 @@ bool KernelLibrary::runs_beside(const std::string& branch, const std::string& la
                                 double tokens) const {
   return std::any_of(streams.begin(), streams.end(), [&](const StreamRule& rule) {
     return rule.branch == branch && rule.conditions.hold({launch, tokens});
+  });
+}
+
+std::optional<bool> KernelLibrary::asks_latents_of(const std::string& architecture, double queries,
+                                                   double cached) const {
+  if (!asks_latents) return std::nullopt;
+  return std::any_of(asks_latents->begin(), asks_latents->end(), [&](const RuleConditions& rule) {
+    return rule.hold({architecture, queries, cached});
   });
 }
 

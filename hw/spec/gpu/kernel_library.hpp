@@ -18,6 +18,8 @@
 //   host: {per_launch: 9 us}         # the host launches kernel by kernel and takes this long
 //   streams:                         # branches of a block that run beside the rest of it
 //     - {branch: shared_experts, when: {launch: graph, tokens: "<= 1024"}, source: SGLSTREAM}
+//   asks_latents:                    # prompts that continue a cache of latents, and ask these
+//     - {when: {architecture: hopper, cached: "< 8192"}, source: SGLMLA}
 //   products: [ … ]                  # rules; read by model/timing/gpu/gemm_library.hpp
 //
 // Rules of a section are those of the libraries it builds on, then its own; kernel_rules.hpp says
@@ -68,11 +70,16 @@ struct KernelLibrary {
   std::optional<Seconds> per_launch;              // of its host, which launches kernel by kernel
   int cold_copies = 0;  // other operands between two calls of its tables; 0: none
   std::vector<StreamRule> streams;
+  std::optional<std::vector<RuleConditions>> asks_latents;
   Node root;  // the file
 
   bool has_products() const;  // whose products tables are about
   // Does the branch run on a second stream? `launch`: "graph" or "stream".
   bool runs_beside(const std::string& branch, const std::string& launch, double tokens) const;
+  // Do `queries` of a prompt behind as many `cached` latents ask these themselves, or are keys and
+  // values of every head made of them again? Nothing where the file does not say.
+  std::optional<bool> asks_latents_of(const std::string& architecture, double queries,
+                                      double cached) const;
 };
 
 // A library's own names for the tables of an operator: which table of measured single operators

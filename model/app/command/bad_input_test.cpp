@@ -92,11 +92,12 @@ TEST(BadInput, AContextBeyondWhatTheNetworkTakes) {
 }
 
 // The decoder of an encoder-decoder has a context of its own.
-TEST(BadInput, AnEncoderDecoderNeedsTheLongerOfItsTwoContexts) {
+TEST(BadInput, TheContextOfAnEncoderDecoderIsThatOfItsDecoder) {
   EXPECT_THAT(
       run_mistake("inf2.24xlarge", "t5-3b",
                   {"--input-len", "100", "--output-len", "129", "--tp", "8", "--context", "128"}),
-      HasSubstr("the longer of input-len and output-len = 129 positions"));
+      HasSubstr("output-len = 129 positions, but the longest context is 128; lower it, or raise "
+                "--context"));
 }
 
 TEST(BadInput, AContextThatIsTooShortForTheTokensAskedFor) {

@@ -13,9 +13,11 @@
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/request_options.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/text.hpp"
 #include "reports/record/csv.hpp"
 #include "reports/record/json_text.hpp"
 #include "reports/render/si_format.hpp"
+#include "workloads/import/hf/network_facts.hpp"
 
 namespace foretell {
 namespace {
@@ -105,6 +107,35 @@ std::vector<CsvRow> summary_rows(const Graph& graph) {
   return rows;
 }
 
+// Both graphs of an encoder-decoder, and what they have together.
+std::string parts_summary(Format format, const ModelConfig& model, const EncodedParts& parts) {
+  const std::string parameters = fmt::format("{:.0f}", parameters_of(parts));
+  if (format == Format::kTable) {
+    return fmt::format("{} ({}): {} parameters\n\nencoder: {}\ndecoder: {}", model.name,
+                       model.model_type, parameters, summary_text(model, parts.encoder),
+                       summary_text(model, parts.decoder));
+  }
+  if (format == Format::kJson) {
+    return fmt::format(R"({{"name":{},"model_type":{},"parameters":{},"encoder":{},"decoder":{}}})",
+                       json_text(model.name), json_text(model.model_type), parameters,
+                       trim(summary_json(model, parts.encoder)),
+                       trim(summary_json(model, parts.decoder))) +
+           "\n";
+  }
+  std::vector<CsvRow> rows;
+  for (const auto& [name, graph] :
+       {std::pair<const char*, const Graph*>{"encoder", &parts.encoder},
+        std::pair<const char*, const Graph*>{"decoder", &parts.decoder}}) {
+    for (CsvRow& row : summary_rows(*graph)) {
+      const bool heads = row.front() == "kind";
+      if (heads && !rows.empty()) continue;
+      row.insert(row.begin(), heads ? "part" : name);
+      rows.push_back(std::move(row));
+    }
+  }
+  return rows_text(rows, format);
+}
+
 std::string summary(Format format, const ModelConfig& model, const Graph& graph) {
   if (format == Format::kTable) return summary_text(model, graph);
   if (format == Format::kJson) return summary_json(model, graph);
@@ -168,13 +199,16 @@ int import_model(const ImportOptions& options) {
                                  : parse_count("--seq", options.seq, seq.low, seq.high);
   resolved.request.dimensions = parse_dimensions(options.dimensions);
   resolved.precision = find_precision("fp32");
-  if (resolved.model.family == Family::kEncoderDecoder ||
-      resolved.model.family == Family::kDecoder) {
-    resolved.request.seq_len = std::max<std::int64_t>(1, resolved.request.seq_len);
+  std::string text;
+  if (resolved.model.family == Family::kEncoderDecoder) {
+    text = parts_summary(
+        format, resolved.model,
+        encoded_parts(resolved.model, binding_of(resolved), resolved.request.seq_len));
+  } else {
+    text = summary(format, resolved.model, build_resolved_graph(resolved));
   }
-  const Graph graph = build_resolved_graph(resolved);
   if (!options.workload.empty()) write_workload(resolved, options.workload);
-  write_text("-", summary(format, resolved.model, graph));
+  write_text("-", text);
   return kSuccess;
 }
 

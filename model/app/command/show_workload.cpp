@@ -311,34 +311,37 @@ std::string control_text(const ResolvedWorkload& resolved, const Steps& steps, F
   return parts_text(parts, heading, std::move(json), format, max_width);
 }
 
-// The encoder over a sequence, and the decoder that writes a token after as many.
+// The encoder over an input, and the decoder that writes a token after as many.
 std::string encoder_decoder_text(const ResolvedWorkload& resolved, Format format, int max_width) {
-  const std::int64_t tokens = resolved.request.seq_len;
-  Binding encoder = binding_of(resolved);
-  encoder.phase = Phase::kPrefill;
-  Binding decoder = binding_of(resolved);
-  decoder.phase = Phase::kDecode;
-  decoder.seq_len = 1;
-  decoder.kv_len = tokens;
-  decoder.encoder_len = tokens;
+  const ModelConfig& model = resolved.model;
+  EncodedParts both = encoded_parts(model, binding_of(resolved), resolved.request.seq_len);
+  const double parameters = parameters_of(both);
+  const std::int64_t read = encoded_positions(model, resolved.request.seq_len);
+  const std::int64_t written = std::min(read, model.max_seq_len);
   std::vector<ShownPart> parts;
-  for (const auto& [name, binding] : {std::pair{"encoder", encoder}, {"decoder", decoder}}) {
-    ShownPart part{name, build_graph(resolved.model, binding)};
-    apply_precision(resolved.precision, &part.graph);
-    parts.push_back(std::move(part));
-  }
+  parts.push_back({"encoder", std::move(both.encoder)});
+  parts.push_back({"decoder", std::move(both.decoder)});
+  for (ShownPart& part : parts) apply_precision(resolved.precision, &part.graph);
   std::string heading =
-      fmt::format("{} ({}), batch {}, {}\n", resolved.model.name, resolved.model.model_type,
-                  resolved.request.batch, resolved.precision.name);
-  heading += fmt::format(
-      "encoder: {0} tokens; decoder: one token after {0}, which every token repeats\n", tokens);
+      fmt::format("{} ({}), batch {}, {}: {} parameters\n", model.name, model.model_type,
+                  resolved.request.batch, resolved.precision.name, count_format(parameters));
+  const bool hears = model.encoder.mel_bins > 0;
+  heading +=
+      fmt::format("encoder: {} {}; decoder: one token after {}, which every token repeats\n", read,
+                  hears ? fmt::format("positions, {:.3g} s of sound",
+                                      static_cast<double>(read) / kSoundPositionsPerSecond)
+                        : "tokens",
+                  written);
   for (const ShownPart& part : parts) {
     const Work sum = work_of(part.graph);
     heading += fmt::format("{}: {} parameters, {}, {}, {:.3g} flops/byte; {}\n", part.name,
                            count_format(sum.parameters), si_format(sum.macs, "MAC"),
                            si_format(sum.flops, "FLOP"), sum.intensity(), memory_text(part.graph));
   }
-  return parts_text(parts, heading + "\n", scenario_json(resolved), format, max_width);
+  for (const std::string& note : model.notes) heading += "note: " + note + "\n";
+  Json json = scenario_json(resolved);
+  json["network"] = {{"parameters", parameters}, {"notes", model.notes}};
+  return parts_text(parts, heading + "\n", std::move(json), format, max_width);
 }
 
 // One network of a pipeline, bound as the pipeline runs it.

@@ -306,7 +306,7 @@ Graph build_gpu_generation_graph(const GpuRequest& resolved, Phase phase, std::i
                                  std::int64_t kv_len, int tensor_parallel) {
   Pass pass{phase, tokens, kv_len};
   if (resolved.model.family == Family::kEncoderDecoder)
-    pass.encoder_len = resolved.request.input_len;
+    pass.encoder_len = encoded_positions(resolved.model, resolved.request.input_len);
   return build_pass_graph(resolved, pass, tensor_parallel);
 }
 

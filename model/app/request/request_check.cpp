@@ -22,9 +22,6 @@ void check_lengths(const Request& request) {
         "seq and input-len/output-len exclude each other: --seq is one forward pass, "
         "--input-len with --output-len is prefill and decode");
   }
-  if (request.output_len > 0 && request.input_len == 0) {
-    throw UserError("output-len needs a prompt; add --input-len with the number of its tokens");
-  }
   if (request.input_len > 0 && request.output_len == 0) {
     throw UserError("input-len needs output-len; add --output-len with the number of new tokens");
   }

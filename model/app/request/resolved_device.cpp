@@ -86,7 +86,8 @@ Pass prefill_pass(const ResolvedDevice& device) {
   const std::int64_t cached = cached_positions(device.workload());
   Pass pass;
   pass.phase = Phase::kPrefill;
-  pass.tokens = device.compiled_length(request.input_len);
+  pass.tokens =
+      encoded_positions(device.workload().model, device.compiled_length(request.input_len));
   if (device.compiles_lengths()) {
     pass.kv_len = std::max(pass.tokens, device.compiled_length(cached));
   } else {

@@ -9,11 +9,11 @@
 
 #include "model/app/request/distribution_text.hpp"
 #include "model/app/request/request_fields.hpp"
+#include "model/app/request/resolved_lengths.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/kept_inputs.hpp"
 #include "model/base/text.hpp"
 #include "model/mapping/gpu/narrow_activations.hpp"
-#include "workloads/import/onnx/onnx_inputs.hpp"
 #include "workloads/import/workload_set.hpp"
 #include "workloads/ir/general_form.hpp"
 
@@ -22,128 +22,6 @@ namespace {
 
 constexpr std::int64_t kDefaultSequence = 128;
 constexpr const char* kDefaultOptimizer = "adam";
-
-// A network with learned positions has no more of them than it was trained with; rotary ones can
-// be compiled for longer contexts, which the user has to say.
-void resolve_context(ResolvedWorkload& resolved) {
-  Request& request = resolved.request;
-  ModelConfig& model = resolved.model;
-  const bool encodes = model.family == Family::kEncoderDecoder;
-  const std::int64_t cached = cached_positions(resolved);
-  const std::int64_t needed = encodes ? std::max(request.input_len, cached) : cached;
-  if (request.context > model.max_seq_len && model.position_kind == Positions::kRotary) {
-    resolved.notes.push_back(
-        fmt::format("compiled for {} positions, beyond the {} that {} is made for", request.context,
-                    model.max_seq_len, model.name));
-    model.max_seq_len = request.context;
-  }
-  const std::int64_t longest =
-      request.context > 0 ? std::min(request.context, model.max_seq_len) : model.max_seq_len;
-  if (needed > longest) {
-    throw UserError(fmt::format(
-        "{}: {} = {} positions, but the longest context is {}; lower one of them{}", model.name,
-        encodes ? "the longer of input-len and output-len" : "input-len + output-len", needed,
-        longest, model.position_kind == Positions::kRotary ? ", or raise --context" : ""));
-  }
-  request.context = longest;
-}
-
-// What --dim, --batch and --seq say of one dimension of the file must agree, and what they say must
-// be about one that the file leaves open: figures are per sample, as the request counts them.
-class OnnxSizes {
- public:
-  explicit OnnxSizes(ResolvedWorkload& resolved)
-      : request_(resolved.request),
-        name_(resolved.model.name),
-        inputs_(onnx_inputs(resolved.model.onnx_file)),
-        sizes_(request_.dimensions) {
-    sizes_.insert(resolved.model.dimensions.begin(), resolved.model.dimensions.end());
-  }
-
-  void resolve() {
-    const bool is_open = take("--batch", &OnnxDimension::is_batch, request_.batch, 1);
-    const std::int64_t batch = std::max(request_.batch, named("batch"));
-    if (!is_open && batch > 1 && !has_axis(batch)) {
-      throw UserError(name_ + ": its file fixes the size of every input (" + first_input() +
-                      "), so --batch cannot change it; export it with an open first dimension");
-    }
-    std::int64_t tokens = request_.seq_len;  // no figure is per token
-    const bool has_tokens = take("--seq", &OnnxDimension::is_sequence, tokens, 0);
-    if (!has_tokens && std::max(tokens, named("seq")) > 0)
-      throw UserError(name_ + ": its file leaves open no dimension of a sequence; leave --seq out");
-  }
-
- private:
-  // Takes a size that is given by the name of the dimension. Is there such a dimension?
-  bool take(const char* option, bool OnnxDimension::*kind, std::int64_t& value,
-            std::int64_t not_stated) const {
-    bool is_open = false;
-    for (const OnnxDimension& dimension : inputs_) {
-      if (!(dimension.*kind)) continue;
-      is_open = true;
-      const auto given = sizes_.find(dimension.name);
-      if (given == sizes_.end() || given->second == value) continue;
-      if (value != not_stated) {
-        throw UserError(fmt::format("{}: {} {} and --dim {}={} are about one dimension; give one",
-                                    name_, option, value, dimension.name, given->second));
-      }
-      value = given->second;
-    }
-    return is_open;
-  }
-
-  // Size by that name, or 0. The reader checks the other names, but sees these in every run.
-  std::int64_t named(const std::string& name) const {
-    const auto given = request_.dimensions.find(name);
-    return given == request_.dimensions.end() ? 0 : given->second;
-  }
-
-  bool has_axis(std::int64_t size) const {
-    return std::any_of(inputs_.begin(), inputs_.end(), [size](const OnnxDimension& dimension) {
-      return dimension.axis == 0 && dimension.size == size;
-    });
-  }
-
-  std::string first_input() const {
-    std::vector<std::string> sizes;
-    for (const OnnxDimension& dimension : inputs_) {
-      if (dimension.input == inputs_.front().input)
-        sizes.push_back(std::to_string(dimension.size.value_or(0)));
-    }
-    return inputs_.empty() ? "it has none" : inputs_.front().input + " is " + join(sizes, "x");
-  }
-
-  Request& request_;
-  const std::string& name_;
-  std::vector<OnnxDimension> inputs_;
-  std::map<std::string, std::int64_t> sizes_;
-};
-
-void resolve_lengths(ResolvedWorkload& resolved) {
-  Request& request = resolved.request;
-  if (resolved.model.family == Family::kOnnx) {
-    OnnxSizes(resolved).resolve();
-    std::string note = onnx_opset_note(resolved.model.onnx_file);
-    if (!note.empty()) resolved.notes.push_back(std::move(note));
-    return;
-  }
-  if (resolved.model.family == Family::kVision || resolved.model.family == Family::kPipeline) {
-    const VisionConfig& vision = resolved.model.vision;
-    if (request.image_size == 0) {
-      request.image_size = vision.image_size;
-      if (request.image_width == 0) request.image_width = vision.image_width;
-    }
-    if (request.image_width == request.image_size) request.image_width = 0;
-    if (request.frames == 0 && vision.frames > 1) request.frames = vision.frames;
-    return;
-  }
-  if (request.input_len > 0) return resolve_context(resolved);
-  if (request.seq_len == 0) {
-    request.seq_len = default_sequence(resolved.model);
-    resolved.notes.push_back(
-        fmt::format("sequence length not stated: {} tokens taken", request.seq_len));
-  }
-}
 
 void check_pipeline(const Request& request, const ModelConfig& model) {
   if (model.family != Family::kDecoder) {
@@ -262,7 +140,8 @@ void resolve_workload(const Request& request, const std::string& default_dtype,
   resolved.precision = find_precision(dtype);
   resolved.request.dtype = resolved.precision.name;
   if (!request.kv_dtype.empty()) resolved.precision.kv_cache = parse_dtype(request.kv_dtype);
-  check_supported(request, resolved.model);
+  resolve_sound(resolved);
+  check_supported(resolved.request, resolved.model);
   resolve_lengths(resolved);
   resolve_training(resolved);
 }
@@ -318,7 +197,7 @@ std::int64_t default_sequence(const ModelConfig& model) {
   if (model.family == Family::kVision || model.family == Family::kPipeline ||
       model.family == Family::kOnnx)
     return 0;
-  return std::min(kDefaultSequence, model.max_seq_len);
+  return encoded_positions(model, std::min(kDefaultSequence, model.max_seq_len));
 }
 
 // The decoder of an encoder-decoder reads the prompt from a cache of its own, which is compiled for

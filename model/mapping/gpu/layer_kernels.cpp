@@ -172,13 +172,14 @@ bool LayerKernels::add_latent(const AttentionDimensions& attention, double cache
     return add_chosen_latent(shape, op);
   }
   const bool few = attention.queries <= kernel_shapes().attention.few_queries;
-  if (few && is_latent_head(attention.head_dim, attention.value_dim)) {
+  const bool asks = is_latent_head(attention.head_dim, attention.value_dim);
+  if (few && asks) {
     shape.prompt = false;
     shape.heads *= attention.queries;  // side by side
     shape.queries = 1;
     if (attention.window > 0) shape.keys = std::min(shape.keys, attention.window);
-  } else if (!is_expanded_head(attention.head_dim, attention.value_dim) || !attention.causal ||
-             attention.window > 0) {
+  } else if ((!asks && !is_expanded_head(attention.head_dim, attention.value_dim)) ||
+             !attention.causal || attention.window > 0) {
     return false;
   }
   const char* cache = cache_bytes < 2 ? "bf16 fp8" : "bf16 bf16";
@@ -186,8 +187,8 @@ bool LayerKernels::add_latent(const AttentionDimensions& attention, double cache
       choose({"mla", shape.prompt ? "latent prompts" : "latent tokens", "bf16", {cache}});
   if (chosen == nullptr) return false;
   Chosen own = *chosen;
-  if (shape.prompt) {  // the graph has multiplied them out
-    own.facts.absorbed_prompts = false;
+  if (shape.prompt) {  // the graph has multiplied them out, or not
+    own.facts.absorbed_prompts = asks;
     own.facts.absorbed_up_to = 0;
   }
   GridSequence program = latent_kernels(call_of(own), shape);

@@ -84,6 +84,27 @@ TEST_F(LayerKernelsOfNetworks, MoreRowsAndMoreKeysTakeNoLessTime) {
   }
 }
 
+// A prompt whose queries ask the latents of a cache multiplies 576 + 512 columns for every pair of
+// query and key; no chip does that faster than its pipes do, and a longer cache takes no less.
+TEST_F(LayerKernelsOfNetworks, PromptsThatAskLatentsHaveAKernelOfTheirOwn) {
+  constexpr double kQueries = 2048;
+  double before = 0;
+  for (const std::int64_t keys : {2048, 4096, 8192, 32768}) {
+    AttentionDimensions prompt = latents(1, keys);
+    prompt.queries = static_cast<std::int64_t>(kQueries);
+    prompt.causal = true;
+    MappedOp op;
+    ASSERT_TRUE(layers.add_latent(prompt, 2, op));
+    const double pairs = kQueries * (static_cast<double>(keys) - kQueries / 2);
+    const double flops = 2 * 16 * pairs * (576 + 512);
+    const double least = flops / device.matrix_rate.at("bf16");
+    EXPECT_GT(time_of(op), least) << keys;
+    EXPECT_LT(time_of(op), 4 * least) << keys;
+    EXPECT_GT(time_of(op), before);
+    before = time_of(op);
+  }
+}
+
 TEST_F(LayerKernelsOfNetworks, WhatWasNeverMeasuredIsLeftToProductsAndPasses) {
   MappedOp op;
   EXPECT_FALSE(layers.add_experts(experts(4), DType::kFp32, DType::kFp32, op));

@@ -106,6 +106,7 @@ Deps Emitter::lane(Engine engine, const Lane& lane, const Deps& deps) {
   i.flags = lane.flags;
   i.partitions = static_cast<std::uint16_t>(lane.partitions == 0 ? tile_rows() : lane.partitions);
   i.n = static_cast<std::uint32_t>(lane.n);
+  i.aux = static_cast<std::uint32_t>(lane.aux);
   return builder_.emit(engine, i, deps);
 }
 

@@ -125,6 +125,7 @@ class Emitter {
     std::int64_t n = 0;  // elements per partition
     std::uint16_t flags = kReadsSbuf | kWritesSbuf;
     std::int64_t partitions = 0;  // 0: all of a tile
+    std::int64_t aux = 0;         // of kTopK: how many
   };
   Deps lane(Engine engine, const Lane& lane, const Deps& deps);
   // PSUM -> SBUF copy, optionally with a per-partition bias or a constant factor (both free).

@@ -140,6 +140,10 @@ class Fuser {
     if (op.kind == "UpdateCache") return KernelKind::kUpdateCache;
     if (is_one_of(op.kind, kCollectives)) return KernelKind::kCollective;
     if (op.kind == "ExpertMatMul") return KernelKind::kExperts;
+    if (op.kind == "Scan") return KernelKind::kScan;
+    if (op.kind == "ShortConv") return KernelKind::kShortConv;
+    if (op.kind == "Compress") return KernelKind::kCompress;
+    if (op.kind == "Indexer") return KernelKind::kIndexer;
     if (op.kind == "TopK" || (op.kind == "Softmax" && axis_from_last(op) == 0))
       return KernelKind::kRowWise;
     if (is_one_of(op.kind, kReductions)) {
@@ -249,8 +253,23 @@ class Fuser {
     kernel.cached = keys.producer == kNoId ? keys.kind == TensorKind::kState
                                            : graph_.op(keys.producer).kind == "UpdateCache";
     fill_mask(&kernel);
+    read_fresh_rows(&kernel);
     for (const OpId id : found->ops()) take(&kernel, id);
     attentions_.push_back(std::move(kernel));
+  }
+
+  // A prompt from the start finds in the cache what it has just written there, and has on the core.
+  void read_fresh_rows(Kernel* kernel) const {
+    const bool from_start = kernel->is_causal && kernel->causal_offset == 0 &&
+                            kernel->queries == kernel->keys && kernel->queries > 1;
+    if (!kernel->cached || !from_start) return;
+    kernel->cached = false;
+    for (View* view : {&kernel->key, &kernel->value}) {
+      const OpId update = graph_.tensor(view->tensor).producer;
+      if (update == kNoId || graph_.op(update).kind != "UpdateCache") continue;
+      const View fresh = resolve_view(graph_, graph_.op(update).inputs.back());
+      *view = {fresh.tensor, fresh.first_column + view->first_column, view->columns};
+    }
   }
 
   void fill_mask(Kernel* kernel) const {

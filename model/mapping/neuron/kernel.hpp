@@ -35,6 +35,10 @@ enum class KernelKind {
   kCollective,
   kConvolution,
   kImage,
+  kScan,
+  kShortConv,
+  kCompress,
+  kIndexer,
   kGeneral,
 };
 

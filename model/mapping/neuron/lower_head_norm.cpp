@@ -1,4 +1,5 @@
-// Normalisation of every head of the queries or keys by itself ([batch, heads, length, head_dim]).
+// Normalisation of every head of the queries or keys by itself ([batch, heads, length, head_dim],
+// or the heads behind the tokens).
 //
 // The rotation after it wants features on the partitions, so it is done there: the sum over the
 // columns of a head crosses the partitions through the tensor engine, by a stationary matrix with a
@@ -20,8 +21,10 @@ class HeadNorm {
         output_(context.emitter.value(kernel.output)),
         first_block_(kernel.operands.front().first_column / emitter_.tile_rows()) {
     const Shape& shape = context.graph.tensor(kernel.output).shape;
-    output_.rows = shape[0] * shape[2];
-    output_.columns = shape[1] * shape[3];
+    // Recurrences leave the heads behind the tokens, [batch, length, heads, head_dim].
+    const bool heads_first = shape[0] * shape[2] == input_.rows;
+    output_.rows = shape[0] * (heads_first ? shape[2] : shape[1]);
+    output_.columns = element_count(shape) / output_.rows;
     parts_ = emitter_.blocks_of(shape[3]);
     contraction_ = std::min(emitter_.tile_rows(), output_.columns);
     emitter_.attribute_to(context.graph, kernel.ops.front());

@@ -67,6 +67,13 @@ void lower_image_output(LoweringContext& context, TensorId id);
 Value& require_image(LoweringContext& context, TensorId id);
 Value& declare_image(LoweringContext& context, TensorId id);
 
+// A linear recurrence over the tokens; feature-major.
+void lower_scan(LoweringContext& context, const Kernel& kernel);
+// Channels over their last few tokens, means of every few tokens, keys that attention is to read.
+void lower_short_conv(LoweringContext& context, const Kernel& kernel);
+void lower_compress(LoweringContext& context, const Kernel& kernel);
+void lower_indexer(LoweringContext& context, const Kernel& kernel);
+
 // Operators outside these patterns.
 void lower_general(LoweringContext& context, const Kernel& kernel);
 

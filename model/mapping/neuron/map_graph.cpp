@@ -180,6 +180,12 @@ class NeuronMapper {
         case KernelKind::kRope:
           demand(kernel->operands.front(), true);
           break;
+        case KernelKind::kScan:
+        case KernelKind::kShortConv:
+        case KernelKind::kCompress:
+        case KernelKind::kIndexer:
+          for (const View& view : kernel->operands) demand(view, true);
+          break;
         case KernelKind::kNorm:
         case KernelKind::kCollective:
           for (const View& view : kernel->operands) demand(view, kernel->per_head);
@@ -263,6 +269,14 @@ class NeuronMapper {
         return lower_collective(context_, kernel);
       case KernelKind::kConvolution:
         return lower_convolution(context_, kernel);
+      case KernelKind::kScan:
+        return lower_scan(context_, kernel);
+      case KernelKind::kShortConv:
+        return lower_short_conv(context_, kernel);
+      case KernelKind::kCompress:
+        return lower_compress(context_, kernel);
+      case KernelKind::kIndexer:
+        return lower_indexer(context_, kernel);
       case KernelKind::kGeneral:
         return lower_general(context_, kernel);
       case KernelKind::kImage:

@@ -50,8 +50,8 @@ std::vector<ModelType> dense_network_types();
 std::vector<ModelType> expert_network_types();
 std::vector<ModelType> latent_network_types();
 std::vector<ModelType> linear_network_types();
-// t5_config.cpp: T5 and Flan-T5.
-std::vector<ModelType> t5_model_types();
+// encoder_decoder_config.cpp: T5 and Flan-T5, Whisper and Distil-Whisper, T5Gemma.
+std::vector<ModelType> encoder_decoder_types();
 
 // vision_config.cpp: ResNet, VGG, U-Net, YOLO v4, OpenPose.
 std::vector<ModelType> vision_model_types();

@@ -21,8 +21,9 @@ const std::vector<ModelType>& model_types() {
     for (const auto& more :
          {decoder_model_types(), plain_network_types(), dense_network_types(),
           expert_network_types(), grouped_network_types(), scan_network_types(),
-          latent_network_types(), linear_network_types(), t5_model_types(), vision_model_types(),
-          vision_transformer_model_types(), diffusion_model_types(), denoiser_model_types()}) {
+          latent_network_types(), linear_network_types(), encoder_decoder_types(),
+          vision_model_types(), vision_transformer_model_types(), diffusion_model_types(),
+          denoiser_model_types()}) {
       all.insert(all.end(), more.begin(), more.end());
     }
     return all;
@@ -79,10 +80,9 @@ const ModelType* type_of_decoder(const std::string& architecture) {
 // Architectures that people ask for, and what of them there is no graph for.
 std::string missing_part(const std::string& name) {
   static const std::map<std::string, const char*> kMissing = {
-      {"whisper", "an encoder of log-mel frames with two convolutions over time"},
       {"speech_to_text", "an encoder of log-mel frames with two convolutions over time"},
       {"wav2vec2", "convolutions over samples of sound"},
-      {"t5gemma", "an encoder of Gemma layers with cross attention of its decoder"},
+      {"t5gemma2", "one attention to the tokens of the encoder and of the decoder"},
       {"siglip2", "images of any shape, packed; those of one size have model_type siglip"},
       {"mllama", "layers whose keys and values come from images (cross attention)"},
       {"gemma3n", "several predictions of a layer (AltUp) and low-rank residuals (LAuReL)"},
@@ -302,6 +302,11 @@ void read_format_file(const std::string& text, const std::string& file, ModelCon
   JsonFields fields(text, file);
   read_checkpoint_format(fields, config);
   fields.check();
+}
+
+std::int64_t ModelConfig::window_of_layer(std::int64_t layer) const {
+  if (decoder_windows.empty()) return 0;
+  return decoder_windows[static_cast<std::size_t>(layer) % decoder_windows.size()];
 }
 
 std::string_view to_string(Activation activation) {

@@ -16,7 +16,7 @@ namespace foretell {
 enum class Family {
   kEncoder,         // post-norm encoder: BERT, RoBERTa, DistilBERT, ALBERT, ELECTRA and their kin
   kDecoder,         // pre-norm decoder: GPT-2, OPT, Llama, Mistral, Qwen, GPT-NeoX and their kin
-  kEncoderDecoder,  // T5
+  kEncoderDecoder,  // T5, Whisper, T5Gemma
   kVision,          // images in or out: ResNet, VGG, U-Net, YOLO, vision transformers, diffusion
   kPipeline,        // several networks, each called a number of times
   kOnnx,            // whatever an ONNX file says
@@ -86,6 +86,23 @@ struct TowerConfig {
   std::int64_t intermediate = 0;
   Activation activation = Activation::kGelu;
 };
+
+// The encoder of an encoder-decoder, where it is not like the decoder.
+struct EncoderConfig {
+  std::int64_t hidden = 0;  // 0: this and the next four are those of the decoder
+  std::int64_t heads = 0;
+  std::int64_t kv_heads = 0;
+  std::int64_t head_dim = 0;
+  std::int64_t intermediate = 0;
+  bool own_table = false;  // of words, of `vocab` rows; else that of the decoder
+  std::int64_t vocab = 0;
+  std::int64_t max_len = 0;   // longest input; 0: max_seq_len of the network
+  std::int64_t mel_bins = 0;  // features of a frame of sound; 0: it reads tokens
+};
+
+// Positions of an encoder of sound in a second: frames of 10 ms, of which a convolution makes half
+// as many (Radford et al., "Robust Speech Recognition via Large-Scale Weak Supervision", 2.2).
+inline constexpr std::int64_t kSoundPositionsPerSecond = 50;
 
 // Texts beside the images: what CLIP compares them with, what a generator paints.
 struct TextConfig {
@@ -173,6 +190,7 @@ struct ModelConfig {
   std::int64_t rotary_dim = 0;  // rotated columns of each head
   bool fused_qkv = false;       // one projection for queries, keys and values
   bool qkv_bias = true;
+  bool key_bias = true;        // of keys, where qkv_bias is on (encoder-decoders)
   bool attention_bias = true;  // of the output projection
   bool ffn_bias = true;
   bool head_bias = false;  // of the vocabulary logits
@@ -185,6 +203,11 @@ struct ModelConfig {
   // Encoder-decoders.
   std::int64_t decoder_layers = 0;
   std::int64_t relative_buckets = 0;
+  bool norm_behind = false;  // a norm behind each part of a block, too
+  // Windows of the first layers of the decoder, over and over; empty: none has one.
+  std::vector<std::int64_t> decoder_windows;
+  std::int64_t window_of_layer(std::int64_t layer) const;
+  EncoderConfig encoder;
 
   VisionConfig vision;
   TextConfig text;

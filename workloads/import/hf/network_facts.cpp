@@ -1,10 +1,12 @@
 #include "workloads/import/hf/network_facts.hpp"
 
 #include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
 #include <variant>
 
 #include "model/base/errors.hpp"
-#include "workloads/import/workload.hpp"
 
 namespace foretell {
 namespace {
@@ -95,6 +97,29 @@ NetworkFacts facts_of(const ModelConfig& model, const PrecisionPolicy& precision
   facts.state_bytes = last.own;
   facts.flops_per_token = decode_graph(model, precision, 1).total_flops().value();
   return facts;
+}
+
+EncodedParts encoded_parts(const ModelConfig& model, Binding binding, std::int64_t positions) {
+  binding.phase = Phase::kPrefill;
+  binding.seq_len = encoded_positions(model, positions);
+  Graph encoder = build_graph(model, binding);
+  binding.phase = Phase::kDecode;
+  binding.encoder_len = binding.seq_len;
+  binding.seq_len = 1;
+  binding.kv_len = std::min(binding.encoder_len, model.max_seq_len);
+  return {std::move(encoder), build_graph(model, binding)};
+}
+
+double parameters_of(const EncodedParts& parts) {
+  std::set<std::string> seen;
+  double sum = 0;
+  for (const Graph* graph : {&parts.encoder, &parts.decoder}) {
+    for (const Tensor& tensor : graph->tensors()) {
+      if (tensor.kind == TensorKind::kWeight && seen.insert(tensor.name).second)
+        sum += elements(tensor);
+    }
+  }
+  return sum;
 }
 
 }  // namespace foretell

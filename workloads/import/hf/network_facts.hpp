@@ -2,6 +2,8 @@
 #pragma once
 
 #include "workloads/import/hf/model_config.hpp"
+#include "workloads/import/workload.hpp"
+#include "workloads/ir/graph.hpp"
 #include "workloads/ir/precision.hpp"
 
 namespace foretell {
@@ -19,5 +21,17 @@ struct NetworkFacts {
 
 // Of a decoder in these data types, for one sequence. UserError for other networks.
 NetworkFacts facts_of(const ModelConfig& model, const PrecisionPolicy& precision);
+
+// The two graphs of a network of an encoder and a decoder: an input of `positions` (at least; of a
+// whole window), and one token of the decoder after as many, or after all that it can write. Sizes
+// that are not about lengths are those of `binding`.
+struct EncodedParts {
+  Graph encoder;
+  Graph decoder;
+};
+EncodedParts encoded_parts(const ModelConfig& model, Binding binding, std::int64_t positions);
+
+// Elements of the weights of both; those of one name are one weight.
+double parameters_of(const EncodedParts& parts);
 
 }  // namespace foretell

@@ -41,6 +41,15 @@ TensorId attend_with(PartsContext& context, const Read& read, const MixerPart& p
   return context.block->op("attention", "Attention", std::move(inputs), std::move(attributes));
 }
 
+// Of a cache [B, heads, rows, dim] what a prompt from the start has in it: the rows of its tokens.
+TensorId seen_rows(PartsContext& context, const std::string& name, TensorId cache) {
+  const std::int64_t tokens = context.binding->seq_len;
+  if (context.reads_cache() || context.block->shape(cache)[2] == tokens) return cache;
+  return context.block->op(
+      name, "Slice", {cache},
+      {{"axis", std::int64_t{2}}, {"begin", std::int64_t{0}}, {"end", tokens}});
+}
+
 // Which keys are read, when there are more than are read.
 TensorId choose_keys(PartsContext& context, TensorId source, TensorId x, const IndexerPart& indexer,
                      std::int64_t rows) {
@@ -55,8 +64,8 @@ TensorId choose_keys(PartsContext& context, TensorId source, TensorId x, const I
                             context.linear("indexer.key", x, indexer.head_dim, false, kept));
   if (context.has_cache()) {
     k = context.reshaped("indexer.key.row", k, {in[0], 1, in[1], indexer.head_dim});
-    k = context.cached("indexer.key_cache", k, rows);
-    k = context.reshaped("indexer.keys", k, {in[0], rows, indexer.head_dim});
+    k = seen_rows(context, "indexer.key_cache.seen", context.cached("indexer.key_cache", k, rows));
+    k = context.reshaped("indexer.keys", k, {in[0], block.shape(k)[2], indexer.head_dim});
   }
   const std::int64_t keys = block.shape(k)[1];
   const TensorId weights = context.linear("indexer.weights", x, indexer.heads, false, true);
@@ -219,8 +228,10 @@ TensorId mix_latent(PartsContext& context, TensorId x, const MixerPart& part) {
     cache = context.joined("attention.latent.joined",
                            row("attention.latent.row", latents, part.kv_rank), rope, 3);
   }
-  if (context.has_cache())
-    cache = context.cached("attention.latent_cache", cache, context.binding->kv_len);
+  if (context.has_cache()) {
+    cache = seen_rows(context, "attention.latent_cache.seen",
+                      context.cached("attention.latent_cache", cache, context.binding->kv_len));
+  }
   Read read;
   if (part.indexer.heads > 0) {
     read.choice = choose_keys(context, query.low, x, part.indexer, context.binding->kv_len);

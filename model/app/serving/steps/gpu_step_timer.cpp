@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "calib/fitted/shared/common_factors.hpp"
+#include "hw/spec/gpu/kernel_library.hpp"
 #include "model/app/request/intervals.hpp"
 #include "model/app/serving/steps/layer_kinds.hpp"
 #include "model/base/errors.hpp"
@@ -60,8 +61,13 @@ GpuStepTimer::GpuStepTimer(const Request& request, bool exact)
       exact_(exact),
       dense_axis_(kDenseTokens) {
   if (resolved_.model.family != Family::kDecoder) {
+    const bool encodes = resolved_.model.family == Family::kEncoderDecoder;
     throw UserError(resolved_.model.name +
-                    ": only decoders are served token by token; name one with --workload");
+                    (encodes ? ": has an encoder and a decoder, and only decoders are served token "
+                               "by token; `foretell run` answers batches of its requests, "
+                               "--in-flight says how many wait"
+                             : ": only decoders are served token by token; name one with "
+                               "--workload"));
   }
   keep_one_of_each_kind();
   for (int stage = 0; stage < stages(); ++stage) {
@@ -90,10 +96,23 @@ LazyGrid::Function GpuStepTimer::attention_of(int stage, bool decodes) {
     if (before.expansion == 0) return cost;
     const Parts all = executed_attention(false, x + y, 0).at(place);
     const double expanded = all.attention - before.attention + before.expansion;
-    if (expanded >= asked.attention) return cost;
+    if (asks_latents(x, y).value_or(expanded >= asked.attention)) return cost;
     return CallCost{Seconds(expanded),
                     Joules(all.attention_j - before.attention_j + before.expansion_j)};
   };
+}
+
+// What the library does; networks with an indexer have ways of their own, which no file states.
+std::optional<bool> GpuStepTimer::asks_latents(std::int64_t tokens, std::int64_t cached) const {
+  const std::vector<LayerPart>& layers = resolved_.model.parts_of_decoder.layers;
+  const bool chooses = std::any_of(layers.begin(), layers.end(), [](const LayerPart& layer) {
+    return layer.mixer.indexer.heads > 0;
+  });
+  if (chooses) return std::nullopt;
+  const KernelLibrary& library =
+      kernel_libraries().of_networks(std::string(trim(resolved_.request.library)));
+  return library.asks_latents_of(resolved_.system.spec.device.architecture,
+                                 static_cast<double>(tokens), static_cast<double>(cached));
 }
 
 void GpuStepTimer::keep_one_of_each_kind() {

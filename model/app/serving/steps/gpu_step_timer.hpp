@@ -8,13 +8,11 @@
 //   of the attention of the decodes, by their number and the mean length of what they read,
 //   of the attention of every chunk, by its length and what is in the cache before it.
 // A chunk that reads latents (MLA) has two ways: its queries ask the cached latents themselves, or
-// keys and values of every head are made of them again, which saves where many ask. Engines do the
-// second from some length on (vLLM's chunked context; SGLang:
-// https://github.com/sgl-project/sglang/ pull/5113, from 8192 cached tokens; TensorRT-LLM's chunked
-// prefill of MLA); here it is whichever takes less time. The second takes what a prompt of all
-// tokens takes without what one of those before takes, and the product that makes keys and values
-// of these. Each is executed as a call of the machine at points of a grid (lazy_grid.hpp); of equal
-// layers one is executed. `exact` executes every size.
+// keys and values of every head are made of them again, which saves where many ask. What a library
+// does is stated in hw/kernels (asks_latents); where nothing is, it is whichever takes less time.
+// The second takes what a prompt of all tokens takes without what one of those before takes, and
+// the product that makes keys and values of these. Each is executed as a call of the machine at
+// points of a grid (lazy_grid.hpp); of equal layers one is executed. `exact` executes every size.
 //
 // Of a pipeline (--pp) each stage has the layers of its range, the first the embeddings and the
 // last the head: together they take what one copy without stages takes, and what it takes to send
@@ -27,6 +25,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -89,6 +88,7 @@ class GpuStepTimer : public StepTimer {
   void keep_one_of_each_kind();
   void count_layers(const std::vector<AlikeLayers>& kinds);
   LazyGrid::Function attention_of(int stage, bool decodes);
+  std::optional<bool> asks_latents(std::int64_t tokens, std::int64_t cached) const;
   // Of all stages, in order.
   using StageParts = std::vector<Parts>;
   // By sequences and positions of decodes, or by tokens and context of a chunk.

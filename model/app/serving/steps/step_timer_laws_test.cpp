@@ -147,6 +147,30 @@ TEST(StepTimerLaws, PiecesOfAPromptOfLatentsTakeLittleMoreThanAllOfIt) {
   EXPECT_LT(seconds(16, 16384), seconds(2048, 16384));
 }
 
+// SGLang asks up to 8,191 cached latents on Hopper and makes keys of more, TensorRT-LLM makes them
+// of any number: for prompts of many queries, the longer cache behind the limit is the faster one.
+TEST(StepTimerLaws, WhetherAPromptAsksLatentsIsTheChoiceOfTheLibrary) {
+  const auto growth = [](const std::string& library, const std::string& system) {
+    Request request;
+    request.system = system;
+    request.workload = "DeepSeek-R1";
+    request.dtype = "bf16";
+    request.tp = 8;
+    request.library = library;
+    GpuStepTimer timer(request, true);
+    const auto seconds = [&timer](std::int64_t context) {
+      StepShape shape;
+      shape.chunks = {{2048, context}};
+      return timer.time(shape, 0).total.value();
+    };
+    return seconds(8192) / seconds(8176);
+  };
+  EXPECT_LT(growth("sglang", "h200-sxm-x8"), 0.98);
+  EXPECT_GT(growth("sglang", "b200-sxm-x8"), 0.99);
+  EXPECT_GT(growth("trtllm", "h200-sxm-x8"), 0.99);
+  EXPECT_GT(growth("vllm", "h200-sxm-x8"), 0.99);
+}
+
 // A service runs the branches of a block beside the rest where its library does.
 TEST(StepTimerLaws, StepsOfTokensUseTheSecondStreamOfTheLibrary) {
   Request request;
