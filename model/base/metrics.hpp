@@ -28,6 +28,7 @@ struct OperatorMetrics {
   double occupancy = 0;
   EnergyWork work = {};  // of one rank
   double clock = 1;      // that it ran at, as a share of the full one
+  int window = 0;        // of the call, that this clock is of; windows are numbered from 0
 };
 
 // One component: busy + stalled + idle = 1 over the call.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/predict/power_windows.hpp"
+
 namespace foretell {
 namespace {
 
@@ -34,16 +36,12 @@ Seconds operator_time(const Metrics& metrics) {
 std::vector<EnergyPart> energy_of_call(const Metrics& metrics, const DeviceEnergy& energy,
                                        const EnergySetting& setting, double calls_per_s) {
   std::vector<EnergyPart> parts;
-  for (const OperatorMetrics& op : metrics.operators) {
-    add_parts(energy_parts(op.work, Seconds(0), op.clock, energy), setting.ranks, parts);
-  }
-  const Seconds time = operator_time(metrics);
   const Watts idle(energy.facts.active_idle_watts);
-  const Watts most = setting.limit * energy.facts.limit_share;
-  if (setting.limit > Watts(0) && time > Seconds(0)) {
-    const Watts drawn = total_energy(parts) / setting.ranks / time;
-    const double share = drawn + idle > most ? (most - idle) / drawn : 1;
-    for (EnergyPart& part : parts) part.energy = part.energy * share;
+  const std::vector<double> shares =
+      shares_within(metrics, energy, idle, setting.limit * energy.facts.limit_share);
+  for (const OperatorMetrics& op : metrics.operators) {
+    const double share = shares.at(static_cast<std::size_t>(op.window));
+    add_parts(energy_parts(op.work, Seconds(0), op.clock, energy), share * setting.ranks, parts);
   }
   const Seconds between(setting.devices / calls_per_s);
   add_parts(energy_parts({}, between, 1, energy), 1, parts);

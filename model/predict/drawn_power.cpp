@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "model/predict/call_energy.hpp"
+#include "model/predict/power_windows.hpp"
 #include "model/timing/neuron/instruction_work.hpp"
 
 namespace foretell {
@@ -48,22 +48,17 @@ void set_kernel_power(const Metrics& metrics, const DeviceEnergy& energy, Watts 
   std::map<std::string_view, Seconds> time;  // by operator
   for (const KernelRun& run : kernels) time[run.op] += run.duration - run.launch;
   std::map<std::string_view, Watts> power;
-  Joules all;
+  const std::vector<double> shares = shares_within(metrics, energy, idle, most);
   for (const OperatorMetrics& op : metrics.operators) {
     const auto found = time.find(op.name);
     if (found == time.end() || !(found->second > Seconds(0))) continue;
     const Joules joules = total_energy(energy_parts(op.work, Seconds(0), op.clock, energy));
-    all += joules;
-    power[op.name] = joules / found->second;
+    power[op.name] = joules / found->second * shares.at(static_cast<std::size_t>(op.window));
   }
-  const Seconds together = operator_time(metrics);
-  double share = 1;
-  if (most > Watts(0) && together > Seconds(0) && all / together + idle > most)
-    share = (most - idle) / (all / together);
   for (KernelRun& run : kernels) {
     run.idle_power = idle;
     const auto found = power.find(run.op);
-    if (found != power.end()) run.power = found->second * share;
+    if (found != power.end()) run.power = found->second;
   }
 }
 

@@ -13,9 +13,9 @@
 namespace foretell {
 
 // Fills `power` and `idle_power` of kernels or loops: each draws the mean of its operator above
-// `idle`, from the end of its launch. Where all operators together would draw more than `most` (of
-// the whole device; 0: no limit), all draw less in proportion: a limit holds for means of a call,
-// not for single kernels.
+// `idle`, from the end of its launch. Where the operators of a window together would draw more than
+// `most` (of the whole device; 0: no limit), all of them draw less in proportion: a limit holds for
+// the mean of a window, not for single kernels.
 void set_kernel_power(const Metrics& metrics, const DeviceEnergy& energy, Watts idle, Watts most,
                       std::vector<KernelRun>& kernels);
 

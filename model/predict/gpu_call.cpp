@@ -30,8 +30,10 @@ class CallRunner {
 
   GpuCallResult run() {
     const Program program = mapped();
-    const Execution execution =
-        simulate(GpuMachine{call_.system.device, call_.exact, call_.exact}, program);
+    const std::vector<double>& clocks = call_.clocks;
+    const double fastest = clocks.empty() ? 1 : *std::max_element(clocks.begin(), clocks.end());
+    const GpuDeviceSpec device = at_clock(call_.system.device, fastest);
+    const Execution execution = simulate(GpuMachine{device, call_.exact, call_.exact}, program);
     result_.metrics = metrics_of_call(program, execution, operators());
     result_.metrics.memory_capacity = call_.system.device.hbm.capacity;
     result_.kernels = kernel_runs(program, execution.cores.front());
@@ -43,16 +45,36 @@ class CallRunner {
   }
 
   Program mapped() {
-    GpuMapping mapping{call_.graph, call_.precision, call_.system, call_.factors};
-    mapping.rotated_copies = call_.rotated_copies;
-    mapping.heads_share_keys = call_.heads_share_keys;
-    mapping.fusion = fusion_;
-    if (call_.sustained_clock) mapping.clock_share = call_.system.device.sustained_rate;
-    ops_ = map_to_gpu(mapping);
+    const std::vector<double>& clocks = call_.clocks;
+    if (clocks.empty()) {
+      ops_ = mapped_at(1);
+      return build();
+    }
+    std::map<double, std::vector<MappedOp>> known;  // by clock
+    for (const double clock : clocks) {
+      if (known.count(clock) == 0) known[clock] = mapped_at(clock);
+    }
+    ops_ = known.at(clocks.back());
+    for (std::size_t i = 0; i < std::min(clocks.size(), ops_.size()); ++i) {
+      std::vector<MappedOp>& ops = known.at(clocks[i]);
+      FORETELL_CHECK(ops.size() == ops_.size(), "a mapping whose operations change with the clock");
+      ops_[i] = ops[i];
+    }
     return build();
   }
 
  private:
+  std::vector<MappedOp> mapped_at(double clock) const {
+    GpuSystemSpec system = call_.system;
+    system.device = at_clock(call_.system.device, clock);
+    GpuMapping mapping{call_.graph, call_.precision, system, call_.factors};
+    mapping.rotated_copies = call_.rotated_copies;
+    mapping.heads_share_keys = call_.heads_share_keys;
+    mapping.fusion = fusion_;
+    if (call_.sustained_clock) mapping.clock_share = system.device.sustained_rate;
+    return map_to_gpu(mapping);
+  }
+
   // A kernel begins when the one before it in its stream has ended, and what it needs of the other
   // one; where the host launches one after the other, not before it has come to it.
   Program build() {
@@ -148,6 +170,15 @@ class CallRunner {
 };
 
 }  // namespace
+
+GpuDeviceSpec at_clock(const GpuDeviceSpec& device, double share) {
+  GpuDeviceSpec slower = device;
+  if (share == 1) return slower;
+  slower.clock.boost = device.clock.boost * share;
+  for (auto& [type, rate] : slower.matrix_rate) rate *= share;
+  for (auto& [type, rate] : slower.vector_rate) rate *= share;
+  return slower;
+}
 
 GpuCallResult run_gpu_call(const GpuCall& call) { return CallRunner(call).run(); }
 

@@ -30,7 +30,14 @@ struct GpuCall {
   bool exact = false;         // simulate every kernel instead of equal ones once
   bool for_timeline = false;  // say which kernels read the results of which
   bool one_stream = false;    // nothing runs beside anything, whatever the library does
+  // Of each operation in the order of the mapping, as shares of the boost clock; the last one holds
+  // for those that follow; empty: 1. What several streams share of L2 has the rate of the highest.
+  std::vector<double> clocks = {};
 };
+
+// The same device at a share of its boost clock: SMs, pipes and L2 follow; memory, links and the
+// host do not.
+GpuDeviceSpec at_clock(const GpuDeviceSpec& device, double share);
 
 struct GpuCallResult {
   Metrics metrics;

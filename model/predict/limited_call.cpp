@@ -4,86 +4,154 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "model/predict/call_energy.hpp"
 #include "model/predict/drawn_power.hpp"
+#include "model/predict/power_windows.hpp"
 
 namespace foretell {
 namespace {
 
 constexpr double kSettled = 0.005;  // of the clock
 constexpr int kMaxRuns = 8;
+// Clocks that the windows of a long call are tried at lie so far apart, as a share.
+constexpr double kStep = 0.002;
+constexpr int kMaxSteps = 12;
 
-GpuCallResult run_at(const GpuCall& call, double share) {
-  if (share == 1) return run_gpu_call(call);
-  GpuSystemSpec slower = call.system;
-  slower.device = at_clock(call.system.device, share);
-  const GpuCall same{call.graph,          call.precision,        slower,
-                     call.factors,        call.launch,           call.sustained_clock,
-                     call.rotated_copies, call.heads_share_keys, call.fusion,
-                     call.exact,          call.for_timeline,     call.one_stream};
-  return run_gpu_call(same);
-}
+struct WindowClock {
+  PowerWindow window;
+  double left = 1;   // that the limit of the board left it when its kernels were measured
+  double clock = 1;  // that it runs at
 
-void set_clock(double clock, GpuCallResult& result) {
-  for (OperatorMetrics& op : result.metrics.operators) op.clock = clock;
-}
+  double share() const { return clock / left; }
+};
 
-Watts power_of(const GpuCallResult& result, double clock, const DeviceEnergy& energy) {
-  return power_at(work_of(result.metrics), result.metrics.device, 0, clock, energy);
-}
+class LimitedRun {
+ public:
+  LimitedRun(const GpuCall& call, const DeviceEnergy& energy, const ClockLimits& limits)
+      : call_(call), energy_(energy), limits_(limits) {}
+
+  GpuCallResult run() {
+    const GpuCallResult& full = at_share(1);
+    if (!(full.metrics.device > Seconds(0)) || !(limits_.board > Watts(0)))
+      return std::move(runs_.at(1));
+    for (const PowerWindow& window : power_windows(full.metrics, Seconds(kPowerWindowSeconds))) {
+      windows_.push_back({window});
+    }
+    const Watts held = limits_.board * energy_.facts.limit_share;
+    for (WindowClock& one : windows_) {
+      const WindowLoad load = load_in(one, full);
+      one.left = clock_within(load.work, load.time, 0, held, energy_);
+      one.clock = std::min(one.left, limits_.clock);
+      if (limits_.asked > Watts(0) && limits_.asked < limits_.board) lower(held, one);
+    }
+    GpuCallResult result = at_clocks();
+    note_limit(result);
+    for (std::size_t w = 0; w < windows_.size(); ++w) set_clock(w, result.metrics);
+    if (call_.for_timeline) {
+      const Watts limit = limits_.asked > Watts(0) ? limits_.asked : limits_.board;
+      set_kernel_power(result.metrics, energy_, Watts(energy_.facts.active_idle_watts),
+                       limit * energy_.facts.limit_share, result.kernels);
+    }
+    return result;
+  }
+
+ private:
+  // With one clock throughout.
+  const GpuCallResult& at_share(double share) {
+    const auto known = runs_.find(share);
+    if (known != runs_.end()) return known->second;
+    GpuCall slower = call_;
+    if (share != 1) slower.clocks = {share};
+    return runs_.emplace(share, run_gpu_call(slower)).first->second;
+  }
+
+  // Each window with its own.
+  GpuCallResult at_clocks() {
+    const double first = windows_.front().share();
+    const bool one = std::all_of(windows_.begin(), windows_.end(), [&](const WindowClock& window) {
+      return window.share() == first;
+    });
+    if (one) {
+      at_share(first);
+      return std::move(runs_.at(first));
+    }
+    GpuCall mixed = call_;
+    for (const WindowClock& window : windows_)
+      mixed.clocks.resize(window.window.last, window.share());
+    return run_gpu_call(mixed);
+  }
+
+  WindowLoad load_in(const WindowClock& one, const GpuCallResult& result) const {
+    if (windows_.size() > 1) return load_of(one.window, result.metrics);
+    return {work_of(result.metrics), result.metrics.device};
+  }
+
+  Watts power_of(const WindowClock& one, const GpuCallResult& result) const {
+    return load_in(one, result).power_at_clock(one.clock, energy_);
+  }
+
+  // Windows look for their clocks among the same ones, so that they share runs.
+  double tried_clock(double clock, const WindowClock& one) const {
+    if (windows_.size() == 1) return clock;
+    const double steps = std::round(std::log(clock / one.left) / std::log1p(-kStep));
+    return std::max(energy_.facts.lowest_clock, one.left * std::pow(1 - kStep, steps));
+  }
+
+  // To the highest clock at which the window keeps the limit that is asked for.
+  void lower(Watts held, WindowClock& one) {
+    const Watts most = limits_.asked * energy_.facts.limit_share;
+    if (!(power_of(one, at_share(one.share())) > most)) return;
+    double low = energy_.facts.lowest_clock;
+    double high = one.clock;
+    // The first step is the one that power in proportion to the cube of the clock would take.
+    double next = std::clamp(high * std::cbrt(most / held), low, high);
+    const bool alone = windows_.size() == 1;
+    const double settled = alone ? kSettled : kStep;
+    const int most_runs = alone ? kMaxRuns : kMaxSteps;
+    for (int run = 0; run < most_runs && low < high * (1 - settled); ++run) {
+      one.clock = tried_clock(next, one);
+      const bool too_much = power_of(one, at_share(one.share())) > most;
+      (too_much ? high : low) = one.clock;
+      next = (low + high) / 2;
+    }
+    one.clock = low;
+  }
+
+  void note_limit(GpuCallResult& result) const {
+    if (!(limits_.asked > Watts(0)) || !(limits_.asked < limits_.board)) return;
+    Watts most;
+    for (const WindowClock& one : windows_) {
+      if (one.clock <= energy_.facts.lowest_clock) most = std::max(most, power_of(one, result));
+    }
+    if (!(most > limits_.asked * energy_.facts.limit_share)) return;
+    result.notes.push_back(fmt::format(
+        "a power limit of {:.0f} W is not kept: at the lowest clock the board draws {:.0f} W",
+        limits_.asked.value(), most.value()));
+  }
+
+  void set_clock(std::size_t number, Metrics& metrics) const {
+    const WindowClock& one = windows_[number];
+    for (std::size_t i = one.window.first; i < one.window.last; ++i) {
+      metrics.operators[i].clock = one.clock;
+      metrics.operators[i].window = static_cast<int>(number);
+    }
+  }
+
+  const GpuCall& call_;
+  const DeviceEnergy& energy_;
+  const ClockLimits& limits_;
+  std::vector<WindowClock> windows_;
+  std::map<double, GpuCallResult> runs_;  // by share of the clock
+};
 
 }  // namespace
 
-GpuDeviceSpec at_clock(const GpuDeviceSpec& device, double share) {
-  GpuDeviceSpec slower = device;
-  slower.clock.boost = device.clock.boost * share;
-  for (auto& [type, rate] : slower.matrix_rate) rate *= share;
-  for (auto& [type, rate] : slower.vector_rate) rate *= share;
-  return slower;
-}
-
 GpuCallResult run_within(const GpuCall& call, const DeviceEnergy& energy,
                          const ClockLimits& limits) {
-  GpuCallResult result = run_gpu_call(call);
-  if (!(result.metrics.device > Seconds(0)) || !(limits.board > Watts(0))) return result;
-  const Watts held = limits.board * energy.facts.limit_share;
-  const double left = clock_within(work_of(result.metrics), result.metrics.device, 0, held, energy);
-  double clock = std::min(left, limits.clock);
-  if (clock < left) result = run_at(call, clock / left);
-  const bool is_limited = limits.asked > Watts(0) && limits.asked < limits.board;
-  const Watts most = limits.asked * energy.facts.limit_share;
-  if (is_limited && power_of(result, clock, energy) > most) {
-    double low = energy.facts.lowest_clock;
-    double high = clock;
-    clock = low;
-    result = run_at(call, low / left);
-    // The first step is the one that power in proportion to the cube of the clock would take.
-    double next = std::clamp(high * std::cbrt(most / held), low, high);
-    for (int run = 0; run < kMaxRuns && low < high * (1 - kSettled); ++run) {
-      GpuCallResult tried = run_at(call, next / left);
-      if (power_of(tried, next, energy) > most) {
-        high = next;
-      } else {
-        low = clock = next;
-        result = std::move(tried);
-      }
-      next = (low + high) / 2;
-    }
-    if (power_of(result, clock, energy) > most) {
-      result.notes.push_back(fmt::format(
-          "a power limit of {:.0f} W is not kept: at the lowest clock the board draws {:.0f} W",
-          limits.asked.value(), power_of(result, clock, energy).value()));
-    }
-  }
-  set_clock(clock, result);
-  if (call.for_timeline) {
-    const Watts limit = limits.asked > Watts(0) ? limits.asked : limits.board;
-    set_kernel_power(result.metrics, energy, Watts(energy.facts.active_idle_watts),
-                     limit * energy.facts.limit_share, result.kernels);
-  }
-  return result;
+  return LimitedRun(call, energy, limits).run();
 }
 
 }  // namespace foretell

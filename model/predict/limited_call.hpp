@@ -13,16 +13,16 @@ struct ClockLimits {
   double clock = 1;  // share of the boost clock that is set at most
 };
 
-// The same device at a share of its boost clock: SMs, pipes and L2 follow; memory, links and the
-// host do not.
-GpuDeviceSpec at_clock(const GpuDeviceSpec& device, double share);
-
 // Runs the call; operators say the clock that they ran at.
 //
 // Kernels were measured under the limit of the board: where the power at the full clock exceeds it,
 // their times are those of the clock that it left, c0. A lower limit or clock c changes times by
 // the simulated machine at c / c0, whose power at c fits the limit. A limit that no clock keeps
 // leaves the lowest one; `notes` of the result say so.
+//
+// A call longer than a window and a half (power_windows.hpp) has a clock for each window, the
+// highest at which the mean power of the window fits: the machine runs the kernels of each at its
+// own.
 GpuCallResult run_within(const GpuCall& call, const DeviceEnergy& energy,
                          const ClockLimits& limits);
 

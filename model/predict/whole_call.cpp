@@ -20,6 +20,8 @@ ResourceMetrics& resource_at(const std::string& path, std::vector<ResourceMetric
 }
 
 void add_operators(const CallPhase& phase, Seconds start, Metrics& call) {
+  int windows = 0;  // of the phases before
+  for (const OperatorMetrics& op : call.operators) windows = std::max(windows, op.window + 1);
   const double longer = (phase.time - phase.overhead) / phase.metrics->device;
   for (OperatorMetrics op : phase.metrics->operators) {
     op.name = std::string(phase.name) + "." + op.name;
@@ -28,6 +30,7 @@ void add_operators(const CallPhase& phase, Seconds start, Metrics& call) {
     op.flops = op.flops * phase.count;
     op.bytes = op.bytes * phase.count;
     op.work = op.work * phase.count;
+    op.window += windows;
     call.operators.push_back(std::move(op));
   }
 }

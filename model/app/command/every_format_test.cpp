@@ -87,6 +87,7 @@ class EveryFormat : public testing::Test {
         {"calibrate import",
          {"calibrate", "import", folder.file("measured.csv"), "-o", "-", "--source", "me",
           "--machine", "mine", "--date", "2026-01-31", "--tolerance", "900"}},
+        {"calibrate area", {"calibrate", "area"}},
         {"calibrate transfer",
          {"calibrate", "transfer", "--table", folder.file("measured.csv"), "--jobs", "1", "-o",
           folder.file("transfer.yaml")}},

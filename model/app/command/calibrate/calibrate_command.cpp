@@ -15,6 +15,7 @@
 #include "hw/spec/cpu/cpu_catalog.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/shared/catalog.hpp"
+#include "model/app/command/calibrate/calibrate_area.hpp"
 #include "model/app/command/calibrate/calibrate_attention.hpp"
 #include "model/app/command/calibrate/calibrate_collective.hpp"
 #include "model/app/command/calibrate/calibrate_cpu.hpp"
@@ -302,6 +303,7 @@ void add_calibrate_command(CLI::App& app, Session& session) {
   add_fit_command(*command, session);
   add_transfer_command(*command, session);
   add_intervals_command(*command, session);
+  add_area_command(*command, session);
 }
 
 }  // namespace foretell
