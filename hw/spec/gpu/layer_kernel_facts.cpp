@@ -82,9 +82,6 @@ LayerKernelFacts read_facts(const Node& node) {
                   "per_choice",
                   "gpus_per_node",
                   "network_rate",
-                  "chosen_pace",
-                  "fills_choice",
-                  "divides_choice",
                   "stays",
                   "why",
                   "source"},
@@ -121,10 +118,7 @@ LayerKernelFacts read_facts(const Node& node) {
   facts.all_choices = yes_or(node, "all_choices", facts.all_choices);
   facts.tuned_at_powers = yes_or(node, "tuned_at_powers", facts.tuned_at_powers);
   facts.longest_first = yes_or(node, "longest_first", facts.longest_first);
-  facts.chosen_pace = number_or(node, "chosen_pace", facts.chosen_pace);
   facts.stays = yes_or(node, "stays", facts.stays);
-  facts.divides_choice = yes_or(node, "divides_choice", facts.divides_choice);
-  facts.fills_choice = yes_or(node, "fills_choice", facts.fills_choice);
   facts.absorbed_prompts = yes_or(node, "absorbed_prompts", facts.absorbed_prompts);
   facts.head_tile = number_or(node, "head_tile", facts.head_tile);
   facts.wire_bytes = number_or(node, "wire_bytes", facts.wire_bytes);

@@ -204,9 +204,9 @@ TEST_F(LatentKernelLaws, ChosenKeysAreAllThatIsRead) {
   EXPECT_NEAR(chosen_time(shape), once, 0.01 * once) << "keys that nobody chose take no time";
   shape.queries *= 2;
   EXPECT_NEAR(chosen_time(shape), 2 * once, 0.05 * once);
-  facts.chosen_pace = 0.5;
+  shape.choice_time = 2;
   EXPECT_GT(chosen_time(shape), 3 * once);
-  facts.fills_choice = true;
+  shape.fills_choice = true;
   shape.queries = 1;
   shape.keys = 16;
   const double filled = chosen_time(shape);
