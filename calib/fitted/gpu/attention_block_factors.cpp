@@ -25,6 +25,8 @@ void fields(FieldList& list, AttentionBlockFactors& factors) {
              "Time of attention beside that of its kernels alone; 0: as alone.");
   list.value("narrow_cache", factors.narrow_cache, {0, 20},
              "Time of attention to a cache in FP8; 0: as to one in BF16.");
+  list.value("all_keys", factors.all_keys, {0, 20},
+             "Time of attention to all keys in a layer that else chooses; 0: as to chosen ones.");
   list.value("indexer", factors.indexer, {0, 20},
              "Time of an indexer beside that of its kernels alone; 0: as alone.");
   list.value("products", factors.products, {0, 20},

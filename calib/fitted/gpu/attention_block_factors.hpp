@@ -18,6 +18,7 @@ struct AttentionBlockFactors {
   Seconds choice;           // of choosing where there are more keys than may be chosen
   double attention = 0;     // time of attention beside that of its kernels alone; 0: as alone
   double narrow_cache = 0;  // … of attention to a cache in FP8; 0: as to one in BF16
+  double all_keys = 0;      // … of attention to all keys in a layer that else chooses
   double indexer = 0;       // … of the scores of an indexer and its choice
   double products = 0;      // … of projections in BF16
   double narrow = 0;        // … of projections in narrower types, with what quantises for them

@@ -36,7 +36,7 @@ bool fits(const std::string& known, const std::string& asked) {
 AttentionBlockFacts::AttentionBlockFacts() {
   const Node root = load_document(hw_folder() / "kernels" / "layers" / "blocks.yaml");
   root.only_keys({"source", "types", "always_choose", "reads_choice", "multiplies_out",
-                  "by_operators", "copies_pool"},
+                  "prompts_as_tokens", "by_operators", "copies_pool"},
                  "");
   Problems problems;
   for (const Node& node : root.required("types", "").items) {
@@ -50,6 +50,7 @@ AttentionBlockFacts::AttentionBlockFacts() {
   problems.collect([&] { always_choose_ = read_rules(root, "always_choose"); });
   problems.collect([&] { read_choice_ = read_rules(root, "reads_choice"); });
   problems.collect([&] { multiply_out_ = read_rules(root, "multiplies_out"); });
+  problems.collect([&] { serve_as_tokens_ = read_rules(root, "prompts_as_tokens"); });
   problems.collect([&] { by_operators_ = read_rules(root, "by_operators"); });
   problems.collect([&] { copy_pool_ = read_rules(root, "copies_pool"); });
   problems.throw_if_any();
@@ -60,7 +61,7 @@ std::vector<AttentionBlockFacts::Rule> AttentionBlockFacts::read_rules(const Nod
   std::vector<Rule> rules;
   for (const Node& node : root.required(section, "").items) {
     node.only_keys({"framework", "kind", "phase", "architecture", "fills", "divides", "widens",
-                    "most_keys", "slab", "pool", "why", "source"},
+                    "most_keys", "most_queries", "slab", "pool", "why", "source"},
                    section);
     Rule rule;
     rule.framework = node.required("framework", section).as_text("framework");
@@ -72,6 +73,9 @@ std::vector<AttentionBlockFacts::Rule> AttentionBlockFacts::read_rules(const Nod
     rule.choice.divides = word_or_any(node, "divides") != "no";
     if (const Node* keys = node.find("most_keys")) {
       rule.most_keys = keys->as_integer("most_keys", 1, kMostKeys);
+    }
+    if (const Node* queries = node.find("most_queries")) {
+      rule.most_queries = queries->as_integer("most_queries", 1, kMostKeys);
     }
     if (const Node* slab = node.find("slab"))
       rule.slab = parse_quantity<Bytes>(slab->as_text("slab"));
@@ -108,15 +112,19 @@ bool AttentionBlockFacts::always_chooses(const Call& call) const {
   return first_of(always_choose_, call) != nullptr;
 }
 
-AttentionBlockFacts::Choice AttentionBlockFacts::choice(const std::string& framework,
-                                                        const std::string& architecture) const {
-  const Rule* rule = first_of(read_choice_, {framework, "", "", architecture});
+AttentionBlockFacts::Choice AttentionBlockFacts::choice(const Call& call) const {
+  const Rule* rule = first_of(read_choice_, call);
   return rule == nullptr ? Choice{} : rule->choice;
 }
 
 std::int64_t AttentionBlockFacts::multiplied_out(const Call& call) const {
   const Rule* rule = first_of(multiply_out_, call);
   return rule == nullptr ? 0 : rule->most_keys;
+}
+
+std::int64_t AttentionBlockFacts::served_as_tokens(const Call& call) const {
+  const Rule* rule = first_of(serve_as_tokens_, call);
+  return rule == nullptr ? 0 : rule->most_queries;
 }
 
 Bytes AttentionBlockFacts::slab(const Call& call) const {

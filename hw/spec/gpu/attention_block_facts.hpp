@@ -41,11 +41,14 @@ class AttentionBlockFacts {
     bool divides = true;
     bool widens = false;  // caches in FP8 are widened, and take no less than those in BF16
   };
-  Choice choice(const std::string& framework, const std::string& architecture) const;
+  Choice choice(const Call& call) const;
 
   // Most keys of all sequences for which a prompt of fewer keys than may be chosen multiplies the
   // latents of all of them out; 0: none does.
   std::int64_t multiplied_out(const Call& call) const;
+
+  // Most queries of a sequence of a prompt that the kernels for tokens serve; 0: none.
+  std::int64_t served_as_tokens(const Call& call) const;
 
   // What copies of keys for a slab of queries may take, where operators of a framework attend; 0:
   // kernels do.
@@ -63,6 +66,7 @@ class AttentionBlockFacts {
     std::vector<std::string> architectures;
     Choice choice;
     std::int64_t most_keys = 0;
+    std::int64_t most_queries = 0;
     Bytes slab;
     double pool = 0;
   };
@@ -73,6 +77,7 @@ class AttentionBlockFacts {
   std::vector<Rule> always_choose_;
   std::vector<Rule> read_choice_;
   std::vector<Rule> multiply_out_;
+  std::vector<Rule> serve_as_tokens_;
   std::vector<Rule> by_operators_;
   std::vector<Rule> copy_pool_;
 };

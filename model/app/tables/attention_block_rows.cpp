@@ -122,10 +122,6 @@ std::string attention_block_family(const NamedCells& cells, const CsvRow& row) {
   return cells.text(row, "heads");
 }
 
-std::string attention_block_table(const AttentionBlockRow& row) {
-  return row.framework + ' ' + row.kind + ' ' + row.phase;
-}
-
 Graph attention_block_graph(const ModelConfig& model, const AttentionBlockRow& row,
                             const PrecisionPolicy& precision, const AttentionBlockFacts& facts,
                             const std::string& architecture) {
@@ -167,6 +163,12 @@ const AttentionBlockPredictor::Gpu& AttentionBlockPredictor::gpu_of(const Attent
   return gpus_.emplace(key, Gpu{system, std::move(factors)}).first->second;
 }
 
+std::string AttentionBlockPredictor::table(const AttentionBlockRow& row) {
+  const std::string& architecture = gpu_of(row).system.device.architecture;
+  const bool few = row.queries <= facts_.served_as_tokens(call_of(row, architecture));
+  return row.framework + ' ' + row.kind + ' ' + (few ? "generation" : row.phase);
+}
+
 AttentionBlockPredictor::Parts AttentionBlockPredictor::parts(const AttentionBlockRow& row) {
   const AttentionBlockFacts::Type& type = facts_.type(row.product_dtype);
   PrecisionPolicy precision = find_precision(type.policy);
@@ -188,6 +190,7 @@ AttentionBlockPredictor::Parts AttentionBlockPredictor::parts(const AttentionBlo
     if (op.op == "Attention") work.attention += op.duration;
     if (op.op == "Indexer") work.indexer += op.duration;
   }
+  work.chosen = work.indexer > Seconds(0);
   work.others = result.metrics.call - work.products - work.attention - work.indexer;
   work.halvings = halvings_of(precision.matmul_compute);
   work.narrow_cache = row.narrow_cache;
@@ -226,7 +229,7 @@ void AttentionBlockPredictor::refer(const ModelConfig& model, const AttentionBlo
 RowTime AttentionBlockPredictor::predict(const AttentionBlockRow& row) {
   const Parts of_row = parts(row);
   const Gpu& gpu = gpu_of(row);
-  const std::string table = attention_block_table(row);
+  const std::string table = this->table(row);
   const auto more = gpu.factors.attention_block(table);
   const auto [low, high] = more ? more->interval80 : of_row.interval80;
   RowTime time;

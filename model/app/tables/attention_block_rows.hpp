@@ -40,9 +40,6 @@ AttentionBlockRow read_attention_block_row(const NamedCells& cells, const CsvRow
 // What rows share that are on one side of the split: the heads, as in tables of latent attention.
 std::string attention_block_family(const NamedCells& cells, const CsvRow& row);
 
-// "<framework> <kind> <phase>", as factors are told by.
-std::string attention_block_table(const AttentionBlockRow& row);
-
 // The graph of the layer, types applied. UserError when the network has no such attention.
 Graph attention_block_graph(const ModelConfig& model, const AttentionBlockRow& row,
                             const PrecisionPolicy& precision, const AttentionBlockFacts& facts,
@@ -65,7 +62,8 @@ class AttentionBlockPredictor {
   };
   Parts parts(const AttentionBlockRow& row);
 
-  const GpuDeviceSpec& device(const AttentionBlockRow& row) { return gpu_of(row).system.device; }
+  // "<framework> <kind> <phase>" of the kernels that serve the row, as factors are told by.
+  std::string table(const AttentionBlockRow& row);
 
  private:
   struct Gpu {

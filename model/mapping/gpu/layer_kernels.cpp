@@ -204,8 +204,10 @@ bool LayerKernels::add_latent(const AttentionDimensions& attention, double cache
 }
 
 bool LayerKernels::add_chosen_latent(const LatentShape& shape, MappedOp& op) {
-  const std::string& library = factors_.library().id;
-  const auto choice = block_facts().choice(library, device_.architecture);
+  const bool prompt = shape.queries > 1;
+  const AttentionBlockFacts::Call call{factors_.library().id, "dsa",
+                                       prompt ? "context" : "generation", device_.architecture};
+  const AttentionBlockFacts::Choice choice = block_facts().choice(call);
   LatentShape asked = shape;
   asked.fills_choice = choice.fills;
   asked.divides_choice = choice.divides;
@@ -214,9 +216,7 @@ bool LayerKernels::add_chosen_latent(const LatentShape& shape, MappedOp& op) {
   const char* cache = asked.cache_bytes < 2 ? "bf16 fp8" : "bf16 bf16";
   const Chosen* chosen = choose({"mla", "latent tokens", "bf16", {cache}});
   if (chosen == nullptr) return false;
-  const bool prompt = static_cast<double>(shape.queries) > kernel_shapes().attention.few_queries;
-  const auto layer =
-      factors_.attention_block(library + (prompt ? " dsa context" : " dsa generation"));
+  const auto layer = factors_.attention_block(call.framework + ' ' + call.kind + ' ' + call.phase);
   if (layer) asked.choice_time = attention_in_layer(layer->factors, narrow);
   op.engine = "tensor";
   take(*chosen, chosen_latent_kernels(call_of(*chosen), asked), op);

@@ -69,8 +69,9 @@ double attention_in_layer(const AttentionBlockFactors& factors, bool narrow_cach
 Seconds attention_block_time(const AttentionBlockWork& work, const AttentionBlockFactors& factors,
                              const GpuDeviceSpec& device) {
   const double products = work.halvings > 0 ? factors.narrow : factors.products;
-  Seconds graph = work.others + work.products * as_alone(products) +
-                  work.attention * attention_in_layer(factors, work.narrow_cache) +
+  const bool all = !work.chosen && factors.all_keys > 0;
+  const double attention = all ? factors.all_keys : attention_in_layer(factors, work.narrow_cache);
+  Seconds graph = work.others + work.products * as_alone(products) + work.attention * attention +
                   work.indexer * as_alone(factors.indexer);
   if (work.reference.slabs > 0) graph += reference_time(work.reference, factors, device);
   graph += device.launch_floor * factors.kernels;

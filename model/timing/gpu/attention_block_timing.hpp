@@ -55,6 +55,7 @@ struct AttentionBlockWork {
   ReferenceWork reference;
   int halvings = 0;           // of 16 bits, to the type of projections
   bool narrow_cache = false;  // keys and values in FP8
+  bool chosen = false;        // what is attended to
   bool chooses = false;       // more keys than an indexer may choose
   double tokens = 0;
   double heads = 0;

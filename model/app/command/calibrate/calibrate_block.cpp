@@ -45,7 +45,7 @@ std::map<std::string, Table> read_tables(const GemmFitCommand& command, const Gp
     const Part part = part_of(attention_block_family(cells, row));
     if (part == Part::kVault) return false;
     const AttentionBlockRow call = read_attention_block_row(cells, row);
-    Table& table = tables[attention_block_table(call)];
+    Table& table = tables[predictor.table(call)];
     table.version = cells.text(row, "version");
     Table::Sample sample;
     sample.measured = measured_time(cells, row);
