@@ -36,7 +36,7 @@ bool fits(const std::string& known, const std::string& asked) {
 AttentionBlockFacts::AttentionBlockFacts() {
   const Node root = load_document(hw_folder() / "kernels" / "layers" / "blocks.yaml");
   root.only_keys({"source", "types", "always_choose", "reads_choice", "multiplies_out",
-                  "prompts_as_tokens", "by_operators", "copies_pool"},
+                  "prompts_as_tokens", "stands_in", "by_operators", "copies_pool"},
                  "");
   Problems problems;
   for (const Node& node : root.required("types", "").items) {
@@ -51,6 +51,7 @@ AttentionBlockFacts::AttentionBlockFacts() {
   problems.collect([&] { read_choice_ = read_rules(root, "reads_choice"); });
   problems.collect([&] { multiply_out_ = read_rules(root, "multiplies_out"); });
   problems.collect([&] { serve_as_tokens_ = read_rules(root, "prompts_as_tokens"); });
+  problems.collect([&] { stand_in_ = read_rules(root, "stands_in"); });
   problems.collect([&] { by_operators_ = read_rules(root, "by_operators"); });
   problems.collect([&] { copy_pool_ = read_rules(root, "copies_pool"); });
   problems.throw_if_any();
@@ -60,14 +61,16 @@ std::vector<AttentionBlockFacts::Rule> AttentionBlockFacts::read_rules(const Nod
                                                                        const char* section) {
   std::vector<Rule> rules;
   for (const Node& node : root.required(section, "").items) {
-    node.only_keys({"framework", "kind", "phase", "architecture", "fills", "divides", "widens",
-                    "most_keys", "most_queries", "slab", "pool", "why", "source"},
-                   section);
+    node.only_keys(
+        {"framework", "kind", "phase", "architecture", "fills", "divides", "widens", "most_keys",
+         "most_queries", "like", "host_of", "slab", "pool", "why", "source"},
+        section);
     Rule rule;
     rule.framework = node.required("framework", section).as_text("framework");
     rule.kind = word_or_any(node, "kind");
     rule.phase = word_or_any(node, "phase");
     rule.architectures = words_or_any(node, "architecture");
+    rule.stand_in = {word_or_any(node, "like"), word_or_any(node, "host_of")};
     rule.choice.fills = word_or_any(node, "fills") == "yes";
     rule.choice.widens = word_or_any(node, "widens") == "yes";
     rule.choice.divides = word_or_any(node, "divides") != "no";
@@ -125,6 +128,11 @@ std::int64_t AttentionBlockFacts::multiplied_out(const Call& call) const {
 std::int64_t AttentionBlockFacts::served_as_tokens(const Call& call) const {
   const Rule* rule = first_of(serve_as_tokens_, call);
   return rule == nullptr ? 0 : rule->most_queries;
+}
+
+AttentionBlockFacts::StandIn AttentionBlockFacts::stand_in(const Call& call) const {
+  const Rule* rule = first_of(stand_in_, call);
+  return rule == nullptr ? StandIn{} : rule->stand_in;
 }
 
 Bytes AttentionBlockFacts::slab(const Call& call) const {

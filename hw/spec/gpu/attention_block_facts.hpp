@@ -50,6 +50,14 @@ class AttentionBlockFacts {
   // Most queries of a sequence of a prompt that the kernels for tokens serve; 0: none.
   std::int64_t served_as_tokens(const Call& call) const;
 
+  // Whose additions stand in for a layer that nothing was fitted to, and the kind of layer whose
+  // host counts; "": none.
+  struct StandIn {
+    std::string library;
+    std::string host_of;
+  };
+  StandIn stand_in(const Call& call) const;
+
   // What copies of keys for a slab of queries may take, where operators of a framework attend; 0:
   // kernels do.
   Bytes slab(const Call& call) const;
@@ -65,6 +73,7 @@ class AttentionBlockFacts {
     std::string phase;
     std::vector<std::string> architectures;
     Choice choice;
+    StandIn stand_in;
     std::int64_t most_keys = 0;
     std::int64_t most_queries = 0;
     Bytes slab;
@@ -78,6 +87,7 @@ class AttentionBlockFacts {
   std::vector<Rule> read_choice_;
   std::vector<Rule> multiply_out_;
   std::vector<Rule> serve_as_tokens_;
+  std::vector<Rule> stand_in_;
   std::vector<Rule> by_operators_;
   std::vector<Rule> copy_pool_;
 };

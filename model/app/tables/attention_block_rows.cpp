@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "model/base/errors.hpp"
@@ -226,11 +227,29 @@ void AttentionBlockPredictor::refer(const ModelConfig& model, const AttentionBlo
   }
 }
 
+// What was fitted to the row's table, or to the one that stands in.
+std::optional<ChosenOperatorFactors<AttentionBlockFactors>> AttentionBlockPredictor::added(
+    const AttentionBlockRow& row) {
+  const Gpu& gpu = gpu_of(row);
+  if (auto own = gpu.factors.attention_block(table(row))) return own;
+  const AttentionBlockFacts::Call call = call_of(row, gpu.system.device.architecture);
+  const AttentionBlockFacts::StandIn other = facts_.stand_in(call);
+  if (other.library.empty()) return std::nullopt;
+  auto lent = gpu.factors.attention_block(other.library + ' ' + row.kind + ' ' + row.phase);
+  const auto called =
+      gpu.factors.attention_block(row.framework + ' ' + other.host_of + ' ' + row.phase);
+  if (!lent) return std::nullopt;
+  lent->factors.host = called ? called->factors.host : Seconds(0);
+  const double wider = gpu.factors.common().unmeasured_interval;
+  lent->interval80 = {std::pow(lent->interval80.first, wider),
+                      std::pow(lent->interval80.second, wider)};
+  return lent;
+}
+
 RowTime AttentionBlockPredictor::predict(const AttentionBlockRow& row) {
   const Parts of_row = parts(row);
   const Gpu& gpu = gpu_of(row);
-  const std::string table = this->table(row);
-  const auto more = gpu.factors.attention_block(table);
+  const auto more = added(row);
   const auto [low, high] = more ? more->interval80 : of_row.interval80;
   RowTime time;
   time.time = attention_block_time(of_row.work, more ? more->factors : AttentionBlockFactors{},
@@ -238,9 +257,9 @@ RowTime AttentionBlockPredictor::predict(const AttentionBlockRow& row) {
   time.low = time.time * low;
   time.high = time.time * high;
   time.note = of_row.note;
-  if (more && more->device != gpu.system.device.id) {
-    time.note += (time.note.empty() ? "" : "; ") + ("layer of attention: factors of " + table) +
-                 " on " + more->device;
+  if (more && (more->device != gpu.system.device.id || more->table != table(row))) {
+    time.note += (time.note.empty() ? "" : "; ") +
+                 ("layer of attention: factors of " + more->table) + " on " + more->device;
   }
   return time;
 }

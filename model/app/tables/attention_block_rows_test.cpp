@@ -164,6 +164,19 @@ TEST(AttentionBlockRows, WithoutFactorsOfAChipThoseOfOthersCount) {
   EXPECT_THAT(without.note, testing::HasSubstr("on "));
 }
 
+// SGLang's prompts of MiniMax-M3 are no rows that anything was fitted to: another library's kernels
+// stand in, and its own host, which calls layers one kernel at a time.
+TEST(AttentionBlockRows, ALayerThatNobodyMeasuredTakesAnotherLibrarysAndItsOwnHost) {
+  std::map<std::string, std::string> prompt = {
+      {"kind", "msa"}, {"model", "MiniMax-M3"}, {"phase", "context"}, {"framework", "sglang"}};
+  const RowTime own = time_of(prompt);
+  EXPECT_THAT(own.note, testing::HasSubstr("factors of vllm msa context"));
+  prompt["framework"] = "vllm";
+  const RowTime lender = time_of(prompt);
+  EXPECT_GT(own.time, 5 * lender.time) << "the host shows in short prompts";
+  EXPECT_LT(own.low / own.time, lender.low / lender.time) << "and the interval is wider";
+}
+
 struct BadCell {
   const char* column;
   const char* text;
