@@ -75,7 +75,6 @@ INSTANTIATE_TEST_SUITE_P(
         LayerLimit{kBlocks, "h200_sxm", {"kind=mla", "framework=vllm", "phase=generation"}, 12},
         LayerLimit{kBlocks, "h200_sxm", {"kind=dsa", "framework=trtllm", "phase=generation"}, 9},
         LayerLimit{kBlocks, "h200_sxm", {"kind=dsa", "framework=trtllm", "phase=context"}, 5},
-        LayerLimit{kBlocks, "b200_sxm", {"kind=dsa", "framework=vllm", "phase=context"}, 14},
         LayerLimit{kBlocks, "h200_sxm", {"kind=msa", "framework=vllm", "phase=context"}, 9},
         LayerLimit{kBlocks, "h200_sxm", {"kind=msa", "framework=trtllm", "phase=generation"}, 15},
         LayerLimit{kBlocks, "h200_sxm", {"kind=msa", "framework=vllm", "phase=generation"}, 14}));
