@@ -80,7 +80,8 @@ bool LayerRowPredictor::stays(const std::string& from, const std::string& table,
   return facts_.facts(table, fitted->architecture).stays;
 }
 
-// Where nothing was fitted to just this table: others of the type, of the same library first.
+// Where nothing was fitted to just this table: those of the library whose kernels they are; else
+// others of the type, of the same library first.
 ChosenFactorSet LayerRowPredictor::choose_set(const GpuDeviceSpec& device,
                                               const LayerRow& row) const {
   const std::string& table = row.tables.front();
@@ -89,6 +90,9 @@ ChosenFactorSet LayerRowPredictor::choose_set(const GpuDeviceSpec& device,
     if (!stays(own.device, table, device)) return own;
   }
   const std::vector<std::string> words = split(table, ' ');
+  const LayerKernelFacts* facts = facts_.find(table, device.architecture);
+  const std::string lends = facts == nullptr ? "" : facts->kernels_of;
+  std::vector<std::string> same;
   std::vector<std::string> alike;
   std::vector<std::string> others;
   for (const std::string& known : factors_.tables()) {
@@ -96,8 +100,10 @@ ChosenFactorSet LayerRowPredictor::choose_set(const GpuDeviceSpec& device,
     if (names.back() != words.back() || known == table) continue;
     // Kernels of experts stand for each other; phases, operators and steps do not.
     if (row.kind != LayerKind::kExperts && names.at(1) != words.at(1)) continue;
-    (names.front() == words.front() ? alike : others).push_back(known);
+    std::vector<std::string>& own = names.front() == words.front() ? alike : others;
+    (names.front() == lends ? same : own).push_back(known);
   }
+  if (!same.empty()) return factors_.choose(device, same);
   alike.insert(alike.end(), others.begin(), others.end());
   if (alike.empty()) {
     throw UserError("no factors are known of '" + table + "' or anything with its last word; " +

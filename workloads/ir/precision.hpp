@@ -18,6 +18,9 @@ struct PrecisionPolicy {
   DType vector;             // everything else: element-wise results, biases, embedding tables
   DType io;                 // floating-point tensors that cross the host boundary
   DType kv_cache;           // keys and values that stay on the device
+  // FP8 with a scale for each 1 x 128 activations and 128 x 128 weights: kernels of their own,
+  // which quantise what they read.
+  bool block_scales = false;
 };
 
 // All policies, in the order in which they are listed to people.

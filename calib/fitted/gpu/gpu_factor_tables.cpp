@@ -19,9 +19,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kKinds[] = {"gemm",         "attention",   "collective",
-                                  "operator",     "experts",     "mla",
-                                  "mla_products", "state_space", "expert_exchange"};
+constexpr const char* kKinds[] = {
+    "gemm", "attention",    "collective",  "operator",        "experts",
+    "mla",  "mla_products", "state_space", "expert_exchange", "attention_block"};
 
 bool has_kind(const fs::path& folder, const std::string& kind) {
   std::error_code error;

@@ -151,6 +151,20 @@ std::optional<ChosenAttentionFactors> GpuFactors::attention(
   return chosen;
 }
 
+std::optional<ChosenOperatorFactors<AttentionBlockFactors>> GpuFactors::attention_block(
+    const std::string& table) const {
+  if (tables_ == nullptr || kernels_alone_) return std::nullopt;
+  const KernelFactorsLibrary& known = tables_->kernels("attention_block");
+  if (!known.knows(table)) return std::nullopt;
+  const ChosenFactorSet set = known.choose(device_, {table});
+  ChosenOperatorFactors<AttentionBlockFactors> chosen{
+      {}, table, set.device, {set.set.interval_low, set.set.interval_high}};
+  FieldList list;
+  fields(list, chosen.factors);
+  read_factor_set(set.set, list);
+  return chosen;
+}
+
 const KernelLibrary& GpuFactors::library() const {
   return kernel_libraries().of_networks(library_);
 }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "calib/fitted/gpu/attention_block_factors.hpp"
 #include "calib/fitted/gpu/attention_factors_library.hpp"
 #include "calib/fitted/gpu/gemm_factors.hpp"
 #include "calib/fitted/gpu/gpu_factor_tables.hpp"
@@ -80,6 +81,14 @@ class GpuFactors {
   std::optional<ChosenOperatorFactors<PassFactors>> pass(
       const std::vector<std::string>& tables) const;
 
+  // What whole layers of attention of a table (attention_block_factors.hpp) showed to be added to
+  // their kernels: on the device or its nearest neighbour; nothing with "none", of a table that
+  // nobody has, and after take_kernels_alone().
+  std::optional<ChosenOperatorFactors<AttentionBlockFactors>> attention_block(
+      const std::string& table) const;
+  // Operators then take the time of their kernels alone: what layers add is fitted to the rest.
+  void take_kernels_alone() { kernels_alone_ = true; }
+
   // Those of the device or of its nearest neighbour; nothing with "none".
   const std::optional<CollectiveFactors>& collectives() const { return collectives_; }
 
@@ -99,6 +108,7 @@ class GpuFactors {
   std::string library_;                            // "": that of networks
   std::shared_ptr<const GpuFactorTables> tables_;  // null: none
   std::string id_ = "none";
+  bool kernels_alone_ = false;
   std::optional<CollectiveFactors> collectives_;
 };
 

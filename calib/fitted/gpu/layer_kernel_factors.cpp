@@ -49,6 +49,9 @@ void carry_over(LayerKernelFactors& factors, const GpuDeviceSpec& from, const Gp
   if (from.architecture == to.architecture) return;
   // A pipe that was never the limit has no number of its own.
   factors.mma_efficiency = std::min(factors.mma_efficiency, 1.0);
+  if (factors.pass_feed > BytesPerCycle(0)) {
+    factors.pass_feed = std::max(factors.pass_feed, factors.common.carried_pass_least);
+  }
   if (factors.dram_efficiency > 0) {
     factors.dram_efficiency = std::clamp(factors.dram_efficiency, factors.common.carried_dram_least,
                                          factors.common.carried_dram_most);

@@ -59,6 +59,9 @@ void fields(FieldList& list, CommonFactors& factors) {
              "Least share of the peak of DRAM that a kernel has on another architecture.");
   list.value("carried_dram_most", factors.carried_dram_most, kShare,
              "Most of the peak of DRAM that a kernel has on another architecture.");
+  list.value("carried_pass_least", factors.carried_pass_least,
+             {BytesPerCycle(0), BytesPerCycle(1e3)},
+             "Least rate of an SM in passes that a kernel has on another architecture.");
   list.value("unmeasured_interval", factors.unmeasured_interval, {1, 100},
              "Times as wide is an interval on a chip that nobody measured.");
   list.value("kernel_correlation", factors.kernel_correlation, kShare,

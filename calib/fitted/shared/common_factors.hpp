@@ -28,6 +28,7 @@ struct CommonFactors {
   double launches_follow_floor = 0;  // exponent of a ratio
   double carried_dram_least = 0;     // share of the peak, on another architecture …
   double carried_dram_most = 0;      // … and no more than this
+  BytesPerCycle carried_pass_least;  // of an SM in a pass, on another architecture
   double unmeasured_interval = 0;    // times an interval
   double kernel_correlation = 0;     // of errors
 };

@@ -9,84 +9,140 @@
 #include "model/config/unit_text.hpp"
 
 namespace foretell {
+namespace {
+
+constexpr long long kMostKeys = 1LL << 40;
+
+std::string word_or_any(const Node& node, const char* key) {
+  const Node* found = node.find(key);
+  return found == nullptr ? "" : found->as_text(key);
+}
+
+std::vector<std::string> words_or_any(const Node& node, const char* key) {
+  const Node* found = node.find(key);
+  if (found == nullptr) return {};
+  if (found->items.empty()) return {found->as_text(key)};
+  std::vector<std::string> words;
+  for (const Node& item : found->items) words.push_back(item.as_text(key));
+  return words;
+}
+
+bool fits(const std::string& known, const std::string& asked) {
+  return known.empty() || known == asked;
+}
+
+}  // namespace
 
 AttentionBlockFacts::AttentionBlockFacts() {
   const Node root = load_document(hw_folder() / "kernels" / "layers" / "blocks.yaml");
-  root.only_keys({"source", "types", "always_choose", "hosts", "small_kernels"}, "");
-  for (const Node& node : root.required("always_choose", "").items) {
-    always_choose_.push_back(node.as_text("always_choose"));
-  }
+  root.only_keys({"source", "types", "always_choose", "reads_choice", "multiplies_out",
+                  "prompts_as_tokens", "stands_in", "by_operators", "copies_pool"},
+                 "");
   Problems problems;
   for (const Node& node : root.required("types", "").items) {
     problems.collect([&] {
-      node.only_keys({"product_dtype", "policy"}, "types");
+      node.only_keys({"product_dtype", "policy", "block_scales"}, "types");
       types_.push_back({node.required("product_dtype", "types").as_text("product_dtype"),
-                        node.required("policy", "types").as_text("policy")});
+                        node.required("policy", "types").as_text("policy"),
+                        word_or_any(node, "block_scales") == "yes"});
     });
   }
-  for (const Node& node : root.required("hosts", "").items) {
-    problems.collect([&] { hosts_.push_back(read_rule(node, "hosts")); });
-  }
-  for (const Node& node : root.required("small_kernels", "").items) {
-    problems.collect([&] { small_kernels_.push_back(read_rule(node, "small_kernels")); });
-  }
+  problems.collect([&] { always_choose_ = read_rules(root, "always_choose"); });
+  problems.collect([&] { read_choice_ = read_rules(root, "reads_choice"); });
+  problems.collect([&] { multiply_out_ = read_rules(root, "multiplies_out"); });
+  problems.collect([&] { serve_as_tokens_ = read_rules(root, "prompts_as_tokens"); });
+  problems.collect([&] { stand_in_ = read_rules(root, "stands_in"); });
+  problems.collect([&] { by_operators_ = read_rules(root, "by_operators"); });
+  problems.collect([&] { copy_pool_ = read_rules(root, "copies_pool"); });
   problems.throw_if_any();
 }
 
-AttentionBlockFacts::Rule AttentionBlockFacts::read_rule(const Node& node, const char* section) {
-  constexpr long long kMostKernels = 1000;
-  node.only_keys({"framework", "kind", "phase", "product_dtype", "chooses", "time", "kernels",
-                  "why", "source"},
-                 section);
-  const auto text = [&](const char* key) { return node.required(key, section).as_text(key); };
-  Rule rule;
-  rule.call.framework = text("framework");
-  rule.call.kind = text("kind");
-  rule.call.phase = text("phase");
-  if (const Node* dtype = node.find("product_dtype")) {
-    rule.call.product_dtype = dtype->as_text("product_dtype");
+std::vector<AttentionBlockFacts::Rule> AttentionBlockFacts::read_rules(const Node& root,
+                                                                       const char* section) {
+  std::vector<Rule> rules;
+  for (const Node& node : root.required(section, "").items) {
+    node.only_keys(
+        {"framework", "kind", "phase", "architecture", "fills", "divides", "widens", "most_keys",
+         "most_queries", "like", "host_of", "slab", "pool", "why", "source"},
+        section);
+    Rule rule;
+    rule.framework = node.required("framework", section).as_text("framework");
+    rule.kind = word_or_any(node, "kind");
+    rule.phase = word_or_any(node, "phase");
+    rule.architectures = words_or_any(node, "architecture");
+    rule.stand_in = {word_or_any(node, "like"), word_or_any(node, "host_of")};
+    rule.choice.fills = word_or_any(node, "fills") == "yes";
+    rule.choice.widens = word_or_any(node, "widens") == "yes";
+    rule.choice.divides = word_or_any(node, "divides") != "no";
+    if (const Node* keys = node.find("most_keys")) {
+      rule.most_keys = keys->as_integer("most_keys", 1, kMostKeys);
+    }
+    if (const Node* queries = node.find("most_queries")) {
+      rule.most_queries = queries->as_integer("most_queries", 1, kMostKeys);
+    }
+    if (const Node* slab = node.find("slab"))
+      rule.slab = parse_quantity<Bytes>(slab->as_text("slab"));
+    if (const Node* pool = node.find("pool")) {
+      rule.pool = parse_quantity(pool->as_text("pool"), Dimension{});
+    }
+    rules.push_back(std::move(rule));
   }
-  if (const Node* chooses = node.find("chooses")) rule.call.chooses = chooses->text == "yes";
-  if (const Node* kernels = node.find("kernels")) {
-    rule.kernels = static_cast<double>(kernels->as_integer("kernels", 0, kMostKernels));
-  } else {
-    rule.time = parse_quantity<Seconds>(text("time"));
-  }
-  return rule;
+  return rules;
 }
 
-const std::string& AttentionBlockFacts::policy(const std::string& product_dtype) const {
+const AttentionBlockFacts::Type& AttentionBlockFacts::type(const std::string& product_dtype) const {
   std::vector<std::string> known;
   for (const Type& type : types_) {
-    if (type.product_dtype == product_dtype) return type.policy;
+    if (type.product_dtype == product_dtype) return type;
     known.push_back(type.product_dtype);
   }
   throw unknown_name("product_dtype", product_dtype, known);
 }
 
-bool AttentionBlockFacts::always_chooses(const std::string& framework) const {
-  return std::find(always_choose_.begin(), always_choose_.end(), framework) != always_choose_.end();
-}
-
 const AttentionBlockFacts::Rule* AttentionBlockFacts::first_of(const std::vector<Rule>& rules,
                                                                const Call& call) {
   const auto found = std::find_if(rules.begin(), rules.end(), [&](const Rule& rule) {
-    const Call& known = rule.call;
-    return known.framework == call.framework && known.kind == call.kind &&
-           known.phase == call.phase && (call.chooses || !known.chooses) &&
-           (known.product_dtype.empty() || known.product_dtype == call.product_dtype);
+    const auto& chips = rule.architectures;
+    return rule.framework == call.framework && fits(rule.kind, call.kind) &&
+           fits(rule.phase, call.phase) &&
+           (chips.empty() ||
+            std::find(chips.begin(), chips.end(), call.architecture) != chips.end());
   });
   return found == rules.end() ? nullptr : &*found;
 }
 
-Seconds AttentionBlockFacts::host(const Call& call) const {
-  const Rule* rule = first_of(hosts_, call);
-  return rule == nullptr ? Seconds(0) : rule->time;
+bool AttentionBlockFacts::always_chooses(const Call& call) const {
+  return first_of(always_choose_, call) != nullptr;
 }
 
-double AttentionBlockFacts::small_kernels(const Call& call) const {
-  const Rule* rule = first_of(small_kernels_, call);
-  return rule == nullptr ? 0 : rule->kernels;
+AttentionBlockFacts::Choice AttentionBlockFacts::choice(const Call& call) const {
+  const Rule* rule = first_of(read_choice_, call);
+  return rule == nullptr ? Choice{} : rule->choice;
+}
+
+std::int64_t AttentionBlockFacts::multiplied_out(const Call& call) const {
+  const Rule* rule = first_of(multiply_out_, call);
+  return rule == nullptr ? 0 : rule->most_keys;
+}
+
+std::int64_t AttentionBlockFacts::served_as_tokens(const Call& call) const {
+  const Rule* rule = first_of(serve_as_tokens_, call);
+  return rule == nullptr ? 0 : rule->most_queries;
+}
+
+AttentionBlockFacts::StandIn AttentionBlockFacts::stand_in(const Call& call) const {
+  const Rule* rule = first_of(stand_in_, call);
+  return rule == nullptr ? StandIn{} : rule->stand_in;
+}
+
+Bytes AttentionBlockFacts::slab(const Call& call) const {
+  const Rule* rule = first_of(by_operators_, call);
+  return rule == nullptr ? Bytes(0) : rule->slab;
+}
+
+double AttentionBlockFacts::copied_pool(const Call& call) const {
+  const Rule* rule = first_of(copy_pool_, call);
+  return rule == nullptr ? 0 : rule->pool;
 }
 
 }  // namespace foretell

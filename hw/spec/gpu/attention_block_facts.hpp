@@ -1,7 +1,8 @@
 // Facts about tables of whole attention layers (hw/kernels/layers/blocks.yaml): the precision
-// policies that their types stand for, and the host of those that were measured without a graph.
+// policies that their types stand for, and what libraries run for such a layer.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,43 +16,80 @@ class AttentionBlockFacts {
  public:
   AttentionBlockFacts();  // reads the file; UserError with file:line
 
-  // Name of the precision policy of a type of products. UserError with those that are known.
-  const std::string& policy(const std::string& product_dtype) const;
-
-  // Does the indexer of a layer choose where there are fewer keys than it may choose, too?
-  bool always_chooses(const std::string& framework) const;
-
-  // What the host takes for a call of a layer; 0 of one in a graph.
-  struct Call {
-    std::string framework;
-    std::string kind;           // "dsa"
-    std::string phase;          // "context"
-    std::string product_dtype;  // "bf16"
-    bool chooses = false;       // there are more keys than an indexer may choose
-  };
-  Seconds host(const Call& call) const;
-
-  // Small kernels of a call beside those of its operators, which a library leaves by themselves:
-  // copies, concatenations, indices.
-  double small_kernels(const Call& call) const;
-
- private:
   struct Type {
     std::string product_dtype;
-    std::string policy;
+    std::string policy;         // of precision.hpp
+    bool block_scales = false;  // PrecisionPolicy::block_scales
   };
+  // Of a type of products. UserError with those that are known.
+  const Type& type(const std::string& product_dtype) const;
+
+  struct Call {
+    std::string framework;
+    std::string kind;          // "dsa"
+    std::string phase;         // "context"
+    std::string architecture;  // of the chip
+  };
+
+  // Does the indexer of a layer choose where there are fewer keys than it may choose, too?
+  bool always_chooses(const Call& call) const;
+
+  // How chosen keys are read: as many as may be chosen, however few there are; divided among thread
+  // blocks, as without a choice.
+  struct Choice {
+    bool fills = false;
+    bool divides = true;
+    bool widens = false;  // caches in FP8 are widened, and take no less than those in BF16
+  };
+  Choice choice(const Call& call) const;
+
+  // Most keys of all sequences for which a prompt of fewer keys than may be chosen multiplies the
+  // latents of all of them out; 0: none does.
+  std::int64_t multiplied_out(const Call& call) const;
+
+  // Most queries of a sequence of a prompt that the kernels for tokens serve; 0: none.
+  std::int64_t served_as_tokens(const Call& call) const;
+
+  // Whose additions stand in for a layer that nothing was fitted to, and the kind of layer whose
+  // host counts; "": none.
+  struct StandIn {
+    std::string library;
+    std::string host_of;
+  };
+  StandIn stand_in(const Call& call) const;
+
+  // What copies of keys for a slab of queries may take, where operators of a framework attend; 0:
+  // kernels do.
+  Bytes slab(const Call& call) const;
+
+  // How many times the keys of an indexer in use are copied in every call; 0: none are.
+  double copied_pool(const Call& call) const;
+
+ private:
+  // What is not said fits any call.
   struct Rule {
-    Call call;  // product_dtype "": any; chooses: only such
-    Seconds time;
-    double kernels = 0;
+    std::string framework;
+    std::string kind;
+    std::string phase;
+    std::vector<std::string> architectures;
+    Choice choice;
+    StandIn stand_in;
+    std::int64_t most_keys = 0;
+    std::int64_t most_queries = 0;
+    Bytes slab;
+    double pool = 0;
   };
-  static Rule read_rule(const Node& node, const char* section);
+  static std::vector<Rule> read_rules(const Node& root, const char* section);
   static const Rule* first_of(const std::vector<Rule>& rules, const Call& call);
 
   std::vector<Type> types_;
-  std::vector<std::string> always_choose_;
-  std::vector<Rule> hosts_;
-  std::vector<Rule> small_kernels_;
+  std::vector<Rule> always_choose_;
+  std::vector<Rule> read_choice_;
+  std::vector<Rule> multiply_out_;
+  std::vector<Rule> serve_as_tokens_;
+  std::vector<Rule> stand_in_;
+  std::vector<Rule> by_operators_;
+  std::vector<Rule> copy_pool_;
 };
 
 }  // namespace foretell

@@ -50,44 +50,18 @@ std::vector<std::string> architectures_of(const Node& node) {
 }
 
 LayerKernelFacts read_facts(const Node& node) {
-  node.only_keys({"kernels",
-                  "architecture",
-                  "absorbed_up_to",
-                  "absorbed_tokens",
-                  "prompt_rows",
-                  "moves_heads",
-                  "widens_cache",
-                  "keeps_type",
-                  "parts",
-                  "least_part",
-                  "value_parts",
-                  "resident",
-                  "least_heads",
-                  "tile_keys",
-                  "most_parts",
-                  "walk_tokens",
-                  "walk_channels",
-                  "convolves_values",
-                  "tiles",
-                  "stage_bytes",
-                  "gated",
-                  "permutes",
-                  "activates",
-                  "all_choices",
-                  "tuned_at_powers",
-                  "longest_first",
-                  "absorbed_prompts",
-                  "head_tile",
-                  "wire_bytes",
-                  "per_choice",
-                  "gpus_per_node",
-                  "network_rate",
-                  "chosen_pace",
-                  "fills_choice",
-                  "divides_choice",
-                  "stays",
-                  "why",
-                  "source"},
+  node.only_keys({"kernels",         "architecture",  "absorbed_up_to",
+                  "absorbed_tokens", "prompt_rows",   "moves_heads",
+                  "widens_cache",    "keeps_type",    "parts",
+                  "least_part",      "value_parts",   "resident",
+                  "least_heads",     "tile_keys",     "most_parts",
+                  "walk_tokens",     "walk_channels", "convolves_values",
+                  "tiles",           "stage_bytes",   "gated",
+                  "permutes",        "activates",     "all_choices",
+                  "tuned_at_powers", "longest_first", "absorbed_prompts",
+                  "head_tile",       "wire_bytes",    "per_choice",
+                  "gpus_per_node",   "network_rate",  "kernels_of",
+                  "stays",           "why",           "source"},
                  "libraries");
   LayerKernelFacts facts;
   facts.kernels = node.required("kernels", "libraries").as_text("kernels");
@@ -121,10 +95,10 @@ LayerKernelFacts read_facts(const Node& node) {
   facts.all_choices = yes_or(node, "all_choices", facts.all_choices);
   facts.tuned_at_powers = yes_or(node, "tuned_at_powers", facts.tuned_at_powers);
   facts.longest_first = yes_or(node, "longest_first", facts.longest_first);
-  facts.chosen_pace = number_or(node, "chosen_pace", facts.chosen_pace);
+  if (const Node* library = node.find("kernels_of")) {
+    facts.kernels_of = library->as_text("kernels_of");
+  }
   facts.stays = yes_or(node, "stays", facts.stays);
-  facts.divides_choice = yes_or(node, "divides_choice", facts.divides_choice);
-  facts.fills_choice = yes_or(node, "fills_choice", facts.fills_choice);
   facts.absorbed_prompts = yes_or(node, "absorbed_prompts", facts.absorbed_prompts);
   facts.head_tile = number_or(node, "head_tile", facts.head_tile);
   facts.wire_bytes = number_or(node, "wire_bytes", facts.wire_bytes);

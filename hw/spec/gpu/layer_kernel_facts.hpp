@@ -52,10 +52,7 @@ struct LayerKernelFacts {
   double walk_tokens = 0;   // convolutions: a thread block walks a sequence of a few channels by
   double walk_channels = 16;  // … as many tokens; 0: tokens of a sequence have blocks of their own
   bool convolves_values = true;  // convolutions: over queries, keys and values; else without values
-  double chosen_pace = 1;        // keys that an indexer chose: pace of the kernel beside that of
-                                 // tokens over all keys
-  bool divides_choice = true;    // … and sequences are divided among thread blocks, as without
-  bool fills_choice = false;     // … as many as the indexer may choose, however few there are
+  std::string kernels_of;        // another library, whose kernels these are: it lends its factors
   bool stays = false;            // what was fitted on this architecture says nothing of others
   bool longest_first = true;     // prompts: order of the tiles
   bool absorbed_prompts = false;  // prompts ask the latents themselves, heads side by side in tiles

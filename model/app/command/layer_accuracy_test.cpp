@@ -69,11 +69,14 @@ TEST_P(LayerTransfer, AGpuThatWasNeverMeasuredIsWithinTheLimit) {
 INSTANTIATE_TEST_SUITE_P(
     Tables, LayerAccuracy,
     ::testing::Values(
-        LayerLimit{kBlocks, "h200_sxm", {"kind=mla", "framework=trtllm", "phase=generation"}, 9},
-        LayerLimit{kBlocks, "b200_sxm", {"kind=mla", "framework=trtllm", "phase=context"}, 13},
-        LayerLimit{kBlocks, "h200_sxm", {"kind=mla", "framework=vllm", "phase=generation"}, 17},
-        LayerLimit{kBlocks, "h200_sxm", {"kind=dsa", "framework=trtllm", "phase=generation"}, 12},
-        LayerLimit{kBlocks, "h200_sxm", {"kind=dsa", "framework=trtllm", "phase=context"}, 15},
+        LayerLimit{kBlocks, "h200_sxm", {"kind=mla", "framework=trtllm", "phase=generation"}, 6.5},
+        LayerLimit{kBlocks, "b200_sxm", {"kind=mla", "framework=trtllm", "phase=context"}, 8.5},
+        LayerLimit{kBlocks, "b200_sxm", {"kind=mla", "framework=vllm", "phase=context"}, 9},
+        LayerLimit{kBlocks, "h200_sxm", {"kind=mla", "framework=vllm", "phase=generation"}, 12},
+        LayerLimit{kBlocks, "h200_sxm", {"kind=dsa", "framework=trtllm", "phase=generation"}, 9},
+        LayerLimit{kBlocks, "h200_sxm", {"kind=dsa", "framework=trtllm", "phase=context"}, 5},
+        LayerLimit{kBlocks, "h200_sxm", {"kind=msa", "framework=vllm", "phase=context"}, 9},
+        LayerLimit{kBlocks, "h200_sxm", {"kind=msa", "framework=trtllm", "phase=generation"}, 15},
         LayerLimit{kBlocks, "h200_sxm", {"kind=msa", "framework=vllm", "phase=generation"}, 14}));
 
 INSTANTIATE_TEST_SUITE_P(

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "model/base/errors.hpp"
@@ -60,6 +61,16 @@ void set_heads(std::int64_t heads, ModelConfig& model, MixerPart& mixer) {
   mixer.indexer.heads = share_of(mixer.indexer.heads, heads, whole);
 }
 
+// From 16 bits to the type.
+int halvings_of(DType type) {
+  if (type == DType::kNvfp4) return 2;
+  return size_of(type) < Bytes(2) ? 1 : 0;
+}
+
+AttentionBlockFacts::Call call_of(const AttentionBlockRow& row, const std::string& architecture) {
+  return {row.framework, row.kind, row.phase, architecture};
+}
+
 std::string word(const NamedCells& cells, const CsvRow& row, const std::string& column,
                  const std::vector<std::string>& known) {
   std::string text = cells.text(row, column);
@@ -113,19 +124,25 @@ std::string attention_block_family(const NamedCells& cells, const CsvRow& row) {
 }
 
 Graph attention_block_graph(const ModelConfig& model, const AttentionBlockRow& row,
-                            const PrecisionPolicy& precision, bool always_chooses) {
+                            const PrecisionPolicy& precision, const AttentionBlockFacts& facts,
+                            const std::string& architecture) {
   ModelConfig config = model;
   const std::size_t layer = layer_of(config, row);
   MixerPart& mixer = config.parts_of_decoder.layers[layer].mixer;
   set_heads(row.heads, config, mixer);
-  mixer.indexer.always = always_chooses && mixer.kind == MixerKind::kLatent;
+  const AttentionBlockFacts::Call call = call_of(row, architecture);
+  const std::int64_t most = facts.multiplied_out(call);
+  const bool prompt = row.phase == "context";
+  mixer.multiplies_cache = prompt && most > 0 && row.batch * row.keys <= most;
+  mixer.indexer.always =
+      facts.always_chooses(call) || (prompt && most > 0 && !mixer.multiplies_cache);
   config.checkpoint = {};  // the table says which types there are
   Binding binding;
   binding.batch = row.batch;
   binding.seq_len = row.queries;
   binding.kv_len = row.keys;
-  binding.phase = row.phase == "context" ? Phase::kPrefill : Phase::kDecode;
-  if (binding.phase == Phase::kPrefill) binding.context = row.keys - row.queries;
+  binding.phase = prompt ? Phase::kPrefill : Phase::kDecode;
+  if (prompt) binding.context = row.keys - row.queries;
   Graph graph = build_attention_block(config, binding, layer);
   apply_precision(precision, &graph);
   return graph;
@@ -147,23 +164,103 @@ const AttentionBlockPredictor::Gpu& AttentionBlockPredictor::gpu_of(const Attent
   return gpus_.emplace(key, Gpu{system, std::move(factors)}).first->second;
 }
 
-RowTime AttentionBlockPredictor::predict(const AttentionBlockRow& row) {
-  PrecisionPolicy precision = find_precision(facts_.policy(row.product_dtype));
+std::string AttentionBlockPredictor::table(const AttentionBlockRow& row) {
+  const std::string& architecture = gpu_of(row).system.device.architecture;
+  const bool few = row.queries <= facts_.served_as_tokens(call_of(row, architecture));
+  return row.framework + ' ' + row.kind + ' ' + (few ? "generation" : row.phase);
+}
+
+AttentionBlockPredictor::Parts AttentionBlockPredictor::parts(const AttentionBlockRow& row) {
+  const AttentionBlockFacts::Type& type = facts_.type(row.product_dtype);
+  PrecisionPolicy precision = find_precision(type.policy);
+  precision.block_scales = type.block_scales;
   if (row.narrow_cache) precision.kv_cache = DType::kFp8;
   const ModelConfig model = workloads_.load(row.model);
-  const Graph graph =
-      attention_block_graph(model, row, precision, facts_.always_chooses(row.framework));
   const Gpu& gpu = gpu_of(row);
-  const GpuCallResult result = run_gpu_call({graph, precision, gpu.system, gpu.factors});
-  const auto [low, high] = chain_interval80(result.parts, gpu.factors.common().kernel_correlation);
+  const std::string& architecture = gpu.system.device.architecture;
+  const Graph graph = attention_block_graph(model, row, precision, facts_, architecture);
+  GpuFactors alone = gpu.factors;
+  alone.take_kernels_alone();
+  const GpuCallResult result = run_gpu_call({graph, precision, gpu.system, alone});
+  Parts parts;
+  parts.interval80 = chain_interval80(result.parts, gpu.factors.common().kernel_correlation);
+  parts.note = join(result.notes, "; ");
+  AttentionBlockWork& work = parts.work;
+  for (const OperatorMetrics& op : result.metrics.operators) {
+    if (op.op == "MatMul") work.products += op.duration;
+    if (op.op == "Attention") work.attention += op.duration;
+    if (op.op == "Indexer") work.indexer += op.duration;
+  }
+  work.chosen = work.indexer > Seconds(0);
+  work.others = result.metrics.call - work.products - work.attention - work.indexer;
+  work.halvings = halvings_of(precision.matmul_compute);
+  work.narrow_cache = row.narrow_cache;
+  work.chooses = row.keys > chosen_keys(model, row);
+  work.tokens = static_cast<double>(row.batch) * static_cast<double>(row.queries);
+  work.heads = static_cast<double>(row.heads);
+  refer(model, row, architecture, work);
+  return parts;
+}
+
+// By operators of a framework instead of its kernels, or copies before them.
+void AttentionBlockPredictor::refer(const ModelConfig& model, const AttentionBlockRow& row,
+                                    const std::string& architecture,
+                                    AttentionBlockWork& work) const {
+  const AttentionBlockFacts::Call call = call_of(row, architecture);
+  const Bytes slab = facts_.slab(call);
+  const double pool = facts_.copied_pool(call);
+  if (!(slab > Bytes(0)) && !(pool > 0)) return;
+  const MixerPart& whole = model.parts_of_decoder.layers[layer_of(model, row)].mixer;
+  ReferenceShape shape;
+  shape.batch = row.batch;
+  shape.queries = row.queries;
+  shape.keys = row.keys;
+  shape.heads = row.heads;
+  shape.key_width = share_of(whole.kv_heads, row.heads, whole.heads) * whole.head_dim;
+  shape.index_width = whole.indexer.head_dim;
+  shape.index_heads = whole.indexer.heads;
+  if (slab > Bytes(0)) {
+    work.reference = reference_work(shape, slab);
+    work.attention = work.indexer = Seconds(0);
+  } else {
+    work.reference = pool_copy(shape, pool);
+  }
+}
+
+// What was fitted to the row's table, or to the one that stands in.
+std::optional<ChosenOperatorFactors<AttentionBlockFactors>> AttentionBlockPredictor::added(
+    const AttentionBlockRow& row) {
+  const Gpu& gpu = gpu_of(row);
+  if (auto own = gpu.factors.attention_block(table(row))) return own;
+  const AttentionBlockFacts::Call call = call_of(row, gpu.system.device.architecture);
+  const AttentionBlockFacts::StandIn other = facts_.stand_in(call);
+  if (other.library.empty()) return std::nullopt;
+  auto lent = gpu.factors.attention_block(other.library + ' ' + row.kind + ' ' + row.phase);
+  const auto called =
+      gpu.factors.attention_block(row.framework + ' ' + other.host_of + ' ' + row.phase);
+  if (!lent) return std::nullopt;
+  lent->factors.host = called ? called->factors.host : Seconds(0);
+  const double wider = gpu.factors.common().unmeasured_interval;
+  lent->interval80 = {std::pow(lent->interval80.first, wider),
+                      std::pow(lent->interval80.second, wider)};
+  return lent;
+}
+
+RowTime AttentionBlockPredictor::predict(const AttentionBlockRow& row) {
+  const Parts of_row = parts(row);
+  const Gpu& gpu = gpu_of(row);
+  const auto more = added(row);
+  const auto [low, high] = more ? more->interval80 : of_row.interval80;
   RowTime time;
-  const AttentionBlockFacts::Call call{row.framework, row.kind, row.phase, row.product_dtype,
-                                       row.keys > chosen_keys(model, row)};
-  const Seconds small = gpu.system.device.launch_floor * facts_.small_kernels(call);
-  time.time = std::max(result.metrics.call + small, facts_.host(call));
+  time.time = attention_block_time(of_row.work, more ? more->factors : AttentionBlockFactors{},
+                                   gpu.system.device);
   time.low = time.time * low;
   time.high = time.time * high;
-  time.note = join(result.notes, "; ");
+  time.note = of_row.note;
+  if (more && (more->device != gpu.system.device.id || more->table != table(row))) {
+    time.note += (time.note.empty() ? "" : "; ") +
+                 ("layer of attention: factors of " + more->table) + " on " + more->device;
+  }
   return time;
 }
 

@@ -1,18 +1,21 @@
 // Tables of whole attention layers (kind `attention_block`): from the hidden state to the output
 // projection of one GPU. A row is a graph of one layer of the network that it names, with as many
-// heads as it says, which runs as networks do: mapped to kernels, simulated. No command fits these
-// tables; hw/kernels/layers/blocks.yaml says what was chosen on their fit part.
+// heads as it says, which runs as networks do: mapped to kernels, simulated. What a library adds to
+// that is fitted on such tables (attention_block_factors.hpp).
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "calib/fitted/gpu/gpu_factors.hpp"
 #include "hw/spec/gpu/attention_block_facts.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/app/tables/kernel_rows.hpp"
+#include "model/timing/gpu/attention_block_timing.hpp"
 #include "workloads/import/workload.hpp"
 #include "workloads/ir/precision.hpp"
 
@@ -38,10 +41,10 @@ AttentionBlockRow read_attention_block_row(const NamedCells& cells, const CsvRow
 // What rows share that are on one side of the split: the heads, as in tables of latent attention.
 std::string attention_block_family(const NamedCells& cells, const CsvRow& row);
 
-// The graph of the layer, types applied. `always_chooses`: its indexer does so where there are
-// fewer keys than it may choose, too. UserError when the network has no such attention.
+// The graph of the layer, types applied. UserError when the network has no such attention.
 Graph attention_block_graph(const ModelConfig& model, const AttentionBlockRow& row,
-                            const PrecisionPolicy& precision, bool always_chooses = false);
+                            const PrecisionPolicy& precision, const AttentionBlockFacts& facts,
+                            const std::string& architecture);
 
 class AttentionBlockPredictor {
  public:
@@ -52,12 +55,26 @@ class AttentionBlockPredictor {
   // UserError when the GPU, the network or its attention does not exist.
   RowTime predict(const AttentionBlockRow& row);
 
+  // What the row's kernels take, each alone, and how far others like them were off.
+  struct Parts {
+    AttentionBlockWork work;
+    std::pair<double, double> interval80{1, 1};
+    std::string note;
+  };
+  Parts parts(const AttentionBlockRow& row);
+
+  // "<framework> <kind> <phase>" of the kernels that serve the row, as factors are told by.
+  std::string table(const AttentionBlockRow& row);
+
  private:
   struct Gpu {
     GpuSystemSpec system;
     GpuFactors factors;
   };
   const Gpu& gpu_of(const AttentionBlockRow& row);
+  std::optional<ChosenOperatorFactors<AttentionBlockFactors>> added(const AttentionBlockRow& row);
+  void refer(const ModelConfig& model, const AttentionBlockRow& row,
+             const std::string& architecture, AttentionBlockWork& work) const;
 
   std::vector<std::string> set_;
   std::string held_out_;  // device without factors; "": none

@@ -40,7 +40,8 @@ RowTime time_of(const std::map<std::string, std::string>& other,
 
 Graph graph_of(const std::map<std::string, std::string>& other) {
   const AttentionBlockRow row = read_attention_block_row(NamedCells(header()), row_with(other));
-  return attention_block_graph(WorkloadLibrary().load(row.model), row, find_precision("bf16"));
+  return attention_block_graph(WorkloadLibrary().load(row.model), row, find_precision("bf16"),
+                               AttentionBlockFacts(), "hopper");
 }
 
 double weight_elements(const Graph& graph) {
@@ -73,12 +74,67 @@ TEST(AttentionBlockRows, AnIndexerReadsOnlyWhatItChose) {
     for (const Op& op : graph.ops()) ++count[op.kind];
     return count;
   };
-  const std::map<std::string, std::string> dsa = {{"kind", "dsa"}, {"model", "DeepSeek-V3.2"}};
+  std::map<std::string, std::string> dsa = {
+      {"kind", "dsa"}, {"model", "DeepSeek-V3.2"}, {"framework", "sglang"}};
   std::map<std::string, std::string> far = dsa;
   far["kv_len"] = "8192";
   EXPECT_EQ(kinds(graph_of(dsa))["Indexer"], 0) << "1024 keys are fewer than it chooses";
   EXPECT_EQ(kinds(graph_of(far))["Indexer"], 1);
   EXPECT_EQ(kinds(graph_of({}))["Indexer"], 0);
+  dsa["framework"] = "vllm";
+  EXPECT_EQ(kinds(graph_of(dsa))["Indexer"], 1) << "this library always chooses";
+}
+
+double columns_made(const Graph& graph, const std::string& of) {
+  double elements = 0;
+  for (const Op& op : graph.ops()) {
+    if (op.kind != "MatMul" || op.name.find(of) == std::string::npos) continue;
+    elements += static_cast<double>(element_count(graph.tensor(op.outputs.front()).shape));
+  }
+  return elements;
+}
+
+// Keys and values of 16 heads from the latents: 4 sequences of 256 tokens behind 512 others.
+TEST(AttentionBlockRows, ShortPromptsMultiplyTheLatentsOfTheCacheOutToo) {
+  std::map<std::string, std::string> prompt = {{"kind", "dsa"},         {"model", "DeepSeek-V3.2"},
+                                               {"framework", "sglang"}, {"phase", "context"},
+                                               {"query_len", "256"},    {"kv_len", "768"}};
+  EXPECT_EQ(columns_made(graph_of(prompt), "attention.key_value"),
+            4 * 768 * 16 * 256.0 + 4 * 256 * 576.0);
+  prompt["batch"] = "256";
+  EXPECT_EQ(columns_made(graph_of(prompt), "attention.key_value"), 256 * 256 * 576.0)
+      << "196,608 keys are more than it multiplies out";
+  prompt["framework"] = "trtllm";
+  prompt["batch"] = "4";
+  EXPECT_EQ(columns_made(graph_of(prompt), "attention.key_value"), 4 * 256 * 576.0);
+}
+
+// Times of MiniMax-M3 in TensorRT-LLM grow with queries times keys on Hopper, where operators of a
+// framework attend, and by far less in a library with a kernel.
+TEST(AttentionBlockRows, AttentionByOperatorsGrowsWithAllPairsOfQueriesAndKeys) {
+  std::map<std::string, std::string> prompt = {{"kind", "msa"},      {"model", "MiniMax-M3"},
+                                               {"phase", "context"}, {"query_len", "4096"},
+                                               {"kv_len", "4096"},   {"heads", "2"}};
+  const auto growth = [&] {
+    prompt["query_len"] = prompt["kv_len"] = "4096";
+    const Seconds once = time_of(prompt).time;
+    prompt["query_len"] = prompt["kv_len"] = "16384";
+    return time_of(prompt).time / once;
+  };
+  EXPECT_NEAR(growth(), 16, 3);
+  prompt["framework"] = "vllm";
+  EXPECT_LT(growth(), 8);
+}
+
+// Products whose kernels quantise by blocks are none of those with a scale for a tensor.
+TEST(AttentionBlockRows, BlocksOfScalesHaveProductsOfTheirOwn) {
+  const std::map<std::string, std::string> prompt = {
+      {"phase", "context"}, {"query_len", "4096"}, {"kv_len", "4096"}, {"heads", "2"}};
+  std::map<std::string, std::string> narrow = prompt;
+  narrow["product_dtype"] = "fp8_block";
+  const double ratio = time_of(narrow).time / time_of(prompt).time;
+  EXPECT_GT(ratio, 0.85) << "what the products gain, the passes that quantise take";
+  EXPECT_LT(ratio, 1.15);
 }
 
 TEST(AttentionBlockRows, TimesGrowWithHeadsSequencesAndKeys) {
@@ -106,6 +162,19 @@ TEST(AttentionBlockRows, WithoutFactorsOfAChipThoseOfOthersCount) {
   ASSERT_EQ(without.error, "");
   EXPECT_NE(without.time, time_of({}).time);
   EXPECT_THAT(without.note, testing::HasSubstr("on "));
+}
+
+// SGLang's prompts of MiniMax-M3 are no rows that anything was fitted to: another library's kernels
+// stand in, and its own host, which calls layers one kernel at a time.
+TEST(AttentionBlockRows, ALayerThatNobodyMeasuredTakesAnotherLibrarysAndItsOwnHost) {
+  std::map<std::string, std::string> prompt = {
+      {"kind", "msa"}, {"model", "MiniMax-M3"}, {"phase", "context"}, {"framework", "sglang"}};
+  const RowTime own = time_of(prompt);
+  EXPECT_THAT(own.note, testing::HasSubstr("factors of vllm msa context"));
+  prompt["framework"] = "vllm";
+  const RowTime lender = time_of(prompt);
+  EXPECT_GT(own.time, 5 * lender.time) << "the host shows in short prompts";
+  EXPECT_LT(own.low / own.time, lender.low / lender.time) << "and the interval is wider";
 }
 
 struct BadCell {

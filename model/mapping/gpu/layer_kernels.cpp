@@ -5,11 +5,13 @@
 #include <vector>
 
 #include "calib/fitted/gpu/kernel_factors_file.hpp"
+#include "hw/spec/gpu/attention_block_facts.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/gpu/layer_kernel_choice.hpp"
 #include "hw/spec/shared/kernel_shapes.hpp"
 #include "model/base/kept_inputs.hpp"
 #include "model/mapping/gpu/network_kernels.hpp"
+#include "model/timing/gpu/attention_block_timing.hpp"
 #include "model/timing/gpu/cta_schedule.hpp"
 #include "model/timing/gpu/exchange_kernels.hpp"
 #include "model/timing/gpu/experts_kernels.hpp"
@@ -20,6 +22,7 @@ namespace {
 
 const LayerKernelChoice& layer_choice() { return kept<LayerKernelChoice>(); }
 const LayerKernelLibrary& layer_facts() { return kept<LayerKernelLibrary>(); }
+const AttentionBlockFacts& block_facts() { return kept<AttentionBlockFacts>(); }
 
 ExpertLoad load_of(const ExpertShape& shape) {
   std::map<std::int64_t, double> counts;
@@ -202,11 +205,22 @@ bool LayerKernels::add_latent(const AttentionDimensions& attention, double cache
 }
 
 bool LayerKernels::add_chosen_latent(const LatentShape& shape, MappedOp& op) {
-  const char* cache = shape.cache_bytes < 2 ? "bf16 fp8" : "bf16 bf16";
+  const bool prompt = shape.queries > 1;
+  const AttentionBlockFacts::Call call{factors_.library().id, "dsa",
+                                       prompt ? "context" : "generation", device_.architecture};
+  const AttentionBlockFacts::Choice choice = block_facts().choice(call);
+  LatentShape asked = shape;
+  asked.fills_choice = choice.fills;
+  asked.divides_choice = choice.divides;
+  const bool narrow = shape.cache_bytes < 2;
+  if (choice.widens) asked.cache_bytes = 2;
+  const char* cache = asked.cache_bytes < 2 ? "bf16 fp8" : "bf16 bf16";
   const Chosen* chosen = choose({"mla", "latent tokens", "bf16", {cache}});
   if (chosen == nullptr) return false;
+  const auto layer = factors_.attention_block(call.framework + ' ' + call.kind + ' ' + call.phase);
+  if (layer) asked.choice_time = attention_in_layer(layer->factors, narrow);
   op.engine = "tensor";
-  take(*chosen, chosen_latent_kernels(call_of(*chosen), shape), op);
+  take(*chosen, chosen_latent_kernels(call_of(*chosen), asked), op);
   return true;
 }
 

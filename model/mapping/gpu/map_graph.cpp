@@ -90,6 +90,7 @@ class GpuMapper final : public FusedWalk<MappedOp> {
   std::optional<LeftOperand> left_operand(const FusedOp& fused) {
     if (fused.kind != FusedKind::kLinear && fused.kind != FusedKind::kConvolution) return {};
     const std::string type = type_with(graph_.tensor(fused.weights.front()));
+    if (type == kScaledByBlock) return {};  // quantises what it reads itself
     const TensorId data = data_of(graph_, graph_.op(fused.main).inputs[0]);
     return LeftOperand{data, products_.type(type).activation_bytes};
   }
@@ -145,8 +146,9 @@ class GpuMapper final : public FusedWalk<MappedOp> {
   // A product that is not quantised where others are runs in the type of the activations.
   std::string type_with(const Tensor& weight) const {
     const DType compute = mapping_.precision.matmul_compute;
-    return size_of(weight.dtype) > size_of(compute) ? pass_type_
-                                                    : product_type(compute, weight.dtype);
+    if (size_of(weight.dtype) > size_of(compute)) return pass_type_;
+    const bool blocks = mapping_.precision.block_scales && compute == DType::kFp8;
+    return blocks ? kScaledByBlock : product_type(compute, weight.dtype);
   }
 
   void linear(const FusedOp& fused, MappedOp& op) override {
@@ -163,6 +165,7 @@ class GpuMapper final : public FusedWalk<MappedOp> {
 
   // One that is wider than the product wants it is converted first, unless it was written so.
   void read_activation(TensorId id, Product& product, MappedOp& op) {
+    if (product.type == kScaledByBlock) return;
     const Tensor& input = graph_.tensor(id);
     const TensorId data = data_of(graph_, id);
     const Bytes element(products_.type(product.type).activation_bytes);

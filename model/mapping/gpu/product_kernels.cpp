@@ -119,12 +119,23 @@ void ProductKernels::add(const Product& product, MappedOp& op) {
   const GemmTiming& timing = kernels.timing;
   const GemmShape all = shape_of_all(product, kernels.library);
   GemmTimes chosen = kernels.fastest_of(all, product.copies);
-  chosen.quantise = Seconds(0);  // a kernel of its own, once for all readers of the activation
+  // Else a kernel of its own, once for all readers of the activation.
+  const bool quantises = product.type == kScaledByBlock;
+  if (!quantises) chosen.quantise = Seconds(0);
   const bool repeated = product.batch > 1 && !chosen.stream_k;  // stream-K shares all of them
   if (repeated && !chosen.gemv) chosen.thread_blocks = 0;       // those of one product count
   chosen.dram = product.dram;
   const GemmShape launched = repeated ? GemmShape{product.m, product.n, product.k} : all;
-  Grid kernel = gemm_program(timing, launched, chosen).kernels.back();
+  GridSequence program = gemm_program(timing, launched, chosen);
+  Grid kernel = std::move(program.kernels.back());
+  if (program.kernels.size() > 1) {
+    Grid& pass = program.kernels.front();
+    pass.moved = pass.dram_bytes;
+    pass.busy[WorkUnit::kLaunch] = pass.launch;
+    pass.busy[WorkUnit::kDram] = pass.dram_bytes / pass.dram_rate;
+    op.program.kernels.push_back(std::move(pass));
+    op.intervals80.push_back(kernels.interval80);
+  }
   if (repeated) repeat(kernel.ctas, product.batch);
   kernel.moved = kernel.dram_bytes;
   const Seconds pipe = note_bounds(kernels, product, chosen, kernel, op);

@@ -92,8 +92,8 @@ TokenWork token_work(const LayerCall& call, const LatentShape& shape, double cac
 }
 
 // Of keys that an indexer chose: rows of the cache here and there, at a pace of their own.
-void take_chosen(const LayerKernelFacts& facts, TokenWork& work) {
-  for (double* step : {&work.step, &work.step_alone}) *step /= facts.chosen_pace;
+void take_chosen(const LatentShape& shape, TokenWork& work) {
+  for (double* step : {&work.step, &work.step_alone}) *step *= shape.choice_time;
 }
 
 // Thread blocks of a kernel for tokens, and what combines them.
@@ -162,8 +162,8 @@ void add_token_kernels(const LayerCall& call, const LatentShape& shape, double c
   const auto batch = static_cast<double>(shape.batch);
   const auto heads = static_cast<double>(shape.heads);
   TokenWork work = token_work(call, shape, cache_bytes);
-  if (shape.selected > 0) take_chosen(call.facts(), work);
-  const bool whole = shape.selected > 0 && !call.facts().divides_choice;
+  if (shape.selected > 0) take_chosen(shape, work);
+  const bool whole = shape.selected > 0 && !shape.divides_choice;
   const TokenPlan plan =
       whole ? TokenPlan{work.blocks, work.stages, 1} : token_plan(call, work, batch * heads);
   Grid kernel;
@@ -249,7 +249,7 @@ GridSequence chosen_latent_kernels(const LayerCall& call, const LatentShape& sha
   asked.prompt = false;
   asked.batch = tokens;
   asked.queries = 1;
-  asked.keys = call.facts().fills_choice ? shape.selected : std::min(shape.selected, visible);
+  asked.keys = shape.fills_choice ? shape.selected : std::min(shape.selected, visible);
   const double cached = std::min(static_cast<double>(shape.batch * shape.keys),
                                  static_cast<double>(tokens * asked.keys));
   GridSequence program;

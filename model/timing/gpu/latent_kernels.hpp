@@ -20,6 +20,9 @@ struct LatentShape {
   // Keys that an indexer chose for each query, which then asks them as a sequence of its own; 0:
   // all keys are asked.
   std::int64_t selected = 0;
+  bool fills_choice = false;   // as many as may be chosen are read, however few there are
+  bool divides_choice = true;  // sequences are divided among thread blocks, as without a choice
+  double choice_time = 1;      // of a stage beside that of kernels that read neighbours
 };
 
 // Whether heads have the widths that these kernels are made for: of latents, of prompts that are

@@ -204,9 +204,9 @@ TEST_F(LatentKernelLaws, ChosenKeysAreAllThatIsRead) {
   EXPECT_NEAR(chosen_time(shape), once, 0.01 * once) << "keys that nobody chose take no time";
   shape.queries *= 2;
   EXPECT_NEAR(chosen_time(shape), 2 * once, 0.05 * once);
-  facts.chosen_pace = 0.5;
+  shape.choice_time = 2;
   EXPECT_GT(chosen_time(shape), 3 * once);
-  facts.fills_choice = true;
+  shape.fills_choice = true;
   shape.queries = 1;
   shape.keys = 16;
   const double filled = chosen_time(shape);
@@ -220,13 +220,16 @@ TEST_F(LayerKernelLaws, AnotherArchitectureKeepsSharesWithinWhatChipsReach) {
   LayerKernelFactors low = factors;
   low.dram_efficiency = 0.17;
   low.mma_efficiency = 1.8;
+  low.pass_feed = BytesPerCycle(0.5);
   LayerKernelFactors same = low;
   carry_over(low, device, other);
   EXPECT_GE(low.dram_efficiency, 0.5);
   EXPECT_LE(low.mma_efficiency, 1);
+  EXPECT_GE(low.pass_feed.value(), 5);
   carry_over(same, device, alike);
   EXPECT_DOUBLE_EQ(same.dram_efficiency, 0.17);
   EXPECT_DOUBLE_EQ(same.mma_efficiency, 1.8);
+  EXPECT_DOUBLE_EQ(same.pass_feed.value(), 0.5);
 }
 
 TEST_F(LayerKernelLaws, ChoicesLieInAsManyBinsAsExpected) {

@@ -52,8 +52,9 @@ struct MixerPart {
   // Latent and compressed.
   std::int64_t query_rank = 0;  // 0: queries come straight from the hidden state
   std::int64_t kv_rank = 0;
-  std::int64_t rope_dim = 0;  // columns of a key that all heads share
-  std::int64_t ratio = 0;     // tokens that become one; 0: none are compressed
+  std::int64_t rope_dim = 0;      // columns of a key that all heads share
+  bool multiplies_cache = false;  // prompts multiply the latents of the cache out, too
+  std::int64_t ratio = 0;         // tokens that become one; 0: none are compressed
   std::int64_t output_groups = 1;
   std::int64_t output_rank = 0;
 

@@ -208,6 +208,23 @@ TensorId expanded(PartsContext& context, const LatentQuery& query, TensorId late
   return attend_with(context, read, part);
 }
 
+// The same of all rows of the cache, earlier calls' and this one's.
+TensorId expanded_cache(PartsContext& context, const LatentQuery& query, TensorId cache, Read read,
+                        const MixerPart& part) {
+  BlockBuilder& block = *context.block;
+  const Shape rows = block.shape(cache);
+  const auto columns = [&](const std::string& name, std::int64_t begin, std::int64_t end) {
+    return block.op(name, "Slice", {cache},
+                    {{"axis", std::int64_t{3}}, {"begin", begin}, {"end", end}});
+  };
+  const TensorId latents = context.reshaped("attention.cached_latents.rows",
+                                            columns("attention.cached_latents", 0, part.kv_rank),
+                                            {rows[0], rows[2], part.kv_rank});
+  const TensorId rope =
+      columns("attention.cached_rope", part.kv_rank, part.kv_rank + part.rope_dim);
+  return expanded(context, query, latents, rope, std::move(read), part);
+}
+
 TensorId mix_latent(PartsContext& context, TensorId x, const MixerPart& part) {
   BlockBuilder& block = *context.block;
   const bool kept = keeps_attention(context);
@@ -237,9 +254,15 @@ TensorId mix_latent(PartsContext& context, TensorId x, const MixerPart& part) {
     read.choice = choose_keys(context, query.low, x, part.indexer, context.binding->kv_len);
     if (read.choice != kNoId) read.selected = part.indexer.top_k;
   }
-  const bool from_cache = context.reads_cache() || read.choice != kNoId;
-  const TensorId result = from_cache ? absorbed(context, query, cache, read, part)
-                                     : expanded(context, query, latents, rope, read, part);
+  const bool multiplies = part.multiplies_cache && context.binding->phase == Phase::kPrefill;
+  TensorId result = kNoId;
+  if (read.choice != kNoId || (context.reads_cache() && !multiplies)) {
+    result = absorbed(context, query, cache, read, part);
+  } else if (context.reads_cache()) {
+    result = expanded_cache(context, query, cache, read, part);
+  } else {
+    result = expanded(context, query, latents, rope, read, part);
+  }
   return context.row_linear("attention.output", context.gated("attention", result, x, part),
                             context.config->hidden, part.output_bias, kept);
 }

@@ -17,6 +17,7 @@
 #include "hw/spec/shared/catalog.hpp"
 #include "model/app/command/calibrate/calibrate_area.hpp"
 #include "model/app/command/calibrate/calibrate_attention.hpp"
+#include "model/app/command/calibrate/calibrate_block.hpp"
 #include "model/app/command/calibrate/calibrate_collective.hpp"
 #include "model/app/command/calibrate/calibrate_cpu.hpp"
 #include "model/app/command/calibrate/calibrate_gemm.hpp"
@@ -178,9 +179,7 @@ int fit_device(const FitCommandOptions& options, const Session& session, FitOutp
         case TableKind::kLayerKernels:
           return calibrate_layer(recognise_table(table.header(), options.table), command, session);
         case TableKind::kAttentionBlocks:
-          throw UserError(options.table +
-                          ": layers of attention are sums of parts; fit those, from tables of "
-                          "gemm, mla, mla_products and operators");
+          return calibrate_block(command, session);
         case TableKind::kPower:
           return calibrate_power(command, session);
         default:
