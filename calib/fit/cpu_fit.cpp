@@ -9,7 +9,7 @@
 #include <set>
 
 #include "calib/fit/evidence.hpp"
-#include "calib/fit/kernel_fit.hpp"
+#include "calib/fit/plan.hpp"
 #include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
 #include "model/config/fields.hpp"
@@ -105,8 +105,8 @@ CpuFactors orders_of_magnitude(const std::string& architecture) {
   CpuFactors factors;
   FieldList list;
   fields(list, factors);
-  load_kernel_start((data_root() / "calib" / "fit" / "cpu_plan.yaml").string(), architecture, "cpu",
-                    list);
+  load_fit_plan((data_root() / "calib" / "fit" / "cpu_plan.yaml").string(), {"", architecture, ""},
+                list);
   return factors;
 }
 

@@ -55,6 +55,7 @@ FitProblem problem_around(FieldList& fields, const std::vector<std::string>& fre
                           const FieldForecast& forecast, const Belief& belief) {
   FitProblem problem;
   problem.noise = belief.noise;
+  problem.loss = belief.loss;
   problem.observations = observations;
   for (const std::string& name : free) {
     problem.factors.push_back(factor_around(fields.at(name), belief));
@@ -66,13 +67,15 @@ FitProblem problem_around(FieldList& fields, const std::vector<std::string>& fre
   return problem;
 }
 
-void fit_around(FieldList& fields, const std::vector<std::string>& free,
-                const std::vector<Observation>& observations, const FieldForecast& forecast,
-                const FitOptions& options) {
-  const FitResult result = fit(problem_around(fields, free, observations, forecast), options);
+double fit_around(FieldList& fields, const std::vector<std::string>& free,
+                  const std::vector<Observation>& observations, const FieldForecast& forecast,
+                  const FitOptions& options, const Belief& belief) {
+  const FitResult result =
+      fit(problem_around(fields, free, observations, forecast, belief), options);
   std::vector<double> values;
   for (const FactorEstimate& estimate : result.factors) values.push_back(estimate.value);
   assign_logarithms(fields, free, values);
+  return result.loss;
 }
 
 FitEvidence evidence_around(FieldList& fields, const std::vector<std::string>& free,

@@ -26,7 +26,10 @@ struct Belief {
   double width = 0.5;   // of its logarithm: within a factor of 1.65, two times out of three
   double reach = 1.5;   // farthest, in powers of e
   double noise = 0.05;  // relative error of a row that is no news
+  Loss loss = Loss::kBelief;
 };
+// Nothing but where the search starts and how far it may go: the width is the unit of its steps.
+inline constexpr Belief kNoBelief{1, 3, 0, Loss::kMeanRelative};
 
 // The names of the fields that are above zero.
 std::vector<std::string> positive_fields(const FieldList& fields);
@@ -42,11 +45,11 @@ FitProblem problem_around(FieldList& fields, const std::vector<std::string>& fre
                           const FieldForecast& forecast, const Belief& belief = {});
 
 // Moves the factors `free` from what `fields` hold to where predictions meet the observations best,
-// with a weak belief in where they start: what few rows do not determine stays there. UserError as
-// of fit().
-void fit_around(FieldList& fields, const std::vector<std::string>& free,
-                const std::vector<Observation>& observations, const FieldForecast& forecast,
-                const FitOptions& options);
+// with a weak belief in where they start: what few rows do not determine stays there. Returns the
+// loss that is left. UserError as of fit().
+double fit_around(FieldList& fields, const std::vector<std::string>& free,
+                  const std::vector<Observation>& observations, const FieldForecast& forecast,
+                  const FitOptions& options, const Belief& belief = {});
 
 // Intervals and trade-offs of the factors `free`, around what `fields` hold and with the same
 // belief in that: what a bootstrap over the configurations of the observations (families of shapes)

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "calib/fitted/gpu/gemm_factors.hpp"
+#include "calib/fitted/gpu/link_factors.hpp"
 #include "model/base/errors.hpp"
 #include "model/testing/gpu_exemplar.hpp"
 #include "model/timing/gpu/gemm_timing.hpp"
@@ -146,6 +147,40 @@ TEST(FitEvidenceText, ReadsBackWhatItWrites) {
   EXPECT_EQ(fit_evidence_text(FitEvidence{}, ""), "");
   EXPECT_THAT([] { read_fit_evidence(parse_document("interval80: {step: 3}\n", "t.yaml")); },
               ThrowsMessage<UserError>(HasSubstr("step: expected two values")));
+}
+
+TEST(FitWithoutBelief, FindsTheFactorsThatMadeTheTimesAndLeavesTheFixedOnes) {
+  LinkFactors factors;
+  factors.launch = Seconds(3e-6);
+  factors.local_rate = BytesPerSecond(3e11);
+  factors.peer = Seconds(1e-6);
+  FieldList list;
+  fields(list, factors);
+  const auto time = [](Seconds launch, BytesPerSecond rate, double bytes) {
+    return (launch + Bytes(bytes) / rate).value();
+  };
+  std::vector<Observation> observations;
+  std::vector<double> sizes;
+  for (double bytes = 1e3; bytes < 1e9; bytes *= 3) {
+    sizes.push_back(bytes);
+    observations.push_back({"all", "one", time(Seconds(5e-6), BytesPerSecond(8e11), bytes)});
+  }
+  FitOptions options;
+  options.starts = 1;
+  options.evaluations = 2000;
+  const auto forecast = [&] {
+    std::vector<double> seconds;
+    for (const double bytes : sizes) {
+      seconds.push_back(time(factors.launch, factors.local_rate, bytes));
+    }
+    return seconds;
+  };
+  const double loss =
+      fit_around(list, {"launch", "local_rate"}, observations, forecast, options, kNoBelief);
+  EXPECT_LT(loss, 1e-3);
+  EXPECT_NEAR(factors.launch.value(), 5e-6, 5e-8);
+  EXPECT_NEAR(factors.local_rate.value(), 8e11, 8e9);
+  EXPECT_DOUBLE_EQ(factors.peer.value(), 1e-6);
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ constexpr double kShortReach = 0.05;  // below it a search has arrived
 constexpr double kGain = 0.01;        // of the loss; less is no progress
 constexpr int kMaxRounds = 8;
 constexpr double kPolishStep = 0.1;
+constexpr double kLongStep = 0.5;     // times the number of the start, without a belief
 constexpr double kStartSpread = 1.5;  // starts lie within this many widths of the prior
 constexpr double kLowTail = 0.1;      // an 80 % interval leaves 10 % on each side
 constexpr double kHighTail = 0.9;
@@ -32,10 +33,12 @@ class Fitter {
       : full_(problem), options_(options), weights_(weights_of(problem.observations)) {
     const auto factors = static_cast<int>(problem.factors.size());
     const int rounds = (options.starts + 1) * kMaxRounds / 2;
-    expected_ = rounds * factors + 2 * options.evaluations;
+    expected_ = problem.loss == Loss::kMeanRelative ? options.starts * options.evaluations
+                                                    : rounds * factors + 2 * options.evaluations;
   }
 
   FitResult run() {
+    if (full_.loss == Loss::kMeanRelative) return finish_simplex(search_simplex());
     Minimum best = search_from_starts();
     std::vector<Point> samples = sample(best.at);
     // Factors leave one by one, the least certain first: what one of two that trade off against
@@ -58,6 +61,7 @@ class Fitter {
     free_.clear();
     FitProblem problem;
     problem.noise = full_.noise;
+    problem.loss = full_.loss;
     problem.observations = full_.observations;
     for (std::size_t j = 0; j < full_.factors.size(); ++j) {
       if (fixed_.count(j) > 0) continue;
@@ -119,6 +123,49 @@ class Fitter {
     const Minimum found =
         minimise_blind(loss, box_of(problem), start.at, kPolishStep, options_.evaluations);
     return found.value < start.value ? found : start;
+  }
+
+  // Losses with kinks have poor local minima: again from the best, with long steps. In the factors'
+  // own coordinates, so that a start is a value of the plan to the last digit.
+  Minimum search_simplex() {
+    const FitProblem problem = reduced();
+    Box box;
+    Point from;
+    for (const FreeFactor& factor : problem.factors) {
+      box.low.push_back(factor.low);
+      box.high.push_back(factor.high);
+      from.push_back(factor.prior);
+    }
+    const auto loss = [&](const std::vector<double>& values) {
+      return mean_relative_error(problem.forecast(values), problem.observations);
+    };
+    const auto search_from = [&](const Point& start, double step) {
+      std::vector<double> steps;
+      for (const FreeFactor& factor : problem.factors) steps.push_back(step * factor.width);
+      Minimum found = minimise_rough(loss, box, start, steps, options_.evaluations);
+      losses_.push_back(found.value);
+      return found;
+    };
+    Minimum best = search_from(from, options_.first_step);
+    for (int start = 1; start < options_.starts; ++start) {
+      const Minimum other = search_from(best.at, start * kLongStep);
+      if (other.value < best.value) best = other;
+    }
+    std::sort(losses_.begin(), losses_.end());
+    return best;
+  }
+
+  // What it found: no belief, so no interval and nothing that is not identified.
+  FitResult finish_simplex(const Minimum& best) {
+    FitResult result;
+    for (std::size_t j = 0; j < best.at.size(); ++j) {
+      const double value = best.at[j];
+      result.factors.push_back({full_.factors[j], value, value, value, true, 0});
+    }
+    result.losses = losses_;
+    result.loss = best.value;
+    result.forecasts = forecasts_;
+    return result;
   }
 
   Minimum search_from_starts() {

@@ -20,7 +20,7 @@ void check_problem(const FitProblem& problem) {
     }
     configurations.insert(observation.configuration);
   }
-  if (configurations.size() < problem.factors.size()) {
+  if (problem.loss == Loss::kBelief && configurations.size() < problem.factors.size()) {
     throw UserError(
         fmt::format("{} configurations cannot identify {} factors; give more measurements of the "
                     "networks to fit on, or fewer factors",
@@ -95,6 +95,17 @@ double data_loss(const std::vector<double>& residuals, const std::vector<double>
     loss += weights[i] * (std::hypot(1.0, residuals[i] / noise) - 1);
   }
   return loss;
+}
+
+double mean_relative_error(const std::vector<double>& predicted,
+                           const std::vector<Observation>& observations) {
+  FORETELL_CHECK(predicted.size() == observations.size(),
+                 "a forecast of another number of observations");
+  double sum = 0;
+  for (std::size_t i = 0; i < predicted.size(); ++i) {
+    sum += std::abs(predicted[i] / observations[i].measured - 1);
+  }
+  return sum / static_cast<double>(predicted.size());
 }
 
 double belief_loss(const Point& point) {

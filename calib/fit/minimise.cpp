@@ -72,10 +72,10 @@ Minimum minimise_blind(const std::function<double(const std::vector<double>&)>& 
 }
 
 Minimum minimise_rough(const std::function<double(const std::vector<double>&)>& function,
-                       const Box& box, const std::vector<double>& start, double first_step,
-                       int max_evaluations) {
+                       const Box& box, const std::vector<double>& start,
+                       const std::vector<double>& first_steps, int max_evaluations) {
   nlopt::opt optimiser(nlopt::LN_SBPLX, static_cast<unsigned>(start.size()));
-  optimiser.set_initial_step(first_step);
+  optimiser.set_initial_step(first_steps);
   optimiser.set_ftol_rel(kRoughTolerance);
   optimiser.set_maxeval(max_evaluations);
   const Function ignoring_gradient = [&](const std::vector<double>& x, std::vector<double>&) {

@@ -26,8 +26,8 @@ Minimum minimise_blind(const std::function<double(const std::vector<double>&)>& 
 // The same for a function with kinks and many variables, as absolute errors have: a simplex in one
 // subspace after another.
 Minimum minimise_rough(const std::function<double(const std::vector<double>&)>& function,
-                       const Box& box, const std::vector<double>& start, double first_step,
-                       int max_evaluations);
+                       const Box& box, const std::vector<double>& start,
+                       const std::vector<double>& first_steps, int max_evaluations);
 
 // With derivatives (SLSQP), for smooth closed forms: `function` fills `gradient`.
 Minimum minimise_smooth(const std::function<double(const std::vector<double>& x,

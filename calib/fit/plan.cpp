@@ -1,12 +1,11 @@
 #include "calib/fit/plan.hpp"
 
 #include <fmt/format.h>
+#include <fnmatch.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "calib/fitted/neuron/neuron_factors.hpp"
-#include "hw/spec/neuron/neuron_fields.hpp"
 #include "model/base/errors.hpp"
 #include "model/config/document.hpp"
 #include "model/config/problems.hpp"
@@ -44,28 +43,20 @@ void check_allowed(const Field& field, const Node& at, const FreeFactor& factor,
   }
 }
 
-FreeFactor read_factor(const std::string& name, const Node& node, const FitPlan& plan) {
-  NeuronFactors target;
-  FieldList list;
-  fields(list, target);
-  FreeFactor factor;
-  const Field* field = nullptr;
-  try {
-    field = &list.at(name);
-  } catch (const UserError& error) {
-    throw UserError(fmt::format("{}: {}", node.where(), error.what()));
-  }
+FreeFactor read_belief(const Field& field, const Node& node, const FitPlan& plan) {
+  const std::string& name = field.path;
   node.only_keys({"prior", "width", "low", "high", "devices", "per_device", "why"}, name);
+  FreeFactor factor;
   factor.name = name;
-  factor.dimension = field->dimension;
-  factor.meaning = field->meaning;
+  factor.dimension = field.dimension;
+  factor.meaning = field.meaning;
   factor.why = node.required("why", name).as_text(name + ".why");
   factor.prior = read_value(node, name, "prior", factor.dimension);
   factor.width = read_value(node, name, "width", factor.dimension);
   factor.low = read_value(node, name, "low", factor.dimension);
   factor.high = read_value(node, name, "high", factor.dimension);
-  check_allowed(*field, node, factor, factor.low);
-  check_allowed(*field, node, factor, factor.high);
+  check_allowed(field, node, factor, factor.low);
+  check_allowed(field, node, factor, factor.high);
   if (!(factor.low <= factor.prior && factor.prior <= factor.high && factor.low < factor.high)) {
     throw UserError(
         fmt::format("{}: {}: the prior has to lie between low and high, and low below "
@@ -83,6 +74,7 @@ FreeFactor read_factor(const std::string& name, const Node& node, const FitPlan&
                                   unknown_name("device", device, plan.devices).what()));
     }
   }
+  check_allowed(field, node, factor, factor.prior);
   return factor;
 }
 
@@ -104,6 +96,63 @@ bool read_switch(const Node& parent, const char* key) {
   throw UserError(fmt::format("{}: {}: '{}' is neither true nor false", node->where(), key, text));
 }
 
+double read_noise(const Node& root) {
+  if (root.find("noise") == nullptr) return 0;
+  const double noise = read_value(root, "", "noise", Dimension{});
+  if (noise > 0 && noise < 1) return noise;
+  throw UserError(fmt::format("{}: noise: has to be between 0 and 1", root.find("noise")->where()));
+}
+
+const Field& field_of(FieldList& fields, const MapEntry& factor) {
+  try {
+    return fields.at(factor.key);
+  } catch (const UserError& error) {
+    throw UserError(fmt::format("{}: {}", factor.value.where(), error.what()));
+  }
+}
+
+// A start, or a belief: one for each device where each has a value of its own.
+void read_factor(const MapEntry& entry, FitPlan& plan, FieldList& fields, Problems& problems) {
+  const Field& field = field_of(fields, entry);
+  if (!entry.value.is_map()) return read_plain_value(field, entry.value, problems);
+  if (plan.noise == 0) {
+    throw UserError(fmt::format("{}: {}: a belief needs the plan's noise, as in 'noise: 0.05'",
+                                entry.value.where(), entry.key));
+  }
+  FreeFactor factor = read_belief(field, entry.value, plan);
+  const std::vector<std::string> devices = factor.devices;
+  if (!read_switch(entry.value, "per_device")) return plan.factors.push_back(std::move(factor));
+  for (const std::string& device : devices) {
+    factor.devices = {device};
+    plan.factors.push_back(factor);
+  }
+}
+
+void read_entry(const Node& entry, FitPlan& plan, FieldList& fields) {
+  const Node* devices = entry.find("devices");
+  if (devices != nullptr) plan.devices = read_names(*devices, "devices");
+  const Node& factors = entry.required("factors", "starts");
+  if (!factors.is_map() || factors.entries.empty()) {
+    throw UserError(fmt::format("{}: factors: expected a mapping of factors", factors.where()));
+  }
+  Problems problems;
+  for (const MapEntry& factor : factors.entries) {
+    problems.collect([&] { read_factor(factor, plan, fields, problems); });
+  }
+  problems.throw_if_any();
+  const Node* fixed = entry.find("fixed");
+  if (fixed == nullptr) return;
+  for (const Node& name : fixed->items) plan.fixed.push_back(fields.at(name.text).path);
+}
+
+void check_keys(const Node& root) {
+  root.only_keys({"noise", "measured", "on_top", "starts", "sharing"}, "");
+}
+
+bool fits(const Node& entry, const char* key, const std::string& asked) {
+  return asked.empty() || plan_names(entry.find(key), asked);
+}
+
 }  // namespace
 
 bool FreeFactor::applies_to(const std::string& device) const {
@@ -120,40 +169,54 @@ std::string FreeFactor::text(double value) const {
   return format_quantity(rounded, dimension);
 }
 
-FitPlan parse_fit_plan(const std::string& text, const std::string& shown_as) {
-  const Node root = parse_document(text, shown_as);
-  root.only_keys({"devices", "noise", "measured", "on_top", "factors"}, "");
-  FitPlan plan;
-  plan.devices = read_names(root.required("devices", ""), "devices");
-  plan.measured = read_measured(root);
-  plan.on_top = read_switch(root, "on_top");
-  plan.noise = read_value(root, "", "noise", Dimension{});
-  if (!(plan.noise > 0 && plan.noise < 1)) {
-    throw UserError(
-        fmt::format("{}: noise: has to be between 0 and 1", root.find("noise")->where()));
-  }
-  const Node& factors = root.required("factors", "");
-  if (!factors.is_map() || factors.entries.empty()) {
-    throw UserError(fmt::format("{}: factors: expected a mapping of factors", factors.where()));
-  }
-  Problems problems;
-  for (const MapEntry& entry : factors.entries) {
-    problems.collect([&] {
-      FreeFactor factor = read_factor(entry.key, entry.value, plan);
-      const std::vector<std::string> devices = factor.devices;
-      if (!read_switch(entry.value, "per_device")) return plan.factors.push_back(factor);
-      for (const std::string& device : devices) {  // a value for each of them
-        factor.devices = {device};
-        plan.factors.push_back(factor);
-      }
-    });
-  }
-  problems.throw_if_any();
-  return plan;
+bool plan_names(const Node* list, const std::string& text) {
+  if (list == nullptr) return true;
+  return std::any_of(list->items.begin(), list->items.end(), [&](const Node& item) {
+    return fnmatch(item.text.c_str(), text.c_str(), 0) == 0;
+  });
 }
 
-FitPlan load_fit_plan(const std::string& path) {
-  return parse_fit_plan(read_text_file(path), path);
+FitPlan parse_fit_plan(const std::string& text, const std::string& shown_as,
+                       const PlanTarget& target, FieldList& fields) {
+  const Node root = parse_document(text, shown_as);
+  check_keys(root);
+  FitPlan plan;
+  plan.measured = read_measured(root);
+  plan.on_top = read_switch(root, "on_top");
+  plan.noise = read_noise(root);
+  for (const Node& entry : root.required("starts", "").items) {
+    entry.only_keys({"devices", "architectures", "tables", "why", "fixed", "factors"}, "starts");
+    if (!fits(entry, "devices", target.device) ||
+        !fits(entry, "architectures", target.architecture) ||
+        !fits(entry, "tables", target.table)) {
+      continue;
+    }
+    read_entry(entry, plan, fields);
+    return plan;
+  }
+  throw UserError(fmt::format("{}: no start for {} on {}; add one", shown_as, target.table,
+                              target.architecture.empty() ? target.device : target.architecture));
+}
+
+FitPlan load_fit_plan(const std::string& path, const PlanTarget& target, FieldList& fields) {
+  return parse_fit_plan(read_text_file(path), path, target, fields);
+}
+
+std::vector<std::string> planned_devices(const std::string& path) {
+  std::vector<std::string> devices;
+  const Node root = load_plan_file(path);
+  for (const Node& entry : root.required("starts", "").items) {
+    const Node* list = entry.find("devices");
+    if (list == nullptr) continue;
+    for (const std::string& name : read_names(*list, "devices")) devices.push_back(name);
+  }
+  return devices;
+}
+
+Node load_plan_file(const std::string& path) {
+  Node root = load_document(path);
+  check_keys(root);
+  return root;
 }
 
 }  // namespace foretell

@@ -1,18 +1,38 @@
-// What a fit may move: the free factors of a device family and what is believed about each before
-// a measurement is seen (calib/fit/*_factors.yaml, which documents the keys).
+// What a fit may move, where its search starts, and what is believed of each factor before a
+// measurement is seen: one format for every kind of device (calib/fit/*_plan.yaml).
+//
+//   noise: 0.05        # relative error of a configuration that is no news; beliefs need it
+//   measured: tpot_ms  # the column that is compared, where a table has several
+//   on_top: true       # the factors of the devices so far stay in force below the free ones
+//   starts:            # the first entry that fits counts
+//     - devices: [inferentia2]     # each a list of patterns as file names have them; all unless it
+//       architectures: [hopper]    # says which
+//       tables: [trtllm context*]
+//       why: the launch cannot be told from that of another kernel
+//       fixed: [launch]            # what the search leaves as it is
+//       factors:
+//         launch: 2.1 us           # a start; how far the search may go is its own matter
+//         call_overhead: {prior: 28 us, width: 200 us, low: 0 us, high: 2 ms, why: published}
+//   sharing: …         # calib/fit/shared_fit.hpp
+//
+// prior ± width pulls a factor weakly towards what is believed: one width away costs as much as one
+// configuration that is wrong by the noise; low and high are where it stops making sense. Where one
+// fit serves several devices, `devices` of a factor says which of them it applies to, and
+// `per_device: true` gives it a value for each.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "calib/fitted/neuron/neuron_factors.hpp"
-#include "model/config/unit_text.hpp"
+#include "model/config/fields.hpp"
 
 namespace foretell {
 
-// Values are in base units (seconds, or plain numbers).
+struct Node;
+
+// Values are in base units (seconds, or plain numbers), or logarithms of them.
 struct FreeFactor {
-  std::string name;  // path inside NeuronFactors: "call_overhead", "sdk_engine_time.2.9"
+  std::string name;  // path of its field: "call_overhead", "sdk_engine_time.2.9"
   double prior = 0;
   double width = 1;  // one standard deviation of the belief, above zero
   double low = 0;
@@ -27,20 +47,39 @@ struct FreeFactor {
   std::string text(double value) const;
 };
 
-struct FitPlan {
-  std::vector<std::string> devices;
-  double noise = 0;  // relative error of a configuration that is no news, above zero
-  // Column of the table that is compared: "call_ms" of forward passes, "tpot_ms" or "ttft_ms" of
-  // token generation.
-  std::string measured = "call_ms";
-  // The factors of the devices so far stay in force below the free ones; otherwise published facts.
-  bool on_top = false;
-  std::vector<FreeFactor> factors;
+// What a plan is asked for. A name that is empty is not asked about.
+struct PlanTarget {
+  std::string device;
+  std::string architecture;
+  std::string table;
 };
 
-// UserError, all problems in one: unknown factors (with the nearest), values outside the range of
-// the parameter, a prior outside [low, high], devices that are not in the list of the plan.
-FitPlan load_fit_plan(const std::string& path);
-FitPlan parse_fit_plan(const std::string& text, const std::string& shown_as);
+struct FitPlan {
+  std::vector<std::string> devices;  // that the entry names
+  double noise = 0;                  // 0: not stated
+  std::string measured = "call_ms";
+  bool on_top = false;
+  std::vector<FreeFactor> factors;  // those with a belief
+  std::vector<std::string> fixed;
+};
+
+// The first entry that fits. What it says of its factors is checked against `fields`, which hold
+// the starts and priors afterwards; factors that are not named stay as they are. UserError with
+// file:line, all problems in one: unknown factors (with the nearest), values outside their range, a
+// prior outside [low, high], beliefs without noise, devices that are not in the list of the entry;
+// no entry that fits.
+FitPlan load_fit_plan(const std::string& path, const PlanTarget& target, FieldList& fields);
+FitPlan parse_fit_plan(const std::string& text, const std::string& shown_as,
+                       const PlanTarget& target, FieldList& fields);
+
+// The devices that entries of a plan name, in their order.
+std::vector<std::string> planned_devices(const std::string& path);
+
+// The file, with nothing but the keys above.
+Node load_plan_file(const std::string& path);
+
+// Whether an entry of a plan is for it: patterns as file names have them ("trtllm context*",
+// "* bf16"). An entry without the list is for all.
+bool plan_names(const Node* list, const std::string& text);
 
 }  // namespace foretell

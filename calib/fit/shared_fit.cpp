@@ -7,8 +7,7 @@
 #include <limits>
 #include <map>
 
-#include "calib/fit/kernel_fit.hpp"
-#include "calib/fit/minimise.hpp"
+#include "calib/fit/plan.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
@@ -16,7 +15,6 @@
 namespace foretell {
 namespace {
 
-constexpr double kReach = 3;  // how far a factor may go from its start, in powers of e
 constexpr double kFirstStep = 0.2;
 constexpr double kTries[] = {0.3, 0.6, 0.8, 0.9, 1.1, 1.25, 1.6, 3};  // times the shared value
 constexpr std::size_t kMaxOwn = 30;
@@ -27,31 +25,30 @@ void assign(const Field& field, double value) {
 
 class Search {
  public:
-  Search(FieldList& fields, const SharedFitOptions& options, const std::function<double()>& loss)
-      : fields_(fields), options_(options), loss_(loss) {}
+  Search(FieldList& fields, const SharedFitOptions& options,
+         const std::vector<Observation>& observations, const FieldForecast& forecast)
+      : fields_(fields), options_(options), observations_(observations), forecast_(forecast) {}
+
+  double loss() const { return mean_relative_error(forecast_(), observations_); }
 
   // Least loss over `names`, from where they are; leaves them there.
   double refine(const std::vector<std::string>& names) {
-    Box box;
-    std::vector<double> at;
-    for (const std::string& name : names) {
-      const Field& field = fields_.at(name);
-      at.push_back(std::log(field.number()));
+    FitProblem problem = problem_around(fields_, names, observations_, forecast_, kNoBelief);
+    for (FreeFactor& factor : problem.factors) {
       // Around where the factor started, however often it is searched.
-      const double start = origin_.emplace(name, at.back()).first->second;
-      const double low = std::max(start - kReach, field.min > 0 ? std::log(field.min) : -1e3);
-      const double high = std::min(start + kReach, std::log(field.max));
-      box.low.push_back(std::min(low, at.back()));
-      box.high.push_back(std::max(high, at.back()));
+      const auto [origin, is_new] = origin_.try_emplace(factor.name, factor.low, factor.high);
+      factor.low = std::min(origin->second.first, factor.prior);
+      factor.high = std::max(origin->second.second, factor.prior);
     }
-    const auto loss_at = [&](const std::vector<double>& x) {
-      put(names, x);
-      return loss_();
-    };
-    const int evaluations = options_.evaluations * static_cast<int>(names.size());
-    const Minimum best = minimise_rough(loss_at, box, at, kFirstStep, evaluations);
-    put(names, best.at);
-    return best.value;
+    FitOptions options;
+    options.starts = 1;
+    options.evaluations = options_.evaluations * static_cast<int>(names.size());
+    options.first_step = kFirstStep;
+    const FitResult found = fit(problem, options);
+    std::vector<double> values;
+    for (const FactorEstimate& estimate : found.factors) values.push_back(estimate.value);
+    assign_logarithms(fields_, names, values);
+    return found.loss;
   }
 
   // The best of a few values of one factor; the factor is left as it was.
@@ -66,7 +63,7 @@ class Search {
     for (const double value : values) {
       if (!(value > 0)) continue;
       assign(field, value);
-      best = std::min(best, {loss_(), field.number()});
+      best = std::min(best, {loss(), field.number()});
     }
     assign(field, before);
     return best;
@@ -82,14 +79,11 @@ class Search {
   }
 
  private:
-  void put(const std::vector<std::string>& names, const std::vector<double>& x) {
-    for (std::size_t i = 0; i < x.size(); ++i) assign(fields_.at(names[i]), std::exp(x[i]));
-  }
-
   FieldList& fields_;
   const SharedFitOptions& options_;
-  const std::function<double()>& loss_;
-  std::map<std::string, double> origin_;  // logarithms
+  const std::vector<Observation>& observations_;
+  const FieldForecast& forecast_;
+  std::map<std::string, std::pair<double, double>> origin_;  // how far each may go, logarithms
 };
 
 double hint_of(FieldList& fields, const FactorTexts& hints, const std::string& name) {
@@ -124,8 +118,7 @@ std::vector<Trial> trials_of(Search& search, FieldList& fields,
 
 std::optional<SharingRule> load_sharing_rule(const std::string& path, const std::string& device,
                                              const std::string& table, const TableExists& exists) {
-  const Node root = load_document(path);
-  root.only_keys({"starts", "sharing"}, "");
+  const Node root = load_plan_file(path);
   const Node* rules = root.find("sharing");
   if (rules == nullptr) return std::nullopt;
   for (const Node& entry : rules->items) {
@@ -171,10 +164,10 @@ std::vector<std::vector<std::string>> sharing_order(
 
 SharedFit fit_shared(FieldList& fields, const std::vector<std::string>& candidates,
                      const FactorTexts& hints, const SharedFitOptions& options,
-                     const std::function<double()>& loss) {
-  Search search(fields, options, loss);
+                     const std::vector<Observation>& observations, const FieldForecast& forecast) {
+  Search search(fields, options, observations, forecast);
   SharedFit fit;
-  fit.shared_loss = fit.loss = loss();
+  fit.shared_loss = fit.loss = search.loss();
   while (fit.own.size() < options.most) {
     const std::vector<Trial> trials = trials_of(search, fields, candidates, hints, fit.own);
     const auto before = search.values(candidates);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "calib/fit/evidence.hpp"
 #include "calib/fitted/gpu/shared_factors.hpp"
 #include "model/config/fields.hpp"
 
@@ -19,7 +20,7 @@ namespace foretell {
 //
 //   sharing:
 //     - devices: [h200-sxm]             # all unless it says which
-//       tables: [trtllm context*]       # plan_names() of kernel_fit.hpp; all unless …
+//       tables: [trtllm context*]       # plan_names() of plan.hpp; all unless …
 //       like: {device: h100-sxm}        # device, table or both; the other is the table's own
 //       own: 4                          # at most this many values of its own
 struct SharingRule {
@@ -54,11 +55,12 @@ struct SharedFit {
 };
 
 // `fields` hold the shared values and end with the best found. Of `candidates`, factors are given
-// values of their own one after another, each the one that takes most off `loss` with those before
-// it searched anew, until none gains enough. `hints` are values that an earlier fit of the table
-// found. A candidate that is zero, one that the shared values do without, starts from its hint.
+// values of their own one after another, each the one that takes most off the mean relative error
+// of `forecast` with those before it searched anew, until none gains enough. `hints` are values
+// that an earlier fit of the table found. A candidate that is zero, one that the shared values do
+// without, starts from its hint.
 SharedFit fit_shared(FieldList& fields, const std::vector<std::string>& candidates,
                      const FactorTexts& hints, const SharedFitOptions& options,
-                     const std::function<double()>& loss);
+                     const std::vector<Observation>& observations, const FieldForecast& forecast);
 
 }  // namespace foretell

@@ -24,14 +24,12 @@ class SharedFitTest : public testing::Test {
     return factors.launch.value() * 1e6 + factors.score.value() * size * 0.01 +
            size * size / factors.mma_efficiency * 0.1 + factors.split.value() * 0.01;
   }
-  std::function<double()> loss_against(const std::vector<double>& measured) {
-    return [this, measured] {
-      double sum = 0;
-      for (std::size_t i = 0; i < measured.size(); ++i) {
-        sum += std::abs(time(static_cast<int>(i) + 1) / measured[i] - 1);
-      }
-      return sum / static_cast<double>(measured.size());
-    };
+  // With values of their own for the factors that gain, against times that were measured.
+  SharedFit share(const std::vector<std::string>& candidates, const FactorTexts& hints,
+                  const SharedFitOptions& sharing, const std::vector<double>& measured) {
+    std::vector<Observation> observations;
+    for (const double one : measured) observations.push_back({"all", "one", one});
+    return fit_shared(list, candidates, hints, sharing, observations, [this] { return times(); });
   }
   std::vector<double> times() const {
     std::vector<double> measured;
@@ -45,7 +43,7 @@ class SharedFitTest : public testing::Test {
 };
 
 TEST_F(SharedFitTest, EqualKernelsShareEveryValue) {
-  const SharedFit fit = fit_shared(list, all, {}, {}, loss_against(times()));
+  const SharedFit fit = share(all, {}, {}, times());
   EXPECT_TRUE(fit.own.empty());
   EXPECT_EQ(fit.loss, fit.shared_loss);
 }
@@ -54,7 +52,7 @@ TEST_F(SharedFitTest, OnlyTheFactorThatDiffersIsItsOwn) {
   factors.mma_efficiency = 0.3;
   const std::vector<double> measured = times();
   factors.mma_efficiency = 0.5;
-  const SharedFit fit = fit_shared(list, all, {}, {}, loss_against(measured));
+  const SharedFit fit = share(all, {}, {}, measured);
   EXPECT_EQ(fit.own, std::vector<std::string>({"mma_efficiency"}));
   EXPECT_NEAR(factors.mma_efficiency, 0.3, 3e-3);
   EXPECT_DOUBLE_EQ(factors.launch.value(), 5e-6);
@@ -69,7 +67,7 @@ TEST_F(SharedFitTest, NoMoreThanIsAllowedAndTheBestFirst) {
   factors.launch = Seconds(5e-6);
   SharedFitOptions options;
   options.most = 1;
-  const SharedFit fit = fit_shared(list, all, {}, options, loss_against(measured));
+  const SharedFit fit = share(all, {}, options, measured);
   EXPECT_EQ(fit.own, std::vector<std::string>({"mma_efficiency"}));
   EXPECT_DOUBLE_EQ(factors.launch.value(), 5e-6);
 }
@@ -79,10 +77,9 @@ TEST_F(SharedFitTest, WhatTheOthersDoWithoutStartsFromAHint) {
   const std::vector<double> measured = times();
   factors.split = Cycles(0);
   const std::vector<std::string> candidates = {"mma_efficiency", "split"};
-  const SharedFit blind = fit_shared(list, {"split"}, {}, {}, loss_against(measured));
+  const SharedFit blind = share({"split"}, {}, {}, measured);
   EXPECT_TRUE(blind.own.empty());
-  const SharedFit fit =
-      fit_shared(list, candidates, {{"split", "500 cycles"}}, {}, loss_against(measured));
+  const SharedFit fit = share(candidates, {{"split", "500 cycles"}}, {}, measured);
   EXPECT_EQ(fit.own, std::vector<std::string>({"split"}));
   EXPECT_NEAR(factors.split.value(), 900, 20);
 }

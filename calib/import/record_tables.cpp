@@ -14,9 +14,6 @@ namespace {
 
 using Cells = std::map<std::string, std::string>;
 
-constexpr const char* kCublasLt = "cublaslt";
-constexpr const char* kCublasLtShown = "cuBLASLt ";
-
 // Columns in the order in which they are written; others follow by name.
 const std::vector<std::string>& column_order() {
   static const std::vector<std::string> kOrder = {
@@ -47,12 +44,16 @@ std::int64_t size_of(const Measurement& record, const char* field, const std::st
   throw UserError(where + ": " + field + ": is missing");
 }
 
-// "cuBLASLt 13.1.0, cuDNN 9.19.0": the version of the first.
-std::string library_version(const std::string& software) {
-  const std::size_t at = software.find(kCublasLtShown);
-  if (at == std::string::npos) return "";
-  const std::string rest = software.substr(at + std::string(kCublasLtShown).size());
-  return std::string(trim(rest.substr(0, rest.find(','))));
+// "cuBLASLt 13.1.0, cuDNN 9.19.0": products are those of the first.
+struct Library {
+  std::string name;  // as in hw/kernels
+  std::string version;
+};
+
+Library product_library(const std::string& software) {
+  const std::string first = software.substr(0, software.find(','));
+  const std::size_t space = std::min(first.find(' '), first.size());
+  return {to_lower(first.substr(0, space)), std::string(trim(first.substr(space)))};
 }
 
 std::string convolution_text(const Measurement& record, const std::string& where) {
@@ -73,8 +74,9 @@ class Sorter {
     std::string part = "operator";
     if (record.op == "gemm" && is_gpu) {
       part = "gemm";
-      cells["framework"] = kCublasLt;
-      cells["version"] = library_version(record.provenance.software);
+      const Library library = product_library(record.provenance.software);
+      cells["framework"] = library.name;
+      cells["version"] = library.version;
       // Tables call products whose activations are quantised in a pass of their own fp8.
       if (record.dtype == "fp8") cells["dtype"] = "fp8_static";
       sizes(record, cells);

@@ -1,14 +1,10 @@
 #!/bin/sh
 # No chip, system, architecture, kernel library or release is named in C++: what depends on one is
-# data. The names are those of the files in hw/; comments, tests and examples in --help and messages
-# may have them.
+# data. The names are those of the files in hw/; comments, tests, benchmarks and examples in --help
+# and messages may have them.
 #   check_names.sh ROOT
 set -eu
 root=$1
-# Files that may name what they talk to, each with its reason.
-#   calib/measure/: the measuring programs link these libraries and tell chips by what drivers say
-#   calib/import/record_tables: reads how those programs call themselves
-allowed='^calib/measure/|^calib/import/record_tables\.'
 # Lines of model/app that are examples: a command line, what an option may be, what to type instead.
 example='foretell |--[a-z]|for example|names no|kExample'
 cd "$root"
@@ -27,7 +23,6 @@ for file in $(find model hw workloads calib reports -name '*.cpp' -o -name '*.hp
   case $file in
     *_test.cpp | *_test_*.hpp | */testing/* | model/bench/*) continue ;;
   esac
-  if printf '%s\n' "$file" | grep -Eq "$allowed"; then continue; fi
   hits=$(sed -e 's@//.*$@@' "$file" | grep -nE "\"[^\"]*\b($names)\b[^\"]*\"|\"[^\"]*$release" || true)
   case $file in
     model/app/*) hits=$(printf '%s\n' "$hits" | grep -Ev -- "$example" || true) ;;

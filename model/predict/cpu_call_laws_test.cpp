@@ -7,6 +7,7 @@
 #include "model/predict/cpu_call.hpp"
 #include "model/program/device_streams.hpp"
 #include "model/system/machine.hpp"
+#include "model/testing/loops_in_order.hpp"
 #include "workloads/import/workload.hpp"
 
 namespace foretell {

@@ -16,7 +16,6 @@
 #include "model/predict/call_metrics.hpp"
 #include "model/predict/kernel_dependencies.hpp"
 #include "model/program/device_streams.hpp"
-#include "model/program/side_by_side.hpp"
 #include "model/system/machine.hpp"
 
 namespace foretell {
@@ -44,6 +43,7 @@ class CallRunner {
     return std::move(result_);
   }
 
+ private:
   Program mapped() {
     const std::vector<double>& clocks = call_.clocks;
     if (clocks.empty()) {
@@ -63,7 +63,6 @@ class CallRunner {
     return build();
   }
 
- private:
   std::vector<MappedOp> mapped_at(double clock) const {
     GpuSystemSpec system = call_.system;
     system.device = at_clock(call_.system.device, clock);
@@ -181,27 +180,6 @@ GpuDeviceSpec at_clock(const GpuDeviceSpec& device, double share) {
 }
 
 GpuCallResult run_gpu_call(const GpuCall& call) { return CallRunner(call).run(); }
-
-std::vector<Seconds> run_gpu_calls_together(const std::vector<GpuCall>& calls) {
-  FORETELL_CHECK(!calls.empty(), "no call to run");
-  std::vector<Program> programs;
-  for (const GpuCall& call : calls) {
-    programs.push_back(CallRunner(call).mapped());
-    programs.back().name = "call" + std::to_string(programs.size());
-  }
-  const SideBySide both = side_by_side(programs, "calls together");
-  const GpuMachine machine{calls.front().system.device, calls.front().exact, calls.front().exact};
-  const Execution execution = simulate(machine, both.program);
-  std::vector<Seconds> ends;
-  for (const std::vector<std::size_t>& streams : both.streams) {
-    Ticks end = 0;
-    for (const std::size_t stream : streams) {
-      end = std::max(end, execution.cores.front().entries[stream].back().end);
-    }
-    ends.push_back(to_seconds(end));
-  }
-  return ends;
-}
 
 Seconds handover_time(const GpuSystemSpec& system, const GpuFactors& factors, Bytes bytes) {
   const CollectiveKernels collectives(system, factors, system.device.launch_floor);

@@ -49,11 +49,6 @@ struct GpuCallResult {
 // Throws UserError for operators and types without a mapping. The caller has checked the memory.
 GpuCallResult run_gpu_call(const GpuCall& call);
 
-// Calls that run on one GPU at the same time, each in streams of its own, such as the prompt of one
-// request and a token of others: when each has ended, from their common begin. All on the system of
-// the first. UserError when more than one of them has collectives.
-std::vector<Seconds> run_gpu_calls_together(const std::vector<GpuCall>& calls);
-
 // From a GPU of a stage to one of the next, simulated: a message over the links of the two, in the
 // fastest protocol of NCCL over NVLink; by facts alone and over PCIe 1 us and the bytes at the rate
 // of the links.

@@ -34,10 +34,4 @@ Program grids_in_order(const std::vector<Grid>& grids, const std::string& name) 
 
 std::vector<Stream> cpu_streams() { return {{"loops", std::vector<Loop>{}}}; }
 
-Program loops_in_order(const std::vector<Loop>& loops, const std::string& name) {
-  ProgramBuilder builder(name, cpu_streams());
-  for (const Loop& loop : loops) builder.emit_to(kLoopStream, loop, {});
-  return std::move(builder).finish();
-}
-
 }  // namespace foretell

@@ -27,6 +27,5 @@ Program grids_in_order(const std::vector<Grid>& grids, const std::string& name =
 // Of a CPU: loops.
 inline constexpr std::size_t kLoopStream = 0;
 std::vector<Stream> cpu_streams();
-Program loops_in_order(const std::vector<Loop>& loops, const std::string& name = "loops");
 
 }  // namespace foretell

@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <tuple>
 
 #include "calib/fitted/neuron/neuron_factors.hpp"
 #include "model/base/errors.hpp"
 #include "model/system/collective_run.hpp"
+#include "model/system/testing/collective_time.hpp"
 #include "model/testing/neuron_exemplar.hpp"
 #include "model/timing/shared/topology.hpp"
 
@@ -35,7 +37,8 @@ NeuronSystemSpec by_size(NeuronSystemSpec system) {
 }
 
 double seconds(const NeuronSystemSpec& system, CollectiveKind kind, int ranks, double bytes) {
-  return simulate_collective(system, {}, kind, ranks, Bytes(bytes)).value();
+  return collective_time(system, {}, kind, ranks, static_cast<std::uint64_t>(std::ceil(bytes)))
+      .value();
 }
 
 // Steps of a ring with hop latency and rate, and the overhead of its phases.
@@ -206,8 +209,7 @@ TEST(CollectiveLaws, TheFittedHopReplacesThePublishedOne) {
   factors.hop_latency = 1.0_us;
   const double published = seconds(exemplar_inf2_ring(), CollectiveKind::kAllReduce, 24, 24);
   const double fitted =
-      simulate_collective(exemplar_inf2_ring(), factors, CollectiveKind::kAllReduce, 24, Bytes(24))
-          .value();
+      collective_time(exemplar_inf2_ring(), factors, CollectiveKind::kAllReduce, 24, 24).value();
   EXPECT_NEAR(published - fitted, 46 * 0.5e-6, 1e-9);
 }
 
@@ -232,7 +234,7 @@ TEST(CollectiveLaws, FewerStepsAreFasterForSmallBuffers) {
 
 TEST(CollectiveLaws, AGroupThatTheVendorDoesNotAllowIsRefused) {
   try {
-    simulate_collective(exemplar_inf2_ring(), {}, CollectiveKind::kAllReduce, 5, Bytes(24));
+    collective_time(exemplar_inf2_ring(), {}, CollectiveKind::kAllReduce, 5, 24);
     FAIL() << "accepted";
   } catch (const UserError& error) {
     EXPECT_THAT(error.what(), HasSubstr("5 is not possible on"));

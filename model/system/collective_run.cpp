@@ -1,7 +1,6 @@
 #include "model/system/collective_run.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <memory>
 #include <string>
@@ -111,12 +110,6 @@ CollectiveExecution execute_collective(const NeuronSystemSpec& system, const Neu
   collective.kind = kind;
   collective.bytes = bytes;
   return execute_rounds(system, factors, collective, ranks, 1);
-}
-
-Seconds simulate_collective(const NeuronSystemSpec& system, const NeuronFactors& factors,
-                            CollectiveKind kind, int ranks, Bytes bytes) {
-  const auto whole = static_cast<std::uint64_t>(std::ceil(bytes.value()));
-  return to_seconds(execute_collective(system, factors, kind, ranks, whole).duration);
 }
 
 const CollectiveExecution& CollectiveCosts::of(CollectiveKind kind, std::uint64_t bytes) {

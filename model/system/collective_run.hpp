@@ -32,10 +32,6 @@ struct CollectiveExecution {
 CollectiveExecution execute_collective(const NeuronSystemSpec& system, const NeuronFactors& factors,
                                        CollectiveKind kind, int ranks, std::uint64_t bytes);
 
-// Its duration.
-Seconds simulate_collective(const NeuronSystemSpec& system, const NeuronFactors& factors,
-                            CollectiveKind kind, int ranks, Bytes bytes);
-
 // Executes each different collective of a group once. Lives longer than the simulations that use
 // it; system and factors outlive it.
 class CollectiveCosts {

@@ -6,6 +6,7 @@
 #include "model/program/device_streams.hpp"
 #include "model/system/machine.hpp"
 #include "model/testing/gpu_exemplar.hpp"
+#include "model/testing/loops_in_order.hpp"
 
 namespace foretell {
 namespace {

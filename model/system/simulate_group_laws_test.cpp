@@ -10,6 +10,7 @@
 #include "model/program/program_builder.hpp"
 #include "model/system/critical_path.hpp"
 #include "model/system/simulate.hpp"
+#include "model/system/testing/collective_time.hpp"
 #include "model/testing/instructions.hpp"
 #include "model/testing/neuron_exemplar.hpp"
 
@@ -113,9 +114,7 @@ TEST(SimulateGroup, WithoutOverlapThePartsAddUp) {
   const Deps reduced = builder.emit(all_reduce(bytes), first);
   builder.emit(Engine::kVector, lane(Opcode::kTensorCopy, 512, kReadsSbuf), reduced);
   const Program program = std::move(builder).finish();
-  const double alone = simulate_collective(system, {}, CollectiveKind::kAllReduce, 24,
-                                           Bytes(static_cast<double>(bytes)))
-                           .value();
+  const double alone = collective_time(system, {}, CollectiveKind::kAllReduce, 24, bytes).value();
   const double expected = 572 / 1.4e9 + 50e-9 + alone + 50e-9 + 572 / 1.12e9;
   for (const bool every_rank : {false, true}) {
     const Execution result = run(system, program, 24, every_rank);

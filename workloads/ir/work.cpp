@@ -12,12 +12,6 @@ double macs_of(const Graph& graph, OpId id) {
   return (graph.flops(id).value() - bias) / 2;
 }
 
-double total_macs(const Graph& graph) {
-  double sum = 0;
-  for (OpId id = 0; id < static_cast<OpId>(graph.ops().size()); ++id) sum += macs_of(graph, id);
-  return sum;
-}
-
 Bytes bytes_moved(const Graph& graph, OpId id) {
   const Op& op = graph.op(id);
   Bytes sum;

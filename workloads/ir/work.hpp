@@ -10,7 +10,6 @@ namespace foretell {
 // Multiply-accumulates of a convolution or product, without what is added to its result; 0 for
 // every other operator.
 double macs_of(const Graph& graph, OpId id);
-double total_macs(const Graph& graph);
 
 // All inputs read and all outputs written once; a table of which rows are gathered counts those
 // rows alone.

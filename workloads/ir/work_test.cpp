@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "workloads/ir/testing/total_macs.hpp"
+
 namespace foretell {
 namespace {
 

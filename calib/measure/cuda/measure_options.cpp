@@ -1,16 +1,20 @@
 #include "calib/measure/cuda/measure_options.hpp"
 
+#include <fnmatch.h>
+
 #include <cctype>
 
+#include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
+#include "model/config/document.hpp"
+#include "model/config/unit_text.hpp"
 
 namespace foretell {
 namespace {
 
 constexpr int kMaxRepeats = 1000;
 constexpr int kMaxGpus = 64;
-constexpr double kGigabyte = 1e9;
 
 int whole_number(const std::string& option, const std::string& text, int low, int high) {
   const bool digits =
@@ -22,8 +26,6 @@ int whole_number(const std::string& option, const std::string& text, int low, in
   }
   return value;
 }
-
-bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
 std::string slug(const std::string& chip) {
   std::string id;
@@ -98,28 +100,20 @@ std::string measure_help() {
 }
 
 std::string device_id_of(const std::string& chip, double memory_bytes) {
-  const std::string name = to_lower(chip);
-  const double gigabytes = memory_bytes / kGigabyte;
-  const bool pcie = has(name, "pcie");
-  if (has(name, "gb300")) return "gb300";
-  if (has(name, "gb200")) return "gb200";
-  if (has(name, "b300")) return "b300-sxm";
-  if (has(name, "b200")) return "b200-sxm";
-  if (has(name, "h200") && !has(name, "nvl")) return "h200-sxm";
-  if (has(name, "h100") && !has(name, "nvl")) return pcie ? "h100-pcie" : "h100-sxm";
-  if (has(name, "a100")) {
-    if (pcie) return gigabytes < 60 ? "a100-pcie-40gb" : "a100-pcie-80gb";
-    return gigabytes < 60 ? "a100-sxm-40gb" : "a100-sxm";
+  const Node names =
+      load_document((data_root() / "calib" / "measure" / "cuda" / "driver_names.yaml").string());
+  for (const Node& entry : names.items) {
+    entry.only_keys({"name", "below", "device"}, "");
+    const std::string pattern = entry.required("name", "").as_text("name");
+    if (fnmatch(pattern.c_str(), to_lower(chip).c_str(), 0) != 0) continue;
+    const Node* below = entry.find("below");
+    if (below != nullptr &&
+        memory_bytes >= parse_quantity(below->as_text("below"), dimension_of<Bytes>::value)) {
+      continue;
+    }
+    const Node* device = entry.find("device");
+    return device == nullptr ? slug(chip) : device->as_text("device");
   }
-  if (has(name, "rtx pro 6000")) return "rtx-pro-6000-server";
-  if (has(name, "l40s")) return "l40s";
-  if (has(name, " l4")) return "l4";
-  if (has(name, "v100")) {
-    if (pcie && gigabytes > 20) return "v100-pcie-32gb";
-    if (!pcie) return gigabytes < 20 ? "v100-sxm-16gb" : "v100-sxm-32gb";
-  }
-  if (has(name, "p100") && pcie && gigabytes > 14) return "p100-pcie-16gb";
-  if (has(name, " t4") || ends_with(name, "tesla t4")) return "t4";
   return slug(chip);
 }
 

@@ -24,8 +24,8 @@ MeasureOptions parse_measure_options(const std::vector<std::string>& arguments);
 
 std::string measure_help();
 
-// "NVIDIA H100 80GB HBM3" is "h100-sxm"; a chip that hw/ does not have keeps its name in lower
-// case with '-' between words.
+// "NVIDIA H100 80GB HBM3" is "h100-sxm", by driver_names.yaml; a chip that hw/ does not have keeps
+// its name in lower case with '-' between words. UserError where the project's data are not found.
 std::string device_id_of(const std::string& chip, double memory_bytes);
 
 }  // namespace foretell

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "model/base/errors.hpp"
+#include "model/config/document.hpp"
 
 namespace foretell {
 namespace {
@@ -54,7 +57,23 @@ TEST(MeasureOptions, ChipsByTheirNames) {
   EXPECT_EQ(device_id_of("Tesla T4", 16e9), "t4");
   EXPECT_EQ(device_id_of("NVIDIA L4", 24e9), "l4");
   EXPECT_EQ(device_id_of("NVIDIA L40S", 48e9), "l40s");
+  EXPECT_EQ(device_id_of("NVIDIA L40", 48e9), "l40");
+  EXPECT_EQ(device_id_of("Tesla V100-PCIE-32GB", 34e9), "v100-pcie-32gb");
+  EXPECT_EQ(device_id_of("Tesla V100-PCIE-16GB", 17e9), "tesla-v100-pcie-16gb");
+  EXPECT_EQ(device_id_of("Tesla P100-PCIE-16GB", 17e9), "p100-pcie-16gb");
   EXPECT_EQ(device_id_of("NVIDIA GeForce RTX 4090 (D)", 24e9), "nvidia-geforce-rtx-4090-d");
+}
+
+TEST(MeasureOptions, EveryChipThatADriverNamesIsADevice) {
+  const std::string root = FORETELL_SOURCE_DIR;
+  const Node names = load_document(root + "/calib/measure/cuda/driver_names.yaml");
+  EXPECT_GT(names.items.size(), 10U);
+  for (const Node& entry : names.items) {
+    const Node* device = entry.find("device");
+    if (device == nullptr) continue;
+    EXPECT_TRUE(std::filesystem::exists(root + "/hw/devices/gpu/" + device->text + ".yaml"))
+        << device->text;
+  }
 }
 
 }  // namespace

@@ -10,9 +10,11 @@
 #include "model/app/plan/plan_store.hpp"
 #include "model/app/request/parallel_predict.hpp"
 #include "model/app/request/request_fields.hpp"
+#include "model/app/serving/request/serve_keys.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/progress.hpp"
 #include "model/app/terminal/request_options.hpp"
+#include "model/app/terminal/service_options.hpp"
 #include "model/app/terminal/stop_signals.hpp"
 #include "model/app/workers/worker_group.hpp"
 #include "model/base/errors.hpp"
@@ -25,7 +27,6 @@ namespace foretell {
 namespace {
 
 constexpr std::int64_t kMaxUsers = 1'000'000;
-constexpr std::int64_t kMaxPlanned = 100'000'000;
 constexpr double kMostRate = 1e6;
 constexpr int kPlanPatienceMs = 200;
 
@@ -34,29 +35,25 @@ constexpr char kPlanned = 'P';
 constexpr char kWrong = 'W';  // a UserError
 constexpr char kBug = 'B';
 
-struct PlanNumbers {
-  std::string rate;
-  std::string concurrency;
-  std::string requests;
-  std::string max_batch;
-  std::string max_tokens;
-  std::string prefix_cache;
-  std::string probability;
-  std::string seed;
-};
-
 struct PlanOptions {
   PlanRequest request;
-  PlanNumbers numbers;
+  ServiceOptions service;
   RequestOptions model;
   std::string systems;
   std::string dtypes;
   std::string engines;
   std::string libraries;
+  std::string max_batch;
+  std::string probability;
   std::string jobs;
   std::string store;
   OutputOptions output;
 };
+
+// Of the keys of a service those that are the same for all candidates. `requests` has a default of
+// its own.
+const std::vector<std::string> kServiceKeys = {"rate", "concurrency", "trace",       "arrivals",
+                                               "slo",  "max_tokens",  "prefix_cache"};
 
 std::vector<std::string> listed(const std::string& text) {
   std::vector<std::string> names;
@@ -68,32 +65,22 @@ std::vector<std::string> listed(const std::string& text) {
 
 PlanRequest read_plan_request(const PlanOptions& options) {
   PlanRequest request = options.request;
-  const PlanNumbers& numbers = options.numbers;
   ServeRequest& service = request.service;
-  service.machine.set = options.model.set;
-  service.machine.factors = options.model.factors;
-  const auto count = [](const char* name, const std::string& text, std::int64_t high) {
-    return text.empty() ? 0 : parse_count(name, text, 1, high);
-  };
-  if (!numbers.rate.empty()) service.rate = parse_positive("--rate", numbers.rate, kMostRate);
-  service.concurrency = count("--concurrency", numbers.concurrency, kMaxUsers);
-  service.requests = count("--requests", numbers.requests, kMaxPlanned);
-  service.max_tokens = count("--max-tokens", numbers.max_tokens, 1 << 20);
-  if (!numbers.prefix_cache.empty()) {
-    service.prefix_share = parse_positive("--prefix-cache", numbers.prefix_cache, 1);
+  const std::string workload = service.machine.workload;
+  service.machine = stated_request(options.model);
+  service.machine.workload = workload;
+  for (const auto& [key, text] : options.service) {
+    set_serve_key(service, key, service_option(key), text);
   }
-  if (!numbers.probability.empty()) {
-    request.probability = parse_positive("--probability", numbers.probability, 1);
-  }
-  if (!numbers.seed.empty()) {
-    service.machine.seed =
-        static_cast<std::uint64_t>(parse_count("--seed", numbers.seed, 0, kMaxSeed));
+  if (service.rate > kMostRate) parse_positive("--rate", options.service.at("rate"), kMostRate);
+  if (!options.probability.empty()) {
+    request.probability = parse_positive("--probability", options.probability, 1);
   }
   request.systems = listed(options.systems);
   request.dtypes = listed(options.dtypes);
   request.engines = listed(options.engines);
   request.libraries = listed(options.libraries);
-  for (const std::string& batch : listed(numbers.max_batch)) {
+  for (const std::string& batch : listed(options.max_batch)) {
     request.max_batches.push_back(parse_count("--max-batch", batch, 1, kMaxUsers));
   }
   check_plan(request);
@@ -201,28 +188,21 @@ int run_plan(const PlanOptions& options, const Session& session) {
 
 void add_plan_options(CLI::App& command, PlanOptions& options) {
   ServeRequest& service = options.request.service;
-  PlanNumbers& numbers = options.numbers;
   const auto add = [&command](const char* name, std::string& text, const char* help,
                               const char* type) {
     command.add_option(name, text, help)->type_name(type);
   };
   add("--workload", service.machine.workload, "network by name, or a config.json", "NAME|FILE");
-  add("--rate", numbers.rate, "load: requests per second", "R");
-  add("--concurrency", numbers.concurrency,
-      "load: this many users, each sends its next request when it has its answer", "N");
-  add("--trace", service.trace, "load: a trace as `serve` takes it", "FILE");
-  add("--arrivals", service.arrivals,
-      "of --rate: poisson, uniform, gamma:CV or burst:N (default: poisson)", "WORD");
+  add_service_options(command, options.service, kServiceKeys);
   add("--input-len", service.input_len,
       "tokens of a prompt: a number, uniform:A..B, histogram:FILE", "N");
   add("--output-len", service.output_len, "tokens of an answer, likewise", "N");
-  add("--slo", service.slo, "promises, as in 'ttft.p99<=1s,tpot.p99<=40ms'", "PROMISES");
-  add("--probability", numbers.probability,
+  add("--probability", options.probability,
       "with which all promises have to be kept, by the intervals (default: 0.8)", "P");
   add("--on", options.systems, "systems to choose from (default: all that have a price)",
       "SYSTEM,…");
   add("--dtype", options.dtypes, "types to choose from (default: fp8,bf16,fp16)", "TYPE,…");
-  add("--kv-dtype", service.machine.kv_dtype, "type of the KV cache", "TYPE");
+  add_field_options(command, options.model, {"kv-dtype"});
   add("--workers", options.request.workers,
       "together: every worker does prompts and answers; separate: some do one, some the other; "
       "both: the cheapest is also tried separate (default: both)",
@@ -235,16 +215,13 @@ void add_plan_options(CLI::App& command, PlanOptions& options) {
       "of GPUs: libraries of hw/kernels whose kernels networks may run, to choose from (default: "
       "the one of hw/kernels/choice.yaml, whatever the engine)",
       "LIBRARY,…");
-  add("--max-batch", numbers.max_batch,
+  add("--max-batch", options.max_batch,
       "limits of the sequences of a worker to choose from (default: the engine's, and the largest "
       "that a promise of tpot allows)",
       "N,…");
-  add("--max-tokens", numbers.max_tokens, "most tokens in a step (default: the engine's)", "N");
-  add("--prefix-cache", numbers.prefix_cache, "share of every prompt that is found in the cache",
-      "SHARE");
-  add("--requests", numbers.requests,
+  add("--requests", options.service["requests"],
       "simulated for each decision (default: 600 to 4000, by how many are in flight)", "N");
-  add("--seed", numbers.seed, "seed of everything random (default: 0)", "N");
+  add_seed_option(command, options.model.seed);
   add("--jobs", options.jobs, "processes (default: one per processor)", "N");
   add("--store", options.store,
       "file that keeps the systems that are searched: the same command goes on from there", "FILE");

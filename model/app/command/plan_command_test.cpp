@@ -142,6 +142,7 @@ TEST(PlanCommand, TheHostTimeOfTheEngineCounts) {
 TEST(PlanCommand, WrongOptionsSayWhatToType) {
   EXPECT_THAT(plan_with({"--probability", "80"}).messages, HasSubstr("--probability"));
   EXPECT_THAT(plan_with({"--workers", "apart"}).messages, HasSubstr("together"));
+  EXPECT_THAT(plan_with({"--kv-dtype", "fp9"}).messages, HasSubstr("nearest is 'fp8'"));
   EXPECT_THAT(plan_with({"--engine", "vlm"}).messages, HasSubstr("nearest is 'vllm'"));
   EXPECT_THAT(plan_with({"--concurrency", "3"}).messages, HasSubstr("several loads"));
   EXPECT_THAT(plan_with({"--set", "device.hmb.bandwidth=1 TB/s"}).messages,

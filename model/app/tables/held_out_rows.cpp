@@ -1,6 +1,6 @@
 #include "model/app/tables/held_out_rows.hpp"
 
-#include "calib/fit/kernel_fit.hpp"
+#include "calib/fit/row_division.hpp"
 #include "model/app/tables/energy_run_rows.hpp"
 #include "model/app/tables/kernel_rows.hpp"
 #include "model/app/tables/layer_table_rows.hpp"

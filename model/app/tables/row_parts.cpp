@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "calib/fit/kernel_fit.hpp"
+#include "calib/fit/row_division.hpp"
 #include "model/app/tables/attention_block_rows.hpp"
 #include "model/app/tables/energy_run_rows.hpp"
 #include "model/app/tables/held_out_rows.hpp"

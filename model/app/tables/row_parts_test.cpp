@@ -7,7 +7,7 @@
 #include <fstream>
 #include <set>
 
-#include "calib/fit/kernel_fit.hpp"
+#include "calib/fit/row_division.hpp"
 #include "model/app/tables/held_out_rows.hpp"
 #include "model/base/errors.hpp"
 

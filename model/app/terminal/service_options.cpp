@@ -16,6 +16,13 @@ bool holds(const std::vector<std::string>& keys, const std::string& key) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
+void add_key(CLI::App& command, ServiceOptions& options, const ServeKey& key, bool lists) {
+  command
+      .add_option(service_option(key.key), options[key.key],
+                  key.help + std::string(lists ? "; several with commas" : ""))
+      ->type_name(std::string(key.type) + (lists ? ",…" : ""));
+}
+
 }  // namespace
 
 std::string service_option(std::string_view key) {
@@ -28,12 +35,14 @@ void add_service_options(CLI::App& command, ServiceOptions& options,
                          const std::vector<std::string>& several,
                          const std::vector<std::string>& without) {
   for (const ServeKey& one : serve_keys()) {
-    if (holds(without, one.key)) continue;
-    const bool lists = holds(several, one.key);
-    command
-        .add_option(service_option(one.key), options[one.key],
-                    one.help + std::string(lists ? "; several with commas" : ""))
-        ->type_name(std::string(one.type) + (lists ? ",…" : ""));
+    if (!holds(without, one.key)) add_key(command, options, one, holds(several, one.key));
+  }
+}
+
+void add_service_options(CLI::App& command, ServiceOptions& options,
+                         const std::vector<std::string>& only) {
+  for (const ServeKey& one : serve_keys()) {
+    if (holds(only, one.key)) add_key(command, options, one, false);
   }
 }
 

@@ -10,6 +10,7 @@
 #include "model/mapping/neuron/image.hpp"
 #include "model/mapping/neuron/kernel.hpp"
 #include "model/mapping/shared/epilogue.hpp"
+#include "model/mapping/shared/fusion_walk.hpp"
 #include "model/mapping/shared/graph_patterns.hpp"
 
 namespace foretell {
@@ -38,28 +39,17 @@ const EpilogueRules kEpilogueOfConvolutions = {
     /*bias_on_either_side=*/true,
     /*formulas=*/true};
 
-class Fuser {
+class Fuser : private FusionWalk {
  public:
-  explicit Fuser(const Graph& graph) : graph_(graph), taken_(graph.ops().size(), false) {}
+  explicit Fuser(const Graph& graph) : FusionWalk(graph), graph_(graph) {}
 
   std::vector<Kernel> run() {
-    for (OpId id = 0; id < static_cast<OpId>(graph_.ops().size()); ++id) {
-      if (graph_.op(id).kind == "Softmax") take_attention(id);
-    }
-    for (OpId id = 0; id < static_cast<OpId>(graph_.ops().size()); ++id) {
-      if (!taken_[static_cast<std::size_t>(id)]) visit(id);
-      emit_due_attention(id);
-    }
+    walk();
     return std::move(kernels_);
   }
 
  private:
-  void take(Kernel* kernel, OpId id) {
-    kernel->ops.push_back(id);
-    taken_[static_cast<std::size_t>(id)] = true;
-  }
-
-  void visit(OpId id) {
+  void visit(OpId id) override {
     const Op& op = graph_.op(id);
     if (op.kind == "Conv" || op.kind == "ConvTranspose") return add_convolution(id);
     if (touches_image(graph_, op)) return add_image(id);
@@ -69,7 +59,7 @@ class Fuser {
     kernel.kind = kind_of(op);
     if (kernel.kind == KernelKind::kNorm)
       kernel.per_head = graph_.tensor(op.outputs.front()).shape.size() == 4;
-    take(&kernel, id);
+    take(kernel.ops, id);
     kernel.output = op.outputs.front();
     for (const TensorId input : op.inputs) {
       const TensorKind kind = graph_.tensor(input).kind;
@@ -85,7 +75,7 @@ class Fuser {
   void add_image(OpId id) {
     Kernel kernel;
     kernel.kind = KernelKind::kImage;
-    take(&kernel, id);
+    take(kernel.ops, id);
     kernel.output = graph_.op(id).outputs.front();
     for (const TensorId input : graph_.op(id).inputs) {
       if (!is_weight(graph_, input)) kernel.operands.push_back({input, 0, 0});
@@ -99,7 +89,7 @@ class Fuser {
     kernel.kind = KernelKind::kConvolution;
     kernel.matmul = id;
     kernel.input = {graph_.op(id).inputs[0], 0, 0};
-    take(&kernel, id);
+    take(kernel.ops, id);
     kernel.output = graph_.op(id).outputs.front();
     take_epilogue(kernel, kEpilogueOfConvolutions, [this, id](TensorId other) {
       const OpId producer = graph_.tensor(other).producer;
@@ -110,8 +100,8 @@ class Fuser {
 
   void take_epilogue(Kernel& kernel, const EpilogueRules& rules,
                      const std::function<bool(TensorId)>& is_there) {
-    const auto is_taken = [this](OpId op) { return taken_[static_cast<std::size_t>(op)]; };
-    for (const EpilogueOp& part : epilogue_of(graph_, kernel.output, rules, is_taken, is_there)) {
+    for (const EpilogueOp& part : epilogue_of(
+             graph_, kernel.output, rules, [this](OpId op) { return is_taken(op); }, is_there)) {
       switch (part.part) {
         case EpiloguePart::kNorm:
           kernel.bias_op = part.op;
@@ -128,7 +118,7 @@ class Fuser {
           kernel.residual_op = part.op;
           break;
       }
-      take(&kernel, part.op);
+      take(kernel.ops, part.op);
       kernel.output = graph_.op(part.op).outputs.front();
     }
   }
@@ -192,7 +182,7 @@ class Fuser {
       default:
         return;
     }
-    take(kernel, next);
+    take(kernel->ops, next);
     kernel->output = graph_.op(next).outputs.front();
   }
 
@@ -210,7 +200,7 @@ class Fuser {
     kernel.matmul = id;
     kernel.input = resolve_view(graph_, matmul.inputs[0]);
     kernel.weight = matmul.inputs[1];
-    take(&kernel, id);
+    take(kernel.ops, id);
     kernel.output = matmul.outputs.front();
     // A residual must exist already: its producer comes before the matmul.
     take_epilogue(kernel, kEpilogueOfProducts,
@@ -220,7 +210,7 @@ class Fuser {
   }
 
   // Of what works on scores, differences have no place in the kernel.
-  void take_attention(OpId softmax) {
+  void take_attention(OpId softmax) override {
     const std::optional<AttentionPattern> found = match_attention(graph_, softmax);
     if (!found) return;
     Kernel kernel;
@@ -254,7 +244,7 @@ class Fuser {
                                            : graph_.op(keys.producer).kind == "UpdateCache";
     fill_mask(&kernel);
     read_fresh_rows(&kernel);
-    for (const OpId id : found->ops()) take(&kernel, id);
+    for (const OpId id : found->ops()) take(kernel.ops, id);
     attentions_.push_back(std::move(kernel));
   }
 
@@ -287,14 +277,13 @@ class Fuser {
   }
 
   // An attention runs where its context matmul stands.
-  void emit_due_attention(OpId id) {
+  void finish_attention(OpId id) override {
     for (Kernel& kernel : attentions_) {
       if (kernel.context_op == id) kernels_.push_back(kernel);
     }
   }
 
   const Graph& graph_;
-  std::vector<bool> taken_;
   std::vector<Kernel> attentions_;
   std::vector<Kernel> kernels_;
   std::set<TensorId> row_wise_;  // tensors that have tokens on the partitions and few columns

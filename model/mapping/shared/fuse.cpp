@@ -11,6 +11,7 @@
 #include "model/base/errors.hpp"
 #include "model/mapping/shared/data_of.hpp"
 #include "model/mapping/shared/epilogue.hpp"
+#include "model/mapping/shared/fusion_walk.hpp"
 #include "model/mapping/shared/graph_patterns.hpp"
 
 namespace foretell {
@@ -46,29 +47,17 @@ const EpilogueRules kEpilogueOfConvolutions = {
     {{{EpiloguePart::kNorm, EpiloguePart::kResidual}, /*repeats=*/true},
      {{EpiloguePart::kActivation}}}};
 
-class Fuser {
+class Fuser : private FusionWalk {
  public:
   Fuser(const Graph& graph, const FusionRules& rules)
-      : graph_(graph),
-        rules_(rules),
-        taken_(graph.ops().size(), false),
-        done_(graph.ops().size(), false) {}
+      : FusionWalk(graph), graph_(graph), rules_(rules), done_(graph.ops().size(), false) {}
 
   std::vector<FusedOp> run() {
-    for (OpId id = 0; id < op_count(); ++id) {
-      if (graph_.op(id).kind == "Softmax" && fuses_attention(id)) take_attention(id);
-    }
-    for (OpId id = 0; id < op_count(); ++id) {
-      if (!is_taken(id)) visit(id);
-      const auto attention = attentions_.find(id);
-      if (attention != attentions_.end()) emit(std::move(attention->second));
-    }
+    walk();
     return std::move(fused_);
   }
 
  private:
-  OpId op_count() const { return static_cast<OpId>(graph_.ops().size()); }
-  bool is_taken(OpId id) const { return taken_[static_cast<std::size_t>(id)]; }
   bool is_done(OpId id) const { return done_[static_cast<std::size_t>(id)]; }
 
   std::string_view lane(OpId id) const { return branch_of(rules_.beside, graph_.op(id).name); }
@@ -78,11 +67,6 @@ class Fuser {
     const Shape& scores = graph_.tensor(graph_.op(softmax).outputs.front()).shape;
     return rules_.attention &&
            (rules_.attention_keys == 0 || scores.back() <= rules_.attention_keys);
-  }
-
-  void take(FusedOp& fused, OpId id) {
-    fused.ops.push_back(id);
-    taken_[static_cast<std::size_t>(id)] = true;
   }
 
   OpId single_consumer(TensorId id) const { return foretell::single_consumer(graph_, id); }
@@ -154,16 +138,16 @@ class Fuser {
     return producer == kNoId || is_done(producer);
   }
 
-  void visit(OpId id) {
+  void visit(OpId id) override {
     const Op& op = graph_.op(id);
     if (is_view(id)) {
-      taken_[static_cast<std::size_t>(id)] = true;
+      mark_taken(id);
       return;
     }
     if (op.kind == "MatMul" && is_weight(op.inputs[1]) && !has_heads(op)) return add_linear(id);
     FusedOp fused;
     fused.main = id;
-    take(fused, id);
+    take(fused.ops, id);
     if (take_as_whole(op, fused)) return emit(std::move(fused));
     if (op.kind == "MatMul") {
       fused.kind = FusedKind::kProduct;
@@ -263,13 +247,13 @@ class Fuser {
     const OpId next = single_consumer(output_of(fused));
     if (next == kNoId || !may_join(next, fused.main)) return;
     const Op& op = graph_.op(next);
-    if ((op.kind == "Mul" || op.kind == "Div") && op.inputs.size() == 1) take(fused, next);
+    if ((op.kind == "Mul" || op.kind == "Div") && op.inputs.size() == 1) take(fused.ops, next);
   }
 
   void absorb_activation(FusedOp& fused) {
     const OpId next = single_consumer(output_of(fused));
     if (next != kNoId && is_activation(graph_.op(next).kind) && may_join(next, fused.main))
-      take(fused, next);
+      take(fused.ops, next);
   }
 
   TensorId output_of(const FusedOp& fused) const {
@@ -293,7 +277,7 @@ class Fuser {
   // Element-wise readers that can follow in the same pass, and what works row by row at the end.
   void extend(FusedOp& pass) {
     for (OpId next = following(output_of(pass)); next != kNoId; next = following(output_of(pass))) {
-      take(pass, next);
+      take(pass.ops, next);
       if (!is_elementwise(graph_.op(next).kind)) return;
     }
   }
@@ -321,11 +305,11 @@ class Fuser {
     for (const OpId sibling : siblings) {
       const Op& op = graph_.op(sibling);
       fused.weights.push_back(op.inputs[1]);
-      take(fused, sibling);
+      take(fused.ops, sibling);
       const OpId next = single_consumer(op.outputs.front());
       if (siblings.size() == 1 || next == kNoId || !is_bias(next)) continue;
       if (rules_.epilogues) {
-        take(fused, next);
+        take(fused.ops, next);
       } else {
         biases.push_back(next);
       }
@@ -340,7 +324,7 @@ class Fuser {
   void emit_together(const std::vector<OpId>& biases) {
     FusedOp pass;
     pass.main = biases.front();
-    for (const OpId bias : biases) take(pass, bias);
+    for (const OpId bias : biases) take(pass.ops, bias);
     emit(std::move(pass));
   }
 
@@ -381,11 +365,12 @@ class Fuser {
              graph_, output_of(fused), rules,
              [this, &fused](OpId op) { return !may_join(op, fused.main); },
              [this](TensorId other) { return is_available(other); }))
-      take(fused, part.op);
+      take(fused.ops, part.op);
   }
 
   // The products are of two activations.
-  void take_attention(OpId softmax) {
+  void take_attention(OpId softmax) override {
+    if (!fuses_attention(softmax)) return;
     const std::optional<AttentionPattern> found = match_attention(graph_, softmax);
     if (!found || is_weight(graph_.op(found->scores).inputs[1])) return;
     FusedOp fused;
@@ -407,9 +392,14 @@ class Fuser {
     attention.keys = found->keys;
     attention.key = graph_.op(found->scores).inputs[1];
     fused.main = found->scores;
-    for (const OpId id : found->ops()) take(fused, id);
+    for (const OpId id : found->ops()) take(fused.ops, id);
     in_attention_.insert(fused.ops.begin(), fused.ops.end());
     attentions_[found->context] = std::move(fused);
+  }
+
+  void finish_attention(OpId context) override {
+    const auto attention = attentions_.find(context);
+    if (attention != attentions_.end()) emit(std::move(attention->second));
   }
 
   void emit(FusedOp fused) {
@@ -476,8 +466,7 @@ class Fuser {
 
   const Graph& graph_;
   const FusionRules& rules_;
-  std::vector<bool> taken_;             // belongs to an operation already
-  std::vector<bool> done_;              // … which has been emitted
+  std::vector<bool> done_;              // has been emitted
   std::map<OpId, FusedOp> attentions_;  // by the operator at whose place they run
   std::set<OpId> in_attention_;         // operators of these
   std::vector<FusedOp> fused_;

@@ -132,14 +132,4 @@ void collective_step(const CollectivePlan& plan, int rank, int step, CollectiveS
   }
 }
 
-std::uint64_t bytes_sent(const CollectivePlan& plan) {
-  std::uint64_t bytes = 0;
-  CollectiveStep step;
-  for (int s = 0; s < plan.steps; ++s) {
-    collective_step(plan, 0, s, step);
-    for (const CollectiveSend& send : step.sends) bytes += send.bytes;
-  }
-  return bytes;
-}
-
 }  // namespace foretell

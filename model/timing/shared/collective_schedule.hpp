@@ -58,7 +58,4 @@ std::vector<CollectivePlan> plan_collective(const CollectiveSpec& spec, Collecti
 // What `rank` does in `step`.
 void collective_step(const CollectivePlan& plan, int rank, int step, CollectiveStep& out);
 
-// Bytes that one rank sends in all its steps.
-std::uint64_t bytes_sent(const CollectivePlan& plan);
-
 }  // namespace foretell

@@ -82,6 +82,17 @@ TEST(CollectiveSchedule, TheRingMovesEverySegmentToEveryRank) {
   }
 }
 
+// By one rank in all its steps.
+std::uint64_t bytes_sent(const CollectivePlan& plan) {
+  std::uint64_t bytes = 0;
+  CollectiveStep step;
+  for (int s = 0; s < plan.steps; ++s) {
+    collective_step(plan, 0, s, step);
+    for (const CollectiveSend& send : step.sends) bytes += send.bytes;
+  }
+  return bytes;
+}
+
 TEST(CollectiveSchedule, ARankSendsWhatTheClosedFormSays) {
   const std::uint64_t n = 24 * 1000000;
   const auto sent = [&](CollectiveKind kind) {

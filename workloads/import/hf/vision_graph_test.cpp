@@ -6,7 +6,7 @@
 #include <cctype>
 
 #include "model/base/errors.hpp"
-#include "workloads/ir/work.hpp"
+#include "workloads/ir/testing/total_macs.hpp"
 
 namespace foretell {
 namespace {

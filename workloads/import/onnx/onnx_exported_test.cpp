@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "workloads/import/onnx/onnx_import.hpp"
-#include "workloads/ir/work.hpp"
+#include "workloads/ir/testing/total_macs.hpp"
 
 namespace foretell {
 namespace {

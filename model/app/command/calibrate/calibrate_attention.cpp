@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "calib/fit/kernel_fit.hpp"
+#include "calib/fit/row_division.hpp"
 #include "calib/fitted/gpu/attention_factors_library.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/app/command/calibrate/kernel_calibration.hpp"

@@ -7,7 +7,7 @@
 #include <limits>
 #include <map>
 
-#include "calib/fit/kernel_fit.hpp"
+#include "calib/fit/row_division.hpp"
 #include "calib/fitted/gpu/gpu_factors.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "hw/spec/gpu/kernel_library.hpp"

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -86,12 +87,16 @@ std::string find_table(const std::string& given) {
 }
 
 FitPlan plan_for(const FitCommandOptions& options) {
-  FitPlan plan = load_fit_plan(fit_file(options.plan, "neuron_factors.yaml"));
-  for (const std::string& device : plan.devices) {
-    if (device == options.device) return plan;
+  const std::string file = fit_file(options.plan, "neuron_plan.yaml");
+  std::vector<std::string> known = planned_devices(file);
+  if (std::find(known.begin(), known.end(), options.device) != known.end()) {
+    NeuronFactors factors;
+    FieldList list;
+    fields(list, factors);
+    return load_fit_plan(file, {options.device, "", ""}, list);
   }
-  std::vector<std::string> known = GpuCatalog().devices();
-  known.insert(known.begin(), plan.devices.begin(), plan.devices.end());
+  const std::vector<std::string> gpus = GpuCatalog().devices();
+  known.insert(known.end(), gpus.begin(), gpus.end());
   throw unknown_name("device", options.device, known);
 }
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <set>
 
-#include "calib/fit/kernel_fit.hpp"
+#include "calib/fit/row_division.hpp"
 #include "calib/fitted/gpu/gemm_factors_library.hpp"
 #include "calib/import/record_tables.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"

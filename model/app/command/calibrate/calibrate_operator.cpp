@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 
-#include "calib/fit/kernel_fit.hpp"
+#include "calib/fit/row_division.hpp"
 #include "calib/validate/left_out_rows.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/app/command/calibrate/kernel_calibration.hpp"

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <foretell/version.hpp>
 #include <map>
 #include <set>
 
 #include "calib/fit/fit.hpp"
+#include "calib/fit/plan.hpp"
 #include "calib/fitted/shared/factors_folder.hpp"
 #include "calib/validate/left_out_rows.hpp"
 #include "calib/validate/part.hpp"
@@ -20,6 +20,7 @@
 #include "model/app/tables/power_rows.hpp"
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/progress.hpp"
+#include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 
@@ -28,6 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr double kMaxEnergy = 1e6;  // pJ, or watts
 // Kernels below a millisecond that do nothing but read memory: they say what a byte costs.
 constexpr const char* kStreaming = "streaming ";
 
@@ -47,8 +49,7 @@ struct PowerSamples {
   std::vector<PowerSample> unwritten;  // the same
 };
 
-struct PowerPlan {
-  FitProblem problem;
+struct PowerRows {
   std::vector<std::string> random_operands;
   std::map<std::string, double> zero_weights;  // by kernel: of more experts than that
   double longest_steady = 0;                   // tokens of a prompt
@@ -62,13 +63,12 @@ double number_in(const Node& factor, const char* key) {
   return parse_quantity(factor.required(key, "factors").as_text(key), Dimension{});
 }
 
-PowerPlan load_power_plan(const std::string& path) {
+// Which rows count.
+PowerRows load_power_rows(const std::string& path) {
   const Node root = load_document(path);
-  root.only_keys({"noise", "random_operands", "zero_weights", "unwritten_keys", "unsteady_prompts",
-                  "streams", "factors"},
-                 "");
-  PowerPlan plan;
-  plan.problem.noise = number_in(root, "noise");
+  root.only_keys(
+      {"random_operands", "zero_weights", "unwritten_keys", "unsteady_prompts", "streams"}, "");
+  PowerRows plan;
   for (const Node& item : root.required("random_operands", "").items) {
     plan.random_operands.push_back(item.as_text("random_operands"));
   }
@@ -89,22 +89,6 @@ PowerPlan load_power_plan(const std::string& path) {
   streams.only_keys({"least_us", "memory_share"}, "streams");
   plan.shortest_stream_us = number_in(streams, "least_us");
   plan.stream_share = number_in(streams, "memory_share");
-  std::vector<std::string> known;
-  for (const auto& entry : energy_factor_names()) known.push_back(entry.first);
-  for (const Node& node : root.required("factors", "").items) {
-    node.only_keys({"name", "prior", "width", "low", "high", "why"}, "factors");
-    FreeFactor factor;
-    factor.name = node.required("name", "factors").as_text("name");
-    if (std::find(known.begin(), known.end(), factor.name) == known.end()) {
-      throw UserError(node.where() + ": " + unknown_name("factor", factor.name, known).what());
-    }
-    factor.prior = number_in(node, "prior");
-    factor.width = number_in(node, "width");
-    factor.low = number_in(node, "low");
-    factor.high = number_in(node, "high");
-    factor.why = node.required("why", "factors").as_text("why");
-    plan.problem.factors.push_back(std::move(factor));
-  }
   return plan;
 }
 
@@ -117,7 +101,7 @@ std::vector<PowerSample>* left_out(const PowerSample& sample, PowerSamples& part
 
 // Rows of the device that are long enough and whose work is counted.
 PowerSamples read_samples(const GemmFitCommand& command, const GpuDeviceSpec& device,
-                          const PowerPlan& plan) {
+                          const PowerRows& plan) {
   CsvReader table(command.table);
   const NamedCells cells(table.header());
   const GpuCatalog catalog;
@@ -286,12 +270,21 @@ int calibrate_power(const GemmFitCommand& command, const Session& session) {
   const GpuCatalog catalog;
   const GpuDeviceSpec device = catalog.load(catalog.find_device(command.device)).spec.device;
   const std::string plan_file =
-      command.plan.empty() ? (fs::path(kSourceDir) / "calib/fit/gpu_energy_plan.yaml").string()
+      command.plan.empty() ? (data_root() / "calib" / "fit" / "gpu_energy_plan.yaml").string()
                            : command.plan;
-  PowerPlan plan = load_power_plan(plan_file);
-  const PowerSamples samples = read_samples(command, device, plan);
+  const PowerSamples samples = read_samples(
+      command, device,
+      load_power_rows((data_root() / "calib" / "fit" / "gpu_energy_rows.yaml").string()));
   DeviceEnergy energy = load_gpu_energy(device);
-  FitProblem& problem = plan.problem;
+  EnergyFactors start;
+  FieldList list;
+  for (const auto& [name, member] : energy_factor_names()) {
+    list.value(name, start.*member, {0, kMaxEnergy}, "");
+  }
+  const FitPlan plan = load_fit_plan(plan_file, {device.id, device.architecture, ""}, list);
+  FitProblem problem;
+  problem.factors = plan.factors;
+  problem.noise = plan.noise;
   for (const PowerSample& sample : samples.fit) {
     problem.observations.push_back({sample.row.kernel_class, sample.row.family, sample.watts});
   }

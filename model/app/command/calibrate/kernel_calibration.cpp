@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <set>
 
 #include "calib/fit/evidence.hpp"
-#include "calib/fit/kernel_fit.hpp"
+#include "calib/fit/plan.hpp"
+#include "calib/fit/row_division.hpp"
 #include "calib/validate/left_out_rows.hpp"
 #include "calib/validate/statistics.hpp"
 #include "model/app/command/calibrate/fit_output.hpp"
@@ -17,7 +17,6 @@
 #include "model/app/terminal/output.hpp"
 #include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
-#include "model/config/document.hpp"
 
 namespace foretell {
 namespace {
@@ -143,6 +142,28 @@ std::vector<double> seconds_of(const KernelFitTask& task, const std::vector<std:
   return seconds;
 }
 
+double loss_of(const KernelFitTask& task, const std::vector<std::size_t>& rows) {
+  return mean_relative_error(seconds_of(task, rows), observations_of(task, rows));
+}
+
+double fit_rows(KernelFitTask& task, const std::vector<std::size_t>& rows,
+                const std::vector<std::string>& free, const FitOptions& options,
+                const Belief& belief) {
+  return fit_around(
+      *task.fields, free, observations_of(task, rows), [&] { return seconds_of(task, rows); },
+      options, belief);
+}
+
+// What a search moves of factors that apply: those above zero.
+std::vector<std::string> all_but_fixed(const FieldList& fields,
+                                       const std::vector<std::string>& fixed) {
+  std::vector<std::string> free;
+  for (const std::string& name : positive_fields(fields)) {
+    if (std::count(fixed.begin(), fixed.end(), name) == 0) free.push_back(name);
+  }
+  return free;
+}
+
 // Of factors that a few rows of the user's have moved: what is known of each.
 std::string evidence_text(const FitEvidence& evidence) {
   std::string text = fmt::format("  prior: {}\n", evidence.prior);
@@ -253,77 +274,61 @@ std::string KernelCalibration::calibrated_text(KernelFitTask& task) const {
 
 // Where a search for the factors of the table starts, and what it does not move.
 std::vector<std::string> KernelCalibration::load_start(KernelFitTask& task) const {
-  return load_kernel_start(plan_path(), device_.architecture,
-                           task.plan_name.empty() ? task.name : task.plan_name, *task.fields);
-}
-
-double KernelCalibration::loss_of(const KernelFitTask& task,
-                                  const std::vector<std::size_t>& rows) const {
-  const KernelFitTask::Predict predict = task.predictor();
-  double sum = 0;
-  for (const std::size_t i : rows) sum += std::abs(predict(false, i) / task.fit[i].measured - 1);
-  return sum / static_cast<double>(rows.size());
+  const std::string& table = task.plan_name.empty() ? task.name : task.plan_name;
+  return load_fit_plan(plan_path(), {device_.id, device_.architecture, table}, *task.fields).fixed;
 }
 
 std::uint64_t KernelCalibration::seed() const {
   return static_cast<std::uint64_t>(parse_count("--seed", command_.seed, 0, kMaxSeed));
 }
 
-// From where the plan says, on this many rows at the places that are given.
+// From where the plan says, on the rows at the places that are given; or with a belief in the
+// factors of the nearest kernels.
 KernelFit KernelCalibration::search(KernelFitTask& task,
                                     const std::vector<std::size_t>& rows) const {
-  if (!task.prior.empty()) return search_around(task, rows);
-  const std::vector<std::string> fixed = load_start(task);
-  return fit_kernel(*task.fields, fixed, settings_.evaluations, settings_.starts,
-                    [&] { return loss_of(task, rows); });
-}
-
-// With a belief in the factors of the nearest kernels.
-KernelFit KernelCalibration::search_around(KernelFitTask& task,
-                                           const std::vector<std::size_t>& rows) const {
-  for (const auto& [name, value] : task.start) task.fields->at(name).assign(value);
-  KernelFit fit;
-  fit.free = free_factors(task, {});
-  const std::size_t families = count_families(task.fit);
-  if (families < fit.free.size()) {
-    throw UserError(fmt::format("{}: {} {} cannot identify {} factors; measure more shapes",
-                                task.name, families, settings_.families, fit.free.size()));
-  }
+  KernelFit found;
   FitOptions options;
   options.starts = settings_.starts;
-  options.resamples = kResamples;
   options.seed = seed();
-  fit_around(
-      *task.fields, fit.free, observations_of(task, rows), [&] { return seconds_of(task, rows); },
-      options);
-  fit.loss = loss_of(task, rows);
-  return fit;
+  if (task.prior.empty()) {
+    options.evaluations = settings_.evaluations;
+    found.free = all_but_fixed(*task.fields, load_start(task));
+    found.loss = fit_rows(task, rows, found.free, options, kNoBelief);
+    return found;
+  }
+  for (const auto& [name, value] : task.start) task.fields->at(name).assign(value);
+  found.free = free_factors(task, {});
+  const std::size_t families = count_families(task.fit);
+  if (families < found.free.size()) {
+    throw UserError(fmt::format("{}: {} {} cannot identify {} factors; measure more shapes",
+                                task.name, families, settings_.families, found.free.size()));
+  }
+  options.resamples = kResamples;
+  fit_rows(task, rows, found.free, options, {});
+  found.loss = loss_of(task, rows);
+  return found;
 }
 
 // The same of a set's own values alone, from where they are.
 void KernelCalibration::search_own(KernelFitTask& task, const KernelFactorSet& set,
                                    const std::vector<std::size_t>& rows) const {
-  const FactorTexts& own = set.stated.own;
-  if (own.empty()) return;
-  std::vector<std::string> shared;
-  for (const Field& field : task.fields->all()) {
-    const bool is_own = std::any_of(own.begin(), own.end(),
-                                    [&](const auto& text) { return text.first == field.path; });
-    if (!is_own) shared.push_back(field.path);
+  std::vector<std::string> own;
+  for (const std::string& name : positive_fields(*task.fields)) {
+    const bool is_own = std::any_of(set.stated.own.begin(), set.stated.own.end(),
+                                    [&](const auto& text) { return text.first == name; });
+    if (is_own) own.push_back(name);
   }
-  fit_kernel(*task.fields, shared, kSharedEvaluations * static_cast<int>(own.size()), 1,
-             [&] { return loss_of(task, rows); });
+  if (own.empty()) return;
+  FitOptions options;
+  options.starts = 1;
+  options.evaluations = kSharedEvaluations * static_cast<int>(set.stated.own.size());
+  fit_rows(task, rows, own, options, kNoBelief);
 }
 
 // The factors of another table but for the few whose own values gain enough.
 KernelFactorSet KernelCalibration::shared_set(KernelFitTask& task, const SharingRule& rule) const {
-  const std::vector<std::string> fixed = load_start(task);
   FieldList& fields = *task.fields;
-  std::vector<std::string> candidates;
-  for (const Field& field : fields.all()) {
-    const bool is_fixed = std::count(fixed.begin(), fixed.end(), field.path) > 0;
-    if (field.number() > 0 && !is_fixed) candidates.push_back(field.path);
-  }
+  const std::vector<std::string> candidates = all_but_fixed(fields, load_start(task));
   const FactorTexts starts = factor_texts(fields);
   const KernelFactorSet* earlier = known_->find(device_.id, task.name);
   const KernelFactorSet& like = *known_->find(rule.like.device, rule.like.table);
@@ -348,7 +353,7 @@ KernelFactorSet KernelCalibration::shared_set(KernelFitTask& task, const Sharing
   const std::vector<std::size_t> some = draw_rows(task.fit.size(), kSharedRows, seed());
   const SharedFit fit =
       fit_shared(fields, candidates, earlier == nullptr ? starts : earlier->factors, options,
-                 [&] { return loss_of(task, some); });
+                 observations_of(task, some), [&] { return seconds_of(task, some); });
   for (const std::string& name : fit.own) set.stated.own.emplace_back(name, "");
   const std::vector<std::size_t> drawn = draw_rows(task.fit.size(), settings_.rows, seed());
   search_own(task, set, drawn);
@@ -439,10 +444,7 @@ std::vector<std::string> KernelCalibration::free_factors(KernelFitTask& task,
     fixed = load_start(task);
     found.restore();
   }
-  for (const std::string& name : positive_fields(*task.fields)) {
-    if (std::count(fixed.begin(), fixed.end(), name) == 0) free.push_back(name);
-  }
-  return free;
+  return all_but_fixed(*task.fields, fixed);
 }
 
 FitEvidence KernelCalibration::evidence_of(KernelFitTask& task, const KernelFactorSet& set) const {

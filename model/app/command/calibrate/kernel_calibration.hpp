@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "calib/fit/kernel_fit.hpp"
 #include "calib/fit/shared_fit.hpp"
 #include "calib/fitted/gpu/kernel_factors_file.hpp"
 #include "calib/validate/interval_estimate.hpp"
@@ -58,6 +57,11 @@ struct KernelFitTask {
   // What answers rows with the factors that `fields` hold now; called once per trial.
   using Predict = std::function<Seconds(bool held_out, std::size_t row)>;
   std::function<Predict()> predictor;
+};
+
+struct KernelFit {
+  std::vector<std::string> free;  // what was fitted
+  double loss = 0;                // mean relative error
 };
 
 struct KernelFitSettings {
@@ -110,11 +114,9 @@ class KernelCalibration {
   std::optional<SharingRule> sharing_rule(const std::string& table) const;
   void read_known_factors();
   KernelFit search(KernelFitTask& task, const std::vector<std::size_t>& rows) const;
-  KernelFit search_around(KernelFitTask& task, const std::vector<std::size_t>& rows) const;
   void keep_better(KernelFitTask& task, const std::vector<std::size_t>& rows, KernelFit& fit) const;
   void search_own(KernelFitTask& task, const KernelFactorSet& set,
                   const std::vector<std::size_t>& rows) const;
-  double loss_of(const KernelFitTask& task, const std::vector<std::size_t>& rows) const;
   std::vector<std::string> free_factors(KernelFitTask& task, const KernelFactorSet& set) const;
   std::string plan_path() const;
   std::uint64_t seed() const;

@@ -19,10 +19,10 @@ namespace {
 
 // The free factors and the networks of each fit.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kFits = {
-    {{"neuron_factors.yaml", "neuron_split.yaml"},
-     {"neuron_convolution_factors.yaml", "neuron_convolution_split.yaml"},
-     {"neuron_decode_factors.yaml", "neuron_decode_split.yaml"},
-     {"neuron_prefill_factors.yaml", "neuron_decode_split.yaml"}}};
+    {{"neuron_plan.yaml", "neuron_split.yaml"},
+     {"neuron_convolution_plan.yaml", "neuron_convolution_split.yaml"},
+     {"neuron_decode_plan.yaml", "neuron_decode_split.yaml"},
+     {"neuron_prefill_plan.yaml", "neuron_decode_split.yaml"}}};
 
 std::string fit_file(std::string_view name) {
   return (data_root() / "calib" / "fit" / name).string();
@@ -49,7 +49,10 @@ Point fitted_point(const FitPlan& plan) {
 MovedRows moved_without_own_network(const std::string& table, const Predictor& predict, int jobs) {
   MovedRows moved;
   for (const auto& [plan_file, split_file] : kFits) {
-    const FitPlan plan = load_fit_plan(fit_file(plan_file));
+    NeuronFactors factors;
+    FieldList list;
+    fields(list, factors);
+    const FitPlan plan = load_fit_plan(fit_file(plan_file), {}, list);
     const Split split = Split::load(fit_file(split_file));
     std::vector<FitRow> rows;
     std::vector<std::string> groups;
