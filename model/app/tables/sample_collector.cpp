@@ -70,7 +70,8 @@ SampleCollector::SampleCollector(const TableLayout& layout, const CsvRow& header
     if (!has_column(header, name) || (is_named && tells_networks_apart(name))) continue;
     name_columns_.emplace_back(find_column(header, name), is_size(name) ? name : "");
   }
-  if (has_column(header, "workload")) network_ = find_column(header, "workload");
+  const char* const network = has_column(header, "workload") ? "workload" : "model";
+  if (layout.kind == TableKind::kModels) network_ = find_column(header, network);
   if (measured_.empty()) {
     throw UserError("the table has none of the measured columns of its kind; nothing to compare");
   }
