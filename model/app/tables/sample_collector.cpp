@@ -29,11 +29,25 @@ bool tells_networks_apart(std::string_view column) {
 // Does a column say what was run? Not what came out, when, with which release of the vendor's
 // compiler, and where it was published.
 bool is_condition(const std::string& column) {
-  static const std::set<std::string> kOthers = {
-      "id",     "use",      "latest",     "flags",           "notes",
-      "source", "sdk",      "inflight",   "spread",          "round",
-      "watts",  "measured", "dump",       "copy_of",         "image",
-      "usable", "wip",      "throughput", "throughput_unit", "framework_version"};
+  static const std::set<std::string> kOthers = {"id",
+                                                "use",
+                                                "latest",
+                                                "flags",
+                                                "source",
+                                                "sdk",
+                                                "inflight",
+                                                "spread",
+                                                "round",
+                                                "watts",
+                                                "measured",
+                                                "dump",
+                                                "copy_of",
+                                                "image",
+                                                "usable",
+                                                "wip",
+                                                "throughput",
+                                                "throughput_unit",
+                                                "framework_version"};
   const bool is_time = column.size() > 3 && (column.compare(column.size() - 3, 3, "_ms") == 0 ||
                                              column.compare(column.size() - 3, 3, "_us") == 0);
   return !is_time && column != "power_w" && kOthers.count(column) == 0;
@@ -55,7 +69,8 @@ SampleCollector::SampleCollector(const TableLayout& layout, const CsvRow& header
     }
   }
   for (std::size_t i = 0; i < header.size(); ++i) {
-    if (is_condition(header[i])) condition_columns_.push_back(i);
+    const bool told = header[i] != "notes" || layout.noted_conditions;
+    if (told && is_condition(header[i])) condition_columns_.push_back(i);
   }
   if (has_column(header, "throughput_unit")) unit_column_ = find_column(header, "throughput_unit");
   // A row that has a name is known by it.
