@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "calib/import/check_measurements.hpp"
+#include "calib/import/contradictions.hpp"
 #include "calib/import/read_measurements.hpp"
 #include "calib/measurements/testing/example_measurement.hpp"
 #include "model/base/errors.hpp"
@@ -248,6 +249,18 @@ TEST_F(Import, RecordsAreDividedByKindAndCondition) {
 TEST_F(Import, ABrokenRecordIsNamedWithItsLine) {
   expect_unreadable(to_line(example_measurement()) + "\n{\"schema\":1}\n",
                     "t.csv:2: schema: expected a text");
+}
+
+TEST(Contradictions, NotesOfTablesByChipSayWhatWasRun) {
+  const CsvRow header = {"chip",    "model", "instance_or_system", "phase_or_scenario",
+                         "ttft_ms", "notes"};
+  Contradictions contradictions(recognise_table(header, "t.csv"), header, 0.1);
+  const auto row = [](const char* ttft, const char* notes) {
+    return CsvRow{"one", "gpt2", "box", "serving", ttft, notes};
+  };
+  EXPECT_TRUE(contradictions.add(row("10", ""), 2).empty());
+  EXPECT_TRUE(contradictions.add(row("5", "prefix cache"), 3).empty());
+  EXPECT_EQ(contradictions.add(row("20", ""), 4).size(), 1U);
 }
 
 }  // namespace

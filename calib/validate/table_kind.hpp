@@ -41,6 +41,7 @@ struct TableLayout {
   std::string low;                       // "pred_lo_ms"
   std::string high;
   std::vector<std::string> added;  // all columns added, in order; ends in status, message
+  bool noted_conditions = false;   // the column `notes` says what was run, not what to know of it
 };
 
 const std::vector<TableLayout>& table_layouts();

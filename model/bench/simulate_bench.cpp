@@ -11,12 +11,14 @@ namespace {
 void simulate_linear_layer(benchmark::State& state) {
   const Program program = linear_layer(state.range(0), true);
   const NeuronSystemSpec system = exemplar_inf2();
+  NeuronFactors factors;
+  factors.semaphore_latency = Seconds(46e-9);  // as calib/factors has it
   RunSettings settings;
   settings.active_cores = static_cast<int>(state.range(1));
   double instructions = 0;
   double events = 0;
   for ([[maybe_unused]] auto _ : state) {
-    const Execution execution = simulate(system, {}, settings, program);
+    const Execution execution = simulate(system, factors, settings, program);
     instructions += static_cast<double>(execution.instructions);
     events += static_cast<double>(execution.events);
   }

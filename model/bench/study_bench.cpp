@@ -76,6 +76,19 @@ void BM_PredictGeneration(benchmark::State& state) {
 }
 BENCHMARK(BM_PredictGeneration)->ArgName("kept")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
 
+// 80 layers on the 24 cores of 12 chips: prompt and tokens.
+void BM_PredictLlama70b(benchmark::State& state) {
+  Request request;
+  request.system = "inf2.48xlarge";
+  request.workload = "Llama-3-70B";
+  request.tp = 24;
+  request.batch = 1;
+  request.input_len = 1024;
+  request.output_len = 1024;
+  predict_points(state, request, "device.hbm.bandwidth");
+}
+BENCHMARK(BM_PredictLlama70b)->ArgName("kept")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
+
 // A store in a file that is not there before or after.
 class ScratchStore {
  public:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -101,17 +102,16 @@ void validate_lane(Engine engine, const Instruction& i, const ProgramLimits& lim
 // Semaphores that an entry of a queue names, by position.
 void validate_semaphores(const Program& program, std::uint32_t first_wait, std::uint16_t wait_count,
                          std::uint16_t signal, const Place& place) {
+  const std::size_t known = program.semaphores.size();
   const auto require_known = [&](std::uint16_t semaphore) {
-    if (semaphore < program.semaphores.size()) return;
+    if (semaphore < known) return;
     refuse(place, "semaphore number " + std::to_string(semaphore) +
-                      " does not exist; the program declares " +
-                      std::to_string(program.semaphores.size()));
+                      " does not exist; the program declares " + std::to_string(known));
   };
   require_at_most(std::uint64_t{first_wait} + wait_count, program.waits.size(), place,
                   "end of its list of waits");
-  for (std::uint16_t w = 0; w < wait_count; ++w) {
-    require_known(program.waits[first_wait + w].semaphore);
-  }
+  const Wait* const waits = program.waits.data() + first_wait;
+  for (std::uint16_t w = 0; w < wait_count; ++w) require_known(waits[w].semaphore);
   if (signal != kNoSemaphore) require_known(signal);
 }
 
@@ -250,6 +250,24 @@ EntryLinks Program::links(std::size_t stream, std::size_t index) const {
         return EntryLinks{entry.op, entry.first_wait, entry.wait_count, entry.signal};
       },
       streams[stream].work);
+}
+
+std::vector<bool> Program::raised_in_order() const {
+  constexpr std::size_t kNobody = std::numeric_limits<std::size_t>::max();
+  std::vector<std::size_t> raiser(semaphores.size(), kNobody);
+  std::vector<bool> in_order(semaphores.size(), true);
+  for (std::size_t stream = 0; stream < streams.size(); ++stream) {
+    const auto note = [&](const auto& entries) {
+      for (const auto& entry : entries) {
+        if (entry.signal == kNoSemaphore) continue;
+        std::size_t& first = raiser[entry.signal];
+        if (first == kNobody) first = stream;
+        if (first != stream) in_order[entry.signal] = false;
+      }
+    };
+    std::visit(note, streams[stream].work);
+  }
+  return in_order;
 }
 
 std::string Program::label(std::size_t stream, std::size_t index) const {

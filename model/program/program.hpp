@@ -72,6 +72,8 @@ struct Program {
 
   std::size_t entry_count() const;  // of all streams
   EntryLinks links(std::size_t stream, std::size_t index) const;
+  // By semaphore: the entries that raise it are of one stream, so that they raise it in order.
+  std::vector<bool> raised_in_order() const;
   // "multiply_moving", "load", "gemm 128x256": what the entry does.
   std::string label(std::size_t stream, std::size_t index) const;
   // "tensor[3] multiply_moving", "dma weights[0]": for messages.

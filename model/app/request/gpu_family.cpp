@@ -170,7 +170,8 @@ class GpuDevice final : public ResolvedDevice {
       return default_intervals().choose("gpu", "network by host", "any").ratio;
     }
     const auto [low, high] = chain_interval80(parts_, factors_.common().kernel_correlation);
-    const Interval networks = default_intervals().choose("gpu", "network", "any").ratio;
+    const Interval networks =
+        default_intervals().choose("gpu", graph_family(resolved_.model), "any").ratio;
     return Interval{std::min(networks.low, low), std::max(networks.high, high)};
   }
 

@@ -165,6 +165,7 @@ const IntervalTable& default_intervals() {
     const std::filesystem::path folder = data_root() / "calib" / "validate";
     IntervalTable table = IntervalTable::load(folder / "intervals.yaml");
     table.append(IntervalTable::load(folder / "next_network.yaml"));
+    table.append(IntervalTable::load(folder / "published_intervals.yaml"));
     table.append(IntervalTable::load(folder / "served_intervals.yaml"));
     return table;
   }();
@@ -179,6 +180,10 @@ Place interval_place(const Request& request, const ModelConfig& model, IntervalQ
     return static_cast<double>(std::max<std::int64_t>(count, 1));
   };
   return {number(request.batch) * number(length), number(model.layers), number(request.tp)};
+}
+
+std::string_view graph_family(const ModelConfig& model) {
+  return model.family == Family::kVision ? "network of images" : "network";
 }
 
 std::string_view served_device(bool separate_workers) {

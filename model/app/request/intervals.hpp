@@ -71,7 +71,8 @@ class IntervalTable {
 };
 
 // The table that belongs to this build, with the intervals that `calibrate intervals` makes
-// (calib/validate/next_network.yaml and served_intervals.yaml), read once.
+// (calib/validate/next_network.yaml, published_intervals.yaml and served_intervals.yaml), read
+// once.
 const IntervalTable& default_intervals();
 
 // Where a question stands among those that were judged: tokens of a call (images count one; of a
@@ -84,6 +85,9 @@ std::string_view interval_quantity_name(IntervalQuantity quantity);
 // "encoder", "decoder": what a network counts as in the table. Decoders with experts, or with
 // layers of several kinds, count by themselves: rows of dense ones say nothing of them.
 std::string_view interval_family(const ModelConfig& model);
+
+// Likewise for calls on GPUs that one graph launches: "network", or "network of images".
+std::string_view graph_family(const ModelConfig& model);
 
 // Likewise for services on GPUs: what stands in place of a device (workers that do prompts and
 // answers, or separate ones), and of a family.

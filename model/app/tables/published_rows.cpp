@@ -16,7 +16,8 @@ namespace {
 // In hw, by the column of the tables that they are about.
 constexpr std::pair<const char*, const char*> kRecipes[] = {
     {"software", "engines/recipes/published_networks.yaml"},
-    {"sdk", "engines/recipes/neuron_networks.yaml"}};
+    {"sdk", "engines/recipes/neuron_networks.yaml"},
+    {"phase_or_scenario", "engines/recipes/chips_never_fitted.yaml"}};
 constexpr const char* kNot = "not";
 
 std::vector<std::string> words_of(const Node& node, const std::string& path) {
@@ -54,8 +55,12 @@ std::optional<PublishedRows> PublishedRows::load(const std::vector<std::string>&
 }
 
 PublishedRows PublishedRows::read(const Node& root) {
-  root.only_keys({"source", "networks", "rules"}, "");
+  root.only_keys({"source", "columns", "networks", "rules"}, "");
   PublishedRows rows;
+  if (const Node* columns = root.find("columns")) {
+    for (const MapEntry& entry : columns->entries)
+      rows.columns_.emplace_back(entry.key, entry.value.as_text("columns." + entry.key));
+  }
   for (const MapEntry& entry : root.required("networks", "").entries) {
     rows.networks_[entry.key] = entry.value.as_text("networks");
   }
@@ -102,6 +107,9 @@ bool PublishedRows::holds(const Rule& rule, const CellMap& published) {
 
 void PublishedRows::complete(CellMap& cells) const {
   const CellMap published = cells;
+  for (const auto& [theirs, ours] : columns_) {
+    if (cells[ours].empty()) cells[ours] = cells[theirs];
+  }
   const auto named = networks_.find(cells["workload"]);
   if (named != networks_.end()) cells["workload"] = named->second;
   for (const Rule& rule : rules_) {

@@ -32,8 +32,8 @@ class PublishedRows {
   static std::optional<PublishedRows> load(const std::vector<std::string>& columns);
   static PublishedRows read(const Node& root);
 
-  // UserError for rows that a rule refuses. Else translates the network, then fills what is empty
-  // by the rules that hold, the first that has a cell. Rules see the row as it was published.
+  // UserError for rows that a rule refuses. Else translates columns and network, fills what is
+  // empty by the rules that hold, the first that has a cell. Rules see the row as it was published.
   void complete(CellMap& cells) const;
 
  private:
@@ -52,6 +52,7 @@ class PublishedRows {
   static Rule read_rule(const Node& node);
   static bool holds(const Rule& rule, const CellMap& published);
 
+  std::vector<std::pair<std::string, std::string>> columns_;  // theirs, ours
   CellMap networks_;
   std::vector<Rule> rules_;
 };

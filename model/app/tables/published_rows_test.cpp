@@ -77,11 +77,26 @@ TEST(PublishedRows, ANameInBracesIsAnotherCellOfTheRow) {
   EXPECT_EQ(completed(rules, {{"version", "2024"}}).count("library_release"), 0);
 }
 
-TEST(PublishedRows, EveryNetworkAndLibraryOfTheRecipeIsKnown) {
-  const Node root = load_document(hw_folder() / "engines/recipes/published_networks.yaml");
+TEST(PublishedRows, ColumnsOfOtherTablesAreReadAsOurs) {
+  const PublishedRows rows = PublishedRows::read(
+      parse_document("columns: {model: workload, isl: input_len}\nnetworks: {A: gpt2}\n"
+                     "rules:\n  - {when: {isl: \"8\"}, set: {tp: 2}}\n",
+                     "r.yaml"));
+  CellMap cells = {{"model", "A"}, {"isl", "8"}};
+  rows.complete(cells);
+  EXPECT_EQ(cells.at("workload"), "gpt2");
+  EXPECT_EQ(cells.at("input_len"), "8");
+  EXPECT_EQ(cells.at("tp"), "2");  // rules see the row as it was published
+}
+
+TEST(PublishedRows, EveryNetworkAndLibraryOfTheRecipesIsKnown) {
   const WorkloadLibrary workloads;
-  for (const MapEntry& entry : root.required("networks", "").entries)
-    EXPECT_NO_THROW(workloads.load(entry.value.text)) << entry.key;
+  for (const char* recipe : {"published_networks.yaml", "chips_never_fitted.yaml"}) {
+    const Node root = load_document(hw_folder() / "engines/recipes" / recipe);
+    for (const MapEntry& entry : root.required("networks", "").entries)
+      EXPECT_NO_THROW(workloads.load(entry.value.text)) << entry.key;
+  }
+  const Node root = load_document(hw_folder() / "engines/recipes/published_networks.yaml");
   for (const Node& rule : root.required("rules", "").items) {
     const Node* set = rule.find("set");
     const Node* library = set == nullptr ? nullptr : set->find("library");

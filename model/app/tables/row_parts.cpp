@@ -59,6 +59,12 @@ const std::vector<Split>& all_splits() {
   return kSplits;
 }
 
+// Tables by chip name networks as their sources do.
+std::string network_of(const NamedCells& cells, const CsvRow& row) {
+  const std::string network = cells.text(row, "workload");
+  return network.empty() ? cells.text(row, "model") : network;
+}
+
 // What the points of a sweep over loads, lengths and divisions share.
 std::string served_family(const NamedCells& cells, const CsvRow& row) {
   const std::string weights = cells.text(row, "dtype_weights");
@@ -142,7 +148,7 @@ RowPart row_part(const TableLayout& layout, const CsvRow& header) {
     case TableKind::kServing:
       return [cells](const CsvRow& row) { return part_of(served_family(cells, row)); };
     case TableKind::kModels:
-      return [cells](const CsvRow& row) { return network_part(cells.text(row, "workload")); };
+      return [cells](const CsvRow& row) { return network_part(network_of(cells, row)); };
   }
   throw InternalError(__FILE__, __LINE__, "a kind of table without groups");
 }
@@ -178,7 +184,7 @@ RowGroup row_group(const TableLayout& layout, const CsvRow& header) {
     case TableKind::kServing:
       return [cells](const CsvRow& row) { return served_family(cells, row); };
     case TableKind::kModels:
-      return [cells](const CsvRow& row) { return network_group(cells.text(row, "workload")); };
+      return [cells](const CsvRow& row) { return network_group(network_of(cells, row)); };
   }
   throw InternalError(__FILE__, __LINE__, "a kind of table without groups");
 }

@@ -57,6 +57,15 @@ TEST(RowParts, EveryKindOfTableIsDividedAndEveryRowIsInOnePart) {
   }
 }
 
+TEST(RowParts, TablesByChipAreDividedByTheNetworkAsItsSourceNamesIt) {
+  const CsvRow header = {"chip", "model", "instance_or_system", "phase_or_scenario"};
+  const TableLayout& layout = recognise_table(header, "made up");
+  EXPECT_EQ(layout.kind, TableKind::kModels);
+  const CsvRow row = {"Trainium2", "Llama-3.3-70B-Instruct", "trn2.48xlarge", "serving"};
+  EXPECT_EQ(row_group(layout, header)(row), "llama-3.3-70b-instruct");
+  EXPECT_EQ(row_part(layout, header)(row), network_part("Llama-3.3-70B-Instruct"));
+}
+
 TEST(RowParts, OfWhatWasHeldOutAFifthIsTheVaultAndTheRestJudges) {
   int held_out = 0;
   int vault = 0;

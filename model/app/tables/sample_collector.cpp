@@ -29,11 +29,25 @@ bool tells_networks_apart(std::string_view column) {
 // Does a column say what was run? Not what came out, when, with which release of the vendor's
 // compiler, and where it was published.
 bool is_condition(const std::string& column) {
-  static const std::set<std::string> kOthers = {
-      "id",     "use",      "latest",     "flags",           "notes",
-      "source", "sdk",      "inflight",   "spread",          "round",
-      "watts",  "measured", "dump",       "copy_of",         "image",
-      "usable", "wip",      "throughput", "throughput_unit", "framework_version"};
+  static const std::set<std::string> kOthers = {"id",
+                                                "use",
+                                                "latest",
+                                                "flags",
+                                                "source",
+                                                "sdk",
+                                                "inflight",
+                                                "spread",
+                                                "round",
+                                                "watts",
+                                                "measured",
+                                                "dump",
+                                                "copy_of",
+                                                "image",
+                                                "usable",
+                                                "wip",
+                                                "throughput",
+                                                "throughput_unit",
+                                                "framework_version"};
   const bool is_time = column.size() > 3 && (column.compare(column.size() - 3, 3, "_ms") == 0 ||
                                              column.compare(column.size() - 3, 3, "_us") == 0);
   return !is_time && column != "power_w" && kOthers.count(column) == 0;
@@ -55,7 +69,8 @@ SampleCollector::SampleCollector(const TableLayout& layout, const CsvRow& header
     }
   }
   for (std::size_t i = 0; i < header.size(); ++i) {
-    if (is_condition(header[i])) condition_columns_.push_back(i);
+    const bool told = header[i] != "notes" || layout.noted_conditions;
+    if (told && is_condition(header[i])) condition_columns_.push_back(i);
   }
   if (has_column(header, "throughput_unit")) unit_column_ = find_column(header, "throughput_unit");
   // A row that has a name is known by it.
@@ -70,7 +85,8 @@ SampleCollector::SampleCollector(const TableLayout& layout, const CsvRow& header
     if (!has_column(header, name) || (is_named && tells_networks_apart(name))) continue;
     name_columns_.emplace_back(find_column(header, name), is_size(name) ? name : "");
   }
-  if (has_column(header, "workload")) network_ = find_column(header, "workload");
+  const char* const network = has_column(header, "workload") ? "workload" : "model";
+  if (layout.kind == TableKind::kModels) network_ = find_column(header, network);
   if (measured_.empty()) {
     throw UserError("the table has none of the measured columns of its kind; nothing to compare");
   }

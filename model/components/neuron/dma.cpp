@@ -63,11 +63,13 @@ void DmaEngines::issue(std::size_t index) {
     ring.ready_at.push_back(at + start_latency_);
     ++ring.next;
   }
-  schedule_wake();
+  if (!serving_) schedule_wake();
 }
 
 void DmaEngines::service() {
   const Ticks now = now_ticks();
+  serving_ = true;
+  wake_at_ = -1;
   while (!in_flight_.empty() && in_flight_.top().time <= now) {
     const InFlight done = in_flight_.top();
     in_flight_.pop();
@@ -78,6 +80,7 @@ void DmaEngines::service() {
     if (ring == nullptr) break;
     begin(*ring);
   }
+  serving_ = false;
   schedule_wake();
 }
 
@@ -117,13 +120,12 @@ void DmaEngines::begin(RingState& ring) {
                  index};
   last_ring_ = ring.index;
   ++ring.begun;
-  if (transfer.signal == kNoSemaphore && ring.begun < transfers(ring.index).size()) {
-    // Nobody sees its end but the one after it, which completes later: no event.
-    ++ring.completed;
-    shared_.execution.end = std::max(shared_.execution.end, end);
-    return;
+  const InFlight ends{end, ring.index, index};
+  if (transfer.signal == kNoSemaphore || shared_.semaphores.known_ahead(transfer.signal)) {
+    complete(ends);  // whoever waits for it knows when: no event
+  } else {
+    in_flight_.push(ends);
   }
-  in_flight_.push({end, ring.index, index});
 }
 
 Ticks DmaEngines::occupy_engines(const Transfer& transfer) {
@@ -160,7 +162,7 @@ void DmaEngines::complete(const InFlight& done) {
   if (transfer.signal != kNoSemaphore) {
     const auto queue =
         static_cast<std::int32_t>(static_cast<std::size_t>(kEngineCount) + done.ring);
-    shared_.semaphores.raise(transfer.signal, now_ticks(), {queue, done.index});
+    shared_.semaphores.raise(transfer.signal, done.time, {queue, done.index});
   }
 }
 
@@ -171,7 +173,9 @@ void DmaEngines::schedule_wake() {
   for (const RingState& ring : rings_) {
     if (ring.waiting()) consider(std::max(ring.head(), occupancy_.first_free()));
   }
-  if (next >= 0) wake_.notify(to_sc_time(std::max<Ticks>(0, next - now_ticks())));
+  if (next < 0 || next == wake_at_) return;
+  wake_at_ = next;
+  wake_.notify(to_sc_time(std::max<Ticks>(0, next - now_ticks())));
 }
 
 }  // namespace foretell

@@ -88,6 +88,8 @@ class DmaEngines : public sc_core::sc_module {
   MemoryPath path_;
   TimeQueue in_flight_;
   std::size_t last_ring_;  // that had its turn
+  bool serving_ = false;   // service() runs, which schedules the next wake at its end
+  Ticks wake_at_ = -1;     // the next; -1: none
   EntryRef last_begun_;
   sc_core::sc_event wake_;
 };

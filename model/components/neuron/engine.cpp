@@ -64,17 +64,15 @@ void EngineQueue::start() {
 void EngineQueue::wake() {
   if (running_) {
     running_ = false;
-    retire();
+    retire(now_ticks());
   }
   run();
 }
 
-void EngineQueue::retire() {
+void EngineQueue::retire(Ticks at) {
   retired_ = next_;
-  const Instruction& done = queue()[next_ - 1];
-  if (done.signal == kNoSemaphore) return;
   shared_.semaphores.raise(
-      done.signal, now_ticks(),
+      queue()[next_ - 1].signal, at,
       {static_cast<std::int32_t>(engine_), static_cast<std::uint32_t>(next_ - 1)});
 }
 
@@ -83,10 +81,7 @@ void EngineQueue::run() {
   while (!running_ && next_ < queue().size()) {
     if (!begin_next()) return;
   }
-  if (!running_ && retired_ < next_) {  // ran ahead to the end of the queue
-    running_ = true;
-    wake_.notify(to_sc_time(std::max<Ticks>(0, free_at_ - now_ticks())));
-  }
+  if (!running_) retired_ = next_;  // at the end of the queue
 }
 
 bool EngineQueue::begin_next() {
@@ -109,8 +104,10 @@ bool EngineQueue::begin_next() {
     const Ticks since = std::max(free_at_, ready);
     const Ticks earliest = std::max(since, last.free_at);
     const Ticks now = now_ticks();
-    // Whoever becomes ready at this very moment gets one delta cycle to claim it as well.
-    const bool settled = earliest <= now && settled_;
+    // Whoever becomes ready at this very moment gets one delta cycle to claim it as well, unless it
+    // has known that before and has claimed it.
+    const bool all_claimed = shared_.semaphores.all_foreseen() && now > released_at_;
+    const bool settled = earliest <= now && (settled_ || all_claimed);
     settled_ = earliest <= now;
     if (!settled || held.must_yield(engine_, since, now)) {
       held.claim(engine_, {since, earliest});
@@ -141,11 +138,14 @@ bool EngineQueue::begin_next() {
   ++next_;
   if (instruction.signal == kNoSemaphore) return true;
   // It retires in order, so not before what runs in front of it has ended.
-  if (free_at_ <= now_ticks()) {
-    retire();
+  const Ticks now = now_ticks();
+  if (shared_.semaphores.known_ahead(instruction.signal)) {
+    retire(free_at_);
+  } else if (free_at_ <= now) {
+    retire(now);
   } else {
     running_ = true;
-    wake_.notify(to_sc_time(free_at_ - now_ticks()));
+    wake_.notify(to_sc_time(free_at_ - now));
   }
   return true;
 }

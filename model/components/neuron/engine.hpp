@@ -1,9 +1,9 @@
 // One engine of a NeuronCore: an in-order instruction queue that runs one instruction at a time.
 //
 // An instruction begins when the one before it has ended, its semaphores are reached and the
-// memory port it needs is free. The engine runs ahead of the SystemC clock through instructions
-// that nobody else can observe (no signal, no shared port) and synchronises at the first that
-// somebody can: one timed notification per observable instruction.
+// memory port it needs is free. The engine runs ahead of the SystemC clock as far as the times of
+// its semaphores are known, and tells its own as soon as it knows them; it synchronises with the
+// others for a port that is shared, and for a semaphore that other streams raise, too.
 #pragma once
 
 #include <array>
@@ -79,8 +79,8 @@ class EngineQueue : public sc_core::sc_module, public StreamModule, public Semap
  private:
   void wake();  // SC_METHOD
   void run();
-  bool begin_next();  // false: blocked or synchronising
-  void retire();      // the last instruction begun has ended
+  bool begin_next();      // false: blocked or synchronising
+  void retire(Ticks at);  // the last instruction begun ends then
 
   Engine engine_;
   ProgramShared& shared_;
@@ -90,7 +90,7 @@ class EngineQueue : public sc_core::sc_module, public StreamModule, public Semap
   Ticks released_at_ = 0;
   std::size_t next_ = 0;
   std::size_t retired_ = 0;
-  bool running_ = false;     // an observable instruction is in flight until wake_
+  bool running_ = false;     // what others raise, too, is raised at wake_
   bool registered_ = false;  // waiting for a semaphore
   bool settled_ = false;     // has claimed its ports a delta cycle ago
 };

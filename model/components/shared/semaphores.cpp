@@ -2,9 +2,9 @@
 
 namespace foretell {
 
-void Semaphores::raise(std::uint16_t semaphore, Ticks now, EntryRef source) {
+void Semaphores::raise(std::uint16_t semaphore, Ticks time, EntryRef source) {
   Semaphore& s = semaphores_[semaphore];
-  s.raises.push_back({now, source});
+  s.raises.push_back({time, source});
   const auto value = static_cast<std::uint32_t>(s.raises.size());
   for (std::size_t i = 0; i < s.registrations.size();) {
     if (s.registrations[i].threshold > value) {

@@ -1,9 +1,11 @@
 // The semaphores of one core. Each counts up; a queue that needs a threshold registers itself and
-// is told at the moment the count arrives.
+// is told when the time of its arrival is known: for semaphores that one stream raises, in order,
+// that is as soon as the end of the entry is known, which spares an event.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include "model/components/shared/execution.hpp"
@@ -13,17 +15,31 @@ namespace foretell {
 class SemaphoreWaiter {
  public:
   virtual ~SemaphoreWaiter() = default;
-  // The awaited threshold has been reached; called once per registration, inside raise().
+  // It is known when the awaited threshold is reached, now or later; called once per registration,
+  // inside raise().
   virtual void semaphore_reached() = 0;
 };
 
 class Semaphores {
  public:
   // `latency`: from the end of the raising entry until another queue sees the count.
-  Semaphores(std::size_t count, Ticks latency) : semaphores_(count), latency_(latency) {}
+  // `in_order`: by semaphore, whether one stream raises it.
+  Semaphores(std::vector<bool> in_order, Ticks latency)
+      : semaphores_(in_order.size()),
+        in_order_(std::move(in_order)),
+        all_in_order_(std::find(in_order_.begin(), in_order_.end(), false) == in_order_.end()),
+        latency_(latency) {}
 
-  // Adds one at time `now` on behalf of `source`, which becomes the cause of whoever waited.
-  void raise(std::uint16_t semaphore, Ticks now, EntryRef source);
+  // May a time that lies ahead be told? Each call of raise() is then no earlier than the last.
+  bool known_ahead(std::uint16_t semaphore) const { return in_order_[semaphore]; }
+
+  // Does nobody become ready at a moment without having known it before? Counts that are raised at
+  // a moment are seen later then, and all others are told ahead.
+  bool all_foreseen() const { return all_in_order_ && latency_ > 0; }
+
+  // Adds one at `time` on behalf of `source`, which becomes the cause of whoever waited. Now, or
+  // later where it is known ahead.
+  void raise(std::uint16_t semaphore, Ticks time, EntryRef source);
 
   struct Readiness {
     bool ready = false;
@@ -57,6 +73,8 @@ class Semaphores {
   };
 
   std::vector<Semaphore> semaphores_;
+  std::vector<bool> in_order_;
+  bool all_in_order_;
   Ticks latency_;
 };
 

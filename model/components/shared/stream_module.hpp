@@ -13,7 +13,7 @@ namespace foretell {
 // Outlives the modules.
 struct ProgramShared {
   ProgramShared(const Program& of, Ticks semaphore_latency)
-      : program(of), semaphores(of.semaphores.size(), semaphore_latency), execution(of) {}
+      : program(of), semaphores(of.raised_in_order(), semaphore_latency), execution(of) {}
 
   const Program& program;
   Semaphores semaphores;

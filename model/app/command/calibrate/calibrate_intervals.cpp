@@ -20,6 +20,7 @@
 #include "hw/spec/neuron/sdk_version.hpp"
 #include "hw/spec/shared/catalog.hpp"
 #include "model/app/command/calibrate/left_out_networks.hpp"
+#include "model/app/command/calibrate/published_intervals.hpp"
 #include "model/app/command/calibrate/served_intervals.hpp"
 #include "model/app/request/intervals.hpp"
 #include "model/app/request/parallel_predict.hpp"
@@ -42,6 +43,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kNetworks = "networks";
 constexpr const char* kServing = "serving";
+constexpr const char* kPublished = "published";
 
 struct IntervalOptions {
   std::string kind = kNetworks;
@@ -306,19 +308,25 @@ int calibrate_intervals(const IntervalOptions& options, const Session& session) 
 }
 
 int calibrate_any_intervals(const IntervalOptions& options, const Session& session) {
+  if (options.kind != kNetworks && !options.devices.empty()) {
+    throw UserError(
+        "--device: is of --kind networks; intervals of services and of published networks are of "
+        "all devices, and --where gpu=NAME takes one");
+  }
+  if (options.kind == kPublished) {
+    calibrate_published_intervals(
+        {options.table, options.where, options.output, parse_jobs(options.jobs)}, session);
+    return kSuccess;
+  }
   if (options.kind == kServing) {
-    if (!options.devices.empty()) {
-      throw UserError(
-          "--device: is of --kind networks; intervals of services are of all devices, and --where "
-          "gpu=NAME takes one");
-    }
     calibrate_served_intervals(
         {options.table, options.where, options.output, parse_jobs(options.jobs)}, session);
     return kSuccess;
   }
   if (options.kind != kNetworks) {
-    throw UserError("--kind: " +
-                    std::string(unknown_name("kind", options.kind, {kNetworks, kServing}).what()));
+    throw UserError(
+        "--kind: " +
+        std::string(unknown_name("kind", options.kind, {kNetworks, kServing, kPublished}).what()));
   }
   if (options.devices.empty())
     throw UserError("--device: is missing; name a device whose networks count");
@@ -340,8 +348,10 @@ void add_intervals_command(CLI::App& calibrate, Session& session) {
       "  foretell calibrate intervals --kind serving --table serving_points.csv.gz --where "
       "usable=1");
   command
-      ->add_option("--kind", options->kind,
-                   "what was measured: networks (default), or serving for served points")
+      ->add_option(
+          "--kind", options->kind,
+          "what was measured: networks (default) on NeuronCores, published ones on GPUs, or "
+          "serving for served points")
       ->type_name("KIND");
   command->add_option("--table", options->table, "CSV of measured networks or served points")
       ->transform(measured_table)

@@ -11,6 +11,7 @@
 #include "model/app/serving/steps/call_step_timer.hpp"
 #include "model/app/serving/steps/gpu_step_timer.hpp"
 #include "model/base/errors.hpp"
+#include "model/mapping/gpu/product_kernels.hpp"
 #include "workloads/import/workload.hpp"
 
 namespace foretell {
@@ -59,6 +60,12 @@ WorkerMachine gpu_machine_of(const Request& request, std::int64_t max_tokens) {
   machine.max_length = resolved.model.max_seq_len;
   machine.devices = spec.devices;
   machine.has_experts = resolved.model.experts > 0;
+  const std::string type =
+      product_type(resolved.precision.matmul_compute, resolved.precision.weight_storage);
+  if (!timer->factors().note(type).empty()) {
+    const auto [low, high] = timer->factors().gemm_interval80(type);
+    machine.borrowed_kernels = Interval{low, high};
+  }
   machine.ranks = timer->ranks();
   machine.stages = timer->stages();
   machine.devices_per_worker = std::max(1, resolved.request.tp) * machine.ranks * machine.stages;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +25,8 @@ struct WorkerMachine {
   std::string factors;
   std::int64_t max_length = 0;  // of a context
   bool has_experts = false;
+  // Measured / predicted of products by the factors of another chip, where this one has none.
+  std::optional<Interval> borrowed_kernels;
   int devices = 1;  // of the system
   int devices_per_worker = 1;
   int stages = 1;          // of the pipeline of a worker

@@ -1,0 +1,68 @@
+// `calibrate intervals --kind published`, from a table to the file that it writes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/app/command/testing/command_runner.hpp"
+#include "model/app/request/intervals.hpp"
+#include "model/app/tables/row_parts.hpp"
+#include "reports/record/testing/temporary_folder.hpp"
+
+namespace foretell {
+namespace {
+
+using ::testing::HasSubstr;
+
+class PublishedIntervals : public ::testing::Test {
+ protected:
+  CommandResult run(const std::string& table, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> line = {
+        "calibrate", "intervals", "--kind", "published", "--table", folder.write("t.csv", table),
+        "-o",        output,      "--jobs", "1"};
+    line.insert(line.end(), more.begin(), more.end());
+    return run_command(line, predict);
+  }
+
+  // Two networks of the fit part, with times far above any prediction in the other row.
+  static std::string images(const std::string& more = "") {
+    return "system,workload,batch,compute_dtype,call_ms\n"
+           "h100-sxm,resnet50,8,fp16,0.9\nh100-sxm,resnet18,8,fp16,0.4\n" +
+           more;
+  }
+
+  TemporaryFolder folder;
+  std::string output = folder.file("made.yaml");
+};
+
+TEST_F(PublishedIntervals, AreMadeOfTheFitPartByWhatRunsTheNetwork) {
+  ASSERT_EQ(network_part("resnet50"), Part::kFit);
+  ASSERT_EQ(network_part("resnet18"), Part::kFit);
+  ASSERT_NE(network_part("vgg16"), Part::kFit);
+  const CommandResult first = run(images());
+  ASSERT_EQ(first.code, 0) << first.messages;
+  EXPECT_THAT(first.messages, HasSubstr("network of images: 2 rows of 2 networks"));
+  const Interval made = IntervalTable::load(output)
+                            .choose("gpu", "network of images", "any", IntervalQuantity::kCall)
+                            .ratio;
+  EXPECT_LE(made.low, 1);
+  EXPECT_GT(made.high, 1);
+  const CommandResult second = run(images("h100-sxm,vgg16,8,fp16,900\n"));
+  ASSERT_EQ(second.code, 0) << second.messages;
+  EXPECT_EQ(IntervalTable::load(output)
+                .choose("gpu", "network of images", "any", IntervalQuantity::kCall)
+                .ratio.high,
+            made.high);
+}
+
+TEST_F(PublishedIntervals, OneNetworkAloneAndOtherTablesAreRefused) {
+  const CommandResult alone =
+      run("system,workload,batch,compute_dtype,call_ms\nh100-sxm,resnet50,8,fp16,0.9\n");
+  EXPECT_EQ(alone.code, kUserMistake);
+  EXPECT_THAT(alone.messages, HasSubstr("no class has rows of two networks"));
+  EXPECT_EQ(run("gpu,dtype,m,n,k\n").code, kUserMistake);
+  const CommandResult device = run(images(), {"--device", "h100-sxm"});
+  EXPECT_EQ(device.code, kUserMistake);
+  EXPECT_THAT(device.messages, HasSubstr("--device: is of --kind networks"));
+}
+
+}  // namespace
+}  // namespace foretell
