@@ -50,43 +50,25 @@ std::vector<std::string> architectures_of(const Node& node) {
 }
 
 LayerKernelFacts read_facts(const Node& node) {
-  node.only_keys({"kernels",
-                  "architecture",
-                  "absorbed_up_to",
-                  "absorbed_tokens",
-                  "prompt_rows",
-                  "moves_heads",
-                  "widens_cache",
-                  "keeps_type",
-                  "parts",
-                  "least_part",
-                  "value_parts",
-                  "resident",
-                  "least_heads",
-                  "tile_keys",
-                  "most_parts",
-                  "walk_tokens",
-                  "walk_channels",
-                  "convolves_values",
-                  "tiles",
-                  "stage_bytes",
-                  "gated",
-                  "permutes",
-                  "activates",
-                  "all_choices",
-                  "tuned_at_powers",
-                  "longest_first",
-                  "absorbed_prompts",
-                  "head_tile",
-                  "wire_bytes",
-                  "per_choice",
-                  "gpus_per_node",
-                  "network_rate",
-                  "chosen_pace",
-                  "fills_choice",
-                  "divides_choice",
-                  "stays",
-                  "why",
+  node.only_keys({"kernels",         "architecture",
+                  "absorbed_up_to",  "absorbed_tokens",
+                  "prompt_rows",     "moves_heads",
+                  "widens_cache",    "keeps_type",
+                  "parts",           "least_part",
+                  "value_parts",     "resident",
+                  "least_heads",     "tile_keys",
+                  "most_parts",      "walk_tokens",
+                  "walk_channels",   "convolves_values",
+                  "tiles",           "stage_bytes",
+                  "gated",           "permutes",
+                  "activates",       "all_choices",
+                  "tuned_at_powers", "untuned_tiles",
+                  "longest_first",   "absorbed_prompts",
+                  "head_tile",       "wire_bytes",
+                  "per_choice",      "gpus_per_node",
+                  "network_rate",    "chosen_pace",
+                  "fills_choice",    "divides_choice",
+                  "stays",           "why",
                   "source"},
                  "libraries");
   LayerKernelFacts facts;
@@ -120,6 +102,7 @@ LayerKernelFacts read_facts(const Node& node) {
   facts.activates = yes_or(node, "activates", facts.activates);
   facts.all_choices = yes_or(node, "all_choices", facts.all_choices);
   facts.tuned_at_powers = yes_or(node, "tuned_at_powers", facts.tuned_at_powers);
+  facts.untuned_tiles = yes_or(node, "untuned_tiles", facts.untuned_tiles);
   facts.longest_first = yes_or(node, "longest_first", facts.longest_first);
   facts.chosen_pace = number_or(node, "chosen_pace", facts.chosen_pace);
   facts.stays = yes_or(node, "stays", facts.stays);
@@ -171,7 +154,7 @@ LayerKernelLibrary::NamedRouting LayerKernelLibrary::read_routing(const Node& no
 
 LayerKernelLibrary::LayerKernelLibrary() {
   const Node root = load_document(hw_folder() / "kernels" / "layers" / "layer_kernels.yaml");
-  root.only_keys({"types", "libraries", "routing"}, "");
+  root.only_keys({"types", "libraries", "routing", "ungated"}, "");
   Problems problems;
   for (const Node& node : root.required("types", "").items) {
     problems.collect([&] { types_.push_back(read_type(node)); });
@@ -188,7 +171,20 @@ LayerKernelLibrary::LayerKernelLibrary() {
   for (const Node& node : root.required("routing", "").items) {
     problems.collect([&] { routings_.push_back(read_routing(node)); });
   }
+  for (const Node& node : root.required("ungated", "").items) {
+    problems.collect([&] {
+      node.only_keys({"kernels", "shapes", "why", "source"}, "ungated");
+      ungated_.push_back({node.required("kernels", "ungated").as_text("kernels"),
+                          texts_of(&node.required("shapes", "ungated"))});
+    });
+  }
   problems.throw_if_any();
+}
+
+bool LayerKernelLibrary::has_gate(const std::string& kernels, const std::string& shape) const {
+  return std::none_of(ungated_.begin(), ungated_.end(), [&](const NamedShapes& named) {
+    return starts_with(kernels, named.kernels) && names(named.shapes, shape);
+  });
 }
 
 const TableRouting& LayerKernelLibrary::routing(const std::string& kernels,
