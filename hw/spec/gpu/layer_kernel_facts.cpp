@@ -61,7 +61,8 @@ LayerKernelFacts read_facts(const Node& node) {
                   "tuned_at_powers", "longest_first", "absorbed_prompts",
                   "head_tile",       "wire_bytes",    "per_choice",
                   "gpus_per_node",   "network_rate",  "kernels_of",
-                  "stays",           "why",           "source"},
+                  "untuned_tiles",   "stays",         "why",
+                  "source"},
                  "libraries");
   LayerKernelFacts facts;
   facts.kernels = node.required("kernels", "libraries").as_text("kernels");
@@ -94,6 +95,7 @@ LayerKernelFacts read_facts(const Node& node) {
   facts.activates = yes_or(node, "activates", facts.activates);
   facts.all_choices = yes_or(node, "all_choices", facts.all_choices);
   facts.tuned_at_powers = yes_or(node, "tuned_at_powers", facts.tuned_at_powers);
+  facts.untuned_tiles = yes_or(node, "untuned_tiles", facts.untuned_tiles);
   facts.longest_first = yes_or(node, "longest_first", facts.longest_first);
   if (const Node* library = node.find("kernels_of")) {
     facts.kernels_of = library->as_text("kernels_of");
@@ -145,7 +147,7 @@ LayerKernelLibrary::NamedRouting LayerKernelLibrary::read_routing(const Node& no
 
 LayerKernelLibrary::LayerKernelLibrary() {
   const Node root = load_document(hw_folder() / "kernels" / "layers" / "layer_kernels.yaml");
-  root.only_keys({"types", "libraries", "routing"}, "");
+  root.only_keys({"types", "libraries", "routing", "ungated"}, "");
   Problems problems;
   for (const Node& node : root.required("types", "").items) {
     problems.collect([&] { types_.push_back(read_type(node)); });
@@ -162,7 +164,20 @@ LayerKernelLibrary::LayerKernelLibrary() {
   for (const Node& node : root.required("routing", "").items) {
     problems.collect([&] { routings_.push_back(read_routing(node)); });
   }
+  for (const Node& node : root.required("ungated", "").items) {
+    problems.collect([&] {
+      node.only_keys({"kernels", "shapes", "why", "source"}, "ungated");
+      ungated_.push_back({node.required("kernels", "ungated").as_text("kernels"),
+                          texts_of(&node.required("shapes", "ungated"))});
+    });
+  }
   problems.throw_if_any();
+}
+
+bool LayerKernelLibrary::has_gate(const std::string& kernels, const std::string& shape) const {
+  return std::none_of(ungated_.begin(), ungated_.end(), [&](const NamedShapes& named) {
+    return starts_with(kernels, named.kernels) && names(named.shapes, shape);
+  });
 }
 
 const TableRouting& LayerKernelLibrary::routing(const std::string& kernels,

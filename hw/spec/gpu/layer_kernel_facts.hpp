@@ -37,6 +37,8 @@ struct LayerKernelFacts {
   bool activates = true;         // … activated by a pass of their own, else by the first products
   bool all_choices = false;      // passes walk the choices of other GPUs' experts, too
   bool tuned_at_powers = false;  // tiles are those of the power of two below the tokens
+  bool untuned_tiles = false;    // rows of a tile are half the next power of two of the choices of
+                                 // all tokens for each expert of this GPU
   double absorbed_up_to = 0;     // prompts: queries of a sequence that ask the latents themselves
   bool absorbed_tokens = false;  // … each of them as a sequence of its own
   double prompt_rows = 0;        // prompts: rows of queries of a thread block; 0 is as usual
@@ -89,6 +91,8 @@ class LayerKernelLibrary {
   // <experts>": the first entry of the file that names them, else any expert for any token.
   const TableRouting& routing(const std::string& kernels, const std::string& version,
                               const std::string& shape) const;
+  // Whether experts of such rows have a gate, as far as the file says.
+  bool has_gate(const std::string& kernels, const std::string& shape) const;
 
  private:
   struct NamedRouting {
@@ -98,10 +102,16 @@ class LayerKernelLibrary {
     TableRouting routing;
   };
 
+  struct NamedShapes {
+    std::string kernels;
+    std::vector<std::string> shapes;
+  };
+
   static NamedRouting read_routing(const Node& node);
 
   std::vector<LayerType> types_;
   std::vector<NamedRouting> routings_;
+  std::vector<NamedShapes> ungated_;
   std::vector<LayerKernelFacts> facts_;
 };
 

@@ -56,8 +56,9 @@ void read_experts(const Cells& cells, LayerRow& row) {
   row.tables = {fmt::format("{} {} {}", cells.text("framework"), cells.text("kernel"), row.dtype)};
   row.family =
       fmt::format("{} {} {} {}", shape.hidden, shape.intermediate, shape.top_k, shape.experts);
-  experts.loads = expert_loads(
-      shape, kept<LayerKernelLibrary>().routing(row.tables.front(), row.version, row.family));
+  const LayerKernelLibrary& library = kept<LayerKernelLibrary>();
+  shape.gated = library.has_gate(row.tables.front(), row.family);
+  experts.loads = expert_loads(shape, library.routing(row.tables.front(), row.version, row.family));
   row.op_class = size_class_of(shape.tokens, "tokens");
   row.shape = std::move(experts);
 }

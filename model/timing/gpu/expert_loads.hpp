@@ -24,6 +24,7 @@ struct ExpertsShape {
   // Of tokens over experts: "balanced", or "power_law_1.2" with any exponent above 0, of which the
   // GPU with the largest load counts.
   std::string distribution = "balanced";
+  bool gated = true;  // three matrices of an expert, where the kernels are for such
 };
 
 // Rows of the experts of the GPU that counts.

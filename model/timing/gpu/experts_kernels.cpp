@@ -28,6 +28,10 @@ double moved_by_passes(const LayerCall& call, const ExpertsShape& shape, const E
 // What a library knows of the rows when it chooses tiles: as many for each expert.
 std::vector<LayerCall::Groups> tuned_for(const LayerKernelFacts& facts, const ExpertsShape& shape) {
   const auto tokens = static_cast<double>(shape.tokens);
+  if (facts.untuned_tiles) {
+    const auto local = static_cast<double>(shape.experts / shape.ep);
+    return {{tokens * static_cast<double>(shape.top_k) / local, local}};
+  }
   const double tuned = facts.tuned_at_powers ? std::exp2(std::floor(std::log2(tokens))) : tokens;
   const double choices = tuned * static_cast<double>(shape.top_k);
   const auto experts = static_cast<double>(shape.experts);
@@ -58,7 +62,7 @@ GridSequence experts_kernels(const LayerCall& call, const ExpertsShape& shape,
     rows += group.rows * group.count;
     touched += group.count;
   }
-  const double first = call.facts().gated ? 2 * width : width;
+  const double first = call.facts().gated && shape.gated ? 2 * width : width;
   const double moved = moved_by_passes(call, shape, load, rows, first + width);
   GridSequence program;
   Grid passes = call.pass("permute, activate and sum up", moved, load.tokens + rows);

@@ -74,9 +74,18 @@ Grid LayerCall::grouped_product(const std::vector<Groups>& groups, double n, dou
     choice.time = std::ceil(choice.blocks / sms_) * choice.block;
     return choice;
   };
+  const auto is_wide_enough = [&](const LayerTile& tile) {
+    return 2 * tile.rows >= chosen_for.front().rows;
+  };
   const LayerTile* tile = nullptr;
   double least_time = std::numeric_limits<double>::infinity();
   for (const LayerTile& tried : facts_.tiles) {
+    if (facts_.untuned_tiles) {
+      const bool is_last = &tried == &facts_.tiles.back() - 1;
+      tile = &tried;
+      if (is_last || is_wide_enough(tried)) break;
+      continue;
+    }
     const double time = with_tile(tried, chosen_for).time;
     if (time < least_time) {
       least_time = time;

@@ -53,6 +53,39 @@ class LayerKernelLaws : public testing::Test {
   LayerCall call;
 };
 
+TEST_F(LayerKernelLaws, ExpertsWithoutAGateReadTwoMatricesOfThree) {
+  ExpertsShape gated{16, 4096, 1536, 8, 128, 1, 1, "balanced"};
+  ExpertsShape plain = gated;
+  plain.gated = false;
+  const auto bytes = [&](const ExpertsShape& shape) {
+    double sum = 0;
+    const GridSequence program = experts_kernels(call, shape, expert_loads(shape).front());
+    for (const Grid& kernel : program.kernels) sum += kernel.dram_bytes.value();
+    return sum;
+  };
+  EXPECT_NEAR(bytes(plain) / bytes(gated), 2.0 / 3, 0.01);
+  const std::string shape = "2688 1856 6 128";
+  EXPECT_FALSE(library.has_gate("sglang sglang_flashinfer_trtllm_moe bf16", shape));
+  EXPECT_TRUE(library.has_gate("sglang sglang_fused_moe_triton bf16", shape));
+}
+
+// Rows of an expert beside those of a tile: from 16 to 32 of them a tile of 16 is chosen.
+TEST_F(LayerKernelLaws, UntunedTilesAreHalfThePowerOfTwoOfTheRows) {
+  facts.untuned_tiles = true;
+  facts.tiles = {{8, 128}, {16, 128}, {32, 128}, {64, 128}, {128, 128}};
+  const LayerCall untuned(device, facts, library.type("bf16"), factors);
+  const auto blocks = [&](std::int64_t rows) {
+    const ExpertsShape shape{rows * 16, 4096, 1536, 8, 128, 1, 1, "balanced"};
+    const Grid products = experts_kernels(untuned, shape, expert_loads(shape).front()).kernels[1];
+    return products.ctas.front().count / (128 * 2 * 1536 / 128);
+  };
+  EXPECT_EQ(blocks(8), 1);
+  EXPECT_EQ(blocks(16), 2);
+  EXPECT_EQ(blocks(32), 2);
+  EXPECT_EQ(blocks(64), 2);
+  EXPECT_EQ(blocks(256), 4);  // the last but one is the widest that counts
+}
+
 TEST_F(LayerKernelLaws, BalancedRowsAreConserved) {
   for (const std::int64_t tokens : {1, 7, 16, 100, 128, 1000, 4096}) {
     ExpertsShape shape{tokens, 2048, 768, 8, 128, 1, 1, "balanced"};
