@@ -1,8 +1,7 @@
 #include "workloads/traffic/shared_openings.hpp"
 
 #include <algorithm>
-#include <boost/container_hash/hash.hpp>
-#include <unordered_map>
+#include <map>
 #include <utility>
 
 namespace foretell {
@@ -56,9 +55,7 @@ class BlockTree {
   };
 
   std::vector<Node> nodes_;
-  std::unordered_map<std::pair<std::int32_t, std::int64_t>, std::int32_t,
-                     boost::hash<std::pair<std::int32_t, std::int64_t>>>
-      places_;
+  std::map<std::pair<std::int32_t, std::int64_t>, std::int32_t> places_;  // after a node, a block
 };
 
 bool has_blocks_of(const NumberedPrompt& prompt, std::int64_t tokens) {

@@ -40,16 +40,18 @@ TEST(FittedValues, KernelsHaveFew) {
   EXPECT_LT(count_of("state_space"), 240U);
 }
 
-// The aim is 900 of all kinds. Who adds a value takes another away, or says here why not.
+// The aim is 900 of all kinds. Who adds a value takes another away, or says here why not: layers of
+// attention brought 202, in place of numbers that were chosen by hand and counted nowhere; three
+// came with shapes of experts without a gate.
 TEST(FittedValues, AllKindsTogetherDoNotGrow) {
   std::size_t all = 0;
-  for (const char* kind :
-       {"gemm", "attention", "operator", "experts", "mla", "mla_products", "state_space"}) {
+  for (const char* kind : {"gemm", "attention", "operator", "experts", "mla", "mla_products",
+                           "state_space", "attention_block"}) {
     RecordProperty(kind, static_cast<int>(count_of(kind)));
     all += count_of(kind);
   }
   RecordProperty("all", static_cast<int>(all));
-  EXPECT_LE(all, 2384U);
+  EXPECT_LE(all, 2589U);
 }
 
 TEST(FittedValues, ATableThatIsLikeAnotherStatesTheFewerPart) {

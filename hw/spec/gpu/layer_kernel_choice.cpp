@@ -46,14 +46,21 @@ LayerKernelChoice::LayerKernelChoice() {
 }
 
 void LayerKernelChoice::read_operation(const Node& node) {
-  node.only_keys({"operation", "library", "kernels", "most_tokens", "sms", "why", "source"},
-                 "operations");
+  node.only_keys(
+      {"operation", "library", "kernels", "most_tokens", "sms", "exchanged", "why", "source"},
+      "operations");
   LayerOperationChoice choice;
   choice.operation = node.required("operation", "operations").as_text("operation");
   choice.library = node.required("library", "operations").as_text("library");
   choice.kernels = words_of(node, "kernels");
   choice.most_tokens = count_or_none(node, "most_tokens");
   choice.sms = count_or_none(node, "sms");
+  if (const Node* exchanged = node.find("exchanged")) {
+    const std::string text = exchanged->as_text("exchanged");
+    if (text != "yes" && text != "no")
+      throw UserError(exchanged->where() + ": exchanged: must be yes or no, not '" + text + "'");
+    choice.exchanged = text == "yes";
+  }
   const bool known =
       std::find(stands_in_.begin(), stands_in_.end(), choice.library) != stands_in_.end();
   if (!known) {

@@ -23,6 +23,7 @@ struct LayerOperationChoice {
   std::vector<std::string> kernels;  // middle words of tables, the best first
   std::int64_t most_tokens = 0;      // that it takes; 0: any number
   std::int64_t sms = 0;              // that an exchange takes; 0: all
+  bool exchanged = true;             // also for tokens that an exchange has brought
 };
 
 class LayerKernelChoice {

@@ -120,7 +120,6 @@ TEST(Run, MissingAndContradictingArguments) {
   EXPECT_THAT(run_command({"run", "--on", "inf2.xlarge"}).messages, HasSubstr("no workload"));
   EXPECT_THAT(run_command(run_line({"--seq", "128", "--input-len", "64"})).messages,
               HasSubstr("exclude each other"));
-  EXPECT_THAT(run_command(run_line({"--output-len", "64"})).messages, HasSubstr("add --input-len"));
   EXPECT_THAT(run_command(run_line({"--tp", "4", "--dp", "2", "--cores", "4"})).messages,
               HasSubstr("tp x pp x dp = 8 cores, but cores says 4"));
 }

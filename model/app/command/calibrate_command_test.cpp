@@ -21,11 +21,13 @@ constexpr const char* kHeader =
     "system,workload,family,phase,batch,dp,compute_dtype,sdk,use,call_ms\n";
 constexpr const char* kSplit = "family: encoder\nfit: {large: [a]}\nheld_out: {small: [b]}\n";
 constexpr const char* kPlan =
-    "devices: [inferentia2, trainium1]\n"
     "noise: 0.02\n"
-    "factors:\n"
-    "  call_overhead: {prior: 0.1 ms, width: 0.3 ms, low: 0 us, high: 2 ms, why: w}\n"
-    "  clock_derate: {prior: 1, width: 0.3, low: 0.8, high: 1.5, devices: [inferentia2], why: w}\n";
+    "starts:\n"
+    "  - devices: [inferentia2, trainium1]\n"
+    "    factors:\n"
+    "      call_overhead: {prior: 0.1 ms, width: 0.3 ms, low: 0 us, high: 2 ms, why: w}\n"
+    "      clock_derate: {prior: 1, width: 0.3, low: 0.8, high: 1.5, devices: [inferentia2], "
+    "why: w}\n";
 
 double factor(const Request& request, const std::string& name, double neutral, double scale) {
   const std::string start = "factors." + name + "=";
@@ -147,8 +149,8 @@ TEST_F(CalibrateFit, SaysWhereTheDataComeFrom) {
 
 TEST_F(CalibrateFit, UnknownDevicesAreRefused) {
   plan = folder.write("other.yaml",
-                      "devices: [trainium1]\nnoise: 0.1\nfactors:\n"
-                      "  call_overhead: {prior: 1 us, width: 1 us, low: 0 us, high: "
+                      "noise: 0.1\nstarts:\n  - devices: [trainium1]\n    factors:\n"
+                      "      call_overhead: {prior: 1 us, width: 1 us, low: 0 us, high: "
                       "1 ms, why: w}\n");
   EXPECT_EQ(run(kHeader + rows("a")), kUserMistake);
   EXPECT_THAT(messages, HasSubstr("unknown device 'inferentia2'"));

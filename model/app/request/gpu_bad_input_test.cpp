@@ -112,7 +112,7 @@ TEST(GpuBadInput, StagesHaveToFitTheGpusAndTheLayers) {
   request.output_len = 16;
   request.tp = 4;
   request.pp = 4;
-  EXPECT_THAT(message(request), AllOf(HasSubstr("need 16 GPUs"), HasSubstr("--pp")));
+  EXPECT_THAT(message(request), AllOf(HasSubstr("needs 16 GPUs"), HasSubstr("--pp")));
   request.tp = 1;
   request.set = {"workload.layers=2"};
   EXPECT_THAT(message(request), HasSubstr("its 2 layers make no 4 pipeline stages"));

@@ -60,6 +60,7 @@ std::optional<LayerKernels::Chosen> LayerKernels::find(const Wanted& wanted) con
   std::map<std::string, std::int64_t> sms;
   for (const auto* kernels : layer_choice().kernels(wanted.operation, factors_.library().id)) {
     if (kernels->most_tokens > 0 && wanted.tokens > kernels->most_tokens) continue;
+    if (wanted.exchanged && !kernels->exchanged) continue;
     for (const std::string& last : wanted.tables) {
       for (const std::string& kernel : kernels->kernels) {
         std::string table = kernels->library + ' ' + kernel + (last.empty() ? "" : ' ' + last);
@@ -100,6 +101,7 @@ const LayerKernels::Chosen* LayerKernels::choose(const Wanted& wanted) {
   if (factors_.id() == "none") return nullptr;
   std::string key = wanted.operation + '\n' + wanted.type + '\n' + wanted.tables.front();
   if (wanted.tokens > 0) key += '\n' + std::to_string(wanted.tokens);
+  if (wanted.exchanged) key += "\nexchanged";
   auto known = chosen_.find(key);
   if (known == chosen_.end()) known = chosen_.emplace(std::move(key), find(wanted)).first;
   return known->second ? &*known->second : nullptr;
@@ -141,6 +143,7 @@ bool LayerKernels::add_experts(const ExpertShape& shape, DType compute, DType we
       layer_choice().type(std::string(to_string(compute)), std::string(to_string(weights)));
   if (type == nullptr) return false;
   Wanted wanted{"experts", "experts", type->type, type->tables};
+  wanted.exchanged = shape.exchanged;
   const Chosen* chosen = nullptr;
   if (!shape.gated) {
     wanted.operation += " without a gate";

@@ -75,6 +75,7 @@ class LayerKernels {
     std::string type;
     std::vector<std::string> tables;
     std::int64_t tokens = 0;
+    bool exchanged = false;
   };
   bool add_chosen_latent(const LatentShape& shape, MappedOp& op);
   const Chosen* choose(const Wanted& wanted);

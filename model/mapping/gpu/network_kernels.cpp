@@ -60,6 +60,8 @@ ExpertShape expert_shape(const Graph& graph, const Op& op) {
   shape.experts = whole(op, "experts");
   shape.held = first[0];
   shape.gated = whole(op, "gated") != 0;
+  const OpId before = graph.tensor(op.inputs[0]).producer;
+  shape.exchanged = before != kNoId && graph.op(before).kind == "ExpertExchange";
   const auto routing = op.attributes.find("routing");
   if (routing != op.attributes.end()) shape.routing = std::get<std::string>(routing->second);
   shape.rows = rows_per_expert(parse_routing(shape.routing),

@@ -28,6 +28,7 @@ struct ExpertShape {
   std::int64_t experts = 0;
   std::int64_t held = 0;  // on this rank
   bool gated = true;
+  bool exchanged = false;          // tokens come from ranks that have sequences of their own
   std::string routing;             // workloads/ir/routing.hpp
   std::vector<std::int64_t> rows;  // of each expert here that gets any
 };

@@ -82,13 +82,6 @@ void expect_valid(const Program& program) {
   EXPECT_NO_THROW(validate(program, limits)) << program.name;
 }
 
-// Linear recurrences are mapped to GPUs and CPUs alone.
-bool has_recurrence(const ModelConfig& config) {
-  const std::vector<LayerPart>& layers = config.parts_of_decoder.layers;
-  return std::any_of(layers.begin(), layers.end(),
-                     [](const LayerPart& layer) { return layer.mixer.kind == MixerKind::kLinear; });
-}
-
 TEST(NeuronMapping, AttentionOfAWholeVideoIsRefusedWithWhatWouldDo) {
   ModelConfig config = few_layers("hunyuan-video-transformer");
   config.vision.frames = 129;
@@ -105,10 +98,6 @@ class ShippedWorkload : public testing::TestWithParam<std::string> {};
 TEST_P(ShippedWorkload, MapsInEveryPhase) {
   const ModelConfig config = few_layers(GetParam());
   if (config.family == Family::kPipeline) return;  // its networks are among the others
-  if (has_recurrence(config)) {
-    EXPECT_THROW(map(config, bindings_of(config).front()), UserError);
-    return;
-  }
   for (const Binding& binding : bindings_of(config)) {
     SCOPED_TRACE("phase " + std::to_string(static_cast<int>(binding.phase)) + ", batch " +
                  std::to_string(binding.batch) + ", ranks " +
