@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "hw/spec/shared/catalog.hpp"
 #include "hw/spec/shared/data_folder.hpp"
@@ -147,7 +148,7 @@ double worst_left_out(const std::vector<KnownDie>& dies, const Densities& by, do
 
 Densities chosen_on(const std::vector<KnownDie>& dies, double wider) {
   Densities best;
-  double least = INFINITY;
+  double least = std::numeric_limits<double>::infinity();
   for (const double old_logic : {2.1, 2.35, 2.6}) {
     for (const double old_graphics : {0.0, 0.2, 0.4}) {
       for (const double old_sram : {1.6, 1.8, 2.0}) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "model/app/command/application.hpp"
+#include "model/app/command/testing/command_runner.hpp"
 #include "reports/record/testing/temporary_folder.hpp"
 
 namespace foretell {
@@ -16,20 +16,8 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-struct Reply {
-  int code = 0;
-  std::string result;
-  std::string messages;
-};
-
-Reply reply_to(const std::vector<std::string>& arguments) {
-  std::ostringstream messages;
-  Session session;
-  session.predict = predict;
-  session.messages = &messages;
-  testing::internal::CaptureStdout();
-  const int code = run_application(arguments, session);
-  return {code, testing::internal::GetCapturedStdout(), messages.str()};
+CommandResult reply_to(const std::vector<std::string>& arguments) {
+  return run_command(arguments, predict);
 }
 
 // Whisper base, of two layers each.
@@ -56,7 +44,7 @@ class EncoderDecoderCommand : public testing::Test {
     std::vector<std::string> arguments = {"run",        "--on",     system, "--workload",
                                           file(config), "--format", "json"};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    const Reply reply = reply_to(arguments);
+    const CommandResult reply = reply_to(arguments);
     EXPECT_EQ(reply.code, kSuccess) << system << ": " << reply.messages;
     return nlohmann::json::parse(reply.result).at("summary");
   }
@@ -94,17 +82,17 @@ TEST_F(EncoderDecoderCommand, LengthsThatItDoesNotTakeSayWhatToTypeInstead) {
   EXPECT_THAT(run("2000", "10").messages, AllOf(HasSubstr("window of 30 s"), HasSubstr("--batch")));
   EXPECT_THAT(run("1500", "449").messages, HasSubstr("the longest context is 448; lower it"));
   EXPECT_EQ(run("1500", "449").code, kUserMistake);
-  const Reply text =
+  const CommandResult text =
       reply_to({"run", "--on", "h100-sxm", "--workload", "gpt2", "--output-len", "10"});
   EXPECT_EQ(text.code, kUserMistake);
   EXPECT_THAT(text.messages, HasSubstr("add --input-len"));
 }
 
 TEST_F(EncoderDecoderCommand, ImportAndShowHaveBothPartsAndWhatTheyShare) {
-  const Reply shown = reply_to({"show", file(kSmallWhisper)});
+  const CommandResult shown = reply_to({"show", file(kSmallWhisper)});
   EXPECT_THAT(shown.result, AllOf(HasSubstr("encoder: 1500 positions, 30 s of sound"),
                                   HasSubstr("decoder: one token after 448")));
-  const Reply imported = reply_to({"import", file(kSmallWhisper), "--format", "json"});
+  const CommandResult imported = reply_to({"import", file(kSmallWhisper), "--format", "json"});
   ASSERT_EQ(imported.code, kSuccess) << imported.messages;
   const auto json = nlohmann::json::parse(imported.result);
   const double encoder = json.at("encoder").at("parameters").get<double>();
@@ -116,8 +104,9 @@ TEST_F(EncoderDecoderCommand, ImportAndShowHaveBothPartsAndWhatTheyShare) {
 }
 
 TEST_F(EncoderDecoderCommand, ServiceOfAnEncoderIsRefusedWithTheCommandThatAnswers) {
-  const Reply reply = reply_to({"serve", "--on", "h100-sxm", "--workload", file(kSmallWhisper),
-                                "--input-len", "1500", "--output-len", "50", "--rate", "1"});
+  const CommandResult reply =
+      reply_to({"serve", "--on", "h100-sxm", "--workload", file(kSmallWhisper), "--input-len",
+                "1500", "--output-len", "50", "--rate", "1"});
   EXPECT_EQ(reply.code, kUserMistake);
   EXPECT_THAT(reply.messages, HasSubstr("`foretell run`"));
 }

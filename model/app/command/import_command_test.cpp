@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "model/app/command/application.hpp"
+#include "model/app/command/testing/command_runner.hpp"
 #include "reports/record/testing/temporary_folder.hpp"
 
 namespace foretell {
@@ -15,24 +15,12 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-struct Answer {
-  int code = 0;
-  std::string result;
-  std::string messages;
-};
-
-Answer ask(const std::vector<std::string>& arguments) {
-  std::ostringstream messages;
-  Session session;
-  session.predict = predict;
-  session.messages = &messages;
-  testing::internal::CaptureStdout();
-  const int code = run_application(arguments, session);
-  return {code, testing::internal::GetCapturedStdout(), messages.str()};
+CommandResult ask(const std::vector<std::string>& arguments) {
+  return run_command(arguments, predict);
 }
 
 TEST(ImportCommand, SummarisesANetworkOnStandardOutput) {
-  const Answer answer = ask({"import", "resnet50"});
+  const CommandResult answer = ask({"import", "resnet50"});
   EXPECT_EQ(answer.code, kSuccess) << answer.messages;
   EXPECT_THAT(answer.result,
               AllOf(HasSubstr("25557032 parameters"), HasSubstr("inputs:"), HasSubstr("Conv")));
@@ -52,7 +40,8 @@ TEST(ImportCommand, AnOnnxFileIsSummarisedAndRunsOnEveryFamilyOfDevices) {
   if (!std::filesystem::exists(model)) GTEST_SKIP() << "skipped, no libonnx-testdata";
   EXPECT_THAT(ask({"import", model}).result, HasSubstr("1 Conv"));
   for (const char* system : {"inf2.xlarge", "g6.xlarge", "c7i.2xlarge"}) {
-    const Answer answer = ask({"run", "--on", system, "--workload", model, "--dtype", "fp32"});
+    const CommandResult answer =
+        ask({"run", "--on", system, "--workload", model, "--dtype", "fp32"});
     EXPECT_EQ(answer.code, kSuccess) << system << ": " << answer.messages;
     EXPECT_THAT(answer.result, HasSubstr("latency")) << system;
   }
@@ -66,8 +55,8 @@ std::string exported(const std::string& name) {
 TEST(ImportCommand, ABatchNormBehindAConvolutionIsPartOfIt) {
   for (const char* system : {"inf2.xlarge", "h100-sxm", "c7i.2xlarge"}) {
     const auto call = [&](const std::string& name) {
-      const Answer answer = ask({"run", "--on", system, "--workload", exported(name), "--dtype",
-                                 "fp32", "--format", "json"});
+      const CommandResult answer = ask({"run", "--on", system, "--workload", exported(name),
+                                        "--dtype", "fp32", "--format", "json"});
       EXPECT_EQ(answer.code, kSuccess) << answer.messages;
       return nlohmann::json::parse(answer.result).at("summary").at("call_s").get<double>();
     };
@@ -78,7 +67,7 @@ TEST(ImportCommand, ABatchNormBehindAConvolutionIsPartOfIt) {
 // Channels last between the layers, channels first in the convolutions.
 TEST(ImportCommand, ConvNextRunsOnEveryFamilyOfDevices) {
   for (const char* system : {"inf2.xlarge", "h100-sxm", "c7i.2xlarge"}) {
-    const Answer answer =
+    const CommandResult answer =
         ask({"run", "--on", system, "--workload", exported("convnext_tiny"), "--dtype", "bf16"});
     EXPECT_EQ(answer.code, kSuccess) << system << ": " << answer.messages;
   }
@@ -103,7 +92,8 @@ TEST(ImportCommand, AGraphOfViewsAloneTakesNoTimeOnADevice) {
   const std::string model = "/usr/share/libonnx-testdata/data/node/test_identity/model.onnx";
   if (!std::filesystem::exists(model)) GTEST_SKIP() << "skipped, no libonnx-testdata";
   for (const char* system : {"h100-sxm", "inf2.xlarge", "c7i.2xlarge"}) {
-    const Answer answer = ask({"run", "--on", system, "--workload", model, "--dtype", "fp32"});
+    const CommandResult answer =
+        ask({"run", "--on", system, "--workload", model, "--dtype", "fp32"});
     EXPECT_EQ(answer.code, kUserMistake) << system;
     EXPECT_THAT(answer.messages, HasSubstr("only rename or reshape their inputs")) << system;
   }
@@ -117,7 +107,7 @@ TEST(ImportCommand, ImportingTablesIsAnotherCommandAndItsMistakesNameThatOne) {
 
 TEST(ImportCommand, AFileThatIsNoOnnxFileIsSaidToBeNone) {
   const TemporaryFolder folder;
-  const Answer answer = ask({"import", folder.write("net.onnx", "this is no protobuf")});
+  const CommandResult answer = ask({"import", folder.write("net.onnx", "this is no protobuf")});
   EXPECT_EQ(answer.code, kUserMistake);
   EXPECT_THAT(answer.messages, HasSubstr("net.onnx"));
 }

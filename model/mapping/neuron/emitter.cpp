@@ -110,6 +110,16 @@ Deps Emitter::lane(Engine engine, const Lane& lane, const Deps& deps) {
   return builder_.emit(engine, i, deps);
 }
 
+Deps Emitter::pass(Engine engine, const Lane& whole, const Deps& deps) {
+  Deps done;
+  for (std::int64_t first = 0; first < whole.n; first += free_elements()) {
+    Lane piece = whole;
+    piece.n = std::min(free_elements(), whole.n - first);
+    done = lane(engine, piece, deps);
+  }
+  return done;
+}
+
 Deps Emitter::evict(std::uint8_t bank, std::int64_t columns, const Deps& group) {
   const Deps done =
       lane(Engine::kVector, {Opcode::kTensorScalar, columns, kReadsPsum | kWritesSbuf}, group);

@@ -68,18 +68,8 @@ class ScanLowering {
     return std::min(tile(), keys_ - block * tile());
   }
 
-  // A pass over `n` elements of each partition, in pieces that an instruction takes.
-  Deps pass(Engine engine, Opcode opcode, std::int64_t n, const Deps& deps,
-            std::uint16_t flags = kPlain) {
-    Deps done;
-    for (std::int64_t first = 0; first < n; first += emitter_.free_elements()) {
-      done = emitter_.lane(engine, {opcode, std::min(emitter_.free_elements(), n - first), flags},
-                           deps);
-    }
-    return done;
-  }
   Deps multiply(std::int64_t n, const Deps& deps) {
-    return pass(Engine::kVector, Opcode::kTensorTensor, n, deps, kFromSbuf);
+    return emitter_.pass(Engine::kVector, {Opcode::kTensorTensor, n, kFromSbuf}, deps);
   }
   // The Vector engine adds or multiplies what is in PSUM on its way out.
   Deps merged(std::uint8_t bank, std::int64_t n, const Deps& deps) {
@@ -158,7 +148,7 @@ class ScanLowering {
     Deps state = context_.weights.load_once(tile(), state_row_bytes(n), &chunks);
     state.merge(ready_);
     const Deps spread = spread_rows(2 * batch_ * keys_);
-    const Deps decay = pass(Engine::kScalar, Opcode::kActivate, n, ready_);
+    const Deps decay = emitter_.pass(Engine::kScalar, {Opcode::kActivate, n}, ready_);
     Deps added = spread;
     added.merge(ready_);
     added = multiply(n, added);  // step x value, times the key
@@ -169,8 +159,9 @@ class ScanLowering {
     context_.weights.release(chunks, state);
     emitter_.transfer(Ring::kOutputs, TransferDirection::kStore, tile(), state_row_bytes(n), state);
     Deps result = multiply(n, state);
-    result = pass(Engine::kVector, Opcode::kTensorReduce, n, result,
-                  static_cast<std::uint16_t>(kPlain | kAddOrMax));
+    result = emitter_.pass(
+        Engine::kVector, {Opcode::kTensorReduce, n, static_cast<std::uint16_t>(kPlain | kAddOrMax)},
+        result);
     set_narrow(&output_, output_.rows, output_.columns, result);
   }
 
@@ -294,7 +285,7 @@ class ScanLowering {
 
   // Keys and queries times the decay of their columns up to their token.
   Deps decayed_columns(std::int64_t rows) {
-    Deps deps = pass(Engine::kScalar, Opcode::kActivate, key_blocks() * rows, ready_);
+    Deps deps = emitter_.pass(Engine::kScalar, {Opcode::kActivate, key_blocks() * rows}, ready_);
     deps.merge(ready_);
     deps = multiply(key_blocks() * rows, deps);
     return multiply(key_blocks() * rows, deps);
@@ -307,7 +298,7 @@ class ScanLowering {
       operands = decayed_columns(rows);
       scores = inside(rows, operands);
     } else {  // decays between any two tokens of the chunk
-      scores.merge(pass(Engine::kScalar, Opcode::kActivate, rows, ready_));
+      scores.merge(emitter_.pass(Engine::kScalar, {Opcode::kActivate, rows}, ready_));
       scores = multiply(rows, scores);
     }
     Deps values = ready_;
@@ -372,7 +363,8 @@ class ScanLowering {
   Deps next_state(std::int64_t rows, const Deps& operands, const Deps& values, bool is_first,
                   const Deps& state) {
     Deps keys = operands;
-    keys.merge(pass(Engine::kVector, Opcode::kTensorScalar, keys_, ready_));  // decay to the end
+    keys.merge(emitter_.pass(Engine::kVector, {Opcode::kTensorScalar, keys_},
+                             ready_));  // decay to the end
     keys.merge(values);
     Deps all;
     for (std::int64_t block = 0; block < key_blocks(); ++block) {

@@ -33,17 +33,8 @@ class ChannelPasses {
     return context_.graph.tensor(op_.inputs.at(index));
   }
 
-  Deps pass(Engine engine, Opcode opcode, std::int64_t n, const Deps& deps,
-            std::uint16_t flags = kFromSbuf) {
-    Deps done;
-    for (std::int64_t first = 0; first < n; first += emitter_.free_elements()) {
-      done = emitter_.lane(engine, {opcode, std::min(emitter_.free_elements(), n - first), flags},
-                           deps);
-    }
-    return done;
-  }
   Deps multiply(std::int64_t n, const Deps& deps) {
-    return pass(Engine::kVector, Opcode::kTensorTensor, n, deps);
+    return emitter_.pass(Engine::kVector, {Opcode::kTensorTensor, n, kFromSbuf}, deps);
   }
 
   // A state with channels on the partitions.
@@ -83,7 +74,7 @@ class ShortConvLowering : ChannelPasses {
     window.merge(ready_);
     const std::int64_t n = output_.blocks() * output_.rows;
     Deps done = multiply(n * taps_, window);
-    done = pass(Engine::kVector, Opcode::kTensorReduce, n * taps_, done, kLargestOrSum);
+    done = emitter_.pass(Engine::kVector, {Opcode::kTensorReduce, n * taps_, kLargestOrSum}, done);
     context_.weights.release(chunks, done);
     stored(state, window);
     set_narrow(&output_, output_.rows, output_.columns, activated(n, done));
@@ -98,7 +89,7 @@ class ShortConvLowering : ChannelPasses {
         const std::int64_t n = std::min(emitter_.free_elements(), output_.rows - first);
         Deps done = ready_;
         for (std::int64_t tap = 0; tap < taps_; ++tap)
-          done = pass(Engine::kVector, Opcode::kScalarTensorTensor, n, done);
+          done = emitter_.pass(Engine::kVector, {Opcode::kScalarTensorTensor, n, kFromSbuf}, done);
         done = activated(n, done);
         for (std::int64_t t = first / emitter_.tile_rows();
              t <= (first + n - 1) / emitter_.tile_rows(); ++t)
@@ -109,7 +100,8 @@ class ShortConvLowering : ChannelPasses {
   }
 
   Deps activated(std::int64_t n, const Deps& deps) {
-    return activates_ ? pass(Engine::kScalar, Opcode::kActivate, n, deps) : deps;
+    return activates_ ? emitter_.pass(Engine::kScalar, {Opcode::kActivate, n, kFromSbuf}, deps)
+                      : deps;
   }
 
   std::int64_t taps_;
@@ -130,16 +122,17 @@ class CompressLowering : ChannelPasses {
     Deps values = ready_;
     std::vector<std::size_t> chunks;
     if (one && op_.inputs.size() > 2) values.merge(loaded(input(2), &chunks));
-    Deps weights = pass(Engine::kScalar, Opcode::kActivate, n, values);
-    Deps sums = pass(Engine::kVector, Opcode::kTensorReduce, n, weights, kLargestOrSum);
+    Deps weights = emitter_.pass(Engine::kScalar, {Opcode::kActivate, n, kFromSbuf}, values);
+    Deps sums = emitter_.pass(Engine::kVector, {Opcode::kTensorReduce, n, kLargestOrSum}, weights);
     const Deps weighted = multiply(n, weights);
-    sums.merge(pass(Engine::kVector, Opcode::kTensorReduce, n, weighted, kLargestOrSum));
+    sums.merge(emitter_.pass(Engine::kVector, {Opcode::kTensorReduce, n, kLargestOrSum}, weighted));
     context_.weights.release(chunks, sums);
     if (one && op_.inputs.size() > 2) stored_row();
     output_.rows = row_count(context_.graph.tensor(op_.outputs.front()).shape);
     output_.columns = column_count(context_.graph.tensor(op_.outputs.front()).shape);
     const std::int64_t left = output_.blocks() * output_.rows;
-    const Deps inverse = pass(Engine::kVector, Opcode::kReciprocal, left, sums);
+    const Deps inverse =
+        emitter_.pass(Engine::kVector, {Opcode::kReciprocal, left, kFromSbuf}, sums);
     set_narrow(&output_, output_.rows, output_.columns, multiply(left, inverse));
   }
 
@@ -194,7 +187,8 @@ class IndexerLowering : ChannelPasses {
       all.merge(multiply(count * heads(), positive));
     }
     context_.weights.release(chunks, last);
-    return pass(Engine::kVector, Opcode::kTensorReduce, blocks * heads(), all, kLargestOrSum);
+    return emitter_.pass(Engine::kVector, {Opcode::kTensorReduce, blocks * heads(), kLargestOrSum},
+                         all);
   }
 
   // `stationary` columns of one operand times `moving` of the other, over the columns of a head.
@@ -228,7 +222,8 @@ class IndexerLowering : ChannelPasses {
           const Deps positive = emitter_.lane(
               Engine::kScalar, {Opcode::kActivate, n, kReadsPsum | kWritesSbuf}, last);
           emitter_.release_bank(bank, positive);
-          all = pass(Engine::kVector, Opcode::kScalarTensorTensor, n, positive);
+          all =
+              emitter_.pass(Engine::kVector, {Opcode::kScalarTensorTensor, n, kFromSbuf}, positive);
         }
       }
     }
@@ -246,7 +241,7 @@ class IndexerLowering : ChannelPasses {
     for (std::int64_t t = 0; t < output_.tiles(); ++t) {
       Deps best = scored;
       if (block > 1)  // the best key of a block stands for it
-        best = pass(Engine::kVector, Opcode::kTensorReduce, keys_, best, kLargestOrSum);
+        best = emitter_.pass(Engine::kVector, {Opcode::kTensorReduce, keys_, kLargestOrSum}, best);
       Emitter::Lane top{Opcode::kTopK, candidates, kPasses};
       top.aux = output_.columns;
       output_.token_major.push_back(emitter_.lane(Engine::kGpSimd, top, best));

@@ -29,7 +29,8 @@ double moved_by_passes(const LayerCall& call, const ExpertsShape& shape, const E
 std::vector<LayerCall::Groups> tuned_for(const LayerKernelFacts& facts, const ExpertsShape& shape) {
   const auto tokens = static_cast<double>(shape.tokens);
   if (facts.untuned_tiles) {
-    const auto local = static_cast<double>(shape.experts / shape.ep);
+    const std::int64_t here = shape.experts / shape.ep;
+    const auto local = static_cast<double>(here);
     return {{tokens * static_cast<double>(shape.top_k) / local, local}};
   }
   const double tuned = facts.tuned_at_powers ? std::exp2(std::floor(std::log2(tokens))) : tokens;

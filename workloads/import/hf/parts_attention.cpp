@@ -222,7 +222,7 @@ TensorId expanded_cache(PartsContext& context, const LatentQuery& query, TensorI
                                             {rows[0], rows[2], part.kv_rank});
   const TensorId rope =
       columns("attention.cached_rope", part.kv_rank, part.kv_rank + part.rope_dim);
-  return expanded(context, query, latents, rope, std::move(read), part);
+  return expanded(context, query, latents, rope, read, part);
 }
 
 TensorId mix_latent(PartsContext& context, TensorId x, const MixerPart& part) {
