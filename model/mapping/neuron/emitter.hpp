@@ -129,7 +129,7 @@ class Emitter {
   };
   Deps lane(Engine engine, const Lane& lane, const Deps& deps);
   // As many instructions as its elements need, one after the other; the last of them.
-  Deps pass(Engine engine, const Lane& lane, const Deps& deps);
+  Deps pass(Engine engine, const Lane& whole, const Deps& deps);
   // PSUM -> SBUF copy, optionally with a per-partition bias or a constant factor (both free).
   Deps evict(std::uint8_t bank, std::int64_t columns, const Deps& group);
 
