@@ -81,6 +81,8 @@ Grid LayerCall::grouped_product(const std::vector<Groups>& groups, double n, dou
   double least_time = std::numeric_limits<double>::infinity();
   for (const LayerTile& tried : facts_.tiles) {
     if (facts_.untuned_tiles) {
+      // Half of the largest is the most that is taken: the largest itself is never the smallest
+      // of its neighbours.
       const bool is_last = &tried == &facts_.tiles.back() - 1;
       tile = &tried;
       if (is_last || is_wide_enough(tried)) break;
