@@ -1,7 +1,9 @@
 #include "model/base/errors.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <numeric>
+#include <utility>
 
 #include "model/base/text.hpp"
 
@@ -30,17 +32,56 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
-// The shortest name that has the given one in it: "bert" finds "bert-base-uncased".
+// The shortest name that has the given one in it, at its beginning if there is one: "bert" finds
+// "bert-base-uncased" rather than "albert-base".
 std::string shortest_holding(const std::string& wanted,
                              const std::vector<std::string>& candidates) {
   constexpr std::size_t kTellingPart = 3;
-  std::string shortest;
-  if (wanted.size() < kTellingPart) return shortest;
+  const std::string* best = nullptr;
+  std::pair<bool, std::size_t> best_rank;  // not at the beginning, letters
+  if (wanted.size() < kTellingPart) return {};
   for (const std::string& candidate : candidates) {
-    if (to_lower(candidate).find(wanted) == std::string::npos) continue;
-    if (shortest.empty() || candidate.size() < shortest.size()) shortest = candidate;
+    const std::size_t place = to_lower(candidate).find(wanted);
+    if (place == std::string::npos) continue;
+    const std::pair<bool, std::size_t> rank(place > 0, candidate.size());
+    if (best != nullptr && rank >= best_rank) continue;
+    best = &candidate;
+    best_rank = rank;
   }
-  return shortest;
+  return best == nullptr ? std::string{} : *best;
+}
+
+// Letters and digits between other characters: "A100-SXM4-80GB" has "a100", "sxm4" and "80gb".
+std::vector<std::string> words_of(std::string_view name) {
+  std::vector<std::string> words(1);
+  for (const char letter : to_lower(name)) {
+    if (std::isalnum(static_cast<unsigned char>(letter)) != 0) {
+      words.back() += letter;
+    } else if (!words.back().empty()) {
+      words.emplace_back();
+    }
+  }
+  if (words.back().empty()) words.pop_back();
+  return words;
+}
+
+// The name with the most words all of which are in the given one: "A100-SXM4-80GB" has "a100-sxm",
+// "Llama-3.1-8B-Instruct" has "Llama-3.1-8B".
+std::string longest_within(const std::string& wanted, const std::vector<std::string>& candidates) {
+  const std::vector<std::string> given = words_of(wanted);
+  const auto is_given = [&given](const std::string& word) {
+    return std::any_of(given.begin(), given.end(),
+                       [&word](const std::string& one) { return starts_with(one, word); });
+  };
+  std::string longest;
+  std::size_t most = 1;  // one word alone is what many names have
+  for (const std::string& candidate : candidates) {
+    const std::vector<std::string> words = words_of(candidate);
+    if (words.size() <= most || !std::all_of(words.begin(), words.end(), is_given)) continue;
+    most = words.size();
+    longest = candidate;
+  }
+  return longest;
 }
 
 // The command that lists what there is of a kind.
@@ -69,6 +110,10 @@ std::string nearest_name(std::string_view given, const std::vector<std::string>&
       nearest = candidate;
     }
   }
+  constexpr std::size_t kSlips = 1;  // edits of a slip of the keys
+  if (!nearest.empty() && best <= kSlips) return nearest;
+  const std::string within = longest_within(wanted, candidates);
+  if (!within.empty()) return within;
   return nearest.empty() ? shortest_holding(wanted, candidates) : nearest;
 }
 

@@ -34,7 +34,17 @@ TEST(NearestName, APartOfANameFindsTheShortestThatHasIt) {
   const std::vector<std::string> networks = {"bert-large-uncased", "bert-base-uncased", "gpt2"};
   EXPECT_EQ(nearest_name("bert", networks), "bert-base-uncased");
   EXPECT_EQ(nearest_name("BERT-LARG", networks), "bert-large-uncased");
+  EXPECT_EQ(nearest_name("bert-bas", {"albert-base-v2", "bert-base-uncased"}), "bert-base-uncased");
   EXPECT_EQ(nearest_name("be", networks), "");  // too short to tell
+}
+
+TEST(NearestName, AProductNameFindsTheNameThatItHolds) {
+  const std::vector<std::string> names = {"a100-sxm-40gb", "a100-sxm", "a100", "Llama-3.1-8B",
+                                          "Llama-3-8B"};
+  EXPECT_EQ(nearest_name("A100-SXM4-80GB", names), "a100-sxm");
+  EXPECT_EQ(nearest_name("NVIDIA A100-SXM4-40GB", names), "a100-sxm-40gb");
+  EXPECT_EQ(nearest_name("meta-llama/Llama-3.1-8B-Instruct", names), "Llama-3.1-8B");
+  EXPECT_EQ(nearest_name("a100-sxm-4gb", names), "a100-sxm-40gb");
 }
 
 TEST(NearestName, PrefersTheFirstOfEquallyNear) {

@@ -25,6 +25,7 @@ Statistic statistic_of(std::vector<float> values) {
   };
   statistic.p50 = quantile(0.5);
   statistic.p90 = quantile(0.9);
+  statistic.p95 = quantile(0.95);
   statistic.p99 = quantile(0.99);
   return statistic;
 }
@@ -93,7 +94,7 @@ Statistic tpot_of(const ServiceResult& result) {
 
 Statistic itl_of(const ServiceResult& result) {
   const LogHistogram& itl = result.itl;
-  return {itl.mean(), itl.quantile(0.5), itl.quantile(0.9), itl.quantile(0.99)};
+  return {itl.mean(), itl.quantile(0.5), itl.quantile(0.9), itl.quantile(0.95), itl.quantile(0.99)};
 }
 
 Statistic e2e_of(const ServiceResult& result) {

@@ -26,6 +26,7 @@ struct Statistic {
   double mean = 0;
   double p50 = 0;
   double p90 = 0;
+  double p95 = 0;
   double p99 = 0;
 };
 

@@ -1,5 +1,7 @@
 #include "reports/record/serve_record.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -127,8 +129,9 @@ void check_numbers(const ServeRecord& record, const std::string& where) {
                                                                {"itl_s", &summary.itl_s},
                                                                {"e2e_s", &summary.e2e_s}};
   for (const auto& [name, one] : all) {
-    for (const double value : {one->mean, one->p50, one->p90, one->p99})
-      check(value >= 0, std::string("summary.") + name + ": a time is not negative");
+    for (const NamedStatistic& statistic : kServeStatistics)
+      check(one->*statistic.value >= 0,
+            std::string("summary.") + name + ": a time is not negative");
   }
   check(summary.output_tokens_per_s >= 0, "summary.output_tokens_per_s: a rate is not negative");
   for (const ServeSecond& one : record.timeline) {
@@ -140,6 +143,18 @@ void check_numbers(const ServeRecord& record, const std::string& where) {
 }
 
 }  // namespace
+
+std::vector<std::string> serve_statistic_names() {
+  std::vector<std::string> names;
+  for (const NamedStatistic& one : kServeStatistics) names.emplace_back(one.name);
+  return names;
+}
+
+double value_of(const ServeStatistic& statistic, const std::string& name) {
+  for (const NamedStatistic& one : kServeStatistics)
+    if (name == one.name) return statistic.*one.value;
+  throw unknown_name("statistic", name, serve_statistic_names());
+}
 
 std::string to_json(const ServeRecord& record) {
   const RecordJson out{{"schema", kServeSchema},
@@ -199,10 +214,8 @@ ServeCells cells_of(const ServeRecord& record) {
                                                                {"itl", &summary.itl_s},
                                                                {"e2e", &summary.e2e_s}};
   for (const auto& [name, one] : all) {
-    add(std::string(name) + "_mean_s", one->mean);
-    add(std::string(name) + "_p50_s", one->p50);
-    add(std::string(name) + "_p90_s", one->p90);
-    add(std::string(name) + "_p99_s", one->p99);
+    for (const NamedStatistic& statistic : kServeStatistics)
+      add(fmt::format("{}_{}_s", name, statistic.name), one->*statistic.value);
   }
   add("output_tokens_per_s", summary.output_tokens_per_s);
   add("requests_per_s", summary.requests_per_s);

@@ -40,8 +40,22 @@ struct ServeStatistic {
   double mean = 0;
   double p50 = 0;
   double p90 = 0;
+  double p95 = 0;
   double p99 = 0;
 };
+
+struct NamedStatistic {
+  const char* name;
+  double ServeStatistic::*value;
+};
+inline constexpr NamedStatistic kServeStatistics[] = {{"mean", &ServeStatistic::mean},
+                                                      {"p50", &ServeStatistic::p50},
+                                                      {"p90", &ServeStatistic::p90},
+                                                      {"p95", &ServeStatistic::p95},
+                                                      {"p99", &ServeStatistic::p99}};
+std::vector<std::string> serve_statistic_names();
+// UserError for another name (with the nearest).
+double value_of(const ServeStatistic& statistic, const std::string& name);
 
 struct ServeSummary {
   ServeStatistic ttft_s;

@@ -11,7 +11,7 @@ namespace foretell {
 // A statistic of a time that is not to exceed a limit.
 struct ServePromise {
   std::string metric;     // "ttft", "tpot", "itl", "e2e"
-  std::string statistic;  // "mean", "p50", "p90", "p99"
+  std::string statistic;  // "mean", "p50", "p90", "p95", "p99"
   double limit_s = 0;
 };
 

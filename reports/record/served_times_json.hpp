@@ -17,9 +17,9 @@ struct RecordFields<ServePromise> {
 template <>
 struct RecordFields<ServeStatistic> {
   using R = ServeStatistic;
-  static constexpr auto kAll =
-      std::make_tuple(record_field("mean", &R::mean), record_field("p50", &R::p50),
-                      record_field("p90", &R::p90), record_field("p99", &R::p99));
+  static constexpr auto kAll = std::make_tuple(
+      record_field("mean", &R::mean), record_field("p50", &R::p50), record_field("p90", &R::p90),
+      record_field("p95", &R::p95, Written::kAlwaysOfLate), record_field("p99", &R::p99));
 };
 
 RecordJson to_json(const ServedTimes& served);

@@ -14,9 +14,9 @@ constexpr double kShownShare = 0.005;
 
 std::string row_of(const char* name, const ServeStatistic& one, const ServeSummary& summary,
                    const std::string& key) {
-  std::string text =
-      fmt::format("  {:<6}{:>12.2f}{:>12.2f}{:>12.2f}{:>12.2f}", name, one.mean * kMilli,
-                  one.p50 * kMilli, one.p90 * kMilli, one.p99 * kMilli);
+  std::string text = fmt::format("  {:<6}", name);
+  for (const NamedStatistic& statistic : kServeStatistics)
+    text += fmt::format("{:>12.2f}", one.*statistic.value * kMilli);
   const auto interval = summary.interval80.find(key);
   if (interval != summary.interval80.end()) {
     text += fmt::format("   mean {:.2f} to {:.2f}", interval->second.low * kMilli,
@@ -70,8 +70,9 @@ std::string serve_text(const ServeRecord& record) {
   std::string text = fmt::format("{} on {}, {}, {}\n  {}\n\n", context.workload, context.system,
                                  context.dtype, context.engine, join(scenario, ", "));
   if (summary.interrupted) text += "INTERRUPTED: what was simulated so far\n\n";
-  text +=
-      fmt::format("  {:<6}{:>12}{:>12}{:>12}{:>12}   80 %\n", "ms", "mean", "p50", "p90", "p99");
+  text += fmt::format("  {:<6}", "ms");
+  for (const NamedStatistic& one : kServeStatistics) text += fmt::format("{:>12}", one.name);
+  text += "   80 %\n";
   text += row_of("TTFT", summary.ttft_s, summary, "ttft_s.mean");
   if (summary.batch_mean > 0) {  // answers have tokens after the first
     text += row_of("TPOT", summary.tpot_s, summary, "tpot_s.mean");

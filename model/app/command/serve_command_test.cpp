@@ -41,7 +41,13 @@ TEST(ServeCommand, GivesARecordOfItsSchema) {
   for (const char* name : {"ttft_s", "tpot_s", "itl_s", "e2e_s"}) {
     EXPECT_GT(summary[name]["mean"], 0) << name;
     EXPECT_LE(summary[name]["p50"], summary[name]["p90"]) << name;
-    EXPECT_LE(summary[name]["p90"], summary[name]["p99"]) << name;
+    EXPECT_LE(summary[name]["p90"], summary[name]["p95"]) << name;
+    EXPECT_LE(summary[name]["p95"], summary[name]["p99"]) << name;
+    for (const char* statistic : {"mean", "p50", "p90", "p95", "p99"}) {
+      const auto& band = summary["interval80"][std::string(name) + "." + statistic];
+      EXPECT_LT(band[0], summary[name][statistic]) << name;
+      EXPECT_GT(band[1], summary[name][statistic]) << name;
+    }
   }
   EXPECT_EQ(summary["requests"], 12);
   EXPECT_EQ(summary["goodput_per_s"], 0);  // nobody makes a token in a microsecond

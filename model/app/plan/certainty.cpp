@@ -35,10 +35,7 @@ LogError error_of(const ServeSummary& summary, const std::string& metric) {
 }  // namespace
 
 double promised_value(const ServeRecord& record, const Promise& promise) {
-  const ServeStatistic& one = statistic_of(record.summary, promise.metric);
-  if (promise.statistic == "mean") return one.mean;
-  if (promise.statistic == "p50") return one.p50;
-  return promise.statistic == "p90" ? one.p90 : one.p99;
+  return value_of(statistic_of(record.summary, promise.metric), promise.statistic);
 }
 
 double probability_of(const ServeRecord& record, const Promise& promise) {

@@ -12,7 +12,6 @@ namespace foretell {
 namespace {
 
 const std::vector<std::string> kMetrics = {"ttft", "tpot", "itl", "e2e"};
-const std::vector<std::string> kStatistics = {"mean", "p50", "p90", "p99"};
 
 Promise parse_one(const std::string& text) {
   const std::size_t relation = text.find("<=");
@@ -20,7 +19,7 @@ Promise parse_one(const std::string& text) {
   if (relation == std::string::npos || dot == std::string::npos || dot > relation) {
     throw UserError(fmt::format(
         "--slo '{}': a promise looks like ttft.p99<=1s: a metric ({}), a statistic ({}), a limit",
-        text, fmt::join(kMetrics, ", "), fmt::join(kStatistics, ", ")));
+        text, fmt::join(kMetrics, ", "), fmt::join(serve_statistic_names(), ", ")));
   }
   Promise promise;
   promise.metric = std::string(trim(text.substr(0, dot)));
@@ -31,7 +30,7 @@ Promise parse_one(const std::string& text) {
     throw UserError(fmt::format("--slo '{}': {}", text, unknown_name(what, name, known).what()));
   };
   check("metric", promise.metric, kMetrics);
-  check("statistic", promise.statistic, kStatistics);
+  check("statistic", promise.statistic, serve_statistic_names());
   const std::string limit(trim(text.substr(relation + 2)));
   if (!limit.empty() && limit.find_first_not_of("0123456789.") == std::string::npos) {
     throw UserError(fmt::format("--slo '{}': the limit has no unit; write {}.{}<={}ms or <={}s",
@@ -46,12 +45,6 @@ Promise parse_one(const std::string& text) {
     throw UserError(fmt::format("--slo '{}': a limit is a time above 0, as in 40ms", text));
   }
   return promise;
-}
-
-double value_of(const Statistic& statistic, const std::string& name) {
-  if (name == "mean") return statistic.mean;
-  if (name == "p50") return statistic.p50;
-  return name == "p90" ? statistic.p90 : statistic.p99;
 }
 
 double of_request(const ServedRequest& request, const std::string& metric) {
@@ -70,13 +63,17 @@ std::vector<Promise> parse_promises(std::string_view text) {
   return promises;
 }
 
+ServeStatistic serve_statistic(const Statistic& one) {
+  return {one.mean, one.p50, one.p90, one.p95, one.p99};
+}
+
 bool keeps(const ServiceResult& result, const std::vector<Promise>& promises) {
   return std::all_of(promises.begin(), promises.end(), [&](const Promise& promise) {
     const Statistic statistic = promise.metric == "ttft"   ? ttft_of(result)
                                 : promise.metric == "tpot" ? tpot_of(result)
                                 : promise.metric == "itl"  ? itl_of(result)
                                                            : e2e_of(result);
-    return value_of(statistic, promise.statistic) <= promise.limit_s;
+    return value_of(serve_statistic(statistic), promise.statistic) <= promise.limit_s;
   });
 }
 

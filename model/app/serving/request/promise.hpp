@@ -6,17 +6,20 @@
 #include <vector>
 
 #include "model/serving/service_result.hpp"
+#include "reports/record/serve_record.hpp"
 
 namespace foretell {
 
 struct Promise {
   std::string metric;     // ttft, tpot, itl, e2e
-  std::string statistic;  // mean, p50, p90, p99
+  std::string statistic;  // of kServeStatistics
   double limit_s = 0;
 };
 
 // UserError for another metric (with the nearest), statistic, relation or unit.
 std::vector<Promise> parse_promises(std::string_view text);
+
+ServeStatistic serve_statistic(const Statistic& one);
 
 bool keeps(const ServiceResult& result, const std::vector<Promise>& promises);
 

@@ -18,8 +18,8 @@ std::string slo_refusal(const char* text) {
 }
 
 TEST(Promise, ReadsMetricsStatisticsAndUnits) {
-  const auto promises = parse_promises("ttft.p99<=1s,tpot.mean<=40 ms");
-  ASSERT_EQ(promises.size(), 2U);
+  const auto promises = parse_promises("ttft.p99<=1s,tpot.mean<=40 ms,e2e.p95<=9s");
+  ASSERT_EQ(promises.size(), 3U);
   EXPECT_EQ(promises[0].metric, "ttft");
   EXPECT_EQ(promises[0].statistic, "p99");
   EXPECT_DOUBLE_EQ(promises[0].limit_s, 1);
@@ -29,7 +29,7 @@ TEST(Promise, ReadsMetricsStatisticsAndUnits) {
 TEST(Promise, SaysWhatIsWrong) {
   using ::testing::HasSubstr;
   EXPECT_THAT(slo_refusal("ttfb.p99<=1s"), HasSubstr("nearest is 'ttft'"));
-  EXPECT_THAT(slo_refusal("ttft.p95<=1s"), HasSubstr("unknown statistic 'p95'"));
+  EXPECT_THAT(slo_refusal("ttft.p98<=1s"), HasSubstr("unknown statistic 'p98'"));
   EXPECT_THAT(slo_refusal("ttft.p99<1s"), HasSubstr("looks like ttft.p99<=1s"));
   EXPECT_THAT(slo_refusal("ttft.p99<=1"), HasSubstr("--slo 'ttft.p99<=1'"));
   EXPECT_THAT(slo_refusal("ttft.p99<=-1s"), HasSubstr("above 0"));

@@ -337,15 +337,11 @@ class Server {
     add("clock", base_.clock);
   }
 
-  static ServeStatistic as_record(const Statistic& one) {
-    return {one.mean, one.p50, one.p90, one.p99};
-  }
-
   void fill_summary(const ServiceResult& result, ServeSummary& summary) const {
-    summary.ttft_s = as_record(ttft_of(result));
-    summary.tpot_s = as_record(tpot_of(result));
-    summary.itl_s = as_record(itl_of(result));
-    summary.e2e_s = as_record(e2e_of(result));
+    summary.ttft_s = serve_statistic(ttft_of(result));
+    summary.tpot_s = serve_statistic(tpot_of(result));
+    summary.itl_s = serve_statistic(itl_of(result));
+    summary.e2e_s = serve_statistic(e2e_of(result));
     summary.output_tokens_per_s = output_tokens_per_s(result);
     summary.requests_per_s = requests_per_s(result);
     if (!promises_.empty()) {
@@ -408,18 +404,17 @@ class Server {
   }
 
   void fill_intervals(ServeSummary& summary) const {
-    const auto add = [&](const char* name, double value, IntervalQuantity quantity) {
+    const auto add = [&](const std::string& name, double value, IntervalQuantity quantity) {
       const Interval ratio = interval_of(quantity);
       summary.interval80[name] = {value * ratio.low, value * ratio.high};
     };
-    add("ttft_s.mean", summary.ttft_s.mean, IntervalQuantity::kTtft);
-    add("ttft_s.p50", summary.ttft_s.p50, IntervalQuantity::kTtft);
-    add("ttft_s.p99", summary.ttft_s.p99, IntervalQuantity::kTtft);
-    add("tpot_s.mean", summary.tpot_s.mean, IntervalQuantity::kTpot);
-    add("tpot_s.p50", summary.tpot_s.p50, IntervalQuantity::kTpot);
-    add("tpot_s.p99", summary.tpot_s.p99, IntervalQuantity::kTpot);
-    add("itl_s.mean", summary.itl_s.mean, IntervalQuantity::kTpot);
-    add("e2e_s.mean", summary.e2e_s.mean, IntervalQuantity::kCall);
+    for (const NamedStatistic& one : kServeStatistics) {
+      const auto name = [&one](const char* time) { return fmt::format("{}_s.{}", time, one.name); };
+      add(name("ttft"), summary.ttft_s.*one.value, IntervalQuantity::kTtft);
+      add(name("tpot"), summary.tpot_s.*one.value, IntervalQuantity::kTpot);
+      add(name("itl"), summary.itl_s.*one.value, IntervalQuantity::kTpot);
+      add(name("e2e"), summary.e2e_s.*one.value, IntervalQuantity::kCall);
+    }
     const Interval call = interval_of(IntervalQuantity::kCall);
     for (const auto& [name, value] :
          {std::pair<const char*, double>{"output_tokens_per_s", summary.output_tokens_per_s},

@@ -141,12 +141,8 @@ RunFigure ServedRuns::figure_of(const ServedCells& cells, const ServeSummary& su
   }
   const std::string percentile = served_cell(cells, "percentile");
   const ServeStatistic& all = *time->second;
-  const std::string name = time->first + "_s.";
-  if (percentile.empty() || percentile == "mean") return at(name + "mean", all.mean, kMsOfRuns);
-  if (percentile == "p50") return at(name + "p50", all.p50, kMsOfRuns);
-  if (percentile == "p90") return at(name + "p90", all.p90, kMsOfRuns);
-  if (percentile == "p99") return at(name + "p99", all.p99, kMsOfRuns);
-  throw unknown_name("percentile", percentile, {"mean", "p50", "p90", "p99"});
+  const std::string statistic = percentile.empty() ? "mean" : percentile;
+  return at(time->first + "_s." + statistic, value_of(all, statistic), kMsOfRuns);
 }
 
 }  // namespace foretell

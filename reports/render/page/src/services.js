@@ -89,7 +89,7 @@ export const bandOf = ({summary}, id) => summary.interval80?.[id] ?? null;
 const kNames = {ttft: 'First token', tpot: 'Per token', itl: 'Between tokens', e2e: 'Whole answer'};
 export const nameOfTime = (field) => kNames[field.replace('_s', '')] ?? field;
 
-const kStatisticWords = {mean: 'mean', p50: '50 %', p90: '90 %', p99: '99 %'};
+const kStatisticWords = {mean: 'mean', p50: '50 %', p90: '90 %', p95: '95 %', p99: '99 %'};
 export const promiseWords = ({statistic, limit_s: limit}, seconds) => `promise: ${kStatisticWords[statistic] ?? statistic} within ${seconds(limit)}`;
 
 // The promises on one of the times, each once over all services: [{metric, statistic, limit_s}].

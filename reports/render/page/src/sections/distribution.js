@@ -9,7 +9,7 @@ import {makeTable} from '../table.js';
 const kMaxServices = 8;
 const kShown = [0.1, 0.5, 0.9, 0.95, 0.99, 0.999, 1];
 const kFields = ['ttft_s', 'tpot_s', 'e2e_s'];
-const kShareOf = {p50: 0.5, p90: 0.9, p99: 0.99};
+const kShareOf = {p50: 0.5, p90: 0.9, p95: 0.95, p99: 0.99};
 const kWide = 10;
 const kMargin = 1.05; // right of the longest time or promise
 
