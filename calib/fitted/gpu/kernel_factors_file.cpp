@@ -9,6 +9,7 @@
 
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 #include "model/config/document.hpp"
 
 namespace foretell {
@@ -109,7 +110,7 @@ void read_factor_set(const KernelFactorSet& set, FieldList& fields) {
 FactorTexts factor_texts(const FieldList& fields) {
   FactorTexts texts;
   for (const Field& field : fields.all()) {
-    const double value = std::stod(fmt::format("{:.4g}", field.number()));
+    const double value = rounded_to(field.number(), 4);
     if (value != 0) texts.emplace_back(field.path, format_quantity(value, field.dimension));
   }
   return texts;
