@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "calib/fitted/shared/fitted_values.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/number_text.hpp"
@@ -16,13 +17,6 @@ namespace foretell {
 namespace {
 
 namespace fs = std::filesystem;
-
-double bound_at(const Node& list, std::size_t index) {
-  if (!list.is_list() || list.items.size() != 2) {
-    throw UserError(list.where() + ": interval80: expected two numbers: [low, high]");
-  }
-  return parse_quantity(list.items[index].text, Dimension{});
-}
 
 KernelFactorSet read_set(const Node& node, FieldList* fields, Problems& problems) {
   node.only_keys(
@@ -34,9 +28,8 @@ KernelFactorSet read_set(const Node& node, FieldList* fields, Problems& problems
   set.version = text("version");
   set.fitted_on = text("fitted_on");
   set.held_out = text("held_out");
-  const Node& interval = node.required("interval80", "tables");
-  set.interval_low = bound_at(interval, 0);
-  set.interval_high = bound_at(interval, 1);
+  std::tie(set.interval_low, set.interval_high) =
+      read_interval80(node.required("interval80", "tables"));
   for (const MapEntry& entry : node.required("factors", "tables").entries) {
     const Field* field = fields == nullptr ? nullptr : fields->find(entry.key);
     if (field != nullptr) read_plain_value(*field, entry.value, problems);

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "calib/fitted/shared/common_factors.hpp"
+#include "calib/fitted/shared/fitted_values.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/config/document.hpp"
@@ -24,11 +26,7 @@ TransferInterval read_interval(const Node& node) {
   }
   interval.same_generation = generation.text == "same";
   const Node& bounds = node.required("interval80", "intervals");
-  if (!bounds.is_list() || bounds.items.size() != 2) {
-    throw UserError(bounds.where() + ": interval80: expected two numbers: [low, high]");
-  }
-  interval.low = number_at(bounds.items[0], "interval80");
-  interval.high = number_at(bounds.items[1], "interval80");
+  std::tie(interval.low, interval.high) = read_interval80(bounds);
   if (!(interval.low > 0 && interval.low <= 1 && interval.high >= 1)) {
     throw UserError(bounds.where() + ": interval80: 1 has to lie inside, and above 0 the low end");
   }
