@@ -8,6 +8,7 @@
 #include "hw/spec/shared/catalog.hpp"
 #include "hw/spec/shared/data_folder.hpp"
 #include "model/config/document.hpp"
+#include "model/config/node_number.hpp"
 #include "model/config/unit_text.hpp"
 
 namespace foretell {
@@ -44,10 +45,6 @@ struct KnownDie {
   double l2 = 0;
 };
 
-double number_of(const Node& node, const char* key) {
-  return parse_quantity(node.required(key, "").as_text(key), Dimension{});
-}
-
 std::vector<KnownDie> known_dies() {
   const Node root = load_document(hw_folder() / "process" / "dies.yaml");
   const Node nodes = load_document(hw_folder() / "process" / "nodes.yaml");
@@ -60,17 +57,17 @@ std::vector<KnownDie> known_dies() {
     die.name = entry.key;
     die.node = one.required("node", "").as_text("node");
     die.graphics = one.required("family", "").as_text("family") != "compute";
-    die.area = number_of(one, "area");
-    die.sms = number_of(one, "sms");
-    die.lanes = (number_of(one, "fp32") + 2 * number_of(one, "fp64")) / 64;
-    die.array = number_of(one, "array") / 512;
-    die.sms_sram = die.sms * (0.25 + number_of(one, "l1_kib") / 1024);
-    die.l2 = number_of(one, "l2_mib");
+    die.area = required_number(one, "area");
+    die.sms = required_number(one, "sms");
+    die.lanes = (required_number(one, "fp32") + 2 * required_number(one, "fp64")) / 64;
+    die.array = required_number(one, "array") / 512;
+    die.sms_sram = die.sms * (0.25 + required_number(one, "l1_kib") / 1024);
+    die.l2 = required_number(one, "l2_mib");
     die.fixed =
-        number_of(one, "interfaces") *
-            number_of(nodes.required("memories", "").required(memory, ""), "interface_mm2") +
-        number_of(one, "links") * number_of(common, "link_mm2") +
-        number_of(common, "host_interface_mm2");
+        required_number(one, "interfaces") *
+            required_number(nodes.required("memories", "").required(memory, ""), "interface_mm2") +
+        required_number(one, "links") * required_number(common, "link_mm2") +
+        required_number(common, "host_interface_mm2");
     dies.push_back(die);
   }
   return dies;

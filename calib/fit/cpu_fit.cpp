@@ -12,6 +12,7 @@
 #include "calib/fit/plan.hpp"
 #include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 #include "model/config/fields.hpp"
 
 namespace foretell {
@@ -87,7 +88,7 @@ CpuRow row_of(const Measurement& measurement) {
   };
   row.op.cold = state("cache") == "cold";
   if (const std::string threads = state("threads"); !threads.empty()) {
-    row.threads = std::max(1, std::atoi(threads.c_str()));
+    row.threads = std::max(1, static_cast<int>(to_count(threads).value_or(1)));
   } else if (const auto found = measurement.readings.find("threads");
              found != measurement.readings.end() && found->second) {
     row.threads = static_cast<int>(*found->second);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "calib/fit/uncertainty.hpp"
+#include "model/base/number_text.hpp"
 
 namespace foretell {
 namespace {
@@ -16,7 +17,7 @@ constexpr double kHighTail = 0.9;
 
 // Four significant digits, with the unit.
 std::string text_of(const Field& field, double logarithm) {
-  const double value = std::stod(fmt::format("{:.4g}", std::exp(logarithm)));
+  const double value = rounded_to(std::exp(logarithm), 4);
   return format_quantity(value, field.dimension);
 }
 

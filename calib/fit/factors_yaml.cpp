@@ -113,7 +113,7 @@ std::vector<CarriedFactor> carried_factors(const FitPlan& plan, const std::strin
       factor.interval80 = "[" + factor.value + ", " + factor.value + "]";
       factor.fitted_on = "nothing: not free on this device";
     } else if (so_far != nullptr) {
-      const FactorProvenance& provenance = so_far->provenance.at(field.path);
+      const FittedValue& provenance = so_far->provenance.at(field.path);
       factor.interval80 = as_list(provenance.interval80);
       factor.fitted_on = provenance.fitted_on;
     }

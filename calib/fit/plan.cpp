@@ -8,6 +8,7 @@
 
 #include "model/base/errors.hpp"
 #include "model/config/document.hpp"
+#include "model/config/node_number.hpp"
 #include "model/config/problems.hpp"
 
 namespace foretell {
@@ -26,12 +27,7 @@ std::vector<std::string> read_names(const Node& list, const std::string& path) {
 
 double read_value(const Node& factor, const std::string& name, const char* key,
                   Dimension dimension) {
-  const Node& node = factor.required(key, name);
-  try {
-    return parse_quantity(node.as_text(name), dimension);
-  } catch (const UserError& error) {
-    throw UserError(fmt::format("{}: {}.{}: {}", node.where(), name, key, error.what()));
-  }
+  return quantity_at(factor.required(key, name), name + "." + key, dimension);
 }
 
 // The parameter's own declaration checks the range.
@@ -145,8 +141,10 @@ void read_entry(const Node& entry, FitPlan& plan, FieldList& fields) {
   for (const Node& name : fixed->items) plan.fixed.push_back(fields.at(name.text).path);
 }
 
-void check_keys(const Node& root) {
-  root.only_keys({"noise", "measured", "on_top", "starts", "sharing"}, "");
+// Tables of kernels have one column and share factors; networks have neither.
+std::vector<std::string> keys_of_plan(bool of_kernels) {
+  if (of_kernels) return {"noise", "starts", "sharing"};
+  return {"noise", "starts", "measured", "on_top"};
 }
 
 bool fits(const Node& entry, const char* key, const std::string& asked) {
@@ -179,7 +177,7 @@ bool plan_names(const Node* list, const std::string& text) {
 FitPlan parse_fit_plan(const std::string& text, const std::string& shown_as,
                        const PlanTarget& target, FieldList& fields) {
   const Node root = parse_document(text, shown_as);
-  check_keys(root);
+  root.only_keys(keys_of_plan(!target.architecture.empty()), "");
   FitPlan plan;
   plan.measured = read_measured(root);
   plan.on_top = read_switch(root, "on_top");
@@ -204,7 +202,7 @@ FitPlan load_fit_plan(const std::string& path, const PlanTarget& target, FieldLi
 
 std::vector<std::string> planned_devices(const std::string& path) {
   std::vector<std::string> devices;
-  const Node root = load_plan_file(path);
+  const Node root = load_document(path);
   for (const Node& entry : root.required("starts", "").items) {
     const Node* list = entry.find("devices");
     if (list == nullptr) continue;
@@ -213,9 +211,9 @@ std::vector<std::string> planned_devices(const std::string& path) {
   return devices;
 }
 
-Node load_plan_file(const std::string& path) {
+Node load_kernel_plan(const std::string& path) {
   Node root = load_document(path);
-  check_keys(root);
+  root.only_keys(keys_of_plan(true), "");
   return root;
 }
 

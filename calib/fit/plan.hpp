@@ -2,8 +2,8 @@
 // measurement is seen: one format for every kind of device (calib/fit/*_plan.yaml).
 //
 //   noise: 0.05        # relative error of a configuration that is no news; beliefs need it
-//   measured: tpot_ms  # the column that is compared, where a table has several
-//   on_top: true       # the factors of the devices so far stay in force below the free ones
+//   measured: tpot_ms  # of networks alone: the column that is compared, where a table has several
+//   on_top: true       # of networks alone: the factors so far stay in force below the free ones
 //   starts:            # the first entry that fits counts
 //     - devices: [inferentia2]     # each a list of patterns as file names have them; all unless it
 //       architectures: [hopper]    # says which
@@ -13,7 +13,7 @@
 //       factors:
 //         launch: 2.1 us           # a start; how far the search may go is its own matter
 //         call_overhead: {prior: 28 us, width: 200 us, low: 0 us, high: 2 ms, why: published}
-//   sharing: …         # calib/fit/shared_fit.hpp
+//   sharing: …         # of tables of kernels alone: calib/fit/shared_fit.hpp
 //
 // prior ± width pulls a factor weakly towards what is believed: one width away costs as much as one
 // configuration that is wrong by the noise; low and high are where it stops making sense. Where one
@@ -47,7 +47,8 @@ struct FreeFactor {
   std::string text(double value) const;
 };
 
-// What a plan is asked for. A name that is empty is not asked about.
+// What a plan is asked for. A name that is empty is not asked about. Plans of kernels are asked for
+// an architecture, those of networks are not.
 struct PlanTarget {
   std::string device;
   std::string architecture;
@@ -75,8 +76,8 @@ FitPlan parse_fit_plan(const std::string& text, const std::string& shown_as,
 // The devices that entries of a plan name, in their order.
 std::vector<std::string> planned_devices(const std::string& path);
 
-// The file, with nothing but the keys above.
-Node load_plan_file(const std::string& path);
+// The file, with nothing but the keys of a plan of kernels.
+Node load_kernel_plan(const std::string& path);
 
 // Whether an entry of a plan is for it: patterns as file names have them ("trtllm context*",
 // "* bf16"). An entry without the list is for all.

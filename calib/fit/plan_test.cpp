@@ -100,6 +100,24 @@ TEST(FitPlan, AStartIsWrittenIntoItsFieldAndABeliefNeedsNoise) {
       ThrowsMessage<UserError>(HasSubstr("call_overhead: a belief needs the plan's noise")));
 }
 
+TEST(FitPlan, KeysAreThoseOfItsKind) {
+  NeuronFactors factors;
+  FieldList list;
+  fields(list, factors);
+  const std::string start = "starts:\n- factors: {call_overhead: 30 us}\n";
+  for (const char* key : {"measured: tpot_ms\n", "on_top: true\n"}) {
+    EXPECT_THAT(
+        [&] {
+          parse_fit_plan(key + start, "p.yaml", {"x", "hopper", "t"}, list);
+        },
+        ThrowsMessage<UserError>(AllOf(HasSubstr("p.yaml:1: "), HasSubstr("sharing"))))
+        << key;
+    EXPECT_NO_THROW(parse_fit_plan(key + start, "p.yaml", {"x", "", ""}, list)) << key;
+  }
+  EXPECT_THAT([&] { parse("sharing: []\n" + start); },
+              ThrowsMessage<UserError>(HasSubstr("p.yaml:1: sharing")));
+}
+
 TEST(FitPlan, NoTypeOfProductsHasMoreThanTwelveFreeFactors) {
   for (const char* architecture : {"ampere", "hopper", "blackwell"}) {
     for (const char* type : {"bf16", "int8_sq", "int8_wo"}) {

@@ -118,7 +118,7 @@ std::vector<Trial> trials_of(Search& search, FieldList& fields,
 
 std::optional<SharingRule> load_sharing_rule(const std::string& path, const std::string& device,
                                              const std::string& table, const TableExists& exists) {
-  const Node root = load_plan_file(path);
+  const Node root = load_kernel_plan(path);
   const Node* rules = root.find("sharing");
   if (rules == nullptr) return std::nullopt;
   for (const Node& entry : rules->items) {

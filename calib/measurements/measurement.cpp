@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 
 namespace foretell {
 namespace {
@@ -184,13 +185,9 @@ Measurement parse_measurement(const std::string& line, const std::string& where)
 
 bool is_date(const std::string& text) {
   if (text.size() != 10 || text[4] != '-' || text[7] != '-') return false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (i == 4 || i == 7) continue;
-    if (text[i] < '0' || text[i] > '9') return false;
-  }
-  const int year = std::stoi(text.substr(0, 4));
-  const int month = std::stoi(text.substr(5, 2));
-  const int day = std::stoi(text.substr(8, 2));
+  const std::int64_t year = to_count(text.substr(0, 4)).value_or(0);
+  const std::int64_t month = to_count(text.substr(5, 2)).value_or(0);
+  const std::int64_t day = to_count(text.substr(8, 2)).value_or(0);
   if (year < 1970 || month < 1 || month > 12 || day < 1) return false;
   const bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
   constexpr int kDays[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};

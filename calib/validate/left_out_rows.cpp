@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 
 namespace foretell {
@@ -13,15 +13,6 @@ namespace {
 
 constexpr std::size_t kShownReasons = 20;
 constexpr std::size_t kShownLines = 8;
-
-// The whole cell as a finite number; nothing for any other text.
-std::optional<double> number(std::string_view text) {
-  double value = 0;
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = result.ec == std::errc() && result.ptr == text.data() + text.size();
-  if (!whole || !std::isfinite(value)) return std::nullopt;
-  return value;
-}
 
 // "call_ms" is in "ms".
 std::string unit_of(const std::string& column) {
@@ -68,7 +59,7 @@ std::vector<std::string> LeftOutRows::texts() const {
 std::optional<double> read_measurement(const std::string& column, const std::string& cell) {
   const std::string_view text = trim(cell);
   if (text.empty()) return std::nullopt;
-  const std::optional<double> value = number(text);
+  const std::optional<double> value = to_number(text);
   if (!value || !(*value > 0)) {
     throw UserError(fmt::format("{}: '{}' is no measurement; expected a number above 0{}", column,
                                 text, unit_of(column)));
@@ -77,7 +68,7 @@ std::optional<double> read_measurement(const std::string& column, const std::str
 }
 
 bool is_below_clock(const std::string& column, const std::string& cell) {
-  return column == "latency_us" && number(trim(cell)) == 0.0;
+  return column == "latency_us" && to_number(trim(cell)) == 0.0;
 }
 
 }  // namespace foretell

@@ -22,8 +22,7 @@ Part part_of(std::string_view group) {
   constexpr std::uint64_t kResidues = 10;
   constexpr std::uint64_t kFitResidues = 5;
   constexpr std::uint64_t kSeenResidues = 8;
-  constexpr int kHexadecimal = 16;
-  const std::uint64_t residue = std::stoull(content_hash(group), nullptr, kHexadecimal) % kResidues;
+  const std::uint64_t residue = hash_number(group) % kResidues;
   if (residue < kFitResidues) return Part::kFit;
   return residue < kSeenResidues ? Part::kJudge : Part::kVault;
 }

@@ -13,6 +13,7 @@
 #include "hw/spec/shared/parameter_list.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
+#include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
 
@@ -32,11 +33,12 @@ std::vector<int> numbers_of(std::string_view release) {
       continue;
     }
     if (digits.empty()) break;
-    numbers.push_back(std::stoi(digits.substr(0, 8)));
+    numbers.push_back(static_cast<int>(to_count(digits.substr(0, 8)).value_or(0)));
     digits.clear();
     if (c != '.') return numbers;
   }
-  if (!digits.empty()) numbers.push_back(std::stoi(digits.substr(0, 8)));
+  if (!digits.empty())
+    numbers.push_back(static_cast<int>(to_count(digits.substr(0, 8)).value_or(0)));
   return numbers;
 }
 

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 
 namespace foretell {
@@ -20,10 +20,8 @@ constexpr std::int64_t kMaxSizes = 100'000;
 }
 
 std::int64_t size_in(std::string_view number, std::string_view text) {
-  const std::string digits(trim(number));
-  char* end = nullptr;
-  const long long value = std::strtoll(digits.c_str(), &end, 10);
-  if (digits.empty() || *end != '\0' || value < 1) refuse_sizes(text);
+  const std::int64_t value = to_count(trim(number)).value_or(0);
+  if (value < 1) refuse_sizes(text);
   return value;
 }
 

@@ -14,8 +14,8 @@ find model hw workloads calib reports \( -name node_modules -o -name build \) -p
     function complain(text) { print FILENAME ":" FNR ": " text; bad = 1 }
     FILENAME == "model/cmake/layers.txt" {
       if ($0 ~ /^#/ || NF == 0) next
-      split($0, field, ":"); gsub(/ /, "", field[1])
-      ours[field[1]] = field[2]; doors[field[1]] = field[3]
+      split($0, field, ":"); count = split(field[1], rooms, " ")
+      for (i = 1; i <= count; i++) { ours[rooms[i]] = field[2]; doors[rooms[i]] = field[3] }
       next
     }
     FNR == 1 {

@@ -50,6 +50,11 @@ clean_tree
 plant model/base/y.hpp '  #  include "hw/spec/x.hpp"'
 finds check_layers.sh 'model/base may not include "hw/spec/x.hpp"'
 
+# Rooms of one row share its rights, not one another.
+clean_tree
+plant hw/y.hpp '#include "model/program/program.hpp"'
+finds check_layers.sh 'hw may not include "model/program/program.hpp"'
+
 clean_tree
 plant model/elsewhere/y.cpp 'int y;'
 finds check_layers.sh 'its folder has no row in model/cmake/layers.txt'
@@ -76,4 +81,15 @@ for variable in '  static std::map<std::string, Node> known;' 'thread_local bool
   clean_tree
   plant model/base/y.cpp "$variable"
   finds check_statics.sh 'model/base/y.cpp:1: '
+done
+
+clean_tree
+plant model/base/number_text.cpp 'auto result = std::from_chars(begin, end, value);'
+plant model/base/y_test.cpp 'EXPECT_EQ(std::stod(text), 1);'
+passes check_numbers.sh 'the one reader, and tests'
+for reader in 'std::strtod(text, &end)' 'std::stoi (text)' 'atoll(text)' 'std::from_chars(a, b, c)' \
+  'boost::lexical_cast<int>(text)'; do
+  clean_tree
+  plant model/base/y.cpp "  const double x = $reader;"
+  finds check_numbers.sh 'model/base/y.cpp:1:'
 done

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <cctype>
-#include <charconv>
 #include <initializer_list>
 #include <utility>
 
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 #include "model/config/unit_text.hpp"
 
@@ -122,11 +122,9 @@ class TreeBuilder {
   }
 
   ExpressionNode number() {
-    double value = 0;
-    const auto [end, error] =
-        std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
-    if (error == std::errc::invalid_argument) throw unexpected();
-    const auto after = static_cast<std::size_t>(end - text_.data());
+    const LeadingNumber number = leading_number(text_.substr(at_));
+    if (!number.is_number) throw unexpected();
+    const std::size_t after = text_.size() - number.rest.size();
     ExpressionNode node{Kind::kNumber, std::string(text_.substr(at_, after - at_))};
     at_ = after;
     skip_space();

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <vector>
 
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 
 namespace foretell {
@@ -122,19 +122,13 @@ struct NumberText {
 NumberText split_number(std::string_view text) {
   const std::string_view trimmed = trim(text);
   if (trimmed.empty()) throw UserError("the value is empty");
-  NumberText result{};
-  const auto [end, error] =
-      std::from_chars(trimmed.data(), trimmed.data() + trimmed.size(), result.number);
-  if (error == std::errc::result_out_of_range) {
+  const LeadingNumber number = leading_number(trimmed);
+  if (!number.is_number) throw UserError(fmt::format("'{}' is not a number", trimmed));
+  if (!number.fits)
     throw UserError(fmt::format("'{}' is too large or too small for a number", trimmed));
-  }
-  if (error != std::errc()) throw UserError(fmt::format("'{}' is not a number", trimmed));
-  if (!std::isfinite(result.number)) {
+  if (!std::isfinite(number.value))
     throw UserError(fmt::format("'{}' is not a finite number", trimmed));
-  }
-  const auto used = static_cast<std::size_t>(end - trimmed.data());
-  result.rest = trim(trimmed.substr(used));
-  return result;
+  return {number.value, trim(number.rest)};
 }
 
 std::string nearest_unit(std::string_view unit, const std::vector<std::string>& names) {
@@ -194,17 +188,13 @@ std::optional<AnyQuantity> find_unit(std::string_view name) {
 }
 
 std::optional<AnyQuantity> parse_any_quantity(std::string_view text) {
-  const std::string_view trimmed = trim(text);
-  double number = 0;
-  const auto [end, error] =
-      std::from_chars(trimmed.data(), trimmed.data() + trimmed.size(), number);
-  if (error != std::errc() || !std::isfinite(number)) return std::nullopt;
-  const std::string_view rest =
-      trim(trimmed.substr(static_cast<std::size_t>(end - trimmed.data())));
-  if (rest.empty()) return AnyQuantity{number, {}};
+  const LeadingNumber number = leading_number(trim(text));
+  if (!number.is_number || !number.fits || !std::isfinite(number.value)) return std::nullopt;
+  const std::string_view rest = trim(number.rest);
+  if (rest.empty()) return AnyQuantity{number.value, {}};
   const std::optional<AnyQuantity> unit = find_unit(rest);
-  if (!unit || !std::isfinite(number * unit->value)) return std::nullopt;
-  return AnyQuantity{number * unit->value, unit->dimension};
+  if (!unit || !std::isfinite(number.value * unit->value)) return std::nullopt;
+  return AnyQuantity{number.value * unit->value, unit->dimension};
 }
 
 bool has_unit(Dimension dimension) {
@@ -247,7 +237,7 @@ std::string format_quantity(double value, Dimension dimension) {
 
 std::string short_quantity(double value, Dimension dimension) {
   std::string exact = format_quantity(value, dimension);
-  std::string rounded = format_quantity(std::stod(fmt::format("{:.6g}", value)), dimension);
+  std::string rounded = format_quantity(rounded_to(value, 6), dimension);
   const bool is_count = dimension == Dimension{} && value == std::round(value);
   return is_count || exact.size() <= rounded.size() ? exact : rounded;
 }

@@ -1,10 +1,10 @@
 #include "model/serving/worker_rules.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "hw/engines/size_list.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 
 namespace foretell {
 namespace {
@@ -36,7 +36,7 @@ WorkerRules rules_of(const EngineSpec& engine, const RuleChoices& choices, Bytes
     rules.chunking = false;
   } else if (!choices.chunk.empty()) {
     rules.chunking = true;
-    rules.max_tokens = std::atoll(choices.chunk.c_str());
+    rules.max_tokens = static_cast<std::int64_t>(written_number(choices.chunk));
   }
   rules.max_length = max_length;
   // A prompt that is not cut has to fit a step, beside a token of everyone who is served.

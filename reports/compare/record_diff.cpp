@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <utility>
 
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 #include "reports/record/csv.hpp"
 
@@ -109,10 +109,9 @@ double Tolerances::of(const std::string& field) const {
 void add_tolerance(std::string_view text, Tolerances& tolerances) {
   const std::size_t equals = text.find('=');
   const bool is_named = equals != std::string_view::npos;
-  const std::string number(trim(is_named ? text.substr(equals + 1) : text));
-  char* end = nullptr;
-  const double percent = std::strtod(number.c_str(), &end);
-  if (end == number.c_str() || trim(end) != "%" || !std::isfinite(percent) || percent < 0) {
+  const LeadingNumber number = leading_number(trim(is_named ? text.substr(equals + 1) : text));
+  const double percent = number.value;
+  if (!number.is_number || trim(number.rest) != "%" || !std::isfinite(percent) || percent < 0) {
     throw UserError("tolerance '" + std::string(text) +
                     "' is not understood; write 0.1% or latency_s=0.1%");
   }

@@ -1,10 +1,10 @@
 // JSON of the run record, both ways. Kept apart from run_record.cpp: only these files need the JSON
 // library.
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 #include "reports/record/distribution_json.hpp"
 #include "reports/record/record_fields.hpp"
 #include "reports/record/run_record.hpp"
@@ -49,7 +49,7 @@ void read_value(const Reader& in, const char* key, TextMap& map) {
 void read_value(const Reader& in, const char* key, SizeMap& map) {
   TextMap sizes;
   read_value(in, key, sizes);
-  for (const auto& [name, size] : sizes) map[name] = std::strtoll(size.c_str(), nullptr, 10);
+  for (const auto& [name, size] : sizes) map[name] = to_count(size).value_or(0);
 }
 template <class T>
 void read_value(const Reader& in, const char* key, T& value) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 
 namespace foretell {
 namespace {
@@ -30,7 +31,9 @@ constexpr std::array<Prefix, 11> kPrefixes = {{{18, "E"},
 // The power of ten of the first digit after rounding to `significant` digits.
 int exponent_of(double value, int significant) {
   const std::string text = fmt::format("{:.{}e}", std::abs(value), significant - 1);
-  return std::stoi(text.substr(text.find('e') + 1));
+  const std::size_t sign = text.find('e') + 1;
+  const auto exponent = static_cast<int>(written_number(text.substr(sign + 1)));
+  return text[sign] == '-' ? -exponent : exponent;
 }
 
 std::string fixed_digits(double value, int exponent, int significant) {

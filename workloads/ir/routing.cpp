@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 
 namespace foretell {
@@ -20,10 +21,7 @@ constexpr double kMaxShare = 0.8;  // of the tokens that one expert of a power l
 constexpr double kMaxExponent = 10;
 
 double parse_number(std::string_view text, std::string_view whole) {
-  double value = 0;
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (result.ec == std::errc() && result.ptr == text.data() + text.size() && std::isfinite(value))
-    return value;
+  if (const std::optional<double> value = to_number(text)) return *value;
   throw UserError("experts: '" + std::string(text) + "' in '" + std::string(whole) +
                   "' is no number");
 }

@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
-
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 
 namespace foretell {
@@ -14,15 +13,13 @@ constexpr double kMaxVariation = 100;
 constexpr double kMaxBurst = 1e6;
 
 double number_after(std::string_view text, std::string_view kind, double low, double high) {
-  const std::string rest(text.substr(kind.size()));
-  char* end = nullptr;
-  const double value = std::strtod(rest.c_str(), &end);
-  if (rest.empty() || *end != '\0' || !(value >= low) || !(value <= high)) {
+  const std::optional<double> value = to_number(text.substr(kind.size()));
+  if (!value || *value < low || *value > high) {
     throw UserError(
         fmt::format("--arrivals {}: after '{}' stands a number from {} to {}, as in {}{}", text,
                     kind, low, high, kind, low < 1 ? "1.5" : "32"));
   }
-  return value;
+  return *value;
 }
 
 }  // namespace

@@ -6,11 +6,11 @@
 #include <boost/date_time/posix_time/posix_time_types.hpp>
 #include <boost/date_time/posix_time/time_parsers.hpp>
 #include <cmath>
-#include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 #include "reports/record/csv.hpp"
 #include "workloads/traffic/shared_openings.hpp"
@@ -131,12 +131,8 @@ class TraceBuilder {
 };
 
 double number(const std::string& where, const std::string& name, const std::string& text) {
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != '\0') {
-    throw UserError(fmt::format("{}: {} '{}': is no number", where, name, text));
-  }
-  return value;
+  if (const std::optional<double> value = to_number(trim(text))) return *value;
+  throw UserError(fmt::format("{}: {} '{}': is no number", where, name, text));
 }
 
 // Seconds, or a date with the time of day in UTC.

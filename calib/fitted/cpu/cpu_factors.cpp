@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "calib/fitted/shared/common_factors_use.hpp"
+#include "calib/fitted/shared/fitted_values.hpp"
 #include "hw/spec/shared/data_folder.hpp"
 #include "hw/spec/shared/overrides.hpp"
 #include "model/base/errors.hpp"
@@ -27,30 +28,6 @@ struct CpuFactorsFile {
   ChosenCpuFactors chosen;
 };
 
-std::pair<double, double> read_pair(const Node& node, const Dimension& dimension,
-                                    const std::string& path) {
-  if (!node.is_list() || node.items.size() != 2) {
-    throw UserError(node.where() + ": " + path + ": expected two values: [low, high]");
-  }
-  return {parse_quantity(node.items[0].text, dimension),
-          parse_quantity(node.items[1].text, dimension)};
-}
-
-// One factor: {value: 3.2, interval80: [3.1, 3.3]}.
-void read_factor(const Field& field, const Node& node, Problems& problems,
-                 std::map<std::string, std::string>& intervals) {
-  problems.collect([&] {
-    if (!node.is_map()) return read_plain_value(field, node, problems);
-    node.only_keys({"value", "interval80"}, field.path);
-    read_plain_value(field, node.required("value", field.path), problems);
-    if (const Node* interval = node.find("interval80")) {
-      const auto [low, high] = read_pair(*interval, field.dimension, field.path);
-      intervals[field.path] = fmt::format("{} .. {}", format_quantity(low, field.dimension),
-                                          format_quantity(high, field.dimension));
-    }
-  });
-}
-
 CpuFactorsFile parse_file(const std::string& text, const std::string& shown_as) {
   const Node root = parse_document(text, shown_as);
   root.only_keys({"device", "architecture", "cpu", "clock", "fp32_per_cycle", "fitted_on", "prior",
@@ -70,19 +47,13 @@ CpuFactorsFile parse_file(const std::string& text, const std::string& shown_as) 
   file.chosen.id = fmt::format("{}@{}", text_of(root, "device"),
                                content_hash(text + common_factors_text(factors_folder())));
   for (const MapEntry& entry : root.required("interval80", "").entries) {
-    file.chosen.intervals.by_class[entry.key] = read_pair(entry.value, Dimension{}, "interval80");
+    file.chosen.intervals.by_class[entry.key] = read_interval80(entry.value);
   }
   file.chosen.intervals.correlation = parse_quantity(text_of(root, "correlation"), Dimension{});
   FieldList list;
   fields(list, file.chosen.factors);
   Problems problems;
-  std::map<std::string, std::string> intervals;
-  load_fields(
-      root.required("factors", ""), list, {},
-      [&](const Field& field, const Node& node, Problems& found) {
-        read_factor(field, node, found, intervals);
-      },
-      problems);
+  const auto values = load_fitted_values(root.required("factors", ""), list, {}, {}, problems);
   problems.throw_if_any();
   for (const Field& field : list.all()) {
     if (!field.has_value()) continue;
@@ -91,7 +62,8 @@ CpuFactorsFile parse_file(const std::string& text, const std::string& shown_as) 
     parameter.source = file.chosen.id;
     parameter.kind = ValueKind::kFitted;
     parameter.why = fitted_on;
-    parameter.interval80 = intervals[field.path];
+    if (const auto known = values.find(field.path); known != values.end())
+      parameter.interval80 = known->second.interval80;
     file.chosen.parameters.push_back(std::move(parameter));
   }
   return file;

@@ -7,21 +7,16 @@
 #include <tuple>
 #include <utility>
 
+#include "calib/fitted/shared/fitted_values.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 #include "model/config/document.hpp"
 
 namespace foretell {
 namespace {
 
 namespace fs = std::filesystem;
-
-double bound_at(const Node& list, std::size_t index) {
-  if (!list.is_list() || list.items.size() != 2) {
-    throw UserError(list.where() + ": interval80: expected two numbers: [low, high]");
-  }
-  return parse_quantity(list.items[index].text, Dimension{});
-}
 
 KernelFactorSet read_set(const Node& node, FieldList* fields, Problems& problems) {
   node.only_keys(
@@ -33,9 +28,8 @@ KernelFactorSet read_set(const Node& node, FieldList* fields, Problems& problems
   set.version = text("version");
   set.fitted_on = text("fitted_on");
   set.held_out = text("held_out");
-  const Node& interval = node.required("interval80", "tables");
-  set.interval_low = bound_at(interval, 0);
-  set.interval_high = bound_at(interval, 1);
+  std::tie(set.interval_low, set.interval_high) =
+      read_interval80(node.required("interval80", "tables"));
   for (const MapEntry& entry : node.required("factors", "tables").entries) {
     const Field* field = fields == nullptr ? nullptr : fields->find(entry.key);
     if (field != nullptr) read_plain_value(*field, entry.value, problems);
@@ -109,7 +103,7 @@ void read_factor_set(const KernelFactorSet& set, FieldList& fields) {
 FactorTexts factor_texts(const FieldList& fields) {
   FactorTexts texts;
   for (const Field& field : fields.all()) {
-    const double value = std::stod(fmt::format("{:.4g}", field.number()));
+    const double value = rounded_to(field.number(), 4);
     if (value != 0) texts.emplace_back(field.path, format_quantity(value, field.dimension));
   }
   return texts;

@@ -3,16 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "calib/fitted/shared/common_factors.hpp"
+#include "calib/fitted/shared/fitted_values.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/config/document.hpp"
+#include "model/config/node_number.hpp"
 
 namespace foretell {
 namespace {
-
-double number_of(const Node& node) { return parse_quantity(node.text, Dimension{}); }
 
 TransferInterval read_interval(const Node& node) {
   node.only_keys({"kernels", "generation", "interval80", "rows", "widened_by", "left_out"},
@@ -25,18 +26,14 @@ TransferInterval read_interval(const Node& node) {
   }
   interval.same_generation = generation.text == "same";
   const Node& bounds = node.required("interval80", "intervals");
-  if (!bounds.is_list() || bounds.items.size() != 2) {
-    throw UserError(bounds.where() + ": interval80: expected two numbers: [low, high]");
-  }
-  interval.low = number_of(bounds.items[0]);
-  interval.high = number_of(bounds.items[1]);
+  std::tie(interval.low, interval.high) = read_interval80(bounds);
   if (!(interval.low > 0 && interval.low <= 1 && interval.high >= 1)) {
     throw UserError(bounds.where() + ": interval80: 1 has to lie inside, and above 0 the low end");
   }
-  interval.rows = static_cast<std::size_t>(number_of(node.required("rows", "intervals")));
-  interval.widened_by = number_of(node.required("widened_by", "intervals"));
+  interval.rows = static_cast<std::size_t>(required_number(node, "rows"));
+  interval.widened_by = required_number(node, "widened_by");
   for (const MapEntry& entry : node.required("left_out", "intervals").entries) {
-    interval.left_out[entry.key] = number_of(entry.value);
+    interval.left_out[entry.key] = number_at(entry.value, entry.key);
   }
   return interval;
 }

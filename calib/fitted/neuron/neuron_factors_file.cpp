@@ -24,57 +24,6 @@ std::string read_status(const Node& node) {
   return status;
 }
 
-// Reads `{value: …, interval80: […, …], fitted_on: …}`.
-class FactorReader {
- public:
-  explicit FactorReader(FactorsFile& file) : file_(file) {}
-
-  void operator()(const Field& field, const Node& node, Problems& problems) const {
-    try {
-      node.required("value", field.path);
-      node.only_keys({"value", "interval80", "fitted_on", "status"}, field.path);
-    } catch (const UserError& error) {
-      problems.add(error.what());
-      return;
-    }
-    FactorProvenance provenance{file_.fitted_on, "", file_.status};
-    if (const Node* fitted_on = node.find("fitted_on")) provenance.fitted_on = fitted_on->text;
-    problems.collect([&] {
-      if (const Node* status = node.find("status")) provenance.status = read_status(*status);
-    });
-    read_interval(field, node, problems, provenance);
-    read_plain_value(field, *node.find("value"), problems);
-    file_.provenance[field.path] = provenance;
-  }
-
- private:
-  void read_interval(const Field& field, const Node& node, Problems& problems,
-                     FactorProvenance& provenance) const {
-    const Node* interval = node.find("interval80");
-    if (interval == nullptr) {
-      if (provenance.status == kFitted)
-        problems.add(node, field.path, "a fitted factor needs an 'interval80'");
-      return;
-    }
-    if (!interval->is_list() || interval->items.size() != 2) {
-      problems.add(*interval, field.path + ".interval80", "expected two values: [low, high]");
-      return;
-    }
-    double bounds[2] = {0, 0};
-    for (std::size_t i = 0; i < 2; ++i) {
-      read_plain_value(field, interval->items[i], problems);
-      bounds[i] = field.has_value() ? field.number() : 0;
-    }
-    if (bounds[0] > bounds[1]) {
-      problems.add(*interval, field.path + ".interval80", "the low end is above the high end");
-    }
-    provenance.interval80 =
-        fmt::format("{} .. {}", interval->items[0].text, interval->items[1].text);
-  }
-
-  FactorsFile& file_;
-};
-
 }  // namespace
 
 FactorsFile parse_factors(const std::string& text, const std::string& shown_as) {
@@ -90,7 +39,16 @@ FactorsFile parse_factors(const std::string& text, const std::string& shown_as) 
   FieldList list;
   fields(list, file.factors);
   Problems problems;
-  load_fields(root.required("factors", ""), list, {}, FactorReader(file), problems);
+  const auto read_source = [&](const Field& field, const Node& node, FittedValue& value) {
+    const Node* fitted_on = node.find("fitted_on");
+    const Node* status = node.find("status");
+    value.fitted_on = fitted_on == nullptr ? file.fitted_on : fitted_on->text;
+    value.status = status == nullptr ? file.status : read_status(*status);
+    if (value.status == kFitted && node.find("interval80") == nullptr)
+      problems.add(node, field.path, "a fitted factor needs an 'interval80'");
+  };
+  file.provenance = load_fitted_values(root.required("factors", ""), list, {"fitted_on", "status"},
+                                       read_source, problems);
   problems.throw_if_any();
   return file;
 }

@@ -18,14 +18,9 @@
 #include <string>
 
 #include "calib/fitted/neuron/neuron_factors.hpp"
+#include "calib/fitted/shared/fitted_values.hpp"
 
 namespace foretell {
-
-struct FactorProvenance {
-  std::string fitted_on;
-  std::string interval80;  // "0.88 .. 0.96", "" when unknown
-  std::string status;      // "provisional", "fitted": the file's, unless the factor has its own
-};
 
 struct FactorsFile {
   NeuronFactors factors;
@@ -34,7 +29,8 @@ struct FactorsFile {
   std::string status;  // "provisional", "fitted"
   std::string fitted_on;
   std::string split;
-  std::map<std::string, FactorProvenance> provenance;  // by name: "sdk_engine_time.2.9"
+  std::map<std::string, FittedValue>
+      provenance;  // by name: "sdk_engine_time.2.9"; all texts filled in
 };
 
 // All errors of the file in one UserError.

@@ -14,6 +14,7 @@
 #include "calib/measure/harness/benchmark_timer.hpp"
 #include "hw/spec/cpu/cpu_host.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 
 namespace foretell {
@@ -149,7 +150,7 @@ std::vector<double> CpuMachine::samples(const MeasureTask& task, CpuWork& work) 
 }
 
 TimedTask CpuMachine::time(const MeasureTask& task) {
-  pin_threads(std::stoi(task.state("threads")));
+  pin_threads(static_cast<int>(written_number(task.state("threads"))));
   const std::unique_ptr<CpuWork> work = prepare_work(task);
   for (int i = 0; i < 3; ++i) work->run();
   double foreign = 0;

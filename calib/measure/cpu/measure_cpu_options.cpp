@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 
 namespace foretell {
@@ -27,14 +28,13 @@ std::vector<std::string> names_in(const std::string& text, const char* option,
 }
 
 double number_in(const std::string& text, const char* option, double low, double high) {
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (end == text.c_str() || *end != '\0' || !(value >= low) || !(value <= high)) {
+  const std::optional<double> value = to_number(text);
+  if (!value || *value < low || *value > high) {
     std::ostringstream message;
     message << option << ": '" << text << "' has to be a number from " << low << " to " << high;
     throw UserError(message.str());
   }
-  return value;
+  return *value;
 }
 
 int count_in(const std::string& text, const char* option, int low, int high) {

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 
 namespace foretell {
 namespace {
@@ -92,7 +93,7 @@ std::string frequency_governor() {
 
 double load_average() {
   const double processors = std::max(1.0, static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN)));
-  return std::strtod(first_line("/proc/loadavg").c_str(), nullptr) / processors;
+  return leading_number(first_line("/proc/loadavg")).value / processors;
 }
 
 }  // namespace foretell

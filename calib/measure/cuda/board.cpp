@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 
 namespace foretell {
@@ -115,11 +116,8 @@ class Smi : public Board {
 };
 
 std::optional<double> number(std::string_view text) {
-  const std::string cell(trim(text));
-  char* end = nullptr;
-  const double value = std::strtod(cell.c_str(), &end);
-  if (cell.empty() || *end != '\0' || !(value > 0)) return std::nullopt;
-  return value;
+  const std::optional<double> value = to_number(trim(text));
+  return value && *value > 0 ? value : std::nullopt;
 }
 
 }  // namespace

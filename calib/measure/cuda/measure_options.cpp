@@ -6,6 +6,7 @@
 
 #include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
 #include "model/config/unit_text.hpp"
@@ -17,14 +18,12 @@ constexpr int kMaxRepeats = 1000;
 constexpr int kMaxGpus = 64;
 
 int whole_number(const std::string& option, const std::string& text, int low, int high) {
-  const bool digits =
-      !text.empty() && text.size() < 9 && text.find_first_not_of("0123456789") == std::string::npos;
-  const int value = digits ? std::stoi(text) : -1;
-  if (value < low || value > high) {
+  const std::optional<std::int64_t> value = to_count(text);
+  if (!value || *value < low || *value > high) {
     throw UserError(option + ": '" + text + "' is no whole number from " + std::to_string(low) +
                     " to " + std::to_string(high));
   }
-  return value;
+  return static_cast<int>(*value);
 }
 
 std::string slug(const std::string& chip) {

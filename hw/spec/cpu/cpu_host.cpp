@@ -3,15 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <sstream>
 
 #include "hw/spec/shared/catalog.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
+#include "model/config/node_number.hpp"
 #include "model/config/unit_text.hpp"
 
 namespace foretell {
@@ -26,9 +27,7 @@ std::string first_line(const fs::path& path) {
   return line;
 }
 
-int whole(const std::string& text) {
-  return static_cast<int>(std::strtol(text.c_str(), nullptr, 0));
-}
+int whole(const std::string& text) { return static_cast<int>(leading_number(text).value); }
 
 std::set<std::string> words(const std::string& text) {
   std::istringstream stream(text);
@@ -65,7 +64,9 @@ void read_caches(const fs::path& folder, HostFacts& facts) {
 double read_memory(const fs::path& meminfo) {
   std::ifstream file(meminfo);
   for (std::string line; std::getline(file, line);) {
-    if (starts_with(line, "MemTotal:")) return std::strtod(line.c_str() + 9, nullptr) * 1024;
+    constexpr std::string_view kTotal = "MemTotal:";
+    if (starts_with(line, kTotal))
+      return leading_number(trim(line.substr(kTotal.size()))).value * 1024;
   }
   return 0;
 }
@@ -88,11 +89,9 @@ struct Architecture {
 Architecture read_architecture(const std::string& name) {
   const Node root = load_document(hw_folder() / "cores" / "cpu" / "generations.yaml");
   const Node& row = root.required("generations", "").required(name, "generations");
-  const auto number = [&row](const char* key) {
-    return parse_quantity(row.required(key, "generations").text, Dimension{});
-  };
+  const auto number = [&row](const char* key) { return required_number(row, key); };
   const Node* tile = row.find("tile_bytes");
-  const double tiles = tile == nullptr ? 0 : parse_quantity(tile->text, Dimension{});
+  const double tiles = tile == nullptr ? 0 : number_at(*tile, "tile_bytes");
   return {number("clock_ghz"),    number("fp32"), number("bf16"),
           number("fp16"),         number("int8"), static_cast<int>(number("vector_bytes")),
           number("l2"),           number("l3"),   static_cast<int>(number("channels")),
@@ -123,11 +122,10 @@ int count_cpu_list(const std::string& text) {
 }
 
 double parse_cache_size(const std::string& text) {
-  char* end = nullptr;
-  const double number = std::strtod(text.c_str(), &end);
-  if (end == text.c_str() || !(number > 0)) return 0;
-  if (*end == 'K') return number * 1024;
-  return *end == 'M' ? number * 1024 * 1024 : number;
+  const LeadingNumber number = leading_number(text);
+  if (!(number.value > 0)) return 0;
+  if (starts_with(number.rest, "K")) return number.value * 1024;
+  return starts_with(number.rest, "M") ? number.value * 1024 * 1024 : number.value;
 }
 
 HostFacts parse_cpuinfo(const std::string& text) {
@@ -145,12 +143,10 @@ HostFacts parse_cpuinfo(const std::string& text) {
     if (key == "model name") facts.name = value;
     if (key == "vendor_id") facts.vendor = value;
     if (key == "cpu family") facts.family = whole(value);
-    if (key == "model") facts.model = whole(value);
     if (key == "flags" || key == "Features") facts.flags = words(value);
     if (key == "physical id") sockets.insert(socket = whole(value));
     if (key == "core id") cores.insert({socket, whole(value)});
-    if (key == "CPU implementer" && whole(value) == 0x41) facts.vendor = "ARM";
-    if (key == "CPU part") facts.model = whole(value);
+    if (key == "CPU implementer" && value == "0x41") facts.vendor = "ARM";
   }
   if (facts.logical == 0) {
     throw UserError("/proc/cpuinfo names no processor; name a system instead of 'host'");

@@ -18,7 +18,6 @@ struct HostFacts {
   std::string name;    // "AMD EPYC 9R14 96-Core Processor"
   std::string vendor;  // "AuthenticAMD", "GenuineIntel", "ARM"
   int family = 0;
-  int model = 0;
   std::set<std::string> flags;  // "avx512_vnni"; "sve" on ARM
   int logical = 0;
   int cores = 0;  // physical
@@ -40,7 +39,7 @@ double parse_cache_size(const std::string& text);
 // Reads /proc and /sys below `root`. UserError when they are not there.
 HostFacts read_host_facts(const std::filesystem::path& root = "/");
 
-// "zen4", "sapphire-rapids", …, by vendor, family, model and instruction set; "unknown" otherwise.
+// "zen4", "sapphire-rapids", …, by vendor, family and instruction set; "unknown" otherwise.
 std::string architecture_of(const HostFacts& facts);
 
 // The documents that hw/devices/cpu and hw/systems/cpu would hold. UserError without any vector

@@ -6,6 +6,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
+#include "model/config/node_number.hpp"
 #include "model/config/unit_text.hpp"
 
 namespace foretell {
@@ -83,7 +84,7 @@ std::vector<AttentionBlockFacts::Rule> AttentionBlockFacts::read_rules(const Nod
     if (const Node* slab = node.find("slab"))
       rule.slab = parse_quantity<Bytes>(slab->as_text("slab"));
     if (const Node* pool = node.find("pool")) {
-      rule.pool = parse_quantity(pool->as_text("pool"), Dimension{});
+      rule.pool = number_at(*pool, "pool");
     }
     rules.push_back(std::move(rule));
   }

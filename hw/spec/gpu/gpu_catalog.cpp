@@ -18,6 +18,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/hash.hpp"
 #include "model/base/kept_inputs.hpp"
+#include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
 
@@ -116,9 +117,10 @@ GpuCatalog::Counted GpuCatalog::declared_for(std::string_view id) const {
   const std::size_t place = name.rfind("-x");
   if (place == std::string::npos || place + 2 >= name.size() || name.size() - place > 6) return {};
   const std::string digits = name.substr(place + 2);
-  if (digits.find_first_not_of("0123456789") != std::string::npos) return {};
+  const std::optional<std::int64_t> count = to_count(digits);
+  if (!count) return {};
   Counted counted;
-  counted.count = std::stoi(digits);
+  counted.count = static_cast<int>(*count);
   const std::string device = meant(devices(), name.substr(0, place));
   if (device.empty()) return {};
   counted.name = device + "-x" + digits;

@@ -7,16 +7,15 @@
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
+#include "model/config/node_number.hpp"
 #include "model/config/unit_text.hpp"
 
 namespace foretell {
 namespace {
 
-double plain_number(const Node& node) { return parse_quantity(node.text, Dimension{}); }
-
 double number_or(const Node& entry, const char* key, double otherwise) {
   const Node* found = entry.find(key);
-  return found == nullptr ? otherwise : plain_number(*found);
+  return found == nullptr ? otherwise : number_at(*found, key);
 }
 
 bool yes_or(const Node& entry, const char* key, bool otherwise) {
@@ -34,8 +33,8 @@ LayerType read_type(const Node& node) {
   type.name = node.required("name", "types").as_text("name");
   type.rate = node.required("rate", "types").as_text("rate");
   if (const Node* other = node.find("other_rate")) type.other_rate = other->as_text("other_rate");
-  type.activation_bytes = plain_number(node.required("activation_bytes", "types"));
-  type.weight_bytes = plain_number(node.required("weight_bytes", "types"));
+  type.activation_bytes = required_number(node, "activation_bytes");
+  type.weight_bytes = required_number(node, "weight_bytes");
   return type;
 }
 
@@ -71,7 +70,7 @@ LayerKernelFacts read_facts(const Node& node) {
       if (tile.items.size() != 2) {
         throw UserError(tile.where() + ": tiles: a tile is two numbers: [rows, columns]");
       }
-      facts.tiles.push_back({plain_number(tile.items[0]), plain_number(tile.items[1])});
+      facts.tiles.push_back({number_at(tile.items[0], "tiles"), number_at(tile.items[1], "tiles")});
     }
   }
   facts.stage_bytes = number_or(node, "stage_bytes", facts.stage_bytes);
@@ -107,7 +106,7 @@ LayerKernelFacts read_facts(const Node& node) {
   facts.gpus_per_node = number_or(node, "gpus_per_node", facts.gpus_per_node);
   if (const Node* rate = node.find("network_rate")) {
     facts.network_rate =
-        BytesPerSecond(parse_quantity(rate->text, dimension_of<BytesPerSecond>::value));
+        BytesPerSecond(quantity_at(*rate, "network_rate", dimension_of<BytesPerSecond>::value));
   }
   facts.per_choice = yes_or(node, "per_choice", facts.per_choice);
   return facts;

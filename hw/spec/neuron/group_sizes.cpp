@@ -4,31 +4,26 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
-#include <string_view>
+#include <limits>
 
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
+#include "model/base/text.hpp"
 
 namespace foretell {
 
 std::vector<int> parse_group_sizes(const std::string& text) {
   std::vector<int> sizes;
-  std::string_view rest = text;
-  while (true) {
-    rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
-    int size = 0;
-    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), size);
-    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
-    rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+  for (const std::string& part : split(text, ',')) {
+    const std::int64_t size = to_count(trim(part)).value_or(0);
     const int above = sizes.empty() ? 1 : sizes.back();
-    if (error != std::errc() || size <= above || (!rest.empty() && rest.front() != ',')) {
+    if (size <= above || size > std::numeric_limits<int>::max()) {
       throw UserError(fmt::format(
           "'{}' is no list of ascending whole numbers above 1, such as '2, 4, 8'", text));
     }
-    sizes.push_back(size);
-    if (rest.empty()) return sizes;
-    rest.remove_prefix(1);
+    sizes.push_back(static_cast<int>(size));
   }
+  return sizes;
 }
 
 namespace {

@@ -2,28 +2,26 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <optional>
 #include <vector>
 
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 
 namespace foretell {
 
 namespace {
 
-using Version = std::vector<int>;
+using Version = std::vector<std::int64_t>;
 
 Version parse_version(std::string_view text) {
   Version version;
   bool valid = true;
   for (const std::string& part : split(text, '.')) {
-    int number = 0;
-    const char* end = part.data() + part.size();
-    const auto parsed = std::from_chars(part.data(), end, number);
-    valid = valid && parsed.ec == std::errc() && parsed.ptr == end && number >= 0;
-    version.push_back(number);
+    const std::optional<std::int64_t> number = to_count(part);
+    valid = valid && number;
+    version.push_back(number.value_or(0));
   }
   if (!valid || version.size() < 2 || version.size() > 3) {
     throw UserError(
@@ -74,7 +72,7 @@ int releases_before(std::string_view sdk, std::string_view newest) {
   const Version of = parse_version(trim(sdk));
   const Version to = parse_version(trim(newest));
   if (of >= to) return 0;
-  return of[0] == to[0] ? to[1] - of[1] : to[1];
+  return static_cast<int>(of[0] == to[0] ? to[1] - of[1] : to[1]);
 }
 
 double sdk_multiplier(const std::map<std::string, double>& table, std::string_view sdk) {

@@ -20,11 +20,11 @@ struct Topology {
   int links;  // that each device needs
 };
 
-constexpr int kAnyNumber = 65536;
+constexpr int kAnyCount = 65536;
 constexpr Topology kTopologies[] = {
     {"none", 1, 1, 0},
-    {"chain", 2, kAnyNumber, 2},
-    {"ring", 2, kAnyNumber, 2},
+    {"chain", 2, kAnyCount, 2},
+    {"ring", 2, kAnyCount, 2},
     {"torus-4x4", 16, 16, 4},
 };
 

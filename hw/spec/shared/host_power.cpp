@@ -3,6 +3,7 @@
 #include "hw/spec/shared/catalog.hpp"
 #include "model/base/errors.hpp"
 #include "model/config/document.hpp"
+#include "model/config/node_number.hpp"
 #include "model/config/unit_text.hpp"
 
 namespace foretell {
@@ -13,13 +14,7 @@ double fact_between(const Node& root, const char* key, double low, double high) 
   entry.only_keys({"value", "source", "kind", "why"}, key);
   entry.required("source", key);
   entry.required("kind", key);
-  const Node& value = entry.required("value", key);
-  const double number = parse_quantity(value.as_text(key), Dimension{});
-  if (number < low || number > high) {
-    throw UserError(value.where() + ": " + key + ": '" + value.text + "' is outside " +
-                    std::to_string(low) + " .. " + std::to_string(high));
-  }
-  return number;
+  return number_at(entry.required("value", key), key, low, high);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "hw/spec/shared/data_folder.hpp"
 #include "hw/spec/shared/provenance.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 
 namespace foretell {
@@ -23,7 +24,7 @@ constexpr const char* kMemories = "memories";
 const std::vector<std::string> kDensities = {"2_Gb",  "4_Gb",  "6_Gb",  "8_Gb", "12_Gb",
                                              "16_Gb", "24_Gb", "32_Gb", "64_Gb"};
 
-double gigabits_of(const std::string& density) { return std::stod(density); }
+double gigabits_of(const std::string& density) { return leading_number(density).value; }
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 #include "hw/spec/shared/overrides.hpp"
 #include "hw/spec/shared/provenance.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 
 namespace foretell {
@@ -37,13 +38,14 @@ DividedOverrides divide_overrides(const std::vector<std::string>& assignments, P
       continue;
     }
     const std::string index = assignment.substr(kOpen.size(), close - kOpen.size());
-    if (index.empty() || index.size() > 6 ||
-        index.find_first_not_of("0123456789") != std::string::npos) {
+    const std::optional<std::int64_t> number = to_count(index);
+    if (!number || index.size() > 6) {
       problems.add("--set " + assignment, "",
                    "'" + index + "' is no index; devices are counted from 0, as in device[3].");
       continue;
     }
-    divided.single[std::stoi(index)].push_back(path_of_every(assignment.substr(close + 2)));
+    divided.single[static_cast<int>(*number)].push_back(
+        path_of_every(assignment.substr(close + 2)));
   }
   return divided;
 }

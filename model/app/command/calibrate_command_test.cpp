@@ -2,12 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <sstream>
 
 #include "calib/fitted/neuron/neuron_factors_file.hpp"
 #include "model/app/command/application.hpp"
 #include "model/app/command/testing/scoped_variable.hpp"
 #include "model/app/request/testing/fake_predictor.hpp"
+#include "model/config/document.hpp"
 #include "reports/record/testing/temporary_folder.hpp"
 
 namespace foretell {
@@ -108,6 +110,21 @@ TEST_F(CalibrateFit, FindsTheFactorsOfBothDevicesInOneGo) {
   EXPECT_THAT(inf2.fitted_on, HasSubstr("8 rows (8 configurations) of a on"));
   EXPECT_THAT(inf2.split, HasSubstr("held out b"));
   EXPECT_THAT(result, HasSubstr("held out"));
+}
+
+// Factors that the plan leaves alone are those that the program reads, whatever a run before wrote.
+TEST_F(CalibrateFit, WhatAnEarlierRunLeftIsNoInput) {
+  const std::string table = kHeader + rows("a") + rows("b");
+  ASSERT_EQ(run(table), kSuccess) << messages;
+  const std::string file = output + "/inferentia2.yaml";
+  const std::string first = read_text_file(file);
+  std::string left = first;
+  const std::string factor = "prefetch_window_fraction: {value: 0.";
+  ASSERT_NE(left.find(factor), std::string::npos);
+  left.insert(left.find(factor) + factor.size(), "1");
+  std::ofstream(file) << left;
+  ASSERT_EQ(run(table), kSuccess) << messages;
+  EXPECT_EQ(read_text_file(file), first);
 }
 
 // Rows of networks that are held out, whatever they say, do not move a factor.

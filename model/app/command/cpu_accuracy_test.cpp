@@ -20,7 +20,6 @@ HostFacts epyc() {
   facts.name = "AMD EPYC";
   facts.vendor = "AuthenticAMD";
   facts.family = 25;
-  facts.model = 17;
   facts.flags = {"avx2", "avx512f", "avx512_vnni", "avx512_bf16"};
   facts.logical = facts.cores = 2;
   facts.memory_bytes = 24e9;
@@ -35,7 +34,6 @@ HostFacts xeon() {
   facts.name = "Intel(R) Xeon(R) Processor";
   facts.vendor = "GenuineIntel";
   facts.family = 6;
-  facts.model = 167;
   facts.flags = {"avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_tile"};
   facts.l1 = {48 * 1024.0, 1};
   facts.l2 = {2048 * 1024.0, 1};

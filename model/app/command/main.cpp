@@ -11,13 +11,15 @@
 
 #include "model/app/command/program.hpp"
 #include "model/app/terminal/session.hpp"
+#include "model/base/number_text.hpp"
 
 namespace {
 
 // Processes that mpirun or srun started together; 1 without them.
 int launched_together() {
   for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
-    if (const char* size = std::getenv(variable)) return std::atoi(size);
+    if (const char* size = std::getenv(variable))
+      return static_cast<int>(foretell::to_count(size).value_or(1));
   }
   return 1;
 }

@@ -12,6 +12,7 @@
 #include "model/app/serving/request/serve_parts.hpp"
 #include "model/app/serving/request/worker_machine.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 
 namespace foretell {
 namespace {
@@ -37,7 +38,7 @@ std::string split_text(const Candidate& candidate, std::int64_t workers) {
 }
 
 // As it is printed, so that what is typed from there is the same number.
-double as_printed(double rate) { return std::stod(fmt::format("{:.6g}", rate)); }
+double as_printed(double rate) { return rounded_to(rate, 6); }
 
 // Families whose default is an engine of their own run no other, and that one runs nowhere else.
 std::vector<std::string> engines_of(std::string_view family) {

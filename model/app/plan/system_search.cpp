@@ -19,6 +19,7 @@
 #include "model/app/serving/request/serve_parts.hpp"
 #include "model/app/serving/request/worker_machine.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 #include "reports/render/si_format.hpp"
 #include "workloads/import/workload.hpp"
@@ -67,7 +68,7 @@ bool grows(const ServeRecord& record) {
 
 std::int64_t scenario_count(const ServeRecord& record, const char* name) {
   for (const auto& [key, value] : record.context.scenario) {
-    if (key == name) return std::stoll(value);
+    if (key == name) return to_count(value).value_or(0);
   }
   return 0;
 }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <set>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "model/app/request/request_fields.hpp"
 #include "model/app/request/resolved_workload.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 
 namespace foretell {
 namespace {
@@ -99,7 +99,7 @@ class ControlMixture {
 
   double probability_of(const ControlStep& step) const {
     const auto given = request_.branches.find(step.name);
-    if (given != request_.branches.end()) return std::strtod(given->second.c_str(), nullptr);
+    if (given != request_.branches.end()) return written_number(given->second);
     if (step.stated) return *step.stated;
     throw UserError(
         fmt::format("{}: how often branch '{}' is taken is not known: give --branch {}=PROBABILITY",

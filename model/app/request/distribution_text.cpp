@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <vector>
 
 #include "model/app/request/request_fields.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 #include "reports/record/csv.hpp"
 
@@ -56,16 +56,10 @@ Distribution parse_uniform(std::string_view name, std::string_view text, std::in
 }
 
 double parse_weight(const std::string& where, const std::string& text) {
-  const std::string_view word = trim(text);
-  double value = 0;
-  const auto result = std::from_chars(word.data(), word.data() + word.size(), value);
-  const bool good = result.ec == std::errc() && result.ptr == word.data() + word.size() &&
-                    std::isfinite(value) && value >= 0;
-  if (!good) {
-    throw UserError(fmt::format("{}: weight '{}' is not allowed; it must be a number, 0 or above",
-                                where, word));
-  }
-  return value;
+  const std::optional<double> value = to_number(trim(text));
+  if (value && *value >= 0) return *value;
+  throw UserError(fmt::format("{}: weight '{}' is not allowed; it must be a number, 0 or above",
+                              where, trim(text)));
 }
 
 Distribution parse_histogram(std::string_view name, std::string_view text, std::int64_t low,

@@ -10,30 +10,19 @@
 #include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
 #include "model/config/document.hpp"
+#include "model/config/node_number.hpp"
 
 namespace foretell {
 namespace {
 
 constexpr double kMaxHigh = 10;
 
-double number_at(const Node& node, std::string_view key, double low, double high) {
-  const Node& value = node.required(key, "");
-  const std::string& text = value.as_text(key);
-  char* end = nullptr;
-  const double number = std::strtod(text.c_str(), &end);
-  if (end == text.c_str() || *end != '\0' || !(number >= low) || !(number <= high)) {
-    throw UserError(fmt::format("{}: {}: '{}' has to be a number from {} to {}", value.where(), key,
-                                text, low, high));
-  }
-  return number;
-}
-
 // Zero itself is no bound of a ratio; a prediction a thousand times too high says nothing.
 constexpr double kMinLow = 0.001;
 
 Interval read_ratio(const Node& node) {
   node.required("why", "").as_text("why");
-  return {number_at(node, "low", kMinLow, 1), number_at(node, "high", 1, kMaxHigh)};
+  return {required_number(node, "low", kMinLow, 1), required_number(node, "high", 1, kMaxHigh)};
 }
 
 constexpr std::array<std::pair<std::string_view, IntervalQuantity>, 3> kQuantities = {
@@ -65,7 +54,8 @@ IntervalQuantity read_quantity(const Node& item) {
 constexpr double kMaxPerOctave = 1;
 constexpr double kMaxPerRelease = 1;
 constexpr double kMaxOctaves = 100;
-constexpr double kMaxSize = 1e12;  // tokens, layers, parts
+constexpr double kMinSize = 1e-12;  // tokens, layers, parts
+constexpr double kMaxSize = 1e12;
 
 std::vector<Place> read_places(const Node& item) {
   std::vector<Place> places;
@@ -74,13 +64,7 @@ std::vector<Place> read_places(const Node& item) {
   for (const Node& one : list->items) {
     Place place;
     for (const Node& number : one.items) {
-      const std::string& text = number.as_text("places");
-      char* end = nullptr;
-      place.push_back(std::strtod(text.c_str(), &end));
-      if (end == text.c_str() || *end != '\0' || !(place.back() > 0 && place.back() < kMaxSize)) {
-        throw UserError(number.where() + ": places: '" + text +
-                        "' is no number above 0; expected [tokens, layers, parts]");
-      }
+      place.push_back(number_at(number, "places: [tokens, layers, parts]", kMinSize, kMaxSize));
     }
     places.push_back(std::move(place));
   }
@@ -120,9 +104,10 @@ IntervalTable IntervalTable::parse(const std::string& text, const std::string& s
           {item.required("device", "").as_text("device"),
            item.required("family", "").as_text("family"),
            item.required("matmul", "").as_text("matmul"), read_quantity(item), read_ratio(item),
-           has_places ? number_at(item, "per_octave", 0, kMaxPerOctave) : 0,
-           item.find("octaves") != nullptr ? number_at(item, "octaves", 0, kMaxOctaves) : 0,
-           read_places(item), has_newest ? number_at(item, "per_release", 0, kMaxPerRelease) : 0,
+           has_places ? required_number(item, "per_octave", 0, kMaxPerOctave) : 0,
+           item.find("octaves") != nullptr ? required_number(item, "octaves", 0, kMaxOctaves) : 0,
+           read_places(item),
+           has_newest ? required_number(item, "per_release", 0, kMaxPerRelease) : 0,
            read_newest(item)});
     }
   }

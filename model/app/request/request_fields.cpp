@@ -1,31 +1,17 @@
 #include "model/app/request/request_fields.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "model/app/request/distribution_text.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 #include "reports/record/csv.hpp"
 
 namespace foretell {
-namespace {
-
-// The number that the whole text spells, in any notation; nothing for anything else.
-std::optional<double> whole_text_as_number(std::string_view text) {
-  double value = 0;
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (result.ptr != text.data() + text.size() || text.empty()) return std::nullopt;
-  if (result.ec == std::errc::result_out_of_range) return HUGE_VAL;
-  if (result.ec != std::errc() || std::isnan(value)) return std::nullopt;
-  return value;
-}
-
-}  // namespace
 
 std::string parse_choice(const RequestField& field, std::string_view text) {
   const std::string word(trim(text));
@@ -37,7 +23,7 @@ std::string parse_choice(const RequestField& field, std::string_view text) {
 std::int64_t parse_count(std::string_view name, std::string_view text, std::int64_t low,
                          std::int64_t high) {
   const std::string_view word = trim(text);
-  const std::optional<double> number = whole_text_as_number(word);
+  const std::optional<double> number = to_number(word);
   const bool good = number && std::trunc(*number) == *number &&
                     *number >= static_cast<double>(low) && *number <= static_cast<double>(high);
   if (!good) {
@@ -80,7 +66,7 @@ void add_dimension(Request& request, std::string_view text) {
 
 double parse_positive(std::string_view name, std::string_view text, double high) {
   const std::string_view word = trim(text);
-  const std::optional<double> number = whole_text_as_number(word);
+  const std::optional<double> number = to_number(word);
   if (!number || !(*number > 0) || !(*number <= high)) {
     throw UserError(std::string(name) + ": '" + std::string(word) +
                     "' is not allowed; it must be a number above 0 and up to " + to_text(high));
@@ -91,7 +77,7 @@ double parse_positive(std::string_view name, std::string_view text, double high)
 namespace {
 
 void check_probability(const std::string& option, const std::string& text) {
-  const std::optional<double> number = whole_text_as_number(text);
+  const std::optional<double> number = to_number(text);
   if (number && *number >= 0 && *number <= 1) return;
   throw UserError(option + ": '" + text +
                   "' is not allowed; a probability is a number from 0 to 1");

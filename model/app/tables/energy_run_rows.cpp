@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <utility>
 
 #include "calib/fitted/shared/energy_factors.hpp"
@@ -14,6 +13,7 @@
 #include "model/app/serving/request/served_cells.hpp"
 #include "model/app/tables/serve_many.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
 #include "model/timing/shared/energy_timing.hpp"
@@ -39,7 +39,7 @@ double positive_cell(const NamedCells& cells, const CsvRow& row, const char* col
 std::int64_t clients_of(const std::string& text) {
   constexpr std::string_view kAverage = "avg ";
   if (!starts_with(text, kAverage)) return parse_count("batch_or_concurrency", text, 1, kMostOfRun);
-  const double mean = std::strtod(text.c_str() + kAverage.size(), nullptr);
+  const double mean = leading_number(std::string_view(text).substr(kAverage.size())).value;
   if (!(mean > 0)) {
     throw UserError("batch_or_concurrency: '" + text +
                     "' holds no number of requests; write avg 8.0 or 8");
@@ -51,7 +51,7 @@ std::int64_t clients_of(const std::string& text) {
 int share_of(const std::string& text, std::string_view kind) {
   for (const std::string& word : split(text, ' ')) {
     if (starts_with(word, kind))
-      return static_cast<int>(std::strtol(word.c_str() + kind.size(), nullptr, 10));
+      return static_cast<int>(leading_number(std::string_view(word).substr(kind.size())).value);
   }
   return 1;
 }
@@ -80,7 +80,7 @@ RowPrediction run_prediction(const ServedLine& line) {
   const char* names[] = {"pred_watts_per_device", "pred_lo_w", "pred_hi_w", "pred_j_per_token",
                          "pred_latency_ms"};
   std::size_t index = 0;
-  for (const char* name : names) prediction.values[name] = std::stod(fields.at(index++));
+  for (const char* name : names) prediction.values[name] = written_number(fields.at(index++));
   prediction.intervals = {
       {"watts_per_device", {prediction.values["pred_lo_w"], prediction.values["pred_hi_w"]}}};
   return prediction;

@@ -8,6 +8,7 @@
 
 #include "calib/validate/table_kind.hpp"
 #include "hw/spec/gpu/gpu_catalog.hpp"
+#include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 #include "reports/record/csv.hpp"
 #include "workloads/import/workload.hpp"
@@ -57,7 +58,7 @@ double least_call_ms(const ServeRequest& request, const ServeSummary& summary) {
   if (WorkloadLibrary().load(request.machine.workload).experts > 0) return 0;
   const BytesPerSecond rate = catalog.load(request.machine.system).spec.device.hbm.bandwidth;
   const Bytes weights(summary.memory_bytes.at("weights") * kReadForEveryToken);
-  return std::stod(request.output_len) * (weights / rate).value() * kMsPerSecondOfService;
+  return written_number(request.output_len) * (weights / rate).value() * kMsPerSecondOfService;
 }
 
 }  // namespace
@@ -94,14 +95,14 @@ RowPrediction generation_from(const ServeRequest& request, const ServedLine& lin
   if (!line.error.empty()) return prediction;
   const std::vector<std::string> fields = split(line.text, kFieldEnd);
   prediction.parts = fields.at(0);
-  prediction.least_call_ms = std::stod(fields.at(1));
+  prediction.least_call_ms = written_number(fields.at(1));
   const bool has_further = request.output_len != "1";
   for (std::size_t i = 0; i < std::size(kEngineFigures); ++i) {
     const EngineFigure& quantity = kEngineFigures[i];
     if (!has_further && std::string_view(quantity.measured) == kTokenColumn) continue;
-    prediction.values[quantity.column] = std::stod(fields.at(3 * i + 2));
-    prediction.intervals[quantity.measured] = {std::stod(fields.at(3 * i + 3)),
-                                               std::stod(fields.at(3 * i + 4))};
+    prediction.values[quantity.column] = written_number(fields.at(3 * i + 2));
+    prediction.intervals[quantity.measured] = {written_number(fields.at(3 * i + 3)),
+                                               written_number(fields.at(3 * i + 4))};
     const std::string measured = quantity.measured;
     if (measured.size() < 3 || measured.compare(measured.size() - 3, 3, "_ms") != 0) continue;
     const std::string stem = "pred_" + measured.substr(0, measured.size() - 3);
@@ -112,8 +113,8 @@ RowPrediction generation_from(const ServeRequest& request, const ServedLine& lin
   const Interval& shown = prediction.intervals[has_further ? kTokenColumn : "ttft_ms"];
   prediction.values["pred_lo_ms"] = shown.low;
   prediction.values["pred_hi_ms"] = shown.high;
-  const double prompt = std::stod(request.input_len);
-  const double answer = std::stod(request.output_len);
+  const double prompt = written_number(request.input_len);
+  const double answer = written_number(request.output_len);
   const double all = (prompt + answer) / answer;
   prediction.values[kThroughputAllTokens] = prediction.values["pred_throughput"] * all;
   const Interval& generated = prediction.intervals["throughput"];

@@ -9,24 +9,18 @@
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
+#include "model/config/node_number.hpp"
 #include "reports/record/text_file.hpp"
 
 namespace foretell {
 namespace {
 
 constexpr const char* kTimeColumn = "latency_us";
-constexpr double kLongest = 1e6;  // a second; no least time is longer
+constexpr double kShortest = 1e-6;  // us
+constexpr double kLongest = 1e6;    // a second; no least time is longer
 
 double read_below(const Node& item) {
-  const Node& node = item.required("below_us", "");
-  const std::string& text = node.as_text("below_us");
-  char* end = nullptr;
-  const double below = std::strtod(text.c_str(), &end);
-  if (end == text.c_str() || *end != '\0' || !(below > 0) || !(below <= kLongest)) {
-    throw UserError(
-        fmt::format("{}: below_us: '{}' has to be a time above 0 in us", node.where(), text));
-  }
-  return below;
+  return required_number(item, "below_us", kShortest, kLongest);
 }
 
 void check_kind(const Node& node, const std::string& kind) {

@@ -9,6 +9,7 @@
 #include "model/app/tables/neuron_collective_rows.hpp"
 #include "model/app/workers/worker_pool.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 
 namespace foretell {
@@ -36,10 +37,10 @@ RowPrediction from_line(const std::string& line) {
     return prediction;
   }
   const std::vector<std::string> numbers = split(line.substr(1), kField);
-  const double low = std::stod(numbers.at(1));
-  const double high = std::stod(numbers.at(2));
+  const double low = written_number(numbers.at(1));
+  const double high = written_number(numbers.at(2));
   prediction.values = {
-      {"pred_us", std::stod(numbers.at(0))}, {"pred_lo_us", low}, {"pred_hi_us", high}};
+      {"pred_us", written_number(numbers.at(0))}, {"pred_lo_us", low}, {"pred_hi_us", high}};
   prediction.intervals = {{"latency_us", {low, high}}};
   prediction.parts = numbers.at(3);
   prediction.note = numbers.at(4);

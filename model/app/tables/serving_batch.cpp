@@ -7,6 +7,7 @@
 
 #include "model/app/tables/serve_many.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 
 namespace foretell {
@@ -35,7 +36,7 @@ std::string figure_line(const RunFigure& figure) {
 RowPrediction figure_from(const std::vector<std::string>& fields) {
   RowPrediction prediction;
   const char* names[] = {"pred_value", "pred_value_lo", "pred_value_hi"};
-  for (std::size_t i = 0; i < 3; ++i) prediction.values[names[i]] = std::stod(fields.at(i));
+  for (std::size_t i = 0; i < 3; ++i) prediction.values[names[i]] = written_number(fields.at(i));
   prediction.intervals = {
       {"value", {prediction.values["pred_value_lo"], prediction.values["pred_value_hi"]}}};
   return prediction;
@@ -51,9 +52,9 @@ RowPrediction prediction_from(const ServedLine& line, const std::string& note) {
   if (fields.size() == 3) return figure_from(fields);
   const char* names[] = {"pred_ttft_ms", "pred_tpot_ms", "pred_output_tokens_per_s"};
   for (std::size_t i = 0; i < 3; ++i) {
-    prediction.values[names[i]] = std::stod(fields.at(3 * i));
-    prediction.values[std::string(names[i]) + "_lo"] = std::stod(fields.at(3 * i + 1));
-    prediction.values[std::string(names[i]) + "_hi"] = std::stod(fields.at(3 * i + 2));
+    prediction.values[names[i]] = written_number(fields.at(3 * i));
+    prediction.values[std::string(names[i]) + "_lo"] = written_number(fields.at(3 * i + 1));
+    prediction.values[std::string(names[i]) + "_hi"] = written_number(fields.at(3 * i + 2));
   }
   prediction.intervals = {
       {"ttft_ms", {prediction.values["pred_ttft_ms_lo"], prediction.values["pred_ttft_ms_hi"]}},

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 
 #include "calib/fitted/shared/energy_factors.hpp"
@@ -12,6 +11,7 @@
 #include "hw/spec/shared/host_power.hpp"
 #include "model/app/request/request_fields.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 #include "model/config/unit_text.hpp"
 #include "model/timing/shared/energy_timing.hpp"
@@ -82,7 +82,7 @@ double processor_watts_of(const WallHosts& hosts, const std::string& notes) {
   const std::size_t begin = notes.find(kHost);
   if (begin == std::string::npos) return 0;
   const std::string host = notes.substr(begin + kHost.size());
-  const double count = std::strtod(host.c_str(), nullptr);
+  const double count = leading_number(host).value;
   for (const auto& [name, watts] : hosts.watts_by_processor) {
     if (host.find(name) != std::string::npos)
       return count * parse_positive("processors", watts, kMostBoardWatts);

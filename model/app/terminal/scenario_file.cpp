@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "model/app/request/device_family.hpp"
@@ -12,6 +11,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
+#include "model/config/node_number.hpp"
 
 namespace foretell {
 namespace {
@@ -89,13 +89,7 @@ RecordQuery read_query(const Node& node, const std::string& key) {
 std::optional<double> read_limit(const Node& claim, const char* key) {
   const Node* node = claim.find(key);
   if (node == nullptr) return std::nullopt;
-  const std::string& text = node->as_text(key);
-  double value = 0;
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (result.ec != std::errc() || result.ptr != text.data() + text.size()) {
-    fail(*node, std::string(key) + ": '" + text + "' is not a number");
-  }
-  return value;
+  return number_at(*node, key);
 }
 
 std::string text_of(const Node& map, const char* key) {

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 #include "model/config/expression_tree.hpp"
 
 namespace foretell {
@@ -79,12 +79,9 @@ class ExpressionParser {
   }
 
   std::int64_t number(const std::string& text) const {
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error == std::errc::result_out_of_range) throw overflow();
-    if (error != std::errc() || end != text.data() + text.size())
-      throw UserError(fmt::format("'{}' is not a whole number", text_));
-    return value;
+    if (const std::optional<std::int64_t> value = to_count(text)) return *value;
+    if (text.find_first_not_of("0123456789") == std::string::npos) throw overflow();
+    throw UserError(fmt::format("'{}' is not a whole number", text_));
   }
 
   std::int64_t unit(const std::string& word) const {

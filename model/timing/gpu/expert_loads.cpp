@@ -9,6 +9,7 @@
 #include <set>
 
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 
 namespace foretell {
@@ -21,13 +22,9 @@ constexpr int kDraws = 5;
 double power_exponent(const std::string& distribution) {
   if (distribution == kBalanced) return 0;
   if (starts_with(distribution, kPowerLaw)) {
-    try {
-      std::size_t used = 0;
-      const std::string text = distribution.substr(std::string(kPowerLaw).size());
-      const double exponent = std::stod(text, &used);
-      if (used == text.size() && exponent > 0 && exponent < 100) return exponent;
-    } catch (const std::exception&) {  // said below
-    }
+    const double exponent =
+        to_number(distribution.substr(std::string_view(kPowerLaw).size())).value_or(0);
+    if (exponent > 0 && exponent < 100) return exponent;
   }
   throw UserError("distribution: '" + distribution +
                   "' is not known; write balanced or power_law_1.2 with any exponent above 0");

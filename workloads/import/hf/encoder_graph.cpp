@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 #include "workloads/import/hf/attention.hpp"
 #include "workloads/import/hf/block_builder.hpp"
 
@@ -167,7 +168,8 @@ Graph build_encoder(const ModelConfig& config, const Binding& binding) {
   constexpr std::string_view kLayer = "layer.";
   if (!config.exits.empty()) {
     if (binding.part.empty()) return build_layers(config, binding, 0, config.layers - 1);
-    const std::int64_t layer = std::stoll(binding.part.substr(kLayer.size()));
+    const auto layer =
+        static_cast<std::int64_t>(written_number(binding.part.substr(kLayer.size())));
     return build_layers(config, binding, layer, layer);
   }
   BlockBuilder block(config.name);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 #include "workloads/import/hf/parts_reader.hpp"
 
@@ -266,11 +267,9 @@ void read_mimo_v2(JsonFields& fields, ModelConfig* config) {
 std::vector<std::int64_t> enumerated_layers(PartsReader& reader, const std::string& text) {
   std::vector<std::int64_t> sparse(reader.layers().size(), 0);
   for (const std::string& word : split(text, ',')) {
-    const std::string digits(trim(word));
-    const bool is_number = !digits.empty() && digits.size() < 6 &&
-                           digits.find_first_not_of("0123456789") == std::string::npos;
-    const std::size_t layer = is_number ? std::stoul(digits) : sparse.size();
-    if (layer < sparse.size()) sparse[layer] = 1;
+    const std::optional<std::int64_t> layer = to_count(trim(word));
+    if (layer && *layer < static_cast<std::int64_t>(sparse.size()))
+      sparse[static_cast<std::size_t>(*layer)] = 1;
   }
   return sparse;
 }

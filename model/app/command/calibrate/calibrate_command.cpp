@@ -111,13 +111,11 @@ fs::path output_folder(const FitCommandOptions& options) {
   return folder;
 }
 
-// What the device has before the fit: in the folder that is written to, or where the program reads.
-std::optional<FactorsFile> factors_so_far(const fs::path& folder, const std::string& device) {
-  for (const fs::path& place : {folder, factors_folder()}) {
-    const fs::path file = place / (device + ".yaml");
-    if (fs::exists(file)) return load_factors(file);
-  }
-  return std::nullopt;
+// What the device has before the fit, where the program reads; what a run before has left in the
+// folder that is written to is no input.
+std::optional<FactorsFile> factors_so_far(const std::string& device) {
+  const fs::path file = factors_folder() / (device + ".yaml");
+  return fs::exists(file) ? std::optional<FactorsFile>(load_factors(file)) : std::nullopt;
 }
 
 FitProblem problem_of(const FitPlan& plan, const std::vector<FitRow>& rows, FitForecast& forecast) {
@@ -209,7 +207,7 @@ int fit_device(const FitCommandOptions& options, const Session& session, FitOutp
     text.fitted_on = describe_fit_rows(plan, fit_rows);
     text.split = split.text();
     text.residuals = residual_lines(judged);
-    const std::optional<FactorsFile> so_far = factors_so_far(folder, device);
+    const std::optional<FactorsFile> so_far = factors_so_far(device);
     text.carried = carried_factors(plan, device, so_far ? &*so_far : nullptr);
     write_text((folder / (device + ".yaml")).string(), factors_yaml(result, text));
   }
@@ -264,8 +262,10 @@ void add_fit_command(CLI::App& calibrate, Session& session) {
                    "networks to fit on and to hold out (default: calib/fit of this program)")
       ->type_name("FILE");
   command
-      ->add_option("-o,--output", options->output,
-                   "folder for the factor files (default: where the program reads them)")
+      ->add_option(
+          "-o,--output", options->output,
+          "folder for the factor files; of what it holds only tables that others are like count "
+          "(default: where the program reads them)")
       ->type_name("FOLDER");
   command->add_option("--starts", options->starts, "starts of the search (default: 4)")
       ->type_name("N");

@@ -20,6 +20,7 @@
 #include "model/app/terminal/output.hpp"
 #include "model/app/terminal/progress.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 #include "model/base/seed.hpp"
 #include "reports/record/csv.hpp"
 #include "reports/record/text_file.hpp"
@@ -192,7 +193,7 @@ class Report {
 
 // "0.95", "60 cycles", with four digits.
 std::string value_text(const Field& field, double value) {
-  return format_quantity(std::stod(fmt::format("{:.4g}", value)), field.dimension);
+  return format_quantity(rounded_to(value, 4), field.dimension);
 }
 
 std::string factor_lines(const CpuFit& fit) {

@@ -23,6 +23,7 @@
 #include "model/base/data_root.hpp"
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
+#include "model/config/node_number.hpp"
 
 namespace foretell {
 namespace {
@@ -59,10 +60,6 @@ struct PowerRows {
   std::vector<std::string> unwritten_libraries;
 };
 
-double number_in(const Node& factor, const char* key) {
-  return parse_quantity(factor.required(key, "factors").as_text(key), Dimension{});
-}
-
 // Which rows count.
 PowerRows load_power_rows(const std::string& path) {
   const Node root = load_document(path);
@@ -75,20 +72,20 @@ PowerRows load_power_rows(const std::string& path) {
   for (const Node& item : root.required("zero_weights", "").items) {
     item.only_keys({"kernel", "experts_above"}, "zero_weights");
     plan.zero_weights[item.required("kernel", "zero_weights").as_text("kernel")] =
-        number_in(item, "experts_above");
+        required_number(item, "experts_above");
   }
   for (const Node& item : root.required("unwritten_keys", "").items)
     plan.unwritten_libraries.push_back(item.as_text("unwritten_keys"));
   const Node& unsteady = root.required("unsteady_prompts", "");
   unsteady.only_keys({"above", "libraries"}, "unsteady_prompts");
-  plan.longest_steady = number_in(unsteady, "above");
+  plan.longest_steady = required_number(unsteady, "above");
   for (const Node& item : unsteady.required("libraries", "unsteady_prompts").items) {
     plan.unsteady_libraries.push_back(item.as_text("libraries"));
   }
   const Node& streams = root.required("streams", "");
   streams.only_keys({"least_us", "memory_share"}, "streams");
-  plan.shortest_stream_us = number_in(streams, "least_us");
-  plan.stream_share = number_in(streams, "memory_share");
+  plan.shortest_stream_us = required_number(streams, "least_us");
+  plan.stream_share = required_number(streams, "memory_share");
   return plan;
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <utility>
 
@@ -18,6 +17,7 @@
 #include "model/app/command/calibrate/emulated_rows.hpp"
 #include "model/app/tables/row_filter.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 #include "model/predict/operator_rows.hpp"
 #include "model/timing/gpu/soft_limits.hpp"
@@ -50,31 +50,33 @@ Measurement record_of(const CsvRow& header, const CsvRow& row) {
   const auto cell = [&](const char* column) {
     return has_column(header, column) ? row[find_column(header, column)] : std::string();
   };
+  const auto whole = [&](const char* column) {
+    return static_cast<std::int64_t>(leading_number(cell(column)).value);
+  };
   Measurement record;
   record.device = cell("system");
   record.op = cell("op") == "bmm" ? "batched_gemm" : cell("op");
   record.dtype = cell("dtype");
   record.latency_us = read_measurement("latency_us", cell("latency_us")).value_or(0);
-  record.spread = std::strtod(cell("spread").c_str(), nullptr);
+  record.spread = leading_number(cell("spread")).value;
   record.provenance.machine = cell(kMeasuredOn);
   if (!(record.latency_us > 0)) throw UserError("latency_us: is empty; leave the row out");
   if (const std::string text = cell("conv"); !text.empty()) {
-    const SquareConvolution shape = parse_convolution(text, std::atoll(cell("b").c_str()));
+    const SquareConvolution shape = parse_convolution(text, whole("b"));
     record.shape = {
         {"b", shape.images},      {"channels", shape.channels_in}, {"height", shape.size},
         {"width", shape.size},    {"filters", shape.channels_out}, {"kernel", shape.kernel},
         {"stride", shape.stride}, {"padding", shape.padding}};
   } else {
     for (const std::string& size : kSizes) {
-      const std::string value = cell(size.c_str());
-      if (!value.empty()) record.shape.emplace_back(size, std::atoll(value.c_str()));
+      if (!cell(size.c_str()).empty()) record.shape.emplace_back(size, whole(size.c_str()));
     }
   }
   for (const char* state : {"cache", "launch", "threads", "weights", "round"}) {
     if (const std::string text = cell(state); !text.empty()) record.states[state] = text;
   }
   if (const std::string text = cell("foreign_load"); !text.empty()) {
-    record.readings["foreign_load"] = std::strtod(text.c_str(), nullptr);
+    record.readings["foreign_load"] = leading_number(text).value;
   }
   return record;
 }

@@ -12,6 +12,7 @@
 #include "model/app/tables/table_request.hpp"
 #include "model/app/workers/worker_pool.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 #include "reports/record/csv.hpp"
 
@@ -47,7 +48,7 @@ std::string time_as_text(const Predictor& predict, const Request& request,
 }
 
 double time_from_text(const std::string& line, const Request& request) {
-  if (line.front() == kGoodTag) return std::stod(line.substr(1));
+  if (line.front() == kGoodTag) return written_number(std::string_view(line).substr(1));
   const std::string message = request.workload + " on " + request.system + ": " + line.substr(1);
   if (line.front() == kUserFaultTag) throw UserError(message);
   throw InternalError(__FILE__, __LINE__, message);

@@ -128,9 +128,8 @@ std::vector<RatioSample> held_out_samples(const KernelFitTask& task) {
 std::vector<Observation> observations_of(const KernelFitTask& task,
                                          const std::vector<std::size_t>& rows) {
   std::vector<Observation> observations;
-  for (const std::size_t i : rows) {
+  for (const std::size_t i : rows)
     observations.push_back({"all", task.fit[i].family, task.fit[i].measured.value()});
-  }
   return observations;
 }
 
@@ -330,7 +329,8 @@ KernelFactorSet KernelCalibration::shared_set(KernelFitTask& task, const Sharing
   FieldList& fields = *task.fields;
   const std::vector<std::string> candidates = all_but_fixed(fields, load_start(task));
   const FactorTexts starts = factor_texts(fields);
-  const KernelFactorSet* earlier = known_->find(device_.id, task.name);
+  const KernelFactorsLibrary so_far(folder_);  // what lies in the folder of --output is no input
+  const KernelFactorSet* earlier = so_far.find(device_.id, task.name);
   const KernelFactorSet& like = *known_->find(rule.like.device, rule.like.table);
   KernelFactorSet set;
   set.stated.like = rule.like;
@@ -339,11 +339,10 @@ KernelFactorSet KernelCalibration::shared_set(KernelFitTask& task, const Sharing
   }
   for (const auto& entry : like.factors) {
     const std::string& name = entry.first;
-    const auto& value = entry.second;
     const bool applies = std::any_of(starts.begin(), starts.end(),
                                      [&name](const auto& start) { return start.first == name; });
     if (applies) {
-      fields.at(name).assign(value);
+      fields.at(name).assign(entry.second);
     } else {
       set.stated.like->without.push_back(name);
     }
@@ -374,7 +373,8 @@ KernelFactorSet KernelCalibration::shared_set(KernelFitTask& task, const Sharing
 // What an earlier search of the same table found counts where it is better on the same rows.
 void KernelCalibration::keep_better(KernelFitTask& task, const std::vector<std::size_t>& rows,
                                     KernelFit& fit) const {
-  const KernelFactorSet* earlier = known_->find(device_.id, task.name);
+  const KernelFactorsLibrary so_far(folder_);
+  const KernelFactorSet* earlier = so_far.find(device_.id, task.name);
   if (earlier == nullptr || earlier->stated.like) return;
   const FieldValues found(*task.fields);
   read_factor_set(*earlier, *task.fields);

@@ -12,6 +12,7 @@
 #include "model/base/errors.hpp"
 #include "model/base/text.hpp"
 #include "model/config/document.hpp"
+#include "model/config/node_number.hpp"
 
 namespace foretell {
 namespace {
@@ -27,8 +28,8 @@ std::string text_or_empty(const Node& node, const char* key) {
 }
 
 double number_in(const Node& node, const char* key) {
-  const std::string text = text_or_empty(node, key);
-  return text.empty() ? 0 : std::strtod(text.c_str(), nullptr);
+  const Node* found = node.find(key);
+  return found == nullptr ? 0 : number_at(*found, key);
 }
 
 std::int64_t whole_in(const Node& node, const char* key) {

@@ -11,6 +11,7 @@
 #include "model/app/serving/request/worker_machine.hpp"
 #include "model/app/study/what_if/planned_point.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 
 namespace foretell {
@@ -53,7 +54,7 @@ void set_interval(const ServeSummary& from, const char* name, const char* field,
 }
 
 // Simulated times are floats: more digits say nothing.
-double in_brief(double time) { return std::stod(fmt::format("{:.6g}", time)); }
+double in_brief(double time) { return rounded_to(time, 6); }
 
 ServedTimes times_in_brief(const ServeRecord& served) {
   ServedTimes times;

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <utility>
 
 #include "model/app/request/parallel_predict.hpp"
 #include "model/base/errors.hpp"
+#include "model/base/number_text.hpp"
 #include "model/base/text.hpp"
 #include "reports/record/csv.hpp"
 #include "reports/render/si_format.hpp"
@@ -20,10 +20,10 @@ constexpr double kNoticeable = 0.01;  // a smaller gain is none
 
 // The number that the text begins with, and what follows it.
 std::pair<double, std::string> split_value(const std::string& value) {
-  double number = 0;
-  const auto result = std::from_chars(value.data(), value.data() + value.size(), number);
-  if (result.ec != std::errc()) throw UserError("'" + value + "' does not begin with a number");
-  return {number, std::string(result.ptr, value.data() + value.size())};
+  const LeadingNumber number = leading_number(value);
+  if (!number.is_number || !number.fits)
+    throw UserError("'" + value + "' does not begin with a number");
+  return {number.value, std::string(number.rest)};
 }
 
 // Of a service the time of an answer.
