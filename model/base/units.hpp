@@ -22,7 +22,6 @@ class Quantity {
 
   // The number in base units: seconds, bytes, flops, cycles, dollars and their products.
   constexpr double value() const { return value_; }
-  bool is_finite() const { return std::isfinite(value_); }
 
   constexpr Quantity& operator+=(Quantity other) {
     value_ += other.value_;

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <limits>
-
 namespace foretell {
 namespace {
 
@@ -44,12 +42,6 @@ TEST(Units, CompareAndAccumulate) {
   EXPECT_DOUBLE_EQ(total.value(), 4e-6);
   EXPECT_LT(1.0_ns, 1.0_us);
   EXPECT_NE(1.0_ms, 1.0_us);
-}
-
-TEST(Units, KnowWhetherTheyAreFinite) {
-  EXPECT_TRUE(Seconds(0).is_finite());
-  EXPECT_FALSE((Bytes(1) / BytesPerSecond(0)).is_finite());
-  EXPECT_FALSE(Seconds(std::numeric_limits<double>::quiet_NaN()).is_finite());
 }
 
 }  // namespace

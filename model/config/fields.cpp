@@ -238,12 +238,4 @@ std::string FieldList::nearest(std::string_view path) const {
   return "";
 }
 
-std::string markdown_table(const FieldList& list) {
-  std::string table = "| parameter | allowed | meaning |\n|---|---|---|\n";
-  for (const Field& field : list.all()) {
-    table += fmt::format("| `{}` | {} | {} |\n", field.path, field.allowed(), field.meaning);
-  }
-  return table;
-}
-
 }  // namespace foretell

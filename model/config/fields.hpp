@@ -174,7 +174,4 @@ void read_plain_value(const Field& field, const Node& node, Problems& problems);
 void load_fields(const Node& map, FieldList& list, const std::vector<std::string>& skip,
                  const LeafReader& read, Problems& problems);
 
-// The Markdown table of a list: path, allowed values, meaning.
-std::string markdown_table(const FieldList& list);
-
 }  // namespace foretell

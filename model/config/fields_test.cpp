@@ -201,13 +201,6 @@ TEST_F(Fields, ChildrenAreTheNamesOfOneLevel) {
   EXPECT_THAT(list_.children("price"), ElementsAre("on_demand", "reserved"));
 }
 
-TEST_F(Fields, MarkdownHasOneRowPerParameter) {
-  const std::string table = markdown_table(list_);
-  EXPECT_THAT(table, HasSubstr("| `memory.bandwidth` | 1 GB/s .. 1 TB/s | Peak rate. |\n"));
-  EXPECT_EQ(std::count(table.begin(), table.end(), '\n'),
-            static_cast<std::ptrdiff_t>(2 + list_.all().size()));
-}
-
 TEST(Problems, NoProblemThrowsNothing) {
   Problems problems;
   EXPECT_TRUE(problems.collect([] {}));

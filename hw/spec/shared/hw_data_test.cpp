@@ -142,6 +142,13 @@ TEST(HwData, TheDoubtfulPriceIsKeptAndSaidToBe) {
 
 // docs/configuration.md carries the table of all parameters. With FORETELL_UPDATE_DOCS=1 in the
 // environment this test writes it; otherwise it fails when the page is behind.
+std::string markdown_table(const FieldList& list) {
+  std::string table = "| parameter | allowed | meaning |\n|---|---|---|\n";
+  for (const Field& field : list.all())
+    table += "| `" + field.path + "` | " + field.allowed() + " | " + field.meaning + " |\n";
+  return table;
+}
+
 TEST(HwData, TheDocumentationListsEveryParameter) {
   const std::string path = std::string(FORETELL_SOURCE_DIR) + "/docs/configuration.md";
   const std::string begin = "<!-- parameters: begin -->\n";

@@ -27,12 +27,9 @@ constexpr Range<Seconds> kTime{Seconds(1e-9), Seconds(1)};
 
 constexpr std::string_view kLoops = "loops.";
 
-KernelShapes read_shapes(const std::filesystem::path& hw,
-                         std::map<std::string, Provenance>& provenance);
-
 struct StandardShapes {
   std::map<std::string, Provenance> provenance;
-  KernelShapes shapes = read_shapes(hw_folder(), provenance);
+  KernelShapes shapes = load_kernel_shapes(hw_folder(), provenance);
 
   int assumed(bool loops) const {
     return static_cast<int>(
@@ -206,10 +203,8 @@ std::vector<std::array<int, 3>> triples(const std::string& text) {
   return all;
 }
 
-namespace {
-
-KernelShapes read_shapes(const std::filesystem::path& hw,
-                         std::map<std::string, Provenance>& provenance) {
+KernelShapes load_kernel_shapes(const std::filesystem::path& hw,
+                                std::map<std::string, Provenance>& provenance) {
   const std::filesystem::path path = hw / "kernels" / "layers" / "shapes.yaml";
   const Bibliography bibliography = Bibliography::load(load_document(hw / "sources.yaml"));
   const Node root = load_document(path, shown_path(path));
@@ -232,13 +227,6 @@ KernelShapes read_shapes(const std::filesystem::path& hw,
   }
   problems.throw_if_any();
   return shapes;
-}
-
-}  // namespace
-
-KernelShapes load_kernel_shapes(const std::filesystem::path& hw) {
-  std::map<std::string, Provenance> provenance;
-  return read_shapes(hw, provenance);
 }
 
 const KernelShapes& kernel_shapes() { return kept<StandardShapes>().shapes; }

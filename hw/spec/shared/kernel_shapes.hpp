@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,8 @@
 #include "model/config/fields.hpp"
 
 namespace foretell {
+
+struct Provenance;
 
 // Matrix products on GPUs.
 struct ProductShapes {
@@ -127,7 +130,8 @@ void fields(FieldList& list, KernelShapes& shapes);
 std::vector<std::array<int, 3>> triples(const std::string& text);
 
 // Of a folder like hw/. UserError with file and line.
-KernelShapes load_kernel_shapes(const std::filesystem::path& hw);
+KernelShapes load_kernel_shapes(const std::filesystem::path& hw,
+                                std::map<std::string, Provenance>& provenance);
 // Of hw/, read once in a run (model/base/kept_inputs.hpp).
 const KernelShapes& kernel_shapes();
 

@@ -41,16 +41,21 @@ class ChangedShapes {
   TemporaryFolder folder_;
 };
 
+KernelShapes shapes_of(const fs::path& hw) {
+  std::map<std::string, Provenance> provenance;
+  return load_kernel_shapes(hw, provenance);
+}
+
 std::string problem_with(const std::string& from, const std::string& to) {
   const ChangedShapes changed(from, to);
-  return message_of<UserError>([&] { load_kernel_shapes(changed.hw()); });
+  return message_of<UserError>([&] { shapes_of(changed.hw()); });
 }
 
 TEST(KernelShapes, AreThoseOfTheFile) {
   const ChangedShapes changed("switch_ranks: {value: 8", "switch_ranks: {value: 16");
-  EXPECT_EQ(load_kernel_shapes(changed.hw()).collectives.switch_ranks, 16);
+  EXPECT_EQ(shapes_of(changed.hw()).collectives.switch_ranks, 16);
   EXPECT_EQ(kernel_shapes().collectives.switch_ranks,
-            load_kernel_shapes(hw_folder()).collectives.switch_ranks);
+            shapes_of(hw_folder()).collectives.switch_ranks);
 }
 
 // Each assumed value of the file is counted once, for GPUs or for CPUs.

@@ -23,8 +23,6 @@ class CtaSchedule {
   CtaSchedule(const std::vector<CtaRun>& runs, std::int64_t slots);
 
   bool all_issued() const { return run_ == runs_.size(); }
-  // When the next step happens, in femtoseconds from the start of the kernel.
-  std::int64_t next_time() const { return groups_.top().time; }
   // Issues the next thread blocks. Requires !all_issued().
   void step();
 
